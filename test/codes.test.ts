@@ -18,7 +18,7 @@ interface Summary {
 
 let app: AppWithKeys
 const opened = (patience: { patienceMs: number }) => async () => {
-  app = await startAppWithKeys({ ...patience, quiet: WITHOUT_POLLING })
+  app = await startAppWithKeys({ ...patience, intervals: WITHOUT_POLLING })
 }
 const check = async (token: string, more = '', headers: Record<string, string> = {}) => {
   const asked = await request(`${app.url}/api/check-mail?token=${token}${more}`, { headers })

@@ -60,7 +60,7 @@ describe('who waits at one node hears of mail that came to another', () => {
     const env = { MAYFLY_STORE: nodes.store, MAYFLY_REDIS: nodes.redis().url }
     // Nobody looks by himself here.
     const open = async () => {
-      const app = await startApp({ env, quiet: WITHOUT_POLLING })
+      const app = await startApp({ env, intervals: WITHOUT_POLLING })
       onTestFinished(() => app.stop())
       return app
     }

@@ -31,10 +31,10 @@ beforeAll(async () => {
   const box = { sessions: true, reader: false, ttlSeconds: undefined }
   await mail.store.addDomain({ name: host('box.test'), ...box })
   door = await openTestServer({
-    trouble: mail.store,
-    shopTrouble: shop,
+    storeOverrides: mail.store,
+    shopOverrides: shop,
     env: { MAYFLY_PAYMENTS: 'fake' },
-    quiet: { lookMs: 50, beatMs: 50 },
+    intervals: { pollMs: 50, heartbeatMs: 50 },
     async parse() {
       await onParse()
       return { ...EMPTY_MAIL, text: '' }

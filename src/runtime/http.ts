@@ -29,8 +29,8 @@ const parseOnMain: ParseOnce = async (rawId, request, signal) =>
 
 const largeReads = openLargeReads()
 
-const { connections: most } = config.http
-const connectionBudget = openSharedBudget(setup.shared.httpConnections, most)
+const { connections: max } = config.http
+const connectionBudget = openSharedBudget(setup.shared.httpConnections, max)
 const { hold } = openCounters(setup.shared.connections)
 
 const server = await openHttpServer(
@@ -44,10 +44,10 @@ const server = await openHttpServer(
       ? openSenderChecks({ ...parts, largeReads, check: checkSender, log })
       : async () => undefined,
     connections: {
-      most,
-      take: () => connectionBudget.reserve(1),
-      giveBack: () => connectionBudget.release(1),
-      hold,
+      max,
+      acquire: () => connectionBudget.reserve(1),
+      release: () => connectionBudget.release(1),
+      acquireFor: hold,
     },
     metrics: async () => String(await main('metrics')),
     warnings: async () => (await main('warnings')) as string[],

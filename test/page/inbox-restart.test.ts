@@ -37,7 +37,7 @@ test('a server that restarts is found again, with what came since', async () => 
 })
 
 test('a stream without a beat is taken for dead, and opened anew', async () => {
-  const app = await startApp({ quiet: WITHOUT_POLLING })
+  const app = await startApp({ intervals: WITHOUT_POLLING })
   const page = await browser.newPage()
   await page.clock.install()
   let streams = 0

@@ -87,7 +87,7 @@ interface AppOptions {
   folder?: { path: string; remove(): void }
   /** What the clock says at the start; the machine's time if not given. */
   at?: Date
-  quiet?: IdleIntervals
+  intervals?: IdleIntervals
   /** Another program for the parse children, or other limits. */
   parsing?: NonNullable<StartOptions['parsing']>
   /** So long an answer waits for what is read out of a mail besides its text. */
@@ -97,7 +97,7 @@ interface AppOptions {
 }
 
 /** With this only the bus wakes anybody: no look and no heartbeat comes to the rescue. */
-export const WITHOUT_POLLING: IdleIntervals = { lookMs: 3_600_000, beatMs: 3_600_000 }
+export const WITHOUT_POLLING: IdleIntervals = { pollMs: 3_600_000, heartbeatMs: 3_600_000 }
 
 /** With this every list and event has the codes of its mails: none of them is found later, and no tag changes by itself. */
 export const WAIT_FOR_EXTRACTION = { patienceMs: 3_600_000 }

@@ -28,19 +28,19 @@ export type TestServer = Awaited<ReturnType<typeof openTestServer>>
 
 interface TestServerOptions {
   env?: Record<string, string>
-  /** Makes parts of the store fail or tell of trouble; a whole one is used in its place. */
-  trouble?: Partial<MailStore>
-  shopTrouble?: Partial<ShopStore>
-  /** Put around both stores, in front of the trouble. */
+  /** Replace methods of the store, for example to make them fail. */
+  storeOverrides?: Partial<MailStore>
+  shopOverrides?: Partial<ShopStore>
+  /** Wraps both stores, including the overrides. */
   wrapStore?: <Store extends object>(store: Store) => Store
   parse?: (raw: Uint8Array) => Promise<Mail>
   senderChecks?: (message: Message) => Promise<SenderChecks | undefined>
-  /** What the main thread has to tell the operator. */
+  /** Of the main thread, for /readyz. */
   warnings?: string[]
-  /** So long an answer waits for what is read out of a mail besides its text. */
+  /** How long a response waits for codes and sender checks. */
   patienceMs?: number
-  quiet?: IdleIntervals
-  requestMs?: number
+  intervals?: IdleIntervals
+  requestTimeoutMs?: number
   now?: () => Date
   builtPage?: BuiltPage
 }
@@ -48,14 +48,14 @@ interface TestServerOptions {
 /** The HTTP door alone, in this thread, on a scratch store: for faults, and for what it writes to the log. */
 export async function openTestServer({
   env = {},
-  trouble = {},
-  shopTrouble = {},
+  storeOverrides = {},
+  shopOverrides = {},
   wrapStore = (store) => store,
   parse = noParse,
   senderChecks = async () => undefined,
   warnings = [],
   patienceMs,
-  quiet,
+  intervals,
   now = () => new Date(),
   builtPage = readBuiltPage(fileURLToPath(new URL('../../web/dist/', import.meta.url))),
   ...rest
@@ -69,11 +69,14 @@ export async function openTestServer({
   if (name) {
     await scratch.store.addDomain({ name, sessions: true, reader: false, ttlSeconds: undefined })
   }
-  const store = wrapStore({ ...scratch.store, ...trouble })
-  const shop = wrapStore({ ...scratch.shop, ...shopTrouble })
+  const store = wrapStore({ ...scratch.store, ...storeOverrides })
+  const shop = wrapStore({ ...scratch.shop, ...shopOverrides })
   const { config: read } = readConfig({ env, file: {} })
   const patience = patienceMs === undefined ? {} : { patienceMs }
-  const config = { ...read, http: { ...read.http, ...patience, ...(quiet ? { quiet } : {}) } }
+  const config = {
+    ...read,
+    http: { ...read.http, ...patience, ...(intervals ? { intervals } : {}) },
+  }
   const waiters = makeWaiterCounts()
   const bus = openMemoryBus(`door-${randomBytes(8).toString('hex')}`, waiters)
   const logged: { level: string; facts: LogFacts; sentence: string }[] = []
@@ -95,10 +98,10 @@ export async function openTestServer({
     limit: openMemoryLimit(makeRates()),
     parse: openParseOnce({ store, parser: inlineParser(parse) }),
     connections: {
-      most: config.http.connections,
-      take: () => all.reserve(1),
-      giveBack: () => all.release(1),
-      hold: openCounters(makeCounters()).hold,
+      max: config.http.connections,
+      acquire: () => all.reserve(1),
+      release: () => all.release(1),
+      acquireFor: openCounters(makeCounters()).hold,
     },
     senderChecks,
     builtPage,
@@ -117,7 +120,7 @@ export async function openTestServer({
     store,
     shop,
     bus,
-    /** How many wait on the bus at this moment. */
+    /** The number of subscriptions on the bus. */
     subscriptions: () => new Int32Array(waiters).reduce((sum, count) => sum + count, 0),
     now,
     logged,

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest'
-import { PROXY_ENV } from '../../src/http/server/route.contract.ts'
 import { openTestServer } from './http-server.ts'
 import { keyRing } from './keys.ts'
+import { PROXY_ENV } from './trusted-proxy.ts'
 
 /** The HTTP door with a key, where no time passes by itself: what grows back with time can be counted exactly. */
 export async function openServerWithManualClock(env: Record<string, string> = {}) {

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { type App, startApp } from '../../../test/support/app.ts'
 import { problemFault, request } from '../../../test/support/http-client.ts'
-import { PROXY_ENV, sharedResponses } from '../server/route.contract.ts'
-import { attachmentRoute } from './attachment.ts'
+import { PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
 
 let app: App
 beforeAll(async () => {
@@ -162,5 +161,3 @@ describe('404', () => {
     }
   })
 })
-
-sharedResponses(attachmentRoute, () => app)

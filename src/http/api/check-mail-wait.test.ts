@@ -15,7 +15,7 @@ import { heldReader, IMPATIENT, PATIENT } from '../../service/testing/codes.ts'
 
 let app: App
 beforeAll(async () => {
-  app = await startApp({ ...WAIT_FOR_EXTRACTION, quiet: WITHOUT_POLLING })
+  app = await startApp({ ...WAIT_FOR_EXTRACTION, intervals: WITHOUT_POLLING })
 })
 afterAll(() => app.stop())
 
@@ -120,7 +120,7 @@ describe('401', () => {
 
   test('a session that expires while somebody waits', async () => {
     // Of the passing of time no bus tells: here it takes a look.
-    const watchful = await startApp({ quiet: { ...WITHOUT_POLLING, lookMs: 50 } })
+    const watchful = await startApp({ intervals: { ...WITHOUT_POLLING, pollMs: 50 } })
     const { token } = await watchful.session({ ttl: '60' })
     const waiting = request(`${watchful.url}/api/check-mail?token=${token}&wait=55`)
     await waitForLongPolls(1, watchful)

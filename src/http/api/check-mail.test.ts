@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { type App, startApp, WAIT_FOR_EXTRACTION } from '../../../test/support/app.ts'
 import { post, problemFault, request, requestFrom } from '../../../test/support/http-client.ts'
-import { newClient, PROXY, PROXY_ENV, sharedResponses } from '../server/route.contract.ts'
-import { checkMailRoute } from './check-mail.ts'
+import { newClient, PROXY, PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
 
 let app: App
 beforeAll(async () => {
@@ -214,5 +213,3 @@ describe('429', () => {
     assert.equal(own.status, 200, 'loopback itself runs free')
   })
 })
-
-sharedResponses(checkMailRoute, () => app)

@@ -36,7 +36,7 @@ const input = Type.Object({
   wait: waitField,
   force: Type.Optional(
     Type.Boolean({
-      description: 'Of a Gmail alias: look for its mail now, as far as the account allows.',
+      description: 'For a Gmail alias: fetch its mail now, if the account permits.',
     }),
   ),
 })
@@ -56,57 +56,57 @@ export const checkMailRoute = route({
   path: '/api/check-mail',
   title: 'List messages',
   about:
-    'The messages of the session, newest first. With the ETag of a former answer as If-None-Match you get 304 as long as nothing changed; with wait the answer comes when there is mail. A code that is found only after a list was given changes the ETag; a client that sends only since_id does not see it. An answer that timed out has no ETag.',
+    'The messages of the session, newest first. With the ETag of an earlier response as If-None-Match, the response is 304 while nothing has changed. With wait, the response is sent when there is mail. A code found after the list was sent changes the ETag; clients that only use since_id do not see it. A response that timed out has no ETag.',
   input,
   output,
   problems: ['invalid_token', 'session_expired', 'shutting_down'],
   conditional: true,
-  async handle(input, deps, call) {
+  async handle(input, deps, request) {
     const { token, since_id: sinceId = 0, limit = DEFAULT_LIMIT, wait = 0, force = false } = input
     const found = await liveSession(deps, token)
-    if (call.client !== undefined) await takeRate(deps, 'checkMail', String(found.id))
+    if (request.client !== undefined) await takeRate(deps, 'checkMail', String(found.id))
     if (force) await forcePoll(deps, found)
-    call.throwIfClosed()
-    const given = call.headers['if-none-match']
+    request.throwIfClosed()
+    const given = request.headers['if-none-match']
     const { session, timedOut } =
       wait === 0
         ? { session: found, timedOut: false }
-        : await waitForChange(deps, call, { token, session: found, seconds: wait, sinceId })
-    call.throwIfClosed()
+        : await waitForChange(deps, request, { token, session: found, seconds: wait, sinceId })
+    request.throwIfClosed()
 
     if (given !== undefined) {
       const etag = mailboxEtag(session)
       if (matchesEtag(given, etag)) {
         return (
-          notModifiedResponses.get(session) ?? (await notModified(deps, { session, etag }, call))
+          notModifiedResponses.get(session) ?? (await notModified(deps, { session, etag }, request))
         )
       }
     }
     if (timedOut) return timedOutResponse(deps, session)
-    return await listing(deps, { token, session, call }, { sinceId, limit })
+    return await listing(deps, { token, session, request }, { sinceId, limit })
   },
 })
 
 const notModifiedResponses = new WeakMap<Session, HttpResponse<never>>()
 
-/** Made once for each state of a session: by the session where the store remembers it, else by its version. */
+/** Cached by session object if the store caches it, else by version. */
 async function notModified(
   deps: RouteDeps,
   { session, etag }: { session: Session; etag: string },
   { client }: HttpRequest,
 ): Promise<HttpResponse<never>> {
   const key = `${session.id} unchanged`
-  const kept = deps.responseCache.get(key, session.version)
-  if (kept) return kept
-  const answer = empty(304, { etag })
-  // Whoever gave the tag may have ended before all was looked at; a list that was made here has seen to it.
+  const cached = deps.responseCache.get(key, session.version)
+  if (cached) return cached
+  const response = empty(304, { etag })
+  // The process that issued the tag may have stopped before it had scanned every message for codes.
   const isListed = deps.responseCache.get(session.id, session.version) !== undefined
-  const isLooked = isListed || (await scanNewest(forClient(deps, client), session, DEFAULT_LIMIT))
-  if (isLooked) {
-    notModifiedResponses.set(session, answer)
-    deps.responseCache.set(key, session.version, { answer, bytes: 0 })
+  const isScanned = isListed || (await scanNewest(forClient(deps, client), session, DEFAULT_LIMIT))
+  if (isScanned) {
+    notModifiedResponses.set(session, response)
+    deps.responseCache.set(key, session.version, response)
   }
-  return answer
+  return response
 }
 
 interface WaitOptions {
@@ -116,54 +116,53 @@ interface WaitOptions {
   sinceId: number
 }
 
-/** With If-None-Match: while it matches. Without: until there is mail newer than since_id. */
+/** With If-None-Match, waits while it matches; else until there is mail newer than since_id. */
 async function waitForChange(
   deps: RouteDeps,
-  call: HttpRequest,
-  { sinceId, ...quest }: WaitOptions,
+  request: HttpRequest,
+  { sinceId, ...wait }: WaitOptions,
 ) {
-  const given = call.headers['if-none-match']
-  const worth = async ({ session, hasNewer }: MailboxState) =>
+  const given = request.headers['if-none-match']
+  const isDone = async ({ session, hasNewer }: MailboxState) =>
     given === undefined ? await hasNewer(sinceId) : !matchesEtag(given, mailboxEtag(session))
-  if (await worth(mailboxState(deps, quest.session))) {
-    return { session: quest.session, timedOut: false }
+  if (await isDone(mailboxState(deps, wait.session))) {
+    return { session: wait.session, timedOut: false }
   }
-  const leave = deps.longPolls.acquire(quest.session.id, call)
+  const release = deps.longPolls.acquire(wait.session.id, request)
   try {
-    const { lookMs: pollMs } = deps.quiet
-    return await awaitMail(deps, { ...quest, isDone: worth, pollMs, signal: call.waitSignal() })
+    const { pollMs } = deps.intervals
+    return await awaitMail(deps, { ...wait, isDone, pollMs, signal: request.waitSignal() })
   } finally {
-    leave()
+    release()
   }
 }
 
-/** Made once for each version of a mailbox, however many ask. */
+/** Serialized once per version of the mailbox. */
 async function listing(
   deps: RouteDeps,
-  { token, session: found, call }: { token: string; session: Session; call: HttpRequest },
+  { token, session: found, request }: { token: string; session: Session; request: HttpRequest },
   page: { sinceId: number; limit: number },
 ): Promise<HttpResponse<never>> {
-  const kept = deps.responseCache.get(cacheKey(found, page), found.version)
-  if (kept) return kept
+  const cached = deps.responseCache.get(cacheKey(found, page), found.version)
+  if (cached) return cached
   const { session, messages, complete } = await listMail(
-    forClient(deps, call.client),
+    forClient(deps, request.client),
     { token, session: found },
     page,
   )
   const value: Listing = { ...mailboxPart(deps, session), messages: messages.map(summaryJson) }
-  // Neither kept nor tagged: the next one must look again.
+  // Incomplete: neither cached nor tagged, so that the next request scans again.
   if (!complete) return preparedJson(value, {})
-  const answer = preparedJson(value, { etag: mailboxEtag(session) })
-  const made = { answer, bytes: answer.body.length }
-  deps.responseCache.set(cacheKey(session, page), session.version, made)
-  return answer
+  const response = preparedJson(value, { etag: mailboxEtag(session) })
+  deps.responseCache.set(cacheKey(session, page), session.version, response)
+  return response
 }
 
 function cacheKey({ id }: Session, { sinceId, limit }: { sinceId: number; limit: number }) {
   return limit === DEFAULT_LIMIT && sinceId === 0 ? id : `${id} ${limit} ${sinceId}`
 }
 
-/** Without a tag: it would say that the reader knows what the list does not tell, such as a code found meanwhile. */
+/** No ETag: it would claim that the client has what the empty list omits, such as a code found meanwhile. */
 function timedOutResponse(deps: RouteDeps, session: Session): HttpResponse<Listing> {
   const value: Listing = { ...mailboxPart(deps, session), messages: [], timed_out: true }
   return json(value)
@@ -174,7 +173,6 @@ function mailboxPart(deps: RouteDeps, session: Session) {
   return { status: 'success' as const, ...mailboxJson(session), ...full }
 }
 
-/** The dependencies of a list whose codes are looked up for this client. */
 function forClient({ store, now, codes }: RouteDeps, client: string | undefined): ListMailDeps {
   return { store, now, codes: scannerForClient(codes, client) }
 }

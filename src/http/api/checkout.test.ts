@@ -12,9 +12,8 @@ import {
 import { openTestServer } from '../../../test/support/http-server.ts'
 import { checkout, FAKE_SHOP, getOrder } from '../../../test/support/shop-client.ts'
 import { stripeEnv } from '../../../test/support/stripe-app.ts'
+import { newClient, PROXY, PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
 import { openStripeServer } from '../../pay/testing/stripe-server.ts'
-import { newClient, PROXY, PROXY_ENV, sharedResponses } from '../server/route.contract.ts'
-import { checkoutRoute } from './checkout.ts'
 
 let app: App
 beforeAll(async () => {
@@ -23,8 +22,6 @@ beforeAll(async () => {
 afterAll(() => app.stop())
 
 const KEY = { 'idempotency-key': 'sixteen-at-least' }
-
-sharedResponses(checkoutRoute, () => app)
 
 describe('200', () => {
   test('tells the order, where to pay, and the secret, which nobody on the way may keep', async () => {

@@ -35,12 +35,12 @@ export const checkoutRoute = route({
   ],
   problems: ['invalid_parameter', 'not_found', 'idempotency_conflict', 'payment_unavailable'],
   rate: 'checkout',
-  async handle({ plan, email }, deps, call) {
+  async handle({ plan, email }, deps, request) {
     const { order, url, claimSecret } = await checkout(deps, {
       plan,
       email,
-      idempotency: idempotencyOf(call),
-      baseUrl: siteUrl(deps.baseUrl, call),
+      idempotency: idempotencyOf(request),
+      baseUrl: siteUrl(deps.baseUrl, request),
     })
     return success({ ...planJson(order), url, claim_secret: claimSecret })
   },

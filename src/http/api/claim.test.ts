@@ -9,8 +9,7 @@ import {
   payOrder,
   revokeKeyOf,
 } from '../../../test/support/shop-client.ts'
-import { PROXY_ENV, sharedResponses } from '../server/route.contract.ts'
-import { claimRoute } from './claim.ts'
+import { PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
 
 let app: App
 beforeAll(async () => {
@@ -27,8 +26,6 @@ async function paid(plan = 'starter') {
 async function usageStatus(key: unknown): Promise<number> {
   return (await request(`${app.url}/usage`, { headers: { apikey: String(key) } })).status
 }
-
-sharedResponses(claimRoute, () => app)
 
 describe('200', () => {
   test('shows a key that opens, with the figures of its plan', async () => {

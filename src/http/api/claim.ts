@@ -31,8 +31,8 @@ export const claimRoute = route({
   }),
   requestHeaders: [CLAIM_SECRET_HEADER],
   problems: ['missing_parameter', 'not_found', 'order_unpaid', 'order_stopped', 'already_claimed'],
-  async handle({ id }, deps, call) {
-    const { order, key, secret } = await claimKey(deps, id, claimSecretOf(id, call))
+  async handle({ id }, deps, request) {
+    const { order, key, secret } = await claimKey(deps, id, claimSecretOf(id, request))
     return success({
       ...planJson(order),
       key: secret,

@@ -9,8 +9,7 @@ import {
   request,
   requestFrom,
 } from '../../../test/support/http-client.ts'
-import { newClient, PROXY, PROXY_ENV, sharedResponses } from '../server/route.contract.ts'
-import { createSessionRoute } from './create-session.ts'
+import { newClient, PROXY, PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
 
 let app: App
 let url: string
@@ -235,5 +234,3 @@ describe('503', () => {
     })
   }
 })
-
-sharedResponses(createSessionRoute, () => app)

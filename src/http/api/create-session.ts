@@ -49,11 +49,15 @@ export const createSessionRoute = route({
     'gmail_unavailable',
   ],
   rate: 'createSession',
-  async authenticate(deps, call) {
-    const keyText = apiKeyBesideToken(call.headers)
+  async authenticate(deps, request) {
+    const keyText = apiKeyBesideToken(request.headers)
     if (keyText === undefined) return undefined
-    const { client } = call
-    return await authenticateSessionKey(deps, { keyText, client, shopUrl: pricingUrl(deps, call) })
+    const { client } = request
+    return await authenticateSessionKey(deps, {
+      keyText,
+      client,
+      shopUrl: pricingUrl(deps, request),
+    })
   },
   async handle(input, deps, { key }) {
     const { session, token } = await createSession(deps, {

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { type App, startApp } from '../../../test/support/app.ts'
 import { ENCODINGS, post, problemFault, request } from '../../../test/support/http-client.ts'
-import { PROXY_ENV, sharedResponses } from '../server/route.contract.ts'
-import { deleteMailRoute } from './delete-mail.ts'
+import { PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
 
 let app: App
 let url: string
@@ -93,5 +92,3 @@ describe('404', () => {
     assert.deepEqual(statuses.toSorted(), [200, ...Array.from({ length: 9 }, () => 404)])
   })
 })
-
-sharedResponses(deleteMailRoute, () => app)

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { type App, startApp } from '../../../test/support/app.ts'
 import { ENCODINGS, post, problemFault, request } from '../../../test/support/http-client.ts'
-import { PROXY_ENV, sharedResponses } from '../server/route.contract.ts'
-import { deleteSessionRoute } from './delete-session.ts'
+import { PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
 
 let app: App
 let url: string
@@ -52,5 +51,3 @@ describe('401', () => {
     assert.equal((await post(url, { token })).body['code'], 'session_expired')
   })
 })
-
-sharedResponses(deleteSessionRoute, () => app)

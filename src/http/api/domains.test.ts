@@ -2,10 +2,9 @@ import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { type App, startApp } from '../../../test/support/app.ts'
 import { request } from '../../../test/support/http-client.ts'
+import { PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
 import { parseHost } from '../../core/address.ts'
 import { openMailStoreForCli } from '../../runtime/stores.ts'
-import { PROXY_ENV, sharedResponses } from '../server/route.contract.ts'
-import { domainsRoute } from './domains.ts'
 
 let app: App
 beforeAll(async () => {
@@ -61,5 +60,3 @@ describe('200', () => {
     assert.match(headers.get('access-control-expose-headers') ?? '', /ETag/)
   })
 })
-
-sharedResponses(domainsRoute, () => app)

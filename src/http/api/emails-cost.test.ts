@@ -9,8 +9,8 @@ import {
 } from '../../../test/support/http-client.ts'
 import { type AppWithKeys, startAppWithKeys, type TestKey } from '../../../test/support/keys.ts'
 import { openServerWithManualClock } from '../../../test/support/manual-clock.ts'
+import { newClient, PROXY, PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
 import { makeKeySecret } from '../../core/key.ts'
-import { newClient, PROXY, PROXY_ENV } from '../server/route.contract.ts'
 
 let app: AppWithKeys
 beforeAll(async () => {

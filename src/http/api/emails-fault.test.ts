@@ -12,8 +12,8 @@ const broken = () => Promise.reject(new Error('broken'))
 const textMail = (text: string) => async () => ({ ...EMPTY_MAIL, text })
 
 /** A door of which something is broken, with a key and so many mails for it. */
-async function troubled(trouble: Parameters<typeof openTestServer>[0], mails = 1) {
-  const door = await openTestServer(trouble)
+async function openFaulty(options: Parameters<typeof openTestServer>[0], mails = 1) {
+  const door = await openTestServer(options)
   onTestFinished(() => door.stop())
   const key = await keyRing(door.shop, () => new Date()).issue({ requests: 100, perDay: 100 })
   const { headers } = key
@@ -30,13 +30,13 @@ async function charged({ shop }: Awaited<ReturnType<typeof openTestServer>>, { i
 }
 
 describe('500', () => {
-  for (const [name, trouble] of [
+  for (const [name, options] of [
     ['a mail cannot be parsed', { parse: broken }],
-    ['the list cannot be read', { trouble: { listKeyMail: broken } }],
-    ['the mark cannot be read', { trouble: { keyMailVersion: broken } }],
+    ['the list cannot be read', { storeOverrides: { listKeyMail: broken } }],
+    ['the mark cannot be read', { storeOverrides: { keyMailVersion: broken } }],
   ] as const) {
     test(`${name}: nothing is told of it, and nothing is charged`, async () => {
-      const { door, key, charged } = await troubled(trouble)
+      const { door, key, charged } = await openFaulty(options)
       const asked = await request(`${door.url}/emails`, { headers: key.headers })
       assert.deepEqual([asked.status, asked.body['code']], [500, 'internal'])
       assert.equal(problemFault(asked), undefined)
@@ -48,8 +48,8 @@ describe('500', () => {
   }
 
   test('the shop cannot be written: nothing is told but that, and no mail is shown', async () => {
-    const { door, key } = await troubled({
-      shopTrouble: { spendRequest: broken },
+    const { door, key } = await openFaulty({
+      shopOverrides: { spendRequest: broken },
       parse: textMail('canary'),
     })
     const asked = await request(`${door.url}/emails`, { headers: key.headers })
@@ -61,7 +61,7 @@ describe('500', () => {
 describe('503', () => {
   test('too many mails wait to be parsed: nothing is charged', async () => {
     const parse = () => Promise.reject(new Problem('overloaded', 'Too many.', 1))
-    const { door, key, charged } = await troubled({ parse })
+    const { door, key, charged } = await openFaulty({ parse })
     const asked = await request(`${door.url}/emails`, { headers: key.headers })
     assert.deepEqual([asked.status, asked.body['code']], [503, 'overloaded'])
     assert.equal(problemFault(asked), undefined)
@@ -71,7 +71,7 @@ describe('503', () => {
   test('a key that takes none of what it asked for: nothing more is charged', async () => {
     // A page of 8 MB. Eight of them are what may be under way for one key; the kernel's buffers may hold some more.
     const parse = textMail('x'.repeat(256 * 1024))
-    const { door, key, charged } = await troubled({ parse }, 31)
+    const { door, key, charged } = await openFaulty({ parse }, 31)
     const request = `GET /emails HTTP/1.1\r\nHost: x\r\nAPIKey: ${key.secret}\r\n\r\n`
     const sockets: Socket[] = []
     let head = ''
@@ -100,7 +100,7 @@ test('who hangs up while his mail is read is not charged', async () => {
     await gone.promise
     return await textMail('late')()
   }
-  const { door, key, charged } = await troubled({ parse })
+  const { door, key, charged } = await openFaulty({ parse })
   const { returnRequest } = door.shop
   door.shop.returnRequest = async (...what) => {
     await returnRequest(...what)

@@ -15,7 +15,7 @@ import { tempFolder } from '../../../test/support/stores.ts'
 let app: AppWithKeys
 let key: TestKey
 beforeAll(async () => {
-  app = await startAppWithKeys({ quiet: WITHOUT_POLLING })
+  app = await startAppWithKeys({ intervals: WITHOUT_POLLING })
   key = await app.ring.issue({ requests: 10_000 })
 })
 afterAll(() => app.stop())
@@ -210,7 +210,7 @@ describe('nobody is charged', () => {
 
   test('whose plan ends while he waits: 402', async () => {
     // Of the passing of time no bus tells: here it takes a look.
-    const watchful = await startAppWithKeys({ quiet: { ...WITHOUT_POLLING, lookMs: 50 } })
+    const watchful = await startAppWithKeys({ intervals: { ...WITHOUT_POLLING, pollMs: 50 } })
     onTestFinished(() => watchful.stop())
     const mine = await watchful.ring.issue({ months: 1 })
     const waiting = read(`wait=55&to=${newAddress()}`, mine.headers, watchful)

@@ -8,8 +8,7 @@ import {
 } from '../../../test/support/api-client.ts'
 import { problemFault, request, requestFrom } from '../../../test/support/http-client.ts'
 import { type AppWithKeys, startAppWithKeys, type TestKey } from '../../../test/support/keys.ts'
-import { PROXY_ENV, sharedResponses } from '../server/route.contract.ts'
-import { emailsRoute } from './emails.ts'
+import { PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
 
 let app: AppWithKeys
 let key: TestKey
@@ -269,5 +268,3 @@ describe('the order of refusals', () => {
     assert.equal((await read('', { ...key.headers, ...conditional })).status, 304)
   })
 })
-
-sharedResponses(emailsRoute, () => app)

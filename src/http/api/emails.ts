@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import type { ApiKey } from '../../core/key.ts'
+import { Problem } from '../../core/problem.ts'
 import { isoTimestamp, utcTimestamp } from '../../core/time.ts'
 import { authenticateKey, type Caller } from '../../service/keys/authenticate-key.ts'
 import { charge } from '../../service/keys/charge.ts'
@@ -13,7 +14,7 @@ import {
   newestEmailId,
   parseTo,
 } from '../../service/mail/emails.ts'
-import { cursorOf, keyedEtag, matchesEtag, parseCursor } from '../server/caching.ts'
+import { keyedEtag, matchesEtag } from '../server/caching.ts'
 import { KEY_HEADER } from '../server/credentials.ts'
 import type { RouteDeps } from '../server/deps.ts'
 import { authenticatedKey, callerOf } from '../server/keyed.ts'
@@ -34,20 +35,20 @@ const recordSchema = Type.Object({
   id: messageIdField,
   from: Type.String({ examples: ['ann@sender.example'] }),
   to: Type.String({
-    description: 'As the mail names the recipient, else the bare address.',
+    description: 'As in the To or Cc header, else the bare address.',
     examples: ['You <you@mayfly.example>'],
   }),
   subject: Type.String({ examples: ['Your code'] }),
   date: timeField,
   date_iso: isoTimeField,
   body: Type.String({
-    description: 'Plain text, made from HTML where only that came; at most 256 KB.',
+    description: 'Plain text, converted from HTML if there is no text; at most 256 KB.',
     examples: ['Your code is 123456.'],
   }),
-  truncated: Type.Optional(Type.Literal(true, { description: 'There when the body was cut.' })),
+  truncated: Type.Optional(Type.Literal(true, { description: 'Present if the body was cut.' })),
 })
 
-export const emailsSchema = Type.Array(
+const emailsSchema = Type.Array(
   Type.Object({
     address: Type.Optional(addressField),
     emails: Type.Array(recordSchema),
@@ -56,11 +57,11 @@ export const emailsSchema = Type.Array(
 
 type EmailsBody = Static<typeof emailsSchema>
 
-/** So that `[0].emails` is always there. */
-export const NO_EMAILS: EmailsBody = [{ emails: [] }]
+/** `[0].emails` always exists. */
+const NO_EMAILS: EmailsBody = [{ emails: [] }]
 
-/** One element for each recipient, in the order in which they appear first. */
-export function emailsJson(records: readonly EmailRecord[]): EmailsBody {
+/** One element per recipient, in order of first appearance. */
+function emailsJson(records: readonly EmailRecord[]): EmailsBody {
   if (records.length === 0) return NO_EMAILS
   return [...Map.groupBy(records, ({ recipient }) => recipient)].map(([address, mine]) => ({
     address,
@@ -89,21 +90,21 @@ export const emailsRoute = route({
   path: PATH,
   title: 'Read emails with a key',
   about: [
-    'The mail that your key may see, newest first, one element for each recipient; with none at all there is one element with an empty list.',
-    'Your key sees two kinds. Mail of sessions that were created with it: nobody else’s key sees that. And the pool: mail for any address at our reader domains that no session ever held.',
-    'Pool mail is shared by all key holders, as in a public inbox: whoever has a key may read it, so send nothing there that is meant for you alone. The operator may have limited it to exact addresses, or closed it.',
-    'Each 200 costs one request of your plan, also an empty one. Nothing else does: not 304, no refusal, no fault of ours, and nobody who hangs up while waiting is charged. A request is taken before the mail is read, on disk, so that no key ever gets one more than its plan; if our process or its store dies in between, the requests in flight at that moment may be charged without an answer, and no others.',
-    'With wait the answer comes as soon as there is mail newer than since_id. If none comes in time it is an empty list with the header X-Timed-Out: 1, which costs one request; with If-None-Match it is a 304, which costs none.',
-    'Each answer to a valid key says in RateLimit, RateLimit-Policy and X-RateLimit-* what is left. With more than fits on a page Link leads to the next. Reading marks and deletes nothing.',
+    'The mail visible to your key, newest first, grouped by recipient. Without mail, there is one element with an empty list.',
+    'A key sees the mail of sessions created with it, which no other key sees, and the pool: mail to any address at a reader domain that never belonged to a session.',
+    'Pool mail is shared by all key holders, like a public inbox: do not use it for anything confidential. The operator may restrict it to exact addresses or disable it.',
+    'Each 200 is charged as one request, even if it is empty. Nothing else is charged: no 304, no error, no client that disconnects while waiting. The request is charged on disk before the mail is read, so that no key exceeds its plan; if the process or its store fails in between, requests in flight at that moment may be charged without a response.',
+    'With wait, the response is sent as soon as there is mail newer than since_id. On timeout it is an empty list with the header X-Timed-Out: 1, which is charged; with If-None-Match it is a 304, which is free.',
+    'Every response to a valid key reports the remaining quota in RateLimit, RateLimit-Policy and X-RateLimit-*. Link points to the next page. Reading does not mark or delete mail.',
   ].join('\n\n'),
   input: Type.Object({
     to: Type.Optional(
-      Type.String({ description: 'Only mail for this address; a name around it is ignored.' }),
+      Type.String({ description: 'Only mail to this address; a display name is ignored.' }),
     ),
     since_id: sinceIdField,
     limit: limitField,
     cursor: Type.Optional(
-      Type.String({ description: 'From the Link of the page before: where this one begins.' }),
+      Type.String({ description: 'From the Link header of the previous page.' }),
     ),
     wait: waitField,
   }),
@@ -112,10 +113,14 @@ export const emailsRoute = route({
   responseHeaders: ['Link', 'X-Timed-Out'],
   problems: ['invalid_key', 'plan_expired', 'quota_exhausted', 'daily_limit', 'shutting_down'],
   conditional: true,
-  reader: true,
-  authenticate: async (deps, call) => await authenticateKey(deps, callerOf(deps, call)),
-  async handle({ to, since_id: sinceId = 0, limit = DEFAULT_LIMIT, cursor, wait = 0 }, deps, call) {
-    const key = authenticatedKey(call)
+  api: 'keyed',
+  authenticate: async (deps, request) => await authenticateKey(deps, callerOf(deps, request)),
+  async handle(
+    { to, since_id: sinceId = 0, limit = DEFAULT_LIMIT, cursor, wait = 0 },
+    deps,
+    request,
+  ) {
+    const key = authenticatedKey(request)
     const query: EmailQuery = {
       keyId: key.id,
       to: to === undefined ? undefined : parseTo(to),
@@ -123,26 +128,26 @@ export const emailsRoute = route({
       beforeId: cursor === undefined ? undefined : parseCursor(cursor),
       limit,
     }
-    call.throwIfClosed()
-    const visit: EmailsRequest = { deps, call, caller: callerOf(deps, call), query }
-    const found = await visibleMail(visit, key, wait)
+    request.throwIfClosed()
+    const context: EmailsRequest = { deps, request, caller: callerOf(deps, request), query }
+    const found = await visibleMail(context, key, wait)
     const etag = keyedEtag(query, found.mark)
-    if (matchesEtag(call.headers['if-none-match'], etag)) return empty(304, { etag })
+    if (matchesEtag(request.headers['if-none-match'], etag)) return empty(304, { etag })
 
-    // Who has gone is not charged, or gets it back.
-    call.throwIfClosed()
-    return await charge(deps, { key: found.key, caller: visit.caller }, async () => {
-      call.throwIfClosed()
-      const made = found.timedOut ? timedOutResponse(etag) : await listing(visit, etag)
-      call.reserveSendBudget(made.body)
-      return made
+    // A client that disconnects is not charged, or gets the request back.
+    request.throwIfClosed()
+    return await charge(deps, { key: found.key, caller: context.caller }, async () => {
+      request.throwIfClosed()
+      const response = found.timedOut ? timedOutResponse(etag) : await listing(context, etag)
+      request.reserveSendBudget(response.body)
+      return response
     })
   },
 })
 
 interface EmailsRequest {
   deps: RouteDeps
-  call: HttpRequest
+  request: HttpRequest
   caller: Caller
   query: EmailQuery
 }
@@ -153,56 +158,56 @@ interface VisibleMail {
   timedOut: boolean
 }
 
-/** What the key may see: now, or when there is something new of it. With If-None-Match that is any change. */
+/** With wait, returns once there is newer mail; with If-None-Match, after any change. */
 async function visibleMail(
-  { deps, call, caller, query }: EmailsRequest,
+  { deps, request, caller, query }: EmailsRequest,
   key: ApiKey,
   wait: number,
 ): Promise<VisibleMail> {
   const found = { key, mark: await emailsVersion(deps, query), timedOut: false }
   if (wait === 0) return found
-  const given = call.headers['if-none-match']
-  const worth = async ({ mark, newestId }: Pick<KeyView, 'mark' | 'newestId'>) =>
+  const given = request.headers['if-none-match']
+  const isDone = async ({ mark, newestId }: Pick<KeyView, 'mark' | 'newestId'>) =>
     given === undefined
       ? (await newestId()) > query.sinceId
       : !matchesEtag(given, keyedEtag(query, mark))
-  call.throwIfClosed()
-  if (await worth({ mark: found.mark, newestId: () => newestEmailId(deps, query) })) return found
+  request.throwIfClosed()
+  if (await isDone({ mark: found.mark, newestId: () => newestEmailId(deps, query) })) return found
 
-  const leave = deps.longPolls.acquire(`key ${key.id}`, call)
+  const release = deps.longPolls.acquire(`key ${key.id}`, request)
   try {
-    const { lookMs: pollMs } = deps.quiet
-    const signal = call.waitSignal()
-    return await awaitEmails(deps, { caller, query, seconds: wait, isDone: worth, signal, pollMs })
+    const { pollMs } = deps.intervals
+    const signal = request.waitSignal()
+    return await awaitEmails(deps, { caller, query, seconds: wait, isDone, signal, pollMs })
   } finally {
-    leave()
+    release()
   }
 }
 
-/** Made once for each state of what the key may see, however often it asks. */
+/** Serialized once per version of what the key can see. */
 async function listing(
-  { deps, call, query }: EmailsRequest,
+  { deps, request, query }: EmailsRequest,
   etag: string,
 ): Promise<HttpResponse<never>> {
   const { keyId, to = '', sinceId, beforeId = '', limit } = query
   const name = `emails ${keyId} ${to} ${sinceId} ${beforeId} ${limit}`
-  const kept = deps.responseCache.get(name, etag)
-  if (kept) return kept
+  const cached = deps.responseCache.get(name, etag)
+  if (cached) return cached
   const { records, nextAfter } = await listEmails(deps, query, {
-    client: call.client ?? `key ${keyId}`,
-    signal: call.signal(),
+    client: request.client ?? `key ${keyId}`,
+    signal: request.signal(),
   })
   const link = nextAfter === undefined ? {} : { link: nextLink(query, nextAfter) }
-  const answer = preparedJson(emailsJson(records), { etag, ...link })
-  deps.responseCache.set(name, etag, { answer, bytes: answer.body.length })
-  return answer
+  const response = preparedJson(emailsJson(records), { etag, ...link })
+  deps.responseCache.set(name, etag, response)
+  return response
 }
 
 function timedOutResponse(etag: string): HttpResponse<typeof NO_EMAILS> {
   return json(NO_EMAILS, { etag, 'x-timed-out': '1' })
 }
 
-/** Relative, and without anything that opens something: keys travel in headers alone. */
+/** Relative, and without credentials: keys are sent in headers only. */
 function nextLink({ to, sinceId, limit }: EmailQuery, nextAfter: number): string {
   const next = new URLSearchParams({
     ...(to === undefined ? {} : { to }),
@@ -211,4 +216,18 @@ function nextLink({ to, sinceId, limit }: EmailQuery, nextAfter: number): string
     cursor: cursorOf(nextAfter),
   })
   return `<${PATH}?${next}>; rel="next"`
+}
+
+// Opaque, so that clients do not construct cursors and the format can change.
+const CURSOR = /^after ([1-9][0-9]{0,15})$/
+
+export function cursorOf(lastId: number): string {
+  return Buffer.from(`after ${lastId}`).toString('base64url')
+}
+
+export function parseCursor(cursor: string): number {
+  const [, digits] = CURSOR.exec(Buffer.from(cursor, 'base64url').toString('latin1')) ?? []
+  const id = Number(digits)
+  if (Number.isSafeInteger(id) && cursorOf(id) === cursor) return id
+  throw new Problem('invalid_parameter', 'cursor: use the Link header of the previous page.')
 }

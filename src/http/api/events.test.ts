@@ -9,14 +9,14 @@ import {
   WITHOUT_POLLING,
 } from '../../../test/support/app.ts'
 import { post, problemFault, request } from '../../../test/support/http-client.ts'
+import { PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
 import { Problem } from '../../core/problem.ts'
 import type { MailEvent } from '../../service/mail/events.ts'
-import { PROXY_ENV, sharedResponses } from '../server/route.contract.ts'
-import { eventStream, eventsRoute, formatEvent, retryMs } from './events.ts'
+import { eventStream, formatEvent, retryMs } from './events.ts'
 
 let app: App
 beforeAll(async () => {
-  app = await startApp({ ...WAIT_FOR_EXTRACTION, env: PROXY_ENV, quiet: WITHOUT_POLLING })
+  app = await startApp({ ...WAIT_FOR_EXTRACTION, env: PROXY_ENV, intervals: WITHOUT_POLLING })
 })
 afterAll(() => app.stop())
 
@@ -155,7 +155,7 @@ describe('200', () => {
 
   test('the end, when the session expires', async () => {
     // Of the passing of time no bus tells: here it takes a look.
-    const watchful = await startApp({ quiet: { ...WITHOUT_POLLING, lookMs: 50 } })
+    const watchful = await startApp({ intervals: { ...WITHOUT_POLLING, pollMs: 50 } })
     const { token } = await watchful.session({ ttl: '60' })
     const stream = await followAt(`${watchful.url}/api/events?token=${token}`)
     await stream.next()
@@ -222,8 +222,6 @@ describe('503', () => {
     await Promise.all(readers.map(({ end }) => end()))
   })
 })
-
-sharedResponses(eventsRoute, () => app)
 
 const message = {
   id: 7,

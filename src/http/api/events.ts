@@ -22,17 +22,17 @@ export const eventsRoute = route({
   output: MEDIA_TYPE,
   problems: ['invalid_token', 'session_expired'],
   resumable: true,
-  async handle({ token, since_id: sinceId }, deps, call) {
+  async handle({ token, since_id: sinceId }, deps, request) {
     const session = await liveSession(deps, token)
     // The stream is the last thing on its connection.
     const headers = { 'x-accel-buffering': 'no', connection: 'close' }
-    if (call.method === 'HEAD') return privateContentResponse(MEDIA_TYPE, undefined, headers)
+    if (request.method === 'HEAD') return privateContentResponse(MEDIA_TYPE, undefined, headers)
 
-    const resumesAfter = lastEventId(call) ?? sinceId
+    const resumesAfter = lastEventId(request) ?? sinceId
     const startsAfter = resumesAfter ?? session.lastId
     // Held until the response is closed, whether the stream was ever read or not.
-    deps.longPolls.acquire(session.id, call)
-    const codes = scannerForClient(deps.codes, call.client)
+    deps.longPolls.acquire(session.id, request)
+    const codes = scannerForClient(deps.codes, request.client)
     const events = mailEvents(
       { ...deps, codes },
       {
@@ -40,9 +40,8 @@ export const eventsRoute = route({
         session,
         sinceId: startsAfter,
         resumes: resumesAfter !== undefined,
-        heartbeatMs: deps.quiet.beatMs,
-        pollMs: deps.quiet.lookMs,
-        signal: call.waitSignal(),
+        ...deps.intervals,
+        signal: request.waitSignal(),
       },
     )
     const opening = { startsAfter, retryMs: retryMs(deps.randomBytes) }
@@ -51,14 +50,14 @@ export const eventsRoute = route({
       objectMode: false,
       highWaterMark: BUFFERED_BYTES,
     })
-    call.onClose(() => body.destroy())
+    request.onClose(() => body.destroy())
     return privateContentResponse(MEDIA_TYPE, body, headers)
   },
 })
 
 /** What a browser sends by itself when it comes back; it wins over the address, which stays the same. */
-function lastEventId(call: HttpRequest): number | undefined {
-  const given = call.headers['last-event-id']
+function lastEventId(request: HttpRequest): number | undefined {
+  const given = request.headers['last-event-id']
   const id = typeof given === 'string' && /^[0-9]{1,16}$/.test(given) ? Number(given) : undefined
   return Number.isSafeInteger(id) ? id : undefined
 }

@@ -8,10 +8,9 @@ import {
   request,
   requestFrom,
 } from '../../../test/support/http-client.ts'
+import { newClient, PROXY, PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
 import { parseHost } from '../../core/address.ts'
 import { openMailStoreForCli } from '../../runtime/stores.ts'
-import { newClient, PROXY, PROXY_ENV, sharedResponses } from '../server/route.contract.ts'
-import { extendSessionRoute } from './extend-session.ts'
 
 const HOUR = 3_600
 const DAY = 24 * HOUR
@@ -181,5 +180,3 @@ describe('429', () => {
     assert.equal((await extend()).status, 200)
   })
 })
-
-sharedResponses(extendSessionRoute, () => app)

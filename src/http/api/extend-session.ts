@@ -15,8 +15,8 @@ export const extendSessionRoute = route({
   input: Type.Object({ token: tokenField, ttl: ttlField }),
   output: sessionSchema,
   problems: ['invalid_token', 'session_expired'],
-  async handle({ token, ttl }, deps, call) {
-    if (call.client !== undefined) await takeRate(deps, 'extendSession', secretHash(token))
+  async handle({ token, ttl }, deps, request) {
+    if (request.client !== undefined) await takeRate(deps, 'extendSession', secretHash(token))
     return success(sessionJson(await extendSession(deps, token, ttl), token))
   },
 })

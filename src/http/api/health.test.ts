@@ -5,12 +5,11 @@ import { type GmailApp, startGmailApp } from '../../../test/support/gmail-app.ts
 import { problemFault, request, requestFrom, sendRaw } from '../../../test/support/http-client.ts'
 import { openTestServer, type TestServer } from '../../../test/support/http-server.ts'
 import { openServerWithManualClock } from '../../../test/support/manual-clock.ts'
+import { newClient, PROXY, PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
 import { Problem } from '../../core/problem.ts'
 import type { RouteDeps } from '../server/deps.ts'
-import { newClient, PROXY, PROXY_ENV, sharedResponses } from '../server/route.contract.ts'
 import type { HttpRequest } from '../server/route.ts'
-import { livezRoute, readyzRoute } from './health.ts'
-import { metricsRoute } from './metrics.ts'
+import { readyzRoute } from './health.ts'
 
 const REASON = '3 MB of disk are free'
 const ADMIN = { authorization: 'Bearer secret' }
@@ -21,9 +20,9 @@ let guarded: TestServer
 let gmail: GmailApp
 beforeAll(async () => {
   app = await startApp({ env: PROXY_ENV })
-  const trouble = { obstacle: async () => ({ kind: 'full' as const, reason: REASON }) }
-  troubled = await openTestServer({ trouble })
-  guarded = await openTestServer({ trouble, env: { MAYFLY_ADMIN_TOKEN: 'secret' } })
+  const storeOverrides = { obstacle: async () => ({ kind: 'full' as const, reason: REASON }) }
+  troubled = await openTestServer({ storeOverrides })
+  guarded = await openTestServer({ storeOverrides, env: { MAYFLY_ADMIN_TOKEN: 'secret' } })
   const accounts = [{ email: 'joe@gmail.com' }, { email: 'miller@gmail.com', masked: true }]
   gmail = await startGmailApp([...accounts, { email: 'off@gmail.com', active: false }], {
     MAYFLY_ADMIN_TOKEN: 'secret',
@@ -44,7 +43,6 @@ describe('/livez', () => {
       assert.deepEqual((await request(`${troubled.url}/livez`)).body, { status: 'success' })
     })
   })
-  sharedResponses(livezRoute, () => app)
 })
 
 describe('/readyz', () => {
@@ -157,7 +155,6 @@ describe('/readyz', () => {
       assert.equal((await from('/readyz')).status, 200)
     })
   })
-  sharedResponses(readyzRoute, () => app)
 })
 
 describe('/metrics', () => {
@@ -247,5 +244,4 @@ describe('/metrics', () => {
       assert.deepEqual([...new Set(asked.map(({ status }) => status))], [200])
     })
   })
-  sharedResponses(metricsRoute, () => app)
 })

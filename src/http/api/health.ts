@@ -52,12 +52,12 @@ export const readyzRoute = route({
   }),
   problems: ['overloaded', 'shutting_down'],
   operator: true,
-  async handle(_input, deps, call) {
+  async handle(_input, deps, request) {
     if (deps.draining()) throw new Problem('shutting_down', 'The service is stopping.', 1)
     // A load balancer must hear that we are ready, whatever others ask through it.
     const isOperator = await isOperatorRequest(
       deps,
-      call.isTrustedProxy() ? { ...call, client: undefined } : call,
+      request.isTrustedProxy() ? { ...request, client: undefined } : request,
     )
     const reason = await notReadyReason(deps)
     if (reason !== undefined) {

@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
+import type { AccountHealth } from '../../core/gmail.ts'
 import { Problem, StoreUnavailable } from '../../core/problem.ts'
 import { accountStatuses } from '../../service/sessions/accounts.ts'
 import { isOperatorRequest } from '../server/credentials.ts'
 import type { RouteDeps } from '../server/deps.ts'
-import { accountMetrics } from '../server/metrics.ts'
 import { contentResponse } from '../server/response.ts'
 import { route } from '../server/route.ts'
 
@@ -18,8 +18,8 @@ export const metricsRoute = route({
   output: 'text/plain',
   problems: ['invalid_token'],
   operator: true,
-  async handle(_input, deps, call) {
-    if (!(await isOperatorRequest(deps, call))) {
+  async handle(_input, deps, request) {
+    if (!(await isOperatorRequest(deps, request))) {
       throw new Problem('invalid_token', 'Give the admin token as Authorization: Bearer.')
     }
     const lines = `${await deps.metrics()}${await accountLines(deps)}`
@@ -35,4 +35,20 @@ async function accountLines(deps: RouteDeps): Promise<string> {
     if (error instanceof StoreUnavailable) return ''
     throw error
   }
+}
+
+const HEALTHS: readonly AccountHealth[] = ['starting', 'ok', 'slow', 'failing']
+
+/** Computed on request: the store has it for the whole installation, and gauges of several threads would be summed. */
+function accountMetrics(accounts: readonly { health: AccountHealth }[]): string {
+  const lines = HEALTHS.map((health) => {
+    const count = accounts.filter((account) => account.health === health).length
+    return `mayfly_gmail_accounts{health="${health}"} ${count}`
+  })
+  return [
+    '# HELP mayfly_gmail_accounts Gmail accounts whose aliases are given out, by health',
+    '# TYPE mayfly_gmail_accounts gauge',
+    ...lines,
+    '',
+  ].join('\n')
 }

@@ -10,16 +10,13 @@ import {
   payOrder,
   revokeKeyOf,
 } from '../../../test/support/shop-client.ts'
-import { PROXY_ENV, sharedResponses } from '../server/route.contract.ts'
-import { orderRoute } from './order.ts'
+import { PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
 
 let app: App
 beforeAll(async () => {
   app = await startApp({ env: { ...PROXY_ENV, ...FAKE_SHOP } })
 })
 afterAll(() => app.stop())
-
-sharedResponses(orderRoute, () => app)
 
 describe('200', () => {
   test('an open order tells where to pay, and nothing of a key', async () => {

@@ -21,8 +21,8 @@ export const orderRoute = route({
   output: Type.Object({ status: successField, ...orderFields }),
   requestHeaders: [CLAIM_SECRET_HEADER],
   problems: ['missing_parameter', 'not_found'],
-  async handle({ id }, deps, call) {
-    const order = await findOrder(deps, id, claimSecretOf(id, call))
+  async handle({ id }, deps, request) {
+    const order = await findOrder(deps, id, claimSecretOf(id, request))
     return success(orderJson(await viewOrder(deps, order)))
   },
 })

@@ -5,8 +5,7 @@ import { afterAll, beforeAll, describe, test } from 'vitest'
 import { type App, startApp } from '../../../test/support/app.ts'
 import { request } from '../../../test/support/http-client.ts'
 import { tempFolder } from '../../../test/support/stores.ts'
-import { PROXY_ENV, sharedResponses } from '../server/route.contract.ts'
-import { plansRoute } from './plans.ts'
+import { PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
 
 let app: App
 beforeAll(async () => {
@@ -63,5 +62,3 @@ describe('200', () => {
     folder.remove()
   })
 })
-
-sharedResponses(plansRoute, () => app)

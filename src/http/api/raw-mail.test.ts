@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, test } from 'vitest'
 import { checkMail } from '../../../test/support/api-client.ts'
 import { type App, startApp } from '../../../test/support/app.ts'
 import { problemFault, request } from '../../../test/support/http-client.ts'
+import { PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
 import { parseAddress } from '../../core/address.ts'
-import { PROXY_ENV, sharedResponses } from '../server/route.contract.ts'
-import { rawMailRoute, traceLines } from './raw-mail.ts'
+import { traceLines } from './raw-mail.ts'
 
 let app: App
 beforeAll(async () => {
@@ -113,8 +113,6 @@ describe('404', () => {
     assert.equal(problemFault(asked), undefined)
   })
 })
-
-sharedResponses(rawMailRoute, () => app)
 
 const recipient = parseAddress('ann@box.test')
 assert.ok(recipient)

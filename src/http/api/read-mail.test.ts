@@ -3,10 +3,9 @@ import { afterAll, afterEach, beforeAll, describe, test } from 'vitest'
 import { type App, startApp } from '../../../test/support/app.ts'
 import { post, problemFault, request } from '../../../test/support/http-client.ts'
 import { openTestServer, type TestServer } from '../../../test/support/http-server.ts'
+import { PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
 import type { Link, SenderChecks } from '../../core/message.ts'
 import { IMPATIENT, mailWith, PATIENT } from '../../service/testing/codes.ts'
-import { PROXY_ENV, sharedResponses } from '../server/route.contract.ts'
-import { readMailRoute } from './read-mail.ts'
 
 let app: App
 beforeAll(async () => {
@@ -214,8 +213,6 @@ describe('404', () => {
     assert.equal(problemFault(asked), undefined)
   })
 })
-
-sharedResponses(readMailRoute, () => app)
 
 let door: TestServer
 afterEach(() => door.stop())

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { problemFault, request, requestFrom } from '../../../test/support/http-client.ts'
 import { type AppWithKeys, startAppWithKeys, type TestKey } from '../../../test/support/keys.ts'
-import { newClient, PROXY, PROXY_ENV, sharedResponses } from '../server/route.contract.ts'
-import { rollKeyRoute } from './roll-key.ts'
+import { newClient, PROXY, PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
 
 let app: AppWithKeys
 beforeAll(async () => {
@@ -116,9 +115,3 @@ describe('429', () => {
     assert.equal((await read(key)).status, 200)
   })
 })
-
-sharedResponses(
-  rollKeyRoute,
-  () => app,
-  async () => (await app.ring.issue()).headers,
-)

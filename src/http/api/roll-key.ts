@@ -26,11 +26,11 @@ export const rollKeyRoute = route({
   requestHeaders: [KEY_HEADER],
   problems: ['invalid_key', 'already_rolled'],
   rate: 'rollKey',
-  reader: true,
-  authenticate: async (deps, call) => await identifyKey(deps, callerOf(deps, call)),
-  async handle(_input, deps, call) {
-    const key = authenticatedKey(call)
-    const presented = apiKeyOf(call.headers) ?? ''
+  api: 'keyed',
+  authenticate: async (deps, request) => await identifyKey(deps, callerOf(deps, request)),
+  async handle(_input, deps, request) {
+    const key = authenticatedKey(request)
+    const presented = apiKeyOf(request.headers) ?? ''
     const { secret, oldUntil } = await rollPresentedKey(deps, key, presented)
     return success({
       key: secret,

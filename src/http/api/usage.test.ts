@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { problemFault, request } from '../../../test/support/http-client.ts'
 import { type AppWithKeys, startAppWithKeys, type TestKey } from '../../../test/support/keys.ts'
-import { PROXY_ENV, sharedResponses } from '../server/route.contract.ts'
-import { usageRoute } from './usage.ts'
+import { PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
 
 let app: AppWithKeys
 beforeAll(async () => {
@@ -129,5 +128,3 @@ describe('401', () => {
     }
   })
 })
-
-sharedResponses(usageRoute, () => app)

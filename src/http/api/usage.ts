@@ -47,10 +47,10 @@ export const usageRoute = route({
   }),
   requestHeaders: [KEY_HEADER],
   problems: ['invalid_key'],
-  reader: true,
-  authenticate: async (deps, call) => await identifyKey(deps, callerOf(deps, call)),
-  async handle(_input, deps, call) {
-    const key = authenticatedKey(call)
+  api: 'keyed',
+  authenticate: async (deps, request) => await identifyKey(deps, callerOf(deps, request)),
+  async handle(_input, deps, request) {
+    const key = authenticatedKey(request)
     const { state, resetsAt, days } = await keyUsageReport(deps, key)
     const { all, today = null } = remainingQuota(key)
     return success({

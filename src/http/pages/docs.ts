@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { isRequired, openapi, problemsOf } from '../api/docs/openapi.ts'
-import { describeType, type ParamSchema, sampleOf } from '../api/docs/schema-text.ts'
+import { describeType, sampleOf } from '../api/docs/schema-text.ts'
+import type { ParamSchema } from '../server/parameters.ts'
 import { problemStatus } from '../server/problem-response.ts'
 import { preparedJson } from '../server/response.ts'
 import { type Route, route, routeName } from '../server/route.ts'
@@ -56,8 +57,8 @@ function linkList(name: string, links: [id: string, title: string][]): Markup {
 `
 }
 
-function groupOf({ path, reader }: Route): string {
-  if (reader) return 'With a key'
+function groupOf({ path, api }: Route): string {
+  if (api === 'keyed') return 'With a key'
   if (/^\/api\/(plans|checkout|orders|stripe)\b/.test(path)) return 'Buying'
   return path.startsWith('/api/') ? 'Mailboxes' : 'Running it'
 }

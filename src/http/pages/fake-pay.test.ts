@@ -4,18 +4,13 @@ import { type App, startApp } from '../../../test/support/app.ts'
 import { post, problemFault, request } from '../../../test/support/http-client.ts'
 import { openTestServer } from '../../../test/support/http-server.ts'
 import { createOrder, FAKE_SHOP, getOrder, payOrder } from '../../../test/support/shop-client.ts'
-import { PROXY_ENV, sharedResponses } from '../server/route.contract.ts'
-import { fakePayRoutes } from './shop.ts'
+import { PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
 
 let app: App
 beforeAll(async () => {
   app = await startApp({ env: { ...PROXY_ENV, ...FAKE_SHOP } })
 })
 afterAll(() => app.stop())
-
-for (const route of fakePayRoutes) {
-  describe(`${route.method} ${route.path}`, () => sharedResponses(route, () => app))
-}
 
 describe('GET /pay/{id}', () => {
   describe('200', () => {

@@ -8,8 +8,7 @@ import { openTestServer } from '../../../test/support/http-server.ts'
 import { PAGE_POLICY, policyFault } from '../../../test/support/page-policy.ts'
 import { createOrder, FAKE_SHOP } from '../../../test/support/shop-client.ts'
 import { tempFolder } from '../../../test/support/stores.ts'
-import { PROXY_ENV, sharedResponses } from '../server/route.contract.ts'
-import { shopPageRoutes } from './shop.ts'
+import { PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
 
 let app: App
 beforeAll(async () => {
@@ -18,10 +17,6 @@ beforeAll(async () => {
 afterAll(() => app.stop())
 
 const ID = `ord_${'0'.repeat(22)}`
-
-for (const route of shopPageRoutes) {
-  describe(`GET ${route.path}`, () => sharedResponses(route, () => app))
-}
 
 describe('every page', () => {
   for (const path of ['/pricing', `/orders/${ID}`]) {

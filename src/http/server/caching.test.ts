@@ -18,12 +18,12 @@ const box = (id: number, version: number) => ({
   expiresAt: new Date(0),
 })
 
-test('every mailbox and every version has a tag of its own', () => {
+test('every mailbox and version has its own tag', () => {
   const tags = [box(1, 11), box(11, 1), box(1, 1), box(36, 0), box(1, 0)].map(mailboxEtag)
   assert.equal(new Set(tags).size, tags.length)
 })
 
-test('a reader’s tag is of one key, one address and one mark, and tells none of them', () => {
+test('the tag of a key depends on key, address and version, and reveals none of them', () => {
   const tags = [
     keyedEtag({ keyId: 'k1', to: undefined }, 'mark'),
     keyedEtag({ keyId: 'k2', to: undefined }, 'mark'),
@@ -53,52 +53,49 @@ for (const [given, matches] of [
   })
 }
 
-const made = (text: string) => {
-  const answer = preparedJson(text, {})
-  return { answer, bytes: answer.body.length }
-}
+const made = (text: string) => preparedJson(text, {})
 
-test('an answer is found under its version and no other', () => {
-  const answers = openResponseCache(100_000)
-  const { answer, bytes } = made('one')
-  answers.set('a', 1, { answer, bytes })
-  assert.equal(answers.get('a', 1), answer)
-  assert.equal(answers.get('a', 2), undefined)
-  assert.equal(answers.get('a', 0), undefined)
-  assert.equal(answers.get('b', 1), undefined)
-  answers.set('marked', 'mark 1', { answer, bytes })
-  assert.equal(answers.get('marked', 'mark 1'), answer)
-  assert.equal(answers.get('marked', 'mark 2'), undefined)
+test('a response is found under its exact version only', () => {
+  const cache = openResponseCache(100_000)
+  const response = made('one')
+  cache.set('a', 1, response)
+  assert.equal(cache.get('a', 1), response)
+  assert.equal(cache.get('a', 2), undefined)
+  assert.equal(cache.get('a', 0), undefined)
+  assert.equal(cache.get('b', 1), undefined)
+  cache.set('marked', 'mark 1', response)
+  assert.equal(cache.get('marked', 'mark 1'), response)
+  assert.equal(cache.get('marked', 'mark 2'), undefined)
 })
 
-test('a newer answer takes the place of an older one', () => {
-  const answers = openResponseCache(100_000)
-  answers.set(7, 1, made('old'))
+test('a newer version replaces the older one', () => {
+  const cache = openResponseCache(100_000)
+  cache.set(7, 1, made('old'))
   const young = made('young')
-  answers.set(7, 2, young)
-  assert.equal(answers.get(7, 1), undefined)
-  assert.equal(answers.get(7, 2), young.answer)
+  cache.set(7, 2, young)
+  assert.equal(cache.get(7, 1), undefined)
+  assert.equal(cache.get(7, 2), young)
 })
 
-test('what was asked for last is kept, the rest is forgotten, and never more than the bytes allow', () => {
+test('recently used responses stay, the rest is evicted, within the byte limit', () => {
   const maxBytes = 40_000
-  const answers = openResponseCache(maxBytes)
+  const cache = openResponseCache(maxBytes)
   const wanted = made('wanted')
-  answers.set('wanted', 1, wanted)
+  cache.set('wanted', 1, wanted)
   const sizes = new Map<number, number>()
   for (let key = 0; key < 500; key += 1) {
     const one = made('x'.repeat(500))
-    sizes.set(key, one.bytes)
-    answers.set(key, 1, one)
-    assert.equal(answers.get('wanted', 1), wanted.answer)
+    sizes.set(key, one.body.length)
+    cache.set(key, 1, one)
+    assert.equal(cache.get('wanted', 1), wanted)
   }
   let bytes = 0
-  for (let key = 499; key >= 0; key -= 1) bytes += answers.get(key, 1) ? (sizes.get(key) ?? 0) : 0
+  for (let key = 499; key >= 0; key -= 1) bytes += cache.get(key, 1) ? (sizes.get(key) ?? 0) : 0
   assert.ok(bytes > 0 && bytes <= maxBytes, `${bytes} bytes`)
-  assert.equal(answers.get(0, 1), undefined)
+  assert.equal(cache.get(0, 1), undefined)
 })
 
-test('the bytes of an answer are the UTF-8 of its text', () => {
+test('prepared JSON is sent as UTF-8', () => {
   const { body, headers } = preparedJson({ subject: 'Grüße \u{1f98b} "\ud800"' }, {})
   assert.equal(
     Buffer.from(body, 'latin1').toString(),

@@ -1,14 +1,13 @@
 import { hash } from 'node:crypto'
-import { Problem } from '../../core/problem.ts'
 import type { Session } from '../../core/session.ts'
 import type { HttpResponse } from './response.ts'
 
-/** Weak, because the same state may be written in other words. The id is in it: a revived session counts from 1 again. */
+/** Weak: equal state, not equal bytes. Includes the id, because the version of a revived session starts again at 1. */
 export function mailboxEtag({ id, version }: Session): string {
   return `W/"${id.toString(36)}-${version.toString(36)}"`
 }
 
-/** Of what a key may see. The mark is hashed, because it tells of mailboxes; the key is in it, so that no tag serves two. */
+/** For what a key can see. Hashed, because the mark reveals mailboxes; includes the key, so that no two share a tag. */
 export function keyedEtag(
   { keyId, to }: { keyId: string; to: string | undefined },
   mark: string,
@@ -27,49 +26,34 @@ function opaqueTag(tag: string): string {
   return tag.trim().replace(/^W\//, '')
 }
 
-// Opaque, so that nobody builds one by hand and finds himself broken when it changes.
-const CURSOR = /^after ([1-9][0-9]{0,15})$/
-
-/** Where a page after this record begins. */
-export function cursorOf(lastId: number): string {
-  return Buffer.from(`after ${lastId}`).toString('base64url')
-}
-
-export function parseCursor(cursor: string): number {
-  const [, digits] = CURSOR.exec(Buffer.from(cursor, 'base64url').toString('latin1')) ?? []
-  const id = Number(digits)
-  if (Number.isSafeInteger(id) && cursorOf(id) === cursor) return id
-  throw new Problem('invalid_parameter', 'cursor: take it from the Link of the page before.')
-}
-
-/** An answer that has been made once, good as long as its mailbox has this version. */
 interface CachedResponse {
+  bytes: number
   version: Version
-  answer: HttpResponse<never>
+  response: HttpResponse<never>
 }
 
 type Key = string | number
 type Version = string | number
 
 export interface ResponseCache {
-  /** Undefined unless one was kept for exactly this version. */
+  /** Undefined unless cached for exactly this version. */
   get(key: Key, version: Version): HttpResponse<never> | undefined
-  set(key: Key, version: Version, made: { answer: HttpResponse<never>; bytes: number }): void
+  set(key: Key, version: Version, response: HttpResponse<never>): void
 }
 
-// What an entry costs beside the body, roughly.
+// Approximate cost of an entry besides the body.
 const ENTRY_BYTES = 500
 
 /**
- * The answers that were asked for last, within a number of bytes. Two halves instead of a strict order: what is asked for
- * moves to the young half, and when that is full the old half is forgotten. A hit in the young half moves nothing.
+ * An approximate LRU cache limited in bytes. It has two generations: a hit in the old one moves the entry to the young one;
+ * when the young one is full, the old one is dropped. A hit in the young one moves nothing.
  */
 export function openResponseCache(maxBytes: number): ResponseCache {
-  let young = new Map<Key, CachedResponse & { bytes: number }>()
-  let old = new Map<Key, CachedResponse & { bytes: number }>()
+  let young = new Map<Key, CachedResponse>()
+  let old = new Map<Key, CachedResponse>()
   let youngBytes = 0
 
-  function add(key: Key, kept: CachedResponse & { bytes: number }): void {
+  function add(key: Key, kept: CachedResponse): void {
     youngBytes += kept.bytes - (young.get(key)?.bytes ?? 0)
     young.set(key, kept)
     if (youngBytes <= maxBytes / 2) return
@@ -84,10 +68,12 @@ export function openResponseCache(maxBytes: number): ResponseCache {
       const kept = recent ?? old.get(key)
       if (kept?.version !== version) return undefined
       if (!recent) add(key, kept)
-      return kept.answer
+      return kept.response
     },
-    set(key, version, { answer, bytes }) {
-      add(key, { version, answer, bytes: bytes + ENTRY_BYTES })
+    set(key, version, response) {
+      const { body } = response
+      const bytes = ENTRY_BYTES + (typeof body === 'string' ? body.length : 0)
+      add(key, { version, response, bytes })
     },
   }
 }

@@ -4,12 +4,12 @@ import { ipRangeMatcher, isLoopback, plainIp, rateLimitNetwork } from '../../cor
 import type { Log } from '../../core/log.ts'
 import type { HttpRequest } from './route.ts'
 
-/** Whose allowance a request is taken from; undefined when nobody counts. */
+/** Rate-limit key of a client; undefined if rate limits do not apply. */
 export type ClientOf = (request: IncomingMessage) => string | undefined
 
 /**
- * Requests from this machine are not counted, unless they come from a proxy that speaks for others. One that is not trusted
- * may hide any number of clients: all that it forwards count as one.
+ * Loopback is exempt, unless it is a trusted proxy: then the forwarded address counts. An untrusted proxy may hide any
+ * number of clients, so everything it forwards counts as one.
  */
 export function clientFinder(
   trustProxy: readonly string[],
@@ -46,7 +46,7 @@ export function clientFinder(
 
 const UNTRUSTED_LOCAL_PROXY = 'untrusted local proxy'
 
-/** True if a trusted proxy asks for itself, such as for a health check. */
+/** True for requests of a trusted proxy itself, such as health checks. */
 export function trustedProxyTest(
   trustProxy: readonly string[],
 ): (request: IncomingMessage) => boolean {
@@ -55,8 +55,8 @@ export function trustedProxyTest(
 }
 
 /**
- * Tells clients apart, whether anybody counts or not. What an untrusted proxy forwards may be forged, but it still keeps
- * apart those who come through it.
+ * Distinguishes clients regardless of rate limits. Headers of an untrusted proxy may be forged, but they still
+ * distinguish its clients.
  */
 export function sourceAddressFinder(
   trustProxy: readonly string[],
@@ -74,26 +74,26 @@ export function sourceAddressFinder(
 
 const MAX_WARNINGS = 5
 
-/** Warns once per address, and about few: anybody can send such a header. This machine is always told about. */
+/** Warns once per address, and about few of them, because anybody can send such a header. Loopback is always reported. */
 export function untrustedProxyWarning(
   log: Pick<Log, 'warn'>,
   isFirst: (address: string) => boolean,
 ): (peer: string) => void {
   const known = new Set<string>()
-  let strangers = 0
+  let remote = 0
   return (peer) => {
     const isLocal = isLoopback(peer)
-    if (!isLocal && strangers === MAX_WARNINGS) return
+    if (!isLocal && remote === MAX_WARNINGS) return
     const address = isLocal ? 'local' : rateLimitNetwork(peer)
     if (known.has(address)) return
     known.add(address)
-    if (!isLocal) strangers += 1
-    // Another thread may have told already.
+    if (!isLocal) remote += 1
+    // Another thread may have warned already.
     if (!isFirst(address)) return
     const setting = `MAYFLY_TRUST_PROXY=${plainIp(peer) ?? ''}`
     log.warn(
       { ip: peer, setting },
-      'X-Forwarded-For or Forwarded from an address that is not a trusted proxy: all of its requests count as one client. If it is your proxy, trust it with this setting',
+      'X-Forwarded-For or Forwarded from an untrusted address: all of its requests count as one client. If it is your proxy, set this',
     )
   }
 }
@@ -106,7 +106,7 @@ function isForwarded(headers: IncomingHttpHeaders): boolean {
   return headers['x-forwarded-for'] !== undefined || headers.forwarded !== undefined
 }
 
-/** Whether the browser speaks https: as the operator says of the site, or as a proxy of ours says of this request. */
+/** Whether the client uses https: by the configured base URL, or by X-Forwarded-Proto of a trusted proxy. */
 export function httpsTest({
   baseUrl,
   trustProxy,
@@ -117,13 +117,13 @@ export function httpsTest({
   if (baseUrl.startsWith('https:')) return () => true
   const trusts = trustTest(trustProxy)
   return ({ socket, headers }) => {
-    // Of several proxies the first is the one that the browser speaks to.
+    // With several proxies, the first is the one the client connects to.
     const scheme = String(headers['x-forwarded-proto'] ?? '').split(',', 1)[0]
     return scheme?.trim().toLowerCase() === 'https' && trusts(socket.remoteAddress ?? '')
   }
 }
 
-/** The nearest hop that is no proxy of ours: what stands further left, anybody may have written. */
+/** The nearest hop that is not a trusted proxy. Entries further left may be forged. */
 function forwardedAddress(
   peer: string,
   header: string | string[] | undefined,
@@ -140,18 +140,18 @@ function forwardedAddress(
   return nearest
 }
 
-/** Some proxies write the port too, and IPv6 in brackets. */
+/** Some proxies add the port, and brackets around IPv6. */
 function withoutPort(hop: string): string {
   const [, six, four] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d{1,5})?$/.exec(hop) ?? []
   return six ?? four ?? hop
 }
 
-/** Where we are reached: as the operator says, else as the reader reached us, or a blank to fill in. */
+/** The public URL: as configured, else from the Host header. */
 export function siteUrl(
   baseUrl: string,
   { headers: { host = '' }, secure }: Pick<HttpRequest, 'headers' | 'secure'>,
 ): string {
   if (baseUrl !== '') return baseUrl
-  // A name and a port and nothing else: what stands there is the reader's word.
+  // Host is client input: only a name and a port are accepted.
   return `${secure() ? 'https' : 'http'}://${/^[a-z0-9.:[\]-]{1,255}$/i.test(host) ? host : 'HOST'}`
 }

@@ -37,10 +37,10 @@ async function open(limits: Limits) {
   })
   limitConnections(server, {
     slots: {
-      most,
-      take: () => budget.reserve(1),
-      giveBack: () => budget.release(1),
-      hold: openCounters(held).hold,
+      max: most,
+      acquire: () => budget.reserve(1),
+      release: () => budget.release(1),
+      acquireFor: openCounters(held).hold,
     },
     isExempt,
     requestId: () => 'id',

@@ -5,39 +5,38 @@ import { Problem } from '../../core/problem.ts'
 import { connectionsRefused } from './metrics.ts'
 import { rawProblemResponse } from './problem-response.ts'
 
-/** Connections of this node, counted over all of its threads. */
+/** Counts the connections of this node over all threads. */
 export interface ConnectionSlots {
-  /** How many there may be in all. */
-  most: number
-  /** False when all are taken. */
-  take(): boolean
-  giveBack(): void
-  /** One more with this name, until the returned function is called; undefined when there are `most` of them. */
-  hold(name: string, most: number): (() => void) | undefined
+  max: number
+  /** False at the limit. */
+  acquire(): boolean
+  release(): void
+  /** Counts one more under this name until the returned function is called; undefined at the limit. */
+  acquireFor(name: string, max: number): (() => void) | undefined
 }
 
 interface ConnectionLimits {
   slots: ConnectionSlots
-  /** Not limited by address: loopback, and proxies that speak for others. */
+  /** Not limited per address: loopback and trusted proxies. */
   isExempt(ip: string): boolean
   requestId(): string
   perAddress?: number
 }
 
 const MAX_PER_ADDRESS = 1_000
-// Where there is little room for all, one address has a quarter of it at most.
+// With few slots in all, one address gets at most a quarter.
 const MAX_ADDRESS_SHARE = 1 / 4
 const EVICTION_INTERVAL_MS = 250
 const EVICTED_SHARE = 1 / 4
 
 interface HttpSocket extends Socket {
-  /** Node's own name for the answer that is being made on this socket. */
+  /** Internal to Node: the response in progress. */
   _httpMessage?: unknown
 }
 
 /**
- * Limits the connections of each address (IPv6: of each /64) and of all together. At the limit of all, idle keep-alive
- * connections are closed to make room. Whoever still exceeds a limit is refused before a byte is read.
+ * Limits connections per address (IPv6: per /64) and in all. At the overall limit, idle keep-alive connections are closed
+ * first. Above a limit a connection is refused before a byte is read.
  */
 export function limitConnections(
   server: Server,
@@ -45,47 +44,45 @@ export function limitConnections(
 ): void {
   const open = new Map<HttpSocket, () => void>()
   const served = new WeakSet<HttpSocket>()
-  const mostPerAddress = Math.max(
-    1,
-    Math.min(perAddress, Math.floor(slots.most * MAX_ADDRESS_SHARE)),
-  )
+  const maxPerAddress = Math.max(1, Math.min(perAddress, Math.floor(slots.max * MAX_ADDRESS_SHARE)))
   const refuse = connectionRejecter(requestId)
   let lastEvictionAt = Number.NEGATIVE_INFINITY
 
-  /** Closes the oldest connections on which a request was answered and none is pending. */
+  /** Closes the oldest connections that have served a request and have none in progress. */
   function closeIdle(): void {
-    // Looking at all connections takes time: a flood must not make us do it for each of its own.
+    // Scanning all connections is expensive: at most once per interval, even under a flood.
     if (performance.now() - lastEvictionAt < EVICTION_INTERVAL_MS) return
     lastEvictionAt = performance.now()
-    let wanted = Math.ceil(open.size * EVICTED_SHARE)
+    let remaining = Math.ceil(open.size * EVICTED_SHARE)
     for (const [socket, release] of open) {
-      if (wanted === 0) return
+      if (remaining === 0) return
       if (!served.has(socket) || socket._httpMessage) continue
       socket.destroy()
       release()
-      wanted -= 1
+      remaining -= 1
     }
   }
 
   function acquireSlot(): boolean {
-    if (slots.take()) return true
+    if (slots.acquire()) return true
     closeIdle()
-    return slots.take()
+    return slots.acquire()
   }
 
   function exceededLimit(socket: HttpSocket): 'address' | 'all' | undefined {
     const ip = socket.remoteAddress ?? ''
     const address = isExempt(ip) ? undefined : `http ${rateLimitNetwork(ip)}`
-    const leave = address === undefined ? () => {} : slots.hold(address, mostPerAddress)
-    if (!leave) return 'address'
+    const releaseAddress =
+      address === undefined ? () => {} : slots.acquireFor(address, maxPerAddress)
+    if (!releaseAddress) return 'address'
     if (!acquireSlot()) {
-      leave()
+      releaseAddress()
       return 'all'
     }
     const release = () => {
       if (!open.delete(socket)) return
-      leave()
-      slots.giveBack()
+      releaseAddress()
+      slots.release()
     }
     open.set(socket, release)
     socket.once('close', release)
@@ -109,8 +106,8 @@ const MAX_LINGERING = 64
 const LINGER_MS = 1_000
 
 /**
- * Answers 503 and closes. What the client sends is discarded for a moment: closing on unread bytes would reset the connection
- * and take the answer with it. Only a few may linger so, the others are closed at once.
+ * Responds 503 and closes. Input is discarded for a moment, because closing with unread bytes resets the connection and
+ * loses the response. Only a few may linger; the others are closed at once.
  */
 function connectionRejecter(requestId: () => string): (socket: Socket) => void {
   let lingering = 0

@@ -1,4 +1,5 @@
 import type { HttpResponse } from './response.ts'
+import type { Route } from './route.ts'
 
 const EXPOSED_HEADERS = [
   'ETag',
@@ -14,28 +15,27 @@ const EXPOSED_HEADERS = [
 ].join(', ')
 
 type WithCors = (
-  answer: HttpResponse,
+  response: HttpResponse,
   origin: string | undefined,
-  /** Headers that it has besides. */
-  told?: Record<string, string>,
+  extra?: Record<string, string>,
 ) => HttpResponse
 
 /**
- * What a page elsewhere may read of an answer. The open interface is for all, see response.ts. The paid one is for the
- * origins that the operator names, `*` for all of them: a key in a page is a key given away.
+ * The public API is open to every origin (response.ts). The keyed API only to those the operator allows, `*` for all:
+ * a key in a web page is a key given away.
  */
-export function cors(reader: boolean, origins: readonly string[]): WithCors {
-  if (!reader) {
-    return (answer, _origin, told) =>
-      told ? { ...answer, headers: { ...answer.headers, ...told } } : answer
+export function cors(api: Route['api'], origins: readonly string[]): WithCors {
+  if (api !== 'keyed') {
+    return (response, _origin, extra) =>
+      extra ? { ...response, headers: { ...response.headers, ...extra } } : response
   }
-  return (answer, origin, told) => {
+  return (response, origin, extra) => {
     const {
       'access-control-allow-origin': _open,
       'access-control-expose-headers': _exposed,
       ...own
-    } = answer.headers
-    return { ...answer, headers: { ...own, ...told, ...corsHeaders(origins, origin) } }
+    } = response.headers
+    return { ...response, headers: { ...own, ...extra, ...corsHeaders(origins, origin) } }
   }
 }
 

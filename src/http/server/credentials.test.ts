@@ -20,7 +20,7 @@ for (const [name, header, value] of [
 }
 
 test('what is kept is kept from scripts and from other sites', () => {
-  const cookie = { name: 'mine', value: 'abc', path: '/here', seconds: 60, secure: false }
+  const cookie = { name: 'mine', value: 'abc', path: '/here', maxAgeSeconds: 60, secure: false }
   const text = 'mine=abc; Path=/here; Max-Age=60; HttpOnly; SameSite=Strict'
   assert.equal(setCookieHeader(cookie), text)
   assert.equal(setCookieHeader({ ...cookie, secure: true }), `${text}; Secure`)

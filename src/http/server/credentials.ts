@@ -3,27 +3,24 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { checkRate, type RateDeps, recordFailedAuth, takeRate } from '../../service/rates.ts'
 import type { HeaderField, HttpRequest } from './route.ts'
 
-/** The secret of an Authorization header; undefined when it holds none. */
+/** The credential of an `Authorization: Bearer` header. */
 export function bearerToken(header: string | undefined): string | undefined {
   return header === undefined ? undefined : /^Bearer +(\S+) *$/i.exec(header)?.[1]
 }
 
-/** The header that every reader route asks for. */
+/** The header that every keyed route requires. */
 export const KEY_HEADER: HeaderField = {
   name: 'APIKey',
   required: true,
-  description: 'Your key. X-API-Key and Authorization: Bearer are understood too.',
+  description: 'Your key. X-API-Key and Authorization: Bearer also work.',
 }
 
-/**
- * The key that a request gives, and nothing of its query: that ends up in logs. Node joins what is given twice with a
- * comma, and no key has one.
- */
+/** Never from the query, which ends up in logs. Node joins repeated headers with a comma, which no key contains. */
 export function apiKeyOf(headers: IncomingHttpHeaders): string | undefined {
   return keyHeader(headers) ?? bearerToken(headers.authorization)
 }
 
-/** The same where a Bearer may be a session's token too. */
+/** Where a Bearer may also be the token of a session. */
 export function apiKeyBesideToken(headers: IncomingHttpHeaders): string | undefined {
   const bearer = bearerToken(headers.authorization)
   return keyHeader(headers) ?? (bearer?.startsWith('mf_') ? bearer : undefined)
@@ -37,43 +34,41 @@ function textOf(value: string | string[] | undefined): string | undefined {
   return value === undefined ? undefined : String(value)
 }
 
-/** What a browser is given to keep. */
 interface Cookie {
   name: string
   value: string
   path: string
-  /** How long it is kept; 0 takes it away. */
-  seconds: number
-  /** Goes over https alone. */
+  /** Max-Age; 0 deletes the cookie. */
+  maxAgeSeconds: number
   secure: boolean
 }
 
-/** The value of this cookie in a Cookie header; undefined when there is none. */
 export function cookieValue(header: string | undefined, name: string): string | undefined {
   const pairs = (header ?? '').split(';').map((pair) => pair.trim())
   return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1)
 }
 
-/** A Set-Cookie header of what no script reads and no other site's page sends. */
-export function setCookieHeader({ name, value, path, seconds, secure }: Cookie): string {
-  const kept = `${name}=${value}; Path=${path}; Max-Age=${seconds}; HttpOnly; SameSite=Strict`
-  return secure ? `${kept}; Secure` : kept
+/** HttpOnly and SameSite=Strict: scripts cannot read it, and other sites cannot send it. */
+export function setCookieHeader(cookie: Cookie): string {
+  const { name, value, path, maxAgeSeconds, secure } = cookie
+  const header = `${name}=${value}; Path=${path}; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict`
+  return secure ? `${header}; Secure` : header
 }
 
 interface AdminDeps extends RateDeps {
-  /** Empty: none is set, and everybody may see what the operator sees. */
+  /** Empty: not configured, and everybody may see what the operator sees. */
   adminToken: string
 }
 
 /**
- * True if the caller is the operator, or if no admin token is set. The operator's requests with the right token are not
- * counted; all others are, and wrong tokens once more, so that nobody can guess or flood.
+ * True if the client is the operator, or if no admin token is configured. Requests with the right token are not rate
+ * limited; all others are, and wrong tokens count against a second limit.
  */
-export async function isOperatorRequest(deps: AdminDeps, call: HttpRequest): Promise<boolean> {
-  const { client, headers } = call
+export async function isOperatorRequest(deps: AdminDeps, request: HttpRequest): Promise<boolean> {
+  const { client, headers } = request
   const given = bearerToken(headers.authorization)
   if (deps.adminToken !== '' && given !== undefined) {
-    // Also for the right token: else a guess would be answered.
+    // Checked for the right token too; otherwise a client over the limit could still test guesses.
     if (client !== undefined) await checkRate(deps, 'wrongAdminToken', client)
     if (isEqualSecret(given, deps.adminToken)) return true
     if (client !== undefined) await recordFailedAuth(deps, 'wrongAdminToken', client)
@@ -82,7 +77,7 @@ export async function isOperatorRequest(deps: AdminDeps, call: HttpRequest): Pro
   return deps.adminToken === ''
 }
 
-/** Hashes have one length, and comparing them takes the same time whatever was right. */
+/** Hashing gives both the same length, which timingSafeEqual requires. */
 function isEqualSecret(given: string, token: string): boolean {
   return timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', token, 'buffer'))
 }

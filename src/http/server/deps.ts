@@ -53,7 +53,7 @@ type ServiceDeps = AttachmentDeps &
   RollKeyDeps &
   UsageDeps
 
-/** The parts of the house that this door stands on. */
+/** What the HTTP server needs. */
 export interface HttpDeps
   extends Omit<
       ServiceDeps,
@@ -68,21 +68,21 @@ export interface HttpDeps
       | 'readerPolls'
     >,
     Pick<ParsedMailDeps, 'parse'> {
-  /** What else reads large mails in this thread shares it. */
+  /** Shared with everything else in this thread that reads large mail. */
   largeReads?: LargeReads
   store: ServiceDeps['store'] & ParsedMailDeps['store'] & CodeScannerDeps['store']
   bus: ServiceDeps['bus'] & SharedPollDeps['bus']
   connections: ConnectionSlots
   /** Prometheus text of the whole process. */
   metrics(): Promise<string>
-  /** What the operator should know and what does not stop the service. */
+  /** Problems the operator should know about that do not stop the service. */
   warnings(): Promise<string[]>
   builtPage: BuiltPage
   log: Log
   config: HttpConfig
 }
 
-/** What this door reads of the configuration. */
+/** The part of the configuration that the HTTP server reads. */
 export interface HttpConfig {
   adminToken: string
   rateLimits: boolean
@@ -95,43 +95,43 @@ export interface HttpConfig {
   http: {
     trustProxy: readonly string[]
     baseUrl: string
-    /** No setting: it is here for tests that must see who was woken and who merely looked. */
-    quiet?: IdleIntervals
-    /** No setting either: tests have all the time there is, or none. */
+    /** For tests only. */
+    intervals?: IdleIntervals
+    /** For tests only. */
     patienceMs?: number
-    /** No setting: how long a reader waits for a mail to be parsed. */
+    /** For tests only: how long a request waits for a mail to be parsed. */
     parseDeadlineMs?: number
   }
   smtp: { hostname: string }
   sessions: LifetimeLimits & MailboxLimits & { cooldownMs: number }
 }
 
-/** What happens while nothing happens. */
+/** Of long polls and event streams. */
 export interface IdleIntervals {
-  /** So often somebody who waits looks without being woken. */
-  lookMs: number
-  /** So often a stream shows that it lives. */
-  beatMs: number
+  /** Polls the store although no notification came. */
+  pollMs: number
+  /** Heartbeat of a stream. */
+  heartbeatMs: number
 }
 
-/** Settings that routes read. */
+/** Settings used by routes. */
 export interface RouteSettings
   extends Pick<CreateSessionDeps, 'lifetimes' | 'cooldownMs' | 'accountRules'> {
   mailbox: MailboxLimits
-  quiet: IdleIntervals
-  /** So long an answer waits for what is read out of a mail besides its text. */
+  intervals: IdleIntervals
+  /** How long a response waits for codes and sender checks. */
   resultWaitMs: number
-  /** Empty: as the reader reached us. */
+  /** Empty: taken from the request. */
   baseUrl: string
-  /** Our name in Received lines. */
+  /** In our Received lines. */
   hostname: string
-  /** Empty: metrics and the details of readiness are open. */
+  /** Empty: metrics and readiness details are public. */
   adminToken: string
-  /** Pages elsewhere that may read the paid interface. */
+  /** Origins allowed to use the keyed API. */
   readerOrigins: readonly string[]
   readerPool: PoolAccess
   plans: readonly Plan[]
-  /** Whether buyers get a receipt by mail. */
+  /** Whether receipts are mailed. */
   receipts: boolean
   checksSenders: boolean
 }
@@ -146,6 +146,6 @@ export interface RouteDeps
   responseCache: ResponseCache
   sendBudget: SendBudget
   longPolls: LongPollLimit
-  /** We stop soon: nothing that lasts is begun, and no connection is kept. */
+  /** True while shutting down: no new long polls, no keep-alive. */
   draining(): boolean
 }

@@ -59,7 +59,7 @@ const noteResponse = (message: unknown) => {
 
 beforeAll(async () => {
   const parse = async () => EMPTY_MAIL
-  door = await openTestServer({ wrapStore: withHolds, quiet: WITHOUT_POLLING, parse })
+  door = await openTestServer({ wrapStore: withHolds, intervals: WITHOUT_POLLING, parse })
   key = await keyRing(door.shop, door.now).issue()
   subscribe('http.server.request.start', noteResponse)
 })

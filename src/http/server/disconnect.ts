@@ -1,11 +1,10 @@
 import type { ServerResponse } from 'node:http'
 import { hasErrorCode } from '../../core/problem.ts'
 
-/** Nobody's fault: the client went away while we were at it. */
 class ClientDisconnected extends Error {}
 
 export function clientDisconnected(): Error {
-  return new ClientDisconnected('the client hung up')
+  return new ClientDisconnected('client disconnected')
 }
 
 export function isDisconnect(error: unknown): boolean {
@@ -14,15 +13,14 @@ export function isDisconnect(error: unknown): boolean {
 
 const DISCONNECT_CODES = ['ERR_STREAM_PREMATURE_CLOSE', 'ECONNRESET', 'EPIPE']
 
-// What a request holds (a slot, a signal, a stream) it holds until its response is closed. A response that is closed already
-// emits no further event, so each of these looks first.
+// Whatever a request holds (a slot, a signal, a stream) is released when its response closes. A closed response emits no
+// further event, so each function checks first.
 
-/** Throws when the response is closed: the client has gone. */
 export function throwIfClosed(response: ServerResponse): void {
   if (response.destroyed) throw clientDisconnected()
 }
 
-/** Calls `release` once the response is closed, complete or not; at once if it is already. */
+/** Calls `release` when the response closes, complete or not; at once if it is closed already. */
 export function onClose(response: ServerResponse, release: () => void): void {
   if (response.destroyed) release()
   else response.once('close', release)
@@ -35,7 +33,7 @@ export function disconnectSignal(response: ServerResponse): AbortSignal {
   return controller.signal
 }
 
-/** Signals of long polls and streams: aborted when their client disconnects, or all at once when we stop. */
+/** Signals of long polls and streams: aborted when the client disconnects, and all at shutdown. */
 export function waitSignals() {
   const open = new Set<AbortController>()
   let stopReason: Error | undefined
@@ -56,7 +54,6 @@ export function waitSignals() {
       stopReason = reason
       for (const controller of open) controller.abort(reason)
     },
-    /** How many are kept at this moment. */
     count: () => open.size,
   }
 }

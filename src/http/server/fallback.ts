@@ -6,33 +6,33 @@ import { empty, type HttpResponse, writeResponse } from './response.ts'
 import type { Route } from './route.ts'
 import { requestPath, type ServerContext, sendProblem } from './serve.ts'
 
-/** What no route answers: an unknown path, a method that a known path has not, and the browsers' preflight. */
-export function fallbackHandler(serving: ServerContext) {
-  const paths = methodsByPath(serving.routes)
+/** Handles unknown paths, unsupported methods and CORS preflights. */
+export function fallbackHandler(context: ServerContext) {
+  const paths = methodsByPath(context.routes)
 
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     reply.hijack()
     const { raw } = request
     const path = requestPath(raw)
     const known = paths.find(({ pattern }) => pattern.test(path))
-    const share = cors(known?.reader ?? false, serving.deps.readerOrigins)
-    const dress = (bare: HttpResponse) => share(bare, raw.headers.origin)
+    const withCors = cors(known?.api, context.deps.readerOrigins)
+    const withHeaders = (response: HttpResponse) => withCors(response, raw.headers.origin)
     try {
-      const client = serving.clientOf(raw)
-      if (client !== undefined) await takeRate(serving.deps, 'request', client)
-      // A path whose parameter cannot be read has found no route either, also with the right method.
+      const client = context.clientOf(raw)
+      if (client !== undefined) await takeRate(context.deps, 'request', client)
+      // A parameter that cannot be decoded ends here even if the method is right.
       if (!known || known.methods.includes(raw.method ?? '')) {
-        throw new Problem('not_found', 'There is nothing at this path.')
+        throw new Problem('not_found', 'Not found.')
       }
       const allow = [...known.methods, 'OPTIONS'].join(', ')
       if (raw.method !== 'OPTIONS') {
         reply.raw.setHeader('allow', allow)
         throw new Problem('method_not_allowed', `Use ${allow}.`)
       }
-      if (serving.deps.draining()) reply.raw.shouldKeepAlive = false
-      await writeResponse(reply.raw, dress(preflight(allow)))
+      if (context.deps.draining()) reply.raw.shouldKeepAlive = false
+      await writeResponse(reply.raw, withHeaders(preflight(allow)))
     } catch (error) {
-      await sendProblem(serving, request, { response: reply.raw, error, dress })
+      await sendProblem(context, request, { response: reply.raw, error, withHeaders })
     }
   }
 }
@@ -40,14 +40,14 @@ export function fallbackHandler(serving: ServerContext) {
 interface PathMethods {
   pattern: RegExp
   methods: string[]
-  reader: boolean
+  api: Route['api']
 }
 
 function methodsByPath(routes: readonly Route[]): PathMethods[] {
   return [...Map.groupBy(routes, ({ path }) => path)].map(([path, alike]) => ({
     pattern: new RegExp(`^${path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`),
     methods: alike.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])),
-    reader: alike.some(({ reader }) => reader),
+    api: alike.find(({ api }) => api)?.api,
   }))
 }
 

@@ -5,32 +5,29 @@ import { apiKeyOf } from './credentials.ts'
 import type { RouteDeps } from './deps.ts'
 import type { HttpRequest } from './route.ts'
 
-/** Who asks, as the services want to know it. What is left of the key goes with every answer from then on. */
-export function callerOf(deps: RouteDeps, call: HttpRequest): Caller {
+/** Every response after a valid key carries its quota headers. */
+export function callerOf(deps: RouteDeps, request: HttpRequest): Caller {
   return {
-    keyText: apiKeyOf(call.headers),
-    client: call.client,
-    shopUrl: pricingUrl(deps, call),
-    seen: (key) => call.addHeaders(() => quotaHeaders(key, deps.now())),
+    keyText: apiKeyOf(request.headers),
+    client: request.client,
+    shopUrl: pricingUrl(deps, request),
+    seen: (key) => request.addHeaders(() => quotaHeaders(key, deps.now())),
   }
 }
 
-export function pricingUrl({ baseUrl }: Pick<RouteDeps, 'baseUrl'>, call: HttpRequest): string {
-  return `${siteUrl(baseUrl, call)}/pricing`
+export function pricingUrl({ baseUrl }: Pick<RouteDeps, 'baseUrl'>, request: HttpRequest): string {
+  return `${siteUrl(baseUrl, request)}/pricing`
 }
 
-/** The key that `admit` found. */
+/** The key that `authenticate` returned. */
 export function authenticatedKey({ key }: HttpRequest): ApiKey {
-  if (!key) throw new Error('this route was answered without admitting anybody')
+  if (!key) throw new Error('route without authenticate')
   return key
 }
 
 const DAY_SECONDS = 86_400
 
-/**
- * What is left of a key: in the words of the IETF draft (draft-ietf-httpapi-ratelimit-headers-10) both of its limits,
- * in those of old clients the tighter one.
- */
+/** Both limits as in draft-ietf-httpapi-ratelimit-headers-10; X-RateLimit-* has the tighter one. */
 export function quotaHeaders(key: ApiKey, now: Date): Record<string, string> {
   const left = remainingOf(key, now)
   const resetsAt = nextUtcDay(now)
@@ -50,18 +47,18 @@ export function quotaHeaders(key: ApiKey, now: Date): Record<string, string> {
 
 interface Remaining {
   all: number
-  /** As much as `all` where a day has no limit. */
+  /** Equals `all` without a daily limit. */
   today: number
 }
 
-/** Of a plan that is over nothing is left, whatever was not used. */
+/** An expired plan has nothing left. */
 function remainingOf(key: ApiKey, now: Date): Remaining {
   if (precheckQuota(key, now) === 'plan_expired') return { all: 0, today: 0 }
   const { all, today = all } = remainingQuota(key)
   return { all, today }
 }
 
-/** Where both are equal it is the plan: that does not grow back tomorrow. */
+/** If both are equal, the plan counts: it does not reset tomorrow. */
 function legacyHeaders(
   { maxRequests, maxPerDay, expiresAt }: ApiKey,
   left: Remaining,

@@ -6,26 +6,26 @@ import type { HttpRequest } from './route.ts'
 
 export interface LongPollLimit {
   /**
-   * Counts one more open wait or stream of a mailbox, or of a key, until the returned function is called or the response is
-   * closed, whichever comes first. Refuses when there are too many, and a client that has gone already.
+   * Counts one more long poll or stream of a mailbox or key until the returned function is called or the response
+   * closes. Throws at a limit, or if the client has disconnected.
    */
   acquire(
     mailbox: number | string,
-    call: Pick<HttpRequest, 'client' | 'throwIfClosed' | 'onClose'>,
+    request: Pick<HttpRequest, 'client' | 'throwIfClosed' | 'onClose'>,
   ): () => void
 }
 
 const LONG_POLL_LIMITS = { all: 10_000, client: 1_000, mailbox: 100 }
 
-/** Each open wait holds a socket and timers: no one mailbox and no one address may hold them all. */
+/** Each long poll holds a socket and timers, so they are limited per mailbox, per client and in all. */
 export function openLongPollLimit(limits = LONG_POLL_LIMITS): LongPollLimit {
-  const held = new Map<string, number>()
+  const counts = new Map<string, number>()
   let all = 0
 
   function add(key: string, step: 1 | -1): void {
-    const count = (held.get(key) ?? 0) + step
-    if (count === 0) held.delete(key)
-    else held.set(key, count)
+    const count = (counts.get(key) ?? 0) + step
+    if (count === 0) counts.delete(key)
+    else counts.set(key, count)
   }
 
   return {
@@ -35,9 +35,9 @@ export function openLongPollLimit(limits = LONG_POLL_LIMITS): LongPollLimit {
       const who = client === undefined ? undefined : `client ${client}`
       const tooMany =
         all >= limits.all ||
-        (held.get(box) ?? 0) >= limits.mailbox ||
-        (who !== undefined && (held.get(who) ?? 0) >= limits.client)
-      if (tooMany) throw new Problem('overloaded', 'Too many requests wait already.', 5)
+        (counts.get(box) ?? 0) >= limits.mailbox ||
+        (who !== undefined && (counts.get(who) ?? 0) >= limits.client)
+      if (tooMany) throw new Problem('overloaded', 'Too many open long polls.', 5)
       const keys = who === undefined ? [box] : [box, who]
       all += 1
       longPollsGauge.inc()
@@ -57,15 +57,15 @@ export function openLongPollLimit(limits = LONG_POLL_LIMITS): LongPollLimit {
 }
 
 export interface SendBudget {
-  /** Counts a large body until its client has taken it or gone. Refuses when too much is under way already. */
+  /** Counts a large body until the response closes. Throws above the limit. */
   reserve(body: HttpResponse['body'], response: ServerResponse, client: string): void
 }
 
 const LARGE_BODY_BYTES = 64 * 1024
 
 /**
- * A body stays in memory until its client has taken it, and some take their time: all of them share one budget, of which
- * nobody has more than a quarter, so that one who takes nothing does not hold up the others.
+ * A body stays in memory until the client has read it. All share one budget, of which one client gets at most a quarter,
+ * so that a client that does not read cannot block the others.
  */
 export function openSendBudget(maxBytes: number): SendBudget {
   const held = new Map<string, number>()
@@ -81,13 +81,13 @@ export function openSendBudget(maxBytes: number): SendBudget {
   return {
     reserve(body, response, client) {
       const size = sizeOf(body)
-      // Who has gone already will not tell us so again.
+      // A closed response emits no further event.
       if (size <= LARGE_BODY_BYTES || response.destroyed) return
-      // One alone always passes, whatever the budget.
+      // A single body always passes, whatever the budget.
       const own = held.get(client) ?? 0
       const tooMuch = own > 0 && own + size > maxBytes / 4
       if (tooMuch || (bytes > 0 && bytes + size > maxBytes)) {
-        throw new Problem('overloaded', 'Too many downloads are under way.', 5)
+        throw new Problem('overloaded', 'Too many downloads in progress.', 5)
       }
       add(client, size)
       response.once('close', () => add(client, -size))

@@ -6,7 +6,7 @@ import { openTestServer, type TestServer } from '../../../test/support/http-serv
 
 let door: TestServer
 beforeAll(async () => {
-  door = await openTestServer({ requestMs: 600 })
+  door = await openTestServer({ requestTimeoutMs: 600 })
 })
 afterAll(() => door.stop())
 

@@ -1,9 +1,7 @@
 import { Counter, Gauge } from 'prom-client'
-import type { AccountHealth } from '../../core/gmail.ts'
 
-// One registry per thread; the main thread adds them up.
+// One registry per thread; the main thread aggregates them.
 
-/** Waits and streams that are open. */
 export const longPollsGauge = new Gauge({
   name: 'mayfly_http_waiting',
   help: 'Requests that wait for mail, and open event streams',
@@ -15,7 +13,7 @@ export const connectionsRefused = new Counter({
   labelNames: ['limit'],
 })
 
-/** By route and then by class of status. prom-client's own labels cost a microsecond each time, this next to nothing. */
+/** By route, then status class. Incrementing a label of prom-client costs a microsecond. */
 const responseCounts = new Map<string, number[]>()
 
 export function countResponse(route: string, status: number): void {
@@ -38,22 +36,3 @@ new Counter({
     }
   },
 })
-
-const HEALTHS: readonly AccountHealth[] = ['starting', 'ok', 'slow', 'failing']
-
-/**
- * How many accounts are in each state, as Prometheus text. Written when it is asked for: the store knows it for the whole
- * house, and gauges of several threads would be added up.
- */
-export function accountMetrics(accounts: readonly { health: AccountHealth }[]): string {
-  const lines = HEALTHS.map((health) => {
-    const count = accounts.filter((account) => account.health === health).length
-    return `mayfly_gmail_accounts{health="${health}"} ${count}`
-  })
-  return [
-    '# HELP mayfly_gmail_accounts Gmail accounts whose aliases are given out, by health',
-    '# TYPE mayfly_gmail_accounts gauge',
-    ...lines,
-    '',
-  ].join('\n')
-}

@@ -164,7 +164,7 @@ async function send(
   if (route.method === 'POST') return await post(url, params, encoding)
   const whole = `${url}?${new URLSearchParams(params)}`
   if (route.path === '/api/events' && (await opens(whole))) return STREAM
-  const headers = route.reader ? key : {}
+  const headers = route.api === 'keyed' ? key : {}
   return await request(whole, { headers, signal: AbortSignal.timeout(20_000) })
 }
 
@@ -202,7 +202,7 @@ async function undo(route: Route, asked: TestResponse): Promise<void> {
   await post(`${app.url}/api/delete-session`, { token: String(asked.body['token']) })
 }
 
-const asking = routes.filter(({ path, reader }) => reader || path.startsWith('/api/'))
+const asking = routes.filter(({ path, api }) => api || path.startsWith('/api/'))
 
 for (const route of asking) {
   const names = Object.keys(route.input.properties)

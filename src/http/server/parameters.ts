@@ -1,23 +1,29 @@
 import querystring from 'node:querystring'
 import type { Static, TObject } from 'typebox'
 import { Problem } from '../../core/problem.ts'
-import type { ParamSchema } from '../api/docs/schema-text.ts'
 
-/** Parameters as they came, by name: text, or any JSON; an array when one was given twice. */
+/** The parts of a parameter's JSON schema that we use. */
+export interface ParamSchema {
+  type?: string
+  minimum?: number
+  maximum?: number
+  description?: string
+}
+
+/** Raw parameters by name: text or any JSON value; an array if one was repeated. */
 export type Params = ReadonlyMap<string, unknown>
 
 export const NO_PARAMS: Params = new Map()
 
 interface RequestParams {
-  /** The parameters of the path. */
   path: Params
   query: Params
   body: Params
-  /** The token of the Authorization header. */
+  /** Of the Authorization header. */
   bearer: string | undefined
 }
 
-/** Makes the reader of one route's parameters. It takes what the schema names and ignores all else. */
+/** Returns a function that validates the parameters of a route. Unknown parameters are ignored. */
 export function inputReader<I extends TObject>(schema: I): (given: RequestParams) => Static<I> {
   const required = new Set<string>(schema.required ?? [])
   const fields: [string, ParamSchema][] = Object.entries(schema.properties)
@@ -28,14 +34,14 @@ export function inputReader<I extends TObject>(schema: I): (given: RequestParams
       const value = findParam(name, given)
       if (value !== undefined) input[name] = convert(name, field, value)
       else if (required.has(name)) {
-        throw new Problem('missing_parameter', `${name}: this parameter is missing.`)
+        throw new Problem('missing_parameter', `${name}: parameter is missing.`)
       }
     }
     return input as Static<I>
   }
 }
 
-/** The path names what is asked for; else the body wins over the query. Empty and null count as not given. */
+/** Path before body before query. Empty and null count as missing. */
 function findParam(name: string, { path, query, body, bearer }: RequestParams): unknown {
   if (path.has(name)) return path.get(name)
   const inBody = body.get(name)
@@ -50,7 +56,7 @@ function isPresent(value: unknown): boolean {
 }
 
 function convert(name: string, field: ParamSchema, value: unknown): unknown {
-  if (Array.isArray(value)) throw invalid(name, 'give it once, and as one value.')
+  if (Array.isArray(value)) throw invalid(name, 'must be a single value.')
   if (field.type === 'boolean') return toBoolean(name, value)
   if (field.type === 'integer') return toInteger(name, field, value)
   return toText(name, value)
@@ -58,9 +64,9 @@ function convert(name: string, field: ParamSchema, value: unknown): unknown {
 
 function toText(name: string, value: unknown): string {
   if (typeof value === 'string') return value
-  // So that a prefix of digits is the same in JSON as in a form.
+  // A prefix of digits may be a number in JSON.
   if (Number.isSafeInteger(value)) return String(value)
-  throw invalid(name, 'give it as text.')
+  throw invalid(name, 'must be text.')
 }
 
 const DIGITS = /^[0-9]{1,16}$/
@@ -69,7 +75,7 @@ function toInteger(name: string, field: ParamSchema, value: unknown): number {
   const number = typeof value === 'string' && DIGITS.test(value) ? Number(value) : value
   const { minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = field
   if (!isInteger(number) || number < minimum || number > maximum) {
-    throw invalid(name, `give a whole number from ${minimum} to ${maximum}.`)
+    throw invalid(name, `must be an integer from ${minimum} to ${maximum}.`)
   }
   // JSON has a -0.
   return number + 0
@@ -92,7 +98,7 @@ const FLAGS = new Map<unknown, boolean>([
 
 function toBoolean(name: string, value: unknown): boolean {
   const flag = FLAGS.get(value)
-  if (flag === undefined) throw invalid(name, 'give 0, 1, true or false.')
+  if (flag === undefined) throw invalid(name, 'must be 0, 1, true or false.')
   return flag
 }
 
@@ -100,13 +106,13 @@ function invalid(name: string, what: string): Problem {
   return new Problem('invalid_parameter', `${name}: ${what}`)
 }
 
-// Ours are fewer than ten; each part costs some 20 µs.
+// Our forms have fewer than ten fields; each part costs about 20 µs.
 const MAX_PARTS = 100
 
-/** As a query has it when a name comes twice: refused where the name means something, else ignored. */
+/** Rejected if the name is a parameter of the route, else ignored. */
 const REPEATED: readonly unknown[] = []
 
-/** Reads the parameters of a body. An empty one is welcome under any name. */
+/** An empty body is accepted with any media type. */
 export async function parseBody(type: string | undefined, bytes: Buffer): Promise<Params> {
   if (bytes.length === 0) return NO_PARAMS
   const media = type?.split(';', 1)[0]?.trim().toLowerCase()
@@ -115,11 +121,11 @@ export async function parseBody(type: string | undefined, bytes: Buffer): Promis
   if (media === 'multipart/form-data') return await parseMultipart(type ?? '', bytes)
   throw new Problem(
     'unsupported_media_type',
-    'Send a form (application/x-www-form-urlencoded, multipart/form-data) or application/json.',
+    'Use application/x-www-form-urlencoded, multipart/form-data or application/json.',
   )
 }
 
-/** Also reads the query, so that the same characters mean the same in both. */
+/** Also used for the query, so both follow the same rules. */
 export function parseForm(text: string): Params {
   const values = new Map<string, unknown>()
   for (const pair of text.split('&')) {
@@ -133,7 +139,7 @@ export function parseForm(text: string): Params {
 
 const BRACKETED = /^([^[\]]+)\[.*\]$/s
 
-/** `name[]` and `name[key]` are how a form writes an array or an object: no value of its own for name. */
+/** `name[]` and `name[key]` are arrays and objects in a form. */
 function setValue(values: Map<string, unknown>, name: string, value: unknown): void {
   const listed = name.endsWith(']') ? BRACKETED.exec(name)?.[1] : undefined
   if (listed !== undefined) values.set(listed, REPEATED)
@@ -173,7 +179,7 @@ function jsonValue(text: string): unknown {
 
 async function parseMultipart(type: string, bytes: Buffer): Promise<Params> {
   if (countOccurrences(bytes, 'content-disposition') > MAX_PARTS) {
-    throw new Problem('too_large', `The body has more than ${MAX_PARTS} parts.`)
+    throw new Problem('too_large', `The request body has more than ${MAX_PARTS} parts.`)
   }
   const form = await formDataOf(type, bytes)
   if (!form) throw invalidBody('multipart/form-data')
@@ -192,19 +198,19 @@ async function formDataOf(type: string, bytes: Buffer): Promise<FormData | undef
 }
 
 function invalidBody(what: string): Problem {
-  return new Problem('invalid_parameter', `body: this is no ${what}.`)
+  return new Problem('invalid_parameter', `Invalid ${what} in the request body.`)
 }
 
 function countOccurrences(bytes: Buffer, word: string): number {
   return bytes.toString('latin1').toLowerCase().split(word).length - 1
 }
 
-/** The names that the outermost object of this valid JSON gives more than once. JSON.parse keeps the last of each. */
+/** Names that the outermost object repeats. JSON.parse keeps the last of each. */
 export function repeatedKeys(text: string): Set<string> {
   const seen = new Set<string>()
   const repeated = new Set<string>()
   let depth = 0
-  // Strings are taken whole, so that what stands in them is not read as structure.
+  // Matches whole strings, so that braces in them are not taken for structure.
   for (const [token, quoted, colon] of text.matchAll(/("(?:[^"\\]|\\.)*")(\s*:)?|[{}[\]]/g)) {
     if (token === '{' || token === '[') depth += 1
     else if (token === '}' || token === ']') depth -= 1

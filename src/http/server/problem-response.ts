@@ -3,7 +3,6 @@ import type { Socket } from 'node:net'
 import { hasErrorCode, Problem, type ProblemCode } from '../../core/problem.ts'
 import { type HttpResponse, json } from './response.ts'
 
-/** The status that each refusal has on this door. */
 export const problemStatus = {
   missing_parameter: 400,
   invalid_parameter: 400,
@@ -26,7 +25,7 @@ export const problemStatus = {
   already_claimed: 409,
   already_rolled: 409,
   idempotency_conflict: 409,
-  // A header block that is too large is 431: only the parser says so, see problem-response.ts.
+  // 431 if it is the headers: see parserProblem.
   too_large: 413,
   unsupported_media_type: 415,
   rate_limited: 429,
@@ -45,7 +44,6 @@ interface ProblemBody {
   request_id: string
 }
 
-/** The one shape of every refusal. */
 export function problemResponse(
   { code, message, retryAfter }: Problem,
   requestId: string,
@@ -58,35 +56,35 @@ export function problemResponse(
   return { ...json(body, headers), status: problemStatus[code] }
 }
 
-/** What the caller is told of an error. Of a fault of ours: nothing. */
+/** An unexpected error is reported without its cause. */
 export function toProblem(error: unknown): Problem {
   if (error instanceof Problem) return error
   if (hasErrorCode(error, 'FST_ERR_CTP_BODY_TOO_LARGE')) {
-    return new Problem('too_large', 'The body is larger than 256 KB.')
+    return new Problem('too_large', 'The request body exceeds 256 KB.')
   }
   if (hasErrorCode(error, 'FST_ERR_CTP_INVALID_CONTENT_LENGTH')) {
-    return new Problem('invalid_parameter', 'body: it is not as long as Content-Length says.')
+    return new Problem('invalid_parameter', 'Content-Length does not match the request body.')
   }
-  return new Problem('internal', 'Something went wrong on our side. The fault has been noted.')
+  return new Problem('internal', 'Internal error. It has been logged.')
 }
 
 interface SocketWithResponse extends Socket {
-  /** Node's own name for the answer that is being written to this socket. */
+  /** Internal to Node: the response in progress. */
   _httpMessage?: { headersSent: boolean; shouldKeepAlive: boolean; req: { complete: boolean } }
 }
 
-/** Answers what never became a request: too slow, too long, or no HTTP at all. */
+/** Responds to input that never became a request: too slow, too large, or not HTTP. */
 export function handleClientError(
   fault: Error & { code?: string },
   socket: SocketWithResponse,
   requestId: string,
 ): void {
-  // In the middle of an earlier answer there is no place for another one.
+  // Another response cannot start in the middle of one.
   if (fault.code === 'ECONNRESET' || !socket.writable || socket._httpMessage?.headersSent) {
     socket.destroy(fault)
     return
   }
-  // What came whole before the fault is answered for itself, and then we are done with this client.
+  // A complete request before the error gets its response; then the connection closes.
   if (socket._httpMessage?.req.complete) {
     socket._httpMessage.shouldKeepAlive = false
     return
@@ -95,10 +93,10 @@ export function handleClientError(
   socket.end(rawProblemResponse(problem, requestId, status), () => socket.destroy())
 }
 
-/** A refusal as it goes over the wire, for a connection that has no request to answer; it closes the connection. */
+/** A problem as raw HTTP, for a connection without a request; the connection closes. */
 export function rawProblemResponse(problem: Problem, requestId: string, status?: number): string {
-  const { status: usual, headers, body } = problemResponse(problem, requestId)
-  const code = status ?? usual
+  const { status: defaultStatus, headers, body } = problemResponse(problem, requestId)
+  const code = status ?? defaultStatus
   const lines = [
     `HTTP/1.1 ${code} ${STATUS_CODES[code]}`,
     ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
@@ -110,17 +108,17 @@ export function rawProblemResponse(problem: Problem, requestId: string, status?:
 
 function parserProblem(code: string | undefined): { status: number; problem: Problem } {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    return { status: 408, problem: new Problem('timeout', 'The request took too long to arrive.') }
+    return { status: 408, problem: new Problem('timeout', 'The request did not arrive in time.') }
   }
   if (code === 'HPE_HEADER_OVERFLOW') {
     const problem = new Problem('too_large', 'The request line and headers exceed 16 KB.')
     return { status: 431, problem }
   }
   if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') {
-    return { status: 413, problem: new Problem('too_large', 'The chunk extensions are too long.') }
+    return { status: 413, problem: new Problem('too_large', 'Chunk extensions are too long.') }
   }
   return {
     status: 400,
-    problem: new Problem('invalid_parameter', 'This is no valid HTTP request.'),
+    problem: new Problem('invalid_parameter', 'Invalid HTTP request.'),
   }
 }

@@ -61,7 +61,7 @@ async function send(route: Route, pairs: Pairs, encoding: Encoding): Promise<Tes
   const form = new URLSearchParams(pairs.map(([name, value]) => [name, value]))
   const signal = AbortSignal.timeout(20_000)
   if (encoding === 'query') {
-    const headers = route.reader ? key : {}
+    const headers = route.api === 'keyed' ? key : {}
     return await request(`${url}?${form}`, { method: route.method, headers, signal })
   }
   if (encoding === 'form') return await request(url, { method: 'POST', body: form, signal })

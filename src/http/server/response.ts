@@ -4,23 +4,23 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setImmediate } from 'node:timers/promises'
 
-/** What goes back over the wire. `shape` exists for the compiler only: the type that the body was made from. */
+/** `shape` exists only at compile time: the type of the value that the body was serialized from. */
 export interface HttpResponse<T = unknown> {
   status: number
   headers: Record<string, string>
   body: string | Uint8Array | Readable | undefined
-  /** Each character of the body is one byte of it: see readyJson. */
+  /** Each character of the body is one byte: see preparedJson. */
   latin1?: true
   readonly shape?: T
 }
 
-// On every answer: nothing is sniffed, framed, or told to the next site.
+// On every response.
 const SECURITY_HEADERS = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
 }
 
-// No credentials: a page elsewhere can ask only for what it has the token of.
+// No credentials: another origin can only use a token that it has.
 const PUBLIC_CORS_HEADERS = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers': 'ETag, Retry-After, X-Request-Id, Content-Disposition',
@@ -34,14 +34,13 @@ const JSON_HEADERS = {
   ...PUBLIC_CORS_HEADERS,
 }
 
-/** JSON that nobody on the way may keep. */
 export function json<T>(value: T, headers: Record<string, string> = {}): HttpResponse<T> {
   return { status: 200, headers: { ...JSON_HEADERS, ...headers }, body: JSON.stringify(value) }
 }
 
 /**
- * JSON to be sent many times. Its characters are the UTF-8 bytes of the text, and its headers are complete: node sends
- * both in one piece, which was a third less work than headers and a Buffer.
+ * JSON to be sent many times. The body is UTF-8 as a latin1 string and the headers are complete, so Node sends both in one
+ * write: a third less work than headers and a Buffer.
  */
 export function preparedJson(
   value: unknown,
@@ -56,7 +55,7 @@ export function success<T extends object>(value: T): HttpResponse<{ status: 'suc
   return json({ status: 'success' as const, ...value })
 }
 
-/** A body that is not JSON. */
+/** Anything but JSON. */
 export function contentResponse(
   type: string,
   body: HttpResponse['body'],
@@ -65,7 +64,7 @@ export function contentResponse(
   return { status: 200, headers: { ...SECURITY_HEADERS, 'content-type': type, ...headers }, body }
 }
 
-/** A body that is not JSON, for pages elsewhere too, and kept by nobody on the way. */
+/** The same for every origin, and never cached. */
 export function privateContentResponse(
   type: string,
   body: HttpResponse['body'],
@@ -78,7 +77,6 @@ export function privateContentResponse(
   })
 }
 
-/** An answer without a body. */
 export function empty(status: number, headers: Record<string, string>): HttpResponse<never> {
   return {
     status,
@@ -92,7 +90,7 @@ export function empty(status: number, headers: Record<string, string>): HttpResp
   }
 }
 
-/** Headers of a file that a browser saves and never shows: what a stranger sent must not run under our name. */
+/** A browser saves the file and never displays it: content of a sender must not run on our origin. */
 export function downloadHeaders(filename: string): Record<string, string> {
   return {
     'content-disposition': contentDisposition(filename),
@@ -100,10 +98,10 @@ export function downloadHeaders(filename: string): Record<string, string> {
   }
 }
 
-/** RFC 6266: an ASCII name for old clients, the true one beside it. */
+/** RFC 6266: an ASCII name for old clients, and the exact one. */
 export function contentDisposition(filename: string): string {
   const ascii = filename.replace(/[^A-Za-z0-9 ._()-]/gu, '_')
-  // encodeURIComponent leaves these five, which RFC 8187 does not allow all of; half characters it refuses.
+  // encodeURIComponent leaves these, which RFC 8187 does not allow, and throws on lone surrogates.
   const exact = encodeURIComponent(filename.toWellFormed()).replace(
     /[!'()*]/g,
     (found) => `%${found.charCodeAt(0).toString(16).toUpperCase()}`,
@@ -111,7 +109,7 @@ export function contentDisposition(filename: string): string {
   return `attachment; filename="${ascii}"; filename*=UTF-8''${exact}`
 }
 
-/** Writes one answer; resolves when nothing is left to write. */
+/** Resolves when everything is written. */
 export async function writeResponse(
   response: ServerResponse,
   { status, headers, body, latin1 }: HttpResponse,
@@ -133,19 +131,19 @@ export async function writeResponse(
   response.writeHead(status, { ...headers, 'content-length': String(length) }).end(body)
 }
 
-/** Whether the request is here to its last byte. What we do not want of it is thrown away. */
+/** Whether the request has arrived completely. Discards the rest of its body. */
 export async function isReceived(request: IncomingMessage): Promise<boolean> {
   const { 'content-length': length, 'transfer-encoding': coding } = request.headers
   if (request.complete || (length === undefined && coding === undefined)) return true
   request.resume()
-  // The rest often lies in the same packet, and the parser has not come to it yet.
+  // The rest is often in the same packet and not parsed yet.
   await setImmediate()
   return request.complete
 }
 
 /**
- * Answers a request that is still arriving. The connection is of no more use then; but closing it on bytes that nobody
- * read would take the answer from the client too. So it may finish, as long as any request may take.
+ * Responds to a request that is still arriving. The connection cannot be reused, but closing it with unread bytes would
+ * lose the response, so the client may finish sending until the request timeout.
  */
 export async function writeEarlyResponse(
   request: IncomingMessage,

@@ -5,84 +5,76 @@ import type { Problem, ProblemCode } from '../../core/problem.ts'
 import type { RouteDeps } from './deps.ts'
 import type { HttpResponse } from './response.ts'
 
-/** One endpoint. The server, the documents and the tests read the same value, so they cannot disagree. */
+/** One endpoint. Server, documentation and tests read the same value. */
 export interface Route<I extends TObject = TObject, O extends TSchema = TSchema> {
   method: 'GET' | 'POST'
-  /** A part in braces is a parameter of that name: `/api/orders/{id}`. */
+  /** With parameters in braces: `/api/orders/{id}`. */
   path: string
-  /** What it is for, in one line and then in as many as it takes. */
   title: string
   about: string
   input: I
-  /** The JSON of a success, or the media type of what is no JSON. */
+  /** Schema of the JSON response, or the media type of anything else. */
   output: O | string
-  /** Headers that it reads, beside those of `conditional` and `resumable`. */
+  /** In addition to those of `conditional` and `resumable`. */
   requestHeaders?: readonly HeaderField[]
-  /** Headers of a success that are its own. */
   responseHeaders?: readonly string[]
-  /** The refusals of its own, beside those that any request can meet. */
+  /** In addition to those of any request. */
   problems: readonly ProblemCode[]
-  /** Counted by itself, beside the rate of all requests. */
+  /** A limit in addition to that of all requests. */
   rate?: 'createSession' | 'checkout' | 'rollKey'
-  /** Answers 304 to an ETag that is still true. */
+  /** Supports If-None-Match. */
   conditional?: true
-  /** Goes on after the message that Last-Event-ID names. */
+  /** Supports Last-Event-ID. */
   resumable?: true
-  /** Tells the operator more, or him alone, when there is an admin token. Counts its requests itself: see credentials.ts. */
+  /** With an admin token configured, details are returned to the operator only. Has its own rate limit: see isOperatorRequest. */
   operator?: true
-  /** Costs no allowance. */
+  /** Exempt from rate limits. */
   unlimited?: true
-  /** Of the paid interface: pages elsewhere may not read it unless the operator says so. */
-  reader?: true
-  /** The body is no parameters: it is left as it came, for a signature over its bytes. */
+  /** The keyed API needs a key, and is closed to other origins unless configured. */
+  api?: 'public' | 'keyed'
+  /** The body is not parsed: its signature covers the bytes. */
   rawBody?: true
-  /** Asked before the parameters are looked at: whose key comes with the request. Refuses it if it may not pass. */
-  authenticate?(deps: RouteDeps, call: HttpRequest): Promise<ApiKey | undefined>
-  handle(input: Static<I>, deps: RouteDeps, call: HttpRequest): Promise<HttpResponse<Static<O>>>
-  /** Where people look: a page in place of the JSON that a refusal is. */
-  problemPage?(problem: Problem, deps: RouteDeps, asked: FailedRequest): HttpResponse
+  /** Runs before the parameters are parsed. Throws Problem if the key is not accepted. */
+  authenticate?(deps: RouteDeps, request: HttpRequest): Promise<ApiKey | undefined>
+  handle(input: Static<I>, deps: RouteDeps, request: HttpRequest): Promise<HttpResponse<Static<O>>>
+  /** Problems as an HTML page instead of JSON. */
+  problemPage?(problem: Problem, deps: RouteDeps, request: FailedRequest): HttpResponse
 }
 
-/** What is known of any request that is refused. */
 interface FailedRequest {
   headers: IncomingHttpHeaders
   requestId: string
 }
 
-/** What a route may want to know of a request beside its parameters. */
+/** A request apart from its parameters. */
 export interface HttpRequest {
   method: string
   headers: IncomingHttpHeaders
-  /** The body as it came. */
   body: Uint8Array
-  /** Whose allowance the request is taken from; undefined: nobody counts. */
+  /** Rate-limit key of the client; undefined if rate limits do not apply. */
   client: string | undefined
-  /** Where it comes from, counted or not; all of this machine are one. */
+  /** Identifies the client even if it is not rate limited; loopback is one client. */
   sourceAddress(): string
-  /** True if a trusted proxy asks for itself, such as for a health check. */
+  /** True for requests of a trusted proxy itself, such as health checks. */
   isTrustedProxy(): boolean
-  /** Whether the browser reached us by https, at whatever is before us. */
+  /** Whether the client uses https, here or at a trusted proxy. */
   secure(): boolean
-  /** Aborted when the client disconnects. While we drain, such requests are served as ever. */
+  /** Aborted when the client disconnects; not at shutdown. */
   signal(): AbortSignal
-  /** For long polls and streams: aborted when the client disconnects or we stop. */
+  /** For long polls and streams: aborted when the client disconnects, and at shutdown. */
   waitSignal(): AbortSignal
-  /** Throws when the client has disconnected: there is nobody to work for. */
+  /** Throws if the client has disconnected. */
   throwIfClosed(): void
-  /** Runs once the response is closed, complete or not; at once if it is already. */
+  /** Runs when the response closes, complete or not; at once if it is closed already. */
   onClose(release: () => void): void
-  /** Gives headers to go with the answer whatever it will be, also a refusal. They are made once, when it goes out. */
+  /** Adds headers to the response, whether success or problem. `make` runs once, when it is sent. */
   addHeaders(make: () => Record<string, string>): void
-  /** What `admit` found. */
+  /** Returned by `authenticate`. */
   key: ApiKey | undefined
-  /**
-   * Takes the room that the body needs while it goes out, or refuses. It is done for every answer; a route that has
-   * something to give back then does it itself.
-   */
+  /** Done for every response; a route calls it itself if a refusal has to undo something. */
   reserveSendBudget(body: HttpResponse['body']): void
 }
 
-/** A header that a route reads. */
 export interface HeaderField {
   name: string
   required: boolean
@@ -93,7 +85,7 @@ export function route<I extends TObject, O extends TSchema>(route: Route<I, O>):
   return route
 }
 
-/** The last part of the path that has a name of its own: what the documents call it. */
+/** The last part of the path that is not a parameter: the operation id in the documentation. */
 export function routeName({ path }: Route): string {
   return path.replace(/\/\{\w+\}$/, '').replace(/^.*\//, '')
 }

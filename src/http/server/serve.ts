@@ -19,93 +19,91 @@ import type { HttpRequest, Route } from './route.ts'
 export interface ServerContext {
   deps: RouteDeps
   clientOf: ClientOf
-  addressOf(request: IncomingMessage): string
-  secureOf(request: IncomingMessage): boolean
-  /** True if a trusted proxy asks for itself. */
-  isOwnRequest(request: IncomingMessage): boolean
-  /** Aborted when the client disconnects or we stop. */
+  sourceAddressOf(request: IncomingMessage): string
+  isSecure(request: IncomingMessage): boolean
+  /** True for requests of a trusted proxy itself. */
+  isTrustedProxy(request: IncomingMessage): boolean
+  /** Aborted when the client disconnects, and at shutdown. */
   waitSignalOf(response: ServerResponse): AbortSignal
-  /** Tells the log that the store is away. */
   reportOutage: ReportOutage
   requestId(): string
   routes: readonly Route[]
 }
 
-/** The function that answers every request for this route. */
-export function routeHandler(serving: ServerContext, route: Route) {
-  const { deps, clientOf, addressOf, secureOf, isOwnRequest, waitSignalOf } = serving
+export function routeHandler(context: ServerContext, route: Route) {
+  const { deps, clientOf } = context
   const read = inputReader(route.input)
-  const share = cors(route.reader ?? false, deps.readerOrigins)
+  const withCors = cors(route.api, deps.readerOrigins)
 
-  async function answer(
-    request: FastifyRequest,
+  async function respond(
+    { raw, body: rawBody, params }: FastifyRequest,
     response: ServerResponse,
-    tell: HttpRequest['addHeaders'],
+    addHeaders: HttpRequest['addHeaders'],
   ): Promise<HttpResponse> {
-    const { raw } = request
     checkHost(raw)
-    const body = request.body instanceof Buffer ? request.body : NO_BYTES
+    const body = rawBody instanceof Buffer ? rawBody : NO_BYTES
     const client = clientOf(raw)
     if (client !== undefined) await takeRates(deps, route, client)
     let input: Static<Route['input']> = {}
     let reserved = false
-    const call: HttpRequest = {
+    const request: HttpRequest = {
       method: raw.method ?? '',
       headers: raw.headers,
       body,
       client,
-      sourceAddress: () => addressOf(raw),
-      isTrustedProxy: () => isOwnRequest(raw),
-      secure: () => secureOf(raw),
+      sourceAddress: () => context.sourceAddressOf(raw),
+      isTrustedProxy: () => context.isTrustedProxy(raw),
+      secure: () => context.isSecure(raw),
       signal: () => disconnectSignal(response),
-      waitSignal: () => waitSignalOf(response),
+      waitSignal: () => context.waitSignalOf(response),
       throwIfClosed: () => throwIfClosed(response),
       onClose: (release) => onClose(response, release),
-      addHeaders: tell,
+      addHeaders,
       key: undefined,
-      reserveSendBudget(going) {
+      reserveSendBudget(sent) {
         throwIfClosed(response)
         if (reserved) return
         reserved = true
-        deps.sendBudget.reserve(going, response, client ?? budgetOwner(call.key, input))
+        deps.sendBudget.reserve(sent, response, client ?? budgetOwner(request.key, input))
       },
     }
-    // No await where there is nothing to wait for: a poll is answered from memory.
-    if (route.authenticate) call.key = await route.authenticate(deps, call)
+    // No await unless needed: a poll is served from memory.
+    if (route.authenticate) request.key = await route.authenticate(deps, request)
     input = read({
-      path: route.path.includes('{') ? pathParams(request.params) : NO_PARAMS,
+      path: route.path.includes('{') ? pathParams(params) : NO_PARAMS,
       query: queryParams(raw),
       body: route.rawBody || body.length === 0 ? NO_PARAMS : await bodyParams(raw, body),
       bearer: bearerToken(raw.headers.authorization),
     })
-    const made = await route.handle(input, deps, call)
-    call.reserveSendBudget(made.body)
+    const made = await route.handle(input, deps, request)
+    request.reserveSendBudget(made.body)
     return made
   }
 
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     reply.hijack()
     let extra: (() => Record<string, string>) | undefined
-    const dress = (bare: HttpResponse) => share(bare, request.raw.headers.origin, extra?.())
+    const withHeaders = (response: HttpResponse) =>
+      withCors(response, request.raw.headers.origin, extra?.())
     try {
-      const made = await answer(request, reply.raw, (make) => {
+      const made = await respond(request, reply.raw, (make) => {
         extra = make
       })
       countResponse(route.path, made.status)
       if (deps.draining()) reply.raw.shouldKeepAlive = false
-      await writeResponse(reply.raw, dress(made))
+      await writeResponse(reply.raw, withHeaders(made))
     } catch (error) {
-      const write: ProblemOptions['write'] = (problem, requestId) =>
+      const toResponse: ProblemOptions['toResponse'] = (problem, requestId) =>
         route.problemPage?.(problem, deps, { headers: request.raw.headers, requestId }) ??
         problemResponse(problem, requestId)
-      await sendProblem(serving, request, { response: reply.raw, error, dress, write })
+      await sendProblem(context, request, { response: reply.raw, error, withHeaders, toResponse })
     }
   }
 }
 
 const NO_BYTES = Buffer.alloc(0)
 
-/** Stands for a client whom nobody counts. */
+/** For a client without a rate-limit key. */
 function budgetOwner(key: HttpRequest['key'], { token }: { token?: unknown }): string {
   return key ? `key ${key.id}` : `token ${token}`
 }
@@ -113,17 +111,17 @@ function budgetOwner(key: HttpRequest['key'], { token }: { token?: unknown }): s
 interface ProblemOptions {
   response: ServerResponse
   error: unknown
-  /** Puts on what every answer of this route has. */
-  dress?(bare: HttpResponse): HttpResponse
-  /** JSON, unless the route has a page for it. */
-  write?(problem: Problem, requestId: string): HttpResponse
+  /** Adds the headers of every response of the route. */
+  withHeaders?(response: HttpResponse): HttpResponse
+  /** JSON unless the route has a page for it. */
+  toResponse?(problem: Problem, requestId: string): HttpResponse
 }
 
-/** Tells the caller what is wrong with the request, and the log what is wrong with us. */
+/** Unexpected errors go to the log; the client gets only the request id. */
 export async function sendProblem(
   { deps, requestId, reportOutage }: ServerContext,
   { raw, routeOptions }: FastifyRequest,
-  { response, error, dress = (bare) => bare, write = problemResponse }: ProblemOptions,
+  { response, error, withHeaders = (plain) => plain, toResponse = problemResponse }: ProblemOptions,
 ): Promise<void> {
   if (isDisconnect(error)) {
     response.destroy()
@@ -133,20 +131,17 @@ export async function sendProblem(
   const id = requestId()
   if (problem instanceof StoreUnavailable) reportOutage(problem)
   if (problem.code === 'internal') {
-    deps.log.error(
-      { err: toError(error), requestId: id, path: requestPath(raw) },
-      'a request failed',
-    )
+    deps.log.error({ err: toError(error), requestId: id, path: requestPath(raw) }, 'request failed')
   }
-  // In the middle of an answer there is no place for another one.
+  // Another response cannot start in the middle of one.
   if (response.headersSent) response.destroy()
   else {
-    const answer = dress(write(problem, id))
-    countResponse(routeOptions.url ?? 'none', answer.status)
-    // A connection that outlives its last answer would hold up the closing of the door.
+    const made = withHeaders(toResponse(problem, id))
+    countResponse(routeOptions.url ?? 'none', made.status)
+    // A kept connection would delay shutdown.
     if (deps.draining()) response.shouldKeepAlive = false
-    if (await isReceived(raw)) await writeResponse(response, answer)
-    else await writeEarlyResponse(raw, response, answer)
+    if (await isReceived(raw)) await writeResponse(response, made)
+    else await writeEarlyResponse(raw, response, made)
   }
 }
 
@@ -159,19 +154,19 @@ async function takeRates(deps: RouteDeps, route: Route, client: string): Promise
 async function bodyParams({ headers }: IncomingMessage, bytes: Buffer): Promise<Params> {
   const coding = headers['content-encoding'] ?? 'identity'
   if (bytes.length > 0 && coding.toLowerCase() !== 'identity') {
-    throw new Problem('unsupported_media_type', 'Send the body without Content-Encoding.')
+    throw new Problem('unsupported_media_type', 'Content-Encoding is not supported.')
   }
   return await parseBody(headers['content-type'], bytes)
 }
 
-// Node would answer this by itself, but not in our shape.
+// Checked here rather than by Node, for an error in our format.
 function checkHost({ headers, httpVersion }: IncomingMessage): void {
   if (headers.host === undefined && httpVersion === '1.1') {
-    throw new Problem('invalid_parameter', 'The request has no Host header.')
+    throw new Problem('invalid_parameter', 'Host header is missing.')
   }
 }
 
-/** Without the query: that holds tokens. */
+/** Without the query, which holds tokens. */
 export function requestPath({ url = '' }: IncomingMessage): string {
   const end = url.search(/[?#]/)
   return end < 0 ? url : url.slice(0, end)

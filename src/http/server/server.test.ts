@@ -35,7 +35,7 @@ async function textOfMail(door: TestServer): Promise<unknown> {
 describe('500', () => {
   test('a fault of ours tells the caller nothing and the log everything but the token', async () => {
     const listDomains = () => Promise.reject(new Error('no such table: mail_domain'))
-    const door = await open({ trouble: { listDomains } })
+    const door = await open({ storeOverrides: { listDomains } })
     const asked = await request(`${door.url}/api/domains?token=canary`, {
       headers: { authorization: 'Bearer canary' },
     })
@@ -52,7 +52,7 @@ describe('500', () => {
 
   test('what is no Error is logged all the same', async () => {
     const listDomains = () => Promise.reject('only words')
-    const door = await open({ trouble: { listDomains } })
+    const door = await open({ storeOverrides: { listDomains } })
     assert.equal((await request(`${door.url}/api/domains`)).status, 500)
     assert.match(String(door.logged[0]?.facts['err']), /only words/)
   })
@@ -68,7 +68,7 @@ describe('500', () => {
 describe('503', () => {
   test('a store without space refuses, with Retry-After', async () => {
     const createSession = () => Promise.reject(new Problem('overloaded', 'No space is left.', 30))
-    const door = await open({ trouble: { createSession } })
+    const door = await open({ storeOverrides: { createSession } })
     const asked = await post(`${door.url}/api/create-session`, {})
     assert.deepEqual([asked.status, asked.headers.get('retry-after')], [503, '30'])
     assert.equal(problemFault(asked), undefined)
@@ -77,7 +77,7 @@ describe('503', () => {
 
   test('a mail is readable when its parse cannot be kept for want of space', async () => {
     const saveParsed = () => Promise.reject(new Problem('overloaded', 'No space is left.'))
-    const door = await open({ trouble: { saveParsed }, parse: async () => mail })
+    const door = await open({ storeOverrides: { saveParsed }, parse: async () => mail })
     assert.equal(await textOfMail(door), 'hello')
   })
 })
@@ -207,7 +207,7 @@ describe('closing', () => {
       await held
       return undefined
     }
-    const door = await open({ trouble: { obstacle } })
+    const door = await open({ storeOverrides: { obstacle } })
     const asking = request(`${door.url}/readyz`)
     await begun
     const closed = door.close()

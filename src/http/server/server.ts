@@ -29,72 +29,72 @@ interface HttpOptions {
   host: string
   port: number
   reusePort: boolean
-  /** Within so long a request must have arrived whole. */
-  requestMs?: number
+  /** A request must arrive completely within this time. */
+  requestTimeoutMs?: number
 }
 
 const MAX_BODY_BYTES = 256 * 1024
 const MAX_HEADER_BYTES = 16 * 1024
-// Longer than the longest wait: a client that takes nothing for so long is gone.
+// Longer than the longest long poll.
 const IDLE_TIMEOUT_MS = 75_000
 const CLOSE_TIMEOUT_MS = 5_000
 const IDLE_CHECK_MS = 50
 const RESPONSE_CACHE_BYTES = 64 * 1024 * 1024
-const IDLE_INTERVALS: IdleIntervals = { lookMs: 3_000, beatMs: 15_000 }
-// Hardly felt, and longer than a usual mail takes to read.
+const IDLE_INTERVALS: IdleIntervals = { pollMs: 3_000, heartbeatMs: 15_000 }
+// Barely noticeable, and longer than parsing an ordinary mail takes.
 const PATIENCE_MS = 300
 const NO_QUERY = {}
 const SEND_BUDGET_BYTES = 256 * 1024 * 1024
 
 interface HttpServer {
   port: number
-  /** From now on we are not ready: who waits is sent home, all else is answered, and each answer ends its connection. */
+  /** Not ready from now on: long polls end with 503, other requests are served, and each response closes its connection. */
   drain(): void
-  /** Drains, answers what is under way, and then lets go of every connection. */
+  /** Drains, completes requests in progress, then closes every connection. */
   close(): Promise<void>
 }
 
 export async function openHttpServer(
   deps: HttpDeps,
-  { host, port, reusePort, requestMs = 15_000 }: HttpOptions,
+  { host, port, reusePort, requestTimeoutMs = 15_000 }: HttpOptions,
 ): Promise<HttpServer> {
   const { config } = deps
   let draining = false
   const { trustProxy } = config.http
   const { waitSignalOf, stop } = waitSignals()
   const { routeDeps, closeLookups } = openRouteDeps(deps, () => draining)
-  const serving: ServerContext = {
+  const context: ServerContext = {
     deps: routeDeps,
     clientOf: clientFinder(
       trustProxy,
       config.rateLimits,
       untrustedProxyWarning(deps.log, (address) =>
-        Boolean(deps.connections.hold(`proxy warning ${address}`, 1)),
+        Boolean(deps.connections.acquireFor(`proxy warning ${address}`, 1)),
       ),
     ),
-    addressOf: sourceAddressFinder(trustProxy),
-    isOwnRequest: trustedProxyTest(trustProxy),
-    secureOf: httpsTest(config.http),
+    sourceAddressOf: sourceAddressFinder(trustProxy),
+    isTrustedProxy: trustedProxyTest(trustProxy),
+    isSecure: httpsTest(config.http),
     waitSignalOf,
     reportOutage: outageReporter(deps.log),
     requestId: () => Buffer.from(deps.randomBytes(12)).toString('base64url'),
     routes,
   }
-  const app = buildApp(serving, requestMs)
+  const app = buildApp(context, requestTimeoutMs)
   const isProxy = ipRangeMatcher(trustProxy)
   limitConnections(app.server, {
     slots: deps.connections,
     isExempt: (ip) => isLoopback(ip) || isProxy(ip),
-    requestId: serving.requestId,
+    requestId: context.requestId,
   })
-  // Fastify hands every option on to node, also this one that its types do not know.
+  // Fastify passes reusePort on to Node, but its types lack it.
   const listening = { host, port, reusePort }
   await app.listen(listening)
   const address = app.server.address()
 
   function drain(): void {
     draining = true
-    stop(new Problem('shutting_down', 'The service is stopping. Try again in a moment.', 1))
+    stop(new Problem('shutting_down', 'The service is shutting down. Try again in a moment.', 1))
   }
 
   return {
@@ -112,7 +112,7 @@ export async function openHttpServer(
   }
 }
 
-/** What the routes share: queues, caches and budgets of this thread. */
+/** Queues, caches and budgets of this thread, shared by all routes. */
 function openRouteDeps(
   deps: HttpDeps,
   draining: () => boolean,
@@ -156,54 +156,54 @@ function routeSettings(config: HttpConfig): RouteSettings {
     lifetimes: sessions,
     cooldownMs: sessions.cooldownMs,
     mailbox: sessions,
-    quiet: http.quiet ?? IDLE_INTERVALS,
+    intervals: http.intervals ?? IDLE_INTERVALS,
     resultWaitMs: http.patienceMs ?? PATIENCE_MS,
   }
 }
 
-function buildApp(serving: ServerContext, requestMs: number): FastifyInstance {
-  const rest = fallbackHandler(serving)
+function buildApp(context: ServerContext, requestTimeoutMs: number): FastifyInstance {
+  const fallback = fallbackHandler(context)
   const app = fastify({
     bodyLimit: MAX_BODY_BYTES,
-    requestTimeout: requestMs,
+    requestTimeout: requestTimeoutMs,
     connectionTimeout: IDLE_TIMEOUT_MS,
-    // Ours is an answer in our shape, see drain().
+    // See drain() for ours.
     return503OnClosing: false,
     exposeHeadRoutes: false,
     http: {
       maxHeaderSize: MAX_HEADER_BYTES,
-      headersTimeout: requestMs,
-      connectionsCheckingInterval: requestMs / 15,
+      headersTimeout: requestTimeoutMs,
+      connectionsCheckingInterval: requestTimeoutMs / 15,
       requireHostHeader: false,
     },
-    // The query is read in serve.ts, by the rules of a form.
+    // The query is parsed in serve.ts, like a form.
     routerOptions: { querystringParser: () => NO_QUERY },
-    frameworkErrors: (_error, request, reply) => void rest(request, reply),
-    clientErrorHandler: (fault, socket) => handleClientError(fault, socket, serving.requestId()),
+    frameworkErrors: (_error, request, reply) => void fallback(request, reply),
+    clientErrorHandler: (fault, socket) => handleClientError(fault, socket, context.requestId()),
   })
-  // An Expect that we do not know is no reason to refuse.
+  // An unknown Expect header is ignored.
   app.server.on('checkExpectation', app.routing)
 
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
   app.setErrorHandler(async (error, request, reply) => {
     reply.hijack()
-    if (request.is404) await rest(request, reply)
-    else await sendProblem(serving, request, { response: reply.raw, error })
+    if (request.is404) await fallback(request, reply)
+    else await sendProblem(context, request, { response: reply.raw, error })
   })
-  app.setNotFoundHandler(rest)
-  for (const route of serving.routes) {
+  app.setNotFoundHandler(fallback)
+  for (const route of context.routes) {
     app.route({
       method: route.method === 'GET' ? ['GET', 'HEAD'] : 'POST',
       url: route.path.replace(/\{(\w+)\}/g, ':$1'),
       ...(route.method === 'POST' ? { onRequest: hideMediaType } : {}),
-      handler: routeHandler(serving, route),
+      handler: routeHandler(context, route),
     })
   }
   return app
 }
 
-/** Fastify judges the media type before it knows whether there is a body at all; we judge it in body.ts. */
+/** Fastify would reject the media type even of an empty body; parseBody checks it instead. */
 function hideMediaType(request: FastifyRequest, _reply: FastifyReply, done: () => void): void {
   request.headers = { 'content-type': undefined }
   done()

@@ -1,7 +1,8 @@
+import type { ParamSchema } from '../../server/parameters.ts'
 import { problemStatus } from '../../server/problem-response.ts'
 import type { Route } from '../../server/route.ts'
 import { isRequired, problemsOf } from './openapi.ts'
-import { describeType, type ParamSchema, sampleOf } from './schema-text.ts'
+import { describeType, sampleOf } from './schema-text.ts'
 
 /** docs/api.md: the same as /docs, for those who read the repository. */
 export function apiMarkdown(routes: readonly Route[]): string {

@@ -79,8 +79,8 @@ function operation(route: Route): object {
 const RAW_REQUEST_BODY = { required: true, content: { 'application/json': { schema: {} } } }
 
 /** None is needed where the token is a parameter, or where the operator has set none. */
-function security({ input, operator, reader }: Route): object {
-  if (reader) return { security: [{ key: [] }, { keyAsBearer: [] }] }
+function security({ input, operator, api }: Route): object {
+  if (api === 'keyed') return { security: [{ key: [] }, { keyAsBearer: [] }] }
   if ('token' in input.properties) return { security: [{ token: [] }, {}] }
   return operator ? { security: [{ adminToken: [] }, {}] } : {}
 }
@@ -122,7 +122,10 @@ export function isRequired(input: TObject, name: string): boolean {
 }
 
 function responses(route: Route): Record<string, object> {
-  const always = [...(route.conditional ? [ETAG] : []), ...(route.reader ? QUOTA_HEADERS : [])]
+  const always = [
+    ...(route.conditional ? [ETAG] : []),
+    ...(route.api === 'keyed' ? QUOTA_HEADERS : []),
+  ]
   const own = (route.responseHeaders ?? []).map((name) => [name, 'string'] as const)
   const answers: Record<string, object> = {
     200: {
@@ -136,7 +139,7 @@ function responses(route: Route): Record<string, object> {
   }
   for (const [code, codes] of Map.groupBy(problemsOf(route), (refusal) => problemStatus[refusal])) {
     // A key that is not known has no quota, and a request that did not arrive has no key.
-    const known = route.reader && code !== 401 && code !== 408
+    const known = route.api === 'keyed' && code !== 401 && code !== 408
     answers[code] = problemResponse(code, codes, known ? QUOTA_HEADERS : [])
   }
   answers[HEADERS_TOO_LARGE] = problemResponse(HEADERS_TOO_LARGE, ['too_large'], [])

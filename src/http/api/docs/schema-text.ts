@@ -1,15 +1,8 @@
 import type { TSchema } from 'typebox'
+import type { ParamSchema } from '../../server/parameters.ts'
 import type { Route } from '../../server/route.ts'
 
-/** What the documents read of a parameter's schema. */
-export interface ParamSchema {
-  type?: string
-  minimum?: number
-  maximum?: number
-  description?: string
-}
-
-/** The type of a parameter in words for people. */
+/** The type of a parameter in the documentation. */
 export function describeType({ type = '', minimum, maximum }: ParamSchema): string {
   if (type === 'boolean') return '0 or 1'
   if (type !== 'integer') return 'text'
@@ -17,7 +10,7 @@ export function describeType({ type = '', minimum, maximum }: ParamSchema): stri
   return bounded ? `${minimum ?? 0} to ${maximum}` : 'integer'
 }
 
-/** The little of JSON Schema that our outputs are made of. */
+/** The subset of JSON Schema that our outputs use. */
 interface JsonSchema {
   type?: string
   const?: unknown
@@ -25,9 +18,10 @@ interface JsonSchema {
   anyOf?: JsonSchema[]
   items?: JsonSchema
   properties?: Record<string, JsonSchema>
+  required?: string[]
 }
 
-/** What an answer of this schema may look like: its own example where it has one. */
+/** An example response: `examples` where given. */
 export function sampleOf(schema: TSchema): unknown {
   return sample(schema)
 }
@@ -50,17 +44,7 @@ function isEmptySample(shape: JsonSchema): boolean {
   return sample(shape) === null
 }
 
-/** The little of JSON Schema that our outputs are made of. */
-interface OutputSchema {
-  type?: string
-  const?: unknown
-  anyOf?: OutputSchema[]
-  items?: OutputSchema
-  properties?: Record<string, OutputSchema>
-  required?: string[]
-}
-
-/** web/site/api.ts: what each route answers, as types for the page. */
+/** web/site/api.ts: the responses as TypeScript types, for the page. */
 export function typescriptTypes(routes: readonly Route[]): string {
   const answers = routes.flatMap(({ method, path, output }) =>
     typeof output === 'string' ? [] : [`  '${method} ${path}': ${typescriptType(output, '  ')}\n`],
@@ -73,7 +57,7 @@ ${answers.join('')}}
 `
 }
 
-function typescriptType(shape: OutputSchema, indent: string): string {
+function typescriptType(shape: JsonSchema, indent: string): string {
   if (shape.const !== undefined)
     return typeof shape.const === 'string' ? `'${shape.const}'` : String(shape.const)
   if (shape.anyOf) return shape.anyOf.map((one) => typescriptType(one, indent)).join(' | ')
@@ -82,10 +66,7 @@ function typescriptType(shape: OutputSchema, indent: string): string {
   return TYPESCRIPT_NAMES[shape.type ?? ''] ?? 'unknown'
 }
 
-function typescriptObject(
-  { properties = {}, required = [] }: OutputSchema,
-  indent: string,
-): string {
+function typescriptObject({ properties = {}, required = [] }: JsonSchema, indent: string): string {
   const fields = Object.entries(properties).map(([name, field]) => {
     const mark = required.includes(name) ? '' : '?'
     return `${indent}  ${name}${mark}: ${typescriptType(field, `${indent}  `)}\n`

@@ -10,12 +10,12 @@ export function tokenFromCookie(call: Pick<HttpRequest, 'headers' | 'secure'>): 
   return cookieValue(call.headers.cookie, cookieScope(call.secure()).name)
 }
 
-export function tokenCookie(secure: boolean, token: string, seconds: number): string {
-  return setCookieHeader({ ...cookieScope(secure), value: token, seconds, secure })
+export function tokenCookie(secure: boolean, token: string, maxAgeSeconds: number): string {
+  return setCookieHeader({ ...cookieScope(secure), value: token, maxAgeSeconds, secure })
 }
 
 export function expiredTokenCookie(secure: boolean): string {
-  return setCookieHeader({ ...cookieScope(secure), value: '', seconds: 0, secure })
+  return setCookieHeader({ ...cookieScope(secure), value: '', maxAgeSeconds: 0, secure })
 }
 
 /**

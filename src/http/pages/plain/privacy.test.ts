@@ -152,7 +152,7 @@ describe('404', () => {
 describe('500', () => {
   test('GET creates nothing; an internal error is a page, and the log contains no token', async () => {
     const door = await openTestServer({
-      trouble: {
+      storeOverrides: {
         createSession: async () => {
           throw new Error('nothing is made')
         },

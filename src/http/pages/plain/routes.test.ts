@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, test } from 'vitest'
 import { type App, startApp } from '../../../../test/support/app.ts'
 import { request, requestFrom } from '../../../../test/support/http-client.ts'
 import { openTestServer } from '../../../../test/support/http-server.ts'
-import { newClient, PROXY, PROXY_ENV } from '../../server/route.contract.ts'
+import { newClient, PROXY, PROXY_ENV } from '../../../../test/support/trusted-proxy.ts'
 import {
   assertNoScriptPage,
   COOKIE_NAME,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import { Problem } from '../../core/problem.ts'
-import { cursorOf, parseCursor } from './caching.ts'
+import { cursorOf, parseCursor } from './emails.ts'
 
 test('a cursor leads back to where it was made, and is no number to count on', () => {
   for (const id of [1, 1_836_000_000_000_000, Number.MAX_SAFE_INTEGER]) {
