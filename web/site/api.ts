@@ -1,4 +1,4 @@
-// Made from the routes by src/http/api/docs/generated.test.ts; after a change run `npx vitest run src/http/api/types --update`.
+// Generated from the routes by src/http/api/docs/generated.test.ts. To update it, run `npx vitest run src/http/api/docs --update`.
 
 /** What a success of each route is. */
 export interface Answers {

@@ -8,7 +8,7 @@ import { describeType, sampleOf } from './schema-text.ts'
 export function apiMarkdown(routes: readonly Route[]): string {
   return [
     '# The API',
-    'Made from the routes by `src/http/api/docs/generated.test.ts`; after a change run `npx vitest run src/http/api/markdown --update`.',
+    'Generated from the routes by `src/http/api/docs/generated.test.ts`. To update it, run `npx vitest run src/http/api/docs --update`.',
     'Parameters go in the query or, with POST, in a form, JSON or multipart body. A token may travel as `Authorization: Bearer`. Every refusal is JSON with `status`, `message`, `code` and `request_id`.',
     ...routes.flatMap(routeSection),
     '',

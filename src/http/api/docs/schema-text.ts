@@ -49,7 +49,7 @@ export function typescriptTypes(routes: readonly Route[]): string {
   const answers = routes.flatMap(({ method, path, output }) =>
     typeof output === 'string' ? [] : [`  '${method} ${path}': ${typescriptType(output, '  ')}\n`],
   )
-  return `// Made from the routes by src/http/api/docs/generated.test.ts; after a change run \`npx vitest run src/http/api/types --update\`.
+  return `// Generated from the routes by src/http/api/docs/generated.test.ts. To update it, run \`npx vitest run src/http/api/docs --update\`.
 
 /** What a success of each route is. */
 export interface Answers {
