@@ -25,7 +25,7 @@ import { plainRoutes } from './pages/plain/routes.ts'
 import { fakePayRoutes, shopPageRoutes } from './pages/shop.ts'
 import type { Route } from './server/route.ts'
 
-/** In the order in which the documents tell them. */
+/** In the order of the documentation. */
 export const documentedRoutes: readonly Route[] = [
   domainsRoute,
   createSessionRoute,
@@ -50,7 +50,6 @@ export const documentedRoutes: readonly Route[] = [
   metricsRoute,
 ]
 
-/** Every endpoint. */
 export const routes: readonly Route[] = [
   ...documentedRoutes,
   ...pageRoutes,

@@ -4,18 +4,18 @@ import { downloadHeaders, privateContentResponse } from '../server/response.ts'
 import { route } from '../server/route.ts'
 import { idField, tokenField } from './schemas.ts'
 
-// What a page may show as a picture. Not SVG, which is a program.
+// Safe to display. SVG is not: it can contain scripts.
 const IMAGE_TYPES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
 
 export const attachmentRoute = route({
   method: 'GET',
   path: '/api/attachment',
   title: 'Download an attachment',
-  about: 'One attachment as a file, by its index in read-mail.',
+  about: 'Downloads one attachment, by its index in read-mail.',
   input: Type.Object({
     token: tokenField,
     id: idField,
-    index: Type.Integer({ minimum: 0, description: 'As read-mail numbers them.' }),
+    index: Type.Integer({ minimum: 0, description: 'The index of the attachment in read-mail.' }),
   }),
   output: 'application/octet-stream',
   problems: ['invalid_token', 'session_expired', 'message_not_found', 'not_found', 'shutting_down'],

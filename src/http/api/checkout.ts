@@ -12,11 +12,11 @@ export const checkoutRoute = route({
   path: '/api/checkout',
   title: 'Buy a plan',
   about:
-    'Makes an order and tells where it is paid. Keep the claim secret: it shows the key once the order is paid, and is told here only. With an Idempotency-Key the same request gets the same answer, however often it is sent.',
+    'Creates an order and returns its payment URL. Store the claim secret: it is returned only here, and is needed to claim the key once the order is paid. With an Idempotency-Key, a repeated request returns the same response.',
   input: Type.Object({
-    plan: Type.String({ description: 'The id of a plan, as /api/plans gives it.' }),
+    plan: Type.String({ description: 'The id of a plan from /api/plans.' }),
     email: Type.Optional(
-      Type.String({ description: 'Gets a receipt, where the site sends mail. Never the key.' }),
+      Type.String({ description: 'Receives a receipt, if the site sends mail. Never the key.' }),
     ),
   }),
   output: Type.Object({
@@ -30,7 +30,7 @@ export const checkoutRoute = route({
       name: 'Idempotency-Key',
       required: false,
       description:
-        '16 to 255 visible ASCII characters, no comma among them, best random ones: whoever knows them can learn the claim secret from your address.',
+        '16 to 255 visible ASCII characters without a comma, preferably random: anyone at your address who knows it can obtain the claim secret.',
     },
   ],
   problems: ['invalid_parameter', 'not_found', 'idempotency_conflict', 'payment_unavailable'],
@@ -46,7 +46,7 @@ export const checkoutRoute = route({
   },
 })
 
-// No comma: with one, and a space, node joins what is given twice.
+// No comma: Node joins repeated headers with one.
 const IDEMPOTENCY_KEY = /^[!-+\x2d-~]{16,255}$/
 
 function idempotencyOf({
@@ -58,6 +58,6 @@ function idempotencyOf({
   if (typeof key === 'string' && IDEMPOTENCY_KEY.test(key)) return { key, client: sourceAddress() }
   throw new Problem(
     'invalid_parameter',
-    'Idempotency-Key: give 16 to 255 visible ASCII characters, once, without a comma.',
+    'Idempotency-Key: must be 16 to 255 visible ASCII characters without a comma.',
   )
 }

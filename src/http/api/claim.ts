@@ -17,7 +17,7 @@ export const claimRoute = route({
   path: '/api/orders/{id}/claim',
   title: 'Claim the key',
   about:
-    'Mints the key of a paid order and shows it. It is kept nowhere: asked again within 24 hours of the first time, this makes a new key and ends the former at once. The claim secret goes in the header Claim-Secret.',
+    'Creates the key of a paid order and returns it. Only its hash is stored: a repeated call within 24 hours of the first returns a new key and revokes the previous one at once. The claim secret is sent in the Claim-Secret header.',
   input: Type.Object({ id: orderIdField }),
   output: Type.Object({
     status: successField,

@@ -15,26 +15,25 @@ export const createSessionRoute = route({
   path: '/api/create-session',
   title: 'Create a session',
   about:
-    'Gives you an address and the token that opens it. Without parameters the address is random. Keep the token: it is shown once. With your APIKey the mail of the session is read by /emails too; that costs nothing.',
+    'Creates a mailbox and returns its address and token. Without parameters, the address is random. Store the token: it is returned only once. With an APIKey, /emails also returns the mail of the session; creating it is free.',
   input: Type.Object({
     prefix: Type.Optional(
       Type.String({
-        description:
-          'What stands before the @: 1 to 64 of a-z and 0-9, with single . _ or - inside.',
+        description: 'The local part: 1 to 64 characters a-z and 0-9, with single . _ or - inside.',
       }),
     ),
-    domain_id: id('The id of a domain, as /api/domains gives it. None: a random one.'),
+    domain_id: id('The id of a domain from /api/domains. Default: a random one.'),
     ttl: ttlField,
-    use_gmail: flag('An alias of a Gmail account instead of a mail domain.'),
-    gmail_auto: flag('As use_gmail, at whichever account has most room.'),
-    gmail_id: id('The id of a Gmail account, as /api/domains gives it.'),
+    use_gmail: flag('Create an alias of a Gmail account instead of an address at a mail domain.'),
+    gmail_auto: flag('Like use_gmail, at the account with the fewest aliases.'),
+    gmail_id: id('The id of a Gmail account from /api/domains.'),
   }),
   output: sessionSchema,
   requestHeaders: [
     {
       name: 'APIKey',
       required: false,
-      description: 'Your key, if /emails is to show this session’s mail; also as X-API-Key.',
+      description: 'Your key, to read the mail of the session with /emails; also as X-API-Key.',
     },
   ],
   problems: [

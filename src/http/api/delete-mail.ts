@@ -8,12 +8,12 @@ export const deleteMailRoute = route({
   method: 'POST',
   path: '/api/delete-mail',
   title: 'Delete a message',
-  about: 'Deletes one message of the session for good.',
+  about: 'Deletes one message permanently.',
   input: Type.Object({ token: tokenField, id: idField }),
   output: messageSchema,
   problems: ['invalid_token', 'session_expired', 'message_not_found'],
   async handle({ token, id }, deps) {
     await deleteMail(deps, token, id)
-    return success({ message: 'The message is deleted.' })
+    return success({ message: 'Message deleted.' })
   },
 })

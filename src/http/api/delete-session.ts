@@ -8,12 +8,12 @@ export const deleteSessionRoute = route({
   method: 'POST',
   path: '/api/delete-session',
   title: 'End a session',
-  about: 'Ends the session now. Its mail is gone, its token opens nothing any more.',
+  about: 'Ends the session at once. Its mail is deleted and its token becomes invalid.',
   input: Type.Object({ token: tokenField }),
   output: messageSchema,
   problems: ['invalid_token', 'session_expired'],
   async handle({ token }, deps) {
     await endSession(deps, token)
-    return success({ message: 'The session is over.' })
+    return success({ message: 'Session deleted.' })
   },
 })

@@ -9,7 +9,7 @@ export const domainsRoute = route({
   method: 'GET',
   path: '/api/domains',
   title: 'Mail domains',
-  about: 'The domains and Gmail accounts at which an address can be had.',
+  about: 'The mail domains and Gmail accounts available for new addresses.',
   input: Type.Object({}),
   output: Type.Object({
     status: successField,

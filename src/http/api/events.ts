@@ -8,7 +8,7 @@ import { privateContentResponse } from '../server/response.ts'
 import { type HttpRequest, route } from '../server/route.ts'
 import { sinceIdField, summaryJson, tokenField } from './schemas.ts'
 
-// A generator is asked only when the client has taken what it got, so a slow one costs this and no more.
+// The generator is read only as fast as the client reads, so a slow client costs no more than this.
 const BUFFERED_BYTES = 16_384
 const MEDIA_TYPE = 'text/event-stream'
 
@@ -17,20 +17,19 @@ export const eventsRoute = route({
   path: '/api/events',
   title: 'Live stream',
   about:
-    'Server-sent events: message (a summary; its id is the event id), updated (the summary again, when its code was found later), deleted ({"id":…}), end ({"reason":"expired" or "deleted"}). Last-Event-ID or since_id resumes after that message, and tells the codes in older ones of the last five minutes again; with neither the stream starts now. It may end at any time without an end event: come back after as many milliseconds as retry says.',
+    'Server-sent events: message (a summary; its id is the event id), updated (the summary again, after its code was found), deleted ({"id":…}), end ({"reason":"expired" or "deleted"}). Last-Event-ID or since_id resumes after that message, and repeats the codes of older messages of the last five minutes; without either, the stream starts now. It may close at any time without an end event: reconnect after the number of milliseconds in retry.',
   input: Type.Object({ token: tokenField, since_id: sinceIdField }),
   output: MEDIA_TYPE,
   problems: ['invalid_token', 'session_expired'],
   resumable: true,
   async handle({ token, since_id: sinceId }, deps, request) {
     const session = await liveSession(deps, token)
-    // The stream is the last thing on its connection.
     const headers = { 'x-accel-buffering': 'no', connection: 'close' }
     if (request.method === 'HEAD') return privateContentResponse(MEDIA_TYPE, undefined, headers)
 
     const resumesAfter = lastEventId(request) ?? sinceId
     const startsAfter = resumesAfter ?? session.lastId
-    // Held until the response is closed, whether the stream was ever read or not.
+    // Released when the response closes, even if the stream was never read.
     deps.longPolls.acquire(session.id, request)
     const codes = scannerForClient(deps.codes, request.client)
     const events = mailEvents(
@@ -45,7 +44,7 @@ export const eventsRoute = route({
       },
     )
     const opening = { startsAfter, retryMs: retryMs(deps.randomBytes) }
-    // Also while we drain: a browser that is refused once never comes back, one whose stream ends does.
+    // Also while draining: EventSource reconnects after a closed stream, but not after an error status.
     const body = Readable.from(eventStream(events, opening), {
       objectMode: false,
       highWaterMark: BUFFERED_BYTES,
@@ -55,7 +54,7 @@ export const eventsRoute = route({
   },
 })
 
-/** What a browser sends by itself when it comes back; it wins over the address, which stays the same. */
+/** Sent by EventSource on reconnect. Wins over since_id, which stays the same in the URL. */
 function lastEventId(request: HttpRequest): number | undefined {
   const given = request.headers['last-event-id']
   const id = typeof given === 'string' && /^[0-9]{1,16}$/.test(given) ? Number(given) : undefined
@@ -64,7 +63,7 @@ function lastEventId(request: HttpRequest): number | undefined {
 
 const RETRY_MS = { min: 1_000, spread: 3_000 }
 
-/** After so long the reader comes back when his stream ends. Not all readers of a node come at the same moment. */
+/** Random, so that the clients of a node do not all reconnect at once. */
 export function retryMs(randomBytes: (count: number) => Uint8Array): number {
   const [chance = 0] = randomBytes(1)
   return RETRY_MS.min + Math.round((RETRY_MS.spread * chance) / 255)
@@ -72,7 +71,7 @@ export function retryMs(randomBytes: (count: number) => Uint8Array): number {
 
 const formatted = new WeakMap<MailEvent, string>()
 
-/** One event as text/event-stream has it. Streams of one mailbox are told the same event, which is written once. */
+/** Formatted once per event: the streams of a mailbox share the object. */
 export function formatEvent(event: MailEvent): string {
   const known = formatted.get(event)
   if (known !== undefined) return known
@@ -81,12 +80,12 @@ export function formatEvent(event: MailEvent): string {
   return text
 }
 
-/** Only messages carry an id: it is where a reader goes on. */
+/** Only message events have an id: clients resume after it. */
 function toEventStream(event: MailEvent): string {
   switch (event.kind) {
     case 'message':
       return `event: message\nid: ${event.message.id}\n${dataLine(summaryJson(event.message))}`
-    // Without an id: a reader that comes back goes on after the newest message, not after this one.
+    // No id, so that a client resumes after the newest message and not after this one.
     case 'updated':
       return `event: updated\n${dataLine(summaryJson(event.message))}`
     case 'deleted':
@@ -103,7 +102,7 @@ interface StreamStart {
   retryMs: number
 }
 
-/** The whole stream. It tells at once where it starts, so that who breaks off before the first message misses none. */
+/** Sends the starting id first, so that a client disconnected before the first message misses none. */
 export async function* eventStream(
   events: AsyncIterable<MailEvent>,
   { startsAfter, retryMs }: StreamStart,
@@ -112,13 +111,13 @@ export async function* eventStream(
   try {
     for await (const event of events) yield formatEvent(event)
   } catch (error) {
-    // We stop: the reader comes back by himself, here or to another node.
+    // Shutdown: the client reconnects, here or to another node.
     if (!(error instanceof Problem)) throw error
     yield `: ${error.code}\nretry: ${retryMs}\n\n`
   }
 }
 
-/** JSON has no line breaks of its own, so one line holds it. */
+/** JSON contains no line breaks, so one data line is enough. */
 function dataLine(value: unknown): string {
   return `data: ${JSON.stringify(value)}\n\n`
 }

@@ -11,7 +11,7 @@ export const extendSessionRoute = route({
   path: '/api/extend-session',
   title: 'Extend a session',
   about:
-    'Moves the end of the session to ttl seconds from now. A session that is over comes back, empty, as long as its address is kept for you. Ten times a minute at most for each token.',
+    'Sets the expiry of the session to ttl seconds from now. An expired session is revived, empty, while its address is still reserved. At most ten times a minute per token.',
   input: Type.Object({ token: tokenField, ttl: ttlField }),
   output: sessionSchema,
   problems: ['invalid_token', 'session_expired'],

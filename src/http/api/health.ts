@@ -11,7 +11,7 @@ export const livezRoute = route({
   method: 'GET',
   path: '/livez',
   title: 'Liveness',
-  about: 'Answers as long as the process does.',
+  about: 'Responds while the process is alive.',
   input: Type.Object({}),
   output: Type.Object({ status: successField }),
   problems: [],
@@ -28,14 +28,14 @@ export const readyzRoute = route({
   path: '/readyz',
   title: 'Readiness',
   about:
-    'Whether mail can be taken and kept at this moment. The reason, and how each Gmail account is doing, need the admin token when one is set. An account that fails does not make us unready: all else goes on. Neither does a warning.',
+    'Whether mail can be received and stored now. With an admin token configured, the reason and the health of each Gmail account are returned to the operator only. Neither a failing account nor a warning makes the service unready.',
   input: Type.Object({}),
   output: Type.Object({
     status: successField,
     warnings: Type.Optional(
       Type.Array(Type.String(), {
         description:
-          'What needs attention, though mail is received and kept: such as a system clock that jumped ahead, which pauses the deletion of expired mail.',
+          'Problems that do not stop mail, such as a system clock that jumped ahead, which pauses the deletion of expired mail.',
       }),
     ),
     gmail_accounts: Type.Optional(
@@ -44,7 +44,7 @@ export const readyzRoute = route({
           id: Type.Integer({ examples: [1] }),
           email: Type.String({ examples: ['someone@gmail.com'] }),
           health: Type.String({ description: 'starting, ok, slow or failing', examples: ['ok'] }),
-          reason: Type.String({ description: 'What is wrong; empty when nothing is.' }),
+          reason: Type.String({ description: 'What is wrong; empty if nothing is.' }),
           aliases: Type.Integer({ examples: [12] }),
         }),
       ),
@@ -53,16 +53,16 @@ export const readyzRoute = route({
   problems: ['overloaded', 'shutting_down'],
   operator: true,
   async handle(_input, deps, request) {
-    if (deps.draining()) throw new Problem('shutting_down', 'The service is stopping.', 1)
-    // A load balancer must hear that we are ready, whatever others ask through it.
+    if (deps.draining()) throw new Problem('shutting_down', 'The service is shutting down.', 1)
+    // A load balancer must see that we are ready, however many requests it forwards.
     const isOperator = await isOperatorRequest(
       deps,
       request.isTrustedProxy() ? { ...request, client: undefined } : request,
     )
     const reason = await notReadyReason(deps)
     if (reason !== undefined) {
-      const told = isOperator ? reason : 'No mail can be kept now.'
-      throw new Problem('overloaded', told, RETRY_SECONDS)
+      const message = isOperator ? reason : 'Mail cannot be stored now.'
+      throw new Problem('overloaded', message, RETRY_SECONDS)
     }
     if (!isOperator) return success({})
     const warnings = await deps.warnings()

@@ -13,21 +13,21 @@ export const metricsRoute = route({
   method: 'GET',
   path: '/metrics',
   title: 'Metrics',
-  about: 'Counters of the whole process for Prometheus. Needs the admin token when one is set.',
+  about: 'Prometheus metrics of the process. Requires the admin token if one is configured.',
   input: Type.Object({}),
   output: 'text/plain',
   problems: ['invalid_token'],
   operator: true,
   async handle(_input, deps, request) {
     if (!(await isOperatorRequest(deps, request))) {
-      throw new Problem('invalid_token', 'Give the admin token as Authorization: Bearer.')
+      throw new Problem('invalid_token', 'Send the admin token as Authorization: Bearer.')
     }
     const lines = `${await deps.metrics()}${await accountLines(deps)}`
     return contentResponse(PROMETHEUS_TEXT, lines, { 'cache-control': 'no-store' })
   },
 })
 
-/** None while the store is away: what this node counts itself is worth most just then. */
+/** Empty while the store is unavailable: the other metrics are most useful then. */
 async function accountLines(deps: RouteDeps): Promise<string> {
   try {
     return accountMetrics(await accountStatuses(deps))
@@ -46,7 +46,7 @@ function accountMetrics(accounts: readonly { health: AccountHealth }[]): string 
     return `mayfly_gmail_accounts{health="${health}"} ${count}`
   })
   return [
-    '# HELP mayfly_gmail_accounts Gmail accounts whose aliases are given out, by health',
+    '# HELP mayfly_gmail_accounts Active Gmail accounts by health',
     '# TYPE mayfly_gmail_accounts gauge',
     ...lines,
     '',

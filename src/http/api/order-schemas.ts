@@ -6,9 +6,9 @@ import { isoTimestamp, timestampFields, utcTimestamp } from '../../core/time.ts'
 import { isOrderId, type OrderView, unknownOrder } from '../../service/shop/order.ts'
 import type { HeaderField, HttpRequest } from '../server/route.ts'
 
-// The parts of which the answers of the shop are made.
+// Schemas of orders, shared by checkout, order and claim.
 
-export const orderIdField = Type.String({ description: 'The order, as checkout named it.' })
+export const orderIdField = Type.String({ description: 'The id of the order from checkout.' })
 const ORDER_ID = 'ord_5vQ0fJmD3Y1kq8TzWb2uXa'
 
 export const planFields = {
@@ -50,7 +50,7 @@ export const orderFields = {
     examples: ['paid'],
   }),
   url: Type.Union([Type.String(), Type.Null()], {
-    description: 'Where it can still be paid.',
+    description: 'The payment URL, while the order can be paid.',
     examples: [null],
   }),
   created_at: Type.String({ examples: ['2026-03-01 12:00:00'] }),
@@ -82,13 +82,13 @@ export function orderJson({ order, payUrl, claimable, next }: OrderView) {
 export const CLAIM_SECRET_HEADER: HeaderField = {
   name: 'Claim-Secret',
   required: true,
-  description: 'The claim secret that checkout told, or what follows the # of a mailed link.',
+  description: 'The claim secret from checkout, or the part after # of the link in the receipt.',
 }
 
-/** The claim secret of a request for this order. An id that no order can have is another path. */
+/** A malformed id is treated as unknown, before the secret is checked. */
 export function claimSecretOf(orderId: string, { headers }: HttpRequest): string {
   if (!isOrderId(orderId)) throw unknownOrder()
   const secret = headers['claim-secret']
   if (typeof secret === 'string' && secret !== '') return secret
-  throw new Problem('missing_parameter', 'Claim-Secret: this header is missing.')
+  throw new Problem('missing_parameter', 'Claim-Secret: header is missing.')
 }

@@ -16,7 +16,7 @@ export const orderRoute = route({
   path: '/api/orders/{id}',
   title: 'State of an order',
   about:
-    'Tells whether the order is paid and whether its key can be claimed. The claim secret goes in the header Claim-Secret.',
+    'Returns whether the order is paid and whether its key can be claimed. The claim secret is sent in the Claim-Secret header.',
   input: Type.Object({ id: orderIdField }),
   output: Type.Object({ status: successField, ...orderFields }),
   requestHeaders: [CLAIM_SECRET_HEADER],

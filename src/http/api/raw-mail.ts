@@ -12,7 +12,7 @@ export const rawMailRoute = route({
   path: '/api/raw-mail',
   title: 'Download a message',
   about:
-    'The mail as it came, byte for byte, after Return-Path, Delivered-To and Received lines of ours.',
+    'The mail exactly as received, preceded by our Return-Path, Delivered-To and Received lines.',
   input: Type.Object({ token: tokenField, id: idField }),
   output: 'message/rfc822',
   problems: ['invalid_token', 'session_expired', 'message_not_found'],
@@ -24,7 +24,7 @@ export const rawMailRoute = route({
   },
 })
 
-/** The lines that a receiving server puts before a mail (RFC 5321 4.4). What the client said of itself cannot break out of them. */
+/** RFC 5321 4.4. Client input is sanitized, so that it cannot add lines. */
 export function traceLines(message: Message, raw: RawMail, hostname: string): string {
   const { recipient, receivedAt, id } = message
   if (raw.protocol === 'IMAP') return fetchedTraceLines(message, hostname)
@@ -40,7 +40,7 @@ export function traceLines(message: Message, raw: RawMail, hostname: string): st
   ].join('\r\n')
 }
 
-/** Of mail that we did not take in ourselves: no client spoke to us, and the sender stands in the mail's own Return-Path. */
+/** Fetched mail has no SMTP client, and its own Return-Path. */
 function fetchedTraceLines({ recipient, receivedAt, id }: Message, hostname: string): string {
   return [
     `Delivered-To: ${recipient}`,
@@ -51,10 +51,10 @@ function fetchedTraceLines({ recipient, receivedAt, id }: Message, hostname: str
   ].join('\r\n')
 }
 
-// RFC 5321 4.5.3.1: no name or path of its clients is longer.
+// RFC 5321 4.5.3.1.
 const MAX_LENGTH = 256
 
-/** An address may hold letters of any script (RFC 6531), and goes out as UTF-8. */
+/** May be non-ASCII (RFC 6531), as UTF-8. */
 function reversePath(text: string): string {
   return sanitize(text).toWellFormed()
 }
@@ -63,7 +63,7 @@ function atom(text: string): string {
   return sanitize(text).replace(/[^\x20-\x7e]/gu, '?')
 }
 
-/** Parentheses would open or close a comment. */
+/** Parentheses would start or end a comment. */
 function sanitize(text: string): string {
   return printable(text.slice(0, MAX_LENGTH)).replace(/[()<>\\]/g, '')
 }

@@ -43,7 +43,7 @@ const attachmentSchema = Type.Object({
 
 const codeSchema = Type.Object({
   value: Type.String({
-    description: 'As it is typed, without spaces or hyphens that only make it readable.',
+    description: 'As to be typed, without spaces or hyphens used for readability.',
     examples: ['123456'],
   }),
   kind: Type.Union([Type.Literal('digits'), Type.Literal('letters_and_digits')]),
@@ -52,9 +52,9 @@ const codeSchema = Type.Object({
 
 const linkSchema = Type.Object({
   url: Type.String({ examples: ['https://sender.example/verify?t=1'] }),
-  text: Type.String({ description: 'What the mail calls it.', examples: ['Confirm your address'] }),
+  text: Type.String({ description: 'The text of the link.', examples: ['Confirm your address'] }),
   host: Type.String({
-    description: 'Where it really leads, in ASCII.',
+    description: 'The actual host, in ASCII.',
     examples: ['sender.example'],
   }),
   kind: enumField(LINK_KINDS),
@@ -66,12 +66,9 @@ const authSchema = Type.Object({ spf: checkResult, dkim: checkResult, dmarc: che
 const fullMessageSchema = Type.Object({
   ...summaryFields,
   body_text: textOrNull,
-  body_html: nullable(
-    Type.String(),
-    'As the sender wrote it. Never show it unless you have made it safe.',
-  ),
+  body_html: nullable(Type.String(), 'As the sender wrote it. Sanitize it before you display it.'),
   truncated: Type.Optional(
-    Type.Literal(true, { description: 'When a limit of parsing has cut the text.' }),
+    Type.Literal(true, { description: 'Present if the text was cut by a parsing limit.' }),
   ),
   to: mailboxes,
   cc: mailboxes,
@@ -82,14 +79,14 @@ const fullMessageSchema = Type.Object({
   attachments: Type.Array(attachmentSchema),
   headers: Type.Optional(
     Type.Array(Type.Object({ name: Type.String(), value: Type.String() }), {
-      description: 'When headers=1.',
+      description: 'With headers=1.',
     }),
   ),
   codes: Type.Array(codeSchema, {
-    description: 'What somebody may be asked for; the likeliest first.',
+    description: 'Verification codes, most likely first.',
   }),
   links: Type.Array(linkSchema),
-  auth: nullable(authSchema, 'Whether it comes from whom it names. Null: not known, or not yet.'),
+  auth: nullable(authSchema, 'Sender checks. Null: disabled or not finished.'),
   raw_url: Type.String({
     description: 'Relative, without the token.',
     examples: ['/api/raw-mail?id=ID'],
@@ -100,11 +97,11 @@ export const readMailRoute = route({
   method: 'GET',
   path: '/api/read-mail',
   title: 'Read a message',
-  about: 'One message in full. Attachments are listed here and fetched by themselves.',
+  about: 'One message in full. Attachments are listed here and downloaded separately.',
   input: Type.Object({
     token: tokenField,
     id: idField,
-    headers: Type.Optional(Type.Boolean({ description: 'Give the header lines too.' })),
+    headers: Type.Optional(Type.Boolean({ description: 'Include the header lines.' })),
   }),
   output: Type.Object({ status: successField, message: fullMessageSchema }),
   problems: ['invalid_token', 'session_expired', 'message_not_found', 'shutting_down'],
@@ -119,7 +116,7 @@ export const readMailRoute = route({
 function messageJson(message: Message, mail: Mail, checks: SenderChecks | undefined) {
   return {
     ...summaryJson(message),
-    // Read just now: the summary may not have it yet.
+    // The stored summary may not have it yet.
     code: mail.codes[0]?.value ?? null,
     body_text: mail.text,
     body_html: mail.html,

@@ -13,13 +13,16 @@ export const rollKeyRoute = route({
   path: '/api/roll-key',
   title: 'Roll a key',
   about:
-    'Returns a new key in place of the one in the header. The old key keeps working until former_until, 24 hours from now; both share plan and counters. The new key is shown only here. A key can be rolled once in 24 hours: while the former key works, both get 409. Free, and possible also when the key is used up.',
+    'Returns a new key in place of the one in the header. The old key keeps working until former_until, 24 hours from now; both share plan and counters. The new key is shown only here. A key can be rolled once in 24 hours: while the old key works, both get 409. Free, and possible even if the quota is exhausted.',
   input: Type.Object({}),
   output: Type.Object({
     status: successField,
     key: Type.String({ examples: ['45 characters, to be kept secret'] }),
     key_id: Type.String({ examples: ['key_1uQmB0cZ7yR5tVd9KfXw3e'] }),
-    prefix: Type.String({ description: 'How both keys begin.', examples: ['mf_live_4fKq'] }),
+    prefix: Type.String({
+      description: 'The first characters of both keys.',
+      examples: ['mf_live_4fKq'],
+    }),
     former_until: timeField,
     former_until_iso: isoTimeField,
   }),

@@ -3,24 +3,24 @@ import type { MessageSummary } from '../../core/message.ts'
 import type { Session } from '../../core/session.ts'
 import { isoTimestamp, utcTimestamp } from '../../core/time.ts'
 
-// The parts of which inputs and outputs are made, and how our values become them.
+// Schemas shared by several endpoints, and the functions that build their values.
 
 const MAX_ID = Number.MAX_SAFE_INTEGER
 
 export const tokenField = Type.String({
-  description: 'The token of the session; may also come as Authorization: Bearer.',
+  description: 'The token of the session; also as Authorization: Bearer.',
 })
 export const idField = Type.Integer({
   minimum: 0,
   maximum: MAX_ID,
-  description: 'The id of a message, as check-mail gives it.',
+  description: 'The id of a message from check-mail.',
 })
 export const ttlField = Type.Optional(
   Type.Integer({
     minimum: 0,
     maximum: MAX_ID,
     description:
-      'Life in seconds from now, at least 60. Without an APIKey on create-session at most seven days from creation, with one 30, unless the operator has set other limits.',
+      'Lifetime in seconds from now, at least 60. At most seven days from creation, 30 days for sessions created with an APIKey, unless the operator has set other limits.',
   }),
 )
 export const sinceIdField = Type.Optional(
@@ -33,13 +33,17 @@ export const sinceIdField = Type.Optional(
 
 export const DEFAULT_LIMIT = 100
 export const limitField = Type.Optional(
-  Type.Integer({ minimum: 1, maximum: 500, description: 'At most so many; 100 if not given.' }),
+  Type.Integer({
+    minimum: 1,
+    maximum: 500,
+    description: 'Maximum number of messages; default 100.',
+  }),
 )
 export const waitField = Type.Optional(
   Type.Integer({
     minimum: 0,
     maximum: 55,
-    description: 'Seconds to wait for mail newer than since_id when there is none yet.',
+    description: 'Seconds to wait for mail newer than since_id if there is none yet.',
   }),
 )
 
@@ -59,7 +63,6 @@ type Literals<Words extends readonly string[]> = {
   -readonly [At in keyof Words]: TLiteral<Words[At] & string>
 }
 
-/** One of these words. */
 export function enumField<const Words extends readonly string[]>(words: Words) {
   const literals = words.map((word) => Type.Literal(word))
   return Type.Union(literals) as TUnion as TUnion<Literals<Words>>
@@ -74,7 +77,7 @@ export const summaryFields = {
   received_at_iso: isoTimeField,
   code: nullable(
     Type.String({ examples: ['123456'] }),
-    'The likeliest code in the mail. Null: it has none, or it has not been looked at yet.',
+    'The most likely code in the mail. Null: none found, or not extracted yet.',
   ),
 }
 const summarySchema = Type.Object(summaryFields)
@@ -95,7 +98,6 @@ export const sessionSchema = Type.Object({
 
 export const countField = (example: number) => Type.Integer({ examples: [example] })
 
-/** Of what begins anew, and of what ends or does not. */
 export const resetFields = { resets_at: timeField, resets_at_iso: isoTimeField }
 export const expiryFields = {
   expires_at: nullable(timeField, 'Null: never.'),

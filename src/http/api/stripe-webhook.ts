@@ -9,14 +9,14 @@ export const stripeWebhookRoute = route({
   path: '/api/stripe/webhook',
   title: 'Stripe webhooks',
   about:
-    'For Stripe alone: events, as they are signed with the secret of the endpoint. A success means that what they changed is on disk; anything else means that they should come again.',
+    'Receives events from Stripe, signed with the webhook secret. 200 means that the change is stored; on anything else, Stripe redelivers the event.',
   input: Type.Object({}),
   output: Type.Object({ status: successField }),
   requestHeaders: [
     {
       name: 'Stripe-Signature',
       required: true,
-      description: 'Over the bytes of the body, of the last 300 seconds.',
+      description: 'Covers the bytes of the body; not older than 300 seconds.',
     },
   ],
   problems: ['invalid_parameter', 'not_found', 'payment_unavailable'],

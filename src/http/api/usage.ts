@@ -14,19 +14,19 @@ export const usageRoute = route({
   path: '/usage',
   title: 'Usage of a key',
   about:
-    'What is used of your key and what is left, with the requests of the last 30 days. Asking is free, and possible also when the key is used up or its plan has ended.',
+    'Used and remaining requests of your key, with daily counts of the last 30 days. Free, and possible even if the quota is exhausted or the plan has expired.',
   input: Type.Object({}),
   output: Type.Object({
     status: successField,
     plan: Type.String({ examples: ['business'] }),
     label: Type.String({ examples: ['my robot'] }),
     prefix: Type.String({
-      description: 'How your key begins.',
+      description: 'The first characters of your key.',
       examples: ['mf_live_4fKq'],
     }),
     state: Type.String({
       description:
-        'active, or why /emails would refuse the key now: daily_limit, quota_exhausted, plan_expired, stopped.',
+        'active, or why /emails would refuse the key: daily_limit, quota_exhausted, plan_expired or stopped.',
       examples: ['active'],
     }),
     requests: countField(100_000),
@@ -42,7 +42,7 @@ export const usageRoute = route({
         date: Type.String({ examples: ['2026-03-01'] }),
         requests: countField(12),
       }),
-      { description: '30 UTC days, the oldest first, today last.' },
+      { description: '30 UTC days, oldest first, including today.' },
     ),
   }),
   requestHeaders: [KEY_HEADER],

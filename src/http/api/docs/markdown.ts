@@ -4,12 +4,12 @@ import type { Route } from '../../server/route.ts'
 import { isRequired, problemsOf } from './openapi.ts'
 import { describeType, sampleOf } from './schema-text.ts'
 
-/** docs/api.md: the same as /docs, for those who read the repository. */
+/** docs/api.md. */
 export function apiMarkdown(routes: readonly Route[]): string {
   return [
     '# The API',
     'Generated from the routes by `src/http/api/docs/generated.test.ts`. To update it, run `npx vitest run src/http/api/docs --update`.',
-    'Parameters go in the query or, with POST, in a form, JSON or multipart body. A token may travel as `Authorization: Bearer`. Every refusal is JSON with `status`, `message`, `code` and `request_id`.',
+    'Parameters are sent in the query or, with POST, in a form, JSON or multipart body. A token may be sent as `Authorization: Bearer`. Every error is JSON with `status`, `message`, `code` and `request_id`.',
     ...routes.flatMap(routeSection),
     '',
   ].join('\n\n')
@@ -44,11 +44,11 @@ function parameterTable({ input, requestHeaders = [] }: Route): string[] {
 
 function responseTable(route: Route): string {
   const kind = typeof route.output === 'string' ? route.output : 'JSON, as below'
-  const unchanged = route.conditional ? ['| 304 | nothing changed since that ETag |'] : []
+  const unchanged = route.conditional ? ['| 304 | not modified |'] : []
   const refused = [...Map.groupBy(problemsOf(route), (code) => problemStatus[code])].map(
     ([number, codes]) => `| ${number} | ${codes.map((code) => `\`${code}\``).join(', ')} |`,
   )
-  return ['| status | answer |', '|---|---|', `| 200 | ${kind} |`, ...unchanged, ...refused].join(
+  return ['| status | response |', '|---|---|', `| 200 | ${kind} |`, ...unchanged, ...refused].join(
     '\n',
   )
 }

@@ -9,7 +9,6 @@ const BODY_TYPES = [
   'multipart/form-data',
 ] as const
 
-/** OpenAPI 3.1 of these routes. */
 export function openapi(routes: readonly Route[]): object {
   const paths: Record<string, Record<string, object>> = {}
   for (const route of routes) {
@@ -22,7 +21,7 @@ export function openapi(routes: readonly Route[]): object {
       version: '1',
       summary: 'Disposable mailboxes.',
       description:
-        'All times are UTC. Unknown parameters are ignored; an empty one counts as not given. Errors have a stable code and a message for people.',
+        'All times are UTC. Unknown parameters are ignored; an empty one counts as missing. Errors have a stable code and a message for people.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/' }],
@@ -31,15 +30,15 @@ export function openapi(routes: readonly Route[]): object {
       schemas: { Refusal: problemSchema(Object.keys(problemStatus)) },
       securitySchemes: {
         token: { type: 'http', scheme: 'bearer', description: 'The token of a session.' },
-        key: { type: 'apiKey', in: 'header', name: 'APIKey', description: 'A key of a plan.' },
-        keyAsBearer: { type: 'http', scheme: 'bearer', description: 'The same, as Bearer.' },
+        key: { type: 'apiKey', in: 'header', name: 'APIKey', description: 'An API key.' },
+        keyAsBearer: { type: 'http', scheme: 'bearer', description: 'An API key as Bearer.' },
         adminToken: { type: 'http', scheme: 'bearer', description: 'MAYFLY_ADMIN_TOKEN, if set.' },
       },
     },
   }
 }
 
-/** What a request to this route may be refused with, its own refusals and everybody's. */
+/** The problems of the route itself and those of any request. */
 export function problemsOf(route: Route): ProblemCode[] {
   const all: ProblemCode[] = [
     ...((route.input.required ?? []).length > 0 ? WITH_REQUIRED : []),
@@ -78,7 +77,7 @@ function operation(route: Route): object {
 
 const RAW_REQUEST_BODY = { required: true, content: { 'application/json': { schema: {} } } }
 
-/** None is needed where the token is a parameter, or where the operator has set none. */
+/** Optional if the token may be a parameter, or if no admin token is configured. */
 function security({ input, operator, api }: Route): object {
   if (api === 'keyed') return { security: [{ key: [] }, { keyAsBearer: [] }] }
   if ('token' in input.properties) return { security: [{ token: [] }, {}] }
@@ -116,7 +115,7 @@ function requestBody(route: Route): object {
   return { required: required.length > 0, content }
 }
 
-/** The token may come in a header instead. */
+/** The token may be sent in a header instead. */
 export function isRequired(input: TObject, name: string): boolean {
   return name !== 'token' && (input.required ?? []).includes(name)
 }
@@ -135,10 +134,10 @@ function responses(route: Route): Record<string, object> {
     },
   }
   if (route.conditional) {
-    answers[304] = { description: 'Nothing changed since that ETag.', ...headersOf(always) }
+    answers[304] = { description: 'Not modified.', ...headersOf(always) }
   }
   for (const [code, codes] of Map.groupBy(problemsOf(route), (refusal) => problemStatus[refusal])) {
-    // A key that is not known has no quota, and a request that did not arrive has no key.
+    // Without a valid key or a complete request there is no quota to report.
     const known = route.api === 'keyed' && code !== 401 && code !== 408
     answers[code] = problemResponse(code, codes, known ? QUOTA_HEADERS : [])
   }
