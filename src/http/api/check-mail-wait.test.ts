@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
-import { afterAll, afterEach, beforeAll, describe, test } from 'vitest'
+import { afterAll, beforeAll, describe, onTestFinished, test } from 'vitest'
 import { waitForLongPolls } from '../../../test/support/api-client.ts'
 import {
   type App,
@@ -9,7 +9,7 @@ import {
   WITHOUT_POLLING,
 } from '../../../test/support/app.ts'
 import { post, problemFault, request } from '../../../test/support/http-client.ts'
-import { openTestServer, type TestServer } from '../../../test/support/http-server.ts'
+import { openTestServer } from '../../../test/support/http-server.ts'
 import { Problem } from '../../core/problem.ts'
 import { heldReader, IMPATIENT, PATIENT } from '../../service/testing/codes.ts'
 
@@ -144,18 +144,16 @@ describe('503', () => {
   })
 })
 
-let door: TestServer
-afterEach(() => door.stop())
-
-/** A door with a session whose mails are read as the test says. */
+/** A server with a session; the options control how its mail is parsed. */
 async function opened(options: Parameters<typeof openTestServer>[0]) {
-  door = await openTestServer(options)
-  const made = await post(`${door.url}/api/create-session`, {})
+  const server = await openTestServer(options)
+  onTestFinished(() => server.stop())
+  const made = await post(`${server.url}/api/create-session`, {})
   const { email, token } = made.body as { email: string; token: string }
   return {
-    send: (body: string) => door.mail(email, `Subject: s\r\n\r\n${body}`),
+    send: (body: string) => server.mail(email, `Subject: s\r\n\r\n${body}`),
     check: (more = '', headers: Record<string, string> = {}) =>
-      request(`${door.url}/api/check-mail?token=${token}${more}`, { headers }),
+      request(`${server.url}/api/check-mail?token=${token}${more}`, { headers }),
   }
 }
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { afterAll, afterEach, beforeAll, describe, test } from 'vitest'
+import { afterAll, beforeAll, describe, onTestFinished, test } from 'vitest'
 import { type App, startApp } from '../../../test/support/app.ts'
 import { post, problemFault, request } from '../../../test/support/http-client.ts'
-import { openTestServer, type TestServer } from '../../../test/support/http-server.ts'
+import { openTestServer } from '../../../test/support/http-server.ts'
 import { PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
 import type { Link, SenderChecks } from '../../core/message.ts'
 import { IMPATIENT, mailWith, PATIENT } from '../../service/testing/codes.ts'
@@ -214,18 +214,16 @@ describe('404', () => {
   })
 })
 
-let door: TestServer
-afterEach(() => door.stop())
-
-/** What read-mail gives of one mail. */
+/** The message read-mail returns. */
 async function messageWith(options: Parameters<typeof openTestServer>[0]) {
-  door = await openTestServer(options)
-  const made = await post(`${door.url}/api/create-session`, {})
+  const server = await openTestServer(options)
+  onTestFinished(() => server.stop())
+  const made = await post(`${server.url}/api/create-session`, {})
   const { email, token } = made.body as { email: string; token: string }
-  await door.mail(email)
-  const { body } = await request(`${door.url}/api/check-mail?token=${token}`)
+  await server.mail(email)
+  const { body } = await request(`${server.url}/api/check-mail?token=${token}`)
   const [{ id } = { id: 0 }] = body['messages'] as { id: number }[]
-  const read = await request(`${door.url}/api/read-mail?token=${token}&id=${id}`)
+  const read = await request(`${server.url}/api/read-mail?token=${token}&id=${id}`)
   assert.equal(read.status, 200)
   return read.body['message'] as Record<string, unknown>
 }

@@ -5,7 +5,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { register } from 'prom-client'
-import { afterAll, afterEach, beforeAll, beforeEach, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'vitest'
 import { checkMail } from '../../../test/support/api-client.ts'
 import { WITHOUT_POLLING } from '../../../test/support/app.ts'
 import { request } from '../../../test/support/http-client.ts'
@@ -167,80 +167,82 @@ async function openClient(
 }
 
 for (const [name, one] of Object.entries(cases)) {
-  test(`${name}: a disconnect during any look-up returns the slot at once, and is the last look-up`, async () => {
+  test(`${name}: a disconnect during any store call releases the slot, and no further call follows`, async () => {
     let number = 0
     while (await disconnectAt(number + 1, one)) {
       number += 1
-      assert.ok(number < MOST_CALLS, 'it never completes')
+      assert.ok(number < MOST_CALLS, 'never completes')
     }
-    assert.ok(number >= 4, `only ${number} look-ups`)
+    assert.ok(number >= 4, `only ${number} store calls`)
   })
 }
 
-const server = createServer()
-let response: ServerResponse
-let disconnect: () => Promise<unknown>
+describe('the scope of a response', () => {
+  const server = createServer()
+  let response: ServerResponse
+  let disconnect: () => Promise<unknown>
 
-beforeEach(async () => {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const client = connect((server.address() as AddressInfo).port, '127.0.0.1')
-  client.on('error', () => {})
-  client.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
-  const [, made] = await once(server, 'request')
-  response = made
-  disconnect = async () => {
-    const closed = once(response, 'close')
-    client.resetAndDestroy()
-    await closed
-  }
-})
-afterEach(async () => {
-  server.closeAllConnections()
-  await new Promise((resolve) => server.close(resolve))
-})
+  beforeEach(async () => {
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const client = connect((server.address() as AddressInfo).port, '127.0.0.1')
+    client.on('error', () => {})
+    client.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+    const [, made] = await once(server, 'request')
+    response = made
+    disconnect = async () => {
+      const closed = once(response, 'close')
+      client.resetAndDestroy()
+      await closed
+    }
+  })
+  afterEach(async () => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  })
 
-test('a signal is aborted when its client disconnects, and is kept no longer', async () => {
-  const signals = waitSignals()
-  const signal = signals.waitSignalOf(response)
-  assert.deepEqual([signal.aborted, signals.count()], [false, 1])
-  await disconnect()
-  assert.deepEqual([signal.aborted, signals.count()], [true, 0])
-})
+  test('a wait signal is aborted by a disconnect, and dropped', async () => {
+    const signals = waitSignals()
+    const signal = signals.waitSignalOf(response)
+    assert.deepEqual([signal.aborted, signals.count()], [false, 1])
+    await disconnect()
+    assert.deepEqual([signal.aborted, signals.count()], [true, 0])
+  })
 
-test('one that is asked for after the disconnect is aborted, and never kept', async () => {
-  const signals = waitSignals()
-  await disconnect()
-  assert.equal(signals.waitSignalOf(response).aborted, true)
-  assert.equal(signals.count(), 0)
-})
+  test('a wait signal requested after the disconnect is aborted, and not stored', async () => {
+    const signals = waitSignals()
+    await disconnect()
+    assert.equal(signals.waitSignalOf(response).aborted, true)
+    assert.equal(signals.count(), 0)
+  })
 
-test('one that is asked for after the stop has its reason', () => {
-  const signals = waitSignals()
-  signals.stop(new Error('stopping'))
-  assert.match(String(signals.waitSignalOf(response).reason), /stopping/)
-})
+  test('a wait signal requested after the stop has its reason', () => {
+    const signals = waitSignals()
+    signals.stop(new Error('stopping'))
+    assert.match(String(signals.waitSignalOf(response).reason), /stopping/)
+  })
 
-test('a short request is aborted by its disconnect alone, before or after it is asked for', async () => {
-  const signal = disconnectSignal(response)
-  assert.equal(signal.aborted, false)
-  await disconnect()
-  assert.equal(signal.aborted, true)
-  assert.equal(disconnectSignal(response).aborted, true)
-})
+  test('a disconnect signal is aborted by a disconnect, also if requested later', async () => {
+    const signal = disconnectSignal(response)
+    assert.equal(signal.aborted, false)
+    await disconnect()
+    assert.equal(signal.aborted, true)
+    assert.equal(disconnectSignal(response).aborted, true)
+  })
 
-test('what is held is released once, before or after the disconnect', async () => {
-  const released: string[] = []
-  throwIfClosed(response)
-  onClose(response, () => released.push('early'))
-  await disconnect()
-  onClose(response, () => released.push('late'))
-  assert.deepEqual(released, ['early', 'late'])
-  assert.throws(() => throwIfClosed(response), /hung up/)
-})
+  test('onClose runs once, whether registered before or after the disconnect', async () => {
+    const released: string[] = []
+    throwIfClosed(response)
+    onClose(response, () => released.push('early'))
+    await disconnect()
+    onClose(response, () => released.push('late'))
+    assert.deepEqual(released, ['early', 'late'])
+    assert.throws(() => throwIfClosed(response), /disconnected/)
+  })
 
-test('a complete response releases too', async () => {
-  const released = new Promise<void>((resolve) => onClose(response, resolve))
-  response.end('done')
-  await released
+  test('onClose runs when the response is complete', async () => {
+    const released = new Promise<void>((resolve) => onClose(response, resolve))
+    response.end('done')
+    await released
+  })
 })
