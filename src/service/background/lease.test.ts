@@ -192,7 +192,7 @@ test('a deed that fails is told of and begun again', async () => {
     ended.abort()
   }
   const log = { warn() {}, error: (facts: object) => faults.push(JSON.stringify(facts)) }
-  const deps = { store: opened.store, newHolder: () => 'ann', log, tempo: LONG }
+  const deps = { store: opened.store, newHolder: () => 'ann', log, timing: LONG }
   await runUnderLease(deps, { name: 'sweep', operation, ended: ended.signal })
   assert.equal(faults.length, 1)
 })
