@@ -8,6 +8,7 @@ import { issueKey as issueInProcess } from '../src/service/keys/keys.ts'
 import { openReadOnly } from '../src/store/sqlite/files.ts'
 import { MAIL } from './support/app.ts'
 import { issueKey, runMayfly, runMayflyUnder } from './support/cli.ts'
+import { program } from './support/programs.ts'
 import { freeServicePorts, type ServiceProcess, spawnService } from './support/service-process.ts'
 import { connectSmtp } from './support/smtp-client.ts'
 import { tempFolder } from './support/stores.ts'
@@ -218,7 +219,7 @@ test('a copy is on disk before it has its name, and its name before we say so', 
   await issueKey(data)
   await served.kill('SIGTERM')
   const trace = join(scratch.path, 'trace')
-  const strace = ['strace', '-f', '-y', '-o', trace, '-e', 'trace=fsync,fdatasync,/rename']
+  const strace = [program('strace'), '-f', '-y', '-o', trace, '-e', 'trace=fsync,fdatasync,/rename']
   for (const [command, name, folder] of [
     ['backup', file, scratch.path],
     ['restore', join(data, 'shop.db'), data],

@@ -7,6 +7,7 @@ import { checkMail, createSession, openEventStream } from './support/api-client.
 import { startApp } from './support/app.ts'
 import { openHaproxy } from './support/haproxy.ts'
 import { openPostgres } from './support/postgres.ts'
+import { program } from './support/programs.ts'
 import { connectSmtp, readGreeting } from './support/smtp-client.ts'
 
 // Two nodes on one PostgreSQL behind a real HAProxy, with the configuration that deploy/ gives out.
@@ -46,7 +47,7 @@ async function node(store: string, hostname: string) {
 test('a mail through the balancer shows the address it really came from', async () => {
   const { email, token } = await createSession(balancer.url)
   const from = ['--server', `127.0.0.1:${balancer.smtpPort}`, '--local-interface', '127.0.0.7']
-  await promisify(execFile)('swaks', [...from, '--to', email, '--hide-all'])
+  await promisify(execFile)(program('swaks'), [...from, '--to', email, '--hide-all'])
   const [message] = await checkMail(balancer.url, token)
   const raw = await fetch(`${balancer.url}/api/raw-mail?token=${token}&id=${message?.id}`)
   assert.match(await raw.text(), /^Received: from [^\n]*\[127\.0\.0\.7\]/m)

@@ -5,9 +5,11 @@ import { afterAll, expect, test } from 'vitest'
 import { createSession } from './support/api-client.ts'
 import { uniqueMail } from './support/ledger.ts'
 import { copyWithMutation, SYNCHRONOUS_NORMAL } from './support/mutation.ts'
+import { program } from './support/programs.ts'
 import { freeServicePorts, spawnService } from './support/service-process.ts'
 import { connectSmtp } from './support/smtp-client.ts'
 import { tempFolder } from './support/stores.ts'
+import { waitUntil } from './support/wait-until.ts'
 
 // The proof behind "250 means on disk": the kernel's own record of who wrote what when.
 
@@ -39,7 +41,7 @@ async function unsyncedMails(
     ports: await freeServicePorts(),
     root,
     // -D: the service is the process we started, strace its silent grandchild.
-    under: ['strace', '-D', '-f', '-y', '-s', '256', '-o', trace, '-e', calls],
+    under: [program('strace'), '-D', '-f', '-y', '-s', '256', '-o', trace, '-e', calls],
   })
   const box = await createSession(served.url)
   const client = await connectSmtp(served.smtpPort)
@@ -51,9 +53,7 @@ async function unsyncedMails(
   await served.kill('SIGTERM')
   // strace writes its last line a moment after the service is gone; it pads short numbers.
   const ended = new RegExp(`^${served.pid} +\\+\\+\\+ exited`, 'm')
-  while (!ended.test(readFileSync(trace, 'utf8'))) {
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
+  await waitUntil(() => ended.test(readFileSync(trace, 'utf8')))
   return countUnsynced(readFileSync(trace, 'utf8').split('\n'))
 }
 

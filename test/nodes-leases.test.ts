@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { onTestFinished, test } from 'vitest'
 import { checkMail, createSession } from './support/api-client.ts'
 import { openDovecot } from './support/dovecot.ts'
 import { openNodes } from './support/nodes.ts'
 import { tempFolder } from './support/stores.ts'
+import { waitUntil } from './support/wait-until.ts'
 
 // With the times of a real installation: a lease lasts so long that nobody who is only slow loses it. What is decided here
 // in half a minute is shown on short leases in src/service/background/lease.test.ts.
@@ -40,7 +40,7 @@ test.runIf(process.env['MAYFLY_TEST_LONG'])(
       folder.remove()
     })
     const leases = async () => (await first.query(HELD)) as unknown as LeaseRow[]
-    while ((await leases()).length < 2) await pause(50)
+    await waitUntil(async () => (await leases()).length >= 2)
     const before = await leases()
     const redis = first.redis().url
     const others = await openNodes({ count: 2, env, store: first.store, redis })
@@ -49,7 +49,7 @@ test.runIf(process.env['MAYFLY_TEST_LONG'])(
     const { email, token } = await createSession(url, { use_gmail: '1' })
     const fetched = async (count: number) => {
       const subjects = async () => (await checkMail(url, token)).map(({ subject }) => subject)
-      while ((await subjects()).length < count) await pause(50)
+      await waitUntil(async () => (await subjects()).length >= count)
       return await subjects()
     }
     dovecot.deliver(JOE, mailTo(email, 'first'))
@@ -62,8 +62,11 @@ test.runIf(process.env['MAYFLY_TEST_LONG'])(
     dovecot.deliver(JOE, mailTo(email, 'second'))
     const isTaken = (rows: LeaseRow[]) =>
       rows.length === 2 && rows.every(({ holder }) => !holders.has(holder))
-    let after = await leases()
-    for (; !isTaken(after); after = await leases()) await pause(50)
+    let after: LeaseRow[] = []
+    await waitUntil(async () => {
+      after = await leases()
+      return isTaken(after)
+    }, TAKEOVER_MS)
     const tookMs = (after[0]?.now ?? 0) - started
     process.stdout.write(`taken over after ${Math.round(tookMs)} ms\n`)
     assert.ok(tookMs < TAKEOVER_MS, `${tookMs} ms`)

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, existsSync, statSync, writeFileSync } from 'node:fs'
+import { chownSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { checkMail } from './support/api-client.ts'
 import { startApp } from './support/app.ts'
 import { openPostgres, type Postgres } from './support/postgres.ts'
+import { program } from './support/programs.ts'
 import { freePort, startServer } from './support/server-process.ts'
 import { tempFolder } from './support/stores.ts'
 
 // A real PgBouncer that lends a connection for one transaction: what a node sets or prepares is soon another's.
 
-const PGBOUNCER = '/usr/sbin/pgbouncer'
 const LENT = 4
 const folder = tempFolder()
 let postgres: Postgres
@@ -59,7 +59,6 @@ test('a node that was not told of PgBouncer does not start, and says why', async
 
 /** Debian's program, as the user who may reach PostgreSQL's socket: as root it does not run. */
 async function startPgbouncer(server: URL, port: number): Promise<ChildProcess> {
-  if (!existsSync(PGBOUNCER)) throw new Error(`${PGBOUNCER} is missing (Debian: pgbouncer)`)
   const socket = server.searchParams.get('host') ?? ''
   const { uid, gid } = statSync(socket)
   const users = join(folder.path, 'users')
@@ -82,7 +81,7 @@ max_client_conn = 200
   )
   for (const path of [folder.path, users, file]) chownSync(path, uid, gid)
   return await startServer({
-    command: [PGBOUNCER, file],
+    command: [program('pgbouncer'), file],
     folder: folder.path,
     user: { uid, gid },
     ready: /process up/,

@@ -5,6 +5,7 @@ import { rsaKey, signed } from '../src/sender-auth/testing/signed.ts'
 import { checkMail } from './support/api-client.ts'
 import { type App, startApp } from './support/app.ts'
 import { connectSmtp } from './support/smtp-client.ts'
+import { waitUntil } from './support/wait-until.ts'
 
 const rsa = rsaKey()
 const MINUTE = 60
@@ -108,7 +109,7 @@ test('nobody is asked before somebody looks; a list is a look', async () => {
   const box = await receive(letter(`ann@${quiet}`), `ann@${quiet}`)
   assert.equal(dns.asked.length, asked)
   await checkMail(app.url, box.token)
-  while (!dns.asked.includes(`TXT ${quiet}`)) await new Promise(setImmediate)
+  await waitUntil(() => dns.asked.includes(`TXT ${quiet}`))
 })
 
 test('switched off, nothing is known of senders and nobody is asked', async () => {

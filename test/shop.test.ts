@@ -18,6 +18,7 @@ import {
 import { openSmtpSink } from './support/smtp-sink.ts'
 import { tempFolder } from './support/stores.ts'
 import { stripeEnv } from './support/stripe-app.ts'
+import { waitUntil } from './support/wait-until.ts'
 
 const running: ServiceProcess[] = []
 const folder = tempFolder()
@@ -102,7 +103,7 @@ test('a Stripe that never answers holds up no stop', async () => {
   const asked = checkout(served.url).catch(() => undefined)
   const paths = () => stripe.requests.map(({ path }) => path).sort()
   // By the checkout, and by the look at what was missed.
-  while (paths().length < 2) await new Promise(setImmediate)
+  await waitUntil(() => paths().length >= 2)
   assert.equal(await served.kill('SIGTERM'), 0)
   await asked
   // Who waits for an answer gives up only after he asked for it once more.

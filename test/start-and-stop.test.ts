@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setImmediate as pause } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, test } from 'vitest'
 import { checkMail, createSession } from './support/api-client.ts'
 import { freeServicePorts, type ServiceProcess, spawnService } from './support/service-process.ts'
 import { connectSmtp, readGreeting, stuffed } from './support/smtp-client.ts'
 import { tempFolder } from './support/stores.ts'
+import { waitUntil } from './support/wait-until.ts'
 
 const DATAS = 100
 
@@ -124,7 +124,8 @@ describe('a stop', () => {
     for (const line of ['MAIL FROM:<a@a.test>', `RCPT TO:<${box.email}>`, 'DATA'])
       await client.command(line)
     const ended = served.kill('SIGTERM')
-    while (!(await readGreeting(served.smtpPort)).startsWith('421 4.3.2 ')) await pause()
+    const refuses = async () => (await readGreeting(served.smtpPort)).startsWith('421 4.3.2 ')
+    await waitUntil(refuses)
     // Readiness has turned before, whichever thread answers.
     for (let asked = 0; asked < 10; asked += 1)
       assert.equal((await fetch(`${served.url}/readyz`)).status, 503)
@@ -147,7 +148,7 @@ describe('a stop', () => {
     for (const line of ['MAIL FROM:<a@a.test>', `RCPT TO:<${box.email}>`, 'DATA'])
       await client.command(line)
     const ended = served.kill('SIGTERM')
-    while (!served.output().includes('stopping')) await new Promise(setImmediate)
+    await waitUntil(() => served.output().includes('stopping'))
     served.child.kill('SIGTERM')
     assert.equal(await ended, 1)
     client.close()

@@ -15,6 +15,7 @@ import { openTestServer, type TestServer } from './support/http-server.ts'
 import { keyRing } from './support/keys.ts'
 import { openPostgres, type Postgres } from './support/postgres.ts'
 import { openPostgresTestMail } from './support/postgres-stores.ts'
+import { waitUntil } from './support/wait-until.ts'
 
 // The mail store and the shop are on a real PostgreSQL, which is stopped as when its machine dies.
 
@@ -62,7 +63,7 @@ describe('while the store is away', () => {
     const before = await checkMail(door.url, token)
     await postgres.stop()
     // What was found a moment ago is believed for half a second.
-    while ((await request(`${door.url}/readyz`)).status !== 503) await new Promise(setImmediate)
+    await waitUntil(async () => (await request(`${door.url}/readyz`)).status === 503)
 
     const params = { token, id: String(before[0]?.id), index: '0', plan: 'starter' }
     const answers = await askEverywhere(params, { ...headers, cookie: `mayfly-plain=${token}` })
@@ -176,7 +177,7 @@ async function askEverywhere(params: Record<string, string>, headers: Record<str
 
 async function untilWaiting(): Promise<void> {
   const count = async () => (await longPollsGauge.get()).values[0]?.value
-  while ((await count()) !== 1) await new Promise(setImmediate)
+  await waitUntil(async () => (await count()) === 1)
 }
 
 async function mailFor(email: string): Promise<Parameters<typeof receiveMail>[1]> {

@@ -5,6 +5,7 @@ import { createTransport } from 'nodemailer'
 import { afterAll, beforeAll, test } from 'vitest'
 import { checkMail, rawMail } from './support/api-client.ts'
 import { type App, startApp } from './support/app.ts'
+import { program } from './support/programs.ts'
 
 // Programs that other people wrote, sending as they send to anybody.
 
@@ -24,7 +25,7 @@ test('swaks delivers, over both protocols and pipelined', async () => {
     ['helo only', ['--protocol', 'SMTP']],
     ['pipelined', ['--pipeline']],
   ] as const) {
-    await run('swaks', [...server, ...mail(name), ...options])
+    await run(program('swaks'), [...server, ...mail(name), ...options])
   }
   const messages = await checkMail(app.url, box.token)
   const subjects = messages.map((message) => message.subject)
@@ -38,7 +39,7 @@ test('smtp-source delivers every mail, a connection each and kept', async () => 
   for (const options of [[], ['-d']]) {
     const box = await app.session()
     const load = ['-s', '10', '-m', '300', '-l', '4096', '-f', 'a@sender.test', '-t', box.email]
-    await run('smtp-source', [...options, ...load, `127.0.0.1:${app.smtpPort}`])
+    await run(program('smtp-source'), [...options, ...load, `127.0.0.1:${app.smtpPort}`])
     const ids = (await checkMail(app.url, box.token, '&limit=500')).map((message) => message.id)
     assert.equal(new Set(ids).size, 300)
   }

@@ -5,7 +5,7 @@ import type { MessageSummary } from './support/api-client.ts'
 import { type App, startApp } from './support/app.ts'
 import { connectSmtp } from './support/smtp-client.ts'
 
-const ROUNDS = process.env['MAYFLY_TEST_LONG'] ? 10_000 : 1_000
+const ROUNDS = process.env['MAYFLY_TEST_LONG'] ? 10_000 : 500
 const SENDERS = 20
 const BOXES = process.env['MAYFLY_TEST_LONG'] ? 20 : 2
 

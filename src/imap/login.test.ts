@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openDovecot } from '../../test/support/dovecot.ts'
+import { program } from '../../test/support/programs.ts'
 import { tempFolder } from '../../test/support/stores.ts'
 import { openAccount, testAccount } from './account.ts'
 import type { AccountOptions } from './options.ts'
@@ -62,7 +63,9 @@ describe('TLS', () => {
     const [cert, key] = [join(folder.path, 'cert.pem'), join(folder.path, 'key.pem')]
     const made = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes']
     const named = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']
-    execFileSync('openssl', [...made, ...named, '-keyout', key, '-out', cert], { stdio: 'ignore' })
+    execFileSync(program('openssl'), [...made, ...named, '-keyout', key, '-out', cert], {
+      stdio: 'ignore',
+    })
     const dovecot = await openDovecot({ users: { [ANN]: PASSWORD }, tls: { cert, key } })
     closing.push(async () => folder.remove(), dovecot.close)
 

@@ -15,6 +15,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, test } from 'vitest'
+import { program } from '../../test/support/programs.ts'
 import { recordingDeps } from './testing/recording-deps.ts'
 import { ensureCertificate, reloadingSecureContext, selfSigned } from './tls.ts'
 
@@ -80,7 +81,7 @@ describe('the self-signed certificate', () => {
 
   test('is accepted by openssl', async () => {
     const file = await ensureCertificate(folder, request())
-    const text = execFileSync('openssl', ['x509', '-in', file, '-noout', '-text'], {
+    const text = execFileSync(program('openssl'), ['x509', '-in', file, '-noout', '-text'], {
       encoding: 'utf8',
     })
     assert.match(text, /Version: 3/)
@@ -89,7 +90,7 @@ describe('the self-signed certificate', () => {
     assert.match(text, /DNS:mx\.box\.test/)
     assert.match(text, /CA:FALSE/)
     const purpose = ['verify', '-CAfile', file, '-purpose', 'sslserver', '-x509_strict', file]
-    assert.match(execFileSync('openssl', purpose, { encoding: 'utf8' }), /: OK$/m)
+    assert.match(execFileSync(program('openssl'), purpose, { encoding: 'utf8' }), /: OK$/m)
   })
 
   test('is created once with mode 0600, even by concurrent starts', async () => {

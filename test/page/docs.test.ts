@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { type KeyRing, openKeyRing } from '../support/keys.ts'
+import { program } from '../support/programs.ts'
 import { SCREENS } from './support/browser.ts'
 import { openPages } from './support/pages.ts'
 import { openConsole, tryCall } from './views/docs.ts'
@@ -243,7 +244,10 @@ describe('the console', () => {
     await form.getByRole('button', { name: 'Show secret' }).click()
     const command = (await line.textContent()) ?? ''
     assert.ok(command.includes(`${app().url}/api/check-mail?limit=5`))
-    const { stdout } = await promisify(execFile)('bash', ['-c', command.replace('curl', 'curl -s')])
+    const { stdout } = await promisify(execFile)('bash', [
+      '-c',
+      command.replace('curl', `${program('curl')} -s`),
+    ])
     assert.equal(JSON.parse(stdout).email, email)
   })
 })

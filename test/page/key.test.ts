@@ -4,10 +4,11 @@ import { promisify } from 'node:util'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, test, vi } from 'vitest'
 import { type KeyRing, openKeyRing, type TestKey } from '../support/keys.ts'
-import { openPages } from './support/pages.ts'
+import { program } from '../support/programs.ts'
+import { OWN_SERVER, openPages } from './support/pages.ts'
 import { giveKey, spend } from './views/key.ts'
 
-const { app, visit, newTab, allow } = openPages()
+const { app, visit, newTab, allow } = openPages(OWN_SERVER)
 let ring: KeyRing
 beforeAll(async () => {
   ring = await openKeyRing(app())
@@ -233,9 +234,9 @@ describe('a key that cannot be looked up', () => {
 
 describe('the samples', () => {
   const programs: Record<string, (text: string) => [string, string[]]> = {
-    curl: (text) => ['bash', ['-c', text.replace('curl', 'curl -s')]],
+    curl: (text) => ['bash', ['-c', text.replace('curl', `${program('curl')} -s`)]],
     JavaScript: (text) => [process.execPath, ['--input-type=module', '-e', text]],
-    Python: (text) => ['python3', ['-c', text]],
+    Python: (text) => [program('python3'), ['-c', text]],
   }
 
   test('run as they are copied, with the key and the address that were given', async () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { request, type TestResponse } from './http-client.ts'
+import { waitUntil } from './wait-until.ts'
 
 /** The API as a client of it sees it. */
 export interface MessageSummary {
@@ -68,13 +69,17 @@ export function emailsOf(asked: TestResponse): Email[] {
   return emailsElements(asked).flatMap(({ emails }) => emails)
 }
 
-/** The live stream of a session, and all that was heard of it since it was last forgotten. */
+// Longer than any test needs one.
+const STREAM_MS = 120_000
+
+/** The live stream of a session, and what was received since the last `clear`. */
 export async function openEventStream(
   url: string,
   token: string,
   headers: Record<string, string> = {},
 ) {
-  const { body } = await fetch(`${url}/api/events?token=${token}`, { headers })
+  const signal = AbortSignal.timeout(STREAM_MS)
+  const { body } = await fetch(`${url}/api/events?token=${token}`, { headers, signal })
   assert.ok(body)
   const reader = body.pipeThrough(new TextDecoderStream()).getReader()
   let heard = ''
@@ -102,5 +107,5 @@ export async function openEventStream(
 export async function waitForLongPolls(count: number, { url }: { url: string }): Promise<void> {
   const waiters = async () =>
     Number(/^mayfly_http_waiting (\d+)$/m.exec((await request(`${url}/metrics`)).text)?.[1])
-  while ((await waiters()) !== count) await new Promise(setImmediate)
+  await waitUntil(async () => (await waiters()) === count)
 }

@@ -13,8 +13,10 @@ import {
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import process from 'node:process'
+import { program } from './programs.ts'
 import { freePort } from './server-process.ts'
 import { tempFolder } from './stores.ts'
+import { waitUntil } from './wait-until.ts'
 
 export interface DovecotOptions {
   /** E-mail address and password of each account. */
@@ -110,7 +112,7 @@ export async function openDovecot(options: DovecotOptions) {
 }
 
 async function start(config: string, port: number): Promise<ChildProcess> {
-  const child = spawn('/usr/sbin/dovecot', ['-F', '-c', config], {
+  const child = spawn(program('dovecot'), ['-F', '-c', config], {
     stdio: ['ignore', 'ignore', 'pipe'],
     // A group of its own, so that all of its processes can be killed at once.
     detached: true,
@@ -128,20 +130,19 @@ async function start(config: string, port: number): Promise<ChildProcess> {
   return child
 }
 
-/** Resolves when something greets on the port. */
+/** Resolves when something accepts connections on the port. */
 async function waitForGreeting(port: number): Promise<void> {
-  for (;;) {
+  await waitUntil(async () => {
     const socket = connect(port, '127.0.0.1')
     try {
       await once(socket, 'connect')
-      return
+      return true
     } catch {
-      // Not there yet: asked again on the next turn of the loop.
-      await new Promise((resolve) => setTimeout(resolve, 10))
+      return false
     } finally {
       socket.destroy()
     }
-  }
+  })
 }
 
 function writePasswords(path: string, passwords: Record<string, string>): void {

@@ -1,10 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import type { AccountHealth, GmailAccount } from '../../src/core/gmail.ts'
 import { openMailStoreForCli } from '../../src/runtime/stores.ts'
 import { startApp } from './app.ts'
 import { tempFolder } from './stores.ts'
+import { waitUntil } from './wait-until.ts'
 
 export type GmailApp = Awaited<ReturnType<typeof startGmailApp>>
 
@@ -42,7 +42,7 @@ export async function startGmailApp(
   }
   const idOf = async (email: string) => (await account(email)).id
   const waitForFailure = async (email: string) => {
-    while ((await account(email)).health !== 'failing') await pause(10)
+    await waitUntil(async () => (await account(email)).health === 'failing')
   }
   const setHealth = async (email: string, health: AccountHealth, reason = '') =>
     store.setAccountHealth(await idOf(email), health, reason)

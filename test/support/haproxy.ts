@@ -4,11 +4,11 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { program } from './programs.ts'
 import { endWithParent } from './server-process.ts'
 import { freeServicePorts } from './service-process.ts'
 import { tempFolder } from './stores.ts'
-
-const HAPROXY = '/usr/sbin/haproxy'
+import { waitUntil } from './wait-until.ts'
 
 interface Ports {
   httpPort: number
@@ -17,7 +17,6 @@ interface Ports {
 
 /** Debian's HAProxy with deploy/haproxy.cfg, before these nodes on this machine. A node that is not given is down. */
 export async function openHaproxy(nodes: Record<string, Ports>) {
-  if (!existsSync(HAPROXY)) throw new Error(`${HAPROXY} is missing (Debian: haproxy)`)
   const folder = tempFolder()
   const ports = await freeServicePorts()
   const unused = await freeServicePorts()
@@ -35,7 +34,7 @@ export async function openHaproxy(nodes: Record<string, Ports>) {
     )
   const file = join(folder.path, 'haproxy.cfg')
   writeFileSync(file, `${config}\nglobal\n  stats socket ${socket} mode 600 level admin\n`)
-  execFileSync(HAPROXY, ['-c', '-q', '-f', file])
+  execFileSync(program('haproxy'), ['-c', '-q', '-f', file])
   const server = await start(file)
 
   /** By its name in the file, such as http_nodes/node1: UP, DOWN, or on the way to one of them. */
@@ -71,16 +70,16 @@ export async function openHaproxy(nodes: Record<string, Ports>) {
 const at = (port: number) => `127.0.0.1:${port}`
 
 async function start(file: string): Promise<ChildProcess> {
-  const [program = '', ...args] = endWithParent([HAPROXY, '-db', '-f', file])
-  const server = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'] })
+  const [command = '', ...args] = endWithParent([program('haproxy'), '-db', '-f', file])
+  const server = spawn(command, args, { stdio: ['ignore', 'ignore', 'pipe'] })
   let said = ''
   server.stderr.on('data', (chunk: Buffer) => {
     said = (said + chunk.toString()).slice(-10_000)
   })
   const socket = /stats socket (\S+)/.exec(readFileSync(file, 'utf8'))?.[1] ?? ''
-  while (!existsSync(socket)) {
+  await waitUntil(() => {
     if (server.exitCode !== null) throw new Error(`HAProxy did not start: ${said}`)
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
+    return existsSync(socket)
+  })
   return server
 }

@@ -1,8 +1,9 @@
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createClient } from 'redis'
+import { program } from './programs.ts'
 import { freePort, makeCertificate, startServer } from './server-process.ts'
 import { tempFolder } from './stores.ts'
 import { waitUntil } from './wait-until.ts'
@@ -16,8 +17,6 @@ interface RedisOptions {
   tls?: boolean
   cluster?: boolean
 }
-
-const SERVER = '/usr/bin/redis-server'
 
 /** A private Redis on a free port of this machine, in a scratch folder: Debian's program. It keeps nothing on disk. */
 export async function openRedis({
@@ -136,9 +135,8 @@ async function busPort(server: TestRedis): Promise<string> {
 }
 
 async function startRedis(folder: string, flags: string[]): Promise<ChildProcess> {
-  if (!existsSync(SERVER)) throw new Error(`${SERVER} is missing (Debian: redis-server)`)
   const up = /Ready to accept connections/
-  return await startServer({ command: [SERVER, ...flags], folder, ready: up })
+  return await startServer({ command: [program('redis-server'), ...flags], folder, ready: up })
 }
 
 async function clusterFlags(): Promise<string[]> {

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { chmodSync, existsSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { program } from './programs.ts'
 
 // What the real servers of the tests have alike: a program of Debian's on ports and in a folder of its own.
 
@@ -59,7 +60,10 @@ export function makeCertificate(folder: string, name: string, user?: User): void
   const kind = '-x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2'.split(' ')
   const names = ['-subj', '/CN=mayfly test', '-addext', `subjectAltName=${name}`]
   const files = ['-out', join(folder, 'tls.crt'), '-keyout', key]
-  execFileSync('openssl', ['req', ...kind, ...names, ...files], { ...user, stdio: 'ignore' })
+  execFileSync(program('openssl'), ['req', ...kind, ...names, ...files], {
+    ...user,
+    stdio: 'ignore',
+  })
   chmodSync(key, 0o600)
 }
 

@@ -1,11 +1,14 @@
-const POLL_MS = 10
+const POLL_MS = 5
 const TIMEOUT_MS = 30_000
 
-/** Resolves when it holds, looked at again and again. */
-export async function waitUntil(holds: () => unknown): Promise<void> {
-  const end = performance.now() + TIMEOUT_MS
-  while (!(await holds())) {
-    if (performance.now() > end) throw new Error(`it never held: ${holds}`)
+/** Polls until the condition holds. */
+export async function waitUntil(
+  condition: () => unknown,
+  timeoutMs: number = TIMEOUT_MS,
+): Promise<void> {
+  const end = performance.now() + timeoutMs
+  while (!(await condition())) {
+    if (performance.now() > end) throw new Error(`not true after ${timeoutMs} ms: ${condition}`)
     await new Promise((resolve) => setTimeout(resolve, POLL_MS))
   }
 }

@@ -1,0 +1,55 @@
+import { accessSync, constants } from 'node:fs'
+import { join } from 'node:path'
+
+/** What the tests run beyond npm's packages: Debian's package, and what it is for. None is started as a service. */
+export const PROGRAMS = {
+  curl: ['curl', 'runs the commands that the documentation prints'],
+  swaks: ['swaks', 'a third-party SMTP client'],
+  'smtp-source': ['postfix', 'a third-party SMTP load generator'],
+  strace: ['strace', 'proves that a mail is on disk before its 250'],
+  openssl: ['openssl', 'makes and verifies certificates'],
+  python3: ['python3', 'runs the sample of the key page'],
+  'chromium-headless-shell': ['chromium-headless-shell', 'opens the pages'],
+  postgres: ['postgresql', 'the second store engine'],
+  'redis-server': ['redis-server', 'notifications and rate limits across nodes'],
+  pgbouncer: ['pgbouncer', 'a connection pooler in front of PostgreSQL'],
+  haproxy: ['haproxy', 'a load balancer in front of the nodes'],
+  dovecot: ['dovecot-imapd', 'a mail account to fetch from'],
+} as const satisfies Record<string, readonly [debianPackage: string, purpose: string]>
+
+export type Program = keyof typeof PROGRAMS
+
+const { PATH = '', MAYFLY_TEST_WITHOUT = '' } = process.env
+// Debian keeps servers in folders that are not on every user's PATH.
+const FOLDERS = [
+  ...PATH.split(':'),
+  '/usr/local/sbin',
+  '/usr/sbin',
+  '/usr/lib/postgresql/17/bin',
+  '/usr/lib/postgresql/15/bin',
+]
+
+/** Its path. Test files that need a program which is missing are left out, see left-out.ts. */
+export function program(name: Program): string {
+  const path = find(name)
+  if (path === undefined) throw new Error(`${name} is missing (Debian: ${PROGRAMS[name][0]})`)
+  return path
+}
+
+export function missingPrograms(): Program[] {
+  return (Object.keys(PROGRAMS) as Program[]).filter((name) => find(name) === undefined)
+}
+
+function find(name: Program): string | undefined {
+  if (MAYFLY_TEST_WITHOUT.split(',').includes(name)) return undefined
+  return FOLDERS.map((folder) => join(folder, name)).find(isExecutable)
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
