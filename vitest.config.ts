@@ -1,43 +1,105 @@
 import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
+import { startBundledPrograms } from './test/support/bundle.ts'
+import { filesLeftOut, reportLeftOut } from './test/support/left-out.ts'
 
-// Threads and child processes strip the same types again and again: here they find them done. Half the time of a run.
+const LONG = process.env['MAYFLY_TEST_LONG'] !== undefined
+
+// Threads and child processes find the types stripped and the code compiled.
 const NODE_COMPILE_CACHE = fileURLToPath(new URL('node_modules/.cache/node', import.meta.url))
 
-// What the doors do is shown on the second engine too. Files that open no store would only show the same again.
-const opensStore = (file: string) =>
-  /\/(app|http-server|keys)\.ts'/.test(readFileSync(file, 'utf8'))
+/** Tests beside the code that start servers, threads or programs. The others are fast and share processes. */
+const STARTS_SERVERS =
+  /\/(app|dovecot|dovecot-account|gmail-app|http-server|keys|manual-clock|postgres|redis|share-store|shop-client|smtp-sink|stores|stripe-app)\.ts'/
+const SERVICE = globSync('src/**/*.test.ts').filter((file) =>
+  readFileSync(file, 'utf8')
+    .split('\n')
+    .some(
+      (line) =>
+        /\/(support|testing)\//.test(line) &&
+        STARTS_SERVERS.test(line) &&
+        !line.startsWith('import { tempFolder } '),
+    ),
+)
+
+/** Where the engine matters beyond what the store contracts prove: waiting, charging, privacy, commands, old data. */
 const ON_POSTGRES = [
-  ...globSync('src/http/**/*.test.ts').filter(opensStore),
-  'test/{operator-commands,privacy,reader-privacy,relay,round-trip,strangers,upgrade,visible}.test.ts',
+  'src/http/api/{check-mail,create-session,emails-cost,emails-wait,events}.test.ts',
+  'test/{operator-commands,privacy,reader-privacy,upgrade,visible}.test.ts',
 ]
 
-// Everything starts real servers and real threads: separate processes, and few of them on small machines.
+/** Only in `npm run test:long`. */
+const LONG_ONLY = ['test/{balancer,nodes-leases,pgbouncer,power-cut}.test.ts']
+
+const leftOut = filesLeftOut()
+const exclude = [
+  ...configDefaults.exclude,
+  ...(LONG ? [] : LONG_ONLY),
+  ...[...leftOut.values()].flat(),
+]
+
 export default defineConfig({
   test: {
     pool: 'forks',
     maxWorkers: 2,
     env: { NODE_COMPILE_CACHE },
+    exclude,
     hookTimeout: 120_000,
+    reporters: ['default', reportLeftOut(leftOut)],
     projects: [
       {
         extends: true,
-        test: { name: 'unit', include: ['{src,web}/**/*.test.ts'], testTimeout: 30_000 },
+        test: {
+          name: 'unit',
+          include: ['{src,web}/**/*.test.ts'],
+          exclude: [...exclude, ...SERVICE],
+          isolate: false,
+          testTimeout: 30_000,
+        },
       },
       {
         extends: true,
+        plugins: [startBundledPrograms],
+        test: {
+          name: 'service',
+          include: SERVICE,
+          testTimeout: 30_000,
+          globalSetup: 'test/setup/bundle.ts',
+        },
+      },
+      {
+        extends: true,
+        plugins: [startBundledPrograms],
         test: {
           name: 'postgres',
           include: ON_POSTGRES,
           testTimeout: 300_000,
           env: { MAYFLY_TEST_ENGINE: 'postgres' },
-          globalSetup: 'test/shared-postgres.ts',
+          globalSetup: ['test/setup/bundle.ts', 'test/setup/postgres.ts'],
         },
       },
       {
         extends: true,
-        test: { name: 'e2e', include: ['test/**/*.test.ts'], testTimeout: 300_000 },
+        plugins: [startBundledPrograms],
+        test: {
+          name: 'e2e',
+          include: ['test/*.test.ts'],
+          testTimeout: 300_000,
+          globalSetup: 'test/setup/bundle.ts',
+        },
+      },
+      {
+        extends: true,
+        plugins: [startBundledPrograms],
+        test: {
+          name: 'page',
+          include: ['test/page/*.test.ts'],
+          testTimeout: 300_000,
+          // Files that run in the same process share a browser, and a server unless they need their own.
+          isolate: false,
+          globalSetup: 'test/setup/bundle.ts',
+        },
       },
     ],
   },

@@ -4,7 +4,12 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { MAIL } from './support/app.ts'
-import { freeServicePorts, type ServiceProcess, spawnService } from './support/service-process.ts'
+import {
+  freeServicePorts,
+  type ServiceProcess,
+  SOURCE,
+  spawnService,
+} from './support/service-process.ts'
 import { connectSmtp } from './support/smtp-client.ts'
 import { setSchemaVersion } from './support/sql.ts'
 import { tempFolder } from './support/stores.ts'
@@ -17,7 +22,7 @@ let env: NodeJS.ProcessEnv
 
 beforeAll(async () => {
   const ports = await freeServicePorts()
-  served = await spawnService({ folder: folder.path, ports })
+  served = await spawnService({ folder: folder.path, ports, main: SOURCE })
   env = {
     ...process.env,
     MAYFLY_DATA: folder.path,

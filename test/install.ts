@@ -1,31 +1,6 @@
 import { execFileSync } from 'node:child_process'
-import {
-  accessSync,
-  constants,
-  existsSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
-import { join } from 'node:path'
-
-/** What the tests run beyond npm's packages: command, Debian's package, and what for. */
-const NEEDED = [
-  ['curl', 'curl', 'pastes the line that a first start prints'],
-  ['swaks', 'swaks', 'a stranger that sends mail'],
-  ['smtp-source', 'postfix', 'a stranger that sends much mail'],
-  ['postfix', 'postfix', 'what intake is compared with; never started as a service'],
-  ['strace', 'strace', 'proves that a mail is on disk before its 250'],
-  ['openssl', 'openssl', 'a second opinion on certificates'],
-  ['python3', 'python3', 'runs the sample that the key page gives'],
-  ['chromium-headless-shell', 'chromium-headless-shell', 'opens the pages as a reader does'],
-  ['pg_ctlcluster', 'postgresql', 'the second store; never started as a service'],
-  ['redis-server', 'redis-server', 'carries news between nodes; never started as a service'],
-  ['pgbouncer', 'pgbouncer', 'stands before PostgreSQL; never started as a service'],
-  ['haproxy', 'haproxy', 'stands before the nodes; never started as a service'],
-  ['dovecot', 'dovecot-imapd', 'a mail account to fetch from; never started as a service'],
-] as const
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { missingPrograms, PROGRAMS, type Program } from './support/programs.ts'
 
 /** Packages that would start something at the next boot, and its name. */
 const SERVICES = [
@@ -38,27 +13,11 @@ const SERVICES = [
 
 const QUIET = ['-qq', '-o', 'DPkg::Lock::Timeout=300', '-o', 'Dpkg::Use-Pty=0']
 
-const missing = NEEDED.filter(([command]) => !isThere(command))
+const missing = missingPrograms()
 if (missing.length > 0) {
-  const packages = [...new Set(missing.map(([, name]) => name))]
-  if (isDebian() && process.getuid?.() === 0) install(packages)
-  else tell()
-}
-
-function isThere(command: string): boolean {
-  // Debian keeps servers in folders that are not on everybody's PATH.
-  const { PATH = '' } = process.env
-  const folders = [...PATH.split(':'), '/usr/local/sbin', '/usr/sbin']
-  return folders.some((folder) => isProgram(join(folder, command)))
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
+  const { MAYFLY_TEST_WITHOUT } = process.env
+  if (isDebian() && process.getuid?.() === 0 && !MAYFLY_TEST_WITHOUT) install(packagesOf(missing))
+  else announce(missing)
 }
 
 function isDebian(): boolean {
@@ -67,29 +26,25 @@ function isDebian(): boolean {
   )
 }
 
-function tell(): void {
-  const lines = missing.map(
-    ([command, name, why]) => `  ${command.padEnd(12)} ${why} (Debian: ${name})`,
-  )
-  const packages = [...new Set(missing.map(([, name]) => name))].join(' ')
-  console.error(
-    ['The tests need programs that are not here:', ...lines, '', ...howTo(packages)].join('\n'),
-  )
-  process.exitCode = 1
+function packagesOf(names: readonly Program[]): string[] {
+  return [...new Set(names.map((name) => PROGRAMS[name][0]))]
 }
 
-function howTo(packages: string): string[] {
-  return isDebian()
-    ? [`Install them as root, then run the tests again: apt-get install ${packages}`]
-    : ['Install them with the package manager of this system, then run the tests again.']
+/** The tests that need them are left out; the run ends with their list. */
+function announce(names: readonly Program[]): void {
+  const lines = names.map((name) => `  ${name.padEnd(24)} ${PROGRAMS[name][1]}`)
+  const how = isDebian()
+    ? `as root: apt-get install ${packagesOf(names).join(' ')}`
+    : 'with the package manager of this system'
+  console.error(['Missing programs:', ...lines, `To run all tests, install them ${how}`].join('\n'))
 }
 
-/** By apt, asking nothing and starting no daemon, now or at the next boot. */
+/** With apt, without questions; no daemon is started, now or at the next boot. */
 function install(packages: string[]): void {
   console.log(`Installing what the tests need: ${packages.join(' ')}`)
-  // Ctrl-C then ends apt, and we still put the policy back.
+  // Ctrl-C ends apt, and the policy is still restored.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {})
-  const putBack = forbidDaemons()
+  const restorePolicy = forbidDaemons()
   try {
     if (packages.includes('postfix')) {
       apply(
@@ -103,11 +58,13 @@ function install(packages: string[]): void {
     for (const [name, service] of SERVICES) {
       if (packages.includes(name)) apply('update-rc.d', [service, 'disable'])
     }
+  } catch (error) {
+    console.error(`apt failed: ${error}`)
   } finally {
-    putBack()
+    restorePolicy()
   }
-  const still = NEEDED.filter(([command]) => !isThere(command)).map(([command]) => command)
-  if (still.length > 0) throw new Error(`apt installed everything, but ${still} is not there`)
+  const still = missingPrograms()
+  if (still.length > 0) announce(still)
 }
 
 function apply(command: string, args: string[], input = ''): void {
@@ -118,12 +75,12 @@ function apply(command: string, args: string[], input = ''): void {
   })
 }
 
-/** Package scripts ask this file before they start a service; 101 means no. Returns how to put the old one back. */
+/** Package scripts consult this file before they start a service; 101 means no. Returns how to restore the old one. */
 function forbidDaemons(): () => void {
   const policy = '/usr/sbin/policy-rc.d'
-  const kept = `${policy}.mayfly`
-  // A run that was killed has left the old one under this name already.
-  if (existsSync(policy) && !existsSync(kept)) renameSync(policy, kept)
+  const saved = `${policy}.mayfly`
+  // A run that was killed has left the old one under this name.
+  if (existsSync(policy) && !existsSync(saved)) renameSync(policy, saved)
   writeFileSync(policy, '#!/bin/sh\nexit 101\n', { mode: 0o755 })
-  return () => (existsSync(kept) ? renameSync(kept, policy) : rmSync(policy))
+  return () => (existsSync(saved) ? renameSync(saved, policy) : rmSync(policy))
 }

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { describe, test } from 'vitest'
 import { plainMail, row, storedMailboxes, waitForInbox } from './support/inbox.ts'
-import { openPages } from './support/pages.ts'
+import { OWN_SERVER, openPages } from './support/pages.ts'
 
-const { app, visit, newTab, allow } = openPages()
+const { app, visit, newTab, allow } = openPages(OWN_SERVER)
 
 const address = (page: Page) => page.locator('#address')
 const press = async (page: Page, name: string) =>

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, test } from 'vitest'
 import { type GmailApp, startGmailApp } from '../support/gmail-app.ts'
-import { launchBrowser } from './support/browser.ts'
+import { sharedBrowser } from './support/browser.ts'
 
 const JOEY = 'joey@gmail.com'
 
@@ -11,10 +11,9 @@ let browser: Browser
 beforeAll(async () => {
   app = await startGmailApp([{ email: JOEY }, { email: 'ann@gmail.com' }])
   await app.setHealth(JOEY, 'ok')
-  browser = await launchBrowser()
+  browser = await sharedBrowser()
 })
 afterAll(async () => {
-  await browser.close()
   await app.stop()
 })
 

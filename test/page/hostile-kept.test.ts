@@ -1,19 +1,18 @@
 import assert from 'node:assert/strict'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { launchBrowser } from './support/browser.ts'
+import { sharedBrowser } from './support/browser.ts'
 import { openSanitiser } from './support/layers.ts'
 
 // What the sanitiser leaves. That it leaves nothing hostile is shown beside; this is about what readers need.
 let browser: Browser
 let sanitiser: Awaited<ReturnType<typeof openSanitiser>>
 beforeAll(async () => {
-  browser = await launchBrowser()
+  browser = await sharedBrowser()
   sanitiser = await openSanitiser(browser)
 })
 afterAll(async () => {
   await sanitiser.close()
-  await browser.close()
 })
 
 const PICTURE = 'data:image/png;base64,iVBORw0KGgo='

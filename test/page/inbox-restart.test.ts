@@ -1,16 +1,15 @@
 import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, test, vi } from 'vitest'
+import { beforeAll, test, vi } from 'vitest'
 import { startApp, WITHOUT_POLLING } from '../support/app.ts'
 import { freeServicePorts } from '../support/service-process.ts'
 import { tempFolder } from '../support/stores.ts'
-import { launchBrowser } from './support/browser.ts'
+import { sharedBrowser } from './support/browser.ts'
 import { plainMail, row, waitForInbox } from './support/inbox.ts'
 
 let browser: Browser
 beforeAll(async () => {
-  browser = await launchBrowser()
+  browser = await sharedBrowser()
 })
-afterAll(() => browser.close())
 
 test('a server that restarts is found again, with what came since', async () => {
   const ports = await freeServicePorts()

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test, vi } from 'vitest'
 import { mailboxOf, opener, plainMail, row, waitForInbox } from './support/inbox.ts'
-import { openPages } from './support/pages.ts'
+import { OWN_SERVER, openPages } from './support/pages.ts'
 
-const { app, visit, allow } = openPages()
+const { app, visit, allow } = openPages(OWN_SERVER)
 
 describe('without a live stream', () => {
   test('mail is waited for by asking, in words, and still appears by itself', async () => {

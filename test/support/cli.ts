@@ -1,9 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
-
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+import { MAIN, ROOT } from './service-process.ts'
 
 export interface CliResult {
   status: number | null
@@ -22,7 +20,7 @@ export async function runMayflyUnder(
   folder: string,
   ...args: string[]
 ): Promise<CliResult> {
-  const [program = '', ...rest] = [...under, process.execPath, 'bin/mayfly.js', ...args]
+  const [program = '', ...rest] = [...under, process.execPath, MAIN, ...args]
   const child = spawn(program, rest, {
     cwd: ROOT,
     env: { ...process.env, MAYFLY_DATA: folder },

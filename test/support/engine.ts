@@ -1,7 +1,7 @@
 import { Client } from 'pg'
 
 // The suites of the doors run twice: on SQLite, and as vitest's project `postgres` on a server that all its files share
-// (test/shared-postgres.ts).
+// (test/setup/postgres.ts).
 
 const { MAYFLY_TEST_ENGINE, MAYFLY_TEST_POSTGRES: server = '' } = process.env
 

@@ -1,14 +1,26 @@
 import { type ChildProcess, execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, chownSync, existsSync, readFileSync, renameSync, symlinkSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
+import { program } from './programs.ts'
 import { freePort, makeCertificate, startServer } from './server-process.ts'
 import { tempFolder } from './stores.ts'
+import { waitUntil } from './wait-until.ts'
 
 export type Postgres = Awaited<ReturnType<typeof openPostgres>>
 
-const PROGRAMS = ['/usr/lib/postgresql/17/bin', '/usr/lib/postgresql/15/bin', '/usr/bin']
+const CACHE = fileURLToPath(new URL('../../node_modules/.cache/', import.meta.url))
 
 interface PostgresOptions {
   tls?: boolean
@@ -32,12 +44,10 @@ export async function openPostgres(options: PostgresOptions = {}) {
   const { cluster = join(path, 'cluster') } = options
   chmodSync(path, 0o700)
   if (user) for (const one of [path, dirname(cluster)]) chownSync(one, user.uid, user.gid)
-  const [maker, ...wishes] = replica
-    ? ['pg_basebackup', '-R', '-N', '-c', 'fast', '-d', replicaUrl(replica)]
-    : ['initdb', '-U', 'mayfly', '-A', 'trust', '-E', 'UTF8', '--locale=C', '-N']
-  const making = { ...user, stdio: 'ignore', cwd: path } as const
-  if (!existsSync(cluster))
-    execFileSync(postgresProgram(maker ?? ''), ['-D', cluster, ...wishes], making)
+  if (!existsSync(cluster)) {
+    if (replica) copyPrimary(cluster, { path, user, from: replicaUrl(replica) })
+    else copyEmptyCluster(cluster, { path, user })
+  }
   const place = { path, cluster, user, settings, port: tls ? await freePort() : undefined }
   if (tls) makeCertificate(path, 'DNS:localhost', user)
   let server = await startPostgres(place)
@@ -87,6 +97,38 @@ export async function openPostgres(options: PostgresOptions = {}) {
   }
 }
 
+type User = { uid: number; gid: number } | undefined
+
+function copyPrimary(
+  cluster: string,
+  { path, user, from }: { path: string; user: User; from: string },
+) {
+  const args = ['-D', cluster, '-R', '-N', '-c', 'fast', '-d', from]
+  execFileSync(postgresProgram('pg_basebackup'), args, { ...user, stdio: 'ignore', cwd: path })
+}
+
+/** initdb takes a second of CPU time, a copy of its result a tenth of that: the first caller makes it for all. */
+function copyEmptyCluster(cluster: string, { path, user }: { path: string; user: User }): void {
+  const version = execFileSync(postgresProgram('postgres'), ['--version'], { encoding: 'utf8' })
+  const template = join(CACHE, `${version.replace(/\W+/g, '-')}${user?.uid ?? ''}`)
+  if (!existsSync(template)) {
+    const args = '-U mayfly -A trust -E UTF8 --locale=C -N'.split(' ')
+    const options = { ...user, stdio: 'ignore', cwd: path } as const
+    execFileSync(postgresProgram('initdb'), ['-D', cluster, ...args], options)
+    mkdirSync(CACHE, { recursive: true })
+    const made = `${template}.${process.pid}`
+    execFileSync('cp', ['-a', cluster, made])
+    try {
+      renameSync(made, template)
+    } catch {
+      // Another process was first.
+      rmSync(made, { recursive: true })
+    }
+    return
+  }
+  execFileSync('cp', ['-a', template, cluster])
+}
+
 function replicaUrl({ of, name }: { of: { path: string }; name: string }): string {
   const query = new URLSearchParams({ host: of.path, application_name: name })
   return `postgres://mayfly@/postgres?${query}`
@@ -95,7 +137,7 @@ function replicaUrl({ of, name }: { of: { path: string }; name: string }): strin
 interface PostgresPaths {
   path: string
   cluster: string
-  user: { uid: number; gid: number } | undefined
+  user: User
   port: number | undefined
   settings: readonly string[]
 }
@@ -122,7 +164,7 @@ async function startPostgres(place: PostgresPaths): Promise<ChildProcess> {
 }
 
 /** It refuses to run as root. */
-function unprivilegedUser(): { uid: number; gid: number } | undefined {
+function unprivilegedUser(): User {
   if (process.getuid?.() !== 0) return undefined
   const line = readFileSync('/etc/passwd', 'utf8')
     .split('\n')
@@ -131,10 +173,9 @@ function unprivilegedUser(): { uid: number; gid: number } | undefined {
   return { uid: Number(uid), gid: Number(gid) }
 }
 
+/** One of the programs that come with the server. */
 export function postgresProgram(name: string): string {
-  const folder = PROGRAMS.find((one) => existsSync(join(one, name)))
-  if (!folder) throw new Error(`${name} is missing (Debian: postgresql)`)
-  return join(folder, name)
+  return join(dirname(program('postgres')), name)
 }
 
 const STANDBY = 'standby'
@@ -165,17 +206,17 @@ export async function openReplicatedPostgres() {
     async synchronous(): Promise<void> {
       await primary.run(`alter system set synchronous_standby_names = '${STANDBY}'`)
       await primary.run('select pg_reload_conf()')
-      while (!(await attached('sync'))) await new Promise(setImmediate)
+      await waitUntil(() => attached('sync'))
     },
     /** Lets the replica hear everything so far, and nothing from here on. */
     async cutOff(): Promise<void> {
       const [row] = await primary.run('select pg_current_wal_lsn() as place')
       const { place } = row as { place: string }
       const heard = `select 1 where pg_last_wal_replay_lsn() >= '${place}'`
-      while ((await standby.run(heard)).length === 0) await new Promise(setImmediate)
+      await waitUntil(async () => (await standby.run(heard)).length > 0)
       await standby.run("alter system set primary_conninfo = ''")
       await standby.run('select pg_reload_conf()')
-      while (await attached('async')) await new Promise(setImmediate)
+      await waitUntil(async () => !(await attached('async')))
     },
     /** The primary dies, the replica takes its place and its address. */
     async failOver(signal: NodeJS.Signals): Promise<void> {

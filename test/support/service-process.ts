@@ -3,7 +3,13 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { freePorts } from './server-process.ts'
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+/** The program, relative to its root; in vitest it is the bundle of setup/bundle.ts. */
+export const SOURCE = 'bin/mayfly.js'
+export const { MAYFLY_TEST_MAIN: MAIN = SOURCE } = process.env
+
+const START_MS = 60_000
 
 export interface ServiceProcess {
   child: ChildProcess
@@ -22,16 +28,24 @@ export interface SpawnOptions {
   folder: string
   ports: { http: number; smtp: number }
   env?: Record<string, string>
-  /** Where the program lies, if not here. */
+  /** The folder of another copy of the program. */
   root?: string
-  /** What runs it, such as strace with its options. */
+  main?: string
+  /** A program that runs it, such as strace, with its options. */
   under?: string[]
 }
 
-/** `mayfly serve` as a process of its own, up and answering. */
+/** `mayfly serve` as a process of its own. Resolves when it serves HTTP. */
 export async function spawnService(options: SpawnOptions): Promise<ServiceProcess> {
-  const { folder, ports, env = {}, root = ROOT, under = [] } = options
-  const command = [...under, process.execPath, 'bin/mayfly.js', 'serve']
+  const {
+    folder,
+    ports,
+    env = {},
+    root = ROOT,
+    main = root === ROOT ? MAIN : SOURCE,
+    under = [],
+  } = options
+  const command = [...under, process.execPath, main, 'serve']
   const child = spawn(command[0] ?? '', command.slice(1), {
     cwd: root,
     env: {
@@ -73,7 +87,8 @@ export async function spawnService(options: SpawnOptions): Promise<ServiceProces
 }
 
 async function waitForLivez(url: string, child: ChildProcess, output: () => string): Promise<void> {
-  for (;;) {
+  const end = performance.now() + START_MS
+  while (performance.now() < end) {
     if (child.exitCode !== null || child.signalCode !== null) {
       throw new Error(`mayfly serve ended at once:\n${output()}`)
     }
@@ -82,8 +97,9 @@ async function waitForLivez(url: string, child: ChildProcess, output: () => stri
       () => false,
     )
     if (up) return
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    await new Promise((resolve) => setTimeout(resolve, 10))
   }
+  throw new Error(`mayfly serve is not up after ${START_MS} ms:\n${output()}`)
 }
 
 /** Two ports that were free a moment ago, kept over restarts of the same service. */

@@ -1,9 +1,10 @@
 import { type Browser, chromium } from 'playwright-core'
+import { program } from '../../support/programs.ts'
 
-/** Debian's Chromium, that asks nobody but the page it is given. */
+/** Chromium without background requests of its own. */
 export async function launchBrowser(more: string[] = []): Promise<Browser> {
   return await chromium.launch({
-    executablePath: '/usr/bin/chromium-headless-shell',
+    executablePath: program('chromium-headless-shell'),
     args: [
       '--headless',
       '--no-sandbox',
@@ -18,7 +19,15 @@ export async function launchBrowser(more: string[] = []): Promise<Browser> {
   })
 }
 
-/** What the page is looked at with. */
+let shared: Promise<Browser> | undefined
+
+/** One browser for all files that run in this process; it ends with it. Tests close their pages or contexts. */
+export async function sharedBrowser(): Promise<Browser> {
+  shared ??= launchBrowser()
+  return await shared
+}
+
+/** The sizes that pages are checked at. */
 export const SCREENS = [
   { name: 'phone', width: 360, height: 740 },
   { name: 'desktop', width: 1280, height: 800 },

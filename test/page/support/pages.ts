@@ -3,7 +3,8 @@ import axe from 'axe-core'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll } from 'vitest'
 import { type App, startApp } from '../../support/app.ts'
-import { launchBrowser } from './browser.ts'
+import { tempFolder } from '../../support/stores.ts'
+import { sharedBrowser } from './browser.ts'
 
 export interface Pages {
   app(): App
@@ -16,23 +17,25 @@ export interface Pages {
   allow(allowed: { complaint?: RegExp; origin?: string }): void
 }
 
+/** For tests that change the server for all, such as its clock. */
+export const OWN_SERVER: Record<string, string> = {}
+
 /**
- * The whole service and a real browser for one test file. After each test: every request went to our own origin, no
- * address held a token, and the browser had nothing to say.
+ * Pages of the service in a real browser. With settings of its own, a file gets a server of its own. After each test:
+ * every request went to our own origin, no URL contained a token, and the browser logged no error.
  */
-export function openPages(env: Record<string, string> = {}): Pages {
+export function openPages(env?: Record<string, string>): Pages {
   let app: App
   let browser: Browser
   let seen = emptyTraffic()
   let allowed: { complaint?: RegExp; origin?: string } = {}
 
   beforeAll(async () => {
-    app = await startApp({ env })
-    browser = await launchBrowser()
+    app = await (env ? startApp({ env }) : sharedApp())
+    browser = await sharedBrowser()
   })
   afterAll(async () => {
-    await browser.close()
-    await app.stop()
+    if (env) await app.stop()
   })
   afterEach(async () => {
     await Promise.all(browser.contexts().map((context) => context.close()))
@@ -70,6 +73,20 @@ export function openPages(env: Record<string, string> = {}): Pages {
       allowed = { ...allowed, ...more }
     },
   }
+}
+
+let shared: Promise<App> | undefined
+
+/** One server for all files that run in this process; it ends with it. */
+function sharedApp(): Promise<App> {
+  shared ??= startSharedApp()
+  return shared
+}
+
+async function startSharedApp(): Promise<App> {
+  const folder = tempFolder()
+  for (const event of ['exit', 'SIGTERM']) process.once(event, folder.remove)
+  return await startApp({ folder })
 }
 
 /** What the pages of a browser context asked for, the secrets that they gave, and what the browser complained of. */

@@ -1,9 +1,9 @@
-import { openPostgresMail } from '../src/store/postgres/mail-store.ts'
-import { openPostgresShop } from '../src/store/postgres/shop-store.ts'
-import { openPostgres } from './support/postgres.ts'
-import { MAIL_OPTIONS } from './support/postgres-stores.ts'
+import { openPostgresMail } from '../../src/store/postgres/mail-store.ts'
+import { openPostgresShop } from '../../src/store/postgres/shop-store.ts'
+import { openPostgres } from '../support/postgres.ts'
+import { MAIL_OPTIONS } from '../support/postgres-stores.ts'
 
-/** Before the first file of vitest's project `postgres`: one server, and a database to copy. The answer ends it. */
+/** Starts the server of vitest's project `postgres`, with a migrated database to copy. Returns how to stop it. */
 export async function setup(): Promise<() => Promise<void>> {
   const postgres = await openPostgres()
   await postgres.run('create database mayfly template template0')

@@ -1,0 +1,47 @@
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Reporter } from 'vitest/node'
+import { missingPrograms, PROGRAMS, type Program } from './programs.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+/** Test files that need a missing program, by its name. */
+export type LeftOut = ReadonlyMap<Program, readonly string[]>
+
+export function filesLeftOut(missing: readonly Program[] = missingPrograms()): LeftOut {
+  if (missing.length === 0) return new Map()
+  const files = globSync('{src,test,web}/**/*.test.ts', { cwd: ROOT }).sort()
+  const needs = new Map(files.map((file) => [file, programsOf(join(ROOT, file))]))
+  return new Map(
+    missing.map((name) => [name, files.filter((file) => needs.get(file)?.has(name))] as const),
+  )
+}
+
+/** The programs that a test file or one of its helpers names in a call of `program`. */
+function programsOf(file: string, seen = new Set<string>()): Set<string> {
+  if (seen.has(file)) return new Set()
+  seen.add(file)
+  const source = readFileSync(file, 'utf8')
+  const named = [...source.matchAll(/\bprogram\('([\w-]+)'\)/g)].map(([, name = '']) => name)
+  const imported = [...source.matchAll(/^(?:import|\}) (?!type ).*from '(\.[^']*\.ts)'$/gm)]
+    .map(([, path = '']) => join(dirname(file), path))
+    .filter((path) => !relative(ROOT, path).startsWith('src/') || path.includes('/testing/'))
+  return new Set([...named, ...imported.flatMap((path) => [...programsOf(path, seen)])])
+}
+
+/** Ends the run with what was not run and why; in CI that is a failure. */
+export function reportLeftOut(leftOut: LeftOut): Reporter {
+  return {
+    onTestRunEnd() {
+      if (leftOut.size === 0) return
+      const lines = [...leftOut].flatMap(([name, files]) => {
+        const [debianPackage, purpose] = PROGRAMS[name]
+        const why = `${name} is missing (${purpose}; Debian: ${debianPackage})`
+        return [`  ${why}: ${files.length} files`, ...files.map((file) => `    ${file}`)]
+      })
+      process.stderr.write(`\nLeft out:\n${lines.join('\n')}\n`)
+      if (process.env['CI']) process.exitCode = 1
+    },
+  }
+}
