@@ -127,9 +127,8 @@ describe("isemail's collection", () => {
     ['tests.xml', 164],
     ['tests-original.xml', 279],
   ] as const) {
-    const folder = corpus('isemail', count)
-    test.skipIf(!folder)(`${file}: each of ${count} is refused or canonical`, () => {
-      const texts = addressesIn(readFileSync(`${folder}/${file}`, 'utf8'))
+    test(`${file}: each of ${count} is refused or canonical`, () => {
+      const texts = addressesIn(readFileSync(`${corpus('isemail')}/${file}`, 'utf8'))
       expect(texts).toHaveLength(count)
       const taken = texts.map(parseAddress).filter((address) => address !== undefined)
       for (const address of taken) expect(parseAddress(address)).toBe(address)

@@ -259,8 +259,7 @@ export const HOSTILE_HTML: Record<string, readonly string[]> = {
 export const PAYLOADS: readonly string[] = [...Object.values(HOSTILE_HTML).flat(), ...ofDompurify()]
 
 function ofDompurify(): string[] {
-  const folder = corpus('dompurify', 223)
-  if (!folder) return []
+  const folder = corpus('dompurify')
   const cases: { payload: string }[] = JSON.parse(
     readFileSync(join(folder, 'payloads.json'), 'utf8'),
   )
