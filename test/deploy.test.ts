@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, existsSync, globSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
+import { parse } from 'yaml'
 import { readConfig } from '../src/config/config.ts'
 import { createSession } from './support/api-client.ts'
 import { MAIL, startApp } from './support/app.ts'
@@ -195,9 +195,5 @@ interface Service {
 }
 
 function compose(file: string): Compose {
-  // Not a dependency of ours: that of a package that the tests have anyway.
-  const yaml = createRequire(import.meta.resolve('emulate'))('yaml') as {
-    parse(text: string, options: { merge: boolean }): Compose
-  }
-  return yaml.parse(read(`deploy/${file}`), { merge: true })
+  return parse(read(`deploy/${file}`), { merge: true }) as Compose
 }
