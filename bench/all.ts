@@ -4,10 +4,10 @@ import { fileURLToPath } from 'node:url'
 import { findProgram } from './tools/processes.ts'
 import { PROGRAMS, progress, saveReport } from './tools/report.ts'
 
-// Runs every program here, or those that are named, one after the other. What they report is kept in RESULTS.md, each part
-// in its place; `--quick` shows within minutes that everything works, with numbers that mean little, and keeps nothing.
+// Runs all benchmarks, or those named as arguments, and writes their reports to RESULTS.md. `--quick` only checks, within
+// minutes, that everything runs; it saves nothing.
 
-const NEEDED = [
+const REQUIRED = [
   ['smtp-source', 'postfix'],
   ['postfix', 'postfix'],
   ['wrk', 'wrk'],
@@ -19,16 +19,16 @@ const NEEDED = [
 const options = process.argv.slice(2).filter((argument) => argument.startsWith('--'))
 const names = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
 const unknown = names.filter((name) => !PROGRAMS.includes(name))
-const missing = NEEDED.filter(([command]) => !findProgram(command)).map(([, name]) => name)
+const missing = REQUIRED.filter(([command]) => !findProgram(command)).map(([, name]) => name)
 
 if (unknown.length > 0) {
-  progress(`There is no ${unknown.join(', ')} here, but: ${PROGRAMS.join(', ')}`)
+  progress(`Unknown benchmark: ${unknown.join(', ')}. Available: ${PROGRAMS.join(', ')}`)
   process.exitCode = 1
 } else if (missing.length > 0) {
-  progress(`Missing on this machine. On Debian: apt-get install ${[...new Set(missing)].join(' ')}`)
+  progress(`Missing programs. On Debian: apt-get install ${[...new Set(missing)].join(' ')}`)
   process.exitCode = 1
 } else {
-  for (const name of PROGRAMS.filter((one) => names.length === 0 || names.includes(one))) {
+  for (const name of names.length > 0 ? names : PROGRAMS) {
     const report = await run(name)
     if (!options.includes('--quick')) saveReport(name, report)
   }
@@ -45,6 +45,6 @@ async function run(name: string): Promise<string> {
     process.stdout.write(chunk)
   })
   const [code] = await once(child, 'close')
-  if (code !== 0) throw new Error(`bench/${name}.ts ended with ${code}`)
+  if (code !== 0) throw new Error(`bench/${name}.ts exited with ${code}`)
   return report
 }

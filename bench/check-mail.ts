@@ -22,17 +22,17 @@ import {
   alternate,
   figure,
   median,
-  percentile,
+  p50AndP99,
   progress,
   reportGoal,
-  reportMachine,
+  reportHeader,
   reportTable,
   say,
   spread,
 } from './tools/report.ts'
 
-// How many polls a second, and how long does one take: against a route that has its answer ready, and with a hundred
-// times the mail in the store.
+// Rate and latency of polling, compared with a route that returns a prebuilt response, and with a hundred times as much
+// stored mail.
 
 const quick = process.argv.includes('--quick')
 const ROUNDS = quick ? 2 : 5
@@ -42,37 +42,36 @@ const FEW = quick ? 1_000 : 10_000
 const MANY = quick ? 20_000 : 1_000_000
 
 async function main(): Promise<void> {
-  say('## Polls: check-mail (bench/check-mail.ts)', '')
-  reportMachine()
+  reportHeader('Polling check-mail', 'check-mail')
   say(
-    `- Settings: ${ROUNDS} rounds of ${SECONDS} s, alternating; wrk on the same machine, one thread, ${CONNECTIONS} kept connections`,
-    '- constant: a Fastify route in a process of its own, on one thread, with a body of the same size made beforehand (for 304: none). mayfly: one HTTP thread.',
-    '- CPU: user and system seconds of the whole server for 1,000 requests.',
+    `- Settings: ${ROUNDS} rounds of ${SECONDS} s, alternating; wrk on the same machine, one thread, ${CONNECTIONS} keep-alive connections`,
+    '- constant: a Fastify route in a separate single-threaded process that returns a prebuilt body of the same size (none for 304). mayfly: one HTTP thread.',
+    '- CPU: user and system seconds of the whole server per 1,000 requests.',
   )
   const folder = benchFolder()
   const [few, many] = [FEW, MANY].map((messages) => {
-    progress(`filling a store with ${figure(messages)} messages`)
+    progress(`filling the store with ${figure(messages)} messages`)
     const path = folder.inside(String(messages))
     return { path, messages, ...fill(path, messages) }
   })
-  if (!few || !many) throw new Error('two stores were filled')
+  if (!few || !many) throw new Error('unreachable: two stores')
   const small = await startMayfly(few.path)
   const large = await startMayfly(many.path)
-  await againstConstant(small, folder.path)
-  await afterNewMail(small)
-  await bySize([small, large], [few, many], folder.path)
+  await compareWithConstant(small, folder.path)
+  await measureFirstPoll(small)
+  await compareSizes([small, large], [few, many], folder.path)
   await small.stop()
   await large.stop()
 }
 
-async function againstConstant(mayfly: Mayfly, folder: string): Promise<void> {
-  say('', '### Against the constant route')
+async function compareWithConstant(mayfly: Mayfly, folder: string): Promise<void> {
+  say('', '### Compared with the constant route')
   const cases = await cachedPolls(mayfly)
   const constant = await startConstant(cases, mayfly, folder)
   const rows: string[][] = []
   const ratios: [string, number][] = []
   for (const [index, one] of cases.entries()) {
-    progress(`against the constant route: ${one.name}`)
+    progress(`constant route: ${one.name}`)
     const results = await alternate([constant, { ...mayfly, name: 'mayfly' }], ROUNDS, (server) =>
       server.name === 'mayfly' ? load(server, one) : load(server, { ...one, path: `/${index}` }),
     )
@@ -94,7 +93,7 @@ async function startConstant(cases: readonly PollCase[], mayfly: Mayfly, folder:
     cases.map(async ({ path, headers = {} }, index) => {
       const response = await fetch(`${mayfly.url}${path}`, { headers })
       const body = await response.text()
-      progress(`  ${path.slice(0, 20)}… is ${response.status} with ${body.length} bytes`)
+      progress(`  ${path.slice(0, 20)}…: ${response.status}, ${body.length} bytes`)
       const type: Record<string, string> = body ? { 'content-type': 'application/json' } : {}
       return { path: `/${index}`, status: response.status, headers: type, body }
     }),
@@ -107,33 +106,31 @@ async function startConstant(cases: readonly PollCase[], mayfly: Mayfly, folder:
   return { ...server, name: 'constant', url: `http://127.0.0.1:${port}` }
 }
 
-/** One client, one connection: a mail is taken, then the list is asked for. Only the second is timed. */
-async function afterNewMail(mayfly: Mayfly): Promise<void> {
-  say('', '### The first poll after a new mail: never from memory')
+/** One client sends a mail, then polls twice; only the polls are timed. */
+async function measureFirstPoll(mayfly: Mayfly): Promise<void> {
+  say('', '### First poll after a new mail (not cached)')
   const { email, token } = await mayfly.session()
   const path = `${mayfly.url}/api/check-mail?token=${token}&limit=10`
   const smtp = await connectSmtp(mayfly.smtpPort)
-  const raw = mailText(2_000).replaceAll('\n', '\r\n')
-  const times: { fresh: number[]; again: number[] } = { fresh: [], again: [] }
-  for (let turn = 0; turn < (quick ? 200 : 2_000); turn += 1) {
+  const raw = mailText(2_000)
+  const times: { first: number[]; repeated: number[] } = { first: [], repeated: [] }
+  for (let sent = 0; sent < (quick ? 200 : 2_000); sent += 1) {
     const { code } = await smtp.send({ to: [email], raw })
-    if (code !== 250) throw new Error(`the mail was answered with ${code}`)
-    times.fresh.push(await timed(path))
-    times.again.push(await timed(path))
+    if (code !== 250) throw new Error(`mail rejected with ${code}`)
+    times.first.push(await timePoll(path))
+    times.repeated.push(await timePoll(path))
   }
   smtp.close()
-  const row = (name: string, list: readonly number[]) => [
-    name,
-    figure(median(list)),
-    figure(percentile(list, 0.99)),
-  ]
   reportTable(
-    ['poll, 10 messages, one at a time', 'p50 ms', 'p99 ms'],
-    [row('first after a new mail', times.fresh), row('the same again, from memory', times.again)],
+    ['poll, 10 messages, sequential', 'p50 ms', 'p99 ms'],
+    [
+      ['first after a new mail', ...p50AndP99(times.first)],
+      ['repeated, cached', ...p50AndP99(times.repeated)],
+    ],
   )
 }
 
-async function timed(url: string): Promise<number> {
+async function timePoll(url: string): Promise<number> {
   const start = performance.now()
   const response = await fetch(url)
   await response.text()
@@ -145,7 +142,7 @@ interface Store {
   sessions: number
 }
 
-async function bySize(
+async function compareSizes(
   servers: readonly [Mayfly, Mayfly],
   stores: readonly [Store, Store],
   folder: string,
@@ -161,7 +158,7 @@ async function bySize(
     ]),
   )
   for (const [index, { name }] of (fewCases ?? []).entries()) {
-    progress(`by size of the store: ${name}`)
+    progress(`store size: ${name}`)
     const contestants = servers.map((server, at) => ({ ...server, name: names[at] ?? '', at }))
     const results = await alternate(contestants, ROUNDS, (server) =>
       load(server, (server.at === 0 ? fewCases : manyCases)?.[index]),
@@ -171,14 +168,18 @@ async function bySize(
     for (const [size, list] of results) rows.push([name, size, ...requestCells(list)])
   }
   reportTable(['case', 'store', ...REQUEST_COLUMNS], rows)
-  ratios.push(['intake, 4 KB, kept connections', await intakeBySize(servers, names, folder)])
+  ratios.push(['intake, 4 KB, reused connections', await compareIntake(servers, names, folder)])
   for (const [name, ratio] of ratios) {
     reportGoal(`${name}: ${names[1]} within 15 % of ${names[0]}`, ratio, ratio >= 0.85)
   }
-  await everySession(servers[1], stores[1], folder)
+  await pollEverySession(servers[1], stores[1], folder)
 }
 
-async function everySession(server: Mayfly, { sessions }: Store, folder: string): Promise<void> {
+async function pollEverySession(
+  server: Mayfly,
+  { sessions }: Store,
+  folder: string,
+): Promise<void> {
   const file = join(folder, 'every-session')
   const lines = Array.from(
     { length: sessions },
@@ -188,11 +189,11 @@ async function everySession(server: Mayfly, { sessions }: Store, folder: string)
   const results = await alternate([{ ...server, name: 'mayfly' }], ROUNDS, (one) =>
     load(one, { name: '', path: '/', paths: file }),
   )
-  const name = `${sessions.toLocaleString('en-US')} sessions in turn, 10 messages each`
+  const name = `${sessions.toLocaleString('en-US')} sessions round-robin, 10 messages each`
   reportTable(['case', ...REQUEST_COLUMNS], [[name, ...requestCells(results.get('mayfly') ?? [])]])
 }
 
-async function intakeBySize(
+async function compareIntake(
   servers: readonly Mayfly[],
   names: readonly string[],
   folder: string,
@@ -205,21 +206,20 @@ async function intakeBySize(
       to: (await session()).email,
       mails: mailsFor(SECONDS, 2_000, 20),
       senders: 20,
-      kept: true,
+      reuse: true,
       file,
     }),
   )
   const [few = [], many = []] = results.values()
   reportTable(
-    ['intake, 4 KB, kept connections, 20 senders', 'mails/s'],
+    ['intake, 4 KB, reused connections, 20 senders', 'mails/s'],
     [...results].map(([name, list]) => [name, spread(list)]),
   )
   return median(many) / median(few)
 }
 
-/** Where the servers differ only in their store, each has the same cases. */
 function load(server: Server, one: PollCase | undefined): Promise<RequestResult> {
-  if (!one) throw new Error('every store has the same cases')
+  if (!one) throw new Error('unreachable: the stores have the same cases')
   return measureRequests(server, { ...one, seconds: SECONDS, connections: CONNECTIONS })
 }
 

@@ -17,20 +17,20 @@ import {
   figure,
   progress,
   reportGoal,
-  reportMachine,
+  reportHeader,
   reportTable,
   say,
 } from './tools/report.ts'
 
-// What does it cost that every request is paid for: /emails beside check-mail, both with nothing to show. A request of
-// /emails is on disk as spent before it is answered.
+// The cost of charging requests: /emails compared with check-mail, both with empty lists. A charge is committed before the
+// response is sent.
 
 const quick = process.argv.includes('--quick')
 const ROUNDS = quick ? 2 : 5
 const SECONDS = quick ? 1 : 3
 const CONNECTIONS = [32, 100]
 
-// More than any run can ask for, and no daily limit: quotas are exact, and would end the run.
+// A quota that no run exhausts, without a daily limit.
 const PLAN = { id: 'bench', name: 'Bench', price_cents: 0, requests: 1_000_000_000 }
 
 interface Case extends Pick<RequestOptions, 'path' | 'headers'> {
@@ -38,11 +38,10 @@ interface Case extends Pick<RequestOptions, 'path' | 'headers'> {
 }
 
 async function main(): Promise<void> {
-  say('## Paid requests: /emails beside check-mail (bench/emails.ts)', '')
-  reportMachine()
+  reportHeader('Charged requests: /emails', 'emails')
   say(
-    `- Settings: ${ROUNDS} rounds of ${SECONDS} s, alternating; wrk on the same machine, one thread, kept connections, one key; one HTTP thread`,
-    '- CPU: user and system seconds of the whole server for 1,000 requests.',
+    `- Settings: ${ROUNDS} rounds of ${SECONDS} s, alternating; wrk on the same machine, one thread, keep-alive connections, one key; one HTTP thread`,
+    '- CPU: user and system seconds of the whole server per 1,000 requests.',
   )
   const folder = benchFolder()
   const plans = join(folder.path, 'plans.json')
@@ -51,7 +50,7 @@ async function main(): Promise<void> {
   const env = { MAYFLY_PLANS_FILE: plans }
   const mayfly = await startMayfly(data, env)
   const key = issueKey({ ...env, MAYFLY_DATA: data })
-  const cases = await casesOf(mayfly, key)
+  const cases = await makeCases(mayfly, key)
   for (const connections of CONNECTIONS) await compare(mayfly, cases, connections)
   await mayfly.stop()
 }
@@ -59,8 +58,8 @@ async function main(): Promise<void> {
 async function compare(mayfly: Mayfly, cases: readonly Case[], connections: number): Promise<void> {
   say('', `### ${connections} connections`)
   progress(`${connections} connections`)
-  const results = await alternate<Case, RequestResult>(cases, ROUNDS, ({ name: _, ...asking }) =>
-    measureRequests(mayfly, { ...asking, seconds: SECONDS, connections }),
+  const results = await alternate<Case, RequestResult>(cases, ROUNDS, ({ name: _, ...options }) =>
+    measureRequests(mayfly, { ...options, seconds: SECONDS, connections }),
   )
   const free = medianRate(results.get('check-mail'))
   reportTable(
@@ -75,17 +74,17 @@ async function compare(mayfly: Mayfly, cases: readonly Case[], connections: numb
   reportGoal('/emails, empty: at least 0.4 of check-mail', paid, paid >= 0.4)
 }
 
-async function casesOf(mayfly: Mayfly, key: string): Promise<Case[]> {
+async function makeCases(mayfly: Mayfly, key: string): Promise<Case[]> {
   const { token } = await mayfly.session()
   const headers = { APIKey: key }
-  const { headers: heard, status } = await fetch(`${mayfly.url}/emails`, { headers })
-  if (status !== 200) throw new Error(`/emails answers ${status}`)
-  const known = { ...headers, 'If-None-Match': heard.get('etag') ?? '' }
+  const { headers: received, status } = await fetch(`${mayfly.url}/emails`, { headers })
+  if (status !== 200) throw new Error(`/emails returned ${status}`)
+  const conditional = { ...headers, 'If-None-Match': received.get('etag') ?? '' }
   return [
     { name: 'check-mail', path: `/api/check-mail?token=${token}` },
     { name: '/emails, charged', path: '/emails', headers },
     { name: '/emails?to=, charged', path: '/emails?to=nobody@pool.test', headers },
-    { name: '/emails, unchanged (304, free)', path: '/emails', headers: known },
+    { name: '/emails, unchanged (304, free)', path: '/emails', headers: conditional },
     { name: '/usage, free', path: '/usage', headers },
   ]
 }
@@ -93,8 +92,8 @@ async function casesOf(mayfly: Mayfly, key: string): Promise<Case[]> {
 function issueKey(env: Record<string, string>): string {
   const program = fileURLToPath(new URL('../bin/mayfly.js', import.meta.url))
   const args = [program, 'key', 'issue', '--plan', PLAN.id, '--json']
-  const printed = execFileSync(process.execPath, args, { env: { ...process.env, ...env } })
-  return (JSON.parse(String(printed)) as { key: string }).key
+  const output = execFileSync(process.execPath, args, { env: { ...process.env, ...env } })
+  return (JSON.parse(String(output)) as { key: string }).key
 }
 
 await main()

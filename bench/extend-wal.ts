@@ -1,73 +1,58 @@
 import { randomBytes } from 'node:crypto'
-import { joinAddress, parseHost } from '../src/core/address.ts'
-import { secretHash } from '../src/core/id.ts'
 import type { Session } from '../src/core/session.ts'
-import { readHead } from '../src/mime/head.ts'
-import { openPostgresMail } from '../src/store/postgres/mail-store.ts'
 import type { MailStore } from '../src/store/store.ts'
 import { openPostgres, type Postgres } from '../test/support/postgres.ts'
-import { tokenOf } from './tools/fill.ts'
-import { figure, reportMachine, reportTable, say } from './tools/report.ts'
+import { DAY_MS, DOMAIN, incomingMail, newSession, openBenchStore } from './tools/fill.ts'
+import { figure, reportHeader, reportTable, say } from './tools/report.ts'
 
-// How much does PostgreSQL write when a session full of mail is extended again and again? At the store, without the rate limit
-// of extend-session.
+// WAL written when a session full of mail is extended repeatedly. Calls the store directly, to bypass the rate limit of
+// extend-session.
 
 const quick = process.argv.includes('--quick')
 const MAILS = quick ? 2 : 9
-// As base64 a mail of 10 MB, which packs to about three quarters.
+// 10 MB as base64, which compresses to about three quarters.
 const RANDOM_BYTES = 7_500_000
 const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
-const LIMITS = {
-  mailbox: { maxMessages: 100, maxBytes: 100_000_000 },
-  poolMaxBytes: 1e9,
-  maxMailBytes: 25_000_000,
-}
 
 interface Extension {
-  /** When it is asked for, in hours since the session was created, and for how many hours from then. */
+  /** Since the session was created. */
   atHours: number
+  /** From then. */
   ttlHours: number
 }
 
 const CASES: [string, Extension[]][] = [
   [
-    '20 extends, to 60 h and 30 h by turns',
+    '20 extends, alternately to 60 h and 30 h',
     Array.from({ length: 20 }, (_, n) => ({ atHours: 0, ttlHours: n % 2 === 0 ? 60 : 30 })),
   ],
   [
-    '30 extends, each day by a day',
+    '30 extends, daily by one day',
     Array.from({ length: 30 }, (_, n) => ({ atHours: 24 * n + 23, ttlHours: 25 })),
   ],
 ]
 
 async function main(): Promise<void> {
-  say('## What an extend writes on PostgreSQL (bench/extend-wal.ts)', '')
-  reportMachine()
+  reportHeader('WAL written by extend-session', 'extend-wal')
   const postgres = await openPostgres()
   try {
-    say(`- ${MAILS} mails of 10 MB in one session of 24 h; WAL by pg_current_wal_lsn`)
+    say(`- ${MAILS} mails of 10 MB in one session of 24 h; WAL measured with pg_current_wal_lsn`)
     const rows: string[][] = []
     for (const [name, extensions] of CASES) {
       const written = await measure(postgres, extensions)
-      const moves = written.filter((bytes) => bytes > 1e6)
-      rows.push([name, megabytes(sum(written)), String(moves.length), megabytes(sum(moves))])
+      const copies = written.filter((bytes) => bytes > 1e6)
+      rows.push([name, megabytes(sum(written)), String(copies.length), megabytes(sum(copies))])
     }
-    reportTable(['extends', 'WAL MB', 'of them over 1 MB', 'their WAL MB'], rows)
+    reportTable(['extends', 'WAL MB', 'extends over 1 MB', 'their WAL MB'], rows)
   } finally {
     await postgres.close()
   }
 }
 
-/** The bytes of WAL that each of them wrote. */
+/** WAL bytes of each extend. */
 async function measure(postgres: Postgres, extensions: readonly Extension[]): Promise<number[]> {
   const url = postgres.urlOf(await postgres.database())
-  const store = await openPostgresMail({
-    url,
-    limits: LIMITS,
-    poolMs: DAY_MS,
-    operatorMs: DAY_MS,
-  })
+  const store = await openBenchStore(url)
   try {
     const session = await fillSession(store)
     const created = session.createdAt.getTime()
@@ -77,7 +62,7 @@ async function measure(postgres: Postgres, extensions: readonly Extension[]): Pr
       const before = await walPosition(postgres)
       const expiresAt = new Date(now + ttlHours * HOUR_MS)
       const extended = await store.extendSession(session.id, expiresAt, new Date(now))
-      if (!extended) throw new Error('the session could not be extended')
+      if (!extended) throw new Error('session not extended')
       written.push((await walPosition(postgres)) - before)
     }
     return written
@@ -87,39 +72,18 @@ async function measure(postgres: Postgres, extensions: readonly Extension[]): Pr
 }
 
 async function fillSession(store: MailStore): Promise<Session> {
-  const host = parseHost('box.test')
-  if (!host) throw new Error('box.test is a host')
-  await store.addDomain({ name: host, sessions: true, reader: false, ttlSeconds: undefined })
-  // At noon, so that the same extends cross the same days at every hour of a run.
+  await store.addDomain(DOMAIN)
+  // At noon, so that the extends cross the same day boundaries at any time of day.
   const createdAt = new Date((Math.floor(Date.now() / DAY_MS) + 0.5) * DAY_MS)
-  const address = joinAddress('bench', host)
-  const session = await store.createSession({
-    address,
-    tokenHash: secretHash(tokenOf(0)),
-    keyId: undefined,
-    createdAt,
-    expiresAt: new Date(createdAt.getTime() + DAY_MS),
-    cooldownMs: 0,
-  })
-  if (!session) throw new Error(`${address} is taken`)
-  const envelope = {
-    clientIp: '192.0.2.1',
-    helo: 'sender.test',
-    mailFrom: 'ann@sender.test',
-    tls: undefined,
-    protocol: 'ESMTP',
-  }
+  const expiresAt = new Date(createdAt.getTime() + DAY_MS)
+  const session = await store.createSession(newSession(0, createdAt, expiresAt))
+  if (!session) throw new Error('the address is taken')
   for (let sent = 0; sent < MAILS; sent += 1) {
     const body = randomBytes(RANDOM_BYTES).toString('base64')
     const raw = Buffer.from(`Subject: ${sent}\r\n\r\n${body}\r\n`)
-    const { outcome } = await store.addMail({
-      envelope,
-      head: readHead(raw, envelope.mailFrom),
-      receivedAt: createdAt,
-      raw,
-      recipients: [{ address, mailbox: session.id }],
-    })
-    if (outcome !== 'kept') throw new Error(`a mail was not kept: ${outcome}`)
+    const recipients = [{ address: session.address, mailbox: session.id }]
+    const { outcome } = await store.addMail({ ...incomingMail(raw, createdAt), recipients })
+    if (outcome !== 'kept') throw new Error(`mail not stored: ${outcome}`)
   }
   return session
 }
@@ -128,7 +92,7 @@ async function walPosition(postgres: Postgres): Promise<number> {
   const [row] = (await postgres.run(
     `select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::float8 as wal`,
   )) as { wal: number }[]
-  if (!row) throw new Error('PostgreSQL did not say how much it wrote')
+  if (!row) throw new Error('no WAL position')
   return row.wal
 }
 

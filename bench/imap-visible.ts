@@ -6,27 +6,18 @@ import { checkMail, createSession } from '../test/support/api-client.ts'
 import { openDovecot } from '../test/support/dovecot.ts'
 import { startMayfly } from './contestants/mayfly.ts'
 import { benchFolder, onExit } from './tools/processes.ts'
-import {
-  figure,
-  median,
-  percentile,
-  progress,
-  reportMachine,
-  reportTable,
-  say,
-} from './tools/report.ts'
+import { p50AndP99, progress, reportHeader, reportTable, say } from './tools/report.ts'
 
-// How long from a mail's arrival in an account to the answer of a check-mail that waits for it: beside a bare client that
-// idles in the same folder, so that what the server itself takes to tell can be seen apart.
+// Latency from delivery to an account until a long-polling check-mail returns the mail. A plain IMAP client in IDLE on the
+// same folder shows how much of it is the IMAP server's own delay.
 
 const ROUNDS = process.argv.includes('--quick') ? 10 : 50
 const EMAIL = 'joe@mail.test'
 const PASSWORD = 'bench-password'
 
 async function main(): Promise<void> {
-  say('## From an account to who waits (bench/imap-visible.ts)', '')
-  reportMachine()
-  say(`- Settings: ${ROUNDS} mails one after the other, Dovecot on the same machine, IDLE`)
+  reportHeader('Latency from an IMAP account to a waiting client', 'imap-visible')
+  say(`- Settings: ${ROUNDS} sequential mails, Dovecot on the same machine, IDLE`)
   const dovecot = await openDovecot({ users: { [EMAIL]: PASSWORD } })
   onExit(() => void dovecot.close())
   const folder = benchFolder()
@@ -34,46 +25,41 @@ async function main(): Promise<void> {
   const server = { host: '127.0.0.1', port: dovecot.port, tls: false }
   writeFileSync(accounts, JSON.stringify([{ email: EMAIL, password: PASSWORD, ...server }]))
   const mayfly = await startMayfly(folder.inside('data'), { MAYFLY_GMAIL_ACCOUNTS_FILE: accounts })
-  const { email, token } = await alias(mayfly.url)
-  const bare = await bareClient(dovecot.port)
+  const { email, token } = await createAlias(mayfly.url)
+  const idle = await openIdleClient(dovecot.port)
 
-  const times: { bare: number[]; waiting: number[] } = { bare: [], waiting: [] }
+  const times: { idle: number[]; poll: number[] } = { idle: [], poll: [] }
   let sinceId = 0
   for (let round = 0; round < ROUNDS; round += 1) {
     progress(`mail ${round + 1} of ${ROUNDS}`)
-    const heard = bare.heard()
-    const waiting = checkMail(mayfly.url, token, `&wait=55&since_id=${sinceId}`).then((list) => {
+    const notified = idle.notified()
+    const answered = checkMail(mayfly.url, token, `&wait=55&since_id=${sinceId}`).then((list) => {
       sinceId = list[0]?.id ?? sinceId
       return performance.now()
     })
-    // Long enough for the request to have come to its waiting: that is not what is measured.
+    // Lets the request arrive and start waiting.
     await pause(50)
     const start = performance.now()
     dovecot.deliver(EMAIL, `To: ${email}\nSubject: mail ${round}\n\nhello\n`)
-    times.bare.push((await heard) - start)
-    times.waiting.push((await waiting) - start)
+    times.idle.push((await notified) - start)
+    times.poll.push((await answered) - start)
   }
-  const row = (name: string, list: readonly number[]) => [
-    name,
-    figure(median(list)),
-    figure(percentile(list, 0.99)),
-  ]
-  const ours = times.waiting.map((time, at) => time - (times.bare[at] ?? 0))
+  const difference = times.poll.map((time, index) => time - (times.idle[index] ?? 0))
   reportTable(
     ['from delivery', 'p50 ms', 'p99 ms'],
     [
-      row('a bare client hears of it', times.bare),
-      row('check-mail that waits has it', times.waiting),
-      row('the difference', ours),
+      ['plain IMAP client in IDLE notified', ...p50AndP99(times.idle)],
+      ['long-polling check-mail answered', ...p50AndP99(times.poll)],
+      ['difference', ...p50AndP99(difference)],
     ],
   )
-  await bare.close()
+  await idle.close()
   await mayfly.stop()
   await dovecot.close()
 }
 
-/** Until the account is fetched from, no alias can be had. */
-async function alias(url: string): Promise<{ email: string; token: string }> {
+/** Retries until the account is healthy and issues aliases. */
+async function createAlias(url: string): Promise<{ email: string; token: string }> {
   for (;;) {
     try {
       return await createSession(url, { use_gmail: '1', prefix: 'bench' })
@@ -83,14 +69,14 @@ async function alias(url: string): Promise<{ email: string; token: string }> {
   }
 }
 
-async function bareClient(port: number) {
+async function openIdleClient(port: number) {
   const auth = { user: EMAIL, pass: PASSWORD }
   const client = new ImapFlow({ host: '127.0.0.1', port, secure: false, auth, logger: false })
   await client.connect()
   await client.mailboxOpen('INBOX')
   void client.idle()
   return {
-    heard: () =>
+    notified: () =>
       new Promise<number>((resolve) => client.once('exists', () => resolve(performance.now()))),
     close: () => client.logout(),
   }

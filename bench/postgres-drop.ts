@@ -4,7 +4,7 @@ import { dayOf } from '../src/store/postgres/mail/partition-key.ts'
 import type { MailStore } from '../src/store/store.ts'
 import { startMayfly } from './contestants/mayfly.ts'
 import { type BenchPostgres, startPostgres } from './contestants/postgres.ts'
-import { DAY_MS, fillPostgres, KEPT, MESSAGES_EACH, openBenchStore } from './tools/fill.ts'
+import { DAY_MS, fillPostgres, MESSAGES_EACH, openBenchStore, RETENTION } from './tools/fill.ts'
 import { type IntakeTimes, whileTimingIntake } from './tools/intake.ts'
 import { benchFolder } from './tools/processes.ts'
 import {
@@ -12,153 +12,155 @@ import {
   figure,
   median,
   progress,
-  reportMachine,
+  reportHeader,
   reportTable,
   say,
   spread,
 } from './tools/report.ts'
 
-// A day's mail is over: what does it cost to clear it away while new mail comes in? As the store does it, which drops the
-// day's partitions, and by DELETE, which would need no partitions.
+// Cost of deleting an expired day of mail during intake: dropping its partitions, as the store does, compared with DELETE.
 
 const quick = process.argv.includes('--quick')
 const ROUNDS = quick ? 1 : 2
 const MESSAGES = quick ? 20_000 : 1_000_000
 const SENDERS = 20
-const LEAST_SECONDS = quick ? 1 : 3
-const MOST_SECONDS = 60
-const BOXES_A_STEP = 100
-// As the sweep between two of its steps.
-const BREATH_MS = 5
+const MIN_SECONDS = quick ? 1 : 3
+const MAX_SECONDS = 60
+const MAILBOXES_PER_STEP = 100
+// As between two steps of the sweep.
+const PAUSE_MS = 5
 
-interface Cleared {
+interface Result {
   seconds: number
-  /** Of the messages that were due, how many were left when the time was over. */
+  /** Expired messages not deleted within MAX_SECONDS. */
   left: number
   leftMb: number
-  /** Until the room of what was deleted can be used again. */
   vacuumSeconds: number
   before: IntakeTimes
   during: IntakeTimes
 }
 
-interface Way {
+interface Method {
   name: string
-  clear(database: Due): Promise<void>
+  run(expired: Expired): Promise<void>
 }
 
-interface Due {
+interface Expired {
   store: MailStore
   client: Client
   bucket: number
 }
 
-const WAYS: Way[] = [
-  { name: 'sweep(): the partition is dropped', clear: drop },
+const METHODS: Method[] = [
+  { name: 'sweep(): partition dropped', run: drop },
   {
-    name: `DELETE, ${figure(BOXES_A_STEP * MESSAGES_EACH)} messages at a time`,
-    clear: deleteInSteps,
+    name: `DELETE, ${figure(MAILBOXES_PER_STEP * MESSAGES_EACH)} messages at a time`,
+    run: deleteInSteps,
   },
-  { name: 'DELETE in one statement', clear: deleteAtOnce },
+  { name: 'DELETE in one statement', run: deleteAtOnce },
 ]
 
 async function main(): Promise<void> {
-  say('## A day of mail goes while mail comes in (bench/postgres-drop.ts)', '')
-  reportMachine()
+  reportHeader('Dropping a day of mail during intake', 'postgres-drop')
   const postgres = await startPostgres()
   say(
     `- ${postgres.settings}`,
-    `- Settings: ${ROUNDS} rounds, alternating, each on a fresh copy with ${MESSAGES.toLocaleString('en-US')} expired messages of 2 KB, whose sessions were cleared before; at most ${MOST_SECONDS} s`,
-    `- Intake: one node, ${SENDERS} senders on kept connections as fast as they can, 4 KB, for ${LEAST_SECONDS} s before and during the work (at least ${LEAST_SECONDS} s). Time to 250: from the last byte. Pause: the longest time in which no sender got a 250.`,
-    '- VACUUM is what a DELETE leaves to be done, here without any mail coming in.',
+    `- Settings: ${ROUNDS} rounds, alternating, each on a fresh copy with ${MESSAGES.toLocaleString('en-US')} expired messages of 2 KB whose sessions are already deleted; at most ${MAX_SECONDS} s`,
+    `- Intake: one node, ${SENDERS} senders on reused connections at full speed, 4 KB, for ${MIN_SECONDS} s before and during the deletion (at least ${MIN_SECONDS} s). Time to 250: from the last byte of DATA. Stall: the longest period in which no sender got a 250.`,
+    '- VACUUM: what DELETE leaves to do, measured without intake.',
   )
   progress(`filling a database with ${figure(MESSAGES)} messages`)
   const expiresAt = new Date(Date.now() - 2 * DAY_MS)
-  const filling = { messages: MESSAGES, now: expiresAt, expiresAt }
-  const { database } = await fillPostgres(postgres, filling)
-  // The nodes leave the sweep to us.
+  const { database } = await fillPostgres(postgres, {
+    messages: MESSAGES,
+    receivedAt: expiresAt,
+    expiresAt,
+  })
+  // Holds the sweep lease, so that the node does not sweep.
   await postgres.run(
     `truncate mail.session; insert into mail.lease values ('sweep', 'bench', ${2 ** 53 - 1})`,
     database,
   )
   let copies = 0
   const results = await alternate(
-    WAYS,
+    METHODS,
     ROUNDS,
-    (way) => {
+    (method) => {
       copies += 1
       const copy = `copy_${copies}`
-      return onCopy(postgres, { from: database, copy, bucket: dayOf(expiresAt), way })
+      return onCopy(postgres, { from: database, copy, bucket: dayOf(expiresAt), method })
     },
     false,
   )
-  print(results)
+  report(results)
   await postgres.close()
 }
 
 async function onCopy(
   postgres: BenchPostgres,
-  { from, copy, bucket, way }: { from: string; copy: string; bucket: number; way: Way },
-): Promise<Cleared> {
+  { from, copy, bucket, method }: { from: string; copy: string; bucket: number; method: Method },
+): Promise<Result> {
   await postgres.run(`create database ${copy} template ${from} strategy file_copy`)
   const url = postgres.urlOf(copy)
   const mayfly = await startMayfly(benchFolder().path, { MAYFLY_STORE: url })
   const client = new Client({ connectionString: url })
   await client.connect()
   const store = await openBenchStore(url)
-  const cleared = await whileTimingIntake(mayfly, SENDERS, async (spanSince) => {
+  const measured = await whileTimingIntake(mayfly, SENDERS, async (timesSince) => {
     await pause(1_000)
-    const calm = performance.now()
-    await pause(LEAST_SECONDS * 1000)
-    const before = spanSince(calm)
+    const baselineStart = performance.now()
+    await pause(MIN_SECONDS * 1000)
+    const before = timesSince(baselineStart)
     const start = performance.now()
-    await way.clear({ store, client, bucket })
+    await method.run({ store, client, bucket })
     const seconds = (performance.now() - start) / 1000
-    await pause(Math.max(LEAST_SECONDS - seconds, 0) * 1000)
-    return { seconds, before, during: spanSince(start) }
+    await pause(Math.max(MIN_SECONDS - seconds, 0) * 1000)
+    return { seconds, before, during: timesSince(start) }
   })
-  const rest = await leftOf(client, bucket)
-  const vacuumSeconds = rest.leftMb > 0 ? await vacuum(client, bucket) : Number.NaN
+  const left = await measureLeft(client, bucket)
+  const vacuumSeconds = left.leftMb > 0 ? await vacuum(client, bucket) : Number.NaN
   await client.end()
   await store.close()
   await mayfly.stop()
   await postgres.run(`drop database ${copy} with (force)`)
-  return { ...cleared, ...rest, vacuumSeconds }
+  return { ...measured, ...left, vacuumSeconds }
 }
 
-async function drop({ store }: Due): Promise<void> {
-  while (await store.sweep({ ...KEPT, now: new Date() })) await pause(BREATH_MS)
+async function drop({ store }: Expired): Promise<void> {
+  while (await store.sweep({ ...RETENTION, now: new Date() })) await pause(PAUSE_MS)
 }
 
-async function deleteInSteps({ client, bucket }: Due): Promise<void> {
-  const latest = performance.now() + MOST_SECONDS * 1000
+async function deleteInSteps({ client, bucket }: Expired): Promise<void> {
+  const deadline = performance.now() + MAX_SECONDS * 1000
   const { rows } = await client.query<{ mailbox: string }>(
     `select distinct mailbox from mail.message where bucket = ${bucket} order by mailbox`,
   )
-  const boxes = rows.map(({ mailbox }) => mailbox)
-  while (boxes.length > 0 && performance.now() < latest) {
+  const mailboxes = rows.map(({ mailbox }) => mailbox)
+  while (mailboxes.length > 0 && performance.now() < deadline) {
     await client.query('begin')
-    const gone = await client.query<{ serial: string }>(
+    const deleted = await client.query<{ serial: string }>(
       `delete from mail.message where bucket = ${bucket} and mailbox = any($1) returning serial`,
-      [boxes.splice(0, BOXES_A_STEP)],
+      [mailboxes.splice(0, MAILBOXES_PER_STEP)],
     )
     await client.query(`delete from mail.raw_mail where bucket = ${bucket} and serial = any($1)`, [
-      gone.rows.map(({ serial }) => serial),
+      deleted.rows.map(({ serial }) => serial),
     ])
     await client.query('commit')
-    await pause(BREATH_MS)
+    await pause(PAUSE_MS)
   }
 }
 
-async function deleteAtOnce({ client, bucket }: Due): Promise<void> {
+async function deleteAtOnce({ client, bucket }: Expired): Promise<void> {
   await client.query(
     `begin; delete from mail.message where bucket = ${bucket};
      delete from mail.raw_mail where bucket = ${bucket}; commit`,
   )
 }
 
-/** What is still there, for readers and on the disk. */
-async function leftOf(client: Client, bucket: number): Promise<{ left: number; leftMb: number }> {
+async function measureLeft(
+  client: Client,
+  bucket: number,
+): Promise<{ left: number; leftMb: number }> {
   const names = [`mail.message_${bucket}`, `mail.raw_mail_${bucket}`]
   const sizes = names.map((name) => `coalesce(pg_total_relation_size(to_regclass('${name}')), 0)`)
   const { rows } = await client.query<{ left: number; bytes: number }>(
@@ -174,9 +176,9 @@ async function vacuum(client: Client, bucket: number): Promise<number> {
   return (performance.now() - start) / 1000
 }
 
-function print(results: Map<string, Cleared[]>): void {
+function report(results: Map<string, Result[]>): void {
   reportTable(
-    ['way', 'seconds', 'messages left', 'MB left on disk', 'VACUUM afterwards s'],
+    ['method', 'seconds', 'messages left', 'MB left on disk', 'VACUUM s'],
     [...results].map(([name, list]) => [
       name,
       spread(list.map(({ seconds }) => seconds)),
@@ -185,21 +187,21 @@ function print(results: Map<string, Cleared[]>): void {
       figure(median(list.map(({ vacuumSeconds }) => vacuumSeconds))),
     ]),
   )
-  const middle = (list: readonly IntakeTimes[], field: keyof IntakeTimes) =>
-    median(list.map((span) => span[field]))
-  const row = (name: string, spans: readonly IntakeTimes[], calm: readonly IntakeTimes[]) => [
+  const medianOf = (list: readonly IntakeTimes[], field: keyof IntakeTimes) =>
+    median(list.map((times) => times[field]))
+  const row = (name: string, times: readonly IntakeTimes[], baseline: readonly IntakeTimes[]) => [
     name,
-    figure(middle(spans, 'perSecond')),
-    figure(middle(spans, 'perSecond') / middle(calm, 'perSecond')),
-    ...(['p50Ms', 'p99Ms', 'worstMs', 'pauseMs'] as const).map((field) =>
-      figure(middle(spans, field)),
+    figure(medianOf(times, 'perSecond')),
+    figure(medianOf(times, 'perSecond') / medianOf(baseline, 'perSecond')),
+    ...(['p50Ms', 'p99Ms', 'maxMs', 'stallMs'] as const).map((field) =>
+      figure(medianOf(times, field)),
     ),
   ]
-  const calm = [...results.values()].flatMap((list) => list.map(({ before }) => before))
+  const baseline = [...results.values()].flatMap((list) => list.map(({ before }) => before))
   reportTable(
-    ['intake', 'mails/s', 'of before', '250 after p50 ms', 'p99', 'slowest', 'pause ms'],
+    ['intake', 'mails/s', 'of before', '250 p50 ms', 'p99', 'max', 'stall ms'],
     [
-      row('before', calm, calm),
+      row('before', baseline, baseline),
       ...[...results].map(([name, list]) =>
         row(
           name,

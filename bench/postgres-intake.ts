@@ -10,9 +10,9 @@ import {
 } from './tools/intake.ts'
 import { writeMail } from './tools/mail-text.ts'
 import { benchFolder } from './tools/processes.ts'
-import { figure, progress, reportMachine, reportTable, say, spread } from './tools/report.ts'
+import { figure, progress, reportHeader, reportTable, say, spread } from './tools/report.ts'
 
-// How many mails a second does one node take in on PostgreSQL, beside the same on SQLite, and who pays for them?
+// Intake rate of one node on PostgreSQL and on SQLite, and the CPU time it costs.
 
 const quick = process.argv.includes('--quick')
 const ROUNDS = quick ? 2 : 5
@@ -21,14 +21,13 @@ const SQLITE = 'SQLite'
 const POSTGRES = 'PostgreSQL'
 
 async function main(): Promise<void> {
-  say('## Intake on PostgreSQL beside SQLite (bench/postgres-intake.ts)', '')
-  reportMachine()
+  reportHeader('Intake: PostgreSQL and SQLite', 'postgres-intake')
   const folder = benchFolder()
   const postgres = await startPostgres()
   say(
     `- ${postgres.settings}`,
-    `- Settings: ${ROUNDS} rounds of about ${SECONDS} s for each, alternating; one node with one SMTP thread, smtp-source on the same machine, one recipient`,
-    '- CPU: user and system seconds for 1,000 mails, of the whole node and of all processes of PostgreSQL.',
+    `- Settings: ${ROUNDS} rounds of about ${SECONDS} s per store, alternating; one node with one SMTP thread, smtp-source on the same machine, one recipient`,
+    '- CPU: user and system seconds per 1,000 mails, of the whole node and of all PostgreSQL processes.',
   )
   const env = { MAYFLY_STORE: postgres.urlOf(await postgres.database()) }
   const nodes = [
@@ -46,8 +45,8 @@ async function main(): Promise<void> {
   const rows: string[][] = []
   for (const one of intakeCases([4])) {
     progress(one.name)
-    const tempo = { rounds: ROUNDS, seconds: SECONDS }
-    rows.push(...rowsOf(one.name, await runCase(contestants, { ...one, file }, tempo)))
+    const duration = { rounds: ROUNDS, seconds: SECONDS }
+    rows.push(...rowsOf(one.name, await runCase(contestants, { ...one, file }, duration)))
   }
   reportTable(
     ['case', 'store', 'mails/s', 'of SQLite', 'node CPU s per 1,000', 'PostgreSQL CPU s per 1,000'],

@@ -8,9 +8,9 @@ import {
   measureRequests,
   medianRate,
   type PollCase,
-  pollsInTurn,
   REQUEST_COLUMNS,
   requestCells,
+  roundRobinPolls,
   uncachedPolls,
 } from './tools/http-load.ts'
 import { benchFolder } from './tools/processes.ts'
@@ -20,13 +20,13 @@ import {
   median,
   progress,
   reportGoal,
-  reportMachine,
+  reportHeader,
   reportTable,
   say,
 } from './tools/report.ts'
 
-// What does a poll cost on PostgreSQL, where the server is asked for each session's row: beside SQLite, where what is
-// unchanged is answered from memory, and with a hundred times the mail.
+// Cost of a poll on PostgreSQL, where each poll reads the session row, compared with SQLite, where unchanged lists come from
+// memory, and with a hundred times as much stored mail.
 
 type Node = Mayfly & { name: string; storePid?: number; cases: PollCase[] }
 
@@ -38,20 +38,19 @@ const FEW = quick ? 1_000 : 10_000
 const MANY = quick ? 20_000 : 1_000_000
 
 async function main(): Promise<void> {
-  say('## Polls on PostgreSQL beside SQLite (bench/postgres-polls.ts)', '')
-  reportMachine()
+  reportHeader('Polling: PostgreSQL and SQLite', 'postgres-polls')
   const folder = benchFolder()
   const postgres = await startPostgres()
   say(
     `- ${postgres.settings}`,
-    `- Settings: ${ROUNDS} rounds of ${SECONDS} s, alternating; wrk on the same machine, one thread, ${CONNECTIONS} kept connections; one HTTP thread`,
-    '- listed elsewhere: by another node, or at another length; this node has not made that list yet.',
-    '- CPU: user and system seconds for 1,000 requests, of the whole node and of all processes of PostgreSQL.',
+    `- Settings: ${ROUNDS} rounds of ${SECONDS} s, alternating; wrk on the same machine, one thread, ${CONNECTIONS} keep-alive connections; one HTTP thread`,
+    '- not cached on this node: the ETag comes from another node or another `limit`; this node has not built that list yet.',
+    '- CPU: user and system seconds per 1,000 requests, of the whole node and of all PostgreSQL processes.',
   )
-  const filled = folder.inside('sqlite')
-  const { sessions } = fill(filled, FEW)
+  const sqliteFolder = folder.inside('sqlite')
+  const { sessions } = fill(sqliteFolder, FEW)
   const nodes = [
-    await ready(`SQLite, ${stored(FEW)}`, await startMayfly(filled), sessions),
+    await withCases(`SQLite, ${stored(FEW)}`, await startMayfly(sqliteFolder), sessions),
     ...(await Promise.all([FEW, MANY].map(onPostgres))),
   ]
   await compare(nodes)
@@ -60,26 +59,26 @@ async function main(): Promise<void> {
 
   async function onPostgres(messages: number): Promise<Node> {
     progress(`filling a database with ${figure(messages)} messages`)
-    const now = new Date()
-    const expiresAt = new Date(now.getTime() + 30 * DAY_MS)
-    const made = await fillPostgres(postgres, { messages, now, expiresAt })
-    const env = { MAYFLY_STORE: postgres.urlOf(made.database) }
-    const node = await startMayfly(folder.inside(made.database), env)
+    const receivedAt = new Date()
+    const expiresAt = new Date(receivedAt.getTime() + 30 * DAY_MS)
+    const filled = await fillPostgres(postgres, { messages, receivedAt, expiresAt })
+    const env = { MAYFLY_STORE: postgres.urlOf(filled.database) }
+    const node = await startMayfly(folder.inside(filled.database), env)
     const name = `PostgreSQL, ${stored(messages)}`
-    return { ...(await ready(name, node, made.sessions)), storePid: postgres.pid }
+    return { ...(await withCases(name, node, filled.sessions)), storePid: postgres.pid }
   }
 
-  async function ready(name: string, node: Mayfly, boxes: number): Promise<Node> {
+  async function withCases(name: string, node: Mayfly, sessionCount: number): Promise<Node> {
     const path = `/api/check-mail?token=${tokenOf(1)}`
     const cases = [
       ...(await cachedPolls(node)),
       {
-        name: 'unchanged (304), listed elsewhere',
+        name: 'unchanged (304), not cached on this node',
         path,
         headers: await ifNoneMatch(node, `${path}&limit=101`),
       },
-      pollsInTurn(boxes, join(folder.path, `boxes of ${name}`)),
-      uncachedPolls(boxes, join(folder.path, `lists of ${name}`)),
+      roundRobinPolls(sessionCount, join(folder.path, `mailboxes of ${name}`)),
+      uncachedPolls(sessionCount, join(folder.path, `lists of ${name}`)),
     ]
     return { ...node, name, cases }
   }
@@ -93,20 +92,26 @@ async function compare(nodes: readonly Node[]): Promise<void> {
   const rows: string[][] = []
   const ratios: [string, number][] = []
   const [sqlite, few, many] = nodes.map(({ name }) => name)
-  if (!sqlite || !few || !many) throw new Error('three stores were filled')
+  if (!sqlite || !few || !many) throw new Error('unreachable: three stores')
   for (const [index, { name }] of (nodes[0]?.cases ?? []).entries()) {
     progress(name)
     const results = await alternate(nodes, ROUNDS, (node) => {
       const one = node.cases[index]
-      if (!one) throw new Error('every store has the same cases')
+      if (!one) throw new Error('unreachable: the stores have the same cases')
       return measureRequests(node, { ...one, seconds: SECONDS, connections: CONNECTIONS })
     })
     const rateOf = (store: string) => medianRate(results.get(store))
     ratios.push([name, rateOf(many) / rateOf(few)])
     for (const [store, list] of results) {
       const ratio = figure(rateOf(store) / rateOf(sqlite))
-      const behind = median(list.map(({ storeCpuPerThousand }) => storeCpuPerThousand))
-      rows.push([name, store, ...requestCells(list), store === sqlite ? '' : figure(behind), ratio])
+      const storeCpu = median(list.map(({ storeCpuPerThousand }) => storeCpuPerThousand))
+      rows.push([
+        name,
+        store,
+        ...requestCells(list),
+        store === sqlite ? '' : figure(storeCpu),
+        ratio,
+      ])
     }
   }
   reportTable(

@@ -17,38 +17,37 @@ import {
   median,
   progress,
   reportGoal,
-  reportMachine,
+  reportHeader,
   reportTable,
   say,
   spread,
 } from './tools/report.ts'
 
-// How many mails a second are taken in durably, and what do they cost? Sender: Postfix's smtp-source.
+// Rate and CPU cost of durable intake. Load generator: Postfix's smtp-source.
 
 const quick = process.argv.includes('--quick')
 const ROUNDS = quick ? 2 : 5
 const SECONDS = quick ? 0.5 : 1.5
-const TEMPO = { rounds: ROUNDS, seconds: SECONDS }
+const DURATION = { rounds: ROUNDS, seconds: SECONDS }
 const NAMES = { sink: 'sink', mayfly: 'mayfly', postfix: 'Postfix', library: 'smtp-server' }
 
 const CASES = intakeCases([4, 50])
 
 async function main(): Promise<void> {
-  say('## Intake: mails a second (bench/smtp-intake.ts)', '')
-  reportMachine()
+  reportHeader('SMTP intake', 'smtp-intake')
   say(
-    `- Settings: ${ROUNDS} rounds of about ${SECONDS} s for each contestant, alternating; smtp-source on the same machine; HTML mail that packs 3 to 1 (4 KB) or 4 to 1 (50 KB); one recipient`,
+    `- Settings: ${ROUNDS} rounds of about ${SECONDS} s per server, alternating; smtp-source on the same machine; HTML mail that compresses 3:1 (4 KB) or 4:1 (50 KB); one recipient`,
     '- sink: `node:net`, discards. mayfly: `bin/mayfly.js serve`, one SMTP thread, SQLite with an fsync before each 250.',
-    '- Postfix: queue file fsynced before each 250, then delivered to a maildir. Its 250s come first and its deliveries later, so both speeds are given; CPU counts to the last delivery. A mail of mayfly is with its reader at its 250. smtp-server: discards, and holds each greeting back 100 ms.',
-    '- CPU: user and system seconds of the whole server, threads and children, for 1,000 mails.',
+    '- Postfix: queue file fsynced before each 250, then delivered to a maildir. Delivery lags behind the 250, so both rates are reported; CPU is measured until the last delivery. With mayfly a mail can be read at its 250. smtp-server: discards, and delays each greeting by 100 ms.',
+    '- CPU: user and system seconds of the server, including threads and child processes, per 1,000 mails.',
   )
   const folder = benchFolder()
   const library = buildSlowFsync(folder.path)
-  const durable = await compare('as the disk is', undefined, quick ? CASES.slice(0, 4) : CASES)
-  judge(durable)
+  const durable = await compare('unmodified fsync', undefined, quick ? CASES.slice(0, 4) : CASES)
+  reportGoals(durable)
   if (library)
     await compare('with 2 ms added to each fsync', library, CASES.slice(0, quick ? 2 : 4))
-  else say('', 'Skipped: 2 ms added to each fsync needs a C compiler (`cc`), and there is none.')
+  else say('', 'Skipped: adding 2 ms to each fsync requires a C compiler (`cc`).')
 }
 
 async function compare(title: string, preload: string | undefined, cases: readonly IntakeCase[]) {
@@ -59,14 +58,14 @@ async function compare(title: string, preload: string | undefined, cases: readon
   for (const one of cases) {
     progress(`${title}: ${one.name}`)
     const file = writeMail(join(folder.path, String(one.bytes)), one.bytes)
-    all.set(one, await runCase(contestants, { ...one, file }, TEMPO))
+    all.set(one, await runCase(contestants, { ...one, file }, DURATION))
   }
   await stop()
-  print(all)
+  report(all)
   return all
 }
 
-/** All of them run the whole time and idle while another is measured. Those that never fsync have nothing to slow down. */
+/** All servers run throughout and idle while another is measured. With slow fsync, smtp-server, which never syncs, is left out. */
 async function startAll(preload: string | undefined) {
   const { inside } = benchFolder()
   const env: Record<string, string> = preload ? { LD_PRELOAD: preload } : {}
@@ -82,9 +81,9 @@ async function startAll(preload: string | undefined) {
   const postfix = await startPostfix(inside('postfix'), postfixPort, preload)
   let sentToPostfix = 0
 
-  const anybody = { recipient: async () => 'you@box.test' }
+  const anyRecipient = { recipient: async () => 'you@box.test' }
   const contestants: Contestant[] = [
-    { name: NAMES.sink, pid: sink.pid, port: sinkPort, ...anybody },
+    { name: NAMES.sink, pid: sink.pid, port: sinkPort, ...anyRecipient },
     {
       name: NAMES.mayfly,
       pid: mayfly.pid,
@@ -92,7 +91,7 @@ async function startAll(preload: string | undefined) {
       recipient: async () => (await mayfly.session()).email,
     },
     {
-      ...anybody,
+      ...anyRecipient,
       name: NAMES.postfix,
       pid: postfix.pid,
       port: postfixPort,
@@ -101,7 +100,7 @@ async function startAll(preload: string | undefined) {
         await allDelivered(postfix, sentToPostfix)
       },
     },
-    { name: NAMES.library, pid: library.pid, port: libraryPort, ...anybody },
+    { name: NAMES.library, pid: library.pid, port: libraryPort, ...anyRecipient },
   ]
   const stop = async () => {
     postfix.stop()
@@ -114,7 +113,7 @@ async function startAll(preload: string | undefined) {
 
 type Results = Map<IntakeCase, Map<string, IntakeResult[]>>
 
-function print(results: Results): void {
+function report(results: Results): void {
   const rows = [...results].flatMap(([{ name: caseName }, outcomes]) =>
     [...outcomes].map(([name, list], index) => [
       index === 0 ? caseName : '',
@@ -122,7 +121,9 @@ function print(results: Results): void {
       spread(list.map(({ perSecond }) => perSecond)),
       figure(medianOf(outcomes, name) / medianOf(outcomes, NAMES.sink)),
       figure(medianOf(outcomes, name) / medianOf(outcomes, NAMES.postfix)),
-      name === NAMES.postfix ? spread(list.map(({ donePerSecond }) => donePerSecond)) : '',
+      name === NAMES.postfix
+        ? spread(list.map(({ deliveredPerSecond }) => deliveredPerSecond))
+        : '',
       figure(median(list.map(({ cpuPerThousand }) => cpuPerThousand))),
     ]),
   )
@@ -132,17 +133,21 @@ function print(results: Results): void {
   )
 }
 
-function judge(results: Results): void {
-  for (const [{ name, kept }, outcomes] of results) {
+function reportGoals(results: Results): void {
+  for (const [{ name, reuse }, outcomes] of results) {
     const mayfly = medianOf(outcomes, NAMES.mayfly)
     const ofSink = mayfly / medianOf(outcomes, NAMES.sink)
     const ofPostfix = mayfly / medianOf(outcomes, NAMES.postfix)
-    const ofDelivery = mayfly / medianOf(outcomes, NAMES.postfix, 'donePerSecond')
-    const least = kept ? 0.4 : 0.55
-    reportGoal(`${name}: at least ${least} of the sink`, ofSink, ofSink >= least)
-    if (kept) continue
+    const ofDelivered = mayfly / medianOf(outcomes, NAMES.postfix, 'deliveredPerSecond')
+    const minRatio = reuse ? 0.4 : 0.55
+    reportGoal(`${name}: at least ${minRatio} of the sink`, ofSink, ofSink >= minRatio)
+    if (reuse) continue
     reportGoal(`${name}: at least 3 times Postfix, by its 250s`, ofPostfix, ofPostfix >= 3)
-    reportGoal(`${name}: at least 3 times Postfix, by its deliveries`, ofDelivery, ofDelivery >= 3)
+    reportGoal(
+      `${name}: at least 3 times Postfix, by its deliveries`,
+      ofDelivered,
+      ofDelivered >= 3,
+    )
   }
 }
 

@@ -9,13 +9,13 @@ import {
   alternate,
   figure,
   median,
-  reportMachine,
+  reportHeader,
   reportTable,
   say,
   spread,
 } from './tools/report.ts'
 
-// What is left of intake and of polls when both come at full speed at once?
+// Throughput of intake and of polling when both run at full load.
 
 const quick = process.argv.includes('--quick')
 const ROUNDS = quick ? 2 : 5
@@ -28,21 +28,20 @@ interface Rates {
 }
 
 async function main(): Promise<void> {
-  say('## Intake and polls together (bench/together.ts)', '')
-  reportMachine()
+  reportHeader('Intake and polling combined', 'together')
   say(
-    `- Settings: ${ROUNDS} rounds of ${SECONDS} s, alternating; intake: smtp-source, 4 KB, 20 senders; polls: wrk, 32 kept connections, one mailbox of 10 messages that gets none of the mail; all on the same machine`,
+    `- Settings: ${ROUNDS} rounds of ${SECONDS} s, alternating; intake: smtp-source, 4 KB, 20 senders; polls: wrk, 32 keep-alive connections, one mailbox of 10 messages that receives no mail during the run; all on the same machine`,
   )
   const folder = benchFolder()
   const mayfly = await startMayfly(folder.inside('mayfly'))
   const file = writeMail(join(folder.path, 'mail'), 4096)
   const rows: string[][] = []
-  for (const kept of [false, true]) rows.push(...(await measure(mayfly, file, kept)))
+  for (const reuse of [false, true]) rows.push(...(await measure(mayfly, file, reuse)))
   reportTable(['intake', 'load', 'mails/s', 'of alone', 'polls/s', 'of alone', 'poll p99 ms'], rows)
   await mayfly.stop()
 }
 
-async function measure(mayfly: Mayfly, file: string, kept: boolean): Promise<string[][]> {
+async function measure(mayfly: Mayfly, file: string, reuse: boolean): Promise<string[][]> {
   const url = await mailboxOfTen(mayfly, file)
   const poll = () => runLoad({ url, seconds: SECONDS, connections: 32 })
   const results = await alternate(
@@ -55,26 +54,28 @@ async function measure(mayfly: Mayfly, file: string, kept: boolean): Promise<str
       }
       const wait = () => pause(SECONDS * 1000).then(() => undefined)
       const work: () => Promise<LoadResult | undefined> = name === 'both' ? poll : wait
-      const { mails, result } = await whileSending(mayfly, { file, kept, senders: 20 }, work)
+      const { mails, result } = await whileSending(mayfly, { file, reuse, senders: 20 }, work)
       return { mails, polls: result?.perSecond ?? 0, p99Ms: result?.p99Ms ?? Number.NaN }
     },
   )
-  const middle = (name: string, field: keyof Rates) =>
+  const medianRate = (name: string, field: keyof Rates) =>
     median((results.get(name) ?? []).map((rates) => rates[field]))
   return [...results].map(([name, list]) => [
-    kept ? 'kept connections' : 'a connection per mail',
+    reuse ? 'reused connections' : 'one connection per mail',
     name,
     name === 'polls alone' ? '-' : spread(list.map(({ mails }) => mails)),
-    name === 'both' ? figure(middle('both', 'mails') / middle('intake alone', 'mails')) : '',
+    name === 'both'
+      ? figure(medianRate('both', 'mails') / medianRate('intake alone', 'mails'))
+      : '',
     name === 'intake alone' ? '-' : spread(list.map(({ polls }) => polls)),
-    name === 'both' ? figure(middle('both', 'polls') / middle('polls alone', 'polls')) : '',
-    figure(middle(name, 'p99Ms')),
+    name === 'both' ? figure(medianRate('both', 'polls') / medianRate('polls alone', 'polls')) : '',
+    figure(medianRate(name, 'p99Ms')),
   ])
 }
 
 async function mailboxOfTen(mayfly: Mayfly, file: string): Promise<string> {
   const { email, token } = await mayfly.session()
-  await sendMails({ port: mayfly.smtpPort, to: email, mails: 10, senders: 1, kept: true, file })
+  await sendMails({ port: mayfly.smtpPort, to: email, mails: 10, senders: 1, reuse: true, file })
   return `${mayfly.url}/api/check-mail?token=${token}`
 }
 

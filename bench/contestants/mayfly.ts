@@ -12,17 +12,16 @@ export interface Mayfly {
   httpPort: number
   session(): Promise<{ email: string; token: string }>
   stop(): Promise<void>
-  /** Ends it at once, whatever it is doing. */
   kill(): Promise<void>
 }
 
-/** The whole service as a user starts it, with limits out of the way that a load of one sender would meet. */
+/** Runs `mayfly serve` without the limits that a single load generator would hit. */
 export async function startMayfly(
   folder: string,
   env: Record<string, string> = {},
   options: Pick<SpawnOptions, 'root' | 'under'> = {},
 ): Promise<Mayfly> {
-  const served = await spawnService({
+  const service = await spawnService({
     ...options,
     folder,
     ports: await freeServicePorts(),
@@ -35,8 +34,8 @@ export async function startMayfly(
       ...env,
     },
   })
-  onExit(() => void served.child.kill('SIGKILL'))
-  const { pid, url, smtpPort, httpPort } = served
+  onExit(() => void service.child.kill('SIGKILL'))
+  const { pid, url, smtpPort, httpPort } = service
   return {
     pid,
     url,
@@ -48,11 +47,11 @@ export async function startMayfly(
       return (await response.json()) as { email: string; token: string }
     },
     async stop() {
-      const code = await served.kill('SIGTERM')
-      if (code !== 0) throw new Error(`mayfly ended with ${code}:\n${served.output()}`)
+      const code = await service.kill('SIGTERM')
+      if (code !== 0) throw new Error(`mayfly exited with ${code}:\n${service.output()}`)
     },
     async kill() {
-      await served.kill('SIGKILL')
+      await service.kill('SIGKILL')
     },
   }
 }

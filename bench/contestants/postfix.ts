@@ -6,28 +6,28 @@ import { onExit, requireProgram, untilListening } from '../tools/processes.ts'
 
 export interface Postfix {
   pid: number
-  /** Mails that lie in the maildir. */
+  /** Mails in the maildir. */
   delivered(): number
-  /** Mails on their way there. */
+  /** Mails in the incoming and active queues. */
   queued(): number
   stop(): void
 }
 
 /**
- * A private Postfix that takes mail for box.test on a loopback port and delivers it to a maildir. It syncs each mail to
- * its queue before it answers 250, and again at delivery. Settings that hold it back are taken off (the pause when mail
- * comes in quicker than it goes out, reverse look-ups); nothing listens to its log lines.
+ * A private Postfix that accepts mail for box.test on a loopback port and delivers it to a maildir. It syncs each mail to
+ * its queue before the 250, and again at delivery. Throttling (in_flow_delay) and reverse DNS lookups are disabled, and its
+ * log is discarded.
  */
 export async function startPostfix(
   folder: string,
   port: number,
   preload: string | undefined,
 ): Promise<Postfix> {
-  if (process.getuid?.() !== 0) throw new Error('Postfix can be started by root only')
+  if (process.getuid?.() !== 0) throw new Error('Postfix must be started as root')
   const postfix = requireProgram('postfix', 'postfix')
   const [config, mailbox] = ['config', 'maildir'].map((name) => join(folder, name))
-  if (!config || !mailbox) throw new Error('two folders were named')
-  // Its parts run under another user and must get through.
+  if (!config || !mailbox) throw new Error('unreachable: two folders')
+  // Its daemons run as another user.
   chmodSync(folder, 0o755)
   for (const name of ['config', 'queue', 'state', 'maildir']) mkdirSync(join(folder, name))
   const { uid, gid } = account('postfix')
@@ -44,7 +44,7 @@ export async function startPostfix(
     if (running) control('stop')
     running = false
   }
-  // It has left our process group: only this ends it.
+  // It daemonizes, so signals to our process group do not reach it.
   onExit(stop)
   await untilListening(port)
   const pidFile = join(folder, 'queue/pid/master.pid')
@@ -57,10 +57,10 @@ export async function startPostfix(
   }
 }
 
-/** Resolves when everything that was taken lies in the maildir. */
+/** Resolves when every accepted mail is in the maildir. */
 export async function allDelivered(postfix: Postfix, expected: number): Promise<void> {
   for (let tries = 0; tries < 6_000; tries += 1) {
-    // The queue is short where the maildir is long: looking at it costs Postfix no time.
+    // The queue is checked first because it is short; listing the maildir would compete with Postfix.
     if (postfix.queued() === 0 && postfix.delivered() >= expected) return
     await pause(10)
   }
@@ -99,20 +99,20 @@ function mainCf(folder: string, { uid, gid, preload }: Account & { preload: stri
   ].join('\n')
 }
 
-/** Debian's own list of parts, those that one takes part in, none of them in a chroot. */
+/** Debian's master.cf, reduced to the services used here, without chroot. */
 function masterCf(port: number): string {
   const line = (name: string, options: string, program: string) => `${name} ${options} ${program}`
-  const inside = (name: string, program = name) => line(name, 'unix n - n - 0', program)
+  const internal = (name: string, program = name) => line(name, 'unix n - n - 0', program)
   return [
     line(`127.0.0.1:${port}`, 'inet n - n - -', 'smtpd'),
     line('pickup', 'unix n - n 60 1', 'pickup'),
-    inside('cleanup'),
+    internal('cleanup'),
     line('qmgr', 'unix n - n 300 1', 'qmgr'),
     line('tlsmgr', 'unix - - n 1000? 1', 'tlsmgr'),
     line('rewrite', 'unix - - n - -', 'trivial-rewrite'),
-    inside('bounce'),
-    inside('defer', 'bounce'),
-    inside('trace', 'bounce'),
+    internal('bounce'),
+    internal('defer', 'bounce'),
+    internal('trace', 'bounce'),
     line('verify', 'unix - - n - 1', 'verify'),
     line('flush', 'unix n - n 1000? 0', 'flush'),
     line('proxymap', 'unix - - n - -', 'proxymap'),
@@ -132,7 +132,7 @@ function account(name: string): Account {
     .split('\n')
     .find((entry) => entry.startsWith(`${name}:`))
   const [, , uid, gid] = line?.split(':') ?? []
-  if (!uid || !gid) throw new Error(`there is no user ${name}`)
+  if (!uid || !gid) throw new Error(`no user ${name}`)
   return { uid: Number(uid), gid: Number(gid) }
 }
 

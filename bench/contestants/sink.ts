@@ -1,18 +1,18 @@
 import { createServer, type Socket } from 'node:net'
 
-// The runtime's limit: the least that can be called an SMTP server on this Node. It reads commands and mails correctly
-// however they are cut or run together, says yes to all of them, and keeps nothing.
+// Baseline: a minimal SMTP server on this Node. It parses commands and mails correctly across chunk boundaries, accepts
+// everything and stores nothing.
 
 const END = Buffer.from('\r\n.\r\n')
-const KEPT_BACK = END.length - 1
+const OVERLAP = END.length - 1
 
 function serve(socket: Socket): void {
   let line = ''
   let inData = false
-  // The last bytes of what was read of a mail: the end may be cut in two. It may also stand at the very start.
+  // The last bytes of the previous chunk, because the terminator may be split. A mail may also be empty.
   let tail: Buffer = Buffer.alloc(0)
 
-  /** Reads commands up to DATA and answers them all at once; returns what is left over. */
+  /** Handles commands up to DATA with a single write; returns the unread rest. */
   function readCommands(chunk: Buffer): Buffer {
     const text = line + chunk.toString('latin1')
     let replies = ''
@@ -21,7 +21,7 @@ function serve(socket: Socket): void {
       const verb = text.slice(start, start + 4).toUpperCase()
       start = end + 1
       if (verb === 'DATA') {
-        socket.write(`${replies}354 go on\r\n`)
+        socket.write(`${replies}354 Go ahead\r\n`)
         const rest = chunk.subarray(chunk.length - (text.length - start))
         line = ''
         inData = true
@@ -39,17 +39,17 @@ function serve(socket: Socket): void {
     return Buffer.alloc(0)
   }
 
-  /** Reads over a mail; returns what comes after its end. */
+  /** Skips a mail; returns the bytes after its end. */
   function readMail(chunk: Buffer): Buffer {
-    const seam = Buffer.concat([tail, chunk.subarray(0, KEPT_BACK)])
+    const seam = Buffer.concat([tail, chunk.subarray(0, OVERLAP)])
     const atSeam = seam.indexOf(END)
     const end = atSeam >= 0 ? atSeam - tail.length : chunk.indexOf(END)
     if (end < 0 && atSeam < 0) {
-      tail = chunk.length >= KEPT_BACK ? chunk.subarray(-KEPT_BACK) : seam.subarray(-KEPT_BACK)
+      tail = chunk.length >= OVERLAP ? chunk.subarray(-OVERLAP) : seam.subarray(-OVERLAP)
       return Buffer.alloc(0)
     }
     inData = false
-    socket.write('250 taken\r\n')
+    socket.write('250 OK\r\n')
     return chunk.subarray(end + END.length)
   }
 

@@ -1,6 +1,6 @@
 import { SMTPServer } from 'smtp-server'
 
-// The usual library, discarding: no TLS, no sign-in, no reverse look-up of names.
+// The common Node library, discarding mail: no TLS, no AUTH, no reverse DNS lookups.
 
 new SMTPServer({
   disabledCommands: ['AUTH', 'STARTTLS'],

@@ -15,66 +15,73 @@ import type { Postgres } from '../../test/support/postgres.ts'
 import { mailText } from './mail-text.ts'
 
 export const MESSAGES_EACH = 10
+export const DAY_MS = 86_400_000
+export const RETENTION = { cooldownMs: DAY_MS, poolMs: DAY_MS, operatorMs: 30 * DAY_MS }
+export const LIMITS = {
+  mailbox: { maxMessages: 1e6, maxBytes: 1e12 },
+  poolMaxBytes: 1e12,
+  maxMailBytes: 25e6,
+}
 
-/** The token of the session with that number: made up, so that nobody has to hand over a list of them. */
+const host = parseHost('box.test')
+if (!host) throw new Error('unreachable: box.test is a host')
+const HOST = host
+export const DOMAIN = { name: HOST, sessions: true, reader: false, ttlSeconds: undefined }
+
+const ENVELOPE = {
+  clientIp: '192.0.2.1',
+  helo: 'sender.test',
+  mailFrom: 'ann@sender.test',
+  tls: undefined,
+  protocol: 'ESMTP',
+}
+
+export function newSession(number: number, createdAt: Date, expiresAt: Date) {
+  const address = joinAddress(`bench${number}`, HOST)
+  const tokenHash = secretHash(tokenOf(number))
+  return { address, tokenHash, keyId: undefined, createdAt, expiresAt, cooldownMs: 0 }
+}
+
+export function incomingMail(raw: Buffer, receivedAt: Date) {
+  return { envelope: ENVELOPE, head: readHead(raw, ENVELOPE.mailFrom), receivedAt, raw }
+}
+
+/** Derived from the number of the session, so that load generators need no list of tokens. */
 export function tokenOf(number: number): string {
   return createHash('sha256').update(`bench ${number}`).digest('base64url')
 }
 
 /**
- * Fills a data folder with sessions of ten messages each, through the store's own writes but without waiting for the
- * disk, and not mailbox by mailbox: one mail for each in turn, as it would come.
+ * Fills a data directory with sessions of ten messages each, through the store's own writes but without fsync. Mails are
+ * interleaved across mailboxes, as in production.
  */
 export function fill(folder: string, messages: number): { sessions: number } {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const sessions = Math.ceil(messages / MESSAGES_EACH)
   const db = openMigrated(folder, 'mail')
   db.pragma('synchronous = OFF')
-  const limits = {
-    mailbox: { maxMessages: 1_000, maxBytes: 1e9 },
-    poolMaxBytes: 1e9,
-    maxMailBytes: 1e7,
-  }
-  const writes = mailWrites(db, { limits }, () => {})
-  const host = parseHost('box.test')
-  if (!host) throw new Error('box.test is a host')
-  const addressOf = (number: number) => joinAddress(`bench${number}`, host)
+  const writes = mailWrites(db, { limits: LIMITS }, () => {})
 
   const now = new Date()
-  const domain = { name: host, sessions: true, reader: false, ttlSeconds: undefined }
-  const expiresAt = new Date(now.getTime() + 30 * 86_400_000)
-  writes.addDomain(domain)
+  const expiresAt = new Date(now.getTime() + 30 * DAY_MS)
+  writes.addDomain(DOMAIN)
   const recipients: Recipient[] = []
-  inSteps(sessions, (number) => {
-    const session = { address: addressOf(number), tokenHash: secretHash(tokenOf(number)) }
-    const rest = { keyId: undefined, createdAt: now, expiresAt, cooldownMs: 0 }
-    const made = writes.createSession({ ...session, ...rest })
-    if (made) recipients.push({ address: made.address, mailbox: made.id })
+  inBatches(sessions, (number) => {
+    const session = writes.createSession(newSession(number, now, expiresAt))
+    if (session) recipients.push({ address: session.address, mailbox: session.id })
   })
-  const raw = Buffer.from(mailText(2_000).replaceAll('\n', '\r\n'))
-  const mail = {
-    envelope: {
-      clientIp: '127.0.0.1',
-      helo: 'sender.test',
-      mailFrom: 'ann@sender.test',
-      tls: undefined,
-      protocol: 'ESMTP',
-    },
-    head: readHead(raw, 'ann@sender.test'),
-    receivedAt: now,
-    raw,
-  }
-  inSteps(messages, (number) => {
+  const mail = incomingMail(Buffer.from(mailText(2_000)), now)
+  inBatches(messages, (number) => {
     const recipient = recipients[number % sessions]
     if (recipient) writes.addMail({ ...mail, recipients: [recipient] })
   })
-  // As if each had been listed before: the first list of a mail has it looked at for a code.
+  // As if listed before: the first listing of a mail scans it for a code.
   db.exec("update message set code = ''")
   db.pragma('wal_checkpoint(TRUNCATE)')
   db.close()
   return { sessions }
 
-  function inSteps(count: number, write: (number: number) => void): void {
+  function inBatches(count: number, write: (number: number) => void): void {
     for (let from = 0; from < count; from += 50_000) {
       db.transaction(() => {
         for (let number = from; number < Math.min(from + 50_000, count); number += 1) write(number)
@@ -83,46 +90,41 @@ export function fill(folder: string, messages: number): { sessions: number } {
   }
 }
 
-export const DAY_MS = 86_400_000
-export const KEPT = { cooldownMs: DAY_MS, poolMs: DAY_MS, operatorMs: 30 * DAY_MS }
-
-interface Filling {
+interface FillOptions {
   messages: number
-  /** When all of it came. */
-  now: Date
+  receivedAt: Date
   expiresAt: Date
 }
 
 /**
- * Makes a database and fills it with sessions of ten messages each, as fill.ts does a data folder and with the same tokens,
- * but by a few statements: through the store's own writes a million would take minutes.
+ * Creates a database with the same sessions and messages as fill(), in a few SQL statements: a million messages through the
+ * store's own writes would take minutes.
  */
 export async function fillPostgres(
   postgres: Postgres,
-  { messages, now, expiresAt }: Filling,
+  { messages, receivedAt, expiresAt }: FillOptions,
 ): Promise<{ database: string; sessions: number }> {
   const database = await postgres.database()
   const url = postgres.urlOf(database)
   const store = await openBenchStore(url)
-  const host = parseHost('box.test')
-  if (!host) throw new Error('box.test is a host')
-  await store.addDomain({ name: host, sessions: true, reader: false, ttlSeconds: undefined })
-  // It makes the partitions.
-  while (await store.sweep({ ...KEPT, now }));
+  await store.addDomain(DOMAIN)
+  // The sweep creates the partitions.
+  while (await store.sweep({ ...RETENTION, now: receivedAt }));
   await store.close()
 
   const sessions = Math.ceil(messages / MESSAGES_EACH)
-  const raw = Buffer.from(mailText(2_000).replaceAll('\n', '\r\n'))
-  const { senderName, senderEmail, subject } = readHead(raw, 'ann@sender.test')
+  const raw = Buffer.from(mailText(2_000))
+  const now = receivedAt.getTime()
+  const { senderName, senderEmail, subject } = readHead(raw, ENVELOPE.mailFrom)
   const bucket = dayOf(expiresAt)
   const client = new Client({ connectionString: url })
   await client.connect()
   await client.query('set synchronous_commit = off')
-  await client.query(HASHED)
-  await client.query(SESSIONS, [sessions, now.getTime(), expiresAt.getTime(), bucket, raw.length])
-  await client.query(RAW_MAIL, [messages, bucket, now.getTime(), await compress(raw)])
+  await client.query(HASH_FUNCTION)
+  await client.query(SESSIONS, [sessions, now, expiresAt.getTime(), bucket, raw.length])
+  await client.query(RAW_MAIL, [messages, bucket, now, await compress(raw)])
   await client.query(MESSAGES, [
-    ...[messages, bucket, now.getTime(), sessions, raw.length],
+    ...[messages, bucket, now, sessions, raw.length],
     ...[senderName, senderEmail, subject],
   ])
   await client.query(`select setval('mail.raw_block', ${Math.ceil(messages / BLOCK) + 1})`)
@@ -132,35 +134,29 @@ export async function fillPostgres(
   return { database, sessions }
 }
 
-/** For work on a database beside the nodes. */
 export function openBenchStore(url: string): Promise<MailStore> {
-  const limits = {
-    mailbox: { maxMessages: 1_000, maxBytes: 1e9 },
-    poolMaxBytes: 1e9,
-    maxMailBytes: 1e7,
-  }
-  return openPostgresMail({ url, limits, ...KEPT, connections: 2 })
+  return openPostgresMail({ url, limits: LIMITS, ...RETENTION, connections: 2 })
 }
 
-// See secretHash in core/id.ts.
-const HASHED = `create function pg_temp.hashed(secret text) returns text language sql as
+// secretHash of core/id.ts.
+const HASH_FUNCTION = `create function pg_temp.hash(secret text) returns text language sql as
   $$ select rtrim(translate(encode(sha256(secret::bytea), 'base64'), '+/', '-_'), '=') $$`
 
-// Ids of the last minutes, see core/id.ts, so that what comes later is above them.
+// Ids of ten minutes ago (see core/id.ts), below those of later mail.
 const MAILBOX = '(($2::bigint - 600000) * 1024 + number * 32)'
 
 const SESSIONS = `
-  with made as (
+  with inserted as (
     insert into mail.session (id, address, token_hash, created_at, expires_at, bucket, version,
       last_id, count, bytes)
     select ${MAILBOX}, 'bench' || number || '@box.test',
-      pg_temp.hashed(pg_temp.hashed('bench ' || number)), $2, $3, $4, ${MESSAGES_EACH},
+      pg_temp.hash(pg_temp.hash('bench ' || number)), $2, $3, $4, ${MESSAGES_EACH},
       ($2 - 600000) * 1024 + (number + $1::integer * ${MESSAGES_EACH - 1}) * 32, ${MESSAGES_EACH},
       ${MESSAGES_EACH} * $5::integer
     from generate_series(0, $1::integer - 1) as number
     returning address
   )
-  insert into mail.address_ledger (hash) select pg_temp.hashed(address) from made`
+  insert into mail.address_ledger (hash) select pg_temp.hash(address) from inserted`
 
 const RAW_MAIL = `
   insert into mail.raw_mail (bucket, serial, refs, client_ip, helo, mail_from, protocol,
@@ -169,10 +165,10 @@ const RAW_MAIL = `
     $4::bytea
   from generate_series(0, $1::integer - 1) as number`
 
-// Not mailbox by mailbox: one for each in turn, as it would come. Each as if it had been listed before, see fill.ts.
+// Interleaved across mailboxes and already scanned for codes, as in fill().
 const MESSAGES = `
   insert into mail.message (mailbox, bucket, id, serial, recipient, sender_name, sender_email,
     subject, received_at, size, code)
   select ($3::bigint - 600000) * 1024 + box * 32, $2::integer, ($3 - 600000) * 1024 + number * 32,
     number, 'bench' || box || '@box.test', $6, $7, $8, $3, $5::integer, ''
-  from generate_series(0, $1::integer - 1) as number, lateral (select number % $4::integer as box) as it`
+  from generate_series(0, $1::integer - 1) as number, lateral (select number % $4::integer as box) as mailbox_number`

@@ -5,37 +5,37 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type ProxiedClient, proxiedClient } from './proxied-client.ts'
 import type { FloodName } from './start-flood.ts'
 
-// One flood as a process of its own: NAME HTTP-PORT SMTP-PORT [--quick]. Everything comes from one address, as fast as the
-// default limits of one address allow. Says `running` once it is, and what it has done so far on SIGTERM.
+// Runs one flood: NAME HTTP-PORT SMTP-PORT [--quick]. All traffic comes from one IP address, at the default limits of one
+// address. Prints `running` once started, and its counts on SIGTERM.
 
 const [name, httpPort, smtpPort] = process.argv.slice(2)
 const quick = process.argv.includes('--quick')
 const ports = { httpPort: Number(httpPort), smtpPort: Number(smtpPort) }
 const client = proxiedClient('203.0.113.9', ports)
 
-// Below 500 mails a minute; requests stay below 50 a second in all.
+// Below the limits of 500 mails a minute and 50 requests a second.
 const MAILS_PER_SECOND = 8
-const MOST_PENDING = 200
+const MAX_PENDING = 200
 
 const counts: Record<string, number> = {}
-function count(what: string): void {
-  counts[what] = (counts[what] ?? 0) + 1
+function count(event: string): void {
+  counts[event] = (counts[event] ?? 0) + 1
 }
 
 const FLOODS: Record<FloodName, (attacker: ProxiedClient) => Promise<void>> = {
-  async 'hostile mails'({ session, ask }) {
+  async 'hostile mails'({ session, send }) {
     const { email, token } = await session()
     let newest = 0
     let pending = 0
     const read = async (id: number) => {
-      if (pending >= MOST_PENDING) return
+      if (pending >= MAX_PENDING) return
       pending += 1
-      const answer = await ask(`/api/read-mail?id=${id}`, { token }).catch(() => undefined)
-      count(`read-mail ${answer?.status ?? 'without an answer'}`)
+      const response = await send(`/api/read-mail?id=${id}`, { token }).catch(() => undefined)
+      count(`read-mail ${response?.status ?? 'failed'}`)
       pending -= 1
     }
     const readNew = async () => {
-      const { body } = await ask(`/api/check-mail?since_id=${newest}`, { token })
+      const { body } = await send(`/api/check-mail?since_id=${newest}`, { token })
       const { messages = [] } = JSON.parse(body.toString()) as { messages?: { id: number }[] }
       for (const { id } of messages) void read(id)
       newest = Math.max(newest, ...messages.map(({ id }) => id))
@@ -43,7 +43,7 @@ const FLOODS: Record<FloodName, (attacker: ProxiedClient) => Promise<void>> = {
     await sendMails(email, hostileHtml(), readNew)
     const large = await session()
     const id = await storeMail(large, largeHtml())
-    // The answer of megabytes is not taken: the first bytes are enough to have made it.
+    // Aborts after the first bytes: the server has then built the whole response.
     every(200, 6, () => abandon(`/api/read-mail?id=${id}`, large.token, 'first bytes'))
   },
 
@@ -62,9 +62,9 @@ const FLOODS: Record<FloodName, (attacker: ProxiedClient) => Promise<void>> = {
         const stream = open('/api/events', box ? { token: box.token } : {}).end()
         stream
           .on('error', () => {})
-          .on('response', (answer) => answer.on('error', () => {}).resume())
+          .on('response', (response) => response.on('error', () => {}).resume())
         count('streams')
-        // Beyond the burst of 200.
+        // Stays below the burst of 200 requests.
         if (number >= 180) await pause(1000 / 45)
       }
     }
@@ -72,11 +72,11 @@ const FLOODS: Record<FloodName, (attacker: ProxiedClient) => Promise<void>> = {
     await sendMails(all, () => 'Subject: flood\r\n\r\nYour verification code is 654321.\r\n')
   },
 
-  async metrics({ ask }) {
+  async metrics({ send }) {
     const agent = new Agent({ keepAlive: true })
     for (let number = 0; number < 40; number += 1) {
       const again = (): Promise<void> =>
-        ask('/metrics', { agent })
+        send('/metrics', { agent })
           .then(({ status }) => count(`status ${status}`))
           .catch(() => pause(10))
           .then(again)
@@ -86,23 +86,23 @@ const FLOODS: Record<FloodName, (attacker: ProxiedClient) => Promise<void>> = {
   },
 
   async 'idle connections'() {
-    const hold = () => {
+    const connectIdle = () => {
       const socket = connect(ports.httpPort, '127.0.0.1', () => {
         socket.write('GET /livez HTTP/1.1\r\nHost: x\r\n\r\n')
         count('connections')
       })
       socket.on('error', () => {}).on('data', () => {})
-      socket.on('close', () => setTimeout(hold, 2_000))
+      socket.on('close', () => setTimeout(connectIdle, 2_000))
     }
     for (let number = 0; number < 1_000; number += 1) {
-      hold()
+      connectIdle()
       if (number % 50 === 0) await pause(20)
     }
     await pause(500)
   },
 }
 
-/** One mail after the other at the pace of the limit, on a kept connection. */
+/** Sends mails at the rate limit on one connection. */
 async function sendMails(
   to: string | string[],
   makeMail: () => string,
@@ -114,7 +114,7 @@ async function sendMails(
       const next = performance.now() + 1000 / MAILS_PER_SECOND
       code = (await smtp.send({ to: [to].flat(), raw: makeMail() })).code
       count(`mails ${code}`)
-      await afterEach().catch(() => count('no list'))
+      await afterEach().catch(() => count('check-mail failed'))
       await pause(Math.max(0, next - performance.now()))
     }
   }
@@ -128,8 +128,8 @@ async function storeMail(
   const smtp = await client.smtp()
   const { code, text } = await smtp.send({ to: [email], raw })
   smtp.close()
-  if (code !== 250) throw new Error(`the large mail was answered with ${text}`)
-  const { body } = await client.ask('/api/check-mail', { token })
+  if (code !== 250) throw new Error(`large mail rejected: ${text}`)
+  const { body } = await client.send('/api/check-mail', { token })
   const { messages } = JSON.parse(body.toString()) as { messages: { id: number }[] }
   return messages[0]?.id ?? 0
 }
@@ -140,7 +140,7 @@ function every(ms: number, times: number, work: () => void): void {
   }, ms)
 }
 
-/** A request whose client resets the connection, after that many milliseconds or at the first bytes of the answer. */
+/** Sends a request and resets the connection after `at` milliseconds, or at the first bytes of the response. */
 function abandon(path: string, token: string, at: number | 'first bytes'): void {
   const headers = `X-Forwarded-For: ${client.ip}\r\nAuthorization: Bearer ${token}`
   const socket = connect(ports.httpPort, '127.0.0.1', () => {
@@ -157,7 +157,7 @@ function abandon(path: string, token: string, at: number | 'first bytes'): void 
   }
 }
 
-/** 100 KB that cost a second of CPU to turn into text. */
+/** 100 KB that take a second of CPU to convert to text. */
 function hostileHtml(): () => string {
   const html = `${'<blockquote>'.repeat(200)}${'x'.repeat(4_000)}\r\n${'<br>y'.repeat(19_000)}`
   let mails = 0

@@ -14,7 +14,7 @@ export interface LoadOptions {
   seconds: number
   connections: number
   headers?: Record<string, string>
-  /** A file with one path on each line, asked for in turn; the url's own path is not used then. */
+  /** A file with one path per line, requested round-robin instead of the URL's own path. */
   paths?: string
 }
 
@@ -24,16 +24,16 @@ export interface LoadResult {
   p99Ms: number
 }
 
-/** Asks as fast as the server answers, on kept connections. Any answer but 2xx and 3xx fails. */
-export async function runLoad(requesting: LoadOptions): Promise<LoadResult> {
-  const { url, seconds, connections, headers = {}, paths } = requesting
+/** Full load on keep-alive connections. Throws on any response other than 2xx or 3xx. */
+export async function runLoad(options: LoadOptions): Promise<LoadResult> {
+  const { url, seconds, connections, headers = {}, paths } = options
   const script = fileURLToPath(new URL('paths.lua', import.meta.url))
   const { stdout } = await execute(requireProgram('wrk', 'wrk'), [
     ...['--latency', '-t', '1', '-c', String(connections), '-d', `${Math.ceil(seconds)}s`],
     ...Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`]),
     ...(paths ? ['-s', script, url, '--', paths] : [url]),
   ])
-  if (/Non-2xx|Socket errors/.test(stdout)) throw new Error(`${url} gave errors:\n${stdout}`)
+  if (/Non-2xx|Socket errors/.test(stdout)) throw new Error(`${url} returned errors:\n${stdout}`)
   return {
     perSecond: Number(matchIn(stdout, /Requests\/sec:\s+([\d.]+)/)),
     p50Ms: milliseconds(matchIn(stdout, /^ *50%\s+(\S+)/m)),
@@ -43,7 +43,7 @@ export async function runLoad(requesting: LoadOptions): Promise<LoadResult> {
 
 function matchIn(text: string, pattern: RegExp): string {
   const value = pattern.exec(text)?.[1]
-  if (value === undefined) throw new Error(`wrk printed something unknown:\n${text}`)
+  if (value === undefined) throw new Error(`unexpected output of wrk:\n${text}`)
   return value
 }
 
@@ -51,34 +51,33 @@ const UNITS = { us: 0.001, ms: 1, s: 1000, m: 60_000 } as const
 
 function milliseconds(text: string): number {
   const [, number, unit] = /^([\d.]+)(us|ms|s|m)$/.exec(text) ?? []
-  if (!unit) throw new Error(`wrk gave the time ${text}`)
+  if (!unit) throw new Error(`unexpected time in the output of wrk: ${text}`)
   return Number(number) * UNITS[unit as keyof typeof UNITS]
 }
 
 export interface Server {
   pid: number
-  /** Of the database server behind it, if there is one. */
+  /** Of its database server, if any. */
   storePid?: number
   url: string
 }
 
 export type RequestOptions = Omit<LoadOptions, 'url'> & { path: string }
 
-/** CPU: user and system seconds of the whole server for 1,000 requests. */
+/** CPU: user and system seconds per 1,000 requests, including threads and child processes. */
 export type RequestResult = LoadResult & { cpuPerThousand: number; storeCpuPerThousand: number }
 
-/** Asks one server for a while. */
 export async function measureRequests(
   server: Server,
-  asking: RequestOptions,
+  options: RequestOptions,
 ): Promise<RequestResult> {
-  const { path, ...rest } = asking
+  const { path, ...load } = options
   const before = cpuOf(server)
-  const found = await runLoad({ ...rest, url: `${server.url}${path}` })
+  const result = await runLoad({ ...load, url: `${server.url}${path}` })
   const after = cpuOf(server)
-  const perThousand = 1000 / (found.perSecond * asking.seconds)
+  const perThousand = 1000 / (result.perSecond * options.seconds)
   return {
-    ...found,
+    ...result,
     cpuPerThousand: (after.server - before.server) * perThousand,
     storeCpuPerThousand: (after.store - before.store) * perThousand,
   }
@@ -101,7 +100,7 @@ export function requestCells(list: readonly RequestResult[]): string[] {
 
 export type PollCase = Pick<RequestOptions, 'path' | 'paths' | 'headers'> & { name: string }
 
-/** The same mailbox again and again: nothing changes, so no list is made after the first. */
+/** Polls of one unchanged mailbox: after the first, the list comes from the cache. */
 export async function cachedPolls(mayfly: Mayfly): Promise<PollCase[]> {
   const { token: empty } = await mayfly.session()
   const path = pollPath(tokenOf(0))
@@ -112,19 +111,18 @@ export async function cachedPolls(mayfly: Mayfly): Promise<PollCase[]> {
   ]
 }
 
-/** What a client says that has seen the list. */
 export async function ifNoneMatch({ url }: Mayfly, path: string): Promise<Record<string, string>> {
   const { headers } = await fetch(`${url}${path}`)
   return { 'If-None-Match': headers.get('etag') ?? '' }
 }
 
-/** A thousand mailboxes from all over the store, one after the other: of each the list is made once. */
-export function pollsInTurn(sessions: number, file: string): PollCase {
+/** Polls of 1,000 mailboxes spread over the store: each list is built once. */
+export function roundRobinPolls(sessions: number, file: string): PollCase {
   writeFileSync(file, tokensOf(sessions).map(pollPath).join('\n'))
-  return { name: '1,000 mailboxes in turn, 10 messages', path: '/', paths: file }
+  return { name: '1,000 mailboxes round-robin, 10 messages', path: '/', paths: file }
 }
 
-/** The same mailboxes, each list asked for at a length that is not in memory. */
+/** Polls of the same mailboxes, each with a `limit` whose list is not cached. */
 export function uncachedPolls(sessions: number, file: string): PollCase {
   const paths = tokensOf(sessions).map(pollPath)
   const lines: string[] = []
@@ -136,8 +134,8 @@ export function uncachedPolls(sessions: number, file: string): PollCase {
 }
 
 function tokensOf(sessions: number): string[] {
-  const boxes = Math.min(sessions, 1_000)
-  return Array.from({ length: boxes }, (_, box) => tokenOf(Math.floor((box * sessions) / boxes)))
+  const length = Math.min(sessions, 1_000)
+  return Array.from({ length }, (_, index) => tokenOf(Math.floor((index * sessions) / length)))
 }
 
 function pollPath(token: string): string {

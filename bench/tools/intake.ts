@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { connectSmtp, stuffed } from '../../test/support/smtp-client.ts'
+import { connectSmtp, type SmtpClient, stuffed } from '../../test/support/smtp-client.ts'
 import type { Mayfly } from '../contestants/mayfly.ts'
 import { mailText } from './mail-text.ts'
 import { cpuOf, requireProgram } from './processes.ts'
@@ -10,45 +10,44 @@ import { alternate, median, percentile } from './report.ts'
 export interface Contestant {
   name: string
   pid: number
-  /** Of the database server that it keeps its mail in, if that is another process. */
+  /** Of its database server, if any. */
   storePid?: number
   port: number
   recipient(): Promise<string>
-  /** Waits for what is still to be done for mails that were answered. */
+  /** Waits until accepted mails are delivered. */
   drain?(mails: number): Promise<void>
 }
 
 export interface IntakeCase {
   name: string
   bytes: number
-  kept: boolean
+  reuse: boolean
   senders: number
 }
 
 export interface IntakeResult {
-  /** As the sender hears 250. */
+  /** Rate of 250s. */
   perSecond: number
-  /** Until a reader can have the last of them. */
-  donePerSecond: number
+  /** Rate until the last mail can be read. */
+  deliveredPerSecond: number
   cpuPerThousand: number
   storeCpuPerThousand: number
 }
 
-/** Every combination, the first list outermost. */
 export function intakeCases(kilobytes: readonly number[], counts = [20, 100]): IntakeCase[] {
   return kilobytes.flatMap((kb) =>
-    [false, true].flatMap((kept) =>
+    [false, true].flatMap((reuse) =>
       counts.map((senders) => ({
-        name: `${kb} KB, ${kept ? 'kept connections' : 'a connection per mail'}, ${senders} senders`,
+        name: `${kb} KB, ${reuse ? 'reused connections' : 'one connection per mail'}, ${senders} senders`,
         bytes: kb * 1024,
-        kept,
+        reuse,
         senders,
       })),
     ),
   )
 }
 
-/** Each contestant gets as many mails as it takes in so many seconds. */
+/** Sends each contestant as many mails as it accepts in `seconds`, by a short trial run. */
 export async function runCase(
   contestants: readonly Contestant[],
   one: IntakeCase & { file: string },
@@ -77,19 +76,18 @@ async function measureIntake(
   const after = cpuOf(contestant)
   return {
     perSecond,
-    donePerSecond: sending.mails / seconds,
+    deliveredPerSecond: sending.mails / seconds,
     cpuPerThousand: ((after.server - before.server) / sending.mails) * 1000,
     storeCpuPerThousand: ((after.store - before.store) / sending.mails) * 1000,
   }
 }
 
-/** The median of one figure over all rounds of one contestant. */
 export function medianOf(
-  outcomes: ReadonlyMap<string, readonly IntakeResult[]>,
+  results: ReadonlyMap<string, readonly IntakeResult[]>,
   name: string,
-  which: keyof IntakeResult = 'perSecond',
+  field: keyof IntakeResult = 'perSecond',
 ): number {
-  return median((outcomes.get(name) ?? []).map((outcome) => outcome[which]))
+  return median((results.get(name) ?? []).map((result) => result[field]))
 }
 
 const execute = promisify(execFile)
@@ -99,17 +97,16 @@ export interface SendOptions {
   to: string
   mails: number
   senders: number
-  /** Sends the next mail on the same connection. */
-  kept: boolean
-  /** Header and body as they stand in the file. */
+  reuse: boolean
+  /** Header and body. */
   file: string
 }
 
-/** Mails a second as Postfix's smtp-source sees them. Anything but a positive reply fails. */
+/** Runs smtp-source and returns mails per second. Throws on any negative reply. */
 export async function sendMails(sending: SendOptions, signal?: AbortSignal): Promise<number> {
-  const { port, to, mails, senders, kept, file } = sending
+  const { port, to, mails, senders, reuse, file } = sending
   const args = [
-    ...(kept ? ['-d'] : []),
+    ...(reuse ? ['-d'] : []),
     ...['-s', String(senders), '-m', String(mails), '-F', file, '-C', '10'],
     ...['-M', 'sender.test', '-f', 'ann@sender.test', '-t', to, `inet:127.0.0.1:${port}`],
   ]
@@ -118,18 +115,18 @@ export async function sendMails(sending: SendOptions, signal?: AbortSignal): Pro
   return mails / ((performance.now() - start) / 1000)
 }
 
-/** As many mails as take that long at that rate, in whole rounds of all senders. */
+/** A multiple of `senders`, at least twice as many. */
 export function mailsFor(seconds: number, rate: number, senders: number): number {
   return Math.max(2, Math.ceil((seconds * rate) / senders)) * senders
 }
 
 export interface IntakeLoad {
   file: string
-  kept: boolean
+  reuse: boolean
   senders: number
 }
 
-/** Does the work while mail comes in at full speed; also says how many mails a second were kept meanwhile. */
+/** Runs `work` during intake at full load; also returns the mails stored per second meanwhile. */
 export async function whileSending<R>(
   mayfly: Mayfly,
   sending: IntakeLoad,
@@ -153,56 +150,53 @@ export async function whileSending<R>(
 }
 
 function failEarly(): never {
-  throw new Error('smtp-source ended before the work did')
+  throw new Error('smtp-source exited early')
 }
 
-/** By the service's own count. */
+/** From the service's metrics. */
 async function storedMails({ url }: Mayfly): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text()
   const count = /^mayfly_smtp_mails_total\{outcome="kept"\} (\d+)/m.exec(text)?.[1]
-  if (count === undefined) throw new Error(`/metrics does not count mails:\n${text.slice(0, 500)}`)
+  if (count === undefined) throw new Error(`no mail counter in /metrics:\n${text.slice(0, 500)}`)
   return Number(count)
 }
 
-/** One mail that was kept: when its 250 came, and how long after the last byte. */
+/** The time of its 250, and how long after the last byte it came. */
 interface AcceptedMail {
   at: number
   ms: number
 }
 
-/** What senders saw within a span of time. */
+/** As seen by the senders. */
 export interface IntakeTimes {
   perSecond: number
   p50Ms: number
   p99Ms: number
-  worstMs: number
-  /** The longest time in which nobody got a 250. */
-  pauseMs: number
+  maxMs: number
+  /** The longest period without a 250. */
+  stallMs: number
 }
 
-/**
- * Does the work while senders on kept connections send mails of 4 KB as fast as they are taken. smtp-source is faster, but
- * does not tell how long a mail took.
- */
+/** Runs `work` during intake of 4 KB mails at full load. smtp-source is faster, but does not report latencies. */
 export async function whileTimingIntake<R>(
   mayfly: Mayfly,
   senders: number,
-  work: (spanSince: (start: number) => IntakeTimes) => Promise<R>,
+  work: (timesSince: (start: number) => IntakeTimes) => Promise<R>,
 ): Promise<R> {
   const { email } = await mayfly.session()
-  const answered: AcceptedMail[] = []
+  const accepted: AcceptedMail[] = []
   const end = new AbortController()
   const sending = Promise.all(
     Array.from({ length: senders }, () =>
-      sendUntil(end.signal, { port: mayfly.smtpPort, to: email, answered }),
+      sendUntil(end.signal, { port: mayfly.smtpPort, to: email, accepted }),
     ),
   )
   const failed = sending.then(() => {
-    throw new Error('the senders ended before the work did')
+    throw new Error('the senders stopped early')
   })
   try {
     return await Promise.race([
-      work((start) => timesOf(answered, start, performance.now())),
+      work((start) => measureTimes(accepted, start, performance.now())),
       failed,
     ])
   } finally {
@@ -214,35 +208,46 @@ export async function whileTimingIntake<R>(
 
 async function sendUntil(
   signal: AbortSignal,
-  { port, to, answered }: { port: number; to: string; answered: AcceptedMail[] },
+  { port, to, accepted }: { port: number; to: string; accepted: AcceptedMail[] },
 ): Promise<void> {
-  const bytes = stuffed(mailText(4096).replaceAll('\n', '\r\n'))
+  const bytes = stuffed(mailText(4096))
   const smtp = await connectSmtp(port)
   await smtp.command('EHLO sender.test')
   while (!signal.aborted) {
-    for (const line of ['MAIL FROM:<ann@sender.test>', `RCPT TO:<${to}>`, 'DATA']) {
-      await smtp.command(line)
-    }
+    await startData(smtp, to)
     const start = performance.now()
     smtp.write(bytes)
-    const { code, text } = await smtp.readReply()
-    if (code !== 250) throw new Error(`a mail was answered with ${text}`)
-    const at = performance.now()
-    answered.push({ at, ms: at - start })
+    const at = await acceptedAt(smtp)
+    accepted.push({ at, ms: at - start })
   }
   smtp.close()
 }
 
-function timesOf(answered: readonly AcceptedMail[], from: number, to: number): IntakeTimes {
-  const inside = answered.filter(({ at }) => at >= from && at <= to)
-  const times = inside.map(({ ms }) => ms)
-  const moments = [from, ...inside.map(({ at }) => at), to]
-  const pauses = moments.slice(1).map((at, index) => at - (moments[index] ?? at))
+/** Sends the commands up to DATA; throws if one is rejected. */
+export async function startData(smtp: SmtpClient, to: string): Promise<void> {
+  for (const line of ['MAIL FROM:<ann@sender.test>', `RCPT TO:<${to}>`, 'DATA']) {
+    const { code, text } = await smtp.command(line)
+    if (code !== 250 && code !== 354) throw new Error(`${line}: ${text}`)
+  }
+}
+
+/** The time of the 250 after DATA. */
+export async function acceptedAt(smtp: SmtpClient): Promise<number> {
+  const { code, text } = await smtp.readReply()
+  if (code !== 250) throw new Error(`mail rejected: ${text}`)
+  return performance.now()
+}
+
+function measureTimes(accepted: readonly AcceptedMail[], from: number, to: number): IntakeTimes {
+  const within = accepted.filter(({ at }) => at >= from && at <= to)
+  const times = within.map(({ ms }) => ms)
+  const instants = [from, ...within.map(({ at }) => at), to]
+  const gaps = instants.slice(1).map((at, index) => at - (instants[index] ?? at))
   return {
-    perSecond: (inside.length / (to - from)) * 1000,
+    perSecond: (within.length / (to - from)) * 1000,
     p50Ms: median(times),
     p99Ms: percentile(times, 0.99),
-    worstMs: percentile(times, 1),
-    pauseMs: percentile(pauses, 1),
+    maxMs: percentile(times, 1),
+    stallMs: percentile(gaps, 1),
   }
 }

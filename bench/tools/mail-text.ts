@@ -8,11 +8,11 @@ their there these time today token under update verify view visit week welcome w
 year your`.split(/\s+/)
 
 /**
- * A mail of that many bytes as shops send them: HTML with words, tags and addresses in no fixed order, so that it packs
- * about as well as real ones do. The same bytes on every machine.
+ * A mail of `bytes` bytes with CRLF: HTML of random words, tags and URLs that compresses about as well as real shop mail.
+ * Deterministic.
  */
 export function mailText(bytes: number): string {
-  const random = generator(bytes)
+  const random = randomGenerator(bytes)
   const word = () => WORDS[Math.floor(random() * WORDS.length)] ?? ''
   const lines = [
     'From: "The Shop" <news@sender.test>',
@@ -32,17 +32,17 @@ export function mailText(bytes: number): string {
     lines.push(line.slice(0, left - 2))
     left -= Math.min(line.length, left - 2) + 2
   }
-  return `${lines.join('\n')}\n`
+  return `${lines.join('\r\n')}\r\n`
 }
 
-/** For smtp-source, which ends each line with CRLF itself. */
+/** With LF, because smtp-source writes the CRs itself. */
 export function writeMail(path: string, bytes: number): string {
-  writeFileSync(path, mailText(bytes))
+  writeFileSync(path, mailText(bytes).replaceAll('\r', ''))
   return path
 }
 
-/** mulberry32: small, and good enough to make words. */
-function generator(seed: number): () => number {
+/** mulberry32 */
+function randomGenerator(seed: number): () => number {
   let state = seed
   return () => {
     state = (state + 0x6d2b79f5) | 0

@@ -1,4 +1,4 @@
--- For wrk: asks for the paths of a file in turn, from the first again after the last.
+-- wrk script: requests the paths in a file round-robin.
 local requests = {}
 local at = 0
 

@@ -16,7 +16,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
-/** A server of ours in a process of its own, on a port given as its first argument. */
+/** Runs a TypeScript file as a server that listens on the port in its first argument. */
 export async function startServer(
   file: URL,
   args: readonly string[],
@@ -31,20 +31,19 @@ export async function startServer(
   return { pid: child.pid ?? 0, stop: () => stopProcess(child) }
 }
 
-export async function stopProcess(child: ChildProcess): Promise<void> {
+async function stopProcess(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   child.kill('SIGTERM')
   await once(child, 'exit')
 }
 
-/** Resolves when somebody answers on the port. */
 export async function untilListening(port: number, child?: ChildProcess): Promise<void> {
   for (let tries = 0; tries < 500; tries += 1) {
-    if (child && child.exitCode !== null) throw new Error(`the server on ${port} ended at once`)
+    if (child && child.exitCode !== null) throw new Error(`the server on port ${port} exited`)
     if (await accepts(port)) return
     await pause(20)
   }
-  throw new Error(`nobody answers on port ${port}`)
+  throw new Error(`nothing listens on port ${port}`)
 }
 
 function accepts(port: number): Promise<boolean> {
@@ -63,19 +62,19 @@ interface ProcessStat {
   cpuTicks: number
 }
 
-// Linux has counted in hundredths of a second on every machine for twenty years.
-const TICKS_A_SECOND = 100
+// USER_HZ is 100 on every Linux platform that Node supports.
+const TICKS_PER_SECOND = 100
 
-/** What the process, its threads and all its children have used since they were started; ended children included. */
+/** CPU time of a process, its threads and all its descendants, including exited ones. */
 export function cpuSeconds(root: number): number {
   const all = listProcesses()
   return (
     processTree(root, all).reduce((sum, pid) => sum + (all.get(pid)?.cpuTicks ?? 0), 0) /
-    TICKS_A_SECOND
+    TICKS_PER_SECOND
   )
 }
 
-/** The same of a server and, if that is another process, of the database server behind it. */
+/** CPU time of a server and, if any, of its database server. */
 export function cpuOf({ pid, storePid }: { pid: number; storePid?: number }): {
   server: number
   store: number
@@ -84,9 +83,8 @@ export function cpuOf({ pid, storePid }: { pid: number; storePid?: number }): {
 }
 
 export interface Memory {
-  /** Everything resident. */
   rssMb: number
-  /** Without pages of files, which the kernel can take back at any time. */
+  /** Without file-backed pages, which the kernel can reclaim. */
   anonymousMb: number
 }
 
@@ -108,25 +106,25 @@ function processTree(root: number, all: ReadonlyMap<number, ProcessStat>): numbe
 }
 
 function listProcesses(): Map<number, ProcessStat> {
-  const seen = new Map<number, ProcessStat>()
+  const all = new Map<number, ProcessStat>()
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue
-    const one = readStat(name)
-    if (one) seen.set(Number(name), one)
+    const stat = readStat(name)
+    if (stat) all.set(Number(name), stat)
   }
-  return seen
+  return all
 }
 
 function readStat(pid: string): ProcessStat | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The name stands in brackets and may hold spaces: count from behind it. See proc(5).
+    // proc(5): the name is in parentheses and may contain spaces, so fields are counted after it.
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
-    const [user, system, endedUser, endedSystem] = fields.slice(11, 15).map(Number)
-    const cpuTicks = (user ?? 0) + (system ?? 0) + (endedUser ?? 0) + (endedSystem ?? 0)
+    const [user, system, childUser, childSystem] = fields.slice(11, 15).map(Number)
+    const cpuTicks = (user ?? 0) + (system ?? 0) + (childUser ?? 0) + (childSystem ?? 0)
     return { parent: Number(fields[1]), cpuTicks }
   } catch {
-    // It ended between the listing and the look.
+    // The process has exited meanwhile.
     return undefined
   }
 }
@@ -137,17 +135,16 @@ const SERVER_FOLDERS = [
   ...[17, 15].map((version) => `/usr/lib/postgresql/${version}/bin`),
 ]
 
-/** Where a program lies. Debian keeps servers in folders that are not on everybody's PATH. */
+/** Also searches directories that Debian leaves out of the PATH of ordinary users. */
 export function findProgram(command: string): string | undefined {
   const folders = [...(process.env['PATH'] ?? '').split(':'), ...SERVER_FOLDERS]
   return folders.map((folder) => join(folder, command)).find(isProgram)
 }
 
-/** The same, or an error that says what to install. */
 export function requireProgram(command: string, debianPackage: string): string {
   const path = findProgram(command)
   if (path) return path
-  throw new Error(`${command} is not here. On Debian: apt-get install ${debianPackage}`)
+  throw new Error(`${command} not found. On Debian: apt-get install ${debianPackage}`)
 }
 
 function isProgram(path: string): boolean {
@@ -159,20 +156,17 @@ function isProgram(path: string): boolean {
   }
 }
 
-/**
- * Runs when the program ends, however it ends, the last one first: nothing that was started may outlive it. Must do all
- * its work at once, without awaiting anything.
- */
-export function onExit(clear: () => void): void {
+/** Registers a synchronous cleanup, run in reverse order on exit and on SIGINT, SIGTERM and SIGHUP. */
+export function onExit(cleanup: () => void): void {
   if (cleanups.length === 0) installHandlers()
-  cleanups.push(clear)
+  cleanups.push(cleanup)
 }
 
 const cleanups: (() => void)[] = []
 
 function installHandlers(): void {
   process.on('exit', () => {
-    for (const clear of cleanups.reverse()) clear()
+    for (const cleanup of cleanups.reverse()) cleanup()
   })
   for (const [signal, code] of [
     ['SIGINT', 130],
@@ -183,11 +177,11 @@ function installHandlers(): void {
   }
 }
 
-/** A folder that is gone when the program ends, and ways to make folders in it. */
+/** A temporary folder, removed on exit. */
 export function benchFolder(): { path: string; inside(name: string): string } {
   const path = mkdtempSync(join(tmpdir(), 'bench-'))
   onExit(() => rmSync(path, { recursive: true, force: true, maxRetries: 10 }))
-  // Postfix works in it under a user of its own.
+  // Postfix accesses it as another user.
   chmodSync(path, 0o755)
   return {
     path,
@@ -199,7 +193,7 @@ export function benchFolder(): { path: string; inside(name: string): string } {
   }
 }
 
-/** Builds the library that slows fsync down, to be given as LD_PRELOAD. Undefined where there is no compiler. */
+/** Builds the LD_PRELOAD library that slows fsync; undefined without a C compiler. */
 export function buildSlowFsync(folder: string): string | undefined {
   const compiler = findProgram('cc')
   if (!compiler || process.platform !== 'linux') return undefined

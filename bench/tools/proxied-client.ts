@@ -2,10 +2,10 @@ import { type Agent, request } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { connectSmtp, type SmtpClient } from '../../test/support/smtp-client.ts'
 
-// Many clients on one machine. The service trusts this machine as a proxy, so each client is rate-limited by the address
-// that it names, as it would be in production.
+// Simulates clients with distinct IP addresses: the service trusts loopback as a proxy and rate-limits each client by the
+// address in X-Forwarded-For or the PROXY header.
 
-export const TRUST_THIS_MACHINE = {
+export const TRUST_LOOPBACK = {
   MAYFLY_TRUST_PROXY: '127.0.0.1',
   MAYFLY_SMTP_PROXY_FROM: '127.0.0.1',
 }
@@ -35,18 +35,18 @@ export function proxiedClient(ip: string, { httpPort, smtpPort }: Ports) {
     ...(token && { authorization: `Bearer ${token}` }),
   })
 
-  /** On a connection of its own unless there is an agent. */
+  /** Opens a new connection unless an agent is given. */
   function open(path: string, { method = 'GET', token, agent = false, signal }: RequestOptions) {
     const headers = headersOf(token)
     const options = { port: httpPort, host: '127.0.0.1', path, method, headers, agent }
     return request({ ...options, ...(signal && { signal }) })
   }
 
-  async function ask(path: string, asking: RequestOptions = {}): Promise<Response> {
-    const asked = open(path, asking).end()
+  async function send(path: string, options: RequestOptions = {}): Promise<Response> {
+    const outgoing = open(path, options).end()
     return await new Promise((resolve, reject) => {
-      asked.on('error', reject)
-      asked.on('response', (response) => {
+      outgoing.on('error', reject)
+      outgoing.on('response', (response) => {
         const { statusCode: status = 0 } = response
         buffer(response).then((body) => resolve({ status, body }), reject)
       })
@@ -56,9 +56,9 @@ export function proxiedClient(ip: string, { httpPort, smtpPort }: Ports) {
   return {
     ip,
     open,
-    ask,
+    send,
     async session(): Promise<{ email: string; token: string }> {
-      const { status, body } = await ask('/api/create-session', { method: 'POST' })
+      const { status, body } = await send('/api/create-session', { method: 'POST' })
       if (status !== 200) throw new Error(body.toString())
       return JSON.parse(body.toString()) as { email: string; token: string }
     },

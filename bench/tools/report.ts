@@ -14,7 +14,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { benchFolder, findProgram } from './processes.ts'
 
-// The report goes to standard output as Markdown, what happens meanwhile to standard error.
+// Reports are written to standard output as Markdown, progress to standard error.
 
 let report = ''
 
@@ -24,7 +24,6 @@ export function say(...lines: string[]): void {
   process.stdout.write(text)
 }
 
-/** Everything that was said so far. */
 export function fullReport(): string {
   return report
 }
@@ -39,26 +38,28 @@ export function reportTable(head: readonly string[], rows: readonly (readonly st
   say(...rows.map(line), '')
 }
 
-/** One line that says whether a goal was reached, and by what. */
-export function reportGoal(what: string, value: number, reached: boolean): void {
-  say(`- ${reached ? 'reached' : 'MISSED'}: ${what}: ${figure(value)}`)
+export function reportGoal(goal: string, value: number, met: boolean): void {
+  say(`- ${met ? 'met' : 'MISSED'}: ${goal}: ${figure(value)}`)
 }
 
-/** What the numbers were measured on. */
-export function reportMachine(): void {
+/** Title, date, machine and versions. saveReport finds the section by the file name in the title. */
+export function reportHeader(title: string, program: string): void {
   const [first] = cpus()
   const load = loadavg()
     .map((value) => value.toFixed(2))
     .join(', ')
   say(
+    `## ${title} (bench/${program}.ts)`,
+    '',
     `- Date: ${new Date().toISOString().slice(0, 16).replace('T', ' ')} UTC`,
     `- Machine: ${cpus().length} cores (${first?.model.trim() || process.arch}), ${Math.round(totalmem() / 2 ** 30)} GB, Linux ${release()}, ${process.arch}`,
-    `- Load before (1, 5, 15 min): ${load}`,
-    `- Node ${process.versions.node}, SQLite ${sqliteVersion()}, ${packages(['better-sqlite3', 'fastify', 'smtp-server'])}`,
-    `- ${[firstLine('postconf', ['-d', '-h', 'mail_version'], 'Postfix '), firstLine('wrk', ['--version'], '')].join('; ')}`,
-    `- 4 KB appended and fdatasync in the scratch folder: ${figure(syncMs())} ms at the median of 200`,
+    `- Load average at start (1, 5, 15 min): ${load}`,
+    `- Node ${process.versions.node}, SQLite ${sqliteVersion()}, ${packageVersions(['better-sqlite3', 'fastify', 'smtp-server'])}`,
+    `- ${[version('postconf', ['-d', '-h', 'mail_version'], 'Postfix '), version('wrk', ['--version'], '')].join('; ')}`,
+    `- Appending 4 KB with fdatasync in the temporary directory: ${figure(syncMs())} ms (median of 200)`,
   )
-  if ((loadavg()[0] ?? 0) > 0.5) say('- **The machine was not idle: read the ratios only.**')
+  if ((loadavg()[0] ?? 0) > 0.5)
+    say('- **The machine was not idle: only the ratios are meaningful.**')
 }
 
 function sqliteVersion(): string {
@@ -68,7 +69,7 @@ function sqliteVersion(): string {
   return version
 }
 
-function packages(names: readonly string[]): string {
+function packageVersions(names: readonly string[]): string {
   return names
     .map((name) => {
       const file = new URL(`../../node_modules/${name}/package.json`, import.meta.url)
@@ -78,29 +79,27 @@ function packages(names: readonly string[]): string {
     .join(', ')
 }
 
-function firstLine(command: string, args: readonly string[], label: string): string {
+function version(command: string, args: readonly string[], label: string): string {
   const path = findProgram(command)
   if (!path) return `${label}${command} is not installed`
   try {
-    return label + printedBy(path, args)
+    return label + firstLineOf(readOutput(path, args))
   } catch {
-    return `${label}${command}, version unknown`
+    return `${label}${command}, unknown version`
   }
 }
 
-function printedBy(path: string, args: readonly string[]): string {
+function readOutput(path: string, args: readonly string[]): string {
   try {
-    return firstOf(
-      execFileSync(path, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }),
-    )
+    return execFileSync(path, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
   } catch (error) {
-    // wrk --version says it and ends with 1.
-    if (error instanceof Error && 'stdout' in error) return firstOf(String(error.stdout))
+    // wrk --version exits with 1.
+    if (error instanceof Error && 'stdout' in error) return String(error.stdout)
     throw error
   }
 }
 
-function firstOf(text: string): string {
+function firstLineOf(text: string): string {
   return (text.split('\n')[0] ?? '').split('Copyright')[0]?.trim() ?? ''
 }
 
@@ -120,7 +119,7 @@ function syncMs(): number {
   return median(times)
 }
 
-/** In the order of their parts in RESULTS.md. */
+/** In the order of RESULTS.md. */
 export const PROGRAMS = [
   'smtp-intake',
   'check-mail',
@@ -140,31 +139,32 @@ export const PROGRAMS = [
 
 const RESULTS = new URL('../RESULTS.md', import.meta.url)
 
-/** Puts the report in the place of the program's former one; the rest of RESULTS.md stays as it is. */
+/** Replaces the program's section of RESULTS.md. */
 export function saveReport(name: string, report: string): void {
-  const former = existsSync(RESULTS)
+  const sections = existsSync(RESULTS)
     ? readFileSync(RESULTS, 'utf8')
         .split(/^(?=## )/m)
         .slice(1)
     : []
-  const isOf = (part: string, program: string) =>
-    part.split('\n', 1)[0]?.includes(`/${program}.ts)`)
-  const parts = PROGRAMS.flatMap((program) =>
-    program === name ? [report] : former.filter((part) => isOf(part, program)),
+  const isOf = (section: string, program: string) =>
+    section.split('\n', 1)[0]?.includes(`/${program}.ts)`)
+  const updated = PROGRAMS.flatMap((program) =>
+    program === name ? [report] : sections.filter((section) => isOf(section, program)),
   )
-  const head = [
-    '# Results',
-    '',
-    'Written by the programs here (`npm run bench`). Medians, in brackets the least and the most of all rounds.',
-  ]
-  const texts = [head.join('\n'), ...parts].map((part) => part.trimEnd())
+  const head =
+    '# Results\n\nGenerated by `npm run bench`. Values are medians, with minimum and maximum over all rounds in parentheses.'
+  const texts = [head, ...updated].map((section) => section.trimEnd())
   writeFileSync(RESULTS, `${texts.join('\n\n')}\n`)
 }
 
-/** The value below which that share of them lies. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
+}
+
+/** Two table cells. */
+export function p50AndP99(values: readonly number[]): string[] {
+  return [figure(median(values)), figure(percentile(values, 0.99))]
 }
 
 export function median(values: readonly number[]): number {
@@ -175,7 +175,7 @@ export function median(values: readonly number[]): number {
   return (upper + lower) / 2
 }
 
-/** Three digits that count, thousands set apart. */
+/** Three significant digits, with thousands separators. */
 export function figure(value: number): string {
   if (!Number.isFinite(value)) return '-'
   const digits = value >= 100 ? 0 : value >= 10 ? 1 : 2
@@ -185,15 +185,14 @@ export function figure(value: number): string {
   })
 }
 
-/** Median, and in brackets the least and the most of all rounds. */
+/** Median (minimum to maximum). */
 export function spread(values: readonly number[]): string {
   return `${figure(median(values))} (${figure(Math.min(...values))} to ${figure(Math.max(...values))})`
 }
 
 /**
- * Runs every contestant once per round, and once before that does not count, so that all are warm. Each round starts
- * with another one: what the machine does meanwhile, and what the one before left in its caches, falls on all of them.
- * Where each run is on a fresh copy nothing would stay warm: then `warm` is false.
+ * Runs every contestant once per round, after a warm-up round that is not counted. The order rotates, so that background
+ * load and cache effects are spread over all of them. Pass `warm = false` if every run starts from a fresh copy.
  */
 export async function alternate<C extends { name: string }, R>(
   contestants: readonly C[],

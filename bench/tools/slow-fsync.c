@@ -1,5 +1,5 @@
 /*
- * Preloaded into a server, adds 2 ms to each fsync and fdatasync: a disk that is slower than the one at hand.
+ * LD_PRELOAD library that adds 2 ms to each fsync and fdatasync, to simulate a slower disk.
  * cc -shared -fPIC -O2 -o slow-fsync.so slow-fsync.c -ldl
  */
 #define _GNU_SOURCE
@@ -8,7 +8,7 @@
 
 typedef int (*sync_call)(int);
 
-static int slowly(const char *name, int file)
+static int delayed(const char *name, int file)
 {
     struct timespec wait = {0, 2 * 1000 * 1000};
     sync_call real = (sync_call) dlsym(RTLD_NEXT, name);
@@ -19,10 +19,10 @@ static int slowly(const char *name, int file)
 
 int fsync(int file)
 {
-    return slowly("fsync", file);
+    return delayed("fsync", file);
 }
 
 int fdatasync(int file)
 {
-    return slowly("fdatasync", file);
+    return delayed("fdatasync", file);
 }

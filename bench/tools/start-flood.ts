@@ -13,10 +13,10 @@ export const FLOOD_NAMES = [
 ] as const
 export type FloodName = (typeof FLOOD_NAMES)[number]
 
-/** What the attacker did and was answered. */
+/** Requests, mails and responses by kind. */
 export type FloodCounts = Record<string, number>
 
-/** Starts a flood in a process of its own, and resolves when it runs at full speed. */
+/** Starts flood.ts as a child process; resolves when the flood is at full rate. */
 export async function startFlood(
   name: FloodName,
   { httpPort, smtpPort }: Ports,
@@ -26,19 +26,19 @@ export async function startFlood(
   const args = [file, name, String(httpPort), String(smtpPort), ...(quick ? ['--quick'] : [])]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   onExit(() => void child.kill('SIGKILL'))
-  let said = ''
+  let output = ''
   await new Promise<void>((resolve, reject) => {
-    child.once('exit', () => reject(new Error(`the flood of ${name} did not start`)))
+    child.once('exit', () => reject(new Error(`flood did not start: ${name}`)))
     child.stdout.on('data', (chunk: Buffer) => {
-      said += chunk
-      if (said.includes('running\n')) resolve()
+      output += chunk
+      if (output.includes('running\n')) resolve()
     })
   })
   return {
     async stop() {
       child.kill('SIGTERM')
       await once(child, 'close')
-      return JSON.parse(said.slice(said.indexOf('\n') + 1)) as FloodCounts
+      return JSON.parse(output.slice(output.indexOf('\n') + 1)) as FloodCounts
     },
   }
 }
