@@ -12,7 +12,7 @@ export const BUNDLED_MAIN = `${BUNDLE}main.js`
 
 const ENTRIES = [
   'main',
-  ...['http', 'imap', 'mail-writer', 'shop-writer', 'smtp'].map((name) => `runtime/${name}`),
+  ...['http', 'imap', 'smtp', 'writer'].map((name) => `runtime/${name}`),
   'mime/child',
   'sender-auth/child',
 ]
