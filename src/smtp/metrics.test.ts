@@ -16,8 +16,6 @@ async function counts(): Promise<Record<string, number>> {
 }
 
 test('connections, mails, bytes, rejected recipients and closed sessions are each counted once', async () => {
-  // Test files share a process, and its metrics.
-  register.resetMetrics()
   const { deps } = recordingDeps()
   const server = await openSmtpServer(deps, { port: 0, hostname: 'mx.box.test' })
   await dialogue(server.port, [
