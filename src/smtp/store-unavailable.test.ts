@@ -58,7 +58,7 @@ test('mail is deferred with 451 at every step during an outage, which is logged 
   await untilMailReply(/^451 4\.3\.0 /)
   const logged = seen.lines.filter(({ level }) => level !== 'debug')
   assert.deepEqual(
-    logged.map(({ level, message }) => [level, /store cannot be reached/.test(message)]),
+    logged.map(({ level, message }) => [level, /store is unavailable/.test(message)]),
     [['warn', true]],
   )
 

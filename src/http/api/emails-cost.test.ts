@@ -178,7 +178,7 @@ describe('402', () => {
   })
 
   test('a payment that was returned', async () => {
-    await over(await app.ring.issueRefunded(), 'plan_expired', /returned or is disputed/)
+    await over(await app.ring.issueRefunded(), 'plan_expired', /refunded or is disputed/)
   })
 
   test('a plan ends at the very second', async () => {

@@ -102,7 +102,7 @@ describe('draining', () => {
 
     const ready = await request(`${door.url}/readyz`)
     assert.deepEqual([ready.status, ready.body['code']], [503, 'shutting_down'])
-    assert.match(String(ready.body['message']), /is stopping/)
+    assert.match(String(ready.body['message']), /is shutting down/)
     assert.equal((await request(`${door.url}/livez`)).status, 200)
     assert.match(await stream.text(), GOODBYE)
     for (const asked of [await waiting, await check('&wait=55')]) {
