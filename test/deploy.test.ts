@@ -21,7 +21,7 @@ const folder = tempFolder()
 afterAll(folder.remove)
 
 // Read by the tests alone.
-const NOT_OURS = new Set(['MAYFLY_CORPORA', 'MAYFLY_TEST_LONG'])
+const NOT_OURS = new Set(['MAYFLY_CORPORA', 'MAYFLY_TEST_LONG', 'MAYFLY_TEST_WITHOUT'])
 
 test('every setting that deploy/ and the documents name is one that the program knows', () => {
   const paths = globSync(['deploy/**', 'docs/**/*.md', '*.md'], { cwd: ROOT })

@@ -148,7 +148,7 @@ describe('a stop', () => {
     for (const line of ['MAIL FROM:<a@a.test>', `RCPT TO:<${box.email}>`, 'DATA'])
       await client.command(line)
     const ended = served.kill('SIGTERM')
-    await waitUntil(() => served.output().includes('stopping'))
+    await waitUntil(() => served.output().includes('shutting down'))
     served.child.kill('SIGTERM')
     assert.equal(await ended, 1)
     client.close()

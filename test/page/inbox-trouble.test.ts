@@ -105,7 +105,7 @@ describe('a session that is over', () => {
     app().moveClock(25 * 3_600)
     // The server looks at its clock when something happens, and from time to time.
     await page.getByRole('heading', { name: 'This address has expired' }).waitFor()
-    await page.getByText('Its mail was deleted').waitFor()
+    await page.getByText('This address has expired. Its mail was deleted.').waitFor()
     assert.equal(await row(page, 'Soon gone').count(), 0)
     assert.equal(await page.title(), 'Inbox – Mayfly')
   })

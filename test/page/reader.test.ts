@@ -112,7 +112,7 @@ describe('the message itself', () => {
       /^<!doctype html><meta http-equiv="Content-Security-Policy" content="default-src 'none';/,
     )
     assert.match(inside, /img-src data:;/)
-    assert.equal(await shown.getAttribute('title'), 'The message: Hello')
+    assert.equal(await shown.getAttribute('title'), 'Message: Hello')
   })
   test('leads to our own page with each of its links', async () => {
     const page = await read(htmlMail('<a href="https://bank.test@evil.test/x">Your bank</a>'))

@@ -51,7 +51,7 @@ export const addressViews: readonly View[] = [
     async open(stage) {
       await press(stage, 'New address')
       await stage.page.getByText('1 more address').click()
-      await stage.page.getByRole('button', { name: /^End .*@/ }).waitFor()
+      await stage.page.getByRole('button', { name: /^Delete .*@/ }).waitFor()
     },
   },
   {
