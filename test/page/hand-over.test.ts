@@ -56,7 +56,7 @@ test('a phone is told so too when the link was cut short or spoilt on its way', 
   for (const spoilt of ['', 'a b', 'x'.repeat(129)]) {
     await phone.goto('about:blank')
     await phone.goto(`${app().url}/#open=${spoilt}`)
-    await phone.getByText('Die Adresse in diesem Link').waitFor()
+    await phone.getByText('Dieser Link ist ungültig oder abgelaufen.').waitFor()
     assert.equal(new URL(phone.url()).hash, '')
     await shown(phone)
   }
