@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { eventStreamParser } from '../src/shared/event-stream.ts'
+import { eventStreamParser } from '../src/shared/event-stream-parser.ts'
 import { WAIT_FOR_EXTRACTION, WITHOUT_POLLING } from './support/app.ts'
 import { request } from './support/http-client.ts'
 import { type AppWithKeys, startAppWithKeys } from './support/keys.ts'

@@ -22,7 +22,7 @@ import { tempFolder } from './support/stores.ts'
 import { waitUntil } from './support/wait-until.ts'
 
 // Data of every former version (test/fixtures) opens with this program, and nothing of it is lost. That a schema newer than
-// the program is refused: start-and-stop.test.ts, src/store/postgres/connection/server.test.ts.
+// the program is refused: start-and-stop.test.ts, src/store/postgres/connection/server-requirements.test.ts.
 
 const FIXTURES = new URL('./fixtures/', import.meta.url).pathname
 const VERSIONS = globSync('*/expected.json', { cwd: FIXTURES }).map((file) => file.split('/')[0])

@@ -1,5 +1,5 @@
 import type { Log } from '../core/log.ts'
-import { loadClientFactory, type RedisServer, readUrl } from './client.ts'
+import { loadClientFactory, type RedisServer, readUrl } from './client-options.ts'
 import { openConnections } from './connection.ts'
 import { openOutages } from './outages.ts'
 import { openSlotMap } from './slot-map.ts'

@@ -1,5 +1,5 @@
 import { backoffDelay, withJitter } from '../core/backoff.ts'
-import type { Client, ClientFactory, RedisServer } from './client.ts'
+import type { Client, ClientFactory, RedisServer } from './client-options.ts'
 import type { Outages } from './outages.ts'
 
 export interface RedisConnection {

@@ -1,5 +1,5 @@
 import type { Log } from '../core/log.ts'
-import type { RedisServer } from './client.ts'
+import type { RedisServer } from './client-options.ts'
 
 export type Outages = ReturnType<typeof openOutages>
 

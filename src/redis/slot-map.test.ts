@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import { openRedis } from '../../test/support/redis.ts'
-import { readUrl, serverAt } from './client.ts'
+import { readUrl, serverAt } from './client-options.ts'
 import { openSlotMap } from './slot-map.ts'
 
 const ROOT = serverAt('root.test', 6379)

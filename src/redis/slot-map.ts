@@ -1,4 +1,4 @@
-import { type RedisServer, serverAt } from './client.ts'
+import { type RedisServer, serverAt } from './client-options.ts'
 
 /** An entry of CLUSTER SLOTS. */
 interface SlotRange {

@@ -1,4 +1,4 @@
-import type { Client, ClientFactory } from './client.ts'
+import type { Client, ClientFactory } from './client-options.ts'
 import { openConnections } from './connection.ts'
 import type { Outages } from './outages.ts'
 import type { SlotMap } from './slot-map.ts'

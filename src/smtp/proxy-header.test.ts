@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { parseProxyHeader } from './accept.ts'
+import { parseProxyHeader } from './accept-connection.ts'
 import { openSmtpServer, type SmtpServer } from './server.ts'
 import { expectReply, openClient } from './testing/dialogue.ts'
 import { eventually } from './testing/eventually.ts'

@@ -4,7 +4,7 @@ import { takeRate } from '../../service/rates.ts'
 import { cors } from './cors.ts'
 import { empty, type HttpResponse, writeResponse } from './response.ts'
 import type { Route } from './route.ts'
-import { requestPath, type ServerContext, sendProblem } from './serve.ts'
+import { requestPath, type ServerContext, sendProblem } from './route-handler.ts'
 
 /** Handles unknown paths, unsupported methods and CORS preflights. */
 export function fallbackHandler(context: ServerContext) {

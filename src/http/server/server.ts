@@ -23,7 +23,7 @@ import { waitSignals } from './disconnect.ts'
 import { fallbackHandler } from './fallback.ts'
 import { openLongPollLimit, openSendBudget } from './limits.ts'
 import { handleClientError } from './problem-response.ts'
-import { routeHandler, type ServerContext, sendProblem } from './serve.ts'
+import { routeHandler, type ServerContext, sendProblem } from './route-handler.ts'
 
 interface HttpOptions {
   host: string

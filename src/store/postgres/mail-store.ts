@@ -9,7 +9,10 @@ import {
   durabilityFault,
   NotDurable,
 } from './connection/durability.ts'
-import { type CheckedConnectionOptions, openCheckedConnections } from './connection/server.ts'
+import {
+  type CheckedConnectionOptions,
+  openCheckedConnections,
+} from './connection/server-requirements.ts'
 import { accountReads, accountWrites } from './mail/accounts.ts'
 import { addMailWrites } from './mail/add-mail.ts'
 import { domainReads, domainWrites } from './mail/domains.ts'

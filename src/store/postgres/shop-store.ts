@@ -1,5 +1,8 @@
 import type { ShopStore } from '../shop-store.ts'
-import { type CheckedConnectionOptions, openCheckedConnections } from './connection/server.ts'
+import {
+  type CheckedConnectionOptions,
+  openCheckedConnections,
+} from './connection/server-requirements.ts'
 import { keyReads, keyWrites } from './shop/keys.ts'
 import { purchaseReads, purchaseWrites } from './shop/purchases.ts'
 import { settlementWrites } from './shop/settlements.ts'

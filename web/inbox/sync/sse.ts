@@ -1,4 +1,4 @@
-import { eventStreamParser, type ServerSentEvent } from '../../../src/shared/event-stream.ts'
+import { eventStreamParser, type ServerSentEvent } from '../../../src/shared/event-stream-parser.ts'
 import { NetworkError, request } from '../../site/api-client.ts'
 
 interface StreamOptions {

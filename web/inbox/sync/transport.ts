@@ -1,4 +1,4 @@
-import type { ServerSentEvent } from '../../../src/shared/event-stream.ts'
+import type { ServerSentEvent } from '../../../src/shared/event-stream-parser.ts'
 import { ApiError, type MessageSummary, NetworkError } from '../../site/api-client.ts'
 import { connectionStatus, messageStore } from '../messages.ts'
 import type { Poller } from './poll.ts'

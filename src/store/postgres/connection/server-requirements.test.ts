@@ -10,7 +10,7 @@ import { OlderSchema } from '../../schema.ts'
 import { openPostgresMail } from '../mail-store.ts'
 import { migrate } from '../migrate.ts'
 import { openConnections } from './connections.ts'
-import { UnfitServer } from './server.ts'
+import { UnfitServer } from './server-requirements.ts'
 
 let postgres: Postgres
 let tls: Postgres

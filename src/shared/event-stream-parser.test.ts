@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { eventStreamParser, type ServerSentEvent } from './event-stream.ts'
+import { eventStreamParser, type ServerSentEvent } from './event-stream-parser.ts'
 
 const STREAM =
   'retry: 2000\nid: 7\n\nevent: message\nid: 9\ndata: {"subject":"žluť 木: b"}\n\n:\n\nevent: deleted\ndata: {"id":9}\n\n'
