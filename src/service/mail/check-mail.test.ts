@@ -15,37 +15,37 @@ const PAGE = { sinceId: 0, limit: 100 }
 const list = (codes: Pick<CodeScanner, 'scan'> = fixture.codes) =>
   listMail({ ...fixture.deps, codes }, fixture, PAGE)
 
-test('a list tells when some of it was not taken on to be looked at', async () => {
+test('a list is incomplete if some of its messages were not accepted for scanning', async () => {
   fixture = await openCodeFixture()
   await fixture.send('111111')
-  const full = { scan: () => ({ complete: false, found: async () => false }) }
-  assert.equal((await list(full)).complete, false)
+  const fullQueue = { scan: () => ({ complete: false, found: async () => false }) }
+  assert.equal((await list(fullQueue)).complete, false)
   const listed = await list()
   assert.deepEqual([listed.complete, listed.messages[0]?.code], [true, '111111'])
 })
 
-test('also when that came while it waited for the others', async () => {
+test('a list is incomplete if that happens while it waits for other codes', async () => {
   fixture = await openCodeFixture()
   await fixture.send('111111')
-  let asked = 0
-  const filling = {
+  let scans = 0
+  const fillingUp = {
     scan() {
-      asked += 1
-      const isFirst = asked === 1
+      scans += 1
+      const isFirst = scans === 1
       return { complete: isFirst, found: async () => isFirst }
     },
   }
-  assert.equal((await list(filling)).complete, false)
+  assert.equal((await list(fillingUp)).complete, false)
 })
 
-test('it comes with the session as it is when the codes are noted', async () => {
+test('a list is returned with the session as read after the codes were saved', async () => {
   fixture = await openCodeFixture()
   await fixture.send('111111')
   const { session } = await list()
   assert.deepEqual(session, await liveSession(fixture, fixture.token))
 })
 
-test('a session that ends while its list waits opens nothing any more', async () => {
+test('a session that ends while its list waits is an invalid token', async () => {
   fixture = await openCodeFixture()
   await fixture.send('111111')
   const ending = {
@@ -73,12 +73,12 @@ beforeEach(() => {
   }
 })
 
-test('a look is asked for at the session’s own account', async () => {
+test('forcePoll wakes the account of the session', async () => {
   await forcePoll(deps, { accountId: 7 })
   assert.deepEqual(woken, [accountTopic(7)])
 })
 
-test('of many at once one is passed on, and the next after a few seconds; each account counts by itself', async () => {
+test('concurrent forced polls are passed on once per account in three seconds', async () => {
   await Promise.all(Array.from({ length: 50 }, () => forcePoll(deps, { accountId: 7 })))
   await forcePoll(deps, { accountId: 8 })
   assert.deepEqual(woken, [accountTopic(7), accountTopic(8)])
@@ -90,7 +90,7 @@ test('of many at once one is passed on, and the next after a few seconds; each a
   assert.equal(woken.length, 3)
 })
 
-test('a session at a mail domain asks nobody', async () => {
+test('forcePoll for a session at a mail domain wakes nothing', async () => {
   await forcePoll(deps, { accountId: undefined })
   assert.deepEqual(woken, [])
 })

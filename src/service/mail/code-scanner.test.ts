@@ -14,9 +14,9 @@ let fixture: CodeFixture
 afterEach(() => fixture.close())
 
 const codesOf = async () => (await fixture.list()).map(({ code }) => code)
-const lookAtAll = async () => fixture.codes.scan(fixture.session.id, await fixture.list())
-const found = async () => (await lookAtAll())?.found()
-/** A look that nobody waits for has been made when its outcome is kept. */
+const scanAll = async () => fixture.codes.scan(fixture.session.id, await fixture.list())
+const found = async () => (await scanAll())?.found()
+/** A scan without waiters is complete once its result is stored. */
 async function untilCodes(expected: (string | undefined)[]) {
   while (JSON.stringify(await codesOf()) !== JSON.stringify(expected)) {
     await new Promise(setImmediate)
@@ -24,7 +24,7 @@ async function untilCodes(expected: (string | undefined)[]) {
 }
 
 describe('a mail', () => {
-  test('that nobody has looked at has its code noted, and those who wait are woken', async () => {
+  test('not yet scanned gets its code saved, and waiters are woken', async () => {
     fixture = await openCodeFixture()
     await fixture.send('123456')
     assert.deepEqual(await codesOf(), [undefined])
@@ -33,7 +33,7 @@ describe('a mail', () => {
     assert.deepEqual(fixture.woken, [fixture.session.id])
   })
 
-  test('has its sender asked about too, once', async () => {
+  test('has its sender checked once', async () => {
     fixture = await openCodeFixture()
     const id = await fixture.send('123456')
     await found()
@@ -41,16 +41,16 @@ describe('a mail', () => {
     assert.deepEqual(fixture.checked, [id])
   })
 
-  test('without a code is noted as such; nobody is woken, and nobody looks again', async () => {
+  test('without a code is marked as such: no waiter is woken, and it is not scanned again', async () => {
     fixture = await openCodeFixture()
     await fixture.send('')
     assert.equal(await found(), false)
     assert.deepEqual(await codesOf(), [''])
     assert.deepEqual(fixture.woken, [])
-    assert.equal(await lookAtAll(), undefined)
+    assert.equal(await scanAll(), undefined)
   })
 
-  test('is read once, however many ask for its code and for itself', async () => {
+  test('is parsed once for any number of concurrent scans', async () => {
     const reader = heldReader()
     fixture = await openCodeFixture({ parse: reader.parse })
     await fixture.send('123456')
@@ -62,7 +62,7 @@ describe('a mail', () => {
     assert.equal(fixture.woken.length, 1)
   })
 
-  test('that takes long is looked at to the end after those who waited have left', async () => {
+  test('that takes long is scanned to the end after its waiters have left', async () => {
     const reader = heldReader()
     fixture = await openCodeFixture({ parse: reader.parse, resultWaitMs: IMPATIENT })
     await fixture.send('123456')
@@ -73,7 +73,7 @@ describe('a mail', () => {
     await untilCodes(['123456'])
   })
 
-  test('that another thread has looked at meanwhile is not read', async () => {
+  test('that another thread has scanned in the meantime is not parsed', async () => {
     const reader = heldReader()
     fixture = await openCodeFixture({ parse: reader.parse })
     const { id: mailbox } = fixture.session
@@ -84,7 +84,7 @@ describe('a mail', () => {
     assert.deepEqual([reader.read, fixture.woken], [[], []])
   })
 
-  test('that goes away before it is read, or while it is, is no fault', async () => {
+  test('deleted before or during the scan is not an error', async () => {
     const reader = heldReader()
     fixture = await openCodeFixture({ parse: reader.parse })
     const { id: mailbox } = fixture.session
@@ -92,17 +92,17 @@ describe('a mail', () => {
     const listed = await fixture.list()
     await deleteMail(fixture, fixture.token, ids[0] ?? 0)
     reader.hold()
-    const looking = fixture.codes.scan(mailbox, listed)
+    const scan = fixture.codes.scan(mailbox, listed)
     while (reader.read.length === 0) await new Promise(setImmediate)
     await deleteMail(fixture, fixture.token, ids[1] ?? 0)
     reader.release()
-    await looking?.found()
+    await scan?.found()
     assert.deepEqual([await codesOf(), fixture.logged, fixture.woken], [[], [], []])
   })
 })
 
-describe('a fault', () => {
-  test('of the reader costs that code, is told, and leaves the others', async () => {
+describe('an error', () => {
+  test('of the parser affects only that mail, and is logged', async () => {
     const parse = async (raw: Uint8Array) => {
       if (Buffer.from(raw).includes('bad')) throw new Error('the child died')
       return mailWith('222222')
@@ -118,11 +118,11 @@ describe('a fault', () => {
     )
   })
 
-  test('for want of room is none: it is tried again', async () => {
-    let refused = 0
+  test('of an overloaded parser is retried and not logged', async () => {
+    let attempts = 0
     const parse = async () => {
-      refused += 1
-      if (refused <= 3) throw new Problem('overloaded', 'x')
+      attempts += 1
+      if (attempts <= 3) throw new Problem('overloaded', 'x')
       return mailWith('123456')
     }
     fixture = await openCodeFixture({ parse })

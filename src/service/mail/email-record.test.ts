@@ -21,19 +21,27 @@ const toOf = (mail: Partial<Mail>) => emailRecord(MESSAGE, { ...MAIL, ...mail })
 
 describe('to', () => {
   for (const [name, mail, expected] of [
-    ['nobody named: the bare address', {}, 'ann@xn--bcher-kva.test'],
-    ['others named: the bare address', { to: [other], cc: [other] }, 'ann@xn--bcher-kva.test'],
+    ['no entry in To or Cc: the bare address', {}, 'ann@xn--bcher-kva.test'],
     [
-      'the entry of To',
+      'only other entries: the bare address',
+      { to: [other], cc: [other] },
+      'ann@xn--bcher-kva.test',
+    ],
+    [
+      'its entry in To',
       { to: [other, { name: 'Ann', address: 'ann@xn--bcher-kva.test' }] },
       'Ann <ann@xn--bcher-kva.test>',
     ],
     [
-      'the entry of Cc, in its own spelling',
+      'its entry in Cc, as spelled there',
       { to: [other], cc: [{ name: 'Änn', address: 'Ann@Bücher.test' }] },
       'Änn <Ann@Bücher.test>',
     ],
-    ['without a name', { to: [{ name: '', address: 'ANN@Bücher.test' }] }, 'ANN@Bücher.test'],
+    [
+      'an entry without a name',
+      { to: [{ name: '', address: 'ANN@Bücher.test' }] },
+      'ANN@Bücher.test',
+    ],
     [
       'a name that needs quotes',
       { to: [{ name: 'Lee, "Ann" \\', address: 'ann@bücher.test' }] },
@@ -53,47 +61,47 @@ describe('to', () => {
 })
 
 describe('body', () => {
-  const MOST = 256 * 1024
-  const cutOf = (text: string | null) => {
+  const MAX_BYTES = 256 * 1024
+  const bodyOf = (text: string | null) => {
     const { body, truncated } = emailRecord(MESSAGE, { ...MAIL, text })
     return { body, truncated }
   }
 
-  test('no text is an empty text', () => {
-    assert.deepEqual(cutOf(null), { body: '', truncated: false })
+  test('is empty if the mail has no text', () => {
+    assert.deepEqual(bodyOf(null), { body: '', truncated: false })
   })
 
-  test('256 KB pass whole', () => {
-    const text = 'x'.repeat(MOST)
-    assert.deepEqual(cutOf(text), { body: text, truncated: false })
-    assert.equal(cutOf(`${text}x`).truncated, true)
+  test('is complete up to 256 KB', () => {
+    const text = 'x'.repeat(MAX_BYTES)
+    assert.deepEqual(bodyOf(text), { body: text, truncated: false })
+    assert.equal(bodyOf(`${text}x`).truncated, true)
   })
 
-  for (const [name, letter] of [
+  for (const [name, character] of [
     ['two bytes', 'ü'],
     ['three bytes', '\u3042'],
     ['four bytes', '\u{1f98b}'],
   ] as const) {
-    test(`a character of ${name} is never cut in two`, () => {
-      for (const lead of ['', 'x', 'xx', 'xxx']) {
-        const text = lead + letter.repeat(MOST)
-        const { body, truncated } = cutOf(text)
+    test(`is never cut within a character of ${name}`, () => {
+      for (const prefix of ['', 'x', 'xx', 'xxx']) {
+        const text = prefix + character.repeat(MAX_BYTES)
+        const { body, truncated } = bodyOf(text)
         assert.equal(truncated, true)
-        assert.ok(text.startsWith(body) && body.endsWith(letter))
+        assert.ok(text.startsWith(body) && body.endsWith(character))
         const bytes = Buffer.byteLength(body)
-        assert.ok(bytes <= MOST && bytes > MOST - 4, `${bytes} bytes`)
+        assert.ok(bytes <= MAX_BYTES && bytes > MAX_BYTES - 4, `${bytes} bytes`)
       }
     })
   }
 
-  test('bytes count, not characters', () => {
-    assert.equal(cutOf('ü'.repeat(MOST / 2)).truncated, false)
-    assert.equal(cutOf('ü'.repeat(MOST / 2 + 1)).truncated, true)
+  test('is limited in bytes, not in characters', () => {
+    assert.equal(bodyOf('ü'.repeat(MAX_BYTES / 2)).truncated, false)
+    assert.equal(bodyOf('ü'.repeat(MAX_BYTES / 2 + 1)).truncated, true)
   })
 
-  test('half a character of the sender is replaced, and that alone is no cut', () => {
-    const text = `\ud800${'x'.repeat(MOST - 3)}`
-    assert.equal(cutOf(text).truncated, false)
-    assert.equal(cutOf(`${text}xx`).truncated, true)
+  test('has lone surrogates replaced, which does not count as truncation', () => {
+    const text = `\ud800${'x'.repeat(MAX_BYTES - 3)}`
+    assert.equal(bodyOf(text).truncated, false)
+    assert.equal(bodyOf(`${text}xx`).truncated, true)
   })
 })

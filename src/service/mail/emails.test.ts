@@ -40,8 +40,8 @@ const query = (more: Partial<EmailQuery> = {}): EmailQuery => ({
   ...more,
 })
 
-const listEmails = (deps: Parameters<typeof listFor>[0], wish: EmailQuery) =>
-  listFor(deps, wish, { client: '192.0.2.1' })
+const listEmails = (deps: Parameters<typeof listFor>[0], wanted: EmailQuery) =>
+  listFor(deps, wanted, { client: '192.0.2.1' })
 const textMail = (text: string) => ({ to: [], cc: [], text }) as unknown as Mail
 const deps = (more: Partial<Parameters<typeof listEmails>[0]> = {}) => ({
   store: fixture.store,
@@ -53,10 +53,10 @@ const deps = (more: Partial<Parameters<typeof listEmails>[0]> = {}) => ({
 const send = async (to: string, subject: string) => {
   assert.equal((await fixture.send([to], { head: head(subject) })).outcome, 'kept')
 }
-const subjects = async (...[given, wish]: Parameters<typeof listEmails>) =>
-  (await listEmails(given, wish)).records.map(({ subject }) => subject)
+const subjects = async (...[viewDeps, wanted]: Parameters<typeof listEmails>) =>
+  (await listEmails(viewDeps, wanted)).records.map(({ subject }) => subject)
 
-describe('what a key sees', () => {
+describe('mail visible to a key', () => {
   beforeAll(async () => {
     await fixture.session('own@box.test', HOUR, 'k1')
     await fixture.session('theirs@box.test', HOUR, 'k2')
@@ -72,18 +72,18 @@ describe('what a key sees', () => {
     ['by-address', [own], [any]],
     ['off', [own], []],
   ] as const) {
-    test(`${readerPool}: without an address, and with one`, async () => {
-      const given = deps({ readerPool })
-      assert.deepEqual(await subjects(given, query()), all)
-      assert.deepEqual(await subjects(given, query({ to: address(any) })), byAddress)
-      assert.deepEqual(await subjects(given, query({ to: address(own) })), [own])
+    test(`pool ${readerPool}: without an address, and with one`, async () => {
+      const viewDeps = deps({ readerPool })
+      assert.deepEqual(await subjects(viewDeps, query()), all)
+      assert.deepEqual(await subjects(viewDeps, query({ to: address(any) })), byAddress)
+      assert.deepEqual(await subjects(viewDeps, query({ to: address(own) })), [own])
       for (const other of ['theirs@box.test', 'nobodys@box.test']) {
-        const wish = query({ to: address(other) })
-        assert.deepEqual(await subjects(given, wish), [])
-        assert.equal(await newestEmailId(given, wish), 0)
+        const wanted = query({ to: address(other) })
+        assert.deepEqual(await subjects(viewDeps, wanted), [])
+        assert.equal(await newestEmailId(viewDeps, wanted), 0)
         assert.equal(
-          await emailsVersion(given, wish),
-          await emailsVersion(given, query({ to: address('never@box.test') })),
+          await emailsVersion(viewDeps, wanted),
+          await emailsVersion(viewDeps, query({ to: address('never@box.test') })),
           'nor that there is any',
         )
       }
@@ -97,7 +97,7 @@ describe('a page', () => {
     for (const subject of ['1', '2', '3', '4', '5']) await send(to, subject)
   })
 
-  test('leads from one to the next until there is no more', async () => {
+  test('links to the next one until no message is left', async () => {
     const pages: string[][] = []
     let beforeId: number | undefined
     do {
@@ -112,9 +112,9 @@ describe('a page', () => {
     assert.equal((await listEmails(deps(), query({ to, limit: 5 }))).nextAfter, undefined)
   })
 
-  test('ends at 8 MB, and the next one goes on', async () => {
+  test('ends at 8 MB, and the next page continues after it', async () => {
     const parsed = async () => textMail('\u0001'.repeat(256 * 1024))
-    // Such a character is six in JSON: five bodies are 7.5 MB, and only their text is 1.25.
+    // Escaped in JSON, this character takes six bytes: five bodies are 7.5 MB, their text only 1.25 MB.
     const first = await listEmails(deps({ parsed }), query({ to }))
     assert.equal(first.records.length, 5)
     for (const subject of ['6', '7']) await send(to, subject)
@@ -123,16 +123,16 @@ describe('a page', () => {
       page.records.map(({ subject }) => subject),
       ['7', '6', '5', '4', '3'],
     )
-    const wish = query({ to, beforeId: page.nextAfter })
-    assert.deepEqual(await subjects(deps({ parsed }), wish), ['2', '1'])
+    const wanted = query({ to, beforeId: page.nextAfter })
+    assert.deepEqual(await subjects(deps({ parsed }), wanted), ['2', '1'])
   })
 
-  test('ends when it takes too long, and the next one goes on', async () => {
-    let passed = 0
+  test('ends at the time limit, and the next page continues after it', async () => {
+    let elapsedMs = 0
     const slow = deps({
-      now: () => new Date(START.getTime() + passed),
+      now: () => new Date(START.getTime() + elapsedMs),
       async parsed() {
-        passed += 2_500
+        elapsedMs += 2_500
         return textMail('slow')
       },
     })
@@ -142,7 +142,7 @@ describe('a page', () => {
     assert.deepEqual(rest, ['3', '2', '1'])
   })
 
-  test('ends where the parser is overloaded, but not before its first record', async () => {
+  test('ends where the parser is overloaded, but never without a record', async () => {
     let parses = 0
     const parsed = async () => {
       parses += 1
@@ -155,7 +155,7 @@ describe('a page', () => {
     await assert.rejects(listEmails(deps({ parsed }), query({ to })), { code: 'overloaded' })
   })
 
-  test('leaves out what went away meanwhile, and the pages after it are whole', async () => {
+  test('omits mail deleted in the meantime, and later pages are complete', async () => {
     const gone = deps({ parsed: async () => undefined })
     const page = await listEmails(gone, query({ to, limit: 3 }))
     assert.deepEqual(page.records, [])
@@ -167,18 +167,18 @@ describe('a page', () => {
     ])
   })
 
-  test('is parsed a few at a time', async () => {
-    let atOnce = 0
-    let most = 0
+  test('is parsed by at most four concurrent calls', async () => {
+    let concurrent = 0
+    let maxConcurrent = 0
     const parsed = async () => {
-      atOnce += 1
-      most = Math.max(most, atOnce)
+      concurrent += 1
+      maxConcurrent = Math.max(maxConcurrent, concurrent)
       await new Promise(setImmediate)
-      atOnce -= 1
+      concurrent -= 1
       return textMail('text')
     }
     assert.equal((await subjects(deps({ parsed }), query({ to }))).length, 7)
-    assert.equal(most, 4)
+    assert.equal(maxConcurrent, 4)
   })
 })
 
@@ -211,7 +211,7 @@ describe('to', () => {
     'ann@box.test\0',
     '"ann"@box.test',
   ]) {
-    test(`${JSON.stringify(text)} is refused by name`, () => {
+    test(`${JSON.stringify(text)} is refused, and the message names the parameter`, () => {
       assert.throws(
         () => parseTo(text),
         (error) => error instanceof Problem && error.message.startsWith('to: '),

@@ -10,10 +10,10 @@ let fixture: CodeFixture
 afterEach(() => fixture.close())
 
 const HOUR_MS = 3_600_000
-/** As if other threads looked at all mail. */
-const NO_LOOKS: CodeScanner = { scan: () => undefined, close: () => {} }
+/** As if other threads scanned all mail. */
+const NO_SCANS: CodeScanner = { scan: () => undefined, close: () => {} }
 
-const follow = ({
+const openStream = ({
   sinceId = 0,
   codes = fixture.codes,
   resumes = true,
@@ -27,13 +27,13 @@ const follow = ({
       sinceId,
       resumes,
       heartbeatMs: HOUR_MS,
-      // Only the bus wakes: whoever forgets to tell it leaves the test waiting.
+      // Never elapses: a change that does not wake the bus leaves the test waiting.
       pollMs: HOUR_MS,
       signal: new AbortController().signal,
     },
   )
 
-/** As `kind subject code`. */
+/** Formatted as `kind subject code`. */
 async function next(events: AsyncGenerator<MailEvent>): Promise<string> {
   const { value: event } = await events.next()
   assert.ok(event)
@@ -42,9 +42,9 @@ async function next(events: AsyncGenerator<MailEvent>): Promise<string> {
   return `${event.kind} ${subject} ${code ?? 'unlooked'}`
 }
 
-test('a code that is found in time is in the first event, and is told once', async () => {
+test('a code found in time is in the message event, and no update follows', async () => {
   fixture = await openCodeFixture()
-  const events = follow()
+  const events = openStream()
   const first = next(events)
   await fixture.send('111111', 'one')
   assert.equal(await first, 'message one 111111')
@@ -53,13 +53,13 @@ test('a code that is found in time is in the first event, and is told once', asy
   await events.return(undefined)
 })
 
-test('a code is looked up for the client of the stream, whoever waits for the same mailbox', async () => {
+test('a code is scanned on behalf of the client of the stream, even if others wait for the mailbox', async () => {
   fixture = await openCodeFixture()
-  let looks = 0
+  let scans = 0
   const codes: CodeScanner = {
     ...fixture.codes,
     scan(mailbox, messages) {
-      looks += 1
+      scans += 1
       return fixture.codes.scan(mailbox, messages, '192.0.2.1')
     },
   }
@@ -67,21 +67,21 @@ test('a code is looked up for the client of the stream, whoever waits for the sa
   const gone = new AbortController()
   const wait = { token, session, seconds: 60, pollMs: HOUR_MS, signal: gone.signal }
   const waited = awaitMail(deps, { ...wait, isDone: () => false })
-  const events = follow({ codes })
+  const events = openStream({ codes })
   const first = next(events)
   await fixture.send('111111', 'one')
   assert.equal(await first, 'message one 111111')
-  assert.ok(looks > 0)
+  assert.ok(scans > 0)
   gone.abort(new Error('gone'))
   await assert.rejects(waited, /gone/)
   await events.return(undefined)
 })
 
-test('one that takes longer comes as an update', async () => {
+test('a code found later is sent as an update', async () => {
   const reader = heldReader()
   fixture = await openCodeFixture({ parse: reader.parse, resultWaitMs: IMPATIENT })
   reader.hold()
-  const events = follow()
+  const events = openStream()
   await fixture.send('111111', 'one')
   assert.equal(await next(events), 'message one unlooked')
   const update = next(events)
@@ -90,26 +90,26 @@ test('one that takes longer comes as an update', async () => {
   await events.return(undefined)
 })
 
-test('a mail without a code has no update', async () => {
+test('a mail without a code causes no update', async () => {
   const reader = heldReader()
   fixture = await openCodeFixture({ parse: reader.parse, resultWaitMs: IMPATIENT })
   reader.hold()
-  const events = follow()
+  const events = openStream()
   await fixture.send('', 'none')
   assert.equal(await next(events), 'message none unlooked')
   reader.release()
   while ((await fixture.list())[0]?.code === undefined) await new Promise(setImmediate)
   const { id: mailbox } = fixture.session
-  const told = next(events)
+  const event = next(events)
   await fixture.send('', 'next')
-  assert.equal((await told).split(' ')[1], 'next')
+  assert.equal((await event).split(' ')[1], 'next')
   assert.equal(fixture.woken.includes(mailbox), false)
   await events.return(undefined)
 })
 
-test('a code that another thread has found is told', async () => {
+test('a code found by another thread is sent as an update', async () => {
   fixture = await openCodeFixture()
-  const events = follow({ codes: NO_LOOKS })
+  const events = openStream({ codes: NO_SCANS })
   const id = await fixture.send('111111', 'one')
   assert.equal(await next(events), 'message one unlooked')
   const update = next(events)
@@ -120,59 +120,59 @@ test('a code that another thread has found is told', async () => {
   await events.return(undefined)
 })
 
-test('of what was there before, too: it is looked at because somebody watches', async () => {
+test('older mail is scanned as well, and its codes are sent as updates', async () => {
   const reader = heldReader()
   fixture = await openCodeFixture({ parse: reader.parse })
   await fixture.send('111111', 'old')
   const sinceId = await fixture.send('222222', 'newer')
   reader.hold()
-  const events = follow({ sinceId })
-  const update = next(events)
+  const stream = openStream({ sinceId })
+  const update = next(stream)
   while (reader.read.length < 2) await new Promise(setImmediate)
   reader.release()
-  const heard = [await update, await next(events)]
-  assert.deepEqual(heard.sort(), ['updated newer 222222', 'updated old 111111'])
-  await events.return(undefined)
+  const updates = [await update, await next(stream)]
+  assert.deepEqual(updates.sort(), ['updated newer 222222', 'updated old 111111'])
+  await stream.return(undefined)
 })
 
-test('who comes back is told the codes that were found meanwhile, of young mail', async () => {
+test('a resumed stream gets the codes found in the meantime, for recent mail only', async () => {
   fixture = await openCodeFixture()
   const sinceId = await fixture.send('111111', 'one')
   const { id: mailbox } = fixture.session
   await fixture.store.saveCode({ mailbox, id: sinceId, code: '111111' })
-  const back = follow({ sinceId })
-  assert.equal(await next(back), 'updated one 111111')
-  const soon = next(back)
+  const resumed = openStream({ sinceId })
+  assert.equal(await next(resumed), 'updated one 111111')
+  const soon = next(resumed)
   const later = () => new Date(Date.now() + 6 * 60_000)
-  const others = [follow({ sinceId, now: later }), follow({ sinceId, resumes: false })]
-  const heard = others.map(next)
+  const others = [openStream({ sinceId, now: later }), openStream({ sinceId, resumes: false })]
+  const pending = others.map(next)
   await fixture.send('222222', 'two')
-  for (const told of [soon, ...heard]) assert.equal(await told, 'message two 222222')
-  for (const events of [back, ...others]) await events.return(undefined)
+  for (const event of [soon, ...pending]) assert.equal(await event, 'message two 222222')
+  for (const stream of [resumed, ...others]) await stream.return(undefined)
 })
 
-test('a mail that goes away while it is looked at is not told, nor its end', async () => {
+test('a mail deleted during its scan causes no event', async () => {
   const reader = heldReader()
   fixture = await openCodeFixture({ parse: reader.parse })
   reader.hold()
-  const events = follow()
-  const told = next(events)
+  const events = openStream()
+  const event = next(events)
   const id = await fixture.send('111111', 'gone')
   await fixture.send('222222', 'there')
   while (reader.read.length < 1) await new Promise(setImmediate)
   await deleteMail(fixture, fixture.token, id)
   reader.release()
-  assert.equal(await told, 'message there 222222')
+  assert.equal(await event, 'message there 222222')
   await fixture.send('333333', 'last')
   assert.equal(await next(events), 'message last 333333')
   await events.return(undefined)
 })
 
-test('a deletion does not wait for the code of another', async () => {
+test('a deletion is sent without waiting for the code of another mail', async () => {
   const reader = heldReader()
   fixture = await openCodeFixture({ parse: reader.parse })
   const id = await fixture.send('111111', 'one')
-  const events = follow()
+  const events = openStream()
   assert.equal(await next(events), 'message one 111111')
   reader.hold()
   await fixture.send('222222', 'two')

@@ -19,8 +19,8 @@ const token = makeSecretToken(new Uint8Array(32))
 const address = parseAddress('ann@box.test')
 assert.ok(address)
 const hour = 3_600_000
-/** As if another thread looked at all mail. */
-const NO_LOOKS: CodeScanner = { scan: () => undefined, close: () => {} }
+/** As if another thread scanned all mail. */
+const NO_SCANS: CodeScanner = { scan: () => undefined, close: () => {} }
 
 let deps: {
   store: Awaited<ReturnType<typeof openSqliteTestMail>>['store']
@@ -35,11 +35,11 @@ beforeEach(async () => {
   const scratch = await openSqliteTestMail()
   const bus = openMemoryBus(randomUUID(), makeWaiterCounts())
   const mailboxPolls = openSharedPolls<MailboxView>(bus)
-  deps = { store: scratch.store, bus, now: () => new Date(), codes: NO_LOOKS, mailboxPolls }
+  deps = { store: scratch.store, bus, now: () => new Date(), codes: NO_SCANS, mailboxPolls }
   const now = deps.now()
   const name = address.split('@')[1] as never
   await scratch.store.addDomain({ name, sessions: true, reader: false, ttlSeconds: undefined })
-  const made = await scratch.store.createSession({
+  const created = await scratch.store.createSession({
     address,
     tokenHash: secretHash(token),
     keyId: undefined,
@@ -47,10 +47,10 @@ beforeEach(async () => {
     expiresAt: new Date(now.getTime() + hour),
     cooldownMs: hour,
   })
-  assert.ok(made)
-  session = made
+  assert.ok(created)
+  session = created
   close = async () => {
-    // The bus tells its news in the next turn.
+    // The bus delivers in the next turn of the event loop.
     await new Promise(setImmediate)
     await bus.close()
     await scratch.close()
@@ -58,7 +58,7 @@ beforeEach(async () => {
 })
 afterEach(() => close())
 
-const follow = (
+const openStream = (
   more: { sinceId?: number; heartbeatMs?: number; pollMs?: number; signal?: AbortSignal } = {},
 ) =>
   mailEvents(deps, {
@@ -67,7 +67,7 @@ const follow = (
     sinceId: 0,
     resumes: true,
     heartbeatMs: hour,
-    // Only the bus wakes: whoever forgets to tell it leaves the test waiting.
+    // Never elapses: a change that does not wake the bus leaves the test waiting.
     pollMs: hour,
     signal: new AbortController().signal,
     ...more,
@@ -93,10 +93,10 @@ const nextOf = async (events: AsyncGenerator<MailEvent>) => {
 const subjectOf = (event: MailEvent) =>
   event.kind === 'message' ? event.message.subject : event.kind
 
-test('messages come oldest first, then as they arrive', async () => {
+test('stored messages are sent oldest first, then new ones as they arrive', async () => {
   await send('one')
   await send('two')
-  const events = follow()
+  const events = openStream()
   assert.equal(subjectOf(await nextOf(events)), 'one')
   assert.equal(subjectOf(await nextOf(events)), 'two')
   await send('three')
@@ -104,59 +104,59 @@ test('messages come oldest first, then as they arrive', async () => {
   await events.return(undefined)
 })
 
-test('a store that is away for a while ends nothing, and nothing is told twice or never', async () => {
+test('a store outage does not end the stream, and no event is sent twice or lost', async () => {
   await send('one')
-  // First before it all, then between what is told of a deletion and what is told of a mail.
-  const away: string[] = ['listMessages']
+  // Fails first before the first event, later between a deletion and a new message.
+  const outages: string[] = ['listMessages']
   const { store } = deps
   const listMessages: typeof store.listMessages = async (...page) => {
-    if (away.pop() !== undefined) throw new StoreUnavailable()
+    if (outages.pop() !== undefined) throw new StoreUnavailable()
     return await store.listMessages(...page)
   }
   const findSession: typeof store.findSession = async (hash) => {
-    if (away.at(-1) === 'findSession' && away.pop()) throw new StoreUnavailable()
+    if (outages.at(-1) === 'findSession' && outages.pop()) throw new StoreUnavailable()
     return await store.findSession(hash)
   }
   deps = { ...deps, store: { ...store, listMessages, findSession } }
-  const events = follow({ pollMs: 5 })
+  const events = openStream({ pollMs: 5 })
   const one = await nextOf(events)
   assert.equal(subjectOf(one), 'one')
 
   const id = one.kind === 'message' ? one.message.id : 0
-  away.push('listMessages', 'findSession')
+  outages.push('listMessages', 'findSession')
   await deleteMail({ ...deps, store }, token, id)
   await send('two')
   assert.deepEqual(await nextOf(events), { kind: 'deleted', id })
   assert.equal(subjectOf(await nextOf(events)), 'two')
-  assert.deepEqual(away, [])
+  assert.deepEqual(outages, [])
   await events.return(undefined)
 })
 
-test('a deletion is told of what was told or was there before, and only of that', async () => {
+test('a deletion is sent for messages that were sent or existed before sinceId', async () => {
   await send('before')
   const [before] = await deps.store.listMessageIds(session.id)
   assert.ok(before)
-  const events = follow({ sinceId: before })
+  const events = openStream({ sinceId: before })
   await send('told')
-  const told = await nextOf(events)
-  assert.equal(subjectOf(told), 'told')
+  const sent = await nextOf(events)
+  assert.equal(subjectOf(sent), 'told')
   await deleteMail(deps, token, before)
   assert.deepEqual(await nextOf(events), { kind: 'deleted', id: before })
-  const id = told.kind === 'message' ? told.message.id : 0
+  const id = sent.kind === 'message' ? sent.message.id : 0
   await deleteMail(deps, token, id)
   assert.deepEqual(await nextOf(events), { kind: 'deleted', id })
   await events.return(undefined)
 })
 
-test('a quiet mailbox has a heartbeat', async () => {
-  const events = follow({ heartbeatMs: 5 })
+test('an idle mailbox gets heartbeats', async () => {
+  const events = openStream({ heartbeatMs: 5 })
   assert.deepEqual(await nextOf(events), { kind: 'beat' })
   assert.deepEqual(await nextOf(events), { kind: 'beat' })
   await events.return(undefined)
 })
 
-test('the end is the last thing told', async () => {
-  const events = follow()
+test('the end event is the last one', async () => {
+  const events = openStream()
   const next = nextOf(events)
   await endSession(deps, token)
   assert.deepEqual(await next, { kind: 'end', reason: 'deleted' })
@@ -164,7 +164,7 @@ test('the end is the last thing told', async () => {
 })
 
 test('after a revival the old stream ends, and a new one is woken by the new mailbox', async () => {
-  const old = follow()
+  const old = openStream()
   const end = nextOf(old)
   const later = new Date(session.expiresAt.getTime() + 1)
   deps = { ...deps, now: () => later }
@@ -177,9 +177,9 @@ test('after a revival the old stream ends, and a new one is woken by the new mai
   assert.ok(revived)
   const before = session
   session = revived
-  const events = follow()
+  const events = openStream()
   const next = nextOf(events)
-  // Once it has looked and found nothing, only the bus can wake it.
+  // After a first read without messages, only the bus can wake it.
   for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate)
   await send('after')
   assert.equal(subjectOf(await next), 'after')
@@ -188,43 +188,43 @@ test('after a revival the old stream ends, and a new one is woken by the new mai
   await events.return(undefined)
 })
 
-test('an abort ends it with its reason', async () => {
+test('an abort ends the stream with its reason', async () => {
   const controller = new AbortController()
-  const events = follow({ signal: controller.signal })
+  const events = openStream({ signal: controller.signal })
   const next = events.next()
   controller.abort(new Error('enough'))
   await assert.rejects(next, /enough/)
 })
 
-test('a hundred streams of one mailbox look up as often as one, and each is told everything', async () => {
-  const looked: string[] = []
+test('a hundred streams of one mailbox read the store as often as one, and each gets every event', async () => {
+  const reads: string[] = []
   const { store } = deps
-  const noting = <Args extends unknown[], Result>(
+  const recording = <Args extends unknown[], Result>(
     call: (...args: Args) => Result,
     name: string,
   ) => {
     return (...args: Args) => {
-      looked.push(name)
+      reads.push(name)
       return call(...args)
     }
   }
   const counted = {
     ...store,
-    findSession: noting(store.findSession, 'findSession'),
-    listMessages: noting(store.listMessages, 'listMessages'),
-    listMessageIds: noting(store.listMessageIds, 'listMessageIds'),
+    findSession: recording(store.findSession, 'findSession'),
+    listMessages: recording(store.listMessages, 'listMessages'),
+    listMessageIds: recording(store.listMessageIds, 'listMessageIds'),
   }
   await send('before')
   deps = { ...deps, store: counted }
-  const streams = Array.from({ length: 100 }, () => follow())
-  for (const events of streams) assert.equal(subjectOf(await nextOf(events)), 'before')
+  const streams = Array.from({ length: 100 }, () => openStream())
+  for (const stream of streams) assert.equal(subjectOf(await nextOf(stream)), 'before')
 
-  looked.length = 0
+  reads.length = 0
   const next = streams.map(nextOf)
   await send('after')
-  const told = await Promise.all(next)
-  assert.ok(looked.length <= 6, `${looked.length} look-ups: ${looked}`)
-  for (const event of told) assert.equal(event, told[0], 'the same event, to be written once')
-  assert.equal(subjectOf(told[0] ?? { kind: 'beat' }), 'after')
-  await Promise.all(streams.map((events) => events.return(undefined)))
+  const events = await Promise.all(next)
+  assert.ok(reads.length <= 6, `${reads.length} look-ups: ${reads}`)
+  for (const event of events) assert.equal(event, events[0], 'the same event, to be written once')
+  assert.equal(subjectOf(events[0] ?? { kind: 'beat' }), 'after')
+  await Promise.all(streams.map((stream) => stream.return(undefined)))
 })

@@ -22,14 +22,14 @@ beforeEach(async () => {
 })
 afterEach(() => fixture.close())
 
-let numbers = 0
+let lastUid = 0
 async function fetched(to: string[], raw = MAIL): Promise<FetchedMail> {
-  numbers += 1
+  lastUid += 1
   return {
     folder: 'INBOX',
-    uid: numbers,
-    state: { uidValidity: 7, lastUid: numbers },
-    recipients: identified(await mail.findAliases(to.map(address)), `mail ${numbers}`),
+    uid: lastUid,
+    state: { uidValidity: 7, lastUid },
+    recipients: identified(await mail.findAliases(to.map(address)), `mail ${lastUid}`),
     raw: new TextEncoder().encode(raw),
     receivedAt: new Date(START.getTime() + 1_000),
   }
@@ -46,15 +46,15 @@ const MAIL = [
   '',
 ].join('\r\n')
 
-function identified(recipients: readonly Recipient[], mark: string): FetchedRecipient[] {
-  return recipients.map((one) => ({ ...one, identity: `${mark} ${one.address}` }))
+function identified(recipients: readonly Recipient[], prefix: string): FetchedRecipient[] {
+  return recipients.map((one) => ({ ...one, identity: `${prefix} ${one.address}` }))
 }
 
 const messages = (mailbox: MailboxId) =>
   fixture.other.listMessages(mailbox, { sinceId: 0, limit: 100 })
 
-describe('a fetched mail', () => {
-  test('is in its session’s list, received when the account took it', async () => {
+describe('fetched mail', () => {
+  test('is listed in its session with the time at which the account received it', async () => {
     const { session } = await fixture.alias('joe@gmail.com', 'shop')
     fixture.pass(60_000)
     assert.equal(await mail.receive(await fetched(['joe+shop@gmail.com'])), 'kept')
@@ -66,22 +66,22 @@ describe('a fetched mail', () => {
     )
   })
 
-  test('wakes those who wait, with the token or with a key, and nobody when it is known', async () => {
+  test('wakes waiters of the session and of its key, and none if it is already stored', async () => {
     const { session } = await fixture.alias('joe@gmail.com', 'shop', 'key-1')
     const one = await fetched(['joe+shop@gmail.com'])
     assert.equal(await mail.receive(one), 'kept')
     assert.deepEqual(fixture.woken, [session.id, keyedTopic('key', 'key-1')])
-    // The bytes were handed over with the first.
+    // The first call transferred the bytes.
     const raw = new TextEncoder().encode(MAIL)
     assert.equal(await mail.receive({ ...one, raw }), 'known')
     assert.equal(fixture.woken.length, 2)
   })
 
-  test('for several aliases is in the list of each', async () => {
+  test('for several aliases is listed in each session', async () => {
     const shop = await fixture.alias('joe@gmail.com', 'shop')
     const letters = await fixture.alias('joe@gmail.com', 'letters')
-    const whole = await fetched(['joe+shop@gmail.com', 'joe+letters@gmail.com'])
-    assert.equal(await mail.receive(whole), 'kept')
+    const forBoth = await fetched(['joe+shop@gmail.com', 'joe+letters@gmail.com'])
+    assert.equal(await mail.receive(forBoth), 'kept')
     for (const { session, token } of [shop, letters]) {
       const [message] = await messages(session.id)
       assert.equal(message?.subject, 'Welcome')
@@ -89,7 +89,7 @@ describe('a fetched mail', () => {
     }
   })
 
-  test('is kept with an envelope that claims nothing', async () => {
+  test('is stored with an envelope that has no client, HELO or TLS', async () => {
     const { session } = await fixture.alias('joe@gmail.com', 'shop')
     for (const [head, mailFrom] of [
       [MAIL, 'bounce@shop.test'],
@@ -108,28 +108,28 @@ describe('a fetched mail', () => {
     }
   })
 
-  test('whose session has ended goes to nobody', async () => {
+  test('for an expired session is stored for nobody', async () => {
     await fixture.alias('joe@gmail.com', 'shop')
-    const late = await fetched(['joe+shop@gmail.com'])
+    const expired = await fetched(['joe+shop@gmail.com'])
     fixture.pass(3_600_000)
-    assert.equal(await mail.receive(late), 'nobody')
+    assert.equal(await mail.receive(expired), 'nobody')
     assert.deepEqual(fixture.woken, [])
   })
 })
 
-test('only live aliases of this account are found, each as it was given out', async () => {
+test('only live aliases of this account are found, by their exact spelling', async () => {
   await fixture.alias('joe@gmail.com', 'abc')
   await fixture.alias('ann@gmail.com', 'abc')
   const found = async (...texts: string[]) =>
     (await mail.findAliases(texts.map(address))).map((one) => one.address)
   assert.deepEqual(await found('joe+abc@gmail.com'), ['joe+abc@gmail.com'])
-  const near = ['joe+abcd@gmail.com', 'joe+ab@gmail.com', 'j.oe+abc@gmail.com', 'joe@gmail.com']
-  assert.deepEqual(await found('ann+abc@gmail.com', ...near), [])
+  const similar = ['joe+abcd@gmail.com', 'joe+ab@gmail.com', 'j.oe+abc@gmail.com', 'joe@gmail.com']
+  assert.deepEqual(await found('ann+abc@gmail.com', ...similar), [])
   fixture.pass(3_600_000)
   assert.deepEqual(await found('joe+abc@gmail.com'), [])
 })
 
-test('where a folder stands is kept, with the mail or without', async () => {
+test('the folder state is saved, with a mail or without', async () => {
   assert.equal(await mail.readFolder('INBOX'), undefined)
   await mail.saveFolder('INBOX', { uidValidity: 7, lastUid: 3 })
   assert.deepEqual(await mail.readFolder('INBOX'), { uidValidity: 7, lastUid: 3 })
@@ -139,7 +139,7 @@ test('where a folder stands is kept, with the mail or without', async () => {
   assert.deepEqual(await mail.readFolder('INBOX'), one.state)
 })
 
-test('the oldest alias tells from when on mail matters', async () => {
+test('oldestAlias returns the creation time of the oldest live alias of this account', async () => {
   assert.equal(await mail.oldestAlias(), undefined)
   await fixture.alias('ann@gmail.com', 'elder')
   fixture.pass(1_000)
@@ -147,7 +147,7 @@ test('the oldest alias tells from when on mail matters', async () => {
   assert.deepEqual(await mail.oldestAlias(), new Date(START.getTime() + 1_000))
 })
 
-test('how the account is goes to the store', async () => {
+test('the health of the account is saved in the store', async () => {
   await mail.reportHealth('failing', 'the server does not accept the login')
   const accounts = await fixture.other.listAccounts(START)
   assert.deepEqual(
@@ -156,20 +156,20 @@ test('how the account is goes to the store', async () => {
   )
 })
 
-test('a look that is asked for anywhere reaches the account’s own fetching', async () => {
+test('forcePoll triggers the poll of this account only', async () => {
   const bus = openMemoryBus('looks', makeWaiterCounts())
-  const door = accountMailDeps({ ...fixture.deps, bus }, accountId)
-  const looks: string[] = []
-  const heard = Promise.withResolvers<void>()
-  const deaf = door.onPollRequest(() => {
-    looks.push('joe')
-    heard.resolve()
+  const joeDeps = accountMailDeps({ ...fixture.deps, bus }, accountId)
+  const polled: string[] = []
+  const polledOnce = Promise.withResolvers<void>()
+  const unsubscribe = joeDeps.onPollRequest(() => {
+    polled.push('joe')
+    polledOnce.resolve()
   })
-  const other = accountMailDeps({ ...fixture.deps, bus }, accountId + 1)
-  other.onPollRequest(() => void looks.push('ann'))
+  const annDeps = accountMailDeps({ ...fixture.deps, bus }, accountId + 1)
+  annDeps.onPollRequest(() => void polled.push('ann'))
   await forcePoll({ bus, limit: openMemoryLimit(makeRates()), now: () => START }, { accountId })
-  await heard.promise
-  deaf()
-  assert.deepEqual(looks, ['joe'])
+  await polledOnce.promise
+  unsubscribe()
+  assert.deepEqual(polled, ['joe'])
   await bus.close()
 })

@@ -6,18 +6,18 @@ const LARGE = 10_000_000
 const EVE = { client: '203.0.113.9', mailbox: 'eve@box.test', size: LARGE }
 const ANN = { client: '198.51.100.7', mailbox: 'ann@box.test', size: LARGE }
 
-/** Large reads that end, and rests that are over, when the test says so. */
+/** Large reads and pauses that end when the test ends them. */
 function fixture(deadlineMs?: number) {
   const events: string[] = []
-  const restsMs: number[] = []
+  const pausesMs: number[] = []
   const ends: (() => void)[] = []
-  const rests: (() => void)[] = []
+  const pauses: (() => void)[] = []
   const reads = openLargeReads({
     ...(deadlineMs === undefined ? {} : { deadlineMs }),
     rest: (ms) => {
-      restsMs.push(ms)
+      pausesMs.push(ms)
       events.push('rest')
-      return new Promise((resolve) => rests.push(resolve))
+      return new Promise((resolve) => pauses.push(resolve))
     },
   })
   const read = (name: string, request: LargeRead = EVE, key = name) => {
@@ -25,7 +25,7 @@ function fixture(deadlineMs?: number) {
       events.push(name)
       return new Promise<string>((resolve) => ends.push(() => resolve(name)))
     })
-    // Reads that no test waits for miss their deadline later.
+    // Reads that no test awaits miss their deadline later.
     result.catch(() => {})
     return result
   }
@@ -33,23 +33,23 @@ function fixture(deadlineMs?: number) {
   return {
     events,
     reads,
-    restsMs,
+    pausesMs,
     read,
     settle,
     async endRead() {
       ends.shift()?.()
       await settle()
     },
-    async endRest() {
-      rests.shift()?.()
+    async endPause() {
+      pauses.shift()?.()
       await settle()
     },
   }
 }
 
 describe('large mails', () => {
-  test('are read one at a time, and the thread rests after each', async () => {
-    const { events, read, settle, endRead, endRest } = fixture()
+  test('are read one at a time, with a pause after each', async () => {
+    const { events, read, settle, endRead, endPause } = fixture()
     const first = read('first')
     void read('second')
     await settle()
@@ -57,21 +57,21 @@ describe('large mails', () => {
     await endRead()
     assert.equal(await first, 'first')
     assert.deepEqual(events, ['first', 'rest'])
-    await endRest()
+    await endPause()
     assert.deepEqual(events, ['first', 'rest', 'second'])
   })
 
-  test('a reader who asks for many does not delay another by more than the one that is read', async () => {
-    const { events, read, settle, endRead, endRest } = fixture()
+  test('of one client delay another client by at most one read', async () => {
+    const { events, read, settle, endRead, endPause } = fixture()
     for (let n = 0; n < 10; n += 1) void read(`eve ${n}`)
     await settle()
     void read('ann', ANN)
     await endRead()
-    await endRest()
+    await endPause()
     assert.deepEqual(events, ['eve 0', 'rest', 'ann'])
   })
 
-  test('are refused when a reader has too many waiting', async () => {
+  test('are refused if too many of one client are queued', async () => {
     const { read } = fixture()
     for (let n = 0; n < 21; n += 1) void read(`eve ${n}`)
     const message = 'Too many large messages are waiting to be read.'
@@ -79,40 +79,40 @@ describe('large mails', () => {
     void read('ann', ANN)
   })
 
-  test('are not refused, and do not take the places of others, where nobody waits for them', async () => {
-    const { events, read, endRead, endRest } = fixture()
+  test('read in the background are never refused and do not count against the limit of the client', async () => {
+    const { events, read, endRead, endPause } = fixture()
     const lookups = { ...EVE, background: true }
     for (let n = 0; n < 30; n += 1) void read(`lookup ${n}`, lookups)
     for (let n = 0; n < 20; n += 1) void read(`eve ${n}`)
     await endRead()
-    await endRest()
+    await endPause()
     assert.deepEqual(events, ['lookup 0', 'rest', 'eve 0'])
   })
 
-  test('are refused when it takes too long until they are read', async () => {
+  test('are refused at the deadline', async () => {
     const { read } = fixture(1)
     void read('first').catch(() => {})
     await assert.rejects(read('second', ANN), { code: 'overloaded', retryAfter: 2 })
   })
 
-  test('whose read waits for the database cost no rest', async () => {
-    const { reads, restsMs, settle } = fixture()
+  test('cause a pause by CPU time, not by time spent waiting for the database', async () => {
+    const { reads, pausesMs, settle } = fixture()
     await reads.run('slow', EVE, () => new Promise((resolve) => setTimeout(resolve, 200)))
     await settle()
-    assert.ok((restsMs[0] ?? 1_000) < 200, `${restsMs} ms`)
+    assert.ok((pausesMs[0] ?? 1_000) < 200, `${pausesMs} ms`)
   })
 
-  test('never let the next one wait long', async () => {
-    const { reads, restsMs, settle } = fixture()
+  test('cause a pause of at most 200 ms', async () => {
+    const { reads, pausesMs, settle } = fixture()
     await reads.run('costly', EVE, async () => {
       const before = process.threadCpuUsage().user
       while (process.threadCpuUsage().user - before < 150_000);
     })
     await settle()
-    assert.deepEqual(restsMs, [200])
+    assert.deepEqual(pausesMs, [200])
   })
 
-  test('are read once for all who ask for the same at once', async () => {
+  test('requested concurrently under one key are read once', async () => {
     const { events, read, endRead } = fixture()
     const both = [read('one', EVE, 'raw 1'), read('two', EVE, 'raw 1')]
     await endRead()
@@ -120,20 +120,20 @@ describe('large mails', () => {
     assert.deepEqual(events, ['one', 'rest'])
   })
 
-  test('whose client has gone are not read', async () => {
-    const { events, read, endRead, endRest } = fixture()
+  test('whose client has disconnected are not read', async () => {
+    const { events, read, endRead, endPause } = fixture()
     void read('first')
-    const gone = new AbortController()
-    const second = read('second', { ...EVE, signal: gone.signal })
-    gone.abort(new Error('gone'))
+    const disconnect = new AbortController()
+    const second = read('second', { ...EVE, signal: disconnect.signal })
+    disconnect.abort(new Error('gone'))
     await assert.rejects(second, /gone/)
     await endRead()
-    await endRest()
+    await endPause()
     assert.deepEqual(events, ['first', 'rest'])
   })
 })
 
-test('a small mail waits for nobody', async () => {
+test('a small mail is read without queueing', async () => {
   const { events, read, endRead } = fixture()
   void read('large')
   const small = read('small', { ...EVE, size: 4_096 })

@@ -35,12 +35,12 @@ afterEach(() => close())
 
 const largeReads = openLargeReads()
 const mail = { ...EMPTY_MAIL, text: 'hi' }
-const READER = { client: '192.0.2.1', mailbox: 'abuse@box.test', size: 18 }
-const LOOKUP = { ...READER, background: true }
-const parsing = (parse: (raw: Uint8Array) => Promise<Mail>, trouble: Partial<MailStore> = {}) =>
-  openParseOnce({ store: { ...store, ...trouble }, parser: inlineParser(parse) })
+const FOREGROUND = { client: '192.0.2.1', mailbox: 'abuse@box.test', size: 18 }
+const BACKGROUND = { ...FOREGROUND, background: true }
+const parsing = (parse: (raw: Uint8Array) => Promise<Mail>, overrides: Partial<MailStore> = {}) =>
+  openParseOnce({ store: { ...store, ...overrides }, parser: inlineParser(parse) })
 
-test('a mail that many ask for at once is parsed once, and never again', async () => {
+test('a mail requested concurrently is parsed once, and never again', async () => {
   let parses = 0
   const parse = async (raw: Uint8Array) => {
     parses += 1
@@ -48,44 +48,44 @@ test('a mail that many ask for at once is parsed once, and never again', async (
     return mail
   }
   const parsed = parsing(parse)
-  const all = await Promise.all(Array.from({ length: 10 }, () => parsed(rawId, READER)))
+  const all = await Promise.all(Array.from({ length: 10 }, () => parsed(rawId, FOREGROUND)))
   for (const one of all) assert.deepEqual(one, mail)
-  assert.deepEqual(await parsing(parse)(rawId, READER), mail, 'also by another process')
+  assert.deepEqual(await parsing(parse)(rawId, FOREGROUND), mail, 'also by another process')
   assert.equal(parses, 1)
 })
 
-test('a parse that failed is tried again by the next who asks', async () => {
+test('a failed parse is retried by the next request', async () => {
   let parses = 0
   const parsed = parsing(async () => {
     parses += 1
     if (parses === 1) throw new Error('the child died')
     return mail
   })
-  await assert.rejects(parsed(rawId, READER), /the child died/)
-  assert.deepEqual(await parsed(rawId, READER), mail)
+  await assert.rejects(parsed(rawId, FOREGROUND), /the child died/)
+  assert.deepEqual(await parsed(rawId, FOREGROUND), mail)
 })
 
-test('a mail that is gone has no parse', async () => {
+test('a deleted mail has no parse', async () => {
   const parse = () => Promise.reject(new Error('nothing to parse'))
-  assert.equal(await parsing(parse)(rawId + 1, READER), undefined)
+  assert.equal(await parsing(parse)(rawId + 1, FOREGROUND), undefined)
 })
 
-test('a mail with a long text is left in the store, and read there by each who asked', async () => {
+test('a parsed mail with a long text is not passed on but read from the store by each request', async () => {
   const long = { ...mail, text: 'x'.repeat(256 * 1024 + 1) }
   const parse = parsing(async () => long)
-  assert.equal(await parse(rawId, READER), 'stored')
-  assert.deepEqual(await openParsedReader({ store, largeReads, parse })(rawId, READER), long)
+  assert.equal(await parse(rawId, FOREGROUND), 'stored')
+  assert.deepEqual(await openParsedReader({ store, largeReads, parse })(rawId, FOREGROUND), long)
 })
 
-test('a large mail with a short text is given to each who asked', async () => {
+test('a parsed large mail with a short text is passed to each request', async () => {
   const raw = await store.readRaw(rawId)
   assert.ok(raw)
   const readRaw = async () => ({ ...raw, bytes: Buffer.alloc(256 * 1024 + 1) })
-  assert.deepEqual(await parsing(async () => mail, { readRaw })(rawId, READER), mail)
+  assert.deepEqual(await parsing(async () => mail, { readRaw })(rawId, FOREGROUND), mail)
 })
 
-test('what an older version has stored without positions of attachments is parsed once more', async () => {
-  const note = {
+test('a parse stored by an older version without attachment positions is repeated', async () => {
+  const attachment = {
     index: 0,
     filename: 'a',
     contentType: 'a/b',
@@ -93,75 +93,76 @@ test('what an older version has stored without positions of attachments is parse
     contentId: null,
     inline: false,
   }
-  await store.saveParsed(rawId, { ...mail, attachments: [note] })
-  const current = { ...note, position: { start: 0, end: 1, encoding: '' } }
+  await store.saveParsed(rawId, { ...mail, attachments: [attachment] })
+  const current = { ...attachment, position: { start: 0, end: 1, encoding: '' } }
   const parse = parsing(async () => ({ ...mail, attachments: [current] }))
   const read = openParsedReader({ store, largeReads, parse })
-  assert.deepEqual((await read(rawId, READER))?.attachments, [current])
+  assert.deepEqual((await read(rawId, FOREGROUND))?.attachments, [current])
   assert.deepEqual((await store.readParsed(rawId))?.attachments, [current])
 })
 
-describe('a reader', () => {
+describe('a request', () => {
   const never = () => new Promise<never>(() => {})
 
-  test('who has waited too long is told to try again', async () => {
+  test('that exceeds the deadline is refused as overloaded', async () => {
     const parsed = openParsedReader({ store, largeReads, parse: parsing(never), deadlineMs: 1 })
-    await assert.rejects(parsed(rawId, READER), { code: 'overloaded', retryAfter: 2 })
+    await assert.rejects(parsed(rawId, FOREGROUND), { code: 'overloaded', retryAfter: 2 })
   })
 
-  test('who has waited too long for a large mail to be read is told to try again', async () => {
+  test('that exceeds the deadline while a large mail is read is refused as overloaded', async () => {
     const slow = { ...store, readParsed: never }
     const deps = { store: slow, largeReads: openLargeReads(), parse: parsing(never) }
     const read = openParsedReader({ ...deps, deadlineMs: 1 })(rawId, {
-      ...READER,
+      ...FOREGROUND,
       size: 10_000_000,
     })
     await assert.rejects(read, { code: 'overloaded', retryAfter: 2 })
   })
 
-  test('who has gone is not waited for', async () => {
-    const gone = new AbortController()
+  test('whose client has disconnected ends at once', async () => {
+    const disconnect = new AbortController()
     const parsed = openParsedReader({ store, largeReads, parse: parsing(never) })
-    const read = parsed(rawId, { ...READER, signal: gone.signal })
-    gone.abort(new Error('the client hung up'))
+    const read = parsed(rawId, { ...FOREGROUND, signal: disconnect.signal })
+    disconnect.abort(new Error('the client hung up'))
     await assert.rejects(read, /hung up/)
   })
 })
 
-describe('a parse that nobody waits for', () => {
-  test('is stored, but not where the disk is nearly full', async () => {
-    for (const [obstacle, kept] of [
+describe('a parse in the background', () => {
+  test('is stored unless the disk is nearly full', async () => {
+    for (const [obstacle, stored] of [
       [{ kind: 'full', reason: 'little is left' }, undefined],
       [undefined, mail],
     ] as const) {
       const parsed = parsing(async () => mail, { obstacle: async () => obstacle })
-      assert.deepEqual(await parsed(rawId, LOOKUP), mail)
-      assert.deepEqual(await store.readParsed(rawId), kept)
+      assert.deepEqual(await parsed(rawId, BACKGROUND), mail)
+      assert.deepEqual(await store.readParsed(rawId), stored)
     }
   })
 
-  test('is stored wherever there is room once a reader waits for it too', async () => {
+  test('is stored on a nearly full disk if a client waits for it too', async () => {
     const full = { obstacle: async () => ({ kind: 'full', reason: 'little is left' }) as const }
     const parse = Promise.withResolvers<Mail>()
     const parsed = parsing(() => parse.promise, full)
-    const both = [parsed(rawId, LOOKUP), parsed(rawId, READER)]
+    const both = [parsed(rawId, BACKGROUND), parsed(rawId, FOREGROUND)]
     parse.resolve(mail)
     await Promise.all(both)
     assert.deepEqual(await store.readParsed(rawId), mail)
   })
 
-  test('is not stored once there was no room, until there is for what somebody reads', async () => {
-    const tried: string[] = []
+  test('is not stored after a failed write until a foreground write succeeds', async () => {
+    const writes: string[] = []
     let isFull = true
     const saveParsed = async () => {
-      tried.push(isFull ? 'refused' : 'kept')
+      writes.push(isFull ? 'refused' : 'kept')
       if (isFull) throw new Problem('overloaded', 'x')
     }
     const parsed = parsing(async () => mail, { saveParsed })
-    for (const request of [LOOKUP, LOOKUP, READER, LOOKUP]) await parsed(rawId, request)
-    assert.deepEqual(tried, ['refused', 'refused'], 'the first, and that of the reader')
+    for (const request of [BACKGROUND, BACKGROUND, FOREGROUND, BACKGROUND])
+      await parsed(rawId, request)
+    assert.deepEqual(writes, ['refused', 'refused'], 'the first, and that of the reader')
     isFull = false
-    for (const request of [LOOKUP, READER, LOOKUP]) await parsed(rawId, request)
-    assert.deepEqual(tried.slice(2), ['kept', 'kept'])
+    for (const request of [BACKGROUND, FOREGROUND, BACKGROUND]) await parsed(rawId, request)
+    assert.deepEqual(writes.slice(2), ['kept', 'kept'])
   })
 })

@@ -43,16 +43,16 @@ const key = keyedTopic('key', 'key-1')
 const pool = (text: string) => keyedTopic('pool', address(text))
 
 for (const [name, to, expected] of [
-  ['a session: its own waiters', ['plain@box.test'], () => [plain]],
-  ['a session with a key: also those of the key', ['own@box.test'], () => [own, key]],
+  ['a session: its own topic', ['plain@box.test'], () => [plain]],
+  ['a session with a key: also the topic of the key', ['own@box.test'], () => [own, key]],
   [
-    'a pool address: those of the pool and of this address',
+    'a pool address: the topics of the pool and of this address',
     ['any@pool.test'],
     () => [POOL, pool('any@pool.test')],
   ],
-  ['the operator: nobody with a key', ['abuse@pool.test'], () => [OPERATOR]],
+  ['the operator: no topic of a key', ['abuse@pool.test'], () => [OPERATOR]],
   [
-    'several: each once',
+    'several recipients: each topic once',
     ['own@box.test', 'a@pool.test', 'b@pool.test', 'plain@box.test'],
     () => [own, key, POOL, pool('a@pool.test'), pool('b@pool.test'), plain],
   ],
@@ -63,21 +63,21 @@ for (const [name, to, expected] of [
   })
 }
 
-test('who is woken finds the mail', async () => {
+test('a woken waiter finds the mail', async () => {
   await receiveFor(['own@box.test', 'plain@box.test', 'any@pool.test'])
   const counts = (await Promise.all(found)).map((ids) => ids.length)
-  // Topics are no mailboxes: nothing is in them.
+  // Topics that are not mailboxes contain no messages.
   assert.deepEqual(counts, [1, 0, 1, 1, 0])
 })
 
-test('nobody is woken for mail that was not kept', async () => {
+test('mail that was not stored wakes no topic', async () => {
   assert.equal(await receiveFor(['nobody@box.test']), 'nobody')
   for (let sent = 0; sent < 5; sent += 1) await fixture.send(['own@box.test'])
   assert.equal(await receiveFor(['own@box.test', 'plain@box.test']), 'full')
   assert.deepEqual(woken, [])
 })
 
-test('those who went away meanwhile wake nobody', async () => {
+test('a recipient whose session expired in the meantime is not woken', async () => {
   await fixture.session('long@box.test', 2 * HOUR, 'key-2')
   const late = new Date(START.getTime() + HOUR)
   assert.equal(await receiveFor(['own@box.test', 'long@box.test'], late), 'kept')

@@ -9,14 +9,14 @@ import { type LargeReads, openLargeReads } from './large-reads.ts'
 import { openSenderChecks } from './sender-checks.ts'
 
 const PASSES: SenderChecks = { spf: 'pass', dkim: 'pass', dmarc: 'pass' }
-const OPEN: SenderChecks = { spf: 'temperror', dkim: 'none', dmarc: 'temperror' }
+const TEMPERROR: SenderChecks = { spf: 'temperror', dkim: 'none', dmarc: 'temperror' }
 const RAW = 'From: ann@sender.test\r\n\r\nPrivate words.\r\n'
 
 let store: MailStore
 let close: () => Promise<void>
 let now: Date
-let asked: SenderCheckInput[]
-let lines: string[]
+let inputs: SenderCheckInput[]
+let logged: string[]
 let rawReads: number
 let largeReads: LargeReads
 beforeEach(async () => {
@@ -24,8 +24,8 @@ beforeEach(async () => {
   store = scratch.store
   close = scratch.close
   now = new Date()
-  asked = []
-  lines = []
+  inputs = []
+  logged = []
   rawReads = 0
   largeReads = openLargeReads()
   const name = parseHost('box.test')
@@ -34,7 +34,7 @@ beforeEach(async () => {
 })
 afterEach(() => close())
 
-async function keptMail(clientIp = '192.0.2.1'): Promise<Message> {
+async function storedMail(clientIp = '192.0.2.1'): Promise<Message> {
   const address = parseAddress('abuse@box.test')
   assert.ok(address)
   await store.addMail({
@@ -50,7 +50,7 @@ async function keptMail(clientIp = '192.0.2.1'): Promise<Message> {
   return message
 }
 
-const checked = (answer: () => SenderChecks | undefined | Promise<undefined>) =>
+const openChecks = (result: () => SenderChecks | undefined | Promise<undefined>) =>
   openSenderChecks({
     store: {
       ...store,
@@ -61,17 +61,17 @@ const checked = (answer: () => SenderChecks | undefined | Promise<undefined>) =>
     },
     largeReads,
     check: async (facts) => {
-      asked.push(facts)
-      return await answer()
+      inputs.push(facts)
+      return await result()
     },
     now: () => now,
-    log: { error: (_facts, sentence) => lines.push(sentence) },
+    log: { error: (_facts, sentence) => logged.push(sentence) },
   })
 
-test('a mail is checked from all that is known of how it came, and against whom readers see', async () => {
-  const message = await keptMail()
-  assert.deepEqual(await checked(() => PASSES)(message), PASSES)
-  const { raw, receivedAt, ...facts } = asked[0] ?? assert.fail()
+test('a mail is checked with its envelope, its bytes and the sender that is displayed', async () => {
+  const message = await storedMail()
+  assert.deepEqual(await openChecks(() => PASSES)(message), PASSES)
+  const { raw, receivedAt, ...facts } = inputs[0] ?? assert.fail()
   assert.deepEqual(facts, {
     clientIp: '192.0.2.1',
     helo: 'h.test',
@@ -82,54 +82,54 @@ test('a mail is checked from all that is known of how it came, and against whom 
   assert.equal(receivedAt.getTime(), now.getTime())
 })
 
-test('a mail that many ask for at once is checked once, and never again', async () => {
-  const message = await keptMail()
-  const find = checked(() => PASSES)
+test('a mail requested concurrently is checked once, and never again', async () => {
+  const message = await storedMail()
+  const find = openChecks(() => PASSES)
   const all = await Promise.all(Array.from({ length: 10 }, () => find(message)))
   for (const one of all) assert.deepEqual(one, PASSES)
-  assert.deepEqual(await checked(() => OPEN)(message), PASSES, 'also by another thread')
-  assert.equal(asked.length, 1)
+  assert.deepEqual(await openChecks(() => TEMPERROR)(message), PASSES, 'also by another thread')
+  assert.equal(inputs.length, 1)
 })
 
-test('what the DNS did not answer is told, not kept, and asked again after a minute', async () => {
-  const message = await keptMail()
-  let answer = OPEN
-  const find = checked(() => answer)
-  for (let at = 0; at < 3; at += 1) assert.deepEqual(await find(message), OPEN)
-  assert.equal(asked.length, 1)
+test('a temporary DNS error is returned, not stored, and retried after a minute', async () => {
+  const message = await storedMail()
+  let result = TEMPERROR
+  const find = openChecks(() => result)
+  for (let attempt = 0; attempt < 3; attempt += 1) assert.deepEqual(await find(message), TEMPERROR)
+  assert.equal(inputs.length, 1)
   assert.equal(await store.readSenderChecks(message.rawId), undefined)
-  answer = PASSES
+  result = PASSES
   now = new Date(now.getTime() + 61_000)
   assert.deepEqual(await find(message), PASSES)
   assert.deepEqual(await store.readSenderChecks(message.rawId), PASSES)
-  assert.equal(asked.length, 2)
+  assert.equal(inputs.length, 2)
 })
 
-test('a mail for which there was no room is checked when it is asked for some seconds later', async () => {
-  const message = await keptMail()
-  let answer: SenderChecks | undefined
-  const find = checked(() => answer)
-  for (let at = 0; at < 3; at += 1) assert.equal(await find(message), undefined)
+test('a check refused for lack of capacity is retried when requested a few seconds later', async () => {
+  const message = await storedMail()
+  let result: SenderChecks | undefined
+  const find = openChecks(() => result)
+  for (let attempt = 0; attempt < 3; attempt += 1) assert.equal(await find(message), undefined)
   assert.equal(rawReads, 1, 'the mail is not read again each time')
-  answer = PASSES
+  result = PASSES
   now = new Date(now.getTime() + 6_000)
   assert.deepEqual(await find(message), PASSES)
 })
 
-test('a mail for which there was no room in the background is checked for a reader at once', async () => {
-  const message = await keptMail()
-  let answer: SenderChecks | undefined
-  const find = checked(() => answer)
+test('a background check refused for lack of capacity does not delay a foreground check', async () => {
+  const message = await storedMail()
+  let result: SenderChecks | undefined
+  const find = openChecks(() => result)
   assert.equal(await find(message, 'later'), undefined)
-  answer = PASSES
+  result = PASSES
   assert.equal(await find(message, 'later'), undefined)
   assert.deepEqual(await find(message), PASSES)
 })
 
-test('a mail is not read while too many are being checked', async () => {
-  const message = await keptMail()
+test('a mail is not read while too many checks are running', async () => {
+  const message = await storedMail()
   const pending = Promise.withResolvers<undefined>()
-  const find = checked(() => pending.promise)
+  const find = openChecks(() => pending.promise)
   const all = Array.from({ length: 30 }, (_, at) =>
     find({ ...message, rawId: message.rawId + at, size: 0 }, 'later'),
   )
@@ -139,12 +139,12 @@ test('a mail is not read while too many are being checked', async () => {
   assert.equal(rawReads, 20)
 })
 
-test('a large mail waits for its turn to be read, in the background', async () => {
-  const message = { ...(await keptMail()), size: 10_000_000 }
+test('a large mail waits in the background for its turn to be read', async () => {
+  const message = { ...(await storedMail()), size: 10_000_000 }
   const reading = Promise.withResolvers<void>()
   const reader = { client: undefined, mailbox: 'other@box.test', size: message.size }
   const other = largeReads.run('other', reader, () => reading.promise)
-  const found = checked(() => PASSES)(message)
+  const found = openChecks(() => PASSES)(message)
   for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate)
   assert.equal(rawReads, 0)
   reading.resolve()
@@ -152,19 +152,19 @@ test('a large mail waits for its turn to be read, in the background', async () =
   assert.deepEqual(await found, PASSES)
 })
 
-test('fetched mail is not checked, nor is mail that is gone', async () => {
-  const message = await keptMail('')
-  const find = checked(() => PASSES)
+test('neither fetched mail nor deleted mail is checked', async () => {
+  const message = await storedMail('')
+  const find = openChecks(() => PASSES)
   assert.equal(await find(message), undefined)
   assert.equal(await find({ ...message, rawId: message.rawId + 1 }), undefined)
-  assert.equal(asked.length, 0)
+  assert.equal(inputs.length, 0)
 })
 
-test('a fault keeps nobody from the mail, and is told', async () => {
-  const message = await keptMail()
-  const find = checked(() => {
+test('an unexpected error is logged and yields no result', async () => {
+  const message = await storedMail()
+  const find = openChecks(() => {
     throw new Error('no way to the main thread')
   })
   assert.equal(await find(message), undefined)
-  assert.deepEqual(lines, ['sender check failed'])
+  assert.deepEqual(logged, ['sender check failed'])
 })

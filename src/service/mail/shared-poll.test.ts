@@ -8,10 +8,10 @@ import { openSharedPolls, type PollSource, pollUntil } from './shared-poll.ts'
 const BOX = 7 as MailboxId
 const HOUR_MS = 3_600_000
 
-/** Polls that count themselves; nobody polls by himself while the test runs. */
-function counting(more: Partial<PollSource<number>> = {}) {
+/** A source that counts its polls; its interval is too long to elapse during a test. */
+function countingSource(more: Partial<PollSource<number>> = {}) {
   let polls = 0
-  const wanted: PollSource<number> = {
+  const source: PollSource<number> = {
     key: 'box',
     topics: [BOX],
     open: () => async () => {
@@ -22,11 +22,11 @@ function counting(more: Partial<PollSource<number>> = {}) {
     signal: new AbortController().signal,
     ...more,
   }
-  return { wanted, polls: () => polls }
+  return { source, polls: () => polls }
 }
 
-/** A bus that never tells anybody anything. */
-const deaf = { subscribe: () => () => {} }
+/** A bus that never wakes a subscriber. */
+const silentBus = { subscribe: () => () => {} }
 
 const openBus = () => openMemoryBus(randomUUID(), makeWaiterCounts())
 
@@ -45,11 +45,11 @@ async function isPending(promise: Promise<unknown>): Promise<boolean> {
   return !isSettled
 }
 
-describe('news', () => {
-  test('the first poll begins after the subscription, and each change is polled once', async () => {
+describe('changes', () => {
+  test('the first poll starts after the subscription, and each change causes one poll', async () => {
     const bus = openBus()
-    const { wanted } = counting()
-    const subscription = openSharedPolls<number>(bus).subscribe(wanted)
+    const { source } = countingSource()
+    const subscription = openSharedPolls<number>(bus).subscribe(source)
     assert.equal(await subscription.next(), 1)
     bus.wake(BOX)
     assert.equal(await subscription.next(), 2)
@@ -61,7 +61,7 @@ describe('news', () => {
     await bus.close()
   })
 
-  test('a change during a poll is polled again', async () => {
+  test('a change during a poll causes another poll', async () => {
     const bus = openBus()
     const gates = [Promise.withResolvers<string>(), Promise.withResolvers<string>()]
     let at = 0
@@ -69,7 +69,10 @@ describe('news', () => {
       at += 1
       return gates[at - 1]?.promise ?? Promise.reject(new Error('polled too often'))
     }
-    const subscription = openSharedPolls<string>(bus).subscribe({ ...counting().wanted, open })
+    const subscription = openSharedPolls<string>(bus).subscribe({
+      ...countingSource().source,
+      open,
+    })
     await new Promise(setImmediate)
     bus.wake(BOX)
     await new Promise(setImmediate)
@@ -81,18 +84,18 @@ describe('news', () => {
     await bus.close()
   })
 
-  test('a change of any of the topics is news, and of nobody else', async () => {
+  test('a change of a subscribed topic causes a poll, a change of another topic does not', async () => {
     const bus = openBus()
     const topics = [POOL, keyedTopic('key', 'mine')]
-    const { wanted, polls } = counting({ topics })
-    const subscription = openSharedPolls<number>(bus).subscribe(wanted)
+    const { source, polls } = countingSource({ topics })
+    const subscription = openSharedPolls<number>(bus).subscribe(source)
     await subscription.next()
     for (const topic of topics) {
       bus.wake(topic)
       await subscription.next()
     }
     const others = openSharedPolls<number>(bus).subscribe(
-      counting({ topics: [keyedTopic('key', 'other')] }).wanted,
+      countingSource({ topics: [keyedTopic('key', 'other')] }).source,
     )
     await others.next()
     bus.wake(keyedTopic('key', 'other'))
@@ -103,9 +106,9 @@ describe('news', () => {
     await bus.close()
   })
 
-  test('we poll by ourselves when the bus is lost', async () => {
-    const { wanted } = counting({ intervalMs: 1 })
-    const subscription = openSharedPolls<number>(deaf).subscribe(wanted)
+  test('polls repeat at the interval without a wake-up from the bus', async () => {
+    const { source } = countingSource({ intervalMs: 1 })
+    const subscription = openSharedPolls<number>(silentBus).subscribe(source)
     await subscription.next()
     await subscription.next()
     subscription.end()
@@ -113,116 +116,116 @@ describe('news', () => {
 })
 
 describe('sharing', () => {
-  test('those who wait for the same share one poll; whoever joins late gets one of his own', async () => {
+  test('subscribers with the same key share one poll; a late subscriber causes a new one', async () => {
     const bus = openBus()
     const shared = openSharedPolls<number>(bus)
-    const { wanted, polls } = counting()
-    const first = Array.from({ length: 50 }, () => shared.subscribe(wanted))
-    for (const one of first) assert.equal(await one.next(), 1)
+    const { source, polls } = countingSource()
+    const first = Array.from({ length: 50 }, () => shared.subscribe(source))
+    for (const subscriber of first) assert.equal(await subscriber.next(), 1)
     bus.wake(BOX)
-    for (const one of first) assert.equal(await one.next(), 2)
-    const late = shared.subscribe(wanted)
+    for (const subscriber of first) assert.equal(await subscriber.next(), 2)
+    const late = shared.subscribe(source)
     assert.equal(await late.next(), 3)
     assert.equal(polls(), 3)
-    for (const one of [...first, late]) one.end()
+    for (const subscriber of [...first, late]) subscriber.end()
     await bus.close()
   })
 
-  test('many are told a few per turn of the event loop', async () => {
-    const shared = openSharedPolls<number>(deaf)
-    const { wanted } = counting()
-    let told = 0
-    const subscriptions = Array.from({ length: 100 }, () => shared.subscribe(wanted))
-    const all = subscriptions.map(async (one) => {
-      await one.next()
-      told += 1
+  test('at most 32 subscribers are notified per turn of the event loop', async () => {
+    const shared = openSharedPolls<number>(silentBus)
+    const { source } = countingSource()
+    let notified = 0
+    const subscriptions = Array.from({ length: 100 }, () => shared.subscribe(source))
+    const all = subscriptions.map(async (subscriber) => {
+      await subscriber.next()
+      notified += 1
     })
     let before = 0
-    for (let turn = 0; turn < 100 && told < 100; turn += 1) {
+    for (let turn = 0; turn < 100 && notified < 100; turn += 1) {
       await new Promise(setImmediate)
-      assert.ok(told - before <= 32, `${told - before} in one turn`)
-      before = told
+      assert.ok(notified - before <= 32, `${notified - before} in one turn`)
+      before = notified
     }
     await Promise.all(all)
-    for (const one of subscriptions) one.end()
+    for (const subscriber of subscriptions) subscriber.end()
   })
 
-  test('a poll that fails fails for all, and the next one is another', async () => {
+  test('a failed poll rejects for every subscriber, and the next change polls again', async () => {
     const bus = openBus()
     const shared = openSharedPolls<string>(bus)
     const outcomes = [Promise.reject(new Error('away')), Promise.resolve('back')]
     for (const outcome of outcomes) outcome.catch(() => {})
     const open = () => () => outcomes.shift() ?? Promise.reject(new Error('polled too often'))
-    const both = [1, 2].map(() => shared.subscribe({ ...counting().wanted, open }))
-    for (const one of both) await assert.rejects(one.next(), /away/)
+    const both = [1, 2].map(() => shared.subscribe({ ...countingSource().source, open }))
+    for (const subscriber of both) await assert.rejects(subscriber.next(), /away/)
     bus.wake(BOX)
-    for (const one of both) assert.equal(await one.next(), 'back')
-    for (const one of both) one.end()
+    for (const subscriber of both) assert.equal(await subscriber.next(), 'back')
+    for (const subscriber of both) subscriber.end()
     await bus.close()
   })
 })
 
-describe('the end', () => {
-  /** A bus that knows who listens. */
-  function notingBus() {
-    const heard = new Set<MailboxId>()
+describe('unsubscribing', () => {
+  /** A bus that records its subscriptions. */
+  function recordingBus() {
+    const subscribed = new Set<MailboxId>()
     return {
-      heard,
+      subscribed,
       subscribe(mailbox: MailboxId) {
-        heard.add(mailbox)
-        return () => heard.delete(mailbox)
+        subscribed.add(mailbox)
+        return () => subscribed.delete(mailbox)
       },
     }
   }
 
-  test('when the last has left, the bus is left and the poll is told', async () => {
-    const bus = notingBus()
+  test('ending the last subscription unsubscribes from the bus and aborts the poll', async () => {
+    const bus = recordingBus()
     const shared = openSharedPolls<number>(bus)
-    let left: AbortSignal | undefined
+    let pollSignal: AbortSignal | undefined
     const open = (signal: AbortSignal) => {
-      left = signal
+      pollSignal = signal
       return async () => 1
     }
-    const wanted = { ...counting({ topics: [BOX, POOL] }).wanted, open }
-    const [one, other] = [shared.subscribe(wanted), shared.subscribe(wanted)]
-    assert.deepEqual([...bus.heard], [BOX, POOL])
+    const source = { ...countingSource({ topics: [BOX, POOL] }).source, open }
+    const [one, other] = [shared.subscribe(source), shared.subscribe(source)]
+    assert.deepEqual([...bus.subscribed], [BOX, POOL])
     one.end()
     one.end()
-    assert.deepEqual([left?.aborted, bus.heard.size], [false, 2])
+    assert.deepEqual([pollSignal?.aborted, bus.subscribed.size], [false, 2])
     other.end()
-    assert.deepEqual([left?.aborted, bus.heard.size], [true, 0])
+    assert.deepEqual([pollSignal?.aborted, bus.subscribed.size], [true, 0])
   })
 
-  test('an abort ends it at once, with its reason, whether or not anybody asks for the next', async () => {
-    const bus = notingBus()
+  test('an abort ends the subscription at once with its reason, even if no next() is pending', async () => {
+    const bus = recordingBus()
     const controller = new AbortController()
-    const { wanted, polls } = counting({ signal: controller.signal, intervalMs: 1 })
-    const subscription = openSharedPolls<number>(bus).subscribe(wanted)
+    const { source, polls } = countingSource({ signal: controller.signal, intervalMs: 1 })
+    const subscription = openSharedPolls<number>(bus).subscribe(source)
     await subscription.next()
     controller.abort(new Error('enough'))
-    assert.equal(bus.heard.size, 0)
+    assert.equal(bus.subscribed.size, 0)
     const before = polls()
     await assert.rejects(subscription.next(), /enough/)
     await new Promise((resolve) => setTimeout(resolve, 5))
     assert.equal(polls(), before)
   })
 
-  test('whoever has gone before subscribes to nothing', async () => {
-    const bus = notingBus()
-    const { wanted, polls } = counting({ signal: AbortSignal.abort(new Error('gone')) })
-    const subscription = openSharedPolls<number>(bus).subscribe(wanted)
+  test('an aborted signal causes neither a subscription nor a poll', async () => {
+    const bus = recordingBus()
+    const { source, polls } = countingSource({ signal: AbortSignal.abort(new Error('gone')) })
+    const subscription = openSharedPolls<number>(bus).subscribe(source)
     await assert.rejects(subscription.next(), /gone/)
-    assert.deepEqual([bus.heard.size, polls()], [0, 0])
+    assert.deepEqual([bus.subscribed.size, polls()], [0, 0])
   })
 })
 
-describe('polling for so long', () => {
-  test('ends with what is worth an answer', async () => {
+describe('pollUntil', () => {
+  test('resolves with the first defined result', async () => {
     const bus = openBus()
-    const { wanted } = counting()
+    const { source } = countingSource()
     const waiting = pollUntil(
       openSharedPolls<number>(bus),
-      { ...wanted, seconds: 55 },
+      { ...source, seconds: 55 },
       async (n) => (n === 2 ? 'two' : undefined),
     )
     await new Promise(setImmediate)
@@ -231,18 +234,18 @@ describe('polling for so long', () => {
     await bus.close()
   })
 
-  test('the last poll begins when the time is up', async () => {
-    const { wanted, polls } = counting()
-    const heard: [number, boolean][] = []
+  test('starts the last poll when the time is up', async () => {
+    const { source, polls } = countingSource()
+    const calls: [number, boolean][] = []
     await pollUntil(
-      openSharedPolls<number>(deaf),
-      { ...wanted, seconds: 0.01 },
-      async (n, over) => {
-        heard.push([n, over])
-        return over ? n : undefined
+      openSharedPolls<number>(silentBus),
+      { ...source, seconds: 0.01 },
+      async (n, isLast) => {
+        calls.push([n, isLast])
+        return isLast ? n : undefined
       },
     )
-    assert.deepEqual(heard, [
+    assert.deepEqual(calls, [
       [1, false],
       [2, true],
     ])
