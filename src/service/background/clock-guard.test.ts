@@ -5,7 +5,7 @@ import { type ClockState, nextClockState } from './clock-guard.ts'
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 
-/** Wall and monotonic clock by which each step advances, in minutes, and whether the wall clock is trusted after it. */
+/** Minutes by which the wall clock and the monotonic clock advance, and whether the wall clock is trusted afterwards. */
 type Step = readonly [wall: number, monotonic: number, trusted: boolean]
 
 const CASES: [string, Step[]][] = [

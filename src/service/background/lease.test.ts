@@ -9,9 +9,9 @@ import type { OpenMailStore } from '../../store/contract/fixture.ts'
 import { type LeaseDeps, type LeaseTiming, runUnderLease, untilAborted } from './lease.ts'
 
 type Leases = LeaseDeps['store']
-const TEMPO: LeaseTiming = { ttl: 300, renew: 50, stopMargin: 100, retry: 20, stopTimeout: 100 }
-/** For what must not wait until a lease has run out: the test would. */
-const LONG: LeaseTiming = { ...TEMPO, ttl: 600_000 }
+const TIMING: LeaseTiming = { ttl: 300, renew: 50, stopMargin: 100, retry: 20, stopTimeout: 100 }
+/** For tests in which the lease must not expire. */
+const LONG: LeaseTiming = { ...TIMING, ttl: 600_000 }
 const never = new Promise<never>(() => {})
 
 let postgres: Postgres
@@ -21,46 +21,46 @@ beforeAll(async () => {
 afterAll(() => postgres.close())
 
 let opened: OpenMailStore
-/** Told in the order in which it happened. */
+/** In the order in which they happened. */
 let actions: string[]
-let working: Set<string>
-let together: string[]
-let faults: string[]
-let enders: (() => Promise<void>)[]
+let running: Set<string>
+let overlaps: string[]
+let errors: string[]
+let ends: (() => Promise<void>)[]
 beforeEach(() => {
   actions = []
-  faults = []
-  working = new Set()
-  together = []
-  enders = []
+  errors = []
+  running = new Set()
+  overlaps = []
+  ends = []
 })
 afterEach(async () => {
-  for (const end of enders) await end()
+  for (const end of ends) await end()
   await opened.close()
-  assert.deepEqual(together, [])
+  assert.deepEqual(overlaps, [])
 })
 
-interface Wish {
-  tempo?: LeaseTiming
-  /** What comes between being told to stop and having stopped. */
+interface Options {
+  timing?: LeaseTiming
+  /** Runs between the stop signal and the end of the operation. */
   stopping?: () => Promise<void>
 }
 
-/** Works as this holder whenever it may; the answer ends it. */
-function begin(holder: string, store: Leases, { tempo = TEMPO, stopping }: Wish = {}) {
+/** Runs as this holder whenever it has the lease; the returned function ends it. */
+function start(holder: string, store: Leases, { timing = TIMING, stopping }: Options = {}) {
   const ended = new AbortController()
   const operation = async (stop: AbortSignal) => {
-    if (working.size > 0) together.push(`${holder} begins while ${[...working]} works`)
-    working.add(holder)
+    if (running.size > 0) overlaps.push(`${holder} begins while ${[...running]} works`)
+    running.add(holder)
     actions.push(`${holder} begins`)
     await untilAborted(stop)
     await stopping?.()
-    working.delete(holder)
+    running.delete(holder)
     actions.push(`${holder} stops`)
   }
   const log = {
     warn() {},
-    error: (facts: Record<string, unknown>) => faults.push(String(facts['err'])),
+    error: (facts: Record<string, unknown>) => errors.push(String(facts['err'])),
   }
   let times = 0
   const newHolder = () => {
@@ -68,16 +68,16 @@ function begin(holder: string, store: Leases, { tempo = TEMPO, stopping }: Wish 
     return `${holder} ${times}`
   }
   const task = { name: 'sweep', operation, ended: ended.signal }
-  const done = runUnderLease({ store, newHolder, log, timing: tempo }, task)
+  const done = runUnderLease({ store, newHolder, log, timing }, task)
   const end = async () => {
     ended.abort()
     await done
   }
-  enders.push(end)
+  ends.push(end)
   return end
 }
 
-const works = (holder: string) => waitUntil(() => working.has(holder))
+const untilRunning = (holder: string) => waitUntil(() => running.has(holder))
 
 for (const [engine, open] of [
   ['SQLite', () => openSqliteTestMail()],
@@ -87,64 +87,64 @@ for (const [engine, open] of [
     beforeEach(async () => {
       opened = await open()
     })
-    afterEach(() => assert.deepEqual(faults, []))
+    afterEach(() => assert.deepEqual(errors, []))
 
-    test('who ends gives the lease up, when his deed is over', async () => {
+    test('a lease is released once the operation of its holder has stopped', async () => {
       const slow = Promise.withResolvers<void>()
-      const tempo = { ...LONG, stopTimeout: 600_000 }
-      const end = begin('ann', opened.store, { tempo, stopping: () => slow.promise })
-      await works('ann')
-      const bob = told(opened.other)
-      begin('bob', bob.store, { tempo: LONG })
+      const timing = { ...LONG, stopTimeout: 600_000 }
+      const end = start('ann', opened.store, { timing, stopping: () => slow.promise })
+      await untilRunning('ann')
+      const bob = delayedStore(opened.other)
+      start('bob', bob.store, { timing: LONG })
       const ending = end()
-      await waitUntil(() => bob.answers.length > 2)
+      await waitUntil(() => bob.results.length > 2)
       slow.resolve()
       await ending
-      await works('bob')
+      await untilRunning('bob')
       assert.deepEqual(actions, ['ann begins', 'ann stops', 'bob begins'])
     })
 
-    test('it is renewed for as long as the deed goes on', async () => {
-      const ann = told(opened.store)
-      const tempo = { ...TEMPO, ttl: 1_000 }
-      begin('ann', ann.store, { tempo })
-      await works('ann')
-      begin('bob', opened.other, { tempo })
-      // Longer than it lasts.
-      await waitUntil(() => ann.answers.length > (1.2 * tempo.ttl) / tempo.renew)
+    test('a lease is renewed while the operation runs', async () => {
+      const ann = delayedStore(opened.store)
+      const timing = { ...TIMING, ttl: 1_000 }
+      start('ann', ann.store, { timing })
+      await untilRunning('ann')
+      start('bob', opened.other, { timing })
+      // Longer than its lifetime.
+      await waitUntil(() => ann.results.length > (1.2 * timing.ttl) / timing.renew)
       assert.deepEqual(actions, ['ann begins'])
     })
 
-    test('of who dies another takes it over', async () => {
+    test('the lease of a crashed holder is acquired by another after it expires', async () => {
       await opened.store.acquireLease({ name: 'sweep', holder: 'ann', ms: 200 })
-      begin('bob', opened.other)
-      await works('bob')
+      start('bob', opened.other)
+      await untilRunning('bob')
     })
 
-    test('who is cut off from the store stops before another begins', async () => {
-      const ann = told(opened.store)
-      begin('ann', ann.store)
-      await works('ann')
-      begin('bob', opened.other)
-      ann.answer = () => never
-      await works('bob')
+    test('a holder cut off from the store stops before another starts', async () => {
+      const ann = delayedStore(opened.store)
+      start('ann', ann.store)
+      await untilRunning('ann')
+      start('bob', opened.other)
+      ann.delay = () => never
+      await untilRunning('bob')
       assert.deepEqual(actions, ['ann begins', 'ann stops', 'bob begins'])
     })
 
-    test('an answer that took its time gives less time', async () => {
-      const ann = told(opened.store)
-      // Too late to begin.
-      ann.answer = () => pause(250)
-      begin('ann', ann.store)
-      await waitUntil(() => ann.decided > 0)
-      begin('bob', opened.other)
-      await works('bob')
+    test('a slow response shortens the time for which the lease is valid', async () => {
+      const ann = delayedStore(opened.store)
+      // Too late to start.
+      ann.delay = () => pause(250)
+      start('ann', ann.store)
+      await waitUntil(() => ann.attempts > 0)
+      start('bob', opened.other)
+      await untilRunning('bob')
       assert.deepEqual(actions, ['bob begins'])
     })
 
-    test('a deed that hangs holds up no end, and keeps the lease', async () => {
-      const end = begin('ann', opened.store, { tempo: LONG, stopping: () => never })
-      await works('ann')
+    test('an operation that hangs does not block shutdown, and its lease is not released', async () => {
+      const end = start('ann', opened.store, { timing: LONG, stopping: () => never })
+      await untilRunning('ann')
       await end()
       const lease = { name: 'sweep', holder: 'bob', ms: 1 }
       assert.equal(await opened.other.acquireLease(lease), false)
@@ -152,29 +152,29 @@ for (const [engine, open] of [
   })
 }
 
-test('while PostgreSQL is away nobody works, and afterwards one of them does', async () => {
+test('during a PostgreSQL outage no operation runs, and afterwards exactly one does', async () => {
   opened = await openPostgresTestMail(postgres)
-  begin('ann', opened.store)
-  await works('ann')
-  begin('bob', opened.other)
+  start('ann', opened.store)
+  await untilRunning('ann')
+  start('bob', opened.other)
   await postgres.stop()
-  await waitUntil(() => working.size === 0)
+  await waitUntil(() => running.size === 0)
   await postgres.start()
-  await waitUntil(() => working.size === 1)
+  await waitUntil(() => running.size === 1)
   assert.deepEqual(actions.slice(0, 2), ['ann begins', 'ann stops'])
 })
 
-test('what reaches the store late does not end what was taken meanwhile', async () => {
+test('a release that arrives late does not release a lease acquired since', async () => {
   opened = await openSqliteTestMail()
-  const ann = told(opened.store)
-  // Lost soon, and hers for long after.
-  begin('ann', ann.store, { tempo: { ...TEMPO, ttl: 3_000, renew: 400, stopMargin: 2_400 } })
-  await works('ann')
+  const ann = delayedStore(opened.store)
+  // The local validity ends soon, the stored lease much later.
+  start('ann', ann.store, { timing: { ...TIMING, ttl: 3_000, renew: 400, stopMargin: 2_400 } })
+  await untilRunning('ann')
   const late = Promise.withResolvers<void>()
-  ann.answer = () => late.promise
+  ann.delay = () => late.promise
   await waitUntil(() => actions.includes('ann stops'))
-  ann.answer = () => Promise.resolve()
-  await works('ann')
+  ann.delay = () => Promise.resolve()
+  await untilRunning('ann')
   late.resolve()
   await waitUntil(() => ann.ended.length > 0)
   assert.deepEqual(ann.ended, ['ann 1'])
@@ -182,7 +182,7 @@ test('what reaches the store late does not end what was taken meanwhile', async 
   assert.equal(await opened.other.acquireLease(lease), false)
 })
 
-test('a deed that fails is told of and begun again', async () => {
+test('a failed operation is logged and started again', async () => {
   opened = await openSqliteTestMail()
   const ended = new AbortController()
   let times = 0
@@ -191,32 +191,32 @@ test('a deed that fails is told of and begun again', async () => {
     if (times === 1) throw new Error('full')
     ended.abort()
   }
-  const log = { warn() {}, error: (facts: object) => faults.push(JSON.stringify(facts)) }
+  const log = { warn() {}, error: (facts: object) => errors.push(JSON.stringify(facts)) }
   const deps = { store: opened.store, newHolder: () => 'ann', log, timing: LONG }
   await runUnderLease(deps, { name: 'sweep', operation, ended: ended.signal })
-  assert.equal(faults.length, 1)
+  assert.equal(errors.length, 1)
 })
 
-/** A way to a store that counts what goes over it, and on which answers can be held back. */
-function told(store: Leases) {
-  const way = {
-    decided: 0,
-    answers: [] as boolean[],
+/** A connection to a store that counts calls and can delay responses. */
+function delayedStore(store: Leases) {
+  const connection = {
+    attempts: 0,
+    results: [] as boolean[],
     ended: [] as string[],
-    answer: (): Promise<void> => Promise.resolve(),
+    delay: (): Promise<void> => Promise.resolve(),
     store: {
       async releaseLease(name: string, holder: string) {
         await store.releaseLease(name, holder)
-        way.ended.push(holder)
+        connection.ended.push(holder)
       },
       async acquireLease(lease: Parameters<Leases['acquireLease']>[0]) {
-        const taken = await store.acquireLease(lease)
-        way.decided += 1
-        await way.answer()
-        way.answers.push(taken)
-        return taken
+        const isAcquired = await store.acquireLease(lease)
+        connection.attempts += 1
+        await connection.delay()
+        connection.results.push(isAcquired)
+        return isAcquired
       },
     },
   }
-  return way
+  return connection
 }

@@ -3,38 +3,38 @@ import { test } from 'vitest'
 import { Problem, StoreUnavailable } from '../../core/problem.ts'
 import { logFault, outageReporter } from './outage.ts'
 
-test('the log hears of an outage once and why, and of the next one again', () => {
+test('an outage is logged once with its reason, and the next one again', () => {
   let now = 0
-  const lines: unknown[] = []
-  const tell = outageReporter({ warn: ({ reason }) => lines.push(reason) }, () => now)
+  const logged: unknown[] = []
+  const report = outageReporter({ warn: ({ reason }) => logged.push(reason) }, () => now)
   const refused = Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' })
-  for (let met = 0; met < 100; met += 1) {
-    tell(new StoreUnavailable(new Error('the server starts up')))
+  for (let failures = 0; failures < 100; failures += 1) {
+    report(new StoreUnavailable(new Error('the server starts up')))
     now += 20_000
   }
-  assert.deepEqual(lines, ['the server starts up'])
+  assert.deepEqual(logged, ['the server starts up'])
   now += 60_000
-  tell(new StoreUnavailable(refused))
-  assert.deepEqual(lines.slice(1), ['ECONNREFUSED'])
+  report(new StoreUnavailable(refused))
+  assert.deepEqual(logged.slice(1), ['ECONNREFUSED'])
 })
 
 const cause = new Error('the cause')
-const worded = Object.assign(new Problem('overloaded', 'Try again later.'), { cause })
-for (const [what, thrown, told] of [
-  ['of a fault is told', cause, 'the cause'],
-  ['of what is no error is told', 'odd', 'odd'],
-  ['of a refusal its cause is told', worded, 'the cause'],
-  ['of one without a cause itself is told', new Problem('overloaded', 'Full.'), 'Full.'],
-  ['of a store that is away nothing is told', new StoreUnavailable(cause), undefined],
+const problem = Object.assign(new Problem('overloaded', 'Try again later.'), { cause })
+for (const [name, thrown, expected] of [
+  ['an error is logged', cause, 'the cause'],
+  ['a thrown value that is not an error is logged', 'odd', 'odd'],
+  ['a problem with a cause is logged as its cause', problem, 'the cause'],
+  ['a problem without a cause is logged itself', new Problem('overloaded', 'Full.'), 'Full.'],
+  ['an unavailable store is not logged here', new StoreUnavailable(cause), undefined],
 ] as const) {
-  test(what, () => {
-    const lines: unknown[] = []
-    const log = { error: (facts: Record<string, unknown>) => lines.push(facts) }
+  test(name, () => {
+    const logged: unknown[] = []
+    const log = { error: (facts: Record<string, unknown>) => logged.push(facts) }
     logFault(log, thrown, 'it failed', { lease: 'sweep' })
-    const facts = lines.map((line) => line as { err: Error; lease: string })
+    const facts = logged.map((entry) => entry as { err: Error; lease: string })
     assert.deepEqual(
       facts.map(({ err, lease }) => [lease, err.message]),
-      told === undefined ? [] : [['sweep', told]],
+      expected === undefined ? [] : [['sweep', expected]],
     )
   })
 }

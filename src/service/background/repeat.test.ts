@@ -12,10 +12,10 @@ beforeEach(async () => {
 })
 afterEach(() => fixture.stop())
 
-test('expired data is deleted step by step until the end', async () => {
+test('expired data is deleted in steps until none is left', async () => {
   await Promise.all(Array.from({ length: 450 }, () => fixture.order()))
   fixture.pass(91 * DAY)
-  const young = await fixture.order()
+  const recent = await fixture.order()
   const end = new AbortController()
   let steps = 0
   const step = async () => {
@@ -30,22 +30,22 @@ test('expired data is deleted step by step until the end', async () => {
   const left = await fixture.shop.listPurchases(1_000)
   assert.deepEqual(
     left.map(({ id }) => id),
-    [young.order.id],
+    [recent.order.id],
   )
 })
 
 test('an error is logged and does not end the sweep', async () => {
   const end = new AbortController()
-  const faults: string[] = []
+  const logged: string[] = []
   const log = {
     error: (_facts: object, sentence: string) => {
-      faults.push(sentence)
+      logged.push(sentence)
       end.abort()
     },
   }
-  const met = [new StoreUnavailable(), new StoreUnavailable(), new Error('full')]
-  const step = () => Promise.reject(met.shift())
+  const errors = [new StoreUnavailable(), new StoreUnavailable(), new Error('full')]
+  const step = () => Promise.reject(errors.shift())
   await runSweep({ step, idleMs: 1, ended: end.signal, log })
-  assert.deepEqual(met, [])
-  assert.deepEqual(faults, ['the sweep failed; retrying'])
+  assert.deepEqual(errors, [])
+  assert.deepEqual(logged, ['the sweep failed; retrying'])
 })

@@ -6,7 +6,7 @@ import { superviseAccounts } from './supervise-accounts.ts'
 
 const JOE = 'joe@gmail.com'
 const ANN = 'ann@gmail.com'
-const TEMPO = { ttl: 60_000, renew: 50, stopMargin: 1_000, retry: 20, stopTimeout: 1_000 }
+const TIMING = { ttl: 60_000, renew: 50, stopMargin: 1_000, retry: 20, stopTimeout: 1_000 }
 const quiet = {
   warn() {},
   error: (facts: Record<string, unknown>, sentence: string) =>
@@ -15,8 +15,8 @@ const quiet = {
 
 let fixture: GmailFixture
 let ended: AbortController
-let following: Promise<void>
-/** Told in the order in which it happened. */
+let supervision: Promise<void>
+/** In the order in which they happened. */
 let actions: string[]
 let slow: PromiseWithResolvers<void>
 beforeEach(async () => {
@@ -24,7 +24,7 @@ beforeEach(async () => {
   ended = new AbortController()
   actions = []
   slow = Promise.withResolvers()
-  following = superviseAccounts({
+  supervision = superviseAccounts({
     ...fixture.deps,
     open({ email }) {
       actions.push(`open ${email}`)
@@ -37,41 +37,41 @@ beforeEach(async () => {
     },
     ended: ended.signal,
     newHolder: () => 'us',
-    timing: TEMPO,
+    timing: TIMING,
     log: quiet,
   })
 })
 afterEach(async () => {
   slow.resolve()
   ended.abort()
-  await following
+  await supervision
   await fixture.close()
 })
 
-const turn = async (email: string, active: boolean) =>
+const setActive = async (email: string, active: boolean) =>
   fixture.deps.store.setAccountActive(await fixture.idOf(email), active)
 const until = async (operation: string, times = 1) => {
-  while (actions.filter((one) => one === operation).length < times) await pause(5)
+  while (actions.filter((action) => action === operation).length < times) await pause(5)
 }
 
-test('an account that closes slowly holds up no other, and is not opened twice', async () => {
+test('an account that closes slowly does not delay others, and is not opened twice', async () => {
   await until(`open ${ANN}`)
-  await turn(JOE, false)
-  await turn(ANN, false)
+  await setActive(JOE, false)
+  await setActive(ANN, false)
   await until(`close ${ANN}`)
-  await turn(JOE, true)
-  await turn(ANN, true)
+  await setActive(JOE, true)
+  await setActive(ANN, true)
   await until(`open ${ANN}`, 2)
   assert.equal(actions.filter((operation) => operation === `open ${JOE}`).length, 1)
   slow.resolve()
   await until(`open ${JOE}`, 2)
 })
 
-test('the end closes them all', async () => {
+test('shutdown closes all accounts', async () => {
   await until(`open ${ANN}`)
   slow.resolve()
   ended.abort()
-  await following
+  await supervision
   assert.deepEqual(actions.toSorted(), [
     `close ${ANN}`,
     `close ${JOE}`,
@@ -80,7 +80,7 @@ test('the end closes them all', async () => {
   ])
 })
 
-test('an account whose lease is lost is closed, and opened again when it is both had and closed', async () => {
+test('an account whose lease is lost is closed, and reopened once it is closed and the lease is held again', async () => {
   await until(`open ${ANN}`)
   const leases = [await fixture.idOf(JOE), await fixture.idOf(ANN)].map((id) => `account ${id}`)
   for (const name of leases) await steal(name)
@@ -95,19 +95,19 @@ test('an account whose lease is lost is closed, and opened again when it is both
 
 const steal = async (name: string) => {
   const lease = { name, holder: 'them', ms: 60_000 }
-  // Between the two we may have renewed it.
+  // Our node may renew it between the two calls.
   do await fixture.other.releaseLease(name, 'us')
   while (!(await fixture.other.acquireLease(lease)))
 }
 
-test('nodes that begin together share the accounts, and one alone has them all', async () => {
+test('nodes that start together share the accounts, and a single node has all of them', async () => {
   const emails = Array.from({ length: 8 }, (_, at) => `joe${at}@gmail.com`)
-  const many = await openGmailFixture(...emails.map((email) => rules(email)))
+  const shared = await openGmailFixture(...emails.map((email) => rules(email)))
   const nodes = ['one', 'two'].map((holder) => {
     const opened = new Set<string>()
     const end = new AbortController()
     const done = superviseAccounts({
-      ...many.deps,
+      ...shared.deps,
       open({ email }) {
         opened.add(email)
         return {
@@ -118,7 +118,7 @@ test('nodes that begin together share the accounts, and one alone has them all',
       },
       ended: end.signal,
       newHolder: () => holder,
-      timing: TEMPO,
+      timing: TIMING,
       log: quiet,
     })
     const stop = async () => {
@@ -135,15 +135,15 @@ test('nodes that begin together share the accounts, and one alone has them all',
   await nodes[0]?.stop()
   while (nodes[1]?.opened.size !== 8) await pause(5)
   await nodes[1]?.stop()
-  await many.close()
+  await shared.close()
 })
 
-test('one that cannot be opened is told of and tried again, and its lease is free meanwhile', async () => {
+test('a failure to open an account is logged and retried, and its lease is released meanwhile', async () => {
   ended.abort()
   slow.resolve()
-  await following
+  await supervision
   const end = new AbortController()
-  const told: string[] = []
+  const logged: string[] = []
   let tries = 0
   const done = superviseAccounts({
     ...fixture.deps,
@@ -154,13 +154,13 @@ test('one that cannot be opened is told of and tried again, and its lease is fre
     },
     ended: end.signal,
     newHolder: () => 'us',
-    timing: TEMPO,
-    log: { warn() {}, error: (_facts, sentence) => told.push(sentence) },
+    timing: TIMING,
+    log: { warn() {}, error: (_facts, sentence) => logged.push(sentence) },
   })
   while (tries < 2) await pause(5)
   end.abort()
   await done
-  assert.deepEqual(new Set(told), new Set(['opening or closing an account failed; retrying']))
+  assert.deepEqual(new Set(logged), new Set(['opening or closing an account failed; retrying']))
   const lease = { name: `account ${await fixture.idOf(JOE)}`, holder: 'them', ms: 1 }
   assert.equal(await fixture.other.acquireLease(lease), true)
 })
