@@ -19,13 +19,13 @@ import { issueKey } from './keys.ts'
 
 const NOON = new Date('2026-03-01T12:00:00Z')
 const [STARTER] = PLANS as readonly [Plan]
-const NOBODYS = makeKeySecret('mf_live_none', new Uint8Array(20))
+const UNKNOWN = makeKeySecret('mf_live_none', new Uint8Array(20))
 
 let shop: ShopStore
 let close: () => Promise<void>
 let now: Date
 let mode: KeyMode
-let asked: number
+let lookups: number
 let limit: ReturnType<typeof openMemoryLimit>
 beforeAll(async () => {
   const scratch = await openSqliteTestShop()
@@ -36,7 +36,7 @@ afterAll(() => close())
 beforeEach(() => {
   now = NOON
   mode = 'live'
-  asked = 0
+  lookups = 0
   limit = openMemoryLimit(makeRates())
 })
 
@@ -44,7 +44,7 @@ const keys = () => keyRing(shop, () => now)
 const deps = () => ({
   shop: {
     findKey: (...hashAndTime: Parameters<ShopStore['findKey']>) => {
-      asked += 1
+      lookups += 1
       return shop.findKey(...hashAndTime)
     },
   },
@@ -71,40 +71,40 @@ async function refused(operation: Promise<unknown>): Promise<Problem> {
 const codeOf = async (operation: Promise<unknown>) => (await refused(operation)).code
 
 describe('a key', () => {
-  test('of a shop in which no money moves opens nothing where it does', async () => {
+  test('of test mode is invalid in live mode', async () => {
     const { secret } = await issueKey(
       { store: shop, now: () => now, randomBytes },
       { plan: STARTER, label: '', mode: 'test' },
     )
     assert.equal(await codeOf(authenticateKey(deps(), caller(secret))), 'invalid_key')
-    assert.equal(asked, 0)
+    assert.equal(lookups, 0)
     mode = 'test'
     assert.ok(await authenticateKey(deps(), caller(secret)))
   })
 
-  test('opens what it was issued for', async () => {
+  test('is accepted and identified by its secret', async () => {
     const { id, secret } = await keys().issue()
     assert.equal((await authenticateKey(deps(), caller(secret))).id, id)
   })
 
-  for (const [name, text, asks] of [
+  for (const [name, text, expectedLookups] of [
     ['that is missing', undefined, 0],
     ['that is empty', '', 0],
-    ['with a typo', NOBODYS.replace('none', 'nine'), 0],
-    ['in another case', NOBODYS.toUpperCase(), 0],
-    ['with a space', ` ${NOBODYS}`, 0],
-    ['given twice', `${NOBODYS}, ${NOBODYS}`, 0],
-    ['that nobody has', NOBODYS, 1],
+    ['with a typo', UNKNOWN.replace('none', 'nine'), 0],
+    ['in another case', UNKNOWN.toUpperCase(), 0],
+    ['with a space', ` ${UNKNOWN}`, 0],
+    ['sent twice', `${UNKNOWN}, ${UNKNOWN}`, 0],
+    ['that is unknown', UNKNOWN, 1],
   ] as const) {
-    test(`${name} is refused after ${asks} questions to the store`, async () => {
+    test(`${name} is refused after ${expectedLookups} lookups in the store`, async () => {
       const problem = await refused(authenticateKey(deps(), caller(text)))
       assert.equal(problem.code, 'invalid_key')
       assert.equal(problem.message, 'The API key is invalid or missing.')
-      assert.equal(asked, asks)
+      assert.equal(lookups, expectedLookups)
     })
   }
 
-  test('that is revoked is refused in the same words, at once', async () => {
+  test('that is revoked is refused at once, with the same message', async () => {
     const { id, secret } = await keys().issue()
     await shop.revokeKey(id)
     const problem = await refused(authenticateKey(deps(), caller(secret)))
@@ -115,21 +115,21 @@ describe('a key', () => {
   })
 })
 
-describe('wrong keys', () => {
-  const guess = async (times: number, client?: string) => {
+describe('invalid keys', () => {
+  const tryUnknown = async (times: number, client?: string) => {
     const codes = []
     for (let at = 0; at < times; at += 1) {
-      codes.push(await codeOf(authenticateKey(deps(), caller(NOBODYS, { client }))))
+      codes.push(await codeOf(authenticateKey(deps(), caller(UNKNOWN, { client }))))
     }
     return codes
   }
 
-  test('the twenty-first within a minute holds its client up, whatever it presents then', async () => {
+  test('the twenty-first within a minute blocks its client, even with a valid key', async () => {
     const { secret } = await keys().issue()
-    assert.deepEqual(new Set(await guess(20, '192.0.2.1')), new Set(['invalid_key']))
+    assert.deepEqual(new Set(await tryUnknown(20, '192.0.2.1')), new Set(['invalid_key']))
     assert.ok(await authenticateKey(deps(), caller(secret)), 'twenty are not too many')
-    assert.deepEqual(await guess(1, '192.0.2.1'), ['rate_limited'])
-    for (const text of [secret, NOBODYS, undefined]) {
+    assert.deepEqual(await tryUnknown(1, '192.0.2.1'), ['rate_limited'])
+    for (const text of [secret, UNKNOWN, undefined]) {
       const problem = await refused(authenticateKey(deps(), caller(text)))
       assert.deepEqual([problem.code, problem.retryAfter], ['rate_limited', 3])
       assert.equal(await codeOf(identifyKey(deps(), caller(text))), 'rate_limited')
@@ -143,38 +143,38 @@ describe('wrong keys', () => {
     assert.ok(await authenticateKey(deps(), caller(secret)), 'after the time to wait')
   })
 
-  test('nothing is asked of the store for a client that is held up', async () => {
-    await guess(21, '192.0.2.1')
-    asked = 0
-    await guess(5, '192.0.2.1')
-    assert.equal(asked, 0)
+  test('cause no lookup in the store for a blocked client', async () => {
+    await tryUnknown(21, '192.0.2.1')
+    lookups = 0
+    await tryUnknown(5, '192.0.2.1')
+    assert.equal(lookups, 0)
   })
 
-  test('are counted for nobody where the client is loopback', async () => {
-    const codes = await guess(50)
+  test('are not counted for a loopback client', async () => {
+    const codes = await tryUnknown(50)
     assert.deepEqual(new Set(codes), new Set(['invalid_key']))
   })
 
-  test('a missing key is no guess, and a good one none either', async () => {
+  test('do not include missing or valid keys', async () => {
     const { secret } = await keys().issue()
     for (let at = 0; at < 50; at += 1) {
       assert.equal(await codeOf(authenticateKey(deps(), caller(undefined))), 'invalid_key')
       assert.equal(await codeOf(authenticateKey(deps(), caller(''))), 'invalid_key')
       assert.ok(await authenticateKey(deps(), caller(secret)))
     }
-    assert.deepEqual(await guess(1, '192.0.2.1'), ['invalid_key'])
+    assert.deepEqual(await tryUnknown(1, '192.0.2.1'), ['invalid_key'])
   })
 })
 
-describe('the state of a key', () => {
-  test('used up: the link to buy', async () => {
+describe('quota and expiry', () => {
+  test('an exhausted key is refused with the shop URL', async () => {
     const { secret } = await keys().issue({ requests: 0 })
     const { code, message, retryAfter } = await refused(authenticateKey(deps(), caller(secret)))
     assert.deepEqual([code, retryAfter], ['quota_exhausted', undefined])
     assert.match(message, /https:\/\/mayfly\.test\/pricing$/)
   })
 
-  test('over at the very second, not a moment before', async () => {
+  test('a key expires at the exact millisecond', async () => {
     const { secret } = await keys().issue({ months: 12 })
     now = new Date('2027-03-01T11:59:59.999Z')
     assert.ok(await authenticateKey(deps(), caller(secret)))
@@ -184,14 +184,14 @@ describe('the state of a key', () => {
     assert.match(message, /expired.*https:\/\/mayfly\.test\/pricing$/)
   })
 
-  test('stopped: its own words, and the link', async () => {
+  test('a suspended key is refused with its reason and the shop URL', async () => {
     const { secret } = await keys().issueRefunded()
     const { code, message } = await refused(authenticateKey(deps(), caller(secret)))
     assert.equal(code, 'plan_expired')
     assert.match(message, /refunded or is disputed.*https:\/\/mayfly\.test\/pricing$/)
   })
 
-  test('used up for today: until 00:00 UTC', async () => {
+  test('a key at its daily limit is refused until 00:00 UTC', async () => {
     const { id, secret } = await keys().issue({ perDay: 1 })
     await shop.spendRequest(id, now)
     const { code, retryAfter } = await refused(authenticateKey(deps(), caller(secret)))
@@ -202,37 +202,37 @@ describe('the state of a key', () => {
     assert.ok(await authenticateKey(deps(), caller(secret)))
   })
 
-  test('is told to the caller before it is refused for it', async () => {
+  test('the caller gets the state of a key before it is refused', async () => {
     const { id, secret } = await keys().issue({ requests: 0 })
     const seen: string[] = []
-    const told = caller(secret, { seen: (key) => seen.push(key.id) })
-    await refused(authenticateKey(deps(), told))
-    await refused(reauthenticateKey(deps(), told))
+    const observer = caller(secret, { seen: (key) => seen.push(key.id) })
+    await refused(authenticateKey(deps(), observer))
+    await refused(reauthenticateKey(deps(), observer))
     assert.deepEqual(seen, [id, id])
   })
 
-  test('does not matter where nothing is used, as long as it is a key at all', async () => {
+  test('an exhausted key can still be identified', async () => {
     const { secret } = await keys().issue({ requests: 0 })
     assert.ok(await identifyKey(deps(), caller(secret)))
   })
 })
 
 describe('a key for a session', () => {
-  test('may be used up for today', async () => {
+  test('may be at its daily limit', async () => {
     const { id, secret } = await keys().issue({ perDay: 1 })
     await shop.spendRequest(id, now)
     assert.equal((await authenticateSessionKey(deps(), caller(secret))).id, id)
   })
 
-  test('may not be used up or stopped', async () => {
-    const empty = await keys().issue({ requests: 0 })
+  test('may not be exhausted or suspended', async () => {
+    const exhausted = await keys().issue({ requests: 0 })
     assert.equal(
-      await codeOf(authenticateSessionKey(deps(), caller(empty.secret))),
+      await codeOf(authenticateSessionKey(deps(), caller(exhausted.secret))),
       'quota_exhausted',
     )
-    const stopped = await keys().issueRefunded()
+    const suspended = await keys().issueRefunded()
     assert.equal(
-      await codeOf(authenticateSessionKey(deps(), caller(stopped.secret))),
+      await codeOf(authenticateSessionKey(deps(), caller(suspended.secret))),
       'plan_expired',
     )
   })

@@ -40,40 +40,40 @@ const callerOf = ({ secret }: TestKey): Caller & { left: number[] } => {
   }
 }
 
-/** As a request does it that has just been admitted. */
-async function visit(key: TestKey, operation: () => Promise<unknown>, given = deps()) {
+/** Like a request that has just been authenticated. */
+async function runCharged(key: TestKey, operation: () => Promise<unknown>, chargeDeps = deps()) {
   const caller = callerOf(key)
-  const found = await reauthenticateKey(given, caller)
-  const outcome = await charge(given, { key: found, caller }, operation).then(
+  const found = await reauthenticateKey(chargeDeps, caller)
+  const outcome = await charge(chargeDeps, { key: found, caller }, operation).then(
     () => 'done',
     (error) => (error instanceof Problem ? error.code : String(error)),
   )
   return { outcome, left: caller.left }
 }
 
-describe('a deed', () => {
-  test('costs one request, taken before it is done', async () => {
+describe('an operation', () => {
+  test('costs one request, charged before it runs', async () => {
     const key = await keys().issue({ requests: 10 })
     let usedBefore: number | undefined
     const operation = async () => {
       usedBefore = await keys().used(key)
     }
-    assert.deepEqual(await visit(key, operation), { outcome: 'done', left: [10, 9] })
+    assert.deepEqual(await runCharged(key, operation), { outcome: 'done', left: [10, 9] })
     assert.equal(usedBefore, 1)
     assert.equal(await keys().used(key), 1)
   })
 
-  test('that fails costs nothing, and the caller hears so', async () => {
+  test('that fails costs nothing, and the caller sees the refund', async () => {
     const key = await keys().issue({ requests: 10, perDay: 5 })
     const fault = () => Promise.reject(new Error('broken'))
-    assert.deepEqual(await visit(key, fault), { outcome: 'Error: broken', left: [10, 9, 10] })
+    assert.deepEqual(await runCharged(key, fault), { outcome: 'Error: broken', left: [10, 9, 10] })
     const { used, usedToday } = (await shop.readKey(key.id, now)) ?? {}
     assert.deepEqual([used, usedToday], [0, 0])
   })
 
-  test('that fails after midnight gives the request back to the day it was of', async () => {
+  test('that fails after midnight is refunded to the day it was charged to', async () => {
     const key = await keys().issue({ requests: 10, perDay: 5 })
-    await visit(key, async () => {
+    await runCharged(key, async () => {
       now = new Date('2026-03-02T00:00:01Z')
       await shop.spendRequest(key.id, now)
       throw new Error('broken')
@@ -82,23 +82,23 @@ describe('a deed', () => {
     assert.deepEqual([used, usedToday], [1, 1])
   })
 
-  test('is not done when somebody else took the last request, and the true reason is told', async () => {
-    for (const [figures, expected] of [
+  test('does not run if another request took the last one, and the error gives the reason', async () => {
+    for (const [quota, expected] of [
       [{ requests: 1 }, 'quota_exhausted'],
       [{ requests: 9, perDay: 1 }, 'daily_limit'],
     ] as const) {
-      const key = await keys().issue(figures)
+      const key = await keys().issue(quota)
       const caller = callerOf(key)
       const found = await reauthenticateKey(deps(), caller)
       await shop.spendRequest(key.id, now)
       const operation = () => assert.fail('it was done')
       const refused = (error: unknown) => error instanceof Problem && error.code === expected
       await assert.rejects(charge(deps(), { key: found, caller }, operation), refused)
-      assert.deepEqual(caller.left.at(-1), figures.requests - 1)
+      assert.deepEqual(caller.left.at(-1), quota.requests - 1)
     }
   })
 
-  test('is not done when the key was revoked meanwhile', async () => {
+  test('does not run if the key has been revoked since authentication', async () => {
     const key = await keys().issue()
     const caller = callerOf(key)
     const found = await reauthenticateKey(deps(), caller)
@@ -108,10 +108,10 @@ describe('a deed', () => {
     await assert.rejects(charge(deps(), { key: found, caller }, operation), refused)
   })
 
-  test('is done when the request that was missing comes back just then', async () => {
+  test('runs if a request is refunded while it is being refused', async () => {
     const key = await keys().issue({ requests: 1 })
     await shop.spendRequest(key.id, now)
-    const late = deps({
+    const refunding = deps({
       spendRequest: async (...spend) => {
         const spent = await shop.spendRequest(...spend)
         if (!spent) await shop.returnRequest(key.id, { day: utcDay(now), period: 0 })
@@ -121,23 +121,26 @@ describe('a deed', () => {
     const caller = callerOf(key)
     const found = await shop.readKey(key.id, now)
     assert.ok(found)
-    assert.equal(await charge(late, { key: found, caller }, async () => 'done'), 'done')
+    assert.equal(await charge(refunding, { key: found, caller }, async () => 'done'), 'done')
     assert.equal(await keys().used(key), 1)
   })
 })
 
-test('a request that can not be given back is told of together with what failed first', async () => {
+test('a failed refund is reported together with the error of the operation', async () => {
   const key = await keys().issue()
   const found = await shop.readKey(key.id, now)
   assert.ok(found)
-  const given = deps({ returnRequest: () => Promise.reject(new Error('no disk')) })
+  const chargeDeps = deps({ returnRequest: () => Promise.reject(new Error('no disk')) })
   const operation = () => Promise.reject(new Error('no mail'))
-  await assert.rejects(charge(given, { key: found, caller: callerOf(key) }, operation), (error) => {
-    assert.ok(error instanceof AggregateError)
-    assert.deepEqual(
-      error.errors.map(({ message }) => message),
-      ['no mail', 'no disk'],
-    )
-    return true
-  })
+  await assert.rejects(
+    charge(chargeDeps, { key: found, caller: callerOf(key) }, operation),
+    (error) => {
+      assert.ok(error instanceof AggregateError)
+      assert.deepEqual(
+        error.errors.map(({ message }) => message),
+        ['no mail', 'no disk'],
+      )
+      return true
+    },
+  )
 })

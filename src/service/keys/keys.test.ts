@@ -21,7 +21,7 @@ beforeEach(async () => {
 })
 afterEach(() => shop.close())
 
-describe('a key that is issued', () => {
+describe('an issued key', () => {
   for (const [plan, mode, expected] of [
     [starter, 'live', { maxRequests: 1_000, maxPerDay: undefined, expiresAt: undefined }],
     [
@@ -30,7 +30,7 @@ describe('a key that is issued', () => {
       { maxRequests: 100_000, maxPerDay: 1_000, expiresAt: new Date('2027-03-01T12:00:00Z') },
     ],
   ] as const) {
-    test(`has the figures of ${plan.name}, and is found by its secret alone`, async () => {
+    test(`has the limits of ${plan.name}, and is found only by its whole secret`, async () => {
       const { key, secret } = await issueKey(deps(), { plan, label: 'mine', mode })
       expect(key).toMatchObject({ ...expected, plan: plan.id, label: 'mine', state: 'active' })
       expect(isWellFormedKey(secret)).toBe(true)
@@ -41,42 +41,42 @@ describe('a key that is issued', () => {
     })
   }
 
-  test('shares nothing with another', async () => {
+  test('has an id and a secret of its own', async () => {
     const [one, two] = [await issue(), await issue()]
     expect(one.secret.slice(12)).not.toBe(two.secret.slice(12))
     expect(one.key.id).not.toBe(two.key.id)
   })
 
-  test('takes the chance it is given, each part its own', async () => {
-    let drawn = 0
-    const counted = (count: number) => new Uint8Array(count).fill(++drawn)
+  test('draws id, prefix and secret separately from the given randomness', async () => {
+    let draws = 0
+    const counted = (count: number) => new Uint8Array(count).fill(++draws)
     const { key, secret } = await issueKey(
       { ...deps(), randomBytes: counted },
       { plan: starter, label: '', mode: 'live' },
     )
-    expect(drawn).toBe(3)
+    expect(draws).toBe(3)
     expect(secret).not.toContain(key.id.slice(-8))
   })
 })
 
-describe('a key that is rolled', () => {
-  test('opens with both secrets for a day, then with the new one, and counts as one', async () => {
-    const { key, secret: former } = await issue()
+describe('a rolled key', () => {
+  test('has two secrets for a day, then only the new one, and one quota', async () => {
+    const { key, secret: oldSecret } = await issue()
     const rolled = await rollKey(deps(), key)
     expect(rolled?.oldUntil).toEqual(new Date(NOON.getTime() + OLD_SECRET_MS))
     expect(rolled?.secret.startsWith(key.prefix)).toBe(true)
     await shop.store.spendRequest(key.id, time)
-    for (const secret of [former, rolled?.secret ?? '']) {
+    for (const secret of [oldSecret, rolled?.secret ?? '']) {
       expect(await found(secret)).toMatchObject({ id: key.id, used: 1 })
     }
     time = new Date(NOON.getTime() + DAY - 1)
-    expect(await found(former)).toMatchObject({ id: key.id })
+    expect(await found(oldSecret)).toMatchObject({ id: key.id })
     time = new Date(NOON.getTime() + DAY)
-    expect(await found(former)).toBeUndefined()
+    expect(await found(oldSecret)).toBeUndefined()
     expect(await found(rolled?.secret ?? '')).toMatchObject({ id: key.id, used: 1 })
   })
 
-  test('has no new secret once it is revoked, or was never there', async () => {
+  test('gets no new secret if it is revoked or unknown', async () => {
     const { key } = await issue()
     await shop.store.revokeKey(key.id)
     expect(await rollKey(deps(), key)).toBeUndefined()
@@ -84,8 +84,8 @@ describe('a key that is rolled', () => {
   })
 })
 
-describe('a key is meant', () => {
-  test('by its id, by its prefix, and by all of it', async () => {
+describe('a key is found', () => {
+  test('by its id, its prefix and its whole secret', async () => {
     const { key, secret } = await issue()
     await issue()
     for (const name of [key.id, key.prefix, secret]) {
@@ -93,7 +93,7 @@ describe('a key is meant', () => {
     }
   })
 
-  test('by none of what is only like it', async () => {
+  test('by nothing that is only similar', async () => {
     const { key, secret } = await issue()
     for (const name of ['', 'key_', key.prefix.slice(0, -1), `${secret}x`, secret.slice(0, -1)]) {
       expect(await findKeys(deps(), name)).toEqual([])
@@ -101,25 +101,25 @@ describe('a key is meant', () => {
   })
 
   test('together with others of the same prefix', async () => {
-    const same = { ...deps(), randomBytes: twins() }
+    const samePrefix = { ...deps(), randomBytes: samePrefixes() }
     const [one, two] = [
-      await issueKey(same, { plan: starter, label: '', mode: 'live' }),
-      await issueKey(same, { plan: starter, label: '', mode: 'live' }),
+      await issueKey(samePrefix, { plan: starter, label: '', mode: 'live' }),
+      await issueKey(samePrefix, { plan: starter, label: '', mode: 'live' }),
     ]
     expect(one.key.prefix).toBe(two.key.prefix)
     const ids = (await findKeys(deps(), one.key.prefix)).map(({ id }) => id)
     expect(ids.sort()).toEqual([one.key.id, two.key.id].sort())
   })
 
-  /** Of each key the first draw, its prefix, is the same. */
-  function twins() {
+  /** The first draw of each key, its prefix, is always the same. */
+  function samePrefixes() {
     let draws = 0
     return (count: number) => (draws++ % 3 === 0 ? new Uint8Array(count) : randomBytes(count))
   }
 })
 
 describe('usage', () => {
-  test('is told for thirty days, today the last, each day without any as 0', async () => {
+  test('covers thirty days up to today, with 0 for days without requests', async () => {
     const { key } = await issue()
     const today = utcDay(NOON)
     for (const [daysAgo, count] of [
@@ -130,7 +130,7 @@ describe('usage', () => {
     ] as const) {
       const then = new Date(NOON.getTime() - daysAgo * DAY)
       for (let spent = 0; spent < count; spent += 1) {
-        // Oldest first: a clock that steps back counts on the day that is open.
+        // Oldest first: if the clock steps back, requests count on the current day.
         await shop.store.spendRequest(key.id, then)
       }
     }
@@ -145,7 +145,7 @@ describe('usage', () => {
     ])
   })
 
-  test('is thirty times 0 for a key nobody knows', async () => {
+  test('is 0 on all thirty days for an unknown key', async () => {
     const days = await keyUsage(deps(), 'key_x')
     expect(days.map(({ count }) => count)).toEqual(Array(30).fill(0))
   })
