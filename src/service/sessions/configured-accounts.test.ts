@@ -17,23 +17,23 @@ const start = (...file: (typeof JOE)[]) => addConfiguredAccounts(opened, file)
 const known = async () =>
   (await opened.store.listAccounts(START)).map(({ id, email, active, health, reason }) => ({
     id,
-    told: [email, active ? 'on' : 'off', health, reason].join(' ').trim(),
+    summary: [email, active ? 'on' : 'off', health, reason].join(' ').trim(),
   }))
 const offered = async (...file: (typeof JOE)[]) => {
   const deps = { store: opened.other, accountRules: accountRules(file), now }
   return (await activeAccounts(deps)).map(({ email }) => email)
 }
 
-test('accounts are added once, and keep their ids in whatever order the file has them', async () => {
+test('accounts are added once and keep their ids, whatever their order in the file', async () => {
   await start(JOE)
   const [joe] = await known()
   await start(ANN, JOE)
   const [first, second, ...others] = await known()
   assert.deepEqual([first, others], [joe, []])
-  assert.equal(second?.told, 'ann@gmail.com on starting')
+  assert.equal(second?.summary, 'ann@gmail.com on starting')
 })
 
-test('no account has the id of a mail domain, whichever was there first', async () => {
+test('account ids and mail domain ids never collide, in any order of creation', async () => {
   const names = ['a.test', 'b.test', 'c.test']
   const add = async (name: string) =>
     opened.store.addDomain({
@@ -51,7 +51,7 @@ test('no account has the id of a mail domain, whichever was there first', async 
   assert.equal(new Set(ids).size, 5)
 })
 
-test('how an account is doing, and its switch, stay as they are: another node may fetch from it', async () => {
+test('a restart keeps the health and the active flag of an account, because another node may poll it', async () => {
   await start(JOE, ANN)
   const [joe, ann] = await known()
   await opened.other.setAccountHealth(
@@ -63,12 +63,12 @@ test('how an account is doing, and its switch, stay as they are: another node ma
   await opened.store.setAccountActive(joe?.id ?? 0, false)
   await start(JOE, ANN)
   assert.deepEqual(
-    (await known()).map(({ told }) => told),
+    (await known()).map(({ summary }) => summary),
     ['joe@gmail.com off failing the server does not accept the login', 'ann@gmail.com on ok'],
   )
 })
 
-test('offered is what stands in the file, active there, known, and switched on', async () => {
+test('an account is offered if it is configured, active in the file and in the store, and known', async () => {
   assert.deepEqual(await offered(JOE), [], 'nobody has added it yet')
   await start(JOE, ANN)
   assert.deepEqual(await offered(JOE, ANN), ['joe@gmail.com', 'ann@gmail.com'])
@@ -81,7 +81,7 @@ test('offered is what stands in the file, active there, known, and switched on',
   assert.deepEqual(await offered(JOE, ANN), ['joe@gmail.com', 'ann@gmail.com'])
 })
 
-test('what the doors go by holds no secret of the file', () => {
-  const filed = { ...JOE, login: { password: 'canary' }, host: 'imap.gmail.com' }
-  assert.deepEqual(accountRules([filed]), [rules('joe@gmail.com')])
+test('the account rules contain no secret of the file', () => {
+  const configured = { ...JOE, login: { password: 'canary' }, host: 'imap.gmail.com' }
+  assert.deepEqual(accountRules([configured]), [rules('joe@gmail.com')])
 })

@@ -24,7 +24,7 @@ const known = async () =>
       .join(' '),
   )
 
-test('names are added once and keep their ids; without reader domains all are readers', async () => {
+test('domains are added once and keep their ids; without reader domains all are reader domains', async () => {
   await start('a.test b.test')
   await start('c.test b.test')
   assert.deepEqual(await known(), [
@@ -34,7 +34,7 @@ test('names are added once and keep their ids; without reader domains all are re
   ])
 })
 
-test('what the operator took off or switched off stays so', async () => {
+test('a domain removed or deactivated by the operator stays so', async () => {
   await start('a.test b.test')
   for (const name of hosts('a.test')) await opened.store.changeDomain(name, { removed: true })
   for (const name of hosts('b.test')) await opened.store.changeDomain(name, { active: false })
@@ -42,7 +42,7 @@ test('what the operator took off or switched off stays so', async () => {
   assert.deepEqual(await known(), ['1 a.test off sessions reader', '2 b.test off sessions reader'])
 })
 
-test('named reader domains are the only ones among those configured, and need no sessions', async () => {
+test('configured reader domains replace the default, and need not accept sessions', async () => {
   await start('a.test b.test')
   const byHand = { sessions: true, reader: true, ttlSeconds: undefined }
   for (const name of hosts('hand.test')) await opened.store.addDomain({ name, ...byHand })

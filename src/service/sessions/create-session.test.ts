@@ -25,7 +25,7 @@ const addDomain = async (text: string) => {
 }
 
 let tokens = 0
-/** Names come from the list, the last one for ever; tokens are new each time. */
+/** Names are drawn from the list, the last one repeatedly; every token is new. */
 const deps = (...names: number[]) => ({
   store,
   lifetimes: { sessionSeconds: 3_600, anonymousMaxSeconds: 7_200, maxSessionSeconds: 7_200 },
@@ -47,13 +47,13 @@ test('a random name that is taken is drawn again', async () => {
   assert.notEqual(first.session.address, second.session.address)
 })
 
-test('where chance is broken it is a fault of ours, not an endless search', async () => {
+test('random names that are all taken are an error, not an endless loop', async () => {
   await addDomain('box.test')
   await createSession(deps(1), {})
   await assert.rejects(createSession(deps(1), {}), /were taken/)
 })
 
-test('the token is given out and only its hash is kept', async () => {
+test('the token is returned, and only its hash is stored', async () => {
   await addDomain('box.test')
   const { session, token } = await createSession(deps(3), { ttl: 60 })
   assert.equal((await store.findSession(secretHash(token)))?.id, session.id)
@@ -61,7 +61,7 @@ test('the token is given out and only its hash is kept', async () => {
   assert.equal(session.expiresAt.getTime() - session.createdAt.getTime(), 60_000)
 })
 
-test('without a domain that takes sessions nobody can have one', async () => {
+test('without a domain that accepts sessions the request is refused as overloaded', async () => {
   const overloaded = (error: unknown) => error instanceof Problem && error.code === 'overloaded'
   await assert.rejects(createSession(deps(1), {}), overloaded)
 })
@@ -71,16 +71,16 @@ describe('at a Gmail account', () => {
   afterEach(() => fixture.close())
 
   const aliases = async (email: string, count: number) => {
-    const made: string[] = []
-    for (let one = 0; one < count; one += 1) made.push((await fixture.alias(email)).session.address)
-    return made
+    const created: string[] = []
+    for (let n = 0; n < count; n += 1) created.push((await fixture.alias(email)).session.address)
+    return created
   }
 
   describe('without a prefix', () => {
-    test('an account with dots gives each of its dot forms once, then tags', async () => {
+    test('an account with dots gives out each of its dot forms once, then tags', async () => {
       fixture = await openGmailFixture(rules('joey@gmail.com', { dots: true }))
-      const made = await aliases('joey@gmail.com', 9)
-      assert.deepEqual(made.slice(0, 7).sort(), [
+      const created = await aliases('joey@gmail.com', 9)
+      assert.deepEqual(created.slice(0, 7).sort(), [
         'j.o.e.y@gmail.com',
         'j.o.ey@gmail.com',
         'j.oe.y@gmail.com',
@@ -89,18 +89,18 @@ describe('at a Gmail account', () => {
         'jo.ey@gmail.com',
         'joe.y@gmail.com',
       ])
-      for (const alias of made.slice(7))
+      for (const alias of created.slice(7))
         assert.match(alias, /^joey\+[a-z]+\.[a-z]+\d{8}@gmail\.com$/)
     })
 
-    test('an account without dots gives tags', async () => {
+    test('an account without dots gives out tags', async () => {
       fixture = await openGmailFixture(rules('joey@gmail.com'))
-      const made = await aliases('joey@gmail.com', 5)
-      for (const alias of made) assert.match(alias, /^joey\+[a-z]+\.[a-z]+\d{8}@gmail\.com$/)
-      assert.equal(new Set(made).size, 5)
+      const created = await aliases('joey@gmail.com', 5)
+      for (const alias of created) assert.match(alias, /^joey\+[a-z]+\.[a-z]+\d{8}@gmail\.com$/)
+      assert.equal(new Set(created).size, 5)
     })
 
-    test('a dot form whose session is over goes to nobody else while it cools down', async () => {
+    test('a dot form is not reassigned during its cool-down', async () => {
       fixture = await openGmailFixture(rules('joe@gmail.com', { dots: true }))
       const first = await aliases('joe@gmail.com', 3)
       fixture.pass(3_600_000)
@@ -109,29 +109,29 @@ describe('at a Gmail account', () => {
       assert.deepEqual((await aliases('joe@gmail.com', 3)).sort(), first.sort())
     })
 
-    test('another account of the file is no dot form, though it is spelled like one', async () => {
+    test('another configured account is never given out as a dot form', async () => {
       fixture = await openGmailFixture(
         rules('joe@gmail.com', { dots: true }),
         rules('j.oe@gmail.com'),
       )
-      const made = await aliases('joe@gmail.com', 3)
-      assert.deepEqual(made.slice(0, 2).sort(), ['j.o.e@gmail.com', 'jo.e@gmail.com'])
-      assert.match(made[2] ?? '', /^joe\+/)
+      const created = await aliases('joe@gmail.com', 3)
+      assert.deepEqual(created.slice(0, 2).sort(), ['j.o.e@gmail.com', 'jo.e@gmail.com'])
+      assert.match(created[2] ?? '', /^joe\+/)
     })
 
-    test('of a hundred at once none is given twice', async () => {
+    test('a hundred concurrent requests get a hundred different aliases', async () => {
       fixture = await openGmailFixture(rules('joey@gmail.com', { dots: true }))
-      const made = await Promise.all(
+      const created = await Promise.all(
         Array.from(
           { length: 100 },
           async () => (await fixture.alias('joey@gmail.com')).session.address,
         ),
       )
-      assert.equal(new Set(made).size, 100)
-      assert.equal(made.filter((alias) => !alias.includes('+')).length, 7)
+      assert.equal(new Set(created).size, 100)
+      assert.equal(created.filter((alias) => !alias.includes('+')).length, 7)
     })
 
-    test('where chance is broken it is a fault of ours, not an endless search', async () => {
+    test('random tags that are all taken are an error, not an endless loop', async () => {
       fixture = await openGmailFixture(rules('joe@gmail.com'))
       let tokens = 0
       const deps = {
@@ -147,14 +147,14 @@ describe('at a Gmail account', () => {
   })
 
   describe('a prefix', () => {
-    test('is the tag, in small letters, whatever dots the account has', async () => {
+    test('becomes the tag in lower case, even if the account has dots', async () => {
       fixture = await openGmailFixture(rules('jo.e@gmail.com', { dots: true }))
       const { session } = await fixture.alias('jo.e@gmail.com', 'My.Shop')
       assert.equal(session.address, 'jo.e+my.shop@gmail.com')
       assert.equal(session.accountId, await fixture.idOf('jo.e@gmail.com'))
     })
 
-    test('may be as long as the account’s name leaves room', async () => {
+    test('may be as long as the local part of the account permits', async () => {
       fixture = await openGmailFixture(rules('joe@gmail.com'))
       await fixture.alias('joe@gmail.com', 'x'.repeat(60))
       const long = fixture.alias('joe@gmail.com', 'x'.repeat(61))
@@ -162,7 +162,7 @@ describe('at a Gmail account', () => {
       await assert.rejects(long, /at most 60 characters/)
     })
 
-    test('that is taken is taken: at this account, not at the other', async () => {
+    test('can be used once per account', async () => {
       fixture = await openGmailFixture(rules('joe@gmail.com'), rules('ann@gmail.com'))
       const tries = await Promise.allSettled(
         Array.from({ length: 20 }, () => fixture.alias('joe@gmail.com', 'shop')),
@@ -175,10 +175,10 @@ describe('at a Gmail account', () => {
     })
   })
 
-  test('the account with the fewest live aliases is chosen, and the load evens out', async () => {
+  test('the account with the fewest live aliases is chosen, so that the load is balanced', async () => {
     fixture = await openGmailFixture(rules('joe@gmail.com'), rules('ann@gmail.com'))
-    for (let one = 0; one < 4; one += 1) await fixture.alias('joe@gmail.com')
-    for (let one = 0; one < 6; one += 1) await createSession(fixture.deps, { gmailAuto: true })
+    for (let n = 0; n < 4; n += 1) await fixture.alias('joe@gmail.com')
+    for (let n = 0; n < 6; n += 1) await createSession(fixture.deps, { gmailAuto: true })
     const counts = (await fixture.store.listAccounts(fixture.deps.now())).map(
       ({ aliases }) => aliases,
     )

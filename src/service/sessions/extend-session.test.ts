@@ -7,10 +7,10 @@ import { openGmailFixture, rules } from '../testing/gmail.ts'
 import { createSession } from './create-session.ts'
 import { extendSession } from './extend-session.ts'
 
-const BORN = new Date('2026-03-01T12:00:00Z')
+const CREATED = new Date('2026-03-01T12:00:00Z')
 const LATER = new Date('2026-03-01T14:00:00Z')
 
-test('who revives a session a moment too late extends the one that lives', async () => {
+test('of concurrent revivals of a session one succeeds, and the others extend the revived session', async () => {
   const { store, close } = await openSqliteTestMail()
   const name = parseHost('box.test')
   assert.ok(name)
@@ -24,9 +24,9 @@ test('who revives a session a moment too late extends the one that lives', async
     accountRules: [],
     randomBytes: (count: number) => new Uint8Array(count).fill(7),
   }
-  const { session, token } = await createSession({ ...deps, now: () => BORN }, {})
+  const { session, token } = await createSession({ ...deps, now: () => CREATED }, {})
 
-  // All of them look before the first one has written.
+  // All of them read before the first one writes.
   const all = await Promise.all(
     Array.from({ length: 10 }, () =>
       extendSession({ ...deps, now: () => LATER }, token, undefined),
@@ -43,7 +43,7 @@ describe('an alias of an account', () => {
   const HOUR = 3_600_000
   const expired = isProblem('session_expired')
 
-  test('is extended while it lives, also when its account is no longer offered', async () => {
+  test('is extended while it is live, even if its account is no longer offered', async () => {
     const fixture = await openGmailFixture(rules('joe@gmail.com'))
     const { token } = await fixture.alias('joe@gmail.com', 'shop')
     await fixture.store.setAccountActive(await fixture.idOf('joe@gmail.com'), false)
@@ -53,7 +53,7 @@ describe('an alias of an account', () => {
     assert.equal(extended.expiresAt.getTime(), fixture.deps.now().getTime() + HOUR)
   })
 
-  test('comes back while its account is offered, healthy or not', async () => {
+  test('is revived while its account is offered, healthy or not', async () => {
     const fixture = await openGmailFixture(rules('joe@gmail.com'))
     const { session, token } = await fixture.alias('joe@gmail.com', 'shop')
     await fixture.report('joe@gmail.com', 'failing')
@@ -67,12 +67,12 @@ describe('an alias of an account', () => {
     assert.notEqual(revived.id, session.id)
   })
 
-  test('is over when its account has left the file or is switched off, and comes back with it', async () => {
+  test('is expired while its account is missing from the file or inactive, and revived once it is back', async () => {
     const fixture = await openGmailFixture(rules('joe@gmail.com'), rules('ann@gmail.com'))
     const { token } = await fixture.alias('joe@gmail.com', 'shop')
     fixture.pass(2 * HOUR)
-    const left = { ...fixture.deps, accountRules: [rules('ann@gmail.com')] }
-    await assert.rejects(extendSession(left, token, undefined), expired)
+    const withoutJoe = { ...fixture.deps, accountRules: [rules('ann@gmail.com')] }
+    await assert.rejects(extendSession(withoutJoe, token, undefined), expired)
     const id = await fixture.idOf('joe@gmail.com')
     await fixture.store.setAccountActive(id, false)
     await assert.rejects(extendSession(fixture.deps, token, undefined), expired)
@@ -81,7 +81,7 @@ describe('an alias of an account', () => {
     await fixture.close()
   })
 
-  test('does not come back when it has cooled down', async () => {
+  test('is not revived after the cool-down', async () => {
     const fixture = await openGmailFixture(rules('joe@gmail.com'))
     const { token } = await fixture.alias('joe@gmail.com', 'shop')
     fixture.pass(HOUR + fixture.deps.cooldownMs)
@@ -92,7 +92,7 @@ describe('an alias of an account', () => {
 
 const DAY = 86_400
 const lifetimes = { sessionSeconds: DAY, anonymousMaxSeconds: 7 * DAY, maxSessionSeconds: 30 * DAY }
-const after = (seconds: number) => new Date(BORN.getTime() + seconds * 1_000)
+const after = (seconds: number) => new Date(CREATED.getTime() + seconds * 1_000)
 
 test.for([
   ['without a key, from before the cap, keeps its end', undefined, 28, 7, 30],
@@ -112,10 +112,10 @@ test.for([
     randomBytes: (count: number) => new Uint8Array(count).fill(7),
   }
   const isOld = name.includes('before')
-  const lifetimesThen = isOld ? { ...lifetimes, anonymousMaxSeconds: 30 * DAY } : lifetimes
+  const earlierLifetimes = isOld ? { ...lifetimes, anonymousMaxSeconds: 30 * DAY } : lifetimes
   const ttl = (isOld ? 30 : 6) * DAY
   const { token } = await createSession(
-    { ...deps, lifetimes: lifetimesThen, now: () => BORN },
+    { ...deps, lifetimes: earlierLifetimes, now: () => CREATED },
     { ttl, keyId },
   )
   const now = () => after(onDay * DAY)
