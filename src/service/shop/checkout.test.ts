@@ -21,22 +21,22 @@ beforeEach(async () => {
   fixture.logged.length = 0
 })
 
-/** How many orders this test has made. */
-async function made(): Promise<number> {
+/** Number of orders created by this test. */
+async function ordersCreated(): Promise<number> {
   return (await fixture.shop.listPurchases(1_000)).length - before
 }
 
-test('an order is kept with its plan, and opened by its claim secret alone', async () => {
+test('an order is stored with its plan, and found only with its claim secret', async () => {
   const { order, url, claimSecret } = await fixture.order({ plan: 'business' })
   assert.match(order.id, /^ord_[A-Za-z0-9]{22}$/)
   assert.match(order.keyPrefix, /^mf_test_[A-Za-z0-9]{4}$/)
   assert.equal(order.plan.id, 'business')
   const [session = ''] = fixture.stripe.sessionsOf(order.id)
-  const kept = await findOrder(fixture.deps, order.id, claimSecret)
-  assert.deepEqual([kept.checkoutRef, kept.checkoutUrl, kept.state], [session, url, 'open'])
+  const stored = await findOrder(fixture.deps, order.id, claimSecret)
+  assert.deepEqual([stored.checkoutRef, stored.checkoutUrl, stored.state], [session, url, 'open'])
 })
 
-test('each order has a claim secret of its own', async () => {
+test('each order has its own claim secret', async () => {
   const [one, other] = [await fixture.order(), await fixture.order()]
   assert.notEqual(one.claimSecret, other.claimSecret)
   assert.notEqual(one.order.id, other.order.id)
@@ -47,29 +47,34 @@ test('each order has a claim secret of its own', async () => {
 })
 
 describe('with an Idempotency-Key', () => {
-  test('fifty who ask at once hear of one order, one page and one secret', async () => {
-    const heard = await Promise.all(
+  test('fifty concurrent requests get one order, one checkout page and one secret', async () => {
+    const checkouts = await Promise.all(
       Array.from({ length: 50 }, () => fixture.order({ idempotency, email: 'ann@buyer.example' })),
     )
-    const told = heard.map(({ order, url, claimSecret }) => [order.id, url, claimSecret].join(' '))
-    assert.equal(new Set(told).size, 1)
-    assert.equal(await made(), 1)
-    assert.equal(fixture.stripe.sessionsOf(heard[0]?.order.id ?? '').length, 1)
+    const responses = checkouts.map(({ order, url, claimSecret }) =>
+      [order.id, url, claimSecret].join(' '),
+    )
+    assert.equal(new Set(responses).size, 1)
+    assert.equal(await ordersCreated(), 1)
+    assert.equal(fixture.stripe.sessionsOf(checkouts[0]?.order.id ?? '').length, 1)
   })
 
-  test('asked again, Stripe is not', async () => {
+  test('a repeated request causes no request to Stripe', async () => {
     await fixture.order({ idempotency })
-    const asked = fixture.stripe.requests.length
+    const requestsBefore = fixture.stripe.requests.length
     await fixture.order({ idempotency })
-    assert.equal(fixture.stripe.requests.length, asked)
+    assert.equal(fixture.stripe.requests.length, requestsBefore)
   })
 
   for (const [name, other] of [
     ['another key', () => ({ ...idempotency, key: `${idempotency.key}!` })],
-    ['the same key from elsewhere', () => ({ ...idempotency, client: '192.0.2.2' })],
-    ['what runs together alike', () => ({ key: `${idempotency.key}1`, client: '92.0.2.1' })],
+    ['the same key of another client', () => ({ ...idempotency, client: '192.0.2.2' })],
+    [
+      'a pair with the same concatenation',
+      () => ({ key: `${idempotency.key}1`, client: '92.0.2.1' }),
+    ],
   ] as const) {
-    test(`${name} is another order with another secret`, async () => {
+    test(`${name} creates another order with another secret`, async () => {
       const first = await fixture.order({ idempotency })
       const second = await fixture.order({ idempotency: other() })
       assert.notEqual(first.order.id, second.order.id)
@@ -78,11 +83,11 @@ describe('with an Idempotency-Key', () => {
   }
 
   for (const [name, other] of [
-    ['plan', { plan: 'business' }],
-    ['e-mail address', { email: 'bob@buyer.example' }],
-    ['e-mail address, where there was one', { email: undefined }],
+    ['another plan', { plan: 'business' }],
+    ['another e-mail address', { email: 'bob@buyer.example' }],
+    ['no e-mail address', { email: undefined }],
   ] as const) {
-    test(`another ${name} under the same key is refused`, async () => {
+    test(`${name} under the same key is refused`, async () => {
       const request = { idempotency, email: 'ann@buyer.example' }
       const first = await fixture.order(request)
       await assert.rejects(
@@ -93,29 +98,29 @@ describe('with an Idempotency-Key', () => {
     })
   }
 
-  for (const [name, today] of [
+  for (const [name, currentPay] of [
     ['another provider', { provider: 'fake' }],
     ['another mode', { mode: 'live' }],
   ] as const) {
-    test(`what was ordered through ${name} is not carried over: nobody would settle it`, async () => {
-      const deps = { ...fixture.deps, pay: { ...fixture.deps.pay, ...today } }
+    test(`an order placed through ${name} is not reused, because nobody would settle it`, async () => {
+      const deps = { ...fixture.deps, pay: { ...fixture.deps.pay, ...currentPay } }
       const request = { plan: 'starter', email: undefined, idempotency, baseUrl: SITE }
       const first = await fixture.order({ idempotency })
       const second = await checkout(deps, request)
       assert.notEqual(second.order.id, first.order.id)
       const { provider, mode } = await fixture.read(second.order.id)
-      assert.deepEqual({ provider, mode }, { provider: 'stripe', mode: 'test', ...today })
+      assert.deepEqual({ provider, mode }, { provider: 'stripe', mode: 'test', ...currentPay })
 
-      // Should such an order come up all the same, its checkout is not opened.
+      // If such an order is returned nevertheless, its checkout is not opened.
       const { shop } = deps
-      const stray = { ...deps, shop: { ...shop, addPurchase: async () => first.order } }
-      await assert.rejects(checkout(stray, request), isProblem('idempotency_conflict'))
+      const reusing = { ...deps, shop: { ...shop, addPurchase: async () => first.order } }
+      await assert.rejects(checkout(reusing, request), isProblem('idempotency_conflict'))
     })
   }
 
-  test('whoever guesses it, and even knows the order, cannot make the secret', async () => {
+  test('the claim secret cannot be derived from the key and the order id', async () => {
     const other = await openShopFixture()
-    // Only what orders are made of is the same: of two installations the secrets differ all the same.
+    // Two installations with equal random bytes for orders still have different secrets.
     const randomBytes = (count: number) =>
       count === KEY_RANDOM_BYTES
         ? Buffer.alloc(count, idempotency.key)
@@ -129,7 +134,7 @@ describe('with an Idempotency-Key', () => {
     assert.equal((await checkout(fixture.deps, request)).claimSecret, ours.claimSecret)
   })
 
-  test('two orders of the same buyer have two secrets', async () => {
+  test('two orders of the same client and key have different secrets', async () => {
     const first = await fixture.order({ idempotency })
     const pay = { ...fixture.deps.pay, mode: 'live' as const }
     const request = { plan: 'starter', email: undefined, idempotency, baseUrl: SITE }
@@ -137,50 +142,50 @@ describe('with an Idempotency-Key', () => {
     assert.notEqual(second.claimSecret, first.claimSecret)
   })
 
-  test('what failed with the provider goes on with the same order', async () => {
+  test('a request repeated after a provider error continues with the same order', async () => {
     fixture.stripe.outage = 'error'
     await assert.rejects(fixture.order({ idempotency }), isProblem('payment_unavailable'))
-    assert.equal(await made(), 1)
+    assert.equal(await ordersCreated(), 1)
     fixture.stripe.outage = undefined
     const { order, url } = await fixture.order({ idempotency })
     assert.equal((await fixture.read(order.id)).checkoutUrl, url)
-    assert.equal(await made(), 1)
+    assert.equal(await ordersCreated(), 1)
   })
 })
 
-test('when the provider fails the operator is told why, without a secret', async () => {
+test('an error of the provider is logged without its secret key', async () => {
   fixture.stripe.outage = 'error'
   await assert.rejects(fixture.order(), isProblem('payment_unavailable'))
   const [line] = fixture.logged
   assert.match(line?.facts['err'] instanceof Error ? line.facts['err'].message : '', /^Stripe: /)
-  const told = fixture.logged.map(({ facts }) => String(facts['err'])).join()
-  assert.ok(!told.includes(fixture.stripe.secretKey))
+  const logged = fixture.logged.map(({ facts }) => String(facts['err'])).join()
+  assert.ok(!logged.includes(fixture.stripe.secretKey))
 })
 
-test('an unknown plan is refused with the names of those there are', async () => {
+test('an unknown plan is refused with the available names', async () => {
   await assert.rejects(fixture.order({ plan: 'gold' }), (error: Error) => {
     assert.ok(isProblem('invalid_parameter')(error))
     assert.match(error.message, /starter, business/)
     return true
   })
-  assert.equal(await made(), 0)
+  assert.equal(await ordersCreated(), 0)
 })
 
-test('where keys are issued by hand nothing is ordered', async () => {
+test('with manual payments checkout is not found', async () => {
   const deps = { ...fixture.deps, pay: { ...fixture.deps.pay, provider: 'manual' as const } }
   const request = { plan: 'gold', email: undefined, idempotency: undefined, baseUrl: 'http://here' }
   await assert.rejects(checkout(deps, request), isProblem('not_found'))
-  assert.equal(await made(), 0)
+  assert.equal(await ordersCreated(), 0)
 })
 
-describe('the buyer’s address', () => {
-  for (const [given, kept] of [
+describe('e-mail address of the buyer', () => {
+  for (const [given, stored] of [
     ['ann@buyer.example', 'ann@buyer.example'],
     ["Ann.O'Neil+mail@Buyer.Example", "Ann.O'Neil+mail@buyer.example"],
     ['ann@bücher.example', 'ann@xn--bcher-kva.example'],
   ] as const) {
-    test(`${given} is taken`, async () => {
-      assert.equal((await fixture.order({ email: given })).order.email, kept)
+    test(`${given} is accepted`, async () => {
+      assert.equal((await fixture.order({ email: given })).order.email, stored)
     })
   }
 
@@ -202,7 +207,7 @@ describe('the buyer’s address', () => {
   ]) {
     test(`${JSON.stringify(given.slice(0, 50))} is refused`, async () => {
       await assert.rejects(fixture.order({ email: given }), isProblem('invalid_parameter'))
-      assert.equal(await made(), 0)
+      assert.equal(await ordersCreated(), 0)
     })
   }
 })

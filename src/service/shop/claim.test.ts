@@ -16,9 +16,9 @@ beforeAll(async () => {
 afterAll(() => fixture.stop())
 
 async function ordered(...outcomes: Outcome[]): Promise<Checkout> {
-  const made = await fixture.order({ plan: 'business' })
-  for (const outcome of outcomes) await payFake(fixture.deps, made.order.id, outcome)
-  return made
+  const placed = await fixture.order({ plan: 'business' })
+  for (const outcome of outcomes) await payFake(fixture.deps, placed.order.id, outcome)
+  return placed
 }
 
 const claimOf = ({ order, claimSecret }: Checkout) => claimKey(fixture.deps, order.id, claimSecret)
@@ -42,80 +42,80 @@ test('a paid order gives a key of its plan', async () => {
   assert.deepEqual(key.expiresAt, order.paidUntil)
 })
 
-test('within a day a new key takes the place of the former, later none is shown', async () => {
-  const made = await ordered('pay')
-  const { secret: first } = await claimOf(made)
+test('a claim repeated within a day replaces the key, a later one is refused', async () => {
+  const placed = await ordered('pay')
+  const { secret: first } = await claimOf(placed)
   fixture.pass(CLAIM_MS - 1)
-  const { secret: second, order } = await claimOf(made)
+  const { secret: second, order } = await claimOf(placed)
   assert.equal(await holderOf(first), undefined)
   assert.equal((await holderOf(second))?.id, order.keyId)
-  assert.ok((await viewOf(made)).claimable)
+  assert.ok((await viewOf(placed)).claimable)
   fixture.pass(1)
-  await assert.rejects(claimOf(made), isProblem('already_claimed'))
-  assert.ok(!(await viewOf(made)).claimable)
+  await assert.rejects(claimOf(placed), isProblem('already_claimed'))
+  assert.ok(!(await viewOf(placed)).claimable)
   assert.equal((await holderOf(second))?.id, order.keyId)
 })
 
-test('fifty claims at once leave one key that opens', async () => {
-  const made = await ordered('pay')
-  const claims = await Promise.all(Array.from({ length: 50 }, () => claimOf(made)))
+test('fifty concurrent claims leave one valid key', async () => {
+  const placed = await ordered('pay')
+  const claims = await Promise.all(Array.from({ length: 50 }, () => claimOf(placed)))
   const held = await Promise.all(claims.map(({ secret }) => holderOf(secret)))
   assert.equal(held.filter((key) => key !== undefined).length, 1)
 })
 
 for (const [name, outcomes, words] of [
   ['is open', [], /Complete the payment/],
-  ['is under way', ['later'], /^Wait/],
+  ['is pending', ['later'], /^Wait/],
   ['was declined', ['decline'], /failed/],
-  ['was promised and did not come', ['later', 'decline'], /failed/],
+  ['was pending and failed', ['later', 'decline'], /failed/],
 ] as const) {
-  test(`an order that ${name} gives no key, and says why`, async () => {
-    const made = await ordered(...outcomes)
-    await assert.rejects(claimOf(made), (error: Error) => {
+  test(`an order that ${name} gives no key, and the error says why`, async () => {
+    const placed = await ordered(...outcomes)
+    await assert.rejects(claimOf(placed), (error: Error) => {
       assert.match(error.message, words)
       return isProblem('order_unpaid')(error)
     })
-    assert.equal(await fixture.shop.readKey(made.order.keyId, fixture.deps.now()), undefined)
+    assert.equal(await fixture.shop.readKey(placed.order.keyId, fixture.deps.now()), undefined)
   })
 }
 
-test('money that was promised and came gives a key', async () => {
-  const made = await ordered('later', 'pay')
-  const { secret } = await claimOf(made)
+test('a pending payment that succeeds gives a key', async () => {
+  const placed = await ordered('later', 'pay')
+  const { secret } = await claimOf(placed)
   assert.equal((await holderOf(secret))?.state, 'active')
 })
 
-test('what is paid stays paid, whatever is clicked afterwards', async () => {
-  const made = await ordered('pay', 'decline', 'later', 'pay')
-  const order = await fixture.read(made.order.id)
+test('a paid order stays paid, whatever the fake provider reports later', async () => {
+  const placed = await ordered('pay', 'decline', 'later', 'pay')
+  const order = await fixture.read(placed.order.id)
   assert.deepEqual([order.state, order.payments], ['paid', 1])
 })
 
-test('fifty clicks at once pay once', async () => {
-  const made = await ordered()
-  const { id } = made.order
+test('fifty concurrent payments count once', async () => {
+  const placed = await ordered()
+  const { id } = placed.order
   await Promise.all(Array.from({ length: 50 }, () => payFake(fixture.deps, id, 'pay')))
   assert.equal((await fixture.read(id)).payments, 1)
 })
 
-test('a revoked key is not minted anew, and nobody is told to claim it', async () => {
-  const made = await ordered('pay')
-  const { secret } = await claimOf(made)
-  await fixture.shop.revokeKey(made.order.keyId)
-  await assert.rejects(claimOf(made), isStopped(/revoked/))
-  const { claimable, next } = await viewOf(made)
+test('a revoked key is not issued again, and the order is not claimable', async () => {
+  const placed = await ordered('pay')
+  const { secret } = await claimOf(placed)
+  await fixture.shop.revokeKey(placed.order.keyId)
+  await assert.rejects(claimOf(placed), isStopped(/revoked/))
+  const { claimable, next } = await viewOf(placed)
   assert.equal(claimable, false)
   assert.match(next, /revoked/)
   assert.notEqual((await holderOf(secret))?.state, 'active')
 })
 
-for (const [state, gone, words] of [
+for (const [state, reversal, words] of [
   ['refunded', { returned: 'fully' }, /refunded/],
   ['disputed', { disputed: 'open' }, /disputed/],
 ] as const) {
-  test(`the key of a ${state} order is not minted, and nobody is told to claim it`, async () => {
-    const made = await ordered('pay')
-    const { revision, plan } = await fixture.read(made.order.id)
+  test(`the key of a ${state} order is not issued, and the order is not claimable`, async () => {
+    const placed = await ordered('pay')
+    const { revision, plan } = await fixture.read(placed.order.id)
     const payment = {
       ref: 'p',
       paidAt: fixture.deps.now(),
@@ -123,55 +123,55 @@ for (const [state, gone, words] of [
       disputed: 'no',
     } as const
     await fixture.shop.settlePurchase({
-      orderId: made.order.id,
+      orderId: placed.order.id,
       revision,
       settlement: settle(plan, {
         state: 'paid',
-        payments: [{ ...payment, ...gone }],
+        payments: [{ ...payment, ...reversal }],
         renewal: 'none',
         subscriptionRef: undefined,
       }),
       event: undefined,
       now: fixture.deps.now(),
     })
-    await assert.rejects(claimOf(made), isStopped(words))
-    const { claimable, next } = await viewOf(made)
+    await assert.rejects(claimOf(placed), isStopped(words))
+    const { claimable, next } = await viewOf(placed)
     assert.equal(claimable, false)
     assert.match(next, words)
   })
 }
 
-describe('an order of another mode than today’s', () => {
+describe('an order of another mode than the current one', () => {
   const other = () => ({ ...fixture.deps, pay: { ...fixture.deps.pay, mode: 'live' as const } })
 
-  test('gives no key while it is the other’s turn, and says so', async () => {
-    const made = await ordered('pay')
-    const attempt = claimKey(other(), made.order.id, made.claimSecret)
+  test('gives no key in that mode, and the error says so', async () => {
+    const placed = await ordered('pay')
+    const attempt = claimKey(other(), placed.order.id, placed.claimSecret)
     await assert.rejects(attempt, isStopped(/test/))
-    const { claimable, next } = await viewOf(made, other())
+    const { claimable, next } = await viewOf(placed, other())
     assert.equal(claimable, false)
     assert.match(next, /test/)
-    assert.equal((await fixture.read(made.order.id)).claimedAt, undefined)
-    await claimOf(made)
+    assert.equal((await fixture.read(placed.order.id)).claimedAt, undefined)
+    await claimOf(placed)
   })
 
-  for (const [name, today] of [
+  for (const [name, currentPay] of [
     ['mode', { mode: 'live' }],
     ['provider', { provider: 'stripe' }],
   ] as const) {
-    test(`is not to be paid: no message of another ${name} is heard`, async () => {
-      const made = await ordered()
-      assert.ok((await viewOf(made)).payUrl)
-      const deps = { ...fixture.deps, pay: { ...fixture.deps.pay, ...today } }
-      const { payUrl, next } = await viewOf(made, deps)
+    test(`cannot be paid, because events of another ${name} are not processed`, async () => {
+      const placed = await ordered()
+      assert.ok((await viewOf(placed)).payUrl)
+      const deps = { ...fixture.deps, pay: { ...fixture.deps.pay, ...currentPay } }
+      const { payUrl, next } = await viewOf(placed, deps)
       assert.equal(payUrl, undefined)
       assert.doesNotMatch(next, /^Pay/)
     })
   }
 })
 
-describe('strangers', () => {
-  test('hear the same of a wrong secret and of an order that never was', async () => {
+describe('an unauthorized client', () => {
+  test('gets the same error for a wrong secret and for an unknown order', async () => {
     const { order, claimSecret } = await ordered('pay')
     const other = await ordered('pay')
     const attempts = [
@@ -182,7 +182,7 @@ describe('strangers', () => {
       claimKey(fixture.deps, order.id, other.claimSecret),
       claimKey(fixture.deps, order.id, secretHash(claimSecret)),
     ]
-    const heard = await Promise.all(
+    const messages = await Promise.all(
       attempts.map((attempt) =>
         attempt.then(
           () => 'opened',
@@ -190,13 +190,13 @@ describe('strangers', () => {
         ),
       ),
     )
-    assert.equal(new Set(heard).size, 1)
-    assert.notEqual(heard[0], 'opened')
+    assert.equal(new Set(messages).size, 1)
+    assert.notEqual(messages[0], 'opened')
     assert.equal((await fixture.read(order.id)).claimedAt, undefined)
   })
 })
 
-test('each state has its next step', async () => {
+test('each state has its own next step', async () => {
   const { order } = await ordered('pay')
   const paid = await fixture.read(order.id)
   const now = fixture.deps.now()
@@ -209,7 +209,7 @@ test('each state has its next step', async () => {
   assert.match(await stepOf({ claimedAt: new Date(now.getTime() - CLAIM_MS) }), /not shown/)
 })
 
-test('another provider’s order is not paid by a click', async () => {
+test('an order of another provider cannot be paid through the fake one', async () => {
   const { order } = await ordered()
   const pay = { ...fixture.deps.pay, provider: 'stripe' as const }
   await assert.rejects(payFake({ ...fixture.deps, pay }, order.id, 'pay'), isProblem('not_found'))

@@ -30,9 +30,9 @@ afterEach(async () => {
 })
 
 async function paidOrder(email: string | undefined = 'ann@buyer.example', plan = 'business') {
-  const made = await fixture.order({ email, plan })
-  await payFake(fixture.deps, made.order.id, 'pay')
-  return made
+  const placed = await fixture.order({ email, plan })
+  await payFake(fixture.deps, placed.order.id, 'pay')
+  return placed
 }
 
 async function lastMail() {
@@ -47,7 +47,7 @@ async function lastLink(): Promise<string> {
   return link
 }
 
-test('a paid order is told to its buyer, with all but the key', async () => {
+test('a receipt has all details of the order, but no key or claim secret', async () => {
   const { order, claimSecret } = await paidOrder()
   await sendDue()
   const { secret: key } = await claimKey(fixture.deps, order.id, claimSecret)
@@ -71,7 +71,7 @@ test('a paid order is told to its buyer, with all but the key', async () => {
   }
 })
 
-test('it is sent once', async () => {
+test('a receipt is sent once', async () => {
   await paidOrder()
   await sendDue()
   await sendDue()
@@ -79,7 +79,7 @@ test('it is sent once', async () => {
   assert.equal(server.received.length, 1)
 })
 
-test('the link shows the key once', async () => {
+test('the link in a receipt shows the key once', async () => {
   const { order } = await paidOrder()
   await sendDue()
   const link = await lastLink()
@@ -89,7 +89,7 @@ test('the link shows the key once', async () => {
   await assert.rejects(claimKey(fixture.deps, order.id, link), isProblem('not_found'))
 })
 
-test('fifty who follow the link at once: one of them gets a key', async () => {
+test('of fifty concurrent claims with the link, one succeeds', async () => {
   const { order } = await paidOrder()
   await sendDue()
   const link = await lastLink()
@@ -99,10 +99,10 @@ test('fifty who follow the link at once: one of them gets a key', async () => {
   assert.equal(claims.filter(({ status }) => status === 'fulfilled').length, 1)
 })
 
-describe('no receipt', () => {
+describe('receipts', () => {
   for (const [name, passed, sent] of [
-    ['for an order that was paid more than three days before there was a mail server', 1, 0],
-    ['is missing for one that was paid three days before', 0, 1],
+    ['none is sent for an order paid more than three days ago', 1, 0],
+    ['one is sent for an order paid three days ago', 0, 1],
   ] as const) {
     test(name, async () => {
       await paidOrder()
@@ -112,13 +112,13 @@ describe('no receipt', () => {
     })
   }
 
-  test('for an order that is not paid', async () => {
+  test('none is sent for an unpaid order', async () => {
     await fixture.order({ email: 'ann@buyer.example' })
     await sendDue()
     assert.deepEqual(server.received, [])
   })
 
-  test('for a buyer who gave no address', async () => {
+  test('none is sent without an e-mail address', async () => {
     const { order } = await fixture.order({ email: undefined })
     await payFake(fixture.deps, order.id, 'pay')
     await sendDue()
@@ -134,7 +134,7 @@ describe('a receipt has no link', () => {
     assert.doesNotMatch(mail.text ?? '', /#|http/)
   }
 
-  test('when the key was claimed, and is not shown again', async () => {
+  test('if the key was claimed and cannot be shown again', async () => {
     const { order, claimSecret } = await paidOrder()
     await claimKey(fixture.deps, order.id, claimSecret)
     fixture.pass(CLAIM_MS)
@@ -142,13 +142,13 @@ describe('a receipt has no link', () => {
     assert.match((await lastMail()).mail.text ?? '', /It is not shown again/)
   })
 
-  test('when the key was revoked', async () => {
+  test('if the key was revoked', async () => {
     const { order } = await paidOrder()
     await fixture.shop.revokeKey(order.keyId)
     await checkLinkless()
   })
 
-  test('when it was a test, and money moves by now', async () => {
+  test('if the order is of test mode and the shop is live', async () => {
     await paidOrder()
     const pay = { ...fixture.deps.pay, mode: 'live' as const }
     sendDue = receiptSender({ ...deps, pay })
@@ -156,7 +156,7 @@ describe('a receipt has no link', () => {
   })
 })
 
-test('a key that was claimed a moment ago still has its link', async () => {
+test('a receipt has a link if the key was claimed less than a day ago', async () => {
   const { order, claimSecret } = await paidOrder()
   await claimKey(fixture.deps, order.id, claimSecret)
   fixture.pass(CLAIM_MS - 1)
@@ -164,12 +164,12 @@ test('a key that was claimed a moment ago still has its link', async () => {
   assert.notEqual(await lastLink(), '')
 })
 
-describe('a mail server that refuses', () => {
+describe('after a refusal by the mail server', () => {
   beforeEach(() => {
     server.state.refuse = true
   })
 
-  /** When it is tried the next time, in minutes from now; undefined: never again. */
+  /** Minutes until the next attempt; undefined if there is none. */
   async function minutesToNext(): Promise<number | undefined> {
     const until = new Date(fixture.deps.now().getTime() + 1_000 * HOUR)
     const [due] = await fixture.shop.listReceiptsDue(fixture.deps.now(), until, 1)
@@ -181,31 +181,31 @@ describe('a mail server that refuses', () => {
     }
   }
 
-  test('is asked again after pauses that grow, and not for ever', async () => {
+  test('a receipt is retried with growing delays, and not forever', async () => {
     await paidOrder()
-    const pauses: number[] = []
+    const delays: number[] = []
     let passed = 0
     for (;;) {
       await sendDue()
       const minutes = await minutesToNext()
       if (minutes === undefined) break
-      pauses.push(minutes)
+      delays.push(minutes)
       passed += minutes
       fixture.pass(minutes * MINUTE)
     }
-    assert.deepEqual(pauses.slice(0, 5), [1, 1, 2, 4, 8])
-    assert.equal(Math.max(...pauses), 360)
+    assert.deepEqual(delays.slice(0, 5), [1, 1, 2, 4, 8])
+    assert.equal(Math.max(...delays), 360)
     assert.ok(passed >= 72 * 60 && passed < 80 * 60, `${passed} minutes`)
     assert.equal(fixture.logged.at(-1)?.sentence, 'gave up sending a receipt')
   })
 
-  test('and takes it later: only the link of that mail opens the order', async () => {
+  test('a receipt sent later has the only valid link', async () => {
     const { order } = await paidOrder()
-    const tried: string[] = []
+    const triedLinks: string[] = []
     const failing = receiptSender({
       ...deps,
       send: async ({ text }) => {
-        tried.push(/#(\S+)/.exec(text)?.[1] ?? '')
+        triedLinks.push(/#(\S+)/.exec(text)?.[1] ?? '')
         throw new Error('away')
       },
     })
@@ -214,20 +214,23 @@ describe('a mail server that refuses', () => {
     fixture.pass(MINUTE)
     await sendDue()
     assert.equal(server.received.length, 1)
-    await assert.rejects(claimKey(fixture.deps, order.id, tried[0] ?? ''), isProblem('not_found'))
+    await assert.rejects(
+      claimKey(fixture.deps, order.id, triedLinks[0] ?? ''),
+      isProblem('not_found'),
+    )
     await claimKey(fixture.deps, order.id, await lastLink())
   })
 
-  test('is told to the operator without the buyer’s address', async () => {
+  test('the error is logged without the address of the buyer', async () => {
     await paidOrder()
     await sendDue()
-    const told = JSON.stringify(fixture.logged)
-    assert.match(told, /sending a receipt failed/)
-    assert.doesNotMatch(told, /ann@|buyer/)
+    const logged = JSON.stringify(fixture.logged)
+    assert.match(logged, /sending a receipt failed/)
+    assert.doesNotMatch(logged, /ann@|buyer/)
   })
 })
 
-test('money that was given back meanwhile needs no receipt', async () => {
+test('a receipt is not sent after a refund', async () => {
   const { order } = await paidOrder()
   const { revision } = await fixture.read(order.id)
   await fixture.shop.settlePurchase({
@@ -250,7 +253,7 @@ test('money that was given back meanwhile needs no receipt', async () => {
   assert.deepEqual(await fixture.shop.listReceiptsDue(new Date(0), later, 1), [])
 })
 
-test('the loop sends by itself, and ends when it is told to', async () => {
+test('the loop sends receipts and ends when aborted', async () => {
   const end = new AbortController()
   await paidOrder()
   const next = server.next()
@@ -260,21 +263,21 @@ test('the loop sends by itself, and ends when it is told to', async () => {
   await loop
 })
 
-test('told to end, it sends no further one, and its end is that of the one under way', async () => {
+test('an aborted loop completes the receipt in progress and sends no other', async () => {
   const end = new AbortController()
   await paidOrder()
   await paidOrder()
-  const [asked, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const [sending, response] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   let sent = 0
   const slow = async () => {
     sent += 1
-    asked.resolve()
-    await answer.promise
+    sending.resolve()
+    await response.promise
   }
   const loop = runReceipts({ ...deps, send: slow }, end.signal)
-  await asked.promise
+  await sending.promise
   end.abort()
-  answer.resolve()
+  response.resolve()
   await loop
   assert.equal(sent, 1)
   const due = await fixture.shop.listReceiptsDue(new Date(0), fixture.deps.now(), 10)

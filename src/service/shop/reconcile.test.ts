@@ -20,25 +20,25 @@ async function ordered(plan = 'starter') {
 }
 const stateOf = async (id: string) => (await fixture.read(id)).state
 
-test('a payment that nobody told of is found', async () => {
+test('a payment without a webhook is found', async () => {
   const { id, ref } = await ordered()
   fixture.stripe.pay(ref)
   assert.equal(await reconcileOnce(fixture.deps), true)
   assert.equal(await stateOf(id), 'paid')
 })
 
-test('each look begins where the last one ended, and a little before', async () => {
+test('each run starts ten minutes before the end of the previous one', async () => {
   await reconcileOnce(fixture.deps)
   const first = fixture.deps.now()
   assert.deepEqual(await fixture.shop.readReconciled('stripe'), first)
   fixture.pass(3 * HOUR)
   await reconcileOnce(fixture.deps)
-  const asked = fixture.stripe.requests.filter(({ path }) => path === '/v1/events').at(-1)
-  const since = Number(new URLSearchParams(asked?.params).get('created[gte]'))
+  const lastRequest = fixture.stripe.requests.filter(({ path }) => path === '/v1/events').at(-1)
+  const since = Number(new URLSearchParams(lastRequest?.params).get('created[gte]'))
   assert.equal(since * 1000, first.getTime() - 10 * MINUTE)
 })
 
-test('the first look goes back a day', async () => {
+test('the first run covers one day', async () => {
   const { id, ref } = await ordered()
   fixture.stripe.pay(ref)
   fixture.pass(23 * HOUR)
@@ -46,7 +46,7 @@ test('the first look goes back a day', async () => {
   assert.equal(await stateOf(id), 'paid')
 })
 
-test('an order that waits, and of which no message tells any more, is asked about', async () => {
+test('an open order is checked even if it has no recent event', async () => {
   const { id, ref } = await ordered()
   fixture.stripe.expire(ref)
   fixture.pass(49 * HOUR)
@@ -54,7 +54,7 @@ test('an order that waits, and of which no message tells any more, is asked abou
   assert.equal(await stateOf(id), 'expired')
 })
 
-test('a thousand newer orders do not hide it', async () => {
+test('an open order is checked even if there are a thousand newer ones', async () => {
   const { id, ref } = await ordered()
   fixture.stripe.expire(ref)
   fixture.pass(49 * HOUR)
@@ -79,7 +79,7 @@ test('a thousand newer orders do not hide it', async () => {
   assert.equal(await stateOf(id), 'expired')
 })
 
-test('one that has waited for more than a month is not', async () => {
+test('an order open for more than a month is not checked', async () => {
   const { id, ref } = await ordered()
   fixture.stripe.expire(ref)
   fixture.pass(36 * 24 * HOUR)
@@ -87,15 +87,15 @@ test('one that has waited for more than a month is not', async () => {
   assert.equal(await stateOf(id), 'open')
 })
 
-test('one that was ordered a moment ago is not', async () => {
+test('an order created a moment ago is not checked', async () => {
   await ordered()
-  const asked = fixture.stripe.requests.length
+  const requestsBefore = fixture.stripe.requests.length
   await reconcileOnce(fixture.deps)
-  const paths = fixture.stripe.requests.slice(asked).map(({ path }) => path)
+  const paths = fixture.stripe.requests.slice(requestsBefore).map(({ path }) => path)
   assert.deepEqual(paths, ['/v1/events'])
 })
 
-test('one that cannot be settled keeps no other waiting, and is tried again', async () => {
+test('an order that cannot be settled does not delay others, and is retried', async () => {
   const [bad, good] = [await ordered(), await ordered()]
   fixture.stripe.pay(bad.ref)
   fixture.stripe.pay(good.ref)
@@ -110,7 +110,7 @@ test('one that cannot be settled keeps no other waiting, and is tried again', as
   assert.equal(await stateOf(bad.id), 'paid')
 })
 
-test('an event of which Stripe cannot say whose it is keeps no other waiting', async () => {
+test('an event that Stripe cannot assign to an order does not delay others', async () => {
   const [bad, good] = [await ordered(), await ordered()]
   fixture.stripe.pay(bad.ref)
   fixture.stripe.refund(fixture.stripe.chargesOf(bad.ref)[0] ?? '')
@@ -129,18 +129,18 @@ test('an event of which Stripe cannot say whose it is keeps no other waiting', a
   assert.deepEqual(await fixture.shop.readReconciled('stripe'), fixture.deps.now())
 })
 
-test('an event that was heard before costs no question', async () => {
+test('an event that was processed before causes no further request', async () => {
   const { ref } = await ordered()
   fixture.stripe.pay(ref)
   fixture.stripe.refund(fixture.stripe.chargesOf(ref)[0] ?? '')
   await reconcileOnce(fixture.deps)
-  const asked = fixture.stripe.requests.length
+  const requestsBefore = fixture.stripe.requests.length
   await reconcileOnce(fixture.deps)
-  const paths = fixture.stripe.requests.slice(asked).map(({ path }) => path)
+  const paths = fixture.stripe.requests.slice(requestsBefore).map(({ path }) => path)
   assert.deepEqual(paths, ['/v1/events'])
 })
 
-test('an order that waits is asked about also when the events cannot be listed', async () => {
+test('open orders are checked even if the events cannot be listed', async () => {
   const { id, ref } = await ordered()
   fixture.stripe.expire(ref)
   fixture.pass(49 * HOUR)
@@ -149,13 +149,13 @@ test('an order that waits is asked about also when the events cannot be listed',
   assert.equal(await stateOf(id), 'expired')
 })
 
-test('while Stripe is away nothing is taken for heard', async () => {
+test('during an outage of Stripe no time is marked as reconciled', async () => {
   fixture.stripe.outage = 'error'
   await assert.rejects(reconcileOnce(fixture.deps), isProblem('payment_unavailable'))
   assert.equal(await fixture.shop.readReconciled('stripe'), undefined)
 })
 
-test('the loop survives an outage, and ends when it is told to', async () => {
+test('the loop survives an outage and ends when aborted', async () => {
   fixture.stripe.outage = 'error'
   const end = new AbortController()
   const loop = runReconcile(
@@ -173,7 +173,7 @@ test('the loop survives an outage, and ends when it is told to', async () => {
   await loop
 })
 
-test('where the provider remembers nothing there is nothing to ask', async () => {
+test('a provider without a remote API causes no request', async () => {
   const pay = { ...fixture.deps.pay, provider: 'fake' as const, remote: undefined }
   assert.equal(await reconcileOnce({ ...fixture.deps, pay }), true)
   assert.deepEqual(fixture.stripe.requests, [])

@@ -6,11 +6,11 @@ import { openShopFixture, type ShopFixture } from '../testing/shop.ts'
 import { handleWebhook, processNotice, settleOrder } from './settle-order.ts'
 
 let fixture: ShopFixture
-let book: RemoteProvider
+let remote: RemoteProvider
 beforeAll(async () => {
   fixture = await openShopFixture()
   assert.ok(fixture.deps.pay.remote)
-  book = fixture.deps.pay.remote
+  remote = fixture.deps.pay.remote
 })
 afterAll(() => fixture.stop())
 beforeEach(() => {
@@ -18,21 +18,21 @@ beforeEach(() => {
   fixture.stripe.take()
 })
 
-/** Everything that Stripe has to tell since the last time, heard in this order. */
-async function hear(turn = (events: ReturnType<typeof fixture.stripe.take>) => events) {
-  for (const event of turn(fixture.stripe.take())) {
+/** Delivers all events of Stripe since the last call, in this order. */
+async function deliver(reorder = (events: ReturnType<typeof fixture.stripe.take>) => events) {
+  for (const event of reorder(fixture.stripe.take())) {
     const { body, signature } = fixture.stripe.sign(event)
     await handleWebhook(fixture.deps, Buffer.from(body), signature)
   }
 }
 
-async function bought(plan: string) {
+async function placeOrder(plan: string) {
   const { order } = await fixture.order({ plan })
   const { checkoutRef: ref = '' } = await fixture.read(order.id)
   return { ...order, ref }
 }
 
-test('a payment that is told before we know what the checkout is called is found by the order', async () => {
+test('a payment reported before its checkout id is stored is matched by the order id', async () => {
   const { order } = await fixture.order()
   const known = await fixture.read(order.id)
   assert.ok(known.checkoutRef)
@@ -53,19 +53,19 @@ test('a payment that is told before we know what the checkout is called is found
   assert.deepEqual([paid.state, paid.checkoutRef], ['paid', known.checkoutRef])
 })
 
-test('an order whose checkout nobody knows is left as it is', async () => {
-  const { id, ref } = await bought('starter')
+test('an order without a known checkout is left unchanged', async () => {
+  const { id, ref } = await placeOrder('starter')
   fixture.stripe.pay(ref)
-  await hear()
-  const nameless = {
+  await deliver()
+  const withoutCheckout = {
     ...fixture.deps,
     shop: {
       ...fixture.shop,
       readPurchase: async () => ({ ...(await fixture.read(id)), checkoutRef: undefined }),
     },
   }
-  const about = { checkoutRef: undefined, subscriptionRef: undefined, orderId: id }
-  await processNotice(nameless, { id: 'evt_nameless', type: 'charge.refunded', hint: about })
+  const hint = { checkoutRef: undefined, subscriptionRef: undefined, orderId: id }
+  await processNotice(withoutCheckout, { id: 'evt_nameless', type: 'charge.refunded', hint })
   assert.equal((await fixture.read(id)).state, 'paid')
   assert.ok(await fixture.shop.hasEvent('evt_nameless'))
 })
@@ -74,50 +74,50 @@ for (const [name, pay] of [
   ['another provider', { provider: 'fake' as const }],
   ['the other mode', { mode: 'live' as const }],
 ] as const) {
-  test(`an order that was sold through ${name} is none of this one’s`, async () => {
-    const { id, ref } = await bought('starter')
+  test(`an order sold through ${name} is ignored`, async () => {
+    const { id, ref } = await placeOrder('starter')
     fixture.stripe.pay(ref)
     const deps = { ...fixture.deps, pay: { ...fixture.deps.pay, ...pay } }
-    const about = { checkoutRef: ref, subscriptionRef: undefined, orderId: id }
+    const hint = { checkoutRef: ref, subscriptionRef: undefined, orderId: id }
     await processNotice(deps, {
       id: `evt_${name}`,
       type: 'checkout.session.completed',
-      hint: about,
+      hint,
     })
     assert.equal((await fixture.read(id)).state, 'open')
     assert.ok(await fixture.shop.hasEvent(`evt_${name}`))
-    await hear()
+    await deliver()
   })
 }
 
-test('while Stripe cannot be asked nothing is noted, and the message counts when it comes again', async () => {
-  const { id, ref } = await bought('starter')
+test('an event is not recorded while Stripe is unavailable, and applies when it is redelivered', async () => {
+  const { id, ref } = await placeOrder('starter')
   fixture.stripe.pay(ref)
   const [event] = fixture.stripe.take().filter(({ type }) => type === 'checkout.session.completed')
   assert.ok(event)
   const { body, signature } = fixture.stripe.sign(event)
   fixture.stripe.outage = 'error'
-  const heard = handleWebhook(fixture.deps, Buffer.from(body), signature)
-  await assert.rejects(heard, isProblem('payment_unavailable'))
+  const delivery = handleWebhook(fixture.deps, Buffer.from(body), signature)
+  await assert.rejects(delivery, isProblem('payment_unavailable'))
   assert.equal(await fixture.shop.hasEvent(event.id), false)
   fixture.stripe.outage = undefined
   await handleWebhook(fixture.deps, Buffer.from(body), signature)
   assert.equal((await fixture.read(id)).state, 'paid')
 })
 
-test('an older reading does not overwrite a newer one', async () => {
-  const { id, ref } = await bought('business')
+test('stale facts do not overwrite newer ones', async () => {
+  const { id, ref } = await placeOrder('business')
   fixture.stripe.pay(ref)
   let raced = false
   const racing: RemoteProvider = {
-    ...book,
+    ...remote,
     async fetchFacts(order) {
-      const facts = await book.fetchFacts(order)
+      const facts = await remote.fetchFacts(order)
       if (raced) return facts
       raced = true
-      // Meanwhile the next year is paid, told and settled.
+      // Meanwhile the next year is paid, reported and settled.
       fixture.stripe.renew(fixture.stripe.subscriptionOf(ref))
-      await hear()
+      await deliver()
       return facts
     },
   }
@@ -125,21 +125,21 @@ test('an older reading does not overwrite a newer one', async () => {
   assert.equal((await fixture.read(id)).payments, 2)
 })
 
-test('an order that never stands still is given up for now, so that the message comes again', async () => {
-  const { id, ref } = await bought('business')
+test('an order that changes on every attempt is an error, so that the event is redelivered', async () => {
+  const { id, ref } = await placeOrder('business')
   fixture.stripe.pay(ref)
-  await hear()
-  const restless: RemoteProvider = {
-    ...book,
+  await deliver()
+  const alwaysChanging: RemoteProvider = {
+    ...remote,
     async fetchFacts(order) {
-      const facts = await book.fetchFacts(order)
+      const facts = await remote.fetchFacts(order)
       fixture.stripe.renew(fixture.stripe.subscriptionOf(ref))
-      await hear()
+      await deliver()
       return facts
     },
   }
   await assert.rejects(
-    settleOrder({ ...fixture.deps, pay: { remote: restless } }, id, {
+    settleOrder({ ...fixture.deps, pay: { remote: alwaysChanging } }, id, {
       event: { id: 'evt_restless', type: 'invoice.paid', receivedAt: fixture.deps.now() },
     }),
     /changed 10 times/,
@@ -147,8 +147,8 @@ test('an order that never stands still is given up for now, so that the message 
   assert.equal(await fixture.shop.hasEvent('evt_restless'), false)
 })
 
-test('what is as it was is not written', async () => {
-  const { id } = await bought('starter')
+test('unchanged facts are not written', async () => {
+  const { id } = await placeOrder('starter')
   const { revision } = await fixture.read(id)
   let written = 0
   const shop = {
@@ -163,8 +163,8 @@ test('what is as it was is not written', async () => {
   assert.equal((await fixture.read(id)).revision, revision)
 })
 
-test('without Stripe nobody listens', async () => {
+test('without Stripe webhooks are not found', async () => {
   const pay = { ...fixture.deps.pay, provider: 'fake' as const, remote: undefined }
-  const heard = handleWebhook({ ...fixture.deps, pay }, Buffer.from('{}'), 't=1,v1=x')
-  await assert.rejects(heard, isProblem('not_found'))
+  const delivery = handleWebhook({ ...fixture.deps, pay }, Buffer.from('{}'), 't=1,v1=x')
+  await assert.rejects(delivery, isProblem('not_found'))
 })
