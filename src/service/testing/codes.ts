@@ -26,23 +26,23 @@ const LIMITS = {
 export type CodeFixture = Awaited<ReturnType<typeof openCodeFixture>>
 
 const HOUR_MS = 3_600_000
-/** Longer than any test, and shorter than anything takes. */
+/** PATIENT outlasts any test; IMPATIENT does not wait at all. */
 export const PATIENT = HOUR_MS
 export const IMPATIENT = 0
 
-/** What a mail with this code is read as; none when it is empty. */
+/** The parsed mail with this code; without codes if it is empty. */
 export function mailWith(value: string): Mail {
   const codes = value === '' ? [] : [{ value, kind: 'digits' as const, confidence: 1 }]
   return { ...EMPTY_MAIL, codes }
 }
 
-/** A reader to whom the body of a mail is its code, and who can be held up. */
+/** A parser that takes the body of a mail as its code, and can be blocked. */
 export function heldReader() {
   const read: string[] = []
   let gate = Promise.withResolvers<void>()
   gate.resolve()
   return {
-    /** The bodies, as they were begun. */
+    /** The bodies, in the order in which parsing started. */
     read,
     hold(): void {
       gate = Promise.withResolvers<void>()
@@ -57,10 +57,10 @@ export function heldReader() {
   }
 }
 
-/** A session whose mail is looked at for codes. */
+/** A session whose mail is scanned for codes. */
 export async function openCodeFixture({ resultWaitMs = PATIENT, parse = heldReader().parse } = {}) {
-  const scratch = await openSqliteTestMail()
-  const { store } = scratch
+  const opened = await openSqliteTestMail()
+  const { store } = opened
   const bus = openMemoryBus(randomUUID(), makeWaiterCounts())
   const [address, name] = [parseAddress('ann@box.test'), parseHost('box.test')]
   if (!address || !name) throw new Error('a good address')
@@ -80,7 +80,7 @@ export async function openCodeFixture({ resultWaitMs = PATIENT, parse = heldRead
   const logged: LogFacts[] = []
   const log = { error: (facts: LogFacts) => logged.push(facts) }
   const woken: MailboxId[] = []
-  const noting = {
+  const recordingBus = {
     ...bus,
     wake(mailbox: MailboxId) {
       woken.push(mailbox)
@@ -95,7 +95,7 @@ export async function openCodeFixture({ resultWaitMs = PATIENT, parse = heldRead
     return undefined
   }
   const codes = openCodeScanner(
-    { store, bus: noting, parsed, senderChecks, log },
+    { store, bus: recordingBus, parsed, senderChecks, log },
     { resultWaitMs, limits: LIMITS },
   )
   const mailboxPolls = openSharedPolls<MailboxView>(bus)
@@ -107,12 +107,12 @@ export async function openCodeFixture({ resultWaitMs = PATIENT, parse = heldRead
     token,
     session,
     logged,
-    /** Of the mailboxes in which a code was noted. */
+    /** Mailboxes in which a code was saved. */
     woken,
-    /** The messages whose senders were asked about. */
+    /** Messages whose senders were checked. */
     checked,
     list: () => store.listMessages(session.id, { sinceId: 0, limit: 100 }),
-    /** Keeps a mail with this body, and with this subject; the answer is its id. */
+    /** Stores a mail with this body and subject; returns its id. */
     async send(body: string, subject = ''): Promise<number> {
       const raw = Buffer.from(`Subject: ${subject}\r\n\r\n${body}`)
       const envelope = { clientIp: '', helo: '', mailFrom: '', tls: undefined, protocol: 'SMTP' }
@@ -122,10 +122,10 @@ export async function openCodeFixture({ resultWaitMs = PATIENT, parse = heldRead
     },
     async close() {
       codes.close()
-      // The bus tells its news in the next turn.
+      // The bus delivers in the next turn of the event loop.
       await new Promise(setImmediate)
       await bus.close()
-      await scratch.close()
+      await opened.close()
     },
   }
 }

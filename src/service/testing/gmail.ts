@@ -10,7 +10,7 @@ export type GmailFixture = Awaited<ReturnType<typeof openGmailFixture>>
 
 export const START = new Date('2026-03-01T12:00:00Z')
 
-/** A store with box.test and these accounts, all of them healthy, and a clock that moves by hand. */
+/** A store with box.test and these accounts, all healthy, and a manual clock. */
 export async function openGmailFixture(...file: AccountRules[]) {
   const scratch = await openSqliteTestMail({
     mailbox: { maxMessages: 100, maxBytes: 1_000_000 },
@@ -56,7 +56,7 @@ export async function openGmailFixture(...file: AccountRules[]) {
     pass(ms: number) {
       clock.now = new Date(clock.now.getTime() + ms)
     },
-    /** An alias of the account, with this tag. */
+    /** A session with an alias of the account, with this tag. */
     alias: async (email: string, prefix?: string, keyId?: string) =>
       createSession(deps, { useGmail: true, gmailId: await idOf(email), prefix, keyId }),
     close: scratch.close,

@@ -12,14 +12,14 @@ export type ShopFixture = Awaited<ReturnType<typeof openShopFixture>>
 
 export const SITE = 'https://mail.example'
 
-/** A shop with its real store and writer, paid by the test shop or by a Stripe of our own, and a clock that moves by hand. */
+/** A shop with a real store and writer, the fake provider or a Stripe test server, and a manual clock. */
 export async function openShopFixture(provider: 'fake' | 'stripe' = 'stripe') {
   const clock = { now: new Date('2027-03-05T10:00:00Z') }
   const now = () => clock.now
   const stripe = await openStripeServer({ now })
   const scratch = await openSqliteTestShop()
   const logged: { facts: LogFacts; sentence: string }[] = []
-  const note = (facts: LogFacts, sentence: string) => void logged.push({ facts, sentence })
+  const record = (facts: LogFacts, sentence: string) => void logged.push({ facts, sentence })
   const pay: PaymentProvider =
     provider === 'fake'
       ? fakeProvider()
@@ -36,7 +36,7 @@ export async function openShopFixture(provider: 'fake' | 'stripe' = 'stripe') {
     plans: PLANS,
     now,
     randomBytes: (count: number): Uint8Array => randomBytes(count),
-    log: { error: note, warn: note },
+    log: { error: record, warn: record },
   }
 
   return {
@@ -48,13 +48,13 @@ export async function openShopFixture(provider: 'fake' | 'stripe' = 'stripe') {
     pass: (ms: number) => {
       clock.now = new Date(clock.now.getTime() + ms)
     },
-    order: (wish: Partial<CheckoutRequest> = {}): Promise<Checkout> =>
+    order: (request: Partial<CheckoutRequest> = {}): Promise<Checkout> =>
       checkout(deps, {
         plan: 'starter',
         email: undefined,
         idempotency: undefined,
         baseUrl: SITE,
-        ...wish,
+        ...request,
       }),
     read: async (orderId: string) => {
       const order = await scratch.store.readPurchase(orderId)
