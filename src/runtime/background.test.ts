@@ -7,7 +7,7 @@ import { COOLDOWN, DAY, type Fixture, HOUR, openFixture, START } from '../store/
 import type { MailStore } from '../store/store.ts'
 import { startShopJobs, sweepStep } from './background.ts'
 
-const KEPT = { cooldownMs: COOLDOWN, poolMs: DAY, operatorMs: 30 * DAY }
+const RETENTION = { cooldownMs: COOLDOWN, poolMs: DAY, operatorMs: 30 * DAY }
 const LIMITS = {
   mailbox: { maxMessages: 9, maxBytes: 1e6 },
   poolMaxBytes: 1e6,
@@ -25,12 +25,12 @@ beforeEach(async () => {
 })
 afterEach(() => fixture.close())
 
-/** The sweep of a service whose wall clock and monotonic clock are moved by the test. */
+/** The sweep of a service whose wall clock and monotonic clock are set by the test. */
 function openSweep() {
-  const note = (_facts: object, sentence: string) => void logged.push(sentence)
-  const guard = guardClock(() => clocks, { warn: note, info: note })
+  const record = (_facts: object, sentence: string) => void logged.push(sentence)
+  const guard = guardClock(() => clocks, { warn: record, info: record })
   const now = () => new Date(clocks.wallMs)
-  const step = sweepStep(KEPT, { store: fixture.store, now, guard })
+  const step = sweepStep(RETENTION, { store: fixture.store, now, guard })
   return {
     warning: guard.warning,
     async pass(wallMs: number, monotonicMs: number) {
@@ -41,7 +41,7 @@ function openSweep() {
   }
 }
 
-test('a wall clock that jumps ahead deletes no mail, and all is there when it is corrected', async () => {
+test('no mail is deleted while the wall clock is ahead, and all of it exists after the correction', async () => {
   const { id } = await fixture.session('ann@box.test', HOUR)
   await fixture.send(['ann@box.test', 'any@pool.test'])
   const sweep = openSweep()
@@ -57,7 +57,7 @@ test('a wall clock that jumps ahead deletes no mail, and all is there when it is
   )
 })
 
-test('a machine that was suspended deletes what is over after an hour', async () => {
+test('a machine that was suspended deletes expired mail after an hour', async () => {
   const { id } = await fixture.session('ann@box.test', HOUR)
   await fixture.send(['ann@box.test'])
   const sweep = openSweep()
@@ -98,28 +98,28 @@ const start = (store: Leases, swept: () => void) => {
   return startShopJobs(config, deps)
 }
 
-test('the shop is swept also where keys are issued by hand', async () => {
+test('the shop is swept even if keys are issued manually', async () => {
   const swept = Promise.withResolvers<void>()
   const stop = await start(mail.store, swept.resolve)
   await swept.promise
   await stop()
 })
 
-test('of two nodes one keeps the shop; when it stops, the other does', async () => {
+test('of two nodes one runs the shop jobs; when it stops, the other takes over', async () => {
   const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const stopFirst = await start(mail.store, first.resolve)
   await first.promise
-  const answered = Promise.withResolvers<boolean>()
-  const told: Leases = {
+  const acquired = Promise.withResolvers<boolean>()
+  const secondLeases: Leases = {
     ...mail.other,
     async acquireLease(lease) {
-      const taken = await mail.other.acquireLease(lease)
-      answered.resolve(taken)
-      return taken
+      const isAcquired = await mail.other.acquireLease(lease)
+      acquired.resolve(isAcquired)
+      return isAcquired
     },
   }
-  const stopSecond = await start(told, second.resolve)
-  assert.equal(await answered.promise, false)
+  const stopSecond = await start(secondLeases, second.resolve)
+  assert.equal(await acquired.promise, false)
   await stopFirst()
   await second.promise
   await stopSecond()

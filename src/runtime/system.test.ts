@@ -17,20 +17,20 @@ for (const [limit, connections] of [
   })
 }
 
-test('fewer where the operator says so', () => {
+test('a lower limit set by the operator applies', () => {
   const few = readConfig({ env: { MAYFLY_HTTP_CONNECTIONS: '100' }, file: {} }).config
   assert.equal(limitConnections(few, 20_000).http.connections, 100)
 })
 
-test('each thread has descriptors of its own', () => {
+test('each thread needs descriptors of its own', () => {
   const many = readConfig({ env: { MAYFLY_HTTP_THREADS: '8' }, file: {} }).config
   assert.equal(limitConnections(many, 1_024).http.connections, 432)
 })
 
-test('where the system does not say, few are assumed', () => {
+test('without a known limit 1,024 descriptors are assumed', () => {
   assert.equal(limitConnections(config, descriptorLimit('/nowhere')).http.connections, 544)
 })
 
-test.runIf(process.platform === 'linux')('Linux says', () => {
+test.runIf(process.platform === 'linux')('the limit is known on Linux', () => {
   assert.ok(descriptorLimit() >= 64)
 })

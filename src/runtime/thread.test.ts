@@ -3,14 +3,14 @@ import { describe, test } from 'vitest'
 import { Problem } from '../core/problem.ts'
 import { startThread } from './thread.ts'
 
-const start = (died: (fault: Error) => void) =>
+const start = (died: (error: Error) => void) =>
   startThread('./testing/misbehaving.ts', {}, { name: 'moody', died })
-const unexpected = (fault: Error) => {
-  throw fault
+const unexpected = (error: Error) => {
+  throw error
 }
 
 describe('a call to another thread', () => {
-  test('brings results, refusals with their code, and faults with their text', async () => {
+  test('returns results, problems with their code and errors with their message', async () => {
     const thread = await start(unexpected)
     assert.equal(thread.ready, 42)
     assert.equal(await thread.call('measure', new Uint8Array(5)), 5)
@@ -24,20 +24,20 @@ describe('a call to another thread', () => {
     await thread.close()
   })
 
-  test('hands bytes over without copying, and never a buffer that holds more than them', async () => {
+  test('transfers bytes without copying, except parts of a larger buffer', async () => {
     const thread = await start(unexpected)
     const own = new Uint8Array([1, 2, 3])
     assert.deepEqual(await thread.call('reverse', own), new Uint8Array([3, 2, 1]))
     assert.equal(own.length, 0, 'handed over')
-    const shared = new Uint8Array([9, 1, 2, 3, 9]).subarray(1, 4)
-    assert.deepEqual(await thread.call('reverse', shared), new Uint8Array([3, 2, 1]))
-    assert.deepEqual(shared, new Uint8Array([1, 2, 3]), 'still ours')
+    const part = new Uint8Array([9, 1, 2, 3, 9]).subarray(1, 4)
+    assert.deepEqual(await thread.call('reverse', part), new Uint8Array([3, 2, 1]))
+    assert.deepEqual(part, new Uint8Array([1, 2, 3]), 'still ours')
     await thread.close()
   })
 })
 
-describe('a thread that ends', () => {
-  test('by itself is reported, with the cause', async () => {
+describe('a thread', () => {
+  test('that ends unexpectedly is reported with the cause', async () => {
     const died = Promise.withResolvers<Error>()
     const thread = await start(died.resolve)
     await thread.call('die')
@@ -47,12 +47,12 @@ describe('a thread that ends', () => {
     )
   })
 
-  test('because it was asked is not', async () => {
+  test('that is closed is not reported', async () => {
     const thread = await start(unexpected)
     await thread.close()
   })
 
-  test('before it was ready fails the start', async () => {
+  test('that ends before it is ready fails the start', async () => {
     const missing = startThread('./testing/none.ts', {}, { name: 'none', died: unexpected })
     await assert.rejects(missing, /none\.ts/)
   })

@@ -2,7 +2,7 @@ import { parentPort } from 'node:worker_threads'
 import { Problem } from '../../core/problem.ts'
 import { serve } from '../ports.ts'
 
-// A thread for tests that fails on command.
+// A thread for tests that fails on request.
 
 if (parentPort) {
   serve(parentPort, {
