@@ -28,7 +28,7 @@ beforeAll(async () => {
 })
 afterAll(() => postgres.close())
 
-// Each in a part of its own: a contract opens its store before every test of the part that it stands in.
+// One describe each: a contract opens its store before every test of the describe it is called in.
 describe('PostgreSQL', () => {
   const openShop = () => openPostgresTestShop(postgres)
   const open = () => openPostgresTestMail(postgres)
@@ -41,9 +41,9 @@ describe('PostgreSQL', () => {
   describe('deferred mail', () => deferredContract(open))
   describe('leases', () => leasesContract(open))
   describe('operator', () => operatorContract(open))
-  describe('what a key sees', () => keyMailContract(open))
-  describe('its version', () => keyMailVersionContract(open))
-  describe('its order', () => keyMailOrderContract(open))
+  describe('mail visible to a key', () => keyMailContract(open))
+  describe('version of the mail of a key', () => keyMailVersionContract(open))
+  describe('order of the mail of a key', () => keyMailOrderContract(open))
   describe('keys', () => keysContract(openShop))
   describe('purchases', () => purchasesContract(openShop))
   describe('shop maintenance', () => shopMaintenanceContract(openShop))

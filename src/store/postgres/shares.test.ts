@@ -22,7 +22,7 @@ beforeAll(async () => {
 })
 afterAll(() => postgres.close())
 
-describe('two nodes at once', () => {
+describe('two nodes', () => {
   let opened: OpenShareStore
   let fixture: Fixture
   beforeEach(async () => {
@@ -38,7 +38,7 @@ describe('two nodes at once', () => {
       ...more,
     })
 
-  test('give one sender no more than its share', async () => {
+  test('never accept more than the share of a sender', async () => {
     for (let sent = 0; sent < 60; sent += 1) {
       await fixture.send([`p${sent}@pool.test`], {
         senderNetwork: `192.0.2.${sent % 20}`,
@@ -51,12 +51,12 @@ describe('two nodes at once', () => {
     const results = await Promise.all(
       mails.map((mail, n) => (n % 2 === 0 ? fixture.store : fixture.other).addMail(mail)),
     )
-    // 4 mails of 4,000 bytes are within 20,000, a fifth with what packing adds is not.
+    // Four mails of 4,000 bytes fit into 20,000; a fifth does not, because of the compression overhead.
     assert.equal(results.filter(({ outcome }) => outcome === 'kept').length, 4)
     await audit(opened.query)
   })
 
-  test('keep the rows exact while mail is taken, deleted and swept', async () => {
+  test('leave exact counters while mail is added, deleted and swept', async () => {
     const senders = ['192.0.2.1', '192.0.2.2', '2001:db8::/48']
     const send = async (store: typeof fixture.store, name: string) => {
       for (let n = 0; n < 24; n += 1) {
@@ -92,7 +92,7 @@ const SENDERS = [
   '',
 ]
 
-test('a database without shares gets those of its mail when it is opened', async () => {
+test('opening a database without shares computes them from its mail', async () => {
   const database = await postgres.database()
   const client = new Client({ connectionString: postgres.urlOf(database) })
   await client.connect()
@@ -123,7 +123,7 @@ test('a database without shares gets those of its mail when it is opened', async
       [bucket, id, START.getTime(), size],
     )
   }
-  // The first of the pool is over already, and only waits for its partition to be dropped.
+  // The first message of the pool has expired, and only its partition is not yet dropped.
   await client.query(
     `update mail.shared_mailbox set count = 7, bytes = 28000, last_id = 6, buckets = '{${bucket}}';
      update mail.shared_mailbox set count = 6, bytes = 27000, gone_at = ${START.getTime()}, gone_id = 0
@@ -145,11 +145,11 @@ test('a database without shares gets those of its mail when it is opened', async
       .map(([network, { length }]) => ({ sender_network: network, count: length }))
       .sort((one, next) => (one.sender_network < next.sender_network ? -1 : 1)),
   )
-  const wrong = await query(
+  const mismatches = await query(
     `select 1 from mail.message join mail.raw_mail using (bucket, serial)
      where stored is distinct from case when mailbox <= 2 then octet_length(zstd) end`,
   )
-  expect(wrong).toEqual([])
+  expect(mismatches).toEqual([])
   const due = { now: at(2 * DAY), cooldownMs: 0, poolMs: DAY, operatorMs: DAY }
   while (await store.sweep(due));
   expect(await query('select * from mail.sender_share')).toEqual([])

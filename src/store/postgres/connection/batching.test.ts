@@ -2,85 +2,85 @@ import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import { batchLookups } from './batching.ts'
 
-/** Finds every key but those that begin with `no`, when it is told to. */
+/** Finds every key except those that start with `no`, when the test resolves the query. */
 function openFixture() {
-  const sent: { keys: readonly string[]; answer(): void; fail(error: Error): void }[] = []
+  const sent: { keys: readonly string[]; resolveQuery(): void; fail(error: Error): void }[] = []
   const find = batchLookups<string, string>(
     (keys) =>
       new Promise((resolve, reject) => {
-        const there = keys.filter((key) => !key.startsWith('no'))
-        const found = new Map(there.map((key) => [key, `found ${key}`]))
-        sent.push({ keys, answer: () => resolve(found), fail: reject })
+        const existing = keys.filter((key) => !key.startsWith('no'))
+        const found = new Map(existing.map((key) => [key, `found ${key}`]))
+        sent.push({ keys, resolveQuery: () => resolve(found), fail: reject })
       }),
   )
   return { sent, find, turn: () => new Promise((resolve) => setImmediate(resolve)) }
 }
 
-test('what is asked in one turn is one question, and each gets its own answer', async () => {
+test('lookups of one turn are one query, and each gets its own result', async () => {
   const { sent, find, turn } = openFixture()
-  const answers = Promise.all(['one', 'none', 'two', 'one'].map(find))
+  const results = Promise.all(['one', 'none', 'two', 'one'].map(find))
   await turn()
   assert.deepEqual(
     sent.map(({ keys }) => keys),
     [['one', 'none', 'two']],
   )
-  sent[0]?.answer()
-  assert.deepEqual(await answers, ['found one', undefined, 'found two', 'found one'])
+  sent[0]?.resolveQuery()
+  assert.deepEqual(await results, ['found one', undefined, 'found two', 'found one'])
 })
 
-test('a question goes out after it was asked, also when the same is under way', async () => {
+test('a lookup is sent after it was requested, even if a query for the same key is running', async () => {
   const { sent, find, turn } = openFixture()
   const first = find('one')
   await turn()
   const second = find('one')
   await turn()
   assert.equal(sent.length, 2)
-  sent[1]?.answer()
+  sent[1]?.resolveQuery()
   assert.equal(await second, 'found one')
-  sent[0]?.answer()
+  sent[0]?.resolveQuery()
   assert.equal(await first, 'found one')
 })
 
-test('two are under way at most, the rest waits and goes out together', async () => {
+test('at most two queries run, and further lookups are sent together', async () => {
   const { sent, find, turn } = openFixture()
-  const answers: Promise<string | undefined>[] = []
+  const results: Promise<string | undefined>[] = []
   for (const key of ['one', 'two', 'three', 'four']) {
-    answers.push(find(key))
+    results.push(find(key))
     await turn()
   }
   assert.equal(sent.length, 2)
-  sent[0]?.answer()
-  await answers[0]
+  sent[0]?.resolveQuery()
+  await results[0]
   await turn()
   assert.deepEqual(sent[2]?.keys, ['three', 'four'])
-  sent[1]?.answer()
-  sent[2]?.answer()
-  assert.equal((await Promise.all(answers)).length, 4)
+  sent[1]?.resolveQuery()
+  sent[2]?.resolveQuery()
+  assert.equal((await Promise.all(results)).length, 4)
 })
 
-test('a question has a hundred keys at most', async () => {
+test('a query has at most a hundred keys', async () => {
   const { sent, find, turn } = openFixture()
-  const answers = Array.from({ length: 150 }, (_, number) => find(`key ${number}`))
+  const results = Array.from({ length: 150 }, (_, number) => find(`key ${number}`))
   await turn()
   assert.deepEqual(
     sent.map(({ keys }) => keys.length),
     [100, 50],
   )
-  for (const { answer } of sent) answer()
-  assert.equal((await Promise.all(answers)).at(-1), 'found key 149')
+  for (const { resolveQuery } of sent) resolveQuery()
+  assert.equal((await Promise.all(results)).at(-1), 'found key 149')
 })
 
-test('a failure is told to all who asked together, and the next are asked for anew', async () => {
+test('a failed query rejects all its lookups, and later lookups are sent again', async () => {
   const { sent, find, turn } = openFixture()
-  const answers = Promise.allSettled([find('one'), find('two')])
+  const results = Promise.allSettled([find('one'), find('two')])
   await turn()
   sent[0]?.fail(new Error('away'))
   assert.deepEqual(
-    (await answers).map(({ status }) => status),
+    (await results).map(({ status }) => status),
     ['rejected', 'rejected'],
   )
   const again = find('one')
   await turn()
-  sent[1]?.answer()
+  sent[1]?.resolveQuery()
   assert.equal(await again, 'found one')
 })

@@ -7,41 +7,41 @@ import { openPostgres, type Postgres } from '../../../../test/support/postgres.t
 import { openConnections } from './connections.ts'
 
 let postgres: Postgres
-let way: Awaited<ReturnType<typeof openWay>>
+let proxy: Awaited<ReturnType<typeof openProxy>>
 
 beforeAll(async () => {
   postgres = await openPostgres({ tls: true })
 })
 afterAll(() => postgres.close())
 beforeEach(async () => {
-  way = await openWay()
+  proxy = await openProxy()
 })
-afterEach(() => way.close())
+afterEach(() => proxy.close())
 
-/** A way to the server on which everything can come to a halt. */
-async function openWay() {
+/** A proxy to the server that can stop forwarding. */
+async function openProxy() {
   const sockets: Socket[] = []
-  const between = createServer((near) => {
-    const far = connect(postgres.network.port ?? 0, '127.0.0.1')
-    for (const one of [near, far]) one.on('error', () => {})
-    near.pipe(far).pipe(near)
-    sockets.push(near, far)
+  const server = createServer((client) => {
+    const upstream = connect(postgres.network.port ?? 0, '127.0.0.1')
+    for (const socket of [client, upstream]) socket.on('error', () => {})
+    client.pipe(upstream).pipe(client)
+    sockets.push(client, upstream)
   }).listen(0, '127.0.0.1')
-  await once(between, 'listening')
-  const { port } = between.address() as AddressInfo
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
   return {
     url: `postgres://mayfly@127.0.0.1:${port}/postgres`,
     halt() {
-      for (const one of sockets) one.unpipe().pause()
+      for (const socket of sockets) socket.unpipe().pause()
     },
     close() {
-      for (const one of sockets) one.destroy()
-      between.close()
+      for (const socket of sockets) socket.destroy()
+      server.close()
     },
   }
 }
 
-// What a thread or a command does: it asks, closes at a word, and has nothing else to stay for.
+// Like a thread or a command: sends a query, closes on request, and has nothing else to keep it running.
 const PROGRAM = `
   import { openConnections } from '${new URL('connections.ts', import.meta.url)}'
   const pool = openConnections({ url: process.argv[1] })
@@ -51,29 +51,29 @@ const PROGRAM = `
   await pool.close()`
 
 describe('a server that hangs', () => {
-  test('keeps nobody from closing, also while it is asked', async () => {
-    const pool = openConnections({ url: way.url })
+  test('does not block closing, even while a query is running', async () => {
+    const pool = openConnections({ url: proxy.url })
     await pool.query('select 1')
-    way.halt()
-    let isOver = false
-    const asked = pool.query('select 2').catch(() => {
-      isOver = true
+    proxy.halt()
+    let isRejected = false
+    const query = pool.query('select 2').catch(() => {
+      isRejected = true
     })
-    // By then it is under way.
+    // By then the query has been sent.
     await new Promise(setImmediate)
     await pool.close()
-    assert.equal(isOver, false)
-    way.close()
-    await asked
+    assert.equal(isRejected, false)
+    proxy.close()
+    await query
   })
 
-  test('keeps no program from ending', async () => {
-    const child = spawn(process.execPath, ['--input-type=module', '-e', PROGRAM, way.url], {
+  test('does not keep a process from exiting', async () => {
+    const child = spawn(process.execPath, ['--input-type=module', '-e', PROGRAM, proxy.url], {
       stdio: ['pipe', 'pipe', 'inherit'],
     })
     const exit = once(child, 'exit')
     await once(child.stdout, 'data')
-    way.halt()
+    proxy.halt()
     child.stdin.end()
     assert.deepEqual(await exit, [0, null])
   })

@@ -32,13 +32,13 @@ afterEach(async () => {
   await fixture.close()
 })
 
-const isAway = (error: unknown) => error instanceof StoreUnavailable
+const isUnavailable = (error: unknown) => error instanceof StoreUnavailable
 
-/** Asks until the answer is as wanted; it is looked for again every half second. */
-async function untilObstacle(wanted: (reason: string | undefined) => boolean) {
-  for (let tries = 0; tries < 500; tries += 1) {
+/** Polls until the obstacle is as expected; the store refreshes it every half second. */
+async function untilObstacle(isExpected: (reason: string | undefined) => boolean) {
+  for (let attempts = 0; attempts < 500; attempts += 1) {
     const reason = (await fixture.store.obstacle())?.reason
-    if (wanted(reason)) return
+    if (isExpected(reason)) return
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
   assert.fail('the obstacle did not change')
@@ -55,7 +55,7 @@ describe('a commit with durability off', () => {
         await db.queryUnprepared('set local synchronous_commit = off')
         db.queueBeforeCommit(`insert into mail.address_ledger values ($1)`, ['lost'])
       })
-      await assert.rejects(write, isAway)
+      await assert.rejects(write, isUnavailable)
       const found = await postgres.run('select hash from mail.address_ledger', opened.database)
       assert.deepEqual(found, [])
       // The connection is replaced.
@@ -75,10 +75,10 @@ describe('a setting changed while the service runs', () => {
       await fixture.store.addMail(newMail(recipients))
       await postgres.run(`alter system set ${setting} = off`)
       await postgres.run('select pg_reload_conf()')
-      // The server tells its processes one after the other.
+      // The processes of the server reload one after the other.
       await untilObstacle((reason) => reason?.includes(`${setting} is off`) ?? false)
-      await assert.rejects(fixture.store.addMail(newMail(recipients)), isAway)
-      await assert.rejects(fixture.other.addMail(newMail(recipients)), isAway)
+      await assert.rejects(fixture.store.addMail(newMail(recipients)), isUnavailable)
+      await assert.rejects(fixture.other.addMail(newMail(recipients)), isUnavailable)
       await postgres.run(`alter system reset ${setting}`)
       await postgres.run('select pg_reload_conf()')
       await untilObstacle((reason) => reason === undefined)
@@ -86,12 +86,12 @@ describe('a setting changed while the service runs', () => {
     })
   }
 
-  test('for new connections alone: the node is not ready, though an old connection is good', async () => {
+  test('for new connections only: the node is not ready, though an old connection still works', async () => {
     const { database } = opened
     assert.equal(await fixture.store.obstacle(), undefined)
     await postgres.run(`alter database ${database} set synchronous_commit = off`)
-    const asked = Array.from({ length: 3 }, () => fixture.store.listDomains())
-    const statuses = (await Promise.allSettled(asked)).map(({ status }) => status)
+    const queries = Array.from({ length: 3 }, () => fixture.store.listDomains())
+    const statuses = (await Promise.allSettled(queries)).map(({ status }) => status)
     assert.ok(statuses.includes('fulfilled') && statuses.includes('rejected'), String(statuses))
     await untilObstacle((reason) => reason?.includes('synchronous_commit is off') ?? false)
     assert.deepEqual((await fixture.store.listDomains()).length, 2)
@@ -99,24 +99,24 @@ describe('a setting changed while the service runs', () => {
     await untilObstacle((reason) => reason === undefined)
   })
 
-  test('for new connections alone is noticed though none is needed', async () => {
+  test('for new connections only is detected even if no new connection is needed', async () => {
     const { database } = opened
     assert.equal(await fixture.store.obstacle(), undefined)
     await postgres.run(`alter database ${database} set synchronous_commit = off`)
     const start = performance.now()
-    const later = Date.now() - 60_000
-    vi.spyOn(performance, 'now').mockImplementation(() => start + Date.now() - later)
+    const base = Date.now() - 60_000
+    vi.spyOn(performance, 'now').mockImplementation(() => start + Date.now() - base)
     await untilObstacle((reason) => reason?.includes('synchronous_commit is off') ?? false)
   })
 
-  test('on the server that we reconnect to: nothing is asked of it, and the reason is told', async () => {
+  test('on the server after a reconnect: no query is sent, and the reason is reported', async () => {
     const { database } = opened
     await postgres.run(`alter database ${database} set synchronous_commit = off`)
     await postgres.run(
       `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${database}'`,
     )
     for (let round = 0; round < 3; round += 1) {
-      await assert.rejects(fixture.store.listDomains(), isAway)
+      await assert.rejects(fixture.store.listDomains(), isUnavailable)
     }
     await untilObstacle((reason) => reason?.includes('synchronous_commit is off') ?? false)
     await postgres.run(`alter database ${database} reset synchronous_commit`)

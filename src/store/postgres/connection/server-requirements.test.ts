@@ -25,10 +25,10 @@ afterAll(async () => {
   await tls.close()
 })
 afterEach(async () => {
-  for (const one of open.splice(0)) await one.close()
+  for (const store of open.splice(0)) await store.close()
 })
 
-const isAway = (error: unknown) => {
+const isUnavailable = (error: unknown) => {
   assert.ok(error instanceof Problem)
   assert.deepEqual(
     [error.code, error.message, error.retryAfter],
@@ -37,8 +37,8 @@ const isAway = (error: unknown) => {
   return true
 }
 
-describe('many who open an empty database at once', () => {
-  test('make its schema once', async () => {
+describe('opening a database', () => {
+  test('concurrently creates its schema once', async () => {
     const url = postgres.urlOf(await postgres.database())
     const stores = await Promise.all(
       Array.from({ length: 5 }, () => openPostgresMail({ ...MAIL_OPTIONS, url, connections: 1 })),
@@ -50,7 +50,7 @@ describe('many who open an empty database at once', () => {
     assert.equal((await second?.listDomains())?.length, 1)
   })
 
-  test('wait for a step that takes longer than any other statement may', async () => {
+  test('waits for a migration that takes longer than the statement timeout', async () => {
     const url = postgres.urlOf(await postgres.database())
     const slow = new Client({ connectionString: url })
     await slow.connect()
@@ -62,7 +62,7 @@ describe('many who open an empty database at once', () => {
     await pool.close()
   })
 
-  test('refuse one that a newer program has made, and leave it as it is', async () => {
+  test('with a newer schema is refused, without a change', async () => {
     const database = await postgres.database()
     const url = postgres.urlOf(database)
     await (await openPostgresMail({ ...MAIL_OPTIONS, url })).close()
@@ -73,7 +73,7 @@ describe('many who open an empty database at once', () => {
     })
   })
 
-  test('refuse an older one where they may not migrate, and leave it as it is', async () => {
+  test('with an older schema is refused if migrating is not allowed, without a change', async () => {
     const database = await postgres.database()
     const options = { ...MAIL_OPTIONS, url: postgres.urlOf(database), upgrade: false }
     // An empty database has no older service that could use it.
@@ -84,23 +84,23 @@ describe('many who open an empty database at once', () => {
     assert.deepEqual(versions, [{ version: 5 }])
   })
 
-  test('refuse a server that answers before it has written', async () => {
+  test('is refused if the server acknowledges commits before they are durable', async () => {
     const database = await postgres.database()
     await postgres.run(`alter database ${database} set synchronous_commit = off`)
     const url = postgres.urlOf(database)
     await assert.rejects(openPostgresMail({ ...MAIL_OPTIONS, url }), /synchronous_commit is off/)
   })
 
-  test('say that an address is no address, and do not repeat it', async () => {
+  test('with an invalid URL fails without quoting it', async () => {
     const opening = openPostgresMail({ ...MAIL_OPTIONS, url: 'postgres://joe:geheim@:bad' })
     await assert.rejects(opening, (error: Error) => !JSON.stringify(error).includes('geheim'))
   })
 })
 
-describe('a server that does not let us in', () => {
-  test('says why at the start, without the password', async () => {
+describe('a server that refuses connections', () => {
+  test('fails the start with its reason, without the password', async () => {
     const { port } = tls.network
-    for (const [query, why] of [
+    for (const [query, reason] of [
       ['x?sslmode=require', /^PostgreSQL cannot be reached: self-signed certificate/],
       [`no_such?sslmode=no-verify`, /^PostgreSQL refuses us: database "no_such" does not exist/],
       [`x?sslmode=require&host=${encodeURIComponent(tls.path)}`, /does not support SSL/],
@@ -109,32 +109,33 @@ describe('a server that does not let us in', () => {
       const opening = openPostgresMail({ ...MAIL_OPTIONS, url })
       await assert.rejects(opening, (error: Error) => {
         assert.ok(error instanceof UnfitServer)
-        assert.match(error.message, why)
+        assert.match(error.message, reason)
         return !inspect(error).includes('geheim')
       })
     }
   })
 
-  test('is away as long as it does not, and there again afterwards', async () => {
+  test('is unavailable while it does so, and available afterwards', async () => {
     const database = await postgres.database()
     const store = await openPostgresMail({ ...MAIL_OPTIONS, url: postgres.urlOf(database) })
     open.push(store)
-    const letIn = (allowed: boolean) =>
+    const allowConnections = (allowed: boolean) =>
       postgres.run(`alter database ${database} allow_connections ${allowed}`)
-    await letIn(false)
+    await allowConnections(false)
     await postgres.run(
       `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${database}'`,
     )
-    // The first one may meet the connection that was ended.
-    for (let round = 0; round < 3; round += 1) await assert.rejects(store.listDomains(), isAway)
-    await letIn(true)
+    // The first query may use the terminated connection.
+    for (let round = 0; round < 3; round += 1)
+      await assert.rejects(store.listDomains(), isUnavailable)
+    await allowConnections(true)
     assert.deepEqual(await store.listDomains(), [])
   })
 })
 
 describe('a node whose clock is wrong', () => {
   for (const minutes of [-1, 1]) {
-    test(`by ${minutes} min takes no mail and says why; by a little it does`, async () => {
+    test(`by ${minutes} min is not ready and says why; a few seconds are tolerated`, async () => {
       const { store, close } = await openPostgresTestMail(postgres)
       vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + minutes * 10_000 })
       assert.equal(await store.obstacle(), undefined)
@@ -152,8 +153,8 @@ describe('a node whose clock is wrong', () => {
   }
 })
 
-describe('a server that goes away', () => {
-  test('is said to be away until it is back, and then nothing is missing and nothing is to be done', async () => {
+describe('a server crash', () => {
+  test('makes the store unavailable until the restart; then all data exists and no action is needed', async () => {
     const opened = await openPostgresTestMail(postgres)
     const { store } = opened
     const fixture = await openFixture(opened)
@@ -163,15 +164,15 @@ describe('a server that goes away', () => {
     assert.equal(await store.obstacle(), undefined)
 
     await postgres.stop('SIGQUIT')
-    await assert.rejects(store.findSession(ann.tokenHash), isAway)
-    await assert.rejects(store.addMail(newMail(recipients)), isAway)
+    await assert.rejects(store.findSession(ann.tokenHash), isUnavailable)
+    await assert.rejects(store.addMail(newMail(recipients)), isUnavailable)
     await assert.rejects(
       store.createSession(
         newSession('b@box.test', { tokenHash: 'b', createdAt: START, lifeMs: 9 }),
       ),
-      isAway,
+      isUnavailable,
     )
-    await assert.rejects(store.deleteMessage(ann.id, 1), isAway)
+    await assert.rejects(store.deleteMessage(ann.id, 1), isUnavailable)
     const opening = openPostgresMail({ ...MAIL_OPTIONS, url: opened.url })
     await assert.rejects(opening, /^Error: PostgreSQL cannot be reached: connect ENOENT/)
 
@@ -182,7 +183,7 @@ describe('a server that goes away', () => {
     await fixture.close()
   })
 
-  test('while mail is on its way keeps each mail that it answered for, and no half of one', async () => {
+  test('loses no acknowledged mail, and stores none partially', async () => {
     const opened = await openPostgresTestMail(postgres)
     const fixture = await openFixture(opened)
     await fixture.session('ann@box.test')
@@ -195,11 +196,11 @@ describe('a server that goes away', () => {
     await stopped
     await postgres.start()
     assert.equal(first.outcome, 'kept')
-    const answered = outcomes.filter(({ status }) => status === 'fulfilled').length
+    const acknowledged = outcomes.filter(({ status }) => status === 'fulfilled').length
     for (const { mailbox } of recipients) {
-      const kept = await fixture.store.listMessageIds(mailbox)
-      assert.ok(kept.length >= answered)
-      for (const id of kept) {
+      const stored = await fixture.store.listMessageIds(mailbox)
+      assert.ok(stored.length >= acknowledged)
+      for (const id of stored) {
         const message = await fixture.store.findMessage(mailbox, id)
         assert.ok(await fixture.store.readRaw(message?.rawId ?? 0))
       }
@@ -207,7 +208,7 @@ describe('a server that goes away', () => {
     await fixture.close()
   })
 
-  test('in the middle of a transaction has kept nothing of it', async () => {
+  test('within a transaction rolls it back', async () => {
     const { close, url, database } = await openPostgresTestMail(postgres)
     const pool = openConnections({ url })
     await assert.rejects(
@@ -217,7 +218,7 @@ describe('a server that goes away', () => {
         await postgres.run(`select pg_terminate_backend(${row?.pid})`)
         await db.query('select 1')
       }),
-      isAway,
+      isUnavailable,
     )
     assert.deepEqual(await postgres.run('select * from mail.address_ledger', database), [])
     assert.deepEqual(await pool.query('select 1 as one'), [{ one: 1 }])
@@ -226,8 +227,8 @@ describe('a server that goes away', () => {
   })
 })
 
-describe('a fault', () => {
-  test('does not repeat what a row holds', async () => {
+describe('an error', () => {
+  test('does not quote the contents of a row', async () => {
     const { close, url } = await openPostgresTestMail(postgres)
     const pool = openConnections({ url })
     const insert = pool.query(
@@ -242,7 +243,7 @@ describe('a fault', () => {
     await close()
   })
 
-  test('at the end of a transaction is told, though COMMIT is answered', async () => {
+  test('before COMMIT is reported, though COMMIT itself is answered', async () => {
     const { close, url, database } = await openPostgresTestMail(postgres)
     const pool = openConnections({ url })
     const operation = pool.transaction(async (db) => {
@@ -256,7 +257,7 @@ describe('a fault', () => {
   })
 })
 
-test('behind PgBouncer nothing is prepared and nothing is set beyond a transaction', async () => {
+test('behind PgBouncer no statement is prepared and no setting outlives a transaction', async () => {
   const { close, url } = await openPostgresTestMail(postgres)
   const prepared = 'select count(*) as prepared from pg_prepared_statements'
   for (const [more, expected] of [
@@ -273,10 +274,10 @@ test('behind PgBouncer nothing is prepared and nothing is set beyond a transacti
   await close()
 })
 
-test('a connection is encrypted when the address asks for it, and only to whom it names', async () => {
+test('a connection is encrypted if the URL requires it, and only to the host that it names', async () => {
   const { port, root } = tls.network
   const url = `postgres://mayfly@localhost:${port}/postgres?sslmode=require`
-  const ask = async (more: string, host = 'localhost') => {
+  const readTls = async (more: string, host = 'localhost') => {
     const pool = openConnections({
       url: `${url}${more}`.replace('localhost', host),
       connections: 1,
@@ -288,9 +289,9 @@ test('a connection is encrypted when the address asks for it, and only to whom i
       await pool.close()
     }
   }
-  assert.deepEqual(await ask(`&sslrootcert=${root}`), [{ version: 'TLSv1.3' }])
-  const because = (code: string) => (error: Error) => hasErrorCode(error.cause, code)
-  await assert.rejects(ask(''), because('DEPTH_ZERO_SELF_SIGNED_CERT'))
-  const elsewhere = ask(`&sslrootcert=${root}`, '127.0.0.1')
-  await assert.rejects(elsewhere, because('ERR_TLS_CERT_ALTNAME_INVALID'))
+  assert.deepEqual(await readTls(`&sslrootcert=${root}`), [{ version: 'TLSv1.3' }])
+  const failsWith = (code: string) => (error: Error) => hasErrorCode(error.cause, code)
+  await assert.rejects(readTls(''), failsWith('DEPTH_ZERO_SELF_SIGNED_CERT'))
+  const otherHost = readTls(`&sslrootcert=${root}`, '127.0.0.1')
+  await assert.rejects(otherHost, failsWith('ERR_TLS_CERT_ALTNAME_INVALID'))
 })

@@ -37,20 +37,20 @@ const commits = async () => {
   return rows.length
 }
 
-describe('mails that wait', () => {
-  test('are kept by one commit', async () => {
+describe('queued mails', () => {
+  test('are stored in one commit', async () => {
     await fixture.session('ann@box.test')
     const recipients = await fixture.accepted(['ann@box.test', 'any@pool.test'])
     await Promise.all(Array.from({ length: 60 }, () => fixture.store.addMail(newMail(recipients))))
-    // The first finds nobody to wait for, all others wait for its commit.
+    // The first one is committed alone, all others wait for that commit.
     assert.equal(await commits(), 2)
   })
 
   for (const [name, bad] of [
-    ['the server does not take', { receivedAt: halfAMillisecond() }],
-    ['is not a mail at all', { head: undefined as never }],
+    ['the server rejects', { receivedAt: halfAMillisecond() }],
+    ['is malformed', { head: undefined as never }],
   ] as const) {
-    test(`are kept without one among them that ${name}`, async () => {
+    test(`are stored without one of them that ${name}`, async () => {
       const { id } = await fixture.session('ann@box.test')
       const recipients = await fixture.accepted(['ann@box.test'])
       const mails = [...Array(9).keys()].map((at) =>
@@ -66,20 +66,22 @@ describe('mails that wait', () => {
     })
   }
 
-  test('are each decided by the mailbox it was accepted for, also when the address has just got a session', async () => {
-    const [early, other] = [['x@pool.test'], ['any@pool.test']].map((to) => fixture.accepted(to))
-    const accepted = [await other, await early].map((to) => to ?? [])
+  test('are each checked against the mailbox accepted at RCPT, even if the address has since been assigned', async () => {
+    const [beforeSession, other] = [['x@pool.test'], ['any@pool.test']].map((to) =>
+      fixture.accepted(to),
+    )
+    const accepted = [await other, await beforeSession].map((to) => to ?? [])
     const { id } = await fixture.session('x@pool.test')
     accepted.push(await fixture.accepted(['x@pool.test']))
-    const kept = await Promise.all(accepted.map((to) => fixture.store.addMail(newMail(to))))
+    const results = await Promise.all(accepted.map((to) => fixture.store.addMail(newMail(to))))
     assert.deepEqual(
-      kept.map(({ outcome }) => outcome),
+      results.map(({ outcome }) => outcome),
       ['kept', 'nobody', 'kept'],
     )
     assert.equal((await fixture.subjects(id)).length, 1)
   })
 
-  test('of many sizes come back each as it came', async () => {
+  test('of different sizes are returned unchanged', async () => {
     const { id } = await fixture.session('ann@box.test')
     const recipients = await fixture.accepted(['ann@box.test'])
     const raws = [0, 1, 2_000, 300_000, 70_000, 5].map((size, seed) =>
@@ -92,20 +94,20 @@ describe('mails that wait', () => {
     )
     for (const { id: messageId, subject } of await fixture.store.listMessages(id, ALL)) {
       const message = await fixture.store.findMessage(id, messageId)
-      const kept = await fixture.other.readRaw(message?.rawId ?? 0)
-      assert.deepEqual(new Uint8Array(kept?.bytes ?? []), raws[Number(subject)])
+      const stored = await fixture.other.readRaw(message?.rawId ?? 0)
+      assert.deepEqual(new Uint8Array(stored?.bytes ?? []), raws[Number(subject)])
     }
   })
 
-  test('may hold any character, also the one that PostgreSQL does not take', async () => {
+  test('may contain any character, even NUL, which PostgreSQL rejects', async () => {
     const { id } = await fixture.session('ann@box.test')
     const recipients = await fixture.accepted(['ann@box.test'])
-    const odd = `a\0b "quoted", \\back\\ {brace} NULL \u{1f600} \ud800`
-    const mail = newMail(recipients, { head: head(odd) })
+    const unusual = `a\0b "quoted", \\back\\ {brace} NULL \u{1f600} \ud800`
+    const mail = newMail(recipients, { head: head(unusual) })
     mail.envelope.helo = 'x\0y'
     await fixture.store.addMail(mail)
     const [message] = await fixture.store.listMessages(id, ALL)
-    assert.equal(message?.subject, odd.replace('\0', '\u{fffd}').replace('\ud800', '\u{fffd}'))
+    assert.equal(message?.subject, unusual.replace('\0', '\u{fffd}').replace('\ud800', '\u{fffd}'))
     const found = await fixture.store.findMessage(id, message?.id ?? 0)
     assert.equal((await fixture.store.readRaw(found?.rawId ?? 0))?.helo, 'x\u{fffd}y')
   })
@@ -117,21 +119,21 @@ function halfAMillisecond(): Date {
   return Object.assign(new Date(START), { getTime: () => START.getTime() + 0.5 })
 }
 
-describe('nodes that take in mail for the same mailboxes', () => {
-  test('wait for each other and never in a circle', async () => {
+describe('nodes that add mail to the same mailboxes', () => {
+  test('never deadlock', async () => {
     const keys = ['key-1', 'key-2', undefined]
     const names = [...Array(6).keys()].map((at) => `s${at}@box.test`)
     for (const [at, name] of names.entries()) await fixture.session(name, HOUR, keys[at % 3])
     const recipients = await fixture.accepted([...names, 'any@pool.test', 'abuse@box.test'])
-    const turned = (by: number): Recipient[] => [
+    const rotated = (by: number): Recipient[] => [
       ...recipients.slice(by % recipients.length),
       ...recipients.slice(0, by % recipients.length),
     ]
     const send = async (store: typeof fixture.store, by: number) => {
       for (let round = 0; round < 15; round += 1) {
-        const order = round % 2 === 0 ? turned(by + round) : turned(by + round).toReversed()
-        const kept = await store.addMail(newMail(order.slice(0, 5)))
-        assert.equal(kept.outcome, 'kept')
+        const order = round % 2 === 0 ? rotated(by + round) : rotated(by + round).toReversed()
+        const result = await store.addMail(newMail(order.slice(0, 5)))
+        assert.equal(result.outcome, 'kept')
       }
     }
     const extend = async (store: typeof fixture.store) => {
@@ -159,17 +161,17 @@ describe('nodes that take in mail for the same mailboxes', () => {
     assert.deepEqual(refs, { refs: 150 })
   })
 
-  test('fill a mailbox to the last place, and not beyond', async () => {
+  test('fill a mailbox exactly to its limit', async () => {
     const small = await openPostgresTestMail(postgres)
     const second = await openFixture(small)
     const { id } = await second.session('ann@box.test')
     const recipients = await second.accepted(['ann@box.test'])
-    const kept = await Promise.all(
+    const results = await Promise.all(
       Array.from({ length: 20 }, (_, at) =>
         (at % 2 === 0 ? small.store : small.other).addMail(newMail(recipients)),
       ),
     )
-    assert.equal(kept.filter(({ outcome }) => outcome === 'kept').length, 5)
+    assert.equal(results.filter(({ outcome }) => outcome === 'kept').length, 5)
     assert.equal((await small.store.listMessageIds(id)).length, 5)
     await second.close()
   })

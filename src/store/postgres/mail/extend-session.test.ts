@@ -24,7 +24,7 @@ beforeEach(async () => {
 afterEach(() => fixture.close())
 
 const run = async <Row>(sql: string) => (await postgres.run(sql, opened.database)) as Row[]
-/** Physical position of every row of mail: a row that was copied or updated has another one. */
+/** Physical position of every row of mail: a copied or updated row has a new one. */
 const positions = () =>
   run(
     `select tableoid, ctid::text, xmin::text from mail.raw_mail
@@ -38,7 +38,7 @@ const bucketsOf = async (table: string) => {
 }
 
 describe('extending a session', () => {
-  test('moves no mail when the life gets shorter', async () => {
+  test('moves no mail if the lifetime gets shorter', async () => {
     const { id } = await fixture.session('ann@box.test', 20 * DAY)
     await fixture.send(['ann@box.test'])
     const before = await positions()
@@ -48,7 +48,7 @@ describe('extending a session', () => {
     assert.deepEqual(await positions(), before)
   })
 
-  test('moves no mail when lives alternate, after the first of each', async () => {
+  test('moves no mail if lifetimes alternate, after the first of each', async () => {
     const { id } = await fixture.session('ann@box.test')
     await fixture.send(['ann@box.test'])
     const extend = async (hours: number) => {
@@ -61,7 +61,7 @@ describe('extending a session', () => {
     assert.deepEqual(await positions(), before)
   })
 
-  test('by a day each day copies the mail a few times in all, and loses none', async () => {
+  test('by a day each day copies the mail only a few times in total, and loses none', async () => {
     const { id } = await fixture.session('ann@box.test', DAY)
     await fixture.send(['ann@box.test'])
     let copies = 0
@@ -78,7 +78,7 @@ describe('extending a session', () => {
     assert.deepEqual(await bucketsOf('raw_mail'), [FAR_PARTITION])
   })
 
-  test('changes the bucket of an empty mailbox to that of its end, earlier or later', async () => {
+  test('changes the bucket of an empty mailbox to that of its expiry, earlier or later', async () => {
     const { id } = await fixture.session('ann@box.test')
     for (const days of [5, 2, 3]) {
       assert.ok(await fixture.store.extendSession(id, at(days * DAY), START))
@@ -87,7 +87,7 @@ describe('extending a session', () => {
   })
 })
 
-test('mail that lies beyond the end of its session is deleted soon after that end', async () => {
+test('mail in a bucket after the expiry of its session is deleted soon after the expiry', async () => {
   const { id } = await fixture.session('ann@box.test')
   await fixture.send(['ann@box.test'])
   assert.ok(await fixture.store.extendSession(id, at(20 * DAY), START))
@@ -100,12 +100,12 @@ test('mail that lies beyond the end of its session is deleted soon after that en
 })
 
 test('sessions with more mail than one step deletes are cleared in several steps', async () => {
-  const roomy = {
+  const largeLimits = {
     mailbox: { maxMessages: 9, maxBytes: 1e9 },
     poolMaxBytes: 1e9,
     maxMailBytes: 10_000_000,
   }
-  const large = await openPostgresTestMail(postgres, { limits: roomy })
+  const large = await openPostgresTestMail(postgres, { limits: largeLimits })
   const second = await openFixture(large)
   const raw = () => new Uint8Array(40 * 1024 * 1024)
   const names = ['ann@box.test', 'bob@box.test']
@@ -118,8 +118,8 @@ test('sessions with more mail than one step deletes are cleared in several steps
   let steps = 1
   while (await second.store.sweep(second.due(at(MINUTE + 1)))) steps += 1
   assert.ok(steps >= 3, `${steps} steps`)
-  const left = 'select 1 from mail.raw_mail union all select 1 from mail.message'
-  assert.deepEqual(await postgres.run(left, large.database), [])
+  const remaining = 'select 1 from mail.raw_mail union all select 1 from mail.message'
+  assert.deepEqual(await postgres.run(remaining, large.database), [])
   await second.close()
 })
 
@@ -136,11 +136,11 @@ test('an extend and a sweep that release the same mails in two buckets do not de
   await blocker.query('begin')
   await blocker.query(`select 1 from mail.raw_mail where bucket = ${TODAY + 5}
     order by serial limit 1 for update`)
-  // The extend is the first to get the row: with locks in another order the sweep would then hold the next one it needs.
+  // The extend gets the row first: with another lock order, the sweep would hold the next row it needs.
   const extending = fixture.store.extendSession(z.id, at(6 * DAY), at(2))
-  await lockWaits(1)
+  await untilLockWaits(1)
   const sweeping = fixture.other.sweep(fixture.due(at(MINUTE + 2)))
-  await lockWaits(2)
+  await untilLockWaits(2)
   await blocker.query('commit')
   await blocker.end()
   const outcomes = await Promise.allSettled([extending, sweeping])
@@ -152,8 +152,8 @@ test('an extend and a sweep that release the same mails in two buckets do not de
   assert.deepEqual(await run('select refs from mail.raw_mail'), [{ refs: 1 }, { refs: 1 }])
 })
 
-/** Resolves when so many connections wait for a lock. */
-async function lockWaits(count: number): Promise<void> {
+/** Resolves when this many connections wait for a lock. */
+async function untilLockWaits(count: number): Promise<void> {
   const waiting = `select 1 from pg_stat_activity
     where datname = current_database() and wait_event_type = 'Lock'`
   await waitUntil(async () => (await run(waiting)).length === count)

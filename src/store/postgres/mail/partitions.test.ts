@@ -37,7 +37,7 @@ const count = async (sql: string) => {
   const [row] = await run<{ count: string }>(`select count(*) ${sql}`)
   return Number(row?.count)
 }
-/** The days that have a partition of each table. */
+/** The days that have a partition of this table. */
 const days = async (table: 'message' | 'raw_mail') =>
   (
     await run<{ day: string }>(
@@ -47,7 +47,7 @@ const days = async (table: 'message' | 'raw_mail') =>
   )
     .flatMap(({ day }) => (day === null ? [] : [Number(day)]))
     .sort()
-/** While it runs a DELETE of mail fails: what goes, goes with its partition. */
+/** Any DELETE of mail fails meanwhile: mail may only be removed with its partition. */
 const withoutDelete = async (operation: () => Promise<void>) => {
   await run(`create function no() returns trigger language plpgsql as
          $$ begin raise 'somebody deletes mail'; end $$;
@@ -66,19 +66,19 @@ const rawOf = async (mailbox: MailboxId) => {
 
 describe('a node whose clock is two days ahead', () => {
   beforeEach(() => {
-    // Only of this process: the server's own goes on.
+    // Only in this process: the clock of the server is correct.
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 2 * DAY })
     return () => vi.useRealTimers()
   })
 
-  test('sweeps no mail that lives by the clock of the server', async () => {
-    const there = new Date(Date.now() - 2 * DAY)
-    const times = { createdAt: there, lifeMs: HOUR }
+  test('sweeps no mail that is live by the clock of the server', async () => {
+    const serverTime = new Date(Date.now() - 2 * DAY)
+    const times = { createdAt: serverTime, lifeMs: HOUR }
     const ann = await fixture.store.createSession(
       newSession('ann@box.test', { tokenHash: 'ann', ...times }),
     )
     assert.ok(ann)
-    await fixture.send(['ann@box.test', 'any@pool.test'], { receivedAt: there })
+    await fixture.send(['ann@box.test', 'any@pool.test'], { receivedAt: serverTime })
     await fixture.sweepAll(new Date())
     assert.equal((await fixture.subjects(ann.id)).length, 1)
     assert.equal((await fixture.subjects(POOL)).length, 1)
@@ -87,19 +87,19 @@ describe('a node whose clock is two days ahead', () => {
 })
 
 describe('partitions', () => {
-  test('are made ahead, for every day on which a session of today may end', async () => {
-    const far = await openPostgresTestMail(postgres, { aheadDays: 61 })
+  test('are created in advance for every day on which a session created today can expire', async () => {
+    const ahead = await openPostgresTestMail(postgres, { aheadDays: 61 })
     const due = fixture.due(START)
-    while (await far.store.sweep(due));
-    const made = await postgres.run(
+    while (await ahead.store.sweep(due));
+    const partitions = await postgres.run(
       `select count(*)::int from pg_inherits where inhparent = 'mail.raw_mail'::regclass`,
-      far.database,
+      ahead.database,
     )
-    assert.deepEqual(made, [{ count: 62 + 1 }])
-    await far.close()
+    assert.deepEqual(partitions, [{ count: 62 + 1 }])
+    await ahead.close()
   })
 
-  test('of a day that is over are dropped, without a DELETE of any mail', async () => {
+  test('of a past day are dropped, without a DELETE of any mail', async () => {
     await fixture.session('ann@box.test')
     await fixture.session('bob@box.test', DAY)
     const eve = await fixture.session('eve@box.test', 3 * DAY)
@@ -113,7 +113,7 @@ describe('partitions', () => {
     assert.equal((await fixture.store.readSharedMailbox(POOL)).bytes, 0)
   })
 
-  test('stay for an hour beyond their day: another node’s clock may stand there yet', async () => {
+  test('are dropped an hour after the end of their day, because the clock of another node may be behind', async () => {
     await fixture.session('ann@box.test')
     await fixture.send(['ann@box.test'])
     await fixture.sweepAll(at(12 * HOUR + HOUR - 1))
@@ -122,7 +122,7 @@ describe('partitions', () => {
     assert.ok(!(await days('message')).includes(TODAY))
   })
 
-  test('stay while somebody holds the tables, as a backup does, and nobody waits for long', async () => {
+  test('are not dropped while another client, such as a backup, has the tables locked, and no query waits long', async () => {
     const ann = await fixture.session('ann@box.test')
     await fixture.send(['ann@box.test'])
     const backup = new Client({ connectionString: opened.url })
@@ -136,24 +136,24 @@ describe('partitions', () => {
     assert.ok(!(await days('message')).includes(TODAY))
   })
 
-  test('stay while a session of that day is not cleared, whatever the clock says', async () => {
+  test('are not dropped before every session of that day is cleared', async () => {
     const ann = await fixture.session('ann@box.test')
     await fixture.send(['ann@box.test'])
-    const other = new Client({ connectionString: opened.url })
-    await other.connect()
-    await other.query(`begin; select 1 from mail.session where id = ${ann.id} for update`)
+    const blocker = new Client({ connectionString: opened.url })
+    await blocker.connect()
+    await blocker.query(`begin; select 1 from mail.session where id = ${ann.id} for update`)
     await fixture.sweepAll(at(2 * DAY))
     assert.equal((await fixture.store.listMessageIds(ann.id)).length, 1)
-    await other.end()
+    await blocker.end()
     await fixture.sweepAll(at(2 * DAY + MINUTE))
     assert.ok(!(await days('message')).includes(TODAY))
   })
 
-  test('are made by many at once, each once, when mail comes before the sweep', async () => {
+  test('are created once by concurrent writers when mail arrives before the sweep', async () => {
     const names = ['a', 'b', 'c', 'd', 'e', 'f']
     for (const [day, name] of names.entries()) await fixture.session(`${name}@box.test`, day * DAY)
     const recipients = await fixture.accepted(names.map((name) => `${name}@box.test`))
-    const kept = await Promise.all(
+    const added = await Promise.all(
       recipients.slice(1).flatMap((recipient) =>
         [fixture.store, fixture.other].map((store) =>
           store.addMail({
@@ -166,7 +166,7 @@ describe('partitions', () => {
         ),
       ),
     )
-    assert.ok(kept.every(({ outcome }) => outcome === 'kept'))
+    assert.ok(added.every(({ outcome }) => outcome === 'kept'))
     assert.deepEqual(
       await days('message'),
       [1, 2, 3, 4, 5].map((day) => TODAY + day),
@@ -174,20 +174,20 @@ describe('partitions', () => {
   })
 })
 
-describe('bytes', () => {
-  test('are kept once for all whose sessions end on the same day', async () => {
+describe('raw mail', () => {
+  test('is stored once for all sessions that expire on the same day', async () => {
     await fixture.session('a@box.test')
     await fixture.session('b@box.test')
     await fixture.session('c@box.test', DAY)
     await fixture.send(['a@box.test', 'b@box.test', 'c@box.test', 'p@pool.test', 'q@pool.test'])
-    const kept = await run('select bucket, refs from mail.raw_mail order by bucket')
-    assert.deepEqual(kept, [
+    const rows = await run('select bucket, refs from mail.raw_mail order by bucket')
+    assert.deepEqual(rows, [
       { bucket: TODAY, refs: 2 },
       { bucket: TODAY + 1, refs: 3 },
     ])
   })
 
-  test('of two who are extended to the same day are shared again', async () => {
+  test('of two sessions extended to the same day is shared again', async () => {
     const ann = await fixture.session('ann@box.test')
     const bob = await fixture.session('bob@box.test')
     await fixture.send(['ann@box.test', 'bob@box.test'])
@@ -195,11 +195,11 @@ describe('bytes', () => {
       fixture.store.extendSession(ann.id, at(2 * DAY), START),
       fixture.other.extendSession(bob.id, at(2 * DAY), START),
     ])
-    const kept = await run('select bucket, refs from mail.raw_mail')
-    assert.deepEqual(kept, [{ bucket: TODAY + 4, refs: 2 }])
+    const rows = await run('select bucket, refs from mail.raw_mail')
+    assert.deepEqual(rows, [{ bucket: TODAY + 4, refs: 2 }])
   })
 
-  test('of a session that its owner ended are deleted soon, not on the day it was to end', async () => {
+  test('of a session ended by its owner is deleted soon, not on the day of its expiry', async () => {
     const ann = await fixture.session('ann@box.test', 20 * DAY)
     await fixture.send(['ann@box.test'])
     await fixture.store.endSession(ann.id, at(1))
@@ -208,7 +208,7 @@ describe('bytes', () => {
     assert.equal(await count('from mail.message'), 0)
   })
 
-  test('of a session beyond all days lie far away, and are deleted when it is over', async () => {
+  test('of a session that expires after the last partition is in the far partition, and deleted on expiry', async () => {
     const ann = await fixture.session('ann@box.test', 100 * DAY)
     await fixture.session('bob@box.test', 101 * DAY)
     await fixture.send(['ann@box.test', 'bob@box.test'])
@@ -222,8 +222,8 @@ describe('bytes', () => {
   })
 })
 
-describe('shared boxes', () => {
-  test('are counted right when mail was to stay shorter when it came', async () => {
+describe('shared mailboxes', () => {
+  test('are counted correctly if the retention was shorter when the mail arrived', async () => {
     const longer = await openPostgresTestMail(postgres, { poolMs: DAY })
     const second = await openFixture(longer)
     await second.send(['any@pool.test'], { senderNetwork: '192.0.2.7' })
@@ -238,24 +238,24 @@ describe('shared boxes', () => {
     await second.close()
   })
 
-  test('that keep mail for very long are cleared by hand', async () => {
+  test('with a long retention are cleared by DELETE', async () => {
     const longest = await openPostgresTestMail(postgres, { operatorMs: 100 * DAY })
     const second = await openFixture(longest)
     await second.send(['abuse@box.test'])
-    const left = () => postgres.run('select id from mail.message', longest.database)
-    for (const [day, kept] of [
+    const remaining = () => postgres.run('select id from mail.message', longest.database)
+    for (const [day, expected] of [
       [99, 1],
       [100, 0],
     ] as const) {
       const due = { ...second.due(at(day * DAY)), operatorMs: 100 * DAY }
       while (await longest.store.sweep(due));
-      assert.equal((await longest.store.listMessageIds(OPERATOR)).length, kept)
-      assert.equal((await left()).length, kept)
+      assert.equal((await longest.store.listMessageIds(OPERATOR)).length, expected)
+      assert.equal((await remaining()).length, expected)
     }
     await second.close()
   })
 
-  test('take mail whose clock stands before what is gone already', async () => {
+  test('accept mail with a receive time before the last sweep', async () => {
     await fixture.send(['any@pool.test'])
     await fixture.sweepAll(at(2 * DAY))
     await fixture.send(['any@pool.test'])
@@ -267,7 +267,7 @@ describe('shared boxes', () => {
   })
 })
 
-test('a raw id is a JSON number that tells its bucket, to the very last', () => {
+test('a raw id is a safe integer that encodes its bucket and serial, up to the maximum', () => {
   for (const [bucket, serial] of [
     [0, 0],
     [TODAY, 1],

@@ -33,7 +33,7 @@ async function textsOf(mailbox: MailboxId): Promise<string[]> {
   )
 }
 
-/** Somebody who has a session's row, until his connection ends. */
+/** A client that locks the row of a session until its connection ends. */
 async function holdSession(mailbox: MailboxId): Promise<Client> {
   const client = new Client({ connectionString: opened.url })
   client.on('error', () => {})
@@ -45,19 +45,19 @@ async function holdSession(mailbox: MailboxId): Promise<Client> {
 
 const WAITING = `select 1 from pg_stat_activity where wait_event_type = 'Lock'`
 
-describe('the numbers of raw mails', () => {
-  test("are nobody else's after a crash that their first use did not outlive", async () => {
+describe('serials of raw mails', () => {
+  test('are not reused after a crash during their first use', async () => {
     const ann = await fixture.session('ann@box.test', HOUR)
     const bob = await fixture.session('bob@box.test', 2 * DAY)
     const toAnn = await fixture.accepted(['ann@box.test'])
     const toBob = await fixture.accepted(['bob@box.test'])
-    // From here on a sequence has to be written before it is drawn from.
+    // From here on, the sequence is written to the log before its next value is used.
     await postgres.run('checkpoint')
     await holdSession(ann.id)
-    const lost = assert.rejects(fixture.store.addMail(newMail(toAnn)))
+    const failure = assert.rejects(fixture.store.addMail(newMail(toAnn)))
     while ((await postgres.run(WAITING)).length === 0) await new Promise(setImmediate)
     await postgres.stop('SIGQUIT')
-    await lost
+    await failure
     await postgres.start()
 
     for (const text of ['1', '2', '3']) {
@@ -69,7 +69,7 @@ describe('the numbers of raw mails', () => {
     assert.deepEqual(await textsOf(bob.id), ['for bob 3', 'for bob 2', 'for bob 1'])
   })
 
-  test('that come round again never show anybody the other mail', async () => {
+  test('that repeat never expose the mail of another mailbox', async () => {
     const ann = await fixture.session('ann@box.test', HOUR)
     const bob = await fixture.session('bob@box.test', 2 * DAY)
     await fixture.send(['ann@box.test'], { raw: bytes('for ann') })

@@ -10,18 +10,18 @@ beforeAll(async () => {
 })
 afterAll(() => postgres.close())
 
-test('who asks for an address that is held leaves its row alone', async () => {
+test('a request for an address in use does not lock its row', async () => {
   const opened = await openPostgresTestMail(postgres)
   const fixture = await openFixture(opened)
   await fixture.session('ann@box.test')
   assert.equal(await fixture.take('ann@box.test', 'another'), undefined)
-  // A lock leaves its owner's number there, and costs a commit.
-  const touched = `select address from mail.session where xmax <> '0'`
-  assert.deepEqual(await postgres.run(touched, opened.database), [])
+  // A row lock would set xmax and cost a commit.
+  const locked = `select address from mail.session where xmax <> '0'`
+  assert.deepEqual(await postgres.run(locked, opened.database), [])
   await fixture.close()
 })
 
-test('sessions that share mails and are extended at the same time never deadlock', async () => {
+test('sessions that share mails and are extended concurrently never deadlock', async () => {
   const fixture = await openFixture(await openPostgresTestMail(postgres))
   const day = (days: number) => new Date(START.getTime() + days * 86_400_000)
   for (let round = 0; round < 5; round += 1) {
@@ -31,20 +31,20 @@ test('sessions that share mails and are extended at the same time never deadlock
       await fixture.session(names[1] ?? ''),
     ]
     const recipients = await fixture.accepted(names)
-    for (let mails = 0; mails < 5; mails += 1) await fixture.store.addMail(newMail(recipients))
-    // Each is moved by every step, and meets the other's copies in buckets that it leaves or enters.
-    for (const [anns, bobs] of [
+    for (let sent = 0; sent < 5; sent += 1) await fixture.store.addMail(newMail(recipients))
+    // Every step moves both sessions, through buckets that hold copies of the other.
+    for (const [annDays, bobDays] of [
       [1, 2],
       [4, 5],
       [13, 11],
       [27, 30],
       [61, 60],
     ] as const) {
-      const moved = await Promise.all([
-        fixture.store.extendSession(ann.id, day(anns), START),
-        fixture.other.extendSession(bob.id, day(bobs), START),
+      const extended = await Promise.all([
+        fixture.store.extendSession(ann.id, day(annDays), START),
+        fixture.other.extendSession(bob.id, day(bobDays), START),
       ])
-      assert.ok(moved.every(Boolean))
+      assert.ok(extended.every(Boolean))
     }
     for (const { id } of [ann, bob]) assert.equal((await fixture.subjects(id)).length, 5)
   }

@@ -24,8 +24,8 @@ beforeEach(async () => {
 })
 afterEach(() => opened.close())
 
-/** In turns at both nodes, all at once. */
-const atOnce = <T>(times: number, operation: (node: ShopStore, at: number) => Promise<T>) =>
+/** Concurrent calls, alternating between the two nodes. */
+const concurrently = <T>(times: number, operation: (node: ShopStore, at: number) => Promise<T>) =>
   Promise.all(Array.from({ length: times }, (_, at) => operation(at % 2 === 0 ? store : other, at)))
 
 function paid(orderId: string, payments: number, revision = 0): PurchaseChange {
@@ -46,7 +46,7 @@ function paid(orderId: string, payments: number, revision = 0): PurchaseChange {
 
 const claim = (node: ShopStore, secretHash: string) =>
   node.claimKey({ orderId: 'o1', claimHash: 'claim', secretHash, now: NOON })
-const endless = async () => {
+const permanentSecrets = async () => {
   const rows = await postgres.run(
     'select hash from shop.key_secret where until is null',
     opened.database,
@@ -55,90 +55,90 @@ const endless = async () => {
 }
 
 describe('two nodes', () => {
-  test('that are told of one payment many times make one key of it', async () => {
+  test('create one key for a payment reported many times', async () => {
     await store.addPurchase(YEARLY)
-    const settled = await atOnce(50, (node) => node.settlePurchase(paid('o1', 1)))
+    const settled = await concurrently(50, (node) => node.settlePurchase(paid('o1', 1)))
     assert.equal(settled.filter(Boolean).length, 1)
     assert.equal((await other.listKeys(NOON)).length, 1)
     const order = await other.readPurchase('o1')
     assert.deepEqual([order?.payments, order?.revision], [1, 1])
   })
 
-  test('that hear of a renewal start the count anew once, however many requests are spent meanwhile', async () => {
+  test('reset the usage once per renewal, even while requests are charged', async () => {
     await store.addPurchase(YEARLY)
     await store.settlePurchase(paid('o1', 1))
-    await atOnce(500, (node) => node.spendRequest('k1', NOON))
+    await concurrently(500, (node) => node.spendRequest('k1', NOON))
     const [renewed, spent] = await Promise.all([
-      atOnce(20, (node) => node.settlePurchase(paid('o1', 2, 1))),
-      atOnce(300, (node) => node.spendRequest('k1', NOON)),
+      concurrently(20, (node) => node.settlePurchase(paid('o1', 2, 1))),
+      concurrently(300, (node) => node.spendRequest('k1', NOON)),
     ])
     assert.equal(renewed.filter(Boolean).length, 1)
     const after = spent.filter((key) => (key?.used ?? 0) <= 500).length
     assert.equal((await store.readKey('k1', NOON))?.used, after)
   })
 
-  test('that are asked for the same order keep it once', async () => {
-    const orders = await atOnce(50, (node, at) =>
+  test('store one order for concurrent requests with the same idempotency key', async () => {
+    const orders = await concurrently(50, (node, at) =>
       node.addPurchase({ ...YEARLY, id: `o${at}`, keyId: `k${at}`, idempotencyHash: 'same' }),
     )
     assert.equal(new Set(orders.map(({ id }) => id)).size, 1)
     assert.equal((await store.listPurchases(100)).length, 1)
   })
 
-  test('where a key is claimed and rolled leave it one secret without an end', async () => {
+  test('leave one secret without an expiry when a key is claimed and rolled concurrently', async () => {
     await store.addPurchase(YEARLY)
     await store.settlePurchase(paid('o1', 1))
     const oldUntil = later(DAY)
-    // Again and again: whoever comes last sweeps up what an unlucky race before left.
+    // Checked after every round, because the last writer of a later round would repair an earlier race.
     for (let round = 0; round < 20; round += 1) {
-      await atOnce(4, async (node, at) => {
+      await concurrently(4, async (node, at) => {
         const secretHash = `${round} ${at}`
         if (at < 2) await node.rollKey({ keyId: 'k1', secretHash, oldUntil })
         else await claim(node, secretHash)
       })
-      assert.equal(await endless(), 1)
+      assert.equal(await permanentSecrets(), 1)
     }
   })
 
-  test('let a link that was mailed pass once', async () => {
+  test('accept a mailed link once', async () => {
     await store.addPurchase(YEARLY)
     await store.settlePurchase(paid('o1', 1))
     await store.saveClaimLink('o1', 'link')
-    const outcomes = await atOnce(20, (node, at) =>
+    const outcomes = await concurrently(20, (node, at) =>
       node.claimKey({ orderId: 'o1', claimHash: 'link', secretHash: `s${at}`, now: NOON }),
     )
     assert.equal(outcomes.filter((outcome) => outcome === 'claimed').length, 1)
-    assert.equal(await endless(), 1)
+    assert.equal(await permanentSecrets(), 1)
   })
 
-  test('have one secret of the installation, the first that was given', async () => {
-    const heard = await atOnce(50, (node, at) =>
+  test('share one installation secret, the first one passed', async () => {
+    const secrets = await concurrently(50, (node, at) =>
       node.installationSecret(new Uint8Array(32).fill(at)),
     )
-    assert.equal(new Set(heard.map(String)).size, 1)
-    assert.equal(String(await other.installationSecret(new Uint8Array(32))), String(heard[0]))
+    assert.equal(new Set(secrets.map(String)).size, 1)
+    assert.equal(String(await other.installationSecret(new Uint8Array(32))), String(secrets[0]))
   })
 
-  test('that sweep while payments come in take no order that is paid', async () => {
-    const [AT, ORDERS] = [later(91 * DAY), 60]
-    await atOnce(ORDERS, (node, at) =>
+  test('never sweep an order that is being paid', async () => {
+    const [SWEEP_TIME, ORDERS] = [later(91 * DAY), 60]
+    await concurrently(ORDERS, (node, at) =>
       node.addPurchase({ ...YEARLY, id: `o${at}`, keyId: `k${at}` }),
     )
     const [settled] = await Promise.all([
-      atOnce(ORDERS, (node, at) => node.settlePurchase(paid(`o${at}`, 1))),
-      atOnce(4, (node) => node.sweepShop(AT)),
+      concurrently(ORDERS, (node, at) => node.settlePurchase(paid(`o${at}`, 1))),
+      concurrently(4, (node) => node.sweepShop(SWEEP_TIME)),
     ])
-    await store.sweepShop(AT)
-    const kept = (await store.listPurchases(100)).map(({ id }) => id)
-    const expected = settled.flatMap((was, at) => (was ? [`o${at}`] : []))
-    assert.deepEqual(kept.sort(), expected.sort())
-    assert.equal((await store.listKeys(NOON)).length, kept.length)
+    await store.sweepShop(SWEEP_TIME)
+    const remaining = (await store.listPurchases(100)).map(({ id }) => id)
+    const expected = settled.flatMap((isSettled, at) => (isSettled ? [`o${at}`] : []))
+    assert.deepEqual(remaining.sort(), expected.sort())
+    assert.equal((await store.listKeys(NOON)).length, remaining.length)
   })
 
-  test('never wait for each other in a circle', async () => {
+  test('never deadlock', async () => {
     await store.addPurchase(YEARLY)
     await store.settlePurchase(paid('o1', 1))
-    await atOnce(200, async (node, at) => {
+    await concurrently(200, async (node, at) => {
       const change = paid('o1', 1 + (at % 2), (await node.readPurchase('o1'))?.revision)
       const roll = { keyId: 'k1', secretHash: `r${at}`, oldUntil: later(DAY) }
       const actions = [
@@ -156,9 +156,11 @@ describe('two nodes', () => {
   })
 })
 
-test('a server that dies while orders are settled leaves no order half paid', async () => {
+test('a server crash while orders are settled leaves no order partly settled', async () => {
   const ORDERS = 100
-  await atOnce(ORDERS, (node, at) => node.addPurchase({ ...YEARLY, id: `o${at}`, keyId: `k${at}` }))
+  await concurrently(ORDERS, (node, at) =>
+    node.addPurchase({ ...YEARLY, id: `o${at}`, keyId: `k${at}` }),
+  )
   const settling = Array.from({ length: ORDERS }, (_, at) =>
     (at % 2 ? store : other).settlePurchase(paid(`o${at}`, 1)),
   )

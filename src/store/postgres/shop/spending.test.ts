@@ -25,66 +25,66 @@ afterEach(() => opened.close())
 
 const add = (more: Partial<NewKey>) => opened.store.addKey({ ...KEY, ...more })
 const used = async () => (await opened.other.readKey('k1', NOON))?.used
-const counted = async () => {
+const dailyCounts = async () => {
   const days = await opened.store.readUsage('k1', 0)
   return days.map(({ count }) => count)
 }
 
-/** Asks so often, in turns at both nodes, all at once; the answer is what passed. */
-async function ask(times: number, nowAt = (_: number) => NOON): Promise<Spent[]> {
-  const asked = Array.from({ length: times }, (_, at) =>
+/** Concurrent requests, alternating between the two nodes; returns those that passed. */
+async function spendConcurrently(times: number, nowAt = (_: number) => NOON): Promise<Spent[]> {
+  const requests = Array.from({ length: times }, (_, at) =>
     nodes[at % 2 === 0 ? 0 : 1].spendRequest('k1', nowAt(at)),
   )
-  return (await Promise.all(asked)).filter((spent) => spent !== undefined)
+  return (await Promise.all(requests)).filter((spent) => spent !== undefined)
 }
 
-describe('two nodes that spend of one key', () => {
+describe('two nodes that charge one key', () => {
   for (const left of [1, 10, 999]) {
-    test(`with ${left} left take ${left} of 2,000, and tell each its own count`, async () => {
+    test(`with ${left} requests left accept ${left} of 2,000, each with its own count`, async () => {
       await add({ maxRequests: left })
-      const counts = (await ask(2_000)).map((spent) => spent.used)
+      const counts = (await spendConcurrently(2_000)).map((spent) => spent.used)
       const all = Array.from({ length: left }, (_, at) => at + 1)
       assert.deepEqual(
         counts.sort((one, next) => one - next),
         all,
       )
-      assert.deepEqual([await used(), await counted()], [left, [left]])
+      assert.deepEqual([await used(), await dailyCounts()], [left, [left]])
     })
   }
 
-  test('take no more of a day than it has, also when the clock of one is a day behind', async () => {
+  test('never exceed the daily limit, even if the clock of one is a day behind', async () => {
     await add({ maxRequests: 1_000, maxPerDay: 30 })
-    // Else the one that is behind may be first, on a day of its own.
+    // Otherwise the node that is behind could be first, and charge its own day.
     await opened.store.spendRequest('k1', later(DAY))
-    const passed = await ask(200, (at) => (at % 2 === 0 ? NOON : later(DAY)))
+    const passed = await spendConcurrently(200, (at) => (at % 2 === 0 ? NOON : later(DAY)))
     assert.equal(passed.length, 29)
     assert.deepEqual(new Set(passed.map(({ day }) => day)), new Set([utcDay(later(DAY))]))
-    assert.deepEqual([await used(), await counted()], [30, [30]])
+    assert.deepEqual([await used(), await dailyCounts()], [30, [30]])
   })
 
-  test('can spend what was given back meanwhile, once', async () => {
+  test('accept a refunded request again, once', async () => {
     await add({ maxRequests: 50 })
-    const first = await ask(50)
-    const back = Promise.all(
+    const first = await spendConcurrently(50)
+    const refunds = Promise.all(
       first.slice(0, 20).map((spent, at) => nodes[at % 2 ? 0 : 1].returnRequest('k1', spent)),
     )
-    const meanwhile = await ask(100)
-    await back
-    const afterwards = await ask(100)
-    assert.equal(meanwhile.length + afterwards.length, 20)
-    assert.deepEqual([await used(), await counted()], [50, [50]])
+    const duringRefunds = await spendConcurrently(100)
+    await refunds
+    const afterRefunds = await spendConcurrently(100)
+    assert.equal(duringRefunds.length + afterRefunds.length, 20)
+    assert.deepEqual([await used(), await dailyCounts()], [50, [50]])
   })
 
-  test('take nothing of it once a revoke is answered', async () => {
+  test('accept nothing after a revoke has returned', async () => {
     await add({ maxRequests: 100_000 })
-    const before = ask(500)
+    const before = spendConcurrently(500)
     await opened.other.revokeKey('k1')
-    assert.deepEqual(await ask(50), [])
+    assert.deepEqual(await spendConcurrently(50), [])
     assert.equal(await used(), (await before).length)
   })
 })
 
-describe('requests that wait in one thread', () => {
+describe('requests queued in one thread', () => {
   let statements: number
   let pool: ReturnType<typeof openConnections>
   let spending: ReturnType<typeof spendingWrites>
@@ -108,12 +108,12 @@ describe('requests that wait in one thread', () => {
     await add({ maxRequests: 1_000 })
     await add({ id: 'k2', secretHash: 'second', maxRequests: 1_000 })
     await Promise.all([spend('k1', 300), spend('k2', 300)])
-    // The first of each finds nobody to wait for, all others wait for its answer.
+    // The first one of each key is sent alone, all others wait for its result.
     assert.equal(statements, 4)
     assert.equal(await used(), 300)
   })
 
-  test('and may not all pass are few', async () => {
+  test('beyond the quota need few statements', async () => {
     await add({ maxRequests: 100 })
     const spent = await spend('k1', 1_001)
     assert.equal(spent.filter((one) => one !== undefined).length, 100)
@@ -121,19 +121,19 @@ describe('requests that wait in one thread', () => {
   })
 })
 
-test('a server that dies while requests are spent gives none away, says so, and goes on', async () => {
+test('after a server crash no request is accepted beyond the quota, and clients get StoreUnavailable', async () => {
   const [PLAN, CLIENTS] = [3_000, 30]
   await add({ maxRequests: PLAN })
   let served = 0
-  const away: unknown[] = []
-  /** As a caller would, who asks one after the other. */
+  const failures: unknown[] = []
+  /** A client that sends one request after the other. */
   async function client(node: ShopStore): Promise<void> {
     for (let passed = true; passed; ) {
       try {
         passed = (await node.spendRequest('k1', NOON)) !== undefined
         if (passed) served += 1
       } catch (error) {
-        away.push(error)
+        failures.push(error)
         await new Promise((resolve) => setTimeout(resolve, 20))
       }
     }
@@ -141,19 +141,19 @@ test('a server that dies while requests are spent gives none away, says so, and 
   const clients = Promise.all(
     Array.from({ length: CLIENTS }, (_, at) => client(nodes[at % 2 ? 0 : 1])),
   )
-  for (const goal of [300, 1_500]) {
-    while (served < goal) await new Promise(setImmediate)
+  for (const target of [300, 1_500]) {
+    while (served < target) await new Promise(setImmediate)
     await postgres.stop('SIGQUIT')
-    const before = away.length
-    while (away.length < before + CLIENTS) await new Promise(setImmediate)
-    const heard = served
+    const before = failures.length
+    while (failures.length < before + CLIENTS) await new Promise(setImmediate)
+    const servedBefore = served
     await postgres.start()
-    assert.ok(((await used()) ?? 0) >= heard)
+    assert.ok(((await used()) ?? 0) >= servedBefore)
   }
   await clients
   assert.equal(await used(), PLAN)
-  assert.deepEqual(await counted(), [PLAN])
-  assert.ok(served <= PLAN && served >= PLAN - away.length, `${served} of ${PLAN}`)
-  assert.ok(away.length > 0, 'it died while they were busy')
-  assert.ok(away.every((error) => error instanceof StoreUnavailable))
+  assert.deepEqual(await dailyCounts(), [PLAN])
+  assert.ok(served <= PLAN && served >= PLAN - failures.length, `${served} of ${PLAN}`)
+  assert.ok(failures.length > 0, 'it died while they were busy')
+  assert.ok(failures.every((error) => error instanceof StoreUnavailable))
 })
