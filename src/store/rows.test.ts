@@ -18,9 +18,9 @@ const ROW: SessionRow = {
   cleared: false,
 }
 
-test('a store that forgot its last mail and got another has a version that nobody has seen', () => {
+test('the version is new if the last mail was lost and another one arrived', () => {
   const before = sessionOf(ROW).version
-  const forgot = { ...ROW, version: 3, last_id: 900 }
-  const after = sessionOf({ ...forgot, version: 4, last_id: 1_600 }).version
+  const rolledBack = { ...ROW, version: 3, last_id: 900 }
+  const after = sessionOf({ ...rolledBack, version: 4, last_id: 1_600 }).version
   assert.notEqual(after, before)
 })

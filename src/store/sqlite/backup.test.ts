@@ -20,23 +20,23 @@ beforeEach(() => {
 afterEach(() => shop.remove())
 
 describe('a backup', () => {
-  test('holds what was committed, says how much, and is nobody else’s to read', async () => {
-    const one = await shop.issue()
-    const told: string[] = []
-    const options = { force: false, tell: (words: string) => void told.push(words) }
+  test('contains all committed data, reports its size, and is readable only by its owner', async () => {
+    const keyId = await shop.issue()
+    const progress: string[] = []
+    const options = { force: false, tell: (text: string) => void progress.push(text) }
     expect(backupShop(shop.data, shop.file, options)).toEqual({
       keys: 1,
       orders: 0,
       bytes: statSync(shop.file).size,
     })
-    expect(told).toEqual(['Copying …', 'Checking the copy …'])
+    expect(progress).toEqual(['Copying …', 'Checking the copy …'])
     expect(statSync(shop.file).mode & 0o777).toBe(0o600)
     const db = openWritable(shop.file)
-    expect(db.prepare('select id from api_key').pluck().all()).toEqual([one])
+    expect(db.prepare('select id from api_key').pluck().all()).toEqual([keyId])
     db.close()
   })
 
-  test('holds also what lies in the log alone, beside an open writer', async () => {
+  test('includes data that is only in the write-ahead log of an open writer', async () => {
     await inShop(shop.data, async (store) => {
       await issueIn(store)
       expect(statSync(join(shop.data, 'shop.db-wal')).size).toBeGreaterThan(0)
@@ -44,12 +44,12 @@ describe('a backup', () => {
     })
   })
 
-  test('is one file that leaves nothing beside it', () => {
+  test('is a single file', () => {
     shop.backup()
     expect(readdirSync(shop.path).sort()).toEqual(['backup.db', 'data'])
   })
 
-  test('replaces a file only when it is told to', async () => {
+  test('replaces a file only with force', async () => {
     writeFileSync(shop.file, 'precious')
     expect(() => shop.backup()).toThrow(/exists\. Use --force/)
     expect(readFileSync(shop.file, 'utf8')).toBe('precious')
@@ -58,7 +58,7 @@ describe('a backup', () => {
     expect(readFileSync(shop.file).subarray(0, 15).toString()).toBe('SQLite format 3')
   })
 
-  test('never goes where the service keeps its own files', () => {
+  test('is never written into the data folder', () => {
     const before = bytesIn(shop.data)
     symlinkSync(shop.data, join(shop.path, 'link'))
     for (const target of [
@@ -72,14 +72,14 @@ describe('a backup', () => {
     expect(bytesIn(shop.data)).toEqual(before)
   })
 
-  test('of nothing, or into a folder, is refused', () => {
+  test('of a missing shop or to a folder is refused', () => {
     mkdirSync(shop.file)
     expect(() => shop.backup(shop.file, true)).toThrow(/is not a regular file/)
-    const nowhere = join(shop.path, 'nowhere')
-    expect(() => backupShop(nowhere, `${shop.file}2`, { force: false, tell: () => {} })).toThrow(
+    const missing = join(shop.path, 'nowhere')
+    expect(() => backupShop(missing, `${shop.file}2`, { force: false, tell: () => {} })).toThrow(
       /There is no/,
     )
-    expect(existsSync(nowhere)).toBe(false)
+    expect(existsSync(missing)).toBe(false)
   })
 
   test('of a damaged shop is refused, and leaves no file', async () => {

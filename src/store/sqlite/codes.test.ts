@@ -10,7 +10,7 @@ import { compress, rawMailReads } from './mail/raw-mail.ts'
 import { sessionReads } from './mail/sessions.ts'
 import { openMigrated } from './migrate.ts'
 
-test('mail from before codes were looked for is looked at anew', () => {
+test('mail stored before codes were extracted is scanned again', () => {
   const folder = tempFolder()
   const old = openWritable(join(folder.path, MAIL_FILE))
   for (const step of ['0001', '0002', '0003']) {

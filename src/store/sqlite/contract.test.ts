@@ -38,7 +38,7 @@ async function openShares(): Promise<OpenShareStore> {
   }
 }
 
-// Each in a part of its own: a contract opens its store before every test of the part that it stands in.
+// One describe each: a contract opens its store before every test of the describe it is called in.
 describe('SQLite', () => {
   describe('sessions', () => sessionsContract(openSqliteTestMail))
   describe('messages', () => messagesContract(openSqliteTestMail))

@@ -19,14 +19,14 @@ afterEach(() => folder.remove())
 const open = () => openMigrated(folder.path, 'mail')
 const file = () => join(folder.path, MAIL_FILE)
 
-test('a folder is served by one, and free again when that one is gone', () => {
+test('a folder is locked by one process, until it releases the lock', () => {
   const unlock = lockFolder(folder.path)
   assert.throws(() => lockFolder(folder.path), FolderInUse)
   unlock()
   lockFolder(folder.path)()
 })
 
-test('every commit is synced: synchronous is FULL, the journal a write-ahead log', () => {
+test('every commit is synced: synchronous is FULL, and the journal is a write-ahead log', () => {
   const db = openWritable(file())
   assert.deepEqual(
     [db.pragma('synchronous', { simple: true }), db.pragma('journal_mode', { simple: true })],
@@ -36,21 +36,21 @@ test('every commit is synced: synchronous is FULL, the journal a write-ahead log
 })
 
 describe('migrations', () => {
-  test('run once, also when two start at the same file', () => {
+  test('run once, even if two processes open the same file', () => {
     const [first, second] = [open(), open()]
     assert.equal(second.prepare('select count(*) from shared_mailbox').pluck().get(), 2)
     first.close()
     second.close()
   })
 
-  test('refuse a schema that is newer than the program', () => {
+  test('refuse a schema newer than the program', () => {
     const db = openWritable(file())
     db.pragma('user_version = 42')
     db.close()
     assert.throws(open, NewerSchema)
   })
 
-  test('of a command wait until no service holds the folder', () => {
+  test('of a command are refused while a service has the folder locked', () => {
     const known = latestSchema('mail')
     const version = (db: Db) => db.pragma('user_version', { simple: true })
     const command = () => openMigrated(folder.path, 'mail', { besideService: true })
@@ -74,14 +74,14 @@ describe('migrations', () => {
     migrated.close()
   })
 
-  test('a file that is no database is refused by name, and left as it is', () => {
+  test('a file that is not a database is refused and left unchanged', () => {
     writeFileSync(file(), 'not a database at all'.repeat(100))
     assert.throws(open, DamagedFile)
     assert.match(readFileSync(file(), 'utf8'), /^not a database/)
   })
 })
 
-test('what the sweep clears is given back to the disk', () => {
+test('the sweep returns free space to the disk', () => {
   const db = open()
   const limits = {
     mailbox: { maxMessages: 1_000, maxBytes: 1e9 },
@@ -98,8 +98,8 @@ test('what the sweep clears is given back to the disk', () => {
   const now = new Date()
   const later = new Date(now.getTime() + 1_000)
   write('addDomain', { name: host, sessions: true, reader: false })
-  const span = { createdAt: now, expiresAt: later, cooldownMs: 0 }
-  const { id: mailbox } = write('createSession', { address, tokenHash: 'h', ...span }) as Session
+  const times = { createdAt: now, expiresAt: later, cooldownMs: 0 }
+  const { id: mailbox } = write('createSession', { address, tokenHash: 'h', ...times }) as Session
   for (let sent = 0; sent < 500; sent += 1) {
     const bytes = Uint8Array.from({ length: 20_000 }, () => Math.random() * 256)
     const head = { senderName: '', senderEmail: '', subject: '' }

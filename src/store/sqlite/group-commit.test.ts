@@ -43,7 +43,7 @@ const writes = (touch: Touch) => ({
 })
 const request = (name: string, text: string) => ({ name, value: [text] })
 
-test('a bad write fails alone and leaves nothing; the rest of the group is kept', () => {
+test('a failed write is rolled back alone; the rest of the group is committed', () => {
   const commit = groupCommit(db, writes, () => {})
   const outcomes = commit([
     request('add', 'first'),
@@ -59,14 +59,14 @@ test('a bad write fails alone and leaves nothing; the rest of the group is kept'
   assert.deepEqual(lines(), ['first', 'third'])
 })
 
-test('readers’ counters move after the commit, once for each mailbox', () => {
-  const seen: unknown[] = []
-  const commit = groupCommit(db, writes, (mailbox) => seen.push([mailbox, lines().length]))
+test('versions change after the commit, once for each mailbox', () => {
+  const touched: unknown[] = []
+  const commit = groupCommit(db, writes, (mailbox) => touched.push([mailbox, lines().length]))
   commit([request('add', 'a'), request('add', 'b')])
-  assert.deepEqual(seen, [[BOX, 2]])
+  assert.deepEqual(touched, [[BOX, 2]])
 })
 
-test('a write for which there is no space is refused as overloaded, and the next small one passes', () => {
+test('a write without disk space is refused as overloaded, and the next small one succeeds', () => {
   const commit = groupCommit(db, writes, () => {})
   const [large] = commit([request('addLarge', 'large')])
   assert.ok(large && 'error' in large && large.error instanceof Problem)
@@ -75,19 +75,19 @@ test('a write for which there is no space is refused as overloaded, and the next
   assert.deepEqual(lines(), ['small'])
 })
 
-test('when the group cannot be committed, none of it is kept and each is told', () => {
-  const moved: MailboxId[] = []
-  const commit = groupCommit(db, writes, (mailbox) => moved.push(mailbox))
+test('if the group cannot be committed, nothing is stored and every write fails', () => {
+  const touched: MailboxId[] = []
+  const commit = groupCommit(db, writes, (mailbox) => touched.push(mailbox))
   db.exec('create table parent (id primary key)')
   db.exec('create table child (id references parent deferrable initially deferred)')
   const orphan = { orphan: () => db.prepare('insert into child values (1)').run() }
   const broken = groupCommit(
     db,
     (touch) => ({ ...writes(touch), ...orphan }),
-    (mailbox) => moved.push(mailbox),
+    (mailbox) => touched.push(mailbox),
   )
   const outcomes = broken([request('add', 'a'), request('orphan', '')])
   assert.ok(outcomes.length === 2 && outcomes.every((outcome) => 'error' in outcome))
-  assert.deepEqual([lines(), moved], [[], []])
+  assert.deepEqual([lines(), touched], [[], []])
   assert.deepEqual(commit([request('add', 'b')]), [{ result: 1 }])
 })

@@ -18,9 +18,9 @@ const FAR = 2 ** 52
 const PAGE = { sinceId: 0, beforeId: undefined, limit: 100 }
 
 describe('SQLite', () => {
-  describe('what a key sees', () => keyMailContract(openSqliteTestMail))
-  describe('its version', () => keyMailVersionContract(openSqliteTestMail))
-  describe('its order', () => keyMailOrderContract(openSqliteTestMail))
+  describe('mail visible to a key', () => keyMailContract(openSqliteTestMail))
+  describe('version of the mail of a key', () => keyMailVersionContract(openSqliteTestMail))
+  describe('order of the mail of a key', () => keyMailOrderContract(openSqliteTestMail))
 })
 
 describe('a mail.db of schema 1', () => {
@@ -36,9 +36,9 @@ describe('a mail.db of schema 1', () => {
       `insert into session (id, address, token_hash, key_id, created_at, expires_at, last_id, count)
        values (?, ?, ?, ?, 0, ?, ?, 1)`,
     )
-    const ends = at(HOUR).getTime()
-    session.run(101, 'plain@box.test', 'h1', null, ends, 11)
-    session.run(102, 'own@box.test', 'h2', KEY, ends, FAR)
+    const expiresAt = at(HOUR).getTime()
+    session.run(101, 'plain@box.test', 'h1', null, expiresAt, 11)
+    session.run(102, 'own@box.test', 'h2', KEY, expiresAt, FAR)
     const message = old.prepare(
       `insert into message values (?, ?, ?, ?, 'Ann', 'ann@sender.test', ?, 0, 3)`,
     )
@@ -61,7 +61,7 @@ describe('a mail.db of schema 1', () => {
       .listKeyMail({ ...scope, ...more }, PAGE)
       .map((message) => message.subject)
 
-  test('keeps its mail, and a key sees of it what it may', () => {
+  test('keeps its mail, and a key sees only what it may', () => {
     assert.equal(db.prepare('select count(*) from message').pluck().get(), 4)
     assert.deepEqual(seen(), ['own', 'pool'])
     assert.deepEqual(seen({ pool: false }), ['own'])
@@ -71,7 +71,7 @@ describe('a mail.db of schema 1', () => {
     assert.deepEqual(seen({ now: at(HOUR) }), ['pool'])
   })
 
-  test('takes mail whose ids rise over what was there, and marks that move with it', () => {
+  test('accepts mail with ids above the existing ones, and its versions change', () => {
     const limits = {
       mailbox: { maxMessages: 9, maxBytes: 999 },
       poolMaxBytes: 999,
@@ -91,30 +91,32 @@ describe('a mail.db of schema 1', () => {
   })
 })
 
-test('each question is found by an index: none looks through a table', () => {
+test('every query uses an index, and none scans a table', () => {
   const folder = tempFolder()
   const db = openMigrated(folder.path, 'mail')
   const plans: string[] = []
-  const asked = { key: KEY, to: 'a@box.test', now: 0, since: 0, before: 9, limit: 9 }
-  const noting = new Proxy(db, {
+  const parameters = { key: KEY, to: 'a@box.test', now: 0, since: 0, before: 9, limit: 9 }
+  const recordingDb = new Proxy(db, {
     get(target, name) {
       if (name !== 'prepare') return Reflect.get(target, name)
       return (sql: string) => {
-        const rows = target.prepare(`explain query plan ${sql}`).all(asked) as { detail: string }[]
+        const rows = target.prepare(`explain query plan ${sql}`).all(parameters) as {
+          detail: string
+        }[]
         plans.push(...rows.map(({ detail }) => detail))
         return target.prepare(sql)
       }
     },
   })
-  keyMailReads(noting)
+  keyMailReads(recordingDb)
   db.close()
   folder.remove()
   const tables = plans.filter((step) => /\b(message|session|pool_address|key_view)\b/.test(step))
   assert.ok(tables.length >= 12, plans.join('\n'))
   for (const step of tables) assert.match(step, /^SEARCH/)
-  // A mailbox of many thousands is never read for one address of it.
-  const ofPool = plans.filter((step) => step.includes('message_in_pool (recipient=?'))
-  assert.equal(ofPool.length, 2)
+  // A large mailbox is never scanned for one of its addresses.
+  const poolSteps = plans.filter((step) => step.includes('message_in_pool (recipient=?'))
+  assert.equal(poolSteps.length, 2)
   assert.ok(plans.some((step) => step.includes('message_of_key (key_id=? AND id>? AND id<?)')))
   assert.ok(plans.some((step) => step.includes('session_of_key (key_id=? AND expires_at>?)')))
 })

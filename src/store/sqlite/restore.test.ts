@@ -29,7 +29,7 @@ const restore = (source = shop.file, now = NOON) =>
   restoreShop(shop.data, source, { now, tell: () => {} })
 
 describe('a restore', () => {
-  test('brings back what was there then, and keeps what is there now', async () => {
+  test('restores the data of the backup, and keeps the replaced database', async () => {
     const early = await shop.issue()
     shop.backup()
     const late = await shop.issue()
@@ -37,12 +37,12 @@ describe('a restore', () => {
     expect(keys).toBe(1)
     expect(await keyIds(shop.data)).toEqual([early])
     expect(kept).toBe(join(shop.data, 'shop.db.before-2026-03-01T12-00-00.000Z'))
-    // What was kept is a shop like any other: the way back is the same.
+    // The replaced database can be restored in the same way.
     restore(kept, new Date(NOON.getTime() + 1))
     expect(await keyIds(shop.data)).toEqual([early, late].sort())
   })
 
-  test('makes the folder where there is none', () => {
+  test('creates the folder if it does not exist', () => {
     shop.backup()
     const fresh = join(shop.path, 'fresh')
     const { kept } = restoreShop(fresh, shop.file, { now: NOON, tell: () => {} })
@@ -50,14 +50,14 @@ describe('a restore', () => {
     expect(statSync(join(fresh, 'shop.db')).mode & 0o777).toBe(0o600)
   })
 
-  test('takes a file that others may read into one that they may not', () => {
+  test('makes a world-readable file readable only by its owner', () => {
     shop.backup()
     chmodSync(shop.file, 0o644)
     restore()
     expect(statSync(join(shop.data, 'shop.db')).mode & 0o777).toBe(0o600)
   })
 
-  test('of an older schema brings it to ours', async () => {
+  test('of an older schema migrates it', async () => {
     const old = openWritable(shop.file)
     const steps = new URL('./migrations/shop/0001.sql', import.meta.url)
     old.exec(readFileSync(steps, 'utf8'))
@@ -73,7 +73,7 @@ describe('a restore', () => {
     expect(await keyIds(shop.data)).toEqual(['key_old'])
   })
 
-  test('is not disturbed by a log that lies around from another time', async () => {
+  test('ignores a stale write-ahead log', async () => {
     const early = await shop.issue()
     shop.backup()
     const log = await staleLog()
@@ -83,18 +83,18 @@ describe('a restore', () => {
     expect(existsSync(`${kept}-shm`)).toBe(false)
   })
 
-  test('is not disturbed by a log whose database is gone', async () => {
+  test('ignores a write-ahead log without a database', async () => {
     const early = await shop.issue()
     shop.backup()
-    const lost = join(shop.path, 'lost')
-    mkdirSync(lost)
-    writeFileSync(join(lost, 'shop.db-wal'), await staleLog())
-    const { kept } = restoreShop(lost, shop.file, { now: NOON, tell: () => {} })
+    const withoutDb = join(shop.path, 'lost')
+    mkdirSync(withoutDb)
+    writeFileSync(join(withoutDb, 'shop.db-wal'), await staleLog())
+    const { kept } = restoreShop(withoutDb, shop.file, { now: NOON, tell: () => {} })
     expect(kept).toBeUndefined()
-    expect(await keyIds(lost)).toEqual([early])
+    expect(await keyIds(withoutDb)).toEqual([early])
   })
 
-  test('puts a damaged shop aside as it is, with its log', async () => {
+  test('sets a damaged shop aside unchanged, with its log', async () => {
     const early = await shop.issue()
     shop.backup()
     writeFileSync(join(shop.data, 'shop.db'), 'garbage '.repeat(2_000))
@@ -105,7 +105,7 @@ describe('a restore', () => {
     expect(await keyIds(shop.data)).toEqual([early])
   })
 
-  /** What a process that was killed leaves behind: a log with a key that no database knows. */
+  /** What a killed process leaves behind: a log with a key that is not in the database. */
   async function staleLog(): Promise<Buffer> {
     return await inShop(shop.data, async (store) => {
       await issueIn(store)
@@ -114,8 +114,8 @@ describe('a restore', () => {
   }
 })
 
-describe('nothing is changed by a restore', () => {
-  test('while a service holds the folder', async () => {
+describe('a restore changes nothing', () => {
+  test('while a service has the folder locked', async () => {
     await shop.issue()
     shop.backup()
     const before = bytesIn(shop.data)
@@ -134,58 +134,59 @@ describe('nothing is changed by a restore', () => {
     expect(restore().kept).toBeDefined()
   })
 
-  const cut = (bytes: number) => () => truncateSync(shop.file, statSync(shop.file).size - bytes)
+  const truncate = (bytes: number) => () =>
+    truncateSync(shop.file, statSync(shop.file).size - bytes)
   const sql = (text: string) => () => {
     const db = openWritable(shop.file)
     db.exec(text)
     db.pragma('journal_mode = DELETE')
     db.close()
   }
-  for (const [name, spoil] of [
+  for (const [name, damage] of [
     ['an empty file', () => writeFileSync(shop.file, '')],
     ['garbage', () => writeFileSync(shop.file, randomBytes(50_000))],
-    ['a text', () => writeFileSync(shop.file, 'SQLite format 3\0 it is not')],
-    ['a file that lacks its last byte', cut(1)],
-    ['a file that lacks its last page', cut(4096)],
+    ['a text file', () => writeFileSync(shop.file, 'SQLite format 3\0 it is not')],
+    ['a file without its last byte', truncate(1)],
+    ['a file without its last page', truncate(4096)],
     ['half a file', () => truncateSync(shop.file, 4096 * 5)],
-    ['a file with something at its end', () => writeFileSync(shop.file, 'x', { flag: 'a' })],
-    ['a file with a page overwritten', () => overwrite(4096 * 3, 4096)],
+    ['a file with trailing data', () => writeFileSync(shop.file, 'x', { flag: 'a' })],
+    ['a file with an overwritten page', () => overwrite(4096 * 3, 4096)],
     ['mail.db', () => mailDb()],
     ['a database without tables', () => emptyDb()],
-    ['a shop without its keys', sql('drop table key_secret; drop table api_key')],
-    ['a shop that lacks a column', sql('alter table api_key drop column label')],
-    ['a shop with a trigger in it', sql(TRIGGER)],
-    ['a shop with secrets of no key', sql(STRAY)],
+    ['a shop without keys', sql('drop table key_secret; drop table api_key')],
+    ['a shop without one of its columns', sql('alter table api_key drop column label')],
+    ['a shop with a trigger', sql(TRIGGER)],
+    ['a shop with secrets without a key', sql(ORPHANED)],
     ['a shop of a newer program', sql('pragma user_version = 99')],
     ['a file with a log beside it', () => writeFileSync(`${shop.file}-wal`, 'log')],
     ['a folder', () => replaceByFolder()],
-    ['nothing at all', () => removeFile()],
+    ['a missing file', () => removeFile()],
   ] as const) {
-    test(`of ${name}`, async () => {
+    test(`from ${name}`, async () => {
       await shop.issue()
       shop.backup()
-      spoil()
+      damage()
       const before = bytesIn(shop.data)
       expect(() => restore()).toThrow(BackupRefused)
       expect(bytesIn(shop.data)).toEqual(before)
     })
   }
 
-  for (const [name, spoil, words] of [
+  for (const [name, damage, message] of [
     ['mail.db', () => mailDb(), /is not a mayfly shop/],
     ['another program’s file', () => otherDb(), /is not a mayfly shop/],
     ['a database without tables', () => emptyDb(), /is not a mayfly shop/],
     ['a shop of a newer program', sql('pragma user_version = 99'), /created by a newer version/],
     [
-      'a shop that lacks a column',
+      'a shop without one of its columns',
       sql('alter table api_key drop column label'),
       /damaged or incomplete/,
     ],
   ] as const) {
-    test(`and of ${name} it says: ${words.source}`, () => {
+    test(`and from ${name} fails with: ${message.source}`, () => {
       shop.backup()
-      spoil()
-      expect(() => restore()).toThrow(words)
+      damage()
+      expect(() => restore()).toThrow(message)
     })
   }
 
@@ -230,4 +231,4 @@ describe('nothing is changed by a restore', () => {
 })
 
 const TRIGGER = 'create trigger gift after insert on api_key begin update api_key set used = 0; end'
-const STRAY = `pragma foreign_keys = OFF; insert into key_secret (hash, key_id) values ('h', 'key_x')`
+const ORPHANED = `pragma foreign_keys = OFF; insert into key_secret (hash, key_id) values ('h', 'key_x')`

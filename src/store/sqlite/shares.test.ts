@@ -18,7 +18,7 @@ const SENDERS = [
   '',
 ]
 
-test('a mail.db without shares gets those of its mail when it is opened', async () => {
+test('opening a mail.db without shares computes them from its mail', async () => {
   const folder = tempFolder()
   const old = openWritable(join(folder.path, MAIL_FILE))
   for (const name of OLD_STEPS) {
@@ -52,11 +52,11 @@ test('a mail.db without shares gets those of its mail when it is opened', async 
     { sender_network: 'unknown', count: 1 },
   ])
   await audit(async (sql) => rows(sql.replaceAll('{mail}', '').replaceAll('{there}', 'true')))
-  const wrong = rows(
+  const mismatches = rows(
     `select 1 from message join raw_bytes using (raw_id)
      where stored is not case when mailbox <= 2 then length(zstd) end`,
   )
-  assert.deepEqual(wrong, [])
+  assert.deepEqual(mismatches, [])
   db.close()
   folder.remove()
 })

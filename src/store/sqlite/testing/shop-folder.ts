@@ -12,7 +12,7 @@ import { openMigrated } from '../migrate.ts'
 export const NOON = new Date('2026-03-01T12:00:00Z')
 const [starter] = PLANS as [Plan, Plan]
 
-/** A data folder with a shop in it, and a place for its backup beside it. */
+/** A data folder with a shop, and a path for its backup next to it. */
 export function shopFolder() {
   const scratch = tempFolder()
   const data = join(scratch.path, 'data')
@@ -30,13 +30,13 @@ export function shopFolder() {
   }
 }
 
-/** Adds a key; the answer is its id. */
+/** Adds a key; returns its id. */
 export async function issueIn(store: ShopStore): Promise<string> {
   const deps = { store, now: () => NOON, randomBytes }
   return (await issueKey(deps, { plan: starter, label: '', mode: 'live' })).key.id
 }
 
-/** The ids of all keys of a folder. */
+/** The ids of all keys in a folder. */
 export function keyIds(data: string): Promise<string[]> {
   return inShop(data, async (store) => (await store.listKeys(NOON)).map(({ id }) => id).sort())
 }
@@ -53,7 +53,7 @@ export async function inShop<T>(
   }
 }
 
-/** Every file of a folder with its bytes: what must not change. */
+/** The bytes of every file in a folder, for comparison. */
 export function bytesIn(folder: string): Record<string, string> {
   const names = readdirSync(folder).filter((name) => name !== 'lock.db')
   return Object.fromEntries(
