@@ -108,7 +108,7 @@ describe('background jobs', () => {
     assert.equal(run(), 'a e1 b1 e2 e3')
   })
 
-  test('are not taken when there is no room for them', () => {
+  test('are not taken unless requested', () => {
     const { queue, add } = fixture()
     add('b', 'bob', true)
     assert.equal(queue.take({ background: false }), undefined)

@@ -33,53 +33,54 @@ const account = (id: number, health: AccountHealth, aliases = 0): GmailAccount =
 })
 
 describe('the chosen account', () => {
-  const full = account(11, 'ok', 9)
-  const fair = account(12, 'slow', 5)
-  const broken = account(13, 'failing', 0)
-  const young = account(14, 'starting', 0)
-  const offered = [full, fair, broken, young]
-  const nothing: AccountRequest = { auto: false, gmailId: undefined, domainId: undefined }
+  const busy = account(11, 'ok', 9)
+  const slow = account(12, 'slow', 5)
+  const failing = account(13, 'failing', 0)
+  const starting = account(14, 'starting', 0)
+  const offered = [busy, slow, failing, starting]
+  const unspecified: AccountRequest = { auto: false, gmailId: undefined, domainId: undefined }
 
-  for (const [name, wish, expected] of [
-    ['none is named: the healthy one with the fewest aliases', nothing, 12],
-    ['auto: the same', { ...nothing, auto: true }, 12],
-    ['gmail_id: that one', { ...nothing, gmailId: 11 }, 11],
-    ['domain_id that is an account’s id: that one', { ...nothing, domainId: 11 }, 11],
-    ['domain_id that is none: as if auto', { ...nothing, domainId: 1 }, 12],
-    ['gmail_id wins over domain_id', { ...nothing, gmailId: 11, domainId: 12 }, 11],
-    ['auto wins over both', { auto: true, gmailId: 11, domainId: 11 }, 12],
-    ['auto does not look at gmail_id at all', { ...nothing, auto: true, gmailId: 99 }, 12],
+  for (const [name, request, expected] of [
+    ['no account named: the healthy one with the fewest aliases', unspecified, 12],
+    ['auto: the same account', { ...unspecified, auto: true }, 12],
+    ['gmail_id: the named account', { ...unspecified, gmailId: 11 }, 11],
+    ['domain_id of an account: the named account', { ...unspecified, domainId: 11 }, 11],
+    ['domain_id of no account: like auto', { ...unspecified, domainId: 1 }, 12],
+    ['gmail_id takes precedence over domain_id', { ...unspecified, gmailId: 11, domainId: 12 }, 11],
+    ['auto takes precedence over both', { auto: true, gmailId: 11, domainId: 11 }, 12],
+    ['auto ignores an unknown gmail_id', { ...unspecified, auto: true, gmailId: 99 }, 12],
   ] as const) {
-    test(name, () => expect(chooseAccount(offered, wish).id).toBe(expected))
+    test(name, () => expect(chooseAccount(offered, request).id).toBe(expected))
   }
 
-  const few = [account(1, 'ok', 3), account(2, 'ok', 2), account(3, 'ok', 2)]
-  test('is the older of two equal ones', () => expect(chooseAccount(few, nothing).id).toBe(2))
+  const equal = [account(1, 'ok', 3), account(2, 'ok', 2), account(3, 'ok', 2)]
+  test('is the older of two with equally many aliases', () =>
+    expect(chooseAccount(equal, unspecified).id).toBe(2))
 
-  for (const [name, accounts, wish, code, retryAfter] of [
-    ['a gmail_id that is nobody’s', offered, { gmailId: 99 }, 'unknown_gmail_account', undefined],
+  for (const [name, accounts, request, code, retryAfter] of [
+    ['an unknown gmail_id', offered, { gmailId: 99 }, 'unknown_gmail_account', undefined],
     [
-      'that, also beside a good domain_id',
+      'an unknown gmail_id with a valid domain_id',
       offered,
       { gmailId: 99, domainId: 11 },
       'unknown_gmail_account',
       undefined,
     ],
-    ['a named account that fails', offered, { gmailId: 13 }, 'gmail_unavailable', 60],
-    ['the same by domain_id', offered, { domainId: 13 }, 'gmail_unavailable', 60],
-    ['one that has just begun', offered, { gmailId: 14 }, 'gmail_unavailable', 5],
-    ['only failing ones', [broken], {}, 'gmail_unavailable', 60],
-    ['failing and young ones', [broken, young], { auto: true }, 'gmail_unavailable', 5],
-    ['no accounts at all', [], {}, 'gmail_unavailable', 60],
+    ['a named account that is failing', offered, { gmailId: 13 }, 'gmail_unavailable', 60],
+    ['a failing account named by domain_id', offered, { domainId: 13 }, 'gmail_unavailable', 60],
+    ['a named account that is starting', offered, { gmailId: 14 }, 'gmail_unavailable', 5],
+    ['only failing accounts', [failing], {}, 'gmail_unavailable', 60],
+    ['failing and starting accounts', [failing, starting], { auto: true }, 'gmail_unavailable', 5],
+    ['no accounts', [], {}, 'gmail_unavailable', 60],
   ] as const) {
     test(`${name}: ${code}`, () => {
-      const refusal = caught(() => chooseAccount(accounts, { ...nothing, ...wish }))
+      const refusal = problemOf(() => chooseAccount(accounts, { ...unspecified, ...request }))
       expect([refusal.code, refusal.retryAfter]).toEqual([code, retryAfter])
     })
   }
 })
 
-function caught(operation: () => unknown): Problem {
+function problemOf(operation: () => unknown): Problem {
   try {
     operation()
   } catch (error) {
@@ -100,12 +101,12 @@ describe('plus tags', () => {
     expect(plusAlias(joe, 'x'.repeat(61))).toBeUndefined()
   })
 
-  test('random ones are words and digits', () => {
+  test('are words and digits if random', () => {
     const tag = randomTag(address('joe@gmail.com'), (count) => new Uint8Array(count).fill(7))
     expect(tag).toMatch(/^[a-z]+\.[a-z]+\d{8}$/)
   })
 
-  test('with the longest local part, they still have 40 random bits', () => {
+  test('still have 40 random bits with the longest local part', () => {
     const long = address(`${'j'.repeat(MAX_ACCOUNT_LOCAL_LENGTH)}@gmail.com`)
     const tags = new Set(
       Array.from({ length: 256 }, (_, byte) =>
@@ -122,11 +123,11 @@ describe('plus tags', () => {
 })
 
 describe('dot aliases', () => {
-  const some = (text: string, most: number, seed = 0) =>
+  const some = (text: string, limit: number, seed = 0) =>
     dotAliases(
       address(text),
       Uint8Array.from({ length: DOT_ALIAS_RANDOM_BYTES }, (_, at) => (at * 37 + seed * 101) & 255),
-      most,
+      limit,
     )
 
   test('of a short name are all spellings, each once, except the two common ones', () => {
@@ -140,7 +141,7 @@ describe('dot aliases', () => {
     }
   })
 
-  test('do not exist for one letter', () => expect(some('j@gmail.com', 16)).toEqual([]))
+  test('do not exist for a single letter', () => expect(some('j@gmail.com', 16)).toEqual([]))
 
   test('of a long name are as many as requested, and random', () => {
     const [one, other] = [
@@ -167,13 +168,13 @@ describe('dot aliases', () => {
 })
 
 for (const [name, ms, expected] of [
-  ['after an alias was made is for it', 1, true],
-  ['by clocks that differ a little is for it too', -600_000, true],
-  ['before that is not', -600_001, false],
+  ['received after the alias was created is delivered', 1, true],
+  ['received up to ten minutes earlier is delivered, because clocks differ', -600_000, true],
+  ['received earlier still is not delivered', -600_001, false],
 ] as const) {
-  test(`mail that came ${name}`, () => {
-    const made = new Date('2026-03-01T12:00:00Z')
-    expect(isAfterAliasCreation(new Date(made.getTime() + ms), made)).toBe(expected)
+  test(`mail ${name}`, () => {
+    const createdAt = new Date('2026-03-01T12:00:00Z')
+    expect(isAfterAliasCreation(new Date(createdAt.getTime() + ms), createdAt)).toBe(expected)
   })
 }
 

@@ -3,13 +3,13 @@ import { describe, expect, test } from 'vitest'
 import { makeSecretToken, nextId, secretHash } from './id.ts'
 
 const NOON = new Date('2026-03-01T12:00:00Z')
-const chance = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
+const fraction = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
 const time = fc.date({ min: new Date(0), max: new Date('2248-01-01'), noInvalidDate: true })
 
 describe('ids', () => {
   test('increase and stay below 2^53, whatever the clock does', () => {
     fc.assert(
-      fc.property(fc.array(fc.tuple(time, chance), { maxLength: 200 }), (draws) => {
+      fc.property(fc.array(fc.tuple(time, fraction), { maxLength: 200 }), (draws) => {
         let last = 0
         for (const [now, random] of draws) {
           const id = nextId(last, now, random)
@@ -38,7 +38,7 @@ describe('ids', () => {
     expect(nextId(0, new Date(NOON.getTime() + 1000), 0)).toBeGreaterThan(lost)
   })
 
-  test('hide how many others exist: they are random within the millisecond and between two mails', () => {
+  test('do not reveal how many others exist: they are random within the millisecond and between two mails', () => {
     const first = [0, 0.25, 0.5, 0.999].map((random) => nextId(0, NOON, random) % 1024)
     expect(first).toEqual([0, 256, 512, 1022])
     const last = nextId(0, NOON, 0.999)
@@ -64,10 +64,10 @@ describe('a token', () => {
     expect(secretHash('abc')).toBe('ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0')
   })
 
-  test('has one spelling: another that decodes to the same bytes has another hash', () => {
+  test('has one canonical spelling: another one that decodes to the same bytes has another hash', () => {
     const token = makeSecretToken(new Uint8Array(32))
-    const twin = `${token.slice(0, -1)}B`
-    expect(Buffer.from(twin, 'base64url')).toEqual(Buffer.from(token, 'base64url'))
-    expect(secretHash(twin)).not.toBe(secretHash(token))
+    const respelled = `${token.slice(0, -1)}B`
+    expect(Buffer.from(respelled, 'base64url')).toEqual(Buffer.from(token, 'base64url'))
+    expect(secretHash(respelled)).not.toBe(secretHash(token))
   })
 })

@@ -11,7 +11,7 @@ import {
 } from './ip.ts'
 
 describe('rates are limited by', () => {
-  for (const [ip, counted] of [
+  for (const [ip, network] of [
     ['192.0.2.7', '192.0.2.7'],
     ['::ffff:192.0.2.7', '192.0.2.7'],
     ['::FFFF:c000:207', '192.0.2.7'],
@@ -30,7 +30,7 @@ describe('rates are limited by', () => {
     ['192.0.2', 'unknown'],
     ['192.0.2.7, 192.0.2.8', 'unknown'],
   ] as const) {
-    test(`${ip || 'nothing'}: ${counted}`, () => expect(rateLimitNetwork(ip)).toBe(counted))
+    test(`${ip || 'an empty string'}: ${network}`, () => expect(rateLimitNetwork(ip)).toBe(network))
   }
 })
 
@@ -50,7 +50,7 @@ describe('storage shares are counted by', () => {
     ['', 'unknown'],
     ['192.0.2', 'unknown'],
   ] as const) {
-    test(`${ip || 'nothing'}: ${network}`, () => expect(senderNetwork(ip)).toBe(network))
+    test(`${ip || 'an empty string'}: ${network}`, () => expect(senderNetwork(ip)).toBe(network))
   }
 })
 
@@ -60,12 +60,12 @@ describe('a sending host', () => {
   const off = senderLimitRules({ rateLimits: false, relays })
   for (const [name, ip, hasRates, share] of [
     ['has rates and a share', '192.0.2.7', true, '192.0.2.7'],
-    ['on loopback has a share alone', '127.0.0.1', false, '127.0.0.1'],
+    ['on loopback has only a share', '127.0.0.1', false, '127.0.0.1'],
     ['that is a relay has neither', '192.0.2.97', false, undefined],
     ['that is a relay over IPv6 has neither', '2001:db8:9::1', false, undefined],
     ['that is a relay seen on an IPv6 socket has neither', '::ffff:192.0.2.97', false, undefined],
   ] as const) {
-    test(`${name}; without rate limits the share stays`, () => {
+    test(`${name}; without rate limits the share still applies`, () => {
       expect([on.hasRates(ip), on.shareNetwork(ip)]).toEqual([hasRates, share])
       expect([off.hasRates(ip), off.shareNetwork(ip)]).toEqual([false, share])
     })
@@ -86,13 +86,13 @@ describe('loopback', () => {
     ['localhost', false],
     ['', false],
   ] as const) {
-    test(`${ip || 'nothing'} is ${loopback ? '' : 'not '}loopback`, () =>
+    test(`${ip || 'an empty string'} is ${loopback ? '' : 'not '}loopback`, () =>
       expect(isLoopback(ip)).toBe(loopback))
   }
 })
 
 describe('a range', () => {
-  for (const [text, fine] of [
+  for (const [text, valid] of [
     ['10.0.0.1', true],
     ['10.0.0.0/8', true],
     ['10.0.0.0/0', true],
@@ -110,8 +110,8 @@ describe('a range', () => {
     ['proxy.example', false],
     ['', false],
   ] as const) {
-    test(`may${fine ? '' : ' not'} be written ${text || 'as nothing'}`, () =>
-      expect(isIpRange(text)).toBe(fine))
+    test(`may${valid ? '' : ' not'} be written ${text || 'as an empty string'}`, () =>
+      expect(isIpRange(text)).toBe(valid))
   }
 
   const inside = ipRangeMatcher(['10.0.0.0/8', '192.0.2.7', 'fd00::/8', '2001:db8::1'])
@@ -129,7 +129,7 @@ describe('a range', () => {
     ['nonsense', false],
     ['', false],
   ] as const) {
-    test(`${expected ? 'holds' : 'does not hold'} ${ip || 'nothing'}`, () =>
+    test(`${expected ? 'contains' : 'does not contain'} ${ip || 'an empty string'}`, () =>
       expect(inside(ip)).toBe(expected))
   }
 

@@ -22,43 +22,39 @@ const business: ApiKey = { ...fresh, maxRequests: 100_000, maxPerDay: 1_000, exp
 describe('one more request', () => {
   for (const [name, key, expected] of [
     ['passes on a new key', fresh, undefined],
-    ['passes when it is the thousandth of a starter', { ...fresh, used: 999 }, undefined],
-    ['does not when it is the next one', { ...fresh, used: 1_000 }, 'quota_exhausted'],
+    ['passes if it is the thousandth of a starter plan', { ...fresh, used: 999 }, undefined],
+    ['is refused if it is the one after that', { ...fresh, used: 1_000 }, 'quota_exhausted'],
     [
-      'does not when a plan was cut below what is used',
+      'is refused if the plan was reduced below the usage',
       { ...fresh, used: 2_000 },
       'quota_exhausted',
     ],
+    ['passes at any daily count without a daily limit', { ...fresh, usedToday: 999 }, undefined],
     [
-      'passes however many were today where no day is limited',
-      { ...fresh, usedToday: 999 },
-      undefined,
-    ],
-    [
-      'passes when it is the thousandth of a business day',
+      'passes if it is the thousandth of a day of a business plan',
       { ...business, usedToday: 999 },
       undefined,
     ],
     [
-      'does not when it is the next one of that day',
+      'is refused if it is the one after that on the same day',
       { ...business, usedToday: 1_000 },
       'daily_limit',
     ],
-    ['passes a millisecond before the end', { ...fresh, expiresAt: later(1) }, undefined],
-    ['does not at the very moment of the end', { ...fresh, expiresAt: now }, 'plan_expired'],
-    ['does not after the end', { ...fresh, expiresAt: later(-1) }, 'plan_expired'],
-    ['does not while the key is stopped', { ...fresh, state: 'stopped' }, 'plan_expired'],
-    ['does not on a revoked key', { ...fresh, state: 'revoked' }, 'plan_expired'],
+    ['passes a millisecond before the expiry', { ...fresh, expiresAt: later(1) }, undefined],
+    ['is refused at the time of the expiry', { ...fresh, expiresAt: now }, 'plan_expired'],
+    ['is refused after the expiry', { ...fresh, expiresAt: later(-1) }, 'plan_expired'],
+    ['is refused while the key is suspended', { ...fresh, state: 'stopped' }, 'plan_expired'],
+    ['is refused on a revoked key', { ...fresh, state: 'revoked' }, 'plan_expired'],
   ] as const) {
     test(name, () => expect(precheckQuota(key, now)).toBe(expected))
   }
 })
 
-describe('of several reasons the most lasting one is reported', () => {
-  const spent = { ...business, used: 100_000, usedToday: 1_000 }
+describe('of several reasons the most permanent one is reported', () => {
+  const exhausted = { ...business, used: 100_000, usedToday: 1_000 }
   for (const [name, key, expected] of [
-    ['an end before a used-up plan', { ...spent, expiresAt: now }, 'plan_expired'],
-    ['a used-up plan before a used-up day', spent, 'quota_exhausted'],
+    ['expiry before an exhausted plan', { ...exhausted, expiresAt: now }, 'plan_expired'],
+    ['an exhausted plan before an exhausted day', exhausted, 'quota_exhausted'],
   ] as const) {
     test(name, () => expect(precheckQuota(key, now)).toBe(expected))
   }
@@ -66,27 +62,23 @@ describe('of several reasons the most lasting one is reported', () => {
 
 describe('remaining quota', () => {
   for (const [name, key, expected] of [
-    ['is all of it at first', fresh, { all: 1_000, today: undefined }],
-    ['is one before the last', { ...fresh, used: 999 }, { all: 1, today: undefined }],
-    ['is never below nothing', { ...fresh, used: 1_001 }, { all: 0, today: undefined }],
-    ['of a day is its limit at first', business, { all: 100_000, today: 1_000 }],
+    ['is the whole plan at first', fresh, { all: 1_000, today: undefined }],
+    ['is one before the last request', { ...fresh, used: 999 }, { all: 1, today: undefined }],
+    ['is never negative', { ...fresh, used: 1_001 }, { all: 0, today: undefined }],
+    ['of a day is the daily limit at first', business, { all: 100_000, today: 1_000 }],
     [
-      'of a day is what the day has left',
+      'of a day is what is left of the daily limit',
       { ...business, used: 7, usedToday: 7 },
       { all: 99_993, today: 993 },
     ],
     [
-      'of a day is not more than is left in all',
+      'of a day never exceeds what is left of the plan',
       { ...business, used: 99_990 },
       { all: 10, today: 10 },
     ],
+    ['of a day is never negative', { ...business, usedToday: 1_001 }, { all: 100_000, today: 0 }],
     [
-      'of a day is never below nothing',
-      { ...business, usedToday: 1_001 },
-      { all: 100_000, today: 0 },
-    ],
-    [
-      'of a day is nothing when nothing is left in all',
+      'of a day is zero if the plan is exhausted',
       { ...business, used: 100_000 },
       { all: 0, today: 0 },
     ],
@@ -94,7 +86,7 @@ describe('remaining quota', () => {
     test(name, () => expect(remainingQuota(key)).toEqual(expected))
   }
 
-  test('is above zero exactly while a request passes', () => {
+  test('of a day is above zero exactly while a request passes', () => {
     for (const used of [0, 99_999, 100_000]) {
       for (const usedToday of [0, 999, 1_000]) {
         const key = { ...business, used, usedToday }
@@ -106,7 +98,7 @@ describe('remaining quota', () => {
 
 describe('a UTC day', () => {
   const midnight = new Date('2026-03-02T00:00:00Z')
-  test('begins at midnight, to the millisecond', () => {
+  test('starts at midnight, to the millisecond', () => {
     expect(utcDay(midnight) - utcDay(new Date(midnight.getTime() - 1))).toBe(1)
     expect(utcDay(midnight)).toBe(utcDay(new Date(midnight.getTime() + 86_399_999)))
     expect(utcDay(new Date(0))).toBe(0)
@@ -119,7 +111,7 @@ describe('a UTC day', () => {
     ['a leap day', '2028-02-28T10:00:00Z', '2028-02-29T00:00:00Z'],
     ['the end of a year', '2026-12-31T23:00:00Z', '2027-01-01T00:00:00Z'],
   ] as const) {
-    test(`after ${name} comes ${next}`, () =>
+    test(`after ${name} starts at ${next}`, () =>
       expect(nextUtcDay(new Date(time))).toEqual(new Date(next)))
   }
 })

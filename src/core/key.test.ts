@@ -17,8 +17,8 @@ const secret = fc
   .map(([mode, name, bits]) => makeKeySecret(makeKeyPrefix(mode, name), bits))
 
 /** The first, the last and some random secrets. */
-function always(holds: (secret: string) => void): void {
-  fc.assert(fc.property(secret, holds), { numRuns: 100 })
+function forEverySecret(check: (secret: string) => void): void {
+  fc.assert(fc.property(secret, check), { numRuns: 100 })
 }
 
 const filled = (value: number) => new Uint8Array(KEY_RANDOM_BYTES).fill(value)
@@ -33,7 +33,7 @@ function bitsOf(secret: string): bigint {
 
 describe('a key', () => {
   test('is its prefix, 27 random characters and a checksum of six', () => {
-    always((key) => {
+    forEverySecret((key) => {
       expect(key).toMatch(/^mf_(live|test)_[A-Za-z0-9]{37}$/)
       expect(isWellFormedKey(key)).toBe(true)
     })
@@ -85,7 +85,7 @@ describe('a typo is detected without a lookup', () => {
 
   // CRC-32 detects every change within 32 bits; swaps across the start of the checksum were tested for all pairs.
   test('when two adjacent characters are swapped', () => {
-    always((key) => {
+    forEverySecret((key) => {
       for (let at = 0; at < key.length - 1; at += 1) {
         const [left = '', right = ''] = key.slice(at, at + 2)
         if (left === right) continue
@@ -95,30 +95,30 @@ describe('a typo is detected without a lookup', () => {
   })
 
   test('when a live key is labelled as a test key, or vice versa', () => {
-    always((key) => {
+    forEverySecret((key) => {
       const other = key.startsWith('mf_live') ? 'test' : 'live'
       expect(isWellFormedKey(key.replace(/live|test/, other))).toBe(false)
     })
   })
 
   for (const [name, text] of [
-    ['nothing', ''],
-    ['its prefix alone', KEY.slice(0, 12)],
-    ['one character less', KEY.slice(0, -1)],
-    ['one character more', `${KEY}0`],
-    ['a line break behind it', `${KEY}\n`],
-    ['a blank before it', ` ${KEY}`],
-    ['another case', KEY.toLowerCase()],
-    ['another mode than the two', KEY.replace('live', 'prod')],
+    ['an empty string', ''],
+    ['only its prefix', KEY.slice(0, 12)],
+    ['too short by one character', KEY.slice(0, -1)],
+    ['too long by one character', `${KEY}0`],
+    ['followed by a line break', `${KEY}\n`],
+    ['preceded by a space', ` ${KEY}`],
+    ['in another case', KEY.toLowerCase()],
+    ['of an unknown mode', KEY.replace('live', 'prod')],
     ['only zeros', `mf_live_${'0'.repeat(37)}`],
-    ['a megabyte', 'mf_live_'.padEnd(1_000_000, 'a')],
+    ['a megabyte of text', 'mf_live_'.padEnd(1_000_000, 'a')],
   ] as const) {
     test(`when it is ${name}`, () => expect(isWellFormedKey(text)).toBe(false))
   }
 
   test('nearly always when it is random text of that form', () => {
-    const form = fc.string({ unit: fc.constantFrom(...DIGITS), minLength: 37, maxLength: 37 })
-    fc.assert(fc.property(form, (text) => !isWellFormedKey(`mf_live_${text}`)))
+    const randomText = fc.string({ unit: fc.constantFrom(...DIGITS), minLength: 37, maxLength: 37 })
+    fc.assert(fc.property(randomText, (text) => !isWellFormedKey(`mf_live_${text}`)))
   })
 })
 

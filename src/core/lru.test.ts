@@ -12,20 +12,20 @@ function filled(maxEntries: number) {
   return cache
 }
 
-test('a full cache evicts the entry that was not used for the longest time', () => {
+test('a full cache evicts the least recently used entry', () => {
   const cache = filled(3)
   cache.set('d', 3)
   expect(cached(cache)).toBe('bcd')
 })
 
-test('reading an entry keeps it', () => {
+test('reading an entry protects it from eviction', () => {
   const cache = filled(3)
   expect(cache.get('a')).toBe(0)
   cache.set('d', 3)
   expect(cached(cache)).toBe('acd')
 })
 
-test('replacing an entry keeps it and evicts nothing', () => {
+test('replacing an entry protects it and evicts nothing', () => {
   const cache = filled(3)
   cache.set('a', 7)
   expect(cache.get('a')).toBe(7)
@@ -51,8 +51,8 @@ test('an unknown key is neither found nor counted', () => {
 test('never holds more than the maximum', () => {
   const cache = openLru<number, number>(10)
   for (let key = 0; key < 1_000; key += 1) cache.set(key, key)
-  const held = Array.from({ length: 1_000 }, (_, key) => key).filter(
+  const remaining = Array.from({ length: 1_000 }, (_, key) => key).filter(
     (key) => cache.get(key) !== undefined,
   )
-  expect(held).toEqual([990, 991, 992, 993, 994, 995, 996, 997, 998, 999])
+  expect(remaining).toEqual([990, 991, 992, 993, 994, 995, 996, 997, 998, 999])
 })

@@ -19,12 +19,12 @@ describe('a prefix', () => {
     ['is lower-cased', 'Ann.Smith', 'ann.smith'],
     ['may have single separators inside', 'a.b_c-d', 'a.b_c-d'],
     ['may have 64 octets', 'a'.repeat(64), 'a'.repeat(64)],
-    ['may not have 65', 'a'.repeat(65), 'invalid_prefix'],
+    ['may not have 65 octets', 'a'.repeat(65), 'invalid_prefix'],
     ['may not be empty', '', 'invalid_prefix'],
     ['may not start with a separator', '.a', 'invalid_prefix'],
     ['may not end with a separator', 'a-', 'invalid_prefix'],
     ['may not have two separators in a row', 'a..b', 'invalid_prefix'],
-    ['may not have two different ones in a row', 'a._b', 'invalid_prefix'],
+    ['may not have two different separators in a row', 'a._b', 'invalid_prefix'],
     ['may not be a separator', '-', 'invalid_prefix'],
     ['may not have a plus', 'a+b', 'invalid_prefix'],
     ['may not have an @', 'a@box.example', 'invalid_prefix'],
@@ -58,7 +58,7 @@ describe('reserved names are refused', () => {
     'a-d-m-i-n',
     'no_reply',
   ]) {
-    test(`${name}, whatever separates it`, () => expect(codeOf(name)).toBe('reserved_prefix'))
+    test(`${name}, with any separators`, () => expect(codeOf(name)).toBe('reserved_prefix'))
   }
 
   for (const name of ['admin2', 'administer', 'rooted', 'myabuse', 'newsletter']) {
@@ -75,7 +75,7 @@ test('a plus tag does not hide a reserved name spelled with it', () => {
   expect(isReservedLocalPart('post+master')).toBe(true)
 })
 
-test('only postmaster and abuse belong to the operator', () => {
+test('only postmaster and abuse are operator addresses', () => {
   expect(
     ['postmaster', 'abuse', 'post.master', 'admin', 'Postmaster', ''].map(isOperatorLocalPart),
   ).toEqual([true, true, false, false, false, false])
@@ -105,9 +105,11 @@ test('every generated name is a valid prefix', () => {
 
 test('every random byte matters', () => {
   const names = new Set<string>()
-  for (let at = 0; at < 7; at += 1) {
+  for (let changed = 0; changed < 7; changed += 1) {
     names.add(
-      randomLocalPart(bytes(...Array.from({ length: 7 }, (_, place) => (place === at ? 1 : 0)))),
+      randomLocalPart(
+        bytes(...Array.from({ length: 7 }, (_, index) => (index === changed ? 1 : 0))),
+      ),
     )
   }
   assert.equal(names.size, 7)

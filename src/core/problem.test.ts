@@ -19,8 +19,8 @@ test('a problem that a retry does not solve has no retry time', () => {
 
 describe('toError', () => {
   test('returns an Error unchanged', () => {
-    const fault = new TypeError('no such thing')
-    assert.equal(toError(fault), fault)
+    const error = new TypeError('no such thing')
+    assert.equal(toError(error), error)
   })
 
   for (const [thrown, message] of [
@@ -28,10 +28,10 @@ describe('toError', () => {
     [undefined, 'undefined'],
     [42, '42'],
   ] as const) {
-    test(`makes an Error with the message ${JSON.stringify(message)}`, () => {
-      const fault = toError(thrown)
-      assert.ok(fault instanceof Error)
-      assert.equal(fault.message, message)
+    test(`creates an Error with the message ${JSON.stringify(message)}`, () => {
+      const error = toError(thrown)
+      assert.ok(error instanceof Error)
+      assert.equal(error.message, message)
     })
   }
 })
@@ -41,11 +41,11 @@ describe('an error code', () => {
   for (const [name, error, codes, expected] of [
     ['of Node is found', missing, ['ENOENT'], true],
     ['is found among several', missing, ['ENOTDIR', 'ENOENT'], true],
-    ['is not another', missing, ['EACCES'], false],
+    ['is not found if another is set', missing, ['EACCES'], false],
     ['of a Problem is found', new Problem('overloaded', 'later'), ['overloaded'], true],
-    ['is not there where none was set', new Error('ENOENT'), ['ENOENT', 'undefined'], false],
-    ['counts only on an error', { code: 'ENOENT' }, ['ENOENT'], false],
-    ['is not there in nothing', undefined, ['ENOENT'], false],
+    ['is not found if none is set', new Error('ENOENT'), ['ENOENT', 'undefined'], false],
+    ['is found only on an Error', { code: 'ENOENT' }, ['ENOENT'], false],
+    ['is not found on undefined', undefined, ['ENOENT'], false],
   ] as const) {
     test(name, () => assert.equal(hasErrorCode(error, ...codes), expected))
   }

@@ -16,14 +16,14 @@ const paid = (paidAt: Date, more: Partial<Payment> = {}): Payment => ({
   disputed: 'no',
   ...more,
 })
-const NOTHING: PaymentFacts = {
+const UNPAID: PaymentFacts = {
   state: 'open',
   payments: [],
   renewal: 'none',
   subscriptionRef: undefined,
 }
 const once = (more: Partial<Payment> = {}): PaymentFacts => ({
-  ...NOTHING,
+  ...UNPAID,
   state: 'paid',
   payments: [paid(FIRST, more)],
 })
@@ -37,7 +37,7 @@ const yearly = (payments: Payment[], renewal: PaymentFacts['renewal'] = 'over'):
 describe('there is no key before a payment', () => {
   for (const state of ['open', 'pending', 'failed', 'expired'] as const) {
     test(`of an order that is ${state}`, () =>
-      expect(settle(BUSINESS, { ...NOTHING, state, subscriptionRef: 'sub_1' })).toEqual({
+      expect(settle(BUSINESS, { ...UNPAID, state, subscriptionRef: 'sub_1' })).toEqual({
         state,
         subscriptionRef: 'sub_1',
         payments: 0,
@@ -61,29 +61,29 @@ describe('a payment counts whatever the checkout reports afterwards', () => {
 
 describe('a plan that is paid', () => {
   for (const [name, plan, facts, until] of [
-    ['once never ends', STARTER, once(), undefined],
-    ['for a year ends a year on, to the millisecond', BUSINESS, yearly([paid(FIRST)]), years(1)],
-    ['twice ends two years on', BUSINESS, yearly([paid(FIRST), paid(years(1))]), years(2)],
+    ['once never expires', STARTER, once(), undefined],
+    ['for a year expires exactly a year later', BUSINESS, yearly([paid(FIRST)]), years(1)],
+    ['twice expires two years later', BUSINESS, yearly([paid(FIRST), paid(years(1))]), years(2)],
     [
-      'early goes on from the old end',
+      'early is extended from its old expiry',
       BUSINESS,
       yearly([paid(FIRST), paid(later(FIRST, 30 * DAY))]),
       years(2),
     ],
     [
-      'while it was late goes on from the old end: the key never stopped',
+      'during the grace period is extended from its old expiry, because the key never stopped',
       BUSINESS,
       yearly([paid(FIRST), paid(later(years(1), GRACE_MS))]),
       years(2),
     ],
     [
-      'after it had lapsed goes on from the payment',
+      'after it lapsed is extended from the payment',
       BUSINESS,
       yearly([paid(FIRST), paid(later(years(1), GRACE_MS + 1))]),
       years(1, later(years(1), GRACE_MS + 1)),
     ],
     [
-      'again after it had lapsed once goes on from there',
+      'again after it once lapsed is extended from the last expiry',
       BUSINESS,
       yearly([paid(FIRST), paid(years(3)), paid(years(4))]),
       years(5),
@@ -99,7 +99,7 @@ describe('a plan that is paid', () => {
     )
   }
 
-  test('on the 31st ends on the last day of shorter months', () => {
+  test('on the 31st expires on the last day of shorter months', () => {
     const start = new Date('2026-01-31T06:00:00Z')
     const payments = [0, 1, 2].map((month) => paid(addMonths(start, month)))
     expect(settle({ months: 1 }, yearly(payments)).paidUntil).toEqual(
@@ -107,7 +107,7 @@ describe('a plan that is paid', () => {
     )
   })
 
-  test('on a leap day ends on a leap day four years later', () => {
+  test('on a leap day expires on a leap day four years later', () => {
     const start = new Date('2028-02-29T06:00:00Z')
     const payments = [0, 1, 2, 3].map((year) => paid(years(year, start)))
     expect(settle(BUSINESS, yearly(payments)).paidUntil).toEqual(new Date('2032-02-29T06:00:00Z'))
@@ -116,9 +116,9 @@ describe('a plan that is paid', () => {
 
 describe('a key whose renewal', () => {
   for (const [name, renewal, ends] of [
-    ['is expected has an hour for the news of it', 'expected', later(years(1), 3_600_000)],
-    ['is late has a week of grace', 'late', later(years(1), 7 * DAY)],
-    ['will never come ends with what is paid', 'over', years(1)],
+    ['is expected has an hour for the event to arrive', 'expected', later(years(1), 3_600_000)],
+    ['is late has a grace period of a week', 'late', later(years(1), 7 * DAY)],
+    ['is cancelled expires at the end of the paid period', 'over', years(1)],
   ] as const) {
     test(name, () =>
       expect(settle(BUSINESS, yearly([paid(FIRST)], renewal))).toMatchObject({
@@ -129,31 +129,31 @@ describe('a key whose renewal', () => {
     )
   }
 
-  test('is late although the plan never expires has no end', () =>
+  test('is late never expires if the plan has no end', () =>
     expect(settle(STARTER, { ...once(), renewal: 'late' }).key?.expiresAt).toBeUndefined())
 })
 
 describe('a refund or dispute', () => {
   const [year1, year2] = [paid(FIRST), paid(years(1))]
   for (const [name, facts, state, keyState, partly] of [
-    ['in part is noted, and the key goes on', once({ returned: 'partly' }), 'paid', 'active', true],
+    ['in part is only recorded', once({ returned: 'partly' }), 'paid', 'active', true],
     ['in full stops the key', once({ returned: 'fully' }), 'refunded', 'stopped', false],
     [
-      'in full for the present year stops the key',
+      'in full for the current year stops the key',
       yearly([year1, { ...year2, returned: 'fully' }]),
       'refunded',
       'stopped',
       false,
     ],
     [
-      'in full for an earlier year is only noted',
+      'in full for an earlier year is recorded as partial',
       yearly([{ ...year1, returned: 'fully' }, year2]),
       'paid',
       'active',
       true,
     ],
     [
-      'in part for an earlier year is noted',
+      'in part for an earlier year is recorded',
       yearly([{ ...year1, returned: 'partly' }, year2]),
       'paid',
       'active',
@@ -169,7 +169,7 @@ describe('a refund or dispute', () => {
       false,
     ],
     [
-      'in full and in a dispute is a dispute',
+      'in full with a dispute is a dispute',
       once({ returned: 'fully', disputed: 'lost' }),
       'disputed',
       'stopped',
@@ -182,7 +182,7 @@ describe('a refund or dispute', () => {
     })
   }
 
-  test('does not change the end of the plan: a dispute that is won restores it', () => {
+  test('does not change the expiry of the plan: winning the dispute restores it', () => {
     const open = settle(BUSINESS, yearly([paid(FIRST, { disputed: 'open' })]))
     expect(open.key).toEqual({ state: 'stopped', expiresAt: years(1) })
     expect(settle(BUSINESS, yearly([paid(FIRST)])).key).toEqual({
@@ -197,22 +197,22 @@ const stopped = (expiresAt?: Date) => ({ state: 'stopped', expiresAt }) as const
 
 /** What the provider learns, step by step, each reported by an event; and the final state of the order and its key. */
 const HISTORIES: [string, PaymentFacts[], Settlement['state'], Settlement['key']][] = [
-  ['paid at once', [NOTHING, once()], 'paid', active()],
+  ['paid at once', [UNPAID, once()], 'paid', active()],
   [
     'paid by a transfer that took days',
-    [NOTHING, { ...NOTHING, state: 'pending' }, once()],
+    [UNPAID, { ...UNPAID, state: 'pending' }, once()],
     'paid',
     active(),
   ],
   [
-    'promised and never paid',
-    [NOTHING, { ...NOTHING, state: 'pending' }, { ...NOTHING, state: 'failed' }],
+    'pending and never paid',
+    [UNPAID, { ...UNPAID, state: 'pending' }, { ...UNPAID, state: 'failed' }],
     'failed',
     undefined,
   ],
-  ['left to expire', [NOTHING, { ...NOTHING, state: 'expired' }], 'expired', undefined],
+  ['expired without a payment', [UNPAID, { ...UNPAID, state: 'expired' }], 'expired', undefined],
   [
-    'paid and given back',
+    'paid and refunded',
     [once(), once({ returned: 'partly' }), once({ returned: 'fully' })],
     'refunded',
     stopped(),
@@ -241,7 +241,7 @@ const HISTORIES: [string, PaymentFacts[], Settlement['state'], Settlement['key']
     active(years(1)),
   ],
   [
-    'renewed, and the first year given back',
+    'renewed, and the first year refunded',
     [
       yearly([paid(FIRST)]),
       yearly([paid(FIRST), paid(years(1))]),
@@ -251,7 +251,7 @@ const HISTORIES: [string, PaymentFacts[], Settlement['state'], Settlement['key']
     active(years(2)),
   ],
   [
-    'renewed, and the second year given back',
+    'renewed, and the second year refunded',
     [
       yearly([paid(FIRST), paid(years(1))]),
       yearly([paid(FIRST), paid(years(1), { returned: 'fully' })], 'over'),
@@ -260,7 +260,7 @@ const HISTORIES: [string, PaymentFacts[], Settlement['state'], Settlement['key']
     stopped(years(2)),
   ],
   [
-    'renewed after it had lapsed',
+    'renewed after it lapsed',
     [yearly([paid(FIRST)], 'over'), yearly([paid(FIRST), paid(years(2))])],
     'paid',
     active(years(3)),
@@ -272,15 +272,15 @@ describe('whatever the order and number of events, the final state is the same',
     test(name, () => {
       const plan = history.at(-1)?.subscriptionRef ? BUSINESS : STARTER
       const events = [...history.keys(), ...history.keys()]
-      const told = fc.shuffledSubarray(events, { minLength: events.length })
+      const delivered = fc.shuffledSubarray(events, { minLength: events.length })
       fc.assert(
-        fc.property(told, fc.boolean(), (told, newestFirst) => {
+        fc.property(delivered, fc.boolean(), (delivered, newestFirst) => {
           let step = 0
           let outcome: Settlement | undefined
-          for (const event of told) {
-            // An event may be late; what is read because of it is never older than any event so far.
+          for (const event of delivered) {
+            // An event may be late, but the facts read for it are never older than those of an earlier event.
             step = Math.max(step, event)
-            const facts = history[step] ?? NOTHING
+            const facts = history[step] ?? UNPAID
             const { payments } = facts
             const listed = newestFirst ? payments.toReversed() : payments
             outcome = settle(plan, { ...facts, payments: listed })

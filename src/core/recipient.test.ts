@@ -17,7 +17,7 @@ const limits = {
   maxMailBytes: 100,
 }
 const empty = { count: 0, bytes: 0 }
-const MINE = 77 as MailboxId
+const SESSION_MAILBOX = 77 as MailboxId
 
 const domain: MailDomain = {
   id: 1,
@@ -37,11 +37,11 @@ const facts: RecipientFacts = {
   operator: empty,
   senderShare: undefined,
 }
-const live = { id: MINE, expiresAt: new Date(now.getTime() + 1), ...empty }
-const over = { ...live, expiresAt: now }
-const off = { ...domain, active: false }
-const gone = { ...domain, removed: true }
-const closed = { ...domain, reader: false }
+const live = { id: SESSION_MAILBOX, expiresAt: new Date(now.getTime() + 1), ...empty }
+const expired = { ...live, expiresAt: now }
+const inactive = { ...domain, active: false }
+const removed = { ...domain, removed: true }
+const withoutPool = { ...domain, reader: false }
 
 type Case = [
   name: string,
@@ -52,69 +52,98 @@ type Case = [
 
 const tables: Record<string, Case[]> = {
   'mail for a session': [
-    ['is taken while it lives', { session: live, everAssigned: true }, { mailbox: MINE }],
     [
-      'is refused from the very millisecond of its end',
-      { session: over, everAssigned: true },
-      no(),
+      'is accepted while the session is live',
+      { session: live, everAssigned: true },
+      { mailbox: SESSION_MAILBOX },
     ],
     [
-      'is taken where the domain was switched off meanwhile',
-      { session: live, domain: off },
-      { mailbox: MINE },
+      'is refused from the millisecond of its expiry',
+      { session: expired, everAssigned: true },
+      refusedAsUnknown(),
     ],
     [
-      'is taken where the domain was removed meanwhile',
-      { session: live, domain: gone },
-      { mailbox: MINE },
+      'is accepted if the domain has been deactivated since',
+      { session: live, domain: inactive },
+      { mailbox: SESSION_MAILBOX },
     ],
-    ['is taken where the domain has no pool', { session: live, domain: closed }, { mailbox: MINE }],
-    ['is taken as the last message', { session: { ...live, count: 9 } }, { mailbox: MINE }],
-    ['waits when the count is reached', { session: { ...live, count: 10 } }, full()],
-    ['is taken up to the last byte', { session: { ...live, bytes: 900 } }, { mailbox: MINE }],
-    ['waits when it would be a byte too much', { session: { ...live, bytes: 901 } }, full()],
     [
-      'does not care how full the pool is',
+      'is accepted if the domain has been removed since',
+      { session: live, domain: removed },
+      { mailbox: SESSION_MAILBOX },
+    ],
+    [
+      'is accepted if the domain has no pool',
+      { session: live, domain: withoutPool },
+      { mailbox: SESSION_MAILBOX },
+    ],
+    [
+      'is accepted as the last message',
+      { session: { ...live, count: 9 } },
+      { mailbox: SESSION_MAILBOX },
+    ],
+    ['is deferred at the message limit', { session: { ...live, count: 10 } }, full()],
+    [
+      'is accepted up to the last byte',
+      { session: { ...live, bytes: 900 } },
+      { mailbox: SESSION_MAILBOX },
+    ],
+    ['is deferred one byte beyond the limit', { session: { ...live, bytes: 901 } }, full()],
+    [
+      'is accepted however full the pool is',
       { session: live, pool: { count: 9, bytes: 9999 } },
-      { mailbox: MINE },
+      { mailbox: SESSION_MAILBOX },
     ],
   ],
-  'mail for nobody': [
+  'mail for an unassigned address': [
     ['goes to the pool', {}, { mailbox: POOL }],
-    ['is refused where an address was ever held', { everAssigned: true }, no()],
-    ['is refused where the domain has no pool', { domain: closed }, no()],
-    ['is refused where the domain is switched off', { domain: off }, no()],
-    ['is foreign where the domain is removed', { domain: gone }, { refused: 'foreign' }],
-    ['is foreign at a domain that is not ours', { domain: undefined }, { refused: 'foreign' }],
-    ['is refused for a reserved name', {}, no(), 'ssl-admin'],
-    ['waits when the address has its count', { poolAddress: { count: 10, bytes: 0 } }, full()],
-    ['waits when the address has its bytes', { poolAddress: { count: 1, bytes: 901 } }, full()],
+    ['is refused if the address was ever assigned', { everAssigned: true }, refusedAsUnknown()],
+    ['is refused if the domain has no pool', { domain: withoutPool }, refusedAsUnknown()],
+    ['is refused if the domain is inactive', { domain: inactive }, refusedAsUnknown()],
+    ['is foreign if the domain is removed', { domain: removed }, { refused: 'foreign' }],
+    ['is foreign at an unknown domain', { domain: undefined }, { refused: 'foreign' }],
+    ['is refused for a reserved name', {}, refusedAsUnknown(), 'ssl-admin'],
     [
-      'is taken up to the last byte of the address',
+      'is deferred at the message limit of the address',
+      { poolAddress: { count: 10, bytes: 0 } },
+      full(),
+    ],
+    [
+      'is deferred beyond the byte limit of the address',
+      { poolAddress: { count: 1, bytes: 901 } },
+      full(),
+    ],
+    [
+      'is accepted up to the last byte of the address',
       { poolAddress: { count: 1, bytes: 900 } },
       { mailbox: POOL },
     ],
-    ['waits when the pool as a whole is full', { pool: { count: 1, bytes: 4901 } }, full()],
+    ['is deferred if the whole pool is full', { pool: { count: 1, bytes: 4901 } }, full()],
     [
-      'is taken up to the last byte of the pool',
+      'is accepted up to the last byte of the pool',
       { pool: { count: 99, bytes: 4900 } },
       { mailbox: POOL },
     ],
   ],
   'mail for the operator': [
-    ['is kept for postmaster', {}, { mailbox: OPERATOR }, 'postmaster'],
-    ['is kept for abuse', {}, { mailbox: OPERATOR }, 'abuse'],
-    ['is kept where the domain has no pool', { domain: closed }, { mailbox: OPERATOR }, 'abuse'],
-    ['is kept where the domain is switched off', { domain: off }, { mailbox: OPERATOR }, 'abuse'],
-    ['is foreign where the domain is removed', { domain: gone }, { refused: 'foreign' }, 'abuse'],
+    ['is accepted for postmaster', {}, { mailbox: OPERATOR }, 'postmaster'],
+    ['is accepted for abuse', {}, { mailbox: OPERATOR }, 'abuse'],
     [
-      'is foreign at a domain that is not ours',
-      { domain: undefined },
-      { refused: 'foreign' },
+      'is accepted if the domain has no pool',
+      { domain: withoutPool },
+      { mailbox: OPERATOR },
       'abuse',
     ],
-    ['waits when that box is full', { operator: { count: 10, bytes: 0 } }, full(), 'postmaster'],
-    ['does not fall into the pool for a spelling of it', {}, no(), 'post.master'],
+    ['is accepted if the domain is inactive', { domain: inactive }, { mailbox: OPERATOR }, 'abuse'],
+    ['is foreign if the domain is removed', { domain: removed }, { refused: 'foreign' }, 'abuse'],
+    ['is foreign at an unknown domain', { domain: undefined }, { refused: 'foreign' }, 'abuse'],
+    [
+      'is deferred if the operator mailbox is full',
+      { operator: { count: 10, bytes: 0 } },
+      full(),
+      'postmaster',
+    ],
+    ['does not go to the pool under a similar spelling', {}, refusedAsUnknown(), 'post.master'],
   ],
 }
 
@@ -141,17 +170,29 @@ describe('the share of a sender', () => {
     stored: number,
     fits: boolean,
   ][] = [
-    ['does not apply to a mailbox that is half full', at(500, 50_000), at(500, 50_000), 100, true],
+    [
+      'does not apply to a mailbox that is at most half full',
+      at(500, 50_000),
+      at(500, 50_000),
+      100,
+      true,
+    ],
     ['applies above half of the messages', at(501, 0), at(50, 0), 1, false],
-    ['lets a sender hold 5 % of the messages', at(501, 0), at(49, 0), 1, true],
+    ['is 5 % of the messages', at(501, 0), at(49, 0), 1, true],
     ['applies above half of the bytes', at(9, 50_001), at(1, 4_900), 101, false],
-    ['lets a sender hold 5 % of the bytes', at(9, 50_001), at(1, 4_900), 100, true],
-    ['of bytes does not apply while only messages run out', at(501, 0), at(1, 9_000), 200, true],
-    ['of messages does not apply while only bytes run out', at(60, 50_001), at(51, 9), 1, true],
-    ['has room for one mail of any size', at(501, 50_001), at(0, 0), 9_000, true],
+    ['is 5 % of the bytes', at(9, 50_001), at(1, 4_900), 100, true],
+    ['of bytes does not apply while only messages are scarce', at(501, 0), at(1, 9_000), 200, true],
+    ['of messages does not apply while only bytes are scarce', at(60, 50_001), at(51, 9), 1, true],
+    ['always has room for one mail of any size', at(501, 50_001), at(0, 0), 9_000, true],
     ['does not apply to exempt senders', at(999, 99_000), undefined, 1_000, true],
-    ['is no room beyond the budget', at(1_000, 0), at(0, 0), 1, false],
-    ['is no room beyond the budget for exempt senders', at(1, 99_999), undefined, 2, false],
+    ['does not extend the limit of the mailbox', at(1_000, 0), at(0, 0), 1, false],
+    [
+      'does not extend the limit of the mailbox for exempt senders',
+      at(1, 99_999),
+      undefined,
+      2,
+      false,
+    ],
   ]
   for (const [name, level, held, stored, fits] of cases) {
     test(name, () => {
@@ -161,13 +202,13 @@ describe('the share of a sender', () => {
     })
   }
 
-  test('of a small mailbox fits one mail of the largest size', () => {
+  test('of a small mailbox has room for one mail of the maximum size', () => {
     const small = { maxMessages: 10, maxBytes: 1_000 }
     const room = (held: MailboxUsage, stored: number) =>
       fitsSharedMailbox(at(3, 501), held, { limits: small, maxMailBytes: 200, stored })
     expect([room(at(1, 60), 140), room(at(1, 60), 141)]).toEqual([true, false])
-    const many = { limits: small, maxMailBytes: 200, stored: 1 }
-    expect(fitsSharedMailbox(at(6, 0), at(1, 1), many)).toBe(false)
+    const sameSize = { limits: small, maxMailBytes: 200, stored: 1 }
+    expect(fitsSharedMailbox(at(6, 0), at(1, 1), sameSize)).toBe(false)
   })
 
   test('of the pool is measured in bytes as stored, the limit of an address as received', () => {
@@ -188,7 +229,9 @@ describe('the share of a sender', () => {
     expect(decide([{ address: ann ?? fail(), mailbox: POOL }])).toEqual({ mailbox: POOL })
     expect(decide([{ address: bob ?? fail(), mailbox: OPERATOR }])).toEqual({ mailbox: POOL })
     expect(decide([{ address: bob ?? fail(), mailbox: POOL }])).toEqual(full())
-    expect(decide([{ address: bob ?? fail(), mailbox: MINE }])).toEqual({ mailbox: POOL })
+    expect(decide([{ address: bob ?? fail(), mailbox: SESSION_MAILBOX }])).toEqual({
+      mailbox: POOL,
+    })
   })
 
   function at(count: number, bytes: number): MailboxUsage {
@@ -198,17 +241,25 @@ describe('the share of a sender', () => {
 
 test('an expired address and one at a domain without a pool are refused alike', () => {
   const address = parseAddress('ann@box.test') ?? fail()
-  const held = decideRecipient(address, { ...facts, everAssigned: true }, { limits, now, size: 1 })
-  const cooling = decideRecipient(
+  const assigned = decideRecipient(
     address,
-    { ...facts, session: over, everAssigned: true },
+    { ...facts, everAssigned: true },
     { limits, now, size: 1 },
   )
-  const never = decideRecipient(address, { ...facts, domain: closed }, { limits, now, size: 1 })
-  expect([held, cooling]).toEqual([never, never])
+  const inCooldown = decideRecipient(
+    address,
+    { ...facts, session: expired, everAssigned: true },
+    { limits, now, size: 1 },
+  )
+  const unassigned = decideRecipient(
+    address,
+    { ...facts, domain: withoutPool },
+    { limits, now, size: 1 },
+  )
+  expect([assigned, inCooldown]).toEqual([unassigned, unassigned])
 })
 
-function no(): RecipientDecision {
+function refusedAsUnknown(): RecipientDecision {
   return { refused: 'unknown' }
 }
 

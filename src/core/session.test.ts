@@ -25,20 +25,20 @@ const at = (seconds: number) => new Date(Date.UTC(2026, 2, 1) + seconds * 1000)
 function domainOf(change: Partial<MailDomain>): MailDomain {
   const name = parseHost('box.test')
   if (!name) throw new Error('a good name')
-  const usual = { id: 1, name, active: true, removed: false, sessions: true, reader: true }
-  return { ...usual, ttlSeconds: undefined, ...change }
+  const defaults = { id: 1, name, active: true, removed: false, sessions: true, reader: true }
+  return { ...defaults, ttlSeconds: undefined, ...change }
 }
 
 describe('the lifetime of a session', () => {
-  for (const [name, ttlSeconds, usual, anonymous, keyed] of [
-    ['is the general one', undefined, DAY, 7 * DAY, 30 * DAY],
-    ["is the domain's where it has one", 2 * HOUR, 2 * HOUR, 7 * DAY, 30 * DAY],
-    ["may be the domain's beyond the anonymous cap", 8 * DAY, 8 * DAY, 8 * DAY, 30 * DAY],
-    ["may be the domain's beyond both caps", 90 * DAY, 90 * DAY, 90 * DAY, 90 * DAY],
+  for (const [name, ttlSeconds, expected, anonymous, keyed] of [
+    ['is the default if the domain has none', undefined, DAY, 7 * DAY, 30 * DAY],
+    ['is that of the domain if it has one', 2 * HOUR, 2 * HOUR, 7 * DAY, 30 * DAY],
+    ['may exceed the anonymous cap if the domain says so', 8 * DAY, 8 * DAY, 8 * DAY, 30 * DAY],
+    ['may exceed both caps if the domain says so', 90 * DAY, 90 * DAY, 90 * DAY, 90 * DAY],
   ] as const) {
     test(name, () => {
       const domain = domainOf({ ttlSeconds })
-      expect(defaultLifetimeSeconds(domain, lifetimes)).toBe(usual)
+      expect(defaultLifetimeSeconds(domain, lifetimes)).toBe(expected)
       expect(maxLifetimeSeconds(domain, lifetimes, ANONYMOUS)).toBe(anonymous)
       expect(maxLifetimeSeconds(domain, lifetimes, KEYED)).toBe(keyed)
     })
@@ -73,8 +73,8 @@ describe('the lifetime of a session', () => {
     [0, KEYED, 'ttl: give 60 to 2592000 seconds.'],
     [-60, KEYED, 'ttl: give 60 to 2592000 seconds.'],
   ] as const) {
-    const who = keyed ? 'with a key' : 'without a key'
-    test(`may ${refused ? 'not ' : ''}be ${ttl} ${who}`, () => {
+    const client = keyed ? 'with a key' : 'without a key'
+    test(`may ${refused ? 'not ' : ''}be ${ttl} ${client}`, () => {
       const check = () => requestedLifetimeSeconds(ttl, { domain: domainOf({}), lifetimes, keyed })
       if (refused) expect(check).toThrow(new Problem('invalid_parameter', refused))
       else expect(check()).toBe(ttl ?? DAY)
@@ -84,11 +84,11 @@ describe('the lifetime of a session', () => {
 
 describe('extending', () => {
   for (const [name, now, seconds, expected] of [
-    ['counts from now', 5 * HOUR, DAY, 5 * HOUR + DAY],
-    ['may shorten', 5 * HOUR, 60, 5 * HOUR + 60],
+    ['starts from now', 5 * HOUR, DAY, 5 * HOUR + DAY],
+    ['may shorten the lifetime', 5 * HOUR, 60, 5 * HOUR + 60],
     ['reaches the cap to the second', 20 * DAY, 10 * DAY, 30 * DAY],
-    ['never goes past the cap', 29 * DAY, 10 * DAY, 30 * DAY],
-    ['gives nothing more once the cap has passed', 31 * DAY, DAY, 30 * DAY],
+    ['never exceeds the cap', 29 * DAY, 10 * DAY, 30 * DAY],
+    ['has no effect once the cap has passed', 31 * DAY, DAY, 30 * DAY],
   ] as const) {
     test(name, () => {
       const session = { createdAt: at(0), expiresAt: at(DAY) }
@@ -107,7 +107,7 @@ describe('a session', () => {
   const session = { expiresAt: at(0) }
   const ms = (offset: number) => new Date(at(0).getTime() + offset)
 
-  test('is live until just before its last millisecond', () => {
+  test('is live until the millisecond of its expiry', () => {
     expect([-1, 0, 1].map((offset) => isLive(session, ms(offset)))).toEqual([true, false, false])
   })
 
@@ -119,19 +119,19 @@ describe('a session', () => {
     ])
   })
 
-  test('has no cooldown where that is disabled', () => {
+  test('has no cooldown if that is disabled', () => {
     expect(isInCooldown(session, ms(0), 0)).toBe(false)
   })
 })
 
-describe('a mailbox is full', () => {
+describe('fullness of a mailbox', () => {
   const limits = { maxMessages: 10, maxBytes: 1000 }
   for (const [name, count, bytes, full] of [
-    ['but does when it is empty', 0, 0, false],
-    ['but does just below both limits', 9, 999, false],
-    ['at its count', 10, 0, true],
-    ['at its bytes', 1, 1000, true],
-    ['beyond', 11, 2000, true],
+    ['an empty one is not full', 0, 0, false],
+    ['one just below both limits is not full', 9, 999, false],
+    ['one at its message limit is full', 10, 0, true],
+    ['one at its byte limit is full', 1, 1000, true],
+    ['one beyond both limits is full', 11, 2000, true],
   ] as const) {
     test(name, () => expect(isMailboxFull({ count, bytes }, limits)).toBe(full))
   }
@@ -139,11 +139,11 @@ describe('a mailbox is full', () => {
 
 describe('a domain accepts sessions', () => {
   for (const [name, change, expected] of [
-    ['that is active', {}, true],
-    ['not where it is switched off', { active: false }, false],
-    ['not where it is removed', { removed: true }, false],
-    ['not where it is only for reading', { sessions: false }, false],
-    ['also where it has no pool', { reader: false }, true],
+    ['if it is active', {}, true],
+    ['not if it is inactive', { active: false }, false],
+    ['not if it is removed', { removed: true }, false],
+    ['not if it is only a reader domain', { sessions: false }, false],
+    ['even if it has no pool', { reader: false }, true],
   ] as const) {
     test(name, () => expect(acceptsSessions(domainOf(change))).toBe(expected))
   }

@@ -30,7 +30,7 @@ describe('a duration', () => {
     '1h\n',
     '99999999999s',
   ]) {
-    test(`cannot be written ${JSON.stringify(text)}`, () =>
+    test(`cannot be written as ${JSON.stringify(text)}`, () =>
       expect(parseDuration(text)).toBeUndefined())
   }
 })
