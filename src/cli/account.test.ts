@@ -11,7 +11,7 @@ const ANN = { ...rules('ann@gmail.com'), active: true, ...SECRETS }
 let fixture: GmailFixture
 let lines: string[]
 const print = (line: string) => void lines.push(line)
-const book = (...file: (typeof JOE)[]) => ({ ...fixture.deps, file })
+const deps = (...file: (typeof JOE)[]) => ({ ...fixture.deps, file })
 
 beforeEach(async () => {
   fixture = await openGmailFixture(JOE, ANN)
@@ -21,7 +21,7 @@ afterEach(() => fixture.close())
 
 async function listed(file: (typeof JOE)[], options = {}): Promise<string[]> {
   lines = []
-  await printAccounts(book(...file), options, print)
+  await printAccounts(deps(...file), options, print)
   // Ids are random.
   const ids = [await fixture.idOf('joe@gmail.com'), await fixture.idOf('ann@gmail.com')]
   return lines.map((line) => ids.reduce((text, id, at) => text.replace(String(id), `#${at}`), line))
@@ -97,7 +97,7 @@ describe('list', () => {
     for (const secret of ['canary', '\u001b']) expect(printed).not.toContain(secret)
   })
 
-  test('without accounts it says how to add one', async () => {
+  test('without accounts it prints how to add one', async () => {
     const empty = await openGmailFixture()
     await printAccounts({ ...empty.deps, file: [] }, {}, print)
     await empty.close()
@@ -111,13 +111,13 @@ describe('activate and deactivate', () => {
       ?.active
 
   test('by address in any case, and by id', async () => {
-    await setAccountActive(book(JOE, ANN), { name: 'JOE@Gmail.com', active: false }, print)
+    await setAccountActive(deps(JOE, ANN), { name: 'JOE@Gmail.com', active: false }, print)
     expect([await isActive('joe@gmail.com'), await isActive('ann@gmail.com')]).toEqual([
       false,
       true,
     ])
     const name = String(await fixture.idOf('joe@gmail.com'))
-    await setAccountActive(book(JOE, ANN), { name, active: true }, print)
+    await setAccountActive(deps(JOE, ANN), { name, active: true }, print)
     expect(await isActive('joe@gmail.com')).toBe(true)
     expect(lines).toEqual([
       'Deactivated joe@gmail.com: its aliases are not offered, and no mail is fetched.',
@@ -125,9 +125,9 @@ describe('activate and deactivate', () => {
     ])
   })
 
-  test('activate says what else prevents its use', async () => {
-    await setAccountActive(book(), { name: 'joe@gmail.com', active: true }, print)
-    const off = book({ ...JOE, active: false })
+  test('activate prints what else prevents its use', async () => {
+    await setAccountActive(deps(), { name: 'joe@gmail.com', active: true }, print)
+    const off = deps({ ...JOE, active: false })
     await setAccountActive(off, { name: 'joe@gmail.com', active: true }, print)
     expect(lines).toEqual([
       'Activated joe@gmail.com, but it is not in the accounts file.',
@@ -138,16 +138,16 @@ describe('activate and deactivate', () => {
   test('health and aliases are kept', async () => {
     await fixture.alias('joe@gmail.com')
     for (const active of [false, true]) {
-      await setAccountActive(book(JOE), { name: 'joe@gmail.com', active }, print)
+      await setAccountActive(deps(JOE), { name: 'joe@gmail.com', active }, print)
     }
     const [joe] = await fixture.store.listAccounts(fixture.deps.now())
     expect([joe?.aliases, joe && isHealthy(joe)]).toEqual([1, true])
   })
 
   for (const name of ['bob@gmail.com', '99', '0', '', 'joe', 'joe+x@gmail.com', 'j.oe@gmail.com']) {
-    test(`no account is ${JSON.stringify(name)}`, async () => {
+    test(`${JSON.stringify(name)} matches no account`, async () => {
       const [code, message] = await exitOf(
-        setAccountActive(book(JOE, ANN), { name, active: false }, print),
+        setAccountActive(deps(JOE, ANN), { name, active: false }, print),
       )
       expect(code).toBe(1)
       expect(message).toContain('mayfly account list')
@@ -159,18 +159,18 @@ describe('activate and deactivate', () => {
 describe('findConfiguredAccount', () => {
   test('finds it by address, even before the service knows it, and by id', async () => {
     const added = { ...ANN, email: rules('young@gmail.com').email }
-    expect((await findConfiguredAccount(book(added), 'Young@gmail.com')).email).toBe(
+    expect((await findConfiguredAccount(deps(added), 'Young@gmail.com')).email).toBe(
       'young@gmail.com',
     )
     const id = String(await fixture.idOf('joe@gmail.com'))
-    expect((await findConfiguredAccount(book(JOE), id)).email).toBe('joe@gmail.com')
+    expect((await findConfiguredAccount(deps(JOE), id)).email).toBe('joe@gmail.com')
   })
 
   test('refuses an account that is not in the file', async () => {
     const id = String(await fixture.idOf('joe@gmail.com'))
-    expect((await exitOf(findConfiguredAccount(book(ANN), id)))[1]).toContain(
+    expect((await exitOf(findConfiguredAccount(deps(ANN), id)))[1]).toContain(
       'not in the accounts file',
     )
-    expect((await exitOf(findConfiguredAccount(book(ANN), 'joe@gmail.com')))[0]).toBe(1)
+    expect((await exitOf(findConfiguredAccount(deps(ANN), 'joe@gmail.com')))[0]).toBe(1)
   })
 })

@@ -36,7 +36,7 @@ for (const [name, type, body, status] of [
   ['invalid JSON', 'application/json', '<h1>', 200],
   ['an error without a message', 'application/json', '[]', 500],
 ] as const) {
-  test(`${name} is not taken for Mayfly`, async () => {
+  test(`a server that responds with ${name} is not recognized as Mayfly`, async () => {
     const url = await otherServer(type, body, status)
     const printed: string[] = []
     const watching = watchInbox({ url, prefix: undefined, count: 1 }, (line) => printed.push(line))
@@ -50,7 +50,7 @@ for (const [name, type, body, status] of [
 let mail: Awaited<ReturnType<typeof openSqliteTestMail>>
 let lines: string[] = []
 const print = (line: string) => void lines.push(line)
-const always = { count: Number.POSITIVE_INFINITY, wait: false }
+const unlimited = { count: Number.POSITIVE_INFINITY, wait: false }
 
 beforeEach(async () => {
   mail = await openSqliteTestMail({
@@ -82,21 +82,21 @@ function operatorMail(pause = async () => {}): OperatorMail {
 async function send(to: string, text: string, subject = 'Hi'): Promise<void> {
   const address = parseAddress(to)
   if (!address) throw new Error('a good address')
-  const kept = await mail.store.addMail({
+  const added = await mail.store.addMail({
     recipients: [{ address, mailbox: to.startsWith('somebody') ? POOL : OPERATOR }],
     envelope: { clientIp: '127.0.0.1', helo: 'x', mailFrom: '', tls: undefined, protocol: 'SMTP' },
     head: { senderName: 'Ann', senderEmail: 'ann@sender.test', subject },
     raw: Buffer.from(text),
     receivedAt: new Date('2026-03-01T12:00:00Z'),
   })
-  expect(kept.outcome).toBe('kept')
+  expect(added.outcome).toBe('kept')
 }
 
 test('shows mail for postmaster and abuse only, oldest first', async () => {
   await send('postmaster@box.test', 'first')
   await send('somebody@box.test', 'pool mail')
   await send('abuse@box.test', 'second')
-  await watchOperator(operatorMail(), always, print)
+  await watchOperator(operatorMail(), unlimited, print)
   expect(lines).toEqual([
     '',
     expect.stringMatching(/^── 2026-03-01 12:00:00 ─+$/),
@@ -117,12 +117,12 @@ test('shows mail for postmaster and abuse only, oldest first', async () => {
   ])
 })
 
-test('says if there is no mail', async () => {
-  await watchOperator(operatorMail(), always, print)
+test('prints a message if there is no mail', async () => {
+  await watchOperator(operatorMail(), unlimited, print)
   expect(lines).toEqual(['No mail for postmaster or abuse.'])
 })
 
-test('shows new mail once each and stops after --count', async () => {
+test('prints each new mail once and stops after --count', async () => {
   await send('abuse@box.test', 'number 1')
   let polls = 0
   const pause = async () => {
@@ -139,7 +139,7 @@ test('shows new mail once each and stops after --count', async () => {
 
 test('control characters in mail are escaped', async () => {
   await send('abuse@box.test', 'a\u001b[2Jb\r\n\u202ec', 'S\u001b]0;x\u0007\nFrom: forged')
-  await watchOperator(operatorMail(), always, print)
+  await watchOperator(operatorMail(), unlimited, print)
   const text = lines.join('\n')
   expect(text).toContain('a\\u001b[2Jb\n\\u202ec')
   expect(text).toContain('Subject: S\\u001b]0;x\\u0007\\u000aFrom: forged')
@@ -147,7 +147,7 @@ test('control characters in mail are escaped', async () => {
 
 test('a long mail is truncated', async () => {
   await send('abuse@box.test', 'x'.repeat(50_000))
-  await watchOperator(operatorMail(), always, print)
+  await watchOperator(operatorMail(), unlimited, print)
   expect(lines.at(-2)).toHaveLength(20_000)
   expect(lines.at(-1)).toBe('… and 30000 more characters')
 })
@@ -161,7 +161,7 @@ test('--delete removes the message with this id, only from this mailbox', async 
   await send('postmaster@box.test', 'first')
   await send('abuse@box.test', 'second')
   await send('somebody@box.test', 'pool mail')
-  await watchOperator(operatorMail(), always, print)
+  await watchOperator(operatorMail(), unlimited, print)
   const id = Number(/^Id: +(\d+)$/m.exec(lines.join('\n'))?.[1])
   lines = []
   await deleteOperatorMessages(deps(), id, print)
@@ -169,13 +169,13 @@ test('--delete removes the message with this id, only from this mailbox', async 
   await expect(deleteOperatorMessages(deps(), id, print)).rejects.toThrow(
     `No message for postmaster or abuse has the id ${id}.`,
   )
-  const [pooled = 0] = await mail.store.listMessageIds(POOL)
-  await expect(deleteOperatorMessages(deps(), pooled, print)).rejects.toThrow('No message')
-  expect(await mail.store.listMessageIds(POOL)).toEqual([pooled])
+  const [poolId = 0] = await mail.store.listMessageIds(POOL)
+  await expect(deleteOperatorMessages(deps(), poolId, print)).rejects.toThrow('No message')
+  expect(await mail.store.listMessageIds(POOL)).toEqual([poolId])
   expect(await mail.store.listMessageIds(OPERATOR)).toHaveLength(1)
 })
 
-test('--delete --all removes all messages, and says if there are none', async () => {
+test('--delete --all removes all messages, and prints a message if there are none', async () => {
   for (let sent = 0; sent < 3; sent += 1) await send('abuse@box.test', 'x')
   await send('somebody@box.test', 'pool mail')
   await deleteOperatorMessages(deps(), 'all', print)

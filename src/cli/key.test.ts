@@ -15,7 +15,7 @@ import { CommandError } from './output.ts'
 import { NOON, shopFixture } from './testing/shop.ts'
 
 const fixture = shopFixture()
-const { book, print, printed } = fixture
+const { deps, print, printed } = fixture
 
 async function exitOf(operation: () => Promise<void> | unknown): Promise<[number, string]> {
   try {
@@ -35,7 +35,7 @@ interface Issued {
 
 async function issued(plan = 'starter', more = {}): Promise<Issued> {
   const request = newKeyOptions(PLANS, { plan, ...more })
-  const text = await printed(printNewKey(book(), request, { json: true, url: '' }, print))
+  const text = await printed(printNewKey(deps(), request, { json: true, url: '' }, print))
   expect(text.split('\n')).toHaveLength(1)
   return JSON.parse(text)
 }
@@ -46,11 +46,11 @@ async function spend(id: string, times: number, now = NOON): Promise<void> {
 
 describe('issue', () => {
   test('--json prints one line with everything a program needs', async () => {
-    const one = await issued('business', { label: ' my robot ' })
-    expect(one).toEqual({
+    const issuedKey = await issued('business', { label: ' my robot ' })
+    expect(issuedKey).toEqual({
       id: expect.stringMatching(/^key_[A-Za-z0-9]{22}$/),
       key: expect.stringMatching(/^mf_live_[A-Za-z0-9]{37}$/),
-      prefix: one.key.slice(0, 12),
+      prefix: issuedKey.key.slice(0, 12),
       plan: 'business',
       label: 'my robot',
       requests: 100_000,
@@ -63,7 +63,7 @@ describe('issue', () => {
 
   test('shows the key, that it is shown once, and how to try it', async () => {
     const request = newKeyOptions(PLANS, { plan: 'Business' })
-    const text = await printed(printNewKey(book(), request, { url: 'http://here' }, print))
+    const text = await printed(printNewKey(deps(), request, { url: 'http://here' }, print))
     const [key = ''] = /mf_live_[A-Za-z0-9]{37}/.exec(text) ?? []
     expect(await fixture.store.findKey(secretHash(key), NOON)).toMatchObject({ plan: 'business' })
     expect(text).toContain('Shown only once')
@@ -87,7 +87,7 @@ describe('issue', () => {
       const [code] = await exitOf(() => newKeyOptions(PLANS, { plan: 'starter', label: text }))
       expect(code).toBe(2)
       const { id } = await issued()
-      expect((await exitOf(() => labelKey(book(), { name: id, text }, print)))[0]).toBe(2)
+      expect((await exitOf(() => labelKey(deps(), { name: id, text }, print)))[0]).toBe(2)
     })
   }
 })
@@ -100,13 +100,13 @@ describe('list and show', () => {
     await spend(used, 1_000)
     await spend(daily, 1_000)
     await fixture.store.revokeKey(revoked)
-    const text = await printed(printKeys(book(), {}, print))
+    const text = await printed(printKeys(deps(), {}, print))
     for (const { key } of keys) expect(text).not.toContain(key.slice(12))
     const stateOf = (id: string) => text.split('\n').find((line) => line.includes(id)) ?? ''
     expect(stateOf(used)).toMatch(/ starter +used up +1,000 of 1,000 +never$/)
     expect(stateOf(daily)).toMatch(/ used up for today +1,000 of 100,000 +2027-03-01 12:00:00$/)
     expect(stateOf(revoked)).toMatch(/ revoked /)
-    const json = JSON.parse(await printed(printKeys(book(), { json: true }, print)))
+    const json = JSON.parse(await printed(printKeys(deps(), { json: true }, print)))
     expect(json).toHaveLength(4)
     expect(json).toContainEqual(
       expect.objectContaining({
@@ -120,18 +120,18 @@ describe('list and show', () => {
   })
 
   test('an empty list says how to create a key', async () => {
-    expect(await printed(printKeys(book(), {}, print))).toContain('mayfly key issue --plan')
-    expect(await printed(printKeys(book(), { json: true }, print))).toBe('[]')
+    expect(await printed(printKeys(deps(), {}, print))).toContain('mayfly key issue --plan')
+    expect(await printed(printKeys(deps(), { json: true }, print))).toBe('[]')
   })
 
   test('a key is found by id, prefix or the whole key', async () => {
     const { id, key, prefix } = await issued('starter', { label: 'mine' })
     for (const name of [id, prefix, key]) {
-      expect(await printed(printKey(book(), name, {}, print))).toMatch(
+      expect(await printed(printKey(deps(), name, {}, print))).toMatch(
         new RegExp(`^Key +${prefix}\nId +${id}\nPlan +starter\nLabel +mine\nState +active\n`),
       )
     }
-    expect(JSON.parse(await printed(printKey(book(), id, { json: true }, print)))).toMatchObject({
+    expect(JSON.parse(await printed(printKey(deps(), id, { json: true }, print)))).toMatchObject({
       id,
     })
   })
@@ -139,9 +139,9 @@ describe('list and show', () => {
   test('an unknown key is refused, and a pasted key is not printed', async () => {
     const { key } = await issued()
     const pasted = key.replace(/.$/, (last) => (last === 'a' ? 'b' : 'a'))
-    const [code, text] = await exitOf(() => printKey(book(), pasted, {}, print))
+    const [code, text] = await exitOf(() => printKey(deps(), pasted, {}, print))
     expect([code, text]).toEqual([1, `No key matches "${key.slice(0, 12)}"…. See: mayfly key list`])
-    expect(await exitOf(() => printKey(book(), '\u001b[2J', {}, print))).toEqual([
+    expect(await exitOf(() => printKey(deps(), '\u001b[2J', {}, print))).toEqual([
       1,
       'No key matches "\\\\u001b[2J". See: mayfly key list',
     ])
@@ -149,15 +149,15 @@ describe('list and show', () => {
 
   test('an ambiguous prefix is refused with the ids', async () => {
     const { id, prefix } = await issued()
-    const twin = { id: 'key_twin', prefix, secretHash: 'h', plan: 'starter', label: '' }
+    const duplicate = { id: 'key_twin', prefix, secretHash: 'h', plan: 'starter', label: '' }
     const limits = { maxRequests: 1, maxPerDay: undefined, expiresAt: undefined }
-    await fixture.store.addKey({ ...twin, ...limits, createdAt: NOON })
-    const [code, text] = await exitOf(() => revokeKey(book(), prefix, print))
+    await fixture.store.addKey({ ...duplicate, ...limits, createdAt: NOON })
+    const [code, text] = await exitOf(() => revokeKey(deps(), prefix, print))
     expect(code).toBe(1)
     expect(text).toMatch(/^Several keys match/)
-    for (const one of [id, 'key_twin']) {
-      expect(text).toContain(one)
-      expect(await fixture.store.readKey(one, NOON)).toMatchObject({ state: 'active' })
+    for (const keyId of [id, 'key_twin']) {
+      expect(text).toContain(keyId)
+      expect(await fixture.store.readKey(keyId, NOON)).toMatchObject({ state: 'active' })
     }
   })
 })
@@ -165,27 +165,27 @@ describe('list and show', () => {
 describe('roll, revoke and label', () => {
   test('roll shows the new secret and until when the old one works', async () => {
     const { id, key, prefix } = await issued()
-    const rolled = JSON.parse(await printed(printRolledKey(book(), prefix, { json: true }, print)))
+    const rolled = JSON.parse(await printed(printRolledKey(deps(), prefix, { json: true }, print)))
     expect(rolled).toMatchObject({ id, prefix, former_until: '2026-03-02 12:00:00' })
     expect(rolled.key).not.toBe(key)
     for (const secret of [key, rolled.key]) {
       expect(await fixture.store.findKey(secretHash(secret), NOON)).toMatchObject({ id })
     }
-    const text = await printed(printRolledKey(book(), id, {}, print))
+    const text = await printed(printRolledKey(deps(), id, {}, print))
     expect(text).toMatch(/^Key +mf_live_[A-Za-z0-9]{37}\n/)
     expect(text).toContain('until 2026-03-02 12:00:00')
   })
 
   test('a revoked key cannot be rolled', async () => {
     const { id, key, prefix } = await issued()
-    expect(await printed(revokeKey(book(), key, print))).toContain(`Revoked ${prefix} (${id})`)
+    expect(await printed(revokeKey(deps(), key, print))).toContain(`Revoked ${prefix} (${id})`)
     expect(await fixture.store.readKey(id, NOON)).toMatchObject({ state: 'revoked' })
-    expect((await exitOf(() => printRolledKey(book(), id, {}, print)))[0]).toBe(1)
+    expect((await exitOf(() => printRolledKey(deps(), id, {}, print)))[0]).toBe(1)
   })
 
   test('label changes the label', async () => {
     const { id } = await issued('starter', { label: 'one' })
-    await labelKey(book(), { name: id, text: 'two' }, print)
+    await labelKey(deps(), { name: id, text: 'two' }, print)
     expect(await fixture.store.readKey(id, NOON)).toMatchObject({ label: 'two' })
   })
 })
@@ -195,7 +195,7 @@ describe('usage', () => {
     const { id, prefix } = await issued('business')
     await spend(id, 2, new Date(NOON.getTime() - 86_400_000))
     await spend(id, 498)
-    const text = await printed(printKeyUsage(book(), prefix, { drawn: true }, print))
+    const text = await printed(printKeyUsage(deps(), prefix, { drawn: true }, print))
     expect(text).toContain(`${prefix}  business  active`)
     expect(text).toMatch(/^Used +500 of 100,000 +█░{29} +99,500 left$/m)
     expect(text).toMatch(/^Today +498 of 1,000 +█{15}░{15} +502 left until 2026-03-02 00:00:00$/m)
@@ -203,24 +203,24 @@ describe('usage', () => {
     expect(text).toMatch(/^ +│ {56}▁ █$/m)
   })
 
-  test('is a table elsewhere, and JSON with the names of the API', async () => {
+  test('is a table without a terminal, and JSON with the field names of the API', async () => {
     const { id } = await issued()
     await spend(id, 3)
-    const text = await printed(printKeyUsage(book(), id, { drawn: false }, print))
+    const text = await printed(printKeyUsage(deps(), id, { drawn: false }, print))
     expect(text).toMatch(/^Used +3 of 1,000 requests$/m)
     expect(text).toMatch(/^DAY +REQUESTS\n2026-01-31 +0\n(.+ 0\n){28}2026-03-01 +3$/m)
     expect(text).not.toMatch(/[█░]/)
     const json = JSON.parse(
-      await printed(printKeyUsage(book(), id, { json: true, drawn: true }, print)),
+      await printed(printKeyUsage(deps(), id, { json: true, drawn: true }, print)),
     )
     expect(json).toMatchObject({ id, used: 3, remaining: 997, per_day: null })
     expect(json.days).toHaveLength(30)
     expect(json.days.at(-1)).toEqual({ date: '2026-03-01', requests: 3 })
   })
 
-  test('says if there is no daily limit', async () => {
+  test('prints that there is no daily limit', async () => {
     const { id } = await issued()
-    expect(await printed(printKeyUsage(book(), id, { drawn: true }, print))).toMatch(
+    expect(await printed(printKeyUsage(deps(), id, { drawn: true }, print))).toMatch(
       /^Today +0 +no daily limit$/m,
     )
   })

@@ -34,9 +34,9 @@ describe('mail delete --from-ip', () => {
       `Deleted 8 messages (4 KB) from ${BAD}: 4 in 2 sessions, 2 in the pool, 2 for postmaster and abuse.`,
     ])
     for (const mailbox of [ann.id, bob.id, POOL, OPERATOR]) {
-      const left = await fixture.store.listMessages(mailbox, { sinceId: 0, limit: 9 })
+      const remaining = await fixture.store.listMessages(mailbox, { sinceId: 0, limit: 9 })
       assert.deepEqual(
-        left.map(({ subject }) => subject),
+        remaining.map(({ subject }) => subject),
         ['192.0.2.7'],
       )
     }
@@ -45,7 +45,7 @@ describe('mail delete --from-ip', () => {
     assert.deepEqual([last?.rows, last?.all.rows], [12, 12])
   })
 
-  test('says if nothing was found', async () => {
+  test('prints a message if nothing was found', async () => {
     await fixture.session('ann')
     await fixture.send(['ann'], { clientIp: BAD })
     await run(BAD)

@@ -42,7 +42,7 @@ test('a move is reported table by table', async () => {
   ])
 })
 
-for (const [name, args, words] of [
+for (const [name, args, message] of [
   ['no source', TO, "required option '--from <store>' not specified"],
   ['no target', FROM, "required option '--to <store>' not specified"],
   ['no folder', ['--from', 'sqlite:', ...TO], 'name the folder'],
@@ -50,10 +50,10 @@ for (const [name, args, words] of [
   ['a target of another kind', [...FROM, '--to', 'sqlite:./other'], '--to: must be'],
   ['a target that is not a URL', [...FROM, '--to', 'postgres://me:canary@:x'], '--to: must be'],
 ] as const) {
-  test(`${name} is an error that repeats no password`, async () => {
+  test(`${name} is an error that quotes no password`, async () => {
     const result = await command([...args])
     expect(result).toMatchObject({ status: 2, moves: [], out: [] })
-    expect(result.err).toContain(words)
+    expect(result.err).toContain(message)
     expect(result.err).not.toContain('canary')
   })
 }

@@ -7,7 +7,7 @@ import { NOON, shopFixture } from './testing/shop.ts'
 
 const [starter, business] = PLANS as [Plan, Plan]
 const fixture = shopFixture()
-const { book, print, printed } = fixture
+const { deps, print, printed } = fixture
 
 async function ordered(id: string, plan: Plan, email?: string): Promise<void> {
   await fixture.store.addPurchase({
@@ -50,7 +50,7 @@ test('list shows state, plan, key and notes, and masks the buyer', async () => {
   await ordered('ord_dispute', starter)
   await paid('ord_dispute', starter, { disputed: 'open' })
 
-  const text = await printed(printOrders(book(), {}, print))
+  const text = await printed(printOrders(deps(), {}, print))
   const line = (id: string) => text.split('\n').find((line) => line.startsWith(`${id} `)) ?? ''
   expect(line('ord_open')).toMatch(/ 2026-03-01 12:00:00 +starter +open +- +a…@box\.example$/)
   expect(line('ord_paid')).toMatch(/ business +paid +mf_live_abcd +… +key not claimed yet$/)
@@ -63,7 +63,7 @@ test('list shows state, plan, key and notes, and masks the buyer', async () => {
 test('show includes price, key and the ids of the provider', async () => {
   await ordered('ord_1', business, 'ann.smith@box.example')
   await paid('ord_1', business)
-  const text = await printed(printOrder(book(), 'ord_1', {}, print))
+  const text = await printed(printOrder(deps(), 'ord_1', {}, print))
   for (const part of [
     /^Plan +Business, 45 USD a year$/m,
     /^State +paid$/m,
@@ -81,8 +81,8 @@ test('show includes price, key and the ids of the provider', async () => {
 test('--json has the same fields, with times as in the API', async () => {
   await ordered('ord_1', business, 'ann.smith@box.example')
   await paid('ord_1', business)
-  const one = JSON.parse(await printed(printOrder(book(), 'ord_1', { json: true }, print)))
-  expect(one).toMatchObject({
+  const shown = JSON.parse(await printed(printOrder(deps(), 'ord_1', { json: true }, print)))
+  expect(shown).toMatchObject({
     id: 'ord_1',
     plan: 'business',
     price_cents: 4_500,
@@ -94,13 +94,13 @@ test('--json has the same fields, with times as in the API', async () => {
     paid_until_iso: '2027-03-01T12:00:00Z',
     claimed_at: null,
   })
-  const all = JSON.parse(await printed(printOrders(book(), { json: true }, print)))
-  expect(all).toEqual([{ ...one, email: 'a…@box.example' }])
+  const listed = JSON.parse(await printed(printOrders(deps(), { json: true }, print)))
+  expect(listed).toEqual([{ ...shown, email: 'a…@box.example' }])
 })
 
-test('an unknown order is refused, and an empty list is a sentence', async () => {
-  expect(await printed(printOrders(book(), {}, print))).toBe('No orders yet.')
-  await expect(printOrder(book(), 'ord_x', {}, print)).rejects.toThrow(
+test('an unknown order is refused, and an empty list prints a message', async () => {
+  expect(await printed(printOrders(deps(), {}, print))).toBe('No orders yet.')
+  await expect(printOrder(deps(), 'ord_x', {}, print)).rejects.toThrow(
     new CommandError('No order "ord_x". See: mayfly order list'),
   )
 })

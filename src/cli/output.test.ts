@@ -29,7 +29,7 @@ for (const [text, width, wrapped] of [
   ['one,two,three', 8, 'one,two,\nthree'],
   ['far-too-long-for-it,b', 5, 'far-too-long-for-it,\nb'],
 ] as const) {
-  test(`${text || 'nothing'} in ${width} columns`, () =>
+  test(`${text || 'an empty string'} in ${width} columns`, () =>
     expect(wrapList(text, width)).toBe(wrapped))
 }
 
@@ -57,7 +57,7 @@ test('thirty days fit in 80 columns, with the first and last date below', () => 
   expect(lines[0]).toMatch(/^116,000 ┤ +▁ ▃ ▅ ▆ █$/)
 })
 
-test('without requests a sentence is printed', () => {
+test('without requests a message is printed', () => {
   expect(plot(daysOf(Array(30).fill(0)))).toEqual(['No requests in the last 30 days.'])
 })
 

@@ -6,8 +6,8 @@ const all = { rows: 10_000, bytes: 50_000_000 }
 function fixture(isTTY: boolean, columns = 200) {
   const written: string[] = []
   let now = 0
-  const screen = { isTTY, columns, write: (text: string) => written.push(text) }
-  const { tell, end } = openProgress(screen, () => now)
+  const terminal = { isTTY, columns, write: (text: string) => written.push(text) }
+  const { tell, end } = openProgress(terminal, () => now)
   return {
     written,
     end,

@@ -7,7 +7,7 @@ import { operatorFixture } from './testing/operator.ts'
 const fixture = operatorFixture()
 
 describe('session list', () => {
-  test('shows what each session holds, and nothing of its mail, token or key', async () => {
+  test('shows address, times, usage and whether there is a key, but no mail, token or key', async () => {
     await fixture.session('ann', { keyId: 'key_secret' })
     await fixture.session('bob', { minutes: 120 })
     await fixture.send(['bob'], { bytes: 2_560 })
@@ -19,7 +19,7 @@ describe('session list', () => {
     ])
   })
 
-  test('--largest sorts by size, --limit cuts and says so', async () => {
+  test('--largest sorts by size, --limit truncates the list and says so', async () => {
     for (const name of ['ann', 'bob', 'cid']) await fixture.session(name)
     await fixture.send(['ann'], { bytes: 500 })
     await fixture.send(['bob'], { bytes: 900 })
@@ -47,7 +47,7 @@ describe('session list', () => {
     assert.doesNotMatch(fixture.lines.join(), /hash|secret/)
   })
 
-  test('says if there are none', async () => {
+  test('prints a message if there are none', async () => {
     await printSessions(fixture.deps(), { limit: 50 }, fixture.print)
     assert.deepEqual(fixture.lines, ['No live sessions.'])
     await printSessions(fixture.deps(), { limit: 50, json: true }, fixture.print)
@@ -56,7 +56,7 @@ describe('session list', () => {
 })
 
 describe('session end', () => {
-  test('ends it, says what can no longer be read, and returns once that is visible everywhere', async () => {
+  test('ends it, prints what can no longer be read, and returns once that is visible everywhere', async () => {
     const { tokenHash } = await fixture.session('ann')
     await fixture.send(['ann'], { bytes: 1_024 })
     await endSession(fixture.deps(), 'Ann@Box.Test', fixture.print)

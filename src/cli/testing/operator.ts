@@ -8,7 +8,7 @@ import type { OperatorDeps } from '../../service/operator.ts'
 
 export const NOON = new Date('2026-03-01T12:00:00Z')
 
-/** For each test a mail store of its own, at noon, with the domain box.test, and what the commands print. */
+/** A new mail store with the domain box.test for each test, at noon, and the output of the commands. */
 export function operatorFixture() {
   let mail: Awaited<ReturnType<typeof openSqliteTestMail>>
   let lines: string[] = []
@@ -37,7 +37,7 @@ export function operatorFixture() {
     get lines() {
       return lines
     },
-    /** How often a command waited until readers saw its writes. */
+    /** Number of times a command waited until its writes were visible to readers. */
     get waits() {
       return waits
     },
@@ -74,14 +74,14 @@ export function operatorFixture() {
           return { address, mailbox: session?.id ?? shared }
         }),
       )
-      const kept = await mail.store.addMail({
+      const added = await mail.store.addMail({
         recipients,
         envelope: { clientIp, helo: 'x', mailFrom: '', tls: undefined, protocol: 'SMTP' },
         head: { senderName: '', senderEmail: 'ann@sender.test', subject: clientIp },
         raw: new Uint8Array(bytes),
         receivedAt: NOON,
       })
-      assert.equal(kept.outcome, 'kept')
+      assert.equal(added.outcome, 'kept')
     },
   }
 }

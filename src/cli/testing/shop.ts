@@ -4,7 +4,7 @@ import { openSqliteTestShop } from '../../../test/support/stores.ts'
 
 export const NOON = new Date('2026-03-01T12:00:00Z')
 
-/** For each test a shop of its own, at noon, and what the operator's commands print there. */
+/** A new shop for each test, at noon, and the output of the operator's commands. */
 export function shopFixture() {
   let shop: Awaited<ReturnType<typeof openSqliteTestShop>>
   let lines: string[] = []
@@ -18,9 +18,9 @@ export function shopFixture() {
     get store() {
       return shop.store
     },
-    book: () => ({ store: shop.store, now: () => NOON, randomBytes }),
+    deps: () => ({ store: shop.store, now: () => NOON, randomBytes }),
     print: (line: string) => void lines.push(line),
-    /** What the deed prints, and nothing that was printed before. */
+    /** The output of this operation only. */
     async printed(operation: Promise<void>): Promise<string> {
       lines = []
       await operation
