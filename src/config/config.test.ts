@@ -38,13 +38,13 @@ test('a config survives a structured clone', () => {
 })
 
 test('a config is deeply frozen', () => {
-  const loose = defaults.config as { -readonly [K in keyof Config]: Config[K] }
+  const mutable = defaults.config as { -readonly [K in keyof Config]: Config[K] }
   expect(() => {
-    loose.data = 'elsewhere'
+    mutable.data = 'elsewhere'
   }).toThrow(TypeError)
-  expect(Object.isFrozen(loose.smtp)).toBe(true)
-  expect(Object.isFrozen(loose.smtp.proxyFrom)).toBe(true)
-  expect(Object.isFrozen(loose.domains)).toBe(true)
+  expect(Object.isFrozen(mutable.smtp)).toBe(true)
+  expect(Object.isFrozen(mutable.smtp.proxyFrom)).toBe(true)
+  expect(Object.isFrozen(mutable.domains)).toBe(true)
 })
 
 test('all problems are reported together', () => {
@@ -74,15 +74,15 @@ test('all problems are reported together', () => {
 })
 
 describe('lifetime of a session', () => {
-  for (const [seconds, fine] of [
+  for (const [seconds, valid] of [
     [MIN_LIFETIME_SECONDS - 1, false],
     [MIN_LIFETIME_SECONDS, true],
     [MAX_LIFETIME_SECONDS, true],
     [MAX_LIFETIME_SECONDS + 1, false],
   ] as const) {
-    test(`may ${fine ? '' : 'not '}be ${seconds} seconds`, () => {
+    test(`may ${valid ? '' : 'not '}be ${seconds} seconds`, () => {
       const read = () => readConfig({ env: { MAYFLY_SESSION_TTL: `${seconds}s` }, file: {} })
-      if (fine) expect(read().config.sessions.sessionSeconds).toBe(seconds)
+      if (valid) expect(read().config.sessions.sessionSeconds).toBe(seconds)
       else expect(read).toThrow(SettingsError)
     })
   }
@@ -108,13 +108,15 @@ describe('server URLs', () => {
     expect(shownOf(env, 'MAYFLY_STORE')).toBe('postgres://mayfly:…@db/mayfly?sslmode=require')
     expect(shownOf(env, 'MAYFLY_REDIS')).toBe('redis://a:6379,redis://:…@b:6379')
     expect(readConfig({ env, file: {} }).config).toMatchObject({ store: STORE })
-    const comma = { MAYFLY_STORE: 'postgres://mayfly:se,cret@db/mayfly?sslpassword=se,cret' }
-    expect(shownOf(comma, 'MAYFLY_STORE')).toBe('postgres://mayfly:…@db/mayfly?sslpassword=…')
-    const asked = { MAYFLY_STORE: 'postgres://db/mayfly?user=x&password=secret&sslmode=require' }
-    expect(shownOf(asked, 'MAYFLY_STORE')).not.toContain('secret')
+    const withComma = { MAYFLY_STORE: 'postgres://mayfly:se,cret@db/mayfly?sslpassword=se,cret' }
+    expect(shownOf(withComma, 'MAYFLY_STORE')).toBe('postgres://mayfly:…@db/mayfly?sslpassword=…')
+    const withQuery = {
+      MAYFLY_STORE: 'postgres://db/mayfly?user=x&password=secret&sslmode=require',
+    }
+    expect(shownOf(withQuery, 'MAYFLY_STORE')).not.toContain('secret')
   })
 
-  for (const [what, env] of [
+  for (const [name, env] of [
     ['Redis without a shared store', { MAYFLY_REDIS: 'redis://news' }],
     ['an invalid Redis URL', { MAYFLY_STORE: STORE, MAYFLY_REDIS: 'http://:secret@news' }],
     [
@@ -128,7 +130,7 @@ describe('server URLs', () => {
     ['an unknown store', { MAYFLY_STORE: 'mysql://x:secret@db' }],
     ['a store without slashes', { MAYFLY_STORE: 'postgres:x:secret@db' }],
   ] as const) {
-    test(`are refused: ${what}; no password is quoted`, () => {
+    test(`are refused: ${name}; no password is quoted`, () => {
       const read = () => readConfig({ env, file: {} })
       expect(read).toThrow(SettingsError)
       expect(read).not.toThrow(/secret/)
@@ -176,13 +178,13 @@ describe('the shop', () => {
 
   test('requires a sender for receipts, and never quotes the password of the mail server', () => {
     const { MAYFLY_BASE_URL } = stripe
-    const fine = { MAYFLY_MAIL_FROM: 'shop@mail.test', MAYFLY_BASE_URL }
-    expect(problemsOf({ ...fine, MAYFLY_MAIL_OUT: 'smtps://u:canary@mx.test' })).toEqual([])
+    const valid = { MAYFLY_MAIL_FROM: 'shop@mail.test', MAYFLY_BASE_URL }
+    expect(problemsOf({ ...valid, MAYFLY_MAIL_OUT: 'smtps://u:canary@mx.test' })).toEqual([])
     expect(problemsOf({ MAYFLY_MAIL_OUT: 'smtp://mx.test' })).toEqual([
       'MAYFLY_MAIL_OUT requires MAYFLY_MAIL_FROM, an e-mail address',
       'MAYFLY_MAIL_OUT requires MAYFLY_BASE_URL: receipts contain a link',
     ])
-    expect(problemsOf({ ...fine, MAYFLY_MAIL_OUT: 'http://u:canary@mx.test' })).toEqual([
+    expect(problemsOf({ ...valid, MAYFLY_MAIL_OUT: 'http://u:canary@mx.test' })).toEqual([
       'MAYFLY_MAIL_OUT: must be smtp://host or smtps://host',
     ])
   })
@@ -197,15 +199,15 @@ describe('the shop', () => {
       return problemsOf({ ...env, MAYFLY_PLANS_FILE: path })
     }
     for (const [name, plan, problems] of [
-      ['a renewal every three years', { months: 36, renews: true }, []],
+      ['renewal every three years is accepted', { months: 36, renews: true }, []],
       [
-        'no renewal later than that',
+        'a longer renewal period is refused',
         { months: 37, renews: true },
         ['MAYFLY_PAYMENTS=stripe renews after at most 36 months; plan small has 37'],
       ],
-      ['any duration without renewal', { months: 1_200 }, []],
+      ['any duration without renewal is accepted', { months: 1_200 }, []],
       [
-        'nothing for free',
+        'a free plan is refused',
         { price_cents: 0 },
         ['MAYFLY_PAYMENTS=stripe cannot sell plan small for free'],
       ],
@@ -213,7 +215,7 @@ describe('the shop', () => {
       test(name, () => expect(withPlan(plan)).toEqual(problems))
     }
 
-    test('but other providers accept them', () => {
+    test('other providers accept them', () => {
       expect(withPlan({ price_cents: 0, months: 48, renews: true }, {})).toEqual([])
     })
   })

@@ -54,7 +54,7 @@ describe('accounts', () => {
 
   for (const [name, content, message] of [
     ['invalid JSON', '[{"password":"canary-password"', /must contain a JSON list/],
-    ['no list', {}, /must contain a JSON list/],
+    ['something other than a list', {}, /must contain a JSON list/],
     ['a string', ['joe'], /account 1 must be object/],
     ['an unknown field', [{ ...JOE, pasword: 'x' }], /account 1: unknown field pasword/],
     ['no address', [{ password: 'x' }], /account 1: email is missing/],
@@ -101,8 +101,8 @@ describe('plans', () => {
   })
 
   test('of a file replace the default ones', () => {
-    const club = { ...SMALL, id: 'club', currency: 'eur', per_day: 5, months: 1, renews: true }
-    expect(plansFile(written([SMALL, { ...club, support: 'by post' }]))).toEqual([
+    const monthly = { ...SMALL, id: 'club', currency: 'eur', per_day: 5, months: 1, renews: true }
+    expect(plansFile(written([SMALL, { ...monthly, support: 'by post' }]))).toEqual([
       {
         id: 'small',
         name: 'Small',
@@ -134,12 +134,12 @@ describe('plans', () => {
     ['an empty list', [], /list of plans/],
     ['a string', ['starter'], /plan 1 must be object/],
     ['an unknown field', [{ ...SMALL, price: 5 }], /plan 1: unknown field price/],
-    ['no requests', [{ ...SMALL, requests: 0 }], /plan 1: requests must be >= 1/],
-    ['half a cent', [{ ...SMALL, price_cents: 0.5 }], /price_cents must be integer/],
+    ['zero requests', [{ ...SMALL, requests: 0 }], /plan 1: requests must be >= 1/],
+    ['a fraction of a cent', [{ ...SMALL, price_cents: 0.5 }], /price_cents must be integer/],
     ['a price as text', [{ ...SMALL, price_cents: '5' }], /price_cents/],
     ['an invalid id', [{ ...SMALL, id: 'Small plan' }], /plan 1: id/],
     ['an invalid currency', [{ ...SMALL, currency: 'dollar' }], /currency/],
-    ['no month', [{ ...SMALL, months: 0 }], /plan 1: months must be >= 1/],
+    ['zero months', [{ ...SMALL, months: 0 }], /plan 1: months must be >= 1/],
     ['more than a hundred years', [{ ...SMALL, months: 1_201 }], /plan 1: months must be <= 1200/],
     ['a renewal without months', [{ ...SMALL, renews: true }], /plan 1: renews needs months/],
     ['renews as text', [{ ...SMALL, months: 1, renews: 'yes' }], /plan 1: renews must be boolean/],

@@ -137,7 +137,7 @@ describe('a secret', () => {
     expect(problemsOf(() => read.throwIfInvalid())).toEqual([expect.stringMatching(/^S: EISDIR/)])
   })
 
-  test('only: other settings have no file form', () => {
+  test('is the only kind of setting that can be read from a file', () => {
     const read = settingReader({ env: { X_FILE: writeFile('x', '8') }, file: {} })
     expect(read.setting('X', integer(0, 99), '7', '')).toBe(7)
   })
@@ -148,7 +148,7 @@ describe('mayfly.config.json', () => {
     expect(loadSettings(folder, { A: '1' })).toEqual({ env: { A: '1' }, file: {} })
   })
 
-  test('is read beside the environment', () => {
+  test('is read in addition to the environment', () => {
     writeFile('mayfly.config.json', '{"MAYFLY_HTTP_PORT": 9000}')
     expect(loadSettings(folder, {}).file).toEqual({ MAYFLY_HTTP_PORT: 9000 })
   })
@@ -160,7 +160,7 @@ describe('mayfly.config.json', () => {
     ['null', /^mayfly\.config\.json: must contain one object/],
     ['8080', /^mayfly\.config\.json: must contain one object/],
   ] as const) {
-    test(`must not contain ${content || 'nothing'}`, () => {
+    test(`must not contain ${content || 'an empty string'}`, () => {
       writeFile('mayfly.config.json', content)
       expect(problemsOf(() => loadSettings(folder, {}))).toEqual([expect.stringMatching(problem)])
     })

@@ -18,14 +18,14 @@ import {
 
 interface Table {
   parse: ParseValue<unknown>
-  taken: [given: string, value: unknown][]
+  accepted: [given: string, value: unknown][]
   refused: [given: string, fault: RegExp][]
 }
 
 const tables: Record<string, Table> = {
   'a list of origins': {
     parse: origins,
-    taken: [
+    accepted: [
       ['', []],
       ['*', ['*']],
       ['https://app.test, http://localhost:3000', ['https://app.test', 'http://localhost:3000']],
@@ -39,7 +39,7 @@ const tables: Record<string, Table> = {
   },
   'a flag': {
     parse: flag,
-    taken: [
+    accepted: [
       ['on', true],
       ['TRUE', true],
       ['1', true],
@@ -57,7 +57,7 @@ const tables: Record<string, Table> = {
   },
   'a whole number': {
     parse: integer(1, 65_535),
-    taken: [
+    accepted: [
       ['1', 1],
       ['65535', 65_535],
       ['0080', 80],
@@ -76,20 +76,20 @@ const tables: Record<string, Table> = {
   },
   'a choice': {
     parse: choice('debug', 'info'),
-    taken: [['info', 'info']],
+    accepted: [['info', 'info']],
     refused: [
       ['Info', /^"Info" is not one of "debug", "info"$/],
       ['', /not one of/],
     ],
   },
-  'a choice of one': {
+  'a choice with one value': {
     parse: choice('sqlite:'),
-    taken: [['sqlite:', 'sqlite:']],
+    accepted: [['sqlite:', 'sqlite:']],
     refused: [['postgres://me:hunter2@db/x', /^"postgres:\/\/…@db\/x" is not "sqlite:"$/]],
   },
   'a duration': {
     parse: duration('1m', '3650d'),
-    taken: [
+    accepted: [
       ['60s', 60],
       ['1m', 60],
       ['15m', 900],
@@ -110,7 +110,7 @@ const tables: Record<string, Table> = {
   },
   'a size': {
     parse: size('1KB', '25MB'),
-    taken: [
+    accepted: [
       ['1024', 1024],
       ['1kb', 1024],
       ['1024B', 1024],
@@ -131,7 +131,7 @@ const tables: Record<string, Table> = {
   },
   'a size without an upper bound': {
     parse: size('0'),
-    taken: [
+    accepted: [
       ['0', 0],
       ['1TB', 1024 ** 4],
     ],
@@ -139,7 +139,7 @@ const tables: Record<string, Table> = {
   },
   'a size or auto': {
     parse: sizeOrAuto,
-    taken: [
+    accepted: [
       ['auto', 'auto'],
       ['0', 0],
       ['1GB', 1024 ** 3],
@@ -148,7 +148,7 @@ const tables: Record<string, Table> = {
   },
   'a web address': {
     parse: httpUrl,
-    taken: [
+    accepted: [
       ['', ''],
       ['https://mail.example', 'https://mail.example'],
       ['https://mail.example//', 'https://mail.example'],
@@ -166,7 +166,7 @@ const tables: Record<string, Table> = {
   },
   'a host name': {
     parse: hostName,
-    taken: [
+    accepted: [
       ['MX.Mail.Example', 'mx.mail.example'],
       ['localhost', 'localhost'],
     ],
@@ -178,7 +178,7 @@ const tables: Record<string, Table> = {
   },
   'mail domains': {
     parse: mailDomains,
-    taken: [
+    accepted: [
       ['', []],
       ['a.example', ['a.example']],
       [' A.example , b.example,', ['a.example', 'b.example']],
@@ -194,7 +194,7 @@ const tables: Record<string, Table> = {
   },
   'name servers': {
     parse: dnsServers,
-    taken: [
+    accepted: [
       ['', []],
       ['9.9.9.9, ::1', ['9.9.9.9', '::1']],
       ['127.0.0.1:5353,[::1]:5353', ['127.0.0.1:5353', '[::1]:5353']],
@@ -210,7 +210,7 @@ const tables: Record<string, Table> = {
   },
   'IP ranges': {
     parse: ipRanges,
-    taken: [
+    accepted: [
       ['', []],
       ['10.0.0.0/8, ::1', ['10.0.0.0/8', '::1']],
     ],
@@ -221,9 +221,9 @@ const tables: Record<string, Table> = {
   },
 }
 
-for (const [name, { parse, taken, refused }] of Object.entries(tables)) {
+for (const [name, { parse, accepted, refused }] of Object.entries(tables)) {
   describe(name, () => {
-    for (const [given, value] of taken) {
+    for (const [given, value] of accepted) {
       test(`accepts ${JSON.stringify(given)}`, () => expect(parse(given)).toEqual(value))
     }
     for (const [given, problem] of refused) {
