@@ -3,17 +3,17 @@ import { describe, expect, test } from 'vitest'
 import type { LogFacts } from '../core/log.ts'
 import { type LogOptions, lineWriter, openLog } from './log.ts'
 
-function spoken(
+function logged(
   { pretty = false, level = 'debug' as LogOptions['level'] },
-  speak: (log: ReturnType<typeof openLog>) => void,
+  write: (log: ReturnType<typeof openLog>) => void,
 ): string[] {
   const lines: string[] = []
-  speak(openLog({ level, thread: 'smtp' }, { pretty, write: (line) => lines.push(line) }))
+  write(openLog({ level, thread: 'smtp' }, { pretty, write: (line) => lines.push(line) }))
   return lines
 }
 
 function jsonOf(facts: LogFacts, sentence = 'something'): Record<string, unknown> {
-  const [line = ''] = spoken({}, (log) => log.info(facts, sentence))
+  const [line = ''] = logged({}, (log) => log.info(facts, sentence))
   return JSON.parse(line)
 }
 
@@ -24,7 +24,7 @@ test('a line has time, level, thread, message and facts', () => {
 })
 
 test('messages below the level are not logged', () => {
-  const lines = spoken({ level: 'warn' }, (log) => {
+  const lines = logged({ level: 'warn' }, (log) => {
     log.debug({}, 'a')
     log.info({}, 'b')
     log.warn({}, 'c')
@@ -34,22 +34,22 @@ test('messages below the level are not logged', () => {
 })
 
 describe('untrusted input: an event is one line without control characters', () => {
-  const nasty = [
+  const untrusted = [
     ['CR and LF', 'mx\r\n{"level":"error","msg":"forged"}'],
     ['ESC', '\u001b[2J\u001b]0;owned\u0007'],
     ['C1 controls', '\u009b31m\u0085next'],
     ['Unicode line ends', 'a\u2028b\u2029c'],
-    ['reading direction', 'exe.\u202egpj\u2066\u200f'],
+    ['bidirectional control characters', 'exe.\u202egpj\u2066\u200f'],
     ['NUL, DEL and a byte order mark', '\u0000\u007f\ufeff'],
     ['a lone surrogate', 'a\ud800b'],
     ['quotes and backslashes', '"},{"\\u000a'],
-    ['a format', '%s %d %o %j %%'],
+    ['format specifiers', '%s %d %o %j %%'],
   ] as const
   for (const pretty of [false, true]) {
-    for (const [name, text] of nasty) {
+    for (const [name, text] of untrusted) {
       test(`${name}, ${pretty ? 'pretty' : 'JSON'}`, () => {
         const err = new Error(text)
-        const [line = '', ...more] = spoken({ pretty }, (log) => log.warn({ text, err }, text))
+        const [line = '', ...more] = logged({ pretty }, (log) => log.warn({ text, err }, text))
         expect(more).toEqual([])
         expect(line.endsWith('\n')).toBe(true)
         const body = line.slice(0, -1).replace('\u001b[33mwarn \u001b[0m', '')
@@ -65,45 +65,49 @@ describe('a log never contains', () => {
   const token = 'x7Jw0-PqRstUvWxYz0123456789_abcdefghijklmno'
   const key = 'mf_live_0123456789abcdefghijABCDEFGHIJ0123456'
   for (const [name, facts, secret] of [
-    ['a token under any name', { url: `/api/check-mail?token=${token}` }, token],
-    ['a token in an error text', { err: new Error(`no session ${token}`) }, token],
+    ['a token in a field of any name', { url: `/api/check-mail?token=${token}` }, token],
+    ['a token in an error message', { err: new Error(`no session ${token}`) }, token],
     ['a key', { header: key }, key.slice(12, 20)],
     ['a part of a key', { header: 'mf_test_AbCdcanary' }, 'canary'],
-    ['a key beside other words', { url: `/emails?k=${key.slice(0, 30)}&x` }, key.slice(12, 20)],
-    ['a key whose end is cut off', { text: `${'a '.repeat(240)}${key}` }, key.slice(12, 16)],
-    ['a token whose end is cut off', { text: `${'a '.repeat(240)}${token}` }, token.slice(0, 18)],
+    ['a key within other text', { url: `/emails?k=${key.slice(0, 30)}&x` }, key.slice(12, 20)],
+    ['a key that is truncated', { text: `${'a '.repeat(240)}${key}` }, key.slice(12, 16)],
+    ['a token that is truncated', { text: `${'a '.repeat(240)}${token}` }, token.slice(0, 18)],
     ['a Stripe secret', { reason: 'no such key: sk_test_canary' }, 'canary'],
     ['a short Stripe secret', { reason: 'sk_canary' }, 'canary'],
     ['a restricted Stripe secret', { err: new Error('(rk_live_canary)') }, 'canary'],
     ['a webhook secret', { err: new Error('bad secret "whsec_cana+ry/="') }, 'cana'],
-    ['a Stripe secret in a name', { reason: 'STRIPE_sk_live_canary' }, 'canary'],
+    ['a Stripe secret within a name', { reason: 'STRIPE_sk_live_canary' }, 'canary'],
     ['a Stripe secret in a cause', { err: fault('sk_live_canary') }, 'canary'],
     ['a password in a URL', { url: 'smtp://user:canary@mail.example:587' }, 'canary'],
     ['a user in a URL with a password', { url: 'smtp://user:canary@mail.example' }, 'user'],
     ['a password without a user', { url: 'redis://:canary@cache.example/0' }, 'canary'],
-    ['a password with an @ in it', { url: 'smtp://user:ca@nary@mail.example' }, 'ca@nary'],
-    ['a password with a / in it', { url: 'smtp://user:ca/nary@mail.example' }, 'ca/na'],
+    ['a password that contains an @', { url: 'smtp://user:ca@nary@mail.example' }, 'ca@nary'],
+    ['a password that contains a /', { url: 'smtp://user:ca/nary@mail.example' }, 'ca/na'],
     ['a password of digits', { url: 'smtp://user:12345@mail.example' }, '12345'],
-    ['a password in an error text', { err: new Error('no smtps://u:canary@x here') }, 'canary'],
+    ['a password in an error message', { err: new Error('no smtps://u:canary@x here') }, 'canary'],
     [
-      'a secret at the end of a long look',
+      'a secret at the end of the scanned length',
       { x: `${'x'.repeat(1_480)} ${token}` },
       token.slice(0, 9),
     ],
-    ['a password cut before its end', { url: `${'a '.repeat(240)}smtp://u:${key}@x` }, 'mf_live'],
-    ['a fact that is named a token, however short', { token: 'short' }, 'short'],
-    ['a fact that is named a key', { apiKey: 'short' }, 'short'],
-    ['a fact that is named a password', { imapPassword: 'hunter2' }, 'hunter2'],
-    ['an authorization', { authorization: 'Bearer short' }, 'short'],
+    [
+      'a password truncated before its end',
+      { url: `${'a '.repeat(240)}smtp://u:${key}@x` },
+      'mf_live',
+    ],
+    ['a field named token, however short its value', { token: 'short' }, 'short'],
+    ['a field named key', { apiKey: 'short' }, 'short'],
+    ['a field named password', { imapPassword: 'hunter2' }, 'hunter2'],
+    ['an authorization header', { authorization: 'Bearer short' }, 'short'],
     ['a body', { body: 'dear ann' }, 'dear ann'],
-    ['a recipient', { recipient: 'ann.smith@box.example' }, 'nn.smith'],
-    ['a recipient in a sentence', { reply: '550 no <ann.smith@box.example> here' }, 'nn.smith'],
-    ['an address we would refuse', { from: 'bounce=ann.smith@lists.example' }, 'nn.smith'],
-    ['a recipient in a cause', { err: fault('ann.smith@box.example') }, 'nn.smith'],
+    ['an address of a recipient', { recipient: 'ann.smith@box.example' }, 'nn.smith'],
+    ['an address within other text', { reply: '550 no <ann.smith@box.example> here' }, 'nn.smith'],
+    ['an address that we would refuse', { from: 'bounce=ann.smith@lists.example' }, 'nn.smith'],
+    ['an address in a cause', { err: fault('ann.smith@box.example') }, 'nn.smith'],
   ] as const) {
     test(name, () => {
       for (const pretty of [false, true]) {
-        const [line = ''] = spoken({ pretty }, (log) => log.error(facts, 'x'))
+        const [line = ''] = logged({ pretty }, (log) => log.error(facts, 'x'))
         expect(line).not.toContain(secret)
       }
     })
@@ -115,7 +119,7 @@ describe('a log never contains', () => {
     })
   })
 
-  test('more of a key than its prefix', () => {
+  test('more than the prefix of a key', () => {
     expect(jsonOf({ header: `${key}, sk_test_canary` })).toMatchObject({
       header: 'mf_live_0123(hidden), (hidden)',
     })
@@ -126,19 +130,19 @@ describe('a log never contains', () => {
   })
 })
 
-test('similar text that is not secret is kept', () => {
+test('similar text that is not secret is unchanged', () => {
   const task =
     'task_list, risk_all, mf_live_AbCd, https://box.example:8080/a?to=me, work_rk, sk_, 12:30'
   expect(jsonOf({ task })).toMatchObject({ task })
 })
 
-test('the host of a URL with a password is kept', () => {
+test('the host of a URL with a password is logged', () => {
   expect(jsonOf({ url: 'smtp://ann:canary@mail.example:587/x' })).toMatchObject({
     url: 'smtp://(hidden)@mail.example:587/x',
   })
 })
 
-test('the domain of an address is kept', () => {
+test('the domain of an address is logged', () => {
   expect(jsonOf({ to: 'Ann@Box.example', from: 'b=c@lists.example' })).toMatchObject({
     to: 'a…@box.example',
     from: '…@lists.example',
@@ -158,7 +162,7 @@ test('an error has type, code, stack and cause', () => {
 })
 
 test('a terminal gets a short line', () => {
-  const [line = ''] = spoken({ pretty: true }, (log) =>
+  const [line = ''] = logged({ pretty: true }, (log) =>
     log.info({ bytes: 12, helo: 'mx.example', reply: '250 kept' }, 'mail kept'),
   )
   expect(line.slice(9)).toBe(
@@ -166,7 +170,7 @@ test('a terminal gets a short line', () => {
   )
 })
 
-test('worker threads write whole lines to the same standard output', () => {
+test('worker threads write complete lines to the same standard output', () => {
   const program = `
     import { Worker, isMainThread, workerData } from 'node:worker_threads'
     import { openLog } from ${JSON.stringify(new URL('./log.ts', import.meta.url).href)}
@@ -190,40 +194,40 @@ test('worker threads write whole lines to the same standard output', () => {
   expect(threads.filter((thread) => thread === 'door')).toHaveLength(200)
 })
 
-function fault(why: string): Error {
-  const cause = new Error(why)
+function fault(message: string): Error {
+  const cause = new Error(message)
   return Object.assign(new TypeError('cannot write', { cause }), { code: 'EIO' })
 }
 
 const LOG = JSON.stringify(new URL('./log.ts', import.meta.url).href)
 
-/** What arrives when each write takes so many bytes, or fails; past the list all is taken. */
-function arrived(steps: (number | string)[], lines: string[]): string {
-  let taken = ''
+/** The output if the writes take these numbers of bytes or fail; later writes succeed completely. */
+function outputOf(steps: (number | string)[], lines: string[]): string {
+  let output = ''
   const write = lineWriter((bytes) => {
     const step = steps.shift() ?? bytes.length
     if (typeof step === 'string') throw Object.assign(new Error(step), { code: step })
-    taken += Buffer.from(bytes.subarray(0, step)).toString('latin1')
+    output += Buffer.from(bytes.subarray(0, step)).toString('latin1')
     return step
   })
   for (const line of lines) write(line)
-  return taken
+  return output
 }
 
 describe('a line is written', () => {
   for (const [name, steps, expected] of [
     ['in one write', [], 'one\ntwo\n'],
     ['in as many writes as it takes', [1, 2], 'one\ntwo\n'],
-    ['once its reader has room', ['EAGAIN', 'EAGAIN'], 'one\ntwo\n'],
-    ['after another that was lost', ['ENOSPC'], 'two\n'],
-    ['on a line of its own after half of another', [2, 'ENOSPC'], 'on\ntwo\n'],
+    ['once the pipe has room', ['EAGAIN', 'EAGAIN'], 'one\ntwo\n'],
+    ['after another one that was lost', ['ENOSPC'], 'two\n'],
+    ['on a line of its own after a partial line', [2, 'ENOSPC'], 'on\ntwo\n'],
   ] as const) {
-    test(name, () => expect(arrived([...steps], ['one\n', 'two\n'])).toBe(expected))
+    test(name, () => expect(outputOf([...steps], ['one\n', 'two\n'])).toBe(expected))
   }
 
   test('on a line of its own after a partial line, even if others were lost in between', () => {
     const steps = [2, 'ENOSPC', 'ENOSPC', 1, 'EIO']
-    expect(arrived(steps, ['one\n', 'two\n', 'three\n', 'four\n'])).toBe('on\nfour\n')
+    expect(outputOf(steps, ['one\n', 'two\n', 'three\n', 'four\n'])).toBe('on\nfour\n')
   })
 })
 
@@ -238,6 +242,8 @@ test('a blocked or closed standard output does not end the program', () => {
     setImmediate(() => process.stderr.write('alive'))
   `
   const command = '"$0" --input-type=module -e "$1" 2>&1 >/dev/full'
-  const said = execFileSync('sh', ['-c', command, process.execPath, program], { encoding: 'utf8' })
-  expect(said).toBe('alive')
+  const stderr = execFileSync('sh', ['-c', command, process.execPath, program], {
+    encoding: 'utf8',
+  })
+  expect(stderr).toBe('alive')
 })
