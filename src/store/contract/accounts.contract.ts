@@ -42,16 +42,16 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
   ) => {
     tokens += 1
     const tokenHash = `alias-${tokens}`
-    const made = await fixture.store.createSession({
+    const created = await fixture.store.createSession({
       ...newSession(text, { tokenHash, createdAt, lifeMs }),
       accountId,
     })
-    assert.ok(made, `${text} is free`)
-    return { ...made, tokenHash }
+    assert.ok(created, `${text} is free`)
+    return { ...created, tokenHash }
   }
-  type Wish = Partial<FetchedMail> & { identity?: string }
-  const fetched = async (to: string[], wish: Wish = {}): Promise<FetchedMail> => {
-    const { identity = 'm1', ...more } = wish
+  type FetchOptions = Partial<FetchedMail> & { identity?: string }
+  const fetched = async (to: string[], options: FetchOptions = {}): Promise<FetchedMail> => {
+    const { identity = 'm1', ...more } = options
     const accountId = more.accountId ?? joe
     const found = await fixture.store.findAliases(accountId, to.map(address), START)
     const recipients = found.map((one) => ({ ...one, identity: `${identity} ${one.address}` }))
@@ -114,8 +114,8 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
           ({ mailbox }) => mailbox,
         )
       assert.deepEqual(await found(['j.oe@gmail.com', 'joe+abc@gmail.com']), [dots.id, plus.id])
-      const near = ['joe@gmail.com', 'j.o.e@gmail.com', 'joe+ab@gmail.com', 'joe+abcd@gmail.com']
-      assert.deepEqual(await found([...near, 'j.oe+abc@gmail.com', 'jo.e@gmail.com']), [])
+      const similar = ['joe@gmail.com', 'j.o.e@gmail.com', 'joe+ab@gmail.com', 'joe+abcd@gmail.com']
+      assert.deepEqual(await found([...similar, 'j.oe+abc@gmail.com', 'jo.e@gmail.com']), [])
       assert.deepEqual(await found(['joe+abc@gmail.com'], ann), [])
       assert.deepEqual(await found(['joe+abc@gmail.com'], joe, at(HOUR)), [])
       await fixture.store.endSession(plus.id, START)
@@ -134,8 +134,8 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
       const { id } = await alias('joe+abc@gmail.com')
       const recipients = [{ address: address('joe+abc@gmail.com'), mailbox: id, identity: 'm1' }]
       assert.deepEqual(await fixture.store.addMail(newMail(recipients)), { outcome: 'nobody' })
-      const theirs = await fetched([], { recipients, accountId: ann })
-      assert.deepEqual(await add(theirs), { outcome: 'nobody' })
+      const ofOtherAccount = await fetched([], { recipients, accountId: ann })
+      assert.deepEqual(await add(ofOtherAccount), { outcome: 'nobody' })
       assert.deepEqual(await fixture.subjects(id), [])
     })
   })
@@ -145,11 +145,11 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
       const one = await alias('joe+a@gmail.com')
       const two = await alias('joe+b@gmail.com')
       const mail = await fetched(['joe+a@gmail.com', 'joe+b@gmail.com'], { head: head('code') })
-      const kept = await add({ ...mail, receivedAt: at(-MINUTE) })
-      assert.deepEqual(kept.outcome === 'kept' && kept.recipients.map(({ mailbox }) => mailbox), [
-        one.id,
-        two.id,
-      ])
+      const result = await add({ ...mail, receivedAt: at(-MINUTE) })
+      assert.deepEqual(
+        result.outcome === 'kept' && result.recipients.map(({ mailbox }) => mailbox),
+        [one.id, two.id],
+      )
       assert.deepEqual(await fixture.subjects(one.id, fixture.other), ['code'])
       assert.deepEqual(await fixture.other.readFolder(joe, 'INBOX'), INBOX.state)
       assert.equal(await fixture.other.readFolder(ann, 'INBOX'), undefined)
@@ -158,11 +158,11 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
     })
 
     test('older than an alias is not delivered to it', async () => {
-      const elder = await alias('joe+a@gmail.com', { createdAt: at(-DAY), lifeMs: 2 * DAY })
+      const older = await alias('joe+a@gmail.com', { createdAt: at(-DAY), lifeMs: 2 * DAY })
       const younger = await alias('joe+b@gmail.com')
       const both = await fetched(['joe+a@gmail.com', 'joe+b@gmail.com'])
       assert.equal((await add({ ...both, receivedAt: at(-HOUR) })).outcome, 'kept')
-      assert.equal((await fixture.subjects(elder.id)).length, 1)
+      assert.equal((await fixture.subjects(older.id)).length, 1)
       assert.deepEqual(await fixture.subjects(younger.id), [])
     })
 
@@ -186,9 +186,9 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
       const { id } = await alias('joe+a@gmail.com')
       const mail = await fetched(['joe+a@gmail.com'])
       assert.equal((await add(mail)).outcome, 'kept')
-      const twin = { ...mail, uid: 42, state: { uidValidity: 7, lastUid: 42 } }
-      assert.equal((await add(twin)).outcome, 'kept')
-      for (const again of [mail, twin]) assert.equal((await add(again)).outcome, 'known')
+      const copy = { ...mail, uid: 42, state: { uidValidity: 7, lastUid: 42 } }
+      assert.equal((await add(copy)).outcome, 'kept')
+      for (const again of [mail, copy]) assert.equal((await add(again)).outcome, 'known')
       const renumbered = { ...mail, uid: 1, state: { uidValidity: 8, lastUid: 1 } }
       assert.equal((await add(renumbered)).outcome, 'known')
       const moved = { ...mail, folder: 'Spam', uid: 7, state: { uidValidity: 7, lastUid: 7 } }
@@ -229,20 +229,20 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
 
     test('goes to aliases with room, not to full ones', async () => {
       const full = await alias('joe+a@gmail.com')
-      const free = await alias('joe+b@gmail.com')
+      const withRoom = await alias('joe+b@gmail.com')
       for (let number = 0; number < 5; number += 1) {
         const mail = await fetched(['joe+a@gmail.com'], { identity: `m${number}` })
         assert.equal((await add(mail)).outcome, 'kept')
       }
       const both = await fetched(['joe+a@gmail.com', 'joe+b@gmail.com'], { identity: 'both' })
       assert.equal((await add(both)).outcome, 'kept')
-      const late = await fetched(['joe+a@gmail.com'], { identity: 'late' })
-      assert.deepEqual(await add(late), { outcome: 'full' })
+      const refused = await fetched(['joe+a@gmail.com'], { identity: 'late' })
+      assert.deepEqual(await add(refused), { outcome: 'full' })
       assert.equal((await fixture.subjects(full.id)).length, 5)
-      assert.equal((await fixture.subjects(free.id)).length, 1)
+      assert.equal((await fixture.subjects(withRoom.id)).length, 1)
     })
 
-    test('is remembered while an alias is live that it could be for', async () => {
+    test('is remembered while an alias is live that it could be delivered to', async () => {
       await alias('joe+a@gmail.com', { createdAt: at(-4 * DAY), lifeMs: 5 * DAY })
       const old = await fetched(['joe+a@gmail.com'], { identity: 'old', receivedAt: at(-3 * DAY) })
       await add(old)

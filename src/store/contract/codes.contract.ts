@@ -21,7 +21,7 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
   afterEach(() => fixture.close())
 
   /** A session with one message. */
-  async function filled(name = 'ann@box.test', keyId?: string) {
+  async function sessionWithMessage(name = 'ann@box.test', keyId?: string) {
     const session = await fixture.session(name, HOUR, keyId)
     await fixture.send([name])
     return { ...session, messageId: await newest(session.id) }
@@ -34,7 +34,7 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
 
   describe('a code', () => {
     test('is unknown until it is saved, then visible to every thread', async () => {
-      const { id: mailbox, messageId: id } = await filled()
+      const { id: mailbox, messageId: id } = await sessionWithMessage()
       assert.deepEqual(await codesOf(mailbox), [undefined])
       assert.equal((await fixture.other.findMessage(mailbox, id))?.code, undefined)
       assert.equal(await fixture.store.saveCode({ mailbox, id, code: '123456' }), true)
@@ -42,42 +42,42 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
       assert.equal((await fixture.other.findMessage(mailbox, id))?.code, '123456')
     })
 
-    for (const [name, codes, moves] of [
-      ['moves the version, also for who had read it before', ['123456'], 1],
-      ['moves nothing when the mail has none', [''], 0],
-      ['is noted once: another changes nothing', ['123456', '999999', ''], 1],
-      ['is not noted any more where there was none', ['', '123456'], 0],
+    for (const [name, codes, versionChanges] of [
+      ['changes the version, even for a thread that has read it before', ['123456'], 1],
+      ['does not change the version if the mail has none', [''], 0],
+      ['is saved once: another one changes nothing', ['123456', '999999', ''], 1],
+      ['is not saved once the mail was found to have none', ['', '123456'], 0],
     ] as const) {
       test(name, async () => {
-        const { id: mailbox, tokenHash, messageId: id } = await filled()
+        const { id: mailbox, tokenHash, messageId: id } = await sessionWithMessage()
         const before = await versionOf(tokenHash)
-        const noted: boolean[] = []
-        for (const code of codes) noted.push(await fixture.store.saveCode({ mailbox, id, code }))
+        const saved: boolean[] = []
+        for (const code of codes) saved.push(await fixture.store.saveCode({ mailbox, id, code }))
         assert.deepEqual(
-          noted,
+          saved,
           codes.map((_, index) => index === 0),
         )
-        assert.equal(await versionOf(tokenHash), before + moves)
+        assert.equal(await versionOf(tokenHash), before + versionChanges)
         assert.deepEqual(await codesOf(mailbox), [codes[0]])
       })
     }
 
     test('found concurrently is saved once', async () => {
-      const { id: mailbox, tokenHash, messageId: id } = await filled()
+      const { id: mailbox, tokenHash, messageId: id } = await sessionWithMessage()
       const before = await versionOf(tokenHash)
       const [store, other] = [fixture.store, fixture.other]
-      const noted = await Promise.all(
+      const saved = await Promise.all(
         [store, other, store].map((one) => one.saveCode({ mailbox, id, code: '123456' })),
       )
-      assert.equal(noted.filter(Boolean).length, 1)
+      assert.equal(saved.filter(Boolean).length, 1)
       assert.equal(await versionOf(tokenHash), before + 1)
     })
 
     test('cannot be saved through another mailbox', async () => {
-      const [ann, bob] = [await filled(), await filled('bob@box.test')]
+      const [ann, bob] = [await sessionWithMessage(), await sessionWithMessage('bob@box.test')]
       const versions = [await versionOf(ann.tokenHash), await versionOf(bob.tokenHash)]
-      const wrong = { mailbox: ann.id, id: bob.messageId, code: '123456' }
-      assert.equal(await fixture.store.saveCode(wrong), false)
+      const mismatched = { mailbox: ann.id, id: bob.messageId, code: '123456' }
+      assert.equal(await fixture.store.saveCode(mismatched), false)
       assert.deepEqual([await codesOf(ann.id), await codesOf(bob.id)], [[undefined], [undefined]])
       assert.deepEqual([await versionOf(ann.tokenHash), await versionOf(bob.tokenHash)], versions)
     })
@@ -94,7 +94,7 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
     })
 
     test('of a deleted message is not saved, and changes no version', async () => {
-      const { id: mailbox, tokenHash, messageId: id } = await filled()
+      const { id: mailbox, tokenHash, messageId: id } = await sessionWithMessage()
       await fixture.store.deleteMessage(mailbox, id)
       const before = await versionOf(tokenHash)
       assert.equal(await fixture.store.saveCode({ mailbox, id, code: '123456' }), false)
@@ -102,7 +102,7 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
       assert.deepEqual(await codesOf(mailbox), [])
     })
 
-    for (const [name, over] of [
+    for (const [name, finish] of [
       ['was ended', (mailbox: MailboxId) => fixture.store.endSession(mailbox, at(1))],
       [
         'was revived as another',
@@ -117,8 +117,8 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
       ['was swept', () => fixture.sweepAll(at(2 * HOUR))],
     ] as const) {
       test(`of a session that ${name} is not saved`, async () => {
-        const { id: mailbox, tokenHash, messageId: id } = await filled()
-        await over(mailbox)
+        const { id: mailbox, tokenHash, messageId: id } = await sessionWithMessage()
+        await finish(mailbox)
         const before = await versionOf(tokenHash)
         assert.equal(await fixture.store.saveCode({ mailbox, id, code: '123456' }), false)
         assert.equal(await versionOf(tokenHash), before)
@@ -130,25 +130,25 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
       await fixture.send(['abuse@box.test'])
       for (const mailbox of [POOL, OPERATOR]) {
         const before = await fixture.store.readSharedMailbox(mailbox)
-        const noted = { mailbox, id: await newest(mailbox), code: '123456' }
-        assert.equal(await fixture.store.saveCode(noted), false)
+        const code = { mailbox, id: await newest(mailbox), code: '123456' }
+        assert.equal(await fixture.store.saveCode(code), false)
         assert.deepEqual(await fixture.store.readSharedMailbox(mailbox), before)
       }
     })
 
     test('does not change the version of the key', async () => {
-      const own = await filled('own@box.test', 'key-1')
+      const own = await sessionWithMessage('own@box.test', 'key-1')
       const scopes = [undefined, address('own@box.test')].map((to) => ({
         keyId: 'key-1',
         pool: true,
         to,
         now: at(1),
       }))
-      const marks = () => Promise.all(scopes.map((scope) => fixture.other.keyMailVersion(scope)))
-      const [before, version] = [await marks(), await versionOf(own.tokenHash)]
-      const noted = { mailbox: own.id, id: own.messageId, code: '123456' }
-      assert.equal(await fixture.store.saveCode(noted), true)
-      assert.deepEqual(await marks(), before)
+      const versions = () => Promise.all(scopes.map((scope) => fixture.other.keyMailVersion(scope)))
+      const [before, version] = [await versions(), await versionOf(own.tokenHash)]
+      const code = { mailbox: own.id, id: own.messageId, code: '123456' }
+      assert.equal(await fixture.store.saveCode(code), true)
+      assert.deepEqual(await versions(), before)
       assert.equal(await versionOf(own.tokenHash), version + 1)
     })
   })
@@ -159,7 +159,7 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
       (await fixture.store.findMessage(id, messageId))?.rawId ?? 0
 
     test('are stored with the raw mail for all recipients, and can be replaced', async () => {
-      const rawId = await rawIdOf(await filled())
+      const rawId = await rawIdOf(await sessionWithMessage())
       assert.equal(await fixture.other.readSenderChecks(rawId), undefined)
       await fixture.store.saveSenderChecks(rawId, CHECKS)
       assert.deepEqual(await fixture.other.readSenderChecks(rawId), CHECKS)
@@ -168,14 +168,14 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
     })
 
     test('change no version, because no list contains them', async () => {
-      const ann = await filled()
+      const ann = await sessionWithMessage()
       const before = await versionOf(ann.tokenHash)
       await fixture.store.saveSenderChecks(await rawIdOf(ann), CHECKS)
       assert.equal(await versionOf(ann.tokenHash), before)
     })
 
     test('are deleted with the mail, and late ones are not stored', async () => {
-      const ann = await filled()
+      const ann = await sessionWithMessage()
       const rawId = await rawIdOf(ann)
       await fixture.store.saveSenderChecks(rawId, CHECKS)
       await fixture.store.deleteMessage(ann.id, ann.messageId)

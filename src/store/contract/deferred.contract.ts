@@ -34,9 +34,9 @@ export function deferredContract(open: () => Promise<OpenMailStore>): void {
     accountId = (await fixture.store.listAccounts(START))[0]?.id ?? 0
     for (const text of [A, B, C]) {
       const session = newSession(text, { tokenHash: text, createdAt: START, lifeMs: DAY })
-      const made = await fixture.store.createSession({ ...session, accountId })
-      assert.ok(made)
-      boxes.set(text, made.id)
+      const created = await fixture.store.createSession({ ...session, accountId })
+      assert.ok(created)
+      boxes.set(text, created.id)
     }
   })
   afterEach(() => fixture.close())
@@ -60,10 +60,10 @@ export function deferredContract(open: () => Promise<OpenMailStore>): void {
       raw: new Uint8Array(more.size ?? 3),
     })
   const outcome = async (uid: number, to: string[], more: Parameters<typeof fetch>[2] = {}) => {
-    const kept = await fetch(uid, to, more)
-    return kept.outcome === 'kept' && kept.deferred ? 'kept, deferred' : kept.outcome
+    const result = await fetch(uid, to, more)
+    return result.outcome === 'kept' && result.deferred ? 'kept, deferred' : result.outcome
   }
-  /** Mails of its own, UID 100 and up. */
+  /** Five mails to this alias only, with UIDs from 100. */
   const fill = async (text: string) => {
     for (let uid = 100; uid < 105; uid += 1) assert.equal(await outcome(uid, [text]), 'kept')
   }
@@ -71,8 +71,8 @@ export function deferredContract(open: () => Promise<OpenMailStore>): void {
     const [id = 0] = await fixture.store.listMessageIds(box(text))
     assert.ok(await fixture.store.deleteMessage(box(text), id))
   }
-  const listed = async (now = START, place = INBOX, limit = 50) =>
-    (await fixture.other.listDeferred({ accountId, ...place, now, limit })).map(
+  const listed = async (now = START, folder = INBOX, limit = 50) =>
+    (await fixture.other.listDeferred({ accountId, ...folder, now, limit })).map(
       ({ uid, wanted }) => `${uid}${wanted ? '' : ' unwanted'}`,
     )
 
@@ -90,7 +90,7 @@ export function deferredContract(open: () => Promise<OpenMailStore>): void {
     ])
   })
 
-  test('a retry delivers it to the mailbox that lacked it, and does not move the folder back', async () => {
+  test('a retry delivers it to the mailbox that lacks it, and does not move the folder position back', async () => {
     await fill(A)
     await outcome(1, [A, B])
     await makeRoom(A)
@@ -142,7 +142,7 @@ export function deferredContract(open: () => Promise<OpenMailStore>): void {
     assert.deepEqual(await listed(at(DAY + HOUR)), ['1 unwanted', '2 unwanted'])
   })
 
-  test('a revived session does not get what was deferred before it ended', async () => {
+  test('a revived session does not get mail deferred before its expiry', async () => {
     await fill(A)
     await outcome(1, [A])
     const later = { now: at(DAY), expiresAt: at(2 * DAY), cooldownMs: 30 * DAY }

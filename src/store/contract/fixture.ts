@@ -5,7 +5,7 @@ import type { Recipient } from '../../core/recipient.ts'
 import { type MailboxId, OPERATOR, POOL, type Session } from '../../core/session.ts'
 import type { MailStore, NewMail } from '../store.ts'
 
-/** Opened with room for 5 messages and 10,000 bytes a mailbox, and 20,000 bytes in the pool. */
+/** Opened with limits of 5 messages and 10,000 bytes per mailbox, and 20,000 bytes for the pool. */
 export interface OpenMailStore {
   store: MailStore
   /** The same store as another thread or node sees it. */
@@ -32,7 +32,7 @@ export async function openFixture({ store, other, close }: OpenMailStore) {
   const take = (text: string, tokenHash: string, createdAt = START) =>
     store.createSession(newSession(text, { tokenHash, createdAt, lifeMs: HOUR }))
 
-  /** As at RCPT: each address with its mailbox at this moment. */
+  /** Like RCPT: each address with its current mailbox. */
   const accepted = (to: string[]): Promise<Recipient[]> =>
     Promise.all(
       to.map(address).map(async (one) => {
@@ -55,11 +55,11 @@ export async function openFixture({ store, other, close }: OpenMailStore) {
     ): Promise<Session & { tokenHash: string }> {
       tokens += 1
       const tokenHash = `hash-${tokens}`
-      const made = await store.createSession(
+      const created = await store.createSession(
         newSession(text, { tokenHash, createdAt: START, lifeMs, keyId }),
       )
-      assert.ok(made, `${text} is free`)
-      return { ...made, tokenHash }
+      assert.ok(created, `${text} is free`)
+      return { ...created, tokenHash }
     },
     accepted,
     send: async (to: string[], more: Partial<NewMail> = {}) =>

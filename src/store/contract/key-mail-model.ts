@@ -16,7 +16,7 @@ import {
 
 const ADDRESSES = ['a@pool.test', 'b@pool.test', 'c@pool.test', 'd@box.test', 'e@box.test']
 const KEYS = ['key-one', 'key-two'] as const
-const LIVES = [MINUTE, HOUR, DAY]
+const LIFETIMES = [MINUTE, HOUR, DAY]
 const GRACE = MINUTE
 
 const any = fc.nat({ max: 1_000 })
@@ -30,7 +30,7 @@ export const actions = fc.oneof(
       kind: fc.constant('create' as const),
       at: any,
       key: fc.constantFrom(...KEYS, undefined),
-      life: fc.constantFrom(...LIVES),
+      life: fc.constantFrom(...LIFETIMES),
     }),
   },
   {
@@ -46,7 +46,7 @@ export const actions = fc.oneof(
     arbitrary: fc.record({
       kind: fc.constantFrom('end' as const, 'extend' as const, 'revive' as const),
       which: any,
-      life: fc.constantFrom(...LIVES),
+      life: fc.constantFrom(...LIFETIMES),
     }),
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('sweep' as const) }) },
@@ -61,35 +61,47 @@ interface Sent {
   receivedAt: number
 }
 
-interface Made {
+interface CreatedSession {
   mailbox: MailboxId
   key: string | undefined
   address: string
   expiresAt: number
   /** Ended by its owner, or revived into another mailbox. */
-  over: boolean
+  ended: boolean
 }
 
 /** Runs the actions against the store and a model of plain lists, and compares what every key sees after each. */
-export async function playActions(fixture: Fixture, told: readonly Operation[]): Promise<void> {
-  const book = { now: START.getTime(), sent: [] as Sent[], made: [] as Made[], count: 0 }
-  const known = new Map<string, string>()
-  for (const operation of told) {
-    await doOne(fixture, book, operation)
-    for (const scope of scopesAt(new Date(book.now))) {
-      const mark = await fixture.other.keyMailVersion(scope)
+export async function playActions(
+  fixture: Fixture,
+  operations: readonly Operation[],
+): Promise<void> {
+  const model = {
+    now: START.getTime(),
+    sent: [] as Sent[],
+    sessions: [] as CreatedSession[],
+    count: 0,
+  }
+  const idsByVersion = new Map<string, string>()
+  for (const operation of operations) {
+    await runOperation(fixture, model, operation)
+    for (const scope of scopesAt(new Date(model.now))) {
+      const version = await fixture.other.keyMailVersion(scope)
       const page = { sinceId: 0, beforeId: undefined, limit: 1_000 }
       const found = await fixture.other.listKeyMail(scope, page)
       const texts = found.map(({ subject, recipient }) => `${subject} for ${recipient}`)
-      assert.deepEqual(texts, expected(book, scope), JSON.stringify(scope))
+      assert.deepEqual(texts, expected(model, scope), JSON.stringify(scope))
       const ids = JSON.stringify(found.map(({ id }) => id))
-      assert.equal(known.get(mark) ?? ids, ids, `the mark ${mark} stood for other mail before`)
-      known.set(mark, ids)
+      assert.equal(
+        idsByVersion.get(version) ?? ids,
+        ids,
+        `the mark ${version} stood for other mail before`,
+      )
+      idsByVersion.set(version, ids)
     }
   }
 }
 
-type Book = { now: number; sent: Sent[]; made: Made[]; count: number }
+type Model = { now: number; sent: Sent[]; sessions: CreatedSession[]; count: number }
 
 function scopesAt(now: Date): KeyScope[] {
   const tos = [undefined, ...ADDRESSES.map(address)]
@@ -98,9 +110,11 @@ function scopesAt(now: Date): KeyScope[] {
   )
 }
 
-/** Newest first, by the order in which it was sent. */
-function expected({ now, sent, made }: Book, { keyId, pool, to }: KeyScope): string[] {
-  const own = made.filter(({ key, expiresAt, over }) => key === keyId && expiresAt > now && !over)
+/** Newest first, in the order of sending. */
+function expected({ now, sent, sessions }: Model, { keyId, pool, to }: KeyScope): string[] {
+  const own = sessions.filter(
+    ({ key, expiresAt, ended }) => key === keyId && expiresAt > now && !ended,
+  )
   const boxes = new Set([...own.map(({ mailbox }) => mailbox), ...(pool ? [POOL] : [])])
   return sent
     .filter((one) => boxes.has(one.mailbox) && (to === undefined || one.to === to))
@@ -108,81 +122,86 @@ function expected({ now, sent, made }: Book, { keyId, pool, to }: KeyScope): str
     .toReversed()
 }
 
-async function doOne(fixture: Fixture, book: Book, operation: Operation): Promise<void> {
-  const now = new Date(book.now)
-  book.count += 1
-  if (operation.kind === 'move') book.now += operation.ms
-  else if (operation.kind === 'send') await send(fixture, book, operation.to)
+async function runOperation(fixture: Fixture, model: Model, operation: Operation): Promise<void> {
+  const now = new Date(model.now)
+  model.count += 1
+  if (operation.kind === 'move') model.now += operation.ms
+  else if (operation.kind === 'send') await send(fixture, model, operation.to)
   else if (operation.kind === 'create') {
     const text = ADDRESSES[operation.at % ADDRESSES.length] ?? ''
-    const wish = { tokenHash: `token ${book.count}`, createdAt: now, lifeMs: operation.life }
-    note(
-      book,
-      await fixture.store.createSession(newSession(text, { ...wish, keyId: operation.key })),
+    const options = { tokenHash: `token ${model.count}`, createdAt: now, lifeMs: operation.life }
+    recordSession(
+      model,
+      await fixture.store.createSession(newSession(text, { ...options, keyId: operation.key })),
     )
   } else if (operation.kind === 'delete') {
-    const one = book.sent[operation.which % book.sent.length]
-    if (one) await remove(fixture, book, one)
+    const one = model.sent[operation.which % model.sent.length]
+    if (one) await remove(fixture, model, one)
   } else if (operation.kind === 'sweep') {
     await fixture.sweepAll(now)
     const isSwept = ({ mailbox, receivedAt }: Sent) =>
       mailbox === POOL
-        ? receivedAt <= book.now - DAY
-        : book.made.some((one) => one.mailbox === mailbox && one.expiresAt <= book.now - GRACE)
-    book.sent = book.sent.filter((one) => !isSwept(one))
+        ? receivedAt <= model.now - DAY
+        : model.sessions.some(
+            (one) => one.mailbox === mailbox && one.expiresAt <= model.now - GRACE,
+          )
+    model.sent = model.sent.filter((one) => !isSwept(one))
   } else {
-    const one = book.made[operation.which % book.made.length]
-    if (one) await change(fixture, book, { ...operation, one })
+    const one = model.sessions[operation.which % model.sessions.length]
+    if (one) await change(fixture, model, { ...operation, one })
   }
 }
 
-async function send(fixture: Fixture, book: Book, choices: number[]): Promise<void> {
+async function send(fixture: Fixture, model: Model, choices: number[]): Promise<void> {
   const to = [
     ...new Set([0, ...choices].map((choice) => ADDRESSES[choice % ADDRESSES.length] ?? '')),
   ]
-  const subject = `mail ${book.count}`
-  const receivedAt = new Date(book.now)
-  const kept = await fixture.send(to, { head: head(subject), receivedAt })
-  if (kept.outcome !== 'kept') return
-  for (const { address: at, mailbox, keyId } of kept.recipients) {
-    book.sent.push({ subject, to: at, mailbox, receivedAt: book.now })
-    assert.equal(keyId, book.made.find((one) => one.mailbox === mailbox)?.key)
+  const subject = `mail ${model.count}`
+  const receivedAt = new Date(model.now)
+  const result = await fixture.send(to, { head: head(subject), receivedAt })
+  if (result.outcome !== 'kept') return
+  for (const { address: at, mailbox, keyId } of result.recipients) {
+    model.sent.push({ subject, to: at, mailbox, receivedAt: model.now })
+    assert.equal(keyId, model.sessions.find((one) => one.mailbox === mailbox)?.key)
   }
 }
 
-async function remove(fixture: Fixture, book: Book, one: Sent): Promise<void> {
+async function remove(fixture: Fixture, model: Model, one: Sent): Promise<void> {
   for (const id of await fixture.store.listMessageIds(one.mailbox)) {
     const message = await fixture.store.findMessage(one.mailbox, id)
     if (message?.subject !== one.subject || message.recipient !== one.to) continue
     assert.equal(await fixture.store.deleteMessage(one.mailbox, id), true)
-    book.sent = book.sent.filter((other) => other !== one)
+    model.sent = model.sent.filter((other) => other !== one)
   }
 }
 
 async function change(
   { store }: Fixture,
-  book: Book,
-  { kind, one, life }: { kind: 'end' | 'extend' | 'revive'; one: Made; life: number },
+  model: Model,
+  { kind, one, life }: { kind: 'end' | 'extend' | 'revive'; one: CreatedSession; life: number },
 ): Promise<void> {
   const { mailbox } = one
-  const [now, expiresAt] = [new Date(book.now), new Date(book.now + life)]
+  const [now, expiresAt] = [new Date(model.now), new Date(model.now + life)]
   if (kind === 'end') {
-    one.over ||= await store.endSession(mailbox, now)
+    one.ended ||= await store.endSession(mailbox, now)
   } else if (kind === 'extend') {
     const extended = await store.extendSession(mailbox, expiresAt, now)
     one.expiresAt = extended?.expiresAt.getTime() ?? one.expiresAt
   } else {
-    const wish = { mailbox, now, expiresAt, cooldownMs: COOLDOWN }
-    const revived = await store.reviveSession(wish)
-    one.over ||= revived !== undefined
-    note(book, revived)
+    const options = { mailbox, now, expiresAt, cooldownMs: COOLDOWN }
+    const revived = await store.reviveSession(options)
+    one.ended ||= revived !== undefined
+    recordSession(model, revived)
   }
 }
 
-/** Ends the previous session of the address. */
-function note(book: Book, session: Awaited<ReturnType<Fixture['store']['createSession']>>): void {
+/** Records the session, and ends the previous one of its address. */
+function recordSession(
+  model: Model,
+  session: Awaited<ReturnType<Fixture['store']['createSession']>>,
+): void {
   if (!session) return
   const { id: mailbox, address: at, keyId: key, expiresAt } = session
-  for (const former of book.made) former.over ||= former.address === at
-  book.made.push({ mailbox, key, address: at, expiresAt: expiresAt.getTime(), over: false })
+  for (const previous of model.sessions) previous.ended ||= previous.address === at
+  model.sessions.push({ mailbox, key, address: at, expiresAt: expiresAt.getTime(), ended: false })
 }

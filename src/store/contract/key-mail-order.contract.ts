@@ -39,11 +39,17 @@ export function keyMailOrderContract(open: () => Promise<OpenMailStore>): void {
   const newestFirst = (count: number) => numbered(count).toReversed()
 
   describe('ids across the pool and the sessions of a key', () => {
-    const turns = ['a@box.test', 'any@pool.test', 'b@box.test', 'b@box.test', 'other@pool.test']
+    const recipientsInTurn = [
+      'a@box.test',
+      'any@pool.test',
+      'b@box.test',
+      'b@box.test',
+      'other@pool.test',
+    ]
 
     test('rise in the order of commit, even if the clock steps back', async () => {
       for (const [index, ms] of [0, -DAY, 5, -HOUR, 3, 3, -2 * DAY, 0].entries()) {
-        const to = turns[index % turns.length] ?? ''
+        const to = recipientsInTurn[index % recipientsInTurn.length] ?? ''
         await fixture.send([to], { head: head(String(index)), receivedAt: at(ms) })
       }
       const all = await list()
@@ -56,14 +62,16 @@ export function keyMailOrderContract(open: () => Promise<OpenMailStore>): void {
       const mails = await Promise.all(
         numbered(10).map(async (subject) => {
           const index = Number(subject)
-          const recipients = await fixture.accepted([turns[index % turns.length] ?? ''])
+          const recipients = await fixture.accepted([
+            recipientsInTurn[index % recipientsInTurn.length] ?? '',
+          ])
           return newMail(recipients, { head: head(subject), receivedAt: at(-index * HOUR) })
         }),
       )
       await Promise.all(mails.map((mail) => fixture.store.addMail(mail)))
       assert.deepEqual(subjects(await list()), newestFirst(10))
       const [last] = await list({ limit: 1 })
-      await fixture.send(turns.slice(0, 3), { receivedAt: at(-DAY) })
+      await fixture.send(recipientsInTurn.slice(0, 3), { receivedAt: at(-DAY) })
       const newer = await list({ sinceId: last?.id ?? 0 })
       assert.deepEqual(
         newer.map(({ recipient }) => recipient),
@@ -85,9 +93,9 @@ export function keyMailOrderContract(open: () => Promise<OpenMailStore>): void {
       await fixture.send(['any@pool.test'], { receivedAt: at(DAY) })
       const plain = await fixture.session('plain@box.test')
       await fixture.send(['plain@box.test', 'abuse@box.test'])
-      const [ofPlain = 0] = await other.listMessageIds(plain.id)
-      const [ofPool = 0] = await other.listMessageIds(POOL)
-      assert.ok(ofPlain < ofPool, 'a private mailbox tells nothing of the pool')
+      const [plainId = 0] = await other.listMessageIds(plain.id)
+      const [poolId = 0] = await other.listMessageIds(POOL)
+      assert.ok(plainId < poolId, 'a private mailbox tells nothing of the pool')
       const { version, lastId } = await other.readSharedMailbox(POOL)
       await fixture.send(['plain@box.test', 'abuse@box.test'], { receivedAt: at(HOUR - 1) })
       assert.deepEqual([version, lastId], [1, (await other.readSharedMailbox(POOL)).lastId])
@@ -98,40 +106,41 @@ export function keyMailOrderContract(open: () => Promise<OpenMailStore>): void {
     test('returns each mail once, in order, while mail arrives', async () => {
       const names = numbered(40)
       for (const name of names) await fixture.session(`s${name}@box.test`, HOUR, KEY)
-      let going = true
-      // Both in one commit: who sees the one and not the other asks on from the wrong place.
-      const turns: Record<string, (name: string) => string[]> = {
+      let isSending = true
+      // Both are in one commit: a client that saw only one of them would continue from the wrong id.
+      const recipientsBySubject: Record<string, (name: string) => string[]> = {
         1: (name) => [`s${name}@box.test`, `p${name}@pool.test`],
         2: (name) => [`s${name}@box.test`, `p${name}@pool.test`],
         3: (name) => [`s${name}@box.test`],
         4: (name) => [`p${name}@pool.test`],
       }
-      const sendAll = async (turn: string) => {
-        // Taken in by two nodes at once, whose clocks differ.
-        const [store, behind] = Number(turn) % 2 === 0 ? [fixture.store, 0] : [fixture.other, HOUR]
+      const sendAll = async (subject: string) => {
+        // Added by two nodes concurrently, with different clocks.
+        const [store, behind] =
+          Number(subject) % 2 === 0 ? [fixture.store, 0] : [fixture.other, HOUR]
         for (const name of names) {
-          const recipients = await fixture.accepted(turns[turn]?.(name) ?? [])
-          const mail = { head: head(turn), receivedAt: at(-behind - Number(name)) }
+          const recipients = await fixture.accepted(recipientsBySubject[subject]?.(name) ?? [])
+          const mail = { head: head(subject), receivedAt: at(-behind - Number(name)) }
           assert.equal((await store.addMail(newMail(recipients, mail))).outcome, 'kept')
         }
       }
-      const sending = Promise.all(Object.keys(turns).map(sendAll)).finally(() => {
-        going = false
+      const sending = Promise.all(Object.keys(recipientsBySubject).map(sendAll)).finally(() => {
+        isSending = false
       })
 
-      const got: Message[] = []
-      const look = async () => {
-        const newer = await list({ sinceId: got.at(-1)?.id ?? 0 })
-        got.push(...newer.toReversed())
+      const received: Message[] = []
+      const poll = async () => {
+        const newer = await list({ sinceId: received.at(-1)?.id ?? 0 })
+        received.push(...newer.toReversed())
       }
-      while (going) {
-        await look()
+      while (isSending) {
+        await poll()
         await new Promise(setImmediate)
       }
       await sending
-      await look()
-      assert.deepEqual(got, (await list()).toReversed())
-      assert.equal(got.length, (2 + 2 + 1 + 1) * names.length)
+      await poll()
+      assert.deepEqual(received, (await list()).toReversed())
+      assert.equal(received.length, (2 + 2 + 1 + 1) * names.length)
     })
   })
 
@@ -143,16 +152,16 @@ export function keyMailOrderContract(open: () => Promise<OpenMailStore>): void {
         const found = await other.listKeyMail(scope, page)
         ids.push(...found.map(({ id }) => id))
         more = found.length > 0
-        // What comes meanwhile is newer than every page still to come.
+        // Mail that arrives meanwhile is newer than all remaining pages.
         await fixture.send([`late${ids.length}@pool.test`])
       }
       return ids
     }
 
     for (const [name, to, count] of [
-      ['all it may see', undefined, 17],
-      ['a session of its own', 'a@box.test', 5],
-      ['an address of the pool', 'any@pool.test', 5],
+      ['all visible mail', undefined, 17],
+      ['one of its sessions', 'a@box.test', 5],
+      ['a pool address', 'any@pool.test', 5],
     ] as const) {
       test(`by beforeId reaches every message once: ${name}`, async () => {
         for (const subject of numbered(5)) {

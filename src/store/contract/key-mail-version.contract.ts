@@ -19,8 +19,8 @@ import {
 } from './fixture.ts'
 import { actions, playActions } from './key-mail-model.ts'
 
-const MINE = 'key-mine'
-const THEIRS = 'key-theirs'
+const KEY = 'key-mine'
+const OTHER_KEY = 'key-theirs'
 
 /** When the version of the mail of a key changes. */
 export function keyMailVersionContract(open: () => Promise<OpenMailStore>): void {
@@ -29,15 +29,15 @@ export function keyMailVersionContract(open: () => Promise<OpenMailStore>): void
     let store: MailStore
     let own: MailboxId
     let ended: MailboxId
-    let theirs: MailboxId
+    let ofOtherKey: MailboxId
 
     beforeEach(async () => {
       fixture = await openFixture(await open())
       store = fixture.store
-      own = (await fixture.session('own@box.test', DAY, MINE)).id
-      await fixture.session('quiet@box.test', 2 * DAY, MINE)
-      ended = (await fixture.session('ended@box.test', MINUTE, MINE)).id
-      theirs = (await fixture.session('theirs@box.test', DAY, THEIRS)).id
+      own = (await fixture.session('own@box.test', DAY, KEY)).id
+      await fixture.session('quiet@box.test', 2 * DAY, KEY)
+      ended = (await fixture.session('ended@box.test', MINUTE, KEY)).id
+      ofOtherKey = (await fixture.session('theirs@box.test', DAY, OTHER_KEY)).id
       await fixture.session('plain@box.test', DAY)
       for (const name of ['own@box', 'theirs@box', 'plain@box', 'one@pool', 'two@pool']) {
         await fixture.send([`${name}.test`], { head: head('before') })
@@ -54,22 +54,22 @@ export function keyMailVersionContract(open: () => Promise<OpenMailStore>): void
       'theirs@': { pool: true, to: address('theirs@box.test') },
     } satisfies Record<string, Pick<KeyScope, 'pool' | 'to'>>
 
-    const marks = async (now: Date) =>
+    const versions = async (now: Date) =>
       await Promise.all(
         Object.entries(scopes).map(
           async ([name, scope]) =>
-            [name, await fixture.other.keyMailVersion({ ...scope, keyId: MINE, now })] as const,
+            [name, await fixture.other.keyMailVersion({ ...scope, keyId: KEY, now })] as const,
         ),
       )
     const newest = async (mailbox: MailboxId) => (await store.listMessageIds(mailbox))[0] ?? 0
-    const later = at(HOUR)
-    const send = (to: string) => fixture.send([to], { receivedAt: later })
+    const now = at(HOUR)
+    const send = (to: string) => fixture.send([to], { receivedAt: now })
 
     for (const [name, operation, changed] of [
       ['mail for its session', () => send('own@box.test'), ['all', 'own', 'own@']],
       ['mail for a pool address', () => send('one@pool.test'), ['all', 'one@']],
       ['mail for another pool address', () => send('two@pool.test'), ['all']],
-      ["mail for another key's session", () => send('theirs@box.test'), []],
+      ['mail for a session of another key', () => send('theirs@box.test'), []],
       ['mail for a session without a key', () => send('plain@box.test'), []],
       ['mail for the operator', () => send('abuse@pool.test'), []],
       ['mail for nobody', () => send('nobody@box.test'), []],
@@ -84,51 +84,55 @@ export function keyMailVersionContract(open: () => Promise<OpenMailStore>): void
         ['all', 'one@'],
       ],
       [
-        "mail deleted in another's session",
-        async () => store.deleteMessage(theirs, await newest(theirs)),
+        'mail deleted in a session of another key',
+        async () => store.deleteMessage(ofOtherKey, await newest(ofOtherKey)),
         [],
       ],
       [
         'the end of its session',
-        () => store.endSession(own, new Date(later.getTime() - 1)),
+        () => store.endSession(own, new Date(now.getTime() - 1)),
         ['all', 'own', 'own@'],
       ],
-      ["the end of another's session", () => store.endSession(theirs, later), []],
-      ["another's session extended", () => store.extendSession(theirs, at(2 * DAY), later), []],
-      ['a sweep that finds nothing of it', () => fixture.sweepAll(later), []],
+      ['the end of a session of another key', () => store.endSession(ofOtherKey, now), []],
       [
-        'a session made by another key',
+        'an extended session of another key',
+        () => store.extendSession(ofOtherKey, at(2 * DAY), now),
+        [],
+      ],
+      ['a sweep without expired mail of the key', () => fixture.sweepAll(now), []],
+      [
+        'a session created by another key',
         () => {
-          const wish = { tokenHash: 'new', createdAt: later, lifeMs: HOUR, keyId: THEIRS }
-          return store.createSession(newSession('new@box.test', wish))
+          const options = { tokenHash: 'new', createdAt: now, lifeMs: HOUR, keyId: OTHER_KEY }
+          return store.createSession(newSession('new@box.test', options))
         },
         [],
       ],
       [
-        'a session made with it that lasts longer than another',
+        'a session created with it that expires after another',
         () => {
-          const wish = { tokenHash: 'new', createdAt: later, lifeMs: 2 * DAY, keyId: MINE }
-          return store.createSession(newSession('new@box.test', wish))
+          const options = { tokenHash: 'new', createdAt: now, lifeMs: 2 * DAY, keyId: KEY }
+          return store.createSession(newSession('new@box.test', options))
         },
         [],
       ],
-      ['reading', () => store.listMessages(own, { sinceId: 0, limit: 9 }), []],
+      ['a read', () => store.listMessages(own, { sinceId: 0, limit: 9 }), []],
     ] as const) {
-      const what = changed.length === 0 ? 'stays' : `changes for ${changed.join(', ')}`
-      test(`${what}: ${name}`, async () => {
-        const before = await marks(later)
+      const effect = changed.length === 0 ? 'does not change' : `changes for ${changed.join(', ')}`
+      test(`${effect}: ${name}`, async () => {
+        const before = await versions(now)
         await operation()
-        const after = new Map(await marks(later))
-        const moved = before.filter(([scope, mark]) => after.get(scope) !== mark)
+        const after = new Map(await versions(now))
+        const changedScopes = before.filter(([scope, version]) => after.get(scope) !== version)
         assert.deepEqual(
-          moved.map(([scope]) => scope),
+          changedScopes.map(([scope]) => scope),
           changed,
         )
       })
     }
 
     test('changes at the millisecond a session expires, and at no other', async () => {
-      const text = async (now: Date) => JSON.stringify(await marks(now))
+      const text = async (now: Date) => JSON.stringify(await versions(now))
       assert.equal(await text(START), await text(at(MINUTE - 1)))
       assert.notEqual(await text(at(MINUTE - 1)), await text(at(MINUTE)))
       assert.equal(await text(at(MINUTE)), await text(at(DAY - 1)))
@@ -137,11 +141,11 @@ export function keyMailVersionContract(open: () => Promise<OpenMailStore>): void
 
     test('changes when a session is revived, even if the clock steps back', async () => {
       await fixture.send(['ended@box.test'])
-      await fixture.session('twin@box.test', MINUTE, MINE)
-      const before = [await marks(START), await marks(at(HOUR))].map((some) => new Map(some))
+      await fixture.session('twin@box.test', MINUTE, KEY)
+      const before = [await versions(START), await versions(at(HOUR))].map((some) => new Map(some))
       const expiresAt = at(2 * DAY)
       await store.reviveSession({ mailbox: ended, now: at(HOUR), expiresAt, cooldownMs: COOLDOWN })
-      const after = [await marks(START), await marks(at(HOUR))].map((some) => new Map(some))
+      const after = [await versions(START), await versions(at(HOUR))].map((some) => new Map(some))
       for (const scope of ['all', 'own']) {
         assert.notEqual(after[0]?.get(scope), before[0]?.get(scope))
         assert.notEqual(after[1]?.get(scope), before[1]?.get(scope))
@@ -150,23 +154,23 @@ export function keyMailVersionContract(open: () => Promise<OpenMailStore>): void
 
     test('is the same on every thread, and for two keys that see only the pool', async () => {
       const scope = { keyId: 'one', pool: true, to: undefined, now: START }
-      const mark = await store.keyMailVersion(scope)
-      assert.equal(await fixture.other.keyMailVersion(scope), mark)
-      assert.equal(await store.keyMailVersion({ ...scope, keyId: 'two' }), mark)
+      const version = await store.keyMailVersion(scope)
+      assert.equal(await fixture.other.keyMailVersion(scope), version)
+      assert.equal(await store.keyMailVersion({ ...scope, keyId: 'two' }), version)
     })
   })
 
   test('after any sequence of operations a key sees what it may, and equal versions mean equal mail', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(actions, { minLength: 20, maxLength: 80 }), async (told) => {
+      fc.asyncProperty(fc.array(actions, { minLength: 20, maxLength: 80 }), async (operations) => {
         const fixture = await openFixture(await open())
         try {
-          await playActions(fixture, told)
+          await playActions(fixture, operations)
         } finally {
           await fixture.close()
         }
       }),
-      // Each run opens a store: to make a fault smaller takes minutes, so do that by hand.
+      // Each run opens a store, so shrinking takes minutes; shrink a failure by hand.
       { numRuns: 8, endOnFailure: true },
     )
   }, 120_000)

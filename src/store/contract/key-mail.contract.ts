@@ -16,8 +16,8 @@ import {
   START,
 } from './fixture.ts'
 
-const MINE = 'key-mine'
-const THEIRS = 'key-theirs'
+const KEY = 'key-mine'
+const OTHER_KEY = 'key-theirs'
 const ALL = { sinceId: 0, beforeId: undefined, limit: 100 }
 
 /** What a key may read, through the store of another thread. */
@@ -32,7 +32,7 @@ export function keyMailContract(open: () => Promise<OpenMailStore>): void {
   afterEach(() => fixture.close())
 
   const seen = async (more: Partial<KeyScope> = {}) => {
-    const scope = { keyId: MINE, pool: true, to: undefined, now: START, ...more }
+    const scope = { keyId: KEY, pool: true, to: undefined, now: START, ...more }
     return (await fixture.other.listKeyMail(scope, ALL)).map((message) => message.subject)
   }
   const send = (to: string, subject: string, ms = 0) =>
@@ -47,8 +47,8 @@ export function keyMailContract(open: () => Promise<OpenMailStore>): void {
 
   describe('a key sees', () => {
     test('the mail of its sessions and of the pool, newest first', async () => {
-      await fixture.session('a@box.test', HOUR, MINE)
-      await fixture.session('b@pool.test', HOUR, MINE)
+      await fixture.session('a@box.test', HOUR, KEY)
+      await fixture.session('b@pool.test', HOUR, KEY)
       for (const [to, subject] of [
         ['a@box.test', 'one'],
         ['any@pool.test', 'two'],
@@ -61,10 +61,10 @@ export function keyMailContract(open: () => Promise<OpenMailStore>): void {
     })
 
     test('each message as its mailbox has it', async () => {
-      const { id } = await fixture.session('a@box.test', HOUR, MINE)
+      const { id } = await fixture.session('a@box.test', HOUR, KEY)
       await send('a@box.test', 'own')
       await send('any@pool.test', 'pool')
-      const scope = { keyId: MINE, pool: true, to: undefined, now: START }
+      const scope = { keyId: KEY, pool: true, to: undefined, now: START }
       const [pool, own] = await fixture.other.listKeyMail(scope, ALL)
       assert.deepEqual(own, await store.findMessage(id, own?.id ?? 0))
       assert.deepEqual(pool, await store.findMessage(POOL, pool?.id ?? 0))
@@ -73,8 +73,8 @@ export function keyMailContract(open: () => Promise<OpenMailStore>): void {
 
     test('of one address, its pool mail and the mail of its own session', async () => {
       await send('any@pool.test', 'pool')
-      await fixture.session('any@pool.test', HOUR, MINE)
-      await fixture.session('b@box.test', HOUR, MINE)
+      await fixture.session('any@pool.test', HOUR, KEY)
+      await fixture.session('b@box.test', HOUR, KEY)
       await send('any@pool.test', 'own')
       await send('b@box.test', 'elsewhere')
       await send('other@pool.test', 'elsewhere too')
@@ -86,15 +86,15 @@ export function keyMailContract(open: () => Promise<OpenMailStore>): void {
     })
 
     test('a mail to several of its addresses once for each', async () => {
-      await fixture.session('a@box.test', HOUR, MINE)
-      await fixture.session('b@box.test', HOUR, THEIRS)
+      await fixture.session('a@box.test', HOUR, KEY)
+      await fixture.session('b@box.test', HOUR, OTHER_KEY)
       await fixture.send(['a@box.test', 'b@box.test', 'c@pool.test', 'd@pool.test'])
       assert.equal((await seen()).length, 3)
       assert.equal((await seen({ pool: false })).length, 1)
     })
 
     test('mail of its revived session', async () => {
-      const { id } = await fixture.session('a@box.test', HOUR, MINE)
+      const { id } = await fixture.session('a@box.test', HOUR, KEY)
       await revive(id, at(HOUR))
       await send('a@box.test', 'since', HOUR + 1)
       assert.deepEqual(await seen({ now: at(HOUR + 1) }), ['since'])
@@ -102,69 +102,69 @@ export function keyMailContract(open: () => Promise<OpenMailStore>): void {
   })
 
   describe('a key never sees', () => {
-    const anything = async (now: Date, to: string) => [
+    const allViews = async (now: Date, to: string) => [
       ...(await seen({ now })),
       ...(await seen({ now, pool: false })),
       ...(await seen({ now, to: address(to) })),
     ]
 
     for (const [name, to, keyId] of [
-      ["another key's session", 'x@pool.test', THEIRS],
+      ['a session of another key', 'x@pool.test', OTHER_KEY],
       ['a session without a key', 'x@pool.test', undefined],
-      ['a key of nearly the same name', 'x@box.test', `${MINE}2`],
+      ['a session of a key with a similar id', 'x@box.test', `${KEY}2`],
     ] as const) {
       test(`${name}, even if it names the address`, async () => {
         await fixture.session(to, HOUR, keyId)
         await send(to, 'private')
-        assert.deepEqual(await anything(START, to), [])
+        assert.deepEqual(await allViews(START, to), [])
       })
     }
 
     test("the operator's mailbox", async () => {
       await send('abuse@pool.test', 'a complaint')
-      assert.deepEqual(await anything(START, 'abuse@pool.test'), [])
+      assert.deepEqual(await allViews(START, 'abuse@pool.test'), [])
     })
 
     test('its session from the millisecond it expires', async () => {
-      await fixture.session('a@box.test', HOUR, MINE)
+      await fixture.session('a@box.test', HOUR, KEY)
       await send('a@box.test', 'hello')
-      assert.equal((await anything(at(HOUR - 1), 'a@box.test')).length, 3)
-      assert.deepEqual(await anything(at(HOUR), 'a@box.test'), [])
+      assert.equal((await allViews(at(HOUR - 1), 'a@box.test')).length, 3)
+      assert.deepEqual(await allViews(at(HOUR), 'a@box.test'), [])
     })
 
     test('a session ended by its owner, even if the clock has stepped back', async () => {
-      const { id } = await fixture.session('a@box.test', HOUR, MINE)
+      const { id } = await fixture.session('a@box.test', HOUR, KEY)
       await send('a@box.test', 'hello')
       await store.endSession(id, at(1_000))
       for (const ms of [1_000, 999, -HOUR]) {
-        assert.deepEqual(await anything(at(ms), 'a@box.test'), [])
+        assert.deepEqual(await allViews(at(ms), 'a@box.test'), [])
       }
     })
 
     test('mail from before a revival, even if the clock has stepped back', async () => {
-      const { id } = await fixture.session('a@box.test', HOUR, MINE)
+      const { id } = await fixture.session('a@box.test', HOUR, KEY)
       await send('a@box.test', 'former')
       await revive(id, at(2 * HOUR))
       for (const ms of [2 * HOUR, 1, -HOUR]) {
-        assert.deepEqual(await anything(at(ms), 'a@box.test'), [])
+        assert.deepEqual(await allViews(at(ms), 'a@box.test'), [])
       }
     })
 
-    for (const [name, former, next] of [
-      ['the former owner had', THEIRS, MINE],
-      ['the next owner has', MINE, THEIRS],
+    for (const [name, previousKey, nextKey] of [
+      ['the previous owner had', OTHER_KEY, KEY],
+      ['the next owner has', KEY, OTHER_KEY],
     ] as const) {
       test(`at a reassigned address, what ${name}`, async () => {
-        await fixture.session('a@box.test', HOUR, former)
+        await fixture.session('a@box.test', HOUR, previousKey)
         await send('a@box.test', 'of the former')
         const createdAt = at(HOUR + COOLDOWN)
-        const wish = { tokenHash: 'next', createdAt, lifeMs: HOUR, keyId: next }
-        assert.ok(await store.createSession(newSession('a@box.test', wish)))
+        const options = { tokenHash: 'next', createdAt, lifeMs: HOUR, keyId: nextKey }
+        assert.ok(await store.createSession(newSession('a@box.test', options)))
         await send('a@box.test', 'of the next', HOUR + COOLDOWN)
-        const mine = former === MINE ? [] : ['of the next']
+        const expected = previousKey === KEY ? [] : ['of the next']
         for (const now of [createdAt, START]) {
-          assert.deepEqual(await seen({ now }), mine)
-          assert.deepEqual(await seen({ now, to: address('a@box.test') }), mine)
+          assert.deepEqual(await seen({ now }), expected)
+          assert.deepEqual(await seen({ now, to: address('a@box.test') }), expected)
         }
       })
     }
@@ -176,7 +176,7 @@ export function keyMailContract(open: () => Promise<OpenMailStore>): void {
     })
 
     test('deleted or swept mail', async () => {
-      const { id } = await fixture.session('a@box.test', HOUR, MINE)
+      const { id } = await fixture.session('a@box.test', HOUR, KEY)
       await send('a@box.test', 'deleted')
       await send('a@box.test', 'swept')
       await send('any@pool.test', 'pool')
@@ -188,7 +188,7 @@ export function keyMailContract(open: () => Promise<OpenMailStore>): void {
 
     test('expired pool mail after the sweep, and its version changes', async () => {
       await send('any@pool.test', 'pool')
-      const scope = { keyId: MINE, pool: true, to: undefined, now: START }
+      const scope = { keyId: KEY, pool: true, to: undefined, now: START }
       const before = await fixture.other.keyMailVersion(scope)
       await fixture.sweepAll(at(DAY - 1))
       assert.deepEqual(await seen(), ['pool'])

@@ -72,7 +72,7 @@ export function keysContract(open: () => Promise<OpenShopStore>): void {
     assert.equal((await store.findKey('secret-hash', later(2 * DAY)))?.usedToday, 0)
   })
 
-  test('a clock that steps back does not reopen a day', async () => {
+  test('a clock that steps back does not reset the count of a day', async () => {
     await add({ maxRequests: 100, maxPerDay: 3 })
     assert.equal(await spendMany(3, later(DAY)), 3)
     assert.equal(await spendMany(3, NOON), 0)

@@ -49,9 +49,9 @@ export function messagesContract(open: () => Promise<OpenMailStore>): void {
         await fixture.store.addMail(mail)
         const [newest] = await fixture.store.listMessages(id, { sinceId: 0, limit: 1 })
         const message = await fixture.store.findMessage(id, newest?.id ?? 0)
-        const kept = await fixture.store.readRaw(message?.rawId ?? 0)
+        const stored = await fixture.store.readRaw(message?.rawId ?? 0)
         assert.deepEqual(
-          { ...kept, bytes: new Uint8Array(kept?.bytes ?? []) },
+          { ...stored, bytes: new Uint8Array(stored?.bytes ?? []) },
           {
             ...mail.envelope,
             receivedAt: START,
@@ -62,7 +62,7 @@ export function messagesContract(open: () => Promise<OpenMailStore>): void {
       }
     })
 
-    test('ids rise in the order of commit, even if the clock steps back', async () => {
+    test('ids increase in the order of commit, even if the clock steps back', async () => {
       const { id } = await fixture.session('ann@box.test')
       const recipients = await fixture.accepted(['ann@box.test'])
       const sent = [0, -DAY, 5, -HOUR].map((ms, index) => {
@@ -94,18 +94,18 @@ export function messagesContract(open: () => Promise<OpenMailStore>): void {
       )
     })
 
-    test('a mail for several mailboxes is kept until the last message is deleted', async () => {
+    test('raw mail for several mailboxes is kept until the last message is deleted', async () => {
       const [ann, bob] = [
         await fixture.session('ann@box.test'),
         await fixture.session('bob@box.test'),
       ]
       await fixture.send(['ann@box.test', 'bob@box.test'])
-      const [annsId = 0] = await fixture.store.listMessageIds(ann.id)
-      const [bobsId = 0] = await fixture.store.listMessageIds(bob.id)
-      const rawId = (await fixture.store.findMessage(bob.id, bobsId))?.rawId ?? 0
-      assert.equal(await fixture.store.deleteMessage(ann.id, annsId), true)
+      const [annMessageId = 0] = await fixture.store.listMessageIds(ann.id)
+      const [bobMessageId = 0] = await fixture.store.listMessageIds(bob.id)
+      const rawId = (await fixture.store.findMessage(bob.id, bobMessageId))?.rawId ?? 0
+      assert.equal(await fixture.store.deleteMessage(ann.id, annMessageId), true)
       assert.ok(await fixture.store.readRaw(rawId))
-      assert.equal(await fixture.store.deleteMessage(bob.id, bobsId), true)
+      assert.equal(await fixture.store.deleteMessage(bob.id, bobMessageId), true)
       assert.equal(await fixture.store.readRaw(rawId), undefined)
     })
 
@@ -115,9 +115,9 @@ export function messagesContract(open: () => Promise<OpenMailStore>): void {
         await fixture.session('bob@box.test'),
       ]
       await fixture.send(['bob@box.test'])
-      const [bobsId = 0] = await fixture.store.listMessageIds(bob.id)
-      assert.equal(await fixture.store.findMessage(ann.id, bobsId), undefined)
-      assert.equal(await fixture.store.deleteMessage(ann.id, bobsId), false)
+      const [bobMessageId = 0] = await fixture.store.listMessageIds(bob.id)
+      assert.equal(await fixture.store.findMessage(ann.id, bobMessageId), undefined)
+      assert.equal(await fixture.store.deleteMessage(ann.id, bobMessageId), false)
       assert.equal((await fixture.store.listMessageIds(bob.id)).length, 1)
     })
 

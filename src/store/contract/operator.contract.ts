@@ -87,13 +87,16 @@ export function operatorContract(open: () => Promise<OpenMailStore>): void {
       await sendFrom(GOOD, ['bob@box.test'])
       const before = await fixture.other.findSession(ann.tokenHash)
       const [newest = 0, middle = 0, oldest = 0] = await fixture.store.listMessageIds(ann.id)
-      const [bobs = 0] = await fixture.store.listMessageIds(bob.id)
-      assert.deepEqual(await fixture.store.deleteMessages(ann.id, [newest, oldest, bobs, 7]), {
-        messages: 2,
-        bytes: 103,
-      })
+      const [bobMessageId = 0] = await fixture.store.listMessageIds(bob.id)
+      assert.deepEqual(
+        await fixture.store.deleteMessages(ann.id, [newest, oldest, bobMessageId, 7]),
+        {
+          messages: 2,
+          bytes: 103,
+        },
+      )
       assert.deepEqual(await fixture.other.listMessageIds(ann.id), [middle])
-      assert.deepEqual(await fixture.other.listMessageIds(bob.id), [bobs])
+      assert.deepEqual(await fixture.other.listMessageIds(bob.id), [bobMessageId])
       const after = await fixture.other.findSession(ann.tokenHash)
       assert.deepEqual([after?.count, after?.bytes], [1, 20])
       assert.ok(before && after && after.version > before.version)
@@ -105,14 +108,14 @@ export function operatorContract(open: () => Promise<OpenMailStore>): void {
       await sendFrom(GOOD, ['ann@box.test'], 'older', 20)
       await sendFrom(GOOD, ['ann@box.test', 'bob@box.test'], 'newest', 100)
       const [newest = 0] = await fixture.store.listMessageIds(ann.id)
-      const [bobs = 0] = await fixture.store.listMessageIds(bob.id)
+      const [bobMessageId = 0] = await fixture.store.listMessageIds(bob.id)
       assert.deepEqual(await fixture.store.deleteMessages(ann.id, [newest, newest]), {
         messages: 1,
         bytes: 100,
       })
       const after = await fixture.other.findSession(ann.tokenHash)
       assert.deepEqual([after?.count, after?.bytes], [1, 20])
-      const rawId = (await fixture.other.findMessage(bob.id, bobs))?.rawId ?? 0
+      const rawId = (await fixture.other.findMessage(bob.id, bobMessageId))?.rawId ?? 0
       assert.ok(await fixture.other.readRaw(rawId))
     })
 
@@ -151,14 +154,14 @@ export function operatorContract(open: () => Promise<OpenMailStore>): void {
         const [id = 0] = await fixture.store.listMessageIds(mailbox)
         return (await fixture.store.findMessage(mailbox, id))?.rawId ?? 0
       }
-      const [bobs, pools] = [await rawOf(bob.id), await rawOf(POOL)]
+      const [bobRawId, poolRawId] = [await rawOf(bob.id), await rawOf(POOL)]
       await fixture.store.deleteMessages(ann.id, await fixture.store.listMessageIds(ann.id))
-      assert.ok(await fixture.store.readRaw(bobs))
+      assert.ok(await fixture.store.readRaw(bobRawId))
       await fixture.store.deleteMessages(POOL, await fixture.store.listMessageIds(POOL))
-      assert.ok(await fixture.store.readRaw(bobs))
+      assert.ok(await fixture.store.readRaw(bobRawId))
       await fixture.store.deleteMessages(bob.id, await fixture.store.listMessageIds(bob.id))
-      assert.equal(await fixture.store.readRaw(bobs), undefined)
-      assert.equal(await fixture.store.readRaw(pools), undefined)
+      assert.equal(await fixture.store.readRaw(bobRawId), undefined)
+      assert.equal(await fixture.store.readRaw(poolRawId), undefined)
     })
   })
 
@@ -166,7 +169,7 @@ export function operatorContract(open: () => Promise<OpenMailStore>): void {
     test('finds its mail in every kind of mailbox, and nothing else', async () => {
       const ann = await fixture.session('ann@box.test', HOUR)
       const late = await fixture.session('late@box.test', 40 * DAY, 'key-1')
-      const far = await fixture.session('far@box.test', 400 * DAY)
+      const unpartitioned = await fixture.session('far@box.test', 400 * DAY)
       const to = ['ann@box.test', 'late@box.test', 'far@box.test', 'any@pool.test']
       await sendFrom(BAD, [...to, 'abuse@box.test'])
       await sendFrom(GOOD, [...to, 'abuse@box.test'])
@@ -174,7 +177,7 @@ export function operatorContract(open: () => Promise<OpenMailStore>): void {
       for (const limit of [1, 3, 1_000]) {
         const { found, scanned } = await scanAll(fixture.store, BAD, limit)
         const boxes = found.map(({ mailbox }) => mailbox).sort((one, next) => one - next)
-        assert.deepEqual(boxes, [POOL, OPERATOR, ann.id, late.id, far.id])
+        assert.deepEqual(boxes, [POOL, OPERATOR, ann.id, late.id, unpartitioned.id])
         assert.ok(found.every(({ size }) => size === 10))
         assert.equal(scanned, 14)
         assert.equal(await fixture.store.countMail(), 14)
@@ -190,16 +193,16 @@ export function operatorContract(open: () => Promise<OpenMailStore>): void {
       }
       await sendFrom(BAD, ['only@pool.test'])
       const before = await fixture.other.findSession(ann.tokenHash)
-      // All mails are the same bytes, so each is stored in as many.
+      // All mails are equal, so each takes the same number of bytes.
       const { bytes: stored } = await fixture.other.readSharedMailbox(OPERATOR)
-      const marks = async () => [
+      const versions = async () => [
         await fixture.other.keyMailVersion(scope),
         await fixture.other.keyMailVersion(oneAddress),
       ]
-      const [all, one] = await marks()
+      const [all, one] = await versions()
       const { found } = await scanAll(fixture.store, BAD, 2)
-      for (const [mailbox, of] of Map.groupBy(found, (message) => message.mailbox)) {
-        const ids = of.map(({ id }) => id)
+      for (const [mailbox, matches] of Map.groupBy(found, (message) => message.mailbox)) {
+        const ids = matches.map(({ id }) => id)
         assert.equal((await fixture.store.deleteMessages(mailbox, ids)).messages, ids.length)
       }
       for (const mailbox of [ann.id, POOL, OPERATOR]) {
@@ -214,7 +217,7 @@ export function operatorContract(open: () => Promise<OpenMailStore>): void {
       }
       const { poolAddress } = await fixture.other.findRecipient(address('only@pool.test'))
       assert.deepEqual([poolAddress.count, poolAddress.bytes], [0, 0])
-      const [allAfter, oneAfter] = await marks()
+      const [allAfter, oneAfter] = await versions()
       assert.notEqual(allAfter, all)
       assert.notEqual(oneAfter, one)
       const page = { sinceId: 0, limit: 9, beforeId: undefined }
@@ -232,18 +235,18 @@ export function operatorContract(open: () => Promise<OpenMailStore>): void {
       await sendFrom(BAD, ['ann@box.test', 'any@pool.test'])
       const { found } = await scanAll(fixture.store, BAD, 100)
       assert.equal(found.length, 2)
-      // First the session is over, then the pool's mail too; later what an engine still had of them is gone.
-      for (const [now, left] of [
+      // First the session expires, then the pool mail; later the engine has removed both.
+      for (const [now, remaining] of [
         [at(2 * HOUR), 1],
         [at(DAY + 1), 0],
         [at(3 * DAY), 0],
       ] as const) {
         await fixture.sweepAll(now)
         for (const { mailbox, id } of found) {
-          if (mailbox === POOL && left > 0) continue
+          if (mailbox === POOL && remaining > 0) continue
           assert.equal((await fixture.store.deleteMessages(mailbox, [id])).messages, 0)
         }
-        assert.equal(await fixture.store.countMail(), left)
+        assert.equal(await fixture.store.countMail(), remaining)
       }
       const { count, bytes } = await fixture.store.readSharedMailbox(POOL)
       assert.deepEqual([count, bytes], [0, 0])
@@ -251,7 +254,7 @@ export function operatorContract(open: () => Promise<OpenMailStore>): void {
   })
 }
 
-/** All pages; more than expected is an error. */
+/** All pages; an unexpected number of pages is an error. */
 async function scanAll(store: MailStore, clientIp: string, limit: number) {
   const found: FoundMessage[] = []
   let scanned = 0

@@ -30,8 +30,8 @@ export function purchasesContract(open: () => Promise<OpenShopStore>): void {
   afterEach(() => opened.close())
 
   const order = (more: Partial<NewPurchase> = {}) => store.addPurchase({ ...ORDER, ...more })
-  /** Like the service: with the revision read before. */
-  const learn = async (facts: PaymentFacts, { now = NOON, eventId = '' } = {}) => {
+  /** Like the service: with the revision that was read before. */
+  const settleWith = async (facts: PaymentFacts, { now = NOON, eventId = '' } = {}) => {
     const { revision, plan } = (await store.readPurchase('o1')) ?? {}
     assert.ok(plan && revision !== undefined)
     const event = eventId === '' ? undefined : { id: eventId, type: 'paid', receivedAt: now }
@@ -40,15 +40,15 @@ export function purchasesContract(open: () => Promise<OpenShopStore>): void {
   }
   const claim = (secretHash: string, { claimHash = 'claim', now = NOON } = {}) =>
     store.claimKey({ orderId: 'o1', claimHash, secretHash, now })
-  const lives = async (secretHash: string, now = NOON) =>
+  const isValid = async (secretHash: string, now = NOON) =>
     (await store.findKey(secretHash, now)) !== undefined
 
   describe('an order', () => {
     test('is stored unchanged', async () => {
-      const made = await order({ email: 'ann@sender.test' })
-      const { claimHash: _, idempotencyHash: __, ...asMade } = ORDER
-      assert.deepEqual(made, {
-        ...asMade,
+      const created = await order({ email: 'ann@sender.test' })
+      const { claimHash: _, idempotencyHash: __, ...expected } = ORDER
+      assert.deepEqual(created, {
+        ...expected,
         email: 'ann@sender.test',
         revision: 0,
         state: 'open',
@@ -60,8 +60,8 @@ export function purchasesContract(open: () => Promise<OpenShopStore>): void {
         partlyReturned: false,
         claimedAt: undefined,
       })
-      assert.deepEqual(await store.readPurchase('o1'), made)
-      assert.deepEqual(await store.listPurchases(10), [made])
+      assert.deepEqual(await store.readPurchase('o1'), created)
+      assert.deepEqual(await store.listPurchases(10), [created])
     })
 
     test('with a known idempotency key is the same order, even concurrently', async () => {
@@ -79,7 +79,7 @@ export function purchasesContract(open: () => Promise<OpenShopStore>): void {
       assert.equal((await store.findOrder('o1', 'claim'))?.id, 'o1')
       assert.equal(await store.findOrder('o1', 'another'), undefined)
       assert.equal(await store.findOrder('o2', 'claim'), undefined)
-      // What strangers may put into a path.
+      // What an unauthorized client may put into a path.
       for (const id of ['o1\0', '\0', '\ud800', '']) {
         assert.equal(await store.findOrder(id, 'claim'), undefined)
       }
@@ -88,7 +88,7 @@ export function purchasesContract(open: () => Promise<OpenShopStore>): void {
     test('is found by the ids of the provider', async () => {
       await order()
       await store.saveCheckout('o1', { ref: 'cs_1', url: 'https://pay.test/1' })
-      await learn({ ...PAID, subscriptionRef: 'sub_1' })
+      await settleWith({ ...PAID, subscriptionRef: 'sub_1' })
       for (const ref of ['cs_1', 'sub_1']) {
         assert.equal((await store.findPurchaseByRef(ref))?.id, 'o1')
       }
@@ -101,7 +101,7 @@ export function purchasesContract(open: () => Promise<OpenShopStore>): void {
     test('creates the key, without a secret', async () => {
       await order()
       assert.equal(await store.readKey('k1', NOON), undefined)
-      assert.equal(await learn(PAID), true)
+      assert.equal(await settleWith(PAID), true)
       const key = await store.readKey('k1', NOON)
       assert.equal(key?.state, 'active')
       assert.equal(key?.maxRequests, 1_000)
@@ -111,7 +111,7 @@ export function purchasesContract(open: () => Promise<OpenShopStore>): void {
 
     test('reported many times concurrently creates one key', async () => {
       await order()
-      await Promise.all(Array.from({ length: 50 }, () => learn(PAID)))
+      await Promise.all(Array.from({ length: 50 }, () => settleWith(PAID)))
       assert.equal((await store.listKeys(NOON)).length, 1)
       assert.equal((await store.readPurchase('o1'))?.payments, 1)
     })
@@ -119,27 +119,27 @@ export function purchasesContract(open: () => Promise<OpenShopStore>): void {
     test('is not applied to an order that changed since it was read', async () => {
       await order()
       const settlement = settle(starter, OPEN)
-      await learn(PAID)
-      const late = { orderId: 'o1', revision: 0, settlement, event: undefined, now: NOON }
-      assert.equal(await store.settlePurchase(late), false)
+      await settleWith(PAID)
+      const stale = { orderId: 'o1', revision: 0, settlement, event: undefined, now: NOON }
+      assert.equal(await store.settlePurchase(stale), false)
       assert.equal((await store.readPurchase('o1'))?.state, 'paid')
     })
 
-    test('that changes nothing leaves the revision alone; one that moves only the key does not', async () => {
+    test('that changes nothing keeps the revision; one that changes only the key does not', async () => {
       const revision = async () => (await store.readPurchase('o1'))?.revision
       await order({ plan: business })
-      await learn(PAID)
+      await settleWith(PAID)
       const before = await revision()
-      await learn(PAID)
+      await settleWith(PAID)
       assert.equal(await revision(), before)
-      await learn({ ...PAID, renewal: 'late' })
+      await settleWith({ ...PAID, renewal: 'late' })
       assert.notEqual(await revision(), before)
     })
 
     test('and its event are stored in one commit', async () => {
       await order()
       assert.equal(await store.hasEvent('evt_1'), false)
-      await learn(PAID, { eventId: 'evt_1' })
+      await settleWith(PAID, { eventId: 'evt_1' })
       assert.equal(await store.hasEvent('evt_1'), true)
       const change = { orderId: 'o1', revision: 99, settlement: settle(starter, PAID), now: NOON }
       const event = { id: 'evt_2', type: 'paid', receivedAt: NOON }
@@ -152,50 +152,50 @@ export function purchasesContract(open: () => Promise<OpenShopStore>): void {
 
     test('that renews resets the usage once', async () => {
       await order({ plan: business })
-      await learn(PAID)
+      await settleWith(PAID)
       for (let times = 0; times < 3; times += 1) await store.spendRequest('k1', NOON)
       const renewed = { ...PAID, payments: [payment('p1'), payment('p2', later(365 * DAY))] }
-      await learn(renewed)
+      await settleWith(renewed)
       const key = await store.readKey('k1', NOON)
       assert.equal(key?.used, 0)
       assert.deepEqual(key?.expiresAt, new Date('2028-03-01T12:00:00Z'))
       await store.spendRequest('k1', NOON)
-      await learn(renewed)
+      await settleWith(renewed)
       assert.equal((await store.readKey('k1', NOON))?.used, 1)
     })
 
     test('that renews is not credited with refunds of the previous period', async () => {
       await order({ plan: business })
-      await learn(PAID)
-      const former = await store.spendRequest('k1', NOON)
-      await learn({ ...PAID, payments: [payment('p1'), payment('p2', later(365 * DAY))] })
+      await settleWith(PAID)
+      const spent = await store.spendRequest('k1', NOON)
+      await settleWith({ ...PAID, payments: [payment('p1'), payment('p2', later(365 * DAY))] })
       await store.spendRequest('k1', NOON)
-      assert.ok(former)
-      await store.returnRequest('k1', former)
+      assert.ok(spent)
+      await store.returnRequest('k1', spent)
       const key = await store.readKey('k1', NOON)
-      // The day is not over: of its limit the request is given back.
+      // The day is not over, so the request is refunded to its limit.
       assert.deepEqual([key?.used, key?.usedToday], [1, 1])
-      assert.deepEqual(await store.readUsage('k1', 0), [{ day: former.day, count: 1 }])
+      assert.deepEqual(await store.readUsage('k1', 0), [{ day: spent.day, count: 1 }])
     })
 
     test('that is refunded suspends the key, and one that is won back reactivates it', async () => {
       await order()
-      await learn(PAID)
+      await settleWith(PAID)
       await claim('s1')
-      await learn({ ...PAID, payments: [{ ...payment('p1'), disputed: 'open' }] })
+      await settleWith({ ...PAID, payments: [{ ...payment('p1'), disputed: 'open' }] })
       assert.equal((await store.findKey('s1', NOON))?.state, 'stopped')
       assert.equal(await store.spendRequest('k1', NOON), undefined)
-      await learn(PAID)
+      await settleWith(PAID)
       assert.equal((await store.findKey('s1', NOON))?.state, 'active')
       assert.ok(await store.spendRequest('k1', NOON))
     })
 
     test('does not reactivate a revoked key', async () => {
       await order()
-      await learn(PAID)
+      await settleWith(PAID)
       await store.revokeKey('k1')
-      await learn({ ...PAID, payments: [{ ...payment('p1'), disputed: 'open' }] })
-      await learn(PAID)
+      await settleWith({ ...PAID, payments: [{ ...payment('p1'), disputed: 'open' }] })
+      await settleWith(PAID)
       assert.equal((await store.readKey('k1', NOON))?.state, 'revoked')
     })
   })
@@ -204,56 +204,56 @@ export function purchasesContract(open: () => Promise<OpenShopStore>): void {
     test('sets the secret of a paid key, and not before', async () => {
       await order()
       assert.equal(await claim('s1'), 'unpaid')
-      await learn(PAID)
+      await settleWith(PAID)
       assert.equal(await claim('s1'), 'claimed')
-      assert.equal(await lives('s1'), true)
+      assert.equal(await isValid('s1'), true)
       assert.deepEqual((await store.readPurchase('o1'))?.claimedAt, NOON)
     })
 
     test('repeated within a day replaces the secret', async () => {
       await order()
-      await learn(PAID)
+      await settleWith(PAID)
       await claim('s1')
       assert.equal(await claim('s2', { now: later(CLAIM_MS - 1) }), 'claimed')
-      assert.deepEqual([await lives('s1'), await lives('s2')], [false, true])
+      assert.deepEqual([await isValid('s1'), await isValid('s2')], [false, true])
       assert.equal(await claim('s3', { now: later(CLAIM_MS) }), 'over')
-      assert.deepEqual([await lives('s2'), await lives('s3')], [true, false])
+      assert.deepEqual([await isValid('s2'), await isValid('s3')], [true, false])
     })
 
     test('raced leaves one valid secret', async () => {
       await order()
-      await learn(PAID)
+      await settleWith(PAID)
       const secrets = Array.from({ length: 50 }, (_, at) => `s${at}`)
       await Promise.all(secrets.map((secret) => claim(secret)))
-      const alive = await Promise.all(secrets.map((secret) => lives(secret)))
-      assert.equal(alive.filter(Boolean).length, 1)
+      const valid = await Promise.all(secrets.map((secret) => isValid(secret)))
+      assert.equal(valid.filter(Boolean).length, 1)
     })
 
     test('needs the claim secret of this order', async () => {
       await order()
       await order({ id: 'o2', keyId: 'k2', claimHash: 'claim-2' })
-      await learn(PAID)
+      await settleWith(PAID)
       assert.equal(await claim('s1', { claimHash: 'claim-2' }), 'unknown')
-      assert.equal(await lives('s1'), false)
+      assert.equal(await isValid('s1'), false)
     })
 
     test('of a suspended or revoked key fails', async () => {
       await order()
-      for (const gone of [{ returned: 'fully' }, { disputed: 'open' }] as const) {
-        await learn({ ...PAID, payments: [{ ...payment('p1'), ...gone }] })
+      for (const reversal of [{ returned: 'fully' }, { disputed: 'open' }] as const) {
+        await settleWith({ ...PAID, payments: [{ ...payment('p1'), ...reversal }] })
         assert.equal(await claim('s1'), 'stopped')
       }
-      await learn(PAID)
+      await settleWith(PAID)
       await claim('s1')
       await store.revokeKey('k1')
       assert.equal(await claim('s2'), 'stopped')
       assert.equal(await claim('s2', { now: later(CLAIM_MS) }), 'stopped')
-      assert.equal(await lives('s2'), false)
+      assert.equal(await isValid('s2'), false)
     })
 
     test('by a mailed link succeeds once, and only with the last link', async () => {
       await order()
-      await learn(PAID)
+      await settleWith(PAID)
       await store.saveClaimLink('o1', 'link-1')
       await store.saveClaimLink('o1', 'link-2')
       assert.equal(await claim('s1', { claimHash: 'link-1' }), 'unknown')
@@ -272,7 +272,7 @@ export function purchasesContract(open: () => Promise<OpenShopStore>): void {
       await order({ email: 'ann@sender.test', plan: business })
       await order({ id: 'o2', keyId: 'k2' })
       assert.deepEqual(await due(), [])
-      await learn(PAID)
+      await settleWith(PAID)
       assert.deepEqual(await due(), ['o1'])
       await store.rescheduleReceipt('o1', later(DAY))
       assert.deepEqual(await due(), [])
@@ -280,7 +280,7 @@ export function purchasesContract(open: () => Promise<OpenShopStore>): void {
       assert.deepEqual(await due(later(9 * DAY), later(DAY)), ['o1'])
       assert.deepEqual(await due(later(9 * DAY), later(DAY + 1)), [])
       await store.rescheduleReceipt('o1', undefined)
-      await learn({ ...PAID, payments: [payment('p1'), payment('p2', later(365 * DAY))] })
+      await settleWith({ ...PAID, payments: [payment('p1'), payment('p2', later(365 * DAY))] })
       assert.deepEqual(await due(later(1_000 * DAY)), [])
     })
   })

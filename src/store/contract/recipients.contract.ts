@@ -32,8 +32,8 @@ export function recipientsContract(open: () => Promise<OpenMailStore>): void {
         await fixture.session('ann@box.test'),
         await fixture.session('bob@box.test', 2 * HOUR),
       ]
-      const kept = await fixture.send(['ann@box.test', 'bob@box.test'], { receivedAt: at(HOUR) })
-      assert.deepEqual(kept, {
+      const result = await fixture.send(['ann@box.test', 'bob@box.test'], { receivedAt: at(HOUR) })
+      assert.deepEqual(result, {
         outcome: 'kept',
         recipients: [{ address: bob.address, mailbox: bob.id, keyId: undefined }],
       })
@@ -52,9 +52,9 @@ export function recipientsContract(open: () => Promise<OpenMailStore>): void {
     })
 
     test('mail for an address reassigned since RCPT does not reach the new owner', async () => {
-      const former = await fixture.session('ann@box.test')
+      const previous = await fixture.session('ann@box.test')
       const recipients = await fixture.accepted(['ann@box.test'])
-      await fixture.store.endSession(former.id, at(1))
+      await fixture.store.endSession(previous.id, at(1))
       const next = await fixture.take('ann@box.test', 'next', at(1 + COOLDOWN))
       assert.ok(next)
       const late = newMail(recipients, { receivedAt: at(2 + COOLDOWN) })
@@ -110,7 +110,7 @@ export function recipientsContract(open: () => Promise<OpenMailStore>): void {
       assert.equal((await fixture.store.readSharedMailbox(POOL)).count, 1)
     })
 
-    test('mail for an address that ever belonged to a session never goes to the pool', async () => {
+    test('mail for an address that was ever assigned to a session never goes to the pool', async () => {
       const { id } = await fixture.session('ann@pool.test')
       await fixture.store.endSession(id, at(1))
       const late = (ms: number) => fixture.send(['ann@pool.test'], { receivedAt: at(ms) })
@@ -120,7 +120,7 @@ export function recipientsContract(open: () => Promise<OpenMailStore>): void {
       assert.equal((await fixture.store.findRecipient(address('ann@pool.test'))).everAssigned, true)
     })
 
-    test('nor does mail for such an address with a tag', async () => {
+    test('mail for such an address with a tag does not go to the pool either', async () => {
       await fixture.session('ann@pool.test')
       assert.deepEqual(await fixture.send(['ann+shop@pool.test']), { outcome: 'nobody' })
       assert.equal((await fixture.send(['bob+shop@pool.test'])).outcome, 'kept')
@@ -157,28 +157,28 @@ export function recipientsContract(open: () => Promise<OpenMailStore>): void {
     })
 
     test('deletes the mail of expired sessions and of no others', async () => {
-      const [over, live] = [
+      const [expired, live] = [
         await fixture.session('a@box.test'),
         await fixture.session('b@box.test', 3 * DAY),
       ]
       await fixture.send(['a@box.test', 'b@box.test'])
       await fixture.send(['a@box.test'], { head: head('only a') })
       const rawIds = await Promise.all(
-        (await fixture.store.listMessageIds(over.id)).map(
-          async (id) => (await fixture.store.findMessage(over.id, id))?.rawId ?? 0,
+        (await fixture.store.listMessageIds(expired.id)).map(
+          async (id) => (await fixture.store.findMessage(expired.id, id))?.rawId ?? 0,
         ),
       )
       await fixture.sweepAll(at(HOUR - 1))
-      assert.equal((await fixture.store.listMessageIds(over.id)).length, 2)
+      assert.equal((await fixture.store.listMessageIds(expired.id)).length, 2)
       await fixture.sweepAll(at(HOUR + MINUTE))
-      assert.deepEqual(await fixture.store.listMessageIds(over.id), [])
+      assert.deepEqual(await fixture.store.listMessageIds(expired.id), [])
       assert.equal((await fixture.store.listMessageIds(live.id)).length, 1)
-      // The bytes may go later than the messages, when all of that day go.
+      // Raw mail may be deleted later than its messages, with everything else of that day.
       await fixture.sweepAll(at(2 * DAY))
       assert.equal((await fixture.store.listMessageIds(live.id)).length, 1)
-      const left = await Promise.all(rawIds.map((rawId) => fixture.store.readRaw(rawId)))
+      const remaining = await Promise.all(rawIds.map((rawId) => fixture.store.readRaw(rawId)))
       assert.deepEqual(
-        left.map((raw) => raw !== undefined),
+        remaining.map((raw) => raw !== undefined),
         [false, true],
       )
     })
@@ -216,8 +216,8 @@ export function recipientsContract(open: () => Promise<OpenMailStore>): void {
       assert.deepEqual(await fixture.subjects(ann.id), ['late', 'for one', 'for both'])
       await fixture.sweepAll(at(94 * DAY))
       assert.deepEqual(await fixture.store.listMessageIds(ann.id), [])
-      const gone = await Promise.all(found.map((one) => fixture.store.readRaw(one?.rawId ?? 0)))
-      assert.deepEqual(gone, [undefined, undefined])
+      const deleted = await Promise.all(found.map((one) => fixture.store.readRaw(one?.rawId ?? 0)))
+      assert.deepEqual(deleted, [undefined, undefined])
     })
 
     test('a message found before its session is extended can still be read', async () => {
@@ -258,10 +258,10 @@ export function recipientsContract(open: () => Promise<OpenMailStore>): void {
     })
 
     test('reports whether there is more to do', async () => {
-      for (let made = 0; made < 250; made += 1) await fixture.session(`s${made}@box.test`)
-      const over = fixture.due(at(HOUR + MINUTE))
-      assert.equal(await fixture.store.sweep(over), true)
-      assert.equal(await fixture.store.sweep(over), false)
+      for (let n = 0; n < 250; n += 1) await fixture.session(`s${n}@box.test`)
+      const due = fixture.due(at(HOUR + MINUTE))
+      assert.equal(await fixture.store.sweep(due), true)
+      assert.equal(await fixture.store.sweep(due), false)
     })
   })
 }

@@ -35,11 +35,11 @@ export function sessionsContract(open: () => Promise<OpenMailStore>): void {
     test('a removed name is restored under its old id, which a new one never gets', async () => {
       const before = await fixture.store.findDomain(host('box.test'))
       await fixture.store.changeDomain(host('box.test'), { removed: true })
-      const fresh = { sessions: true, reader: true, ttlSeconds: 600 }
-      const added = await fixture.store.addDomain({ name: host('new.test'), ...fresh })
-      const back = await fixture.store.addDomain({ name: host('box.test'), ...fresh })
-      assert.equal(back?.id, before?.id)
-      assert.deepEqual([back?.removed, back?.ttlSeconds], [false, 600])
+      const options = { sessions: true, reader: true, ttlSeconds: 600 }
+      const added = await fixture.store.addDomain({ name: host('new.test'), ...options })
+      const restored = await fixture.store.addDomain({ name: host('box.test'), ...options })
+      assert.equal(restored?.id, before?.id)
+      assert.deepEqual([restored?.removed, restored?.ttlSeconds], [false, 600])
       assert.notEqual(added?.id, before?.id)
     })
 
@@ -53,13 +53,13 @@ export function sessionsContract(open: () => Promise<OpenMailStore>): void {
 
   describe('sessions', () => {
     test('a new session is visible to other threads at once', async () => {
-      const made = await fixture.session('ann@box.test')
-      const { tokenHash, ...expected } = made
+      const created = await fixture.session('ann@box.test')
+      const { tokenHash, ...expected } = created
       assert.deepEqual(await fixture.other.findSession(tokenHash), expected)
     })
 
     test('of 200 concurrent requests for one address, one succeeds', async () => {
-      const asked = Array.from({ length: 200 }, (_, index) =>
+      const requests = Array.from({ length: 200 }, (_, index) =>
         (index % 2 === 0 ? fixture.store : fixture.other).createSession(
           newSession('race@box.test', {
             tokenHash: `racer-${index}`,
@@ -68,7 +68,7 @@ export function sessionsContract(open: () => Promise<OpenMailStore>): void {
           }),
         ),
       )
-      assert.equal((await Promise.all(asked)).filter((won) => won !== undefined).length, 1)
+      assert.equal((await Promise.all(requests)).filter((won) => won !== undefined).length, 1)
     })
 
     test('an address is reserved until the end of the cool-down, and no longer', async () => {
@@ -80,13 +80,13 @@ export function sessionsContract(open: () => Promise<OpenMailStore>): void {
     })
 
     test('a new owner after the cool-down sees nothing of the previous one, swept or not', async () => {
-      const former = await fixture.session('ann@box.test')
+      const previous = await fixture.session('ann@box.test')
       await fixture.send(['ann@box.test'], { head: head('secret of the former owner') })
       const next = await fixture.take('ann@box.test', 'next', at(HOUR + COOLDOWN))
       assert.ok(next)
-      assert.notEqual(next.id, former.id)
+      assert.notEqual(next.id, previous.id)
       assert.deepEqual([next.count, next.bytes, await fixture.subjects(next.id)], [0, 0, []])
-      assert.equal(await fixture.store.findSession(former.tokenHash), undefined)
+      assert.equal(await fixture.store.findSession(previous.tokenHash), undefined)
     })
 
     test('extending changes the expiry and the version for other threads, too', async () => {
@@ -124,24 +124,24 @@ export function sessionsContract(open: () => Promise<OpenMailStore>): void {
       })
 
     test('an expired session is revived empty, even if its old mail is not swept', async () => {
-      const former = await fixture.session('ann@box.test')
+      const previous = await fixture.session('ann@box.test')
       await fixture.send(['ann@box.test'])
-      const revived = await revive(former.id, at(2 * HOUR))
+      const revived = await revive(previous.id, at(2 * HOUR))
       assert.ok(revived)
-      assert.notEqual(revived.id, former.id)
+      assert.notEqual(revived.id, previous.id)
       assert.deepEqual([revived.count, await fixture.subjects(revived.id)], [0, []])
-      assert.deepEqual(await fixture.other.findSession(former.tokenHash), revived)
+      assert.deepEqual(await fixture.other.findSession(previous.tokenHash), revived)
       await fixture.send(['ann@box.test'], { head: head('new'), receivedAt: at(2 * HOUR + 1) })
       await fixture.sweepAll(at(2 * HOUR + MINUTE))
       assert.deepEqual(await fixture.subjects(revived.id), ['new'])
-      assert.deepEqual(await fixture.subjects(former.id), [])
+      assert.deepEqual(await fixture.subjects(previous.id), [])
     })
 
     test('ids continue from the old mailbox, even if the clock stepped back', async () => {
-      const former = await fixture.session('ann@box.test')
+      const previous = await fixture.session('ann@box.test')
       await fixture.send(['ann@box.test'], { receivedAt: at(HOUR - 1) })
-      const [last = 0] = await fixture.store.listMessageIds(former.id)
-      const revived = await revive(former.id, at(HOUR))
+      const [last = 0] = await fixture.store.listMessageIds(previous.id)
+      const revived = await revive(previous.id, at(HOUR))
       assert.ok(revived)
       await fixture.send(['ann@box.test'], { receivedAt: at(-DAY) })
       const [next = 0] = await fixture.store.listMessageIds(revived.id)
@@ -159,8 +159,8 @@ export function sessionsContract(open: () => Promise<OpenMailStore>): void {
 
     test('of many concurrent revivals, one succeeds', async () => {
       const { id } = await fixture.session('ann@box.test')
-      const done = await Promise.all(Array.from({ length: 20 }, () => revive(id, at(HOUR))))
-      assert.equal(done.filter((revived) => revived !== undefined).length, 1)
+      const results = await Promise.all(Array.from({ length: 20 }, () => revive(id, at(HOUR))))
+      assert.equal(results.filter((revived) => revived !== undefined).length, 1)
     })
   })
 }

@@ -32,7 +32,7 @@ export const operations = fc.oneof(
     arbitrary: fc.record({
       kind: fc.constant('delete-several' as const),
       mailbox: fc.constantFrom(POOL, OPERATOR),
-      // Some are drawn twice.
+      // May select the same message twice.
       which: fc.array(any, { minLength: 1, maxLength: 6 }),
     }),
   },
@@ -49,34 +49,34 @@ export const operations = fc.oneof(
 type Operation = typeof operations extends fc.Arbitrary<infer T> ? T : never
 type Query = (sql: string) => Promise<Record<string, unknown>[]>
 
-interface Kept {
+interface StoredMessage {
   mailbox: MailboxId
   network: string | undefined
   subject: string
   receivedAt: number
 }
 
-const LIFE = new Map([
+const RETENTION_MS = new Map([
   [POOL, DAY],
   [OPERATOR, 30 * DAY],
 ])
 
 interface Model {
   now: number
-  kept: Kept[]
+  stored: StoredMessage[]
 }
 
-/** Runs the operations beside a plain list of messages, and compares rows, list and messages after each. */
+/** Runs the operations against the store and a list of messages, and compares counters, list and messages after each. */
 export async function runOperations(
   fixture: Fixture,
-  list: readonly Operation[],
+  sequence: readonly Operation[],
   query: Query,
 ): Promise<void> {
   await fixture.session('s@box.test', 90 * DAY)
-  const model: Model = { now: START.getTime(), kept: [] }
-  for (const operation of list) {
+  const model: Model = { now: START.getTime(), stored: [] }
+  for (const operation of sequence) {
     await run(fixture, model, operation)
-    await audit(query, model.kept)
+    await audit(query, model.stored)
   }
 }
 
@@ -85,30 +85,36 @@ async function run(fixture: Fixture, model: Model, operation: Operation): Promis
   else if (operation.kind === 'send') await send(fixture, model, operation)
   else if (operation.kind === 'sweep') {
     await fixture.sweepAll(new Date(model.now))
-    const isDue = (one: Kept) => one.receivedAt <= model.now - (LIFE.get(one.mailbox) ?? 0)
-    model.kept = model.kept.filter((one) => !isDue(one))
+    const isDue = (message: StoredMessage) =>
+      message.receivedAt <= model.now - (RETENTION_MS.get(message.mailbox) ?? 0)
+    model.stored = model.stored.filter((message) => !isDue(message))
   } else if (operation.kind === 'delete-several') {
     const { mailbox, which } = operation
-    const there = model.kept.filter((one) => one.mailbox === mailbox)
-    const drawn = which.flatMap((index) => there[index % there.length] ?? [])
-    const ids = await Promise.all(drawn.map((one) => findId(fixture, one)))
-    // By id: two recipients of one mail are found under the same one.
-    const gone = new Set(new Map(drawn.map((one, index) => [ids[index], one])).values())
+    const existing = model.stored.filter((message) => message.mailbox === mailbox)
+    const selected = which.flatMap((index) => existing[index % existing.length] ?? [])
+    const ids = await Promise.all(selected.map((message) => findId(fixture, message)))
+    // By id: two recipients of one mail share a subject, and findId returns the same message.
+    const deleted = new Set(
+      new Map(selected.map((message, index) => [ids[index], message])).values(),
+    )
     const { messages } = await fixture.other.deleteMessages(mailbox, [...ids, ...ids.slice(0, 1)])
-    assert.equal(messages, gone.size)
-    model.kept = model.kept.filter((one) => !gone.has(one))
+    assert.equal(messages, deleted.size)
+    model.stored = model.stored.filter((message) => !deleted.has(message))
   } else {
-    const one = model.kept[operation.which % model.kept.length]
-    if (one) {
-      assert.equal(await fixture.other.deleteMessage(one.mailbox, await findId(fixture, one)), true)
+    const message = model.stored[operation.which % model.stored.length]
+    if (message) {
+      assert.equal(
+        await fixture.other.deleteMessage(message.mailbox, await findId(fixture, message)),
+        true,
+      )
     }
-    model.kept = model.kept.filter((other) => other !== one)
+    model.stored = model.stored.filter((other) => other !== message)
   }
 }
 
 async function send(
   fixture: Fixture,
-  { now, kept }: Model,
+  { now, stored }: Model,
   { sender, to, size }: Extract<Operation, { kind: 'send' }>,
 ): Promise<void> {
   const network = sender === undefined ? undefined : senderNetwork(sender)
@@ -121,16 +127,16 @@ async function send(
   })
   if (result.outcome !== 'kept') return
   const shared = result.recipients.filter(({ mailbox }) => isSharedMailbox(mailbox))
-  kept.push(...shared.map(({ mailbox }) => ({ mailbox, network, subject, receivedAt: now })))
+  stored.push(...shared.map(({ mailbox }) => ({ mailbox, network, subject, receivedAt: now })))
 }
 
-async function findId(fixture: Fixture, { mailbox, subject }: Kept): Promise<number> {
+async function findId(fixture: Fixture, { mailbox, subject }: StoredMessage): Promise<number> {
   const found = await fixture.store.listMessages(mailbox, { sinceId: 0, limit: 500 })
   return found.find((message) => message.subject === subject)?.id ?? 0
 }
 
-/** Checks that the counters equal the sums of the messages, and those of the model `kept`, if there is one. */
-export async function audit(query: Query, kept?: readonly Kept[]): Promise<void> {
+/** Checks that the counters equal the sums of the messages, and the counts of the model, if there is one. */
+export async function audit(query: Query, stored?: readonly StoredMessage[]): Promise<void> {
   const numbers = async (sql: string) =>
     (await query(sql)).map((row) =>
       Object.fromEntries(
@@ -160,9 +166,9 @@ export async function audit(query: Query, kept?: readonly Kept[]): Promise<void>
        group by box.id order by box.id`,
     ),
   )
-  if (!kept) return
+  if (!stored) return
   const counts = Map.groupBy(
-    kept.filter(({ network }) => network !== undefined),
+    stored.filter(({ network }) => network !== undefined),
     ({ network, mailbox }) => `${network} ${mailbox} `,
   )
   assert.deepEqual(

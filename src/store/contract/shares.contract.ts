@@ -16,7 +16,7 @@ import {
 } from './fixture.ts'
 import { audit, operations, runOperations } from './shares-model.ts'
 
-/** A sender may hold 20,000 bytes of the pool, and of the operator's mailbox 5 messages and 10,000 bytes. */
+/** The share of a sender: 20,000 bytes of the pool, 5 messages and 10,000 bytes of the operator's mailbox. */
 export const SHARE_LIMITS = {
   mailbox: { maxMessages: 100, maxBytes: 100_000 },
   poolMaxBytes: 400_000,
@@ -24,9 +24,9 @@ export const SHARE_LIMITS = {
 }
 
 export interface OpenShareStore extends OpenMailStore {
-  /** Rows of the database itself; `{mail}` stands for the prefix of its tables. */
+  /** Queries the database directly; `{mail}` is replaced by the prefix of its tables. */
   query(sql: string): Promise<Record<string, unknown>[]>
-  /** Statements that change rows, likewise. */
+  /** Likewise, for statements that change rows. */
   execute(sql: string): Promise<void>
 }
 
@@ -71,8 +71,8 @@ export function sharesContract(open: () => Promise<OpenShareStore>): void {
   describe('the pool', () => {
     test('accepts half of its size from one sender, then mail of others up to their share', async () => {
       const size = 5_000
-      const taken = await fill(ann, () => random(size))
-      assert.ok(taken >= 39 && taken <= 41, `${taken} mails of ${size} bytes`)
+      const accepted = await fill(ann, () => random(size))
+      assert.ok(accepted >= 39 && accepted <= 41, `${accepted} mails of ${size} bytes`)
       assert.deepEqual(await atRcpt(ann, 'new@pool.test'), FULL)
       assert.deepEqual(await atRcpt(bob, 'new@pool.test'), { mailbox: POOL })
       assert.equal(await fill(bob, () => random(size)), 3)
@@ -96,12 +96,12 @@ export function sharesContract(open: () => Promise<OpenShareStore>): void {
     })
 
     test('has only its total limit for an exempt sender', async () => {
-      const taken = await fill(
+      const accepted = await fill(
         undefined,
         () => random(5_000),
         (at) => `x${at}@pool.test`,
       )
-      assert.ok(taken >= 78 && taken <= 80, `${taken} mails`)
+      assert.ok(accepted >= 78 && accepted <= 80, `${accepted} mails`)
       assert.deepEqual(await opened.query('select * from {mail}sender_share'), [])
     })
 
@@ -175,13 +175,13 @@ export function sharesContract(open: () => Promise<OpenShareStore>): void {
 
   test('shares equal the sums of their messages after any sequence of operations', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(operations, { minLength: 5, maxLength: 25 }), async (list) => {
+      fc.asyncProperty(fc.array(operations, { minLength: 5, maxLength: 25 }), async (sequence) => {
         const store = await open()
-        const ran = await openFixture(store)
+        const fresh = await openFixture(store)
         try {
-          await runOperations(ran, list, store.query)
+          await runOperations(fresh, sequence, store.query)
         } finally {
-          await ran.close()
+          await fresh.close()
         }
       }),
       { numRuns: process.env['MAYFLY_TEST_LONG'] ? 50 : 6 },

@@ -22,7 +22,7 @@ export function shopMaintenanceContract(open: () => Promise<OpenShopStore>): voi
     await store.saveCheckout(id, { ref: `cs of ${id}`, url: 'https://pay.test' })
   }
 
-  async function become(id: string, state: PaymentFacts['state']): Promise<void> {
+  async function settleAs(id: string, state: PaymentFacts['state']): Promise<void> {
     const { revision = 0 } = (await store.readPurchase(id)) ?? {}
     const payment = { ref: 'p', paidAt: NOON, returned: 'no', disputed: 'no' } as const
     const payments = state === 'paid' ? [payment] : []
@@ -32,15 +32,15 @@ export function shopMaintenanceContract(open: () => Promise<OpenShopStore>): voi
   }
 
   describe('unsettled orders', () => {
-    const wish = { provider: 'stripe', mode: 'live', after: NOON, before: later(DAY) } as const
+    const range = { provider: 'stripe', mode: 'live', after: NOON, before: later(DAY) } as const
     const list = async (more: object = {}, limit = 10) =>
-      (await store.listUnsettled({ ...wish, ...more }, limit)).map(({ id }) => id)
+      (await store.listUnsettled({ ...range, ...more }, limit)).map(({ id }) => id)
 
     test('are unpaid orders between two times, oldest first', async () => {
       await order('late', { createdAt: later(3) })
       await order('early', { createdAt: later(1) })
       await order('pending', { createdAt: later(2) })
-      await become('pending', 'pending')
+      await settleAs('pending', 'pending')
       assert.deepEqual(await list(), ['early', 'pending', 'late'])
       assert.deepEqual(await list({}, 2), ['early', 'pending'])
       assert.deepEqual(await list({ after: later(1), before: later(3) }), ['pending'])
@@ -49,7 +49,7 @@ export function shopMaintenanceContract(open: () => Promise<OpenShopStore>): voi
     test('exclude settled orders, other providers and modes, and orders without a checkout', async () => {
       for (const state of ['paid', 'failed', 'expired'] as const) {
         await order(state, { createdAt: later(1) })
-        await become(state, state)
+        await settleAs(state, state)
       }
       await order('fake', { createdAt: later(1), provider: 'fake' })
       await order('test', { createdAt: later(1), mode: 'test' })
@@ -67,7 +67,7 @@ export function shopMaintenanceContract(open: () => Promise<OpenShopStore>): voi
     test('deletes unpaid orders older than 90 days', async () => {
       for (const state of ['open', 'pending', 'failed', 'expired'] as const) {
         await order(state)
-        await become(state, state)
+        await settleAs(state, state)
       }
       await order('young', { createdAt: later(1) })
       await sweepAll(later(90 * DAY))
@@ -78,11 +78,11 @@ export function shopMaintenanceContract(open: () => Promise<OpenShopStore>): voi
 
     test('never deletes a paid order or a key', async () => {
       await order('paid')
-      await become('paid', 'paid')
-      // Whatever the provider says later: a key was given for it.
+      await settleAs('paid', 'paid')
+      // Whatever the provider reports later: a key was issued for it.
       await order('undone')
-      await become('undone', 'paid')
-      await become('undone', 'expired')
+      await settleAs('undone', 'paid')
+      await settleAs('undone', 'expired')
       await sweepAll(later(10_000 * DAY))
       assert.deepEqual(await ids(), ['paid', 'undone'])
       assert.equal((await store.listKeys(NOON)).length, 2)
@@ -97,7 +97,7 @@ export function shopMaintenanceContract(open: () => Promise<OpenShopStore>): voi
 
     test('deletes usage after 800 days', async () => {
       await order('paid')
-      await become('paid', 'paid')
+      await settleAs('paid', 'paid')
       const keyId = 'key of paid'
       await store.spendRequest(keyId, NOON)
       await store.spendRequest(keyId, later(DAY))
@@ -123,17 +123,21 @@ export function shopMaintenanceContract(open: () => Promise<OpenShopStore>): voi
 
   describe('the installation secret', () => {
     const secretOf = (byte: number) => new Uint8Array(32).fill(byte)
-    const ask = async (byte: number) => [...(await store.installationSecret(secretOf(byte)))]
+    const installationSecret = async (byte: number) => [
+      ...(await store.installationSecret(secretOf(byte))),
+    ]
 
     test('is the first one passed, forever', async () => {
-      assert.deepEqual(await ask(7), [...secretOf(7)])
-      assert.deepEqual(await ask(8), [...secretOf(7)])
+      assert.deepEqual(await installationSecret(7), [...secretOf(7)])
+      assert.deepEqual(await installationSecret(8), [...secretOf(7)])
     })
 
     test('is the same for concurrent callers', async () => {
-      const heard = await Promise.all(Array.from({ length: 50 }, (_, at) => ask(at)))
-      assert.equal(new Set(heard.map(String)).size, 1)
-      assert.equal(heard[0]?.length, 32)
+      const secrets = await Promise.all(
+        Array.from({ length: 50 }, (_, at) => installationSecret(at)),
+      )
+      assert.equal(new Set(secrets.map(String)).size, 1)
+      assert.equal(secrets[0]?.length, 32)
     })
   })
 }

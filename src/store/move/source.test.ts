@@ -54,7 +54,7 @@ test('a folder is moved by one process at a time', () => {
   open().close()
 })
 
-test('rows written after the move began are not read', () => {
+test('rows written after the start of the move are not read', () => {
   const source = open()
   change('mail', `insert into address_ledger values ('late')`)
   const ledger = source.tables.find(({ name }) => name === 'mail.address_ledger')
@@ -62,7 +62,7 @@ test('rows written after the move began are not read', () => {
   source.close()
 })
 
-test('a mail is copied once to each partition, with the number of its messages there', () => {
+test('a mail is copied once to each partition, with the number of its messages in it', () => {
   const day = 86_400_000
   const now = new Date('2026-03-01T12:00:00Z')
   const expires = (days: number) => now.getTime() + days * day
