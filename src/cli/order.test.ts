@@ -9,7 +9,7 @@ const [starter, business] = PLANS as [Plan, Plan]
 const fixture = shopFixture()
 const { deps, print, printed } = fixture
 
-async function ordered(id: string, plan: Plan, email?: string): Promise<void> {
+async function addOrder(id: string, plan: Plan, email?: string): Promise<void> {
   await fixture.store.addPurchase({
     id,
     provider: 'stripe',
@@ -25,7 +25,7 @@ async function ordered(id: string, plan: Plan, email?: string): Promise<void> {
   await fixture.store.saveCheckout(id, { ref: `cs_${id}`, url: 'https://pay.example/secret-path' })
 }
 
-async function paid(id: string, plan: Plan, more: Partial<Payment> = {}): Promise<void> {
+async function settlePaid(id: string, plan: Plan, more: Partial<Payment> = {}): Promise<void> {
   const payments: Payment[] = [{ ref: 'pi', paidAt: NOON, returned: 'no', disputed: 'no', ...more }]
   const subscriptionRef = plan.renews ? `sub_${id}` : undefined
   const settlement = settle(plan, { state: 'paid', payments, renewal: 'none', subscriptionRef })
@@ -34,21 +34,21 @@ async function paid(id: string, plan: Plan, more: Partial<Payment> = {}): Promis
 }
 
 test('list shows state, plan, key and notes, and masks the buyer', async () => {
-  await ordered('ord_open', starter, 'ann.smith@box.example')
-  await ordered('ord_paid', business, 'Not An Address')
-  await paid('ord_paid', business)
-  await ordered('ord_back', starter)
-  await paid('ord_back', starter, { returned: 'fully' })
-  await ordered('ord_part', starter)
-  await paid('ord_part', starter, { returned: 'partly' })
+  await addOrder('ord_open', starter, 'ann.smith@box.example')
+  await addOrder('ord_paid', business, 'Not An Address')
+  await settlePaid('ord_paid', business)
+  await addOrder('ord_back', starter)
+  await settlePaid('ord_back', starter, { returned: 'fully' })
+  await addOrder('ord_part', starter)
+  await settlePaid('ord_part', starter, { returned: 'partly' })
   await fixture.store.claimKey({
     orderId: 'ord_part',
     claimHash: 'claim of ord_part',
     secretHash: 'h',
     now: NOON,
   })
-  await ordered('ord_dispute', starter)
-  await paid('ord_dispute', starter, { disputed: 'open' })
+  await addOrder('ord_dispute', starter)
+  await settlePaid('ord_dispute', starter, { disputed: 'open' })
 
   const text = await printed(printOrders(deps(), {}, print))
   const line = (id: string) => text.split('\n').find((line) => line.startsWith(`${id} `)) ?? ''
@@ -61,8 +61,8 @@ test('list shows state, plan, key and notes, and masks the buyer', async () => {
 })
 
 test('show includes price, key and the ids of the provider', async () => {
-  await ordered('ord_1', business, 'ann.smith@box.example')
-  await paid('ord_1', business)
+  await addOrder('ord_1', business, 'ann.smith@box.example')
+  await settlePaid('ord_1', business)
   const text = await printed(printOrder(deps(), 'ord_1', {}, print))
   for (const part of [
     /^Plan +Business, 45 USD a year$/m,
@@ -79,8 +79,8 @@ test('show includes price, key and the ids of the provider', async () => {
 })
 
 test('--json has the same fields, with times as in the API', async () => {
-  await ordered('ord_1', business, 'ann.smith@box.example')
-  await paid('ord_1', business)
+  await addOrder('ord_1', business, 'ann.smith@box.example')
+  await settlePaid('ord_1', business)
   const shown = JSON.parse(await printed(printOrder(deps(), 'ord_1', { json: true }, print)))
   expect(shown).toMatchObject({
     id: 'ord_1',

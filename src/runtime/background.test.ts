@@ -75,7 +75,7 @@ test('a machine that was suspended deletes expired mail after an hour', async ()
 
 const NOON = new Date('2026-03-01T12:00:00Z')
 type Leases = Pick<MailStore, 'acquireLease' | 'releaseLease'>
-const quiet = { debug() {}, info() {}, warn() {}, error() {} }
+const silentLog = { debug() {}, info() {}, warn() {}, error() {} }
 
 let shop: Awaited<ReturnType<typeof openSqliteTestShop>>
 let mail: Awaited<ReturnType<typeof openSqliteTestMail>>
@@ -94,7 +94,7 @@ const start = (store: Leases, swept: () => void) => {
     swept()
     return await shop.store.sweepShop(now)
   }
-  const deps = { store, shop: { ...shop.store, sweepShop }, now: () => NOON, log: quiet }
+  const deps = { store, shop: { ...shop.store, sweepShop }, now: () => NOON, log: silentLog }
   return startShopJobs(config, deps)
 }
 

@@ -18,8 +18,8 @@ for (const [limit, connections] of [
 }
 
 test('a lower limit set by the operator applies', () => {
-  const few = readConfig({ env: { MAYFLY_HTTP_CONNECTIONS: '100' }, file: {} }).config
-  assert.equal(limitConnections(few, 20_000).http.connections, 100)
+  const limited = readConfig({ env: { MAYFLY_HTTP_CONNECTIONS: '100' }, file: {} }).config
+  assert.equal(limitConnections(limited, 20_000).http.connections, 100)
 })
 
 test('each thread needs descriptors of its own', () => {

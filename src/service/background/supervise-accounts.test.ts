@@ -7,7 +7,7 @@ import { superviseAccounts } from './supervise-accounts.ts'
 const JOE = 'joe@gmail.com'
 const ANN = 'ann@gmail.com'
 const TIMING = { ttl: 60_000, renew: 50, stopMargin: 1_000, retry: 20, stopTimeout: 1_000 }
-const quiet = {
+const failOnError = {
   warn() {},
   error: (facts: Record<string, unknown>, sentence: string) =>
     assert.fail(`${sentence}: ${facts['err']}`),
@@ -38,7 +38,7 @@ beforeEach(async () => {
     ended: ended.signal,
     newHolder: () => 'us',
     timing: TIMING,
-    log: quiet,
+    log: failOnError,
   })
 })
 afterEach(async () => {
@@ -119,7 +119,7 @@ test('nodes that start together share the accounts, and a single node has all of
       ended: end.signal,
       newHolder: () => holder,
       timing: TIMING,
-      log: quiet,
+      log: failOnError,
     })
     const stop = async () => {
       end.abort()
@@ -127,9 +127,9 @@ test('nodes that start together share the accounts, and a single node has all of
     }
     return { opened, stop }
   })
-  const held = () => nodes.flatMap(({ opened }) => [...opened])
-  while (held().length < 8) await pause(5)
-  assert.deepEqual(held().toSorted(), emails)
+  const openAccounts = () => nodes.flatMap(({ opened }) => [...opened])
+  while (openAccounts().length < 8) await pause(5)
+  assert.deepEqual(openAccounts().toSorted(), emails)
   for (const { opened } of nodes) assert.ok(opened.size >= 2, `one has ${opened.size} of 8`)
 
   await nodes[0]?.stop()

@@ -156,8 +156,8 @@ describe('a page', () => {
   })
 
   test('omits mail deleted in the meantime, and later pages are complete', async () => {
-    const gone = deps({ parsed: async () => undefined })
-    const page = await listEmails(gone, query({ to, limit: 3 }))
+    const deletedMail = deps({ parsed: async () => undefined })
+    const page = await listEmails(deletedMail, query({ to, limit: 3 }))
     assert.deepEqual(page.records, [])
     assert.deepEqual(await subjects(deps(), query({ to, beforeId: page.nextAfter })), [
       '4',

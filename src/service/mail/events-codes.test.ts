@@ -64,15 +64,15 @@ test('a code is scanned on behalf of the client of the stream, even if others wa
     },
   }
   const { token, session, deps } = fixture
-  const gone = new AbortController()
-  const wait = { token, session, seconds: 60, pollMs: HOUR_MS, signal: gone.signal }
+  const disconnect = new AbortController()
+  const wait = { token, session, seconds: 60, pollMs: HOUR_MS, signal: disconnect.signal }
   const waited = awaitMail(deps, { ...wait, isDone: () => false })
   const events = openStream({ codes })
   const first = next(events)
   await fixture.send('111111', 'one')
   assert.equal(await first, 'message one 111111')
   assert.ok(scans > 0)
-  gone.abort(new Error('gone'))
+  disconnect.abort(new Error('gone'))
   await assert.rejects(waited, /gone/)
   await events.return(undefined)
 })
@@ -142,12 +142,12 @@ test('a resumed stream gets the codes found in the meantime, for recent mail onl
   await fixture.store.saveCode({ mailbox, id: sinceId, code: '111111' })
   const resumed = openStream({ sinceId })
   assert.equal(await next(resumed), 'updated one 111111')
-  const soon = next(resumed)
+  const resumedEvent = next(resumed)
   const later = () => new Date(Date.now() + 6 * 60_000)
   const others = [openStream({ sinceId, now: later }), openStream({ sinceId, resumes: false })]
   const pending = others.map(next)
   await fixture.send('222222', 'two')
-  for (const event of [soon, ...pending]) assert.equal(await event, 'message two 222222')
+  for (const event of [resumedEvent, ...pending]) assert.equal(await event, 'message two 222222')
   for (const stream of [resumed, ...others]) await stream.return(undefined)
 })
 

@@ -79,10 +79,10 @@ describe('fetched mail', () => {
 
   test('for several aliases is listed in each session', async () => {
     const shop = await fixture.alias('joe@gmail.com', 'shop')
-    const letters = await fixture.alias('joe@gmail.com', 'letters')
+    const newsletter = await fixture.alias('joe@gmail.com', 'letters')
     const forBoth = await fetched(['joe+shop@gmail.com', 'joe+letters@gmail.com'])
     assert.equal(await mail.receive(forBoth), 'kept')
-    for (const { session, token } of [shop, letters]) {
+    for (const { session, token } of [shop, newsletter]) {
       const [message] = await messages(session.id)
       assert.equal(message?.subject, 'Welcome')
       assert.equal((await fixture.other.findSession(secretHash(token)))?.bytes, MAIL.length)

@@ -44,8 +44,8 @@ test('a domain removed or deactivated by the operator stays so', async () => {
 
 test('configured reader domains replace the default, and need not accept sessions', async () => {
   await start('a.test b.test')
-  const byHand = { sessions: true, reader: true, ttlSeconds: undefined }
-  for (const name of hosts('hand.test')) await opened.store.addDomain({ name, ...byHand })
+  const options = { sessions: true, reader: true, ttlSeconds: undefined }
+  for (const name of hosts('hand.test')) await opened.store.addDomain({ name, ...options })
   await start('a.test b.test', 'b.test only.test')
   assert.deepEqual(await known(), [
     '1 a.test on sessions',

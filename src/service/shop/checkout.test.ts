@@ -126,12 +126,12 @@ describe('with an Idempotency-Key', () => {
         ? Buffer.alloc(count, idempotency.key)
         : fixture.deps.randomBytes(count)
     const request = { plan: 'starter', email: undefined, idempotency, baseUrl: SITE }
-    const ours = await checkout({ ...fixture.deps, randomBytes }, request)
-    const theirs = await checkout({ ...other.deps, randomBytes }, request)
+    const first = await checkout({ ...fixture.deps, randomBytes }, request)
+    const second = await checkout({ ...other.deps, randomBytes }, request)
     await other.stop()
-    assert.equal(theirs.order.id, ours.order.id)
-    assert.notEqual(theirs.claimSecret, ours.claimSecret)
-    assert.equal((await checkout(fixture.deps, request)).claimSecret, ours.claimSecret)
+    assert.equal(second.order.id, first.order.id)
+    assert.notEqual(second.claimSecret, first.claimSecret)
+    assert.equal((await checkout(fixture.deps, request)).claimSecret, first.claimSecret)
   })
 
   test('two orders of the same client and key have different secrets', async () => {

@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => fixture.stop())
 
-async function ordered(...outcomes: Outcome[]): Promise<Checkout> {
+async function placeOrder(...outcomes: Outcome[]): Promise<Checkout> {
   const placed = await fixture.order({ plan: 'business' })
   for (const outcome of outcomes) await payFake(fixture.deps, placed.order.id, outcome)
   return placed
@@ -26,15 +26,15 @@ const viewOf = async ({ order }: Checkout, deps: ViewDeps = fixture.deps) =>
   await viewOrder(deps, await fixture.read(order.id))
 const holderOf = (secret: string) => fixture.shop.findKey(secretHash(secret), fixture.deps.now())
 
-function isStopped(words: RegExp) {
+function isStopped(message: RegExp) {
   return (error: Error) => {
-    assert.match(error.message, words)
+    assert.match(error.message, message)
     return isProblem('order_stopped')(error)
   }
 }
 
 test('a paid order gives a key of its plan', async () => {
-  const { order, key, secret } = await claimOf(await ordered('pay'))
+  const { order, key, secret } = await claimOf(await placeOrder('pay'))
   assert.ok(isWellFormedKey(secret))
   assert.ok(secret.startsWith(order.keyPrefix))
   assert.deepEqual(await holderOf(secret), key)
@@ -43,7 +43,7 @@ test('a paid order gives a key of its plan', async () => {
 })
 
 test('a claim repeated within a day replaces the key, a later one is refused', async () => {
-  const placed = await ordered('pay')
+  const placed = await placeOrder('pay')
   const { secret: first } = await claimOf(placed)
   fixture.pass(CLAIM_MS - 1)
   const { secret: second, order } = await claimOf(placed)
@@ -57,22 +57,22 @@ test('a claim repeated within a day replaces the key, a later one is refused', a
 })
 
 test('fifty concurrent claims leave one valid key', async () => {
-  const placed = await ordered('pay')
+  const placed = await placeOrder('pay')
   const claims = await Promise.all(Array.from({ length: 50 }, () => claimOf(placed)))
-  const held = await Promise.all(claims.map(({ secret }) => holderOf(secret)))
-  assert.equal(held.filter((key) => key !== undefined).length, 1)
+  const holders = await Promise.all(claims.map(({ secret }) => holderOf(secret)))
+  assert.equal(holders.filter((key) => key !== undefined).length, 1)
 })
 
-for (const [name, outcomes, words] of [
+for (const [name, outcomes, expected] of [
   ['is open', [], /Complete the payment/],
   ['is pending', ['later'], /^Wait/],
   ['was declined', ['decline'], /failed/],
   ['was pending and failed', ['later', 'decline'], /failed/],
 ] as const) {
   test(`an order that ${name} gives no key, and the error says why`, async () => {
-    const placed = await ordered(...outcomes)
+    const placed = await placeOrder(...outcomes)
     await assert.rejects(claimOf(placed), (error: Error) => {
-      assert.match(error.message, words)
+      assert.match(error.message, expected)
       return isProblem('order_unpaid')(error)
     })
     assert.equal(await fixture.shop.readKey(placed.order.keyId, fixture.deps.now()), undefined)
@@ -80,26 +80,26 @@ for (const [name, outcomes, words] of [
 }
 
 test('a pending payment that succeeds gives a key', async () => {
-  const placed = await ordered('later', 'pay')
+  const placed = await placeOrder('later', 'pay')
   const { secret } = await claimOf(placed)
   assert.equal((await holderOf(secret))?.state, 'active')
 })
 
 test('a paid order stays paid, whatever the fake provider reports later', async () => {
-  const placed = await ordered('pay', 'decline', 'later', 'pay')
+  const placed = await placeOrder('pay', 'decline', 'later', 'pay')
   const order = await fixture.read(placed.order.id)
   assert.deepEqual([order.state, order.payments], ['paid', 1])
 })
 
 test('fifty concurrent payments count once', async () => {
-  const placed = await ordered()
+  const placed = await placeOrder()
   const { id } = placed.order
   await Promise.all(Array.from({ length: 50 }, () => payFake(fixture.deps, id, 'pay')))
   assert.equal((await fixture.read(id)).payments, 1)
 })
 
 test('a revoked key is not issued again, and the order is not claimable', async () => {
-  const placed = await ordered('pay')
+  const placed = await placeOrder('pay')
   const { secret } = await claimOf(placed)
   await fixture.shop.revokeKey(placed.order.keyId)
   await assert.rejects(claimOf(placed), isStopped(/revoked/))
@@ -109,12 +109,12 @@ test('a revoked key is not issued again, and the order is not claimable', async 
   assert.notEqual((await holderOf(secret))?.state, 'active')
 })
 
-for (const [state, reversal, words] of [
+for (const [state, reversal, expected] of [
   ['refunded', { returned: 'fully' }, /refunded/],
   ['disputed', { disputed: 'open' }, /disputed/],
 ] as const) {
   test(`the key of a ${state} order is not issued, and the order is not claimable`, async () => {
-    const placed = await ordered('pay')
+    const placed = await placeOrder('pay')
     const { revision, plan } = await fixture.read(placed.order.id)
     const payment = {
       ref: 'p',
@@ -134,10 +134,10 @@ for (const [state, reversal, words] of [
       event: undefined,
       now: fixture.deps.now(),
     })
-    await assert.rejects(claimOf(placed), isStopped(words))
+    await assert.rejects(claimOf(placed), isStopped(expected))
     const { claimable, next } = await viewOf(placed)
     assert.equal(claimable, false)
-    assert.match(next, words)
+    assert.match(next, expected)
   })
 }
 
@@ -145,7 +145,7 @@ describe('an order of another mode than the current one', () => {
   const other = () => ({ ...fixture.deps, pay: { ...fixture.deps.pay, mode: 'live' as const } })
 
   test('gives no key in that mode, and the error says so', async () => {
-    const placed = await ordered('pay')
+    const placed = await placeOrder('pay')
     const attempt = claimKey(other(), placed.order.id, placed.claimSecret)
     await assert.rejects(attempt, isStopped(/test/))
     const { claimable, next } = await viewOf(placed, other())
@@ -160,7 +160,7 @@ describe('an order of another mode than the current one', () => {
     ['provider', { provider: 'stripe' }],
   ] as const) {
     test(`cannot be paid, because events of another ${name} are not processed`, async () => {
-      const placed = await ordered()
+      const placed = await placeOrder()
       assert.ok((await viewOf(placed)).payUrl)
       const deps = { ...fixture.deps, pay: { ...fixture.deps.pay, ...currentPay } }
       const { payUrl, next } = await viewOf(placed, deps)
@@ -172,8 +172,8 @@ describe('an order of another mode than the current one', () => {
 
 describe('an unauthorized client', () => {
   test('gets the same error for a wrong secret and for an unknown order', async () => {
-    const { order, claimSecret } = await ordered('pay')
-    const other = await ordered('pay')
+    const { order, claimSecret } = await placeOrder('pay')
+    const other = await placeOrder('pay')
     const attempts = [
       findOrder(fixture.deps, order.id, other.claimSecret),
       findOrder(fixture.deps, `ord_${'0'.repeat(22)}`, claimSecret),
@@ -197,7 +197,7 @@ describe('an unauthorized client', () => {
 })
 
 test('each state has its own next step', async () => {
-  const { order } = await ordered('pay')
+  const { order } = await placeOrder('pay')
   const paid = await fixture.read(order.id)
   const now = fixture.deps.now()
   const stepOf = async (change: Partial<Purchase>) =>
@@ -210,7 +210,7 @@ test('each state has its own next step', async () => {
 })
 
 test('an order of another provider cannot be paid through the fake one', async () => {
-  const { order } = await ordered()
+  const { order } = await placeOrder()
   const pay = { ...fixture.deps.pay, provider: 'stripe' as const }
   await assert.rejects(payFake({ ...fixture.deps, pay }, order.id, 'pay'), isProblem('not_found'))
   assert.equal((await fixture.read(order.id)).state, 'open')

@@ -13,7 +13,7 @@ beforeEach(async () => {
 })
 afterEach(() => fixture.stop())
 
-async function ordered(plan = 'starter') {
+async function placeOrder(plan = 'starter') {
   const { order } = await fixture.order({ plan })
   const { checkoutRef: ref = '' } = await fixture.read(order.id)
   return { id: order.id, ref }
@@ -21,7 +21,7 @@ async function ordered(plan = 'starter') {
 const stateOf = async (id: string) => (await fixture.read(id)).state
 
 test('a payment without a webhook is found', async () => {
-  const { id, ref } = await ordered()
+  const { id, ref } = await placeOrder()
   fixture.stripe.pay(ref)
   assert.equal(await reconcileOnce(fixture.deps), true)
   assert.equal(await stateOf(id), 'paid')
@@ -39,7 +39,7 @@ test('each run starts ten minutes before the end of the previous one', async () 
 })
 
 test('the first run covers one day', async () => {
-  const { id, ref } = await ordered()
+  const { id, ref } = await placeOrder()
   fixture.stripe.pay(ref)
   fixture.pass(23 * HOUR)
   await reconcileOnce(fixture.deps)
@@ -47,7 +47,7 @@ test('the first run covers one day', async () => {
 })
 
 test('an open order is checked even if it has no recent event', async () => {
-  const { id, ref } = await ordered()
+  const { id, ref } = await placeOrder()
   fixture.stripe.expire(ref)
   fixture.pass(49 * HOUR)
   await reconcileOnce(fixture.deps)
@@ -55,7 +55,7 @@ test('an open order is checked even if it has no recent event', async () => {
 })
 
 test('an open order is checked even if there are a thousand newer ones', async () => {
-  const { id, ref } = await ordered()
+  const { id, ref } = await placeOrder()
   fixture.stripe.expire(ref)
   fixture.pass(49 * HOUR)
   const { plan, provider, mode } = await fixture.read(id)
@@ -80,7 +80,7 @@ test('an open order is checked even if there are a thousand newer ones', async (
 })
 
 test('an order open for more than a month is not checked', async () => {
-  const { id, ref } = await ordered()
+  const { id, ref } = await placeOrder()
   fixture.stripe.expire(ref)
   fixture.pass(36 * 24 * HOUR)
   assert.equal(await reconcileOnce(fixture.deps), true)
@@ -88,7 +88,7 @@ test('an order open for more than a month is not checked', async () => {
 })
 
 test('an order created a moment ago is not checked', async () => {
-  await ordered()
+  await placeOrder()
   const requestsBefore = fixture.stripe.requests.length
   await reconcileOnce(fixture.deps)
   const paths = fixture.stripe.requests.slice(requestsBefore).map(({ path }) => path)
@@ -96,7 +96,7 @@ test('an order created a moment ago is not checked', async () => {
 })
 
 test('an order that cannot be settled does not delay others, and is retried', async () => {
-  const [bad, good] = [await ordered(), await ordered()]
+  const [bad, good] = [await placeOrder(), await placeOrder()]
   fixture.stripe.pay(bad.ref)
   fixture.stripe.pay(good.ref)
   await fixture.shop.saveCheckout(bad.id, { ref: 'cs_nowhere', url: 'https://nowhere.example' })
@@ -111,7 +111,7 @@ test('an order that cannot be settled does not delay others, and is retried', as
 })
 
 test('an event that Stripe cannot assign to an order does not delay others', async () => {
-  const [bad, good] = [await ordered(), await ordered()]
+  const [bad, good] = [await placeOrder(), await placeOrder()]
   fixture.stripe.pay(bad.ref)
   fixture.stripe.refund(fixture.stripe.chargesOf(bad.ref)[0] ?? '')
   fixture.stripe.pay(good.ref)
@@ -130,7 +130,7 @@ test('an event that Stripe cannot assign to an order does not delay others', asy
 })
 
 test('an event that was processed before causes no further request', async () => {
-  const { ref } = await ordered()
+  const { ref } = await placeOrder()
   fixture.stripe.pay(ref)
   fixture.stripe.refund(fixture.stripe.chargesOf(ref)[0] ?? '')
   await reconcileOnce(fixture.deps)
@@ -141,7 +141,7 @@ test('an event that was processed before causes no further request', async () =>
 })
 
 test('open orders are checked even if the events cannot be listed', async () => {
-  const { id, ref } = await ordered()
+  const { id, ref } = await placeOrder()
   fixture.stripe.expire(ref)
   fixture.pass(49 * HOUR)
   fixture.stripe.broken = '/v1/events'

@@ -159,11 +159,11 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
 
     test('older than an alias is not delivered to it', async () => {
       const older = await alias('joe+a@gmail.com', { createdAt: at(-DAY), lifeMs: 2 * DAY })
-      const younger = await alias('joe+b@gmail.com')
+      const newer = await alias('joe+b@gmail.com')
       const both = await fetched(['joe+a@gmail.com', 'joe+b@gmail.com'])
       assert.equal((await add({ ...both, receivedAt: at(-HOUR) })).outcome, 'kept')
       assert.equal((await fixture.subjects(older.id)).length, 1)
-      assert.deepEqual(await fixture.subjects(younger.id), [])
+      assert.deepEqual(await fixture.subjects(newer.id), [])
     })
 
     test('is stored once per account, whatever its UID', async () => {
