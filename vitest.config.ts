@@ -31,7 +31,7 @@ function startsServers(line: string): boolean {
 /** Where the engine matters beyond what the store contracts prove: waiting, charging, privacy, commands, old data. */
 const ON_POSTGRES = [
   'src/http/api/{check-mail,create-session,emails-cost,emails-wait,events}.test.ts',
-  'test/{operator-commands,privacy,reader-privacy,upgrade,visible}.test.ts',
+  'test/{key-privacy,operator-commands,privacy,upgrade,visible-after-250}.test.ts',
 ]
 
 /** Only in `npm run test:long`. */

@@ -12,7 +12,7 @@ describe('a missing program leaves out the tests that need it, and no others', (
     ['chromium-headless-shell', ['test/page/reader.test.ts'], 'test/page/budget.test.ts'],
     ['postgres', ['test/nodes.test.ts', 'test/store-away.test.ts'], 'test/privacy.test.ts'],
     ['redis-server', ['test/nodes.test.ts', 'src/bus/redis.test.ts'], 'test/store-away.test.ts'],
-    ['swaks', ['test/strangers.test.ts', 'test/balancer.test.ts'], 'test/relay.test.ts'],
+    ['swaks', ['test/smtp-clients.test.ts', 'test/balancer.test.ts'], 'test/relay.test.ts'],
     ['strace', ['test/fsync.test.ts', 'test/backup.test.ts'], 'test/crash.test.ts'],
   ] as const) {
     test(name, () => {
