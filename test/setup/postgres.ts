@@ -3,7 +3,7 @@ import { openPostgresShop } from '../../src/store/postgres/shop-store.ts'
 import { openPostgres } from '../support/postgres.ts'
 import { MAIL_OPTIONS } from '../support/postgres-stores.ts'
 
-/** Starts the server of vitest's project `postgres`, with a migrated database to copy. Returns how to stop it. */
+/** Starts the server of vitest's project `postgres`, with a migrated database to copy. Returns a function that stops it. */
 export async function setup(): Promise<() => Promise<void>> {
   const postgres = await openPostgres()
   await postgres.run('create database mayfly template template0')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { request, type TestResponse } from './http-client.ts'
 import { waitUntil } from './wait-until.ts'
 
-/** The API as a client of it sees it. */
+/** The API from the client's side. */
 export interface MessageSummary {
   id: number
   subject: string
@@ -26,14 +26,14 @@ export async function checkMail(url: string, token: string, query = ''): Promise
   return ((await response.json()) as { messages: MessageSummary[] }).messages
 }
 
-/** The mail as it came, without the lines of ours that raw-mail puts before it. */
+/** The mail as it was received, without the trace headers that raw-mail adds. */
 export async function rawMail(url: string, token: string, id: number): Promise<Buffer> {
   const response = await fetch(`${url}/api/raw-mail?token=${token}&id=${id}`)
   if (response.status !== 200) throw new Error(await response.text())
   return stripTraceHeaders(Buffer.from(await response.arrayBuffer()))
 }
 
-/** Return-Path (not of fetched mail) and Delivered-To are a line each, Received is one with its folds. */
+/** Return-Path (absent from fetched mail) and Delivered-To are one line each; Received may be folded. */
 export function stripTraceHeaders(bytes: Buffer): Buffer {
   const ours =
     /^(?:Return-Path:[^\n]*\r\n)?Delivered-To:[^\n]*\r\nReceived:[^\n]*\r\n(?:[ \t][^\n]*\r\n)*/
@@ -42,7 +42,7 @@ export function stripTraceHeaders(bytes: Buffer): Buffer {
   return bytes.subarray(match[0].length)
 }
 
-/** An answer of /emails as a client of it sees it. */
+/** A response of /emails from the client's side. */
 export interface EmailsElement {
   address?: string
   emails: Email[]
@@ -64,15 +64,15 @@ export function emailsElements({ status, text }: TestResponse): EmailsElement[] 
   return JSON.parse(text) as EmailsElement[]
 }
 
-/** Of all recipients, newest first as they are told. */
+/** For all recipients, newest first. */
 export function emailsOf(asked: TestResponse): Email[] {
   return emailsElements(asked).flatMap(({ emails }) => emails)
 }
 
-// Longer than any test needs one.
+// Longer than any test needs.
 const STREAM_MS = 120_000
 
-/** The live stream of a session, and what was received since the last `clear`. */
+/** The event stream of a session, and the text received since the last `clear`. */
 export async function openEventStream(
   url: string,
   token: string,
@@ -103,7 +103,7 @@ export async function openEventStream(
   }
 }
 
-/** Resolves when so many requests wait: what is done then is news to them. */
+/** Resolves when this many long polls are pending. */
 export async function waitForLongPolls(count: number, { url }: { url: string }): Promise<void> {
   const waiters = async () =>
     Number(/^mayfly_http_waiting (\d+)$/m.exec((await request(`${url}/metrics`)).text)?.[1])

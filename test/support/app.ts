@@ -9,7 +9,7 @@ import { tempFolder } from './stores.ts'
 
 export type App = Awaited<ReturnType<typeof startApp>>
 
-/** The whole service on free ports in a scratch folder, with a clock that can be moved. */
+/** The whole service on free ports in a temporary folder, with a clock that can be moved. */
 export async function startApp({
   env = {},
   folder = tempFolder(),
@@ -27,7 +27,7 @@ export async function startApp({
       MAYFLY_DOMAINS: 'box.test,pool.test',
       MAYFLY_READER_DOMAINS: 'pool.test',
       MAYFLY_LOG_LEVEL: 'error',
-      // Tests that want them bring a name server of their own.
+      // Tests of sender checks start a name server of their own.
       MAYFLY_AUTH_CHECKS: 'off',
       ...env,
     },
@@ -56,7 +56,7 @@ export async function startApp({
     config,
     now: clock.now,
     moveClock: clock.move,
-    /** Sends one mail over SMTP; the answer is the code after the final dot. */
+    /** Sends one mail over SMTP; returns the reply code after the final dot. */
     async mail(to: string | string[], raw: string | Uint8Array = MAIL): Promise<number> {
       const client = await connectSmtp(service.smtpPort)
       const { code } = await client.send({ to: [to].flat(), raw })
@@ -85,21 +85,21 @@ export async function startApp({
 interface AppOptions {
   env?: Record<string, string>
   folder?: { path: string; remove(): void }
-  /** What the clock says at the start; the machine's time if not given. */
+  /** The initial time of the clock; by default the current time. */
   at?: Date
   intervals?: IdleIntervals
-  /** Another program for the parse children, or other limits. */
+  /** Another program for the parser children, or other limits. */
   parsing?: NonNullable<StartOptions['parsing']>
-  /** So long an answer waits for what is read out of a mail besides its text. */
+  /** How long a response waits for data extracted from a mail, such as codes. */
   patienceMs?: number
-  /** How long a reader waits for a mail to be parsed. */
+  /** How long a request waits for a mail to be parsed. */
   parseDeadlineMs?: number
 }
 
-/** With this only the bus wakes anybody: no look and no heartbeat comes to the rescue. */
+/** Only the bus wakes waiting clients: there is no polling and no heartbeat. */
 export const WITHOUT_POLLING: IdleIntervals = { pollMs: 3_600_000, heartbeatMs: 3_600_000 }
 
-/** With this every list and event has the codes of its mails: none of them is found later, and no tag changes by itself. */
+/** Every list and event contains the codes of its mails: no code is added later, so no ETag changes by itself. */
 export const WAIT_FOR_EXTRACTION = { patienceMs: 3_600_000 }
 
 export const MAIL = [

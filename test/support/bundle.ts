@@ -2,7 +2,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build, type Plugin } from 'vite'
 
 // Tests start the service a hundred times. From a bundle it starts in half the CPU time: a few files to load per thread
-// instead of hundreds, and no types to strip. Everything else is read where it lies in src (migrations, icons).
+// instead of hundreds, and no types to strip. Other files (migrations, icons) are read from src.
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const BUNDLE = `${ROOT}node_modules/.cache/mayfly-service/`
@@ -17,10 +17,10 @@ const ENTRIES = [
   'sender-auth/child',
 ]
 
-// Native, or loads files of its own package.
+// Native, or reads files of its own package.
 const EXTERNAL = ['better-sqlite3', 'pino', /^nodemailer/, 'imapflow', 'mailauth', /^mailauth\//]
 
-/** Built anew in every run, by vitest before its first test file. */
+/** Built once per run, by vitest before the first test file. */
 export async function bundleService(): Promise<void> {
   await build({
     root: ROOT,

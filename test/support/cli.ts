@@ -9,12 +9,12 @@ export interface CliResult {
   stderr: string
 }
 
-/** One `mayfly` command as a process of its own, on this data folder, whether a service runs there or not. */
+/** Runs one `mayfly` command in its own process on this data directory, whether a service runs there or not. */
 export function runMayfly(folder: string, ...args: string[]): Promise<CliResult> {
   return runMayflyUnder([], folder, ...args)
 }
 
-/** The same, run by another program, such as strace with its options. */
+/** The same under another program, such as strace with its options. */
 export async function runMayflyUnder(
   under: readonly string[],
   folder: string,
@@ -39,7 +39,7 @@ export interface IssuedKey {
   prefix: string
 }
 
-/** `mayfly key issue`, as a program reads it. */
+/** Runs `mayfly key issue --json`. */
 export async function issueKey(folder: string, plan = 'starter'): Promise<IssuedKey> {
   const { stdout, stderr } = await runMayfly(folder, 'key', 'issue', '--plan', plan, '--json')
   if (stdout === '') throw new Error(stderr)

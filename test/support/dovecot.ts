@@ -19,22 +19,22 @@ import { tempFolder } from './stores.ts'
 import { waitUntil } from './wait-until.ts'
 
 export interface DovecotOptions {
-  /** E-mail address and password of each account. */
+  /** Email address and password of each account. */
   users: Record<string, string>
-  /** Where access tokens are looked up; XOAUTH2 is then spoken beside plain passwords. */
+  /** The token introspection endpoint; enables XOAUTH2 in addition to passwords. */
   introspectionUrl?: string
-  /** TLS from the first byte, with this PEM of certificate and key. */
+  /** Implicit TLS, with this PEM of certificate and key. */
   tls?: { cert: string; key: string }
 }
 
 export type Dovecot = Awaited<ReturnType<typeof openDovecot>>
 
-/** A private Dovecot on a free port of this machine: Debian's program, our own folder, no user of the system touched. */
+/** A private Dovecot on a free local port: Debian's program in a temporary folder, without system users. */
 export async function openDovecot(options: DovecotOptions) {
   const folder = tempFolder()
   const { path } = folder
   const port = await freePort()
-  // Its mail is another user's: the folder above must let him through.
+  // The mail belongs to another user, who needs access through the parent folder.
   chmodSync(path, 0o711)
   const config = join(path, 'dovecot.conf')
   writeFileSync(config, dovecotConfig({ path, port, ...options }))
@@ -52,29 +52,29 @@ export async function openDovecot(options: DovecotOptions) {
   async function end(signal: NodeJS.Signals): Promise<void> {
     if (child.exitCode !== null || child.signalCode !== null) return
     const exit = once(child, 'exit')
-    // All of its processes: those that hold connections outlive a master that is killed, and one that is asked to end
-    // may wait ten seconds for them.
+    // The whole process group: connection processes outlive a master that is killed, and a graceful stop may wait ten
+    // seconds for them.
     if (child.pid) process.kill(-child.pid, signal)
     await exit
   }
 
   return {
     port,
-    /** Puts a mail into a folder as a delivery does, whole or not at all. Lines may end with LF. */
+    /** Delivers a mail to a folder, atomically. Lines may end with LF. */
     deliver(
       email: string,
       raw: string | Uint8Array,
       { folder: name = 'INBOX', at = new Date() } = {},
     ) {
       const target = folderPath(path, email, name)
-      // UIDs are given in the order of names: mails of the same moment in that of their delivery.
+      // UIDs are assigned in the order of file names: this keeps the order of deliveries within a millisecond.
       delivered += 1
       const serial = String(delivered).padStart(9, '0')
       const file = `${at.getTime()}.${serial}.test`
       const written = join(target, 'tmp', file)
       writeFileSync(written, raw)
       chownSync(written, MAIL_USER.uid, MAIL_USER.gid)
-      // INTERNALDATE is the file's time.
+      // INTERNALDATE is the modification time of the file.
       utimesSync(written, at, at)
       renameSync(written, join(target, 'new', file))
     },
@@ -82,12 +82,12 @@ export async function openDovecot(options: DovecotOptions) {
       passwords[email] = password
       writePasswords(path, passwords)
     },
-    /** Ends it, without a word where SIGKILL is asked for. */
+    /** Stops it, abruptly with SIGKILL. */
     stop: (signal: NodeJS.Signals = 'SIGTERM') => end(signal),
     async start() {
       child = await start(config, port)
     },
-    /** Forgets all UIDs of a folder while the server is down: it comes back with another UIDVALIDITY. */
+    /** Deletes all UIDs of a folder while the server is down: it comes back with another UIDVALIDITY. */
     resetUids(email: string, name = 'INBOX') {
       for (const file of ['uidlist', 'index', 'index.log', 'index.cache']) {
         rmSync(
@@ -101,10 +101,10 @@ export async function openDovecot(options: DovecotOptions) {
         )
       }
     },
-    /** What it said so far: for tests that look for secrets, and for people who look for a fault. */
+    /** Its log so far, to search for secrets or to debug. */
     log: () => readFileSync(join(path, 'dovecot.log'), 'utf8'),
     async close() {
-      // Nothing of it is needed again, and it may take seconds to end in peace.
+      // Killed, because a graceful stop may take seconds.
       await end('SIGKILL')
       folder.remove()
     },
@@ -114,7 +114,7 @@ export async function openDovecot(options: DovecotOptions) {
 async function start(config: string, port: number): Promise<ChildProcess> {
   const child = spawn(program('dovecot'), ['-F', '-c', config], {
     stdio: ['ignore', 'ignore', 'pipe'],
-    // A group of its own, so that all of its processes can be killed at once.
+    // A process group of its own, so that all its processes can be killed at once.
     detached: true,
   })
   let errors = ''
@@ -124,13 +124,13 @@ async function start(config: string, port: number): Promise<ChildProcess> {
   const gone = once(child, 'exit').then(() => {
     throw new Error(`dovecot did not start: ${errors}`)
   })
-  // It may well end later, and then nobody waits for this any more.
+  // It may exit later, when nothing awaits this promise any more.
   gone.catch(() => {})
   await Promise.race([gone, waitForGreeting(port)])
   return child
 }
 
-/** Resolves when something accepts connections on the port. */
+/** Resolves when the port accepts connections. */
 async function waitForGreeting(port: number): Promise<void> {
   await waitUntil(async () => {
     const socket = connect(port, '127.0.0.1')
@@ -152,7 +152,7 @@ function writePasswords(path: string, passwords: Record<string, string>): void {
   renameSync(`${file}.new`, file)
 }
 
-/** Maildir++: a folder is a directory with a dot in front, INBOX the directory itself. */
+/** Maildir++: a folder is a directory whose name starts with a dot; INBOX is the root directory. */
 function folderPath(path: string, email: string, name: string): string {
   const box = join(path, 'mail', email)
   return name === 'INBOX' ? box : join(box, `.${name}`)
@@ -166,7 +166,7 @@ function makeFolder(path: string): void {
   }
 }
 
-/** Whose the mail is. Dovecot reads nobody's mail as root, so then it is `nobody`'s; else ours. */
+/** The owner of the mail. Dovecot does not access mail as root: then it is `nobody`, otherwise the current user. */
 export const MAIL_USER =
   process.getuid?.() === 0
     ? { uid: 65_534, gid: 65_534 }
@@ -177,7 +177,7 @@ interface DovecotPaths extends DovecotOptions {
   port: number
 }
 
-/** For Dovecot 2.3, as Debian 12 has it. */
+/** For Dovecot 2.3, the version in Debian 12. */
 export function dovecotConfig({ path, port, introspectionUrl, tls }: DovecotPaths): string {
   return `
 protocols = imap
@@ -256,7 +256,7 @@ passdb {
 }`
 }
 
-/** Without root it can be nobody else than who started it, and can lock itself into no folder. */
+/** Without root it cannot change its user or chroot. */
 function ownUser(): string {
   const name = (flag: string) => execFileSync('id', [flag], { encoding: 'utf8' }).trim()
   return `

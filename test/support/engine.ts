@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 
-// The suites of the doors run twice: on SQLite, and as vitest's project `postgres` on a server that all its files share
+// Some suites run twice: on SQLite, and in vitest's project `postgres` on a server that all its files share
 // (test/setup/postgres.ts).
 
 const { MAYFLY_TEST_ENGINE, MAYFLY_TEST_POSTGRES: server = '' } = process.env
@@ -9,7 +9,7 @@ export const engine = MAYFLY_TEST_ENGINE === 'postgres' ? 'postgres' : 'sqlite'
 
 const databases = new Map<string, Promise<string>>()
 
-/** What MAYFLY_STORE is for a house in this folder: a house that is opened there again finds what it left. */
+/** The value of MAYFLY_STORE for a service in this folder. A service restarted there finds its data again. */
 export async function storeFor(folder: string): Promise<string> {
   if (engine !== 'postgres') return 'sqlite:'
   const database = databases.get(folder) ?? newDatabase()
@@ -21,7 +21,7 @@ function newDatabase(): Promise<string> {
   return createDatabase(`house_${process.pid}_${databases.size}`, 'mayfly')
 }
 
-/** A database of the shared server into which this SQL was restored, as a MAYFLY_STORE. */
+/** Restores this SQL into a new database of the shared server; returns its MAYFLY_STORE. */
 export async function restoreDatabase(sql: string): Promise<string> {
   const url = await createDatabase(`restored_${process.pid}`, 'template0')
   const client = new Client({ connectionString: url })

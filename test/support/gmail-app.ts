@@ -8,7 +8,7 @@ import { waitUntil } from './wait-until.ts'
 
 export type GmailApp = Awaited<ReturnType<typeof startGmailApp>>
 
-/** What an operator writes into the accounts file, but the login and the server. */
+/** An entry of the accounts file, except the login and the server. */
 export interface AccountEntry {
   email: string
   dots?: boolean
@@ -19,8 +19,8 @@ export interface AccountEntry {
 export const APP_PASSWORD = 'canary-app-password'
 
 /**
- * A house whose accounts all have a server that nobody reaches, so that their health is what the test says: the fetching
- * has told once that it fails, and tells nothing new.
+ * A service whose accounts have an unreachable server, so that their health is what the test sets: the fetcher has reported
+ * one failure and reports nothing new.
  */
 export async function startGmailApp(
   accounts: readonly AccountEntry[],
@@ -28,7 +28,7 @@ export async function startGmailApp(
 ) {
   const folder = tempFolder()
   const file = join(folder.path, 'accounts.json')
-  // Nobody listens on port 1.
+  // Nothing listens on port 1.
   const server = { host: '127.0.0.1', port: 1, tls: false, password: APP_PASSWORD }
   writeFileSync(file, JSON.stringify(accounts.map((account) => ({ ...account, ...server }))))
   const all = { MAYFLY_GMAIL_ACCOUNTS_FILE: file, MAYFLY_HTTP_THREADS: '2', ...env }
@@ -57,7 +57,7 @@ export async function startGmailApp(
     account,
     idOf,
     setHealth,
-    /** As `mayfly account deactivate` does it. */
+    /** Like `mayfly account deactivate`. */
     deactivate: async (email: string) => store.setAccountActive(await idOf(email), false),
     async stop() {
       await store.close()

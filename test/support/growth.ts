@@ -1,11 +1,11 @@
-// One long text takes no more of this thread's computing time than its eight pieces. A square would take 8 times as much; 4 is
-// what we allow.
+// Compares the CPU time for one long text with that for its eight pieces. Quadratic time would take 8 times as much; 4 is
+// the limit.
 const PIECES = 8
 const MAX_GROWTH = 4
-// The system counts computing time in steps of up to 10 ms.
+// The system measures CPU time in steps of up to 10 ms.
 const STEP_MS = 10
 
-/** True when the time to read a piece, repeated, grows faster than its length. The machine has other work too: only what is too slow three times is. */
+/** True if the time to parse a repeated piece grows faster than its length. Other load disturbs the measurement, so it must fail three times. */
 export function isSuperlinear(
   read: (text: string) => unknown,
   piece: string,

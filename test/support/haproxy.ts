@@ -15,7 +15,7 @@ interface Ports {
   smtpPort: number
 }
 
-/** Debian's HAProxy with deploy/haproxy.cfg, before these nodes on this machine. A node that is not given is down. */
+/** Debian's HAProxy with deploy/haproxy.cfg in front of these local nodes. A node that is not given is down. */
 export async function openHaproxy(nodes: Record<string, Ports>) {
   const folder = tempFolder()
   const ports = await freeServicePorts()
@@ -37,7 +37,7 @@ export async function openHaproxy(nodes: Record<string, Ports>) {
   execFileSync(program('haproxy'), ['-c', '-q', '-f', file])
   const server = await start(file)
 
-  /** By its name in the file, such as http_nodes/node1: UP, DOWN, or on the way to one of them. */
+  /** The state of a server by its name in the file, such as http_nodes/node1: UP, DOWN, or a transition. */
   async function states(): Promise<Record<string, string>> {
     const asked = connect(socket)
     asked.end('show stat\n')
@@ -48,7 +48,7 @@ export async function openHaproxy(nodes: Record<string, Ports>) {
   return {
     url: `http://127.0.0.1:${ports.http}`,
     smtpPort: ports.smtp,
-    /** Resolves when it sees its servers like this. */
+    /** Resolves when its servers have these states. */
     async waitForStates(wanted: Record<string, string>): Promise<void> {
       const end = performance.now() + 10_000
       for (;;) {

@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 
-/** The ways in which a parameter can travel. */
+/** The ways to send a parameter. */
 export type Encoding = 'query' | 'form' | 'json' | 'multipart'
 export const ENCODINGS: readonly Encoding[] = ['query', 'form', 'json', 'multipart']
 
@@ -8,7 +8,7 @@ export interface TestResponse {
   status: number
   headers: Headers
   text: string
-  /** The JSON of the answer, an empty object when it has none. */
+  /** The JSON of the response, an empty object if there is none. */
   body: Record<string, unknown>
 }
 
@@ -24,7 +24,7 @@ export async function request(url: string, init: RequestInit = {}): Promise<Test
   }
 }
 
-/** One POST with its parameters in one of the four ways. */
+/** One POST with its parameters in one of the four encodings. */
 export async function post(
   url: string,
   params: Record<string, string>,
@@ -50,7 +50,7 @@ export async function postJson(
   })
 }
 
-/** What is wrong with this as a refusal of ours; undefined when nothing is. */
+/** What is wrong with this error response; undefined if nothing is. */
 export function problemFault({ body, headers, status }: TestResponse): string | undefined {
   const { message, code, request_id: requestId } = body
   const shape = Object.keys(body).sort().join()
@@ -66,7 +66,7 @@ export function problemFault({ body, headers, status }: TestResponse): string | 
   return undefined
 }
 
-/** Writes these bytes to a socket of its own and reads until the server has closed it. */
+/** Writes these bytes to a new socket and reads until the server closes it. */
 export async function sendRaw(
   port: number,
   bytes: string | Uint8Array,
@@ -81,7 +81,7 @@ export async function sendRaw(
     socket.on('data', (chunk) => {
       received += chunk.toString('latin1')
     })
-    // A reset is an answer too: what was heard before it counts.
+    // After a reset, the data received before it counts.
     socket.on('error', () => {})
     socket.on('close', () => resolve(received))
   })
@@ -94,7 +94,7 @@ interface RawRequest {
   body?: string
 }
 
-/** One request from another loopback address than fetch's, such as a proxy's; answered and closed. */
+/** One request from another loopback address than fetch uses, such as a proxy's. */
 export async function requestFrom(
   port: number,
   from: string,
@@ -107,7 +107,7 @@ export async function requestFrom(
   return parseResponse(await sendRaw(port, request, { from }))
 }
 
-/** The first answer in what was heard on a socket. */
+/** Parses the first response in the data received on a socket. */
 export function parseResponse(heard: string): TestResponse {
   const [head = '', ...rest] = heard.split('\r\n\r\n')
   const [line = '', ...fields] = head.split('\r\n')

@@ -35,7 +35,7 @@ interface TestServerOptions {
   wrapStore?: <Store extends object>(store: Store) => Store
   parse?: (raw: Uint8Array) => Promise<Mail>
   senderChecks?: (message: Message) => Promise<SenderChecks | undefined>
-  /** Of the main thread, for /readyz. */
+  /** Warnings of the main thread, for /readyz. */
   warnings?: string[]
   /** How long a response waits for codes and sender checks. */
   patienceMs?: number
@@ -45,7 +45,7 @@ interface TestServerOptions {
   builtPage?: BuiltPage
 }
 
-/** The HTTP door alone, in this thread, on a scratch store: for faults, and for what it writes to the log. */
+/** Only the HTTP server, in this thread, on a temporary store: for injecting faults and for inspecting the log. */
 export async function openTestServer({
   env = {},
   storeOverrides = {},
@@ -124,7 +124,7 @@ export async function openTestServer({
     subscriptions: () => new Int32Array(waiters).reduce((sum, count) => sum + count, 0),
     now,
     logged,
-    /** Keeps a mail as the SMTP door does after the final dot. */
+    /** Stores a mail like the SMTP server after the final dot. */
     mail: async (to: string, raw = 'Subject: hi\r\n\r\nhello\r\n') => {
       const { session } = await store.findRecipient(to as Address)
       return receiveMail(deps, {
@@ -143,7 +143,7 @@ export async function openTestServer({
     close: door.close,
     async stop() {
       await door.close()
-      // The bus tells its news in the next turn.
+      // The bus announces changes in the next turn of the event loop.
       await new Promise(setImmediate)
       await bus.close()
       await scratch.close()

@@ -1,7 +1,7 @@
 import type { Mail } from '../../src/core/message.ts'
 import type { Parser } from '../../src/mime/parser.ts'
 
-/** A parser in this process, without limits or order: for tests of what is done with its results. */
+/** A parser in this process, without limits or queue, for tests of the code that uses its results. */
 export function inlineParser(parse: (raw: Uint8Array) => Promise<Mail>): Pick<Parser, 'use'> {
   const running = new Map<unknown, Promise<unknown>>()
   return {

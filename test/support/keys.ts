@@ -12,13 +12,13 @@ import { startApp } from './app.ts'
 export interface TestKey {
   id: string
   secret: string
-  /** The headers of a request with it. */
+  /** The request headers that authenticate with it. */
   headers: Record<string, string>
 }
 
 export type AppWithKeys = Awaited<ReturnType<typeof startAppWithKeys>>
 
-/** The whole service, and the ring of its keys. */
+/** The whole service, and access to its keys. */
 export async function startAppWithKeys(options?: Parameters<typeof startApp>[0]) {
   const app = await startApp(options)
   const ring = await openKeyRing(app)
@@ -34,7 +34,7 @@ export async function startAppWithKeys(options?: Parameters<typeof startApp>[0])
 
 export type KeyRing = Awaited<ReturnType<typeof openKeyRing>>
 
-/** Keys of a house that runs: made and looked at beside it, as the operator's commands do it. */
+/** Creates and inspects keys while the service runs, like the operator's commands. */
 export async function openKeyRing({
   config,
   now,
@@ -48,9 +48,9 @@ export async function openKeyRing({
 
 export function keyRing(shop: ShopStore, now: () => Date) {
   return {
-    /** A key of a plan with these figures, else Starter's. */
+    /** Issues a key with these plan limits; the others are Starter's. */
     issue: async (figures: Partial<Plan> = {}): Promise<TestKey> => await issue(shop, now, figures),
-    /** A key that was bought, and whose payment was returned. */
+    /** A key that was bought and refunded. */
     issueRefunded: async (): Promise<TestKey> => await issueRefunded(shop, now),
     used: async ({ id }: TestKey) => (await shop.readKey(id, now()))?.used,
   }

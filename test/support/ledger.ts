@@ -9,7 +9,7 @@ export interface LedgerLine {
   token: string
 }
 
-/** What a sender holds us to: a line is written and synced only after it has read 250. */
+/** The mails that the service must have: an entry is written and synced only after its 250 was read. */
 export function openLedger(path: string) {
   const file = openSync(path, 'a')
   return {
@@ -28,7 +28,7 @@ export function openLedger(path: string) {
 
 export type Ledger = ReturnType<typeof openLedger>
 
-/** A mail whose bytes nobody else has. */
+/** A mail with unique bytes. */
 export function uniqueMail(bodyBytes: number): { uuid: string; raw: Buffer; sha256: string } {
   const uuid = randomUUID()
   const line = `${uuid} `.repeat(Math.ceil(bodyBytes / 37)).slice(0, bodyBytes)
@@ -47,19 +47,19 @@ export interface TestMailbox {
 }
 
 interface SenderOptions {
-  /** A function where there are several: it is asked at each connection. */
+  /** A function if there are several: it is called for each connection. */
   smtpPort: number | (() => number)
   ledger: Ledger
   stopped(): boolean
-  /** Told before a mail goes out, whatever becomes of it, and waited for. */
+  /** Called and awaited before a mail is sent, whatever its result. */
   beforeSend?(uuid: string, box: TestMailbox): Promise<void> | void
-  /** Told after the answer, and waited for; code 0 is a connection that was closed. */
+  /** Called and awaited after the reply; code 0 is a closed connection. */
   afterReply?(code: number, mail: { uuid: string; box: TestMailbox }): Promise<void> | void
 }
 
 /**
- * Sends over kept connections, one mail after the other, until told to stop; connects anew when the server is gone.
- * A mail that was not answered is not in the ledger: it may have been kept or not.
+ * Sends over persistent connections, one mail after the other, until stopped; reconnects when the server is gone.
+ * A mail without a reply is not in the ledger: it may have been stored or not.
  */
 export async function sendUntilStopped(
   boxes: readonly TestMailbox[],
@@ -78,14 +78,14 @@ export async function sendUntilStopped(
       await afterReply?.(code, { uuid, box })
     }
     client?.close()
-    // Whoever was refused comes again, but not at once.
+    // A rejected sender retries after a pause.
     if (!stopped()) await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }
 
 /**
- * What is wrong with the acknowledged mails in these mailboxes: missing, changed, or there twice. A mail that is there
- * without a line in the ledger is fine: its 250 was lost with the process.
+ * What is wrong with the acknowledged mails in these mailboxes: missing, changed or duplicated. A stored mail without an
+ * entry in the ledger is fine: its 250 was lost with the process.
  */
 export async function ledgerFaults(
   url: string,

@@ -18,7 +18,7 @@ export function filesLeftOut(missing: readonly Program[] = missingPrograms()): L
   )
 }
 
-/** The programs that a test file or one of its helpers names in a call of `program`. */
+/** The programs that a test file or one of its helpers passes to `program`. */
 function programsOf(file: string, seen = new Set<string>()): Set<string> {
   if (seen.has(file)) return new Set()
   seen.add(file)
@@ -30,7 +30,7 @@ function programsOf(file: string, seen = new Set<string>()): Set<string> {
   return new Set([...named, ...imported.flatMap((path) => [...programsOf(path, seen)])])
 }
 
-/** Ends the run with what was not run and why; in CI that is a failure. */
+/** Ends the run with a list of what was left out and why; in CI that is a failure. */
 export function reportLeftOut(leftOut: LeftOut): Reporter {
   return {
     onTestRunEnd() {

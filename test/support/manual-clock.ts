@@ -3,7 +3,7 @@ import { openTestServer } from './http-server.ts'
 import { keyRing } from './keys.ts'
 import { PROXY_ENV } from './trusted-proxy.ts'
 
-/** The HTTP door with a key, where no time passes by itself: what grows back with time can be counted exactly. */
+/** The HTTP server with a key and a clock that never advances by itself: token buckets can be counted exactly. */
 export async function openServerWithManualClock(env: Record<string, string> = {}) {
   let now = new Date()
   const door = await openTestServer({ env: { ...PROXY_ENV, ...env }, now: () => now })

@@ -24,7 +24,7 @@ export const FSYNC_UNCHECKED: Mutation = {
   to: "'on'::text",
 }
 
-/** A copy of the program in which one text of the sources under `part` reads otherwise: the control of a test. */
+/** A copy of the program with one text replaced in the sources under `part`: the control of a test. */
 export function copyWithMutation(copy: string, { part, from, to }: Mutation): string {
   for (const name of ['src', 'bin', 'package.json']) {
     cpSync(join(ROOT, name), join(copy, name), { recursive: true })

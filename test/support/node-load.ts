@@ -14,9 +14,9 @@ export type Load = Awaited<ReturnType<typeof startLoad>>
 
 interface LoadOptions {
   senders: number
-  /** Mailboxes that one sender alone writes to, each sender. */
+  /** Per sender: mailboxes that only this sender writes to. */
   ownBoxes: number
-  /** Mailboxes that all write to, each with a reader. */
+  /** Mailboxes that all senders write to, each with a reader. */
   crowdedBoxes: number
   name?: string
 }
@@ -25,14 +25,14 @@ interface Listing {
   messages: MessageSummary[]
 }
 
-// What a sender may hear while something is down, beside 250; 0 is a connection that was closed.
+// Replies that a sender may get during an outage, besides 250; 0 is a closed connection.
 const SMTP_UNAVAILABLE = [0, 421, 451]
-// A pace that leaves a small machine room to start a node in.
+// Slow enough that a small machine can start a node meanwhile.
 const PACE_MS = 40
-// As many as a list has at most: what it leaves out would be skipped by since_id.
+// The limit of a list: since_id would skip mails beyond it.
 const LIST_LIMIT = 500
 
-/** Senders and waiting readers spread over the nodes. Whoever finds his node dead goes on at another. */
+/** Senders and long-polling readers spread over the nodes. If a node is dead, they continue at another one. */
 export async function startLoad(
   nodes: Nodes,
   { senders, ownBoxes, crowdedBoxes, name = 'ledger' }: LoadOptions,
@@ -58,7 +58,7 @@ export async function startLoad(
       stopped: () => stopping,
       async beforeSend(uuid, box) {
         sent.set(uuid, box.token)
-        // Whatever a node remembers of a mailbox, it is old news from here on.
+        // Everything that a node has cached for the mailbox is stale from now on.
         if (own.includes(box)) await Promise.all(nodes.urls.map((url) => list(url, box.token)))
       },
       async afterReply(code, { uuid, box }) {
@@ -71,7 +71,7 @@ export async function startLoad(
     sending -= 1
   }
 
-  /** Right after the 250: it is in the list of every node that answers. */
+  /** Right after the 250, the mail is in the list of every node that responds. */
   async function checkEveryNode({ token }: TestMailbox, uuid: string): Promise<void> {
     const lists = await Promise.all(nodes.urls.map((url) => list(url, token)))
     const answers = lists.filter((messages) => messages !== undefined)
@@ -81,7 +81,7 @@ export async function startLoad(
     if (!answers.every(isSeen)) faults.push('a mail is not in the first list after its 250')
   }
 
-  /** The messages; undefined while the node or the store is down, which is said in one of two ways alone. */
+  /** The messages; undefined while the node or the store is down, which must show as a closed connection or a 503. */
   async function list(
     url: string,
     token: string,
@@ -105,7 +105,7 @@ export async function startLoad(
     return messages
   }
 
-  /** Waits at one node after the other, each time for what is newer than the last it has seen. */
+  /** Long-polls one node after the other, each time for messages newer than the last one seen. */
   async function longPoll({ token }: TestMailbox, first: number): Promise<string[]> {
     const seen: string[] = []
     let since = 0
@@ -127,13 +127,13 @@ export async function startLoad(
   return {
     tally,
     boxes,
-    /** Whose each mail is that was ever sent, answered or not. */
+    /** The mailbox of every mail ever sent, acknowledged or not. */
     sent,
-    /** Resolves when so many more mails were taken. */
+    /** Resolves when this many more mails have been acknowledged. */
     async waitForMore(count: number): Promise<void> {
       for (const goal = tally.taken + count; tally.taken < goal; ) await sleep(PACE_MS)
     },
-    /** When all is up again: the senders stop, the readers read to the end, and nothing is missing or out of place. */
+    /** Call when everything is up again: stops the senders, lets the readers catch up, and checks that no mail is missing or misplaced. */
     async finish(): Promise<{ lines: LedgerLine[]; kept: number }> {
       stopping = true
       await sendings
@@ -153,7 +153,7 @@ export async function startLoad(
   }
 }
 
-/** Every line is there with the same bytes, in the mailbox it was sent to, exactly once. The answer is how many there are. */
+/** Each mail of the ledger is stored unchanged, in the right mailbox, exactly once. Returns the number of mails. */
 async function compareWithLedger(
   nodes: Nodes,
   {
@@ -179,7 +179,7 @@ async function compareWithLedger(
       for (const { id, subject } of messages) {
         assert.equal(sent.get(subject), token, `${subject} is in a mailbox that it was not sent to`)
         const line = missing.get(subject)
-        if (!line) continue // kept, but the answer was lost
+        if (!line) continue // stored, but the reply was lost
         assert.equal(sha256(await rawMail(url, token, id)), line.sha256, `${subject} is whole`)
         missing.delete(subject)
       }
@@ -190,7 +190,7 @@ async function compareWithLedger(
   return kept
 }
 
-/** Of those that are up, the one whose turn it is. */
+/** Picks one of the running nodes, round robin. */
 function pickNode(up: readonly number[], turn: number): number {
   return up[turn % up.length] ?? 0
 }

@@ -14,15 +14,15 @@ export type Nodes = Awaited<ReturnType<typeof openNodes>>
 interface NodesOptions {
   count?: number
   env?: Record<string, string>
-  /** Where mail is kept and news are told, if not in a PostgreSQL and a Redis of their own. */
+  /** The store and Redis to use instead of new ones. */
   store?: string
   redis?: string
 }
 
-// Whoever answers before the commit, or without waiting for the disk, has time enough to be found out.
+// Slow enough that a reply sent before the commit or before the sync is detected.
 const SLOW_DISK = ['commit_delay=10000', 'commit_siblings=0', 'wal_writer_delay=2s']
 
-/** Nodes of one installation: each a `mayfly serve` with a folder and ports of its own, all started at once. */
+/** Nodes of one installation: each a `mayfly serve` with its own folder and ports, all started at once. */
 export async function openNodes({ count = 3, env = {}, store, redis }: NodesOptions = {}) {
   const folder = tempFolder()
   const own = {
@@ -57,17 +57,17 @@ export async function openNodes({ count = 3, env = {}, store, redis }: NodesOpti
     folder: folder.path,
     store: url,
     count,
-    /** Where each is reached, up or not. */
+    /** The URL of each node, up or not. */
     urls: nodes.map(({ served }) => served.url),
     smtpPorts: nodes.map(({ served }) => served.smtpPort),
     node: (number: number) => at(number).served,
-    /** The numbers of those that nobody has killed. */
+    /** The numbers of the nodes that have not been killed. */
     up: () => nodes.flatMap(({ isUp }, number) => (isUp ? [number] : [])),
     async kill(number: number, signal: NodeJS.Signals = 'SIGKILL'): Promise<number | null> {
       at(number).isUp = false
       return await at(number).served.kill(signal)
     },
-    /** On the same ports; again and again while the store is away, as a supervisor does it. */
+    /** Restarts a node on the same ports; retries while the store is unreachable, like a supervisor. */
     async restart(number: number): Promise<void> {
       for (
         let served: ServiceProcess | undefined;
@@ -78,16 +78,16 @@ export async function openNodes({ count = 3, env = {}, store, redis }: NodesOpti
         if (served) at(number).served = served
       }
     },
-    /** A `mayfly` command of the operator. */
+    /** Runs a `mayfly` command of the operator. */
     command: (...args: string[]): Promise<CliResult> =>
       runMayflyUnder(
         ['env', ...Object.entries(shared).map(([name, value]) => `${name}=${value}`)],
         folder.path,
         ...args,
       ),
-    /** All that any of them ever printed. */
+    /** Everything printed so far by any node. */
     output: () => started.map((served) => served.output()).join(''),
-    /** Asks the database itself. */
+    /** Queries the database directly. */
     async query(sql: string): Promise<Record<string, unknown>[]> {
       const database = new URL(url).pathname.slice(1)
       return (await ownServer(own.postgres).run(sql, database)) as Record<string, unknown>[]
@@ -103,7 +103,7 @@ export async function openNodes({ count = 3, env = {}, store, redis }: NodesOpti
   }
 }
 
-/** Nothing, where a start was refused for the store's sake. */
+/** Undefined if the start failed because of the store. */
 function ignoreUnreachableStore(fault: Error): undefined {
   if (!/PostgreSQL cannot be reached|The store is unavailable/.test(fault.message)) throw fault
 }
@@ -113,7 +113,7 @@ function ownServer<Server>(server: Server | undefined): Server {
   return server
 }
 
-// What a node must say of an outage, and of its beginning and end.
+// Messages that an outage is expected to log.
 const EXPECTED = [
   'the store is unavailable; clients are asked to retry',
   'Redis is unavailable: waiting clients poll, and each node counts rates by itself',
@@ -125,7 +125,7 @@ interface LogLine {
   msg: string
 }
 
-/** The nodes speak of what was down, of no fault of their own, and never a secret. */
+/** The log reports the outages, no errors of our own, and no secrets. */
 export function assertLogsClean(output: string, secrets: Iterable<string>): void {
   const lines = output.split('\n')
   const unexpected = lines.filter((line) =>
@@ -136,21 +136,21 @@ export function assertLogsClean(output: string, secrets: Iterable<string>): void
 }
 
 function isUnexpectedEntry(line: string): boolean {
-  // The last line of a node that was killed.
+  // The incomplete last line of a killed node.
   if (!line.endsWith('}')) return false
   const { level, msg } = JSON.parse(line) as LogLine
   return level === 'error' || (level === 'warn' && !EXPECTED.includes(msg))
 }
 
-/** Of the runtime: a warning, or an error that nobody caught. */
+/** Printed by Node itself: a warning or an uncaught error. */
 function isRuntimeOutput(line: string): boolean {
   return /^\s+at .*:\d+\)?$|Error|Warning/.test(line)
 }
 
-/** How often each status was heard; 0 is a connection that failed, 503 has its Retry-After or is counted as 500. */
+/** Responses counted by status; 0 is a failed connection, and a 503 without Retry-After counts as 500. */
 export type StatusCounts = Record<number, number>
 
-/** Asks for one address so often at once, in turns at all of these nodes. */
+/** Sends this many concurrent requests for one address, round robin over these nodes. */
 export function raceForAddress(
   urls: readonly string[],
   prefix: string,
@@ -163,7 +163,7 @@ export function raceForAddress(
   }))
 }
 
-/** Asks for the mail of a key so often at once, likewise. */
+/** Sends this many concurrent /emails requests with one key, likewise. */
 export function raceForRequests(
   urls: readonly string[],
   { headers }: { headers: Record<string, string> },

@@ -1,8 +1,8 @@
-/** The policy of every page that shows no mail. */
+/** The Content-Security-Policy of every page that shows no mail. */
 export const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-/** What a page loads or runs beside what was built for it, or what says so in another way; undefined: nothing. */
+/** What a page loads or runs besides its own build, or a wrong policy; undefined if nothing is wrong. */
 export function policyFault(text: string): string | undefined {
   const loaded = [...text.matchAll(/(?:src|<link[^>]* href)="([^"]*)"/g)].map(
     ([, path = '']) => path,

@@ -15,7 +15,7 @@ export const MAIL_OPTIONS = {
   poolMs: DAY,
   operatorMs: 30 * DAY,
   connections: 3,
-  // Two tables a day: sixty days would be most of a test's time.
+  // Two tables per day: creating sixty days of them would take most of a test's time.
   aheadDays: 1,
 }
 
@@ -27,7 +27,7 @@ interface Engines<Store> {
   close(): Promise<void>
 }
 
-/** A mail store in a database of its own, seen by two engines as by two nodes. */
+/** A mail store in its own database, opened twice, as by two nodes. */
 export function openPostgresTestMail(
   postgres: Postgres,
   more: Partial<PostgresMailOptions> = {},
@@ -36,7 +36,7 @@ export function openPostgresTestMail(
   return openEngines(postgres, open, { idle: idleMail, empty: EMPTY_MAIL })
 }
 
-/** A shop, likewise. */
+/** A shop store, likewise. */
 export function openPostgresTestShop(postgres: Postgres): Promise<Engines<ShopStore>> {
   const open = (url: string) => openPostgresShop({ url, connections: 3 })
   return openEngines(postgres, open, { idle: idleShop, empty: EMPTY_SHOP })
@@ -65,7 +65,7 @@ async function openEngines<Store extends { close(): Promise<void> }>(
   }
 }
 
-// To empty one takes a tenth of the time of making one.
+// Emptying a database takes a tenth of the time of creating one.
 const idleMail = new WeakMap<Postgres, string[]>()
 const idleShop = new WeakMap<Postgres, string[]>()
 const SHOP_TABLES = 'key_secret api_key usage_day purchase payment_event installation reconciled'

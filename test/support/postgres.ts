@@ -24,17 +24,17 @@ const CACHE = fileURLToPath(new URL('../../node_modules/.cache/', import.meta.ur
 
 interface PostgresOptions {
   tls?: boolean
-  /** Such as `shared_buffers=512MB`, where the usual ones are too small. */
+  /** Additional settings, such as `shared_buffers=512MB`. */
   settings?: readonly string[]
-  /** A streaming replica of another one, by this name. */
+  /** Makes it a streaming replica of another server, with this name. */
   replica?: { of: { path: string }; name: string }
-  /** Its data directory, if not one in its scratch folder. Data that is there already is used. */
+  /** The data directory, by default in the temporary folder. Existing data is used. */
   cluster?: string
 }
 
 /**
- * A private PostgreSQL that listens in its own scratch folder alone: Debian's program, run by a user without rights. With
- * TLS also on a free port of this machine.
+ * A private PostgreSQL that listens only in its temporary folder: Debian's program, run by an unprivileged user. With
+ * TLS it also listens on a free local port.
  */
 export async function openPostgres(options: PostgresOptions = {}) {
   const { tls = false, settings = [], replica } = options
@@ -56,7 +56,7 @@ export async function openPostgres(options: PostgresOptions = {}) {
   const urlOf = (database: string) =>
     `postgres://mayfly@localhost:${place.port ?? 5432}/${database}?host=${encodeURIComponent(path)}`
 
-  /** For what only a superuser does; in the database of the same name as ever. */
+  /** For superuser commands, in the default database. */
   async function run(sql: string, database = 'postgres'): Promise<unknown[]> {
     const client = new Client({ connectionString: urlOf(database) })
     await client.connect()
@@ -68,10 +68,10 @@ export async function openPostgres(options: PostgresOptions = {}) {
   }
 
   return {
-    /** Where its socket is. */
+    /** The folder of its socket. */
     path,
     urlOf,
-    /** Over the network, where it is encrypted; `root` is the certificate that it can be known by. */
+    /** The URL over TCP with TLS; `root` is the certificate to verify it with. */
     network: { port: place.port, root: join(path, 'tls.crt') },
     run,
     /** A new, empty database. */
@@ -81,7 +81,7 @@ export async function openPostgres(options: PostgresOptions = {}) {
       await run(`create database ${name} template template0`)
       return name
     },
-    /** Ends it: SIGTERM in peace, SIGINT without waiting for anybody, SIGQUIT at once, as when the machine dies. */
+    /** Stops it: SIGTERM waits for clients, SIGINT does not, SIGQUIT is an immediate shutdown without a checkpoint. */
     async stop(signal: NodeJS.Signals = 'SIGQUIT') {
       const exit = once(server, 'exit')
       server.kill(signal)
@@ -107,7 +107,7 @@ function copyPrimary(
   execFileSync(postgresProgram('pg_basebackup'), args, { ...user, stdio: 'ignore', cwd: path })
 }
 
-/** initdb takes a second of CPU time, a copy of its result a tenth of that: the first caller makes it for all. */
+/** initdb takes a second of CPU time, copying its result a tenth of that: the first caller creates it for all. */
 function copyEmptyCluster(cluster: string, { path, user }: { path: string; user: User }): void {
   const version = execFileSync(postgresProgram('postgres'), ['--version'], { encoding: 'utf8' })
   const template = join(CACHE, `${version.replace(/\W+/g, '-')}${user?.uid ?? ''}`)
@@ -121,7 +121,7 @@ function copyEmptyCluster(cluster: string, { path, user }: { path: string; user:
     try {
       renameSync(made, template)
     } catch {
-      // Another process was first.
+      // Another process was faster.
       rmSync(made, { recursive: true })
     }
     return
@@ -163,7 +163,7 @@ async function startPostgres(place: PostgresPaths): Promise<ChildProcess> {
   })
 }
 
-/** It refuses to run as root. */
+/** PostgreSQL refuses to run as root. */
 function unprivilegedUser(): User {
   if (process.getuid?.() !== 0) return undefined
   const line = readFileSync('/etc/passwd', 'utf8')
@@ -173,7 +173,7 @@ function unprivilegedUser(): User {
   return { uid: Number(uid), gid: Number(gid) }
 }
 
-/** One of the programs that come with the server. */
+/** The path of a program that comes with the server. */
 export function postgresProgram(name: string): string {
   return join(dirname(program('postgres')), name)
 }
@@ -181,8 +181,8 @@ export function postgresProgram(name: string): string {
 const STANDBY = 'standby'
 
 /**
- * A PostgreSQL and a streaming replica of it behind one address that stays the same, as a virtual IP does: a link to the
- * folder with the socket of whichever is the primary.
+ * A PostgreSQL and a streaming replica behind one stable address, like a virtual IP: a symbolic link to the socket
+ * folder of the current primary.
  */
 export async function openReplicatedPostgres() {
   const folder = tempFolder()
@@ -202,13 +202,13 @@ export async function openReplicatedPostgres() {
 
   return {
     store: `postgres://mayfly@localhost/${database}?host=${encodeURIComponent(address)}`,
-    /** From here on a commit is one only when the replica has it on disk too. */
+    /** From now on a commit waits until the replica has it on disk. */
     async synchronous(): Promise<void> {
       await primary.run(`alter system set synchronous_standby_names = '${STANDBY}'`)
       await primary.run('select pg_reload_conf()')
       await waitUntil(() => attached('sync'))
     },
-    /** Lets the replica hear everything so far, and nothing from here on. */
+    /** Lets the replica catch up, then pauses replication. */
     async cutOff(): Promise<void> {
       const [row] = await primary.run('select pg_current_wal_lsn() as place')
       const { place } = row as { place: string }
@@ -218,7 +218,7 @@ export async function openReplicatedPostgres() {
       await standby.run('select pg_reload_conf()')
       await waitUntil(async () => !(await attached('async')))
     },
-    /** The primary dies, the replica takes its place and its address. */
+    /** Kills the primary; the replica is promoted and takes over the address. */
     async failOver(signal: NodeJS.Signals): Promise<void> {
       await primary.stop(signal)
       await standby.run('select pg_promote()')

@@ -50,7 +50,7 @@ function mountImage(image: string): LoopDisk {
   }
 }
 
-/** A copy during which the kernel wrote to the device would be of no single moment: it is made again. */
+/** A copy during which the kernel wrote to the device would be inconsistent: it is repeated. */
 async function copyUnchanged(image: string, target: string, device: string): Promise<void> {
   for (let attempt = 0; attempt < 50; attempt += 1) {
     const before = deviceWrites(device)
@@ -70,7 +70,7 @@ function deviceWrites(device: string): { done: number; inFlight: number } {
 
 const mounted = new Set<string>()
 
-/** A process that was killed a moment ago may still hold a file. */
+/** A process that was just killed may still hold a file open. */
 async function unmount(path: string): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -85,7 +85,7 @@ async function unmount(path: string): Promise<void> {
   }
 }
 
-/** The last resort, when a test was cut short: detached now, unmounted as soon as nothing uses it. */
+/** The last resort after an aborted test: detached now, unmounted as soon as nothing uses it. */
 function unmountAll(): void {
   for (const path of mounted) execFileSync('umount', ['-l', path])
   mounted.clear()
@@ -100,7 +100,7 @@ export function loopDiskProblem(): string | undefined {
 
 /**
  * Stops these processes and all their descendants (SIGSTOP) and waits until no thread of them runs: a system call that
- * was under way, such as fsync, has returned. The result lets them run on.
+ * was in progress, such as fsync, has returned. Returns a function that resumes them.
  */
 export async function pauseProcesses(roots: readonly number[]): Promise<() => void> {
   const paused = new Set<number>()
@@ -129,7 +129,7 @@ function withDescendants(pid: number): number[] {
 function isStopped(pid: number): boolean {
   return threadsOf(pid).every((thread) => {
     const stat = readProc(`${pid}/task/${thread}/stat`)
-    // T: stopped; Z and X: ended. The name before it stands in brackets and may hold spaces.
+    // T: stopped; Z and X: exited. The name before it is in parentheses and may contain spaces.
     return stat === '' || 'TZX'.includes(stat.charAt(stat.lastIndexOf(')') + 2))
   })
 }
@@ -142,7 +142,7 @@ function threadsOf(pid: number): string[] {
   }
 }
 
-/** Empty where the process has ended meanwhile. */
+/** Empty if the process has exited meanwhile. */
 function readProc(path: string): string {
   try {
     return readFileSync(`/proc/${path}`, 'utf8')
@@ -155,6 +155,6 @@ function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name)
   } catch {
-    // It has ended meanwhile.
+    // It has exited meanwhile.
   }
 }

@@ -1,6 +1,6 @@
 import { Problem, type ProblemCode } from '../../src/core/problem.ts'
 
-/** For assert.rejects: whether this is a refusal of that code. */
+/** For assert.rejects: true for a Problem with this code. */
 export function isProblem(code: ProblemCode): (error: unknown) => boolean {
   return (error) => error instanceof Problem && error.code === code
 }

@@ -1,7 +1,7 @@
 import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
 
-/** What the tests run beyond npm's packages: Debian's package, and what it is for. None is started as a service. */
+/** The programs that the tests run besides npm packages: the Debian package and its purpose. None is started as a service. */
 export const PROGRAMS = {
   curl: ['curl', 'runs the commands that the documentation prints'],
   swaks: ['swaks', 'a third-party SMTP client'],
@@ -20,7 +20,7 @@ export const PROGRAMS = {
 export type Program = keyof typeof PROGRAMS
 
 const { PATH = '', MAYFLY_TEST_WITHOUT = '' } = process.env
-// Debian keeps servers in folders that are not on every user's PATH.
+// Debian installs servers in folders that are not in every user's PATH.
 const FOLDERS = [
   ...PATH.split(':'),
   '/usr/local/sbin',
@@ -29,7 +29,7 @@ const FOLDERS = [
   '/usr/lib/postgresql/15/bin',
 ]
 
-/** Its path. Test files that need a program which is missing are left out, see left-out.ts. */
+/** The path of a program. Test files that need a missing program are left out, see left-out.ts. */
 export function program(name: Program): string {
   const path = find(name)
   if (path === undefined) throw new Error(`${name} is missing (Debian: ${PROGRAMS[name][0]})`)

@@ -13,12 +13,12 @@ export type TestRedisCluster = Awaited<ReturnType<typeof openRedisCluster>>
 
 interface RedisOptions {
   password?: string
-  /** Then `url` is rediss:// and the other port is closed; `certificate` is what the server can be known by. */
+  /** Makes `url` a rediss:// URL and disables the plain port; `certificate` is the one to verify the server with. */
   tls?: boolean
   cluster?: boolean
 }
 
-/** A private Redis on a free port of this machine, in a scratch folder: Debian's program. It keeps nothing on disk. */
+/** A private Redis on a free local port, in a temporary folder: Debian's program, without persistence. */
 export async function openRedis({
   password = '',
   tls = false,
@@ -41,7 +41,7 @@ export async function openRedis({
     port,
     url: `${tls ? 'rediss' : 'redis'}://${login}127.0.0.1:${port}`,
     certificate: () => readFileSync(join(folder.path, 'tls.crt'), 'utf8'),
-    /** One command, over a connection of its own. */
+    /** Runs one command over a new connection. */
     async run(...command: string[]): Promise<unknown> {
       const socket = { host: '127.0.0.1', port, reconnectStrategy: false } as const
       const client = createClient({ socket, ...(password && { password }) })
@@ -53,17 +53,17 @@ export async function openRedis({
         client.destroy()
       }
     },
-    /** At once, as when the machine dies; nothing of it is kept. */
+    /** Kills it, as if the machine had failed; all data is lost. */
     async stop() {
       const exit = once(server, 'exit')
       server.kill('SIGKILL')
       await exit
     },
-    /** On the same port. */
+    /** Restarts it on the same port. */
     async start() {
       server = await startRedis(folder.path, flags)
     },
-    /** It hangs, and keeps its connections open. */
+    /** Suspends it; its connections stay open. */
     freeze: () => server.kill('SIGSTOP'),
     unfreeze: () => server.kill('SIGCONT'),
     async close() {
@@ -73,7 +73,7 @@ export async function openRedis({
   }
 }
 
-/** Three masters, and a replica of the first that takes nothing over by itself. */
+/** Three masters, and a replica of the first without automatic failover. */
 export async function openRedisCluster() {
   const open = () => openRedis({ cluster: true })
   const masters = await Promise.all([open(), open(), open()])
@@ -88,7 +88,7 @@ export async function openRedisCluster() {
     [third, '10923', '16383'],
   ] as const
   for (const [server, from, to] of shares) await server.run('CLUSTER', 'ADDSLOTSRANGE', from, to)
-  // Of two with the same epoch one draws a new one later, and old news would win meanwhile.
+  // Two nodes with the same config epoch would resolve the conflict later, and stale slot maps could win until then.
   for (const [at, server] of all.entries()) {
     await server.run('CLUSTER', 'SET-CONFIG-EPOCH', `${at + 1}`)
   }
@@ -107,7 +107,7 @@ export async function openRedisCluster() {
     masters: [first, second, third] as const,
     replica,
     url: masters.map(({ url }) => url).join(),
-    /** An empty slot, as an operator moves it who spreads them anew. */
+    /** Moves an empty slot, like an operator who rebalances the cluster. */
     async moveSlot(slot: number, from: TestRedis, to: TestRedis) {
       const id = await idOf(to)
       await to.run('CLUSTER', 'SETSLOT', `${slot}`, 'NODE', id)

@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { program } from './programs.ts'
 
-// What the real servers of the tests have alike: a program of Debian's on ports and in a folder of its own.
+// What the real servers of the tests have in common: a Debian program with its own ports and folder.
 
 interface User {
   uid: number
@@ -14,16 +14,16 @@ interface User {
 
 interface ServerOptions {
   command: readonly string[]
-  /** Of the server alone: it goes with this process. */
+  /** The server's own folder, removed with the process. */
   folder: string
   user?: User | undefined
-  /** What it says as soon as it can be used. */
+  /** The output that shows that it is ready. */
   ready: RegExp
-  /** What ends it at once: nothing of it is needed again. */
+  /** The signal that stops it at once; no data is needed afterwards. */
   endSignal?: 'KILL' | 'QUIT'
 }
 
-/** Starts a server and waits until it is up. Whatever ends this process ends the server too. */
+/** Starts a server and waits until it is ready. It is stopped when this process ends, for whatever reason. */
 export async function startServer(options: ServerOptions): Promise<ChildProcess> {
   const { folder, user, ready, endSignal = 'KILL' } = options
   const [file = '', ...args] = endWithParent(options.command, endSignal)
@@ -49,12 +49,12 @@ export async function startServer(options: ServerOptions): Promise<ChildProcess>
 
 const SETPRIV = '/usr/bin/setpriv'
 
-/** The command so that it hears this signal when its parent dies, in whichever way. */
+/** Wraps the command so that it gets this signal when its parent exits, for whatever reason. */
 export function endWithParent(command: readonly string[], signal = 'KILL'): string[] {
   return existsSync(SETPRIV) ? [SETPRIV, '--pdeathsig', signal, ...command] : [...command]
 }
 
-/** `tls.crt` and `tls.key` in the folder, for a name such as `DNS:localhost`. */
+/** Creates `tls.crt` and `tls.key` in the folder, for a name such as `DNS:localhost`. */
 export function makeCertificate(folder: string, name: string, user?: User): void {
   const key = join(folder, 'tls.key')
   const kind = '-x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2'.split(' ')
@@ -67,13 +67,13 @@ export function makeCertificate(folder: string, name: string, user?: User): void
   chmodSync(key, 0o600)
 }
 
-/** A port of this machine that was free a moment ago. */
+/** A local port that was free a moment ago. */
 export async function freePort(): Promise<number> {
   const [port = 0] = await freePorts(1)
   return port
 }
 
-/** So many, all of them different. */
+/** This many distinct free ports. */
 export async function freePorts(count: number): Promise<number[]> {
   const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'))
   await Promise.all(servers.map((server) => once(server, 'listening')))

@@ -5,7 +5,7 @@ import { freePorts } from './server-process.ts'
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-/** The program, relative to its root; in vitest it is the bundle of setup/bundle.ts. */
+/** The program, relative to its root; in vitest the bundle of setup/bundle.ts. */
 export const SOURCE = 'bin/mayfly.js'
 export const { MAYFLY_TEST_MAIN: MAIN = SOURCE } = process.env
 
@@ -17,9 +17,9 @@ export interface ServiceProcess {
   url: string
   httpPort: number
   smtpPort: number
-  /** Everything it printed so far. */
+  /** Everything printed so far. */
   output(): string
-  /** Its exit code, once it is gone. */
+  /** Its exit code, once it has exited. */
   exited: Promise<number | null>
   kill(signal: NodeJS.Signals): Promise<number | null>
 }
@@ -28,14 +28,14 @@ export interface SpawnOptions {
   folder: string
   ports: { http: number; smtp: number }
   env?: Record<string, string>
-  /** The folder of another copy of the program. */
+  /** The root folder of another copy of the program. */
   root?: string
   main?: string
-  /** A program that runs it, such as strace, with its options. */
+  /** A program to run it under, such as strace, with its options. */
   under?: string[]
 }
 
-/** `mayfly serve` as a process of its own. Resolves when it serves HTTP. */
+/** Runs `mayfly serve` in its own process. Resolves when it serves HTTP. */
 export async function spawnService(options: SpawnOptions): Promise<ServiceProcess> {
   const {
     folder,
@@ -102,7 +102,7 @@ async function waitForLivez(url: string, child: ChildProcess, output: () => stri
   throw new Error(`mayfly serve is not up after ${START_MS} ms:\n${output()}`)
 }
 
-/** Two ports that were free a moment ago, kept over restarts of the same service. */
+/** Two ports that were free a moment ago, to use across restarts of the same service. */
 export async function freeServicePorts(): Promise<{ http: number; smtp: number }> {
   const [http = 0, smtp = 0] = await freePorts(2)
   return { http, smtp }

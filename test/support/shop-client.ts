@@ -3,7 +3,7 @@ import { openShopStoreForCli } from '../../src/runtime/stores.ts'
 import type { App } from './app.ts'
 import { request, type TestResponse } from './http-client.ts'
 
-/** An order as the shop's clients know it. */
+/** An order from the client's side. */
 export interface Order {
   id: string
   secret: string
@@ -43,13 +43,13 @@ export async function claim(url: string, { id, secret }: Order): Promise<TestRes
   return await request(`${url}/api/orders/${id}/claim`, { method: 'POST', headers })
 }
 
-/** Clicks on the pay page of the test shop. */
+/** Clicks on the payment page of the test shop. */
 export async function payOrder(url: string, { id }: Order, outcome = 'pay'): Promise<TestResponse> {
   const body = new URLSearchParams({ outcome })
   return await request(`${url}/pay/${id}`, { method: 'POST', body })
 }
 
-/** As the operator does it beside the running service. */
+/** Like the operator's command, while the service runs. */
 export async function revokeKeyOf({ config }: Pick<App, 'config'>, { id }: Order): Promise<void> {
   const shop = await openShopStoreForCli(config)
   const { keyId = '' } = (await shop.readPurchase(id)) ?? {}

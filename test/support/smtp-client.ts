@@ -1,15 +1,15 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
-/** A plain SMTP client that says exactly what it is told: a stranger, and a rude one where a test needs it. */
+/** A minimal SMTP client that sends exactly what it is given, valid or not. */
 export interface SmtpClient {
   socket: Socket
   /** Writes the line with CRLF and reads one reply. */
   command(line: string): Promise<SmtpReply>
-  /** Writes the bytes as they are. */
+  /** Writes the bytes unchanged. */
   write(bytes: string | Uint8Array): void
   readReply(): Promise<SmtpReply>
-  /** From EHLO to the reply after the final dot, or the first refusal. `raw` is stuffed and ended here. */
+  /** From EHLO to the reply after the final dot, or the first rejection. Dot-stuffs `raw` and adds the final dot. */
   send(mail: { to: string[]; raw: Uint8Array | string; from?: string }): Promise<SmtpReply>
   close(): void
 }
@@ -19,7 +19,7 @@ export interface SmtpReply {
   text: string
 }
 
-/** How the server sees the client: `localAddress` is another address of the loopback, `proxyFor` is sent in a PROXY header. */
+/** The client as the server sees it: `localAddress` is another loopback address, `proxyFor` is sent in a PROXY header. */
 interface ClientAddress {
   localAddress?: string
   proxyFor?: string
@@ -69,7 +69,7 @@ export function stuffed(raw: Uint8Array | string): Buffer {
   return Buffer.from(`${dotted}${dotted.endsWith('\r\n') ? '' : '\r\n'}.\r\n`, 'latin1')
 }
 
-/** Replies one by one; a closed connection is reply 0. */
+/** Reads replies one by one; a closed connection is reply 0. */
 function replyReader(socket: Socket): () => Promise<SmtpReply> {
   let text = ''
   let lines: string[] = []
@@ -108,7 +108,7 @@ function replyReader(socket: Socket): () => Promise<SmtpReply> {
   }
 }
 
-/** The first that a newcomer hears; nothing, when he is hung up on. */
+/** The greeting of a new connection; empty if the server closes it. */
 export function readGreeting(port: number): Promise<string> {
   const socket = connect(port, '127.0.0.1')
   return new Promise((resolve) => {

@@ -6,11 +6,11 @@ import { SMTPServer } from 'smtp-server'
 export interface SunkMail {
   from: string
   to: string[]
-  /** As it came. */
+  /** The mail as it was received. */
   raw: string
 }
 
-/** Somebody else's mail server: takes every mail, or refuses as it is told. */
+/** A mail server of another party: accepts every mail, or rejects as configured. */
 export async function openSmtpSink() {
   const received: SunkMail[] = []
   const state = { refuse: false }
@@ -41,7 +41,7 @@ export async function openSmtpSink() {
     url: `smtp://127.0.0.1:${(server.server.address() as AddressInfo).port}`,
     received,
     state,
-    /** Resolves with the next mail that is not in `taken` yet. */
+    /** Resolves with the next mail received after this call. */
     async next(): Promise<SunkMail> {
       const { length } = received
       while (received.length === length) {

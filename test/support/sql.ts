@@ -4,7 +4,7 @@ import { Client } from 'pg'
 import type { Config } from '../../src/config/config.ts'
 import type { Kind } from '../../src/store/schema.ts'
 
-/** SQL beside a running service, in words that both engines know: for what no deed of ours does. */
+/** Runs SQL that both engines understand while a service runs, for changes that no API of ours makes. */
 export async function runSql(
   { config }: { config: Pick<Config, 'data' | 'store'> },
   kind: 'mail' | 'shop',
@@ -29,7 +29,7 @@ export async function runSql(
   }
 }
 
-/** Makes a store claim another schema than it has. Returns which it claimed before. */
+/** Changes the schema version recorded in a store. Returns the previous one. */
 export async function setSchemaVersion(
   { store, data }: Pick<Config, 'store' | 'data'>,
   kind: Kind,

@@ -1,6 +1,6 @@
 import { type Agent, request } from 'node:http'
 
-/** The status of one request over a connection of this agent: less work than fetch, where thousands are asked. */
+/** The status of one request over a connection of this agent: cheaper than fetch for thousands of requests. */
 export function statusOf(
   url: string,
   { headers, agent }: { headers: Record<string, string>; agent: Agent },

@@ -23,7 +23,7 @@ function died(fault: Error): never {
   throw fault
 }
 
-/** A scratch SQLite mail store with its real writer thread, seen by two readers as by two threads. */
+/** A temporary SQLite mail store with its real writer thread, opened by two readers, as by two threads. */
 export async function openSqliteTestMail(
   limits = {
     mailbox: { maxMessages: 5, maxBytes: 10_000 },
@@ -58,7 +58,7 @@ export async function openSqliteTestMail(
   }
 }
 
-/** A scratch SQLite shop with its real writer thread. */
+/** A temporary SQLite shop store with its real writer thread. */
 export async function openSqliteTestShop(): Promise<{ store: ShopStore; close(): Promise<void> }> {
   const folder = tempFolder()
   const { thread, ports } = await startWriter(1, { kind: 'shop', folder: folder.path }, died)
@@ -75,7 +75,7 @@ export async function openSqliteTestShop(): Promise<{ store: ShopStore; close():
   }
 }
 
-/** Both stores, of the engine that this run is for. */
+/** Both stores, on the engine of this run. */
 export async function openTestStores(limits: ReceiveLimits): Promise<{
   store: MailStore
   shop: ShopStore

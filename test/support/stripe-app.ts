@@ -14,7 +14,7 @@ interface StripeAppOptions {
   webhookSecret?: string
 }
 
-/** The whole service with a Stripe of our own behind it; both live by the house's clock. */
+/** The whole service with our own Stripe emulator; both use the clock of the service. */
 export async function startStripeApp({ env = {}, ...secrets }: StripeAppOptions = {}) {
   const clock = { now: () => new Date() }
   const stripe = await openStripeServer({ now: () => clock.now(), ...secrets })
@@ -28,7 +28,7 @@ export async function startStripeApp({ env = {}, ...secrets }: StripeAppOptions 
     ...app,
     stripe,
     webhook,
-    /** What Stripe has to tell since the last time, told in the order it happened. */
+    /** Delivers Stripe's events since the last call, in order. */
     async deliverEvents(): Promise<void> {
       for (const event of stripe.take()) {
         const status = await stripe.deliver(webhook, event)
@@ -42,7 +42,7 @@ export async function startStripeApp({ env = {}, ...secrets }: StripeAppOptions 
   }
 }
 
-/** The settings of a service that sells by this Stripe. */
+/** The settings of a service that sells through this Stripe. */
 export function stripeEnv({ url, secretKey, webhookSecret }: StripeServer): Record<string, string> {
   return {
     MAYFLY_PAYMENTS: 'stripe',
@@ -59,7 +59,7 @@ export interface Bought extends Order {
   session: string
 }
 
-/** All that the shop remembers of an order and its key. */
+/** All that the shop stores about an order and its key. */
 export interface StoredOrder {
   state: string
   payments: number
@@ -73,7 +73,7 @@ export interface StoredOrder {
 const STORED_ORDER = `select purchase.state, payments, partly_returned, paid_until, api_key.state as key_state, expires_at, used
   from purchase left join api_key on api_key.id = key_id where purchase.id = ?`
 
-/** The service with a Stripe behind it, and a look into its shop.db. */
+/** The service with Stripe, and read access to its shop.db. */
 export async function openStripeOrders() {
   const app = await startStripeApp()
   const db = new Database(join(app.folder, 'shop.db'))
@@ -93,7 +93,7 @@ export async function openStripeOrders() {
     charge: ({ session }: Bought) => app.stripe.chargesOf(session)[0] ?? '',
     subscription: ({ session }: Bought) => app.stripe.subscriptionOf(session),
     deliver: (event: StripeEvent) => app.stripe.deliver(app.webhook, event),
-    /** One order has one entitlement, and never two keys that live. */
+    /** An order has one entitlement, and never two active keys. */
     assertOneKeyPerOrder(): void {
       const doubled = db.prepare(
         'select key_id from key_secret where until is null group by key_id having count(*) > 1',
