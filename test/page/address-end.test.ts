@@ -10,7 +10,7 @@ const address = (page: Page) => page.locator('#address')
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
 const focused = (page: Page) => page.evaluate('document.activeElement?.textContent?.trim()')
 
-/** Ends it as another device would. */
+/** Ends the session through the API, like another device. */
 async function endElsewhere(token: string): Promise<void> {
   const headers = { authorization: `Bearer ${token}` }
   await fetch(`${app().url}/api/delete-session`, { method: 'POST', headers })
@@ -18,13 +18,13 @@ async function endElsewhere(token: string): Promise<void> {
 
 describe('an address that has ended', () => {
   for (const colorScheme of ['light', 'dark'] as const) {
-    test(`is not given away any more, and can be told by anybody, ${colorScheme}`, async () => {
+    test(`can no longer be copied, and its end is accessible to everyone, ${colorScheme}`, async () => {
       const page = await visit('/', { colorScheme })
       const { token } = await waitForInbox(page)
       allow({ complaint: /401/ })
       await endElsewhere(token)
       await page.getByText('This address has expired. Its mail was deleted.').waitFor()
-      // Deleted, it is nobody's to have back.
+      // A deleted address cannot be restored.
       await button(page, 'Restore').waitFor({ state: 'detached' })
       assert.ok(await button(page, 'Copy').isDisabled())
       assert.ok(await button(page, 'Open on a phone').isDisabled())
@@ -34,7 +34,7 @@ describe('an address that has ended', () => {
     })
   }
 
-  test('was not about to end, and nobody is warned of it', async () => {
+  test('was deleted, so no expiry warning is shown', async () => {
     const page = await visit('/favicon.svg')
     await page.addInitScript(`globalThis.heard = []
       new MutationObserver(() => {
@@ -50,7 +50,7 @@ describe('an address that has ended', () => {
     assert.doesNotMatch(String(await page.evaluate('heard.join()')), /expires in/)
   })
 
-  test('is warned of once, five minutes before', async () => {
+  test('is announced once, five minutes before its end', async () => {
     const page = await visit('/favicon.svg')
     await page.clock.install()
     await page.goto(app().url)
@@ -64,12 +64,12 @@ describe('an address that has ended', () => {
 })
 
 describe('ending the address on the page', () => {
-  test('leaves none, and a new one is a click away', async () => {
+  test('leaves no address, and a button creates a new one', async () => {
     const page = await visit('/')
     const { token } = await waitForInbox(page)
     const other = await newTab(page, '/')
     await waitForInbox(other)
-    // The other tab looks once more when its stream ends.
+    // The other tab polls once more when its stream ends.
     allow({ complaint: /401/ })
     await button(page, 'Delete address').click()
     await button(page, 'Delete').click()
@@ -84,9 +84,9 @@ describe('ending the address on the page', () => {
   })
 })
 
-test('on a phone nothing moves when the first address comes', async () => {
+test('on a phone the layout does not shift when the first address arrives', async () => {
   const page = await visit('/favicon.svg', { viewport: { width: 360, height: 740 } })
-  // The place is looked at while the address is on its way, and when it is there.
+  // Compares the position while the address is being created and afterwards.
   const held = Promise.withResolvers<void>()
   await page.context().route('**/api/create-session', async (route) => {
     await held.promise
@@ -100,8 +100,8 @@ test('on a phone nothing moves when the first address comes', async () => {
   assert.equal((await page.locator('#messages').boundingBox())?.y, before?.y)
 })
 
-describe('by keyboard', () => {
-  test('another address is chosen, and the next step goes on from there', async () => {
+describe('with the keyboard', () => {
+  test('another address is selected, and the focus continues from there', async () => {
     const page = await visit('/')
     const { email } = await waitForInbox(page)
     await button(page, 'New address').click()
@@ -114,14 +114,14 @@ describe('by keyboard', () => {
     assert.equal(await focused(page), '1 more address')
   })
 
-  test('the name is what is typed first', async () => {
+  test('the name field has the focus first', async () => {
     const page = await visit('/')
     await waitForInbox(page)
     await button(page, 'Choose a name').press('Enter')
     await page.getByRole('dialog').getByLabel('Name').and(page.locator(':focus')).waitFor()
   })
 
-  test('domains that could not be listed are asked for again', async () => {
+  test('domains that failed to load are requested again', async () => {
     const page = await visit('/')
     await waitForInbox(page)
     await page.context().route('**/api/domains', (route) => route.abort())

@@ -14,7 +14,7 @@ const shown = async (page: Page): Promise<string> => {
   return (await address(page).textContent()) ?? ''
 }
 const DAY = 86_400
-/** Run in the page: how far things moved that the reader had seen already. */
+/** Run in the page: the layout shift of elements that were already visible. */
 const COUNT_SHIFTS = `
   shift = 0
   new PerformanceObserver((list) => {
@@ -23,7 +23,7 @@ const COUNT_SHIFTS = `
 `
 
 describe('the first address', () => {
-  test('is there without a click, after one question to the API, and nothing moves', async () => {
+  test('appears without a click, after one API request and without layout shift', async () => {
     const page = await visit('/favicon.svg')
     const asked: string[] = []
     page.on('request', (request) => asked.push(new URL(request.url()).pathname))
@@ -38,7 +38,7 @@ describe('the first address', () => {
     assert.match(email, /^[a-z]+\.[a-z]+\d+@(box|pool)\.test$/)
   })
 
-  test('is the same at the next visit, shown before anybody is asked', async () => {
+  test('is the same at the next visit, shown before any request', async () => {
     const page = await visit('/')
     const email = await shown(page)
     await page.context().route('**/api/**', (route) => route.abort())
@@ -47,21 +47,21 @@ describe('the first address', () => {
     assert.equal(await shown(page), email)
   })
 
-  test('is one for two tabs that open at once', async () => {
+  test('is shared by two tabs opened at the same time', async () => {
     const page = await visit('/favicon.svg')
     const other = await newTab(page, '/favicon.svg')
     await Promise.all([page, other].map((tab) => tab.goto(`${app().url}/`)))
     assert.equal(await shown(page), await shown(other))
   })
 
-  test('survives a browser whose memory is spoilt', async () => {
+  test('is created if the stored data is corrupt', async () => {
     const page = await visit('/favicon.svg')
     await page.evaluate(`localStorage.setItem('mayfly mailboxes', '[{"email":1},{"token":')`)
     await page.goto(`${app().url}/`)
     await shown(page)
   })
 
-  test('is also had by a browser that keeps nothing, which is said', async () => {
+  test('is created in a browser without storage, with a notice', async () => {
     const page = await visit('/favicon.svg')
     await page.addInitScript(() => {
       Object.defineProperty(globalThis, 'localStorage', {
@@ -75,7 +75,7 @@ describe('the first address', () => {
     await page.getByText('Your browser blocks storage for this site').waitFor()
   })
 
-  test('comes by itself once the site can be reached', async () => {
+  test('is created automatically once the site is reachable', async () => {
     const page = await visit('/favicon.svg')
     await page.context().route('**/api/create-session', (route) => route.abort())
     allow({ complaint: /ERR_FAILED/ })
@@ -87,7 +87,7 @@ describe('the first address', () => {
     await shown(page)
   })
 
-  test('is waited for when there were too many, and the seconds are said', async () => {
+  test('is created after the rate limit, and the remaining seconds are shown', async () => {
     const page = await visit('/favicon.svg')
     const refusal = { status: 'error', message: 'Too many.', code: 'rate_limited', request_id: 'x' }
     await page
@@ -100,7 +100,7 @@ describe('the first address', () => {
     await page.getByText('Too many requests from your network. Retrying in 7 seconds.').waitFor()
   })
 
-  test('holds no mail and no more than address, token and end in the memory of the browser', async () => {
+  test('is stored with its token and expiry time, and no mail is stored', async () => {
     const page = await visit('/')
     const { email } = await waitForInbox(page)
     await app().mail(email, plainMail({ subject: 'Canary subject', text: 'canary body' }))
@@ -116,7 +116,7 @@ describe('the first address', () => {
 })
 
 describe('copying', () => {
-  test('puts the address on the clipboard and says so', async () => {
+  test('puts the address on the clipboard and confirms it', async () => {
     const page = await visit('/', { permissions: ['clipboard-read', 'clipboard-write'] })
     const email = await shown(page)
     await page.locator('.address-line').getByRole('button', { name: 'Copy' }).click()
@@ -125,7 +125,7 @@ describe('copying', () => {
     assert.equal(await page.evaluate('navigator.clipboard.readText()'), email)
   })
 
-  test('marks the address where there is no clipboard', async () => {
+  test('selects the address if there is no clipboard', async () => {
     const page = await visit('/favicon.svg')
     await page.addInitScript(() => {
       Object.defineProperty(navigator, 'clipboard', { value: undefined })
@@ -138,8 +138,8 @@ describe('copying', () => {
   })
 })
 
-describe('more addresses', () => {
-  test('a new one takes the place of the old, which is a click away and has its own mail', async () => {
+describe('multiple addresses', () => {
+  test('a new one replaces the old one, which can be selected again and has its own mail', async () => {
     const page = await visit('/')
     const { email: first } = await waitForInbox(page)
     await app().mail(first, plainMail({ subject: 'For the first' }))
@@ -158,7 +158,7 @@ describe('more addresses', () => {
     await page.getByTitle(`Show ${second}`).waitFor()
   })
 
-  test('one that is not needed any more is ended, after a question', async () => {
+  test('an address is ended after a confirmation', async () => {
     const page = await visit('/')
     const { email, token } = await waitForInbox(page)
     await press(page, 'New address')
@@ -173,7 +173,7 @@ describe('more addresses', () => {
     assert.equal(status, 401)
   })
 
-  test('what one tab makes the other lists', async () => {
+  test('an address created in one tab is listed in the other', async () => {
     const page = await visit('/')
     const first = await shown(page)
     const other = await newTab(page, '/')
@@ -184,7 +184,7 @@ describe('more addresses', () => {
   })
 })
 
-describe('a name of one’s own', () => {
+describe('a chosen name', () => {
   const openForm = async () => {
     const page = await visit('/')
     await shown(page)
@@ -194,7 +194,7 @@ describe('a name of one’s own', () => {
     return { page, dialog, name: dialog.getByLabel('Name') }
   }
 
-  test('becomes the address, at the domain and for the time that were chosen', async () => {
+  test('becomes the address, with the selected domain and lifetime', async () => {
     const { page, dialog, name } = await openForm()
     await name.fill('Calm.Ann')
     await dialog.getByLabel('Domain').selectOption({ label: '@box.test' })
@@ -204,7 +204,7 @@ describe('a name of one’s own', () => {
     await page.getByText('59 min left').waitFor()
   })
 
-  test('that is none is found wrong while it is typed', async () => {
+  test('is validated while it is typed', async () => {
     const { page, dialog, name } = await openForm()
     for (const [typed, words] of [
       ['a b', 'Use only a–z'],
@@ -225,7 +225,7 @@ describe('a name of one’s own', () => {
     ['taken-name', 'This address is taken'],
     ['admin', 'This name is reserved'],
   ] as const) {
-    test(`${name} is refused at the name, and another can be tried`, async () => {
+    test(`${name} is rejected with an error at the name, and another can be tried`, async () => {
       if (name === 'taken-name') await app().session({ prefix: name, domain_id: '1' })
       const { page, dialog, name: field } = await openForm()
       allow({ complaint: /40[09]/ })
@@ -243,8 +243,8 @@ describe('a name of one’s own', () => {
   }
 })
 
-describe('the end', () => {
-  test('is counted down to, and can be put off', async () => {
+describe('the expiry', () => {
+  test('is counted down to, and can be extended', async () => {
     const page = await visit('/')
     await page.getByText('23 hr 59 min left').waitFor()
     await press(page, 'Extend')
@@ -252,7 +252,7 @@ describe('the end', () => {
     await page.getByText(/^(1 day 23 hr|47 hr 59 min) left$/).waitFor()
   })
 
-  test('comes while the page is open, and the address can be had back', async () => {
+  test('is shown while the page is open, and the address can be restored', async () => {
     const page = await visit('/favicon.svg')
     await page.clock.install()
     await page.goto(`${app().url}/`)

@@ -24,7 +24,7 @@ test('the first load of the inbox is at most 60 KB of script and style, in every
   }
 })
 
-/** As it goes over the wire. */
+/** The compressed size. */
 async function sizeOf(url: string): Promise<number> {
   const response = await fetch(url, { headers: { 'accept-encoding': 'br' } })
   assert.equal(response.status, 200)

@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => ring.close())
 
-// Each screen and each way once: the links are the same HTML with and without the script.
+// Each screen and each mode once: the links are the same HTML with and without the script.
 for (const { name, ...viewport } of SCREENS) {
   const javaScriptEnabled = name === 'phone'
   const way = javaScriptEnabled ? 'with' : 'without'
@@ -37,21 +37,21 @@ for (const { name, ...viewport } of SCREENS) {
   })
 }
 
-test('the contents stay in sight where there is room', async () => {
+test('the contents stay visible on a wide screen', async () => {
   const page = await visit('/docs#usage', { viewport: { width: 1280, height: 800 } })
   assert.ok(await page.getByRole('link', { name: 'First steps' }).isVisible())
   const box = await page.getByRole('navigation', { name: 'Contents' }).boundingBox()
   assert.ok(box && box.y >= 0 && box.y < 100)
 })
 
-test('without JavaScript the whole reference is there, and nothing that would not work', async () => {
+test('without JavaScript the whole reference is shown, without controls that need scripts', async () => {
   const page = await visit('/docs', { javaScriptEnabled: false })
   assert.ok(await page.getByRole('heading', { name: 'First steps' }).isVisible())
   assert.ok(await page.getByRole('heading', { name: 'Read emails with a key' }).isVisible())
   assert.equal(await page.getByRole('button').count(), 0)
 })
 
-test('nothing moves when the script arrives', async () => {
+test('the layout does not shift when the script runs', async () => {
   const plain = await visit('/docs', { javaScriptEnabled: false })
   const lively = await visit('/docs')
   await lively.getByRole('button', { name: 'Try it: GET /metrics' }).waitFor()
@@ -77,7 +77,7 @@ async function open(call: string): Promise<{ page: Page; form: Locator }> {
 }
 
 describe('the console', () => {
-  test('makes a session, and opens the other calls with its token', async () => {
+  test('creates a session, and fills in its token for the other calls', async () => {
     const { page, form } = await open('POST /api/create-session')
     await form.getByLabel('prefix').fill('tried.here')
     await send(form)
@@ -98,7 +98,7 @@ describe('the console', () => {
     assert.ok(await check.getByText('etag').isVisible())
   })
 
-  test('reads mail with a key, says what that costs, and keeps the key for this tab', async () => {
+  test('reads mail with a key, shows the cost, and stores the key for this tab only', async () => {
     const key = await ring.issue()
     await app().mail('console@pool.test')
     const { page, form } = await open('GET /emails')
@@ -118,7 +118,7 @@ describe('the console', () => {
     await page.getByText('1 of 1,000 used').waitFor()
   })
 
-  test('takes the token of the inbox only when it is told to', async () => {
+  test('uses the token of the inbox only on request', async () => {
     const { email, token } = await app().session()
     const page = await visit('/favicon.svg')
     const shelf = JSON.stringify([{ email, token, expires: new Date(Date.now() + 3_600_000) }])
@@ -135,7 +135,7 @@ describe('the console', () => {
     assert.equal(await again.getByLabel('Session token').inputValue(), '')
   })
 
-  test('shows a refusal as it is', async () => {
+  test('shows an error response unchanged', async () => {
     allow({ complaint: /400/ })
     const { form } = await open('POST /api/create-session')
     await form.getByLabel('prefix').fill('not a name')
@@ -144,7 +144,7 @@ describe('the console', () => {
     assert.equal((await answerOf(form))['code'], 'invalid_prefix')
   })
 
-  test('asks before it deletes, and then does', async () => {
+  test('asks for confirmation before it deletes', async () => {
     const { email, token } = await app().session()
     const { page, form } = await open('POST /api/delete-session')
     await form.getByLabel('Session token').fill(token)
@@ -158,7 +158,7 @@ describe('the console', () => {
     assert.equal(await app().mail(email), 550)
   })
 
-  test('shows a stream as it happens, and stops it', async () => {
+  test('shows the events of a stream as they arrive, and stops it', async () => {
     const { email, token } = await app().session()
     const { form } = await open('GET /api/events')
     await form.getByLabel('Session token').fill(token)
@@ -171,7 +171,7 @@ describe('the console', () => {
     assert.ok(await form.getByRole('button', { name: 'Send' }).isEnabled())
   })
 
-  test('tells when a stream ends by itself', async () => {
+  test('reports that a stream has ended by itself', async () => {
     const { token } = await app().session()
     const { form } = await open('GET /api/events')
     await form.getByLabel('Session token').fill(token)
@@ -185,7 +185,7 @@ describe('the console', () => {
     assert.match((await form.getByRole('log').textContent()) ?? '', /event: end/)
   })
 
-  test('stops a call that waits', async () => {
+  test('stops a pending request', async () => {
     const { token } = await app().session()
     const { form } = await open('GET /api/check-mail')
     await form.getByLabel('Session token').fill(token)
@@ -196,7 +196,7 @@ describe('the console', () => {
     await form.getByText('Stopped.').waitFor()
   })
 
-  test('gives a download as a file', async () => {
+  test('saves a download as a file', async () => {
     const { email, token } = await app().session()
     await app().mail(email)
     const listed = await fetch(`${app().url}/api/check-mail?token=${token}`)
@@ -213,7 +213,7 @@ describe('the console', () => {
     assert.match(readFileSync(await download.path(), 'utf8'), /Your code is 123456/)
   })
 
-  test('does not send what is required and missing', async () => {
+  test('does not send a request with a missing required parameter', async () => {
     const { page, form } = await open('GET /api/raw-mail')
     const asked: string[] = []
     page.on('request', (request) => asked.push(request.url()))
@@ -225,7 +225,7 @@ describe('the console', () => {
     )
   })
 
-  test('says so when the site cannot be reached', async () => {
+  test('reports that the site is unreachable', async () => {
     allow({ complaint: /ERR_FAILED/ })
     const { page, form } = await open('GET /api/domains')
     await page.route('**/api/domains', (route) => route.abort())
@@ -233,7 +233,7 @@ describe('the console', () => {
     await form.getByText('Could not reach the server').waitFor()
   })
 
-  test('writes the same call for a terminal, and hides the token in it', async () => {
+  test('shows the same call as a curl command, with the token hidden', async () => {
     const { email, token } = await app().session()
     const { form } = await open('GET /api/check-mail')
     await form.getByLabel('Session token').fill(token)

@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => ring.close())
 
-// The schemes share everything but the values of a few colours: one view of each page shows them.
+// The color schemes differ only in the values of a few colors: one view per page is enough.
 const LONG = process.env['MAYFLY_TEST_LONG'] !== undefined
 const pageOf = (name: string) => name.split('-')[0]
 const isDarkToo = (name: string) =>
@@ -35,7 +35,7 @@ for (const { name, complaint, within, transient, open } of VIEWS) {
       const wide = await page.evaluate('document.documentElement.scrollWidth')
       assert.equal(wide, viewport.width, screen)
       await checkScheme(page, 'light')
-      // Sizes and schemes change places and colours, no names and no roles: for those one look is enough.
+      // Sizes and schemes change layout and colors, not names and roles: those are checked once.
       if (fresh) await checkAccessibility(page, within)
       if (!isDarkToo(name)) continue
       await checkScheme(page, 'dark')
@@ -49,5 +49,5 @@ async function checkScheme(page: Page, colorScheme: 'light' | 'dark'): Promise<v
   assert.ok((await checkContrast(page, colorScheme)) > 4)
 }
 
-/** Run in the page: what follows its size has followed. */
+/** Run in the page: resize observers have run. */
 const PAINTED = `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))`

@@ -11,7 +11,7 @@ const focused = (page: Page) =>
     id || (tagName === 'BODY' ? tagName : textContent)
   }`) as Promise<string>
 
-describe('the focus goes back to where it came from', () => {
+describe('the focus returns to where it was', () => {
   for (const [way, close] of [
     ['Escape', (page: Page) => page.keyboard.press('Escape')],
     ['the cross', (page: Page) => page.getByRole('button', { name: 'Close' }).click()],
@@ -28,7 +28,7 @@ describe('the focus goes back to where it came from', () => {
     })
   }
 
-  test('when the help was asked for at a row', async () => {
+  test('when the help was opened from a row', async () => {
     const page = await visit('/')
     const { email } = await waitForInbox(page)
     await mailMany(app(), email, 1)
@@ -41,7 +41,7 @@ describe('the focus goes back to where it came from', () => {
   })
 })
 
-test('undo leaves the focus at the list', async () => {
+test('undo leaves the focus in the list', async () => {
   const page = await visit('/')
   const { email } = await waitForInbox(page)
   await mailMany(app(), email, 1)

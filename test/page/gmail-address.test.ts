@@ -17,7 +17,7 @@ afterAll(async () => {
   await app.stop()
 })
 
-test('where the site has Gmail accounts, an alias of one can be had', async () => {
+test('an alias can be created if the site has Gmail accounts', async () => {
   const page = await browser.newPage()
   await page.goto(`${app.url}/`)
   await page.getByRole('button', { name: 'Choose a name' }).click()

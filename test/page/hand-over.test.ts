@@ -14,7 +14,7 @@ const shown = async (page: Page): Promise<string> => {
   return (await address.textContent()) ?? ''
 }
 
-test('a phone opens the mailbox by the code on the screen, after a question', async () => {
+test('a phone opens the mailbox with the QR code, after a confirmation', async () => {
   const page = await visit('/')
   const { email, token } = await waitForInbox(page)
   await press(page, 'Open on a phone')
@@ -37,21 +37,21 @@ test('a phone opens the mailbox by the code on the screen, after a question', as
   assert.deepEqual((await mailboxOf(phone)).token, token)
 })
 
-test('a phone that says no has an address of its own', async () => {
+test('a phone that declines gets its own address', async () => {
   const { email, token } = await app().session()
   const phone = await visit(`/#open=${token}`)
   await press(phone, 'Cancel')
   assert.notEqual(await shown(phone), email)
 })
 
-test('a phone is told when there is no such mailbox any more', async () => {
+test('a phone shows that the mailbox no longer exists', async () => {
   allow({ complaint: /401/ })
   const phone = await visit(`/#open=${'x'.repeat(43)}`)
   await phone.getByText('This link is invalid or has expired.').waitFor()
   await shown(phone)
 })
 
-test('a phone is told so too when the link was cut short or spoilt on its way', async () => {
+test('a phone shows that the link is truncated or corrupt', async () => {
   const phone = await visit('/favicon.svg', { locale: 'de' })
   for (const spoilt of ['', 'a b', 'x'.repeat(129)]) {
     await phone.goto('about:blank')
@@ -62,7 +62,7 @@ test('a phone is told so too when the link was cut short or spoilt on its way', 
   }
 })
 
-/** What is drawn for this pattern. */
+/** The SVG path that draws this pattern. */
 function squares(rows: boolean[][]): string {
   let path = ''
   rows.forEach((row, y) => {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, test } from 'vitest'
 import { sharedBrowser } from './support/browser.ts'
 import { openSanitiser } from './support/layers.ts'
 
-// What the sanitiser leaves. That it leaves nothing hostile is shown beside; this is about what readers need.
+// What the sanitizer preserves. That it removes everything hostile is tested in hostile.test.ts.
 let browser: Browser
 let sanitiser: Awaited<ReturnType<typeof openSanitiser>>
 beforeAll(async () => {
@@ -22,7 +22,7 @@ const away = (url: string) =>
 
 interface Case {
   html: string
-  /** Of its body. */
+  /** Of the body. */
   left: string
   remoteImages?: number
   wishes?: { remoteImages?: boolean; pictures?: Record<string, string> }
@@ -65,7 +65,7 @@ describe('the layout', () => {
     },
     'loses drawings': { html: '<svg><circle r="9"/></svg>y', left: 'y' },
   })
-  test('stays in style sheets, without what loads or covers', async () => {
+  test('is preserved in style sheets, without rules that load or cover anything', async () => {
     const html = `<html><head><title>T</title><style media="screen">
       @import url(http://a.test/a.css); @font-face { font-family: f; src: url(http://a.test/f) }
       .a { color: red } .b:hover > p { background: url(http://a.test/b.png) blue } .c { position: fixed }

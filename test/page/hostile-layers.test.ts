@@ -5,12 +5,12 @@ import { type Canary, hostsIn, openCanary } from './support/canary.ts'
 import { PAYLOADS } from './support/hostile-html.ts'
 import { renderWithLayers } from './support/layers.ts'
 
-// In the long tests each layer meets all of them; else some of every family.
+// The long tests use all payloads for each layer; otherwise some of each family.
 const STEP = process.env['MAYFLY_TEST_LONG'] ? 1 : 8
 const payloads = PAYLOADS.filter((_, at) => at % STEP === 0)
 
 let canary: Canary
-/** What the inbox is served with. */
+/** The policy of the inbox. */
 let policy: string
 beforeAll(async () => {
   canary = await openCanary(hostsIn(payloads))
@@ -24,12 +24,12 @@ beforeEach(() => {
   canary.requests.length = 0
 })
 
-// A connection without a request is one that was only made ready: no policy forbids that.
+// A connection without a request is a preconnect, which no policy forbids.
 const requests = () => canary.requests.filter((line) => line !== '')
 const named = (ran: string[]) =>
   ran.map((word) => `${word}: ${payloads[Number.parseInt(word, 10)]}`)
 
-test('behind the sanitiser alone nothing runs, nothing is asked and nothing leads away', async () => {
+test('with the sanitizer alone no script runs, nothing is requested and nothing navigates', async () => {
   const layers = { purifier: true, sandbox: false, policy: undefined }
   const { ran, asked, left } = await renderWithLayers(canary, layers, payloads)
   assert.deepEqual(named(ran), [])
@@ -37,7 +37,7 @@ test('behind the sanitiser alone nothing runs, nothing is asked and nothing lead
   assert.deepEqual(left, [])
 })
 
-test('behind the sandbox alone nothing runs and nothing leads away', async () => {
+test('with the sandbox alone no script runs and nothing navigates', async () => {
   const layers = { purifier: false, sandbox: true, policy: undefined }
   const { ran, left } = await renderWithLayers(canary, layers, payloads)
   assert.deepEqual(named(ran), [])
@@ -45,7 +45,7 @@ test('behind the sandbox alone nothing runs and nothing leads away', async () =>
   assert.ok(requests().length > 5, 'without a policy some of them ask for something')
 })
 
-test('behind the policy alone nothing runs and nothing is asked', async () => {
+test('with the policy alone no script runs and nothing is requested', async () => {
   const layers = { purifier: false, sandbox: false, policy }
   const { ran, told } = await renderWithLayers(canary, layers, payloads)
   assert.deepEqual(named(ran), [])
@@ -53,7 +53,7 @@ test('behind the policy alone nothing runs and nothing is asked', async () => {
   assert.ok(told.length > 5, 'the browser says what it did not do')
 })
 
-test('behind none of them scripts run', async () => {
+test('scripts run when every layer is disabled (control)', async () => {
   const layers = { purifier: false, sandbox: 'allow-scripts', policy: undefined }
   const { ran } = await renderWithLayers(canary, layers, payloads)
   assert.ok(ran.length > 3, `only ${ran.length} ran`)

@@ -14,7 +14,7 @@ const mails = [
   ...names.map((name, at) => hostileMail(name, PAYLOADS.length + at)),
 ]
 
-// Text is text whatever was in it: of the payloads, some are enough; all of them in the long tests.
+// Text is escaped whatever it contains, so some payloads are enough; the long tests use all.
 const TEXT_STEP = process.env['MAYFLY_TEST_LONG'] ? 1 : 8
 
 let canary: Canary
@@ -28,7 +28,7 @@ afterAll(async () => {
   await app.stop()
 })
 
-// What DOMPurify's parser says while it takes things out: of a document that is never shown.
+// What DOMPurify's parser logs about a document that is never displayed.
 const TAKEN_OUT = [
   /^Executing inline event handler violates .* The action has been blocked/,
   /^Setting the document's base URI/,
@@ -37,7 +37,7 @@ const TAKEN_OUT = [
   /^Loading media from .* The action has been blocked/,
 ]
 
-/** Nothing ran, nothing left, nothing was asked of anybody; `what` tells which. */
+/** No script ran, nothing navigated and nothing was requested; `what` is part of the message. */
 function assertStill({ ran, asked, left, told }: Observed): void {
   assert.deepEqual(
     { ran: ran.map(named), asked, left, heard: canary.requests },
@@ -54,10 +54,10 @@ function named(word: string): string {
   return `${word}: ${PAYLOADS[number] ?? names[number - PAYLOADS.length]}`
 }
 
-describe('hostile mail, opened', () => {
+describe('hostile mail, when opened', () => {
   const AT_ONCE = 3
   const share = Math.ceil(mails.length / AT_ONCE)
-  test(`runs nothing, asks nobody and leads nowhere: ${mails.length} of them`, async () => {
+  test(`runs no script, sends no request and does not navigate: ${mails.length} mails`, async () => {
     const all = Array.from({ length: AT_ONCE }, (_, at) => ({
       first: at * share,
       some: mails.slice(at * share, (at + 1) * share),
@@ -68,9 +68,9 @@ describe('hostile mail, opened', () => {
   })
 })
 
-// Last, for it is heard for a while.
+// Last, because its requests keep arriving for a while.
 describe('the canary', () => {
-  test('hears a script, a request, a window and a journey of the page', async () => {
+  test('detects a script, a request, a window and a navigation of the page (control)', async () => {
     const layers = { purifier: false, sandbox: false, policy: undefined }
     const { ran, asked, left } = await renderWithLayers(canary, layers, [
       '<img src=x onerror=alert(1)>',
@@ -116,8 +116,8 @@ async function sendAll(to: string, some: string[]): Promise<void> {
   }
 }
 
-// From the newest to the oldest, as a reader who presses one button. Each is looked at as a message, some payloads as text
-// too, and other mails also by their headers and source; frames have loaded and been painted before it goes on.
+// From the newest to the oldest, with one key. Each is viewed as a message, some payloads also as text, and other mails
+// also by their headers and source; frames have loaded and been painted before the next one.
 const WALK = `async (first, count) => {
   const loaded = new WeakSet()
   document.addEventListener('load', ({ target }) => loaded.add(target), true)

@@ -6,7 +6,7 @@ import { openPages } from './support/pages.ts'
 
 const { app, visit } = openPages()
 
-/** Writes down what the page asks of the browser, which here shows no notifications and has nobody to ask. */
+/** Records the calls of the page to the Notification API, which does not work in this browser. */
 const WITNESS = `{
   window.seen = { asked: 0, notes: [], tones: 0 }
   let permission = 'default'
@@ -36,7 +36,7 @@ async function openWatched(): Promise<{ page: Page; email: string }> {
   return { page, email }
 }
 
-test('nobody is asked about notifications before he wishes for them; then new mail is told out of sight', async () => {
+test('permission is requested only when notifications are enabled; then mail is announced in a hidden tab', async () => {
   const { page, email } = await openWatched()
   await app().mail(email, plainMail({ subject: 'Silent' }))
   await row(page, 'Silent').waitFor()
@@ -53,7 +53,7 @@ test('nobody is asked about notifications before he wishes for them; then new ma
   assert.deepEqual((await seen(page)).notes, [['New message', 'Ann']], 'the subject is not told')
 })
 
-test('a browser that refuses is believed, and the switch stays off', async () => {
+test('if the browser denies permission, the switch stays off', async () => {
   const { page } = await openWatched()
   await page.evaluate(`window.answer = 'denied'`)
   const notes = page.getByRole('checkbox', { name: 'Notify me of new mail' })
@@ -62,7 +62,7 @@ test('a browser that refuses is believed, and the switch stays off', async () =>
   assert.equal(await notes.isChecked(), false)
 })
 
-test('the sound is heard when it is turned on and when mail comes, and is kept', async () => {
+test('a sound is played when it is enabled and when mail arrives, and the setting is stored', async () => {
   const { page, email } = await openWatched()
   await page.getByRole('checkbox', { name: 'Play a sound for new mail' }).check()
   const { tones } = await seen(page)

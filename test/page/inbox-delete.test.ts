@@ -14,12 +14,12 @@ import {
 } from './support/inbox.ts'
 import { openPages } from './support/pages.ts'
 
-// As behind a proxy: then the rates count for the browser, too.
+// Behind a proxy, so that rate limits apply to the browser.
 const { app, visit, newTab, allow } = openPages({ MAYFLY_TRUST_PROXY: '127.0.0.1' })
 const OUTSIDE = { extraHTTPHeaders: { 'x-forwarded-for': '203.0.113.7' } }
 const UNDO_MS = 9_000
 
-/** Run in the page: how many rows of messages it ever showed. */
+/** Run in the page: the largest number of message rows ever shown. */
 const WATCH_ROWS = `
   rowsSeen = 0
   new MutationObserver(() => {
@@ -27,11 +27,11 @@ const WATCH_ROWS = `
   }).observe(document, { childList: true, subtree: true })
 `
 
-/** What the browser keeps of deletions that are not confirmed. */
+/** The unconfirmed deletions that the browser stores. */
 const pending = (page: Page) => page.evaluate(`localStorage.getItem('mayfly deleting')`)
 
-describe('what is deleted', () => {
-  test('is gone at once, comes back by undo, and stays on the server until then', async () => {
+describe('a deleted message', () => {
+  test('disappears at once, is restored by undo, and stays on the server until then', async () => {
     const page = await visit('/')
     const { email, token } = await waitForInbox(page)
     await mailMany(app(), email, 2)
@@ -49,7 +49,7 @@ describe('what is deleted', () => {
     assert.equal(await pending(page), null)
   })
 
-  test('is deleted for good when the time to undo is over', async () => {
+  test('is deleted on the server when the time to undo is over', async () => {
     const page = await visit('/')
     await page.clock.install()
     const { email, token } = await waitForInbox(page)
@@ -57,14 +57,14 @@ describe('what is deleted', () => {
     await opener(page, 'Mail 2').click()
     await page.getByRole('heading', { name: 'Mail 2' }).waitFor()
     await reader(page).getByRole('button', { name: 'Delete' }).click()
-    // The next older one takes its place.
+    // The next older message takes its place.
     await page.getByRole('heading', { name: 'Mail 1' }).waitFor()
     await page.clock.runFor(UNDO_MS)
     await waitForSubjects(app(), token, ['Mail 3', 'Mail 1'])
     assert.equal(await page.getByRole('button', { name: 'Undo' }).count(), 0)
   })
 
-  test('waits as long as somebody is at the way back', async () => {
+  test('can be restored as long as the undo button has the focus', async () => {
     const page = await visit('/')
     await page.clock.install()
     const { email, token } = await waitForInbox(page)
@@ -78,7 +78,7 @@ describe('what is deleted', () => {
     await row(page, 'Mail 1').waitFor()
   })
 
-  test('is deleted also when the page is left before', async () => {
+  test('is also deleted if the page is closed before that', async () => {
     const page = await visit('/')
     const { email, token } = await waitForInbox(page)
     await mailMany(app(), email, 2)
@@ -90,8 +90,8 @@ describe('what is deleted', () => {
   })
 })
 
-describe('several', () => {
-  test('are selected by ticks, and deleted and undone together', async () => {
+describe('several messages', () => {
+  test('are selected with checkboxes, and deleted and restored together', async () => {
     const page = await visit('/')
     await page.clock.install()
     const { email, token } = await waitForInbox(page)
@@ -133,7 +133,7 @@ describe('several', () => {
     await waitForSubjects(app(), token, ['Keep me'])
   })
 
-  test('in great number go within the limits of the server, and the page says how far it is', async () => {
+  test('are deleted within the rate limits of the server, with a progress display', async () => {
     const page = await visit('/', OUTSIDE)
     await page.clock.install()
     const { email, token } = await waitForInbox(page)
@@ -152,7 +152,7 @@ describe('several', () => {
     assert.deepEqual(refused, [])
   })
 
-  test('that were left half way are deleted by the next visit', async () => {
+  test('whose deletion was interrupted are deleted at the next visit', async () => {
     const page = await visit('/')
     const { email, token } = await waitForInbox(page)
     await mailConcurrently(app(), email, 130)
@@ -185,8 +185,8 @@ describe('several', () => {
       },
     ],
   ] as const) {
-    test(`never come back after ${name} half way`, async () => {
-      // A deletion that the page sent while it was left is sent again.
+    test(`never reappear after ${name} during the deletion`, async () => {
+      // A deletion that the page sent while it was closed is sent again.
       allow({ complaint: /404/ })
       const page = await visit('/', OUTSIDE)
       await page.clock.install()
@@ -195,7 +195,7 @@ describe('several', () => {
       await page.getByText('200 unread').waitFor()
       await page.getByRole('button', { name: 'Delete all' }).click()
       await page.getByText('Waiting for mail').waitFor()
-      // The four that are on their way then get no further: they are what a page that goes away has in hand.
+      // The four requests in flight are never answered, as when the page is closed.
       let sent = 0
       await page.route('**/api/delete-mail', async (route) => {
         sent += 1

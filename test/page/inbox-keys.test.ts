@@ -17,7 +17,7 @@ const copied = (page: Page) => page.evaluate('navigator.clipboard.readText()')
 const focused = (page: Page) =>
   page.evaluate('document.activeElement.textContent') as Promise<string>
 
-test('the whole job is done without a mouse', async () => {
+test('every task can be done without a mouse', async () => {
   const page = await visit('/', CLIPBOARD)
   await page.clock.install()
   const { email, token } = await waitForInbox(page)
@@ -48,7 +48,7 @@ test('the whole job is done without a mouse', async () => {
 })
 
 describe('while a message is open', () => {
-  test('j and k go on to the next one, u and Esc lead back to its row', async () => {
+  test('j and k move to the next one, u and Esc return to its row', async () => {
     const page = await visit('/')
     const { email } = await waitForInbox(page)
     await mailMany(app(), email, 3)
@@ -73,7 +73,7 @@ describe('while a message is open', () => {
   })
 })
 
-test('/ searches, Esc leaves the search, and letters that are typed are no commands', async () => {
+test('/ starts a search, Esc leaves it, and letters typed in it are not commands', async () => {
   const page = await visit('/')
   const { email } = await waitForInbox(page)
   await mailMany(app(), email, 2)
@@ -94,7 +94,7 @@ test('/ searches, Esc leaves the search, and letters that are typed are no comma
   assert.match(await focused(page), /Mail 1/)
 })
 
-test('r looks for mail, n brings a new address; a command with Ctrl is the browser’s', async () => {
+test('r checks for mail, n creates a new address; combinations with Ctrl are left to the browser', async () => {
   const page = await visit('/')
   const { email } = await waitForInbox(page)
   const forced = page.waitForRequest(/check-mail\?.*force=1/)
@@ -105,7 +105,7 @@ test('r looks for mail, n brings a new address; a command with Ctrl is the brows
   await vi.waitUntil(async () => (await mailboxOf(page)).email !== email, 30_000)
 })
 
-test('? tells the keys, and they can be turned off for good', async () => {
+test('? lists the shortcuts, and they can be turned off permanently', async () => {
   const page = await visit('/')
   const { email } = await waitForInbox(page)
   await mailMany(app(), email, 1)
@@ -129,7 +129,7 @@ test('? tells the keys, and they can be turned off for good', async () => {
   assert.equal(await page.evaluate('document.activeElement === document.body'), true)
 })
 
-test('the first stop leads past everything to the messages', async () => {
+test('the first tab stop is a skip link to the messages', async () => {
   const page = await visit('/')
   const { email } = await waitForInbox(page)
   await mailMany(app(), email, 1)
@@ -140,7 +140,7 @@ test('the first stop leads past everything to the messages', async () => {
   assert.equal(await page.evaluate('document.activeElement.id'), 'messages')
 })
 
-test('Enter at the list itself opens the message that the keyboard is at', async () => {
+test('Enter in the list opens the current message', async () => {
   const page = await visit('/')
   const { email } = await waitForInbox(page)
   await mailMany(app(), email, 2)
@@ -150,7 +150,7 @@ test('Enter at the list itself opens the message that the keyboard is at', async
   await page.getByRole('heading', { name: 'Mail 2' }).waitFor()
 })
 
-test('a message that is opened right after u stays open, and Back leads to the list', async () => {
+test('a message opened right after u stays open, and Back leads to the list', async () => {
   const page = await visit('/')
   const { email } = await waitForInbox(page)
   await mailMany(app(), email, 2)
@@ -158,7 +158,7 @@ test('a message that is opened right after u stays open, and Back leads to the l
   await page.keyboard.press('j')
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { name: 'Mail 2' }).waitFor()
-  // Both before the browser has gone the step back.
+  // Both before the browser has navigated back.
   await page.evaluate(`new Promise((done) => {
     addEventListener('popstate', () => setTimeout(done), { once: true })
     document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'u', bubbles: true }))

@@ -14,7 +14,7 @@ import { openPages } from './support/pages.ts'
 const { app, visit } = openPages({ MAYFLY_SESSION_MAX_MESSAGES: '520' })
 const PHONE = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true }
 
-test('a search goes over senders, subjects and codes', async () => {
+test('a search covers senders, subjects and codes', async () => {
   const page = await visit('/')
   const { email } = await waitForInbox(page)
   await app().mail(email, plainMail({ from: 'Café <a@cafe.test>', subject: 'Menu' }))
@@ -32,14 +32,14 @@ test('a search goes over senders, subjects and codes', async () => {
   }
 })
 
-test('five hundred messages are listed, older ones are named, and a full mailbox says so', async () => {
+test('500 messages are listed, older ones are mentioned, and a full mailbox is reported', async () => {
   const page = await visit('/')
   const { email } = await waitForInbox(page)
   await mailConcurrently(app(), email, 519)
   await page.getByText('519 unread').waitFor()
   await page.reload()
   await page.getByText('Showing the newest 500.').waitFor()
-  // Not all at once, but all.
+  // Rendered in steps, but all of them.
   await page.locator('.mail').nth(499).waitFor({ state: 'attached' })
   assert.equal(await page.locator('.mail').count(), 500)
   assert.equal(await page.getByText('This mailbox is full').count(), 0)
@@ -54,7 +54,7 @@ test('five hundred messages are listed, older ones are named, and a full mailbox
 })
 
 describe('on a phone', () => {
-  test('a message takes the place of the list, and Back brings it back as it was', async () => {
+  test('a message replaces the list, and Back restores the list as it was', async () => {
     const page = await visit('/', PHONE)
     const { email } = await waitForInbox(page)
     await mailMany(app(), email, 30)
@@ -87,7 +87,7 @@ describe('on a phone', () => {
     await opener(page, /Mail 3$/).waitFor()
   })
 
-  test('nothing is wider than the screen, and what is touched is large enough', async () => {
+  test('nothing is wider than the screen, and touch targets are large enough', async () => {
     const page = await visit('/', PHONE)
     const { email } = await waitForInbox(page)
     await app().mail(
@@ -109,7 +109,7 @@ describe('on a phone', () => {
   })
 })
 
-test('at 200 % zoom a desktop has one pane, and all of it', async () => {
+test('at 200 % zoom a desktop has one pane with everything in it', async () => {
   const page = await visit('/', { viewport: { width: 640, height: 400 }, deviceScaleFactor: 2 })
   const { email } = await waitForInbox(page)
   await mailMany(app(), email, 3)
@@ -121,12 +121,12 @@ test('at 200 % zoom a desktop has one pane, and all of it', async () => {
   await opener(page, 'Mail 2').waitFor()
 })
 
-test('the message that is open stays open over a reload, and nothing shifts', async () => {
+test('the open message stays open after a reload, without layout shift', async () => {
   const page = await visit('/')
   const { email } = await waitForInbox(page)
   await mailMany(app(), email, 3)
   await opener(page, 'Mail 2').click()
-  // Once its body is shown it is read: in the list its name is no longer bold.
+  // Once its body is shown it is read: its name in the list is no longer bold.
   await page.getByText('2 unread').waitFor()
   await page.reload()
   await page.getByRole('heading', { name: 'Mail 2' }).waitFor()
@@ -138,7 +138,7 @@ test('the message that is open stays open over a reload, and nothing shifts', as
 
 const focusedTag = (page: Page) => page.evaluate('document.activeElement.tagName')
 
-/** What moved by itself since the page was opened, as browsers count it. */
+/** The cumulative layout shift since the page was opened. */
 async function shifts(page: Page): Promise<unknown> {
   return await page.evaluate(`new Promise((resolve) => {
     const told = ({ value, sources }) => [value, ...sources.map(({ node }) => node?.className)]

@@ -5,7 +5,7 @@ import { openPages } from './support/pages.ts'
 
 const { app, visit, newTab } = openPages()
 
-test('mail appears without a reload, the newest first, and is unread until it is opened', async () => {
+test('mail appears without a reload, newest first, and is unread until it is opened', async () => {
   const page = await visit('/')
   const { email } = await waitForInbox(page)
   await page.getByText('Waiting for mail').waitFor()
@@ -34,7 +34,7 @@ test('mail appears without a reload, the newest first, and is unread until it is
   assert.equal(await page.locator('.mail.unread').count(), 0, 'what was read stays read')
 })
 
-test('a code stands in the list, ready to copy', async () => {
+test('a code is shown in the list with a copy button', async () => {
   const page = await visit('/', { permissions: ['clipboard-read', 'clipboard-write'] })
   const { email } = await waitForInbox(page)
   await app().mail(email, plainMail({ subject: 'Sign in', text: 'Your code is 482915.' }))
@@ -44,7 +44,7 @@ test('a code stands in the list, ready to copy', async () => {
 })
 
 describe('two tabs', () => {
-  test('show the same mail, and what one deletes leaves the other', async () => {
+  test('show the same mail, and a message deleted in one disappears from the other', async () => {
     const page = await visit('/')
     const { email } = await waitForInbox(page)
     const other = await newTab(page, '/')
@@ -64,7 +64,7 @@ describe('two tabs', () => {
     await row(page, 'For both').waitFor()
   })
 
-  test('a message that is deleted elsewhere is closed', async () => {
+  test('a message deleted elsewhere is closed', async () => {
     const page = await visit('/')
     const { email, token } = await waitForInbox(page)
     await app().mail(email, plainMail({ subject: 'Open here' }))
@@ -80,7 +80,7 @@ describe('two tabs', () => {
   })
 })
 
-test('of many tabs only four hold a connection; the others look from time to time', async () => {
+test('only four of many tabs hold a connection; the others poll', async () => {
   const page = await visit('/')
   const { email } = await waitForInbox(page)
   for (let tab = 2; tab <= 4; tab += 1) await waitForInbox(await newTab(page, '/'))
@@ -94,7 +94,7 @@ test('of many tabs only four hold a connection; the others look from time to tim
   await waitForInbox(fifth)
 })
 
-test('another address brings its own list, and the first keeps its own', async () => {
+test('another address has its own list, and the list of the first one is unchanged', async () => {
   const page = await visit('/')
   const { email } = await waitForInbox(page)
   await app().mail(email, plainMail({ subject: 'For the first' }))
@@ -110,8 +110,8 @@ test('another address brings its own list, and the first keeps its own', async (
   assert.equal(await page.locator('.mail').count(), 1)
 })
 
-describe('the server is asked little', () => {
-  test('an open page asks for the list, the stream, and whether anything was missed between', async () => {
+describe('the number of requests', () => {
+  test('an open page requests the list, the stream, and the list once more for changes in between', async () => {
     const page = await visit('/livez')
     const asked: string[] = []
     page.on('request', (request) => {
@@ -128,7 +128,7 @@ describe('the server is asked little', () => {
     )
   })
 
-  test('what comes and goes between the list and the stream is not missed', async () => {
+  test('mail received or deleted between the list and the stream is not missed', async () => {
     const page = await visit('/')
     const { email, token } = await waitForInbox(page)
     await app().mail(email, plainMail({ subject: 'Deleted meanwhile' }))
@@ -156,7 +156,7 @@ describe('the server is asked little', () => {
   })
 })
 
-test('without locks a tab out of sight holds no stream, and looks from time to time', async () => {
+test('without the Web Locks API a hidden tab holds no stream and polls', async () => {
   const page = await visit('/livez')
   await page.addInitScript(`{
     Object.defineProperty(Navigator.prototype, 'locks', { value: undefined })

@@ -11,7 +11,7 @@ beforeAll(async () => {
   browser = await sharedBrowser()
 })
 
-test('a server that restarts is found again, with what came since', async () => {
+test('after a restart of the server the page reconnects and shows the mail received since', async () => {
   const ports = await freeServicePorts()
   const folder = tempFolder()
   const kept = { path: folder.path, remove: () => {} }
@@ -35,7 +35,7 @@ test('a server that restarts is found again, with what came since', async () => 
   await after.stop()
 })
 
-test('a stream without a beat is taken for dead, and opened anew', async () => {
+test('a stream without heartbeats is considered dead and reopened', async () => {
   const app = await startApp({ intervals: WITHOUT_POLLING })
   const page = await browser.newPage()
   await page.clock.install()

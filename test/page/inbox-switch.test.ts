@@ -17,7 +17,7 @@ const address = (page: Page) => page.locator('#address')
 const press = async (page: Page, name: string) =>
   await page.getByRole('button', { name, exact: true }).click()
 
-/** A mailbox with two mails of which one is deleted; then another address takes its place. */
+/** A mailbox with two mails, one of them deleted; then another address replaces it. */
 async function deleteAndLeave(page: Page) {
   const first = await waitForInbox(page)
   await mailMany(app(), first.email, 2)
@@ -38,7 +38,7 @@ async function backTo(page: Page, email: string): Promise<void> {
   await row(page, 'Mail 2').waitFor()
 }
 
-test('what was deleted stays away when its address is left and shown again', async () => {
+test('a deleted message does not reappear when its address is left and selected again', async () => {
   const page = await visit('/')
   await page.clock.install()
   const { email, token } = await deleteAndLeave(page)
@@ -49,7 +49,7 @@ test('what was deleted stays away when its address is left and shown again', asy
   await waitForSubjects(app(), token, ['Mail 2'])
 })
 
-test('what could not be deleted is tried again in its own mailbox', async () => {
+test('a failed deletion is retried in its own mailbox', async () => {
   allow({ complaint: /ERR_FAILED/ })
   const page = await visit('/')
   await page.clock.install()
@@ -72,7 +72,7 @@ test('what could not be deleted is tried again in its own mailbox', async () => 
 describe('many addresses', () => {
   const NEW = 24
 
-  test('are all kept, however many tabs make them at once', async () => {
+  test('are all stored, however many tabs create them at once', async () => {
     const page = await visit('/')
     await waitForInbox(page)
     const other = await newTab(page, '/')
@@ -103,7 +103,7 @@ describe('many addresses', () => {
     await page.getByText(`${NEW} more addresses`).waitFor()
   })
 
-  test('fill the list, which is said; then one has to end before another is made', async () => {
+  test('fill the list, with a notice; then one must be ended before another is created', async () => {
     const page = await visit('/favicon.svg')
     const sessions = await Promise.all(Array.from({ length: 3 }, () => app().session()))
     const expires = new Date(Date.now() + 86_400_000)
@@ -112,7 +112,7 @@ describe('many addresses', () => {
       token: `token-${index}`,
       expires,
     }))
-    // As version 0.1 kept them: that list is taken over.
+    // Stored in the format of version 0.1, which is migrated.
     const list = [...sessions.map(({ email, token }) => ({ email, token, expires })), ...old]
     const text = JSON.stringify(JSON.stringify(list))
     await page.evaluate(`localStorage.setItem('mayfly mailboxes', ${text})`)

@@ -6,7 +6,7 @@ import { OWN_SERVER, openPages } from './support/pages.ts'
 const { app, visit, allow } = openPages(OWN_SERVER)
 
 describe('without a live stream', () => {
-  test('mail is waited for by asking, in words, and still appears by itself', async () => {
+  test('the page falls back to long polling, shows that, and mail still appears', async () => {
     allow({ complaint: /api\/events/ })
     const page = await visit('/livez')
     await page.route('**/api/events', (route) => route.abort())
@@ -18,7 +18,7 @@ describe('without a live stream', () => {
     await page.getByText('No live connection').waitFor()
   })
 
-  test('and without long questions it is looked for from time to time', async () => {
+  test('and without long polling the page polls at intervals', async () => {
     allow({ complaint: /api\/(events|check-mail)/ })
     const page = await visit('/livez')
     await page.clock.install()
@@ -36,7 +36,7 @@ describe('without a live stream', () => {
     await row(page, 'By hand').waitFor()
   })
 
-  test('the stream is tried again after a while', async () => {
+  test('the stream is retried after a while', async () => {
     allow({ complaint: /api\/events/ })
     const page = await visit('/livez')
     await page.clock.install()
@@ -50,7 +50,7 @@ describe('without a live stream', () => {
     await waitForInbox(page)
   })
 
-  test('a stream that opens and says nothing is given up', async () => {
+  test('a stream that opens and sends nothing is abandoned', async () => {
     const page = await visit('/livez')
     await page.clock.install()
     let tries = 0
@@ -66,7 +66,7 @@ describe('without a live stream', () => {
   })
 })
 
-test('a server that stops is come back to when it asks for that, and nothing is said of it', async () => {
+test('the page reconnects to a stopping server after its retry time, without an error', async () => {
   const page = await visit('/livez')
   const goodbye = 'retry: 2000\nid: 0\n\n: shutting_down\nretry: 10\n\n'
   let tries = 0
@@ -83,7 +83,7 @@ test('a server that stops is come back to when it asks for that, and nothing is 
   assert.equal(tries, 4)
 })
 
-test('offline says so, and coming back brings what came meanwhile', async () => {
+test('the page shows that it is offline, and then the mail received meanwhile', async () => {
   allow({ complaint: /ERR_INTERNET_DISCONNECTED/ })
   const page = await visit('/')
   const { email } = await waitForInbox(page)
@@ -95,22 +95,22 @@ test('offline says so, and coming back brings what came meanwhile', async () => 
   await waitForInbox(page)
 })
 
-describe('a session that is over', () => {
-  test('by its time empties the page and says so', async () => {
+describe('a session that has ended', () => {
+  test('by expiry empties the page, with a notice', async () => {
     allow({ complaint: /401/ })
     const page = await visit('/')
     const { email } = await waitForInbox(page)
     await app().mail(email, plainMail({ subject: 'Soon gone' }))
     await opener(page, 'Soon gone').click()
     app().moveClock(25 * 3_600)
-    // The server looks at its clock when something happens, and from time to time.
+    // The server checks expiry on activity and at intervals.
     await page.getByRole('heading', { name: 'This address has expired' }).waitFor()
     await page.getByText('This address has expired. Its mail was deleted.').waitFor()
     assert.equal(await row(page, 'Soon gone').count(), 0)
     assert.equal(await page.title(), 'Inbox – Mayfly')
   })
 
-  test('because it was ended elsewhere, too', async () => {
+  test('by deletion elsewhere does so too', async () => {
     allow({ complaint: /401/ })
     const page = await visit('/')
     const { token } = await waitForInbox(page)
@@ -122,7 +122,7 @@ describe('a session that is over', () => {
   })
 })
 
-test('too many requests are told with the time to wait, and then it goes on', async () => {
+test('the rate limit is shown with the time to wait, and then the page continues', async () => {
   allow({ complaint: /429/ })
   const page = await visit('/livez')
   await page.clock.install()

@@ -30,7 +30,7 @@ async function used(count: number, figures: Parameters<typeof ring.issue>[0] = {
   return key
 }
 
-test('what is used and left is told in words, numbers and a bar', async () => {
+test('used and remaining requests are shown in words, numbers and a bar', async () => {
   const page = await look(await used(3, { requests: 2_000, perDay: 50, months: 12 }))
   assert.ok(await page.getByText('Active', { exact: true }).isVisible())
   assert.ok(await page.getByRole('heading', { name: 'Starter' }).isVisible())
@@ -48,7 +48,7 @@ test('what is used and left is told in words, numbers and a bar', async () => {
   assert.equal(await page.evaluate(share), '6%')
 })
 
-test('the focus follows to what takes the place of the form, and back', async () => {
+test('the focus moves to the content that replaces the form, and back', async () => {
   const page = await look(await ring.issue())
   assert.equal(await page.evaluate('document.activeElement.id'), 'plan')
   await page.getByRole('button', { name: 'Forget this key' }).click()
@@ -57,7 +57,7 @@ test('the focus follows to what takes the place of the form, and back', async ()
   assert.equal(await page.evaluate('sessionStorage.length'), 0)
 })
 
-test('the key is known to this tab alone, and to nothing that lasts', async () => {
+test('the key is stored for this tab only', async () => {
   const page = await look(await ring.issue())
   await page.reload()
   await page.getByText('Last 30 days').waitFor()
@@ -67,7 +67,7 @@ test('the key is known to this tab alone, and to nothing that lasts', async () =
   assert.equal(await other.getByLabel('Your key').inputValue(), '')
 })
 
-test('looking again tells what was used since', async () => {
+test('refreshing shows the usage since', async () => {
   const key = await used(1)
   const page = await look(key)
   await page.getByText('1 of 1,000 used').waitFor()
@@ -80,7 +80,7 @@ describe('a key', () => {
   const usage = async (secret: string) =>
     (await fetch(`${app().url}/usage`, { headers: { apikey: secret } })).status
 
-  test('is rolled when that is confirmed: the new one is shown, and both work', async () => {
+  test('is rotated after a confirmation: the new secret is shown, and both work', async () => {
     const key = await used(2)
     const page = await look(key, { permissions: ['clipboard-read', 'clipboard-write'] })
     const button = page.getByRole('button', { name: 'Roll this key' })
@@ -101,7 +101,7 @@ describe('a key', () => {
     await region.getByRole('button', { name: 'Copied: your key' }).waitFor()
     assert.equal(await page.evaluate('navigator.clipboard.readText()'), secret)
     assert.deepEqual([await usage(key.secret), await usage(secret)], [200, 200])
-    // It takes the place of the old one in this tab, and in nothing that lasts.
+    // The new secret replaces the old one in this tab, and is not stored permanently.
     await page.reload()
     await page.getByText('2 of 1,000 used').waitFor()
     assert.equal(await region.count(), 0)
@@ -109,7 +109,7 @@ describe('a key', () => {
     assert.ok(String(await page.evaluate('JSON.stringify(sessionStorage)')).includes(secret))
   })
 
-  test('that was rolled elsewhere meanwhile is not rolled again', async () => {
+  test('that was rotated elsewhere meanwhile is not rotated again', async () => {
     allow({ complaint: /409/ })
     const key = await ring.issue()
     const page = await look(key)
@@ -126,7 +126,7 @@ describe('a key', () => {
 })
 
 describe('the last 30 days', () => {
-  test('are a plot to go through by keyboard or pointer, and a table with the same numbers', async () => {
+  test('are a chart usable by keyboard and pointer, and a table with the same numbers', async () => {
     const key = await used(4)
     app().moveClock(DAY_SECONDS)
     await spend({ app: app() }, key, 2)
@@ -153,14 +153,14 @@ describe('the last 30 days', () => {
     assert.equal(await plot.getAttribute('aria-valuenow'), '3')
     assert.match((await days.nth(28).locator('title').textContent()) ?? '', /: 4 requests$/)
 
-    // As high as their share: the busiest reaches the top.
+    // Heights are proportional: the busiest day reaches the top.
     const heights = await page.evaluate(
       `[...document.querySelectorAll('.plot .amount')].map((bar) => bar.getAttribute('height'))`,
     )
     assert.deepEqual((heights as string[]).slice(-3), ['0', '100', '50'])
   })
 
-  test('can be seen where the system forces its colours', async () => {
+  test('are visible with forced colors', async () => {
     const page = await look(await used(2), { forcedColors: 'active' })
     const [bar, plot] = (await page.evaluate(
       `['.bar > div', '.plot .amount'].map((name) => getComputedStyle(document.querySelectorAll(name)[0]))
@@ -172,7 +172,7 @@ describe('the last 30 days', () => {
   })
 })
 
-describe('a key that is refused by now is told why', () => {
+describe('the reason why a key no longer works is shown', () => {
   for (const [name, make, words] of [
     ['used up', () => used(2, { requests: 2 }), 'All requests of this plan are used'],
     ['used up for today', () => used(2, { perDay: 2 }), 'All requests for today are used'],
@@ -185,7 +185,7 @@ describe('a key that is refused by now is told why', () => {
     })
   }
 
-  test('its plan is over', async () => {
+  test('its plan has expired', async () => {
     const key = await ring.issue({ months: 1 })
     app().moveClock(32 * DAY_SECONDS)
     const page = await look(key)
@@ -195,8 +195,8 @@ describe('a key that is refused by now is told why', () => {
   })
 })
 
-describe('a key that cannot be looked up', () => {
-  test('is wrong', async () => {
+describe('a failed lookup', () => {
+  test('of a wrong key marks the field as invalid', async () => {
     allow({ complaint: /401/ })
     const page = await visit('/key')
     await giveKey({ page, app: app() }, 'mf_live_nothing')
@@ -205,13 +205,13 @@ describe('a key that cannot be looked up', () => {
     assert.equal(await page.getByLabel('Your key').inputValue(), 'mf_live_nothing')
   })
 
-  test('was not given', async () => {
+  test('of an empty key asks for one', async () => {
     const page = await visit('/key')
     await page.getByRole('button', { name: 'Show usage' }).click()
     await page.getByText('Enter a key').waitFor()
   })
 
-  test('is asked for too often', async () => {
+  test('over the rate limit shows the time to wait', async () => {
     allow({ complaint: /429/ })
     const page = await visit('/key')
     const json = { status: 'error', message: 'Too many.', code: 'rate_limited', request_id: 'x' }
@@ -222,7 +222,7 @@ describe('a key that cannot be looked up', () => {
     await page.getByText('Try again in 7 seconds').waitFor()
   })
 
-  test('is kept on the page while the site cannot be reached', async () => {
+  test('of an unreachable site leaves the last usage on the page', async () => {
     allow({ complaint: /ERR_FAILED/ })
     const page = await look(await used(1))
     await page.route('**/usage', (route) => route.abort())
@@ -232,14 +232,14 @@ describe('a key that cannot be looked up', () => {
   })
 })
 
-describe('the samples', () => {
+describe('the sample code', () => {
   const programs: Record<string, (text: string) => [string, string[]]> = {
     curl: (text) => ['bash', ['-c', text.replace('curl', `${program('curl')} -s`)]],
     JavaScript: (text) => [process.execPath, ['--input-type=module', '-e', text]],
     Python: (text) => [program('python3'), ['-c', text]],
   }
 
-  test('run as they are copied, with the key and the address that were given', async () => {
+  test('runs as copied, with the given key and address', async () => {
     const key = await ring.issue()
     await app().mail('sample@pool.test')
     await app().mail('other@pool.test', 'Subject: for another\r\n\r\nno\r\n')
@@ -258,7 +258,7 @@ describe('the samples', () => {
     assert.equal(await ring.used(key), 3)
   })
 
-  test('hide the key until it is asked for', async () => {
+  test('hides the key until it is revealed', async () => {
     const { secret } = await ring.issue()
     const page = await look({ id: '', secret, headers: {} })
     const text = async () => (await page.getByRole('tabpanel').textContent()) ?? ''
@@ -269,7 +269,7 @@ describe('the samples', () => {
     assert.ok(!(await text()).includes(secret))
   })
 
-  test('are tabs that arrow keys go through', async () => {
+  test('is in tabs that the arrow keys switch', async () => {
     const page = await look(await ring.issue())
     await page.getByRole('tab', { name: 'curl' }).press('ArrowRight')
     assert.equal(
@@ -280,7 +280,7 @@ describe('the samples', () => {
   })
 })
 
-test('without JavaScript /key says what a terminal can do', async () => {
+test('without JavaScript /key shows how to use the key from a terminal', async () => {
   const page = await visit('/key', { javaScriptEnabled: false })
   const words = await page.locator('noscript').innerText()
   assert.ok(words.includes(`curl -H 'APIKey: KEY' ${app().url}/usage`))

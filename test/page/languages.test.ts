@@ -9,7 +9,7 @@ const { app, visit, allow } = openPages()
 
 const PHONE = { width: 360, height: 740 }
 
-/** The inbox of a browser that likes this language, hearing of mail as it comes. */
+/** The inbox in a browser that prefers this language, with an open stream. */
 async function openIn(locale: string, options: BrowserContextOptions = {}): Promise<Page> {
   const page = await visit('/', { locale, ...options })
   await page.locator('.status-dot.live').waitFor()
@@ -20,7 +20,7 @@ async function announced(page: Page): Promise<unknown> {
   return await page.evaluate('[document.documentElement.lang, document.documentElement.dir]')
 }
 
-/** Of all that a reader sees or hears; addresses, keys and the names of languages left out. */
+/** Latin words in all visible and accessible text, except addresses, keys and names of languages. */
 async function latinWords(page: Page): Promise<string[]> {
   const { email } = await mailboxOf(page)
   const [name = ''] = email.split('@')
@@ -40,7 +40,7 @@ const LATIN =
   /Starter|Business|Standard e-mail support|24\/7 priority support|USD|\S+@\S+|MAYFLY_PAYMENTS|mayfly key issue --plan starter/g
 
 describe('Arabic', () => {
-  test('is there at first paint, from right to left, before any script', async () => {
+  test('is used at first paint, right to left, before any script runs', async () => {
     for (const [path, words] of [
       ['/', 'الوارد'],
       ['/pricing', 'الباقات'],
@@ -58,7 +58,7 @@ describe('Arabic', () => {
         ['Mayfly', 'الوارد', 'الباقات', 'مفتاحك', 'API'],
         path,
       )
-      // The reference is in English. Elsewhere, only names of plans, an address and a command are.
+      // The reference is in English. Elsewhere only plan names, an address and a command are.
       if (path === '/docs') continue
       const text = await page.locator('main').innerText()
       assert.doesNotMatch(text.replaceAll(LATIN, ''), /[a-z]{2}/i, path)
@@ -66,7 +66,7 @@ describe('Arabic', () => {
     }
   })
 
-  test('is all that stands on the inbox, its message and its dialogs', async () => {
+  test('is used for all text of the inbox, its message and its dialogs', async () => {
     const page = await openIn('ar')
     const { email } = await mailboxOf(page)
     const from = `=?utf-8?B?${Buffer.from('متجر').toString('base64')}?= <shop@cairo.test>`
@@ -93,7 +93,7 @@ describe('Arabic', () => {
     assert.deepEqual(await latinWords(page), [])
   })
 
-  test('is mirrored, but addresses, codes and names of Latin letters are not', async () => {
+  test('is mirrored, except addresses, codes and Latin names', async () => {
     const page = await openIn('ar')
     const { email } = await mailboxOf(page)
     await app().mail(
@@ -115,7 +115,7 @@ describe('Arabic', () => {
       const direction = `getComputedStyle(document.querySelector('${place}')).direction`
       assert.equal(await page.evaluate(direction), 'ltr', place)
     }
-    // Cut off where it ends, not where it begins.
+    // Truncated at the end, not at the start.
     const [subject, whole] = [await boxOf('.mail-subject bdi'), await boxOf('.mail-subject')]
     assert.ok(Math.abs(subject.x + subject.width - whole.x - whole.width) < 1)
 
@@ -125,7 +125,7 @@ describe('Arabic', () => {
     await page.getByText(`العنوان الجديد: \u2068${other}\u2069`).first().waitFor()
   })
 
-  test('fits a phone, and can be used by all, light and dark', async () => {
+  test('fits a phone and is accessible, light and dark', async () => {
     const page = await openIn('ar', { viewport: PHONE })
     const { email } = await mailboxOf(page)
     await app().mail(email, plainMail({ text: 'Your code is 482915.' }))
@@ -141,7 +141,7 @@ describe('Arabic', () => {
 })
 
 describe('German', () => {
-  test('counts, tells the time and names the tab as Germans do', async () => {
+  test('formats numbers, times and the tab title in the German way', async () => {
     const page = await openIn('de-AT')
     assert.deepEqual(await announced(page), ['de', 'ltr'])
     const { email } = await mailboxOf(page)
@@ -156,7 +156,7 @@ describe('German', () => {
     await page.getByText('Nachricht gelöscht').waitFor()
   })
 
-  test('its long words fit a phone', async () => {
+  test('fits a phone with its long words', async () => {
     const page = await openIn('de', { viewport: PHONE })
     const { email } = await mailboxOf(page)
     await app().mail(email, plainMail({ text: 'Your code is 482915.' }))
@@ -184,7 +184,7 @@ for (const [locale, spoken, loaded] of [
   ['ar-EG', 'ar', ['ar']],
   ['nl', 'en', []],
 ] as const) {
-  test(`${locale} is spoken to in ${spoken}, and loads no other catalogue`, async () => {
+  test(`${locale} gets ${spoken}, and loads no other catalogue`, async () => {
     const page = await visit('/favicon.svg', { locale })
     const asked = new Set<string>()
     page.on('request', (request) => {
@@ -207,8 +207,8 @@ function wordsOf(language: string, name: string): string {
   return words ?? assert.fail(`${language} has no ${name}`)
 }
 
-describe('the choice of the reader', () => {
-  test('changes the page at once, wins over the browser, and is kept', async () => {
+describe('the selected language', () => {
+  test('applies at once, takes precedence over the browser’s, and is stored', async () => {
     const page = await openIn('en')
     await page.getByLabel('Language').selectOption('ar')
     await page.getByRole('heading', { name: 'الرسائل' }).waitFor()
@@ -217,7 +217,7 @@ describe('the choice of the reader', () => {
     await page.getByRole('heading', { name: 'الرسائل' }).waitFor()
     assert.deepEqual(await announced(page), ['ar', 'rtl'])
 
-    // Announced before the first paint, whatever the server wrote.
+    // The lang attribute is set before the first paint, whatever the server wrote.
     allow({ complaint: /ERR_FAILED/ })
     await page.route('**/assets/inbox-*.js', (route) => route.abort())
     await page.reload()
@@ -230,7 +230,7 @@ describe('the choice of the reader', () => {
     assert.deepEqual(await announced(page), ['en', 'ltr'])
   })
 
-  test('is undone where its words cannot be had, and can be made again', async () => {
+  test('is reverted if its catalogue cannot be loaded, and can be selected again', async () => {
     allow({ complaint: /ERR_FAILED/ })
     const page = await openIn('en')
     await page.route('**/assets/de-*.js', (route) => route.abort())
@@ -246,7 +246,7 @@ describe('the choice of the reader', () => {
   })
 })
 
-test('a catalogue that cannot be loaded leaves the page in English, and says so', async () => {
+test('if a catalogue cannot be loaded the page stays in English, with a notice', async () => {
   allow({ complaint: /ERR_FAILED/ })
   const page = await visit('/favicon.svg', { locale: 'ar' })
   await page.route('**/assets/ar-*.js', (route) => route.abort())

@@ -8,9 +8,9 @@ const leave = (link: string) => visits.visit(`/leave#${encodeURIComponent(link)}
 const walk = (page: Page, hash: string) =>
   page.evaluate(`location.hash = ${JSON.stringify(`#${hash}`)}`)
 
-// In one page, from link to link.
-describe('before a link of a mail is opened', () => {
-  test('its true host is shown, and what is odd about it is told', async () => {
+// All links are opened in one page.
+describe('before a link in a mail is opened', () => {
+  test('its actual host is shown, with warnings about anything suspicious', async () => {
     const page = await leave('')
     for (const [name, link, host, words] of [
       ['its host is shown', 'https://a.test/b?c=d', 'a.test', 'https://a.test/b?c=d'],
@@ -45,7 +45,7 @@ describe('before a link of a mail is opened', () => {
     }
   })
 
-  test('what is no page is refused', async () => {
+  test('anything but a web page is refused', async () => {
     const page = await leave('https://a.test/')
     for (const [name, link, words] of [
       ['a script', 'javascript:alert(1)', 'This link cannot be opened here'],
@@ -56,7 +56,7 @@ describe('before a link of a mail is opened', () => {
       ['words', 'hello there', 'This link is broken'],
       ['what cannot be decoded', '%', 'This link is broken'],
     ] as const) {
-      // Always after a link that is opened, so that nothing is left from the one before.
+      // Always after a valid link, so that nothing is left over from the previous case.
       await walk(page, encodeURIComponent('https://a.test/'))
       await page.getByRole('link', { name: 'Open', exact: true }).waitFor()
       await walk(page, link === '%' ? link : encodeURIComponent(link))
@@ -66,7 +66,7 @@ describe('before a link of a mail is opened', () => {
   })
 })
 
-test('the link stays in the browser: the server sees only that the page was asked for', async () => {
+test('the link stays in the browser: the server only sees a request for the page', async () => {
   const page = await visits.visit('/favicon.svg')
   const asked: string[] = []
   page.on('request', (request) => asked.push(request.url()))
@@ -78,14 +78,14 @@ test('the link stays in the browser: the server sees only that the page was aske
   )
 })
 
-test('another link in the same tab is another host', async () => {
+test('another link in the same tab shows its own host', async () => {
   const page = await leave('https://a.test/')
   await page.getByText('a.test', { exact: true }).waitFor()
   await page.evaluate(`location.hash = '#https%3A%2F%2Fb.test%2F'`)
   await page.getByText('b.test', { exact: true }).waitFor()
 })
 
-test('back closes the tab that the link had opened', async () => {
+test('back closes the tab that the link opened', async () => {
   const page = await visits.visit('/favicon.svg')
   const [other] = await Promise.all([
     page.context().waitForEvent('page'),
@@ -97,7 +97,7 @@ test('back closes the tab that the link had opened', async () => {
   ])
 })
 
-test('back leads to the inbox where the tab was somewhere before', async () => {
+test('back returns to the inbox if the tab has a history', async () => {
   const page = await visits.visit('/favicon.svg')
   await page.goto(`${visits.app().url}/leave#https%3A%2F%2Fa.test`)
   await page.getByRole('link', { name: 'Back' }).click()

@@ -4,17 +4,17 @@ import { openPages } from './support/pages.ts'
 import { openConsole } from './views/docs.ts'
 
 const { app, visit } = openPages(FAKE_SHOP)
-// No header takes it, so no server can be asked about it.
+// Contains characters not allowed in a header, so it cannot be sent to the server.
 const ODD = 'mf_live_€'
 
-test('a key that cannot be sent is a wrong key', async () => {
+test('a key with characters not allowed in a header is reported as wrong', async () => {
   const page = await visit('/key')
   await page.getByLabel('Your key').fill(ODD)
   await page.getByRole('button', { name: 'Show usage' }).click()
   await page.getByText('Unknown or revoked key').waitFor()
 })
 
-test('a claim secret that cannot be sent is a wrong one', async () => {
+test('a claim secret with characters not allowed in a header is reported as wrong', async () => {
   const { id } = await createOrder(app().url)
   const page = await visit(`/orders/${id}`)
   await page.getByLabel('Claim secret').fill(ODD)
@@ -26,7 +26,7 @@ for (const [call, label, words] of [
   ['GET /emails', 'Your key', 'The API key is invalid or missing.'],
   ['GET /api/check-mail', 'Session token', 'token: no session has this token.'],
 ] as const) {
-  test(`the console says of an odd secret what the API says of a wrong one: ${label}`, async () => {
+  test(`the console shows the API’s error for a secret with characters not allowed in a header: ${label}`, async () => {
     const page = await visit('/favicon.svg')
     const form = await openConsole({ page, app: app() }, call)
     await form.getByLabel(label).fill(ODD)

@@ -13,7 +13,7 @@ const button = (page: Page, name: string) => page.getByRole('button', { name, ex
 const link = (page: Page, name: string) => page.getByRole('link', { name, exact: true })
 const heading = (page: Page, name: string) => page.getByRole('heading', { name }).waitFor()
 
-/** Presses the button of this page; the answer is the address. */
+/** Presses the button of this page; returns the address. */
 async function getAddress(page: Page): Promise<string> {
   await button(page, 'Get an address').click()
   const address = page.locator('.plain-address')
@@ -46,7 +46,7 @@ const FILE = [
   '',
 ].join('\r\n')
 
-test('without scripts: a button, an address, its mail, a message, and the end', async () => {
+test('without scripts an address can be created, its mail read, and the address ended', async () => {
   const page = await visit('/', SCRIPTLESS)
   const address = await getAddress(page)
   assert.equal(page.url(), `${app().url}/plain?look=1`)
@@ -71,9 +71,9 @@ test('without scripts: a button, an address, its mail, a message, and the end', 
   assert.equal(await app().mail(address), 550)
 })
 
-test('the inbox looks again by itself, until the reader stops it', async () => {
+test('the inbox refreshes automatically until it is stopped', async () => {
   const page = await visit('/', SCRIPTLESS)
-  // The same page with less to wait for.
+  // The same page with a shorter refresh interval.
   await page.route('**/plain?look=1', async (route) => {
     const response = await route.fetch()
     const body = (await response.text()).replace('content="15"', 'content="1"')
@@ -88,7 +88,7 @@ test('the inbox looks again by itself, until the reader stops it', async () => {
   assert.equal(await page.locator('meta[http-equiv=refresh]').count(), 0)
 })
 
-test('the cookie is out of reach of scripts and of other sites, and in no address', async () => {
+test('the cookie is not accessible to scripts or other sites, and no URL contains it', async () => {
   const page = await visit('/plain')
   const urls: string[] = []
   page.on('request', (request) => urls.push(request.url()))
@@ -105,7 +105,7 @@ test('the cookie is out of reach of scripts and of other sites, and in no addres
   assert.ok(!(await page.content()).includes(value))
 })
 
-test('a name of one’s own, with what is wrong said beside it', async () => {
+test('a name can be chosen, and errors are shown beside it', async () => {
   allow({ complaint: /400/ })
   const page = await visit('/', SCRIPTLESS)
   await link(page, 'Choose a name').click()
@@ -119,7 +119,7 @@ test('a name of one’s own, with what is wrong said beside it', async () => {
   await page.getByText('plain.of.my.own@box.test').waitFor()
 })
 
-test('an address that ends while the page is open says so', async () => {
+test('an address that ends while the page is open is reported', async () => {
   allow({ complaint: /401/ })
   const page = await visit('/', SCRIPTLESS)
   await getAddress(page)
@@ -129,7 +129,7 @@ test('an address that ends while the page is open says so', async () => {
   await getAddress(page)
 })
 
-test('a file is saved under its name and never shown', async () => {
+test('an attachment is saved under its name and never displayed', async () => {
   const page = await visit('/', SCRIPTLESS)
   assert.equal(await app().mail(await getAddress(page), FILE), 250)
   await link(page, 'Check now').click()
@@ -164,7 +164,7 @@ const HOSTILE = [
   '',
 ].join('\r\n')
 
-test('what a stranger wrote stays text where scripts would run', async () => {
+test('text of a mail stays text even with scripts enabled', async () => {
   const page = await visit('/plain')
   let dialogs = 0
   page.on('dialog', async (dialog) => {
@@ -215,7 +215,7 @@ test('senders are displayed as on the page with scripts', async () => {
 describe('from another site', () => {
   const EVIL = 'http://evil.test'
 
-  /** Somebody with an address and a mail, on a page of another site. */
+  /** A user with an address and a mail, on a page of another site. */
   async function astray(content: (mailPath: string) => string): Promise<Page> {
     allow({ origin: EVIL, complaint: /403/ })
     const page = await visit('/', SCRIPTLESS)
@@ -229,7 +229,7 @@ describe('from another site', () => {
     return page
   }
 
-  test('a link finds no cookie, and the inbox is one more link away', async () => {
+  test('a link sends no cookie, and the inbox is one more click away', async () => {
     const page = await astray(() => `<a href="${app().url}/plain">go</a>`)
     await link(page, 'go').click()
     await heading(page, 'A temporary address')
@@ -253,7 +253,7 @@ describe('from another site', () => {
     })
   }
 
-  test('a form takes no address away by giving another', async () => {
+  test('a form cannot replace the address', async () => {
     const page = await astray(
       () => `<form method="post" action="${app().url}/plain"><button>Win</button></form>`,
     )
@@ -264,7 +264,7 @@ describe('from another site', () => {
   })
 })
 
-test('with scripts the button is not there, and a script that does not come is not missed for long', async () => {
+test('with scripts the button is hidden, and if the script fails to load it appears soon', async () => {
   allow({ complaint: /ERR_FAILED|ERR_BLOCKED/ })
   const page = await visit('/plain')
   await page.route('**/assets/*.js', (route) => route.abort())
@@ -278,11 +278,11 @@ test('with scripts the button is not there, and a script that does not come is n
   await getAddress(page)
 })
 
-test('an inbox that looks by itself can be used by all', async () => {
+test('an inbox that refreshes automatically is accessible', async () => {
   const page = await visit('/plain')
   await getAddress(page)
   await page.evaluate(axe.source)
-  // That it can be stopped is what WCAG 2.2.1 asks for, and what a machine does not see.
+  // WCAG 2.2.1 requires that it can be stopped, which axe cannot detect.
   const options = JSON.stringify({ rules: { 'meta-refresh': { enabled: false } } })
   const { violations } = (await page.evaluate(`axe.run(document, ${options})`)) as axe.AxeResults
   assert.deepEqual(violations, [])

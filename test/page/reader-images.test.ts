@@ -18,7 +18,7 @@ const dns = await openDnsServer({
 })
 const visits = openPages({ MAYFLY_AUTH_CHECKS: 'on', MAYFLY_DNS: dns.server })
 
-/** The host that all images lie on, and what it was asked. */
+/** The host of all remote images, and the requests it received. */
 let images: Server
 let heard: Asked[] = []
 interface Asked {
@@ -58,22 +58,22 @@ async function send(to: string, raw: string, from = 'ann@sender.test'): Promise<
   client.close()
 }
 
-/** Opened, shown, and its sender judged. */
+/** Opens a mail and waits until it is displayed and its sender is checked. */
 async function open(page: Page, name: string, badge = 'Verified: sender.test'): Promise<void> {
   await opener(page, name).click()
   await page.getByRole('article', { name }).getByText(badge).waitFor()
   await page.frameLocator('.mail-frame').getByText(`The end of ${name}`).waitFor()
 }
 
-/** All three images of this mail have been asked for. */
+/** Resolves when all three images of this mail have been requested. */
 async function asked(name: string): Promise<void> {
   while (paths().filter((path) => path.startsWith(`/${name}-`)).length < 3) {
     await once(images, 'request')
   }
 }
 
-describe('images that lie elsewhere', () => {
-  test('are blocked and counted; loaded once they are asked for, without a trace of the reader', async () => {
+describe('remote images', () => {
+  test('are blocked and counted, and loaded on request without cookies or a referrer', async () => {
     visits.allow({ origin: origin() })
     const page = await visits.visit('/')
     const { email } = await waitForInbox(page)
@@ -100,7 +100,7 @@ describe('images that lie elsewhere', () => {
     assert.equal(paths().length, 3)
   })
 
-  test('are always loaded for a sender who is proven, until the reader stops it', async () => {
+  test('are always loaded for an authenticated sender, until this is turned off', async () => {
     visits.allow({ origin: origin() })
     const page = await visits.visit('/')
     const { email } = await waitForInbox(page)
@@ -124,7 +124,7 @@ describe('images that lie elsewhere', () => {
     assert.equal(await page.evaluate(`localStorage.getItem('mayfly images')`), null)
   })
 
-  test('are not loaded for who only writes under the name of that sender', async () => {
+  test('are not loaded for a sender who only uses the name of that sender', async () => {
     visits.allow({ origin: origin() })
     const page = await visits.visit('/')
     const { email } = await waitForInbox(page)
@@ -163,14 +163,14 @@ describe('the sender', () => {
     ],
     ['Unverified sender', '', 'anyone may have sent this message', ''],
   ] as const) {
-    test(`is told in words, and why: ${badge}, ${from || 'without an author'}`, async () => {
+    test(`is shown with the result of its checks and the reason: ${badge}, ${from || 'without an author'}`, async () => {
       const page = await visits.visit('/')
       const { email } = await waitForInbox(page)
       await send(email, textMail('Hi.', { subject: 'Hello', from: `<${from}>` }), envelope)
       await opener(page, 'Hello').click()
       await page.getByRole('article').getByText(badge).click()
       await page.getByText(why).waitFor()
-      // It is of the domain on the envelope, which the sender chooses.
+      // It is about the envelope domain, which the sender chooses.
       await page.getByText('of some domain (SPF)').waitFor()
       for (const colorScheme of SCHEMES) {
         await page.emulateMedia({ colorScheme })
@@ -179,7 +179,7 @@ describe('the sender', () => {
     })
   }
 
-  test('is told a little later where his check takes longer than the mail', async () => {
+  test('is updated if the check takes longer than loading the mail', async () => {
     const page = await visits.visit('/')
     await page.clock.install()
     const { email } = await waitForInbox(page)
@@ -198,7 +198,7 @@ describe('the sender', () => {
     await page.getByText('Verified: sender.test').waitFor()
   })
 
-  test('is not said to be checked for ever where nobody checks him', async () => {
+  test('is not shown as being checked forever if checks are off', async () => {
     const page = await visits.visit('/')
     await page.clock.install()
     const { email } = await waitForInbox(page)

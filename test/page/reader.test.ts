@@ -30,7 +30,7 @@ async function saved(page: Page, button: Locator): Promise<{ name: string; bytes
   return { name: download.suggestedFilename(), bytes: readFileSync(await download.path()) }
 }
 
-/** When the only mail came, as the API tells. */
+/** When the only mail was received, according to the API. */
 async function receivedAt(page: Page): Promise<string | undefined> {
   const { token } = await mailboxOf(page)
   const response = await fetch(`${visits.app().url}/api/check-mail`, {
@@ -40,8 +40,8 @@ async function receivedAt(page: Page): Promise<string | undefined> {
   return messages[0]?.received_at_iso
 }
 
-describe('the head of a message', () => {
-  test('tells from whom, to whom, about what and when', async () => {
+describe('the header of a message', () => {
+  test('shows sender, recipient, subject and time', async () => {
     const page = await read(textMail('Hi.', { subject: 'Lunch', from: 'Ann <ann@a.test>' }))
     const article = page.getByRole('article', { name: 'Lunch' })
     await article.getByText('Ann', { exact: true }).waitFor()
@@ -51,21 +51,21 @@ describe('the head of a message', () => {
     assert.ok(time)
     assert.equal(time, await receivedAt(page))
   })
-  test('shows the address of who calls himself by the address of another', async () => {
+  test('shows the address of a sender whose display name is another address', async () => {
     const page = await read(textMail('Hi.', { from: '"service@bank.test" <x@evil.test>' }))
     const from = page.locator('.reader-from p')
     assert.match(await from.innerText(), /x@evil\.test$/)
     await page.getByText('calls itself “service@bank.test”').waitFor()
     assert.match(await row(page, /./).innerText(), /^x@evil\.test/m)
   })
-  test('says where answers would go, if that is elsewhere', async () => {
+  test('shows the Reply-To address if it is different', async () => {
     const page = await read(textMail('Hi.', { more: ['Reply-To: other@else.test'] }))
     await page.getByText('other@else.test').waitFor()
   })
 })
 
 describe('a code', () => {
-  test('is big, and copied with one click', async () => {
+  test('is displayed large, and copied with one click', async () => {
     const page = await read(textMail('Your verification code is 482913.'))
     const card = page.getByRole('region', { name: 'Your code' })
     assert.equal(await card.locator('.code-big').innerText(), '482913')
@@ -73,15 +73,15 @@ describe('a code', () => {
     await card.getByRole('status').getByText('Copied').waitFor()
     assert.equal(await page.evaluate('navigator.clipboard.readText()'), '482913')
   })
-  test('is not shown where there is none', async () => {
+  test('is not shown if there is none', async () => {
     const page = await read(textMail('No numbers here.'))
     await page.locator('.mail-text').waitFor()
     assert.equal(await page.getByRole('region', { name: 'Your code' }).count(), 0)
   })
 })
 
-describe('the link that a mail was sent for', () => {
-  test('shows its host before it is opened, and opens without a trace', async () => {
+describe('the main link of a mail', () => {
+  test('shows its host before it is opened, and opens without a referrer or opener', async () => {
     const page = await read(welcomeMail())
     const card = page.getByRole('region', { name: 'Confirmation link' })
     assert.match(await card.locator('.link-host').innerText(), /login\.acme\.test$/)
@@ -92,8 +92,8 @@ describe('the link that a mail was sent for', () => {
   })
 })
 
-describe('the message itself', () => {
-  test('is shown as it was laid out, with the pictures that came with it', async () => {
+describe('the message', () => {
+  test('is displayed with its layout and embedded images', async () => {
     const page = await read(welcomeMail())
     const picture = frame(page).getByRole('img', { name: 'Acme' })
     await picture.waitFor()
@@ -114,7 +114,7 @@ describe('the message itself', () => {
     assert.match(inside, /img-src data:;/)
     assert.equal(await shown.getAttribute('title'), 'Message: Hello')
   })
-  test('leads to our own page with each of its links', async () => {
+  test('has all its links point to the leave page', async () => {
     const page = await read(htmlMail('<a href="https://bank.test@evil.test/x">Your bank</a>'))
     const [other] = await Promise.all([
       page.context().waitForEvent('page'),
@@ -124,7 +124,7 @@ describe('the message itself', () => {
     assert.equal(await other.evaluate('opener'), null)
     assert.equal(await other.evaluate('document.referrer'), '')
   })
-  test('is also shown as text, with links that are only links', async () => {
+  test('is also available as text, with escaped links', async () => {
     const page = await read(textMail('See https://a.test/b"onmouseover=alert(1) now'))
     const link = page.locator('.mail-text').getByRole('link')
     assert.equal(await link.innerText(), 'https://a.test/b')
@@ -137,7 +137,7 @@ describe('the message itself', () => {
       'See https://a.test/b"onmouseover=alert(1) now\n',
     )
   })
-  test('has its headers one by one, and its source', async () => {
+  test('has a list of its headers, and its source', async () => {
     const page = await read(htmlMail('<p>Hi.</p>', { more: ['X-Odd: <b>bold</b>'] }))
     await tab(page, 'Headers').click()
     await page.getByText('<b>bold</b>').waitFor()
@@ -146,19 +146,19 @@ describe('the message itself', () => {
     assert.match(source, /^Return-Path: .*\nDelivered-To: /)
     assert.match(source, /\n<p>Hi\.<\/p>\n/)
   })
-  test('shows only the beginning of a source that is too long', async () => {
+  test('has its source truncated if it is too long', async () => {
     const page = await read(textMail('0123456789'.repeat(7).concat('\r\n').repeat(5_000)))
     await tab(page, 'Source').click()
     await page.getByText('The first 256 kB of 360 kB').waitFor()
     const source = (await page.locator('.mail-raw').textContent()) ?? ''
     assert.ok(source.length > 250_000 && source.length <= 256_000)
   })
-  test('is shown as text where its layout would keep the browser busy', async () => {
+  test('is displayed as text if its layout would block the browser', async () => {
     const page = await read(htmlMail('<i>a</i>'.repeat(15_000)))
     await page.getByText('This message is too large to display as HTML').waitFor()
     assert.equal(await page.locator('.mail-frame').count(), 0)
   })
-  test('is looked at in its ways by the arrow keys', async () => {
+  test('has its views switched by the arrow keys', async () => {
     const page = await read(htmlMail('<p>Hi.</p>'))
     await tab(page, 'Message').focus()
     for (const [key, name] of [
@@ -174,7 +174,7 @@ describe('the message itself', () => {
   })
 })
 
-describe('files', () => {
+describe('attachments', () => {
   const bytes = Uint8Array.from({ length: 70_000 }, (_, at) => (at * 7) % 256)
 
   test('are saved byte for byte under their names', async () => {
@@ -187,7 +187,7 @@ describe('files', () => {
     assert.ok(got.bytes.equals(bytes))
     await item.getByText('data set.bin saved').waitFor()
   })
-  test('that can do harm are told so', async () => {
+  test('that may be harmful are marked', async () => {
     const page = await read(
       mailWithFiles('<p>Hi.</p>', [
         { name: 'invoice.pdf.exe', type: 'application/pdf', bytes },
@@ -215,19 +215,19 @@ describe('files', () => {
     )
     await page.getByText('The last one counts: .exe').waitFor()
   })
-  test('are reached from the head of a long message', async () => {
+  test('can be reached from the header of a long message', async () => {
     const page = await read(mailWithFiles('<p>Hi.</p>', [{ name: 'a.bin', type: 'x/y', bytes }]))
     await page.getByRole('button', { name: '1 attachment' }).click()
     await page.locator('h3:focus', { hasText: '1 attachment' }).waitFor()
   })
-  test('that are pictures of the message are listed apart', async () => {
+  test('that are embedded images are listed separately', async () => {
     const picture = { name: 'a.png', type: 'image/png', bytes: png(2, 2, [0, 0, 0]), id: 'a@b' }
     const page = await read(mailWithFiles('<img src="cid:a@b">', [picture]))
     await page.getByText('1 inline image').click()
     const got = await saved(page, page.getByRole('button', { name: 'Save: a.png' }))
     assert.ok(got.bytes.equals(picture.bytes))
   })
-  test('the message itself is one', async () => {
+  test('include the message itself', async () => {
     const raw = textMail('Hi.')
     const page = await read(raw)
     const { name, bytes } = await saved(page, page.getByRole('button', { name: /^Save as \.eml/ }))
@@ -236,8 +236,8 @@ describe('files', () => {
   })
 })
 
-describe('going on', () => {
-  test('leads to the older and the newer message, and ends where there is none', async () => {
+describe('navigation', () => {
+  test('leads to the older and the newer message, and stops at both ends', async () => {
     const page = await read(
       ...['First', 'Second', 'Third'].map((subject) => textMail('Hi.', { subject })),
     )
@@ -254,13 +254,13 @@ describe('going on', () => {
     await newer.click()
     await page.getByRole('article', { name: 'Second' }).waitFor()
   })
-  test('a message that was deleted elsewhere is gone in words', async () => {
+  test('to a message deleted elsewhere shows that it is gone', async () => {
     visits.allow({ complaint: /404/ })
     const page = await visits.visit('/')
     const { email } = await waitForInbox(page)
     await visits.app().mail(email, textMail('1', { subject: 'Here' }))
     await row(page, 'Here').waitFor()
-    // Between the list and the reader.
+    // Between the list and the request for the message.
     await page.route('**/api/read-mail?*', async (route) => {
       const url = new URL(route.request().url())
       url.searchParams.set('id', '1')
@@ -273,7 +273,7 @@ describe('going on', () => {
     ['text', textMail('All is well.'), (page: Page) => page.locator('.mail-text')],
     ['HTML', htmlMail('<p>All is well.</p>'), (page: Page) => frame(page).locator('p')],
   ] as const) {
-    test(`${kind} that could not be loaded stays unread, and can be asked for again`, async () => {
+    test(`${kind} that failed to load stays unread, and can be requested again`, async () => {
       visits.allow({ complaint: /Failed to load resource/ })
       const page = await visits.visit('/')
       const { email } = await waitForInbox(page)

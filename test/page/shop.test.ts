@@ -20,7 +20,7 @@ async function shownKey(page: Page): Promise<string> {
   return key
 }
 
-/** From the plans to the pay page, by clicking. */
+/** Clicks from the plans to the payment page. */
 async function buy(name: string, email = ''): Promise<Page> {
   const page = await visit('/pricing')
   if (email) await page.getByLabel('E-mail').fill(email)
@@ -35,7 +35,7 @@ async function paidOrder(): Promise<Order> {
   return made
 }
 
-test('a plan is bought by clicking, and its key opens', async () => {
+test('a plan can be bought with clicks, and its key works', async () => {
   const page = await buy('Business', 'ann@buyer.example')
   await page.getByText('This is a test shop').waitFor()
   await button(page, 'Pay 45 USD').click()
@@ -65,7 +65,7 @@ test('the key can be copied and downloaded', async () => {
   assert.equal(readFileSync(await download.path(), 'utf8'), `${key}\n`)
 })
 
-test('where there is no clipboard, the key is marked to be copied by hand', async () => {
+test('the key is selected for manual copying if there is no clipboard', async () => {
   const { id, secret } = await paidOrder()
   const page = await visit(`/orders/${id}#${secret}`)
   await page.evaluate(`Object.defineProperty(navigator, 'clipboard', { value: undefined })`)
@@ -76,7 +76,7 @@ test('where there is no clipboard, the key is marked to be copied by hand', asyn
   assert.equal(await page.evaluate('String(getSelection())'), key)
 })
 
-test('what is under way is shown as soon as it has arrived, by itself', async () => {
+test('a pending payment is shown as paid as soon as it arrives, without a reload', async () => {
   const page = await buy('Starter')
   await button(page, 'Pay later').click()
   await page.getByText('Payment pending').waitFor()
@@ -105,9 +105,9 @@ for (const [name, clicks] of [
   })
 }
 
-test('a page that comes back from the browser’s memory sells again', async () => {
+test('a page restored from the back/forward cache can start another checkout', async () => {
   const page = await visit('/pricing')
-  // Nothing comes of leaving: the page stays as it is when it is left.
+  // The navigation gets a 204, so the page stays as it was when it was left.
   await page.route('**/pay/**', (route) => route.fulfill({ status: 204 }))
   await button(page, 'Buy Starter').click()
   await page.locator('button:disabled', { hasText: 'Buy Business' }).waitFor()
@@ -115,8 +115,8 @@ test('a page that comes back from the browser’s memory sells again', async () 
   await page.locator('button:enabled', { hasText: 'Buy Business' }).waitFor()
 })
 
-describe('coming back', () => {
-  test('by a link the order opens, and the secret leaves the address bar', async () => {
+describe('returning to an order', () => {
+  test('by its link opens the order, and removes the secret from the address bar', async () => {
     const { id, secret } = await paidOrder()
     const page = await visit(`/orders/${id}#${secret}`)
     await button(page, 'Show my key').waitFor()
@@ -125,7 +125,7 @@ describe('coming back', () => {
     await button(page, 'Show my key').waitFor()
   })
 
-  test('with the private link of the page itself', async () => {
+  test('by the private link shown on the page works', async () => {
     const page = await buy('Starter')
     await button(page, 'Pay 5 USD').click()
     await button(page, 'Show my key').waitFor()
@@ -134,7 +134,7 @@ describe('coming back', () => {
     await button(elsewhere, 'Show my key').waitFor()
   })
 
-  test('without it, the claim secret can be given', async () => {
+  test('without the link, the claim secret can be entered', async () => {
     const { id, secret } = await paidOrder()
     const page = await visit(`/orders/${id}`)
     await page.getByText('does not have the claim secret').waitFor()
@@ -143,7 +143,7 @@ describe('coming back', () => {
     await button(page, 'Show my key').waitFor()
   })
 
-  test('after the key was shown, a new one is offered as what it is', async () => {
+  test('after the key was shown, offers a new key and explains it', async () => {
     const made = await paidOrder()
     const former = String((await claim(app().url, made)).body['key'])
     const page = await visit(`/orders/${made.id}#${made.secret}`)
@@ -169,8 +169,8 @@ describe('coming back', () => {
   })
 })
 
-test('a wrong claim secret is told so, and another can be given', async () => {
-  // The browser tells of every 404 on its console.
+test('a wrong claim secret is reported, and another can be entered', async () => {
+  // The browser logs every 404 on its console.
   allow({ complaint: /404/ })
   const made = await createOrder(app().url)
   const page = await visit(`/orders/${made.id}#${'x'.repeat(43)}`)
@@ -180,7 +180,7 @@ test('a wrong claim secret is told so, and another can be given', async () => {
   await page.getByText('Awaiting payment').waitFor()
 })
 
-test('an order that failed on the way is tried again as the same order', async () => {
+test('a failed order request is retried as the same order', async () => {
   allow({ complaint: /ERR_FAILED/ })
   const page = await visit('/pricing')
   const keys: (string | undefined)[] = []
@@ -200,7 +200,7 @@ test('an order that failed on the way is tried again as the same order', async (
   assert.equal(keys[0], keys[1])
 })
 
-test('an order is looked for again when the site could not be reached', async () => {
+test('an order is requested again after the site was unreachable', async () => {
   allow({ complaint: /ERR_FAILED/ })
   const { id, secret } = await paidOrder()
   const page = await visit('/pricing')
@@ -210,7 +210,7 @@ test('an order is looked for again when the site could not be reached', async ()
   await button(page, 'Show my key').waitFor()
 })
 
-describe('a browser that keeps nothing for the site', () => {
+describe('a browser without storage', () => {
   async function visitForgetful(path: string): Promise<Page> {
     const page = await visit('/favicon.svg')
     await page.addInitScript(
@@ -220,14 +220,14 @@ describe('a browser that keeps nothing for the site', () => {
     return page
   }
 
-  test('is not sent to pay for what it could not show', async () => {
+  test('is not sent to the payment page, because it could not show the key afterwards', async () => {
     const page = await visitForgetful('/pricing')
     await button(page, 'Buy Starter').click()
     await page.getByText('Your browser blocks storage').waitFor()
     assert.equal(new URL(page.url()).pathname, '/pricing')
   })
 
-  test('still opens an order by its link', async () => {
+  test('can open an order by its link', async () => {
     const { id, secret } = await paidOrder()
     const page = await visitForgetful(`/orders/${id}#${secret}`)
     await button(page, 'Show my key').click()
@@ -235,7 +235,7 @@ describe('a browser that keeps nothing for the site', () => {
   })
 })
 
-test('an address that is none is not sent', async () => {
+test('an invalid email address is not sent', async () => {
   const page = await visit('/pricing')
   const asked: string[] = []
   page.on('request', (request) => asked.push(request.url()))
@@ -248,7 +248,7 @@ test('an address that is none is not sent', async () => {
   )
 })
 
-test('plans that could not be loaded are asked for again', async () => {
+test('plans that failed to load are requested again', async () => {
   allow({ complaint: /ERR_FAILED/ })
   const page = await visit('/favicon.svg')
   await page.route('**/api/plans', (route) => route.abort(), { times: 1 })
@@ -257,7 +257,7 @@ test('plans that could not be loaded are asked for again', async () => {
   await button(page, 'Buy Starter').waitFor()
 })
 
-test('without JavaScript the pages say what to do, and the test shop can be paid', async () => {
+test('without JavaScript the pages give instructions, and the test shop accepts payment', async () => {
   const made = await createOrder(app().url)
   const page = await visit('/pricing', { javaScriptEnabled: false })
   assert.match(await page.locator('noscript').innerText(), /curl -X POST/)

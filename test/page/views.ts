@@ -9,26 +9,26 @@ import { plainViews } from './views/plain.ts'
 import { readerViews } from './views/reader.ts'
 import { shopViews } from './views/shop.ts'
 
-/** Where a view is made: a page that is on nothing yet, and a house with the test shop behind it. */
+/** The environment of a view: a blank page, and a service with the test shop. */
 export interface ViewContext {
   page: Page
   app: App
   ring: KeyRing
 }
 
-/** One face of the site. What makes it ends when all of it is there. */
+/** One view of the site. `open` resolves when it is complete. */
 export interface View {
   name: string
-  /** What the browser says of a request that is meant to fail. */
+  /** What the browser logs about a request that is meant to fail. */
   complaint?: RegExp
-  /** What is new of it, by a selector; the rest is looked at elsewhere. */
+  /** The selector of the part that is new; the rest is checked in other views. */
   within?: string
-  /** Made anew for each screen: it goes away by itself. */
+  /** Opened again for each screen, because it disappears by itself. */
   transient?: true
   open(stage: ViewContext): Promise<void>
 }
 
-/** Every face of the site: what is looked at by axe, and by people in screenshots. */
+/** Every view of the site, for axe and for screenshots. */
 export const VIEWS: readonly View[] = [
   ...inboxViews,
   ...addressViews,

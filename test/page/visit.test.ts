@@ -4,7 +4,7 @@ import { emptyTraffic, openPages, recordTraffic } from './support/pages.ts'
 
 const { app, visit, allow } = openPages()
 
-test('a tab that a link opens is watched like those that a test opens', async () => {
+test('a tab opened by a link is monitored like the tabs that a test opens', async () => {
   allow({ complaint: /a word from there/ })
   const page = await visit('/favicon.svg')
   const seen = emptyTraffic()

@@ -21,13 +21,13 @@ export async function launchBrowser(more: string[] = []): Promise<Browser> {
 
 let shared: Promise<Browser> | undefined
 
-/** One browser for all files that run in this process; it ends with it. Tests close their pages or contexts. */
+/** One browser for all files that run in this process; it is closed with the process. Tests close their pages or contexts. */
 export async function sharedBrowser(): Promise<Browser> {
   shared ??= launchBrowser()
   return await shared
 }
 
-/** The sizes that pages are checked at. */
+/** The screen sizes that pages are checked at. */
 export const SCREENS = [
   { name: 'phone', width: 360, height: 740 },
   { name: 'desktop', width: 1280, height: 800 },

@@ -2,31 +2,31 @@ import { createServer } from 'node:net'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { launchBrowser } from './browser.ts'
 
-/** What mails point at: it answers nobody and remembers who came. */
+/** The host that hostile mails point at: it never responds and records every connection. */
 export interface Canary {
   browser: Browser
-  /** The first line of each request that came, of any page. Empty: a connection without a request. */
+  /** The first line of each request, from any page. Empty for a connection without a request. */
   requests: string[]
-  /** A page whose every script, request, window and journey is told. */
+  /** A page whose scripts, requests, windows and navigations are recorded. */
   watch(context: BrowserContext, home: string): Promise<Observed>
-  /** Ends when all that was on its way has been heard: what is asked for now comes last. */
+  /** Resolves when all pending requests have been recorded: it sends a last one and waits for it. */
   flush(): Promise<void>
   close(): Promise<void>
 }
 
 export interface Observed {
   page: Page
-  /** What ran, by the name of the frame it ran in. */
+  /** Scripts that ran, by the name of their frame. */
   ran: string[]
-  /** What was asked for elsewhere than at home. */
+  /** Requests to other hosts than the service. */
   asked: string[]
-  /** Windows that opened, and where the page itself was led. */
+  /** Windows opened, and navigations of the page itself. */
   left: string[]
-  /** What the browser complained of. */
+  /** Messages logged by the browser. */
   told: string[]
 }
 
-/** A browser for which every host but this one's own leads to one door, which listens. */
+/** A browser in which every host but the service resolves to one recording server. */
 export async function openCanary(hosts: readonly string[]): Promise<Canary> {
   const heard: string[] = []
   const door = createServer((socket) => {
@@ -41,7 +41,7 @@ export async function openCanary(hosts: readonly string[]): Promise<Canary> {
   const address = door.address()
   const port = typeof address === 'object' ? address?.port : undefined
   const rules = hosts.map((host) => `MAP ${host} 127.0.0.1:${port}`)
-  // The browser's own errands find nobody.
+  // Background requests of the browser are not answered.
   const all = [...rules, 'MAP * ~NOTFOUND', 'EXCLUDE 127.0.0.1'].join(', ')
   const browser = await launchBrowser([`--host-resolver-rules=${all}`])
 
@@ -88,17 +88,17 @@ async function watch(context: BrowserContext, home: string): Promise<Observed> {
   return { page, ran, asked, left, told }
 }
 
-// What a frame that may run scripts but open no dialogs says of an alert().
+// What a frame that may run scripts but open no dialogs logs for an alert().
 const IGNORED = /^Ignored call to '(?:alert|confirm|prompt|print)/
 
-/** The payload as the canary hears it: instead of an alert, which a frame may not show, a word with its number. */
+/** The payload with alert(), which a frame may not show, replaced by a log message with its number. */
 export function withCanary(payload: string, number: number): string {
   return payload
     .replaceAll('alert(', `console.info(${number},`)
     .replaceAll(/\balert\b(?!,)/g, 'console.info')
 }
 
-/** Every host that the payloads name. */
+/** Every host named in the payloads. */
 export function hostsIn(payloads: readonly string[]): string[] {
   const found = payloads.flatMap((payload) => [
     ...payload.matchAll(/[/\\]{2}([a-z\d.-]+\.[a-z]{1,6})\b/gi),

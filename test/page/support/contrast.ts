@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 
-/** Fails unless all text of the page can be read, on paper of this scheme. The answer is how many pieces of it there are. */
+/** Fails unless all text of the page is readable on the background of this scheme. Returns the number of texts. */
 export async function checkContrast(page: Page, scheme: 'light' | 'dark'): Promise<number> {
   const pairs = (await page.evaluate(TEXT_COLOURS)) as [string, number[], number[]][]
   for (const [text, ink, paper] of pairs) {
@@ -13,7 +13,7 @@ export async function checkContrast(page: Page, scheme: 'light' | 'dark'): Promi
   return pairs.length
 }
 
-/** What axe says of colours alone, on a page where all of axe has run: in another scheme nothing else is different. */
+/** Runs only axe's color rules, on a page that axe has fully checked: nothing else depends on the scheme. */
 export async function checkColours(page: Page, within = 'html'): Promise<void> {
   const told = await page.evaluate(`
     axe.run('${within}', { iframes: false, runOnly: ['color-contrast', 'link-in-text-block'] }).then(({ violations }) =>
@@ -22,7 +22,7 @@ export async function checkColours(page: Page, within = 'html'): Promise<void> {
   assert.deepEqual(told, [])
 }
 
-/** Run in the page: what each element with text of its own is written in, and on what. */
+/** Run in the page: the text color and background of each element with its own text. */
 const TEXT_COLOURS = `
   (() => {
     const numbers = (colour) => colour.match(/[\\d.]+/g).map(Number)
@@ -39,7 +39,7 @@ const TEXT_COLOURS = `
 
 const BACKGROUND = `getComputedStyle(document.body).backgroundColor.match(/[\\d.]+/g).map(Number)`
 
-/** WCAG 2: 1 for the same colour, 21 for black on white; small text needs 4.5. */
+/** WCAG 2 contrast ratio: 1 for equal colors, 21 for black on white; small text needs 4.5. */
 function contrast(one: number[], other: number[]): number {
   const [dark = 0, light = 0] = [luminance(one), luminance(other)].sort((a, b) => a - b)
   return (light + 0.05) / (dark + 0.05)

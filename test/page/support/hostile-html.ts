@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { corpus } from '../../support/corpora.ts'
 
-// What a mail's HTML has been made to do to its readers, one family after the other. Every address leads to the host that
-// listens in the test; every script calls alert().
+// Known attacks in the HTML of mails, by family. Every URL points to the host that the test monitors; every script calls
+// alert().
 const SVG = 'data:image/svg+xml'
 const SVG_RUNS =
   "<svg xmlns='http://www.w3.org/2000/svg' id='x'><script>parent.alert(1)</script></svg>"
@@ -255,7 +255,7 @@ export const HOSTILE_HTML: Record<string, readonly string[]> = {
   ],
 }
 
-/** All HTML that is known to harm somebody: DOMPurify's own cases and the families that mail programs fell to. */
+/** All hostile HTML: DOMPurify's own cases and the families above. */
 export const PAYLOADS: readonly string[] = [...Object.values(HOSTILE_HTML).flat(), ...ofDompurify()]
 
 function ofDompurify(): string[] {

@@ -1,6 +1,6 @@
 import { withCanary } from './canary.ts'
 
-// Everything else of a mail that ends up on the page.
+// Hostile content in all other parts of a mail that the page displays.
 const RUNS = '"><img src=x onerror=alert(1)><script>alert(1)</script>'
 const LOADS = '<img src=http://canary.test/field>'
 const BOTH = `${RUNS}${LOADS}\${alert(1)}{{alert(1)}}`
@@ -12,7 +12,7 @@ interface Letter {
   body?: string
 }
 
-/** Mails whose fields are hostile, each with a name that its subject begins with. */
+/** Mails with hostile fields; each subject starts with the name. */
 export const HOSTILE_MAILS: Record<string, Letter> = {
   'a subject': { subject: BOTH },
   'a subject in disguise': { subject: word(BOTH) },
@@ -78,7 +78,7 @@ export const HOSTILE_MAILS: Record<string, Letter> = {
   },
 }
 
-/** The mail, as it is sent. */
+/** The raw mail. */
 export function hostileMail(name: string, number: number): string {
   const {
     subject = '',
@@ -100,7 +100,7 @@ export function hostileMail(name: string, number: number): string {
   return withCanary(lines.join('\r\n'), number)
 }
 
-/** A mail of HTML alone. */
+/** A mail with HTML only. */
 export function htmlMail(payload: string, number: number): string {
   return [
     'From: Eve <eve@evil.test>',
@@ -127,7 +127,7 @@ function file(disposition: string, type: string): Letter {
   ])
 }
 
-/** HTML with a picture that came with it. */
+/** HTML with an embedded image. */
 function inside(type: string, bytes: string, id = 'pic@evil.test'): Letter {
   return parts(
     ['Content-Type: text/html', '', `<p>Look:</p><img src="cid:${id}" alt="${RUNS}">`],

@@ -4,7 +4,7 @@ import { vi } from 'vitest'
 import type { App } from '../../support/app.ts'
 import { connectSmtp } from '../../support/smtp-client.ts'
 
-/** What a visitor of the inbox does, and what he sees. */
+/** Actions and observations of a visitor of the inbox. */
 
 interface StoredMailbox {
   email: string
@@ -12,7 +12,7 @@ interface StoredMailbox {
   since: number
 }
 
-/** The mailboxes that this browser stores, the newest first. */
+/** The mailboxes stored by this browser, newest first. */
 export async function storedMailboxes(page: Page): Promise<StoredMailbox[]> {
   const found = await page.evaluate(() =>
     Object.entries({ ...localStorage })
@@ -32,7 +32,7 @@ export async function mailboxOf(page: Page): Promise<StoredMailbox> {
   return first
 }
 
-/** On the page, with its address, and hearing of new mail as it comes. */
+/** Opens the inbox and waits for its address and its stream. */
 export async function waitForInbox(page: Page): Promise<{ email: string; token: string }> {
   await page.getByText('Live – new mail appears automatically').waitFor()
   return await mailboxOf(page)
@@ -52,7 +52,7 @@ export function plainMail({
   return [`From: ${from}`, `Subject: ${subject}`, '', text, ''].join('\r\n')
 }
 
-/** So many mails over one connection, the last one the newest; their subjects are Mail 1, Mail 2 … */
+/** Sends this many mails over one connection, newest last; the subjects are Mail 1, Mail 2 … */
 export async function mailMany(app: App, to: string, count: number): Promise<void> {
   const numbers = Array.from({ length: count }, (_, index) => index + 1)
   await mailNumbers(app, to, numbers)
@@ -60,7 +60,7 @@ export async function mailMany(app: App, to: string, count: number): Promise<voi
 
 const LANES = 8
 
-/** The same over several connections, in any order: for when they are many. */
+/** The same over several connections, in any order, for large numbers. */
 export async function mailConcurrently(app: App, to: string, count: number): Promise<void> {
   const numbers = Array.from({ length: count }, (_, index) => index + 1)
   const lanes = Array.from({ length: LANES }, (_, lane) =>
@@ -82,12 +82,12 @@ async function mailNumbers(app: App, to: string, numbers: number[]): Promise<voi
   client.close()
 }
 
-/** The rows, by a word of theirs. */
+/** The rows that contain this text. */
 export function row(page: Page, words: string | RegExp): Locator {
   return page.locator('.mail', { hasText: words })
 }
 
-/** What opens a message. */
+/** The link that opens a message. */
 export function opener(page: Page, words: string | RegExp): Locator {
   return row(page, words).locator('.mail-open')
 }
@@ -96,7 +96,7 @@ export function reader(page: Page): Locator {
   return page.getByRole('region', { name: 'Message', exact: true })
 }
 
-/** The subjects in the mailbox, as the API tells them, newest first. */
+/** The subjects in the mailbox according to the API, newest first. */
 export async function subjects(app: App, token: string): Promise<string[]> {
   const response = await fetch(`${app.url}/api/check-mail?limit=500`, {
     headers: { authorization: `Bearer ${token}` },
@@ -105,7 +105,7 @@ export async function subjects(app: App, token: string): Promise<string[]> {
   return messages.map(({ subject }) => subject)
 }
 
-/** Resolves when the server has these, and no others. */
+/** Resolves when the server has exactly these messages. */
 export async function waitForSubjects(app: App, token: string, expected: string[]): Promise<void> {
   await vi.waitFor(async () => assert.deepEqual(await subjects(app, token), expected), {
     timeout: 60_000,

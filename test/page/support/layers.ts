@@ -4,16 +4,16 @@ import type { Browser } from 'playwright-core'
 import { build } from 'vite'
 import { type Canary, type Observed, withCanary } from './canary.ts'
 
-/** Which of the three stand between a mail and its reader. */
+/** The layers between a mail and its reader. */
 export interface Layers {
   purifier: boolean
-  /** A text: a sandbox of another kind. */
+  /** A string replaces the value of the sandbox attribute. */
   sandbox: boolean | string
-  /** That of the page around the frame, which has its own besides; undefined: neither has one. */
+  /** The policy of the page around the frame, which also has its own; undefined: neither has one. */
   policy: string | undefined
 }
 
-/** Shows each payload in a frame of its own, behind these layers and no others. */
+/** Displays each payload in its own frame, with only these layers. */
 export async function renderWithLayers(
   { browser, watch, flush }: Canary,
   layers: Layers,
@@ -32,7 +32,7 @@ export async function renderWithLayers(
       try {
         await page.evaluate(`showAll(${JSON.stringify(some)}, ${JSON.stringify(layers)})`)
       } catch (cause) {
-        // Led away: there is nothing left to show.
+        // The page has navigated: there is nothing left to display.
         await page.waitForURL((url) => url.origin !== server.url)
         if (left.length === 0) throw cause
         break
@@ -53,7 +53,7 @@ interface Wishes {
   pictures?: Record<string, string>
 }
 
-/** The sanitiser in a real browser: what it leaves of a mail, and how many images lie elsewhere. */
+/** The sanitizer in a real browser: returns the sanitized mail and the number of remote images. */
 export async function openSanitiser(browser: Browser) {
   const server = await servePage(undefined)
   const page = await browser.newPage()
@@ -104,7 +104,7 @@ async function servePage(policy: string | undefined) {
 const source = (name: string) =>
   JSON.stringify(fileURLToPath(new URL(`../../../web/reader/${name}`, import.meta.url)))
 
-// A frame has loaded, and two more frames have been painted: what starts by itself has started. Some never load.
+// A frame has loaded and two animation frames have passed: everything automatic has started. Some frames never load.
 const PAGE = `
 import { sanitise } from ${source('sanitise.ts')}
 import { frameDocument, SANDBOX } from ${source('frame-document.ts')}
@@ -136,7 +136,7 @@ window.sanitiseOne = (html, { remoteImages = false, pictures = {} }) => {
 
 let built: Promise<string> | undefined
 
-/** The product's own files, made into one for a browser. */
+/** Bundles source files of the product for a browser. */
 function layerScript(): Promise<string> {
   built ??= buildLayers()
   return built

@@ -1,6 +1,6 @@
 import { crc32, deflateSync } from 'node:zlib'
 
-// Mails as services send them, for who looks at the reader.
+// Typical mails of services, for tests and views of the reader.
 
 interface Head {
   from?: string
@@ -28,7 +28,7 @@ interface File {
   name: string
   type: string
   bytes: Uint8Array
-  /** It stands in the HTML by this name. */
+  /** The content ID that the HTML refers to. */
   id?: string
 }
 
@@ -55,7 +55,7 @@ export function mailWithFiles(html: string, files: readonly File[], about: Head 
   ].join('\r\n')
 }
 
-/** A picture of one colour. */
+/** An image of one color. */
 export function png(width: number, height: number, colour: [number, number, number]): Buffer {
   const row = Buffer.from([0, ...Array.from({ length: width }, () => colour).flat()])
   const size = Buffer.alloc(13)
@@ -79,7 +79,7 @@ function chunk(name: string, bytes: Buffer): Buffer {
   return Buffer.concat([sizes.subarray(0, 4), named, sizes.subarray(4)])
 }
 
-/** A mail with a bit of everything. */
+/** A mail with every feature. */
 export function welcomeMail(): string {
   const html = `<html><head><style>
     .paper { background: #fff; font-family: Georgia, serif } .go { background: #0b6b63; color: #fff; padding: 12px 24px; text-decoration: none }

@@ -9,19 +9,19 @@ import { sharedBrowser } from './browser.ts'
 export interface Pages {
   app(): App
   browser(): Browser
-  /** A page in a browser context of its own: nothing is kept from one visit to the next. */
+  /** A page in a new browser context: nothing is stored from one visit to the next. */
   visit(path: string, options?: BrowserContextOptions): Promise<Page>
-  /** Another tab beside this one: both know what the browser keeps. */
+  /** Another tab in the same browser context: both share its storage. */
   newTab(page: Page, path: string): Promise<Page>
-  /** What the browser may complain of in this test, and other hosts that it may ask. */
+  /** Browser messages and other origins that this test allows. */
   allow(allowed: { complaint?: RegExp; origin?: string }): void
 }
 
-/** For tests that change the server for all, such as its clock. */
+/** For tests that change the state of the whole server, such as its clock. */
 export const OWN_SERVER: Record<string, string> = {}
 
 /**
- * Pages of the service in a real browser. With settings of its own, a file gets a server of its own. After each test:
+ * Pages of the service in a real browser. A file with its own settings gets its own server. After each test:
  * every request went to our own origin, no URL contained a token, and the browser logged no error.
  */
 export function openPages(env?: Record<string, string>): Pages {
@@ -77,7 +77,7 @@ export function openPages(env?: Record<string, string>): Pages {
 
 let shared: Promise<App> | undefined
 
-/** One server for all files that run in this process; it ends with it. */
+/** One server for all files that run in this process; it stops with the process. */
 function sharedApp(): Promise<App> {
   shared ??= startSharedApp()
   return shared
@@ -89,14 +89,14 @@ async function startSharedApp(): Promise<App> {
   return await startApp({ folder })
 }
 
-/** What the pages of a browser context asked for, the secrets that they gave, and what the browser complained of. */
+/** The requests of the pages of a browser context, the secrets they sent, and what the browser logged. */
 export type Traffic = ReturnType<typeof emptyTraffic>
 
 export function emptyTraffic() {
   return { asked: [] as string[], tokens: [] as string[], complaints: [] as string[] }
 }
 
-/** All of its pages, also those that links open. */
+/** Monitors all pages of a context, including those opened by links. */
 export function recordTraffic(
   context: BrowserContext,
   { asked, tokens, complaints }: Traffic,
@@ -104,7 +104,7 @@ export function recordTraffic(
   context.on('request', (request) => {
     const url = request.url()
     if (/^(data|blob|about):/.test(url)) return
-    // What follows the # stays in the browser; this is what the server sees.
+    // The server does not see the fragment.
     asked.push(url.replace(/#.*/, ''))
     const { authorization = '', apikey = '', 'claim-secret': claim = '' } = request.headers()
     const given = [authorization.replace(/^Bearer /, ''), apikey, claim]
@@ -117,11 +117,11 @@ export function recordTraffic(
   })
 }
 
-/** Fails with the places that people with other eyes, ears or hands could not use, on all of the page or within one part. */
+/** Fails with the accessibility violations that axe finds in the page or in one part of it. */
 export async function checkAccessibility(page: Page, within = 'html'): Promise<void> {
-  // Not as a script of the page, which its policy would refuse.
+  // Not as a script of the page, which its policy would block.
   await page.evaluate(axe.source)
-  // A mail's frame lets no script in, not even this one.
+  // The frame of a mail allows no script, not even this one.
   const look = `axe.run('${within}', { iframes: false })`
   const { violations } = (await page.evaluate(look)) as axe.AxeResults
   const told = violations.map(

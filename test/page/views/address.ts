@@ -1,7 +1,7 @@
 import { waitForInbox } from '../support/inbox.ts'
 import type { View, ViewContext } from '../views.ts'
 
-/** On the page, with its address; one button of the bar is pressed. */
+/** The inbox with its address, after a button of the toolbar is pressed. */
 async function press({ page, app }: ViewContext, name: string): Promise<void> {
   await page.goto(app.url)
   await waitForInbox(page)

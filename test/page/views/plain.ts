@@ -24,7 +24,7 @@ const MAIL = [
   '',
 ].join('\r\n')
 
-/** The pages without scripts. The inbox is looked at while it stands still. */
+/** The pages without scripts. The inbox is opened with automatic refresh stopped. */
 export const plainViews: readonly View[] = [
   {
     name: 'plain-start',
