@@ -9,13 +9,13 @@ import { post, request } from './support/http-client.ts'
 import { openSmtpSink } from './support/smtp-sink.ts'
 import { tempFolder } from './support/stores.ts'
 
-/** One `mayfly account` command with this accounts file. */
+/** Runs one `mayfly account` command with this accounts file. */
 const account = (folder: string, env: Record<string, string>, ...args: string[]) => {
   const settings = Object.entries(env).map(([name, value]) => `${name}=${value}`)
   return runMayflyUnder(['env', ...settings], folder, 'account', ...args)
 }
 
-describe('beside a service', () => {
+describe('with a running service', () => {
   let app: GmailApp
   beforeAll(async () => {
     app = await startGmailApp([{ email: 'joe@gmail.com' }, { email: 'ann@gmail.com' }])
@@ -28,7 +28,7 @@ describe('beside a service', () => {
   const offered = async () =>
     (await request(`${app.url}/api/domains`)).body['gmail_accounts'] as unknown[]
 
-  test('list tells how the accounts are doing, as JSON too, and no secret', async () => {
+  test('list shows the state of each account, also as JSON, and no secrets', async () => {
     const { stdout, status } = await run('list')
     assert.equal(status, 0)
     assert.match(stdout, /^\d+ +joe@gmail\.com +yes +ok +0$/m)
@@ -39,7 +39,7 @@ describe('beside a service', () => {
     assert.doesNotMatch(stdout + json.stdout, new RegExp(APP_PASSWORD))
   })
 
-  test('deactivate counts at once, activate brings it back under its id', async () => {
+  test('deactivate takes effect at once; activate restores the account under the same id', async () => {
     const before = await offered()
     assert.equal((await run('deactivate', 'joe@gmail.com')).status, 0)
     assert.equal((await offered()).length, 1)
@@ -50,7 +50,7 @@ describe('beside a service', () => {
     assert.deepEqual(await offered(), before)
   })
 
-  test('an account that is not there, and a login that fails: exit code 1 and a line', async () => {
+  test('an unknown account and a failed login exit with 1 and one line of error', async () => {
     const nobody = await run('deactivate', 'bob@gmail.com')
     assert.deepEqual([nobody.status, nobody.stdout], [1, ''])
     assert.match(nobody.stderr, /^No account matches "bob@gmail\.com"/)
@@ -63,7 +63,7 @@ describe('beside a service', () => {
   })
 })
 
-describe('test, against a real server', () => {
+describe('test, with a real IMAP server', () => {
   const EMAIL = 'joey@mail.test'
   const folder = tempFolder()
   const file = join(folder.path, 'accounts.json')
@@ -96,7 +96,7 @@ describe('test, against a real server', () => {
       ...args,
     )
 
-  test('a good login shows folders and abilities, before any service has started', async () => {
+  test('a successful login shows folders and capabilities, even if no service has ever run', async () => {
     const { status, stdout, stderr } = await run('test', EMAIL)
     assert.deepEqual([status, stderr], [0, ''])
     assert.match(stdout, /^Login +joey@mail\.test: accepted$/m)
@@ -105,7 +105,7 @@ describe('test, against a real server', () => {
     assert.match(stdout, /^Gmail ids +no/m)
   })
 
-  test('a wrong password is told as such, and not printed', async () => {
+  test('a wrong password is reported as such, and not printed', async () => {
     written('canary-wrong-password')
     const { status, stdout, stderr } = await run('test', EMAIL)
     written(APP_PASSWORD)
@@ -114,11 +114,11 @@ describe('test, against a real server', () => {
     assert.doesNotMatch(stderr, /canary/)
   })
 
-  test('--send finds its two mails again, and names the headers that keep them', async () => {
+  test('--send finds both test mails and names the headers that contain the alias', async () => {
     const delivered = (async () => {
       for (let count = 0; count < 2; count += 1) {
         const { to, raw } = mailServer.received[count] ?? (await mailServer.next())
-        // As Gmail does: the account's own name on delivery, the alias where the sender wrote it.
+        // Like Gmail: Delivered-To names the account, the other headers the alias that the sender used.
         const received = `Received: by mx.mail.test for <${to}>; now`
         dovecot.deliver(EMAIL, `Delivered-To: ${EMAIL}\r\n${received}\r\n${raw}`)
       }

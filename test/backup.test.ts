@@ -62,7 +62,7 @@ interface KeyFacts {
   secrets: number
 }
 
-/** What a backup holds of each key; the counters are kept twice and must agree. */
+/** The keys in a backup. Counters are stored twice and must agree. */
 function keysIn(path: string): KeyFacts[] {
   const db = openReadOnly(path)
   try {
@@ -79,7 +79,7 @@ function keysIn(path: string): KeyFacts[] {
   }
 }
 
-test('a backup under load is whole, holds all that was there before, and disturbs nobody', async () => {
+test('a backup under load is consistent, complete as of its start, and disturbs no client', async () => {
   const busy = await issueKey(data, 'business')
   const store = await openShopStoreForCli({ data, store: 'sqlite:' })
   const deps = { store, now: () => new Date(), randomBytes }
@@ -115,7 +115,7 @@ test('a backup under load is whole, holds all that was there before, and disturb
       for (const { used, counted, secrets } of keys) expect([counted, secrets]).toEqual([used, 1])
       const spent = keys.find(({ id }) => id === busy.id)?.used ?? 0
       expect(spent).toBeGreaterThanOrEqual(answeredBefore)
-      // A daily limit of 1,000 ends the asking by 429, which is no disturbance.
+      // The daily limit of 1,000 ends the requests with 429, which is expected.
       expect(refused.filter((status) => status !== 429)).toEqual([])
     }
   } finally {
@@ -127,7 +127,7 @@ test('a backup under load is whole, holds all that was there before, and disturb
   expect(readdirSync(scratch.path).filter((name) => name.startsWith('.'))).toEqual([])
 })
 
-test('a restore brings back keys as they were, says what that means, and can be undone', async () => {
+test('a restore brings back keys as they were, prints the consequences, and can be undone', async () => {
   const [early, ended] = [await issueKey(data), await issueKey(data)]
   for (let asked = 0; asked < 3; asked += 1) expect(await statusOf(early.key)).toBe(200)
   expect((await runMayfly(data, 'backup', file)).stdout).toMatch(
@@ -136,7 +136,7 @@ test('a restore brings back keys as they were, says what that means, and can be 
   expect(await statusOf(early.key)).toBe(200)
   expect((await runMayfly(data, 'key', 'revoke', ended.id)).status).toBe(0)
   const late = await issueKey(data)
-  // Killed, so that a log is left behind, with what came after the backup in it.
+  // Killed, so that it leaves a WAL file with changes made after the backup.
   await served.kill('SIGKILL')
   expect(statSync(join(data, 'shop.db-wal')).size).toBeGreaterThan(0)
 
@@ -157,7 +157,7 @@ test('a restore brings back keys as they were, says what that means, and can be 
   expect([await statusOf(ended.key), await statusOf(late.key)]).toEqual([401, 200])
 })
 
-test('a restore is refused while the service runs, and it serves on', async () => {
+test('a restore is refused while the service runs, and the service is unaffected', async () => {
   const early = await issueKey(data)
   await runMayfly(data, 'backup', file)
   const late = await issueKey(data)
@@ -169,7 +169,7 @@ test('a restore is refused while the service runs, and it serves on', async () =
   expect([await statusOf(early.key), await statusOf(late.key)]).toEqual([200, 200])
 })
 
-test('a file that is no whole shop is refused in one line, and all stays as it was', async () => {
+test('an incomplete or invalid backup is rejected with one line, and nothing changes', async () => {
   const { key } = await issueKey(data)
   await runMayfly(data, 'backup', file)
   await served.kill('SIGTERM')
@@ -195,7 +195,7 @@ test('a file that is no whole shop is refused in one line, and all stays as it w
   expect(await statusOf(key)).toBe(200)
 })
 
-test('after a restore no new key has the id, or sees the mail, of a key that was lost', async () => {
+test('after a restore no new key gets the id or the mail of a key that was lost', async () => {
   await issueKey(data)
   await runMayfly(data, 'backup', file)
   const lost = [await issueKey(data), await issueKey(data)]
@@ -209,13 +209,13 @@ test('after a restore no new key has the id, or sees the mail, of a key that was
   const fresh = [await issueKey(data), await issueKey(data)]
   const ids = new Set([...lost, ...fresh].map(({ id }) => id))
   expect(ids.size).toBe(4)
-  // The session itself lives on: mail.db was not restored, and its token still opens it.
+  // The session still exists: mail.db was not restored, and its token is still valid.
   expect(await mail(address)).toBe(250)
   for (const { key } of fresh) expect(await subjectsFor(key)).toEqual([])
   for (const { key } of lost) expect(await statusOf(key)).toBe(401)
 })
 
-test('a copy is on disk before it has its name, and its name before we say so', async () => {
+test('a copy is synced before it is renamed, and the rename is synced before success is reported', async () => {
   await issueKey(data)
   await served.kill('SIGTERM')
   const trace = join(scratch.path, 'trace')

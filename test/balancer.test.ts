@@ -10,7 +10,7 @@ import { openPostgres } from './support/postgres.ts'
 import { program } from './support/programs.ts'
 import { connectSmtp, readGreeting } from './support/smtp-client.ts'
 
-// Two nodes on one PostgreSQL behind a real HAProxy, with the configuration that deploy/ gives out.
+// Two nodes on one PostgreSQL behind a real HAProxy, with the configuration from deploy/.
 
 let postgres: Awaited<ReturnType<typeof openPostgres>>
 let one: Awaited<ReturnType<typeof node>>
@@ -44,7 +44,7 @@ async function node(store: string, hostname: string) {
   })
 }
 
-test('a mail through the balancer shows the address it really came from', async () => {
+test('mail through the load balancer records the client’s own IP address', async () => {
   const { email, token } = await createSession(balancer.url)
   const from = ['--server', `127.0.0.1:${balancer.smtpPort}`, '--local-interface', '127.0.0.7']
   await promisify(execFile)(program('swaks'), [...from, '--to', email, '--hide-all'])
@@ -53,14 +53,14 @@ test('a mail through the balancer shows the address it really came from', async 
   assert.match(await raw.text(), /^Received: from [^\n]*\[127\.0\.0\.7\]/m)
 })
 
-test('requests are counted for who really asks, whatever he writes into X-Forwarded-For', async () => {
+test('rate limits apply to the client’s own IP address, whatever X-Forwarded-For it sends', async () => {
   const ask = (localAddress: string, forwarded: string) =>
     statusOf(`${balancer.url}/api/checkout`, {
       method: 'POST',
       localAddress,
       headers: { 'x-forwarded-for': forwarded },
     })
-  // 30 a minute on each of two nodes, which count alone while there is no Redis.
+  // 30 per minute on each of two nodes: without Redis, every node counts on its own.
   const mine = await Promise.all(
     Array.from({ length: 80 }, (_, at) => ask('127.0.0.8', `192.0.2.${at}`)),
   )
@@ -68,7 +68,7 @@ test('requests are counted for who really asks, whatever he writes into X-Forwar
   assert.notEqual(await ask('127.0.0.9', '127.0.0.8'), 429)
 })
 
-test('a live stream through the balancer brings mail that came to any node', async () => {
+test('a stream through the load balancer delivers mail received by any node', async () => {
   const { email, token } = await createSession(balancer.url)
   const stream = await openEventStream(balancer.url, token)
   const nodes = new Set<string>()
@@ -76,20 +76,20 @@ test('a live stream through the balancer brings mail that came to any node', asy
     const client = await connectSmtp(balancer.smtpPort)
     nodes.add((await client.command('EHLO sender.test')).text.slice(4, 12))
     await client.send({ to: [email], raw: `Subject: ${subject}\r\n\r\nhello\r\n` })
-    // The first connection stays open, so that the second goes to the other node.
+    // The first connection stays open, so that the second one goes to the other node.
     await stream.waitFor(new RegExp(`"subject":"${subject}"`))
   }
   await stream.end()
   assert.deepEqual([...nodes].sort(), ['one.test', 'two.test'])
 })
 
-test('metrics are not for those who come through the balancer', async () => {
+test('metrics are not available through the load balancer', async () => {
   assert.equal(await statusOf(`${one.url}/metrics`), 200)
   assert.equal(await statusOf(`${balancer.url}/metrics`), 404)
   assert.equal(await statusOf(`${balancer.url}/%6detrics`), 404)
 })
 
-test('a node that drains gets nothing new, and nobody is sent away', async () => {
+test('a draining node gets no new connections, and no client is rejected', async () => {
   stopped.push(one.stop())
   await balancer.waitForStates({ 'http_nodes/node1': 'DOWN', 'smtp_nodes/node1': 'DOWN' })
   assert.equal(await statusOf(`${one.url}/readyz`), 503, 'it serves still, and says that it stops')
@@ -99,7 +99,7 @@ test('a node that drains gets nothing new, and nobody is sent away', async () =>
   }
 })
 
-test('where no node is ready, one that lives tells the sender to come back', async () => {
+test('if no node is ready, a live one answers senders with a temporary error', async () => {
   stopped.push(two.stop())
   await balancer.waitForStates({ 'smtp_nodes/node2': 'DOWN', 'http_unready/node2': 'UP' })
   assert.match(await readGreeting(balancer.smtpPort), /^421 /)
@@ -112,7 +112,7 @@ interface Asking {
   headers?: Record<string, string>
 }
 
-/** Over a connection of its own: fetch keeps them, and takes no address. */
+/** Uses a connection of its own: fetch reuses connections and cannot set the local address. */
 function statusOf(url: string, asking: Asking = {}): Promise<number> {
   return new Promise((resolve, reject) => {
     const asked = request(url, { agent: false, ...asking }, (response) => {

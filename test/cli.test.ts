@@ -61,8 +61,7 @@ async function offered(): Promise<string[]> {
   return domains.map(({ domain }) => domain)
 }
 
-/** Asks again until it is so; the runner's own limit ends a wait in vain. */
-test('the lines that a first start prints make a mailbox, send it a mail and list it', async () => {
+test('the commands printed at the first start create a mailbox, send a mail to it and list it', async () => {
   const pasted = () => served.output().match(/^ {2}(?:box=|field\(|printf|curl).*$/gm) ?? []
   await waitUntil(async () => pasted().length >= 4)
   const { stdout } = spawnSync('sh', [], { input: pasted().join('\n'), encoding: 'utf8' })
@@ -72,13 +71,13 @@ test('the lines that a first start prints make a mailbox, send it a mail and lis
   })
 })
 
-test('a start that only this machine can reach warns about nothing', () => {
+test('a service that only listens on loopback prints no warnings', () => {
   expect(served.output()).toContain('Mayfly is running.')
   expect(served.output()).not.toContain('"level":"warn"')
 })
 
 describe('mayfly inbox', () => {
-  test('shows its address, then mail as it arrives, and ends after as many as asked', async () => {
+  test('prints its address, then mail as it arrives, and exits after the given number', async () => {
     const args = ['bin/mayfly.js', 'inbox', '--prefix', 'watched', '--count', '2']
     const child = spawn(process.execPath, args, {
       cwd: ROOT,
@@ -104,14 +103,14 @@ describe('mayfly inbox', () => {
     )
   })
 
-  test('says what the service says when it refuses', () => {
+  test('prints the error of the service when a request is rejected', () => {
     expect(mayfly('inbox', '--prefix', 'postmaster')).toMatchObject({
       status: 1,
       stderr: expect.stringMatching(/says: prefix: "postmaster" is reserved/),
     })
   })
 
-  test('says so when no service runs', () => {
+  test('reports that no service is running', () => {
     expect(mayfly('inbox', '--url', 'http://127.0.0.1:1')).toEqual({
       status: 1,
       stdout: '',
@@ -119,7 +118,7 @@ describe('mayfly inbox', () => {
     })
   })
 
-  test('--operator shows mail for postmaster and abuse beside the running service', async () => {
+  test('--operator shows mail for postmaster and abuse while the service runs', async () => {
     expect(await mail('Postmaster@box.test')).toBe(250)
     expect(await mail('abuse@pool.test', MAIL.replace('Hello', 'Spam from you'))).toBe(250)
     const { status, stdout } = mayfly('inbox', '--operator', '--count', '2')
@@ -129,7 +128,7 @@ describe('mayfly inbox', () => {
   })
 })
 
-describe('the operator’s commands on sessions and mail, beside the running service', () => {
+describe('operator commands on sessions and mail, while the service runs', () => {
   const create = async (prefix: string) => {
     const body = new URLSearchParams({ prefix, domain_id: '1' })
     const response = await fetch(`${served.url}/api/create-session`, { method: 'POST', body })
@@ -157,7 +156,7 @@ describe('the operator’s commands on sessions and mail, beside the running ser
     })
   })
 
-  test('mail delete --from-ip shows its progress and says what it deleted', async () => {
+  test('mail delete --from-ip shows its progress and the number of deleted mails', async () => {
     const { email, token } = await create('cleared')
     expect(await mail(email)).toBe(250)
     expect(await mail('abuse@box.test')).toBe(250)
@@ -172,7 +171,7 @@ describe('the operator’s commands on sessions and mail, beside the running ser
     )
   })
 
-  test('inbox --operator --delete takes the id that is shown, then --all', async () => {
+  test('inbox --operator --delete accepts a listed id, and --all', async () => {
     for (let sent = 0; sent < 3; sent += 1) expect(await mail('abuse@box.test')).toBe(250)
     const { stdout } = mayfly('inbox', '--operator', '--no-wait')
     const [, id = ''] = /^Id: +(\d+)$/m.exec(stdout) ?? []
@@ -196,7 +195,7 @@ describe('the operator’s commands on sessions and mail, beside the running ser
     [['mail', 'delete'], 2, "required option '--from-ip <ip>' not specified"],
     [['mail', 'delete', '--from-ip', '10.0.0.0/8'], 2, '"10.0.0.0/8" is not an IP address'],
   ] as const) {
-    test(`${args.join(' ')} is refused with one clear line`, () => {
+    test(`${args.join(' ')} is rejected with one clear line`, () => {
       const refused = mayfly(...args)
       expect(refused).toMatchObject({ status, stdout: '', stderr: expect.stringContaining(line) })
       expect(refused.stderr).not.toMatch(/\n {4}at /)
@@ -205,7 +204,7 @@ describe('the operator’s commands on sessions and mail, beside the running ser
 })
 
 describe('mayfly domain', () => {
-  test('changes what the running service offers, and ids stay what they were', async () => {
+  test('changes the domains of the running service, and ids never change', async () => {
     expect(mayfly('domain', 'add', 'new.test').stdout).toMatch(/^Added new\.test \(id 3\)\.$/m)
     await waitUntil(async () => (await offered()).includes('new.test'))
     expect(mayfly('domain', 'deactivate', 'new.test').status).toBe(0)
@@ -225,7 +224,7 @@ describe('mayfly domain', () => {
     [['ad', 'x.test'], 2, "unknown command 'ad'"],
     [['list', '--jsn'], 2, "unknown option '--jsn'"],
   ] as const) {
-    test(`${args.join(' ')} is refused with one clear line`, () => {
+    test(`${args.join(' ')} is rejected with one clear line`, () => {
       const told = mayfly('domain', ...args)
       expect(told).toMatchObject({ status, stdout: '', stderr: expect.stringContaining(line) })
       expect(told.stderr).not.toMatch(/\n {4}at /)
@@ -234,13 +233,13 @@ describe('mayfly domain', () => {
 })
 
 describe('mayfly', () => {
-  test('serve is refused on a folder that another one serves', () => {
+  test('serve refuses a data directory that another process is serving', () => {
     const told = mayfly('serve')
     expect(told.status).toBe(1)
     expect(told.stderr).toMatch(/^The data folder .* is in use by another mayfly.*\n$/)
   })
 
-  test('a command beside a service of an older version is refused with one clear line', async () => {
+  test('a command refuses to run against the data of an older version, with one clear line', async () => {
     const at = { store: 'sqlite:', data: folder.path }
     const current = await setSchemaVersion(at, 'mail', 1)
     const told = mayfly('domain', 'list')
@@ -252,7 +251,7 @@ describe('mayfly', () => {
     })
   })
 
-  test('config tells where each value comes from', () => {
+  test('config shows the source of each value', () => {
     const { status, stdout } = mayfly('config', '--json')
     expect(status).toBe(0)
     expect(JSON.parse(stdout)).toContainEqual(
@@ -264,7 +263,7 @@ describe('mayfly', () => {
     )
   })
 
-  test('lists every bad setting at once and starts nothing', () => {
+  test('serve reports all invalid settings at once and does not start', () => {
     const before = env
     env = { ...env, MAYFLY_HTTP_PORT: 'x', MAYFLY_SESSION_TTL: '1' }
     const { status, stderr } = mayfly('serve')

@@ -5,7 +5,7 @@ import { WAIT_FOR_EXTRACTION, WITHOUT_POLLING } from './support/app.ts'
 import { request } from './support/http-client.ts'
 import { type AppWithKeys, startAppWithKeys } from './support/keys.ts'
 
-// From the SMTP socket to the HTTP socket, with the real reader of mail in its child process.
+// From the SMTP socket to the HTTP socket, with the real parser in its child process.
 
 const codeMail = (code: string) =>
   `From: Bank <no-reply@bank.test>\r\nSubject: Sign in\r\n\r\nYour verification code is ${code}.\r\n`
@@ -30,7 +30,7 @@ const check = async (token: string, more = '', headers: Record<string, string> =
   }
 }
 
-/** The events of a session, as a program reads them. */
+/** The events of a session, parsed. */
 async function follow(token: string) {
   const stop = new AbortController()
   const headers = { authorization: `Bearer ${token}` }
@@ -52,7 +52,7 @@ async function* parseEvents(body: AsyncIterable<Uint8Array>) {
   for await (const chunk of body) yield* parse(chunk)
 }
 
-describe('with time to look', () => {
+describe('when responses wait for extraction', () => {
   beforeAll(opened(WAIT_FOR_EXTRACTION))
   afterAll(() => app.stop())
 
@@ -70,14 +70,14 @@ describe('with time to look', () => {
     stream.end()
   })
 
-  test('every recipient of one mail has its code', async () => {
+  test('every recipient of a mail gets its code', async () => {
     const sessions = [await app.session(), await app.session()]
     const to = sessions.map(({ email }) => email)
     assert.equal(await app.mail(to, codeMail('482913')), 250)
     for (const { token } of sessions) assert.deepEqual((await check(token)).codes, ['482913'])
   })
 
-  test('a mail without a code has none, and a poll is answered from memory', async () => {
+  test('the code of a mail without one is null, and a poll is answered from memory', async () => {
     const { email, token } = await app.session()
     await app.mail(email, PLAIN_MAIL)
     const { codes, etag } = await check(token)
@@ -86,11 +86,11 @@ describe('with time to look', () => {
   })
 })
 
-describe('without time to look', () => {
+describe('when responses do not wait for extraction', () => {
   beforeAll(opened({ patienceMs: 0 }))
   afterAll(() => app.stop())
 
-  test('the code comes by an update and changes the tag of the list', async () => {
+  test('the code is delivered by an update event and changes the ETag of the list', async () => {
     const { email, token } = await app.session()
     const stream = await follow(token)
     await app.mail(email, codeMail('482913'))
@@ -102,7 +102,7 @@ describe('without time to look', () => {
     stream.end()
   })
 
-  test('a poll that waits is answered when the code is found', async () => {
+  test('a long poll is answered when the code is found', async () => {
     const { email, token } = await app.session()
     await app.mail(email, codeMail('482913'))
     let { codes, etag } = await check(token)
@@ -112,7 +112,7 @@ describe('without time to look', () => {
     assert.deepEqual(codes, ['482913'])
   })
 
-  test('a key sees no change in it, and pays for none', async () => {
+  test('the keyed API reports no change and does not charge for it', async () => {
     const key = await app.ring.issue()
     const { email, token } = await app.session({}, key.headers)
     await app.mail(email, codeMail('482913'))

@@ -9,7 +9,7 @@ const ROUNDS = process.env['MAYFLY_TEST_LONG'] ? 20 : 3
 const SENDERS = 20
 const BOXES = 40
 
-test('what was answered 250 is there after a SIGKILL, whole and once', async () => {
+test('mail acknowledged with 250 is stored unchanged and exactly once after a SIGKILL', async () => {
   const folder = tempFolder()
   const ports = await freeServicePorts()
   const env = { MAYFLY_SESSION_MAX_MESSAGES: '100000', MAYFLY_SESSION_MAX_BYTES: '10GB' }
@@ -41,7 +41,7 @@ test('what was answered 250 is there after a SIGKILL, whole and once', async () 
   folder.remove()
 })
 
-/** A random moment of the server's life, not a wait for something to happen. */
+/** A random delay; it does not wait for anything in particular. */
 function moment(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
 }

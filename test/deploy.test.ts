@@ -13,27 +13,27 @@ import { freeServicePorts, spawnService } from './support/service-process.ts'
 import { connectSmtp } from './support/smtp-client.ts'
 import { tempFolder } from './support/stores.ts'
 
-// What deploy/ gives out agrees with the program, and with itself. HAProxy's part runs in balancer.test.ts.
+// The files in deploy/ are consistent with the program and with each other. HAProxy itself runs in balancer.test.ts.
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 const folder = tempFolder()
 afterAll(folder.remove)
 
-// Read by the tests alone.
+// Used by tests only.
 const NOT_OURS = new Set(['MAYFLY_CORPORA', 'MAYFLY_TEST_LONG', 'MAYFLY_TEST_WITHOUT'])
 
-test('every setting that deploy/ and the documents name is one that the program knows', () => {
+test('every setting named in deploy/ and the documentation exists', () => {
   const paths = globSync(['deploy/**', 'docs/**/*.md', '*.md'], { cwd: ROOT })
   const files = paths.filter((path) => statSync(join(ROOT, path)).isFile())
   const named = new Set(files.flatMap((file) => read(file).match(/MAYFLY_[A-Z_]*[A-Z]/g) ?? []))
   const ours = [...named].filter((name) => !NOT_OURS.has(name))
   expect(ours).toContain('MAYFLY_STORE_FILE')
-  // An unknown name in the file is a fault, and all of them are told at once.
+  // An unknown name in the file is an error, and all errors are reported at once.
   readConfig({ env: {}, file: Object.fromEntries(ours.map((name) => [name, ''])) })
 })
 
-test('the files name the same ports', () => {
+test('the files use the same ports', () => {
   const { http, smtp } = readConfig({ env: {}, file: {} }).config
   const nodes = [...read('deploy/haproxy.cfg').matchAll(/ server (node\d) \1:(\d+) /g)]
   assert.equal(nodes.length, 12)
@@ -45,7 +45,7 @@ test('the files name the same ports', () => {
   assert.deepEqual(mayfly?.ports, [`25:${smtp.port}`, `127.0.0.1:${http.port}:${http.port}`])
 })
 
-test('the nodes of the Compose file believe its HAProxy and nobody else', () => {
+test('the nodes of the Compose file trust its HAProxy as a proxy and nothing else', () => {
   const { services } = compose('compose.many.yaml')
   const proxy = (services['haproxy']?.networks as Networks | undefined)?.['front']?.ipv4_address
   for (const name of ['node1', 'node2', 'node3']) {
@@ -55,7 +55,7 @@ test('the nodes of the Compose file believe its HAProxy and nobody else', () => 
   }
 })
 
-test('a stop has a minute more than it takes to drain', () => {
+test('the stop timeout is a minute longer than the drain', () => {
   const node = compose('compose.many.yaml').services['node1']
   const { drainMs } = readNode(node).config
   expect(seconds(node?.stop_grace_period)).toBeGreaterThan(drainMs / 1000 + 60)
@@ -64,7 +64,7 @@ test('a stop has a minute more than it takes to drain', () => {
   expect(seconds(timeout)).toBeGreaterThan(seconds(drain) + 60)
 })
 
-test('what a service of a Compose file uses is declared there', () => {
+test('everything that a service of a Compose file uses is declared in that file', () => {
   for (const file of ['compose.yaml', 'compose.many.yaml']) {
     const { services, ...declared } = compose(file)
     const all = Object.values(services)
@@ -86,7 +86,7 @@ test('what a service of a Compose file uses is declared there', () => {
   }
 })
 
-test('the image is made of files that are there, and that reach it', () => {
+test('the files that the image copies exist and are in the build context', () => {
   const kept = read('.dockerignore').match(/(?<=^!).*$/gm) ?? []
   const copies = [...read('deploy/Dockerfile').matchAll(/^COPY (?!--from)(.*) \S+$/gm)]
   const copied = copies.flatMap(([, sources = '']) => sources.split(' '))
@@ -94,7 +94,7 @@ test('the image is made of files that are there, and that reach it', () => {
   for (const path of copied) assert.ok(existsSync(join(ROOT, path)), `${path} is not there`)
 })
 
-test('the health check of the image says whether the service is there', async () => {
+test('the health check of the image reports whether the service is up', async () => {
   const [, command = ''] =
     /^HEALTHCHECK [\s\S]*?CMD (\[.*\])$/m.exec(read('deploy/Dockerfile')) ?? []
   const [, ...args] = JSON.parse(command) as string[]
@@ -113,7 +113,7 @@ withSystemd('systemd understands the unit, alone and with what many nodes add', 
     recursive: true,
   })
   const unit = join(folder.path, 'mayfly.service')
-  // The program lies elsewhere here.
+  // The program has another path here.
   writeFileSync(unit, read('deploy/mayfly.service').replaceAll('/opt/mayfly/', ROOT))
   const verify = spawnSync('systemd-analyze', ['verify', '--man=no', unit], { encoding: 'utf8' })
   assert.deepEqual([verify.status, verify.stderr], [0, ''])
@@ -134,7 +134,7 @@ withSystemd('the service needs no system call that the unit forbids', async () =
     ports: await freeServicePorts(),
     under: `strace -D -f -qq -e signal=none -o ${trace} -e trace=!${allowed}`.split(' '),
   })
-  // One mail from door to door: a parse child reads it too.
+  // One mail from SMTP to HTTP, so that a parser child runs too.
   const { email, token } = await createSession(served.url)
   const client = await connectSmtp(served.smtpPort)
   assert.equal((await client.send({ to: [email], raw: MAIL })).code, 250)
@@ -144,13 +144,13 @@ withSystemd('the service needs no system call that the unit forbids', async () =
   const mail = await fetch(`${served.url}/api/read-mail?token=${token}&id=${id}`)
   assert.match(await mail.text(), /Your code is 123456/)
   await served.kill('SIGTERM')
-  // Only root changes owners, and starts its children as another user; the unit's user does neither.
+  // Only root changes owners and starts its children as another user; the user of the unit does neither.
   const ofRoot = /^.* (fchown|setgroups|setgid|setuid)\(.*\n/gm
   const forbidden = readFileSync(trace, 'utf8').replaceAll(ofRoot, '')
   assert.equal(forbidden, '')
 })
 
-/** As the unit's two lines of SystemCallFilter= add up. */
+/** The combined effect of the two SystemCallFilter= lines of the unit. */
 function allowedCalls(): Set<string> {
   const [, yes = '', no = ''] =
     /^SystemCallFilter=(@[\w-]+)\nSystemCallFilter=~(@[\w-]+)$/m.exec(

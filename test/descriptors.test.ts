@@ -7,7 +7,7 @@ import { connectSmtp } from './support/smtp-client.ts'
 import { tempFolder } from './support/stores.ts'
 import { waitUntil } from './support/wait-until.ts'
 
-// Sockets and files share one limit. Here it is small, as a system may set it.
+// Sockets and files share one limit, which is low here, as on some systems.
 const DESCRIPTORS = 512
 const CONNECTIONS = 600
 const ANSWER_MS = 5_000
@@ -27,7 +27,7 @@ afterAll(async () => {
   folder.remove()
 })
 
-/** Opens connections that each send this and then nothing; resolves when the service has taken all that it takes. */
+/** Opens connections that send this and nothing else; resolves when the service accepts no more. */
 async function flood(send: string): Promise<void> {
   for (let opened = 0; opened < CONNECTIONS; opened += 1) {
     const socket = connect(served.httpPort, '127.0.0.1', () => socket.write(send))
@@ -62,7 +62,7 @@ async function within<T>(promise: Promise<T>, what: string): Promise<T> {
 const warnings = () =>
   [...served.output().matchAll(/"level":"warn".*?(MAYFLY_[A-Z_]+)/g)].map(([, setting]) => setting)
 
-test('a start that others can reach warns about each dangerous setting, and about few files', async () => {
+test('a publicly reachable service warns about each dangerous setting and about a low file limit', async () => {
   await waitUntil(() => warnings().length === 3)
   assert.deepEqual(warnings(), ['MAYFLY_BASE_URL', 'MAYFLY_ADMIN_TOKEN', 'MAYFLY_HTTP_CONNECTIONS'])
 })
@@ -71,13 +71,13 @@ for (const [name, send] of [
   ['idle keep-alive connections', 'GET /livez HTTP/1.1\r\nHost: x\r\n\r\n'],
   ['connections that send nothing', ''],
 ] as const) {
-  test(`mail is taken while somebody opens ${CONNECTIONS} ${name}`, async () => {
+  test(`mail is accepted while a client opens ${CONNECTIONS} ${name}`, async () => {
     await flood(send)
     for (let round = 0; round < 3; round += 1) {
       assert.equal(await within(mail('postmaster@box.test'), 'SMTP'), 250)
     }
     for (const socket of sockets.splice(0)) socket.destroy()
-    // Once they are gone, readers are served as before.
+    // Once the connections are closed, HTTP requests are served again.
     await waitUntil(async () => (await fetch(`${served.url}/livez`).catch(() => undefined))?.ok)
   })
 }

@@ -12,37 +12,37 @@ const ROOM = { MAYFLY_SESSION_MAX_MESSAGES: '100000', MAYFLY_SESSION_MAX_BYTES: 
 const BOUND = { timeout: 10_000 }
 
 describe('no space for mail', () => {
-  test('a full mail.db answers 452, reads go on, and room that is given back is used', async () => {
+  test('a full mail.db defers mail with 452, reads keep working, and freed space is used', async () => {
     const app = await startApp({ env: { ...ROOM, MAYFLY_MAIL_DB_MAX: '2MB' } })
     const box = await app.session()
     const kept = await fill(app, box.email)
     assert.ok(kept.length > 5, `${kept.length} mails fitted`)
     await allThere(app, box.token, kept)
-    // What is too small to be refused yet takes the rest.
+    // Small mails use up the remaining space.
     for (let sent = 0; (await app.mail(box.email)) === 250; sent += 1) assert.ok(sent < 10_000)
     const ready = () => fetch(`${app.url}/readyz`)
     await vi.waitUntil(async () => (await ready()).status === 503, BOUND)
     assert.match(await (await ready()).text(), /MAYFLY_MAIL_DB_MAX/)
 
-    // More than one: listed mail is looked at for codes, and what was read of it is kept where there is room.
+    // Delete more than one: listing extracts codes, and the results are stored if there is space.
     for (const { id } of await checkMail(app.url, box.token)) {
       const body = new URLSearchParams({ token: box.token, id: String(id) })
       const remove = () => fetch(`${app.url}/api/delete-mail`, { method: 'POST', body })
       let status = 0
-      // Whatever shares its commit with a write that finds no room is refused with it.
+      // A deletion fails if it shares its commit with a write for which there is no space.
       await vi.waitUntil(async () => {
         status = (await remove()).status
         return status !== 503
       }, BOUND)
       assert.equal(status, 200, 'mail can be deleted from a full store')
     }
-    // What was found a moment ago is believed for a fifth of a second.
+    // The free space is cached for 200 ms.
     await vi.waitUntil(async () => (await app.mail(box.email)) === 250, BOUND)
     assert.equal((await ready()).status, 200)
     await app.stop()
   })
 
-  test('little free disk answers 452 before it is too late, and readiness says why', async () => {
+  test('low disk space defers mail with 452 before the disk is full, and /readyz gives the reason', async () => {
     const app = await startApp({ env: { MAYFLY_MIN_FREE: '1000TB' } })
     const box = await app.session()
     const client = await connectSmtp(app.smtpPort)
@@ -57,10 +57,10 @@ describe('no space for mail', () => {
   })
 })
 
-// Mounts a file system: only where it may, and on nobody's own machine unasked.
+// Mounts a file system: only as root, and only in CI or the long tests.
 const asked = process.env['CI'] || process.env['MAYFLY_TEST_LONG']
-describe.runIf(asked && process.getuid?.() === 0)('a disk that is really full', () => {
-  test('452 while it is, by itself well again afterwards, nothing acknowledged lost', async () => {
+describe.runIf(asked && process.getuid?.() === 0)('a disk that is actually full', () => {
+  test('mail is deferred with 452, the service recovers by itself, and no acknowledged mail is lost', async () => {
     const folder = smallDisk('16m')
     const ballast = `${folder.path}/ballast`
     writeFileSync(ballast, Buffer.alloc(8_000_000))
@@ -93,7 +93,7 @@ interface KeptMail {
   sha256: string
 }
 
-/** Sends until the answer is 452, which must be the only refusal. */
+/** Sends until the reply is 452, the only rejection allowed. */
 async function fill(app: App, to: string): Promise<KeptMail[]> {
   const kept: KeptMail[] = []
   const client = await connectSmtp(app.smtpPort)

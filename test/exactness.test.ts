@@ -12,14 +12,14 @@ const DAY_MS = 86_400_000
 let app: AppWithKeys
 beforeAll(async () => {
   app = await startAppWithKeys({ env: { MAYFLY_HTTP_THREADS: '2' } })
-  // No day ends while this runs.
+  // The clock is fixed, so that the day does not change during the test.
   const noon = Math.ceil(app.now().getTime() / DAY_MS) * DAY_MS + DAY_MS / 2
   app.moveClock(Math.ceil((noon - app.now().getTime()) / 1000))
 })
 afterAll(() => app.stop())
 
 for (const left of [1, 10, 999, 1_000]) {
-  test(`with ${left} left, ${left} of ${REQUESTS} requests of ${CLIENTS} clients at once are served`, async () => {
+  test(`with ${left} left, ${left} of ${REQUESTS} requests of ${CLIENTS} concurrent clients are served`, async () => {
     const key = await app.ring.issue({ requests: 1_000 })
     await runSql(app, 'shop', `update api_key set used = ${1_000 - left} where id = '${key.id}'`)
     assert.deepEqual(await flood(key), { 200: left, 402: REQUESTS - left })
@@ -29,13 +29,13 @@ for (const left of [1, 10, 999, 1_000]) {
   })
 }
 
-test('a daily limit is as exact, and given back by nobody', async () => {
+test('the daily limit is exact, and no request is refunded', async () => {
   const key = await app.ring.issue({ requests: 100_000, perDay: 1_000 })
   assert.deepEqual(await flood(key), { 200: 1_000, 429: REQUESTS - 1_000 })
   assert.equal(await app.ring.used(key), 1_000)
 })
 
-/** How often each status was heard. Every client has a connection of its own and asks one after the other. */
+/** Counts responses by status. Every client has its own connection and sends one request at a time. */
 async function flood({ headers }: TestKey): Promise<Record<number, number>> {
   const heard: Record<number, number> = {}
   const client = async () => {

@@ -11,7 +11,7 @@ import { connectSmtp } from './support/smtp-client.ts'
 import { tempFolder } from './support/stores.ts'
 import { waitUntil } from './support/wait-until.ts'
 
-// The proof behind "250 means on disk": the kernel's own record of who wrote what when.
+// The evidence for "250 means on disk": a system call trace of writes, syncs and replies.
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const MAILS = 20
@@ -22,14 +22,14 @@ test('the commit of every mail is synced between its last byte and its 250', asy
   assert.deepEqual(await unsyncedMails(ROOT, 'full'), { answered: MAILS, unsynced: 0 })
 })
 
-test('the proof fails when synchronous is set to NORMAL', async () => {
+test('unsynced mails are detected when synchronous is NORMAL (control)', async () => {
   const copy = copyWithMutation(`${folder.path}/mutant`, SYNCHRONOUS_NORMAL)
   const { answered, unsynced } = await unsyncedMails(copy, 'normal')
   assert.equal(answered, MAILS)
   expect(unsynced).toBeGreaterThan(MAILS / 2)
 })
 
-/** Sends mails one by one to a service under strace, and counts those whose 250 came before their sync. */
+/** Sends mails one by one to a service under strace, and counts those acknowledged before they were synced. */
 async function unsyncedMails(
   root: string,
   name: string,
@@ -40,7 +40,7 @@ async function unsyncedMails(
     folder: `${folder.path}/${name}`,
     ports: await freeServicePorts(),
     root,
-    // -D: the service is the process we started, strace its silent grandchild.
+    // -D: the service is our child process, strace a detached grandchild.
     under: [program('strace'), '-D', '-f', '-y', '-s', '256', '-o', trace, '-e', calls],
   })
   const box = await createSession(served.url)
@@ -51,20 +51,20 @@ async function unsyncedMails(
   }
   client.close()
   await served.kill('SIGTERM')
-  // strace writes its last line a moment after the service is gone; it pads short numbers.
+  // strace writes its last line shortly after the service has exited; it pads short numbers.
   const ended = new RegExp(`^${served.pid} +\\+\\+\\+ exited`, 'm')
   await waitUntil(() => ended.test(readFileSync(trace, 'utf8')))
   return countUnsynced(readFileSync(trace, 'utf8').split('\n'))
 }
 
-/** Between our 354 and our 250 the log file must have been written, and synced after the last write. */
+/** Between the 354 and the 250 the WAL must have been written, and synced after the last write. */
 function countUnsynced(lines: readonly string[]): { answered: number; unsynced: number } {
   const found = { answered: 0, unsynced: 0 }
   let inMail = false
   let synced = false
   for (const event of lines.map(eventReader())) {
     if (event === 'asked') inMail = true
-    // A mail begins unsynced, and so does every further write of its commit.
+    // A mail starts unsynced, and each further write of its commit makes it unsynced again.
     if (event === 'asked' || event === 'written') synced = false
     if (event === 'synced') synced = true
     if (event !== 'answered' || !inMail) continue
@@ -75,12 +75,12 @@ function countUnsynced(lines: readonly string[]): { answered: number; unsynced: 
   return found
 }
 
-/** A sync that strace shows in two halves counts where it returned; a write where it began. */
+/** A sync that strace prints in two parts counts where it returned, a write where it began. */
 function eventReader(): (line: string) => 'asked' | 'written' | 'synced' | 'answered' | undefined {
   const syncing = new Set<string>()
   return (line) => {
     const thread = line.slice(0, line.indexOf(' '))
-    // Answers to pipelined commands leave in one write, the 354 last.
+    // Replies to pipelined commands are sent in one write, the 354 last.
     if (/"(?:250 .*\\n)?354 /.test(line)) return 'asked'
     if (line.includes('"250 ')) return 'answered'
     if (/f(data)?sync resumed/.test(line)) return syncing.delete(thread) ? 'synced' : undefined

@@ -5,7 +5,7 @@ import { ENCODINGS, post, problemFault, request, type TestResponse } from './sup
 import { openKeyRing } from './support/keys.ts'
 import { connectSmtp } from './support/smtp-client.ts'
 
-// contract.md, "Gmail mode", line by line. Whose mail it is when it comes: gmail-privacy.test.ts.
+// contract.md, "Gmail mode", line by line. Who may read the mail: gmail-privacy.test.ts.
 
 const JOEY = 'joey@gmail.com'
 const ANN = 'ann.miller@gmail.com'
@@ -49,7 +49,7 @@ const refused = (asked: TestResponse) => {
 }
 
 describe('/api/domains', () => {
-  test('lists the active accounts, with their ids, masked where the file says so', async () => {
+  test('lists the active accounts with their ids, masked if the file says so', async () => {
     const { body } = await request(`${app.url}/api/domains`)
     assert.deepEqual(body['gmail_accounts'], [
       { id: Number(joey), email: JOEY },
@@ -57,7 +57,7 @@ describe('/api/domains', () => {
     ])
   })
 
-  test('lists an account that fails: it is active all the same', async () => {
+  test('lists an active account whose login fails', async () => {
     await app.setHealth(JOEY, 'failing', 'the server does not accept the login')
     const { body, text } = await request(`${app.url}/api/domains`)
     assert.equal((body['gmail_accounts'] as unknown[]).length, 2)
@@ -65,7 +65,7 @@ describe('/api/domains', () => {
   })
 })
 
-describe('what is Gmail mode', () => {
+describe('Gmail mode', () => {
   for (const params of [
     {},
     { use_gmail: '0' },
@@ -74,7 +74,7 @@ describe('what is Gmail mode', () => {
     { use_gmail: '0', gmail_id: '1' },
     { prefix: '' },
   ] as Record<string, string>[]) {
-    test(`${JSON.stringify(params)} is not: the address is at a mail domain`, async () => {
+    test(`${JSON.stringify(params)} does not select it: the address is at a mail domain`, async () => {
       for (let draw = 0; draw < 10; draw += 1) {
         assert.match(emailOf(await create(params)), /@(box|pool)\.test$/)
       }
@@ -88,7 +88,7 @@ describe('what is Gmail mode', () => {
     { use_gmail: '1', domain_id: '1' },
     { gmail_auto: '1', domain_id: '2' },
   ] as Record<string, string>[]) {
-    test(`${JSON.stringify(params)} is, in every encoding, whatever mail domain is named`, async () => {
+    test(`${JSON.stringify(params)} selects it, in every encoding, whatever mail domain is named`, async () => {
       for (const encoding of ENCODINGS) {
         const asked = await post(`${app.url}/api/create-session`, params, encoding)
         assert.match(emailOf(asked), /@gmail\.com$/, encoding)
@@ -96,12 +96,12 @@ describe('what is Gmail mode', () => {
     })
   }
 
-  test('an account’s id is no mail domain’s: outside of Gmail mode nobody has it', async () => {
+  test('outside Gmail mode the id of an account is an unknown domain', async () => {
     assert.deepEqual(refused(await create({ domain_id: joey })), [400, 'unknown_domain'])
   })
 })
 
-describe('which account', () => {
+describe('the choice of the account', () => {
   for (const [name, params] of [
     ['gmail_auto: the one with the fewest live aliases', { gmail_auto: '1' }],
     ['use_gmail alone: the same', { use_gmail: '1' }],
@@ -117,7 +117,7 @@ describe('which account', () => {
     })
   }
 
-  test('gmail_id names it, also against domain_id; domain_id names it where it stands alone', async () => {
+  test('gmail_id selects it and takes precedence over domain_id; domain_id alone selects it too', async () => {
     for (const [id, other, account] of [
       [joey, ann, JOEY],
       [ann, joey, ANN],
@@ -129,7 +129,7 @@ describe('which account', () => {
     }
   })
 
-  test('a gmail_id that is unknown, or of an account that is not active: 400', async () => {
+  test('a gmail_id that is unknown or of an inactive account is rejected with 400', async () => {
     for (const id of ['99', '0', '1', await app.idOf(FILED_OFF), await app.idOf(SWITCHED_OFF)]) {
       const asked = await create({ use_gmail: '1', gmail_id: String(id) })
       assert.deepEqual(refused(asked), [400, 'unknown_gmail_account'])
@@ -137,7 +137,7 @@ describe('which account', () => {
     }
   })
 
-  test('a domain_id of an account that is not active: as if gmail_auto', async () => {
+  test('a domain_id of an inactive account is treated as gmail_auto', async () => {
     for (const email of [FILED_OFF, SWITCHED_OFF]) {
       const id = String(await app.idOf(email))
       const given = emailOf(await create({ use_gmail: '1', domain_id: id }))
@@ -145,7 +145,7 @@ describe('which account', () => {
     }
   })
 
-  test('one that is slow is healthy; one that fails is passed over, and refused by name', async () => {
+  test('a slow account counts as healthy; a failing one is skipped, and rejected if named', async () => {
     await app.setHealth(JOEY, 'failing', 'locked')
     await app.setHealth(ANN, 'slow', 'daily limit of 2000 MB reached')
     for (let draw = 0; draw < 5; draw += 1) {
@@ -158,7 +158,7 @@ describe('which account', () => {
     }
   })
 
-  test('no healthy account: 503, with the time after which to ask again', async () => {
+  test('without a healthy account the response is 503 with Retry-After', async () => {
     for (const [health, seconds] of [
       ['failing', '60'],
       ['starting', '5'],
@@ -175,8 +175,8 @@ describe('which account', () => {
   })
 })
 
-describe('which alias', () => {
-  test('prefix is the plus tag, in small letters', async () => {
+describe('the choice of the alias', () => {
+  test('prefix is the plus tag, in lower case', async () => {
     const params = { use_gmail: '1', gmail_id: ann, prefix: 'My-Shop.1' }
     assert.equal(emailOf(await create(params)), 'ann.miller+my-shop.1@gmail.com')
   })
@@ -187,14 +187,14 @@ describe('which alias', () => {
     ['a reserved name', 'postmaster', 'reserved_prefix'],
     ['more than fits behind the account’s name', 'x'.repeat(60), 'invalid_prefix'],
   ] as const) {
-    test(`a prefix with ${name} is refused`, async () => {
+    test(`a prefix with ${name} is rejected`, async () => {
       const asked = await create({ use_gmail: '1', gmail_id: joey, prefix })
       assert.deepEqual(refused(asked), [400, code])
       assert.match(String(asked.body['message']), /^prefix: /)
     })
   }
 
-  test('of 100 that race for one tag one wins, on all threads; the others hear 409', async () => {
+  test('of 100 concurrent requests for one tag on all threads one succeeds, the others get 409', async () => {
     const params = { use_gmail: '1', gmail_id: joey, prefix: 'race' }
     const all = await Promise.all(Array.from({ length: 100 }, () => create(params)))
     assert.equal(all.filter(({ status }) => status === 200).length, 1)
@@ -203,7 +203,7 @@ describe('which alias', () => {
     }
   })
 
-  test('no prefix: dot forms first where the account has them, each once; then random tags', async () => {
+  test('without a prefix each dot form is used once, if the account has any, then random tags', async () => {
     const given: string[] = []
     for (let draw = 0; draw < 30; draw += 1) {
       given.push(emailOf(await create({ use_gmail: '1', gmail_id: joey })))
@@ -213,7 +213,7 @@ describe('which alias', () => {
     assert.ok(tags.length >= 30 - 7, 'joey has seven dot forms')
     for (const tag of tags) assert.match(tag, /^joey\+[a-z]+\.[a-z]+\d{8}@gmail\.com$/)
     assert.ok(!given.includes(JOEY))
-    // A tag is only drawn when the dot forms are used up.
+    // Tags are generated only after all dot forms are in use.
     const dots = given.slice(0, given.length - tags.length)
     assert.ok(dots.every((email) => !email.includes('+')))
     const plain = emailOf(await create({ use_gmail: '1', gmail_id: ann }))
@@ -221,8 +221,8 @@ describe('which alias', () => {
   })
 })
 
-describe('its session', () => {
-  test('lives as long as any other, or as long as is asked for', async () => {
+describe('the session of an alias', () => {
+  test('has the default lifetime or the requested one', async () => {
     for (const [params, seconds] of [
       [{}, 86_400],
       [{ ttl: '90' }, 90],
@@ -236,7 +236,7 @@ describe('its session', () => {
     assert.deepEqual(refused(long), [400, 'invalid_parameter'])
   })
 
-  test('may be made with a key, which is not charged; a wrong key is refused', async () => {
+  test('can be created with a key, which is not charged; an invalid key is rejected', async () => {
     const ring = await openKeyRing(app)
     const key = await ring.issue()
     const { token } = await app.session({ gmail_auto: '1' }, key.headers)
@@ -251,7 +251,7 @@ describe('its session', () => {
     assert.deepEqual(refused(wrong), [401, 'invalid_key'])
   })
 
-  test('ends, cools down, and comes back only to its owner, as long as the account is offered', async () => {
+  test('expires, cools down, and can be revived only by its owner while the account is active', async () => {
     const wish = { use_gmail: '1', gmail_id: ann, prefix: 'comes-back' }
     const { token, email } = await app.session(wish)
     const extend = () => post(`${app.url}/api/extend-session`, { token })
@@ -268,7 +268,7 @@ describe('its session', () => {
 })
 
 describe('over SMTP', () => {
-  test('an alias is foreign, and so is its account: their mail does not come this way', async () => {
+  test('mail to an alias or its account is rejected as relaying', async () => {
     const { email } = await app.session({ use_gmail: '1', gmail_id: ann, prefix: 'by-smtp' })
     const client = await connectSmtp(app.smtpPort)
     for (const line of ['EHLO a.test', 'MAIL FROM:<a@a.test>']) await client.command(line)
@@ -279,7 +279,7 @@ describe('over SMTP', () => {
   })
 })
 
-test('credentials are in no answer', async () => {
+test('no response contains credentials', async () => {
   for (const path of ['api/domains', 'readyz', 'metrics', 'openapi.json', 'docs']) {
     const { text, headers } = await request(`${app.url}/${path}`)
     assert.doesNotMatch(text + JSON.stringify([...headers]), new RegExp(APP_PASSWORD))

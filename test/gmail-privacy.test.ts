@@ -55,7 +55,7 @@ async function alias(account: (typeof ACCOUNTS)[number], prefix?: string, header
 }
 
 let mails = 0
-/** As the fetching does it: a mail of this account that names these addresses. */
+/** Like the IMAP fetcher: a mail of this account that names these addresses. */
 async function fetched(account: (typeof ACCOUNTS)[number], subject: string, ...to: string[]) {
   mails += 1
   const mail = accountMailDeps(door, ids[account] ?? 0)
@@ -74,8 +74,8 @@ async function fetched(account: (typeof ACCOUNTS)[number], subject: string, ...t
 const subjects = async ({ token }: { token: string }) =>
   (await checkMail(door.url, token)).map(({ subject }) => subject)
 
-describe('mail meets the very alias that it names, and no other', () => {
-  test('tags of which one begins the other, dot forms, the bare account, another account', async () => {
+describe('mail is delivered to exactly the alias that it names', () => {
+  test('with tags that are prefixes of one another, dot forms, the bare account and another account', async () => {
     const abc = await alias('joey@gmail.com', 'abc')
     const abcd = await alias('joey@gmail.com', 'abcd')
     const dotted = await alias('joey@gmail.com')
@@ -102,14 +102,14 @@ describe('mail meets the very alias that it names, and no other', () => {
     assert.deepEqual(await subjects(anns), ['for ann'])
   })
 
-  test('several aliases in one mail each get it', async () => {
+  test('a mail that names several aliases is delivered to each', async () => {
     const [one, two] = [await alias('joey@gmail.com', 'one'), await alias('joey@gmail.com', 'two')]
     const other = await alias('joey@gmail.com', 'other')
     await fetched('joey@gmail.com', 'both', one.email, two.email)
     assert.deepEqual(await Promise.all([one, two, other].map(subjects)), [['both'], ['both'], []])
   })
 
-  test('an alias that is over gets nothing; who has it next gets nothing of before', async () => {
+  test('an expired alias gets no mail, and its next owner gets no earlier mail', async () => {
     const former = await alias('joey@gmail.com', 'handed-on')
     const { id } = (await door.store.listAccounts(clock.now))[0] ?? {}
     const late = await accountMailDeps(door, id ?? 0).findAliases([address(former.email)])
@@ -133,8 +133,8 @@ describe('mail meets the very alias that it names, and no other', () => {
   })
 })
 
-describe('mail of an alias is read', () => {
-  test('with its own token alone', async () => {
+describe('mail of an alias can be read', () => {
+  test('only with its own token', async () => {
     const [mine, other] = [await alias('joey@gmail.com'), await alias('joey@gmail.com')]
     await fetched('joey@gmail.com', 'mine', mine.email)
     const [{ id = 0 } = {}] = await checkMail(door.url, mine.token)
@@ -152,7 +152,7 @@ describe('mail of an alias is read', () => {
     assert.deepEqual(await subjects(mine), ['mine'])
   })
 
-  test('with the key that it was made with, and no other', async () => {
+  test('only with the key that created it', async () => {
     const ring = keyRing(door.shop, door.now)
     const [own, strange] = [await ring.issue(), await ring.issue()]
     const { email } = await alias('joey@gmail.com', 'keyed', own.headers)
@@ -167,7 +167,7 @@ describe('mail of an alias is read', () => {
     }
   })
 
-  test('raw with lines of ours that claim no client: it was fetched, and its Return-Path is its own', async () => {
+  test('raw, with trace headers that name no client and its original Return-Path', async () => {
     const { email, token } = await alias('joey@gmail.com', 'raw')
     await fetched('joey@gmail.com', 'raw', email)
     const [{ id = 0 } = {}] = await checkMail(door.url, token)
@@ -195,20 +195,20 @@ describe('force=1 on check-mail', () => {
   })
   beforeEach(() => void looks.splice(0))
 
-  /** The bus tells its news in the next turn. */
+  /** The bus announces changes in the next turn of the event loop. */
   const forced = async (token: string, query = '&force=1') => {
     const { status } = await request(`${door.url}/api/check-mail?token=${token}${query}`)
     await new Promise(setImmediate)
     return status
   }
 
-  test('asks the account of the alias for a look, and is answered at once', async () => {
+  test('requests a poll of the account, and is answered at once', async () => {
     const { token } = await alias('ann@gmail.com')
     assert.equal(await forced(token), 200)
     assert.deepEqual(looks, ['ann@gmail.com'])
   })
 
-  test('asks at most once in a few seconds, whoever asks, and is never refused for it', async () => {
+  test('requests at most one poll every few seconds for all clients, and is never rejected for it', async () => {
     const [one, two] = [await alias('ann@gmail.com'), await alias('ann@gmail.com')]
     for (let round = 0; round < 10; round += 1) {
       for (const { token } of [one, two]) assert.equal(await forced(token), 200)
@@ -219,7 +219,7 @@ describe('force=1 on check-mail', () => {
     assert.equal(looks.length, 2)
   })
 
-  test('asks nobody without it, of a mail domain’s session, or without a token that opens one', async () => {
+  test('requests no poll without force, for a mail domain, or without a valid token', async () => {
     const { token } = await alias('ann@gmail.com')
     const plain = (await post(`${door.url}/api/create-session`, {})).body as { token: string }
     assert.equal(await forced(token, ''), 200)

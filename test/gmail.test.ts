@@ -13,7 +13,7 @@ import { freeServicePorts, type ServiceProcess, spawnService } from './support/s
 import { tempFolder } from './support/stores.ts'
 import { waitUntil } from './support/wait-until.ts'
 
-// The whole program beside a real IMAP server: an alias out, its mail in.
+// The whole program with a real IMAP server: creates aliases and fetches their mail.
 
 const LONG = process.env['MAYFLY_TEST_LONG'] !== undefined
 const MAILS = LONG ? 1_000 : 100
@@ -54,7 +54,7 @@ afterAll(async () => {
 const gmail = (params: Record<string, string> = {}) =>
   createSession(served.url, { use_gmail: '1', ...params })
 
-/** Resolves when both accounts are so. Until they are ok no alias can be had. */
+/** Resolves when both accounts have this state. No alias can be created until they are ok. */
 async function untilAll(health: string): Promise<void> {
   const { config } = readConfig({ env: { MAYFLY_DATA: join(folder.path, 'data') }, file: {} })
   const store = await openMailStoreForCli(config)
@@ -76,7 +76,7 @@ const mailTo = (to: string, subject: string) =>
 const subjects = async (token: string, query = '') =>
   (await checkMail(served.url, token, query)).map(({ subject }) => subject)
 
-test('a reader who waits has the mail of his alias pushed to him', async () => {
+test('a waiting client gets the mail of its alias', async () => {
   const { email, token } = await gmail({ prefix: 'shop' })
   assert.match(email, /\+shop@mail\.test$/)
   const waiting = subjects(token, '&wait=55')
@@ -84,7 +84,7 @@ test('a reader who waits has the mail of his alias pushed to him', async () => {
   assert.deepEqual(await waiting, ['pushed'])
 })
 
-test('received_at is when the account took the mail', async () => {
+test('received_at is the time at which the account received the mail', async () => {
   const { email, token } = await gmail({ gmail_auto: '1' })
   const at = new Date(Date.now() - 90_000)
   const waiting = checkMail(served.url, token, '&wait=55')
@@ -94,10 +94,10 @@ test('received_at is when the account took the mail', async () => {
   assert.ok(Math.abs(taken - at.getTime()) < 2_000, String(message?.received_at))
 })
 
-// Of an account's connection, in Dovecot's log.
+// Matches the connection of an account in Dovecot's log.
 const LEFT = /(Logged out|Disconnected|Connection closed)/
 
-test('an account that is switched off gives no alias and fetches nothing, until it is on again', async () => {
+test('a deactivated account issues no aliases and is not fetched until it is activated again', async () => {
   const { email, token } = await gmail({ prefix: 'off' })
   const owner = email.startsWith('joe') ? JOE : ANN
   const other = owner === JOE ? ANN : JOE
@@ -124,7 +124,7 @@ test('an account that is switched off gives no alias and fetches nothing, until 
   assert.deepEqual(await subjects(token, '&wait=55'), ['while off'])
 })
 
-test('a SIGKILL in the middle of fetching leaves each mail there once, in its own mailbox', async () => {
+test('after a SIGKILL during a fetch each mail is stored exactly once, in its own mailbox', async () => {
   const boxes = await Promise.all(Array.from({ length: 10 }, () => gmail()))
   const sent = new Map<string, string[]>(boxes.map(({ token }) => [token, []]))
   const send = (number: number) => {
@@ -147,7 +147,7 @@ test('a SIGKILL in the middle of fetching leaves each mail there once, in its ow
   }
 })
 
-test('no secret of an account is in a log, an answer, a metric or a file of ours', async () => {
+test('no secret of an account is in the log, a response, a metric or a file', async () => {
   for (const email of [JOE, ANN]) dovecot.setPassword(email, 'another')
   await dovecot.stop()
   await dovecot.start()

@@ -3,13 +3,13 @@ import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 
-/** One import as it is written. Only `import type` leaves nothing to load at run time. */
+/** One import statement. Only `import type` loads nothing at run time. */
 interface Import {
   target: string
   typeOnly: boolean
 }
 
-/** Who may import whom, beside their own kind: ARCHITECTURE.md shows the same table. */
+/** The folders that each folder may import besides itself; the same table is in ARCHITECTURE.md. */
 const MAY_IMPORT: Record<string, readonly string[]> = {
   core: [],
   shared: ['core'],
@@ -31,20 +31,20 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   cli: ['core', 'shared', 'service'],
 }
 
-/** Of these a service may know the shape, never the thing: it is given one. */
+/** Folders of which a service may import types only: the values are passed to it. */
 const TYPES_FOR_SERVICE = ['store', 'bus', 'limit', 'pay']
 
-/** The one file of mime that adapters may import. */
+/** The only file of mime that adapters may import. */
 const ADAPTERS = ['smtp', 'imap', 'http', 'cli']
 const HEADER_READER = 'src/mime/headers.ts'
 
-/** What the roots may name outside src: our version, and the page as it was built. */
+/** Files outside src that the roots may import: our version, and the built page. */
 const OUTSIDE = ['package.json', 'web/dist/']
 
-/** Composition roots: they import everything, nobody imports them. */
+/** Composition roots: they may import everything, and nothing may import them. */
 const ROOTS = ['main', 'runtime']
 
-/** What the core may use of Node: functions of plain values that touch neither clock, chance, disk nor network. */
+/** Parts of Node that core may import: pure functions without clock, randomness, disk or network. */
 const PURE: Record<string, readonly string[]> = {
   'node:crypto': ['hash'],
   'node:zlib': ['crc32'],
@@ -52,10 +52,10 @@ const PURE: Record<string, readonly string[]> = {
   'node:net': ['BlockList', 'isIP'],
 }
 
-/** Tests and what serves only them: they may look everywhere, and nothing that runs may look at them. */
+/** Tests and test helpers: they may import everything, and no other code may import them. */
 const FOR_TESTS = /\.(test|contract)\.ts$|\/(fixtures|testing|contract)\//
 
-/** What a file of src imports against the rules, each as the sentence to read. `path` starts with `src/`. */
+/** The violations in a file of src, one sentence each. `path` starts with `src/`. */
 export function importFaults(path: string, source: string): string[] {
   if (/(^|\/)index\.ts$/.test(path)) return [`${path}: no index files, import the file itself`]
   if (FOR_TESTS.test(path)) return []
@@ -115,13 +115,13 @@ function packageFault(part: string, target: string, source: string): string | un
   return names.length > 0 ? `core may not import ${names} of ${target}` : undefined
 }
 
-/** The folder under src, or the file itself where it lies directly in src. */
+/** The folder under src, or the file itself if it is directly in src. */
 function partOf(path: string): string {
   const [, first = ''] = path.split('/')
   return first.replace(/\.ts$/, '')
 }
 
-/** Static imports and exports, import() and new URL('./x.ts') alike. */
+/** Static imports and exports, import() and new URL('./x.ts'). */
 export function importsOf(source: string): Import[] {
   const fixed = source.matchAll(/^(?:import|export)\s(type\s)?(?:[^'";]*?\sfrom\s)?\s*'([^']+)'/gm)
   const dynamic = source.matchAll(/\bimport\(\s*['"`]([^'"`]+)['"`]/g)
@@ -142,14 +142,14 @@ test('every file of src imports only what the table allows', () => {
   expect(faults).toEqual([])
 })
 
-/** All that reaches the reader's browser; each was chosen. */
+/** All packages that reach the browser. */
 const PAGE_PACKAGES = ['preact', 'preact/hooks', '@preact/signals', 'dompurify', 'uqr']
 
 const pageFiles = globSync('web/*/**/*.{ts,tsx}', { cwd: fileURLToPath(root) }).filter(
   (path) => !/^web\/dist|\.test\.ts$/.test(path),
 )
 
-test('the page imports of src only shared and core, and only the packages chosen for it', () => {
+test('the page imports only shared and core of src, and only the listed packages', () => {
   const strays = pageFiles.flatMap((path) =>
     importsOf(readFileSync(new URL(path, root), 'utf8'))
       .map(({ target }) => target)
@@ -163,7 +163,7 @@ test('the page imports of src only shared and core, and only the packages chosen
   expect(strays).toEqual([])
 })
 
-test('what the page shares with the server imports nothing of Node', () => {
+test('code shared by the page and the server imports nothing of Node', () => {
   const imported = pageFiles.flatMap((path) =>
     importsOf(readFileSync(new URL(path, root), 'utf8'))
       .map(({ target }) => posix.join(posix.dirname(path), target))
@@ -172,7 +172,7 @@ test('what the page shares with the server imports nothing of Node', () => {
   const shared = files.filter((path) => /^src\/shared\/.*(?<!\.test)\.ts$/.test(path))
   const reached = new Set([...shared, ...imported])
   expect(reached).toContain('src/core/backoff.ts')
-  // A set that grows while it is iterated: each file once.
+  // The set grows while it is iterated; each file is visited once.
   for (const path of reached) {
     for (const { target } of importsOf(readFileSync(new URL(path, root), 'utf8'))) {
       expect(target, path).toMatch(/^\./)
@@ -181,7 +181,7 @@ test('what the page shares with the server imports nothing of Node', () => {
   }
 })
 
-test('the table is held against the whole house', () => {
+test('the table covers every folder of src', () => {
   expect(files.length).toBeGreaterThan(50)
   expect(pageFiles.length).toBeGreaterThan(10)
   for (const path of [
@@ -219,7 +219,7 @@ describe('allowed', () => {
   }
 })
 
-describe('refused', () => {
+describe('rejected', () => {
   for (const [path, source, sentence] of [
     ['src/core/x.ts', "import { a } from '../mime/head.ts'", 'core may not import mime'],
     ['src/core/x.ts', "import { readFileSync } from 'node:fs'", 'core may not import node:fs'],
@@ -278,7 +278,7 @@ describe('refused', () => {
     ['src/helpers/x.ts', '', 'helpers is not in the table'],
     ['src/core/index.ts', '', 'no index files'],
   ] as const) {
-    test(`${path}: ${source || 'its being there'}`, () => {
+    test(`${path}: ${source || 'the file itself'}`, () => {
       expect(importFaults(path, source)).toEqual([expect.stringContaining(sentence)])
     })
   }

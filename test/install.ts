@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { missingPrograms, PROGRAMS, type Program } from './support/programs.ts'
 
-/** Packages that would start something at the next boot, and its name. */
+/** Packages that would start a service at the next boot, and its name. */
 const SERVICES = [
   ['postfix', 'postfix'],
   ['dovecot-imapd', 'dovecot'],
@@ -30,7 +30,7 @@ function packagesOf(names: readonly Program[]): string[] {
   return [...new Set(names.map((name) => PROGRAMS[name][0]))]
 }
 
-/** The tests that need them are left out; the run ends with their list. */
+/** Tests that need a missing program are left out; the run ends with their list. */
 function announce(names: readonly Program[]): void {
   const lines = names.map((name) => `  ${name.padEnd(24)} ${PROGRAMS[name][1]}`)
   const how = isDebian()
@@ -39,7 +39,7 @@ function announce(names: readonly Program[]): void {
   console.error(['Missing programs:', ...lines, `To run all tests, install them ${how}`].join('\n'))
 }
 
-/** With apt, without questions; no daemon is started, now or at the next boot. */
+/** Runs apt without prompts; starts no daemon, now or at the next boot. */
 function install(packages: string[]): void {
   console.log(`Installing what the tests need: ${packages.join(' ')}`)
   // Ctrl-C ends apt, and the policy is still restored.
@@ -75,11 +75,11 @@ function apply(command: string, args: string[], input = ''): void {
   })
 }
 
-/** Package scripts consult this file before they start a service; 101 means no. Returns how to restore the old one. */
+/** Package scripts consult this file before they start a service; 101 forbids it. Returns a function that restores the old one. */
 function forbidDaemons(): () => void {
   const policy = '/usr/sbin/policy-rc.d'
   const saved = `${policy}.mayfly`
-  // A run that was killed has left the old one under this name.
+  // A killed run has left the old file under this name.
   if (existsSync(policy) && !existsSync(saved)) renameSync(policy, saved)
   writeFileSync(policy, '#!/bin/sh\nexit 101\n', { mode: 0o755 })
   return () => (existsSync(saved) ? renameSync(saved, policy) : rmSync(policy))

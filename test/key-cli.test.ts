@@ -24,8 +24,8 @@ async function statusOf(secret: string): Promise<number> {
   return answer.status
 }
 
-describe('beside a running service', () => {
-  test('a key that is issued opens at once, and no file or log holds it', async () => {
+describe('with a running service', () => {
+  test('an issued key works at once, and no file or log contains it', async () => {
     const { key: secret } = await issueKey(folder.path)
     expect(await statusOf(secret)).toBe(200)
     const canary = secret.slice(12)
@@ -35,39 +35,39 @@ describe('beside a running service', () => {
     expect(served.output()).not.toContain(canary)
   })
 
-  test('a key that is revoked opens nothing from the next request on', async () => {
+  test('a revoked key is rejected from the next request on', async () => {
     const { id, key: secret } = await issueKey(folder.path)
     expect(await statusOf(secret)).toBe(200)
     expect((await key('revoke', id)).status).toBe(0)
     expect(await statusOf(secret)).toBe(401)
   })
 
-  test('a rolled key opens with both secrets, and both count', async () => {
+  test('a rotated key works with both secrets, and both are charged', async () => {
     const { key: former, prefix } = await issueKey(folder.path)
     const rolled = JSON.parse((await key('roll', prefix, '--json')).stdout)
     expect([await statusOf(former), await statusOf(rolled.key)]).toEqual([200, 200])
     expect(JSON.parse((await key('show', prefix, '--json')).stdout)).toMatchObject({ used: 2 })
   })
 
-  test('usage counts what was asked', async () => {
+  test('usage counts the requests made', async () => {
     const { id, key: secret } = await issueKey(folder.path, 'business')
     for (let asked = 0; asked < 3; asked += 1) expect(await statusOf(secret)).toBe(200)
     const { stdout } = await key('usage', id)
     expect(stdout).toMatch(/^Used +3 of 100,000 requests$/m)
-    // No terminal, no blocks: a program may read it. Midnight may have come between.
+    // Without a terminal no bars are printed. Midnight may have passed in between.
     expect(stdout).not.toMatch(/[█░┤]/)
     const { days } = JSON.parse((await key('usage', id, '--json')).stdout)
     const sum = days.reduce((sum: number, { requests }: { requests: number }) => sum + requests, 0)
     expect([days.length, sum]).toEqual([30, 3])
   })
 
-  test('a label is kept and listed', async () => {
+  test('a label is stored and listed', async () => {
     const { id } = await issueKey(folder.path)
     expect((await key('label', id, 'the robot of Ann')).status).toBe(0)
     expect((await key('list')).stdout).toMatch(new RegExp(`${id} .* the robot of Ann$`, 'm'))
   })
 
-  test('orders are listed, though none were made', async () => {
+  test('orders are listed even if there are none', async () => {
     expect(await runMayfly(folder.path, 'order', 'list', '--json')).toMatchObject({
       status: 0,
       stdout: '[]\n',
@@ -75,7 +75,7 @@ describe('beside a running service', () => {
   })
 })
 
-test('all of it goes without a service too', async () => {
+test('every command works without a running service', async () => {
   const alone = tempFolder()
   const { id } = await issueKey(join(alone.path, 'data'))
   const { stdout } = await runMayfly(join(alone.path, 'data'), 'key', 'show', id)
@@ -83,7 +83,7 @@ test('all of it goes without a service too', async () => {
   alone.remove()
 })
 
-describe('a command line is refused with one clear line', () => {
+describe('an invalid command line is rejected with one clear line', () => {
   for (const [args, status, line] of [
     [['key', 'issue'], 2, "required option '--plan <id>'"],
     [['key', 'show', 'key_nobody'], 1, 'No key matches "key_nobody". See: mayfly key list'],
@@ -95,7 +95,7 @@ describe('a command line is refused with one clear line', () => {
     })
   }
 
-  test('a plan that is not sold makes no data folder', async () => {
+  test('an unknown plan creates no data directory', async () => {
     const alone = tempFolder()
     await runMayfly(join(alone.path, 'data'), 'key', 'issue', '--plan', 'gold')
     expect(readdirSync(alone.path)).toEqual([])

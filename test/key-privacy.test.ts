@@ -29,11 +29,11 @@ const subjects = async (key: TestKey, query = '') =>
 const send = (to: string | string[], subject: string) =>
   app.mail(to, `Subject: ${subject}\r\nTo: ${[to].flat().join(', ')}\r\n\r\n${subject}\r\n`)
 
-/** At pool.test: where an address without a session would be the pool's. */
+/** At pool.test, where mail for an address without a session goes to the pool. */
 const session = (prefix: string, key?: TestKey) =>
   app.session({ prefix, domain_id: '2' }, key?.headers ?? {})
 
-/** Every question that may be asked of this key about that mail, by whatever its asker has seen. */
+/** The responses to every query that this key can make about that mail, given what its owner knows. */
 async function allThatIsSeen(
   key: TestKey,
   about: { address: string; ids: number[]; etags: string[] },
@@ -67,11 +67,11 @@ async function allThatIsSeen(
     assert.equal(asked.status, 200, 'a tag of somebody else says nothing')
     answers.push(asked)
   }
-  // Each must have been answered: a refusal shows nothing either.
+  // emailsOf fails on an error response, which would reveal nothing either.
   return answers.map((asked) => JSON.stringify(emailsOf(asked))).join('\n')
 }
 
-/** What its owner knows of it: enough to ask for it, if that were enough. */
+/** What the owner of the mail knows about it, and another key might guess. */
 async function known(owner: TestKey, address: string) {
   const asked = await read(owner, `to=${address}`)
   return {
@@ -81,8 +81,8 @@ async function known(owner: TestKey, address: string) {
   }
 }
 
-describe('a session of a key', () => {
-  test('is read by this key and its token, and by no other key in any way', async () => {
+describe('a session created with a key', () => {
+  test('can be read with this key and its token, and with no other key', async () => {
     const { email, token } = await session('of-ann', ann)
     assert.equal(await send(email, 'canary-ann'), 250)
     assert.deepEqual(await subjects(ann, `to=${email}`), ['canary-ann'])
@@ -91,7 +91,7 @@ describe('a session of a key', () => {
     assert.doesNotMatch(seen, /canary-ann|of-ann/)
   })
 
-  test('stays so when the key is revoked', async () => {
+  test('cannot be read with other keys after its key is revoked', async () => {
     const gone = await app.ring.issue()
     const { email, token } = await session('of-gone', gone)
     await send(email, 'canary-gone')
@@ -105,7 +105,7 @@ describe('a session of a key', () => {
   })
 })
 
-test('a session without a key is read by no key, also at a reader domain', async () => {
+test('a session created without a key cannot be read with any key, even at a pool domain', async () => {
   const { email, token } = await session('of-nobody')
   assert.equal(await send(email, 'canary-nobody'), 250)
   const [{ id = 0 } = {}] = await checkMail(app.url, token)
@@ -115,7 +115,7 @@ test('a session without a key is read by no key, also at a reader domain', async
   }
 })
 
-test('the pool is read by all keys alike', async () => {
+test('the pool can be read with every key', async () => {
   const to = 'anybody@pool.test'
   assert.equal(await send(to, 'shared'), 250)
   for (const key of [ann, bob]) assert.deepEqual(await subjects(key, `to=${to}`), ['shared'])
@@ -129,7 +129,7 @@ test('mail for the operator is in no list', async () => {
   }
 })
 
-test('of one mail to many each sees its own record, and who else got it stays in the mail', async () => {
+test('each recipient of a mail sees its own record only, and other recipients only in the mail itself', async () => {
   const [mine, theirs] = [await session('many-ann', ann), await session('many-bob', bob)]
   const plain = await session('many-nobody')
   const pooled = 'many-pool@pool.test'
@@ -146,8 +146,8 @@ test('of one mail to many each sees its own record, and who else got it stays in
   assert.doesNotMatch((await read(ann)).text, /many-bob|many-nobody/)
 })
 
-describe('an address that was the pool’s and then a session’s', () => {
-  test('what came before is the pool’s, what comes afterwards is not', async () => {
+describe('an address in the pool for which a session is created', () => {
+  test('earlier mail stays in the pool, later mail does not enter it', async () => {
     const to = 'claimed@pool.test'
     await send(to, 'before')
     const { email, token } = await session('claimed', ann)
@@ -161,7 +161,7 @@ describe('an address that was the pool’s and then a session’s', () => {
   })
 })
 
-describe('a session that is over', () => {
+describe('a session that has ended', () => {
   const ways = [
     [
       'by being ended',
@@ -171,7 +171,7 @@ describe('a session that is over', () => {
   ] as const
 
   for (const [at, [name, end]] of ways.entries()) {
-    test(`${name}: its mail is gone at once, late mail is refused and never pooled`, async () => {
+    test(`${name}: its mail is gone at once, late mail is rejected and never pooled`, async () => {
       const { email, token } = await session(`over-${at}`, ann)
       await send(email, 'canary-over')
       const about = await known(ann, email)
@@ -181,7 +181,7 @@ describe('a session that is over', () => {
       for (const key of [ann, bob]) {
         assert.doesNotMatch(await allThatIsSeen(key, about), /canary-over|canary-late/)
       }
-      // Past the cool-down it is nobody's, and still not the pool's.
+      // After the cool-down the address is free, but still not in the pool.
       app.moveClock(40 * DAY)
       assert.equal(await send(email, 'canary-later'), 550)
       for (const key of [ann, bob]) {
@@ -190,7 +190,7 @@ describe('a session that is over', () => {
     })
   }
 
-  test('shows its next owner’s key nothing of before, and its former key nothing of afterwards', async () => {
+  test('shows the key of the next owner no earlier mail, and the previous key no later mail', async () => {
     const former = await session('handed-on', ann)
     await send(former.email, 'canary-former')
     const about = await known(ann, former.email)
@@ -204,7 +204,7 @@ describe('a session that is over', () => {
     assert.doesNotMatch(await allThatIsSeen(ann, since), /canary-next|canary-former/)
   })
 
-  test('comes back to its owner and its key, empty, and to nobody else', async () => {
+  test('is revived for its owner and its key, empty, and for no other key', async () => {
     const { email, token } = await session('comes-back', ann)
     await send(email, 'canary-first')
     const about = await known(ann, email)

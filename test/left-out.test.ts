@@ -28,7 +28,7 @@ describe('a missing program leaves out the tests that need it, and no others', (
   })
 })
 
-describe('the run ends with what was left out and why', () => {
+describe('the run ends with a list of the files left out and the reason', () => {
   for (const [where, ci, status] of [
     ['on a developer’s machine, and passes', '', 0],
     ['in CI, and fails', 'true', 1],

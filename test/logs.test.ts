@@ -10,7 +10,7 @@ import { tempFolder } from './support/stores.ts'
 
 const ADMIN = 'canary-admin'
 const FORGED = '{"level":"error","msg":"canary-forged"}'
-/** Whatever a client can put before a line of its own, or under a reader's eyes. */
+/** Characters that could fake a log line or mislead a person reading it. */
 const BREAKS = ['\r', '\n', '\u001b[2J', '\u2028', '\u2029', '\u0085', '\u202e', '\0']
 
 const folder = tempFolder()
@@ -28,7 +28,7 @@ async function serve(name: string, options: { under?: string[] } = {}): Promise<
   return served
 }
 
-test('whatever passes through, the log is one JSON object a line and holds nobody’s secrets', async () => {
+test('whatever clients send, the log has one JSON object per line and no secrets', async () => {
   const errors = `${folder.path}/stderr`
   const served = await serve('talkative', { under: ['sh', '-c', 'exec "$@" 2>"$0"', errors] })
   const box = await createSession(served.url, { prefix: 'canary-owner', domain_id: '1' })
@@ -64,7 +64,7 @@ test('whatever passes through, the log is one JSON object a line and holds nobod
   expect(lines.join('')).not.toMatch(/[\0-\x1f\x7f-\x9f\u2028-\u202e]/)
 })
 
-test('a log on a full disk stops nothing', async () => {
+test('a log on a full disk does not stop the service', async () => {
   const served = await serve('mute', { under: ['sh', '-c', 'exec "$@" >/dev/full', 'sh'] })
   const box = await createSession(served.url)
   assert.match(await sent(served, box.email), /^250 /)
@@ -90,7 +90,7 @@ async function useMail(served: ServiceProcess, email: string): Promise<void> {
   }
 }
 
-/** Each with the canary as token in all the places where one may stand. The session is over afterwards. */
+/** Calls each endpoint with the canary as a token wherever one is accepted. Ends the session. */
 async function useEveryEndpoint(url: string, token: string, id: number): Promise<void> {
   const bearer = { headers: { authorization: `Bearer ${token}`, apikey: token } }
   const query = `token=${token}&id=${id}&index=0&headers=1&t=canary-query`
@@ -136,7 +136,7 @@ async function useBadly({ url, httpPort, smtpPort }: ServiceProcess, line: strin
   for (const talk of talks) await sendRaw(smtpPort, `${[...talk, 'QUIT'].join('\r\n')}\r\n`)
 }
 
-/** As a damaged disk would: every reading and keeping fails from here on. */
+/** Simulates a damaged disk: every read and write of the store fails from now on. */
 function breakStore(file: string): void {
   const db = new Database(file)
   db.exec('alter table message rename to canary_message')

@@ -174,7 +174,7 @@ test('a move killed in the middle keeps services out and starts over when run ag
   })
   child.kill('SIGKILL')
   await exit
-  // What it had sent is lost with it.
+  // What it had sent is rolled back.
   await postgres.run(`select pg_terminate_backend(pid) ${blocked}`)
   await holder.end()
   expect(await postgres.run('select 1 from mail.session limit 1', database)).not.toEqual([])
@@ -188,7 +188,7 @@ test('a move killed in the middle keeps services out and starts over when run ag
   await (await openPostgresMail({ ...MAIL_OPTIONS, url })).close()
 }, 90_000)
 
-/** A database with the schema and nothing else. */
+/** A database with the schema and no data. */
 async function emptyDatabase(): Promise<{ database: string; url: string }> {
   const database = await postgres.database()
   const url = postgres.urlOf(database)
@@ -197,7 +197,7 @@ async function emptyDatabase(): Promise<{ database: string; url: string }> {
   return { database, url }
 }
 
-/** What follows the first 8 MB of raw mail waits for a lock that is never released. */
+/** After the first 8 MB of raw mail, the copy waits for a lock that is never released. */
 async function blockSecondBatch(database: string): Promise<Client> {
   await postgres.run(
     `create function wait() returns trigger language plpgsql as $$
@@ -211,14 +211,14 @@ async function blockSecondBatch(database: string): Promise<Client> {
   return holder
 }
 
-/** What goes wrong while a row is inserted. */
+/** Faults injected while a row is inserted. */
 const MUTATIONS = {
-  // One bit of one mail.
+  // One flipped bit in a mail.
   'mail.raw_mail':
     'if new.serial = 7 then new.zstd = set_byte(new.zstd, 20, get_byte(new.zstd, 20) # 1); end if;',
-  // Two messages with each other's mail.
+  // Two messages with their mails swapped.
   'mail.message': 'if new.serial in (4, 5) then new.serial = 9 - new.serial; end if;',
-  // A session whose mail is looked for in another partition.
+  // A session that points to the wrong partition.
   'mail.session': `if new.address like 'ended@%' then new.bucket = 32766; end if;`,
   'mail.shared_mailbox': `new.buckets = '{}';`,
   'shop.api_key': 'new.used = new.used + 1;',
@@ -245,13 +245,13 @@ test('every table with a wrong row is detected, and the database stays unfinishe
   await expect(openPostgresMail({ ...MAIL_OPTIONS, url })).rejects.toThrow('unfinished move')
 })
 
-describe('refused', () => {
-  test('a folder that is served', () => {
+describe('rejected', () => {
+  test('a data directory that is being served', () => {
     expect(whileServed).toMatchObject({ status: 1, stdout: '' })
     expect(whileServed.stderr).toMatch(/ is in use by a service or another move\. Stop it first/)
   })
 
-  test('a database that holds something else', async () => {
+  test('a database with other tables', async () => {
     const { url } = await emptyDatabase()
     const store = await openPostgresMail({ ...MAIL_OPTIONS, url })
     await store.addDomain({ ...DOMAIN, name: 'mine.test' as Host })
@@ -259,13 +259,13 @@ describe('refused', () => {
     await expect(moveHere(url)).rejects.toThrow('it has rows in mail.mail_domain')
   })
 
-  test('a database with a finished move', async () => {
+  test('a database with a completed move', async () => {
     await expect(moveHere(postgres.urlOf(moved.database))).rejects.toThrow(
       'This database is in use',
     )
   })
 
-  test('a server that is unreachable or does not know the database; the URL is not repeated', async () => {
+  test('an unreachable server or an unknown database; the error does not repeat the URL', async () => {
     const away = 'postgres://mayfly:secret@127.0.0.1:9/none'
     await expect(moveHere(away)).rejects.toThrow(/^PostgreSQL cannot be reached\.$/)
     const unknown = postgres.urlOf('no_such_database').replace('mayfly@', 'mayfly:secret@')

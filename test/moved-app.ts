@@ -16,7 +16,7 @@ import { tempFolder } from './support/stores.ts'
 
 const DAY_MS = 86_400_000
 const { MAYFLY_TEST_LONG } = process.env
-// More than go in one batch by their number, and by their bytes.
+// More than fit into one batch, by number and by size.
 const SMALL_MAILS = MAYFLY_TEST_LONG ? 5_000 : 520
 export const LARGE_MAILS = 3
 const LARGE_BYTES = 3_200_000
@@ -29,10 +29,10 @@ export const ENV = {
   MAYFLY_RATE_LIMITS: 'off',
 }
 
-/** A service that was used in every way, and what its users have in hand. */
+/** A service on which every feature has been used, and the credentials of its users. */
 export type Fixture = Awaited<ReturnType<typeof fillApp>>
 
-/** Fills a data folder by its doors, and leaves it at rest. `served` is called while the service still runs. */
+/** Fills a data directory through the APIs and stops the service. `served` is called while it still runs. */
 export async function fillApp(served: (folder: string) => Promise<void>) {
   const folder = tempFolder()
   const app = await startApp({
@@ -48,7 +48,7 @@ export async function fillApp(served: (folder: string) => Promise<void>) {
   const key = String((await claim(app.url, orders[0])).body['key'])
   const boxes = {
     short: await app.session(),
-    // Longer than partitions are made ahead.
+    // Longer than partitions are created in advance.
     long: await app.session({ ttl: String(90 * 86_400) }),
     keyed: await app.session({}, { apikey: key }),
     ended: await app.session({ prefix: 'ended', domain_id: '1' }),
@@ -100,7 +100,7 @@ async function sendMails(app: App, boxes: Boxes): Promise<void> {
   )
 }
 
-/** What the doors do not do by themselves here, or not so soon. */
+/** Rows that the APIs do not create here, or not soon enough. */
 function addRarities(folder: string, overAddress: string): void {
   const mail = new Database(join(folder, 'mail.db'))
   mail.exec(`
@@ -123,7 +123,7 @@ function addRarities(folder: string, overAddress: string): void {
   shop.close()
 }
 
-/** All that users see of what is theirs. */
+/** All responses that users get about their own data. */
 export async function answersOf(
   { url }: Pick<App, 'url'>,
   { boxes, orders, key }: { boxes: Boxes; orders: readonly Order[]; key: string },

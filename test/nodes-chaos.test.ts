@@ -15,16 +15,16 @@ import { waitUntil } from './support/wait-until.ts'
 
 const LONG = process.env['MAYFLY_TEST_LONG'] !== undefined
 const ROUNDS = LONG ? 10 : 1
-// Between two faults, at least.
+// Minimum time between two faults.
 const MAILS = 50
 const CLIENTS = 200
 const REQUESTS = 20
-// Mailboxes that are never full: who is refused is refused for what is down.
+// Mailboxes never fill up, so every rejection is caused by a fault.
 const ENV = { MAYFLY_SESSION_MAX_MESSAGES: '100000', MAYFLY_SESSION_MAX_BYTES: '10GB' }
 
 type Fixture = Awaited<ReturnType<typeof open>>
 
-/** One after the other, every few seconds. Together they kill every node. */
+/** Run one after the other, every few seconds. Together they kill every node. */
 const FAULTS: readonly [string, (fixture: Fixture) => Promise<unknown>][] = [
   ['a node dies', (fixture) => killNode(fixture, 0)],
   ['PostgreSQL and a node die', (fixture) => both(killPostgres(fixture), killNode(fixture, 2))],
@@ -40,10 +40,10 @@ const MORE_FAULTS: typeof FAULTS = [
   ['PostgreSQL dies', (fixture) => killPostgres(fixture)],
 ]
 
-describe('what was answered 250 is there, whole, once and on every node', () => {
+describe('mail acknowledged with 250 is stored unchanged and exactly once, visible on every node', () => {
   const limit = 60_000 + ROUNDS * 500_000
-  test('whatever dies', () => goThrough(oneRedis), limit)
-  test.runIf(LONG)('with a Redis Cluster too', () => goThrough(redisCluster), limit)
+  test('with one Redis', () => goThrough(oneRedis), limit)
+  test.runIf(LONG)('with a Redis Cluster', () => goThrough(redisCluster), limit)
 })
 
 async function goThrough(openNews: () => Promise<News>): Promise<void> {
@@ -57,7 +57,7 @@ async function goThrough(openNews: () => Promise<News>): Promise<void> {
     for (const [at, [what, fault]] of (LONG ? [...FAULTS, ...MORE_FAULTS] : FAULTS).entries()) {
       await load.waitForMore(MAILS)
       await moment(Math.random() * 1_000)
-      // What is asked of the store just before it dies brings to disk what was not there yet: not each time.
+      // A query just before the kill flushes pending writes to disk, so it is not made every time.
       const races = at % 2 === 0 ? await startRaces(fixture, `${name}-${at}`) : undefined
       const before = performance.now()
       await fault(fixture)
@@ -75,7 +75,7 @@ async function goThrough(openNews: () => Promise<News>): Promise<void> {
   assert.deepEqual(await Promise.all(stopped), [0, 0, 0])
 }
 
-/** The answer is how many mails there are, the unacknowledged ones too. */
+/** Returns the number of stored mails, including unacknowledged ones. */
 async function settle(nodes: Nodes, load: Load): Promise<number> {
   const { lines, kept } = await load.finish()
   const { refused, looked, lookedEverywhere } = load.tally
@@ -86,7 +86,7 @@ async function settle(nodes: Nodes, load: Load): Promise<number> {
   return kept
 }
 
-/** Who holds the lease that has not run out. */
+/** The holder of the unexpired lease. */
 async function sweeper(nodes: Nodes): Promise<unknown> {
   const now = 'extract(epoch from clock_timestamp()) * 1000'
   const lease = `select holder from mail.lease where name = 'sweep' and ends_at > ${now}`
@@ -99,7 +99,7 @@ async function sweeper(nodes: Nodes): Promise<unknown> {
   return holder
 }
 
-/** All want the same address, and more is asked of a key than it has left, while something goes wrong. */
+/** During the faults, clients compete for one address and for more requests than a key has left. */
 async function startRaces({ nodes, ring }: Fixture, name: string) {
   const key = await ring.issue({ requests: REQUESTS })
   const races = Promise.all([
@@ -148,7 +148,7 @@ async function open(redis: News) {
   return { nodes, redis, ring }
 }
 
-/** One Redis or many, as far as faults go. */
+/** One Redis or a cluster, with the operations that the faults need. */
 interface News {
   url: string
   stop(): Promise<void>
@@ -162,7 +162,7 @@ async function oneRedis(): Promise<News> {
   return { ...redis, empty: async () => void (await redis.run('FLUSHALL')) }
 }
 
-/** Of which one master dies each time. */
+/** One master is killed each time. */
 async function redisCluster(): Promise<News> {
   const { url, masters, close } = await openRedisCluster()
   let turn = 0
@@ -200,7 +200,7 @@ async function killRedis(redis: News): Promise<void> {
 
 const both = (...faults: Promise<void>[]) => Promise.all(faults)
 
-/** A random moment of the nodes' lives, not a wait for something to happen. */
+/** A random delay; it does not wait for anything in particular. */
 function moment(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
 }

@@ -8,8 +8,8 @@ import { openNodes } from './support/nodes.ts'
 import { tempFolder } from './support/stores.ts'
 import { waitUntil } from './support/wait-until.ts'
 
-// With the times of a real installation: a lease lasts so long that nobody who is only slow loses it. What is decided here
-// in half a minute is shown on short leases in src/service/background/lease.test.ts.
+// With production timing: leases last long enough that a node that is only slow keeps them. The same takeover is tested
+// with short leases in src/service/background/lease.test.ts.
 
 const JOE = 'joe@mail.test'
 const PASSWORD = 'canary-app-password'
@@ -25,7 +25,7 @@ interface LeaseRow {
 }
 
 test.runIf(process.env['MAYFLY_TEST_LONG'])(
-  'of a node that dies another takes over the sweep and the Gmail account, within half a minute',
+  'another node takes over the sweep and the Gmail account of a dead node within half a minute',
   async () => {
     const folder = tempFolder()
     const dovecot = await openDovecot({ users: { [JOE]: PASSWORD } })

@@ -16,13 +16,13 @@ import { connectSmtp, readGreeting, stuffed } from './support/smtp-client.ts'
 const ROUNDS = process.env['MAYFLY_TEST_LONG'] ? 20 : 2
 const PLAN = 1_000
 const DAY_MS = 86_400_000
-// Loopback has no rate limit, but a trusted proxy's clients have.
+// Loopback has no rate limit, but the clients of a trusted proxy do.
 const PROXY = '127.0.0.2'
 
 let nodes: Nodes
 let ring: KeyRing
 beforeAll(async () => {
-  // The drain outlasts the test that looks at it.
+  // The drain outlasts the test that checks it.
   nodes = await openNodes({ env: { MAYFLY_DRAIN: '10m', MAYFLY_TRUST_PROXY: PROXY } })
   const config = { data: nodes.folder, store: nodes.store }
   ring = await openKeyRing({ config, now: () => new Date() })
@@ -32,24 +32,24 @@ afterAll(async () => {
   await nodes.close()
 })
 
-test('of two hundred who want the same address at three nodes one has it', async () => {
+test('of 200 concurrent requests for one address on three nodes, one succeeds', async () => {
   for (let round = 0; round < ROUNDS; round += 1) {
     assert.deepEqual(await raceForAddress(nodes.urls, `round-${round}`), { 200: 1, 409: 199 })
   }
 })
 
-test('sixty sessions a minute are one allowance for all nodes', async () => {
-  // A Redis that is slow for a moment leaves the counting to the nodes: then another client shows it.
+test('the limit of sixty sessions a minute is shared by all nodes', async () => {
+  // While Redis is slow, each node counts on its own: then the test is repeated with another client.
   for (const client of ['192.0.2.7', '192.0.2.8', '192.0.2.9']) {
     const { passed, seconds } = await createAll(client)
     assert.ok(passed >= 60, `${passed} passed`)
-    // One grows back each second.
+    // One is added back each second.
     if (passed <= 60 + seconds) return
   }
   assert.fail('more than sixty passed each time')
 })
 
-/** Until it is told to wait, at one node after the other. */
+/** Creates sessions on one node after the other until the limit is reached. */
 async function createAll(client: string): Promise<{ passed: number; seconds: number }> {
   const started = Date.now()
   const create = (turn: number) => {
@@ -64,37 +64,37 @@ async function createAll(client: string): Promise<{ passed: number; seconds: num
   return { passed, seconds: Math.ceil((Date.now() - started) / 1_000) }
 }
 
-describe('a key asked for at three nodes at once', () => {
+describe('a key used on three nodes at once', () => {
   for (const [left, count] of [
     [1, 300],
     [10, 300],
     [999, 1_200],
   ] as const) {
-    test(`has ${left} requests left and is served ${left} times of ${count}`, async () => {
+    test(`with ${left} requests left is served ${left} of ${count} times`, async () => {
       await askFor(left, count)
     })
   }
 
-  test('is served as often as it may be a day', async () => {
+  test('is served exactly up to its daily limit', async () => {
     for (let day = 0; day !== today(); ) {
       day = today()
       const key = await ring.issue({ requests: 10 * PLAN, perDay: 100 })
       const heard = await raceForRequests(nodes.urls, key, 400)
-      // Midnight began a new day for the key: then this showed nothing.
+      // At midnight a new day began for the key, so the result proves nothing.
       if (day !== today()) continue
       assert.deepEqual(heard, { 200: 100, 429: 300 })
       assert.equal(await ring.used(key), 100)
     }
   })
 
-  test('is given nothing while Redis is away', async () => {
+  test('is served no extra requests while Redis is down', async () => {
     await nodes.redis().stop()
     await askFor(10, 300)
     await nodes.redis().start()
   })
 })
 
-/** Exactly those are served that are left, and the count stands at the plan's figure. */
+/** Exactly the remaining requests are served, and the counter ends at the plan's limit. */
 async function askFor(left: number, count: number): Promise<void> {
   const key = await ring.issue({ requests: PLAN })
   await nodes.query(`update shop.api_key set used = ${PLAN - left} where id = '${key.id}'`)
@@ -107,8 +107,8 @@ function today(): number {
   return Math.trunc(Date.now() / DAY_MS)
 }
 
-describe('a command of the operator counts on every node', () => {
-  test('a domain that is added, switched off, on, and removed', async () => {
+describe('an operator command takes effect on every node', () => {
+  test('adding, deactivating, activating and removing a domain', async () => {
     const domain = 'more.test'
     await done('domain', 'add', domain)
     await everywhere(async (url) => (await idOf(url, domain)) !== undefined)
@@ -124,12 +124,12 @@ describe('a command of the operator counts on every node', () => {
     await done('domain', 'remove', domain)
     await everywhere(async (url) => !(await creates(url)))
 
-    // Sessions that live there end normally.
+    // Existing sessions of the domain end normally.
     for (const number of nodes.up()) await mail(number, { to: email, subject: `at ${number}` })
     for (const url of nodes.urls) assert.equal((await checkMail(url, token)).length, 3)
   })
 
-  test('a key that is issued, and revoked', async () => {
+  test('issuing and revoking a key', async () => {
     const { stdout } = await done('key', 'issue', '--plan', 'starter', '--json')
     const { id, key } = JSON.parse(stdout) as { id: string; key: string }
     const opens = async (url: string) =>
@@ -141,10 +141,10 @@ describe('a command of the operator counts on every node', () => {
   })
 })
 
-describe('who waits at one node hears of mail that came to another', () => {
-  test('over Redis alone, also when it was emptied', async () => {
+describe('a client waiting at one node gets mail received by another', () => {
+  test('through Redis alone, even after a FLUSHALL', async () => {
     const env = { MAYFLY_STORE: nodes.store, MAYFLY_REDIS: nodes.redis().url }
-    // Nobody looks by himself here.
+    // Nodes do not poll the store here.
     const open = async () => {
       const app = await startApp({ env, intervals: WITHOUT_POLLING })
       onTestFinished(() => app.stop())
@@ -162,7 +162,7 @@ describe('who waits at one node hears of mail that came to another', () => {
     }
   })
 
-  test('by looking, while Redis is away', async () => {
+  test('by polling while Redis is down', async () => {
     const [url = ''] = nodes.urls
     const { email, token } = await createSession(url)
     const waiting = awaitMail(url, token)
@@ -174,8 +174,8 @@ describe('who waits at one node hears of mail that came to another', () => {
   })
 })
 
-describe('a node that is told to stop', () => {
-  test('finishes what it has, and sends its readers and senders to the others', async () => {
+describe('a node that is shutting down', () => {
+  test('completes work in progress and moves its clients and senders to the other nodes', async () => {
     const [url = '', second = '', third = ''] = nodes.urls
     const { email, token } = await createSession(url)
     const client = await connectSmtp(nodes.smtpPorts[0] ?? 0)
@@ -215,7 +215,7 @@ async function done(...args: string[]) {
   return told
 }
 
-/** Nobody who asks two seconds after a command hears what was before it. */
+/** Two seconds after a command, no node returns the previous state. */
 async function everywhere(isSo: (url: string) => Promise<boolean>): Promise<void> {
   const started = performance.now()
   for (const url of nodes.urls) {
@@ -238,7 +238,7 @@ async function mail(node: number, { to, subject }: { to: string; subject: string
   assert.equal(code, 250)
 }
 
-/** What came while it waited. At the end of its time it would look by itself: so long nobody waits here. */
+/** The mail received during a long poll. The timeout is shorter than the poll, which would read the store at its end. */
 async function awaitMail(url: string, token: string, since = 0): Promise<unknown> {
   const query = `token=${token}&since_id=${since}&wait=55`
   const init = { signal: AbortSignal.timeout(40_000) }

@@ -13,7 +13,7 @@ import { type AppWithKeys, startAppWithKeys, type TestKey } from './support/keys
 import { connectSmtp } from './support/smtp-client.ts'
 import { setSchemaVersion } from './support/sql.ts'
 
-// The operator's commands beside a service that runs: what its readers see as soon as a command has returned.
+// Operator commands while a service runs: what clients see as soon as a command has returned.
 
 const BAD = '127.0.0.2'
 const GOOD = '127.0.0.3'
@@ -26,7 +26,7 @@ let lines: string[] = []
 const print = (line: string) => void lines.push(line)
 
 beforeAll(async () => {
-  // Two HTTP threads, each of which remembers sessions by itself.
+  // Two HTTP threads, each with its own session cache.
   server = await startAppWithKeys({
     ...WAIT_FOR_EXTRACTION,
     env: { MAYFLY_HTTP_THREADS: '2', MAYFLY_SESSION_MAX_MESSAGES: '4' },
@@ -56,7 +56,7 @@ const check = (token: string, more = '', headers: Record<string, string> = {}) =
 const subjects = ({ body }: Awaited<ReturnType<typeof check>>) =>
   (body['messages'] as { subject: string }[]).map(({ subject }) => subject)
 
-/** Asks on both threads again and again, so that both remember the session as it is, until the command has returned. */
+/** Polls on both threads until the command has returned, so that both have the old session in their caches. */
 async function whilePolled(token: string, command: () => Promise<void>): Promise<void> {
   let done = false
   const poll = async () => {
@@ -70,12 +70,12 @@ async function whilePolled(token: string, command: () => Promise<void>): Promise
   await Promise.all(polls)
 }
 
-/** Many at once, on connections of all threads. */
+/** Concurrent requests on connections of all threads. */
 async function eachThread<T>(request: () => Promise<T>): Promise<T[]> {
   return await Promise.all(Array.from({ length: 20 }, request))
 }
 
-describe('beside a service of an older version', () => {
+describe('with a service of an older version', () => {
   test.each(['mail', 'shop'] as const)(
     'a command leaves the schema of %s as it is',
     async (kind) => {
@@ -118,7 +118,7 @@ describe('session end', () => {
     assert.doesNotMatch(lines.join('\n'), new RegExp(email))
   })
 
-  test('its address cools down: mail is refused, nobody gets it, the token revives nothing', async () => {
+  test('the address cools down: mail is rejected, it is not reissued, and its token cannot revive it', async () => {
     const { email, token } = await server.session({ prefix: 'cooling', domain_id: '2' })
     await endSession(deps, email, print)
     assert.equal(await sendFrom(GOOD, [email]), 550)
@@ -128,7 +128,7 @@ describe('session end', () => {
     await assert.rejects(endSession(deps, email, print), /^Error: No live session holds /)
   })
 
-  test('whoever waits is told: a stream gets its end, a long poll 401', async () => {
+  test('waiting clients are notified: a stream ends, a long poll gets 401', async () => {
     const { email, token } = await server.session()
     const stream = await openEventStream(server.url, token)
     const waiting = check(token, '&wait=30')
@@ -145,7 +145,7 @@ describe('mail delete --from-ip', () => {
   const deleteFrom = (fromIp: string) =>
     deleteMail(deps, { fromIp, signal: new AbortController().signal, progress }, print)
 
-  test('lists, 304s, streams and /emails are right as soon as it has returned', async () => {
+  test('lists, 304s, streams and /emails are correct as soon as it has returned', async () => {
     const { email, token } = await server.session({ domain_id: '1' }, key.headers)
     const to = [email, 'anybody@pool.test', 'abuse@pool.test']
     for (const ip of [BAD, GOOD, BAD]) assert.equal(await sendFrom(ip, to), 250)
@@ -183,11 +183,11 @@ describe('mail delete --from-ip', () => {
 })
 
 describe('inbox --operator --delete', () => {
-  test('makes room for mail to postmaster and abuse again', async () => {
+  test('makes room for mail to postmaster and abuse', async () => {
     await deleteOperatorMessages(deps, 'all', print)
     let code = 250
     for (let sent = 0; code === 250 && sent < 10; sent += 1) {
-      // Each from another sender: one alone would only use up its share.
+      // Each from another sender: a single one would only use up its share.
       code = await sendFrom(`127.0.0.${20 + sent}`, ['abuse@box.test'])
     }
     assert.equal(code, 452)

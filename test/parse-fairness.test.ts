@@ -7,11 +7,11 @@ import { connectSmtp } from './support/smtp-client.ts'
 import { waitUntil } from './support/wait-until.ts'
 
 const [EVE, BOB] = ['203.0.113.9', '198.51.100.7']
-// As fast as one IP may send, see the rates of SMTP.
+// The highest rate that SMTP accepts from one IP address.
 const HOSTILE_PER_SECOND = 8
 const ROUNDS = 6
 
-// A parse child that takes all the CPU time there is for a mail that begins with `spin`: what a limit on HTML cannot help against.
+// A parser child that uses all its CPU time for a mail that begins with `spin`: limits on HTML do not help here.
 const script = new URL('../src/mime/testing/misbehaving-child.ts', import.meta.url)
 let app: App
 beforeAll(async () => {
@@ -35,7 +35,7 @@ const newestOf = async (owner: { ip: string; token: string }) => {
   return message
 }
 
-/** Sends hostile mails to many mailboxes of one client and reads them, until it is told to end. */
+/** Sends hostile mails to many mailboxes of one client and reads them, until aborted. */
 async function flood(ended: AbortSignal) {
   const smtp = await connectSmtp(app.smtpPort, '127.0.0.1', { proxyFor: EVE })
   const sessions = await Promise.all(
@@ -57,7 +57,7 @@ async function flood(ended: AbortSignal) {
   return await Promise.all(answers)
 }
 
-/** How much longer than on an idle machine things take right now: others may be at work here. */
+/** How much longer things take now than on an idle machine. */
 function slowness(): number {
   const [startedAt, before] = [performance.now(), process.threadCpuUsage()]
   let usedMs = 0
@@ -72,7 +72,7 @@ test('while one client floods the parser, another reads its mail within 2 s and 
   const ended = new AbortController()
   const bob = { ip: BOB, ...(await app.session({}, { 'x-forwarded-for': BOB })) }
   const smtp = await connectSmtp(app.smtpPort, '127.0.0.1', { proxyFor: BOB })
-  // As the service itself does when it has started: the children are there before the first reader.
+  // Warms up the parser children, as the service does after its start.
   await smtp.send({ to: [bob.email], raw: 'Subject: first\r\n\r\nYour code is 482900\r\n' })
   await waitUntil(async () => (await newestOf(bob)).code !== null)
   const flooding = flood(ended.signal)
@@ -87,7 +87,7 @@ test('while one client floods the parser, another reads its mail within 2 s and 
       assert.equal((await smtp.send({ to: [bob.email], raw })).code, 250)
       const { id } = await newestOf(bob)
       const startedAt = performance.now()
-      // Every other mail is read; of the others only the list tells.
+      // Every other mail is read; the code of the others is taken from the list.
       if (round % 2 === 0) {
         const read = await get(`/api/read-mail?id=${id}`, bob)
         assert.equal(read.status, 200, read.text)
@@ -103,7 +103,7 @@ test('while one client floods the parser, another reads its mail within 2 s and 
   const answers = await flooding
   assert.ok(Math.max(...tookMs) < 2_000 * slowest, `took ${tookMs} ms, ${slowest} times as slow`)
 
-  // Who floods waits for himself: answered, each of his requests, and told to try again.
+  // The flooding client only delays itself: each of its requests is answered, some with a retry.
   const refused = answers.filter(({ status }) => status === 503)
   assert.ok(answers.length > ROUNDS && refused.length > 0, `${answers.length} answers`)
   for (const { status } of answers) assert.ok(status === 200 || status === 503, `${status}`)

@@ -11,7 +11,7 @@ import { program } from './support/programs.ts'
 import { freePort, startServer } from './support/server-process.ts'
 import { tempFolder } from './support/stores.ts'
 
-// A real PgBouncer that lends a connection for one transaction: what a node sets or prepares is soon another's.
+// A real PgBouncer in transaction mode: settings and prepared statements of a node leak to the next user of a connection.
 
 const LENT = 4
 const folder = tempFolder()
@@ -36,7 +36,7 @@ afterAll(async () => {
   folder.remove()
 })
 
-test('two nodes share four connections, lose no mail and show each other’s', async () => {
+test('two nodes that share four connections lose no mail and see each other’s', async () => {
   const env = { MAYFLY_STORE: `${url}?pgbouncer=true` }
   const [one, two] = [await startApp({ env }), await startApp({ env })]
   const { email, token } = await one.session()
@@ -53,11 +53,11 @@ test('two nodes share four connections, lose no mail and show each other’s', a
   await two.stop()
 })
 
-test('a node that was not told of PgBouncer does not start, and says why', async () => {
+test('a node not configured for PgBouncer refuses to start and gives the reason', async () => {
   await assert.rejects(startApp({ env: { MAYFLY_STORE: url } }), /startup parameter/)
 })
 
-/** Debian's program, as the user who may reach PostgreSQL's socket: as root it does not run. */
+/** Debian's PgBouncer does not run as root: it runs as the user who may access PostgreSQL's socket. */
 async function startPgbouncer(server: URL, port: number): Promise<ChildProcess> {
   const socket = server.searchParams.get('host') ?? ''
   const { uid, gid } = statSync(socket)

@@ -52,7 +52,7 @@ interface Engine {
 interface Installation {
   url: string
   smtpPort: number
-  /** Every process of it is one of these or a descendant. */
+  /** Every process of the installation is one of these or a descendant. */
   pids: number[]
   kill(): Promise<void>
 }
@@ -91,7 +91,7 @@ for (const [name, engine] of Object.entries(ENGINES)) {
   })
 }
 
-/** Cuts the power so many times under load. Each cut is checked for all mails acknowledged until then. */
+/** Cuts the power this many times under load. Each cut is checked for all mails acknowledged before it. */
 async function cutPower(
   engine: Engine,
   { cuts, root }: { cuts: number; root?: string },
@@ -99,7 +99,7 @@ async function cutPower(
   const folder = tempFolder()
   const cleanup: (() => unknown)[] = [folder.remove]
   try {
-    // PostgreSQL's user has to get to its data.
+    // PostgreSQL's user needs access to its data.
     chmodSync(folder.path, 0o755)
     const disk = makeLoopDisk(folder.path, 'disk')
     cleanup.push(disk.remove)
@@ -108,7 +108,7 @@ async function cutPower(
     const { url, smtpPort, pids, kill } = await engine.start(disk, root)
     cleanup.push(kill)
     const boxes = await Promise.all(Array.from({ length: BOXES }, () => createSession(url)))
-    // A control may lose mail alone: without its tables it would not even start.
+    // The control may lose only mail: without its tables it would not even start.
     if (root) syncDisk(disk)
 
     let stopping = false
@@ -126,7 +126,7 @@ async function cutPower(
       const resume = await pauseProcesses(pids)
       try {
         const copy = await disk.copy(`cut-${cut}`)
-        // Replies that were sent before the stop have been read and noted by now: nobody answers any more.
+        // All replies sent before the stop have been read and recorded by now: nothing sends any more.
         const lines = ledger.read()
         found.checked += lines.length
         found.missing.push(...(await missingOn(copy, { engine, root, boxes, lines })))
@@ -147,7 +147,7 @@ interface Expected {
   lines: readonly LedgerLine[]
 }
 
-/** Serves the copied disk and removes it. */
+/** Starts a service on the copied disk, checks its mail, and removes it. */
 async function missingOn(
   copy: LoopDisk,
   { engine, root, boxes, lines }: Expected,
@@ -181,7 +181,7 @@ async function startOnPostgres(
 ): Promise<Installation> {
   const cluster = join(disk.path, 'cluster')
   const pidFile = join(cluster, 'postmaster.pid')
-  // On a copy it names the stopped server, which is still alive; after a power cut nobody would be.
+  // In the copy it names the stopped server, which is still alive; after a power cut it would not be.
   rmSync(pidFile, { force: true })
   const postgres = await openPostgres({ cluster, settings: [`fsync=${fsync}`] })
   try {

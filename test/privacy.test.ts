@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => app.stop())
 
-describe('a foreign id looks like a missing one', () => {
+describe('the id of a message in another mailbox is treated as unknown', () => {
   for (const [method, path] of [
     ['GET', '/api/read-mail?'],
     ['GET', '/api/raw-mail?'],
@@ -34,7 +34,7 @@ describe('a foreign id looks like a missing one', () => {
     })
   }
 
-  test('a since_id of another mailbox shows nothing of it', async () => {
+  test('a since_id of another mailbox reveals nothing about it', async () => {
     const [ann, bob] = [await app.session(), await app.session()]
     await app.mail(bob.email)
     const [{ id = 0 } = {}] = await checkMail(app.url, bob.token)
@@ -45,7 +45,7 @@ describe('a foreign id looks like a missing one', () => {
     ['since_id', (id: number) => `&since_id=${id}`, () => ({})],
     ['Last-Event-ID', () => '', (id: number) => ({ 'last-event-id': String(id) })],
   ] as const) {
-    test(`a stream that goes on after another mailbox’s ${name} shows only its own mail`, async () => {
+    test(`a stream resumed after the ${name} of another mailbox returns only its own mail`, async () => {
       const [ann, bob] = [await app.session(), await app.session()]
       for (const subject of ['first of Bob', 'second of Bob']) {
         assert.equal(await app.mail(bob.email, `Subject: ${subject}\r\n\r\nx\r\n`), 250)
@@ -64,7 +64,7 @@ describe('a foreign id looks like a missing one', () => {
   }
 })
 
-/** What a stream has told when these words are in it. */
+/** The content of a stream once it contains this text. */
 async function heardUntil(stream: Response, words: string): Promise<string> {
   let heard = ''
   for await (const part of stream.body ?? []) {
@@ -74,7 +74,7 @@ async function heardUntil(stream: Response, words: string): Promise<string> {
   return heard
 }
 
-test('of 200 create-sessions that race for one address, one wins', async () => {
+test('of 200 concurrent create-session requests for one address, one succeeds', async () => {
   const asked = Array.from({ length: 200 }, () =>
     fetch(`${app.url}/api/create-session`, {
       method: 'POST',
@@ -88,17 +88,17 @@ test('of 200 create-sessions that race for one address, one wins', async () => {
   )
 })
 
-describe('an address that changes hands', () => {
+describe('an address that is reissued', () => {
   const wish = { prefix: 'handed-on', domain_id: '1' }
 
-  test('shows its next owner nothing of the former one', async () => {
+  test('shows the new owner nothing of the previous one', async () => {
     const former = await createSession(app.url, wish)
     assert.equal(await app.mail(former.email), 250)
     app.moveClock(DAY)
     assert.equal(await app.mail(former.email), 550, 'late mail is refused while it cools down')
     await assert.rejects(createSession(app.url, wish), /address_taken/)
     app.moveClock(30 * DAY)
-    // At this moment the sweep has hardly begun: nothing of the former owner may be reached all the same.
+    // The sweep has hardly begun, but the mail of the previous owner must not be accessible.
     const next = await createSession(app.url, wish)
     assert.equal(next.email, former.email)
     assert.deepEqual(await checkMail(app.url, next.token), [])
@@ -109,7 +109,7 @@ describe('an address that changes hands', () => {
     assert.equal(old.status, 401)
   })
 
-  test('comes back to its former owner empty', async () => {
+  test('is empty when its previous owner revives it', async () => {
     const owner = await createSession(app.url, { prefix: 'comes-back', domain_id: '1' })
     await app.mail(owner.email)
     app.moveClock(DAY + 1)
@@ -122,7 +122,7 @@ describe('an address that changes hands', () => {
   })
 })
 
-test('mail whose recipient’s session ends between RCPT and the final dot goes to nobody', async () => {
+test('mail is delivered to nobody if the session ends between RCPT and the final dot', async () => {
   const { connectSmtp, stuffed } = await import('./support/smtp-client.ts')
   const box = await createSession(app.url)
   const client = await connectSmtp(app.smtpPort)

@@ -11,9 +11,9 @@ const ROUNDS = process.env['MAYFLY_TEST_LONG'] ? 20 : 4
 const CLIENTS = 20
 const PLAN = ROUNDS * 500
 
-// The rule: a request is taken, on disk, before it is answered. So what was answered was taken, whatever dies; and what
-// was taken without an answer was in flight when a process died.
-test('a SIGKILL under load gives nobody a request more than the plan, and costs only what was in flight', async () => {
+// The rule: a request is charged, on disk, before it is answered. So every answered request was charged, whatever crashes,
+// and a request charged without a response was in flight during a crash.
+test('after a SIGKILL under load no key gets more requests than its plan, and only requests in flight are lost', async () => {
   const folder = tempFolder()
   const ports = await freeServicePorts()
   const env = { MAYFLY_HTTP_THREADS: '2' }
@@ -37,7 +37,7 @@ test('a SIGKILL under load gives nobody a request more than the plan, and costs 
   ).finally(() => {
     tally.over = true
   })
-  // Heard in the loop, which may be busy with a kill just then.
+  // Handled in the loop, which may be busy with a kill when this rejects.
   clients.catch(() => {})
   for (let round = 0; round < ROUNDS; round += 1) {
     const goal = ((round + 1) * PLAN) / (ROUNDS + 1)
@@ -57,7 +57,7 @@ test('a SIGKILL under load gives nobody a request more than the plan, and costs 
   assert.ok(tally.lost > 0, 'the clients were busy')
 })
 
-/** Asks one after the other, also over restarts, until the key is used up or all is over. */
+/** Sends one request after the other, across restarts, until the key is used up or the test is over. */
 async function askUntilUsedUp(
   url: string,
   headers: Record<string, string>,
@@ -71,7 +71,7 @@ async function askUntilUsedUp(
       else assert.equal(status, 402)
     } catch (error) {
       if (error instanceof assert.AssertionError) throw error
-      // Refused: nobody was there to take it.
+      // A refused connection was never charged.
       if (!hasErrorCode(error, 'ECONNREFUSED')) tally.lost += 1
       await new Promise((resolve) => setTimeout(resolve, 20))
     }

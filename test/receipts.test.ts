@@ -5,7 +5,7 @@ import { type App, startApp } from './support/app.ts'
 import { request } from './support/http-client.ts'
 import { claim, createOrder, FAKE_SHOP, getOrder, payOrder } from './support/shop-client.ts'
 
-// The receipts of one house are received by another: real mail, from end to end.
+// The receipts of one service are received by another one: real mail, end to end.
 
 let post: App
 let shop: App
@@ -15,7 +15,7 @@ beforeAll(async () => {
     env: {
       ...FAKE_SHOP,
       MAYFLY_BASE_URL: 'https://mail.example',
-      // Its certificate is its own, which no stranger would trust.
+      // Its certificate is self-signed.
       MAYFLY_MAIL_OUT: `smtp://127.0.0.1:${post.smtpPort}?tls.rejectUnauthorized=false`,
       MAYFLY_MAIL_FROM: 'Mayfly <shop@mail.example>',
     },

@@ -5,8 +5,8 @@ import { type App, startApp } from './support/app.ts'
 import { connectSmtp } from './support/smtp-client.ts'
 import { runSql } from './support/sql.ts'
 
-// The addresses with which people have looked for open relays since there were any. box.test is ours, and so is
-// pool.test, which takes any address that could be somebody's.
+// Addresses that are commonly used to probe for open relays. box.test is ours, and so is pool.test, which accepts any
+// address with a valid local part.
 
 const NO_RELAY = /^550 5\.7\.1 /
 const NOBODY = /^550 5\.1\.1 /
@@ -29,7 +29,7 @@ const PROBES = [
   [STRANGER, 'foreign.test!u', NO_RELAY],
   [STRANGER, 'foreign.test!u@[127.0.0.1]', NO_RELAY],
   [STRANGER, 'foreign.test!u@box.test', NOBODY],
-  // Those that name our server, at the domain that takes most.
+  // Those that name our server, at the domain that accepts most addresses.
   ['user@pool.test', 'u@foreign.test', NO_RELAY],
   [STRANGER, 'u%foreign.test@pool.test', NOBODY],
   [STRANGER, 'u@foreign.test@pool.test', NOBODY],
@@ -46,7 +46,7 @@ beforeAll(async () => {
 })
 afterAll(() => app.stop())
 
-describe('refused at RCPT', () => {
+describe('rejected at RCPT', () => {
   for (const [from, to, expected] of PROBES) {
     test(`from <${from}> to <${to}>`, async () => {
       const client = await connectSmtp(app.smtpPort)
@@ -59,11 +59,11 @@ describe('refused at RCPT', () => {
   }
 })
 
-test('none of them left anything, neither with a session nor in the pool nor with the operator', async () => {
+test('none of the probes was stored for a session, the pool or the operator', async () => {
   assert.deepEqual(await checkMail(app.url, box.token), [])
   assert.deepEqual(await kept('message'), [])
   assert.deepEqual(await kept('raw_mail'), [])
-  // The count can see a mail.
+  // Control: a delivered mail is counted.
   assert.equal(await app.mail(['u@pool.test', 'postmaster@box.test', box.email]), 250)
   assert.equal((await kept('message')).length, 3)
   assert.notDeepEqual(await kept('raw_mail'), [])

@@ -37,7 +37,7 @@ for (const name of ['stalwart', 'postal-mime'] as const) {
   })
 }
 
-/** SMTP cannot carry a mail whose last line has no end. */
+/** SMTP cannot transfer a mail whose last line has no line ending. */
 function withFinalLine(raw: Buffer): Buffer {
   return raw.subarray(-2).equals(Buffer.from('\r\n'))
     ? raw

@@ -22,7 +22,7 @@ for (const view of VIEWS.filter(({ name }) => wanted.length === 0 || wanted.incl
     for (const colorScheme of SCHEMES) {
       await page.emulateMedia({ colorScheme })
       const path = join(folder, `${view.name}-${name}-${colorScheme}.png`)
-      // The reference is long: what is in sight is enough of it.
+      // The reference is long: the visible part is enough.
       await page.screenshot({ path, fullPage: !view.name.startsWith('docs') })
     }
     await context.close()

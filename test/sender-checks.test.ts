@@ -17,7 +17,7 @@ beforeAll(async () => {
   dns = await openDnsServer({})
   app = await startApp({
     env: { MAYFLY_AUTH_CHECKS: 'on', MAYFLY_DNS: dns.server },
-    // Reading waits for the checks as long as they take.
+    // Responses wait for the checks as long as they take.
     patienceMs: 60_000,
   })
 })
@@ -32,7 +32,7 @@ interface Auth {
   dmarc: string
 }
 
-/** Each test has a domain of its own: what is known of one is remembered. */
+/** Each test has its own domain, because DNS responses are cached. */
 function domain(name: string): string {
   dns.zone[`TXT ${name}`] = HERE
   dns.zone[`TXT _dmarc.${name}`] = ['v=DMARC1; p=reject']
@@ -58,28 +58,28 @@ async function readAuth({ token }: { token: string }, by = app): Promise<Auth | 
   return ((await response.json()) as { message: { auth: Auth | null } }).message.auth
 }
 
-test('a mail that is read says whether it comes from whom it names', async () => {
+test('read-mail returns the result of SPF, DKIM and DMARC', async () => {
   const own = domain('own.test')
   const mail = await signed(letter(`ann@${own}`), rsa, { signingDomain: own })
   const box = await receive(mail, `ann@${own}`)
   assert.deepEqual(await readAuth(box), { spf: 'pass', dkim: 'pass', dmarc: 'pass' })
 })
 
-test('it fails where another has put a name to it', async () => {
+test('DMARC fails if the mail was sent by another domain than its author’s', async () => {
   const [bank, evil] = [domain('bank.test'), domain('evil.test')]
   const box = await receive(letter(`ceo@${bank}`), `x@${evil}`)
   assert.deepEqual(await readAuth(box), { spf: 'pass', dkim: 'none', dmarc: 'fail' })
 })
 
-test('it fails where it has two authors, whichever is shown', async () => {
+test('DMARC fails if the mail has two authors, whichever is displayed', async () => {
   const [bank, evil] = [domain('bank.test'), domain('evil.test')]
   const taken = await signed(letter(`ceo@${bank}`), rsa, { signingDomain: bank })
   const box = await receive(`From: x@${evil}\r\n${taken}`, `x@${evil}`)
-  // The signature holds for the author below, who is not the one that is shown: a header said twice is no proof.
+  // The signature is valid for the second From, which is not the one displayed: a repeated header proves nothing.
   assert.deepEqual(await readAuth(box), { spf: 'pass', dkim: 'neutral', dmarc: 'fail' })
 })
 
-test('it is judged once: whoever reads it again asks nobody', async () => {
+test('the result is stored: reading the mail again sends no DNS queries', async () => {
   const once = domain('once.test')
   const box = await receive(letter(`ann@${once}`), `ann@${once}`)
   const auth = await readAuth(box)
@@ -91,7 +91,7 @@ test('it is judged once: whoever reads it again asks nobody', async () => {
   assert.equal(dns.asked.length, asked)
 })
 
-test('it is judged anew when its name servers are back', async () => {
+test('the check is repeated after a temporary DNS error', async () => {
   const late = domain('late.test')
   dns.zone[`TXT ${late}`] = 'SERVFAIL'
   const box = await receive(letter(`ann@${late}`), `ann@${late}`)
@@ -103,7 +103,7 @@ test('it is judged anew when its name servers are back', async () => {
   assert.deepEqual(await readAuth(box), { spf: 'pass', dkim: 'none', dmarc: 'pass' })
 })
 
-test('nobody is asked before somebody looks; a list is a look', async () => {
+test('no DNS query is sent before the mail is first listed or read', async () => {
   const asked = dns.asked.length
   const quiet = domain('quiet.test')
   const box = await receive(letter(`ann@${quiet}`), `ann@${quiet}`)
@@ -112,7 +112,7 @@ test('nobody is asked before somebody looks; a list is a look', async () => {
   await waitUntil(() => dns.asked.includes(`TXT ${quiet}`))
 })
 
-test('switched off, nothing is known of senders and nobody is asked', async () => {
+test('with checks switched off there is no result and no DNS query', async () => {
   const off = await startApp({
     env: { MAYFLY_AUTH_CHECKS: 'off', MAYFLY_DNS: dns.server },
     patienceMs: 60_000,

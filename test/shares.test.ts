@@ -4,7 +4,7 @@ import { afterAll, beforeAll, test } from 'vitest'
 import { type App, startApp } from './support/app.ts'
 import { connectSmtp, type SmtpClient } from './support/smtp-client.ts'
 
-// One sender against all others, with every limit made small. Rates are on: the PROXY header says who sends.
+// One sender against all others, with every limit made small. Rate limits are on: the PROXY header names the sender.
 
 const [ATTACKER, OTHER, RELAY] = ['203.0.113.5', '198.51.100.20', '192.0.2.99']
 const MAX_MAILS = 80
@@ -38,7 +38,7 @@ const RANDOM = () => `Subject: junk\r\n\r\n${randomBytes(6_500).toString('base64
 const REPEATED = () => `Subject: junk\r\n\r\n${'abcdefgh\r\n'.repeat(990)}`
 const TINY = () => 'Subject: x\r\n\r\nx\r\n'
 
-/** Sends until one is refused; the answer is how many were taken, and the refusal. */
+/** Sends until a mail is rejected; returns the number accepted and the rejection. */
 async function fill(ip: string, to: (n: number) => string, raw: () => string, most = MAX_MAILS) {
   const client = await connectFrom(ip)
   for (let sent = 0; sent < most; sent += 1) {
@@ -59,7 +59,7 @@ async function sendOne(ip: string, to: string, raw = TINY()): Promise<number> {
   return code
 }
 
-test('one sender does not close the pool', async () => {
+test('one sender cannot fill the pool', async () => {
   await fill(ATTACKER, (n) => `p${n}@pool.test`, REPEATED, 25)
   assert.equal(await sendOne(OTHER, 'order-4711@pool.test', RANDOM()), 250)
   const { sent, text } = await fill(ATTACKER, (n) => `r${n}@pool.test`, RANDOM)
@@ -68,7 +68,7 @@ test('one sender does not close the pool', async () => {
   assert.equal(await sendOne(OTHER, 'order-4712@pool.test'), 250)
 })
 
-test('one sender does not close abuse@ and postmaster@', async () => {
+test('one sender cannot fill abuse@ and postmaster@', async () => {
   const { sent, text } = await fill('203.0.113.6', () => 'abuse@pool.test', TINY)
   assert.equal(sent, 21, text)
   assert.match(text, /^452 4\.2\.2/)
@@ -77,7 +77,7 @@ test('one sender does not close abuse@ and postmaster@', async () => {
   assert.equal(await sendOne(OTHER, 'abuse@pool.test'), 452)
 })
 
-test('one sender does not fill the disk with mail for sessions', async () => {
+test('one sender cannot fill the disk with mail for sessions', async () => {
   const { sent, text } = await fill('203.0.113.7', await twoSessions(), RANDOM)
   assert.match(text, /^450 4\.7\.1/)
   assert.ok(sent >= 70 && sent <= 73, `${sent} mails`)
@@ -85,7 +85,7 @@ test('one sender does not fill the disk with mail for sessions', async () => {
   assert.equal(await sendOne(OTHER, other.email), 250)
 })
 
-test('a relay has neither rates nor shares', async () => {
+test('a configured relay has neither rate limits nor shares', async () => {
   assert.deepEqual(await fill(RELAY, await twoSessions(), RANDOM), { sent: 80, text: '' })
   for (let sent = 0; sent < 3; sent += 1) {
     assert.equal(await sendOne(RELAY, 'postmaster@box.test'), 250)

@@ -34,7 +34,7 @@ async function serve(name: string, env: Record<string, string>): Promise<Service
   return served
 }
 
-test('an order that is paid gives a key, and the key reads mail', async () => {
+test('a paid order yields a key, and the key reads mail', async () => {
   const app = await startApp({ env: FAKE_SHOP })
   onTestFinished(() => app.stop())
   const made = await createOrder(app.url)
@@ -61,7 +61,7 @@ const SECRETS = {
 }
 
 describe('secrets', () => {
-  test('are in no log line, no refusal, no metric and no file', async () => {
+  test('are in no log line, error response, metric or file', async () => {
     const { stripe, mail } = await openElsewhere()
     const env = {
       ...stripeEnv(stripe),
@@ -95,18 +95,18 @@ describe('secrets', () => {
   })
 })
 
-test('a Stripe that never answers holds up no stop', async () => {
+test('a Stripe that never responds does not delay the shutdown', async () => {
   const stripe = await openStripeServer({ now: () => new Date() })
   onTestFinished(() => stripe.close())
   stripe.outage = 'silent'
   const served = await serve('silent', stripeEnv(stripe))
   const asked = checkout(served.url).catch(() => undefined)
   const paths = () => stripe.requests.map(({ path }) => path).sort()
-  // By the checkout, and by the look at what was missed.
+  // By the checkout, and by the search for missed events.
   await waitUntil(() => paths().length >= 2)
   assert.equal(await served.kill('SIGTERM'), 0)
   await asked
-  // Who waits for an answer gives up only after he asked for it once more.
+  // The waiting request gives up only after one retry.
   assert.deepEqual(paths(), ['/v1/checkout/sessions', '/v1/events'])
 })
 
@@ -127,7 +127,7 @@ async function openElsewhere(): Promise<Elsewhere> {
   return { stripe, mail }
 }
 
-/** All that a buyer can do, well and badly: what was secret in it, and what was refused. */
+/** Everything a buyer can do, valid and invalid: returns the secrets involved and the error responses. */
 async function buyAndClaim({ url }: ServiceProcess, { stripe, mail }: Elsewhere) {
   const webhook = `${url}/api/stripe/webhook`
   const { body } = await checkout(

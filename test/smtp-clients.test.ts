@@ -7,7 +7,7 @@ import { checkMail, rawMail } from './support/api-client.ts'
 import { type App, startApp } from './support/app.ts'
 import { program } from './support/programs.ts'
 
-// Programs that other people wrote, sending as they send to anybody.
+// Third-party SMTP clients with their usual behavior.
 
 const run = promisify(execFile)
 let app: App
@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => app.stop())
 
-test('swaks delivers, over both protocols and pipelined', async () => {
+test('swaks delivers with ESMTP, with SMTP and with pipelining', async () => {
   const box = await app.session()
   const server = ['--server', `127.0.0.1:${app.smtpPort}`, '--to', box.email]
   const mail = (name: string) => ['--header', `Subject: ${name}`, '--body', `.dots\n..and ${name}`]
@@ -35,7 +35,7 @@ test('swaks delivers, over both protocols and pipelined', async () => {
   assert.match(raw.toString(), /\r\n\.dots\r\n\.\.and pipelined\r\n/)
 })
 
-test('smtp-source delivers every mail, a connection each and kept', async () => {
+test('smtp-source delivers every mail, with a new connection for each and with reused ones', async () => {
   for (const options of [[], ['-d']]) {
     const box = await app.session()
     const load = ['-s', '10', '-m', '300', '-l', '4096', '-f', 'a@sender.test', '-t', box.email]
@@ -45,7 +45,7 @@ test('smtp-source delivers every mail, a connection each and kept', async () => 
   }
 })
 
-test('nodemailer delivers a large mail to several at once, over TLS because we offer it', async () => {
+test('nodemailer delivers a large mail to two recipients, with opportunistic TLS', async () => {
   const boxes = [await app.session(), await app.session()]
   const content = Buffer.alloc(2_000_000, 'abcdefgh')
   const options = { host: '127.0.0.1', port: app.smtpPort, tls: { rejectUnauthorized: false } }

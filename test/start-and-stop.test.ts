@@ -29,29 +29,29 @@ const serve = async (options: { ports?: typeof ports; env?: Record<string, strin
   return served
 }
 
-test('a stop that is asked for while the last doors open is a graceful one', async () => {
+test('a stop requested while the last ports are being opened is graceful', async () => {
   const served = await serve({ env: { MAYFLY_HTTP_THREADS: '8' } })
   assert.equal(await served.kill('SIGTERM'), 0)
 })
 
-describe('a start is refused with a clear line', () => {
-  test('when another serves the same folder', async () => {
+describe('the service refuses to start, with a clear line', () => {
+  test('when another process serves the same data directory', async () => {
     await serve()
     const other = await freeServicePorts()
     await assert.rejects(serve({ ports: other }), /is in use by another mayfly/)
   })
 
-  test('when a port is taken', async () => {
+  test('when a port is in use', async () => {
     await serve()
     const other = { ...(await freeServicePorts()), http: ports.http }
     const elsewhere = { MAYFLY_DATA: `${folder.path}/other` }
-    // The livez of the first service answers for the port, so the fault shows as an early end.
+    // /livez of the first service answers on this port, so the failure shows as an early exit.
     const second = await spawnService({ folder: folder.path, ports: other, env: elsewhere })
     assert.equal(await second.exited, 1)
     assert.match(second.output(), /EADDRINUSE.*MAYFLY_HTTP_PORT/)
   })
 
-  test('when the data folder is a file, or the certificate is not there', async () => {
+  test('when the data directory is a file, or the certificate does not exist', async () => {
     const file = `${folder.path}/file`
     writeFileSync(file, '')
     await assert.rejects(serve({ env: { MAYFLY_DATA: file } }), /at once:\n[^\n]*\/file[^\n]*\n$/)
@@ -67,7 +67,7 @@ describe('a start is refused with a clear line', () => {
     await assert.rejects(serve(), /mail\.db has schema 999/)
   })
 
-  test('when PostgreSQL is not there, without its password', async () => {
+  test('when PostgreSQL is unreachable, without printing its password', async () => {
     const env = { MAYFLY_STORE: 'postgres://mayfly:canary@127.0.0.1:1/mayfly' }
     await assert.rejects(serve({ env }), ({ message }: Error) => {
       assert.match(message, /at once:\nPostgreSQL cannot be reached: [^\n]*127\.0\.0\.1:1\n$/)
@@ -75,14 +75,14 @@ describe('a start is refused with a clear line', () => {
     })
   })
 
-  test('when settings are wrong, with all of them', async () => {
+  test('when settings are invalid, listing all of them', async () => {
     const env = { MAYFLY_SESSION_TTL: 'soon', MAYFLY_HTTP_THREADS: '0' }
     await assert.rejects(serve({ env }), /MAYFLY_HTTP_THREADS[\s\S]*MAYFLY_SESSION_TTL/)
   })
 })
 
 describe('a stop', () => {
-  test('finishes the mails under way, ends with 0, and loses none', async () => {
+  test('completes mail in progress, exits with 0, and loses none', async () => {
     const served = await serve()
     const box = await createSession(served.url)
     const clients = await Promise.all(
@@ -116,7 +116,7 @@ describe('a stop', () => {
     assert.deepEqual(subjects.sort(), kept.sort())
   })
 
-  test('drains first: unready, but serving, until load balancers look elsewhere', async () => {
+  test('drains first: not ready, but serving, until load balancers have noticed', async () => {
     const served = await serve({ env: { MAYFLY_DRAIN: '10m', MAYFLY_HTTP_THREADS: '2' } })
     const box = await createSession(served.url)
     const client = await connectSmtp(served.smtpPort)
@@ -126,7 +126,7 @@ describe('a stop', () => {
     const ended = served.kill('SIGTERM')
     const refuses = async () => (await readGreeting(served.smtpPort)).startsWith('421 4.3.2 ')
     await waitUntil(refuses)
-    // Readiness has turned before, whichever thread answers.
+    // Readiness changed first, whichever thread answers.
     for (let asked = 0; asked < 10; asked += 1)
       assert.equal((await fetch(`${served.url}/readyz`)).status, 503)
     assert.equal((await fetch(`${served.url}/livez`)).status, 200)

@@ -17,7 +17,7 @@ import { openPostgres, type Postgres } from './support/postgres.ts'
 import { openPostgresTestMail } from './support/postgres-stores.ts'
 import { waitUntil } from './support/wait-until.ts'
 
-// The mail store and the shop are on a real PostgreSQL, which is stopped as when its machine dies.
+// The mail store and the shop are on a real PostgreSQL, which is stopped abruptly.
 
 let postgres: Postgres
 let mail: Awaited<ReturnType<typeof openPostgresTestMail>>
@@ -55,14 +55,14 @@ afterAll(async () => {
 
 const newKey = () => keyRing(shop, () => new Date()).issue()
 
-describe('while the store is away', () => {
-  test('every route says 503 with Retry-After or does without; afterwards all is as it was', async () => {
+describe('while the store is unreachable', () => {
+  test('every route that needs it returns 503 with Retry-After, and recovers afterwards', async () => {
     const { email, token } = await createSession(door.url)
     const { headers } = await newKey()
     await door.mail(email)
     const before = await checkMail(door.url, token)
     await postgres.stop()
-    // What was found a moment ago is believed for half a second.
+    // The state of the store is cached for half a second.
     await waitUntil(async () => (await request(`${door.url}/readyz`)).status === 503)
 
     const params = { token, id: String(before[0]?.id), index: '0', plan: 'starter' }
@@ -81,7 +81,7 @@ describe('while the store is away', () => {
     assert.deepEqual(await checkMail(door.url, token), before)
   })
 
-  test('who waits is sent home with 503', async () => {
+  test('pending long polls are answered with 503', async () => {
     const { token } = await createSession(door.url)
     const waiting = request(`${door.url}/api/check-mail?wait=55&token=${token}`)
     await untilWaiting()
@@ -92,7 +92,7 @@ describe('while the store is away', () => {
     await postgres.start()
   })
 
-  test('a stream goes on, and tells afterwards what came meanwhile', async () => {
+  test('a stream stays open, and afterwards delivers mail received in the meantime', async () => {
     const { email, token } = await createSession(door.url)
     const stream = await openEventStream(door.url, token)
     await door.mail(email)
@@ -101,7 +101,7 @@ describe('while the store is away', () => {
     stream.clear()
     await stream.waitFor(/(:\n\n.*){3}/s)
     await postgres.start()
-    // By another node, and no bus tells of it.
+    // Received by another node, without a bus to announce it.
     const parts = { store: mail.other, bus: { wake: () => {} }, now: () => new Date() }
     await receiveMail(parts, await mailFor(email))
     await stream.waitFor(/event: message\nid: \d+\n/)
@@ -112,13 +112,13 @@ describe('while the store is away', () => {
     await stream.end()
   })
 
-  test('a request that was taken and cannot be given back is lost, and is still a 503', async () => {
+  test('a request that was charged and cannot be refunded is lost, and still answered with 503', async () => {
     const key = await newKey()
     const { body } = await request(`${door.url}/api/create-session`, {
       method: 'POST',
       headers: key.headers,
     })
-    // Four are read at once: the fifth meets the store when it is gone.
+    // Four mails are read at once: the fifth is read after the store has stopped.
     for (let sent = 0; sent < 5; sent += 1) await door.mail(String(body['email']))
     let stopped: Promise<void> | undefined
     onParse = () => {
@@ -158,7 +158,7 @@ const NEEDY = [
 ]
 const ABLE = ['GET /livez', 'GET /metrics', 'GET /api/plans', 'GET /openapi.json', 'GET /']
 
-/** The status of each route; what it says when it is none is looked at here. */
+/** Requests every route and returns the statuses; error responses are checked here. */
 async function askEverywhere(params: Record<string, string>, headers: Record<string, string>) {
   const answers = new Map<string, number>()
   for (const { method, path } of routes) {

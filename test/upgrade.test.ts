@@ -21,8 +21,8 @@ import { claim } from './support/shop-client.ts'
 import { tempFolder } from './support/stores.ts'
 import { waitUntil } from './support/wait-until.ts'
 
-// Data of every former version (test/fixtures) opens with this program, and nothing of it is lost. That a schema newer than
-// the program is refused: start-and-stop.test.ts, src/store/postgres/connection/server-requirements.test.ts.
+// Data of every previous version (test/fixtures) opens with this program, and none of it is lost. A schema newer than the
+// program is rejected: see start-and-stop.test.ts and src/store/postgres/connection/server-requirements.test.ts.
 
 const FIXTURES = new URL('./fixtures/', import.meta.url).pathname
 const VERSIONS = globSync('*/expected.json', { cwd: FIXTURES }).map((file) => file.split('/')[0])
@@ -67,11 +67,11 @@ describe.each(VERSIONS)('data of version %s', (version = '') => {
     return await use(mail).finally(() => mail.close())
   }
 
-  test('every holder of a token, a key or an order sees what is theirs', async () => {
+  test('every holder of a token, a key or an order sees their own data', async () => {
     expect(await observe(app, credentials)).toMatchObject(observed)
   })
 
-  test('counters of shared mailboxes and senders are what their mail comes to, as stored', async () => {
+  test('the counters of shared mailboxes and senders match their stored mail', async () => {
     const rows = engine === 'postgres' ? postgresRows(store) : sqliteRows(folder.path)
     await audit(rows)
     assert.notDeepEqual(await rows('select * from {mail}sender_share'), [])
@@ -84,7 +84,7 @@ describe.each(VERSIONS)('data of version %s', (version = '') => {
     assert.deepEqual(await rows(wrong), [])
   })
 
-  test('an address that is held or cools down is issued to nobody', async () => {
+  test('an address in use or cooling down is not issued', async () => {
     for (const prefix of ['keyed', 'cooling', 'empty']) {
       const { status, body } = await create(prefix, '2')
       assert.deepEqual([status, body['code']], [409, 'address_taken'], prefix)
@@ -93,13 +93,13 @@ describe.each(VERSIONS)('data of version %s', (version = '') => {
     assert.deepEqual(await checkStatus(credentials.former.token), [401, 'invalid_token'])
   })
 
-  test('an address that once belonged to a session never falls into the pool', async () => {
+  test('mail for an address that ever belonged to a session never goes to the pool', async () => {
     for (const { email } of [credentials.cooling, credentials.former]) {
       assert.equal(await app.mail(email), 550, email)
     }
   })
 
-  test('mail that was fetched before is not fetched twice', async () => {
+  test('mail fetched before the upgrade is not fetched again', async () => {
     await withStore(async (mail) => {
       const accounts = await mail.listAccounts(app.now())
       const id = accounts.find(({ email }) => email === ACCOUNT)?.id ?? 0
@@ -113,14 +113,14 @@ describe.each(VERSIONS)('data of version %s', (version = '') => {
     assert.equal((await checkMail(app.url, sessions.alias.token)).length, 1)
   })
 
-  test('a paid order that was not claimed gives its key', async () => {
+  test('a paid order that was not claimed yields its key', async () => {
     const { status, body } = await claim(app.url, orders.unclaimed)
     assert.equal(status, 200)
     const headers = { apikey: String(body['key']) }
     assert.equal((await request(`${app.url}/emails`, { headers })).status, 200)
   })
 
-  test('sessions, old and new, receive mail; the pool does, too', async () => {
+  test('old and new sessions receive mail, and so does the pool', async () => {
     const made = await create('newcomer', '2')
     assert.equal(made.status, 200)
     const { parsed, keyed, far, removedDomain } = sessions
@@ -140,7 +140,7 @@ describe.each(VERSIONS)('data of version %s', (version = '') => {
     assert.match(pooled.text, /Hello/)
   })
 
-  test('a session is extended with its mail; one that cools down is revived, empty', async () => {
+  test('a live session is extended with its mail; one in its cool-down is revived, empty', async () => {
     const extend = (token: string) => post(`${app.url}/api/extend-session`, { token })
     const mails = await checkMail(app.url, sessions.unparsed.token)
     const extended = await extend(sessions.unparsed.token)
@@ -152,7 +152,7 @@ describe.each(VERSIONS)('data of version %s', (version = '') => {
     assert.deepEqual(await checkMail(app.url, credentials.cooling.token), [])
   })
 
-  test('after a restart two days later what is over is swept, and the rest is there', async () => {
+  test('after a restart two days later expired data is swept, and the rest is there', async () => {
     const poolMails = () => withStore(async (mail) => (await mail.readSharedMailbox(POOL)).count)
     assert.ok((await poolMails()) > 0)
     await app.stop()

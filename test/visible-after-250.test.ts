@@ -21,12 +21,12 @@ beforeAll(async () => {
 })
 afterAll(() => app.stop())
 
-test('a mail is in the first check-mail after its 250, on every HTTP thread, whatever is remembered', async () => {
+test('a mail is in the first check-mail after its 250, on every HTTP thread, whatever is cached', async () => {
   const box = await app.session()
-  // Kept connections, enough of them that every thread has some: the kernel deals them out.
+  // Persistent connections, enough of them that every thread has some: the kernel distributes them.
   const agents = Array.from({ length: 12 }, () => new Agent({ keepAlive: true, maxSockets: 1 }))
   const client = await connectSmtp(app.smtpPort)
-  // Each connection asks in its turn for the usual list, for a short one, and whether its last answer still holds.
+  // Each connection in turn requests the default list, a short one, and the list with If-None-Match.
   const tags = new Map<Agent, string>()
   const poll = async (agent: Agent, turn: number) => {
     const etag = turn % 3 === 2 ? tags.get(agent) : undefined
@@ -42,7 +42,7 @@ test('a mail is in the first check-mail after its 250, on every HTTP thread, wha
     const subject = `round ${round}`
     const { code } = await client.send({ to: [box.email], raw: `Subject: ${subject}\r\n\r\nx\r\n` })
     assert.equal(code, 250)
-    // 12 is a multiple of 3: without the second part each connection would ask in one way only.
+    // 12 is a multiple of 3: without the second term each connection would send one kind of request only.
     const turn = round + Math.trunc(round / 12)
     const some = [agents[round % 12], agents[(round + 5) % 12]]
     const seen = await Promise.all(some.map((agent, at) => agent && poll(agent, turn + at)))
@@ -53,11 +53,11 @@ test('a mail is in the first check-mail after its 250, on every HTTP thread, wha
   assert.equal(missed, 0, `${missed} of ${2 * ROUNDS} polls came without the mail`)
 })
 
-// Fewer than one list holds: what a list leaves out is not skipped but cut.
+// Fewer than the limit of a list: since_id skips mails beyond it.
 const MAILS_EACH = 24
 
 test.for(Array.from({ length: BOXES }, (_, box) => box))(
-  'since_id never skips a mail: many senders, and the clock stepped back meanwhile (%i)',
+  'since_id never skips a mail, with many senders and a clock that is set back (%i)',
   async () => {
     const box = await app.session()
     const expected = new Set<string>()

@@ -30,7 +30,7 @@ async function flood(events: readonly StripeEvent[], seed: number): Promise<void
   assert.deepEqual([...new Set(statuses)], [200])
 }
 
-/** A further event about the order makes us look at all that Stripe knows, once more. */
+/** Another event about the order makes the service read everything from Stripe again. */
 async function tellOnceMore({ ...event }: StripeEvent): Promise<void> {
   event.id = `${event.id}_more`
   assert.equal(await app.deliver(event), 200)
@@ -119,7 +119,7 @@ const LIVES: readonly [
   ],
 ]
 
-/** The last refund or dispute of what was bought. */
+/** The last refund or dispute of an order. */
 function last(kind: 'refund' | 'dispute', bought: Bought): string {
   const charge = app.charge(bought)
   const told = app.stripe.events.map(({ data }) => data.object)
@@ -134,7 +134,7 @@ async function lived(plan: string, actions: readonly Operation[]) {
   return { bought, events: app.stripe.take() }
 }
 
-test('these lives tell every event that we listen to', async () => {
+test('these histories contain every event type that the service subscribes to', async () => {
   const told = new Set<string>()
   for (const [, plan, actions] of LIVES) {
     for (const { type } of (await lived(plan, actions)).events) told.add(type)
@@ -158,7 +158,7 @@ describe(`each event ${COPIES} times at once, shuffled: an order that`, () => {
   }
 })
 
-describe('told while it happens: an order that', () => {
+describe('events delivered as they happen: an order that', () => {
   for (const [name, plan, actions, end] of LIVES) {
     test(name, async () => {
       const bought = await app.buy(plan)
@@ -168,7 +168,7 @@ describe('told while it happens: an order that', () => {
         for (const event of app.stripe.take()) {
           for (let copy = 0; copy < SOME; copy += 1) told.push(app.deliver(event))
         }
-        // The next thing happens as soon as the first of them was heard, with all others under way.
+        // The next operation runs as soon as one copy has been processed, while the others are in flight.
         await Promise.any(told.slice(-SOME))
       }
       for (const status of await Promise.all(told)) assert.equal(status, 200)
@@ -185,7 +185,7 @@ const TURNS: readonly [string, (events: StripeEvent[]) => StripeEvent[]][] = [
 ]
 
 for (const [turn, arrange] of TURNS) {
-  describe(`one by one, ${turn}: an order that`, () => {
+  describe(`events one by one, ${turn}: an order that`, () => {
     for (const [name, plan, actions, end] of LIVES) {
       test(name, async () => {
         const { bought, events } = await lived(plan, actions)
@@ -196,7 +196,7 @@ for (const [turn, arrange] of TURNS) {
   })
 }
 
-test('a refund that is told before its payment leaves a key that never opens', async () => {
+test('a refund delivered before its payment leaves a key that never works', async () => {
   const { bought, events: paid } = await lived('starter', [pay])
   refund()(bought)
   await app.deliverEvents()
@@ -206,7 +206,7 @@ test('a refund that is told before its payment leaves a key that never opens', a
   assert.equal((await claim(app.url, bought)).body['code'], 'order_stopped')
 })
 
-test('a payment that is told before we kept the checkout’s name is found by the order', async () => {
+test('a payment delivered before the checkout reference was stored is found by the order id', async () => {
   const bought = await app.buy('business')
   const forget = 'update purchase set checkout_ref = null, checkout_url = null where id = ?'
   app.db.prepare(forget).run(bought.id)
@@ -218,7 +218,7 @@ test('a payment that is told before we kept the checkout’s name is found by th
   checkKept(bought, { state: 'refunded' })
 })
 
-test('what the operator revoked stays so, whatever is told again', async () => {
+test('a key revoked by the operator stays revoked when events are delivered again', async () => {
   const { bought, events } = await lived('starter', [pay])
   for (const event of events) await app.deliver(event)
   const { key, key_id } = (await claim(app.url, bought)).body
@@ -232,7 +232,7 @@ test('what the operator revoked stays so, whatever is told again', async () => {
   assert.equal((await claim(app.url, bought)).body['code'], 'order_stopped')
 })
 
-test('claims in the middle of the flood leave one key that opens', async () => {
+test('claims during a flood of events leave one valid key', async () => {
   const { bought, events } = await lived('business', [pay])
   for (const event of events) await tellOnceMore(event)
   const [claims] = await Promise.all([
@@ -246,7 +246,7 @@ test('claims in the middle of the flood leave one key that opens', async () => {
 })
 
 describe('a subscription', () => {
-  test('is renewed from its old end, with nothing used; its first invoice grants nothing twice', async () => {
+  test('is renewed from its old end with zero usage; its first invoice grants nothing twice', async () => {
     const bought = await app.buy('business')
     pay(bought)
     await app.deliverEvents()
@@ -264,7 +264,7 @@ describe('a subscription', () => {
     assert.equal(await emails(key), 200)
   })
 
-  test('that is not renewed goes on for a week, and stops until it is paid', async () => {
+  test('that is not renewed keeps working for a week, then stops until it is paid', async () => {
     const bought = await app.buy('business')
     pay(bought)
     await app.deliverEvents()
