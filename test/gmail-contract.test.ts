@@ -103,10 +103,10 @@ describe('Gmail mode', () => {
 
 describe('the choice of the account', () => {
   for (const [name, params] of [
-    ['gmail_auto: the one with the fewest live aliases', { gmail_auto: '1' }],
-    ['use_gmail alone: the same', { use_gmail: '1' }],
-    ['gmail_auto wins over gmail_id, also an unknown one', { gmail_auto: '1', gmail_id: '99' }],
-    ['a domain_id that is no account’s: as if gmail_auto', { use_gmail: '1', domain_id: '1' }],
+    ['gmail_auto selects the account with the fewest live aliases', { gmail_auto: '1' }],
+    ['use_gmail alone does the same', { use_gmail: '1' }],
+    ['gmail_auto takes precedence over gmail_id, even an unknown one', { gmail_auto: '1', gmail_id: '99' }],
+    ['a domain_id of no account is treated as gmail_auto', { use_gmail: '1', domain_id: '1' }],
   ] as [string, Record<string, string>][]) {
     test(name, async () => {
       for (let draw = 0; draw < 6; draw += 1) {
@@ -182,10 +182,10 @@ describe('the choice of the alias', () => {
   })
 
   for (const [name, prefix, code] of [
-    ['two dots together', 'a..b', 'invalid_prefix'],
+    ['consecutive dots', 'a..b', 'invalid_prefix'],
     ['a plus', 'a+b', 'invalid_prefix'],
     ['a reserved name', 'postmaster', 'reserved_prefix'],
-    ['more than fits behind the account’s name', 'x'.repeat(60), 'invalid_prefix'],
+    ['too many characters for the account', 'x'.repeat(60), 'invalid_prefix'],
   ] as const) {
     test(`a prefix with ${name} is rejected`, async () => {
       const asked = await create({ use_gmail: '1', gmail_id: joey, prefix })

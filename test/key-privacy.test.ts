@@ -164,10 +164,10 @@ describe('an address in the pool for which a session is created', () => {
 describe('a session that has ended', () => {
   const ways = [
     [
-      'by being ended',
+      'by deletion',
       ({ token }: { token: string }) => post(`${app.url}/api/delete-session`, { token }),
     ],
-    ['by the clock', async () => app.moveClock(DAY)],
+    ['by expiry', async () => app.moveClock(DAY)],
   ] as const
 
   for (const [at, [name, end]] of ways.entries()) {

@@ -26,18 +26,18 @@ type Fixture = Awaited<ReturnType<typeof open>>
 
 /** Run one after the other, every few seconds. Together they kill every node. */
 const FAULTS: readonly [string, (fixture: Fixture) => Promise<unknown>][] = [
-  ['a node dies', (fixture) => killNode(fixture, 0)],
-  ['PostgreSQL and a node die', (fixture) => both(killPostgres(fixture), killNode(fixture, 2))],
-  ['Redis is emptied', ({ redis }) => redis.empty()],
-  ['Redis and a node die', (fixture) => both(killRedis(fixture.redis), killNode(fixture, 1))],
+  ['a node crashes', (fixture) => killNode(fixture, 0)],
+  ['PostgreSQL and a node crash', (fixture) => both(killPostgres(fixture), killNode(fixture, 2))],
+  ['Redis loses its data', ({ redis }) => redis.empty()],
+  ['Redis and a node crash', (fixture) => both(killRedis(fixture.redis), killNode(fixture, 1))],
 ]
 
 const MORE_FAULTS: typeof FAULTS = [
-  ['PostgreSQL dies', (fixture) => killPostgres(fixture)],
-  ['Redis dies', ({ redis }) => killRedis(redis)],
-  ['a node dies', (fixture) => killNode(fixture, 1)],
-  ['Redis is emptied', ({ redis }) => redis.empty()],
-  ['PostgreSQL dies', (fixture) => killPostgres(fixture)],
+  ['PostgreSQL crashes', (fixture) => killPostgres(fixture)],
+  ['Redis crashes', ({ redis }) => killRedis(redis)],
+  ['a node crashes', (fixture) => killNode(fixture, 1)],
+  ['Redis loses its data', ({ redis }) => redis.empty()],
+  ['PostgreSQL crashes', (fixture) => killPostgres(fixture)],
 ]
 
 describe('mail acknowledged with 250 is stored unchanged and exactly once, visible on every node', () => {

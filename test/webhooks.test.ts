@@ -59,43 +59,43 @@ const LIVES: readonly [
 ][] = [
   ['is paid', 'starter', [pay], { state: 'paid', payments: 1, key_state: 'active' }],
   [
-    'is paid after days',
+    'is paid after several days',
     'starter',
     [payLater, ({ session }) => app.stripe.succeed(session)],
     { state: 'paid', payments: 1, key_state: 'active' },
   ],
   [
-    'is promised and never paid',
+    'is pending and never paid',
     'starter',
     [payLater, ({ session }) => app.stripe.fail(session)],
     { state: 'failed', payments: 0, key_state: null },
   ],
   [
-    'runs out',
+    'expires unpaid',
     'starter',
     [({ session }) => app.stripe.expire(session)],
     { state: 'expired', payments: 0, key_state: null },
   ],
   [
-    'is given back in part',
+    'is partially refunded',
     'starter',
     [pay, refund(200)],
     { state: 'paid', partly_returned: 1, key_state: 'active' },
   ],
   [
-    'is given back in part, then wholly',
+    'is partially, then fully refunded',
     'starter',
     [pay, refund(200), refund()],
     { state: 'refunded', payments: 1, key_state: 'stopped' },
   ],
   [
-    'is given back to a bank that does not take it',
+    'has a refund that fails',
     'starter',
     [pay, refund(), failRefund],
     { state: 'paid', payments: 1, partly_returned: 0, key_state: 'active' },
   ],
   [
-    'is disputed, looked at and won',
+    'is disputed, reviewed and won',
     'starter',
     [pay, dispute, moveDispute('under_review'), moveDispute('won')],
     { state: 'paid', key_state: 'active' },
@@ -178,10 +178,10 @@ describe('events delivered as they happen: an order that', () => {
 })
 
 const TURNS: readonly [string, (events: StripeEvent[]) => StripeEvent[]][] = [
-  ['as it happened', (events) => events],
-  ['backwards', (events) => events.toReversed()],
-  ['shuffled', (events) => shuffled(events, 7)],
-  ['only the last', (events) => events.slice(-1)],
+  ['in order', (events) => events],
+  ['in reverse', (events) => events.toReversed()],
+  ['in random order', (events) => shuffled(events, 7)],
+  ['the last one only', (events) => events.slice(-1)],
 ]
 
 for (const [turn, arrange] of TURNS) {

@@ -14,7 +14,7 @@ const focused = (page: Page) =>
 describe('the focus returns to where it was', () => {
   for (const [way, close] of [
     ['Escape', (page: Page) => page.keyboard.press('Escape')],
-    ['the cross', (page: Page) => page.getByRole('button', { name: 'Close' }).click()],
+    ['the close button', (page: Page) => page.getByRole('button', { name: 'Close' }).click()],
   ] as const) {
     test(`when a dialog is closed by ${way}`, async () => {
       const page = await visit('/')

@@ -39,23 +39,23 @@ function table(cases: Record<string, Case>): void {
 
 describe('the layout', () => {
   table({
-    'stays in tables': {
+    'is preserved in tables': {
       html: '<table width="600" bgcolor="#fff" cellpadding="0"><tr><td align="center" valign="top" colspan="2">x</td></tr></table>',
       left: '<table width="600" bgcolor="#fff" cellpadding="0"><tbody><tr><td align="center" valign="top" colspan="2">x</td></tr></tbody></table>',
     },
-    'stays in style attributes': {
+    'is preserved in style attributes': {
       html: '<p style="color:red;font:bold 12px Arial!important;position:absolute">x</p>',
       left: '<p style="color: red; position: absolute; font: bold 12px Arial !important;">x</p>',
     },
-    'stays with right-to-left text': {
+    'is preserved for right-to-left text': {
       html: '<div dir="rtl" lang="ar">x</div>',
       left: '<div dir="rtl" lang="ar">x</div>',
     },
-    'loses forms, but not what stands in them': {
+    'loses forms, but not their content': {
       html: '<form action="http://a.test"><label>Name</label> <input value="x"><button>Send</button></form>',
       left: 'Name Send',
     },
-    'loses what covers the rest': {
+    'loses elements that cover the rest': {
       html: '<div style="position:fixed;top:0;color:red">x</div>',
       left: '<div style="top: 0px; color: red;">x</div>',
     },
@@ -85,23 +85,23 @@ describe('the layout', () => {
 
 describe('a link', () => {
   table({
-    'leads through our own page': {
+    'points to the leave page': {
       html: '<a href="https://a.test/?b=c&amp;d=e#f">x</a>',
       left: `<a ${away('https://a.test/?b=c&d=e#f')}>x</a>`,
     },
-    'opens a tab of its own, whatever it wants': {
+    'opens in a new tab, whatever its target': {
       html: '<a href="https://a.test" target="_top" rel="opener">x</a>',
       left: `<a ${away('https://a.test')}>x</a>`,
     },
-    'of a picture leads there too': {
+    'of an image map points there too': {
       html: '<map name="m"><area shape="rect" coords="0,0,9,9" href="https://a.test"></map>',
       left: `<map name="m"><area shape="rect" coords="0,0,9,9" ${away('https://a.test')}></map>`,
     },
-    'without a scheme is read as a browser does': {
+    'without a scheme is parsed like in a browser': {
       html: '<a href="//a.test/b">x</a>',
       left: `<a ${away('//a.test/b')}>x</a>`,
     },
-    'to a mail address is told on our page': {
+    'to an email address points to the leave page': {
       html: '<a href="mailto:ann@a.test?subject=x">x</a>',
       left: `<a ${away('mailto:ann@a.test?subject=x')}>x</a>`,
     },
@@ -113,42 +113,42 @@ describe('a link', () => {
 
 describe('an image', () => {
   table({
-    'that lies elsewhere is counted and not loaded': {
+    'on another host is counted and not loaded': {
       html: `<img src="${FAR}" width="9" alt="A"><img src="http://far.test/b.gif">`,
       left: '<img width="9" alt="A"><img>',
       remoteImages: 2,
     },
-    'is counted once, however often it is shown': {
+    'is counted once, however often it is used': {
       html: `<img src="${FAR}"><td background="${FAR}"></td><p style="background:url('${FAR}')"></p>`,
       left: '<img><p style="background: none;"></p>',
       remoteImages: 1,
     },
-    'is loaded when the reader asks': {
+    'is loaded on request': {
       html: `<img src="${FAR}"><p style="background:url('${FAR}') red"></p><table background="//far.test/b"></table>`,
       left: `<img src="${FAR}"><p style="background: url(&quot;${FAR}&quot;) red;"></p><table background="https://far.test/b"></table>`,
       remoteImages: 2,
       wishes: { remoteImages: true },
     },
-    'of many sizes is counted, and never loaded': {
+    'with several sizes is counted, and never loaded': {
       html: '<img srcset="https://far.test/1 1x, https://far.test/2 2x">',
       left: '<img>',
       remoteImages: 1,
       wishes: { remoteImages: true },
     },
-    'that a style asks for elsewhere than in the background is not loaded': {
+    'that a style uses for anything but a background is not loaded': {
       html: `<p style="cursor:url(${FAR}),auto;filter:url(${FAR});color:red">x</p>`,
       left: '<p style="color: red;">x</p>',
       remoteImages: 1,
       wishes: { remoteImages: true },
     },
-    'that came with the mail is shown': {
+    'embedded in the mail is shown': {
       html: '<img src="cid:a%40b.test" alt="A">',
       left: `<img src="${PICTURE}" alt="A">`,
       wishes: { pictures: { 'a@b.test': PICTURE } },
     },
     'that did not come is not': { html: '<img src="cid:other">', left: '<img>' },
     'within the text is shown': { html: `<img src="${PICTURE}">`, left: `<img src="${PICTURE}">` },
-    'that is a drawing is not': {
+    'embedded as SVG is not shown': {
       html: '<img src="data:image/svg+xml,<svg/>"><img src="data:text/html,x">',
       left: '<img><img>',
     },

@@ -15,25 +15,25 @@ describe('before a link in a mail is opened', () => {
     for (const [name, link, host, words] of [
       ['its host is shown', 'https://a.test/b?c=d', 'a.test', 'https://a.test/b?c=d'],
       [
-        'its true host is shown',
+        'the host after the @ is shown',
         'https://bank.test@evil.test/',
         'evil.test',
         'The part before the @',
       ],
       [
-        'letters that look like others are told',
+        'homographs are reported',
         'https://аррӏе.test/',
         'xn--80ak6aa92e.test',
         'look like others',
       ],
       [
-        'marks that turn letters around are spelt out',
+        'bidi marks are percent-encoded',
         'https://a.test/\u202Egpj.exe',
         'a.test',
         'https://a.test/%E2%80%AEgpj.exe',
       ],
-      ['a bare number is told', 'https://0xC0000201/', '192.0.2.1', 'a bare IP address'],
-      ['an open line is told', 'http://a.test:8080/', 'a.test:8080', 'not be encrypted'],
+      ['an IP address is reported', 'https://0xC0000201/', '192.0.2.1', 'a bare IP address'],
+      ['a missing encryption is reported', 'http://a.test:8080/', 'a.test:8080', 'not be encrypted'],
     ] as const) {
       await walk(page, encodeURIComponent(link))
       await page.locator('.leave-host').getByText(host, { exact: true }).waitFor()
@@ -51,10 +51,10 @@ describe('before a link in a mail is opened', () => {
       ['a script', 'javascript:alert(1)', 'This link cannot be opened here'],
       ['a page inside a link', 'data:text/html,<script>alert(1)</script>', '(data:)'],
       ['a program', 'ms-word:ofe|u|http://a.test', '(ms-word:)'],
-      ['a mail is not written, but shown', 'mailto:ann@a.test?attach=/x', 'ann@a.test'],
+      ['mailto shows the address', 'mailto:ann@a.test?attach=/x', 'ann@a.test'],
       ['nothing', '', 'This link is broken'],
       ['words', 'hello there', 'This link is broken'],
-      ['what cannot be decoded', '%', 'This link is broken'],
+      ['invalid percent-encoding', '%', 'This link is broken'],
     ] as const) {
       // Always after a valid link, so that nothing is left over from the previous case.
       await walk(page, encodeURIComponent('https://a.test/'))

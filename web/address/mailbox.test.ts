@@ -152,7 +152,7 @@ describe('an extension', () => {
     ['stops at the maximum lifetime', 6.5 * DAY, 7 * 86_400],
     ['of an expired address starts now', -HOUR, 86_400],
     ['at the maximum lifetime adds nothing', 7 * DAY, undefined],
-    ['past the maximum lifetime takes nothing away', 20 * DAY, undefined],
+    ['past the maximum lifetime shortens nothing', 20 * DAY, undefined],
   ] as const) {
     test(name, () => assert.equal(extensionSeconds(box('ann', leftMs), NOW, limits), seconds))
   }
