@@ -25,12 +25,12 @@ const COUNT_SHIFTS = `
 describe('the first address', () => {
   test('appears without a click, after one API request and without layout shift', async () => {
     const page = await visit('/favicon.svg')
-    const asked: string[] = []
-    page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+    const requested: string[] = []
+    page.on('request', (request) => requested.push(new URL(request.url()).pathname))
     await page.addInitScript({ content: COUNT_SHIFTS })
     await page.goto(`${app().url}/`)
     const email = await shown(page)
-    const calls = asked.filter((path) => path.startsWith('/api/'))
+    const calls = requested.filter((path) => path.startsWith('/api/'))
     assert.equal(calls[0], '/api/create-session')
     assert.equal(calls.filter((path) => path === '/api/create-session').length, 1)
     await waitForInbox(page)
@@ -110,8 +110,8 @@ describe('the first address', () => {
       await page.evaluate('JSON.stringify({...localStorage, ...sessionStorage})'),
     )
     assert.ok(!/canary/i.test(memory), memory)
-    const [kept = {}] = await storedMailboxes(page)
-    assert.deepEqual(Object.keys(kept), ['email', 'token', 'expires', 'since'])
+    const [stored = {}] = await storedMailboxes(page)
+    assert.deepEqual(Object.keys(stored), ['email', 'token', 'expires', 'since'])
   })
 })
 

@@ -17,8 +17,8 @@ test('the first load of the inbox is at most 60 KB of script and style, in every
     sizes[language] = bytes
   }
   await app.stop()
-  const told = Object.entries(sizes).map(([language, bytes]) => `${language} ${bytes}`)
-  process.stdout.write(`first load of /, compressed: ${told.join(', ')}\n`)
+  const summary = Object.entries(sizes).map(([language, bytes]) => `${language} ${bytes}`)
+  process.stdout.write(`first load of /, compressed: ${summary.join(', ')}\n`)
   for (const [language, bytes] of Object.entries(sizes)) {
     assert.ok(bytes <= MOST_BYTES, `${bytes} in ${language}`)
   }

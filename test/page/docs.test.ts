@@ -53,11 +53,11 @@ test('without JavaScript the whole reference is shown, without controls that nee
 
 test('the layout does not shift when the script runs', async () => {
   const plain = await visit('/docs', { javaScriptEnabled: false })
-  const lively = await visit('/docs')
-  await lively.getByRole('button', { name: 'Try it: GET /metrics' }).waitFor()
+  const scripted = await visit('/docs')
+  await scripted.getByRole('button', { name: 'Try it: GET /metrics' }).waitFor()
   for (const place of ['h1', '#create-session', '#emails', '#errors']) {
     const [one, other] = await Promise.all(
-      [plain, lively].map((page) => page.locator(place).boundingBox()),
+      [plain, scripted].map((page) => page.locator(place).boundingBox()),
     )
     assert.deepEqual(one, other, place)
   }
@@ -66,9 +66,9 @@ test('the layout does not shift when the script runs', async () => {
 const send = (form: Locator) => form.getByRole('button', { name: 'Send' }).click()
 
 async function answerOf(form: Locator): Promise<Record<string, unknown>> {
-  const answer = form.getByRole('region', { name: 'Response' })
-  await answer.locator('pre').first().waitFor()
-  return JSON.parse((await answer.locator('pre').first().textContent()) ?? '')
+  const responseRegion = form.getByRole('region', { name: 'Response' })
+  await responseRegion.locator('pre').first().waitFor()
+  return JSON.parse((await responseRegion.locator('pre').first().textContent()) ?? '')
 }
 
 async function open(call: string): Promise<{ page: Page; form: Locator }> {
@@ -121,8 +121,8 @@ describe('the console', () => {
   test('uses the token of the inbox only on request', async () => {
     const { email, token } = await app().session()
     const page = await visit('/favicon.svg')
-    const shelf = JSON.stringify([{ email, token, expires: new Date(Date.now() + 3_600_000) }])
-    await page.evaluate(`localStorage.setItem('mayfly mailboxes', ${JSON.stringify(shelf)})`)
+    const stored = JSON.stringify([{ email, token, expires: new Date(Date.now() + 3_600_000) }])
+    await page.evaluate(`localStorage.setItem('mayfly mailboxes', ${JSON.stringify(stored)})`)
     const form = await openConsole({ page, app: app() }, 'GET /api/check-mail')
     const field = form.getByLabel('Session token')
     assert.equal(await field.inputValue(), '')
@@ -215,12 +215,12 @@ describe('the console', () => {
 
   test('does not send a request with a missing required parameter', async () => {
     const { page, form } = await open('GET /api/raw-mail')
-    const asked: string[] = []
-    page.on('request', (request) => asked.push(request.url()))
+    const requested: string[] = []
+    page.on('request', (request) => requested.push(request.url()))
     await send(form)
     assert.equal(await page.evaluate(`document.activeElement.matches(':invalid')`), true)
     assert.deepEqual(
-      asked.filter((url) => url.includes('/api/')),
+      requested.filter((url) => url.includes('/api/')),
       [],
     )
   })

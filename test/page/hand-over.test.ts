@@ -28,8 +28,8 @@ test('a phone opens the mailbox with the QR code, after a confirmation', async (
 
   const phone = await visit('/favicon.svg', { viewport: { width: 360, height: 740 } })
   await phone.goto(link)
-  const asked = phone.getByRole('dialog', { name: 'Open this address here?' })
-  await asked.getByText(email).waitFor()
+  const dialog = phone.getByRole('dialog', { name: 'Open this address here?' })
+  await dialog.getByText(email).waitFor()
   assert.equal(new URL(phone.url()).hash, '', 'the token is gone from the address bar')
   assert.deepEqual(await storedMailboxes(phone), [])
   await press(phone, 'Open here')
@@ -53,9 +53,9 @@ test('a phone shows that the mailbox no longer exists', async () => {
 
 test('a phone shows that the link is truncated or corrupt', async () => {
   const phone = await visit('/favicon.svg', { locale: 'de' })
-  for (const spoilt of ['', 'a b', 'x'.repeat(129)]) {
+  for (const badLink of ['', 'a b', 'x'.repeat(129)]) {
     await phone.goto('about:blank')
-    await phone.goto(`${app().url}/#open=${spoilt}`)
+    await phone.goto(`${app().url}/#open=${badLink}`)
     await phone.getByText('Dieser Link ist ungültig oder abgelaufen.').waitFor()
     assert.equal(new URL(phone.url()).hash, '')
     await shown(phone)

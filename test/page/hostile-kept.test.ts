@@ -17,7 +17,7 @@ afterAll(async () => {
 
 const PICTURE = 'data:image/png;base64,iVBORw0KGgo='
 const FAR = 'https://far.test/a.png'
-const away = (url: string) =>
+const leaveLink = (url: string) =>
   `href="http://site.test/leave#${encodeURIComponent(url)}" target="_blank" rel="noopener noreferrer"`
 
 interface Case {
@@ -25,13 +25,13 @@ interface Case {
   /** Of the body. */
   left: string
   remoteImages?: number
-  wishes?: { remoteImages?: boolean; pictures?: Record<string, string> }
+  options?: { remoteImages?: boolean; pictures?: Record<string, string> }
 }
 
 function table(cases: Record<string, Case>): void {
-  for (const [name, { html, left, remoteImages = 0, wishes = {} }] of Object.entries(cases)) {
+  for (const [name, { html, left, remoteImages = 0, options = {} }] of Object.entries(cases)) {
     test(name, async () => {
-      const found = await sanitiser.sanitise(html, wishes)
+      const found = await sanitiser.sanitise(html, options)
       assert.deepEqual([found.body, found.remoteImages], [left, remoteImages])
     })
   }
@@ -87,23 +87,23 @@ describe('a link', () => {
   table({
     'points to the leave page': {
       html: '<a href="https://a.test/?b=c&amp;d=e#f">x</a>',
-      left: `<a ${away('https://a.test/?b=c&d=e#f')}>x</a>`,
+      left: `<a ${leaveLink('https://a.test/?b=c&d=e#f')}>x</a>`,
     },
     'opens in a new tab, whatever its target': {
       html: '<a href="https://a.test" target="_top" rel="opener">x</a>',
-      left: `<a ${away('https://a.test')}>x</a>`,
+      left: `<a ${leaveLink('https://a.test')}>x</a>`,
     },
     'of an image map points there too': {
       html: '<map name="m"><area shape="rect" coords="0,0,9,9" href="https://a.test"></map>',
-      left: `<map name="m"><area shape="rect" coords="0,0,9,9" ${away('https://a.test')}></map>`,
+      left: `<map name="m"><area shape="rect" coords="0,0,9,9" ${leaveLink('https://a.test')}></map>`,
     },
     'without a scheme is parsed like in a browser': {
       html: '<a href="//a.test/b">x</a>',
-      left: `<a ${away('//a.test/b')}>x</a>`,
+      left: `<a ${leaveLink('//a.test/b')}>x</a>`,
     },
     'to an email address points to the leave page': {
       html: '<a href="mailto:ann@a.test?subject=x">x</a>',
-      left: `<a ${away('mailto:ann@a.test?subject=x')}>x</a>`,
+      left: `<a ${leaveLink('mailto:ann@a.test?subject=x')}>x</a>`,
     },
     'to a script leads nowhere': { html: '<a href="javascript:alert(1)">x</a>', left: '<a>x</a>' },
     'within the page leads nowhere': { html: '<a href="#top">x</a>', left: '<a>x</a>' },
@@ -127,24 +127,24 @@ describe('an image', () => {
       html: `<img src="${FAR}"><p style="background:url('${FAR}') red"></p><table background="//far.test/b"></table>`,
       left: `<img src="${FAR}"><p style="background: url(&quot;${FAR}&quot;) red;"></p><table background="https://far.test/b"></table>`,
       remoteImages: 2,
-      wishes: { remoteImages: true },
+      options: { remoteImages: true },
     },
     'with several sizes is counted, and never loaded': {
       html: '<img srcset="https://far.test/1 1x, https://far.test/2 2x">',
       left: '<img>',
       remoteImages: 1,
-      wishes: { remoteImages: true },
+      options: { remoteImages: true },
     },
     'that a style uses for anything but a background is not loaded': {
       html: `<p style="cursor:url(${FAR}),auto;filter:url(${FAR});color:red">x</p>`,
       left: '<p style="color: red;">x</p>',
       remoteImages: 1,
-      wishes: { remoteImages: true },
+      options: { remoteImages: true },
     },
     'embedded in the mail is shown': {
       html: '<img src="cid:a%40b.test" alt="A">',
       left: `<img src="${PICTURE}" alt="A">`,
-      wishes: { pictures: { 'a@b.test': PICTURE } },
+      options: { pictures: { 'a@b.test': PICTURE } },
     },
     'that did not come is not': { html: '<img src="cid:other">', left: '<img>' },
     'within the text is shown': { html: `<img src="${PICTURE}">`, left: `<img src="${PICTURE}">` },

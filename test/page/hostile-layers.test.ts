@@ -31,9 +31,9 @@ const named = (ran: string[]) =>
 
 test('with the sanitizer alone no script runs, nothing is requested and nothing navigates', async () => {
   const layers = { purifier: true, sandbox: false, policy: undefined }
-  const { ran, asked, left } = await renderWithLayers(canary, layers, payloads)
+  const { ran, requested, left } = await renderWithLayers(canary, layers, payloads)
   assert.deepEqual(named(ran), [])
-  assert.deepEqual([...asked, ...canary.requests], [])
+  assert.deepEqual([...requested, ...canary.requests], [])
   assert.deepEqual(left, [])
 })
 
@@ -47,10 +47,10 @@ test('with the sandbox alone no script runs and nothing navigates', async () => 
 
 test('with the policy alone no script runs and nothing is requested', async () => {
   const layers = { purifier: false, sandbox: false, policy }
-  const { ran, told } = await renderWithLayers(canary, layers, payloads)
+  const { ran, logged } = await renderWithLayers(canary, layers, payloads)
   assert.deepEqual(named(ran), [])
   assert.deepEqual(requests(), [])
-  assert.ok(told.length > 5, 'the browser says what it did not do')
+  assert.ok(logged.length > 5, 'the browser says what it did not do')
 })
 
 test('scripts run when every layer is disabled (control)', async () => {

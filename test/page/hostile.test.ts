@@ -29,7 +29,7 @@ afterAll(async () => {
 })
 
 // What DOMPurify's parser logs about a document that is never displayed.
-const TAKEN_OUT = [
+const PARSER_MESSAGES = [
   /^Executing inline event handler violates .* The action has been blocked/,
   /^Setting the document's base URI/,
   /^'javascript' URLs may not be used as base URLs/,
@@ -38,13 +38,13 @@ const TAKEN_OUT = [
 ]
 
 /** No script ran, nothing navigated and nothing was requested; `what` is part of the message. */
-function assertStill({ ran, asked, left, told }: Observed): void {
+function assertInert({ ran, requested, left, logged }: Observed): void {
   assert.deepEqual(
-    { ran: ran.map(named), asked, left, heard: canary.requests },
+    { ran: ran.map(named), asked: requested, left, heard: canary.requests },
     { ran: [], asked: [], left: [], heard: [] },
   )
   assert.deepEqual(
-    [...new Set(told.filter((text) => !TAKEN_OUT.some((one) => one.test(text))))],
+    [...new Set(logged.filter((text) => !PARSER_MESSAGES.some((one) => one.test(text))))],
     [],
   )
 }
@@ -64,7 +64,7 @@ describe('hostile mail, when opened', () => {
     }))
     const seen = await Promise.all(all.map(openAll))
     await canary.flush()
-    for (const watched of seen) assertStill(watched)
+    for (const watched of seen) assertInert(watched)
   })
 })
 
@@ -72,19 +72,19 @@ describe('hostile mail, when opened', () => {
 describe('the canary', () => {
   test('detects a script, a request, a window and a navigation of the page (control)', async () => {
     const layers = { purifier: false, sandbox: false, policy: undefined }
-    const { ran, asked, left } = await renderWithLayers(canary, layers, [
+    const { ran, requested, left } = await renderWithLayers(canary, layers, [
       '<img src=x onerror=alert(1)>',
       '<p style="background:url(http://canary.test/seen)">x</p>',
       '<script>open("http://canary.test/window")</script>',
     ])
-    const away = await renderWithLayers(canary, layers, [
+    const navigation = await renderWithLayers(canary, layers, [
       '<script>top.location = "http://canary.test/top"</script>',
     ])
     assert.deepEqual(ran, ['0 1'])
-    assert.ok(asked.includes('http://canary.test/seen'))
+    assert.ok(requested.includes('http://canary.test/seen'))
     assert.ok(canary.requests.some((line) => line.startsWith('GET /seen ')))
     assert.ok(left.some((line) => line.startsWith('a window')))
-    assert.ok(away.left.includes('http://canary.test/top'))
+    assert.ok(navigation.left.includes('http://canary.test/top'))
   })
 })
 
@@ -97,7 +97,7 @@ async function openAll({ first, some }: { first: number; some: string[] }): Prom
   await sendAll(email, some)
   await page.reload()
   await page.locator('.mail-open').first().waitFor()
-  const opened = await page.evaluate(`(${WALK})(${first}, ${some.length})`)
+  const opened = await page.evaluate(`(${OPEN_ALL})(${first}, ${some.length})`)
   assert.equal(opened, some.length)
   assert.equal(new URL(page.url()).pathname, '/')
   await context.close()
@@ -105,10 +105,10 @@ async function openAll({ first, some }: { first: number; some: string[] }): Prom
 }
 
 async function sendAll(to: string, some: string[]): Promise<void> {
-  const AT_MOST = 100
-  for (let start = 0; start < some.length; start += AT_MOST) {
+  const BATCH = 100
+  for (let start = 0; start < some.length; start += BATCH) {
     const client = await connectSmtp(app.smtpPort)
-    for (const raw of some.slice(start, start + AT_MOST)) {
+    for (const raw of some.slice(start, start + BATCH)) {
       const { code } = await client.send({ to: [to], raw })
       assert.equal(code, 250)
     }
@@ -118,7 +118,7 @@ async function sendAll(to: string, some: string[]): Promise<void> {
 
 // From the newest to the oldest, with one key. Each is viewed as a message, some payloads also as text, and other mails
 // also by their headers and source; frames have loaded and been painted before the next one.
-const WALK = `async (first, count) => {
+const OPEN_ALL = `async (first, count) => {
   const loaded = new WeakSet()
   document.addEventListener('load', ({ target }) => loaded.add(target), true)
   document.querySelector('.mail-open').click()

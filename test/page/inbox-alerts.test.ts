@@ -7,7 +7,7 @@ import { openPages } from './support/pages.ts'
 const { app, visit } = openPages()
 
 /** Records the calls of the page to the Notification API, which does not work in this browser. */
-const WITNESS = `{
+const RECORD_CALLS = `{
   window.seen = { asked: 0, notes: [], tones: 0 }
   let permission = 'default'
   window.Notification = class extends EventTarget {
@@ -29,7 +29,7 @@ const seen = (page: Page) => page.evaluate('window.seen') as Promise<Seen>
 
 async function openWatched(): Promise<{ page: Page; email: string }> {
   const page = await visit('/livez')
-  await page.addInitScript(WITNESS)
+  await page.addInitScript(RECORD_CALLS)
   await page.goto(app().url)
   const { email } = await waitForInbox(page)
   await page.getByText('Settings').click()

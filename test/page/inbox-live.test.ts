@@ -113,17 +113,17 @@ test('another address has its own list, and the list of the first one is unchang
 describe('the number of requests', () => {
   test('an open page requests the list, the stream, and the list once more for changes in between', async () => {
     const page = await visit('/livez')
-    const asked: string[] = []
+    const requested: string[] = []
     page.on('request', (request) => {
       const { pathname } = new URL(request.url())
-      if (pathname.startsWith('/api/')) asked.push(pathname)
+      if (pathname.startsWith('/api/')) requested.push(pathname)
     })
     await page.goto(app().url)
     const { email } = await waitForInbox(page)
     await app().mail(email, plainMail({ subject: 'One' }))
     await row(page, 'One').waitFor()
     assert.deepEqual(
-      asked.filter((path) => !/domains/.test(path)),
+      requested.filter((path) => !/domains/.test(path)),
       ['/api/create-session', '/api/check-mail', '/api/events', '/api/check-mail'],
     )
   })
@@ -135,9 +135,9 @@ describe('the number of requests', () => {
     await row(page, 'Deleted meanwhile').waitFor()
     const id = (await page.locator('.mail-open').getAttribute('id'))?.slice(5) ?? ''
 
-    let begin: () => void = () => {}
+    let release: () => void = () => {}
     const held = new Promise<void>((resolve) => {
-      begin = resolve
+      release = resolve
     })
     await page.route('**/api/events', async (route) => {
       await held
@@ -150,7 +150,7 @@ describe('the number of requests', () => {
       body: new URLSearchParams({ token, id }),
     })
     await app().mail(email, plainMail({ subject: 'Come meanwhile' }))
-    begin()
+    release()
     await row(page, 'Come meanwhile').waitFor()
     await row(page, 'Deleted meanwhile').waitFor({ state: 'detached' })
   })

@@ -14,9 +14,9 @@ beforeAll(async () => {
 test('after a restart of the server the page reconnects and shows the mail received since', async () => {
   const ports = await freeServicePorts()
   const folder = tempFolder()
-  const kept = { path: folder.path, remove: () => {} }
+  const reusedFolder = { path: folder.path, remove: () => {} }
   const env = { MAYFLY_HTTP_PORT: String(ports.http), MAYFLY_SMTP_PORT: String(ports.smtp) }
-  const before = await startApp({ env, folder: kept })
+  const before = await startApp({ env, folder: reusedFolder })
   const page = await browser.newPage()
   await page.goto(before.url)
   const { email } = await waitForInbox(page)

@@ -32,7 +32,7 @@ async function newAddress(page: Page): Promise<void> {
   await page.getByText('Waiting for mail').waitFor()
 }
 
-async function backTo(page: Page, email: string): Promise<void> {
+async function selectAddress(page: Page, email: string): Promise<void> {
   await page.locator('.switcher summary').click()
   await page.getByTitle(`Show ${email}`).click()
   await row(page, 'Mail 2').waitFor()
@@ -43,7 +43,7 @@ test('a deleted message does not reappear when its address is left and selected 
   await page.clock.install()
   const { email, token } = await deleteAndLeave(page)
   await newAddress(page)
-  await backTo(page, email)
+  await selectAddress(page, email)
   assert.equal(await page.locator('.mail').count(), 1)
   await page.clock.runFor(9_000)
   await waitForSubjects(app(), token, ['Mail 2'])
@@ -118,15 +118,15 @@ describe('many addresses', () => {
     await page.evaluate(`localStorage.setItem('mayfly mailboxes', ${text})`)
     await page.goto(`${app().url}/`)
     await waitForInbox(page)
-    const asked: string[] = []
-    page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+    const requested: string[] = []
+    page.on('request', (request) => requested.push(new URL(request.url()).pathname))
     await press(page, 'New address')
     const alert = page
       .getByRole('alert')
       .filter({ hasText: 'You already have 100 active addresses' })
     await alert.waitFor()
     assert.deepEqual(
-      asked.filter((path) => path === '/api/create-session'),
+      requested.filter((path) => path === '/api/create-session'),
       [],
     )
     assert.equal((await storedMailboxes(page)).length, 100)

@@ -68,12 +68,12 @@ describe('without a live stream', () => {
 
 test('the page reconnects to a stopping server after its retry time, without an error', async () => {
   const page = await visit('/livez')
-  const goodbye = 'retry: 2000\nid: 0\n\n: shutting_down\nretry: 10\n\n'
+  const shutdownEvents = 'retry: 2000\nid: 0\n\n: shutting_down\nretry: 10\n\n'
   let tries = 0
   await page.route('**/api/events', async (route) => {
     tries += 1
-    const drains = { contentType: 'text/event-stream', body: goodbye }
-    await (tries <= 3 ? route.fulfill(drains) : route.continue())
+    const response = { contentType: 'text/event-stream', body: shutdownEvents }
+    await (tries <= 3 ? route.fulfill(response) : route.continue())
   })
   await page.goto(app().url)
   await vi.waitUntil(() => tries === 4, { timeout: 30_000 })

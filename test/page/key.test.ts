@@ -17,7 +17,7 @@ afterAll(() => ring.close())
 
 const DAY_SECONDS = 86_400
 
-async function look(key: TestKey, options: BrowserContextOptions = {}): Promise<Page> {
+async function showUsage(key: TestKey, options: BrowserContextOptions = {}): Promise<Page> {
   const page = await visit('/key', options)
   await giveKey({ page, app: app() }, key.secret)
   await page.getByText('Last 30 days').waitFor()
@@ -31,25 +31,25 @@ async function used(count: number, figures: Parameters<typeof ring.issue>[0] = {
 }
 
 test('used and remaining requests are shown in words, numbers and a bar', async () => {
-  const page = await look(await used(3, { requests: 2_000, perDay: 50, months: 12 }))
+  const page = await showUsage(await used(3, { requests: 2_000, perDay: 50, months: 12 }))
   assert.ok(await page.getByText('Active', { exact: true }).isVisible())
   assert.ok(await page.getByRole('heading', { name: 'Starter' }).isVisible())
-  for (const [name, told, most] of [
+  for (const [name, label, most] of [
     ['Total', '3 of 2,000 used, 1,997 left', '2000'],
     ['Today', '3 of 50 used, 47 left', '50'],
   ] as const) {
     const meter = page.getByRole('meter', { name })
-    assert.equal(await meter.getAttribute('aria-valuetext'), told)
+    assert.equal(await meter.getAttribute('aria-valuetext'), label)
     assert.equal(await meter.getAttribute('aria-valuenow'), '3')
     assert.equal(await meter.getAttribute('aria-valuemax'), most)
-    assert.ok(await page.getByText(told).isVisible())
+    assert.ok(await page.getByText(label).isVisible())
   }
   const share = `document.querySelectorAll('[role=meter]')[1].firstElementChild.style.width`
   assert.equal(await page.evaluate(share), '6%')
 })
 
 test('the focus moves to the content that replaces the form, and back', async () => {
-  const page = await look(await ring.issue())
+  const page = await showUsage(await ring.issue())
   assert.equal(await page.evaluate('document.activeElement.id'), 'plan')
   await page.getByRole('button', { name: 'Forget this key' }).click()
   await page.getByLabel('Your key').waitFor()
@@ -58,7 +58,7 @@ test('the focus moves to the content that replaces the form, and back', async ()
 })
 
 test('the key is stored for this tab only', async () => {
-  const page = await look(await ring.issue())
+  const page = await showUsage(await ring.issue())
   await page.reload()
   await page.getByText('Last 30 days').waitFor()
   assert.ok(!String(await page.evaluate('JSON.stringify(localStorage)')).includes('mf_'))
@@ -69,7 +69,7 @@ test('the key is stored for this tab only', async () => {
 
 test('refreshing shows the usage since', async () => {
   const key = await used(1)
-  const page = await look(key)
+  const page = await showUsage(key)
   await page.getByText('1 of 1,000 used').waitFor()
   await spend({ app: app() }, key, 2)
   await page.getByRole('button', { name: 'Refresh' }).click()
@@ -82,7 +82,7 @@ describe('a key', () => {
 
   test('is rotated after a confirmation: the new secret is shown, and both work', async () => {
     const key = await used(2)
-    const page = await look(key, { permissions: ['clipboard-read', 'clipboard-write'] })
+    const page = await showUsage(key, { permissions: ['clipboard-read', 'clipboard-write'] })
     const button = page.getByRole('button', { name: 'Roll this key' })
     await button.click()
     const dialog = page.getByRole('dialog', { name: 'Roll this key?' })
@@ -112,7 +112,7 @@ describe('a key', () => {
   test('that was rotated elsewhere meanwhile is not rotated again', async () => {
     allow({ complaint: /409/ })
     const key = await ring.issue()
-    const page = await look(key)
+    const page = await showUsage(key)
     const headers = { apikey: key.secret }
     await fetch(`${app().url}/api/roll-key`, { method: 'POST', headers })
     await page.getByRole('button', { name: 'Roll this key' }).click()
@@ -130,7 +130,7 @@ describe('the last 30 days', () => {
     const key = await used(4)
     app().moveClock(DAY_SECONDS)
     await spend({ app: app() }, key, 2)
-    const page = await look(key)
+    const page = await showUsage(key)
     const plot = page.getByRole('slider')
     assert.match((await plot.getAttribute('aria-valuetext')) ?? '', /: 2 requests$/)
     await plot.press('ArrowLeft')
@@ -161,14 +161,14 @@ describe('the last 30 days', () => {
   })
 
   test('are visible with forced colors', async () => {
-    const page = await look(await used(2), { forcedColors: 'active' })
+    const page = await showUsage(await used(2), { forcedColors: 'active' })
     const [bar, plot] = (await page.evaluate(
       `['.bar > div', '.plot .amount'].map((name) => getComputedStyle(document.querySelectorAll(name)[0]))
         .map(({ backgroundColor, fill }, index) => index === 0 ? backgroundColor : fill)`,
     )) as string[]
-    const paper = await page.evaluate('getComputedStyle(document.body).backgroundColor')
-    assert.notEqual(bar, paper)
-    assert.notEqual(plot, paper)
+    const background = await page.evaluate('getComputedStyle(document.body).backgroundColor')
+    assert.notEqual(bar, background)
+    assert.notEqual(plot, background)
   })
 })
 
@@ -179,7 +179,7 @@ describe('the reason why a key no longer works is shown', () => {
     ['stopped', () => ring.issueRefunded(), 'This key is suspended'],
   ] as const) {
     test(name, async () => {
-      const page = await look(await make())
+      const page = await showUsage(await make())
       await page.getByText(words).waitFor()
       assert.equal(await page.getByText('Active', { exact: true }).isVisible(), false)
     })
@@ -188,7 +188,7 @@ describe('the reason why a key no longer works is shown', () => {
   test('its plan has expired', async () => {
     const key = await ring.issue({ months: 1 })
     app().moveClock(32 * DAY_SECONDS)
-    const page = await look(key)
+    const page = await showUsage(key)
     await page.getByText('This plan has expired').waitFor()
     await page.getByRole('link', { name: 'See plans' }).click()
     await page.waitForURL('**/pricing')
@@ -224,7 +224,7 @@ describe('a failed lookup', () => {
 
   test('of an unreachable site leaves the last usage on the page', async () => {
     allow({ complaint: /ERR_FAILED/ })
-    const page = await look(await used(1))
+    const page = await showUsage(await used(1))
     await page.route('**/usage', (route) => route.abort())
     await page.getByRole('button', { name: 'Refresh' }).click()
     await page.getByText('Could not reach the server').waitFor()
@@ -243,7 +243,7 @@ describe('the sample code', () => {
     const key = await ring.issue()
     await app().mail('sample@pool.test')
     await app().mail('other@pool.test', 'Subject: for another\r\n\r\nno\r\n')
-    const page = await look(key, { permissions: ['clipboard-read', 'clipboard-write'] })
+    const page = await showUsage(key, { permissions: ['clipboard-read', 'clipboard-write'] })
     await page.getByLabel('Filter by address').fill('sample@pool.test')
     for (const [name, run] of Object.entries(programs)) {
       await page.getByRole('tab', { name }).click()
@@ -260,7 +260,7 @@ describe('the sample code', () => {
 
   test('hides the key until it is revealed', async () => {
     const { secret } = await ring.issue()
-    const page = await look({ id: '', secret, headers: {} })
+    const page = await showUsage({ id: '', secret, headers: {} })
     const text = async () => (await page.getByRole('tabpanel').textContent()) ?? ''
     assert.ok(!(await text()).includes(secret))
     await page.getByRole('button', { name: 'Show secret' }).click()
@@ -270,7 +270,7 @@ describe('the sample code', () => {
   })
 
   test('is in tabs that the arrow keys switch', async () => {
-    const page = await look(await ring.issue())
+    const page = await showUsage(await ring.issue())
     await page.getByRole('tab', { name: 'curl' }).press('ArrowRight')
     assert.equal(
       await page.getByRole('tab', { name: 'JavaScript' }).getAttribute('aria-selected'),

@@ -186,15 +186,15 @@ for (const [locale, spoken, loaded] of [
 ] as const) {
   test(`${locale} gets ${spoken}, and loads no other catalogue`, async () => {
     const page = await visit('/favicon.svg', { locale })
-    const asked = new Set<string>()
+    const requested = new Set<string>()
     page.on('request', (request) => {
       const [, name] = /\/assets\/(es|pt|de|fr|zh|ar)-/.exec(request.url()) ?? []
-      if (name) asked.add(name)
+      if (name) requested.add(name)
     })
     await page.goto(app().url)
     await page.getByRole('heading', { name: wordsOf(spoken, 'inbox_empty') }).waitFor()
     await page.locator('.status-dot.live').waitFor()
-    assert.deepEqual([...asked], loaded)
+    assert.deepEqual([...requested], loaded)
   })
 }
 

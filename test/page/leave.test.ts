@@ -5,7 +5,7 @@ import { openPages } from './support/pages.ts'
 
 const visits = openPages()
 const leave = (link: string) => visits.visit(`/leave#${encodeURIComponent(link)}`)
-const walk = (page: Page, hash: string) =>
+const openHash = (page: Page, hash: string) =>
   page.evaluate(`location.hash = ${JSON.stringify(`#${hash}`)}`)
 
 // All links are opened in one page.
@@ -20,12 +20,7 @@ describe('before a link in a mail is opened', () => {
         'evil.test',
         'The part before the @',
       ],
-      [
-        'homographs are reported',
-        'https://аррӏе.test/',
-        'xn--80ak6aa92e.test',
-        'look like others',
-      ],
+      ['homographs are reported', 'https://аррӏе.test/', 'xn--80ak6aa92e.test', 'look like others'],
       [
         'bidi marks are percent-encoded',
         'https://a.test/\u202Egpj.exe',
@@ -33,9 +28,14 @@ describe('before a link in a mail is opened', () => {
         'https://a.test/%E2%80%AEgpj.exe',
       ],
       ['an IP address is reported', 'https://0xC0000201/', '192.0.2.1', 'a bare IP address'],
-      ['a missing encryption is reported', 'http://a.test:8080/', 'a.test:8080', 'not be encrypted'],
+      [
+        'a missing encryption is reported',
+        'http://a.test:8080/',
+        'a.test:8080',
+        'not be encrypted',
+      ],
     ] as const) {
-      await walk(page, encodeURIComponent(link))
+      await openHash(page, encodeURIComponent(link))
       await page.locator('.leave-host').getByText(host, { exact: true }).waitFor()
       await page.getByText(words).first().waitFor()
       const open = page.getByRole('link', { name: 'Open', exact: true })
@@ -57,9 +57,9 @@ describe('before a link in a mail is opened', () => {
       ['invalid percent-encoding', '%', 'This link is broken'],
     ] as const) {
       // Always after a valid link, so that nothing is left over from the previous case.
-      await walk(page, encodeURIComponent('https://a.test/'))
+      await openHash(page, encodeURIComponent('https://a.test/'))
       await page.getByRole('link', { name: 'Open', exact: true }).waitFor()
-      await walk(page, link === '%' ? link : encodeURIComponent(link))
+      await openHash(page, link === '%' ? link : encodeURIComponent(link))
       await page.getByText(words).first().waitFor()
       assert.equal(await page.getByRole('link', { name: 'Open', exact: true }).count(), 0, name)
     }
@@ -68,12 +68,12 @@ describe('before a link in a mail is opened', () => {
 
 test('the link stays in the browser: the server only sees a request for the page', async () => {
   const page = await visits.visit('/favicon.svg')
-  const asked: string[] = []
-  page.on('request', (request) => asked.push(request.url()))
+  const requested: string[] = []
+  page.on('request', (request) => requested.push(request.url()))
   await page.goto(`${visits.app().url}/leave#https%3A%2F%2Fsecret.test`)
   await page.getByText('secret.test', { exact: true }).waitFor()
   assert.deepEqual(
-    asked.filter((url) => url.replace(/#.*/, '').includes('secret')),
+    requested.filter((url) => url.replace(/#.*/, '').includes('secret')),
     [],
   )
 })

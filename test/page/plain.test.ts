@@ -206,8 +206,8 @@ test('senders are displayed as on the page with scripts', async () => {
   const plain = await senders('.plain-sender')
   assert.deepEqual(plain, [...names.slice(0, 2), 'x@evil.test', 'x@evil.test', 'AB'])
   const { value: token } = await cookieOf(page)
-  const kept = JSON.stringify([{ email, token, expires: '2100-01-01T00:00:00.000Z' }])
-  await page.evaluate(`localStorage.setItem('mayfly mailboxes', ${JSON.stringify(kept)})`)
+  const stored = JSON.stringify([{ email, token, expires: '2100-01-01T00:00:00.000Z' }])
+  await page.evaluate(`localStorage.setItem('mayfly mailboxes', ${JSON.stringify(stored)})`)
   await page.goto(app().url)
   assert.deepEqual(await senders('.mail-from bdi'), plain)
 })
@@ -216,7 +216,7 @@ describe('from another site', () => {
   const EVIL = 'http://evil.test'
 
   /** A user with an address and a mail, on a page of another site. */
-  async function astray(content: (mailPath: string) => string): Promise<Page> {
+  async function openOtherSite(content: (mailPath: string) => string): Promise<Page> {
     allow({ origin: EVIL, complaint: /403/ })
     const page = await visit('/', SCRIPTLESS)
     assert.equal(await app().mail(await getAddress(page)), 250)
@@ -230,7 +230,7 @@ describe('from another site', () => {
   }
 
   test('a link sends no cookie, and the inbox is one more click away', async () => {
-    const page = await astray(() => `<a href="${app().url}/plain">go</a>`)
+    const page = await openOtherSite(() => `<a href="${app().url}/plain">go</a>`)
     await link(page, 'go').click()
     await heading(page, 'A temporary address')
     await link(page, 'Open the address in this browser').click()
@@ -242,7 +242,7 @@ describe('from another site', () => {
     ['ends no address', undefined],
   ] as const) {
     test(`a form ${name}`, async () => {
-      const page = await astray((mailPath) => {
+      const page = await openOtherSite((mailPath) => {
         const action = end === undefined ? '/plain/end' : `${mailPath}${end}`
         return `<form method="post" action="${app().url}${action}"><button>Win</button></form>`
       })
@@ -254,7 +254,7 @@ describe('from another site', () => {
   }
 
   test('a form cannot replace the address', async () => {
-    const page = await astray(
+    const page = await openOtherSite(
       () => `<form method="post" action="${app().url}/plain"><button>Win</button></form>`,
     )
     const before = await cookieOf(page)

@@ -20,15 +20,15 @@ const visits = openPages({ MAYFLY_AUTH_CHECKS: 'on', MAYFLY_DNS: dns.server })
 
 /** The host of all remote images, and the requests it received. */
 let images: Server
-let heard: Asked[] = []
-interface Asked {
+let requests: ImageRequest[] = []
+interface ImageRequest {
   path: string
   headers: IncomingHttpHeaders
 }
 beforeAll(async () => {
-  images = createServer(({ url = '', headers }, answer) => {
-    heard.push({ path: url, headers })
-    answer.setHeader('content-type', 'image/png').end(png(30, 20, [200, 30, 30]))
+  images = createServer(({ url = '', headers }, response) => {
+    requests.push({ path: url, headers })
+    response.setHeader('content-type', 'image/png').end(png(30, 20, [200, 30, 30]))
   })
   await new Promise<void>((resolve) => images.listen(0, '127.0.0.1', resolve))
 })
@@ -38,13 +38,13 @@ afterAll(async () => {
   await dns.close()
 })
 beforeEach(() => {
-  heard = []
+  requests = []
 })
 
 const origin = () => `http://127.0.0.1:${(images.address() as AddressInfo).port}`
-const paths = () => [...new Set(heard.map(({ path }) => path))].sort()
+const paths = () => [...new Set(requests.map(({ path }) => path))].sort()
 
-function letter(name: string, from = 'Ann <ann@sender.test>'): string {
+function mailWithImages(name: string, from = 'Ann <ann@sender.test>'): string {
   return htmlMail(
     `<img src="${origin()}/${name}-1.png" alt="One"><table background="${origin()}/${name}-2.png"><tr><td>x</td></tr></table>
      <p style="background:url('${origin()}/${name}-3.png')">The end of ${name}</p>`,
@@ -66,7 +66,7 @@ async function open(page: Page, name: string, badge = 'Verified: sender.test'): 
 }
 
 /** Resolves when all three images of this mail have been requested. */
-async function asked(name: string): Promise<void> {
+async function waitForImages(name: string): Promise<void> {
   while (paths().filter((path) => path.startsWith(`/${name}-`)).length < 3) {
     await once(images, 'request')
   }
@@ -77,19 +77,19 @@ describe('remote images', () => {
     visits.allow({ origin: origin() })
     const page = await visits.visit('/')
     const { email } = await waitForInbox(page)
-    await send(email, letter('first'))
-    await send(email, letter('second'))
+    await send(email, mailWithImages('first'))
+    await send(email, mailWithImages('second'))
     await open(page, 'first')
     await page.getByText('3 remote images blocked').waitFor()
     assert.deepEqual(paths(), [])
 
     await page.getByRole('button', { name: 'Load once' }).click()
-    await asked('first')
+    await waitForImages('first')
     const picture = page.frameLocator('.mail-frame').getByRole('img', { name: 'One' })
     await picture.waitFor()
     assert.deepEqual((await picture.boundingBox())?.width, 30)
     assert.deepEqual(paths(), ['/first-1.png', '/first-2.png', '/first-3.png'])
-    for (const { headers } of heard) {
+    for (const { headers } of requests) {
       assert.equal(headers.referer, undefined)
       assert.equal(headers.cookie, undefined)
       assert.ok(!headers.origin || headers.origin === 'null')
@@ -104,16 +104,16 @@ describe('remote images', () => {
     visits.allow({ origin: origin() })
     const page = await visits.visit('/')
     const { email } = await waitForInbox(page)
-    await send(email, letter('third'))
+    await send(email, mailWithImages('third'))
     await open(page, 'third')
     await page.getByRole('button', { name: 'Always for ann@sender.test' }).click()
-    await asked('third')
+    await waitForImages('third')
 
     await page.reload()
-    await send(email, letter('fourth'))
+    await send(email, mailWithImages('fourth'))
     await open(page, 'fourth')
     await page.getByText('Remote images from ann@sender.test are always loaded').waitFor()
-    await asked('fourth')
+    await waitForImages('fourth')
     assert.equal(
       await page.evaluate(`localStorage.getItem('mayfly images')`),
       '["ann@sender.test"]',
@@ -128,11 +128,11 @@ describe('remote images', () => {
     visits.allow({ origin: origin() })
     const page = await visits.visit('/')
     const { email } = await waitForInbox(page)
-    await send(email, letter('true'))
+    await send(email, mailWithImages('true'))
     await open(page, 'true')
     await page.getByRole('button', { name: 'Always for ann@sender.test' }).click()
-    await asked('true')
-    await send(email, letter('forged'), 'eve@evil.test')
+    await waitForImages('true')
+    await send(email, mailWithImages('forged'), 'eve@evil.test')
     await open(page, 'forged', 'May not be from sender.test')
     await page.getByText('3 remote images blocked').waitFor()
     await page.getByText('needs a verified sender').waitFor()
@@ -186,10 +186,10 @@ describe('the sender', () => {
     let early = true
     await page.route('**/api/read-mail?*', async (route) => {
       const response = await route.fetch()
-      const answer = await response.json()
-      if (early) answer.message.auth = null
+      const body = await response.json()
+      if (early) body.message.auth = null
       early = false
-      await route.fulfill({ response, json: answer })
+      await route.fulfill({ response, json: body })
     })
     await send(email, textMail('Hi.', { subject: 'Hello', from: 'ann@sender.test' }))
     await opener(page, 'Hello').click()
@@ -204,9 +204,9 @@ describe('the sender', () => {
     const { email } = await waitForInbox(page)
     await page.route('**/api/read-mail?*', async (route) => {
       const response = await route.fetch()
-      const answer = await response.json()
-      answer.message.auth = null
-      await route.fulfill({ response, json: answer })
+      const body = await response.json()
+      body.message.auth = null
+      await route.fulfill({ response, json: body })
     })
     await send(email, textMail('Hi.', { subject: 'Hello', from: 'ann@sender.test' }))
     await opener(page, 'Hello').click()

@@ -145,14 +145,14 @@ describe('returning to an order', () => {
 
   test('after the key was shown, offers a new key and explains it', async () => {
     const made = await paidOrder()
-    const former = String((await claim(app().url, made)).body['key'])
+    const oldKey = String((await claim(app().url, made)).body['key'])
     const page = await visit(`/orders/${made.id}#${made.secret}`)
     await page.getByText('revokes the old key').waitFor()
-    const anew = button(page, 'Create a new key')
-    assert.equal(await anew.getAttribute('class'), 'plain')
+    const createKey = button(page, 'Create a new key')
+    assert.equal(await createKey.getAttribute('class'), 'plain')
     const dialog = page.getByRole('dialog', { name: 'Replace your key?' })
     for (const leave of ['Keep the old key', 'Close']) {
-      await anew.click()
+      await createKey.click()
       await dialog.getByText('The old key stops working immediately.').waitFor()
       await dialog.getByText('both keys then work for 24 hours').waitFor()
       assert.equal(await dialog.getByRole('link').getAttribute('href'), '/key')
@@ -160,12 +160,12 @@ describe('returning to an order', () => {
       await dialog.waitFor({ state: 'detached' })
       assert.equal(await page.evaluate('document.activeElement.textContent'), 'Create a new key')
     }
-    assert.equal(await usage(former), 200)
-    await anew.click()
+    assert.equal(await usage(oldKey), 200)
+    await createKey.click()
     await dialog.getByRole('button', { name: 'Create a new key' }).click()
     const key = await shownKey(page)
     assert.equal(await page.evaluate('document.activeElement.className'), 'minted')
-    assert.deepEqual([await usage(former), await usage(key)], [401, 200])
+    assert.deepEqual([await usage(oldKey), await usage(key)], [401, 200])
   })
 })
 
@@ -237,13 +237,13 @@ describe('a browser without storage', () => {
 
 test('an invalid email address is not sent', async () => {
   const page = await visit('/pricing')
-  const asked: string[] = []
-  page.on('request', (request) => asked.push(request.url()))
+  const requested: string[] = []
+  page.on('request', (request) => requested.push(request.url()))
   await page.getByLabel('E-mail').fill('ann')
   await button(page, 'Buy Starter').click()
   assert.equal(await page.evaluate(`document.querySelector('#email:invalid') !== null`), true)
   assert.deepEqual(
-    asked.filter((url) => url.includes('/api/')),
+    requested.filter((url) => url.includes('/api/')),
     [],
   )
 })

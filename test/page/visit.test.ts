@@ -16,5 +16,5 @@ test('a tab opened by a link is monitored like the tabs that a test opens', asyn
   await other.waitForURL('**/livez?from-a-link')
   await other.evaluate(`console.warn('a word from there')`)
   await vi.waitFor(() => assert.match(seen.complaints.join(), /a word from there/))
-  assert.ok(seen.asked.includes(`${app().url}/livez?from-a-link`))
+  assert.ok(seen.requested.includes(`${app().url}/livez?from-a-link`))
 })

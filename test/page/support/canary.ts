@@ -19,26 +19,26 @@ export interface Observed {
   /** Scripts that ran, by the name of their frame. */
   ran: string[]
   /** Requests to other hosts than the service. */
-  asked: string[]
+  requested: string[]
   /** Windows opened, and navigations of the page itself. */
   left: string[]
   /** Messages logged by the browser. */
-  told: string[]
+  logged: string[]
 }
 
 /** A browser in which every host but the service resolves to one recording server. */
 export async function openCanary(hosts: readonly string[]): Promise<Canary> {
-  const heard: string[] = []
-  const door = createServer((socket) => {
-    const at = heard.push('') - 1
+  const requestLines: string[] = []
+  const server = createServer((socket) => {
+    const at = requestLines.push('') - 1
     socket.on('error', () => socket.destroy())
     socket.once('data', (bytes) => {
-      heard[at] = bytes.toString('latin1').split('\r\n')[0] ?? ''
+      requestLines[at] = bytes.toString('latin1').split('\r\n')[0] ?? ''
       socket.end('HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n')
     })
   })
-  await new Promise<void>((resolve) => door.listen(0, '127.0.0.1', resolve))
-  const address = door.address()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
   const port = typeof address === 'object' ? address?.port : undefined
   const rules = hosts.map((host) => `MAP ${host} 127.0.0.1:${port}`)
   // Background requests of the browser are not answered.
@@ -47,29 +47,34 @@ export async function openCanary(hosts: readonly string[]): Promise<Canary> {
 
   return {
     browser,
-    requests: heard,
+    requests: requestLines,
     watch: (context, home) => watch(context, home),
     async flush() {
       const context = await browser.newContext()
       const page = await context.newPage()
       await page.evaluate(`fetch('http://${hosts[0]}/last', { mode: 'no-cors' })`)
       await context.close()
-      const last = heard.findLastIndex((line) => line.startsWith('GET /last '))
-      heard.splice(last, 1)
+      const last = requestLines.findLastIndex((line) => line.startsWith('GET /last '))
+      requestLines.splice(last, 1)
     },
     async close() {
       await browser.close()
-      await new Promise((resolve) => door.close(resolve))
+      await new Promise((resolve) => server.close(resolve))
     },
   }
 }
 
 async function watch(context: BrowserContext, home: string): Promise<Observed> {
-  const [ran, asked, left, told] = [[], [], [], []] as [string[], string[], string[], string[]]
+  const [ran, requested, left, logged] = [[], [], [], []] as [
+    string[],
+    string[],
+    string[],
+    string[],
+  ]
   const page = await context.newPage()
   context.on('request', (request) => {
     const url = request.url()
-    if (!url.startsWith(`${home}/`) && !/^(data|blob|about):/.test(url)) asked.push(url)
+    if (!url.startsWith(`${home}/`) && !/^(data|blob|about):/.test(url)) requested.push(url)
   })
   context.on('page', (other) => left.push(`a window: ${other.url()}`))
   page.on('framenavigated', (frame) => {
@@ -82,10 +87,10 @@ async function watch(context: BrowserContext, home: string): Promise<Observed> {
   page.on('console', (message) => {
     const text = message.text()
     if (message.type() === 'info' || IGNORED.test(text)) ran.push(text)
-    else if (['error', 'warning'].includes(message.type())) told.push(text)
+    else if (['error', 'warning'].includes(message.type())) logged.push(text)
   })
-  page.on('pageerror', ({ message }) => told.push(message))
-  return { page, ran, asked, left, told }
+  page.on('pageerror', ({ message }) => logged.push(message))
+  return { page, ran, requested, left, logged }
 }
 
 // What a frame that may run scripts but open no dialogs logs for an alert().

@@ -4,36 +4,36 @@ import type { Page } from 'playwright-core'
 /** Fails unless all text of the page is readable on the background of this scheme. Returns the number of texts. */
 export async function checkContrast(page: Page, scheme: 'light' | 'dark'): Promise<number> {
   const pairs = (await page.evaluate(TEXT_COLOURS)) as [string, number[], number[]][]
-  for (const [text, ink, paper] of pairs) {
-    const ratio = contrast(ink, paper)
-    assert.ok(ratio >= 4.5, `${text}: ${ink} on ${paper} has a contrast of ${ratio}`)
+  for (const [text, color, background] of pairs) {
+    const ratio = contrast(color, background)
+    assert.ok(ratio >= 4.5, `${text}: ${color} on ${background} has a contrast of ${ratio}`)
   }
-  const paper = (await page.evaluate(BACKGROUND)) as number[]
-  assert.equal(luminance(paper) > 0.5, scheme === 'light')
+  const background = (await page.evaluate(BACKGROUND)) as number[]
+  assert.equal(luminance(background) > 0.5, scheme === 'light')
   return pairs.length
 }
 
 /** Runs only axe's color rules, on a page that axe has fully checked: nothing else depends on the scheme. */
 export async function checkColours(page: Page, within = 'html'): Promise<void> {
-  const told = await page.evaluate(`
+  const violations = await page.evaluate(`
     axe.run('${within}', { iframes: false, runOnly: ['color-contrast', 'link-in-text-block'] }).then(({ violations }) =>
       violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html)))
   `)
-  assert.deepEqual(told, [])
+  assert.deepEqual(violations, [])
 }
 
 /** Run in the page: the text color and background of each element with its own text. */
 const TEXT_COLOURS = `
   (() => {
     const numbers = (colour) => colour.match(/[\\d.]+/g).map(Number)
-    const paper = (element) => {
+    const background = (element) => {
       const own = numbers(getComputedStyle(element).backgroundColor)
-      return own.length === 3 || !element.parentElement ? own : paper(element.parentElement)
+      return own.length === 3 || !element.parentElement ? own : background(element.parentElement)
     }
     return [...document.body.querySelectorAll('*:not(script)')]
       .filter((element) => element.checkVisibility() && !element.disabled)
       .filter((element) => [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim()))
-      .map((element) => [element.textContent.slice(0, 40), numbers(getComputedStyle(element).color), paper(element)])
+      .map((element) => [element.textContent.slice(0, 40), numbers(getComputedStyle(element).color), background(element)])
   })()
 `
 

@@ -5,7 +5,7 @@ const RUNS = '"><img src=x onerror=alert(1)><script>alert(1)</script>'
 const LOADS = '<img src=http://canary.test/field>'
 const BOTH = `${RUNS}${LOADS}\${alert(1)}{{alert(1)}}`
 
-interface Letter {
+interface MailParts {
   subject?: string
   from?: string
   headers?: readonly string[]
@@ -13,7 +13,7 @@ interface Letter {
 }
 
 /** Mails with hostile fields; each subject starts with the name. */
-export const HOSTILE_MAILS: Record<string, Letter> = {
+export const HOSTILE_MAILS: Record<string, MailParts> = {
   'a subject': { subject: BOTH },
   'a subject in disguise': { subject: word(BOTH) },
   'a subject with a line break': {
@@ -118,7 +118,7 @@ function word(text: string): string {
   return `=?utf-8?B?${Buffer.from(text).toString('base64')}?=`
 }
 
-function file(disposition: string, type: string): Letter {
+function file(disposition: string, type: string): MailParts {
   return parts([
     `Content-Type: ${type}`,
     `Content-Disposition: attachment; ${disposition}`,
@@ -128,7 +128,7 @@ function file(disposition: string, type: string): Letter {
 }
 
 /** HTML with an embedded image. */
-function inside(type: string, bytes: string, id = 'pic@evil.test'): Letter {
+function inside(type: string, bytes: string, id = 'pic@evil.test'): MailParts {
   return parts(
     ['Content-Type: text/html', '', `<p>Look:</p><img src="cid:${id}" alt="${RUNS}">`],
     [
@@ -141,7 +141,7 @@ function inside(type: string, bytes: string, id = 'pic@evil.test'): Letter {
   )
 }
 
-function parts(...all: string[][]): Letter {
+function parts(...all: string[][]): MailParts {
   return {
     headers: ['Content-Type: multipart/related; boundary=edge'],
     body: [...all.flatMap((part) => ['--edge', ...part]), '--edge--'].join('\r\n'),

@@ -58,15 +58,15 @@ export async function mailMany(app: App, to: string, count: number): Promise<voi
   await mailNumbers(app, to, numbers)
 }
 
-const LANES = 8
+const CONNECTIONS = 8
 
 /** The same over several connections, in any order, for large numbers. */
 export async function mailConcurrently(app: App, to: string, count: number): Promise<void> {
   const numbers = Array.from({ length: count }, (_, index) => index + 1)
-  const lanes = Array.from({ length: LANES }, (_, lane) =>
-    numbers.filter((number) => number % LANES === lane),
+  const connections = Array.from({ length: CONNECTIONS }, (_, connection) =>
+    numbers.filter((number) => number % CONNECTIONS === connection),
   )
-  await Promise.all(lanes.map((lane) => mailNumbers(app, to, lane)))
+  await Promise.all(connections.map((connection) => mailNumbers(app, to, connection)))
 }
 
 async function mailNumbers(app: App, to: string, numbers: number[]): Promise<void> {

@@ -48,7 +48,7 @@ export async function renderWithLayers(
 
 const AT_ONCE = 25
 
-interface Wishes {
+interface SanitiseOptions {
   remoteImages?: boolean
   pictures?: Record<string, string>
 }
@@ -59,8 +59,8 @@ export async function openSanitiser(browser: Browser) {
   const page = await browser.newPage()
   await page.goto(`${server.url}/`)
   return {
-    sanitise: (html: string, wishes: Wishes = {}): Promise<Sanitised> =>
-      page.evaluate(`sanitiseOne(${JSON.stringify(html)}, ${JSON.stringify(wishes)})`),
+    sanitise: (html: string, options: SanitiseOptions = {}): Promise<Sanitised> =>
+      page.evaluate(`sanitiseOne(${JSON.stringify(html)}, ${JSON.stringify(options)})`),
     async close() {
       await page.close()
       await server.close()
@@ -76,17 +76,17 @@ interface Sanitised {
 
 async function servePage(policy: string | undefined) {
   const script = await layerScript()
-  const server = createServer(({ url }, answer) => {
-    if (policy) answer.setHeader('content-security-policy', policy)
+  const server = createServer(({ url }, response) => {
+    if (policy) response.setHeader('content-security-policy', policy)
     if (url === '/layers.js') {
-      answer.setHeader('content-type', 'text/javascript').end(script)
+      response.setHeader('content-type', 'text/javascript').end(script)
     } else if (url === '/') {
-      answer.setHeader('content-type', 'text/html')
-      answer.end(
+      response.setHeader('content-type', 'text/html')
+      response.end(
         '<!doctype html><title>layers</title><script src="/layers.js" type="module"></script>',
       )
     } else {
-      answer.writeHead(404).end()
+      response.writeHead(404).end()
     }
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -110,10 +110,10 @@ import { sanitise } from ${source('sanitise.ts')}
 import { frameDocument, SANDBOX } from ${source('frame-document.ts')}
 
 const painted = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))
-const wishes = { remoteImages: false, pictures: new Map(), leave: 'http://site.test/leave' }
+const defaults = { remoteImages: false, pictures: new Map(), leave: 'http://site.test/leave' }
 
 async function show(html, { purifier, sandbox, policy }) {
-  const inside = purifier ? sanitise(html, wishes).html : html
+  const inside = purifier ? sanitise(html, defaults).html : html
   const frame = document.createElement('iframe')
   if (sandbox !== false) frame.setAttribute('sandbox', sandbox === true ? SANDBOX : sandbox)
   frame.srcdoc = policy ? frameDocument(inside, false) : '<!doctype html>' + inside
@@ -127,8 +127,8 @@ async function show(html, { purifier, sandbox, policy }) {
 window.showAll = (payloads, layers) => Promise.all(payloads.map((html) => show(html, layers)))
 
 window.sanitiseOne = (html, { remoteImages = false, pictures = {} }) => {
-  const given = { ...wishes, remoteImages, pictures: new Map(Object.entries(pictures)) }
-  const clean = sanitise(html, given)
+  const options = { ...defaults, remoteImages, pictures: new Map(Object.entries(pictures)) }
+  const clean = sanitise(html, options)
   const { head, body } = new DOMParser().parseFromString(clean.html, 'text/html')
   return { head: head.innerHTML, body: body.innerHTML, remoteImages: clean.remoteImages }
 }

@@ -39,15 +39,15 @@ export function openPages(env?: Record<string, string>): Pages {
   })
   afterEach(async () => {
     await Promise.all(browser.contexts().map((context) => context.close()))
-    const [{ asked, complaints, tokens }, { complaint, origin }] = [seen, allowed]
+    const [{ requested, complaints, tokens }, { complaint, origin }] = [seen, allowed]
     seen = emptyTraffic()
     allowed = {}
     assert.deepEqual(
       complaints.filter((text) => !complaint?.test(text)),
       [],
     )
-    assert.ok(asked.length > 0, 'the test opened no page')
-    for (const url of asked) {
+    assert.ok(requested.length > 0, 'the test opened no page')
+    for (const url of requested) {
       const { origin: asks } = new URL(url)
       assert.ok(asks === app.url || asks === origin, `asked ${url}`)
       for (const token of tokens) assert.ok(!url.includes(token), 'a token stood in an address')
@@ -93,19 +93,19 @@ async function startSharedApp(): Promise<App> {
 export type Traffic = ReturnType<typeof emptyTraffic>
 
 export function emptyTraffic() {
-  return { asked: [] as string[], tokens: [] as string[], complaints: [] as string[] }
+  return { requested: [] as string[], tokens: [] as string[], complaints: [] as string[] }
 }
 
 /** Monitors all pages of a context, including those opened by links. */
 export function recordTraffic(
   context: BrowserContext,
-  { asked, tokens, complaints }: Traffic,
+  { requested, tokens, complaints }: Traffic,
 ): void {
   context.on('request', (request) => {
     const url = request.url()
     if (/^(data|blob|about):/.test(url)) return
     // The server does not see the fragment.
-    asked.push(url.replace(/#.*/, ''))
+    requested.push(url.replace(/#.*/, ''))
     const { authorization = '', apikey = '', 'claim-secret': claim = '' } = request.headers()
     const given = [authorization.replace(/^Bearer /, ''), apikey, claim]
     tokens.push(...given.filter((secret) => secret !== ''))
@@ -122,10 +122,10 @@ export async function checkAccessibility(page: Page, within = 'html'): Promise<v
   // Not as a script of the page, which its policy would block.
   await page.evaluate(axe.source)
   // The frame of a mail allows no script, not even this one.
-  const look = `axe.run('${within}', { iframes: false })`
-  const { violations } = (await page.evaluate(look)) as axe.AxeResults
-  const told = violations.map(
+  const script = `axe.run('${within}', { iframes: false })`
+  const { violations } = (await page.evaluate(script)) as axe.AxeResults
+  const summary = violations.map(
     ({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html).join(' | ')}`,
   )
-  assert.deepEqual(told, [])
+  assert.deepEqual(summary, [])
 }
