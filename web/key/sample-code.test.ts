@@ -21,8 +21,8 @@ const ODD = [`o'brien@x.example`, `a"b`, 'a\\b', `\\'`, '$(id)', '`id`', 'line\n
 
 test('each is one word in a shell', () => {
   const script = `printf '%s\\0' ${ODD.map(shellQuoted).join(' ')}`
-  const heard = execFileSync('sh', ['-c', script], { encoding: 'utf8' })
-  assert.deepEqual(heard.split('\0'), [...ODD, ''])
+  const printed = execFileSync('sh', ['-c', script], { encoding: 'utf8' })
+  assert.deepEqual(printed.split('\0'), [...ODD, ''])
 })
 
 test('each is one string in JavaScript', () => {
