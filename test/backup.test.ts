@@ -39,20 +39,20 @@ const headers = (key: string) => ({ APIKey: key })
 const emails = (key: string) => fetch(`${served.url}/emails`, { headers: headers(key) })
 
 async function statusOf(key: string): Promise<number> {
-  const answer = await emails(key)
-  await answer.body?.cancel()
-  return answer.status
+  const response = await emails(key)
+  await response.body?.cancel()
+  return response.status
 }
 
 async function usedOf(key: string): Promise<number> {
-  const answer = await fetch(`${served.url}/usage`, { headers: headers(key) })
-  return ((await answer.json()) as { used: number }).used
+  const response = await fetch(`${served.url}/usage`, { headers: headers(key) })
+  return ((await response.json()) as { used: number }).used
 }
 
 async function restored(): Promise<string> {
-  const told = await runMayfly(data, 'restore', file)
-  expect(told).toMatchObject({ status: 0, stderr: '' })
-  return told.stdout
+  const result = await runMayfly(data, 'restore', file)
+  expect(result).toMatchObject({ status: 0, stderr: '' })
+  return result.stdout
 }
 
 interface KeyFacts {
@@ -88,29 +88,29 @@ test('a backup under load is consistent, complete as of its start, and disturbs 
   let answered = 0
   let going = true
   const refused: number[] = []
-  async function ask(): Promise<void> {
+  async function poll(): Promise<void> {
     while (going) {
       const status = await statusOf(busy.key)
       if (status === 200) answered += 1
       else refused.push(status)
     }
   }
-  async function sell(): Promise<void> {
+  async function issueKeys(): Promise<void> {
     while (going) {
       const { key } = await issueInProcess(deps, { plan, label: '', mode: 'live' })
       issued.push(key.id)
       await new Promise(setImmediate)
     }
   }
-  const load = [ask(), ask(), ask(), ask(), sell()]
+  const load = [poll(), poll(), poll(), poll(), issueKeys()]
   try {
     for (let round = 0; round < 3; round += 1) {
       const [keysBefore, answeredBefore] = [[...issued], answered]
       const target = `${file}.${round}`
-      const told = await runMayfly(data, 'backup', target)
-      expect(told).toMatchObject({ status: 0, stderr: '' })
+      const result = await runMayfly(data, 'backup', target)
+      expect(result).toMatchObject({ status: 0, stderr: '' })
       const keys = keysIn(target)
-      expect(told.stdout).toContain(`: ${keys.length.toLocaleString('en-US')} keys and 0 orders`)
+      expect(result.stdout).toContain(`: ${keys.length.toLocaleString('en-US')} keys and 0 orders`)
       expect(keys.map(({ id }) => id)).toEqual(expect.arrayContaining(keysBefore))
       for (const { used, counted, secrets } of keys) expect([counted, secrets]).toEqual([used, 1])
       const spent = keys.find(({ id }) => id === busy.id)?.used ?? 0
@@ -129,7 +129,7 @@ test('a backup under load is consistent, complete as of its start, and disturbs 
 
 test('a restore brings back keys as they were, prints the consequences, and can be undone', async () => {
   const [early, ended] = [await issueKey(data), await issueKey(data)]
-  for (let asked = 0; asked < 3; asked += 1) expect(await statusOf(early.key)).toBe(200)
+  for (let request = 0; request < 3; request += 1) expect(await statusOf(early.key)).toBe(200)
   expect((await runMayfly(data, 'backup', file)).stdout).toMatch(
     /: 2 keys and 0 orders, \d+ KB; verified\./,
   )
@@ -149,8 +149,8 @@ test('a restore brings back keys as they were, prints the consequences, and can 
   expect([await statusOf(ended.key), await statusOf(late.key)]).toEqual([200, 401])
 
   await served.kill('SIGTERM')
-  const [, kept = ''] = /previous shop is in (\S+)/.exec(words) ?? []
-  copyFileSync(kept, file)
+  const [, previous = ''] = /previous shop is in (\S+)/.exec(words) ?? []
+  copyFileSync(previous, file)
   await restored()
   await start()
   expect(await usedOf(early.key)).toBe(4)
@@ -185,9 +185,9 @@ test('an incomplete or invalid backup is rejected with one line, and nothing cha
     readFileSync(join(data, 'mail.db')),
   ]) {
     writeFileSync(file, bytes)
-    const told = await runMayfly(data, 'restore', file)
-    expect(told).toMatchObject({ status: 1, stdout: '', stderr: expect.stringContaining(file) })
-    expect(told.stderr.trim().split('\n')).toHaveLength(1)
+    const result = await runMayfly(data, 'restore', file)
+    expect(result).toMatchObject({ status: 1, stdout: '', stderr: expect.stringContaining(file) })
+    expect(result.stderr.trim().split('\n')).toHaveLength(1)
     expect(readFileSync(join(data, 'shop.db')).equals(before)).toBe(true)
     expect(readdirSync(data)).toEqual(names)
   }
@@ -236,13 +236,13 @@ test('a copy is synced before it is renamed, and the rename is synced before suc
 })
 
 async function sessionOf(key: string): Promise<string> {
-  const answer = await fetch(`${served.url}/api/create-session`, {
+  const response = await fetch(`${served.url}/api/create-session`, {
     method: 'POST',
     headers: headers(key),
     body: new URLSearchParams({ domain_id: '1' }),
   })
-  expect(answer.status).toBe(200)
-  return ((await answer.json()) as { email: string }).email
+  expect(response.status).toBe(200)
+  return ((await response.json()) as { email: string }).email
 }
 
 async function mail(to: string): Promise<number> {
@@ -253,8 +253,8 @@ async function mail(to: string): Promise<number> {
 }
 
 async function subjectsFor(key: string): Promise<string[]> {
-  const answer = await emails(key)
-  expect(answer.status).toBe(200)
-  const list = (await answer.json()) as { emails: { subject: string }[] }[]
+  const response = await emails(key)
+  expect(response.status).toBe(200)
+  const list = (await response.json()) as { emails: { subject: string }[] }[]
   return list.flatMap(({ emails }) => emails.map(({ subject }) => subject))
 }

@@ -106,19 +106,19 @@ test('if no node is ready, a live one answers senders with a temporary error', a
   assert.equal(await statusOf(`${balancer.url}/readyz`), 503)
 })
 
-interface Asking {
+interface RequestSettings {
   method?: string
   localAddress?: string
   headers?: Record<string, string>
 }
 
 /** Uses a connection of its own: fetch reuses connections and cannot set the local address. */
-function statusOf(url: string, asking: Asking = {}): Promise<number> {
+function statusOf(url: string, options: RequestSettings = {}): Promise<number> {
   return new Promise((resolve, reject) => {
-    const asked = request(url, { agent: false, ...asking }, (response) => {
+    const outgoing = request(url, { agent: false, ...options }, (response) => {
       response.resume()
       resolve(response.statusCode ?? 0)
     })
-    asked.on('error', reject).end()
+    outgoing.on('error', reject).end()
   })
 }

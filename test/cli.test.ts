@@ -56,8 +56,8 @@ async function mail(to: string, raw = MAIL): Promise<number> {
 }
 
 async function offered(): Promise<string[]> {
-  const answer = await fetch(`${served.url}/api/domains`)
-  const { domains } = (await answer.json()) as { domains: { domain: string }[] }
+  const listing = await fetch(`${served.url}/api/domains`)
+  const { domains } = (await listing.json()) as { domains: { domain: string }[] }
   return domains.map(({ domain }) => domain)
 }
 
@@ -225,26 +225,26 @@ describe('mayfly domain', () => {
     [['list', '--jsn'], 2, "unknown option '--jsn'"],
   ] as const) {
     test(`${args.join(' ')} is rejected with one clear line`, () => {
-      const told = mayfly('domain', ...args)
-      expect(told).toMatchObject({ status, stdout: '', stderr: expect.stringContaining(line) })
-      expect(told.stderr).not.toMatch(/\n {4}at /)
+      const result = mayfly('domain', ...args)
+      expect(result).toMatchObject({ status, stdout: '', stderr: expect.stringContaining(line) })
+      expect(result.stderr).not.toMatch(/\n {4}at /)
     })
   }
 })
 
 describe('mayfly', () => {
   test('serve refuses a data directory that another process is serving', () => {
-    const told = mayfly('serve')
-    expect(told.status).toBe(1)
-    expect(told.stderr).toMatch(/^The data folder .* is in use by another mayfly.*\n$/)
+    const result = mayfly('serve')
+    expect(result.status).toBe(1)
+    expect(result.stderr).toMatch(/^The data folder .* is in use by another mayfly.*\n$/)
   })
 
   test('a command refuses to run against the data of an older version, with one clear line', async () => {
     const at = { store: 'sqlite:', data: folder.path }
     const current = await setSchemaVersion(at, 'mail', 1)
-    const told = mayfly('domain', 'list')
+    const result = mayfly('domain', 'list')
     await setSchemaVersion(at, 'mail', current)
-    expect(told).toEqual({
+    expect(result).toEqual({
       status: 1,
       stdout: '',
       stderr: 'The running service is an older version. Restart it first.\n',

@@ -21,17 +21,17 @@ const opened = (patience: { patienceMs: number }) => async () => {
   app = await startAppWithKeys({ ...patience, intervals: WITHOUT_POLLING })
 }
 const check = async (token: string, more = '', headers: Record<string, string> = {}) => {
-  const asked = await request(`${app.url}/api/check-mail?token=${token}${more}`, { headers })
-  const messages = (asked.body['messages'] ?? []) as Summary[]
+  const response = await request(`${app.url}/api/check-mail?token=${token}${more}`, { headers })
+  const messages = (response.body['messages'] ?? []) as Summary[]
   return {
-    ...asked,
-    etag: asked.headers.get('etag') ?? '',
+    ...response,
+    etag: response.headers.get('etag') ?? '',
     codes: messages.map(({ code }) => code),
   }
 }
 
 /** The events of a session, parsed. */
-async function follow(token: string) {
+async function openEvents(token: string) {
   const stop = new AbortController()
   const headers = { authorization: `Bearer ${token}` }
   const { body } = await fetch(`${app.url}/api/events`, { headers, signal: stop.signal })
@@ -58,7 +58,7 @@ describe('when responses wait for extraction', () => {
 
   test('list, event and message have the same code', async () => {
     const { email, token } = await app.session()
-    const stream = await follow(token)
+    const stream = await openEvents(token)
     assert.equal(await app.mail(email, codeMail('482913')), 250)
     const { name, message } = await stream.next()
     assert.deepEqual([name, message.code], ['message', '482913'])
@@ -92,7 +92,7 @@ describe('when responses do not wait for extraction', () => {
 
   test('the code is delivered by an update event and changes the ETag of the list', async () => {
     const { email, token } = await app.session()
-    const stream = await follow(token)
+    const stream = await openEvents(token)
     await app.mail(email, codeMail('482913'))
     const first = await stream.next()
     assert.deepEqual([first.name, first.message.code], ['message', null])
@@ -119,7 +119,7 @@ describe('when responses do not wait for extraction', () => {
     const read = await request(`${app.url}/emails`, { headers: key.headers })
     assert.equal(read.status, 200)
     const used = await app.ring.used(key)
-    const stream = await follow(token)
+    const stream = await openEvents(token)
     let { codes, etag } = await check(token)
     for (let polls = 0; codes[0] === null && polls < 5; polls += 1) {
       ;({ codes, etag } = await check(token, '&wait=55', { 'if-none-match': etag }))

@@ -23,7 +23,7 @@ test('mail acknowledged with 250 is stored unchanged and exactly once after a SI
     sendUntilStopped(boxes, { smtpPort: ports.smtp, ledger, stopped: () => stopping }),
   )
   for (let round = 0; round < ROUNDS; round += 1) {
-    await moment(200 + Math.random() * 1_300)
+    await delay(200 + Math.random() * 1_300)
     await served.kill('SIGKILL')
     const before = Date.now()
     served = await serve()
@@ -42,6 +42,6 @@ test('mail acknowledged with 250 is stored unchanged and exactly once after a SI
 })
 
 /** A random delay; it does not wait for anything in particular. */
-function moment(ms: number): Promise<void> {
+function delay(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
 }

@@ -87,10 +87,10 @@ test('everything that a service of a Compose file uses is declared in that file'
 })
 
 test('the files that the image copies exist and are in the build context', () => {
-  const kept = read('.dockerignore').match(/(?<=^!).*$/gm) ?? []
+  const included = read('.dockerignore').match(/(?<=^!).*$/gm) ?? []
   const copies = [...read('deploy/Dockerfile').matchAll(/^COPY (?!--from)(.*) \S+$/gm)]
   const copied = copies.flatMap(([, sources = '']) => sources.split(' '))
-  assert.deepEqual(copied.toSorted(), kept.toSorted())
+  assert.deepEqual(copied.toSorted(), included.toSorted())
   for (const path of copied) assert.ok(existsSync(join(ROOT, path)), `${path} is not there`)
 })
 

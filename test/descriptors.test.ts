@@ -11,7 +11,7 @@ import { waitUntil } from './support/wait-until.ts'
 const DESCRIPTORS = 512
 const CONNECTIONS = 600
 const ANSWER_MS = 5_000
-const STABLE_LOOKS = 50
+const STABLE_POLLS = 50
 
 const folder = tempFolder()
 let served: ServiceProcess
@@ -36,12 +36,12 @@ async function flood(send: string): Promise<void> {
     sockets.push(socket)
   }
   let before = 0
-  let looks = 0
+  let stablePolls = 0
   await waitUntil(() => {
     const now = readdirSync(`/proc/${served.pid}/fd`).length
-    looks = now === before ? looks + 1 : 0
+    stablePolls = now === before ? stablePolls + 1 : 0
     before = now
-    return looks === STABLE_LOOKS
+    return stablePolls === STABLE_POLLS
   })
 }
 
@@ -52,7 +52,7 @@ async function mail(to: string): Promise<number> {
   return code
 }
 
-async function within<T>(promise: Promise<T>, what: string): Promise<T> {
+async function withTimeout<T>(promise: Promise<T>, what: string): Promise<T> {
   const late = new Promise<never>((_resolve, reject) => {
     setTimeout(reject, ANSWER_MS, new Error(`${what}: no answer`)).unref()
   })
@@ -74,7 +74,7 @@ for (const [name, send] of [
   test(`mail is accepted while a client opens ${CONNECTIONS} ${name}`, async () => {
     await flood(send)
     for (let round = 0; round < 3; round += 1) {
-      assert.equal(await within(mail('postmaster@box.test'), 'SMTP'), 250)
+      assert.equal(await withTimeout(mail('postmaster@box.test'), 'SMTP'), 250)
     }
     for (const socket of sockets.splice(0)) socket.destroy()
     // Once the connections are closed, HTTP requests are served again.

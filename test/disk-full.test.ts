@@ -15,9 +15,9 @@ describe('no space for mail', () => {
   test('a full mail.db defers mail with 452, reads keep working, and freed space is used', async () => {
     const app = await startApp({ env: { ...ROOM, MAYFLY_MAIL_DB_MAX: '2MB' } })
     const box = await app.session()
-    const kept = await fill(app, box.email)
-    assert.ok(kept.length > 5, `${kept.length} mails fitted`)
-    await allThere(app, box.token, kept)
+    const stored = await fill(app, box.email)
+    assert.ok(stored.length > 5, `${stored.length} mails fitted`)
+    await assertStored(app, box.token, stored)
     // Small mails use up the remaining space.
     for (let sent = 0; (await app.mail(box.email)) === 250; sent += 1) assert.ok(sent < 10_000)
     const ready = () => fetch(`${app.url}/readyz`)
@@ -58,22 +58,22 @@ describe('no space for mail', () => {
 })
 
 // Mounts a file system: only as root, and only in CI or the long tests.
-const asked = process.env['CI'] || process.env['MAYFLY_TEST_LONG']
-describe.runIf(asked && process.getuid?.() === 0)('a disk that is actually full', () => {
+const mayMount = process.env['CI'] || process.env['MAYFLY_TEST_LONG']
+describe.runIf(mayMount && process.getuid?.() === 0)('a disk that is actually full', () => {
   test('mail is deferred with 452, the service recovers by itself, and no acknowledged mail is lost', async () => {
     const folder = smallDisk('16m')
     const ballast = `${folder.path}/ballast`
     writeFileSync(ballast, Buffer.alloc(8_000_000))
     const app = await startApp({ folder, env: { ...ROOM, MAYFLY_MIN_FREE: '0' } })
     const box = await createSession(app.url)
-    const kept = await fill(app, box.email)
-    assert.ok(kept.length > 20, `${kept.length} mails fitted`)
-    await allThere(app, box.token, kept)
+    const stored = await fill(app, box.email)
+    assert.ok(stored.length > 20, `${stored.length} mails fitted`)
+    await assertStored(app, box.token, stored)
 
     rmSync(ballast)
     const { raw, sha256: hash, uuid } = uniqueMail(1_000)
     assert.equal(await app.mail(box.email, raw), 250)
-    await allThere(app, box.token, [...kept, { uuid, sha256: hash }])
+    await assertStored(app, box.token, [...stored, { uuid, sha256: hash }])
     await app.stop()
   })
 })
@@ -88,14 +88,14 @@ function smallDisk(size: string): ReturnType<typeof tempFolder> {
   return { path: folder.path, remove }
 }
 
-interface KeptMail {
+interface StoredMail {
   uuid: string
   sha256: string
 }
 
 /** Sends until the reply is 452, the only rejection allowed. */
-async function fill(app: App, to: string): Promise<KeptMail[]> {
-  const kept: KeptMail[] = []
+async function fill(app: App, to: string): Promise<StoredMail[]> {
+  const stored: StoredMail[] = []
   const client = await connectSmtp(app.smtpPort)
   for (let sent = 0; sent < 10_000; sent += 1) {
     const { uuid, sha256: hash } = uniqueMail(10)
@@ -104,21 +104,21 @@ async function fill(app: App, to: string): Promise<KeptMail[]> {
       Buffer.from(Array.from({ length: 40_000 }, () => 33 + Math.floor(Math.random() * 90))),
       Buffer.from(`\r\n${hash}\r\n`),
     ])
-    const answer = await client.send({ to: [to], raw })
-    if (answer.code !== 250) {
-      assert.match(answer.text, /^452 4\.3\.1 /)
+    const reply = await client.send({ to: [to], raw })
+    if (reply.code !== 250) {
+      assert.match(reply.text, /^452 4\.3\.1 /)
       client.close()
-      return kept
+      return stored
     }
-    kept.push({ uuid, sha256: sha256(raw) })
+    stored.push({ uuid, sha256: sha256(raw) })
   }
   throw new Error('the store never became full')
 }
 
-async function allThere(app: App, token: string, kept: readonly KeptMail[]): Promise<void> {
+async function assertStored(app: App, token: string, stored: readonly StoredMail[]): Promise<void> {
   const messages = await checkMail(app.url, token, '&limit=500')
   const ids = new Map(messages.map((message) => [message.subject, message.id]))
-  for (const { uuid, sha256: hash } of kept) {
+  for (const { uuid, sha256: hash } of stored) {
     assert.equal(sha256(await rawMail(app.url, token, ids.get(uuid) ?? 0)), hash)
   }
 }

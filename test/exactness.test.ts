@@ -37,15 +37,15 @@ test('the daily limit is exact, and no request is refunded', async () => {
 
 /** Counts responses by status. Every client has its own connection and sends one request at a time. */
 async function flood({ headers }: TestKey): Promise<Record<number, number>> {
-  const heard: Record<number, number> = {}
+  const statusCounts: Record<number, number> = {}
   const client = async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-    for (let asked = 0; asked < REQUESTS / CLIENTS; asked += 1) {
+    for (let sent = 0; sent < REQUESTS / CLIENTS; sent += 1) {
       const status = await statusOf(`${app.url}/emails`, { headers, agent })
-      heard[status] = (heard[status] ?? 0) + 1
+      statusCounts[status] = (statusCounts[status] ?? 0) + 1
     }
     agent.destroy()
   }
   await Promise.all(Array.from({ length: CLIENTS }, client))
-  return heard
+  return statusCounts
 }

@@ -9,7 +9,7 @@ import { connectSmtp } from './support/smtp-client.ts'
 
 const JOEY = 'joey@gmail.com'
 const ANN = 'ann.miller@gmail.com'
-const FILED_OFF = 'filed.off@gmail.com'
+const INACTIVE_IN_FILE = 'filed.off@gmail.com'
 const SWITCHED_OFF = 'switched.off@gmail.com'
 
 let app: GmailApp
@@ -19,7 +19,7 @@ beforeAll(async () => {
   app = await startGmailApp([
     { email: JOEY, dots: true },
     { email: ANN, masked: true },
-    { email: FILED_OFF, active: false },
+    { email: INACTIVE_IN_FILE, active: false },
     { email: SWITCHED_OFF },
   ])
   await app.deactivate(SWITCHED_OFF)
@@ -43,9 +43,9 @@ const fewest = async () => {
   const [one, other] = [await app.account(JOEY), await app.account(ANN)]
   return one.aliases <= other.aliases ? JOEY : ANN
 }
-const refused = (asked: TestResponse) => {
-  assert.equal(problemFault(asked), undefined)
-  return [asked.status, asked.body['code']]
+const refused = (response: TestResponse) => {
+  assert.equal(problemFault(response), undefined)
+  return [response.status, response.body['code']]
 }
 
 describe('/api/domains', () => {
@@ -90,8 +90,8 @@ describe('Gmail mode', () => {
   ] as Record<string, string>[]) {
     test(`${JSON.stringify(params)} selects it, in every encoding, whatever mail domain is named`, async () => {
       for (const encoding of ENCODINGS) {
-        const asked = await post(`${app.url}/api/create-session`, params, encoding)
-        assert.match(emailOf(asked), /@gmail\.com$/, encoding)
+        const response = await post(`${app.url}/api/create-session`, params, encoding)
+        assert.match(emailOf(response), /@gmail\.com$/, encoding)
       }
     })
   }
@@ -105,7 +105,10 @@ describe('the choice of the account', () => {
   for (const [name, params] of [
     ['gmail_auto selects the account with the fewest live aliases', { gmail_auto: '1' }],
     ['use_gmail alone does the same', { use_gmail: '1' }],
-    ['gmail_auto takes precedence over gmail_id, even an unknown one', { gmail_auto: '1', gmail_id: '99' }],
+    [
+      'gmail_auto takes precedence over gmail_id, even an unknown one',
+      { gmail_auto: '1', gmail_id: '99' },
+    ],
     ['a domain_id of no account is treated as gmail_auto', { use_gmail: '1', domain_id: '1' }],
   ] as [string, Record<string, string>][]) {
     test(name, async () => {
@@ -130,15 +133,21 @@ describe('the choice of the account', () => {
   })
 
   test('a gmail_id that is unknown or of an inactive account is rejected with 400', async () => {
-    for (const id of ['99', '0', '1', await app.idOf(FILED_OFF), await app.idOf(SWITCHED_OFF)]) {
-      const asked = await create({ use_gmail: '1', gmail_id: String(id) })
-      assert.deepEqual(refused(asked), [400, 'unknown_gmail_account'])
-      assert.match(String(asked.body['message']), /^gmail_id: /)
+    for (const id of [
+      '99',
+      '0',
+      '1',
+      await app.idOf(INACTIVE_IN_FILE),
+      await app.idOf(SWITCHED_OFF),
+    ]) {
+      const response = await create({ use_gmail: '1', gmail_id: String(id) })
+      assert.deepEqual(refused(response), [400, 'unknown_gmail_account'])
+      assert.match(String(response.body['message']), /^gmail_id: /)
     }
   })
 
   test('a domain_id of an inactive account is treated as gmail_auto', async () => {
-    for (const email of [FILED_OFF, SWITCHED_OFF]) {
+    for (const email of [INACTIVE_IN_FILE, SWITCHED_OFF]) {
       const id = String(await app.idOf(email))
       const given = emailOf(await create({ use_gmail: '1', domain_id: id }))
       assert.ok(isOf(given, JOEY) || isOf(given, ANN))
@@ -152,9 +161,9 @@ describe('the choice of the account', () => {
       assert.ok(isOf(emailOf(await create({ gmail_auto: '1' })), ANN))
     }
     for (const params of [{ gmail_id: joey }, { domain_id: joey }]) {
-      const asked = await create({ use_gmail: '1', ...params })
-      assert.deepEqual(refused(asked), [503, 'gmail_unavailable'])
-      assert.doesNotMatch(asked.text, /locked/)
+      const response = await create({ use_gmail: '1', ...params })
+      assert.deepEqual(refused(response), [503, 'gmail_unavailable'])
+      assert.doesNotMatch(response.text, /locked/)
     }
   })
 
@@ -166,9 +175,9 @@ describe('the choice of the account', () => {
       await app.setHealth(JOEY, health)
       await app.setHealth(ANN, 'failing')
       for (const params of [{ gmail_auto: '1' }, { use_gmail: '1', prefix: 'x' }]) {
-        const asked = await create(params as Record<string, string>)
-        assert.deepEqual(refused(asked), [503, 'gmail_unavailable'])
-        assert.equal(asked.headers.get('retry-after'), seconds)
+        const response = await create(params as Record<string, string>)
+        assert.deepEqual(refused(response), [503, 'gmail_unavailable'])
+        assert.equal(response.headers.get('retry-after'), seconds)
       }
     }
     assert.match(emailOf(await create({})), /\.test$/, 'mail domains go on')
@@ -188,9 +197,9 @@ describe('the choice of the alias', () => {
     ['too many characters for the account', 'x'.repeat(60), 'invalid_prefix'],
   ] as const) {
     test(`a prefix with ${name} is rejected`, async () => {
-      const asked = await create({ use_gmail: '1', gmail_id: joey, prefix })
-      assert.deepEqual(refused(asked), [400, code])
-      assert.match(String(asked.body['message']), /^prefix: /)
+      const response = await create({ use_gmail: '1', gmail_id: joey, prefix })
+      assert.deepEqual(refused(response), [400, code])
+      assert.match(String(response.body['message']), /^prefix: /)
     })
   }
 
@@ -198,8 +207,8 @@ describe('the choice of the alias', () => {
     const params = { use_gmail: '1', gmail_id: joey, prefix: 'race' }
     const all = await Promise.all(Array.from({ length: 100 }, () => create(params)))
     assert.equal(all.filter(({ status }) => status === 200).length, 1)
-    for (const asked of all.filter(({ status }) => status !== 200)) {
-      assert.deepEqual(refused(asked), [409, 'address_taken'])
+    for (const response of all.filter(({ status }) => status !== 200)) {
+      assert.deepEqual(refused(response), [409, 'address_taken'])
     }
   })
 
@@ -229,8 +238,8 @@ describe('the session of an alias', () => {
     ] as const) {
       const before = app.now().getTime()
       const { body } = await create({ gmail_auto: '1', ...params })
-      const life = Date.parse(String(body['expires_at_iso'])) - before
-      assert.ok(Math.abs(life - seconds * 1_000) < 10_000, `${life} ms`)
+      const lifetimeMs = Date.parse(String(body['expires_at_iso'])) - before
+      assert.ok(Math.abs(lifetimeMs - seconds * 1_000) < 10_000, `${lifetimeMs} ms`)
     }
     const long = await create({ gmail_auto: '1', ttl: '604801' })
     assert.deepEqual(refused(long), [400, 'invalid_parameter'])
@@ -252,18 +261,18 @@ describe('the session of an alias', () => {
   })
 
   test('expires, cools down, and can be revived only by its owner while the account is active', async () => {
-    const wish = { use_gmail: '1', gmail_id: ann, prefix: 'comes-back' }
-    const { token, email } = await app.session(wish)
+    const options = { use_gmail: '1', gmail_id: ann, prefix: 'comes-back' }
+    const { token, email } = await app.session(options)
     const extend = () => post(`${app.url}/api/extend-session`, { token })
     assert.equal((await extend()).status, 200)
     app.moveClock(86_401)
-    assert.deepEqual(refused(await create(wish)), [409, 'address_taken'])
+    assert.deepEqual(refused(await create(options)), [409, 'address_taken'])
     assert.equal(emailOf(await extend()), email)
     await post(`${app.url}/api/delete-session`, { token })
-    assert.deepEqual(refused(await create(wish)), [409, 'address_taken'])
+    assert.deepEqual(refused(await create(options)), [409, 'address_taken'])
     assert.deepEqual(refused(await extend()), [401, 'invalid_token'])
     app.moveClock(31 * 86_400)
-    assert.equal(emailOf(await create(wish)), email)
+    assert.equal(emailOf(await create(options)), email)
   })
 })
 

@@ -16,24 +16,24 @@ const folder = tempFolder()
 const clock = { now: new Date('2026-03-01T12:00:00Z') }
 const ACCOUNTS = ['joey@gmail.com', 'ann@gmail.com'] as const
 
-let door: TestServer
+let server: TestServer
 let ids: Record<string, number>
 beforeAll(async () => {
   const file = join(folder.path, 'accounts.json')
   const entries = ACCOUNTS.map((email) => ({ email, password: 'x', dots: true }))
   writeFileSync(file, JSON.stringify(entries))
   const env = { MAYFLY_GMAIL_ACCOUNTS_FILE: file }
-  door = await openTestServer({ env, now: () => clock.now, parse: async (raw) => parseMail(raw) })
+  server = await openTestServer({ env, now: () => clock.now, parse: async (raw) => parseMail(raw) })
   await addConfiguredAccounts(
-    door,
+    server,
     ACCOUNTS.map((email) => ({ email: address(email) })),
   )
-  const known = await door.store.listAccounts(clock.now)
+  const known = await server.store.listAccounts(clock.now)
   ids = Object.fromEntries(known.map(({ email, id }) => [email, id]))
-  for (const { id } of known) await door.store.setAccountHealth(id, 'ok', '')
+  for (const { id } of known) await server.store.setAccountHealth(id, 'ok', '')
 })
 afterAll(async () => {
-  await door.stop()
+  await server.stop()
   folder.remove()
 })
 beforeEach(() => {
@@ -47,7 +47,7 @@ function address(text: string) {
 }
 
 async function alias(account: (typeof ACCOUNTS)[number], prefix?: string, headers = {}) {
-  const url = new URL(`${door.url}/api/create-session?use_gmail=1&gmail_id=${ids[account]}`)
+  const url = new URL(`${server.url}/api/create-session?use_gmail=1&gmail_id=${ids[account]}`)
   if (prefix !== undefined) url.searchParams.set('prefix', prefix)
   const { status, body } = await request(url.href, { method: 'POST', headers })
   assert.equal(status, 200, JSON.stringify(body))
@@ -58,7 +58,7 @@ let mails = 0
 /** Like the IMAP fetcher: a mail of this account that names these addresses. */
 async function fetched(account: (typeof ACCOUNTS)[number], subject: string, ...to: string[]) {
   mails += 1
-  const mail = accountMailDeps(door, ids[account] ?? 0)
+  const mail = accountMailDeps(server, ids[account] ?? 0)
   const recipients = await mail.findAliases(to.map(address))
   const text = `Return-Path: <b@shop.test>\r\nTo: ${to}\r\nSubject: ${subject}\r\n\r\nhi\r\n`
   return await mail.receive({
@@ -72,14 +72,14 @@ async function fetched(account: (typeof ACCOUNTS)[number], subject: string, ...t
 }
 
 const subjects = async ({ token }: { token: string }) =>
-  (await checkMail(door.url, token)).map(({ subject }) => subject)
+  (await checkMail(server.url, token)).map(({ subject }) => subject)
 
 describe('mail is delivered to exactly the alias that it names', () => {
   test('with tags that are prefixes of one another, dot forms, the bare account and another account', async () => {
     const abc = await alias('joey@gmail.com', 'abc')
     const abcd = await alias('joey@gmail.com', 'abcd')
     const dotted = await alias('joey@gmail.com')
-    const anns = await alias('ann@gmail.com', 'abc')
+    const ofAnn = await alias('ann@gmail.com', 'abc')
     assert.match(dotted.email, /^[joey.]+@gmail\.com$/)
     const none = [
       'joey@gmail.com',
@@ -95,11 +95,11 @@ describe('mail is delivered to exactly the alias that it names', () => {
       assert.equal(await fetched('joey@gmail.com', `for ${email}`, email), 'kept')
     }
     assert.equal(await fetched('ann@gmail.com', 'for joey', abc.email), 'nobody')
-    assert.equal(await fetched('ann@gmail.com', 'for ann', anns.email), 'kept')
+    assert.equal(await fetched('ann@gmail.com', 'for ann', ofAnn.email), 'kept')
     for (const box of [abc, abcd, dotted]) {
       assert.deepEqual(await subjects(box), [`for ${box.email}`])
     }
-    assert.deepEqual(await subjects(anns), ['for ann'])
+    assert.deepEqual(await subjects(ofAnn), ['for ann'])
   })
 
   test('a mail that names several aliases is delivered to each', async () => {
@@ -110,15 +110,15 @@ describe('mail is delivered to exactly the alias that it names', () => {
   })
 
   test('an expired alias gets no mail, and its next owner gets no earlier mail', async () => {
-    const former = await alias('joey@gmail.com', 'handed-on')
-    const { id } = (await door.store.listAccounts(clock.now))[0] ?? {}
-    const late = await accountMailDeps(door, id ?? 0).findAliases([address(former.email)])
-    await post(`${door.url}/api/delete-session`, { token: former.token })
+    const previous = await alias('joey@gmail.com', 'handed-on')
+    const { id } = (await server.store.listAccounts(clock.now))[0] ?? {}
+    const late = await accountMailDeps(server, id ?? 0).findAliases([address(previous.email)])
+    await post(`${server.url}/api/delete-session`, { token: previous.token })
     assert.equal(late.length, 1)
-    assert.equal(await fetched('joey@gmail.com', 'late', former.email), 'nobody')
+    assert.equal(await fetched('joey@gmail.com', 'late', previous.email), 'nobody')
     clock.now = new Date(clock.now.getTime() + 31 * 86_400_000)
     const next = await alias('joey@gmail.com', 'handed-on')
-    const mail = accountMailDeps(door, id ?? 0)
+    const mail = accountMailDeps(server, id ?? 0)
     const found = await mail.findAliases([address(next.email)])
     const old = {
       folder: 'INBOX',
@@ -137,13 +137,13 @@ describe('mail of an alias can be read', () => {
   test('only with its own token', async () => {
     const [mine, other] = [await alias('joey@gmail.com'), await alias('joey@gmail.com')]
     await fetched('joey@gmail.com', 'mine', mine.email)
-    const [{ id = 0 } = {}] = await checkMail(door.url, mine.token)
+    const [{ id = 0 } = {}] = await checkMail(server.url, mine.token)
     for (const path of ['read-mail', 'raw-mail', 'attachment']) {
       const query = `id=${id}&index=0&token=${other.token}`
-      const asked = await request(`${door.url}/api/${path}?${query}`)
-      assert.deepEqual([asked.status, asked.body['code']], [404, 'message_not_found'], path)
+      const answered = await request(`${server.url}/api/${path}?${query}`)
+      assert.deepEqual([answered.status, answered.body['code']], [404, 'message_not_found'], path)
     }
-    const { body } = await post(`${door.url}/api/delete-mail`, {
+    const { body } = await post(`${server.url}/api/delete-mail`, {
       id: String(id),
       token: other.token,
     })
@@ -153,25 +153,25 @@ describe('mail of an alias can be read', () => {
   })
 
   test('only with the key that created it', async () => {
-    const ring = keyRing(door.shop, door.now)
-    const [own, strange] = [await ring.issue(), await ring.issue()]
+    const ring = keyRing(server.shop, server.now)
+    const [own, otherKey] = [await ring.issue(), await ring.issue()]
     const { email } = await alias('joey@gmail.com', 'keyed', own.headers)
     await fetched('joey@gmail.com', 'keyed', email)
     for (const query of ['', `?to=${encodeURIComponent(email)}`]) {
       const seen = async ({ headers }: { headers: Record<string, string> }) =>
-        emailsOf(await request(`${door.url}/emails${query}`, { headers })).map(
+        emailsOf(await request(`${server.url}/emails${query}`, { headers })).map(
           ({ subject }) => subject,
         )
       assert.deepEqual(await seen(own), ['keyed'])
-      assert.deepEqual(await seen(strange), [])
+      assert.deepEqual(await seen(otherKey), [])
     }
   })
 
   test('raw, with trace headers that name no client and its original Return-Path', async () => {
     const { email, token } = await alias('joey@gmail.com', 'raw')
     await fetched('joey@gmail.com', 'raw', email)
-    const [{ id = 0 } = {}] = await checkMail(door.url, token)
-    const response = await fetch(`${door.url}/api/raw-mail?token=${token}&id=${id}`)
+    const [{ id = 0 } = {}] = await checkMail(server.url, token)
+    const response = await fetch(`${server.url}/api/raw-mail?token=${token}&id=${id}`)
     const bytes = Buffer.from(await response.arrayBuffer())
     const lines = bytes.toString().split('\r\n')
     assert.equal(lines[0], `Delivered-To: ${email}`)
@@ -182,22 +182,22 @@ describe('mail of an alias can be read', () => {
 })
 
 describe('force=1 on check-mail', () => {
-  const looks: string[] = []
-  const deaf: (() => void)[] = []
+  const pollRequests: string[] = []
+  const unsubscribe: (() => void)[] = []
   beforeAll(() => {
     for (const account of ACCOUNTS) {
-      const { onPollRequest } = accountMailDeps(door, ids[account] ?? 0)
-      deaf.push(onPollRequest(() => void looks.push(account)))
+      const { onPollRequest } = accountMailDeps(server, ids[account] ?? 0)
+      unsubscribe.push(onPollRequest(() => void pollRequests.push(account)))
     }
   })
   afterAll(() => {
-    for (const end of deaf) end()
+    for (const end of unsubscribe) end()
   })
-  beforeEach(() => void looks.splice(0))
+  beforeEach(() => void pollRequests.splice(0))
 
   /** The bus announces changes in the next turn of the event loop. */
   const forced = async (token: string, query = '&force=1') => {
-    const { status } = await request(`${door.url}/api/check-mail?token=${token}${query}`)
+    const { status } = await request(`${server.url}/api/check-mail?token=${token}${query}`)
     await new Promise(setImmediate)
     return status
   }
@@ -205,7 +205,7 @@ describe('force=1 on check-mail', () => {
   test('requests a poll of the account, and is answered at once', async () => {
     const { token } = await alias('ann@gmail.com')
     assert.equal(await forced(token), 200)
-    assert.deepEqual(looks, ['ann@gmail.com'])
+    assert.deepEqual(pollRequests, ['ann@gmail.com'])
   })
 
   test('requests at most one poll every few seconds for all clients, and is never rejected for it', async () => {
@@ -213,15 +213,15 @@ describe('force=1 on check-mail', () => {
     for (let round = 0; round < 10; round += 1) {
       for (const { token } of [one, two]) assert.equal(await forced(token), 200)
     }
-    assert.deepEqual(looks, ['ann@gmail.com'])
+    assert.deepEqual(pollRequests, ['ann@gmail.com'])
     clock.now = new Date(clock.now.getTime() + 3_000)
     await forced(two.token)
-    assert.equal(looks.length, 2)
+    assert.equal(pollRequests.length, 2)
   })
 
   test('requests no poll without force, for a mail domain, or without a valid token', async () => {
     const { token } = await alias('ann@gmail.com')
-    const plain = (await post(`${door.url}/api/create-session`, {})).body as { token: string }
+    const plain = (await post(`${server.url}/api/create-session`, {})).body as { token: string }
     assert.equal(await forced(token, ''), 200)
     assert.equal(await forced(token, '&force=0'), 200)
     assert.equal(await forced(plain.token), 200)
@@ -229,6 +229,6 @@ describe('force=1 on check-mail', () => {
     assert.equal(await forced(''), 400)
     clock.now = new Date(clock.now.getTime() + 86_400_000)
     assert.equal(await forced(token), 401)
-    assert.deepEqual(looks, [])
+    assert.deepEqual(pollRequests, [])
   })
 })

@@ -43,7 +43,7 @@ beforeAll(async () => {
   const env = { MAYFLY_GMAIL_ACCOUNTS_FILE: file, MAYFLY_LOG_LEVEL: 'debug' }
   serve = () => spawnService({ folder: data, ports, env })
   served = await serve()
-  await untilAll('ok')
+  await waitForHealth('ok')
 })
 afterAll(async () => {
   if (served.child.exitCode === null) await served.kill('SIGKILL')
@@ -55,12 +55,12 @@ const gmail = (params: Record<string, string> = {}) =>
   createSession(served.url, { use_gmail: '1', ...params })
 
 /** Resolves when both accounts have this state. No alias can be created until they are ok. */
-async function untilAll(health: string): Promise<void> {
+async function waitForHealth(health: string): Promise<void> {
   const { config } = readConfig({ env: { MAYFLY_DATA: join(folder.path, 'data') }, file: {} })
   const store = await openMailStoreForCli(config)
-  const isSo = async () =>
+  const allHave = async () =>
     (await store.listAccounts(new Date())).every((one) => one.health === health)
-  await waitUntil(isSo)
+  await waitUntil(allHave)
   await store.close()
 }
 const account = (...args: string[]) =>
@@ -140,10 +140,10 @@ test('after a SIGKILL during a fetch each mail is stored exactly once, in its ow
     await served.kill('SIGKILL')
     served = await serve()
   }
-  for (const [token, wanted] of sent) {
+  for (const [token, expected] of sent) {
     const all = () => subjects(token, '&limit=500')
-    await waitUntil(async () => (await all()).length >= wanted.length)
-    assert.deepEqual((await all()).toSorted(), wanted.toSorted())
+    await waitUntil(async () => (await all()).length >= expected.length)
+    assert.deepEqual((await all()).toSorted(), expected.toSorted())
   }
 })
 
@@ -151,10 +151,10 @@ test('no secret of an account is in the log, a response, a metric or a file', as
   for (const email of [JOE, ANN]) dovecot.setPassword(email, 'another')
   await dovecot.stop()
   await dovecot.start()
-  await untilAll('failing')
+  await waitForHealth('failing')
   const { stdout: listed } = await account('list')
   assert.match(listed, /failing/)
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     ['/readyz', '/metrics', '/api/domains', '/openapi.json'].map((path) =>
       request(served.url + path),
     ),
@@ -164,7 +164,7 @@ test('no secret of an account is in the log, a response, a metric or a file', as
     readFileSync(join(folder.path, 'data', name), 'latin1'),
   )
   assert.match(served.output(), /does not accept the login/)
-  for (const text of [served.output(), ...answers.map((one) => one.text), ...files, listed]) {
+  for (const text of [served.output(), ...responses.map((one) => one.text), ...files, listed]) {
     assert.doesNotMatch(text, /canary-app-password/)
   }
 })

@@ -150,7 +150,7 @@ const pageFiles = globSync('web/*/**/*.{ts,tsx}', { cwd: fileURLToPath(root) }).
 )
 
 test('the page imports only shared and core of src, and only the listed packages', () => {
-  const strays = pageFiles.flatMap((path) =>
+  const forbidden = pageFiles.flatMap((path) =>
     importsOf(readFileSync(new URL(path, root), 'utf8'))
       .map(({ target }) => target)
       .filter((target) =>
@@ -160,7 +160,7 @@ test('the page imports only shared and core of src, and only the listed packages
       )
       .map((target) => `${path}: the page may not import ${target}`),
   )
-  expect(strays).toEqual([])
+  expect(forbidden).toEqual([])
 })
 
 test('code shared by the page and the server imports nothing of Node', () => {

@@ -19,9 +19,9 @@ afterAll(async () => {
 })
 
 async function statusOf(secret: string): Promise<number> {
-  const answer = await fetch(`${served.url}/emails`, { headers: { APIKey: secret } })
-  await answer.body?.cancel()
-  return answer.status
+  const response = await fetch(`${served.url}/emails`, { headers: { APIKey: secret } })
+  await response.body?.cancel()
+  return response.status
 }
 
 describe('with a running service', () => {
@@ -43,15 +43,15 @@ describe('with a running service', () => {
   })
 
   test('a rotated key works with both secrets, and both are charged', async () => {
-    const { key: former, prefix } = await issueKey(folder.path)
+    const { key: oldSecret, prefix } = await issueKey(folder.path)
     const rolled = JSON.parse((await key('roll', prefix, '--json')).stdout)
-    expect([await statusOf(former), await statusOf(rolled.key)]).toEqual([200, 200])
+    expect([await statusOf(oldSecret), await statusOf(rolled.key)]).toEqual([200, 200])
     expect(JSON.parse((await key('show', prefix, '--json')).stdout)).toMatchObject({ used: 2 })
   })
 
   test('usage counts the requests made', async () => {
     const { id, key: secret } = await issueKey(folder.path, 'business')
-    for (let asked = 0; asked < 3; asked += 1) expect(await statusOf(secret)).toBe(200)
+    for (let count = 0; count < 3; count += 1) expect(await statusOf(secret)).toBe(200)
     const { stdout } = await key('usage', id)
     expect(stdout).toMatch(/^Used +3 of 100,000 requests$/m)
     // Without a terminal no bars are printed. Midnight may have passed in between.
@@ -89,9 +89,9 @@ describe('an invalid command line is rejected with one clear line', () => {
     [['key', 'show', 'key_nobody'], 1, 'No key matches "key_nobody". See: mayfly key list'],
   ] as const) {
     test(args.join(' '), async () => {
-      const told = await runMayfly(folder.path, ...args)
-      expect(told).toMatchObject({ status, stdout: '', stderr: expect.stringContaining(line) })
-      expect(told.stderr).not.toMatch(/\n {4}at /)
+      const result = await runMayfly(folder.path, ...args)
+      expect(result).toMatchObject({ status, stdout: '', stderr: expect.stringContaining(line) })
+      expect(result.stderr).not.toMatch(/\n {4}at /)
     })
   }
 

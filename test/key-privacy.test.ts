@@ -6,7 +6,7 @@ import { post, request, type TestResponse } from './support/http-client.ts'
 import { type AppWithKeys, startAppWithKeys, type TestKey } from './support/keys.ts'
 
 const DAY = 86_400
-const MOST = Number.MAX_SAFE_INTEGER
+const MAX_ID = Number.MAX_SAFE_INTEGER
 
 let app: AppWithKeys
 let ann: TestKey
@@ -34,7 +34,7 @@ const session = (prefix: string, key?: TestKey) =>
   app.session({ prefix, domain_id: '2' }, key?.headers ?? {})
 
 /** The responses to every query that this key can make about that mail, given what its owner knows. */
-async function allThatIsSeen(
+async function allVisibleMail(
   key: TestKey,
   about: { address: string; ids: number[]; etags: string[] },
 ) {
@@ -58,26 +58,26 @@ async function allThatIsSeen(
       `to=${address}&cursor=${cursorOf(id + 1)}`,
       `to=${address}&since_id=${id - 1}&wait=1`,
     ]),
-    `cursor=${cursorOf(MOST)}`,
+    `cursor=${cursorOf(MAX_ID)}`,
   ]
-  const answers: TestResponse[] = []
-  for (const query of queries) answers.push(await read(key, query))
+  const responses: TestResponse[] = []
+  for (const query of queries) responses.push(await read(key, query))
   for (const etag of etags) {
-    const asked = await read(key, `to=${address}`, { 'if-none-match': etag })
-    assert.equal(asked.status, 200, 'a tag of somebody else says nothing')
-    answers.push(asked)
+    const response = await read(key, `to=${address}`, { 'if-none-match': etag })
+    assert.equal(response.status, 200, 'a tag of somebody else says nothing')
+    responses.push(response)
   }
   // emailsOf fails on an error response, which would reveal nothing either.
-  return answers.map((asked) => JSON.stringify(emailsOf(asked))).join('\n')
+  return responses.map((response) => JSON.stringify(emailsOf(response))).join('\n')
 }
 
 /** What the owner of the mail knows about it, and another key might guess. */
-async function known(owner: TestKey, address: string) {
-  const asked = await read(owner, `to=${address}`)
+async function detailsOf(owner: TestKey, address: string) {
+  const response = await read(owner, `to=${address}`)
   return {
     address,
-    ids: emailsOf(asked).map(({ id }) => id),
-    etags: [asked.headers.get('etag') ?? ''],
+    ids: emailsOf(response).map(({ id }) => id),
+    etags: [response.headers.get('etag') ?? ''],
   }
 }
 
@@ -87,19 +87,19 @@ describe('a session created with a key', () => {
     assert.equal(await send(email, 'canary-ann'), 250)
     assert.deepEqual(await subjects(ann, `to=${email}`), ['canary-ann'])
     assert.equal((await checkMail(app.url, token)).length, 1)
-    const seen = await allThatIsSeen(bob, await known(ann, email))
+    const seen = await allVisibleMail(bob, await detailsOf(ann, email))
     assert.doesNotMatch(seen, /canary-ann|of-ann/)
   })
 
   test('cannot be read with other keys after its key is revoked', async () => {
-    const gone = await app.ring.issue()
-    const { email, token } = await session('of-gone', gone)
+    const revoked = await app.ring.issue()
+    const { email, token } = await session('of-gone', revoked)
     await send(email, 'canary-gone')
-    const about = await known(gone, email)
-    await app.ring.shop.revokeKey(gone.id)
-    assert.equal((await read(gone)).status, 401)
+    const about = await detailsOf(revoked, email)
+    await app.ring.shop.revokeKey(revoked.id)
+    assert.equal((await read(revoked)).status, 401)
     for (const key of [ann, bob]) {
-      assert.doesNotMatch(await allThatIsSeen(key, about), /canary-gone|of-gone/)
+      assert.doesNotMatch(await allVisibleMail(key, about), /canary-gone|of-gone/)
     }
     assert.equal((await checkMail(app.url, token)).length, 1, 'its token opens it still')
   })
@@ -110,7 +110,7 @@ test('a session created without a key cannot be read with any key, even at a poo
   assert.equal(await send(email, 'canary-nobody'), 250)
   const [{ id = 0 } = {}] = await checkMail(app.url, token)
   for (const key of [ann, bob]) {
-    const seen = await allThatIsSeen(key, { address: email, ids: [id], etags: [] })
+    const seen = await allVisibleMail(key, { address: email, ids: [id], etags: [] })
     assert.doesNotMatch(seen, /canary-nobody|of-nobody/)
   }
 })
@@ -125,7 +125,7 @@ test('mail for the operator is in no list', async () => {
   for (const to of ['postmaster@pool.test', 'abuse@pool.test']) {
     assert.equal(await send(to, 'canary-operator'), 250)
     const about = { address: to, ids: [], etags: [] }
-    assert.doesNotMatch(await allThatIsSeen(ann, about), /canary-operator/)
+    assert.doesNotMatch(await allVisibleMail(ann, about), /canary-operator/)
   }
 })
 
@@ -156,7 +156,7 @@ describe('an address in the pool for which a session is created', () => {
     const own = (await checkMail(app.url, token)).map(({ subject }) => subject)
     assert.deepEqual(own, ['canary-after'], 'its owner sees nothing of before')
     assert.deepEqual(await subjects(bob, `to=${to}`), ['before'])
-    assert.doesNotMatch(await allThatIsSeen(bob, await known(ann, to)), /canary-after/)
+    assert.doesNotMatch(await allVisibleMail(bob, await detailsOf(ann, to)), /canary-after/)
     assert.deepEqual(await subjects(ann, `to=${to}`), ['canary-after', 'before'])
   })
 })
@@ -174,46 +174,46 @@ describe('a session that has ended', () => {
     test(`${name}: its mail is gone at once, late mail is rejected and never pooled`, async () => {
       const { email, token } = await session(`over-${at}`, ann)
       await send(email, 'canary-over')
-      const about = await known(ann, email)
+      const about = await detailsOf(ann, email)
       assert.equal(about.ids.length, 1)
       await end({ token })
       assert.equal(await send(email, 'canary-late'), 550)
       for (const key of [ann, bob]) {
-        assert.doesNotMatch(await allThatIsSeen(key, about), /canary-over|canary-late/)
+        assert.doesNotMatch(await allVisibleMail(key, about), /canary-over|canary-late/)
       }
       // After the cool-down the address is free, but still not in the pool.
       app.moveClock(40 * DAY)
       assert.equal(await send(email, 'canary-later'), 550)
       for (const key of [ann, bob]) {
-        assert.doesNotMatch(await allThatIsSeen(key, about), /canary-(over|late)/)
+        assert.doesNotMatch(await allVisibleMail(key, about), /canary-(over|late)/)
       }
     })
   }
 
   test('shows the key of the next owner no earlier mail, and the previous key no later mail', async () => {
-    const former = await session('handed-on', ann)
-    await send(former.email, 'canary-former')
-    const about = await known(ann, former.email)
+    const previous = await session('handed-on', ann)
+    await send(previous.email, 'canary-former')
+    const about = await detailsOf(ann, previous.email)
     app.moveClock(40 * DAY)
     const next = await session('handed-on', bob)
-    assert.equal(next.email, former.email)
+    assert.equal(next.email, previous.email)
     await send(next.email, 'canary-next')
     assert.deepEqual(await subjects(bob, `to=${next.email}`), ['canary-next'])
-    assert.doesNotMatch(await allThatIsSeen(bob, about), /canary-former/)
-    const since = await known(bob, next.email)
-    assert.doesNotMatch(await allThatIsSeen(ann, since), /canary-next|canary-former/)
+    assert.doesNotMatch(await allVisibleMail(bob, about), /canary-former/)
+    const since = await detailsOf(bob, next.email)
+    assert.doesNotMatch(await allVisibleMail(ann, since), /canary-next|canary-former/)
   })
 
   test('is revived for its owner and its key, empty, and for no other key', async () => {
     const { email, token } = await session('comes-back', ann)
     await send(email, 'canary-first')
-    const about = await known(ann, email)
+    const about = await detailsOf(ann, email)
     app.moveClock(DAY + 1)
     assert.equal((await post(`${app.url}/api/extend-session`, { token })).status, 200)
-    assert.doesNotMatch(await allThatIsSeen(ann, about), /canary-first/)
+    assert.doesNotMatch(await allVisibleMail(ann, about), /canary-first/)
     assert.equal(await send(email, 'canary-second'), 250)
     assert.deepEqual(await subjects(ann, `to=${email}`), ['canary-second'])
-    const seen = await allThatIsSeen(bob, await known(ann, email))
+    const seen = await allVisibleMail(bob, await detailsOf(ann, email))
     assert.doesNotMatch(seen, /canary-(first|second)/)
   })
 })

@@ -11,7 +11,7 @@ import { tempFolder } from './support/stores.ts'
 const ADMIN = 'canary-admin'
 const FORGED = '{"level":"error","msg":"canary-forged"}'
 /** Characters that could fake a log line or mislead a person reading it. */
-const BREAKS = ['\r', '\n', '\u001b[2J', '\u2028', '\u2029', '\u0085', '\u202e', '\0']
+const CONTROL_CHARACTERS = ['\r', '\n', '\u001b[2J', '\u2028', '\u2029', '\u0085', '\u202e', '\0']
 
 const folder = tempFolder()
 const running: ServiceProcess[] = []
@@ -36,7 +36,7 @@ test('whatever clients send, the log has one JSON object per line and no secrets
   const [{ id = 0 } = {}] = await checkMail(served.url, box.token)
   assert.ok(id > 0)
   for (const token of [box.token, 'canary-token']) await useEveryEndpoint(served.url, token, id)
-  for (const line of BREAKS) await useBadly(served, line)
+  for (const line of CONTROL_CHARACTERS) await sendInvalid(served, line)
 
   const end = await createSession(served.url, { prefix: 'canary-last', domain_id: '1' })
   breakStore(`${folder.path}/talkative/mail.db`)
@@ -49,16 +49,16 @@ test('whatever clients send, the log has one JSON object per line and no secrets
   assert.match(banner, /^\nMayfly is running\.\n/)
   const lines = served.output().split('\n').slice(0, -1)
   const objects = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
-  const sentences = new Set(objects.map((line) => line['msg']))
-  expect(sentences).toContain('message received')
-  expect(sentences).toContain('request failed')
-  expect(sentences).toContain('internal error, replied 451')
+  const messages = new Set(objects.map((line) => line['msg']))
+  expect(messages).toContain('message received')
+  expect(messages).toContain('request failed')
+  expect(messages).toContain('internal error, replied 451')
   for (const line of objects) {
     expect(Object.keys(line)).toEqual(expect.arrayContaining(['level', 'time', 'thread', 'msg']))
   }
   for (const secret of [box.token, end.token, 'canary', 'CANARY']) {
-    const told = [banner, ...lines].filter((line) => line.includes(secret))
-    assert.deepEqual(told, [], `the log tells ${secret}`)
+    const leaked = [banner, ...lines].filter((line) => line.includes(secret))
+    assert.deepEqual(leaked, [], `the log tells ${secret}`)
   }
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
   expect(lines.join('')).not.toMatch(/[\0-\x1f\x7f-\x9f\u2028-\u202e]/)
@@ -98,7 +98,7 @@ async function useEveryEndpoint(url: string, token: string, id: number): Promise
     await request(`${url}/api/${path}?${query}`)
     await request(`${url}/api/${path}?id=${id}&index=0`, bearer)
   }
-  await hearEvents(`${url}/api/events?${query}`)
+  await readEvents(`${url}/api/events?${query}`)
   const pages = ['/api/domains', '/livez', '/readyz', '/metrics', '/docs', '/openapi.json', '/']
   for (const path of pages) {
     await request(`${url}${path}`, bearer)
@@ -111,14 +111,17 @@ async function useEveryEndpoint(url: string, token: string, id: number): Promise
   }
 }
 
-async function hearEvents(url: string): Promise<void> {
+async function readEvents(url: string): Promise<void> {
   const leave = new AbortController()
   const response = await fetch(url, { signal: leave.signal })
   leave.abort()
   await response.body?.cancel().catch(() => {})
 }
 
-async function useBadly({ url, httpPort, smtpPort }: ServiceProcess, line: string): Promise<void> {
+async function sendInvalid(
+  { url, httpPort, smtpPort }: ServiceProcess,
+  line: string,
+): Promise<void> {
   const bad = `canary${line}${FORGED}`
   await post(`${url}/api/create-session`, { prefix: bad, domain_id: bad })
   await request(`${url}/api/check-mail?token=${encodeURIComponent(bad)}`)
@@ -126,14 +129,15 @@ async function useBadly({ url, httpPort, smtpPort }: ServiceProcess, line: strin
   const head = 'GET /api/domains HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n'
   await sendRaw(httpPort, `${head}User-Agent: ${bad}\r\nX-Request-Id: ${bad}\r\n\r\n`)
   await sendRaw(httpPort, `${bad}\r\n\r\n`)
-  const talks = [
+  const dialogues = [
     [`EHLO ${bad}`],
     ['EHLO canary-helo', `MAIL FROM:<${bad}@sender.test> SMTPUTF8`],
     ['EHLO canary-helo', 'MAIL FROM:<> SMTPUTF8', `RCPT TO:<${bad}@box.test>`],
     ['EHLO canary-helo', 'MAIL FROM:<> SMTPUTF8', `RCPT TO:<${bad}@pool.test>`, 'DATA', 'canary'],
     [bad],
   ]
-  for (const talk of talks) await sendRaw(smtpPort, `${[...talk, 'QUIT'].join('\r\n')}\r\n`)
+  for (const dialogue of dialogues)
+    await sendRaw(smtpPort, `${[...dialogue, 'QUIT'].join('\r\n')}\r\n`)
 }
 
 /** Simulates a damaged disk: every read and write of the store fails from now on. */

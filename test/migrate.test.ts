@@ -9,7 +9,7 @@ import { moveToPostgres } from '../src/store/move/move.ts'
 import { NOT_EXPIRED } from '../src/store/postgres/mail/shared-mailboxes.ts'
 import { openPostgresMail } from '../src/store/postgres/mail-store.ts'
 import { openPostgresShop } from '../src/store/postgres/shop-store.ts'
-import { answersOf, ENV, type Fixture, fillApp, LARGE_MAILS } from './moved-app.ts'
+import { ENV, type Fixture, fillApp, LARGE_MAILS, responsesOf } from './moved-app.ts'
 import { emailsOf } from './support/api-client.ts'
 import { type App, startApp, WAIT_FOR_EXTRACTION } from './support/app.ts'
 import { type CliResult, runMayfly } from './support/cli.ts'
@@ -21,16 +21,16 @@ const DOMAIN = { sessions: true, reader: true, ttlSeconds: undefined }
 
 let postgres: Postgres
 let fixture: Fixture
-let whileServed: CliResult
-let moved: { database: string; told: CliResult }
+let resultWhileServed: CliResult
+let moved: { database: string; result: CliResult }
 
 beforeAll(async () => {
   postgres = await openPostgres()
   fixture = await fillApp(async (folder) => {
-    whileServed = await migrate(folder, postgres.urlOf('postgres'))
+    resultWhileServed = await migrate(folder, postgres.urlOf('postgres'))
   })
   const database = await postgres.database()
-  moved = { database, told: await migrate(fixture.folder, postgres.urlOf(database)) }
+  moved = { database, result: await migrate(fixture.folder, postgres.urlOf(database)) }
 }, 120_000)
 afterAll(async () => {
   await postgres?.close()
@@ -70,25 +70,25 @@ describe('after a move', () => {
   afterAll(() => app?.stop())
 
   test('every table has rows, and its checksum matches', () => {
-    const { told } = moved
-    expect(told.stderr).toMatch(/^Copying 0 of [\d,]+ rows/)
-    expect(told.stderr).toMatch(/^Comparing 0 of [\d,]+ rows/m)
-    expect(told.status).toBe(0)
-    const lines = told.stdout.split('\n').slice(1, -3)
+    const { result } = moved
+    expect(result.stderr).toMatch(/^Copying 0 of [\d,]+ rows/)
+    expect(result.stderr).toMatch(/^Comparing 0 of [\d,]+ rows/m)
+    expect(result.status).toBe(0)
+    const lines = result.stdout.split('\n').slice(1, -3)
     expect(lines.length).toBeGreaterThan(15)
     for (const line of lines) expect(line).toMatch(/^(mail|shop)\.\w+ +[1-9][\d,]* +same$/)
-    expect(told.stdout).toMatch(
+    expect(result.stdout).toMatch(
       /\nMoved [\d,]+ rows, \d\d\.?\d* MB of mail\. All checksums match\./,
     )
   })
 
   test('every response is as before: lists, ETags, codes, raw mail, orders, usage', async () => {
-    expect(await answersOf(app, fixture)).toEqual(fixture.answers)
+    expect(await responsesOf(app, fixture)).toEqual(fixture.responses)
   })
 
   test('new mail has a higher id than what a client has seen', async () => {
     const { email, token } = fixture.boxes.long
-    const sinceId = fixture.answers.long.newest
+    const sinceId = fixture.responses.long.newest
     const check = () => request(`${app.url}/api/check-mail?token=${token}&since_id=${sinceId}`)
     expect((await check()).body['messages']).toEqual([])
     expect(await app.mail(email)).toBe(250)
@@ -104,7 +104,7 @@ describe('after a move', () => {
     const pool = emailsOf(await request(`${app.url}/emails?to=any@pool.test`, { headers }))
     expect(pool).toMatchObject([{ subject: 'Your code' }])
     const usage = await request(`${app.url}/usage`, { headers })
-    expect(usage.body['used']).toBe(fixture.answers.used + 2)
+    expect(usage.body['used']).toBe(fixture.responses.used + 2)
   })
 
   test('an ended address stays reserved, and its mail is refused', async () => {
@@ -181,10 +181,10 @@ test('a move killed in the middle keeps services out and starts over when run ag
   expect(await postgres.run('select 1 from mail.raw_mail limit 1', database)).toEqual([])
   await expect(openPostgresMail({ ...MAIL_OPTIONS, url })).rejects.toThrow('unfinished move')
   await postgres.run('drop trigger blocked on mail.raw_mail', database)
-  const told = await migrate(fixture.folder, url)
-  expect(told.status).toBe(0)
-  expect(told.stderr).toMatch(/^Copying 0 of /)
-  expect(told.stdout).toBe(moved.told.stdout)
+  const result = await migrate(fixture.folder, url)
+  expect(result.status).toBe(0)
+  expect(result.stderr).toMatch(/^Copying 0 of /)
+  expect(result.stdout).toBe(moved.result.stdout)
   await (await openPostgresMail({ ...MAIL_OPTIONS, url })).close()
 }, 90_000)
 
@@ -237,18 +237,22 @@ test('every table with a wrong row is detected, and the database stays unfinishe
       database,
     )
   }
-  const told = await migrate(fixture.folder, url)
-  expect(told.status).toBe(1)
-  const differing = [...told.stdout.matchAll(/^(\S+) +[\d,]+ +DIFFERS$/gm)].map(([, name]) => name)
+  const result = await migrate(fixture.folder, url)
+  expect(result.status).toBe(1)
+  const differing = [...result.stdout.matchAll(/^(\S+) +[\d,]+ +DIFFERS$/gm)].map(
+    ([, name]) => name,
+  )
   expect(differing.sort()).toEqual(Object.keys(MUTATIONS).sort())
-  expect(told.stderr).toContain('The copy differs from the folder in shop.api_key, ')
+  expect(result.stderr).toContain('The copy differs from the folder in shop.api_key, ')
   await expect(openPostgresMail({ ...MAIL_OPTIONS, url })).rejects.toThrow('unfinished move')
 })
 
 describe('rejected', () => {
   test('a data directory that is being served', () => {
-    expect(whileServed).toMatchObject({ status: 1, stdout: '' })
-    expect(whileServed.stderr).toMatch(/ is in use by a service or another move\. Stop it first/)
+    expect(resultWhileServed).toMatchObject({ status: 1, stdout: '' })
+    expect(resultWhileServed.stderr).toMatch(
+      / is in use by a service or another move\. Stop it first/,
+    )
   })
 
   test('a database with other tables', async () => {
@@ -266,8 +270,8 @@ describe('rejected', () => {
   })
 
   test('an unreachable server or an unknown database; the error does not repeat the URL', async () => {
-    const away = 'postgres://mayfly:secret@127.0.0.1:9/none'
-    await expect(moveHere(away)).rejects.toThrow(/^PostgreSQL cannot be reached\.$/)
+    const unreachable = 'postgres://mayfly:secret@127.0.0.1:9/none'
+    await expect(moveHere(unreachable)).rejects.toThrow(/^PostgreSQL cannot be reached\.$/)
     const unknown = postgres.urlOf('no_such_database').replace('mayfly@', 'mayfly:secret@')
     await expect(moveHere(unknown)).rejects.toThrow(
       'PostgreSQL cannot be used: database "no_such_database" does not exist',

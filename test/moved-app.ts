@@ -60,11 +60,11 @@ export async function fillApp(served: (folder: string) => Promise<void>) {
   const emailsTag = (await emails()).headers.get('etag') ?? ''
   await request(`${app.url}/api/delete-session?token=${boxes.ended.token}`, { method: 'POST' })
   const fixture = { folder: folder.path, boxes, orders, key, remove: folder.remove }
-  const answers = await answersOf(app, fixture)
+  const responses = await responsesOf(app, fixture)
   await served(folder.path)
   await app.stop()
-  addRarities(folder.path, boxes.over.email)
-  return { ...fixture, answers, emailsTag, restsSince: Date.now() }
+  addRareRows(folder.path, boxes.over.email)
+  return { ...fixture, responses, emailsTag, restsSince: Date.now() }
 }
 
 type Boxes = Record<'short' | 'long' | 'keyed' | 'ended' | 'over', { email: string; token: string }>
@@ -101,10 +101,10 @@ async function sendMails(app: App, boxes: Boxes): Promise<void> {
 }
 
 /** Rows that the APIs do not create here, or not soon enough. */
-function addRarities(folder: string, overAddress: string): void {
+function addRareRows(folder: string, expiredAddress: string): void {
   const mail = new Database(join(folder, 'mail.db'))
   mail.exec(`
-    update session set expires_at = ${Date.now() - 3 * DAY_MS} where address = '${overAddress}';
+    update session set expires_at = ${Date.now() - 3 * DAY_MS} where address = '${expiredAddress}';
     update raw_mail set auth = '{"spf":"pass"}' where id = (select min(id) from raw_mail);
     update message set sender_name = 'Zero' || char(0) || 'Sender', subject = 'Ünïcödé 🪰'
       where mailbox = 2;
@@ -124,7 +124,7 @@ function addRarities(folder: string, overAddress: string): void {
 }
 
 /** All responses that users get about their own data. */
-export async function answersOf(
+export async function responsesOf(
   { url }: Pick<App, 'url'>,
   { boxes, orders, key }: { boxes: Boxes; orders: readonly Order[]; key: string },
 ) {
@@ -156,7 +156,7 @@ async function boxAnswers(url: string, token: string) {
 }
 
 async function rawHash(url: string): Promise<string> {
-  const answer = await fetch(url)
-  const bytes = Buffer.from(await answer.arrayBuffer())
-  return `${answer.status} ${createHash('sha256').update(bytes).digest('hex')}`
+  const response = await fetch(url)
+  const bytes = Buffer.from(await response.arrayBuffer())
+  return `${response.status} ${createHash('sha256').update(bytes).digest('hex')}`
 }

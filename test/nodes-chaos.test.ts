@@ -42,12 +42,12 @@ const MORE_FAULTS: typeof FAULTS = [
 
 describe('mail acknowledged with 250 is stored unchanged and exactly once, visible on every node', () => {
   const limit = 60_000 + ROUNDS * 500_000
-  test('with one Redis', () => goThrough(oneRedis), limit)
-  test.runIf(LONG)('with a Redis Cluster', () => goThrough(redisCluster), limit)
+  test('with one Redis', () => runFaults(oneRedis), limit)
+  test.runIf(LONG)('with a Redis Cluster', () => runFaults(redisCluster), limit)
 })
 
-async function goThrough(openNews: () => Promise<News>): Promise<void> {
-  const fixture = await open(await openNews())
+async function runFaults(openRedisFixture: () => Promise<RedisFixture>): Promise<void> {
+  const fixture = await open(await openRedisFixture())
   const { nodes } = fixture
   const firstSweeper = await sweeper(nodes)
   let kept = 0
@@ -56,7 +56,7 @@ async function goThrough(openNews: () => Promise<News>): Promise<void> {
     const load = await startLoad(nodes, { senders: 6, ownBoxes: 10, crowdedBoxes: 20, name })
     for (const [at, [what, fault]] of (LONG ? [...FAULTS, ...MORE_FAULTS] : FAULTS).entries()) {
       await load.waitForMore(MAILS)
-      await moment(Math.random() * 1_000)
+      await delay(Math.random() * 1_000)
       // A query just before the kill flushes pending writes to disk, so it is not made every time.
       const races = at % 2 === 0 ? await startRaces(fixture, `${name}-${at}`) : undefined
       const before = performance.now()
@@ -65,7 +65,7 @@ async function goThrough(openNews: () => Promise<News>): Promise<void> {
       const ms = Math.round(performance.now() - before)
       process.stdout.write(`${what}: over after ${ms} ms\n`)
     }
-    kept += await settle(nodes, load)
+    kept += await finishLoad(nodes, load)
   }
   const [row] = await nodes.query('select count(*) from mail.message')
   assert.equal(Number(row?.['count']), kept, 'there is no mail anywhere else')
@@ -76,12 +76,12 @@ async function goThrough(openNews: () => Promise<News>): Promise<void> {
 }
 
 /** Returns the number of stored mails, including unacknowledged ones. */
-async function settle(nodes: Nodes, load: Load): Promise<number> {
+async function finishLoad(nodes: Nodes, load: Load): Promise<number> {
   const { lines, kept } = await load.finish()
-  const { refused, looked, lookedEverywhere } = load.tally
-  const looks = `${looked} looks right after a 250`
-  process.stdout.write(`${lines.length} mails acknowledged, ${refused} not; ${looks}\n`)
-  assert.ok(lookedEverywhere > 50, `${lookedEverywhere} mails were looked for everywhere`)
+  const { refused, checked: checkCount, checkedEverywhere } = load.tally
+  const checks = `${checkCount} looks right after a 250`
+  process.stdout.write(`${lines.length} mails acknowledged, ${refused} not; ${checks}\n`)
+  assert.ok(checkedEverywhere > 50, `${checkedEverywhere} mails were looked for everywhere`)
   assertLogsClean(nodes.output(), [...load.sent.keys(), ...load.boxes.map(({ token }) => token)])
   return kept
 }
@@ -109,27 +109,27 @@ async function startRaces({ nodes, ring }: Fixture, name: string) {
   return {
     async settle(): Promise<void> {
       const [address, requests] = await races
-      for (const heard of [address, requests]) noFault(heard)
+      for (const counts of [address, requests]) assertAllowed(counts)
       const { 200: winners = 0 } = address
       assert.ok(winners <= 1, `${winners} have the same address`)
       if (unanswered(address) === 0) assert.equal(winners, 1)
-      holdToQuota((await ring.used(key as TestKey)) ?? 0, requests)
+      assertWithinQuota((await ring.used(key as TestKey)) ?? 0, requests)
     },
   }
 }
 
-function holdToQuota(used: number, heard: StatusCounts): void {
-  const { 200: served = 0 } = heard
+function assertWithinQuota(used: number, counts: StatusCounts): void {
+  const { 200: served = 0 } = counts
   assert.ok(served <= used && used <= REQUESTS, `${served} were served, ${used} are counted`)
-  assert.ok(used - served <= unanswered(heard), 'only what was not answered is lost')
-  if (unanswered(heard) === 0) assert.equal(served, REQUESTS)
+  assert.ok(used - served <= unanswered(counts), 'only what was not answered is lost')
+  if (unanswered(counts) === 0) assert.equal(served, REQUESTS)
 }
 
 /** 0 is a connection that was refused or closed. */
-function noFault(heard: StatusCounts): void {
+function assertAllowed(counts: StatusCounts): void {
   const allowed = ['0', '200', '402', '409', '503']
   assert.deepEqual(
-    Object.keys(heard).filter((status) => !allowed.includes(status)),
+    Object.keys(counts).filter((status) => !allowed.includes(status)),
     [],
   )
 }
@@ -138,7 +138,7 @@ function unanswered({ 0: closed = 0, 503: away = 0 }: StatusCounts): number {
   return closed + away
 }
 
-async function open(redis: News) {
+async function open(redis: RedisFixture) {
   onTestFinished(() => redis.close())
   const nodes = await openNodes({ env: ENV, redis: redis.url })
   onTestFinished(() => nodes.close())
@@ -149,7 +149,7 @@ async function open(redis: News) {
 }
 
 /** One Redis or a cluster, with the operations that the faults need. */
-interface News {
+interface RedisFixture {
   url: string
   stop(): Promise<void>
   start(): Promise<void>
@@ -157,13 +157,13 @@ interface News {
   close(): Promise<void>
 }
 
-async function oneRedis(): Promise<News> {
+async function oneRedis(): Promise<RedisFixture> {
   const redis = await openRedis()
   return { ...redis, empty: async () => void (await redis.run('FLUSHALL')) }
 }
 
 /** One master is killed each time. */
-async function redisCluster(): Promise<News> {
+async function redisCluster(): Promise<RedisFixture> {
   const { url, masters, close } = await openRedisCluster()
   let turn = 0
   const victim = () => masters[turn % 3] ?? masters[0]
@@ -188,19 +188,19 @@ async function killNode({ nodes }: Fixture, number: number): Promise<void> {
 
 async function killPostgres({ nodes }: Fixture): Promise<void> {
   await nodes.postgres().stop('SIGQUIT')
-  await moment(1_000 + Math.random() * 1_000)
+  await delay(1_000 + Math.random() * 1_000)
   await nodes.postgres().start()
 }
 
-async function killRedis(redis: News): Promise<void> {
+async function killRedis(redis: RedisFixture): Promise<void> {
   await redis.stop()
-  await moment(1_000 + Math.random() * 1_000)
+  await delay(1_000 + Math.random() * 1_000)
   await redis.start()
 }
 
 const both = (...faults: Promise<void>[]) => Promise.all(faults)
 
 /** A random delay; it does not wait for anything in particular. */
-function moment(ms: number): Promise<void> {
+function delay(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
 }

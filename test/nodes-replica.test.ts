@@ -6,9 +6,9 @@ import { openReplicatedPostgres } from './support/postgres.ts'
 
 const LONG = process.env['MAYFLY_TEST_LONG'] !== undefined
 // A machine that fails, and a primary that stops without notice.
-const DEATHS: readonly NodeJS.Signals[] = LONG ? ['SIGQUIT', 'SIGKILL', 'SIGINT'] : ['SIGQUIT']
+const SIGNALS: readonly NodeJS.Signals[] = LONG ? ['SIGQUIT', 'SIGKILL', 'SIGINT'] : ['SIGQUIT']
 
-for (const signal of DEATHS) {
+for (const signal of SIGNALS) {
   test(`a synchronous replica promoted after ${signal} has all mail acknowledged with 250`, async () => {
     const { replicated, load } = await open()
     await replicated.synchronous()

@@ -71,7 +71,7 @@ describe('a key used on three nodes at once', () => {
     [999, 1_200],
   ] as const) {
     test(`with ${left} requests left is served ${left} of ${count} times`, async () => {
-      await askFor(left, count)
+      await useRemaining(left, count)
     })
   }
 
@@ -79,27 +79,27 @@ describe('a key used on three nodes at once', () => {
     for (let day = 0; day !== today(); ) {
       day = today()
       const key = await ring.issue({ requests: 10 * PLAN, perDay: 100 })
-      const heard = await raceForRequests(nodes.urls, key, 400)
+      const counts = await raceForRequests(nodes.urls, key, 400)
       // At midnight a new day began for the key, so the result proves nothing.
       if (day !== today()) continue
-      assert.deepEqual(heard, { 200: 100, 429: 300 })
+      assert.deepEqual(counts, { 200: 100, 429: 300 })
       assert.equal(await ring.used(key), 100)
     }
   })
 
   test('is served no extra requests while Redis is down', async () => {
     await nodes.redis().stop()
-    await askFor(10, 300)
+    await useRemaining(10, 300)
     await nodes.redis().start()
   })
 })
 
 /** Exactly the remaining requests are served, and the counter ends at the plan's limit. */
-async function askFor(left: number, count: number): Promise<void> {
+async function useRemaining(left: number, count: number): Promise<void> {
   const key = await ring.issue({ requests: PLAN })
   await nodes.query(`update shop.api_key set used = ${PLAN - left} where id = '${key.id}'`)
-  const heard = await raceForRequests(nodes.urls, key, count)
-  assert.deepEqual(heard, { 200: left, 402: count - left })
+  const counts = await raceForRequests(nodes.urls, key, count)
+  assert.deepEqual(counts, { 200: left, 402: count - left })
   assert.equal(await ring.used(key), PLAN)
 }
 
@@ -111,18 +111,18 @@ describe('an operator command takes effect on every node', () => {
   test('adding, deactivating, activating and removing a domain', async () => {
     const domain = 'more.test'
     await done('domain', 'add', domain)
-    await everywhere(async (url) => (await idOf(url, domain)) !== undefined)
+    await waitForEveryNode(async (url) => (await idOf(url, domain)) !== undefined)
     const id = String(await idOf(nodes.urls[0] ?? '', domain))
     const { email, token } = await createSession(nodes.urls[0] ?? '', { domain_id: id })
     const creates = async (url: string) =>
       (await post(`${url}/api/create-session`, { domain_id: id })).status === 200
 
     await done('domain', 'deactivate', domain)
-    await everywhere(async (url) => !(await creates(url)))
+    await waitForEveryNode(async (url) => !(await creates(url)))
     await done('domain', 'activate', domain)
-    await everywhere(creates)
+    await waitForEveryNode(creates)
     await done('domain', 'remove', domain)
-    await everywhere(async (url) => !(await creates(url)))
+    await waitForEveryNode(async (url) => !(await creates(url)))
 
     // Existing sessions of the domain end normally.
     for (const number of nodes.up()) await mail(number, { to: email, subject: `at ${number}` })
@@ -134,9 +134,9 @@ describe('an operator command takes effect on every node', () => {
     const { id, key } = JSON.parse(stdout) as { id: string; key: string }
     const opens = async (url: string) =>
       (await request(`${url}/emails`, { headers: { apikey: key } })).status === 200
-    await everywhere(opens)
+    await waitForEveryNode(opens)
     await done('key', 'revoke', id)
-    await everywhere(async (url) => !(await opens(url)))
+    await waitForEveryNode(async (url) => !(await opens(url)))
     assert.ok(!nodes.output().includes(key), 'no log has the key')
   })
 })
@@ -188,7 +188,7 @@ describe('a node that is shutting down', () => {
     const { child } = nodes.node(0)
     child.kill('SIGTERM')
     await stream.waitForEnd()
-    assert.match(stream.heard(), /: shutting_down\nretry: \d+\n\n$/)
+    assert.match(stream.received(), /: shutting_down\nretry: \d+\n\n$/)
     assert.equal((await request(`${url}/readyz`)).status, 503)
     assert.equal((await request(`${second}/readyz`)).status, 200)
     assert.equal((await newest(url, token))?.subject, 'before')
@@ -197,30 +197,32 @@ describe('a node that is shutting down', () => {
     assert.equal((await client.readReply()).code, 250)
     assert.equal((await client.readReply()).code, 421)
 
-    const lastId = /(?:.*\nid: (\d+)\n)/s.exec(stream.heard())?.[1] ?? ''
+    const lastId = /(?:.*\nid: (\d+)\n)/s.exec(stream.received())?.[1] ?? ''
     const again = await openEventStream(third, token, { 'last-event-id': lastId })
     await again.waitFor(/"subject":"in flight"/)
     await mail(1, { to: email, subject: 'after' })
     await again.waitFor(/"subject":"after"/)
-    const told = [...again.heard().matchAll(/"subject":"([^"]*)"/g)].map(([, subject]) => subject)
-    assert.deepEqual(told, ['in flight', 'after'])
+    const result = [...again.received().matchAll(/"subject":"([^"]*)"/g)].map(
+      ([, subject]) => subject,
+    )
+    assert.deepEqual(result, ['in flight', 'after'])
     await again.end()
     assert.equal(child.exitCode, null)
   })
 })
 
 async function done(...args: string[]) {
-  const told = await nodes.command(...args)
-  assert.equal(told.status, 0, told.stderr)
-  return told
+  const result = await nodes.command(...args)
+  assert.equal(result.status, 0, result.stderr)
+  return result
 }
 
 /** Two seconds after a command, no node returns the previous state. */
-async function everywhere(isSo: (url: string) => Promise<boolean>): Promise<void> {
+async function waitForEveryNode(holds: (url: string) => Promise<boolean>): Promise<void> {
   const started = performance.now()
   for (const url of nodes.urls) {
-    for (let askedAt = performance.now(); !(await isSo(url)); askedAt = performance.now()) {
-      assert.ok(askedAt - started < 2_000, `${url} does not know it yet`)
+    for (let sentAt = performance.now(); !(await holds(url)); sentAt = performance.now()) {
+      assert.ok(sentAt - started < 2_000, `${url} does not know it yet`)
     }
   }
 }

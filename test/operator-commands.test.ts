@@ -136,7 +136,7 @@ describe('session end', () => {
     const { status, body } = await waiting
     assert.deepEqual([status, body['code']], [401, 'invalid_token'])
     await stream.waitForEnd()
-    assert.match(stream.heard(), /event: end\ndata: \{"reason":"deleted"\}/)
+    assert.match(stream.received(), /event: end\ndata: \{"reason":"deleted"\}/)
   })
 })
 

@@ -44,17 +44,17 @@ async function flood(ended: AbortSignal) {
       ...(await app.session({}, { 'x-forwarded-for': EVE })),
     })),
   )
-  const answers: Promise<TestResponse>[] = []
+  const responses: Promise<TestResponse>[] = []
   for (let count = 0; !ended.aborted; count += 1) {
     const owner = sessions[count % sessions.length] ?? { ip: EVE, token: '', email: '' }
     const { code } = await smtp.send({ to: [owner.email], raw: `spin: ${count}\r\n\r\nx\r\n` })
     assert.equal(code, 250)
     const { id } = await newestOf(owner)
-    answers.push(get(`/api/read-mail?id=${id}`, owner))
+    responses.push(get(`/api/read-mail?id=${id}`, owner))
     await pause(1_000 / HOSTILE_PER_SECOND)
   }
   smtp.close()
-  return await Promise.all(answers)
+  return await Promise.all(responses)
 }
 
 /** How much longer things take now than on an idle machine. */
@@ -100,13 +100,13 @@ test('while one client floods the parser, another reads its mail within 2 s and 
     ended.abort()
     await flooding.catch(() => {})
   }
-  const answers = await flooding
+  const responses = await flooding
   assert.ok(Math.max(...tookMs) < 2_000 * slowest, `took ${tookMs} ms, ${slowest} times as slow`)
 
   // The flooding client only delays itself: each of its requests is answered, some with a retry.
-  const refused = answers.filter(({ status }) => status === 503)
-  assert.ok(answers.length > ROUNDS && refused.length > 0, `${answers.length} answers`)
-  for (const { status } of answers) assert.ok(status === 200 || status === 503, `${status}`)
+  const refused = responses.filter(({ status }) => status === 503)
+  assert.ok(responses.length > ROUNDS && refused.length > 0, `${responses.length} answers`)
+  for (const { status } of responses) assert.ok(status === 200 || status === 503, `${status}`)
   for (const one of refused) {
     assert.equal(one.body['code'], 'overloaded')
     assert.equal(problemFault(one), undefined)

@@ -13,7 +13,7 @@ import { tempFolder } from './support/stores.ts'
 
 // A real PgBouncer in transaction mode: settings and prepared statements of a node leak to the next user of a connection.
 
-const LENT = 4
+const POOL_SIZE = 4
 const folder = tempFolder()
 let postgres: Postgres
 let pgbouncer: ChildProcess
@@ -45,10 +45,10 @@ test('two nodes that share four connections lose no mail and see each other’s'
   for (const { url: node } of [one, two]) {
     assert.equal((await checkMail(node, token, '&limit=100')).length, sent.length)
   }
-  const [lent] = (await postgres.run(
+  const [used] = (await postgres.run(
     `select count(*)::int from pg_stat_activity where datname = '${database}'`,
   )) as { count: number }[]
-  expect(lent?.count).toBeLessThanOrEqual(LENT)
+  expect(used?.count).toBeLessThanOrEqual(POOL_SIZE)
   await one.stop()
   await two.stop()
 })
@@ -75,7 +75,7 @@ unix_socket_dir =
 auth_type = trust
 auth_file = ${users}
 pool_mode = transaction
-default_pool_size = ${LENT}
+default_pool_size = ${POOL_SIZE}
 max_client_conn = 200
 `,
   )

@@ -22,13 +22,13 @@ describe('the id of a message in another mailbox is treated as unknown', () => {
       const [ann, bob] = [await app.session(), await app.session()]
       assert.equal(await app.mail(bob.email), 250)
       const [{ id = 0 } = {}] = await checkMail(app.url, bob.token)
-      const ask = async (token: string, wanted: number) => {
-        const response = await fetch(`${app.url}${path}token=${token}&id=${wanted}`, { method })
+      const send = async (token: string, messageId: number) => {
+        const response = await fetch(`${app.url}${path}token=${token}&id=${messageId}`, { method })
         const body = (await response.json()) as Record<string, unknown>
         return { ...body, request_id: undefined, status: response.status, code: body['code'] }
       }
-      const foreign = await ask(ann.token, id)
-      assert.deepEqual(foreign, await ask(ann.token, id + 1))
+      const foreign = await send(ann.token, id)
+      assert.deepEqual(foreign, await send(ann.token, id + 1))
       assert.deepEqual([foreign.status, foreign.code], [404, 'message_not_found'])
       assert.equal((await checkMail(app.url, bob.token)).length, 1, 'and it is still there')
     })
@@ -57,31 +57,31 @@ describe('the id of a message in another mailbox is treated as unknown', () => {
       assert.equal(await app.mail(bob.email, 'Subject: third of Bob\r\n\r\nx\r\n'), 250)
       assert.equal(await app.mail(ann.email, 'Subject: for Ann\r\n\r\nx\r\n'), 250)
       const [own] = await checkMail(app.url, ann.token)
-      const heard = await heardUntil(stream, 'for Ann')
-      assert.deepEqual(heard.match(/"subject":"[^"]*"/g), ['"subject":"for Ann"'])
-      assert.deepEqual(heard.match(/^id: \d+$/gm), [`id: ${before - 1}`, `id: ${own?.id}`])
+      const received = await readUntil(stream, 'for Ann')
+      assert.deepEqual(received.match(/"subject":"[^"]*"/g), ['"subject":"for Ann"'])
+      assert.deepEqual(received.match(/^id: \d+$/gm), [`id: ${before - 1}`, `id: ${own?.id}`])
     })
   }
 })
 
 /** The content of a stream once it contains this text. */
-async function heardUntil(stream: Response, words: string): Promise<string> {
-  let heard = ''
+async function readUntil(stream: Response, words: string): Promise<string> {
+  let received = ''
   for await (const part of stream.body ?? []) {
-    heard += Buffer.from(part).toString()
-    if (heard.includes(words)) break
+    received += Buffer.from(part).toString()
+    if (received.includes(words)) break
   }
-  return heard
+  return received
 }
 
 test('of 200 concurrent create-session requests for one address, one succeeds', async () => {
-  const asked = Array.from({ length: 200 }, () =>
+  const requests = Array.from({ length: 200 }, () =>
     fetch(`${app.url}/api/create-session`, {
       method: 'POST',
       body: new URLSearchParams({ prefix: 'Race', domain_id: '1' }),
     }),
   )
-  const statuses = (await Promise.all(asked)).map((response) => response.status)
+  const statuses = (await Promise.all(requests)).map((response) => response.status)
   assert.deepEqual(
     statuses.filter((status) => status !== 409),
     [200],
@@ -89,23 +89,23 @@ test('of 200 concurrent create-session requests for one address, one succeeds', 
 })
 
 describe('an address that is reissued', () => {
-  const wish = { prefix: 'handed-on', domain_id: '1' }
+  const params = { prefix: 'handed-on', domain_id: '1' }
 
   test('shows the new owner nothing of the previous one', async () => {
-    const former = await createSession(app.url, wish)
-    assert.equal(await app.mail(former.email), 250)
+    const previous = await createSession(app.url, params)
+    assert.equal(await app.mail(previous.email), 250)
     app.moveClock(DAY)
-    assert.equal(await app.mail(former.email), 550, 'late mail is refused while it cools down')
-    await assert.rejects(createSession(app.url, wish), /address_taken/)
+    assert.equal(await app.mail(previous.email), 550, 'late mail is refused while it cools down')
+    await assert.rejects(createSession(app.url, params), /address_taken/)
     app.moveClock(30 * DAY)
     // The sweep has hardly begun, but the mail of the previous owner must not be accessible.
-    const next = await createSession(app.url, wish)
-    assert.equal(next.email, former.email)
+    const next = await createSession(app.url, params)
+    assert.equal(next.email, previous.email)
     assert.deepEqual(await checkMail(app.url, next.token), [])
     assert.equal(await app.mail(next.email, 'Subject: for the next\r\n\r\nx\r\n'), 250)
     const subjects = (await checkMail(app.url, next.token)).map((message) => message.subject)
     assert.deepEqual(subjects, ['for the next'])
-    const old = await fetch(`${app.url}/api/check-mail?token=${former.token}`)
+    const old = await fetch(`${app.url}/api/check-mail?token=${previous.token}`)
     assert.equal(old.status, 401)
   })
 
@@ -133,7 +133,7 @@ test('mail is delivered to nobody if the session ends between RCPT and the final
   const body = new URLSearchParams({ token: box.token })
   await fetch(`${app.url}/api/delete-session`, { method: 'POST', body })
   client.write(stuffed('Subject: late\r\n\r\nx\r\n'))
-  const answer = await client.readReply()
-  assert.match(answer.text, /^550 5\.1\.1 /)
+  const reply = await client.readReply()
+  assert.match(reply.text, /^550 5\.1\.1 /)
   client.close()
 })

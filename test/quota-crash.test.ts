@@ -33,7 +33,7 @@ test('after a SIGKILL under load no key gets more requests than its plan, and on
   const tally = { served: 0, lost: 0, over: false }
   const url = `${served.url}/emails`
   const clients = Promise.all(
-    Array.from({ length: CLIENTS }, () => askUntilUsedUp(url, key.headers, tally)),
+    Array.from({ length: CLIENTS }, () => requestUntilUsedUp(url, key.headers, tally)),
   ).finally(() => {
     tally.over = true
   })
@@ -58,7 +58,7 @@ test('after a SIGKILL under load no key gets more requests than its plan, and on
 })
 
 /** Sends one request after the other, across restarts, until the key is used up or the test is over. */
-async function askUntilUsedUp(
+async function requestUntilUsedUp(
   url: string,
   headers: Record<string, string>,
   tally: { served: number; lost: number; over: boolean },

@@ -10,32 +10,32 @@ import { runSql } from './support/sql.ts'
 
 const NO_RELAY = /^550 5\.7\.1 /
 const NOBODY = /^550 5\.1\.1 /
-const STRANGER = 'spam@sender.test'
+const SENDER = 'spam@sender.test'
 
 const PROBES = [
   ['', 'u@foreign.test', NO_RELAY],
-  [STRANGER, 'u@foreign.test', NO_RELAY],
+  [SENDER, 'u@foreign.test', NO_RELAY],
   ['user@box.test', 'u@foreign.test', NO_RELAY],
   ['user@[127.0.0.1]', 'u@foreign.test', NO_RELAY],
-  [STRANGER, 'u%foreign.test@[127.0.0.1]', NO_RELAY],
-  [STRANGER, 'u%foreign.test@box.test', NOBODY],
-  [STRANGER, '"u@foreign.test"', NO_RELAY],
-  [STRANGER, '"u%foreign.test"', NO_RELAY],
-  [STRANGER, 'u@foreign.test@[127.0.0.1]', NO_RELAY],
-  [STRANGER, '"u@foreign.test"@[127.0.0.1]', NO_RELAY],
-  [STRANGER, 'u@foreign.test@box.test', NOBODY],
-  [STRANGER, '@[127.0.0.1]:u@foreign.test', NO_RELAY],
-  [STRANGER, '@box.test:u@foreign.test', NO_RELAY],
-  [STRANGER, 'foreign.test!u', NO_RELAY],
-  [STRANGER, 'foreign.test!u@[127.0.0.1]', NO_RELAY],
-  [STRANGER, 'foreign.test!u@box.test', NOBODY],
+  [SENDER, 'u%foreign.test@[127.0.0.1]', NO_RELAY],
+  [SENDER, 'u%foreign.test@box.test', NOBODY],
+  [SENDER, '"u@foreign.test"', NO_RELAY],
+  [SENDER, '"u%foreign.test"', NO_RELAY],
+  [SENDER, 'u@foreign.test@[127.0.0.1]', NO_RELAY],
+  [SENDER, '"u@foreign.test"@[127.0.0.1]', NO_RELAY],
+  [SENDER, 'u@foreign.test@box.test', NOBODY],
+  [SENDER, '@[127.0.0.1]:u@foreign.test', NO_RELAY],
+  [SENDER, '@box.test:u@foreign.test', NO_RELAY],
+  [SENDER, 'foreign.test!u', NO_RELAY],
+  [SENDER, 'foreign.test!u@[127.0.0.1]', NO_RELAY],
+  [SENDER, 'foreign.test!u@box.test', NOBODY],
   // Those that name our server, at the domain that accepts most addresses.
   ['user@pool.test', 'u@foreign.test', NO_RELAY],
-  [STRANGER, 'u%foreign.test@pool.test', NOBODY],
-  [STRANGER, 'u@foreign.test@pool.test', NOBODY],
-  [STRANGER, '"u@foreign.test"@pool.test', NOBODY],
-  [STRANGER, '@pool.test:u@foreign.test', NO_RELAY],
-  [STRANGER, 'foreign.test!u@pool.test', NOBODY],
+  [SENDER, 'u%foreign.test@pool.test', NOBODY],
+  [SENDER, 'u@foreign.test@pool.test', NOBODY],
+  [SENDER, '"u@foreign.test"@pool.test', NOBODY],
+  [SENDER, '@pool.test:u@foreign.test', NO_RELAY],
+  [SENDER, 'foreign.test!u@pool.test', NOBODY],
 ] as const
 
 let app: App
@@ -61,12 +61,12 @@ describe('rejected at RCPT', () => {
 
 test('none of the probes was stored for a session, the pool or the operator', async () => {
   assert.deepEqual(await checkMail(app.url, box.token), [])
-  assert.deepEqual(await kept('message'), [])
-  assert.deepEqual(await kept('raw_mail'), [])
+  assert.deepEqual(await stored('message'), [])
+  assert.deepEqual(await stored('raw_mail'), [])
   // Control: a delivered mail is counted.
   assert.equal(await app.mail(['u@pool.test', 'postmaster@box.test', box.email]), 250)
-  assert.equal((await kept('message')).length, 3)
-  assert.notDeepEqual(await kept('raw_mail'), [])
+  assert.equal((await stored('message')).length, 3)
+  assert.notDeepEqual(await stored('raw_mail'), [])
 })
 
-const kept = (table: string) => runSql(app, 'mail', `select received_at from ${table}`)
+const stored = (table: string) => runSql(app, 'mail', `select received_at from ${table}`)

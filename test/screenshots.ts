@@ -8,13 +8,13 @@ import { FAKE_SHOP } from './support/shop-client.ts'
 
 // Run by hand: node test/screenshots.ts [FOLDER [VIEW …]]
 
-const [folder = '.scratch/screens', ...wanted] = process.argv.slice(2)
+const [folder = '.scratch/screens', ...names] = process.argv.slice(2)
 mkdirSync(folder, { recursive: true })
 const app = await startApp({ env: FAKE_SHOP })
 const ring = await openKeyRing(app)
 const browser = await launchBrowser()
 
-for (const view of VIEWS.filter(({ name }) => wanted.length === 0 || wanted.includes(name))) {
+for (const view of VIEWS.filter(({ name }) => names.length === 0 || names.includes(name))) {
   for (const { name, ...viewport } of SCREENS) {
     const context = await browser.newContext({ viewport, reducedMotion: 'reduce' })
     const page = await context.newPage()

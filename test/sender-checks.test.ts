@@ -40,7 +40,7 @@ function domain(name: string): string {
   return name
 }
 
-const letter = (author: string) =>
+const rawMailFrom = (author: string) =>
   `From: Ann <${author}>\r\nSubject: Hello\r\n\r\nYour code is 123456.\r\n`
 
 async function receive(raw: string, from: string, by = app) {
@@ -60,20 +60,20 @@ async function readAuth({ token }: { token: string }, by = app): Promise<Auth | 
 
 test('read-mail returns the result of SPF, DKIM and DMARC', async () => {
   const own = domain('own.test')
-  const mail = await signed(letter(`ann@${own}`), rsa, { signingDomain: own })
+  const mail = await signed(rawMailFrom(`ann@${own}`), rsa, { signingDomain: own })
   const box = await receive(mail, `ann@${own}`)
   assert.deepEqual(await readAuth(box), { spf: 'pass', dkim: 'pass', dmarc: 'pass' })
 })
 
 test('DMARC fails if the mail was sent by another domain than its author’s', async () => {
   const [bank, evil] = [domain('bank.test'), domain('evil.test')]
-  const box = await receive(letter(`ceo@${bank}`), `x@${evil}`)
+  const box = await receive(rawMailFrom(`ceo@${bank}`), `x@${evil}`)
   assert.deepEqual(await readAuth(box), { spf: 'pass', dkim: 'none', dmarc: 'fail' })
 })
 
 test('DMARC fails if the mail has two authors, whichever is displayed', async () => {
   const [bank, evil] = [domain('bank.test'), domain('evil.test')]
-  const taken = await signed(letter(`ceo@${bank}`), rsa, { signingDomain: bank })
+  const taken = await signed(rawMailFrom(`ceo@${bank}`), rsa, { signingDomain: bank })
   const box = await receive(`From: x@${evil}\r\n${taken}`, `x@${evil}`)
   // The signature is valid for the second From, which is not the one displayed: a repeated header proves nothing.
   assert.deepEqual(await readAuth(box), { spf: 'pass', dkim: 'neutral', dmarc: 'fail' })
@@ -81,20 +81,20 @@ test('DMARC fails if the mail has two authors, whichever is displayed', async ()
 
 test('the result is stored: reading the mail again sends no DNS queries', async () => {
   const once = domain('once.test')
-  const box = await receive(letter(`ann@${once}`), `ann@${once}`)
+  const box = await receive(rawMailFrom(`ann@${once}`), `ann@${once}`)
   const auth = await readAuth(box)
   assert.equal(auth?.dmarc, 'pass')
-  const asked = dns.asked.length
+  const queries = dns.asked.length
   dns.zone[`TXT ${once}`] = 'SERVFAIL'
   app.moveClock(10 * MINUTE)
   assert.deepEqual(await readAuth(box), auth)
-  assert.equal(dns.asked.length, asked)
+  assert.equal(dns.asked.length, queries)
 })
 
 test('the check is repeated after a temporary DNS error', async () => {
   const late = domain('late.test')
   dns.zone[`TXT ${late}`] = 'SERVFAIL'
-  const box = await receive(letter(`ann@${late}`), `ann@${late}`)
+  const box = await receive(rawMailFrom(`ann@${late}`), `ann@${late}`)
   const open = { spf: 'temperror', dkim: 'none', dmarc: 'temperror' }
   assert.deepEqual(await readAuth(box), open)
   dns.zone[`TXT ${late}`] = HERE
@@ -104,10 +104,10 @@ test('the check is repeated after a temporary DNS error', async () => {
 })
 
 test('no DNS query is sent before the mail is first listed or read', async () => {
-  const asked = dns.asked.length
+  const queries = dns.asked.length
   const quiet = domain('quiet.test')
-  const box = await receive(letter(`ann@${quiet}`), `ann@${quiet}`)
-  assert.equal(dns.asked.length, asked)
+  const box = await receive(rawMailFrom(`ann@${quiet}`), `ann@${quiet}`)
+  assert.equal(dns.asked.length, queries)
   await checkMail(app.url, box.token)
   await waitUntil(() => dns.asked.includes(`TXT ${quiet}`))
 })
@@ -118,11 +118,11 @@ test('with checks switched off there is no result and no DNS query', async () =>
     patienceMs: 60_000,
   })
   try {
-    const asked = dns.asked.length
+    const queries = dns.asked.length
     const name = domain('off.test')
-    const box = await receive(letter(`ann@${name}`), `ann@${name}`, off)
+    const box = await receive(rawMailFrom(`ann@${name}`), `ann@${name}`, off)
     assert.equal(await readAuth(box, off), null)
-    assert.equal(dns.asked.length, asked)
+    assert.equal(dns.asked.length, queries)
   } finally {
     await off.stop()
   }

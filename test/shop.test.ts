@@ -100,12 +100,12 @@ test('a Stripe that never responds does not delay the shutdown', async () => {
   onTestFinished(() => stripe.close())
   stripe.outage = 'silent'
   const served = await serve('silent', stripeEnv(stripe))
-  const asked = checkout(served.url).catch(() => undefined)
+  const pending = checkout(served.url).catch(() => undefined)
   const paths = () => stripe.requests.map(({ path }) => path).sort()
   // By the checkout, and by the search for missed events.
   await waitUntil(() => paths().length >= 2)
   assert.equal(await served.kill('SIGTERM'), 0)
-  await asked
+  await pending
   // The waiting request gives up only after one retry.
   assert.deepEqual(paths(), ['/v1/checkout/sessions', '/v1/events'])
 })

@@ -9,7 +9,7 @@ import { connectSmtp, readGreeting, stuffed } from './support/smtp-client.ts'
 import { tempFolder } from './support/stores.ts'
 import { waitUntil } from './support/wait-until.ts'
 
-const DATAS = 100
+const TRANSACTIONS = 100
 
 let folder: ReturnType<typeof tempFolder>
 let ports: { http: number; smtp: number }
@@ -86,7 +86,7 @@ describe('a stop', () => {
     const served = await serve()
     const box = await createSession(served.url)
     const clients = await Promise.all(
-      Array.from({ length: DATAS }, async (_, index) => {
+      Array.from({ length: TRANSACTIONS }, async (_, index) => {
         const client = await connectSmtp(served.smtpPort)
         await client.command('EHLO a.test')
         await client.command('MAIL FROM:<a@a.test>')
@@ -101,19 +101,19 @@ describe('a stop', () => {
 
     const ended = served.kill('SIGTERM')
     assert.equal((await idle.readReply()).code, 421, 'an idle client is told to come back')
-    const answers = await Promise.all(
+    const replies = await Promise.all(
       clients.map((client, index) => {
         client.write(stuffed(`X-Index: ${index}\r\n\r\nthe rest\r\n`))
         return client.readReply()
       }),
     )
     assert.equal(await ended, 0)
-    const kept = answers.flatMap(({ code }, index) => (code === 250 ? [`mail ${index}`] : []))
-    assert.equal(kept.length, DATAS, 'each of them was finished')
+    const stored = replies.flatMap(({ code }, index) => (code === 250 ? [`mail ${index}`] : []))
+    assert.equal(stored.length, TRANSACTIONS, 'each of them was finished')
 
     const again = await serve()
     const subjects = (await checkMail(again.url, box.token, '&limit=500')).map((one) => one.subject)
-    assert.deepEqual(subjects.sort(), kept.sort())
+    assert.deepEqual(subjects.sort(), stored.sort())
   })
 
   test('drains first: not ready, but serving, until load balancers have noticed', async () => {
@@ -127,15 +127,15 @@ describe('a stop', () => {
     const refuses = async () => (await readGreeting(served.smtpPort)).startsWith('421 4.3.2 ')
     await waitUntil(refuses)
     // Readiness changed first, whichever thread answers.
-    for (let asked = 0; asked < 10; asked += 1)
+    for (let count = 0; count < 10; count += 1)
       assert.equal((await fetch(`${served.url}/readyz`)).status, 503)
     assert.equal((await fetch(`${served.url}/livez`)).status, 200)
 
     client.write(stuffed('Subject: in flight\r\n\r\nx\r\n'))
     assert.equal((await client.readReply()).code, 250)
     assert.equal((await client.readReply()).code, 421)
-    const [kept] = await checkMail(served.url, box.token)
-    assert.equal(kept?.subject, 'in flight')
+    const [stored] = await checkMail(served.url, box.token)
+    assert.equal(stored?.subject, 'in flight')
     served.child.kill('SIGTERM')
     assert.equal(await ended, 1, 'who asks twice does not want to wait')
   })

@@ -22,7 +22,7 @@ import { waitUntil } from './support/wait-until.ts'
 let postgres: Postgres
 let mail: Awaited<ReturnType<typeof openPostgresTestMail>>
 let shop: ShopStore
-let door: TestServer
+let server: TestServer
 let onParse = async () => {}
 
 beforeAll(async () => {
@@ -31,7 +31,7 @@ beforeAll(async () => {
   shop = await openPostgresShop({ url: mail.url, connections: 3 })
   const box = { sessions: true, reader: false, ttlSeconds: undefined }
   await mail.store.addDomain({ name: host('box.test'), ...box })
-  door = await openTestServer({
+  server = await openTestServer({
     storeOverrides: mail.store,
     shopOverrides: shop,
     env: { MAYFLY_PAYMENTS: 'fake' },
@@ -44,10 +44,10 @@ beforeAll(async () => {
 })
 beforeEach(() => {
   onParse = async () => {}
-  door.logged.splice(0)
+  server.logged.splice(0)
 })
 afterAll(async () => {
-  await door.stop()
+  await server.stop()
   await shop.close()
   await mail.close()
   await postgres.close()
@@ -57,45 +57,48 @@ const newKey = () => keyRing(shop, () => new Date()).issue()
 
 describe('while the store is unreachable', () => {
   test('every route that needs it returns 503 with Retry-After, and recovers afterwards', async () => {
-    const { email, token } = await createSession(door.url)
+    const { email, token } = await createSession(server.url)
     const { headers } = await newKey()
-    await door.mail(email)
-    const before = await checkMail(door.url, token)
+    await server.mail(email)
+    const before = await checkMail(server.url, token)
     await postgres.stop()
     // The state of the store is cached for half a second.
-    await waitUntil(async () => (await request(`${door.url}/readyz`)).status === 503)
+    await waitUntil(async () => (await request(`${server.url}/readyz`)).status === 503)
 
     const params = { token, id: String(before[0]?.id), index: '0', plan: 'starter' }
-    const answers = await askEverywhere(params, { ...headers, cookie: `mayfly-plain=${token}` })
-    for (const name of NEEDY) assert.equal(answers.get(name), 503, name)
-    for (const name of ABLE) assert.equal(answers.get(name), 200, name)
+    const statuses = await requestEveryRoute(params, {
+      ...headers,
+      cookie: `mayfly-plain=${token}`,
+    })
+    for (const name of NEEDS_STORE) assert.equal(statuses.get(name), 503, name)
+    for (const name of WORKS_WITHOUT_STORE) assert.equal(statuses.get(name), 200, name)
     assert.deepEqual(
-      door.logged.map(({ level }) => level),
+      server.logged.map(({ level }) => level),
       ['warn'],
       'the log hears of it once',
     )
-    const ready = await request(`${door.url}/readyz`)
+    const ready = await request(`${server.url}/readyz`)
     assert.equal(ready.body['message'], 'PostgreSQL cannot be reached')
 
     await postgres.start()
-    assert.deepEqual(await checkMail(door.url, token), before)
+    assert.deepEqual(await checkMail(server.url, token), before)
   })
 
   test('pending long polls are answered with 503', async () => {
-    const { token } = await createSession(door.url)
-    const waiting = request(`${door.url}/api/check-mail?wait=55&token=${token}`)
-    await untilWaiting()
+    const { token } = await createSession(server.url)
+    const waiting = request(`${server.url}/api/check-mail?wait=55&token=${token}`)
+    await waitForLongPoll()
     await postgres.stop()
-    const asked = await waiting
-    assert.deepEqual([asked.status, asked.body['code']], [503, 'overloaded'])
-    assert.equal(problemFault(asked), undefined)
+    const response = await waiting
+    assert.deepEqual([response.status, response.body['code']], [503, 'overloaded'])
+    assert.equal(problemFault(response), undefined)
     await postgres.start()
   })
 
   test('a stream stays open, and afterwards delivers mail received in the meantime', async () => {
-    const { email, token } = await createSession(door.url)
-    const stream = await openEventStream(door.url, token)
-    await door.mail(email)
+    const { email, token } = await createSession(server.url)
+    const stream = await openEventStream(server.url, token)
+    await server.mail(email)
     await stream.waitFor(/event: message/)
     await postgres.stop()
     stream.clear()
@@ -105,41 +108,41 @@ describe('while the store is unreachable', () => {
     const parts = { store: mail.other, bus: { wake: () => {} }, now: () => new Date() }
     await receiveMail(parts, await mailFor(email))
     await stream.waitFor(/event: message\nid: \d+\n/)
-    assert.doesNotMatch(stream.heard(), /event: end|event: deleted/)
-    const [newest] = await checkMail(door.url, token)
-    assert.match(stream.heard(), new RegExp(`id: ${newest?.id}\n`))
-    assert.deepEqual(door.logged, [])
+    assert.doesNotMatch(stream.received(), /event: end|event: deleted/)
+    const [newest] = await checkMail(server.url, token)
+    assert.match(stream.received(), new RegExp(`id: ${newest?.id}\n`))
+    assert.deepEqual(server.logged, [])
     await stream.end()
   })
 
   test('a request that was charged and cannot be refunded is lost, and still answered with 503', async () => {
     const key = await newKey()
-    const { body } = await request(`${door.url}/api/create-session`, {
+    const { body } = await request(`${server.url}/api/create-session`, {
       method: 'POST',
       headers: key.headers,
     })
     // Four mails are read at once: the fifth is read after the store has stopped.
-    for (let sent = 0; sent < 5; sent += 1) await door.mail(String(body['email']))
+    for (let sent = 0; sent < 5; sent += 1) await server.mail(String(body['email']))
     let stopped: Promise<void> | undefined
     onParse = () => {
       stopped ??= postgres.stop()
       return stopped
     }
-    const asked = await request(`${door.url}/emails`, { headers: key.headers })
-    assert.deepEqual([asked.status, asked.body['code']], [503, 'overloaded'])
-    assert.equal(problemFault(asked), undefined)
+    const response = await request(`${server.url}/emails`, { headers: key.headers })
+    assert.deepEqual([response.status, response.body['code']], [503, 'overloaded'])
+    assert.equal(problemFault(response), undefined)
     assert.deepEqual(
-      door.logged.filter(({ level }) => level === 'error'),
+      server.logged.filter(({ level }) => level === 'error'),
       [],
     )
     await postgres.start()
     assert.equal(await keyRing(shop, () => new Date()).used(key), 1)
-    assert.equal((await request(`${door.url}/emails`, { headers: key.headers })).status, 200)
+    assert.equal((await request(`${server.url}/emails`, { headers: key.headers })).status, 200)
     assert.equal(await keyRing(shop, () => new Date()).used(key), 2)
   })
 })
 
-const NEEDY = [
+const NEEDS_STORE = [
   'GET /api/domains',
   'POST /api/create-session',
   'GET /api/check-mail',
@@ -156,26 +159,32 @@ const NEEDY = [
   'GET /readyz',
   'GET /plain',
 ]
-const ABLE = ['GET /livez', 'GET /metrics', 'GET /api/plans', 'GET /openapi.json', 'GET /']
+const WORKS_WITHOUT_STORE = [
+  'GET /livez',
+  'GET /metrics',
+  'GET /api/plans',
+  'GET /openapi.json',
+  'GET /',
+]
 
 /** Requests every route and returns the statuses; error responses are checked here. */
-async function askEverywhere(params: Record<string, string>, headers: Record<string, string>) {
-  const answers = new Map<string, number>()
+async function requestEveryRoute(params: Record<string, string>, headers: Record<string, string>) {
+  const statuses = new Map<string, number>()
   for (const { method, path } of routes) {
-    const place = path.replace(/\{\w+\}/g, 'x'.repeat(22))
-    const url = `${door.url}${place}?${new URLSearchParams(params)}`
-    const asked = await request(url, { method, headers })
-    answers.set(`${method} ${path}`, asked.status)
-    assert.notEqual(asked.status, 500, path)
-    if (asked.status !== 503) continue
-    assert.match(asked.headers.get('retry-after') ?? '', /^\d+$/, path)
-    const isPage = asked.headers.get('content-type')?.startsWith('text/html')
-    if (!isPage) assert.equal(problemFault(asked), undefined, path)
+    const target = path.replace(/\{\w+\}/g, 'x'.repeat(22))
+    const url = `${server.url}${target}?${new URLSearchParams(params)}`
+    const response = await request(url, { method, headers })
+    statuses.set(`${method} ${path}`, response.status)
+    assert.notEqual(response.status, 500, path)
+    if (response.status !== 503) continue
+    assert.match(response.headers.get('retry-after') ?? '', /^\d+$/, path)
+    const isPage = response.headers.get('content-type')?.startsWith('text/html')
+    if (!isPage) assert.equal(problemFault(response), undefined, path)
   }
-  return answers
+  return statuses
 }
 
-async function untilWaiting(): Promise<void> {
+async function waitForLongPoll(): Promise<void> {
   const count = async () => (await longPollsGauge.get()).values[0]?.value
   await waitUntil(async () => (await count()) === 1)
 }

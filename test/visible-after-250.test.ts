@@ -31,9 +31,9 @@ test('a mail is in the first check-mail after its 250, on every HTTP thread, wha
   const poll = async (agent: Agent, turn: number) => {
     const etag = turn % 3 === 2 ? tags.get(agent) : undefined
     const query = turn % 3 === 1 ? '&limit=5' : ''
-    const answer = await checked(app.url, box.token, { agent, query, etag })
-    tags.set(agent, answer.etag)
-    return answer.status === 304 ? 'unchanged' : answer.messages[0]?.subject
+    const result = await checked(app.url, box.token, { agent, query, etag })
+    tags.set(agent, result.etag)
+    return result.status === 304 ? 'unchanged' : result.messages[0]?.subject
   }
   await Promise.all(agents.map((agent) => poll(agent, 0)))
 
@@ -44,8 +44,8 @@ test('a mail is in the first check-mail after its 250, on every HTTP thread, wha
     assert.equal(code, 250)
     // 12 is a multiple of 3: without the second term each connection would send one kind of request only.
     const turn = round + Math.trunc(round / 12)
-    const some = [agents[round % 12], agents[(round + 5) % 12]]
-    const seen = await Promise.all(some.map((agent, at) => agent && poll(agent, turn + at)))
+    const pollers = [agents[round % 12], agents[(round + 5) % 12]]
+    const seen = await Promise.all(pollers.map((agent, at) => agent && poll(agent, turn + at)))
     missed += seen.filter((first) => first !== subject).length
   }
   client.close()

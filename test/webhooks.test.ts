@@ -31,12 +31,12 @@ async function flood(events: readonly StripeEvent[], seed: number): Promise<void
 }
 
 /** Another event about the order makes the service read everything from Stripe again. */
-async function tellOnceMore({ ...event }: StripeEvent): Promise<void> {
+async function deliverAgain({ ...event }: StripeEvent): Promise<void> {
   event.id = `${event.id}_more`
   assert.equal(await app.deliver(event), 200)
 }
 
-function checkKept(bought: Bought, expected: Partial<StoredOrder>): void {
+function assertStored(bought: Bought, expected: Partial<StoredOrder>): void {
   assert.partialDeepStrictEqual({ ...app.stored(bought) }, expected)
 }
 
@@ -51,7 +51,7 @@ const dispute: Operation = (bought) => void app.stripe.dispute(app.charge(bought
 const moveDispute = (status: string) => (bought: Bought) =>
   app.stripe.moveDispute(last('dispute', bought), status)
 
-const LIVES: readonly [
+const HISTORIES: readonly [
   name: string,
   plan: string,
   actions: readonly Operation[],
@@ -122,87 +122,87 @@ const LIVES: readonly [
 /** The last refund or dispute of an order. */
 function last(kind: 'refund' | 'dispute', bought: Bought): string {
   const charge = app.charge(bought)
-  const told = app.stripe.events.map(({ data }) => data.object)
-  const found = told.findLast((one) => one.object === kind && one.charge === charge)
+  const delivered = app.stripe.events.map(({ data }) => data.object)
+  const found = delivered.findLast((one) => one.object === kind && one.charge === charge)
   assert.ok(found)
   return found.id
 }
 
-async function lived(plan: string, actions: readonly Operation[]) {
+async function runHistory(plan: string, actions: readonly Operation[]) {
   const bought = await app.buy(plan)
   for (const operation of actions) operation(bought)
   return { bought, events: app.stripe.take() }
 }
 
 test('these histories contain every event type that the service subscribes to', async () => {
-  const told = new Set<string>()
-  for (const [, plan, actions] of LIVES) {
-    for (const { type } of (await lived(plan, actions)).events) told.add(type)
+  const delivered = new Set<string>()
+  for (const [, plan, actions] of HISTORIES) {
+    for (const { type } of (await runHistory(plan, actions)).events) delivered.add(type)
   }
   assert.deepEqual(
-    EVENT_TYPES.filter((type) => !told.has(type)),
+    EVENT_TYPES.filter((type) => !delivered.has(type)),
     [],
   )
 })
 
 describe(`each event ${COPIES} times at once, shuffled: an order that`, () => {
-  for (const [at, [name, plan, actions, end]] of LIVES.entries()) {
+  for (const [at, [name, plan, actions, end]] of HISTORIES.entries()) {
     test(name, async () => {
-      const { bought, events } = await lived(plan, actions)
+      const { bought, events } = await runHistory(plan, actions)
       await flood(events, at + 1)
-      checkKept(bought, end)
+      assertStored(bought, end)
       const after = app.stored(bought)
-      for (const event of events) await tellOnceMore(event)
+      for (const event of events) await deliverAgain(event)
       assert.deepEqual(app.stored(bought), after, 'nothing is left to learn')
     })
   }
 })
 
 describe('events delivered as they happen: an order that', () => {
-  for (const [name, plan, actions, end] of LIVES) {
+  for (const [name, plan, actions, end] of HISTORIES) {
     test(name, async () => {
       const bought = await app.buy(plan)
-      const told: Promise<number>[] = []
+      const delivered: Promise<number>[] = []
       for (const operation of actions) {
         operation(bought)
         for (const event of app.stripe.take()) {
-          for (let copy = 0; copy < SOME; copy += 1) told.push(app.deliver(event))
+          for (let copy = 0; copy < SOME; copy += 1) delivered.push(app.deliver(event))
         }
         // The next operation runs as soon as one copy has been processed, while the others are in flight.
-        await Promise.any(told.slice(-SOME))
+        await Promise.any(delivered.slice(-SOME))
       }
-      for (const status of await Promise.all(told)) assert.equal(status, 200)
-      checkKept(bought, end)
+      for (const status of await Promise.all(delivered)) assert.equal(status, 200)
+      assertStored(bought, end)
     })
   }
 })
 
-const TURNS: readonly [string, (events: StripeEvent[]) => StripeEvent[]][] = [
+const ORDERINGS: readonly [string, (events: StripeEvent[]) => StripeEvent[]][] = [
   ['in order', (events) => events],
   ['in reverse', (events) => events.toReversed()],
   ['in random order', (events) => shuffled(events, 7)],
   ['the last one only', (events) => events.slice(-1)],
 ]
 
-for (const [turn, arrange] of TURNS) {
-  describe(`events one by one, ${turn}: an order that`, () => {
-    for (const [name, plan, actions, end] of LIVES) {
+for (const [ordering, arrange] of ORDERINGS) {
+  describe(`events one by one, ${ordering}: an order that`, () => {
+    for (const [name, plan, actions, end] of HISTORIES) {
       test(name, async () => {
-        const { bought, events } = await lived(plan, actions)
+        const { bought, events } = await runHistory(plan, actions)
         for (const event of arrange(events)) assert.equal(await app.deliver(event), 200)
-        checkKept(bought, end)
+        assertStored(bought, end)
       })
     }
   })
 }
 
 test('a refund delivered before its payment leaves a key that never works', async () => {
-  const { bought, events: paid } = await lived('starter', [pay])
+  const { bought, events: paid } = await runHistory('starter', [pay])
   refund()(bought)
   await app.deliverEvents()
-  checkKept(bought, { state: 'refunded', key_state: 'stopped' })
+  assertStored(bought, { state: 'refunded', key_state: 'stopped' })
   for (const event of paid) await app.deliver(event)
-  checkKept(bought, { state: 'refunded', key_state: 'stopped' })
+  assertStored(bought, { state: 'refunded', key_state: 'stopped' })
   assert.equal((await claim(app.url, bought)).body['code'], 'order_stopped')
 })
 
@@ -212,29 +212,29 @@ test('a payment delivered before the checkout reference was stored is found by t
   app.db.prepare(forget).run(bought.id)
   pay(bought)
   await app.deliverEvents()
-  checkKept(bought, { state: 'paid', payments: 1 })
+  assertStored(bought, { state: 'paid', payments: 1 })
   refund()(bought)
   await app.deliverEvents()
-  checkKept(bought, { state: 'refunded' })
+  assertStored(bought, { state: 'refunded' })
 })
 
 test('a key revoked by the operator stays revoked when events are delivered again', async () => {
-  const { bought, events } = await lived('starter', [pay])
+  const { bought, events } = await runHistory('starter', [pay])
   for (const event of events) await app.deliver(event)
   const { key, key_id } = (await claim(app.url, bought)).body
   assert.equal(await usage(key), 200)
   app.db.prepare(`update api_key set state = 'revoked' where id = ?`).run(key_id)
   for (const event of events) {
     assert.equal(await app.deliver(event), 200)
-    await tellOnceMore(event)
+    await deliverAgain(event)
   }
   assert.equal(await usage(key), 401)
   assert.equal((await claim(app.url, bought)).body['code'], 'order_stopped')
 })
 
 test('claims during a flood of events leave one valid key', async () => {
-  const { bought, events } = await lived('business', [pay])
-  for (const event of events) await tellOnceMore(event)
+  const { bought, events } = await runHistory('business', [pay])
+  for (const event of events) await deliverAgain(event)
   const [claims] = await Promise.all([
     Promise.all(Array.from({ length: COPIES }, () => claim(app.url, bought))),
     flood(events, 3),
@@ -250,17 +250,17 @@ describe('a subscription', () => {
     const bought = await app.buy('business')
     pay(bought)
     await app.deliverEvents()
-    checkKept(bought, { payments: 1 })
+    assertStored(bought, { payments: 1 })
     const first = new Date(app.stored(bought).paid_until ?? 0)
     const { key } = (await claim(app.url, bought)).body
     for (let count = 0; count < 3; count += 1) assert.equal(await emails(key), 200)
-    checkKept(bought, { used: 3 })
+    assertStored(bought, { used: 3 })
 
     app.moveClock(364 * DAY_SECONDS)
     app.stripe.renew(app.subscription(bought))
     await app.deliverEvents()
     const next = first.setUTCFullYear(first.getUTCFullYear() + 1)
-    checkKept(bought, { payments: 2, used: 0, paid_until: next })
+    assertStored(bought, { payments: 2, used: 0, paid_until: next })
     assert.equal(await emails(key), 200)
   })
 

@@ -65,8 +65,8 @@ export function emailsElements({ status, text }: TestResponse): EmailsElement[] 
 }
 
 /** For all recipients, newest first. */
-export function emailsOf(asked: TestResponse): Email[] {
-  return emailsElements(asked).flatMap(({ emails }) => emails)
+export function emailsOf(response: TestResponse): Email[] {
+  return emailsElements(response).flatMap(({ emails }) => emails)
 }
 
 // Longer than any test needs.
@@ -82,22 +82,22 @@ export async function openEventStream(
   const { body } = await fetch(`${url}/api/events?token=${token}`, { headers, signal })
   assert.ok(body)
   const reader = body.pipeThrough(new TextDecoderStream()).getReader()
-  let heard = ''
+  let received = ''
   return {
-    heard: () => heard,
+    received: () => received,
     clear() {
-      heard = ''
+      received = ''
     },
-    async waitFor(wanted: RegExp): Promise<void> {
-      while (!wanted.test(heard)) {
+    async waitFor(pattern: RegExp): Promise<void> {
+      while (!pattern.test(received)) {
         const { done, value } = await reader.read()
-        assert.ok(!done, `the stream ended: ${heard}`)
-        heard += value
+        assert.ok(!done, `the stream ended: ${received}`)
+        received += value
       }
     },
     async waitForEnd(): Promise<void> {
       for (let read = await reader.read(); !read.done; read = await reader.read())
-        heard += read.value
+        received += read.value
     },
     end: () => reader.cancel(),
   }

@@ -121,12 +121,12 @@ async function start(config: string, port: number): Promise<ChildProcess> {
   child.stderr?.on('data', (chunk: Buffer) => {
     errors += chunk.toString()
   })
-  const gone = once(child, 'exit').then(() => {
+  const exited = once(child, 'exit').then(() => {
     throw new Error(`dovecot did not start: ${errors}`)
   })
   // It may exit later, when nothing awaits this promise any more.
-  gone.catch(() => {})
-  await Promise.race([gone, waitForGreeting(port)])
+  exited.catch(() => {})
+  await Promise.race([exited, waitForGreeting(port)])
   return child
 }
 

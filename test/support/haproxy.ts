@@ -39,9 +39,9 @@ export async function openHaproxy(nodes: Record<string, Ports>) {
 
   /** The state of a server by its name in the file, such as http_nodes/node1: UP, DOWN, or a transition. */
   async function states(): Promise<Record<string, string>> {
-    const asked = connect(socket)
-    asked.end('show stat\n')
-    const rows = (await text(asked)).split('\n').map((row) => row.split(','))
+    const connection = connect(socket)
+    connection.end('show stat\n')
+    const rows = (await text(connection)).split('\n').map((row) => row.split(','))
     return Object.fromEntries(rows.map((row) => [`${row[0]}/${row[1]}`, row[17] ?? '']))
   }
 
@@ -49,11 +49,11 @@ export async function openHaproxy(nodes: Record<string, Ports>) {
     url: `http://127.0.0.1:${ports.http}`,
     smtpPort: ports.smtp,
     /** Resolves when its servers have these states. */
-    async waitForStates(wanted: Record<string, string>): Promise<void> {
+    async waitForStates(expected: Record<string, string>): Promise<void> {
       const end = performance.now() + 10_000
       for (;;) {
         const seen = await states()
-        if (Object.entries(wanted).every(([name, state]) => seen[name]?.startsWith(state))) return
+        if (Object.entries(expected).every(([name, state]) => seen[name]?.startsWith(state))) return
         if (performance.now() > end) throw new Error(`HAProxy sees ${JSON.stringify(seen)}`)
         await new Promise((resolve) => setTimeout(resolve, 20))
       }

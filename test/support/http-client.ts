@@ -108,8 +108,8 @@ export async function requestFrom(
 }
 
 /** Parses the first response in the data received on a socket. */
-export function parseResponse(heard: string): TestResponse {
-  const [head = '', ...rest] = heard.split('\r\n\r\n')
+export function parseResponse(data: string): TestResponse {
+  const [head = '', ...rest] = data.split('\r\n\r\n')
   const [line = '', ...fields] = head.split('\r\n')
   const headers = new Headers(
     fields.map((field) => {

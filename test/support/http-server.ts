@@ -112,11 +112,16 @@ export async function openTestServer({
     log,
     config,
   }
-  const door = await openHttpServer(deps, { host: '127.0.0.1', port: 0, reusePort: false, ...rest })
+  const server = await openHttpServer(deps, {
+    host: '127.0.0.1',
+    port: 0,
+    reusePort: false,
+    ...rest,
+  })
 
   return {
-    url: `http://127.0.0.1:${door.port}`,
-    port: door.port,
+    url: `http://127.0.0.1:${server.port}`,
+    port: server.port,
     store,
     shop,
     bus,
@@ -139,10 +144,10 @@ export async function openTestServer({
         raw: Buffer.from(raw),
       })
     },
-    drain: door.drain,
-    close: door.close,
+    drain: server.drain,
+    close: server.close,
     async stop() {
-      await door.close()
+      await server.close()
       // The bus announces changes in the next turn of the event loop.
       await new Promise(setImmediate)
       await bus.close()

@@ -63,8 +63,8 @@ function testKey(id: string, secret: string): TestKey {
 }
 
 async function issue(shop: ShopStore, now: () => Date, figures: Partial<Plan>): Promise<TestKey> {
-  const wish = { plan: { ...STARTER, ...figures }, label: 'a test', mode: 'live' } as const
-  const { key, secret } = await issueKey({ store: shop, now, randomBytes }, wish)
+  const order = { plan: { ...STARTER, ...figures }, label: 'a test', mode: 'live' } as const
+  const { key, secret } = await issueKey({ store: shop, now, randomBytes }, order)
   return testKey(key.id, secret)
 }
 

@@ -6,11 +6,11 @@ import { PROXY_ENV } from './trusted-proxy.ts'
 /** The HTTP server with a key and a clock that never advances by itself: token buckets can be counted exactly. */
 export async function openServerWithManualClock(env: Record<string, string> = {}) {
   let now = new Date()
-  const door = await openTestServer({ env: { ...PROXY_ENV, ...env }, now: () => now })
-  onTestFinished(() => door.stop())
+  const server = await openTestServer({ env: { ...PROXY_ENV, ...env }, now: () => now })
+  onTestFinished(() => server.stop())
   return {
-    door,
-    key: await keyRing(door.shop, door.now).issue(),
+    door: server,
+    key: await keyRing(server.shop, server.now).issue(),
     passSeconds(seconds: number): void {
       now = new Date(now.getTime() + seconds * 1_000)
     },

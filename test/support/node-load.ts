@@ -42,7 +42,7 @@ export async function startLoad(
   const makeBoxes = (length: number) => Promise.all(Array.from({ length }, make))
   const crowded = await makeBoxes(crowdedBoxes)
   const sent = new Map<string, string>()
-  const tally = { taken: 0, refused: 0, looked: 0, lookedEverywhere: 0 }
+  const tally = { taken: 0, refused: 0, checked: 0, checkedEverywhere: 0 }
   const faults: string[] = []
   const boxes = [...crowded]
   let stopping = false
@@ -74,11 +74,11 @@ export async function startLoad(
   /** Right after the 250, the mail is in the list of every node that responds. */
   async function checkEveryNode({ token }: TestMailbox, uuid: string): Promise<void> {
     const lists = await Promise.all(nodes.urls.map((url) => list(url, token)))
-    const answers = lists.filter((messages) => messages !== undefined)
-    tally.looked += answers.length
-    if (answers.length === nodes.count) tally.lookedEverywhere += 1
+    const responses = lists.filter((messages) => messages !== undefined)
+    tally.checked += responses.length
+    if (responses.length === nodes.count) tally.checkedEverywhere += 1
     const isSeen = (messages: MessageSummary[]) => messages.some(({ subject }) => subject === uuid)
-    if (!answers.every(isSeen)) faults.push('a mail is not in the first list after its 250')
+    if (!responses.every(isSeen)) faults.push('a mail is not in the first list after its 250')
   }
 
   /** The messages; undefined while the node or the store is down, which must show as a closed connection or a 503. */
@@ -87,15 +87,15 @@ export async function startLoad(
     token: string,
     query = '',
   ): Promise<MessageSummary[] | undefined> {
-    const answer = await fetch(`${url}/api/check-mail?token=${token}${query}`).catch(
+    const response = await fetch(`${url}/api/check-mail?token=${token}${query}`).catch(
       () => undefined,
     )
-    const text = await answer?.text().catch(() => undefined)
-    if (answer === undefined || text === undefined) return undefined
-    if (answer.status === 200) return ofMailbox((JSON.parse(text) as Listing).messages, token)
-    const isAway =
-      answer.status === 503 && /^[1-9]\d*$/.test(answer.headers.get('retry-after') ?? '')
-    if (!isAway) faults.push(`HTTP ${answer.status} ${text}`)
+    const text = await response?.text().catch(() => undefined)
+    if (response === undefined || text === undefined) return undefined
+    if (response.status === 200) return ofMailbox((JSON.parse(text) as Listing).messages, token)
+    const isUnavailable =
+      response.status === 503 && /^[1-9]\d*$/.test(response.headers.get('retry-after') ?? '')
+    if (!isUnavailable) faults.push(`HTTP ${response.status} ${text}`)
     return undefined
   }
 
@@ -122,8 +122,8 @@ export async function startLoad(
   }
 
   const sendings = Promise.all(Array.from({ length: senders }, (_, number) => send(number)))
-  const followings = Promise.all(crowded.map(longPoll))
-  for (const promise of [sendings, followings]) promise.catch(() => {})
+  const readings = Promise.all(crowded.map(longPoll))
+  for (const promise of [sendings, readings]) promise.catch(() => {})
   return {
     tally,
     boxes,
@@ -137,7 +137,7 @@ export async function startLoad(
     async finish(): Promise<{ lines: LedgerLine[]; kept: number }> {
       stopping = true
       await sendings
-      const seen = await followings
+      const seen = await readings
       const lines = ledger.read()
       assert.deepEqual([...new Set(faults)], [])
       for (const [at, box] of crowded.entries()) {
@@ -166,12 +166,12 @@ async function compareWithLedger(
   let kept = 0
   const missing = new Map(lines.map((line) => [line.uuid, line]))
   const left = boxes.entries()
-  const hold = async (worker: number) => {
+  const checkMailboxes = async (worker: number) => {
     const url = nodes.urls[worker % nodes.count] ?? ''
     for (const [, { token }] of left) {
       const query = `token=${token}&limit=${LIST_LIMIT}`
-      const answer = await fetch(`${url}/api/check-mail?${query}`)
-      const { messages } = (await answer.json()) as Listing
+      const response = await fetch(`${url}/api/check-mail?${query}`)
+      const { messages } = (await response.json()) as Listing
       assert.ok(messages.length < LIST_LIMIT, 'all of a mailbox fits into one list')
       kept += messages.length
       const uuids = new Set(messages.map(({ subject }) => subject))
@@ -185,7 +185,7 @@ async function compareWithLedger(
       }
     }
   }
-  await Promise.all(Array.from({ length: 4 * nodes.count }, (_, worker) => hold(worker)))
+  await Promise.all(Array.from({ length: 4 * nodes.count }, (_, worker) => checkMailboxes(worker)))
   assert.deepEqual([...missing.keys()], [], 'nothing in the ledger is missing')
   return kept
 }

@@ -180,9 +180,9 @@ async function race(
   const counts: StatusCounts = {}
   const one = async (_: unknown, at: number) => {
     const { url, init } = question(urls[at % urls.length] ?? '')
-    const answer = await request(url, init).catch(() => undefined)
-    const isFault = answer?.status === 503 && !answer.headers.has('retry-after')
-    const status = isFault ? 500 : (answer?.status ?? 0)
+    const response = await request(url, init).catch(() => undefined)
+    const isFault = response?.status === 503 && !response.headers.has('retry-after')
+    const status = isFault ? 500 : (response?.status ?? 0)
     counts[status] = (counts[status] ?? 0) + 1
   }
   await Promise.all(Array.from({ length: count }, one))

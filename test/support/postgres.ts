@@ -212,8 +212,8 @@ export async function openReplicatedPostgres() {
     async cutOff(): Promise<void> {
       const [row] = await primary.run('select pg_current_wal_lsn() as place')
       const { place } = row as { place: string }
-      const heard = `select 1 where pg_last_wal_replay_lsn() >= '${place}'`
-      await waitUntil(async () => (await standby.run(heard)).length > 0)
+      const caughtUp = `select 1 where pg_last_wal_replay_lsn() >= '${place}'`
+      await waitUntil(async () => (await standby.run(caughtUp)).length > 0)
       await standby.run("alter system set primary_conninfo = ''")
       await standby.run('select pg_reload_conf()')
       await waitUntil(async () => !(await attached('async')))

@@ -49,10 +49,10 @@ export async function connectSmtp(
       greeted = true
       const lines = [`MAIL FROM:<${from}>`, ...to.map((address) => `RCPT TO:<${address}>`), 'DATA']
       socket.write(lines.map((line) => `${line}\r\n`).join(''))
-      const answers: SmtpReply[] = []
-      for (const _ of lines) answers.push(await replies())
-      const refused = answers.find(({ code }) => code !== 250 && code !== 354)
-      if (answers.at(-1)?.code !== 354) return refused ?? { code: 0, text: 'no answer to DATA' }
+      const received: SmtpReply[] = []
+      for (const _ of lines) received.push(await replies())
+      const refused = received.find(({ code }) => code !== 250 && code !== 354)
+      if (received.at(-1)?.code !== 354) return refused ?? { code: 0, text: 'no answer to DATA' }
       socket.write(stuffed(raw))
       return replies()
     },

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { SMTPServer } from 'smtp-server'
 
-export interface SunkMail {
+export interface ReceivedMail {
   from: string
   to: string[]
   /** The mail as it was received. */
@@ -12,7 +12,7 @@ export interface SunkMail {
 
 /** A mail server of another party: accepts every mail, or rejects as configured. */
 export async function openSmtpSink() {
-  const received: SunkMail[] = []
+  const received: ReceivedMail[] = []
   const state = { refuse: false }
   const waiting: (() => void)[] = []
   const server = new SMTPServer({
@@ -42,12 +42,12 @@ export async function openSmtpSink() {
     received,
     state,
     /** Resolves with the next mail received after this call. */
-    async next(): Promise<SunkMail> {
+    async next(): Promise<ReceivedMail> {
       const { length } = received
       while (received.length === length) {
         await new Promise<void>((resolve) => waiting.push(resolve))
       }
-      return received[length] as SunkMail
+      return received[length] as ReceivedMail
     },
     close: () => new Promise<void>((resolve) => server.close(() => resolve())),
   }

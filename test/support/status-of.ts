@@ -6,12 +6,12 @@ export function statusOf(
   { headers, agent }: { headers: Record<string, string>; agent: Agent },
 ): Promise<number> {
   return new Promise((resolve, reject) => {
-    const asked = request(url, { agent, headers }, (answer) => {
-      answer.resume()
-      answer.on('error', reject)
-      answer.on('end', () => resolve(answer.statusCode ?? 0))
+    const outgoing = request(url, { agent, headers }, (response) => {
+      response.resume()
+      response.on('error', reject)
+      response.on('end', () => resolve(response.statusCode ?? 0))
     })
-    asked.on('error', reject)
-    asked.end()
+    outgoing.on('error', reject)
+    outgoing.end()
   })
 }
