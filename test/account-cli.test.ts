@@ -51,9 +51,9 @@ describe('with a running service', () => {
   })
 
   test('an unknown account and a failed login exit with 1 and one line of error', async () => {
-    const nobody = await run('deactivate', 'bob@gmail.com')
-    assert.deepEqual([nobody.status, nobody.stdout], [1, ''])
-    assert.match(nobody.stderr, /^No account matches "bob@gmail\.com"/)
+    const unmatched = await run('deactivate', 'bob@gmail.com')
+    assert.deepEqual([unmatched.status, unmatched.stdout], [1, ''])
+    assert.match(unmatched.stderr, /^No account matches "bob@gmail\.com"/)
     const unreachable = await run('test', 'joe@gmail.com')
     assert.deepEqual([unreachable.status, unreachable.stdout], [1, ''])
     assert.match(unreachable.stderr, /^joe@gmail\.com: the server cannot be reached/)

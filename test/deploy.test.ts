@@ -108,7 +108,7 @@ test('the health check of the image reports whether the service is up', async ()
 
 const withSystemd = test.skipIf(!existsSync('/usr/bin/systemd-analyze'))
 
-withSystemd('systemd understands the unit, alone and with what many nodes add', () => {
+withSystemd('systemd accepts the unit, alone and with the additions for several nodes', () => {
   cpSync(join(ROOT, 'deploy/mayfly.service.d'), join(folder.path, 'mayfly.service.d'), {
     recursive: true,
   })
@@ -119,7 +119,7 @@ withSystemd('systemd understands the unit, alone and with what many nodes add', 
   assert.deepEqual([verify.status, verify.stderr], [0, ''])
 })
 
-withSystemd('the unit gives away little: 2 of 10 at most, by systemd’s own count', () => {
+withSystemd('the exposure of the unit is at most 2 of 10 according to systemd-analyze', () => {
   const check = ['security', '--offline=yes', '--threshold=20', '--no-pager']
   const unit = join(ROOT, 'deploy/mayfly.service')
   const { status, stdout } = spawnSync('systemd-analyze', [...check, unit], { encoding: 'utf8' })

@@ -63,11 +63,11 @@ function countUnsynced(lines: readonly string[]): { answered: number; unsynced: 
   let inMail = false
   let synced = false
   for (const event of lines.map(eventReader())) {
-    if (event === 'asked') inMail = true
+    if (event === 'data') inMail = true
     // A mail starts unsynced, and each further write of its commit makes it unsynced again.
-    if (event === 'asked' || event === 'written') synced = false
+    if (event === 'data' || event === 'written') synced = false
     if (event === 'synced') synced = true
-    if (event !== 'answered' || !inMail) continue
+    if (event !== 'acknowledged' || !inMail) continue
     inMail = false
     found.answered += 1
     if (!synced) found.unsynced += 1
@@ -76,13 +76,15 @@ function countUnsynced(lines: readonly string[]): { answered: number; unsynced: 
 }
 
 /** A sync that strace prints in two parts counts where it returned, a write where it began. */
-function eventReader(): (line: string) => 'asked' | 'written' | 'synced' | 'answered' | undefined {
+function eventReader(): (
+  line: string,
+) => 'data' | 'written' | 'synced' | 'acknowledged' | undefined {
   const syncing = new Set<string>()
   return (line) => {
     const thread = line.slice(0, line.indexOf(' '))
     // Replies to pipelined commands are sent in one write, the 354 last.
-    if (/"(?:250 .*\\n)?354 /.test(line)) return 'asked'
-    if (line.includes('"250 ')) return 'answered'
+    if (/"(?:250 .*\\n)?354 /.test(line)) return 'data'
+    if (line.includes('"250 ')) return 'acknowledged'
     if (/f(data)?sync resumed/.test(line)) return syncing.delete(thread) ? 'synced' : undefined
     if (!line.includes('mail.db-wal>')) return undefined
     if (line.includes('pwrite64(')) return 'written'

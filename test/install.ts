@@ -75,7 +75,7 @@ function apply(command: string, args: string[], input = ''): void {
   })
 }
 
-/** Package scripts consult this file before they start a service; 101 forbids it. Returns a function that restores the old one. */
+/** Package scripts consult this file before they start a service; 101 forbids it. Returns how to restore the old one. */
 function forbidDaemons(): () => void {
   const policy = '/usr/sbin/policy-rc.d'
   const saved = `${policy}.mayfly`

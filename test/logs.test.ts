@@ -60,7 +60,7 @@ test('whatever clients send, the log has one JSON object per line and no secrets
     const leaked = [banner, ...lines].filter((line) => line.includes(secret))
     assert.deepEqual(leaked, [], `the log tells ${secret}`)
   }
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the test searches for control characters
   expect(lines.join('')).not.toMatch(/[\0-\x1f\x7f-\x9f\u2028-\u202e]/)
 })
 

@@ -50,7 +50,7 @@ async function runFaults(openRedisFixture: () => Promise<RedisFixture>): Promise
   const fixture = await open(await openRedisFixture())
   const { nodes } = fixture
   const firstSweeper = await sweeper(nodes)
-  let kept = 0
+  let total = 0
   for (let round = 1; round <= ROUNDS; round += 1) {
     const name = `round-${round}`
     const load = await startLoad(nodes, { senders: 6, ownBoxes: 10, crowdedBoxes: 20, name })
@@ -65,10 +65,10 @@ async function runFaults(openRedisFixture: () => Promise<RedisFixture>): Promise
       const ms = Math.round(performance.now() - before)
       process.stdout.write(`${what}: over after ${ms} ms\n`)
     }
-    kept += await finishLoad(nodes, load)
+    total += await finishLoad(nodes, load)
   }
   const [row] = await nodes.query('select count(*) from mail.message')
-  assert.equal(Number(row?.['count']), kept, 'there is no mail anywhere else')
+  assert.equal(Number(row?.['count']), total, 'there is no mail anywhere else')
   // Every node was killed, and so was the one that swept.
   await waitUntil(async () => (await sweeper(nodes)) !== firstSweeper)
   const stopped = nodes.up().map((number) => nodes.kill(number, 'SIGTERM'))
@@ -77,13 +77,13 @@ async function runFaults(openRedisFixture: () => Promise<RedisFixture>): Promise
 
 /** Returns the number of stored mails, including unacknowledged ones. */
 async function finishLoad(nodes: Nodes, load: Load): Promise<number> {
-  const { lines, kept } = await load.finish()
+  const { lines, storedCount: total } = await load.finish()
   const { refused, checked: checkCount, checkedEverywhere } = load.tally
   const checks = `${checkCount} looks right after a 250`
   process.stdout.write(`${lines.length} mails acknowledged, ${refused} not; ${checks}\n`)
   assert.ok(checkedEverywhere > 50, `${checkedEverywhere} mails were looked for everywhere`)
   assertLogsClean(nodes.output(), [...load.sent.keys(), ...load.boxes.map(({ token }) => token)])
-  return kept
+  return total
 }
 
 /** The holder of the unexpired lease. */
@@ -134,8 +134,8 @@ function assertAllowed(counts: StatusCounts): void {
   )
 }
 
-function unanswered({ 0: closed = 0, 503: away = 0 }: StatusCounts): number {
-  return closed + away
+function unanswered({ 0: closed = 0, 503: unavailable = 0 }: StatusCounts): number {
+  return closed + unavailable
 }
 
 async function open(redis: RedisFixture) {

@@ -138,11 +138,11 @@ test('the open message stays open after a reload, without layout shift', async (
 
 const focusedTag = (page: Page) => page.evaluate('document.activeElement.tagName')
 
-/** The cumulative layout shift since the page was opened. */
+/** The layout shifts since the page was opened. */
 async function shifts(page: Page): Promise<unknown> {
   return await page.evaluate(`new Promise((resolve) => {
-    const told = ({ value, sources }) => [value, ...sources.map(({ node }) => node?.className)]
-    new PerformanceObserver((list) => resolve(list.getEntries().map(told)))
+    const entry = ({ value, sources }) => [value, ...sources.map(({ node }) => node?.className)]
+    new PerformanceObserver((list) => resolve(list.getEntries().map(entry)))
       .observe({ type: 'layout-shift', buffered: true })
     requestAnimationFrame(() => requestAnimationFrame(() => resolve([])))
   })`)

@@ -5,7 +5,10 @@ const MAX_GROWTH = 4
 // The system measures CPU time in steps of up to 10 ms.
 const STEP_MS = 10
 
-/** True if the time to parse a repeated piece grows faster than its length. Other load disturbs the measurement, so it must fail three times. */
+/**
+ * True if the time to parse a repeated piece grows faster than its length. Other load disturbs the measurement, so it must
+ * fail three times.
+ */
 export function isSuperlinear(
   read: (text: string) => unknown,
   piece: string,

@@ -133,8 +133,11 @@ export async function startLoad(
     async waitForMore(count: number): Promise<void> {
       for (const goal = tally.taken + count; tally.taken < goal; ) await sleep(PACE_MS)
     },
-    /** Call when everything is up again: stops the senders, lets the readers catch up, and checks that no mail is missing or misplaced. */
-    async finish(): Promise<{ lines: LedgerLine[]; kept: number }> {
+    /**
+     * To be called when everything is up again: stops the senders, lets the readers catch up, and checks that no mail is
+     * missing or misplaced.
+     */
+    async finish(): Promise<{ lines: LedgerLine[]; storedCount: number }> {
       stopping = true
       await sendings
       const seen = await readings
@@ -146,9 +149,9 @@ export async function startLoad(
         const missed = lines.filter(({ token, uuid }) => token === box.token && !uuids.has(uuid))
         assert.deepEqual(missed, [], 'no reader missed a mail')
       }
-      const kept = await compareWithLedger(nodes, { boxes, ledger, sent })
+      const storedCount = await compareWithLedger(nodes, { boxes, ledger, sent })
       ledger.close()
-      return { lines, kept }
+      return { lines, storedCount }
     },
   }
 }
@@ -163,7 +166,7 @@ async function compareWithLedger(
   }: { boxes: readonly TestMailbox[]; ledger: Ledger; sent: Map<string, string> },
 ): Promise<number> {
   const lines = ledger.read()
-  let kept = 0
+  let storedCount = 0
   const missing = new Map(lines.map((line) => [line.uuid, line]))
   const left = boxes.entries()
   const checkMailboxes = async (worker: number) => {
@@ -173,7 +176,7 @@ async function compareWithLedger(
       const response = await fetch(`${url}/api/check-mail?${query}`)
       const { messages } = (await response.json()) as Listing
       assert.ok(messages.length < LIST_LIMIT, 'all of a mailbox fits into one list')
-      kept += messages.length
+      storedCount += messages.length
       const uuids = new Set(messages.map(({ subject }) => subject))
       assert.equal(uuids.size, messages.length, 'no mail is there twice')
       for (const { id, subject } of messages) {
@@ -187,7 +190,7 @@ async function compareWithLedger(
   }
   await Promise.all(Array.from({ length: 4 * nodes.count }, (_, worker) => checkMailboxes(worker)))
   assert.deepEqual([...missing.keys()], [], 'nothing in the ledger is missing')
-  return kept
+  return storedCount
 }
 
 /** Picks one of the running nodes, round robin. */

@@ -1,7 +1,7 @@
 import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
 
-/** The programs that the tests run besides npm packages: the Debian package and its purpose. None is started as a service. */
+/** Programs that the tests run besides npm packages: Debian package and purpose. None is started as a service. */
 export const PROGRAMS = {
   curl: ['curl', 'runs the commands that the documentation prints'],
   swaks: ['swaks', 'a third-party SMTP client'],

@@ -48,8 +48,8 @@ export function openPages(env?: Record<string, string>): Pages {
     )
     assert.ok(requested.length > 0, 'the test opened no page')
     for (const url of requested) {
-      const { origin: asks } = new URL(url)
-      assert.ok(asks === app.url || asks === origin, `asked ${url}`)
+      const { origin: requestOrigin } = new URL(url)
+      assert.ok(requestOrigin === app.url || requestOrigin === origin, `asked ${url}`)
       for (const token of tokens) assert.ok(!url.includes(token), 'a token stood in an address')
     }
   })
