@@ -77,7 +77,7 @@ describe('when responses wait for extraction', () => {
     for (const { token } of sessions) assert.deepEqual((await check(token)).codes, ['482913'])
   })
 
-  test('the code of a mail without one is null, and a poll is answered from memory', async () => {
+  test('a mail without a code has the code null, and its ETag does not change', async () => {
     const { email, token } = await app.session()
     await app.mail(email, PLAIN_MAIL)
     const { codes, etag } = await check(token)
@@ -112,7 +112,7 @@ describe('when responses do not wait for extraction', () => {
     assert.deepEqual(codes, ['482913'])
   })
 
-  test('the keyed API reports no change and does not charge for it', async () => {
+  test('a code found later does not change the ETag of /emails and is not charged', async () => {
     const key = await app.ring.issue()
     const { email, token } = await app.session({}, key.headers)
     await app.mail(email, codeMail('482913'))

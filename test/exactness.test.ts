@@ -12,7 +12,7 @@ const DAY_MS = 86_400_000
 let app: AppWithKeys
 beforeAll(async () => {
   app = await startAppWithKeys({ env: { MAYFLY_HTTP_THREADS: '2' } })
-  // The clock is fixed, so that the day does not change during the test.
+  // It is noon, so that the day does not change during the test.
   const noon = Math.ceil(app.now().getTime() / DAY_MS) * DAY_MS + DAY_MS / 2
   app.moveClock(Math.ceil((noon - app.now().getTime()) / 1000))
 })
@@ -29,7 +29,7 @@ for (const left of [1, 10, 999, 1_000]) {
   })
 }
 
-test('the daily limit is exact, and no request is refunded', async () => {
+test('the daily limit is exact, and rejected requests are not charged', async () => {
   const key = await app.ring.issue({ requests: 100_000, perDay: 1_000 })
   assert.deepEqual(await flood(key), { 200: 1_000, 429: REQUESTS - 1_000 })
   assert.equal(await app.ring.used(key), 1_000)

@@ -5,7 +5,7 @@ import { openNodes } from './support/nodes.ts'
 import { openReplicatedPostgres } from './support/postgres.ts'
 
 const LONG = process.env['MAYFLY_TEST_LONG'] !== undefined
-// A machine that fails, and a primary that stops without notice.
+// Immediate and fast shutdowns of the primary, and a kill.
 const SIGNALS: readonly NodeJS.Signals[] = LONG ? ['SIGQUIT', 'SIGKILL', 'SIGINT'] : ['SIGQUIT']
 
 for (const signal of SIGNALS) {

@@ -217,7 +217,7 @@ describe('the selected language', () => {
     await page.getByRole('heading', { name: 'الرسائل' }).waitFor()
     assert.deepEqual(await announced(page), ['ar', 'rtl'])
 
-    // The lang attribute is set before the first paint, whatever the server wrote.
+    // lang and dir are set before the first paint, whatever the server wrote.
     allow({ complaint: /ERR_FAILED/ })
     await page.route('**/assets/inbox-*.js', (route) => route.abort())
     await page.reload()

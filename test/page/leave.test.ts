@@ -29,7 +29,7 @@ describe('before a link in a mail is opened', () => {
       ],
       ['an IP address is reported', 'https://0xC0000201/', '192.0.2.1', 'a bare IP address'],
       [
-        'a missing encryption is reported',
+        'a link without encryption is reported',
         'http://a.test:8080/',
         'a.test:8080',
         'not be encrypted',
