@@ -17,7 +17,7 @@ interface Part {
 }
 
 /** Sends a mail with this attachment. */
-async function sent({ type, disposition, bytes }: Part) {
+async function sendMail({ type, disposition, bytes }: Part) {
   const { email, token } = await app.session()
   const lines = [
     'Subject: file',
@@ -43,26 +43,29 @@ async function sent({ type, disposition, bytes }: Part) {
   return { token, id }
 }
 
-const fetchIt = ({ token, id }: { token: string; id: number }, index: number | string = 0) =>
-  fetch(`${app.url}/api/attachment?token=${token}&id=${id}&index=${index}`)
+const fetchAttachment = (
+  { token, id }: { token: string; id: number },
+  index: number | string = 0,
+) => fetch(`${app.url}/api/attachment?token=${token}&id=${id}&index=${index}`)
 
 describe('200', () => {
-  test('the bytes as they were, under the address that read-mail gives, with the token added', async () => {
+  test('the attachment URL from read-mail returns the original bytes', async () => {
     const bytes = '\x89PNG\r\n\x1a\n\x00\xff'
-    const { token, id } = await sent({
+    const { token, id } = await sendMail({
       type: 'image/png',
       disposition: 'attachment; filename=dot.png',
       bytes,
     })
     const { body } = await request(`${app.url}/api/read-mail?token=${token}&id=${id}`)
-    const [note] = (body['message'] as { attachments: { url: string; size: number }[] }).attachments
-    assert.ok(note)
-    const response = await fetch(`${app.url}${note.url}`, {
+    const [attachment] = (body['message'] as { attachments: { url: string; size: number }[] })
+      .attachments
+    assert.ok(attachment)
+    const response = await fetch(`${app.url}${attachment.url}`, {
       headers: { authorization: `Bearer ${token}` },
     })
     assert.equal(response.status, 200)
     assert.equal(Buffer.from(await response.arrayBuffer()).toString('latin1'), bytes)
-    assert.equal(note.size, bytes.length)
+    assert.equal(attachment.size, bytes.length)
     assert.equal(response.headers.get('content-type'), 'image/png')
     assert.equal(response.headers.get('cache-control'), 'no-store')
   })
@@ -77,13 +80,13 @@ describe('200', () => {
     'image/png-not',
     'application/xhtml+xml',
   ]) {
-    test(`${type} is saved and never run`, async () => {
-      const file = await sent({
+    test(`${type} is served as a download, never inline`, async () => {
+      const file = await sendMail({
         type,
         disposition: 'attachment; filename=page.html',
         bytes: '<script>alert(1)</script>',
       })
-      const { headers, status } = await fetchIt(file)
+      const { headers, status } = await fetchAttachment(file)
       assert.equal(status, 200)
       assert.equal(headers.get('content-type'), 'application/octet-stream')
       assert.match(headers.get('content-disposition') ?? '', /^attachment; /)
@@ -105,13 +108,13 @@ describe('200', () => {
     '=?utf-8?Q?a=0D=0ASet-Cookie:_b?=',
     '\u{1f98b}.txt',
   ]) {
-    test(`a file named ${JSON.stringify(name.slice(0, 40))} cannot leave its header`, async () => {
-      const file = await sent({
+    test(`the file name ${JSON.stringify(name.slice(0, 40))} cannot break out of its header`, async () => {
+      const file = await sendMail({
         type: 'application/zip',
         disposition: `attachment; filename="${name}"`,
         bytes: 'zip',
       })
-      const { headers } = await fetchIt(file)
+      const { headers } = await fetchAttachment(file)
       assert.match(
         headers.get('content-disposition') ?? '',
         /^attachment; filename="[A-Za-z0-9 ._()-]+"; filename\*=UTF-8''[A-Za-z0-9._~%-]+$/,
@@ -124,14 +127,14 @@ describe('200', () => {
 })
 
 describe('400', () => {
-  test('no index, or none that is a number', async () => {
-    const file = await sent({ type: 'text/csv', disposition: 'attachment', bytes: 'a' })
+  test('a missing or invalid index is refused', async () => {
+    const file = await sendMail({ type: 'text/csv', disposition: 'attachment', bytes: 'a' })
     for (const [index, code] of [
       ['', 'missing_parameter'],
       ['-1', 'invalid_parameter'],
       ['0&index=0', 'invalid_parameter'],
     ] as const) {
-      const response = await fetchIt(file, index)
+      const response = await fetchAttachment(file, index)
       assert.equal(response.status, 400)
       assert.equal(((await response.json()) as { code: string }).code, code)
     }
@@ -139,25 +142,29 @@ describe('400', () => {
 })
 
 describe('401', () => {
-  test('a token that opens nothing', async () => {
-    const asked = await request(`${app.url}/api/attachment?token=x&id=1&index=0`)
-    assert.deepEqual([asked.status, asked.body['code']], [401, 'invalid_token'])
-    assert.equal(problemFault(asked), undefined)
+  test('an unknown token is refused', async () => {
+    const response = await request(`${app.url}/api/attachment?token=x&id=1&index=0`)
+    assert.deepEqual([response.status, response.body['code']], [401, 'invalid_token'])
+    assert.equal(problemFault(response), undefined)
   })
 })
 
 describe('404', () => {
-  test('no such attachment, no such message', async () => {
-    const { token, id } = await sent({ type: 'text/csv', disposition: 'attachment', bytes: 'a' })
-    for (const [wanted, index, code] of [
+  test('an unknown attachment or message is not found', async () => {
+    const { token, id } = await sendMail({
+      type: 'text/csv',
+      disposition: 'attachment',
+      bytes: 'a',
+    })
+    for (const [messageId, index, code] of [
       [id, 1, 'not_found'],
       [id, 9_007_199_254_740_991, 'not_found'],
       [id + 1, 0, 'message_not_found'],
     ] as const) {
-      const url = `${app.url}/api/attachment?token=${token}&id=${wanted}&index=${index}`
-      const asked = await request(url)
-      assert.deepEqual([asked.status, asked.body['code']], [404, code])
-      assert.equal(problemFault(asked), undefined)
+      const url = `${app.url}/api/attachment?token=${token}&id=${messageId}&index=${index}`
+      const response = await request(url)
+      assert.deepEqual([response.status, response.body['code']], [404, code])
+      assert.equal(problemFault(response), undefined)
     }
   })
 })

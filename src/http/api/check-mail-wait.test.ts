@@ -25,22 +25,22 @@ const ids = (body: Record<string, unknown>) =>
   (body['messages'] as { id: number }[]).map(({ id }) => id)
 
 /** A session with one message. */
-async function filled() {
+async function sessionWithMail() {
   const session = await app.session()
   await app.mail(session.email)
   return { ...session, ids: ids((await check(session.token)).body) }
 }
 
 describe('200', () => {
-  test('at once when there is mail already', async () => {
-    const { token, ids: all } = await filled()
+  test('a wait returns at once if there is mail', async () => {
+    const { token, ids: all } = await sessionWithMail()
     const { body } = await check(token, '&wait=55')
     assert.deepEqual(ids(body), all)
     assert.equal('timed_out' in body, false)
   })
 
-  test('as soon as one newer than since_id comes', async () => {
-    const { email, token, ids: all } = await filled()
+  test('a wait returns when a message newer than since_id arrives', async () => {
+    const { email, token, ids: all } = await sessionWithMail()
     const waiting = check(token, `&wait=55&since_id=${all[0]}`)
     await waitForLongPolls(1, app)
     await app.mail(email)
@@ -49,7 +49,7 @@ describe('200', () => {
     assert.notDeepEqual(ids(body), all)
   })
 
-  test('many who wait are all told', async () => {
+  test('new mail ends every pending wait', async () => {
     const { email, token } = await app.session()
     const waiting = Array.from({ length: 20 }, () => check(token, '&wait=55'))
     await waitForLongPolls(20, app)
@@ -57,7 +57,7 @@ describe('200', () => {
     for (const { body } of await Promise.all(waiting)) assert.equal(ids(body).length, 1)
   })
 
-  test('with an empty list and timed_out when none comes', async () => {
+  test('a wait without new mail returns an empty list and timed_out', async () => {
     const { token } = await app.session()
     const { status, body, headers } = await check(token, '&wait=1')
     assert.equal(status, 200)
@@ -66,8 +66,8 @@ describe('200', () => {
     assert.equal(headers.get('etag'), null, 'it does not tell what the mailbox holds')
   })
 
-  test('with If-None-Match: when the mailbox is no longer as it was, also by a deletion', async () => {
-    const { token, ids: all } = await filled()
+  test('a wait with If-None-Match returns when a message is deleted', async () => {
+    const { token, ids: all } = await sessionWithMail()
     const etag = (await check(token)).headers.get('etag') ?? ''
     const waiting = check(token, '&wait=55', { 'if-none-match': etag })
     await waitForLongPolls(1, app)
@@ -78,7 +78,7 @@ describe('200', () => {
     assert.equal('timed_out' in body, false)
   })
 
-  test('with If-None-Match: when the session lives longer than it did', async () => {
+  test('a wait with If-None-Match returns when the session is extended', async () => {
     const { token } = await app.session({ ttl: '60' })
     const before = await check(token)
     const waiting = check(token, '&wait=55', { 'if-none-match': before.headers.get('etag') ?? '' })
@@ -89,7 +89,7 @@ describe('200', () => {
     assert.notEqual(body['expires_at'], before.body['expires_at'])
   })
 
-  test('a client that hangs up leaves nothing behind', async () => {
+  test('a disconnect ends the wait', async () => {
     const { token, email } = await app.session()
     const socket = connect(app.httpPort, '127.0.0.1')
     socket.write(`GET /api/check-mail?wait=55&token=${token} HTTP/1.1\r\nHost: x\r\n\r\n`)
@@ -101,38 +101,38 @@ describe('200', () => {
 })
 
 describe('304', () => {
-  test('at the end of a wait during which nothing changed', async () => {
-    const { token } = await filled()
+  test('a wait with If-None-Match ends in 304 if nothing changed', async () => {
+    const { token } = await sessionWithMail()
     const etag = (await check(token)).headers.get('etag') ?? ''
     assert.equal((await check(token, '&wait=1', { 'if-none-match': etag })).status, 304)
   })
 })
 
 describe('401', () => {
-  test('a session that ends while somebody waits', async () => {
+  test('deleting the session ends the wait', async () => {
     const { token } = await app.session()
     const waiting = check(token, '&wait=55')
     await waitForLongPolls(1, app)
     await post(`${app.url}/api/delete-session`, { token })
-    const asked = await waiting
-    assert.deepEqual([asked.status, asked.body['code']], [401, 'invalid_token'])
+    const response = await waiting
+    assert.deepEqual([response.status, response.body['code']], [401, 'invalid_token'])
   })
 
-  test('a session that expires while somebody waits', async () => {
-    // Of the passing of time no bus tells: here it takes a look.
-    const watchful = await startApp({ intervals: { ...WITHOUT_POLLING, pollMs: 50 } })
-    const { token } = await watchful.session({ ttl: '60' })
-    const waiting = request(`${watchful.url}/api/check-mail?token=${token}&wait=55`)
-    await waitForLongPolls(1, watchful)
-    watchful.moveClock(60)
-    const asked = await waiting
-    await watchful.stop()
-    assert.deepEqual([asked.status, asked.body['code']], [401, 'session_expired'])
+  test('expiry of the session ends the wait', async () => {
+    // The bus does not signal expiry: this app polls for it.
+    const pollingApp = await startApp({ intervals: { ...WITHOUT_POLLING, pollMs: 50 } })
+    const { token } = await pollingApp.session({ ttl: '60' })
+    const waiting = request(`${pollingApp.url}/api/check-mail?token=${token}&wait=55`)
+    await waitForLongPolls(1, pollingApp)
+    pollingApp.moveClock(60)
+    const response = await waiting
+    await pollingApp.stop()
+    assert.deepEqual([response.status, response.body['code']], [401, 'session_expired'])
   })
 })
 
 describe('503', () => {
-  test('more than a hundred waits on one mailbox', async () => {
+  test('a mailbox has at most 100 waits', async () => {
     const { email, token } = await app.session()
     const waiting = Array.from({ length: 101 }, () => check(token, '&wait=55'))
     const first = await Promise.race(waiting)
@@ -145,11 +145,11 @@ describe('503', () => {
 })
 
 /** A server with a session; the options control how its mail is parsed. */
-async function opened(options: Parameters<typeof openTestServer>[0]) {
+async function openSession(options: Parameters<typeof openTestServer>[0]) {
   const server = await openTestServer(options)
   onTestFinished(() => server.stop())
-  const made = await post(`${server.url}/api/create-session`, {})
-  const { email, token } = made.body as { email: string; token: string }
+  const created = await post(`${server.url}/api/create-session`, {})
+  const { email, token } = created.body as { email: string; token: string }
   return {
     send: (body: string) => server.mail(email, `Subject: s\r\n\r\n${body}`),
     check: (more = '', headers: Record<string, string> = {}) =>
@@ -157,74 +157,74 @@ async function opened(options: Parameters<typeof openTestServer>[0]) {
   }
 }
 
-type Asked = Awaited<ReturnType<typeof request>>
-const codesIn = ({ body }: Asked) =>
+type CheckResponse = Awaited<ReturnType<typeof request>>
+const codesIn = ({ body }: CheckResponse) =>
   (body['messages'] as { code: string | null }[]).map(({ code }) => code)
-const tagOf = ({ headers }: Asked) => headers.get('etag') ?? ''
+const tagOf = ({ headers }: CheckResponse) => headers.get('etag') ?? ''
 
 describe('200', () => {
-  test('the first list has the codes that are found while it waits a little', async () => {
-    const { send, check } = await opened({ parse: heldReader().parse, patienceMs: PATIENT })
+  test('the first list waits briefly for codes and includes them', async () => {
+    const { send, check } = await openSession({ parse: heldReader().parse, patienceMs: PATIENT })
     await send('111111')
     await send('')
     assert.deepEqual(codesIn(await check()), [null, '111111'])
   })
 
-  test('its tag and what is kept of it are of the list with the codes', async () => {
-    const { send, check } = await opened({ parse: heldReader().parse, patienceMs: PATIENT })
+  test('the ETag and the cached response are those of the list with codes', async () => {
+    const { send, check } = await openSession({ parse: heldReader().parse, patienceMs: PATIENT })
     await send('111111')
     const first = await check()
     assert.equal((await check('', { 'if-none-match': tagOf(first) })).status, 304)
     assert.equal(tagOf(await check()), tagOf(first))
   })
 
-  test('a code that takes longer changes the tag and is in the next list', async () => {
-    const reader = heldReader()
-    const { send, check } = await opened({ parse: reader.parse, patienceMs: IMPATIENT })
+  test('a code found later changes the ETag and is in the next list', async () => {
+    const parser = heldReader()
+    const { send, check } = await openSession({ parse: parser.parse, patienceMs: IMPATIENT })
     await send('111111')
-    reader.hold()
+    parser.hold()
     const first = await check()
     assert.deepEqual(codesIn(first), [null])
     assert.deepEqual(codesIn(await check()), [null], 'kept, and nobody waits again')
     const waiting = check('&wait=55', { 'if-none-match': tagOf(first) })
-    reader.release()
+    parser.release()
     const later = await waiting
     assert.deepEqual([later.status, codesIn(later)], [200, ['111111']])
     assert.notEqual(tagOf(later), tagOf(first))
     assert.deepEqual(codesIn(await check()), ['111111'])
-    assert.deepEqual(reader.read, ['111111'])
+    assert.deepEqual(parser.read, ['111111'])
   })
 
-  test('one that is found during a wait in vain is hidden behind no 304', async () => {
-    const reader = heldReader()
-    const { send, check } = await opened({ parse: reader.parse, patienceMs: IMPATIENT })
+  test('a code found during a wait that timed out is not hidden by a 304', async () => {
+    const parser = heldReader()
+    const { send, check } = await openSession({ parse: parser.parse, patienceMs: IMPATIENT })
     await send('111111')
-    reader.hold()
+    parser.hold()
     const first = await check()
     const waiting = check('&wait=1&since_id=9007199254740991')
-    reader.release()
-    const inVain = await waiting
-    assert.equal(inVain.body['timed_out'], true)
-    const tag = tagOf(inVain) || tagOf(first)
+    parser.release()
+    const timedOut = await waiting
+    assert.equal(timedOut.body['timed_out'], true)
+    const tag = tagOf(timedOut) || tagOf(first)
     assert.deepEqual(codesIn(await check('&wait=5', { 'if-none-match': tag })), ['111111'])
   })
 
-  test('a wait is answered with the code of the mail that ended it', async () => {
-    const { send, check } = await opened({ parse: heldReader().parse, patienceMs: PATIENT })
+  test('a wait returns the code of the mail that ended it', async () => {
+    const { send, check } = await openSession({ parse: heldReader().parse, patienceMs: PATIENT })
     const waiting = check('&wait=55')
     await send('111111')
     assert.deepEqual(codesIn(await waiting), ['111111'])
   })
 
-  test('mail that comes while a list waits for codes is in that list, and looked at', async () => {
-    const reader = heldReader()
-    const { send, check } = await opened({ parse: reader.parse, patienceMs: PATIENT })
+  test('mail that arrives while a list waits for codes is in that list, and is parsed', async () => {
+    const parser = heldReader()
+    const { send, check } = await openSession({ parse: parser.parse, patienceMs: PATIENT })
     await send('111111')
-    reader.hold()
+    parser.hold()
     const first = check()
-    while (reader.read.length === 0) await new Promise(setImmediate)
+    while (parser.read.length === 0) await new Promise(setImmediate)
     await send('222222')
-    reader.release()
+    parser.release()
     const listed = await first
     assert.equal(codesIn(listed).length, 2)
     const next = await check('&wait=55', { 'if-none-match': tagOf(listed) })
@@ -233,24 +233,24 @@ describe('200', () => {
 
   for (const [name, fault] of [
     ['fails', new Error('the child died')],
-    ['has no room', new Problem('overloaded', 'x', 1)],
+    ['is overloaded', new Problem('overloaded', 'x', 1)],
   ] as const) {
-    test(`a reader that ${name} breaks no list`, async () => {
+    test(`the list is returned if the parser ${name}`, async () => {
       const parse = () => Promise.reject(fault)
-      const { send, check } = await opened({ parse, patienceMs: IMPATIENT })
+      const { send, check } = await openSession({ parse, patienceMs: IMPATIENT })
       await send('111111')
-      const asked = await check()
-      assert.deepEqual([asked.status, codesIn(asked)], [200, [null]])
+      const response = await check()
+      assert.deepEqual([response.status, codesIn(response)], [200, [null]])
     })
   }
 })
 
 describe('304', () => {
-  test('to a tag that is older than any look, and has the mail looked at', async () => {
-    const { send, check } = await opened({ parse: heldReader().parse, patienceMs: PATIENT })
+  test('an ETag from before parsing still matches, and the mail is parsed', async () => {
+    const { send, check } = await openSession({ parse: heldReader().parse, patienceMs: PATIENT })
     await send('111111')
-    const untold = await check('&since_id=9007199254740991')
-    const tag = { 'if-none-match': tagOf(untold) }
+    const empty = await check('&since_id=9007199254740991')
+    const tag = { 'if-none-match': tagOf(empty) }
     const unchanged = await check('', tag)
     assert.equal(unchanged.status, 304)
     assert.deepEqual(codesIn(await check('&wait=55', tag)), ['111111'])

@@ -18,15 +18,15 @@ const check = (token: string, more = '', headers: Record<string, string> = {}) =
 const ids = (body: Record<string, unknown>) =>
   (body['messages'] as { id: number }[]).map(({ id }) => id)
 
-/** A session with so many messages; newest first. */
-async function filled(count: number) {
+/** A session with this many messages, newest first. */
+async function sessionWithMail(count: number) {
   const session = await app.session()
   for (let sent = 0; sent < count; sent += 1) await app.mail(session.email)
   return { ...session, ids: ids((await check(session.token)).body) }
 }
 
 describe('200', () => {
-  test('an empty mailbox says whose it is and until when', async () => {
+  test('an empty mailbox has its address and expiry', async () => {
     const { email, token } = await app.session()
     const { body, headers } = await check(token)
     assert.deepEqual(Object.keys(body), [
@@ -42,7 +42,7 @@ describe('200', () => {
     assert.match(headers.get('etag') ?? '', /^W\/"[^"]+"$/)
   })
 
-  test('a message has its sender, its subject and the second we took it', async () => {
+  test('a message has its sender, subject and time of receipt', async () => {
     const { email, token } = await app.session()
     await app.mail(email)
     const [message] = (await check(token)).body['messages'] as Record<string, unknown>[]
@@ -58,8 +58,8 @@ describe('200', () => {
     assert.ok(Math.abs(Date.parse(String(iso)) - app.now().getTime()) < 30_000)
   })
 
-  test('newest first; limit and since_id narrow it', async () => {
-    const { token, ids: all } = await filled(3)
+  test('messages are listed newest first, restricted by limit and since_id', async () => {
+    const { token, ids: all } = await sessionWithMail(3)
     assert.deepEqual(
       all,
       all.toSorted((a, b) => b - a),
@@ -69,21 +69,21 @@ describe('200', () => {
     assert.deepEqual(ids((await check(token, `&since_id=${all[0]}`)).body), [])
   })
 
-  test('full only when the mailbox takes no more', async () => {
-    const { token } = await filled(2)
+  test('full is present only if the mailbox is full', async () => {
+    const { token } = await sessionWithMail(2)
     assert.equal('full' in (await check(token)).body, false)
-    const full = await filled(3)
+    const full = await sessionWithMail(3)
     assert.equal((await check(full.token)).body['full'], true)
   })
 
-  test('the token may come as Bearer, and what old clients add is ignored', async () => {
+  test('the token is accepted as Bearer, and parameters of old clients are ignored', async () => {
     const { token, email } = await app.session()
     const headers = { authorization: `bearer ${token}` }
-    const asked = await request(`${app.url}/api/check-mail?t=1&t=2&force=1`, { headers })
-    assert.equal(asked.body['email'], email)
+    const response = await request(`${app.url}/api/check-mail?t=1&t=2&force=1`, { headers })
+    assert.equal(response.body['email'], email)
   })
 
-  test('a list that was kept is never shown again once something changed', async () => {
+  test('a cached list is not returned after a change', async () => {
     const { email, token } = await app.session()
     for (let count = 0; count < 3; count += 1) {
       assert.equal(ids((await check(token)).body).length, count)
@@ -98,7 +98,7 @@ describe('200', () => {
   })
 
   test('HEAD has the headers of GET', async () => {
-    const { token } = await filled(1)
+    const { token } = await sessionWithMail(1)
     const url = `${app.url}/api/check-mail?token=${token}`
     const [got, head] = [await request(url), await request(url, { method: 'HEAD' })]
     for (const name of ['etag', 'content-length', 'content-type']) {
@@ -108,14 +108,14 @@ describe('200', () => {
 })
 
 describe('304', () => {
-  test('as long as nothing changed, and not a moment longer', async () => {
+  test('If-None-Match matches until the mailbox changes', async () => {
     const { email, token } = await app.session()
     const etag = (await check(token)).headers.get('etag') ?? ''
     for (const tag of [etag, etag.replace('W/', ''), `"other", ${etag}`, '*']) {
-      const asked = await check(token, '', { 'if-none-match': tag })
-      assert.deepEqual([asked.status, asked.text], [304, ''], tag)
-      assert.equal(asked.headers.get('etag'), etag)
-      assert.equal(asked.headers.get('cache-control'), 'no-store')
+      const response = await check(token, '', { 'if-none-match': tag })
+      assert.deepEqual([response.status, response.text], [304, ''], tag)
+      assert.equal(response.headers.get('etag'), etag)
+      assert.equal(response.headers.get('cache-control'), 'no-store')
     }
     await app.mail(email)
     const changed = await check(token, '', { 'if-none-match': etag })
@@ -123,23 +123,23 @@ describe('304', () => {
     assert.notEqual(changed.headers.get('etag'), etag)
   })
 
-  test('a revived mailbox has no tag of its former life', async () => {
-    const { token } = await filled(1)
+  test('an ETag from before a session was revived does not match', async () => {
+    const { token } = await sessionWithMail(1)
     const etag = (await check(token)).headers.get('etag') ?? ''
     app.moveClock(86_400 + 60)
     await post(`${app.url}/api/extend-session`, { token })
-    const asked = await check(token, '', { 'if-none-match': etag })
-    assert.deepEqual([asked.status, asked.body['messages']], [200, []])
+    const response = await check(token, '', { 'if-none-match': etag })
+    assert.deepEqual([response.status, response.body['messages']], [200, []])
   })
 })
 
 describe('400', () => {
-  test('no token', async () => {
+  test('a missing token is refused', async () => {
     for (const query of ['', '?token=', '?TOKEN=x']) {
-      const asked = await request(`${app.url}/api/check-mail${query}`)
-      assert.deepEqual([asked.status, asked.body['code']], [400, 'missing_parameter'], query)
-      assert.match(String(asked.body['message']), /^token: /)
-      assert.equal(problemFault(asked), undefined)
+      const response = await request(`${app.url}/api/check-mail${query}`)
+      assert.deepEqual([response.status, response.body['code']], [400, 'missing_parameter'], query)
+      assert.match(String(response.body['message']), /^token: /)
+      assert.equal(problemFault(response), undefined)
     }
   })
 
@@ -158,55 +158,55 @@ describe('400', () => {
     'since_id=0x1',
     'since_id=12345678901234567',
   ]) {
-    test(more, async () => {
+    test(`${more} is refused`, async () => {
       const { token } = await app.session()
-      const asked = await check(token, `&${more}`)
-      assert.deepEqual([asked.status, asked.body['code']], [400, 'invalid_parameter'])
-      assert.match(String(asked.body['message']), new RegExp(`^${more.split('=')[0]}: `))
+      const response = await check(token, `&${more}`)
+      assert.deepEqual([response.status, response.body['code']], [400, 'invalid_parameter'])
+      assert.match(String(response.body['message']), new RegExp(`^${more.split('=')[0]}: `))
     })
   }
 })
 
 describe('401', () => {
   for (const [name, token] of [
-    ['a token that nobody has', 'A'.repeat(43)],
+    ['an unknown token', 'A'.repeat(43)],
     ['a token with padding', `${'A'.repeat(43)}=`],
     ['a token of the wrong length', 'A'.repeat(42)],
-    ['text that is no token', "' or 1=1 --"],
+    ['text that is not a token', "' or 1=1 --"],
   ] as const) {
-    test(`${name} is unknown`, async () => {
-      const asked = await check(encodeURIComponent(token))
-      assert.deepEqual([asked.status, asked.body['code']], [401, 'invalid_token'])
-      assert.equal(problemFault(asked), undefined)
-      assert.equal(asked.headers.get('www-authenticate'), 'Bearer')
+    test(`${name} is refused`, async () => {
+      const response = await check(encodeURIComponent(token))
+      assert.deepEqual([response.status, response.body['code']], [401, 'invalid_token'])
+      assert.equal(problemFault(response), undefined)
+      assert.equal(response.headers.get('www-authenticate'), 'Bearer')
     })
   }
 
-  test('a deleted session is unknown, an expired one is over', async () => {
+  test('a deleted session is invalid_token, an expired one is session_expired', async () => {
     const [deleted, expired] = [await app.session(), await app.session({ ttl: '60' })]
     await post(`${app.url}/api/delete-session`, { token: deleted.token })
     app.moveClock(60)
     assert.equal((await check(deleted.token)).body['code'], 'invalid_token')
-    const over = await check(expired.token)
-    assert.deepEqual([over.status, over.body['code']], [401, 'session_expired'])
+    const expiredCheck = await check(expired.token)
+    assert.deepEqual([expiredCheck.status, expiredCheck.body['code']], [401, 'session_expired'])
   })
 })
 
 describe('429', () => {
-  test('the six hundred and first look of one token within a minute, from wherever', async () => {
+  test('a token allows 600 requests a minute, from any number of clients', async () => {
     const { token } = await app.session()
     const path = `/api/check-mail?token=${token}`
-    const look = (client: string) =>
+    const checkFrom = (client: string) =>
       requestFrom(app.httpPort, PROXY, { path, headers: { 'x-forwarded-for': client } })
     const clients = Array.from({ length: 16 }, newClient)
     const started = app.now().getTime()
     let passed = 0
     for (let refused = 0; refused === 0; ) {
-      const looks = await Promise.all(clients.map(look))
-      refused = looks.filter(({ status }) => status === 429).length
-      passed += looks.length - refused
+      const responses = await Promise.all(clients.map(checkFrom))
+      refused = responses.filter(({ status }) => status === 429).length
+      passed += responses.length - refused
     }
-    // Ten grow back each second.
+    // Ten requests are regained each second.
     const seconds = Math.ceil((app.now().getTime() - started) / 1_000)
     assert.ok(passed >= 600 && passed <= 600 + seconds * 10, `${passed} passed in ${seconds} s`)
     const own = await check(token)

@@ -24,7 +24,7 @@ afterAll(() => app.stop())
 const KEY = { 'idempotency-key': 'sixteen-at-least' }
 
 describe('200', () => {
-  test('tells the order, where to pay, and the secret, which nobody on the way may keep', async () => {
+  test('the response has the order, the payment URL and the claim secret, and is not cached', async () => {
     const { body, status, headers } = await checkout(app.url, { plan: 'business' })
     assert.equal(status, 200)
     assert.equal(headers.get('cache-control'), 'no-store')
@@ -40,19 +40,19 @@ describe('200', () => {
     })
   })
 
-  test('takes its parameters in every encoding', async () => {
+  test('parameters are accepted in every encoding', async () => {
     for (const encoding of ENCODINGS) {
       const { status, text } = await post(`${app.url}/api/checkout`, { plan: 'starter' }, encoding)
       assert.equal(status, 200, `${encoding}: ${text}`)
     }
   })
 
-  test('the same Idempotency-Key gets the same answer, also fifty times at once', async () => {
-    const answers = await Promise.all(
+  test('50 concurrent requests with one Idempotency-Key get the same response', async () => {
+    const responses = await Promise.all(
       Array.from({ length: 50 }, () => checkout(app.url, { email: 'ann@buyer.example' }, KEY)),
     )
-    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
-    assert.equal(new Set(answers.map(({ text }) => text)).size, 1)
+    assert.deepEqual(new Set(responses.map(({ status }) => status)), new Set([200]))
+    assert.equal(new Set(responses.map(({ text }) => text)).size, 1)
   })
 
   async function secretsOf(port: number, clients: string[], from = PROXY): Promise<Set<string>> {
@@ -62,58 +62,61 @@ describe('200', () => {
         'x-forwarded-for': client,
         'content-type': 'application/x-www-form-urlencoded',
       }
-      const question = { method: 'POST', path: '/api/checkout', headers, body: 'plan=starter' }
-      const { body } = await requestFrom(port, from, question)
+      const options = { method: 'POST', path: '/api/checkout', headers, body: 'plan=starter' }
+      const { body } = await requestFrom(port, from, options)
       return String(body['claim_secret'])
     })
     return new Set(await Promise.all(secrets))
   }
 
-  test('the same Idempotency-Key of another client is another order', async () => {
+  test('the same Idempotency-Key from another client creates another order', async () => {
     assert.equal((await secretsOf(app.httpPort, [newClient(), newClient()])).size, 2)
   })
 
-  test('also behind a proxy that is not trusted: what it forwards keeps its clients apart', async () => {
+  test('clients behind an untrusted proxy are distinguished by X-Forwarded-For', async () => {
     const [one, other] = [newClient(), newClient()]
     assert.equal((await secretsOf(app.httpPort, [one, other], '127.0.0.1')).size, 2)
     assert.equal((await secretsOf(app.httpPort, [one, one], '127.0.0.1')).size, 1)
   })
 
-  test('also where no rates are counted', async () => {
+  test('clients are distinguished when rate limits are off', async () => {
     const env = { ...PROXY_ENV, ...FAKE_SHOP, MAYFLY_RATE_LIMITS: 'off' }
-    const door = await openTestServer({ env })
+    const server = await openTestServer({ env })
     const [one, other] = [newClient(), newClient()]
-    const heard = [await secretsOf(door.port, [one, other]), await secretsOf(door.port, [one, one])]
-    await door.stop()
+    const secretSets = [
+      await secretsOf(server.port, [one, other]),
+      await secretsOf(server.port, [one, one]),
+    ]
+    await server.stop()
     assert.deepEqual(
-      heard.map(({ size }) => size),
+      secretSets.map(({ size }) => size),
       [2, 1],
     )
   })
 
   for (const key of ['x'.repeat(16), '~'.repeat(255), '"quoted"!#$%&+-./:;']) {
-    test(`an Idempotency-Key of ${key.length} characters is taken`, async () => {
+    test(`an Idempotency-Key of ${key.length} characters is accepted`, async () => {
       const { status } = await checkout(app.url, {}, { 'idempotency-key': key })
       assert.equal(status, 200)
     })
   }
 
-  test('the operator’s address is where the buyer is sent, however we were reached', async () => {
-    const door = await openTestServer({
+  test('the payment URL starts with MAYFLY_BASE_URL, whatever the host of the request', async () => {
+    const server = await openTestServer({
       env: { ...FAKE_SHOP, MAYFLY_BASE_URL: 'https://mail.example' },
     })
-    const { body } = await checkout(door.url)
-    await door.stop()
+    const { body } = await checkout(server.url)
+    await server.stop()
     assert.equal(body['url'], `https://mail.example/pay/${body['order_id']}`)
   })
 })
 
 describe('400', () => {
-  for (const [name, params, headers, code, words] of [
-    ['no plan', { plan: '' }, {}, 'missing_parameter', /^plan: /],
+  for (const [name, params, headers, code, pattern] of [
+    ['a missing plan', { plan: '' }, {}, 'missing_parameter', /^plan: /],
     ['an unknown plan', { plan: 'gold' }, {}, 'invalid_parameter', /starter, business/],
-    ['a plan by its name', { plan: 'Starter' }, {}, 'invalid_parameter', /^plan: /],
-    ['no e-mail address', { email: 'ann' }, {}, 'invalid_parameter', /^email: /],
+    ['a plan name in place of its id', { plan: 'Starter' }, {}, 'invalid_parameter', /^plan: /],
+    ['an invalid e-mail address', { email: 'ann' }, {}, 'invalid_parameter', /^email: /],
     [
       'a short Idempotency-Key',
       {},
@@ -130,31 +133,43 @@ describe('400', () => {
     ],
     ['an empty Idempotency-Key', {}, { 'idempotency-key': '' }, 'invalid_parameter', /^Idem/],
     [
-      'one with other letters',
+      'an Idempotency-Key with non-ASCII characters',
       {},
       { 'idempotency-key': 'é'.repeat(20) },
       'invalid_parameter',
       /^Idem/,
     ],
     [
-      'one with a space',
+      'an Idempotency-Key with a space',
       {},
       { 'idempotency-key': 'of several words' },
       'invalid_parameter',
       /^Idem/,
     ],
-    ['one with a comma', {}, { 'idempotency-key': 'x,'.repeat(8) }, 'invalid_parameter', /^Idem/],
-    ['one with a tab', {}, { 'idempotency-key': 'x\tx'.repeat(8) }, 'invalid_parameter', /^Idem/],
+    [
+      'an Idempotency-Key with a comma',
+      {},
+      { 'idempotency-key': 'x,'.repeat(8) },
+      'invalid_parameter',
+      /^Idem/,
+    ],
+    [
+      'an Idempotency-Key with a tab',
+      {},
+      { 'idempotency-key': 'x\tx'.repeat(8) },
+      'invalid_parameter',
+      /^Idem/,
+    ],
   ] as const) {
     test(`${name} is refused`, async () => {
-      const asked = await checkout(app.url, params, headers)
-      assert.deepEqual([asked.status, asked.body['code']], [400, code])
-      assert.match(String(asked.body['message']), words)
-      assert.equal(problemFault(asked), undefined)
+      const response = await checkout(app.url, params, headers)
+      assert.deepEqual([response.status, response.body['code']], [400, code])
+      assert.match(String(response.body['message']), pattern)
+      assert.equal(problemFault(response), undefined)
     })
   }
 
-  test('an Idempotency-Key given twice is refused, so that nobody guesses which one counts', async () => {
+  test('two Idempotency-Key headers are refused', async () => {
     const lines = [
       'POST /api/checkout?plan=starter HTTP/1.1',
       'Host: mayfly.test',
@@ -163,64 +178,64 @@ describe('400', () => {
       `Idempotency-Key: ${'x'.repeat(20)}`,
       `Idempotency-Key: ${'y'.repeat(20)}`,
     ]
-    const asked = parseResponse(await sendRaw(app.httpPort, `${lines.join('\r\n')}\r\n\r\n`))
-    assert.deepEqual([asked.status, asked.body['code']], [400, 'invalid_parameter'])
+    const response = parseResponse(await sendRaw(app.httpPort, `${lines.join('\r\n')}\r\n\r\n`))
+    assert.deepEqual([response.status, response.body['code']], [400, 'invalid_parameter'])
   })
 })
 
 describe('404', () => {
-  test('a site that issues keys by hand sells none, and says so', async () => {
-    const door = await openTestServer()
-    const asked = await checkout(door.url)
-    await door.stop()
-    assert.deepEqual([asked.status, asked.body['code']], [404, 'not_found'])
-    assert.match(String(asked.body['message']), /operator/)
+  test('without a payment provider the message refers to the operator', async () => {
+    const server = await openTestServer()
+    const response = await checkout(server.url)
+    await server.stop()
+    assert.deepEqual([response.status, response.body['code']], [404, 'not_found'])
+    assert.match(String(response.body['message']), /operator/)
   })
 })
 
 describe('409', () => {
-  test('the same Idempotency-Key for another plan', async () => {
+  test('an Idempotency-Key cannot be reused for another plan', async () => {
     const headers = { 'idempotency-key': 'for-one-plan-only' }
     await checkout(app.url, {}, headers)
-    const asked = await checkout(app.url, { plan: 'business' }, headers)
-    assert.deepEqual([asked.status, asked.body['code']], [409, 'idempotency_conflict'])
-    assert.equal(problemFault(asked), undefined)
-    assert.ok(!('claim_secret' in asked.body))
+    const response = await checkout(app.url, { plan: 'business' }, headers)
+    assert.deepEqual([response.status, response.body['code']], [409, 'idempotency_conflict'])
+    assert.equal(problemFault(response), undefined)
+    assert.ok(!('claim_secret' in response.body))
   })
 })
 
 describe('429', () => {
-  test('one client opens thirty checkouts a minute', async () => {
+  test('a client can create 30 checkouts a minute', async () => {
     const headers = {
       'x-forwarded-for': newClient(),
       'content-type': 'application/x-www-form-urlencoded',
     }
-    const question = { method: 'POST', path: '/api/checkout', headers, body: 'plan=starter' }
+    const options = { method: 'POST', path: '/api/checkout', headers, body: 'plan=starter' }
     for (let count = 0; count < 30; count += 1) {
-      assert.equal((await requestFrom(app.httpPort, PROXY, question)).status, 200)
+      assert.equal((await requestFrom(app.httpPort, PROXY, options)).status, 200)
     }
-    const asked = await requestFrom(app.httpPort, PROXY, question)
-    assert.deepEqual([asked.status, asked.body['code']], [429, 'rate_limited'])
+    const response = await requestFrom(app.httpPort, PROXY, options)
+    assert.deepEqual([response.status, response.body['code']], [429, 'rate_limited'])
   })
 })
 
 describe('503', () => {
-  test('while Stripe is away, and the same request goes on with the same order later', async () => {
+  test('checkout is refused while Stripe is unavailable, and a retry continues the same order', async () => {
     const stripe = await openStripeServer({ now: () => new Date() })
-    const door = await openTestServer({ env: stripeEnv(stripe) })
+    const server = await openTestServer({ env: stripeEnv(stripe) })
     stripe.outage = 'error'
-    const asked = await checkout(door.url, {}, KEY)
-    assert.deepEqual([asked.status, asked.body['code']], [503, 'payment_unavailable'])
-    assert.equal(problemFault(asked), undefined)
-    assert.doesNotMatch(JSON.stringify(asked.body), /stripe/i)
+    const response = await checkout(server.url, {}, KEY)
+    assert.deepEqual([response.status, response.body['code']], [503, 'payment_unavailable'])
+    assert.equal(problemFault(response), undefined)
+    assert.doesNotMatch(JSON.stringify(response.body), /stripe/i)
 
     stripe.outage = undefined
-    const { body } = await checkout(door.url, {}, KEY)
+    const { body } = await checkout(server.url, {}, KEY)
     const order = { id: String(body['order_id']), secret: String(body['claim_secret']), payUrl: '' }
-    const kept = await door.shop.listPurchases(10)
-    const { status } = await getOrder(door.url, order)
-    await door.stop()
+    const purchases = await server.shop.listPurchases(10)
+    const { status } = await getOrder(server.url, order)
+    await server.stop()
     await stripe.close()
-    assert.deepEqual([kept.length, status], [1, 200])
+    assert.deepEqual([purchases.length, status], [1, 200])
   })
 })

@@ -17,10 +17,10 @@ beforeAll(async () => {
 })
 afterAll(() => app.stop())
 
-async function paid(plan = 'starter') {
-  const made = await createOrder(app.url, { plan })
-  await payOrder(app.url, made)
-  return made
+async function paidOrder(plan = 'starter') {
+  const order = await createOrder(app.url, { plan })
+  await payOrder(app.url, order)
+  return order
 }
 
 async function usageStatus(key: unknown): Promise<number> {
@@ -28,8 +28,8 @@ async function usageStatus(key: unknown): Promise<number> {
 }
 
 describe('200', () => {
-  test('shows a key that opens, with the figures of its plan', async () => {
-    const { body, headers } = await claim(app.url, await paid('business'))
+  test('a claim returns a working key and the limits of its plan', async () => {
+    const { body, headers } = await claim(app.url, await paidOrder('business'))
     assert.equal(headers.get('cache-control'), 'no-store')
     const { key, prefix, key_id } = body
     assert.match(String(key), /^mf_test_[A-Za-z0-9]{37}$/)
@@ -40,19 +40,19 @@ describe('200', () => {
     assert.deepEqual([usage.status, usage.body['expires_at']], [200, body['expires_at']])
   })
 
-  test('again within a day: a new key, and the former has ended', async () => {
-    const made = await paid()
-    const first = await claim(app.url, made)
-    const second = await claim(app.url, made)
+  test('a second claim within a day returns a new key and invalidates the first', async () => {
+    const order = await paidOrder()
+    const first = await claim(app.url, order)
+    const second = await claim(app.url, order)
     assert.notEqual(first.body['key'], second.body['key'])
     assert.equal(first.body['key_id'], second.body['key_id'])
     assert.equal(await usageStatus(first.body['key']), 401)
     assert.equal(await usageStatus(second.body['key']), 200)
   })
 
-  test('fifty at once: each hears a key, and one of them opens', async () => {
-    const made = await paid()
-    const claims = await Promise.all(Array.from({ length: 50 }, () => claim(app.url, made)))
+  test('50 concurrent claims each return a key, and exactly one works', async () => {
+    const order = await paidOrder()
+    const claims = await Promise.all(Array.from({ length: 50 }, () => claim(app.url, order)))
     const statuses = await Promise.all(claims.map(({ body }) => usageStatus(body['key'])))
     assert.equal(statuses.filter((status) => status === 200).length, 1)
     assert.equal(statuses.filter((status) => status === 401).length, 49)
@@ -60,53 +60,53 @@ describe('200', () => {
 })
 
 describe('400', () => {
-  test('without the claim secret', async () => {
-    const { id } = await paid()
-    const asked = await request(`${app.url}/api/orders/${id}/claim`, { method: 'POST' })
-    assert.deepEqual([asked.status, asked.body['code']], [400, 'missing_parameter'])
-    assert.match(String(asked.body['message']), /^Claim-Secret: /)
+  test('a missing claim secret is refused', async () => {
+    const { id } = await paidOrder()
+    const response = await request(`${app.url}/api/orders/${id}/claim`, { method: 'POST' })
+    assert.deepEqual([response.status, response.body['code']], [400, 'missing_parameter'])
+    assert.match(String(response.body['message']), /^Claim-Secret: /)
   })
 })
 
 describe('404', () => {
-  test('with the secret of another order', async () => {
-    const [one, other] = [await paid(), await paid()]
-    const asked = await claim(app.url, { ...one, secret: other.secret })
-    assert.deepEqual([asked.status, asked.body['code']], [404, 'not_found'])
-    assert.equal(problemFault(asked), undefined)
+  test('the secret of another order is refused', async () => {
+    const [one, other] = [await paidOrder(), await paidOrder()]
+    const response = await claim(app.url, { ...one, secret: other.secret })
+    assert.deepEqual([response.status, response.body['code']], [404, 'not_found'])
+    assert.equal(problemFault(response), undefined)
   })
 })
 
 describe('409', () => {
   for (const [name, outcomes] of [
-    ['is not paid', []],
-    ['is under way', ['later']],
-    ['failed', ['decline']],
+    ['is unpaid', []],
+    ['is pending', ['later']],
+    ['has failed', ['decline']],
   ] as const) {
-    test(`an order that ${name}`, async () => {
-      const made = await createOrder(app.url)
-      for (const outcome of outcomes) await payOrder(app.url, made, outcome)
-      const asked = await claim(app.url, made)
-      assert.deepEqual([asked.status, asked.body['code']], [409, 'order_unpaid'])
-      assert.equal(problemFault(asked), undefined)
+    test(`an order that ${name} cannot be claimed`, async () => {
+      const order = await createOrder(app.url)
+      for (const outcome of outcomes) await payOrder(app.url, order, outcome)
+      const response = await claim(app.url, order)
+      assert.deepEqual([response.status, response.body['code']], [409, 'order_unpaid'])
+      assert.equal(problemFault(response), undefined)
     })
   }
 
-  test('an order whose key was revoked', async () => {
-    const made = await paid()
-    await revokeKeyOf(app, made)
-    const asked = await claim(app.url, made)
-    assert.deepEqual([asked.status, asked.body['code']], [409, 'order_stopped'])
-    assert.match(String(asked.body['message']), /revoked/)
-    assert.equal(problemFault(asked), undefined)
+  test('an order with a revoked key cannot be claimed', async () => {
+    const order = await paidOrder()
+    await revokeKeyOf(app, order)
+    const response = await claim(app.url, order)
+    assert.deepEqual([response.status, response.body['code']], [409, 'order_stopped'])
+    assert.match(String(response.body['message']), /revoked/)
+    assert.equal(problemFault(response), undefined)
   })
 
-  test('a key that was first shown a day ago', async () => {
-    const made = await paid()
-    const { body } = await claim(app.url, made)
+  test('a key cannot be claimed again after a day', async () => {
+    const order = await paidOrder()
+    const { body } = await claim(app.url, order)
     app.moveClock(86_400)
-    const asked = await claim(app.url, made)
-    assert.deepEqual([asked.status, asked.body['code']], [409, 'already_claimed'])
+    const response = await claim(app.url, order)
+    assert.deepEqual([response.status, response.body['code']], [409, 'already_claimed'])
     assert.equal(await usageStatus(body['key']), 200)
   })
 })

@@ -19,14 +19,14 @@ beforeAll(async () => {
 })
 afterAll(() => app.stop())
 
-let names = 0
+let nameCount = 0
 const newName = () => {
-  names += 1
-  return `name${names}`
+  nameCount += 1
+  return `name${nameCount}`
 }
 
 describe('200', () => {
-  test('nothing asked: a readable address, a token, and a day to live', async () => {
+  test('without parameters the response has a readable address, a token and a ttl of one day', async () => {
     const before = app.now().getTime()
     const { status, body, headers } = await request(url, { method: 'POST' })
     assert.equal(status, 200)
@@ -41,48 +41,48 @@ describe('200', () => {
     assert.match(String(body['token']), /^[A-Za-z0-9_-]{43}$/)
     assert.match(String(body['expires_at']), /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/)
     assert.equal(body['expires_at_iso'], `${String(body['expires_at']).replace(' ', 'T')}Z`)
-    const life = Date.parse(String(body['expires_at_iso'])) - before
-    assert.ok(life > 86_390_000 && life < 86_410_000)
+    const lifetimeMs = Date.parse(String(body['expires_at_iso'])) - before
+    assert.ok(lifetimeMs > 86_390_000 && lifetimeMs < 86_410_000)
     assert.equal(headers.get('cache-control'), 'no-store')
   })
 
   for (const encoding of ENCODINGS) {
-    test(`every parameter is understood in ${encoding}`, async () => {
-      const wish = { prefix: `Of-${encoding}`, domain_id: '2', ttl: '60', use_gmail: '0' }
-      const { body } = await post(url, wish, encoding)
+    test(`every parameter is accepted in ${encoding}`, async () => {
+      const params = { prefix: `Of-${encoding}`, domain_id: '2', ttl: '60', use_gmail: '0' }
+      const { body } = await post(url, params, encoding)
       assert.equal(body['email'], `of-${encoding}@pool.test`)
-      const life = Date.parse(String(body['expires_at_iso'])) - app.now().getTime()
-      assert.ok(life <= 60_000 && life > 30_000)
+      const lifetimeMs = Date.parse(String(body['expires_at_iso'])) - app.now().getTime()
+      assert.ok(lifetimeMs <= 60_000 && lifetimeMs > 30_000)
     })
   }
 
-  test('the longest life without a key is seven days', async () => {
+  test('the maximum ttl without a key is seven days', async () => {
     const { body } = await post(url, { ttl: '604800' })
-    const life = Date.parse(String(body['expires_at_iso'])) - app.now().getTime()
-    assert.ok(life <= 604_800_000 && life > 604_770_000)
+    const lifetimeMs = Date.parse(String(body['expires_at_iso'])) - app.now().getTime()
+    assert.ok(lifetimeMs <= 604_800_000 && lifetimeMs > 604_770_000)
   })
 
-  test('JSON may give numbers and flags as such', async () => {
+  test('JSON numbers and booleans are accepted', async () => {
     const prefix = newName()
-    const wish = `{"prefix":"${prefix}","domain_id":1.0,"ttl":6e1,"gmail_auto":false,"x":[1]}`
-    assert.equal((await postJson(url, wish)).body['email'], `${prefix}@box.test`)
+    const json = `{"prefix":"${prefix}","domain_id":1.0,"ttl":6e1,"gmail_auto":false,"x":[1]}`
+    assert.equal((await postJson(url, json)).body['email'], `${prefix}@box.test`)
   })
 
-  test('the body wins over the query, and what is empty there does not', async () => {
+  test('body parameters override query parameters unless they are empty', async () => {
     const [inQuery, inBody] = [newName(), newName()]
     const both = `${url}?prefix=${inQuery}&domain_id=1`
     const { body } = await post(both, { prefix: inBody, domain_id: '' })
     assert.equal(body['email'], `${inBody}@box.test`)
   })
 
-  test('empty, null and unknown parameters count as not given', async () => {
+  test('empty, null and unknown parameters are ignored', async () => {
     assert.equal((await post(url, { prefix: '', domain_id: '', ttl: '', t: '1' })).status, 200)
     const nulls = '{"prefix":null,"domain_id":null,"ttl":null,"use_gmail":null}'
     assert.equal((await postJson(url, nulls)).status, 200)
     assert.equal((await postJson(url, 'null')).status, 200)
   })
 
-  test('names of JSON that reach for prototypes are nothing but unknown', async () => {
+  test('prototype property names in JSON are ignored', async () => {
     const body =
       '{"__proto__":{"polluted":1,"prefix":"abuse"},"constructor":{"prototype":{"polluted":1}}}'
     assert.equal((await postJson(url, body)).status, 200)
@@ -92,7 +92,7 @@ describe('200', () => {
     )
   })
 
-  test('random addresses use every domain and never come twice', async () => {
+  test('random addresses are unique and use every domain', async () => {
     const emails = await Promise.all(
       Array.from({ length: 40 }, async () => (await app.session()).email),
     )
@@ -104,29 +104,28 @@ describe('200', () => {
 describe('400', () => {
   for (const [name, params, code] of [
     ['a prefix with a space', { prefix: 'a b' }, 'invalid_prefix'],
-    ['a prefix with two dots together', { prefix: 'a..b' }, 'invalid_prefix'],
+    ['a prefix with two consecutive dots', { prefix: 'a..b' }, 'invalid_prefix'],
     ['a prefix of 65 octets', { prefix: 'a'.repeat(65) }, 'invalid_prefix'],
     ['a prefix with a Kelvin sign', { prefix: '\u212aelvin' }, 'invalid_prefix'],
     ['postmaster', { prefix: 'Postmaster' }, 'reserved_prefix'],
     ['ssl.admin', { prefix: 'ssl.admin' }, 'reserved_prefix'],
-    ['a domain that is not there', { domain_id: '99' }, 'unknown_domain'],
+    ['an unknown domain', { domain_id: '99' }, 'unknown_domain'],
     ['domain 0', { domain_id: '0' }, 'unknown_domain'],
-    ['a domain id that is no number', { domain_id: '1;--' }, 'invalid_parameter'],
+    ['a domain id that is not a number', { domain_id: '1;--' }, 'invalid_parameter'],
     ['a ttl of 59 seconds', { ttl: '59' }, 'invalid_parameter'],
-    ['a ttl beyond the longest life without a key', { ttl: '604801' }, 'invalid_parameter'],
-    ['a flag that is neither', { use_gmail: '2' }, 'invalid_parameter'],
-    [
-      'a Gmail account that is not there',
-      { use_gmail: '1', gmail_id: '1' },
-      'unknown_gmail_account',
-    ],
+    ['a ttl above the maximum without a key', { ttl: '604801' }, 'invalid_parameter'],
+    ['an invalid boolean', { use_gmail: '2' }, 'invalid_parameter'],
+    ['an unknown Gmail account', { use_gmail: '1', gmail_id: '1' }, 'unknown_gmail_account'],
   ] as const) {
-    test(`${name}: the same refusal in every encoding`, async () => {
+    test(`${name} is refused in every encoding`, async () => {
       for (const encoding of ENCODINGS) {
-        const asked = await post(url, params, encoding)
-        assert.deepEqual([asked.status, asked.body['code']], [400, code], encoding)
-        assert.equal(problemFault(asked), undefined)
-        assert.match(String(asked.body['message']), new RegExp(`^${Object.keys(params).at(-1)}: `))
+        const response = await post(url, params, encoding)
+        assert.deepEqual([response.status, response.body['code']], [400, code], encoding)
+        assert.equal(problemFault(response), undefined)
+        assert.match(
+          String(response.body['message']),
+          new RegExp(`^${Object.keys(params).at(-1)}: `),
+        )
       }
     })
   }
@@ -134,48 +133,48 @@ describe('400', () => {
   for (const [name, body] of [
     ['an array', '{"prefix":["a"]}'],
     ['an object', '{"prefix":{"a":1}}'],
-    ['a flag', '{"prefix":true}'],
+    ['a boolean', '{"prefix":true}'],
     ['a fraction', '{"domain_id":1.5}'],
     ['a negative number', '{"domain_id":-1}'],
-    ['a number past all numbers', '{"ttl":1e999}'],
-    ['a name given twice', '{"prefix":"a","pre\\u0066ix":"b"}'],
+    ['an infinite number', '{"ttl":1e999}'],
+    ['a repeated name', '{"prefix":"a","pre\\u0066ix":"b"}'],
   ] as const) {
-    test(`${name} in JSON where another value is due`, async () => {
-      const asked = await postJson(url, body)
-      assert.deepEqual([asked.status, asked.body['code']], [400, 'invalid_parameter'])
-      const given = Object.keys(JSON.parse(body))[0]
-      assert.match(String(asked.body['message']), new RegExp(`^${given}: `))
+    test(`${name} in JSON is refused`, async () => {
+      const response = await postJson(url, body)
+      assert.deepEqual([response.status, response.body['code']], [400, 'invalid_parameter'])
+      const parameter = Object.keys(JSON.parse(body))[0]
+      assert.match(String(response.body['message']), new RegExp(`^${parameter}: `))
     })
   }
 
-  test('a parameter given twice in one place', async () => {
-    const twice = 'prefix=a&prefix=b'
+  test('a repeated parameter is refused', async () => {
+    const repeated = 'prefix=a&prefix=b'
     const form = { 'content-type': 'application/x-www-form-urlencoded' }
     const parts = new FormData()
     for (const value of ['a', 'b']) parts.append('prefix', value)
-    for (const asked of [
-      await request(`${url}?${twice}`, { method: 'POST' }),
-      await request(url, { method: 'POST', headers: form, body: twice }),
+    for (const response of [
+      await request(`${url}?${repeated}`, { method: 'POST' }),
+      await request(url, { method: 'POST', headers: form, body: repeated }),
       await request(url, { method: 'POST', body: parts }),
     ]) {
-      assert.equal(asked.body['code'], 'invalid_parameter')
+      assert.equal(response.body['code'], 'invalid_parameter')
     }
   })
 
-  test('a file where a text is due', async () => {
+  test('a file in place of text is refused', async () => {
     const parts = new FormData()
     parts.append('prefix', new Blob(['ann']), 'ann.txt')
-    const asked = await request(url, { method: 'POST', body: parts })
-    assert.deepEqual([asked.status, asked.body['code']], [400, 'invalid_parameter'])
+    const response = await request(url, { method: 'POST', body: parts })
+    assert.deepEqual([response.status, response.body['code']], [400, 'invalid_parameter'])
   })
 })
 
 describe('409', () => {
-  test('an address that is held, in whatever spelling', async () => {
+  test('an address in use is refused, ignoring case', async () => {
     assert.equal((await post(url, { prefix: 'held', domain_id: '1' })).status, 200)
-    const asked = await post(url, { prefix: 'HELD', domain_id: '1' })
-    assert.deepEqual([asked.status, asked.body['code']], [409, 'address_taken'])
-    assert.equal(problemFault(asked), undefined)
+    const response = await post(url, { prefix: 'HELD', domain_id: '1' })
+    assert.deepEqual([response.status, response.body['code']], [409, 'address_taken'])
+    assert.equal(problemFault(response), undefined)
     assert.equal(
       (await post(url, { prefix: 'held', domain_id: '2' })).status,
       200,
@@ -183,7 +182,7 @@ describe('409', () => {
     )
   })
 
-  test('an address that cools down after its session', async () => {
+  test('an address is refused during its cool-down', async () => {
     const { token } = await app.session({ prefix: 'cooling', domain_id: '1' })
     await post(`${app.url}/api/delete-session`, { token })
     assert.equal((await post(url, { prefix: 'cooling', domain_id: '1' })).status, 409)
@@ -191,18 +190,18 @@ describe('409', () => {
 })
 
 describe('413', () => {
-  test('a body of more than a hundred parts', async () => {
+  test('a body of more than 100 parts is refused', async () => {
     const parts = new FormData()
     for (let part = 0; part < 101; part += 1) parts.append(`p${part}`, '1')
-    const asked = await request(url, { method: 'POST', body: parts })
-    assert.deepEqual([asked.status, asked.body['code']], [413, 'too_large'])
+    const response = await request(url, { method: 'POST', body: parts })
+    assert.deepEqual([response.status, response.body['code']], [413, 'too_large'])
   })
 })
 
 describe('429', () => {
-  test('the sixty-first session of one address within a minute', async () => {
+  test('a client can create 60 sessions a minute', async () => {
     const client = newClient()
-    const once = () =>
+    const create = () =>
       requestFrom(app.httpPort, PROXY, {
         method: 'POST',
         path: '/api/create-session',
@@ -210,9 +209,9 @@ describe('429', () => {
       })
     const started = app.now().getTime()
     let passed = 0
-    let last = await once()
-    for (; last.status === 200; last = await once()) passed += 1
-    // One grows back each second.
+    let last = await create()
+    for (; last.status === 200; last = await create()) passed += 1
+    // One request is regained each second.
     const seconds = Math.ceil((app.now().getTime() - started) / 1_000)
     assert.ok(passed >= 60 && passed <= 60 + seconds, `${passed} passed in ${seconds} s`)
     assert.deepEqual([last.status, last.body['code']], [429, 'rate_limited'])
@@ -227,10 +226,10 @@ describe('503', () => {
     { gmail_auto: '1', gmail_id: '7' },
     { use_gmail: '1', domain_id: '1', prefix: 'ann' },
   ]) {
-    test(`no Gmail account can be had: ${JSON.stringify(params)}`, async () => {
-      const asked = await post(url, params)
-      assert.deepEqual([asked.status, asked.body['code']], [503, 'gmail_unavailable'])
-      assert.equal(problemFault(asked), undefined)
+    test(`no Gmail account is available: ${JSON.stringify(params)}`, async () => {
+      const response = await post(url, params)
+      assert.deepEqual([response.status, response.body['code']], [503, 'gmail_unavailable'])
+      assert.equal(problemFault(response), undefined)
     })
   }
 })

@@ -14,7 +14,7 @@ afterAll(() => app.stop())
 
 describe('200', () => {
   for (const encoding of ENCODINGS) {
-    test(`the token opens nothing any more and the address takes no mail, asked in ${encoding}`, async () => {
+    test(`the token becomes invalid and mail to the address is rejected (${encoding})`, async () => {
       const { email, token } = await app.session()
       await app.mail(email)
       const { status, body, headers } = await post(url, { token }, encoding)
@@ -29,23 +29,23 @@ describe('200', () => {
 })
 
 describe('400', () => {
-  test('no token', async () => {
-    const asked = await post(url, {})
-    assert.deepEqual([asked.status, asked.body['code']], [400, 'missing_parameter'])
-    assert.equal(problemFault(asked), undefined)
+  test('a missing token is refused', async () => {
+    const response = await post(url, {})
+    assert.deepEqual([response.status, response.body['code']], [400, 'missing_parameter'])
+    assert.equal(problemFault(response), undefined)
   })
 })
 
 describe('401', () => {
-  test('ended already', async () => {
+  test('a deleted session is refused', async () => {
     const { token } = await app.session()
     assert.equal((await post(url, { token })).status, 200)
-    const asked = await post(url, { token })
-    assert.deepEqual([asked.status, asked.body['code']], [401, 'invalid_token'])
-    assert.equal(problemFault(asked), undefined)
+    const response = await post(url, { token })
+    assert.deepEqual([response.status, response.body['code']], [401, 'invalid_token'])
+    assert.equal(problemFault(response), undefined)
   })
 
-  test('over by itself', async () => {
+  test('an expired session is refused', async () => {
     const { token } = await app.session({ ttl: '60' })
     app.moveClock(60)
     assert.equal((await post(url, { token })).body['code'], 'session_expired')

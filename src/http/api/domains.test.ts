@@ -15,7 +15,7 @@ afterAll(() => app.stop())
 const list = async () => (await request(`${app.url}/api/domains`)).body
 
 describe('200', () => {
-  test('every active domain with its id, and no Gmail accounts where none are configured', async () => {
+  test('every active domain is listed with its id, and no Gmail account if none is configured', async () => {
     assert.deepEqual(await list(), {
       status: 'success',
       domains: [
@@ -26,7 +26,7 @@ describe('200', () => {
     })
   })
 
-  test('one that the operator takes off is gone at once, and comes back under its id', async () => {
+  test('a deactivated domain is not listed until it is activated again', async () => {
     const name = parseHost('box.test')
     assert.ok(name)
     const store = await openMailStoreForCli(app.config)
@@ -37,7 +37,7 @@ describe('200', () => {
     await store.close()
   })
 
-  test('HEAD is GET without the body', async () => {
+  test('HEAD returns the headers of GET without the body', async () => {
     const [got, head] = await Promise.all([
       request(`${app.url}/api/domains`),
       request(`${app.url}/api/domains`, { method: 'HEAD' }),
@@ -47,11 +47,11 @@ describe('200', () => {
     assert.equal(head.headers.get('content-length'), got.headers.get('content-length'))
   })
 
-  test('parameters and bodies that mean nothing are ignored', async () => {
+  test('unknown parameters are ignored', async () => {
     assert.equal((await request(`${app.url}/api/domains?t=1&t=2&x[]=3`)).status, 200)
   })
 
-  test('every answer forbids sniffing, framing and telling the next site', async () => {
+  test('every response forbids sniffing, framing and referrers', async () => {
     const { headers } = await request(`${app.url}/api/domains`)
     assert.equal(headers.get('x-content-type-options'), 'nosniff')
     assert.equal(headers.get('referrer-policy'), 'no-referrer')

@@ -11,18 +11,18 @@ import { Problem } from '../../core/problem.ts'
 const broken = () => Promise.reject(new Error('broken'))
 const textMail = (text: string) => async () => ({ ...EMPTY_MAIL, text })
 
-/** A door of which something is broken, with a key and so many mails for it. */
-async function openFaulty(options: Parameters<typeof openTestServer>[0], mails = 1) {
-  const door = await openTestServer(options)
-  onTestFinished(() => door.stop())
-  const key = await keyRing(door.shop, () => new Date()).issue({ requests: 100, perDay: 100 })
+/** A server with this fault, a key, and this many mails for the key. */
+async function openFaultyServer(options: Parameters<typeof openTestServer>[0], mails = 1) {
+  const server = await openTestServer(options)
+  onTestFinished(() => server.stop())
+  const key = await keyRing(server.shop, () => new Date()).issue({ requests: 100, perDay: 100 })
   const { headers } = key
-  const { body } = await request(`${door.url}/api/create-session`, { method: 'POST', headers })
-  for (let sent = 0; sent < mails; sent += 1) await door.mail(String(body['email']))
-  return { door, key, charged: () => charged(door, key) }
+  const { body } = await request(`${server.url}/api/create-session`, { method: 'POST', headers })
+  for (let sent = 0; sent < mails; sent += 1) await server.mail(String(body['email']))
+  return { server, key, charged: () => charged(server, key) }
 }
 
-/** By each of the three counts: in all, today, by day. */
+/** Charged requests by each counter: total, today, sum over days. */
 async function charged({ shop }: Awaited<ReturnType<typeof openTestServer>>, { id }: TestKey) {
   const { used, usedToday } = (await shop.readKey(id, new Date())) ?? {}
   const days = await shop.readUsage(id, 0)
@@ -33,50 +33,50 @@ describe('500', () => {
   for (const [name, options] of [
     ['a mail cannot be parsed', { parse: broken }],
     ['the list cannot be read', { storeOverrides: { listKeyMail: broken } }],
-    ['the mark cannot be read', { storeOverrides: { keyMailVersion: broken } }],
+    ['the version cannot be read', { storeOverrides: { keyMailVersion: broken } }],
   ] as const) {
-    test(`${name}: nothing is told of it, and nothing is charged`, async () => {
-      const { door, key, charged } = await openFaulty(options)
-      const asked = await request(`${door.url}/emails`, { headers: key.headers })
-      assert.deepEqual([asked.status, asked.body['code']], [500, 'internal'])
-      assert.equal(problemFault(asked), undefined)
-      assert.doesNotMatch(asked.text, /broken/)
-      assert.equal(asked.headers.get('x-ratelimit-remaining'), '100')
+    test(`${name}: no detail is revealed, and nothing is charged`, async () => {
+      const { server, key, charged } = await openFaultyServer(options)
+      const response = await request(`${server.url}/emails`, { headers: key.headers })
+      assert.deepEqual([response.status, response.body['code']], [500, 'internal'])
+      assert.equal(problemFault(response), undefined)
+      assert.doesNotMatch(response.text, /broken/)
+      assert.equal(response.headers.get('x-ratelimit-remaining'), '100')
       assert.deepEqual(await charged(), [0, 0, 0])
-      assert.doesNotMatch(JSON.stringify(door.logged), new RegExp(key.secret))
+      assert.doesNotMatch(JSON.stringify(server.logged), new RegExp(key.secret))
     })
   }
 
-  test('the shop cannot be written: nothing is told but that, and no mail is shown', async () => {
-    const { door, key } = await openFaulty({
+  test('a request that cannot be charged returns no mail and no detail', async () => {
+    const { server, key } = await openFaultyServer({
       shopOverrides: { spendRequest: broken },
       parse: textMail('canary'),
     })
-    const asked = await request(`${door.url}/emails`, { headers: key.headers })
-    assert.equal(asked.status, 500)
-    assert.doesNotMatch(asked.text, /canary|broken/)
+    const response = await request(`${server.url}/emails`, { headers: key.headers })
+    assert.equal(response.status, 500)
+    assert.doesNotMatch(response.text, /canary|broken/)
   })
 })
 
 describe('503', () => {
-  test('too many mails wait to be parsed: nothing is charged', async () => {
+  test('a request is not charged if the parser is overloaded', async () => {
     const parse = () => Promise.reject(new Problem('overloaded', 'Too many.', 1))
-    const { door, key, charged } = await openFaulty({ parse })
-    const asked = await request(`${door.url}/emails`, { headers: key.headers })
-    assert.deepEqual([asked.status, asked.body['code']], [503, 'overloaded'])
-    assert.equal(problemFault(asked), undefined)
+    const { server, key, charged } = await openFaultyServer({ parse })
+    const response = await request(`${server.url}/emails`, { headers: key.headers })
+    assert.deepEqual([response.status, response.body['code']], [503, 'overloaded'])
+    assert.equal(problemFault(response), undefined)
     assert.deepEqual(await charged(), [0, 0, 0])
   })
 
-  test('a key that takes none of what it asked for: nothing more is charged', async () => {
-    // A page of 8 MB. Eight of them are what may be under way for one key; the kernel's buffers may hold some more.
+  test('a key that does not read its responses is refused, and the refusal costs nothing', async () => {
+    // Each page is 8 MB. A key may have eight in flight; kernel buffers may hold a few more.
     const parse = textMail('x'.repeat(256 * 1024))
-    const { door, key, charged } = await openFaulty({ parse }, 31)
+    const { server, key, charged } = await openFaultyServer({ parse }, 31)
     const request = `GET /emails HTTP/1.1\r\nHost: x\r\nAPIKey: ${key.secret}\r\n\r\n`
     const sockets: Socket[] = []
     let head = ''
     for (; !head.startsWith('HTTP/1.1 503') && sockets.length < 40; ) {
-      const socket = connect(door.port, '127.0.0.1')
+      const socket = connect(server.port, '127.0.0.1')
       sockets.push(socket)
       socket.write(request)
       await once(socket, 'readable')
@@ -91,31 +91,31 @@ describe('503', () => {
   })
 })
 
-test('who hangs up while his mail is read is not charged', async () => {
-  const begun = Promise.withResolvers<void>()
-  const gone = Promise.withResolvers<void>()
-  const given = Promise.withResolvers<void>()
+test('a client that disconnects while its mail is parsed is not charged', async () => {
+  const parsing = Promise.withResolvers<void>()
+  const disconnected = Promise.withResolvers<void>()
+  const returned = Promise.withResolvers<void>()
   const parse = async () => {
-    begun.resolve()
-    await gone.promise
+    parsing.resolve()
+    await disconnected.promise
     return await textMail('late')()
   }
-  const { door, key, charged } = await openFaulty({ parse })
-  const { returnRequest } = door.shop
-  door.shop.returnRequest = async (...what) => {
-    await returnRequest(...what)
-    given.resolve()
+  const { server, key, charged } = await openFaultyServer({ parse })
+  const { returnRequest } = server.shop
+  server.shop.returnRequest = async (...args) => {
+    await returnRequest(...args)
+    returned.resolve()
   }
   const before = openSockets()
-  const socket = connect(door.port, '127.0.0.1')
+  const socket = connect(server.port, '127.0.0.1')
   socket.write(`GET /emails HTTP/1.1\r\nHost: x\r\nAPIKey: ${key.secret}\r\n\r\n`)
-  await begun.promise
+  await parsing.promise
   assert.deepEqual(await charged(), [1, 1, 1])
   socket.destroy()
-  // Both ends are in this process: the door has heard of it when its own is gone.
+  // Both ends are in this process: the server has noticed once its own socket is closed.
   while (openSockets() > before) await new Promise(setImmediate)
-  gone.resolve()
-  await given.promise
+  disconnected.resolve()
+  await returned.promise
   assert.deepEqual(await charged(), [0, 0, 0])
 })
 

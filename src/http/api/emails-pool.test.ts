@@ -15,12 +15,14 @@ for (const [setting, all, byAddress] of [
   ['off', ['own'], []],
 ] as const) {
   describe(`MAYFLY_READER_POOL=${setting}`, () => {
-    test('shows this much of the pool, and always the key’s own', async () => {
+    test('limits which pool mail is returned; mail to sessions of the key always is', async () => {
       const app = await startAppWithKeys({ env: { MAYFLY_READER_POOL: setting } })
       onTestFinished(() => app.stop())
       const { headers } = await app.ring.issue()
       const subjects = async (query: string) =>
-        emailsOf(await request(`${app.url}/emails${query}`, { headers })).map((one) => one.subject)
+        emailsOf(await request(`${app.url}/emails${query}`, { headers })).map(
+          (email) => email.subject,
+        )
       const own = await app.session({ domain_id: '2' }, headers)
       assert.equal(await app.mail(POOLED, 'Subject: pooled\r\n\r\nx\r\n'), 250)
       assert.equal(await app.mail(own.email, 'Subject: own\r\n\r\nx\r\n'), 250)
@@ -34,27 +36,27 @@ for (const [setting, all, byAddress] of [
   })
 }
 
-test('MAYFLY_POOL_TTL is how long mail of the pool is there', async () => {
+test('pool mail is deleted after MAYFLY_POOL_TTL', async () => {
   const folder = tempFolder()
   onTestFinished(folder.remove)
-  const former = await startApp({ folder: { path: folder.path, remove: () => {} } })
+  const firstApp = await startApp({ folder: { path: folder.path, remove: () => {} } })
   for (const subject of ['old', 'new']) {
-    assert.equal(await former.mail(POOLED, `Subject: ${subject}\r\n\r\nx\r\n`), 250)
+    assert.equal(await firstApp.mail(POOLED, `Subject: ${subject}\r\n\r\nx\r\n`), 250)
   }
-  await former.stop()
-  const older = `update message set received_at = received_at - 3600000 where subject = 'old'`
-  await runSql(former, 'mail', older)
+  await firstApp.stop()
+  const ageMail = `update message set received_at = received_at - 3600000 where subject = 'old'`
+  await runSql(firstApp, 'mail', ageMail)
 
   const app = await startAppWithKeys({ env: { MAYFLY_POOL_TTL: '1h' }, folder })
   onTestFinished(() => app.stop())
   const { headers } = await app.ring.issue()
   const read = (etag = '') =>
     request(`${app.url}/emails?wait=55`, { headers: { ...headers, 'if-none-match': etag } })
-  let asked = await read()
-  // A service that starts sweeps before it rests; that it did is news to who waits.
-  if (emailsOf(asked).length > 1) asked = await read(asked.headers.get('etag') ?? '')
+  let response = await read()
+  // The service sweeps once at startup; the deletion ends a pending wait.
+  if (emailsOf(response).length > 1) response = await read(response.headers.get('etag') ?? '')
   assert.deepEqual(
-    emailsOf(asked).map(({ subject }) => subject),
+    emailsOf(response).map(({ subject }) => subject),
     ['new'],
   )
 })

@@ -24,11 +24,11 @@ const to = (address: string) => `?to=${encodeURIComponent(address)}`
 const emails = async (query: string): Promise<Email[]> => emailsOf(await read(query))
 const subjects = async (query: string) => (await emails(query)).map(({ subject }) => subject)
 
-let names = 0
-/** An address of the pool that nobody has sent to yet. */
+let nameCount = 0
+/** A pool address that has received no mail yet. */
 const newAddress = () => {
-  names += 1
-  return `name${names}@pool.test`
+  nameCount += 1
+  return `name${nameCount}@pool.test`
 }
 const send = async (address: string | string[], subject: string, more = '') => {
   const raw = `From: Ann <ann@sender.test>\r\nSubject: ${subject}\r\n${more}\r\ntext of ${subject}\r\n`
@@ -36,17 +36,17 @@ const send = async (address: string | string[], subject: string, more = '') => {
 }
 
 describe('200', () => {
-  test('no mail at all is one element with an empty list', async () => {
-    const asked = await read(to(newAddress()))
-    assert.equal(asked.status, 200)
-    assert.equal(asked.text, '[{"emails":[]}]')
-    assert.equal(asked.headers.get('content-type'), 'application/json; charset=utf-8')
-    assert.equal(asked.headers.get('cache-control'), 'no-store')
-    assert.match(asked.headers.get('etag') ?? '', /^W\/"[A-Za-z0-9_-]{22}"$/)
-    assert.equal(asked.headers.get('link'), null)
+  test('an empty result is one element with an empty list', async () => {
+    const response = await read(to(newAddress()))
+    assert.equal(response.status, 200)
+    assert.equal(response.text, '[{"emails":[]}]')
+    assert.equal(response.headers.get('content-type'), 'application/json; charset=utf-8')
+    assert.equal(response.headers.get('cache-control'), 'no-store')
+    assert.match(response.headers.get('etag') ?? '', /^W\/"[A-Za-z0-9_-]{22}"$/)
+    assert.equal(response.headers.get('link'), null)
   })
 
-  test('a record has the five fields, and its id, the time in ISO 8601', async () => {
+  test('a record has the documented fields, its id and the time in ISO 8601', async () => {
     const address = newAddress()
     await send(
       address,
@@ -70,7 +70,7 @@ describe('200', () => {
     assert.ok(Math.abs(Date.parse(iso) - app.now().getTime()) < 30_000)
   })
 
-  test('one element a recipient, in the order in which they appear; newest first', async () => {
+  test('mail is grouped by recipient in order of appearance, newest first', async () => {
     const { headers } = await app.ring.issue()
     const [ann, bob] = [newAddress(), newAddress()]
     const since = (await emails('?limit=1'))[0]?.id ?? 0
@@ -79,29 +79,29 @@ describe('200', () => {
     await send([ann, bob], '3')
     await send(ann, '4')
     const list = emailsElements(await read(`?since_id=${since}`, headers))
-    const gist = (all: EmailsElement[]) =>
+    const subjectsByAddress = (all: EmailsElement[]) =>
       all.map((one) => [one.address, ...one.emails.map((e) => e.subject)])
     assert.deepEqual(
-      gist(list).map(([address]) => address),
+      subjectsByAddress(list).map(([address]) => address),
       [ann, bob],
     )
-    assert.deepEqual(gist(list), [
+    assert.deepEqual(subjectsByAddress(list), [
       [ann, '4', '3', '1'],
       [bob, '3', '2'],
     ])
   })
 
-  test('HTML becomes text, and a mail that is none is listed too', async () => {
+  test('HTML is converted to text, and malformed mail is listed', async () => {
     const address = newAddress()
     await send(address, 'html', 'Content-Type: text/html\r\n')
     await app.mail(address, '\0\xff not a mail at all')
-    const [strange, html] = await emails(to(address))
+    const [malformed, html] = await emails(to(address))
     assert.equal(html?.body.trim(), 'text of html')
-    assert.equal(strange?.subject, '')
-    assert.equal(typeof strange?.body, 'string')
+    assert.equal(malformed?.subject, '')
+    assert.equal(typeof malformed?.body, 'string')
   })
 
-  test('a body of more than 256 KB is cut at a character, and says so', async () => {
+  test('a body of more than 256 KB is truncated at a character boundary and marked', async () => {
     const address = newAddress()
     const type = 'Content-Type: text/plain; charset=utf-8\r\n'
     await app.mail(address, `Subject: long\r\n${type}\r\n${'ü'.repeat(200_000)}\r\n`)
@@ -112,18 +112,18 @@ describe('200', () => {
 
   for (const [name, spelling] of [
     ['any case', (address: string) => address.toUpperCase()],
-    ['a name around it', (address: string) => `"Lee, Ann" <${address}>`],
-    ['spaces around it', (address: string) => ` ${address} `],
-    ['another spelling of its domain', (address: string) => address.replace('.', '\u3002')],
+    ['a display name', (address: string) => `"Lee, Ann" <${address}>`],
+    ['surrounding spaces', (address: string) => ` ${address} `],
+    ['an ideographic full stop in its domain', (address: string) => address.replace('.', '\u3002')],
   ] as const) {
-    test(`to is found with ${name}`, async () => {
+    test(`to matches with ${name}`, async () => {
       const address = newAddress()
       await send(address, 'found')
       assert.deepEqual(await subjects(to(spelling(address))), ['found'])
     })
   }
 
-  test('limit, since_id and the Link from page to page', async () => {
+  test('the Link header leads through all pages, with limit and since_id', async () => {
     const address = newAddress()
     for (const subject of ['1', '2', '3', '4', '5']) await send(address, subject)
     const all = await emails(to(address))
@@ -131,9 +131,9 @@ describe('200', () => {
     let query = `${to(address)}&limit=2&since_id=${all.at(-1)?.id}&t=1`
     for (let pages = 0; query !== ''; pages += 1) {
       assert.ok(pages < 3)
-      const asked = await read(query)
-      seen.push(...emailsOf(asked).map(({ subject }) => subject))
-      const link = asked.headers.get('link')
+      const response = await read(query)
+      seen.push(...emailsOf(response).map(({ subject }) => subject))
+      const link = response.headers.get('link')
       assert.doesNotMatch(link ?? '', new RegExp(`${key.secret}|mf_`))
       const [, next = ''] = /^<\/emails(\?[^>]+)>; rel="next"$/.exec(link ?? '') ?? []
       if (next) assert.equal(new URLSearchParams(next).get('to'), address)
@@ -142,7 +142,7 @@ describe('200', () => {
     assert.deepEqual(seen, ['5', '4', '3', '2'])
   })
 
-  test('mail that comes while somebody pages moves nothing', async () => {
+  test('mail that arrives during paging does not shift the pages', async () => {
     const address = newAddress()
     for (const subject of ['1', '2', '3']) await send(address, subject)
     const link = (await read(`${to(address)}&limit=2`)).headers.get('link') ?? ''
@@ -150,7 +150,7 @@ describe('200', () => {
     assert.deepEqual(await subjects(link.slice('</emails'.length, link.indexOf('>'))), ['1'])
   })
 
-  test('a list that was kept is never shown again once something changed', async () => {
+  test('a cached list is not returned after a change', async () => {
     const address = newAddress()
     for (let count = 0; count < 3; count += 1) {
       assert.equal((await emails(to(address))).length, count)
@@ -159,7 +159,7 @@ describe('200', () => {
     }
   })
 
-  test('one list is never another’s: of a key, an address, a page', async () => {
+  test('cached lists are separate per key, address and page', async () => {
     const other = await app.ring.issue()
     const own = await app.session({ prefix: 'kept', domain_id: '1' }, key.headers)
     await send(own.email, 'own')
@@ -168,7 +168,7 @@ describe('200', () => {
     assert.deepEqual(await subjects(`${to(own.email)}&since_id=9007199254740991`), [])
   })
 
-  test('reading marks and deletes nothing', async () => {
+  test('reading neither marks nor deletes mail', async () => {
     const address = newAddress()
     await send(address, 'stays')
     const [first, second] = [await read(to(address)), await read(to(address))]
@@ -176,7 +176,7 @@ describe('200', () => {
     assert.equal(first.headers.get('etag'), second.headers.get('etag'))
   })
 
-  test('the key may come in three ways', async () => {
+  test('the key is accepted in three headers', async () => {
     const { secret } = key
     for (const headers of [
       { APIKEY: secret },
@@ -190,23 +190,23 @@ describe('200', () => {
     }
   })
 
-  test('what old clients add is ignored, and a body too', async () => {
+  test('parameters of old clients and request bodies are ignored', async () => {
     assert.equal((await read('?t=1&t=2&apikey=wrong&x[]=1')).status, 200)
     const headers = { ...key.headers, 'content-type': 'application/x-www-form-urlencoded' }
-    const question = { path: '/emails', headers, body: 'limit=0&to=nobody' }
-    assert.equal((await requestFrom(app.httpPort, '127.0.0.1', question)).status, 200)
+    const options = { path: '/emails', headers, body: 'limit=0&to=nobody' }
+    assert.equal((await requestFrom(app.httpPort, '127.0.0.1', options)).status, 200)
   })
 })
 
 describe('304', () => {
-  test('as long as nothing changed, and not a moment longer', async () => {
+  test('If-None-Match matches until the list changes', async () => {
     const address = newAddress()
     const etag = (await read(to(address))).headers.get('etag') ?? ''
     for (const tag of [etag, etag.replace('W/', ''), `"other", ${etag}`, '*']) {
-      const asked = await read(to(address), { ...key.headers, 'if-none-match': tag })
-      assert.deepEqual([asked.status, asked.text], [304, ''], tag)
-      assert.equal(asked.headers.get('etag'), etag)
-      assert.equal(asked.headers.get('cache-control'), 'no-store')
+      const response = await read(to(address), { ...key.headers, 'if-none-match': tag })
+      assert.deepEqual([response.status, response.text], [304, ''], tag)
+      assert.equal(response.headers.get('etag'), etag)
+      assert.equal(response.headers.get('cache-control'), 'no-store')
     }
     await send(address, 'news')
     const changed = await read(to(address), { ...key.headers, 'if-none-match': etag })
@@ -214,7 +214,7 @@ describe('304', () => {
     assert.notEqual(changed.headers.get('etag'), etag)
   })
 
-  test('never for the tag of another key', async () => {
+  test('the ETag of another key does not match', async () => {
     const [mine, other] = [await app.ring.issue(), await app.ring.issue()]
     const etag = (await read('', other.headers)).headers.get('etag') ?? ''
     assert.equal((await read('', { ...mine.headers, 'if-none-match': etag })).status, 200)
@@ -240,26 +240,26 @@ describe('400', () => {
     ['?wait=56', 'wait'],
     ['?wait=-1', 'wait'],
   ] as const) {
-    test(query, async () => {
-      const asked = await read(query)
-      assert.deepEqual([asked.status, asked.body['code']], [400, 'invalid_parameter'])
-      assert.match(String(asked.body['message']), new RegExp(`^${name}: `))
-      assert.equal(problemFault(asked), undefined)
+    test(`${query} is refused`, async () => {
+      const response = await read(query)
+      assert.deepEqual([response.status, response.body['code']], [400, 'invalid_parameter'])
+      assert.match(String(response.body['message']), new RegExp(`^${name}: `))
+      assert.equal(problemFault(response), undefined)
     })
   }
 
-  test('an empty one counts as not given', async () => {
+  test('empty parameters are ignored', async () => {
     assert.equal((await read('?to=&limit=&cursor=&since_id=&wait=')).status, 200)
   })
 })
 
-describe('the order of refusals', () => {
+describe('the order of checks', () => {
   const conditional = { 'if-none-match': '*' }
 
-  test('the key before the state, the state before the input, the input before the version', async () => {
+  test('key, then plan state, then parameters, then ETag', async () => {
     const empty = await app.ring.issue({ requests: 0 })
-    const bad = '?limit=0'
-    const code = async (headers: Record<string, string>, query = bad) =>
+    const invalidQuery = '?limit=0'
+    const code = async (headers: Record<string, string>, query = invalidQuery) =>
       (await read(query, { ...headers, ...conditional })).body['code']
     assert.equal(await code({}), 'invalid_key')
     assert.equal(await code(empty.headers), 'quota_exhausted')

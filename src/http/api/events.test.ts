@@ -21,23 +21,23 @@ beforeAll(async () => {
 afterAll(() => app.stop())
 
 /** A stream read block by block, as an EventSource does. */
-const follow = (token: string, more = '', headers: Record<string, string> = {}) =>
-  followAt(`${app.url}/api/events?token=${token}${more}`, headers)
+const openStream = (token: string, more = '', headers: Record<string, string> = {}) =>
+  openStreamAt(`${app.url}/api/events?token=${token}${more}`, headers)
 
-async function followAt(url: string, headers: Record<string, string> = {}) {
+async function openStreamAt(url: string, headers: Record<string, string> = {}) {
   const response = await fetch(url, { headers })
   assert.equal(response.status, 200)
   assert.ok(response.body)
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
-  let heard = ''
+  let received = ''
   const next = async (): Promise<Record<string, string> | undefined> => {
-    while (!heard.includes('\n\n')) {
+    while (!received.includes('\n\n')) {
       const { done, value } = await reader.read()
       if (done) return undefined
-      heard += value
+      received += value
     }
-    const [block = ''] = heard.split('\n\n', 1)
-    heard = heard.slice(block.length + 2)
+    const [block = ''] = received.split('\n\n', 1)
+    received = received.slice(block.length + 2)
     return Object.fromEntries(
       block
         .split('\n')
@@ -50,20 +50,23 @@ async function followAt(url: string, headers: Record<string, string> = {}) {
   return { headers: response.headers, next, end: () => reader.cancel() }
 }
 
-async function endsWith(stream: Awaited<ReturnType<typeof follow>>, reason: string): Promise<void> {
+async function assertEnds(
+  stream: Awaited<ReturnType<typeof openStream>>,
+  reason: string,
+): Promise<void> {
   const event = await stream.next()
   assert.deepEqual([event?.['event'], JSON.parse(event?.['data'] ?? '')], ['end', { reason }])
   assert.equal(await stream.next(), undefined)
 }
 
-const newest = async (token: string) => (await checkMail(app.url, token)).map(({ id }) => id)
+const newestIds = async (token: string) => (await checkMail(app.url, token)).map(({ id }) => id)
 
 describe('200', () => {
-  test('opens at once and tells where it starts', async () => {
+  test('a stream opens at once with the id it starts after', async () => {
     const { email, token } = await app.session()
     await app.mail(email)
-    const [id] = await newest(token)
-    const stream = await follow(token)
+    const [id] = await newestIds(token)
+    const stream = await openStream(token)
     assert.equal(stream.headers.get('content-type'), 'text/event-stream')
     assert.equal(stream.headers.get('cache-control'), 'no-store')
     assert.equal(stream.headers.get('access-control-allow-origin'), '*')
@@ -73,9 +76,9 @@ describe('200', () => {
     await stream.end()
   })
 
-  test('a message as it comes, with its id to resume by and the summary of check-mail', async () => {
+  test('a new message is sent with its id and the summary of check-mail', async () => {
     const { email, token } = await app.session()
-    const stream = await follow(token)
+    const stream = await openStream(token)
     await stream.next()
     await app.mail(email)
     const event = await stream.next()
@@ -86,58 +89,58 @@ describe('200', () => {
     await stream.end()
   })
 
-  test('with neither Last-Event-ID nor since_id it starts now', async () => {
+  test('without Last-Event-ID and since_id a stream starts with new mail', async () => {
     const { email, token } = await app.session()
     await app.mail(email)
-    // Once listed it has been looked at, and no update of it comes.
-    await newest(token)
-    const stream = await follow(token)
+    // Once listed, it has been parsed, and no update event follows.
+    await newestIds(token)
+    const stream = await openStream(token)
     await stream.next()
     await app.mail(email)
-    const [id] = await newest(token)
+    const [id] = await newestIds(token)
     assert.equal((await stream.next())?.['id'], String(id))
     await stream.end()
   })
 
-  test('since_id and Last-Event-ID resume, oldest first; what the browser says wins', async () => {
+  test('since_id and Last-Event-ID resume, oldest first; Last-Event-ID takes precedence', async () => {
     const { email, token } = await app.session()
     for (let sent = 0; sent < 3; sent += 1) await app.mail(email)
-    const [third, second, first] = await newest(token)
-    const heardBy = async (more: string, headers: Record<string, string> = {}) => {
-      const stream = await follow(token, more, headers)
+    const [third, second, first] = await newestIds(token)
+    const idsAfter = async (more: string, headers: Record<string, string> = {}) => {
+      const stream = await openStream(token, more, headers)
       await stream.next()
-      const heard: string[] = []
-      while (heard.length < 2) {
-        // The code of the first may be told again, whenever it is found.
+      const received: string[] = []
+      while (received.length < 2) {
+        // An update event with the code of the first may arrive at any time.
         const event = await stream.next()
-        if (event?.['event'] !== 'updated') heard.push(String(event?.['id']))
+        if (event?.['event'] !== 'updated') received.push(String(event?.['id']))
       }
       await stream.end()
-      return heard
+      return received
     }
     const rest = [String(second), String(third)]
-    assert.deepEqual(await heardBy(`&since_id=${first}`), rest)
-    assert.deepEqual(await heardBy('', { 'last-event-id': String(first) }), rest)
-    assert.deepEqual(await heardBy('&since_id=0', { 'last-event-id': String(first) }), rest)
-    assert.deepEqual(await heardBy(`&since_id=${first}`, { 'last-event-id': 'nonsense' }), rest)
+    assert.deepEqual(await idsAfter(`&since_id=${first}`), rest)
+    assert.deepEqual(await idsAfter('', { 'last-event-id': String(first) }), rest)
+    assert.deepEqual(await idsAfter('&since_id=0', { 'last-event-id': String(first) }), rest)
+    assert.deepEqual(await idsAfter(`&since_id=${first}`, { 'last-event-id': 'nonsense' }), rest)
   })
 
-  test('mails of many senders at once: each is told once, in order', async () => {
+  test('30 mails received concurrently are each sent once, in order', async () => {
     const { email, token } = await app.session()
-    const stream = await follow(token)
+    const stream = await openStream(token)
     await stream.next()
     await Promise.all(Array.from({ length: 30 }, () => app.mail(email)))
-    const told: number[] = []
-    while (told.length < 30) told.push(Number((await stream.next())?.['id']))
-    assert.deepEqual(told, (await newest(token)).toReversed())
+    const ids: number[] = []
+    while (ids.length < 30) ids.push(Number((await stream.next())?.['id']))
+    assert.deepEqual(ids, (await newestIds(token)).toReversed())
     await stream.end()
   })
 
-  test('a deletion, by its id', async () => {
+  test('a deletion is sent with the message id', async () => {
     const { email, token } = await app.session()
     await app.mail(email)
-    const [id] = await newest(token)
-    const stream = await follow(token)
+    const [id] = await newestIds(token)
+    const stream = await openStream(token)
     await stream.next()
     await post(`${app.url}/api/delete-mail`, { token, id: String(id) })
     const event = await stream.next()
@@ -145,26 +148,26 @@ describe('200', () => {
     await stream.end()
   })
 
-  test('the end, when the owner ends the session', async () => {
+  test('a stream ends when the session is deleted', async () => {
     const { token } = await app.session()
-    const stream = await follow(token)
+    const stream = await openStream(token)
     await stream.next()
     await post(`${app.url}/api/delete-session`, { token })
-    await endsWith(stream, 'deleted')
+    await assertEnds(stream, 'deleted')
   })
 
-  test('the end, when the session expires', async () => {
-    // Of the passing of time no bus tells: here it takes a look.
-    const watchful = await startApp({ intervals: { ...WITHOUT_POLLING, pollMs: 50 } })
-    const { token } = await watchful.session({ ttl: '60' })
-    const stream = await followAt(`${watchful.url}/api/events?token=${token}`)
+  test('a stream ends when the session expires', async () => {
+    // The bus does not signal expiry: this app polls for it.
+    const pollingApp = await startApp({ intervals: { ...WITHOUT_POLLING, pollMs: 50 } })
+    const { token } = await pollingApp.session({ ttl: '60' })
+    const stream = await openStreamAt(`${pollingApp.url}/api/events?token=${token}`)
     await stream.next()
-    watchful.moveClock(60)
-    await endsWith(stream, 'expired')
-    await watchful.stop()
+    pollingApp.moveClock(60)
+    await assertEnds(stream, 'expired')
+    await pollingApp.stop()
   })
 
-  test('the token may come as Bearer, as programs do', async () => {
+  test('the token is accepted as Bearer', async () => {
     const { token } = await app.session()
     const response = await fetch(`${app.url}/api/events`, {
       headers: { authorization: `Bearer ${token}` },
@@ -175,13 +178,13 @@ describe('200', () => {
 
   test('HEAD opens no stream', async () => {
     const { token } = await app.session()
-    const asked = await request(`${app.url}/api/events?token=${token}`, { method: 'HEAD' })
-    assert.equal(asked.headers.get('content-type'), 'text/event-stream')
+    const response = await request(`${app.url}/api/events?token=${token}`, { method: 'HEAD' })
+    assert.equal(response.headers.get('content-type'), 'text/event-stream')
   })
 
-  test('readers that leave are forgotten', async () => {
+  test('a disconnect releases the stream', async () => {
     const { token } = await app.session()
-    const streams = await Promise.all(Array.from({ length: 5 }, () => follow(token)))
+    const streams = await Promise.all(Array.from({ length: 5 }, () => openStream(token)))
     const open = async () =>
       Number(/^mayfly_http_waiting (\d+)$/m.exec((await request(`${app.url}/metrics`)).text)?.[1])
     assert.ok((await open()) >= 5)
@@ -191,35 +194,35 @@ describe('200', () => {
 })
 
 describe('400', () => {
-  test('no token, or a since_id that is no number', async () => {
+  test('a missing token or an invalid since_id is refused', async () => {
     const { token } = await app.session()
     for (const [query, code] of [
       ['', 'missing_parameter'],
       [`?token=${token}&since_id=x`, 'invalid_parameter'],
     ] as const) {
-      const asked = await request(`${app.url}/api/events${query}`)
-      assert.deepEqual([asked.status, asked.body['code']], [400, code])
-      assert.equal(problemFault(asked), undefined)
+      const response = await request(`${app.url}/api/events${query}`)
+      assert.deepEqual([response.status, response.body['code']], [400, code])
+      assert.equal(problemFault(response), undefined)
     }
   })
 })
 
 describe('401', () => {
-  test('a token that opens nothing', async () => {
-    const asked = await request(`${app.url}/api/events?token=x`)
-    assert.deepEqual([asked.status, asked.body['code']], [401, 'invalid_token'])
-    assert.equal(problemFault(asked), undefined)
+  test('an unknown token is refused', async () => {
+    const response = await request(`${app.url}/api/events?token=x`)
+    assert.deepEqual([response.status, response.body['code']], [401, 'invalid_token'])
+    assert.equal(problemFault(response), undefined)
   })
 })
 
 describe('503', () => {
-  test('more than a hundred readers of one mailbox', async () => {
+  test('a mailbox has at most 100 streams', async () => {
     const { token } = await app.session()
-    const readers = await Promise.all(Array.from({ length: 100 }, () => follow(token)))
-    const asked = await request(`${app.url}/api/events?token=${token}`)
-    assert.deepEqual([asked.status, asked.body['code']], [503, 'overloaded'])
-    assert.equal(problemFault(asked), undefined)
-    await Promise.all(readers.map(({ end }) => end()))
+    const streams = await Promise.all(Array.from({ length: 100 }, () => openStream(token)))
+    const response = await request(`${app.url}/api/events?token=${token}`)
+    assert.deepEqual([response.status, response.body['code']], [503, 'overloaded'])
+    assert.equal(problemFault(response), undefined)
+    await Promise.all(streams.map(({ end }) => end()))
   })
 })
 
@@ -232,14 +235,14 @@ const message = {
   code: '123456',
 }
 
-describe('one event', () => {
-  test('a message has its id, and no subject can end its line', () => {
+describe('event format', () => {
+  test('a message has its id, and line breaks in the subject are escaped', () => {
     const [event, id, data, ...rest] = formatEvent({ kind: 'message', message }).split('\n')
     assert.deepEqual([event, id, rest], ['event: message', 'id: 7', ['', '']])
     assert.equal(JSON.parse(data?.slice('data: '.length) ?? '').subject, message.subject)
   })
 
-  test('an update has the same payload, and moves no reader to another place', () => {
+  test('an update has the same payload and no id, so the resume position stays', () => {
     const [first, second] = [
       formatEvent({ kind: 'message', message }),
       formatEvent({ kind: 'updated', message }),
@@ -253,18 +256,18 @@ describe('one event', () => {
     [{ kind: 'end', reason: 'expired' }, 'event: end\ndata: {"reason":"expired"}\n\n'],
     [{ kind: 'beat' }, ':\n\n'],
   ] as const) {
-    test(event.kind, () => {
+    test(`${event.kind} is serialized`, () => {
       assert.equal(formatEvent(event), text)
     })
   }
 })
 
 describe('a stream', () => {
-  test('asks for no more events than its reader has room for', async () => {
-    let asked = 0
+  test('requests no more events than its buffer holds', async () => {
+    let requested = 0
     async function* endless(): AsyncGenerator<MailEvent> {
       for (;;) {
-        asked += 1
+        requested += 1
         yield { kind: 'message', message }
       }
     }
@@ -274,24 +277,24 @@ describe('a stream', () => {
     })
     stream.read(0)
     for (let turn = 0; turn < 100; turn += 1) await new Promise(setImmediate)
-    assert.ok(asked > 0 && asked < 20, `${asked} events were asked for`)
+    assert.ok(requested > 0 && requested < 20, `${requested} events were asked for`)
     stream.destroy()
   })
 
-  test('says so when we stop, and lets every other fault rise', async () => {
-    async function* failing(fault: Error): AsyncGenerator<MailEvent> {
+  test('ends with a comment when the server shuts down, and rejects on any other error', async () => {
+    async function* failing(error: Error): AsyncGenerator<MailEvent> {
       yield { kind: 'beat' }
-      throw fault
+      throw error
     }
     const opening = { startsAfter: 5, retryMs: 2_000 }
-    const all = (fault: Error) => Array.fromAsync(eventStream(failing(fault), opening))
-    const heard = await all(new Problem('shutting_down', 'x'))
-    assert.equal(heard.join(''), 'retry: 2000\nid: 5\n\n:\n\n: shutting_down\nretry: 2000\n\n')
+    const all = (error: Error) => Array.fromAsync(eventStream(failing(error), opening))
+    const received = await all(new Problem('shutting_down', 'x'))
+    assert.equal(received.join(''), 'retry: 2000\nid: 5\n\n:\n\n: shutting_down\nretry: 2000\n\n')
     await assert.rejects(all(new Error('disk')), /disk/)
   })
 })
 
-test('readers come back after a second at least, and not all at once', () => {
-  const waits = [0, 1, 128, 255].map((chance) => retryMs(() => Uint8Array.of(chance)))
-  assert.deepEqual(waits, [1_000, 1_012, 2_506, 4_000])
+test('the retry delay is random, between one and four seconds', () => {
+  const delays = [0, 1, 128, 255].map((byte) => retryMs(() => Uint8Array.of(byte)))
+  assert.deepEqual(delays, [1_000, 1_012, 2_506, 4_000])
 })

@@ -26,13 +26,13 @@ beforeAll(async () => {
 afterAll(() => app.stop())
 
 const check = (token: string) => request(`${app.url}/api/check-mail?token=${token}`)
-/** Seconds from now, give or take what a request takes. */
-const lifeOf = (body: Record<string, unknown>) =>
+/** Seconds until expiry, rounded to a minute. */
+const ttlOf = (body: Record<string, unknown>) =>
   Math.round((Date.parse(String(body['expires_at_iso'])) - app.now().getTime()) / 60_000) * 60
 
 describe('200', () => {
   for (const encoding of ENCODINGS) {
-    test(`the end moves to ttl seconds from now, asked in ${encoding}`, async () => {
+    test(`the expiry moves to ttl seconds from now (${encoding})`, async () => {
       const { email, token } = await app.session()
       const { status, body, headers } = await post(url, { token, ttl: String(2 * DAY) }, encoding)
       assert.equal(status, 200)
@@ -44,51 +44,51 @@ describe('200', () => {
         'expires_at_iso',
       ])
       assert.deepEqual([body['email'], body['token']], [email, token])
-      assert.equal(lifeOf(body), 2 * DAY)
+      assert.equal(ttlOf(body), 2 * DAY)
       assert.equal(headers.get('cache-control'), 'no-store')
       assert.equal((await check(token)).body['expires_at'], body['expires_at'])
     })
   }
 
-  test('no ttl: the usual life, from now', async () => {
+  test('without a ttl the default applies, from now', async () => {
     const { token } = await app.session({ ttl: '60' })
-    assert.equal(lifeOf((await post(url, { token })).body), DAY)
+    assert.equal(ttlOf((await post(url, { token })).body), DAY)
   })
 
-  test('a shorter life is possible too, and keeps the mail', async () => {
+  test('a shorter ttl is accepted and deletes no mail', async () => {
     const { email, token } = await app.session()
     await app.mail(email)
-    assert.equal(lifeOf((await post(url, { token, ttl: '60' })).body), 60)
+    assert.equal(ttlOf((await post(url, { token, ttl: '60' })).body), 60)
     assert.equal(((await check(token)).body['messages'] as unknown[]).length, 1)
   })
 
-  test('never past the longest life from creation', async () => {
+  test('the expiry never exceeds the maximum ttl from creation', async () => {
     const { token } = await app.session()
     app.moveClock(DAY - HOUR)
-    assert.equal(lifeOf((await post(url, { token, ttl: String(3 * DAY) })).body), 2 * DAY + HOUR)
+    assert.equal(ttlOf((await post(url, { token, ttl: String(3 * DAY) })).body), 2 * DAY + HOUR)
   })
 
-  test('a session that is over comes back to its token, empty, and takes mail again', async () => {
+  test('an expired session is revived with its token, empty, and receives mail again', async () => {
     const { email, token } = await app.session()
     await app.mail(email)
     app.moveClock(2 * DAY)
     assert.equal(await app.mail(email), 550)
     const revived = await post(url, { token })
     assert.deepEqual([revived.status, revived.body['email']], [200, email])
-    assert.equal(lifeOf(revived.body), DAY)
+    assert.equal(ttlOf(revived.body), DAY)
     assert.deepEqual((await check(token)).body['messages'], [])
     assert.equal(await app.mail(email), 250)
     assert.equal(((await check(token)).body['messages'] as unknown[]).length, 1)
   })
 
-  test('a revived session counts its longest life from the revival', async () => {
+  test('the maximum ttl of a revived session counts from its revival', async () => {
     const { token } = await app.session()
     app.moveClock(4 * DAY)
     await post(url, { token })
-    assert.equal(lifeOf((await post(url, { token, ttl: String(3 * DAY) })).body), 3 * DAY)
+    assert.equal(ttlOf((await post(url, { token, ttl: String(3 * DAY) })).body), 3 * DAY)
   })
 
-  test('many revivals at once are one', async () => {
+  test('concurrent revivals revive the session once', async () => {
     const { email, token } = await app.session()
     app.moveClock(2 * DAY)
     const all = await Promise.all(Array.from({ length: 10 }, () => post(url, { token })))
@@ -102,52 +102,52 @@ describe('200', () => {
 })
 
 describe('400', () => {
-  test('no token', async () => {
-    const asked = await post(url, { ttl: '60' })
-    assert.deepEqual([asked.status, asked.body['code']], [400, 'missing_parameter'])
+  test('a missing token is refused', async () => {
+    const response = await post(url, { ttl: '60' })
+    assert.deepEqual([response.status, response.body['code']], [400, 'missing_parameter'])
   })
 
   for (const ttl of ['0', '59', String(3 * DAY + 1), '-60', '1h', '60.5']) {
-    test(`a ttl of ${ttl}`, async () => {
+    test(`a ttl of ${ttl} is refused`, async () => {
       const { token } = await app.session()
-      const asked = await post(url, { token, ttl })
-      assert.deepEqual([asked.status, asked.body['code']], [400, 'invalid_parameter'])
-      assert.match(String(asked.body['message']), /^ttl: /)
-      assert.equal(problemFault(asked), undefined)
+      const response = await post(url, { token, ttl })
+      assert.deepEqual([response.status, response.body['code']], [400, 'invalid_parameter'])
+      assert.match(String(response.body['message']), /^ttl: /)
+      assert.equal(problemFault(response), undefined)
     })
   }
 })
 
 describe('401', () => {
-  test('a token that opens nothing', async () => {
-    const asked = await post(url, { token: 'A'.repeat(43) })
-    assert.deepEqual([asked.status, asked.body['code']], [401, 'invalid_token'])
-    assert.equal(problemFault(asked), undefined)
+  test('an unknown token is refused', async () => {
+    const response = await post(url, { token: 'A'.repeat(43) })
+    assert.deepEqual([response.status, response.body['code']], [401, 'invalid_token'])
+    assert.equal(problemFault(response), undefined)
   })
 
-  test('a session that its owner ended stays ended', async () => {
+  test('a deleted session is not revived', async () => {
     const { token } = await app.session()
     await post(`${app.url}/api/delete-session`, { token })
     assert.equal((await post(url, { token })).body['code'], 'invalid_token')
   })
 
-  test('after the cool-down nothing comes back', async () => {
+  test('a session is not revived after the cool-down', async () => {
     const { token } = await app.session()
     app.moveClock(6 * DAY)
-    const asked = await post(url, { token })
-    assert.equal(asked.status, 401)
-    assert.ok(['invalid_token', 'session_expired'].includes(String(asked.body['code'])))
+    const response = await post(url, { token })
+    assert.equal(response.status, 401)
+    assert.ok(['invalid_token', 'session_expired'].includes(String(response.body['code'])))
   })
 
-  test('where no sessions are taken any more none is revived, but a live one may go on', async () => {
-    const over = await app.session({ domain_id: '1', ttl: '60' })
+  test('on an inactive domain expired sessions are not revived, but live ones can be extended', async () => {
+    const expired = await app.session({ domain_id: '1', ttl: '60' })
     app.moveClock(60)
     const live = await app.session({ domain_id: '1' })
     const name = parseHost('box.test')
     assert.ok(name)
     const store = await openMailStoreForCli(app.config)
     await store.changeDomain(name, { active: false })
-    assert.equal((await post(url, { token: over.token })).body['code'], 'session_expired')
+    assert.equal((await post(url, { token: expired.token })).body['code'], 'session_expired')
     assert.equal((await post(url, { token: live.token })).status, 200)
     await store.changeDomain(name, { active: true })
     await store.close()
@@ -155,12 +155,12 @@ describe('401', () => {
 })
 
 describe('429', () => {
-  test('the eleventh extension of one token within a minute, from any client', async () => {
+  test('a token allows ten extensions a minute, from any number of clients', async () => {
     const { token } = await app.session()
-    const extend = (given = token) =>
+    const extend = (sessionToken = token) =>
       requestFrom(app.httpPort, PROXY, {
         method: 'POST',
-        path: `/api/extend-session?token=${given}`,
+        path: `/api/extend-session?token=${sessionToken}`,
         headers: { 'x-forwarded-for': newClient() },
       })
     const started = app.now().getTime()

@@ -15,14 +15,14 @@ const REASON = '3 MB of disk are free'
 const ADMIN = { authorization: 'Bearer secret' }
 
 let app: App
-let troubled: TestServer
-let guarded: TestServer
+let notReady: TestServer
+let withAdminToken: TestServer
 let gmail: GmailApp
 beforeAll(async () => {
   app = await startApp({ env: PROXY_ENV })
   const storeOverrides = { obstacle: async () => ({ kind: 'full' as const, reason: REASON }) }
-  troubled = await openTestServer({ storeOverrides })
-  guarded = await openTestServer({ storeOverrides, env: { MAYFLY_ADMIN_TOKEN: 'secret' } })
+  notReady = await openTestServer({ storeOverrides })
+  withAdminToken = await openTestServer({ storeOverrides, env: { MAYFLY_ADMIN_TOKEN: 'secret' } })
   const accounts = [{ email: 'joe@gmail.com' }, { email: 'miller@gmail.com', masked: true }]
   gmail = await startGmailApp([...accounts, { email: 'off@gmail.com', active: false }], {
     MAYFLY_ADMIN_TOKEN: 'secret',
@@ -31,47 +31,47 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await app.stop()
-  await troubled.stop()
-  await guarded.stop()
+  await notReady.stop()
+  await withAdminToken.stop()
   await gmail.stop()
 })
 
 describe('/livez', () => {
   describe('200', () => {
-    test('as long as the process answers, also when it cannot work', async () => {
+    test('the process is live even if it is not ready', async () => {
       assert.deepEqual((await request(`${app.url}/livez`)).body, { status: 'success' })
-      assert.deepEqual((await request(`${troubled.url}/livez`)).body, { status: 'success' })
+      assert.deepEqual((await request(`${notReady.url}/livez`)).body, { status: 'success' })
     })
   })
 })
 
 describe('/readyz', () => {
   describe('200', () => {
-    test('when mail can be kept', async () => {
+    test('the service is ready if mail can be stored', async () => {
       assert.deepEqual((await request(`${app.url}/readyz`)).body, { status: 'success' })
     })
 
-    test('with a warning, for the operator alone when there is an admin token', async () => {
+    test('warnings are returned, only to the operator if an admin token is configured', async () => {
       const warnings = ['The system clock jumped ahead by 90 minutes.']
       const open = await openTestServer({ warnings })
       const closed = await openTestServer({ warnings, env: { MAYFLY_ADMIN_TOKEN: 'secret' } })
-      const told = { status: 'success', warnings }
+      const withWarnings = { status: 'success', warnings }
       for (const [url, headers, body] of [
-        [open.url, {}, told],
+        [open.url, {}, withWarnings],
         [closed.url, {}, { status: 'success' }],
-        [closed.url, ADMIN, told],
+        [closed.url, ADMIN, withWarnings],
       ] as const) {
-        const asked = await request(`${url}/readyz`, { headers })
-        assert.deepEqual([asked.status, asked.body], [200, body])
+        const response = await request(`${url}/readyz`, { headers })
+        assert.deepEqual([response.status, response.body], [200, body])
       }
       await open.stop()
       await closed.stop()
     })
 
-    test('when a Gmail account fails; the operator hears how each of them is', async () => {
+    test('a failing Gmail account does not affect readiness, and the operator sees each account', async () => {
       await gmail.session({ gmail_auto: '1' })
-      const stranger = await request(`${gmail.url}/readyz`)
-      assert.deepEqual([stranger.status, stranger.body], [200, { status: 'success' }])
+      const anonymous = await request(`${gmail.url}/readyz`)
+      assert.deepEqual([anonymous.status, anonymous.body], [200, { status: 'success' }])
       const operator = await request(`${gmail.url}/readyz`, { headers: ADMIN })
       assert.deepEqual(operator.body, {
         status: 'success',
@@ -96,28 +96,28 @@ describe('/readyz', () => {
   })
 
   describe('503', () => {
-    test('when it cannot, with the reason', async () => {
-      const asked = await request(`${troubled.url}/readyz`)
-      assert.deepEqual([asked.status, asked.body['message']], [503, REASON])
-      assert.equal(problemFault(asked), undefined)
+    test('the reason is returned if mail cannot be stored', async () => {
+      const response = await request(`${notReady.url}/readyz`)
+      assert.deepEqual([response.status, response.body['message']], [503, REASON])
+      assert.equal(problemFault(response), undefined)
     })
 
-    test('the reason is the operator’s when there is an admin token', async () => {
-      const stranger = await request(`${guarded.url}/readyz`)
-      assert.equal(stranger.status, 503)
-      assert.doesNotMatch(stranger.text, /disk/)
-      const wrong = await request(`${guarded.url}/readyz`, {
+    test('the reason is returned only to the operator if an admin token is configured', async () => {
+      const anonymous = await request(`${withAdminToken.url}/readyz`)
+      assert.equal(anonymous.status, 503)
+      assert.doesNotMatch(anonymous.text, /disk/)
+      const wrong = await request(`${withAdminToken.url}/readyz`, {
         headers: { authorization: 'Bearer secre' },
       })
       assert.doesNotMatch(wrong.text, /disk/)
-      const operator = await request(`${guarded.url}/readyz`, { headers: ADMIN })
+      const operator = await request(`${withAdminToken.url}/readyz`, { headers: ADMIN })
       assert.equal(operator.body['message'], REASON)
     })
   })
-  describe('503 while we stop', () => {
-    test('readiness turns, whatever the disk says', async () => {
+  describe('503 while shutting down', () => {
+    test('the service is not ready, whatever the state of the store', async () => {
       const deps = { draining: () => true } as RouteDeps
-      const call: HttpRequest = {
+      const httpRequest: HttpRequest = {
         method: 'GET',
         headers: {},
         body: new Uint8Array(),
@@ -135,23 +135,23 @@ describe('/readyz', () => {
       }
       const stopping = (error: unknown) =>
         error instanceof Problem && error.code === 'shutting_down'
-      await assert.rejects(readyzRoute.handle({}, deps, call), stopping)
+      await assert.rejects(readyzRoute.handle({}, deps, httpRequest), stopping)
     })
   })
   describe('429', () => {
-    test('a load balancer that is a trusted proxy is never held up', async () => {
+    test('health checks of a trusted proxy are not rate-limited', async () => {
       const request = 'GET /readyz HTTP/1.1\r\nHost: x\r\n'
       const flood = `${`${request}\r\n`.repeat(600)}${request}Connection: close\r\n\r\n`
-      const heard = await sendRaw(app.httpPort, flood, { from: PROXY })
-      assert.equal(heard.split('HTTP/1.1 200 ').length - 1, 601)
+      const received = await sendRaw(app.httpPort, flood, { from: PROXY })
+      assert.equal(received.split('HTTP/1.1 200 ').length - 1, 601)
     })
 
-    test('an address that has used up its requests may still ask whether we are ready', async () => {
-      const door = await openServerWithManualClock()
+    test('a rate-limited client can still call readyz', async () => {
+      const { door: server } = await openServerWithManualClock()
       const headers = { 'x-forwarded-for': newClient() }
-      const from = (path: string) => requestFrom(door.door.port, PROXY, { path, headers })
-      const asked = await Promise.all(Array.from({ length: 201 }, () => from('/api/domains')))
-      assert.ok(asked.some(({ status }) => status === 429))
+      const from = (path: string) => requestFrom(server.port, PROXY, { path, headers })
+      const responses = await Promise.all(Array.from({ length: 201 }, () => from('/api/domains')))
+      assert.ok(responses.some(({ status }) => status === 429))
       assert.equal((await from('/readyz')).status, 200)
     })
   })
@@ -159,7 +159,7 @@ describe('/readyz', () => {
 
 describe('/metrics', () => {
   describe('200', () => {
-    test('counts of every route by class of status, and of those who wait', async () => {
+    test('requests are counted by route and status class, and waits are counted', async () => {
       await request(`${app.url}/api/domains`)
       await request(`${app.url}/api/check-mail`)
       await request(`${app.url}/api/nothing?token=canary`)
@@ -178,7 +178,7 @@ describe('/metrics', () => {
       assert.doesNotMatch(text, /canary/)
     })
 
-    test('how many Gmail accounts are in each state, however many threads answer', async () => {
+    test('Gmail accounts are counted once per state, whatever the number of threads', async () => {
       const { text } = await request(`${gmail.url}/metrics`, { headers: ADMIN })
       assert.deepEqual(text.match(/^mayfly_gmail_accounts.*$/gm), [
         'mayfly_gmail_accounts{health="starting"} 0',
@@ -189,59 +189,63 @@ describe('/metrics', () => {
       assert.doesNotMatch(text, /@gmail|login/)
     })
 
-    test('to the operator when there is an admin token', async () => {
-      assert.equal((await request(`${guarded.url}/metrics`, { headers: ADMIN })).status, 200)
+    test('the operator can read metrics if an admin token is configured', async () => {
+      assert.equal((await request(`${withAdminToken.url}/metrics`, { headers: ADMIN })).status, 200)
     })
   })
 
   describe('401', () => {
-    test('to everybody else then', async () => {
+    test('other clients are refused if an admin token is configured', async () => {
       for (const headers of [{}, { authorization: 'Bearer other' }, { authorization: 'secret' }]) {
-        const asked = await request(`${guarded.url}/metrics`, {
+        const response = await request(`${withAdminToken.url}/metrics`, {
           headers: headers as Record<string, string>,
         })
-        assert.deepEqual([asked.status, asked.body['code']], [401, 'invalid_token'])
-        assert.equal(problemFault(asked), undefined)
+        assert.deepEqual([response.status, response.body['code']], [401, 'invalid_token'])
+        assert.equal(problemFault(response), undefined)
       }
-      const inQuery = await request(`${guarded.url}/metrics?token=secret`)
+      const inQuery = await request(`${withAdminToken.url}/metrics?token=secret`)
       assert.equal(inQuery.status, 401, 'an admin token never travels in an address')
     })
   })
 
   describe('429', () => {
-    const ask = (port: number, client: string, token: string) =>
+    const getMetrics = (port: number, client: string, token: string) =>
       requestFrom(port, PROXY, {
         path: '/metrics',
         headers: { 'x-forwarded-for': client, authorization: `Bearer ${token}` },
       })
 
-    test('after twenty wrong tokens in a minute, whatever comes next; another address may go on', async () => {
-      const { door, passSeconds } = await openServerWithManualClock({
+    test('after 20 wrong tokens in a minute a client is refused, and other clients are not', async () => {
+      const { door: server, passSeconds } = await openServerWithManualClock({
         MAYFLY_ADMIN_TOKEN: 'secret',
       })
       const [client, other] = [newClient(), newClient()]
       for (let wrong = 0; wrong < 20; wrong += 1) {
-        assert.equal((await ask(door.port, client, `guess${wrong}`)).status, 401)
+        assert.equal((await getMetrics(server.port, client, `guess${wrong}`)).status, 401)
       }
       for (const token of ['guess', 'secret']) {
-        const refused = await ask(door.port, client, token)
+        const refused = await getMetrics(server.port, client, token)
         assert.deepEqual([refused.status, refused.body['code']], [429, 'rate_limited'])
         assert.equal(problemFault(refused), undefined)
       }
       const readyz = { path: '/readyz', headers: { 'x-forwarded-for': client } }
-      assert.equal((await requestFrom(door.port, PROXY, readyz)).status, 200, 'no token, no guess')
-      assert.equal((await ask(door.port, other, 'secret')).status, 200)
+      assert.equal(
+        (await requestFrom(server.port, PROXY, readyz)).status,
+        200,
+        'no token, no guess',
+      )
+      assert.equal((await getMetrics(server.port, other, 'secret')).status, 200)
       passSeconds(6)
-      assert.equal((await ask(door.port, client, 'secret')).status, 200)
+      assert.equal((await getMetrics(server.port, client, 'secret')).status, 200)
     })
 
-    test('the right token costs nothing', async () => {
-      const { door } = await openServerWithManualClock({ MAYFLY_ADMIN_TOKEN: 'secret' })
+    test('the right token does not count towards the limit', async () => {
+      const { door: server } = await openServerWithManualClock({ MAYFLY_ADMIN_TOKEN: 'secret' })
       const client = newClient()
-      const asked = await Promise.all(
-        Array.from({ length: 210 }, () => ask(door.port, client, 'secret')),
+      const responses = await Promise.all(
+        Array.from({ length: 210 }, () => getMetrics(server.port, client, 'secret')),
       )
-      assert.deepEqual([...new Set(asked.map(({ status }) => status))], [200])
+      assert.deepEqual([...new Set(responses.map(({ status }) => status))], [200])
     })
   })
 })

@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => app.stop())
 
 describe('200', () => {
-  test('the two plans with their figures, and that keys are had from the operator', async () => {
+  test('the default plans are listed, and cannot be bought online', async () => {
     const { body, headers } = await request(`${app.url}/api/plans`)
     assert.deepEqual(body, {
       status: 'success',
@@ -47,7 +47,7 @@ describe('200', () => {
     assert.equal(headers.get('access-control-allow-origin'), '*')
   })
 
-  test('the operator’s own plans, and that they can be bought here', async () => {
+  test('custom plans are listed, and can be bought with a payment provider', async () => {
     const folder = tempFolder()
     const file = join(folder.path, 'plans.json')
     const small = { id: 'small', name: 'Small', price_cents: 150, currency: 'eur', requests: 10 }

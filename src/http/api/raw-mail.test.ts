@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => app.stop())
 
-async function sent(raw: string | Uint8Array) {
+async function sendMail(raw: string | Uint8Array) {
   const session = await app.session()
   assert.equal(await app.mail(session.email, raw), 250)
   const [{ id } = { id: 0 }] = await checkMail(app.url, session.token)
@@ -26,7 +26,7 @@ const download = async ({ token, id }: { token: string; id: number }) => {
 }
 
 describe('200', () => {
-  test('our three lines, then every byte as it came', async () => {
+  test('three trace fields precede the original bytes', async () => {
     const raw = Buffer.concat([
       Buffer.from('Subject: bytes\r\n\r\n'),
       Buffer.from(
@@ -34,27 +34,27 @@ describe('200', () => {
       ),
       Buffer.from('\r\n..two dots\r\n.x\r\n'),
     ])
-    const mail = await sent(raw)
+    const mail = await sendMail(raw)
     const { response, bytes } = await download(mail)
-    const ours = bytes
+    const traceHeader = bytes
       .subarray(0, bytes.length - raw.length)
       .toString()
       .split('\r\n')
     assert.deepEqual(bytes.subarray(bytes.length - raw.length), raw)
-    assert.match(ours[0] ?? '', /^Return-Path: <[^<>]*>$/)
-    assert.equal(ours[1], `Delivered-To: ${mail.email}`)
-    assert.match(ours[2] ?? '', /^Received: from \S+ \(\[127\.0\.0\.1\]\)$/)
-    assert.match(ours[3] ?? '', /^\tby mx\.box\.test with E?SMTP$/)
+    assert.match(traceHeader[0] ?? '', /^Return-Path: <[^<>]*>$/)
+    assert.equal(traceHeader[1], `Delivered-To: ${mail.email}`)
+    assert.match(traceHeader[2] ?? '', /^Received: from \S+ \(\[127\.0\.0\.1\]\)$/)
+    assert.match(traceHeader[3] ?? '', /^\tby mx\.box\.test with E?SMTP$/)
     assert.match(
-      ours[4] ?? '',
+      traceHeader[4] ?? '',
       /^\tid [a-z0-9]+ for <[^>]+>; \w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d \+0000$/,
     )
-    assert.deepEqual(ours.slice(5), [''])
+    assert.deepEqual(traceHeader.slice(5), [''])
     assert.equal(response.headers.get('content-length'), String(bytes.length))
   })
 
-  test('as a download that no browser runs and nobody on the way keeps', async () => {
-    const mail = await sent('Subject: x\r\n\r\n<script>alert(1)</script>\r\n')
+  test('the mail is a download that is neither rendered nor cached', async () => {
+    const mail = await sendMail('Subject: x\r\n\r\n<script>alert(1)</script>\r\n')
     const { headers } = (await download(mail)).response
     assert.equal(headers.get('content-type'), 'message/rfc822')
     assert.match(
@@ -66,16 +66,16 @@ describe('200', () => {
     assert.equal(headers.get('cache-control'), 'no-store')
   })
 
-  test('the address that read-mail gives leads here', async () => {
-    const mail = await sent('Subject: x\r\n\r\nhi\r\n')
+  test('raw_url of read-mail returns the raw mail', async () => {
+    const mail = await sendMail('Subject: x\r\n\r\nhi\r\n')
     const { body } = await request(`${app.url}/api/read-mail?token=${mail.token}&id=${mail.id}`)
     const { raw_url: url } = body['message'] as { raw_url: string }
     const headers = { authorization: `Bearer ${mail.token}` }
     assert.match((await request(`${app.url}${url}`, { headers })).text, /Subject: x\r\n\r\nhi\r\n$/)
   })
 
-  test('HEAD tells how much it is', async () => {
-    const { token, id } = await sent('Subject: x\r\n\r\nhi\r\n')
+  test('HEAD returns Content-Length', async () => {
+    const { token, id } = await sendMail('Subject: x\r\n\r\nhi\r\n')
     const url = `${app.url}/api/raw-mail?token=${token}&id=${id}`
     const head = await request(url, { method: 'HEAD' })
     assert.equal(head.headers.get('content-length'), String((await request(url)).text.length))
@@ -84,33 +84,33 @@ describe('200', () => {
 })
 
 describe('400', () => {
-  test('no id', async () => {
+  test('a missing id is refused', async () => {
     const { token } = await app.session()
-    const asked = await request(`${app.url}/api/raw-mail?token=${token}`)
-    assert.deepEqual([asked.status, asked.body['code']], [400, 'missing_parameter'])
-    assert.equal(problemFault(asked), undefined)
+    const response = await request(`${app.url}/api/raw-mail?token=${token}`)
+    assert.deepEqual([response.status, response.body['code']], [400, 'missing_parameter'])
+    assert.equal(problemFault(response), undefined)
   })
 })
 
 describe('401', () => {
-  test('a token that opens nothing, and one whose session is over', async () => {
+  test('an unknown token and an expired session are refused', async () => {
     assert.equal(
       (await request(`${app.url}/api/raw-mail?token=x&id=1`)).body['code'],
       'invalid_token',
     )
-    const mail = await sent('Subject: x\r\n\r\nhi\r\n')
+    const mail = await sendMail('Subject: x\r\n\r\nhi\r\n')
     app.moveClock(86_400)
-    const asked = await request(`${app.url}/api/raw-mail?token=${mail.token}&id=${mail.id}`)
-    assert.deepEqual([asked.status, asked.body['code']], [401, 'session_expired'])
+    const response = await request(`${app.url}/api/raw-mail?token=${mail.token}&id=${mail.id}`)
+    assert.deepEqual([response.status, response.body['code']], [401, 'session_expired'])
   })
 })
 
 describe('404', () => {
-  test('no such message', async () => {
-    const { token, id } = await sent('Subject: x\r\n\r\nhi\r\n')
-    const asked = await request(`${app.url}/api/raw-mail?token=${token}&id=${id + 1}`)
-    assert.deepEqual([asked.status, asked.body['code']], [404, 'message_not_found'])
-    assert.equal(problemFault(asked), undefined)
+  test('an unknown message is not found', async () => {
+    const { token, id } = await sendMail('Subject: x\r\n\r\nhi\r\n')
+    const response = await request(`${app.url}/api/raw-mail?token=${token}&id=${id + 1}`)
+    assert.deepEqual([response.status, response.body['code']], [404, 'message_not_found'])
+    assert.equal(problemFault(response), undefined)
   })
 })
 
@@ -138,7 +138,7 @@ const raw = {
   protocol: 'ESMTP',
 }
 
-test('an ordinary mail', () => {
+test('a mail received over SMTP has three trace fields', () => {
   assert.equal(
     traceLines(message, raw, 'mx.box.test'),
     [
@@ -152,7 +152,7 @@ test('an ordinary mail', () => {
   )
 })
 
-test('IPv6, TLS and no sender', () => {
+test('trace fields include IPv6, TLS and an empty sender', () => {
   const lines = traceLines(
     message,
     {
@@ -169,7 +169,7 @@ test('IPv6, TLS and no sender', () => {
   assert.match(lines, /with ESMTPS \(TLSv1\.3 TLS_AES_256_GCM_SHA384\)\r\n/)
 })
 
-test('mail that was fetched from an account: nobody spoke to us, and its Return-Path is its own', () => {
+test('mail fetched over IMAP has no client in Received and no additional Return-Path', () => {
   const fetched = { ...raw, clientIp: '', helo: '', protocol: 'IMAP' }
   assert.equal(
     traceLines(message, fetched, 'mx.box.test'),
@@ -183,19 +183,19 @@ test('mail that was fetched from an account: nobody spoke to us, and its Return-
   )
 })
 
-test('a sender with letters of any script stays who it is', () => {
+test('a non-ASCII sender is unchanged', () => {
   const mailFrom = 'jörg@bücher.test'
   const lines = traceLines(message, { ...raw, mailFrom, helo: 'bücher.test' }, 'mx.box.test')
   assert.match(lines, /^Return-Path: <jörg@bücher\.test>\r\n/)
   assert.match(lines, /^Received: from b\?cher\.test /m)
 })
 
-test('a sender that is cut is still whole letters', () => {
+test('a truncated sender is well-formed Unicode', () => {
   const lines = traceLines(message, { ...raw, mailFrom: `x${'😀'.repeat(200)}` }, 'mx.box.test')
   assert.ok(lines.isWellFormed())
 })
 
-for (const evil of [
+for (const hostile of [
   'a\r\nX-Forged: 1',
   'a\nb',
   'a)\r\n\r\nbody',
@@ -205,11 +205,11 @@ for (const evil of [
   'x'.repeat(5_000),
   '',
 ]) {
-  test(`a client that calls itself ${JSON.stringify(evil.slice(0, 20))} cannot add a line`, () => {
+  test(`the client name ${JSON.stringify(hostile.slice(0, 20))} cannot add a line`, () => {
     const lines = traceLines(
       message,
-      { ...raw, helo: evil, mailFrom: evil, tls: evil, protocol: evil },
-      evil,
+      { ...raw, helo: hostile, mailFrom: hostile, tls: hostile, protocol: hostile },
+      hostile,
     )
     const rows = lines.split('\r\n')
     assert.equal(rows.length, 6)

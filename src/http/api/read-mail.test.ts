@@ -13,8 +13,8 @@ beforeAll(async () => {
 })
 afterAll(() => app.stop())
 
-/** Sends this mail to a new session and says how to read it. */
-async function sent(lines: string[]) {
+/** Sends this mail to a new session; returns its token and message id. */
+async function sendMail(lines: string[]) {
   const { email, token } = await app.session()
   assert.equal(await app.mail(email, lines.join('\r\n')), 250)
   const { body } = await request(`${app.url}/api/check-mail?token=${token}`)
@@ -25,11 +25,11 @@ async function sent(lines: string[]) {
 const read = (token: string, id: number | string, more = '') =>
   request(`${app.url}/api/read-mail?token=${token}&id=${id}${more}`)
 const messageOf = async (lines: string[], more = '') => {
-  const { token, id } = await sent(lines)
+  const { token, id } = await sendMail(lines)
   return (await read(token, id, more)).body['message'] as Record<string, unknown>
 }
 
-/** Quotations in quotations around many lines: laying them all out would take more than a second. */
+/** Deeply nested quotes around many lines: rendering all of them would take more than a second. */
 const DEEP = `${'<blockquote>'.repeat(200)}first${'<br>y'.repeat(19_000)}`
 
 const RICH = [
@@ -66,16 +66,16 @@ const RICH = [
 ]
 
 describe('200', () => {
-  test('a text that a limit of parsing has cut says so; others do not', async () => {
-    const cut = await messageOf(['Subject: deep', 'Content-Type: text/html', '', DEEP, ''])
-    assert.equal(cut['truncated'], true)
-    assert.match(String(cut['body_text']), /first/)
-    assert.equal(cut['body_html'], `${DEEP}\n`)
+  test('text truncated by a parsing limit is marked, other text is not', async () => {
+    const truncated = await messageOf(['Subject: deep', 'Content-Type: text/html', '', DEEP, ''])
+    assert.equal(truncated['truncated'], true)
+    assert.match(String(truncated['body_text']), /first/)
+    assert.equal(truncated['body_html'], `${DEEP}\n`)
     assert.equal('truncated' in (await messageOf(RICH)), false)
   })
 
-  test('a message has exactly the fields of the contract', async () => {
-    const { token, id } = await sent(RICH)
+  test('a message has exactly the documented fields', async () => {
+    const { token, id } = await sendMail(RICH)
     const { body, headers } = await read(token, id)
     assert.deepEqual(Object.keys(body), ['status', 'message'])
     assert.equal(headers.get('cache-control'), 'no-store')
@@ -121,53 +121,53 @@ describe('200', () => {
     })
   })
 
-  test('text is made from HTML where only HTML came', async () => {
+  test('text is converted from HTML if there is no text part', async () => {
     const message = await messageOf(['Content-Type: text/html', '', '<p>Hello <b>you</b></p>', ''])
     assert.match(String(message['body_text']), /Hello you/)
     assert.match(String(message['body_html']), /<b>you<\/b>/)
   })
 
-  test('plain text has no HTML', async () => {
+  test('a plain text mail has no HTML body', async () => {
     const message = await messageOf(['Subject: plain', '', 'hi', ''])
     assert.equal(message['body_html'], null)
     assert.equal(String(message['body_text']).trim(), 'hi')
   })
 
-  test('header lines only when asked for, every one of them', async () => {
+  test('all header fields are returned, only if requested', async () => {
     const lines = ['X-One: 1', 'X-One: 2', 'Subject: s', '', 'hi', '']
     assert.equal('headers' in (await messageOf(lines)), false)
     assert.equal('headers' in (await messageOf(lines, '&headers=0')), false)
     const { headers } = (await messageOf(lines, '&headers=1')) as {
       headers: { name: string; value: string }[]
     }
-    const ones = headers.filter(({ name }) => name.toLowerCase() === 'x-one')
+    const repeated = headers.filter(({ name }) => name.toLowerCase() === 'x-one')
     assert.deepEqual(
-      ones.map(({ value }) => value),
+      repeated.map(({ value }) => value),
       ['1', '2'],
     )
   })
 
-  test('asked again it is the same, though it was parsed once', async () => {
-    const { token, id } = await sent(RICH)
+  test('concurrent and repeated reads return the same message', async () => {
+    const { token, id } = await sendMail(RICH)
     const all = await Promise.all(Array.from({ length: 5 }, () => read(token, id)))
-    const again = await read(token, id)
-    for (const one of all) assert.deepEqual(one.body, again.body)
+    const later = await read(token, id)
+    for (const one of all) assert.deepEqual(one.body, later.body)
   })
 
-  test('a mail without sender, subject or body is still a message', async () => {
+  test('a mail without sender, subject and body can be read', async () => {
     const message = await messageOf(['', ''])
     assert.equal(message['subject'], '')
     assert.equal(typeof message['body_text'], 'string')
   })
 
-  test('the id may be written with leading zeros, as any integer', async () => {
-    const { token, id } = await sent(RICH)
+  test('an id with leading zeros is accepted', async () => {
+    const { token, id } = await sendMail(RICH)
     assert.equal((await read(token, String(id).padStart(16, '0'))).status, 200)
   })
 })
 
 describe('400', () => {
-  test('no id, or none that is a number', async () => {
+  test('a missing or invalid id is refused', async () => {
     const { token } = await app.session()
     for (const [more, code] of [
       ['', 'missing_parameter'],
@@ -178,39 +178,39 @@ describe('400', () => {
       ['&id=1%00', 'invalid_parameter'],
       ['&id=9007199254740993', 'invalid_parameter'],
     ] as const) {
-      const asked = await request(`${app.url}/api/read-mail?token=${token}${more}`)
-      assert.deepEqual([asked.status, asked.body['code']], [400, code], more)
-      assert.match(String(asked.body['message']), /^id: /)
-      assert.equal(problemFault(asked), undefined)
+      const response = await request(`${app.url}/api/read-mail?token=${token}${more}`)
+      assert.deepEqual([response.status, response.body['code']], [400, code], more)
+      assert.match(String(response.body['message']), /^id: /)
+      assert.equal(problemFault(response), undefined)
     }
   })
 
-  test('headers that are neither wanted nor not', async () => {
+  test('an invalid headers parameter is refused', async () => {
     const { token } = await app.session()
     assert.equal((await read(token, 1, '&headers=yes')).body['code'], 'invalid_parameter')
   })
 })
 
 describe('401', () => {
-  test('a token that opens nothing', async () => {
-    const asked = await read('A'.repeat(43), 1)
-    assert.deepEqual([asked.status, asked.body['code']], [401, 'invalid_token'])
-    assert.equal(problemFault(asked), undefined)
+  test('an unknown token is refused', async () => {
+    const response = await read('A'.repeat(43), 1)
+    assert.deepEqual([response.status, response.body['code']], [401, 'invalid_token'])
+    assert.equal(problemFault(response), undefined)
   })
 
-  test('a session that is over, though its mail may still be on disk', async () => {
-    const { token, id } = await sent(RICH)
+  test('an expired session is refused, even if its mail is still stored', async () => {
+    const { token, id } = await sendMail(RICH)
     app.moveClock(86_400)
     assert.equal((await read(token, id)).body['code'], 'session_expired')
   })
 })
 
 describe('404', () => {
-  test('an id that this session never had', async () => {
-    const { token } = await sent(RICH)
-    const asked = await read(token, 1)
-    assert.deepEqual([asked.status, asked.body['code']], [404, 'message_not_found'])
-    assert.equal(problemFault(asked), undefined)
+  test('an unknown id is not found', async () => {
+    const { token } = await sendMail(RICH)
+    const response = await read(token, 1)
+    assert.deepEqual([response.status, response.body['code']], [404, 'message_not_found'])
+    assert.equal(problemFault(response), undefined)
   })
 })
 
@@ -218,8 +218,8 @@ describe('404', () => {
 async function messageWith(options: Parameters<typeof openTestServer>[0]) {
   const server = await openTestServer(options)
   onTestFinished(() => server.stop())
-  const made = await post(`${server.url}/api/create-session`, {})
-  const { email, token } = made.body as { email: string; token: string }
+  const created = await post(`${server.url}/api/create-session`, {})
+  const { email, token } = created.body as { email: string; token: string }
   await server.mail(email)
   const { body } = await request(`${server.url}/api/check-mail?token=${token}`)
   const [{ id } = { id: 0 }] = body['messages'] as { id: number }[]
@@ -238,21 +238,21 @@ const CHECKS: SenderChecks = { spf: 'pass', dkim: 'none', dmarc: 'fail' }
 const parse = async () => ({ ...mailWith('111111'), links: [LINK] })
 
 describe('200', () => {
-  test('codes and links as they were found, the best code as in the list', async () => {
+  test('codes and links are returned, with the most likely code as code', async () => {
     const { code, codes, links } = await messageWith({ parse, patienceMs: PATIENT })
     assert.equal(code, '111111')
     assert.deepEqual(codes, [{ value: '111111', kind: 'digits', confidence: 1 }])
     assert.deepEqual(links, [LINK])
   })
 
-  test('the code is there also when the list came too early for it', async () => {
+  test('the code is returned even if it was not yet in the list', async () => {
     assert.equal((await messageWith({ parse, patienceMs: IMPATIENT }))['code'], '111111')
   })
 
   for (const [name, senderChecks, patienceMs, auth] of [
-    ['that were made', async () => CHECKS, PATIENT, CHECKS],
-    ['that could not be made', async () => undefined, PATIENT, null],
-    ['that take too long', () => new Promise<never>(() => {}), IMPATIENT, null],
+    ['that complete are returned', async () => CHECKS, PATIENT, CHECKS],
+    ['that cannot run are null', async () => undefined, PATIENT, null],
+    ['that take too long are null', () => new Promise<never>(() => {}), IMPATIENT, null],
   ] as const) {
     test(`sender checks ${name}`, async () => {
       const message = await messageWith({ parse, senderChecks, patienceMs })
@@ -260,13 +260,13 @@ describe('200', () => {
     })
   }
 
-  test('sender checks are asked for with the message that is read', async () => {
-    const asked: number[] = []
+  test('sender checks run for the message that is read', async () => {
+    const checkedIds: number[] = []
     const senderChecks = async ({ id }: { id: number }) => {
-      asked.push(id)
+      checkedIds.push(id)
       return undefined
     }
     const { id } = await messageWith({ parse, senderChecks })
-    assert.deepEqual([...new Set(asked)], [id])
+    assert.deepEqual([...new Set(checkedIds)], [id])
   })
 })

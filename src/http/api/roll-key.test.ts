@@ -19,7 +19,7 @@ const roll = ({ headers }: Pick<TestKey, 'headers'>) =>
 const read = ({ headers }: Pick<TestKey, 'headers'>) => request(`${app.url}/emails`, { headers })
 
 describe('200', () => {
-  test('both keys work for 24 hours and share the counters, then the new one alone', async () => {
+  test('both keys work for 24 hours and share counters, then only the new one works', async () => {
     const old = await app.ring.issue({ requests: 3 })
     const before = app.now().getTime()
     const { status, body, headers } = await roll(old)
@@ -31,8 +31,8 @@ describe('200', () => {
     assert.notEqual(key, old.secret)
     assert.ok(String(key).startsWith(String(prefix)) && old.secret.startsWith(String(prefix)))
     assert.equal(iso, `${String(until).replace(' ', 'T')}Z`)
-    const left = new Date(String(iso)).getTime() - before
-    assert.ok(Math.abs(left - DAY_SECONDS * 1000) < 5_000, `${left} ms`)
+    const remainingMs = new Date(String(iso)).getTime() - before
+    assert.ok(Math.abs(remainingMs - DAY_SECONDS * 1000) < 5_000, `${remainingMs} ms`)
 
     assert.equal(await app.ring.used(old), 0)
     assert.equal((await read(old)).status, 200)
@@ -43,7 +43,7 @@ describe('200', () => {
     assert.equal((await read(withKey(key))).status, 200)
   })
 
-  test('also for a key that is used up, and it stays used up', async () => {
+  test('an exhausted key can be rolled, and stays exhausted', async () => {
     const old = await app.ring.issue({ requests: 1 })
     assert.equal((await read(old)).status, 200)
     const { status, body } = await roll(old)
@@ -53,46 +53,46 @@ describe('200', () => {
 })
 
 describe('401', () => {
-  test('no key, a wrong one, one in the query, a revoked one', async () => {
+  test('a missing, wrong or revoked key is refused, and so is a key in the query', async () => {
     const revoked = await app.ring.issue()
     await app.ring.shop.revokeKey(revoked.id)
     const { secret } = await app.ring.issue()
-    for (const asked of [
+    for (const response of [
       await roll({ headers: {} }),
       await roll(withKey('wrong')),
       await request(`${app.url}/api/roll-key?apikey=${secret}`, { method: 'POST' }),
       await roll(revoked),
     ]) {
-      assert.deepEqual([asked.status, asked.body['code']], [401, 'invalid_key'])
-      assert.equal(problemFault(asked), undefined)
+      assert.deepEqual([response.status, response.body['code']], [401, 'invalid_key'])
+      assert.equal(problemFault(response), undefined)
     }
   })
 })
 
 describe('409', () => {
-  test('a key that was rolled already: the new one goes on working', async () => {
+  test('a key cannot be rolled twice, and the new key still works', async () => {
     const old = await app.ring.issue()
     const { body } = await roll(old)
-    const asked = await roll(old)
-    assert.deepEqual([asked.status, asked.body['code']], [409, 'already_rolled'])
-    assert.equal(problemFault(asked), undefined)
+    const response = await roll(old)
+    assert.deepEqual([response.status, response.body['code']], [409, 'already_rolled'])
+    assert.equal(problemFault(response), undefined)
     for (const key of [old, withKey(body['key'])]) assert.equal((await read(key)).status, 200)
   })
 
-  test('the new key while the former one works: the message says until when', async () => {
+  test('the new key cannot be rolled while the old one works, and the message says until when', async () => {
     const old = await app.ring.issue()
     const { body } = await roll(old)
     const current = withKey(body['key'])
-    const asked = await roll(current)
-    assert.deepEqual([asked.status, asked.body['code']], [409, 'already_rolled'])
-    assert.ok(String(asked.body['message']).includes(`works until ${body['former_until']} UTC`))
-    assert.equal(problemFault(asked), undefined)
+    const response = await roll(current)
+    assert.deepEqual([response.status, response.body['code']], [409, 'already_rolled'])
+    assert.ok(String(response.body['message']).includes(`works until ${body['former_until']} UTC`))
+    assert.equal(problemFault(response), undefined)
     for (const key of [old, current]) assert.equal((await read(key)).status, 200)
     app.moveClock(DAY_SECONDS + 5)
     assert.equal((await roll(current)).status, 200)
   })
 
-  test('ten at once: one new key, and the old one still works', async () => {
+  test('of ten concurrent rolls one succeeds, and the old key still works', async () => {
     const old = await app.ring.issue()
     const rolls = await Promise.all(Array.from({ length: 10 }, () => roll(old)))
     const statuses = rolls.map(({ status }) => status).toSorted()
@@ -102,14 +102,14 @@ describe('409', () => {
 })
 
 describe('429', () => {
-  test('more than ten rolls a minute from one address', async () => {
+  test('a client can call roll-key ten times a minute', async () => {
     const client = newClient()
     const key = await app.ring.issue()
     const statuses: number[] = []
     for (let count = 0; count < 11; count += 1) {
       const headers = { ...key.headers, 'x-forwarded-for': client }
-      const question = { method: 'POST', path: '/api/roll-key', headers }
-      statuses.push((await requestFrom(app.httpPort, PROXY, question)).status)
+      const options = { method: 'POST', path: '/api/roll-key', headers }
+      statuses.push((await requestFrom(app.httpPort, PROXY, options)).status)
     }
     assert.deepEqual(statuses, [200, ...Array<number>(9).fill(409), 429])
     assert.equal((await read(key)).status, 200)

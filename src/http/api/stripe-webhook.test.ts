@@ -18,19 +18,19 @@ beforeEach(() => {
   app.stripe.outage = undefined
 })
 
-/** An order that Stripe knows to be paid, and the event that says so, not told yet. */
+/** An order that is paid at Stripe, and its event, not delivered yet. */
 async function paidEvent(plan = 'starter') {
-  const made = await createOrder(app.url, { plan })
-  const [session = ''] = app.stripe.sessionsOf(made.id)
+  const order = await createOrder(app.url, { plan })
+  const [session = ''] = app.stripe.sessionsOf(order.id)
   app.stripe.take()
   app.stripe.pay(session)
   const event = app.stripe.take().find(({ type }) => type === 'checkout.session.completed')
   assert.ok(event)
-  return { made, event, session }
+  return { order, event, session }
 }
 
-const stateOf = async (made: Parameters<typeof getOrder>[1]) =>
-  (await getOrder(app.url, made)).body['state']
+const stateOf = async (order: Parameters<typeof getOrder>[1]) =>
+  (await getOrder(app.url, order)).body['state']
 
 async function send(body: string, headers: Record<string, string>): Promise<TestResponse> {
   return await request(app.webhook, { method: 'POST', body, headers })
@@ -41,16 +41,16 @@ function signed(text: string, options?: SignOptions): Record<string, string> {
 }
 
 describe('200', () => {
-  test('after it is on disk', async () => {
-    const { made, event } = await paidEvent()
+  test('an event is acknowledged after the payment is stored', async () => {
+    const { order, event } = await paidEvent()
     const { body, signature } = app.stripe.sign(event)
-    const asked = await send(body, { 'stripe-signature': signature })
-    assert.deepEqual([asked.status, asked.body], [200, { status: 'success' }])
-    assert.equal(await stateOf(made), 'paid')
-    assert.equal((await claim(app.url, made)).status, 200)
+    const response = await send(body, { 'stripe-signature': signature })
+    assert.deepEqual([response.status, response.body], [200, { status: 'success' }])
+    assert.equal(await stateOf(order), 'paid')
+    assert.equal((await claim(app.url, order)).status, 200)
   })
 
-  test('under any media type, or none: the body is bytes', async () => {
+  test('any media type is accepted', async () => {
     for (const type of ['application/json; charset=utf-8', 'text/plain', 'nonsense']) {
       const { event } = await paidEvent()
       const { body, signature } = app.stripe.sign(event)
@@ -59,47 +59,47 @@ describe('200', () => {
     }
   })
 
-  test('of the former secret too, while it is being changed', async () => {
-    const two = await startStripeApp({
+  test('both webhook secrets are accepted during rotation', async () => {
+    const rotating = await startStripeApp({
       env: { MAYFLY_STRIPE_WEBHOOK_SECRET: 'whsec_new, whsec_old' },
     })
-    onTestFinished(() => two.stop())
-    const made = await createOrder(two.url)
-    two.stripe.pay(two.stripe.sessionsOf(made.id)[0] ?? '')
-    for (const [at, event] of two.stripe.take().entries()) {
-      const secret = at % 2 === 0 ? 'whsec_old' : 'whsec_new'
-      assert.equal(await two.stripe.deliver(two.webhook, event, { secret }), 200)
+    onTestFinished(() => rotating.stop())
+    const order = await createOrder(rotating.url)
+    rotating.stripe.pay(rotating.stripe.sessionsOf(order.id)[0] ?? '')
+    for (const [index, event] of rotating.stripe.take().entries()) {
+      const secret = index % 2 === 0 ? 'whsec_old' : 'whsec_new'
+      assert.equal(await rotating.stripe.deliver(rotating.webhook, event, { secret }), 200)
     }
-    const { body } = await getOrder(two.url, made)
+    const { body } = await getOrder(rotating.url, order)
     assert.equal(body['state'], 'paid')
   })
 
   for (const [name, change] of [
-    ['of a type that changes no order', { type: 'customer.created' }],
+    ['of an unrelated type', { type: 'customer.created' }],
     ['of the other mode', { livemode: true }],
     ['of another account', { account: 'acct_other' }],
   ] as const) {
-    test(`an event ${name} is taken and changes nothing`, async () => {
-      const { made, event } = await paidEvent()
+    test(`an event ${name} is acknowledged and changes nothing`, async () => {
+      const { order, event } = await paidEvent()
       const text = JSON.stringify({ ...event, ...change })
       assert.equal((await send(text, signed(text))).status, 200)
-      assert.equal(await stateOf(made), 'open')
+      assert.equal(await stateOf(order), 'open')
     })
   }
 
-  test('an event of an order that is not ours is taken and changes nothing', async () => {
-    const { made, event } = await paidEvent()
+  test('an event of an unknown order is acknowledged and changes nothing', async () => {
+    const { order, event } = await paidEvent()
     const text = JSON.stringify(event)
-      .replaceAll(made.id, `ord_${'0'.repeat(22)}`)
+      .replaceAll(order.id, `ord_${'0'.repeat(22)}`)
       .replaceAll(/cs_\w+/g, 'cs_unknown')
     assert.equal((await send(text, signed(text))).status, 200)
-    assert.equal(await stateOf(made), 'open')
+    assert.equal(await stateOf(order), 'open')
   })
 
-  test('a signed lie about an order is believed by nobody: Stripe is asked', async () => {
-    const made = await createOrder(app.url)
-    const [session = ''] = app.stripe.sessionsOf(made.id)
-    const lie = {
+  test('the state of an order is read from Stripe, not from a signed event', async () => {
+    const order = await createOrder(app.url)
+    const [session = ''] = app.stripe.sessionsOf(order.id)
+    const forged = {
       ...app.stripe.read('checkout.session', session),
       status: 'complete',
       payment_status: 'paid',
@@ -109,95 +109,98 @@ describe('200', () => {
       object: 'event',
       type: 'checkout.session.completed',
       livemode: false,
-      data: { object: lie },
+      data: { object: forged },
     })
     assert.equal((await send(text, signed(text))).status, 200)
-    assert.equal(await stateOf(made), 'open')
+    assert.equal(await stateOf(order), 'open')
   })
 })
 
 describe('400', () => {
   for (const [name, forge] of [
-    ['no signature', () => ({})],
+    ['a missing signature', () => ({})],
     ['an empty signature', () => ({ 'stripe-signature': '' })],
     ['a signature of another secret', (text: string) => signed(text, { secret: 'whsec_other' })],
     ['an old scheme', (text: string) => signed(text, { scheme: 'v0' })],
     ['a signature of 301 seconds ago', (text: string) => signed(text, { at: shifted(-301) })],
-    ['a signature of a time to come', (text: string) => signed(text, { at: shifted(301) })],
+    ['a signature 301 seconds in the future', (text: string) => signed(text, { at: shifted(301) })],
     ['another body’s signature', () => signed('{}')],
-    ['nonsense', () => ({ 'stripe-signature': 't=x,v1=y' })],
+    ['a malformed signature', () => ({ 'stripe-signature': 't=x,v1=y' })],
   ] as const) {
     test(`${name} is refused, and nothing is paid`, async () => {
-      const { made, event } = await paidEvent()
+      const { order, event } = await paidEvent()
       const { body } = app.stripe.sign(event)
-      const asked = await send(body, forge(body))
-      assert.deepEqual([asked.status, asked.body['code']], [400, 'invalid_parameter'])
-      assert.match(String(asked.body['message']), /^Stripe-Signature: /)
-      assert.equal(problemFault(asked), undefined)
-      assert.equal(await stateOf(made), 'open')
+      const response = await send(body, forge(body))
+      assert.deepEqual([response.status, response.body['code']], [400, 'invalid_parameter'])
+      assert.match(String(response.body['message']), /^Stripe-Signature: /)
+      assert.equal(problemFault(response), undefined)
+      assert.equal(await stateOf(order), 'open')
     })
   }
 
   for (const [name, alter] of [
-    ['one character changed', (body: string) => body.replace('"paid"', '"unpaid"')],
-    ['written anew', (body: string) => JSON.stringify(JSON.parse(body))],
-    ['with a space at the end', (body: string) => `${body} `],
+    ['with a changed value', (body: string) => body.replace('"paid"', '"unpaid"')],
+    ['that was reserialized', (body: string) => JSON.stringify(JSON.parse(body))],
+    ['with a trailing space', (body: string) => `${body} `],
   ] as const) {
     test(`a body ${name} is refused`, async () => {
-      const { made, event } = await paidEvent()
+      const { order, event } = await paidEvent()
       const { body, signature } = app.stripe.sign(event)
       assert.notEqual(alter(body), body)
-      const asked = await send(alter(body), { 'stripe-signature': signature })
-      assert.equal(asked.status, 400)
-      assert.equal(await stateOf(made), 'open')
+      const response = await send(alter(body), { 'stripe-signature': signature })
+      assert.equal(response.status, 400)
+      assert.equal(await stateOf(order), 'open')
     })
   }
 
   for (const text of ['', '{}', '[]', 'null', '"evt"', '{"id":1,"type":2}', '{"id":']) {
-    test(`${JSON.stringify(text)}, signed, is no event`, async () => {
-      const asked = await send(text, signed(text))
-      assert.deepEqual([asked.status, asked.body['code']], [400, 'invalid_parameter'])
+    test(`signed ${JSON.stringify(text)} is not an event`, async () => {
+      const response = await send(text, signed(text))
+      assert.deepEqual([response.status, response.body['code']], [400, 'invalid_parameter'])
     })
   }
 })
 
 describe('404', () => {
   for (const provider of ['manual', 'fake']) {
-    test(`where plans are sold as ${provider}`, async () => {
-      const door = await openTestServer({ env: { MAYFLY_PAYMENTS: provider } })
-      onTestFinished(() => door.stop())
-      const asked = await request(`${door.url}/api/stripe/webhook`, { method: 'POST', body: '{}' })
-      assert.deepEqual([asked.status, asked.body['code']], [404, 'not_found'])
+    test(`there is no webhook with the ${provider} provider`, async () => {
+      const server = await openTestServer({ env: { MAYFLY_PAYMENTS: provider } })
+      onTestFinished(() => server.stop())
+      const response = await request(`${server.url}/api/stripe/webhook`, {
+        method: 'POST',
+        body: '{}',
+      })
+      assert.deepEqual([response.status, response.body['code']], [404, 'not_found'])
     })
   }
 })
 
 describe('500', () => {
-  test('when it cannot be written; the event counts when it comes again', async () => {
-    const { made, event } = await paidEvent()
+  test('an event that cannot be stored is applied when redelivered', async () => {
+    const { order, event } = await paidEvent()
     await runSql(app, 'shop', 'alter table api_key rename to canary')
     const { body, signature } = app.stripe.sign(event)
-    const asked = await send(body, { 'stripe-signature': signature })
+    const response = await send(body, { 'stripe-signature': signature })
     await runSql(app, 'shop', 'alter table canary rename to api_key')
-    assert.deepEqual([asked.status, asked.body['code']], [500, 'internal'])
-    assert.doesNotMatch(asked.text, /api_key|canary/)
-    assert.equal(await stateOf(made), 'open')
+    assert.deepEqual([response.status, response.body['code']], [500, 'internal'])
+    assert.doesNotMatch(response.text, /api_key|canary/)
+    assert.equal(await stateOf(order), 'open')
     assert.equal((await send(body, { 'stripe-signature': signature })).status, 200)
-    assert.equal(await stateOf(made), 'paid')
+    assert.equal(await stateOf(order), 'paid')
   })
 })
 
 describe('503', () => {
-  test('while Stripe cannot be asked; the event counts when it comes again', async () => {
-    const { made, event } = await paidEvent()
+  test('an event received while Stripe is unavailable is applied when redelivered', async () => {
+    const { order, event } = await paidEvent()
     app.stripe.outage = 'error'
     const { body, signature } = app.stripe.sign(event)
-    const asked = await send(body, { 'stripe-signature': signature })
-    assert.deepEqual([asked.status, asked.body['code']], [503, 'payment_unavailable'])
-    assert.equal(await stateOf(made), 'open')
+    const response = await send(body, { 'stripe-signature': signature })
+    assert.deepEqual([response.status, response.body['code']], [503, 'payment_unavailable'])
+    assert.equal(await stateOf(order), 'open')
     app.stripe.outage = undefined
     assert.equal((await send(body, { 'stripe-signature': signature })).status, 200)
-    assert.equal(await stateOf(made), 'paid')
+    assert.equal(await stateOf(order), 'paid')
   })
 })
 

@@ -12,14 +12,14 @@ afterAll(() => app.stop())
 
 const usage = ({ headers }: Pick<TestKey, 'headers'>) => request(`${app.url}/usage`, { headers })
 const spend = async (key: TestKey, times: number) => {
-  for (let spent = 0; spent < times; spent += 1) {
+  for (let count = 0; count < times; count += 1) {
     assert.equal((await request(`${app.url}/emails`, { headers: key.headers })).status, 200)
   }
 }
 const today = () => app.now().toISOString().slice(0, 10)
 
 describe('200', () => {
-  test('a key without end or daily limit', async () => {
+  test('a key without expiry and daily limit has null for both', async () => {
     const key = await app.ring.issue()
     await spend(key, 3)
     const { status, body, headers } = await usage(key)
@@ -47,24 +47,29 @@ describe('200', () => {
     assert.equal((days as unknown[]).length, 30)
   })
 
-  test('a key with both', async () => {
+  test('a key with expiry and daily limit has both', async () => {
     const key = await app.ring.issue({ id: 'business', requests: 10, perDay: 4, months: 12 })
     await spend(key, 1)
     const { body } = await usage(key)
-    const { per_day: perDay, remaining_today: left, expires_at: ends, expires_at_iso: iso } = body
+    const {
+      per_day: perDay,
+      remaining_today: left,
+      expires_at: expiresAt,
+      expires_at_iso: iso,
+    } = body
     assert.deepEqual([perDay, left, body['remaining']], [4, 3, 9])
-    assert.match(String(ends), /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/)
-    assert.equal(iso, `${String(ends).replace(' ', 'T')}Z`)
+    assert.match(String(expiresAt), /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/)
+    assert.equal(iso, `${String(expiresAt).replace(' ', 'T')}Z`)
   })
 
-  test('asking is free, and the last 30 days are there, the oldest first', async () => {
+  test('usage costs nothing and lists the last 30 days, oldest first', async () => {
     const key = await app.ring.issue()
     const days = async () => (await usage(key)).body['days'] as { date: string; requests: number }[]
     await spend(key, 2)
     const first = today()
     app.moveClock(86_400)
     await spend(key, 1)
-    for (let asked = 0; asked < 5; asked += 1) await usage(key)
+    for (let count = 0; count < 5; count += 1) await usage(key)
     const list = await days()
     assert.deepEqual(list.slice(-2), [
       { date: first, requests: 2 },
@@ -81,30 +86,33 @@ describe('200', () => {
     assert.deepEqual((await days())[0]?.requests, 1)
   })
 
-  test('a HEAD is as free as a GET', async () => {
+  test('HEAD costs nothing', async () => {
     const key = await app.ring.issue()
-    const asked = await request(`${app.url}/usage`, { method: 'HEAD', headers: key.headers })
-    assert.equal(asked.status, 200)
+    const response = await request(`${app.url}/usage`, { method: 'HEAD', headers: key.headers })
+    assert.equal(response.status, 200)
     assert.equal(await app.ring.used(key), 0)
   })
 
-  test('also for keys that /emails refuses, and it says why', async () => {
-    const usedUp = await app.ring.issue({ requests: 1 })
-    const today = await app.ring.issue({ requests: 9, perDay: 1 })
-    const over = await app.ring.issue({ months: 1 })
-    for (const key of [usedUp, today]) await spend(key, 1)
+  test('keys that /emails refuses get their usage and the reason', async () => {
+    const exhausted = await app.ring.issue({ requests: 1 })
+    const dailyLimited = await app.ring.issue({ requests: 9, perDay: 1 })
+    const expired = await app.ring.issue({ months: 1 })
+    for (const key of [exhausted, dailyLimited]) await spend(key, 1)
     const states = async (...keys: TestKey[]) => {
-      const asked = await Promise.all(keys.map(usage))
-      return asked.map(({ status, body }) => [status, body['state']])
+      const responses = await Promise.all(keys.map(usage))
+      return responses.map(({ status, body }) => [status, body['state']])
     }
-    assert.deepEqual(await states(usedUp, today, over, await app.ring.issueRefunded()), [
-      [200, 'quota_exhausted'],
-      [200, 'daily_limit'],
-      [200, 'active'],
-      [200, 'stopped'],
-    ])
+    assert.deepEqual(
+      await states(exhausted, dailyLimited, expired, await app.ring.issueRefunded()),
+      [
+        [200, 'quota_exhausted'],
+        [200, 'daily_limit'],
+        [200, 'active'],
+        [200, 'stopped'],
+      ],
+    )
     app.moveClock(31 * 86_400)
-    assert.deepEqual(await states(usedUp, today, over), [
+    assert.deepEqual(await states(exhausted, dailyLimited, expired), [
       [200, 'quota_exhausted'],
       [200, 'active'],
       [200, 'plan_expired'],
@@ -113,18 +121,18 @@ describe('200', () => {
 })
 
 describe('401', () => {
-  test('no key, a wrong one, one in the query, a revoked one', async () => {
+  test('a missing, wrong or revoked key is refused, and so is a key in the query', async () => {
     const key = await app.ring.issue()
     await app.ring.shop.revokeKey(key.id)
-    for (const asked of [
+    for (const response of [
       await usage({ headers: {} }),
       await usage({ headers: { apikey: 'wrong' } }),
       await request(`${app.url}/usage?apikey=${(await app.ring.issue()).secret}`),
       await usage(key),
     ]) {
-      assert.deepEqual([asked.status, asked.body['code']], [401, 'invalid_key'])
-      assert.equal(asked.body['message'], 'The API key is invalid or missing.')
-      assert.equal(problemFault(asked), undefined)
+      assert.deepEqual([response.status, response.body['code']], [401, 'invalid_key'])
+      assert.equal(response.body['message'], 'The API key is invalid or missing.')
+      assert.equal(problemFault(response), undefined)
     }
   })
 })

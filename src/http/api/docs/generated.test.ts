@@ -3,10 +3,10 @@ import { documentedRoutes } from '../../routes.ts'
 import { apiMarkdown } from './markdown.ts'
 import { typescriptTypes } from './schema-text.ts'
 
-test('docs/api.md says what the routes say', async () => {
+test('docs/api.md matches the routes', async () => {
   await expect(apiMarkdown(documentedRoutes)).toMatchFileSnapshot('../../../../docs/api.md')
 })
 
-test('web/site/api.ts says what the routes answer', async () => {
+test('web/site/api.ts matches the responses of the routes', async () => {
   await expect(typescriptTypes(documentedRoutes)).toMatchFileSnapshot('../../../../web/site/api.ts')
 })
