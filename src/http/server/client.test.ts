@@ -13,28 +13,40 @@ const from = (remoteAddress: string, forwarded?: string) =>
   }) as unknown as IncomingMessage
 
 for (const [name, trusted, peer, forwarded, client] of [
-  ['a stranger counts by his address', [], '192.0.2.1', undefined, '192.0.2.1'],
-  ['what a stranger forwards is not believed', [], '192.0.2.1', '198.51.100.1', '192.0.2.1'],
+  ['a client counts by its address', [], '192.0.2.1', undefined, '192.0.2.1'],
+  ['X-Forwarded-For of an untrusted peer is ignored', [], '192.0.2.1', '198.51.100.1', '192.0.2.1'],
   ['IPv4 on an IPv6 socket is IPv4', [], '::ffff:192.0.2.1', undefined, '192.0.2.1'],
   ['IPv6 counts by its /64', [], '2001:db8:1:2:3::4', undefined, '2001:db8:1:2::/64'],
-  ['loopback runs free', [], '127.0.0.1', undefined, undefined],
-  ['so does ::1', [], '::1', undefined, undefined],
-  ['and mapped loopback', [], '::ffff:127.0.0.1', undefined, undefined],
-  ['a local proxy that is not trusted is one client', [], '127.0.0.1', '198.51.100.1', LOCAL],
-  ['however it connects, and whatever it forwards', [], '::1', '198.51.100.2', LOCAL],
-  ['a proxy speaks for others', ['10.0.0.0/8'], '10.0.0.1', '198.51.100.1', '198.51.100.1'],
+  ['loopback is not counted', [], '127.0.0.1', undefined, undefined],
+  ['::1 is not counted', [], '::1', undefined, undefined],
+  ['IPv4-mapped loopback is not counted', [], '::ffff:127.0.0.1', undefined, undefined],
+  ['an untrusted local proxy is one client', [], '127.0.0.1', '198.51.100.1', LOCAL],
+  ['an untrusted local proxy over IPv6 is the same client', [], '::1', '198.51.100.2', LOCAL],
   [
-    'only the nearest stranger counts',
+    'a trusted proxy counts by the forwarded address',
+    ['10.0.0.0/8'],
+    '10.0.0.1',
+    '198.51.100.1',
+    '198.51.100.1',
+  ],
+  [
+    'the nearest untrusted address counts',
     ['10.0.0.0/8'],
     '10.0.0.1',
     '1.1.1.1, 198.51.100.1, 10.9.9.9',
     '198.51.100.1',
   ],
-  ['a client cannot claim to be loopback', ['10.0.0.0/8'], '10.0.0.1', '127.0.0.1', '127.0.0.1'],
-  ['a port is not part of it', ['10.0.0.0/8'], '10.0.0.1', '203.0.113.12:4444', '203.0.113.12'],
-  ['nor are brackets', ['10.0.0.0/8'], '10.0.0.1', '[2001:db8:1:2::3]', '2001:db8:1:2::/64'],
+  ['a forwarded loopback address is counted', ['10.0.0.0/8'], '10.0.0.1', '127.0.0.1', '127.0.0.1'],
+  ['a forwarded port is ignored', ['10.0.0.0/8'], '10.0.0.1', '203.0.113.12:4444', '203.0.113.12'],
   [
-    'nor both',
+    'brackets of a forwarded address are ignored',
+    ['10.0.0.0/8'],
+    '10.0.0.1',
+    '[2001:db8:1:2::3]',
+    '2001:db8:1:2::/64',
+  ],
+  [
+    'brackets and port of a forwarded address are ignored',
     ['10.0.0.0/8'],
     '10.0.0.1',
     '203.0.113.12, [2001:db8:1:2::3]:4444, 10.9.9.9:80',
@@ -47,30 +59,48 @@ for (const [name, trusted, peer, forwarded, client] of [
     '2001:db8:1:2::3',
     '2001:db8:1:2::/64',
   ],
-  ['what stands behind a port is nonsense', ['10.0.0.0/8'], '10.0.0.1', '1.1.1.1:x', '10.0.0.1'],
-  ['nonsense counts for the proxy', ['10.0.0.0/8'], '10.0.0.1', 'unknown', '10.0.0.1'],
   [
-    'nonsense further left changes nothing',
+    'an invalid forwarded port counts for the proxy',
+    ['10.0.0.0/8'],
+    '10.0.0.1',
+    '1.1.1.1:x',
+    '10.0.0.1',
+  ],
+  [
+    'an invalid forwarded address counts for the proxy',
+    ['10.0.0.0/8'],
+    '10.0.0.1',
+    'unknown',
+    '10.0.0.1',
+  ],
+  [
+    'an invalid address further left is ignored',
     ['10.0.0.0/8'],
     '10.0.0.1',
     'x, 198.51.100.1',
     '198.51.100.1',
   ],
   [
-    'a proxy that forwards nothing counts itself',
+    'a proxy without X-Forwarded-For counts itself',
     ['10.0.0.0/8'],
     '10.0.0.1',
     undefined,
     '10.0.0.1',
   ],
-  ['loopback counts when it is a proxy', ['127.0.0.1'], '::ffff:127.0.0.1', undefined, '127.0.0.1'],
+  [
+    'loopback counts if it is a trusted proxy',
+    ['127.0.0.1'],
+    '::ffff:127.0.0.1',
+    undefined,
+    '127.0.0.1',
+  ],
 ] as const) {
   test(name, () => {
     assert.equal(clientFinder(trusted, true)(from(peer, forwarded)), client)
   })
 }
 
-test('a local proxy is counted on each of its requests, also on a connection that it shares', () => {
+test('a local proxy is detected per request, even on a shared connection', () => {
   const find = clientFinder([], true)
   const request = from('127.0.0.1')
   const { socket } = request
@@ -82,14 +112,14 @@ test('a local proxy is counted on each of its requests, also on a connection tha
 })
 
 describe('an untrusted proxy', () => {
-  const warned = () => {
+  const recordWarnings = () => {
     const lines: string[] = []
     const log = { warn: (facts: LogFacts) => void lines.push(String(facts['setting'])) }
     return { lines, warn: untrustedProxyWarning(log, () => true) }
   }
 
-  test('is warned about once, with the setting to change', () => {
-    const { lines, warn } = warned()
+  test('is logged once, with the setting to change', () => {
+    const { lines, warn } = recordWarnings()
     const find = clientFinder([], true, warn)
     find(from('127.0.0.1'))
     assert.deepEqual(lines, [])
@@ -99,45 +129,45 @@ describe('an untrusted proxy', () => {
     assert.deepEqual(lines, ['MAYFLY_TRUST_PROXY=127.0.0.1', 'MAYFLY_TRUST_PROXY=192.0.2.1'])
   })
 
-  test('is warned about also when nobody is counted; a trusted one never is', () => {
-    const { lines, warn } = warned()
+  test('is logged even if rate limits are off, and a trusted one is not', () => {
+    const { lines, warn } = recordWarnings()
     clientFinder(['10.0.0.1'], true, warn)(from('10.0.0.1', '198.51.100.1'))
     assert.deepEqual(lines, [])
     assert.equal(clientFinder([], false, warn)(from('127.0.0.1', '198.51.100.1')), undefined)
     assert.equal(lines.length, 1)
   })
 
-  test('strangers cannot fill the log, nor hide the proxy on this machine', () => {
-    const { lines, warn } = warned()
+  test('is logged for at most five remote addresses, and always for a local one', () => {
+    const { lines, warn } = recordWarnings()
     for (let number = 1; number < 100; number += 1) warn(`192.0.2.${number}`)
     assert.equal(lines.length, 5)
     warn('127.0.0.1')
     assert.equal(lines.length, 6)
   })
 
-  test('is not warned about twice where another thread has done it', () => {
+  test('is not logged again if another thread has logged it', () => {
     const lines: LogFacts[] = []
     untrustedProxyWarning({ warn: (facts) => lines.push(facts) }, () => false)('127.0.0.1')
     assert.deepEqual(lines, [])
   })
 })
 
-describe('clients told apart', () => {
+describe('source addresses', () => {
   const address = sourceAddressFinder([])
-  test('those who come through an untrusted proxy are not one and the same', () => {
+  test('differ between clients of an untrusted local proxy', () => {
     const [ann, bob] = [from('127.0.0.1', '198.51.100.1'), from('127.0.0.1', '198.51.100.2')]
     assert.notEqual(address(ann), address(bob))
     assert.equal(address(ann), address(from('127.0.0.1', '198.51.100.1')))
     assert.notEqual(address(ann), address(from('127.0.0.1')))
   })
 
-  test('nobody on another machine is taken for one of them', () => {
+  test('cannot be forged from another machine', () => {
     const forged = from('192.0.2.1', '198.51.100.1')
     assert.notEqual(address(forged), address(from('127.0.0.1', '198.51.100.1')))
     assert.equal(address(from('192.0.2.1')), '192.0.2.1')
   })
 
-  test('of a trusted proxy the forwarded address counts', () => {
+  test('are the forwarded ones behind a trusted proxy', () => {
     assert.equal(
       sourceAddressFinder(['127.0.0.1'])(from('127.0.0.1', '198.51.100.1')),
       '198.51.100.1',
@@ -145,22 +175,43 @@ describe('clients told apart', () => {
   })
 })
 
-describe('when rates are off', () => {
-  test('nobody is counted', () => {
+describe('with rate limits off', () => {
+  test('no client is counted', () => {
     assert.equal(clientFinder([], false)(from('192.0.2.1')), undefined)
   })
 })
 
 for (const [name, site, trusted, peer, scheme, secure] of [
-  ['a site that is reached by https is', 'https://mayfly.test', [], '192.0.2.1', undefined, true],
-  ['a plain one is not', '', [], '192.0.2.1', undefined, false],
-  ['a stranger’s word for it counts for nothing', '', [], '192.0.2.1', 'https', false],
-  ['a proxy’s word counts', '', ['10.0.0.0/8'], '10.0.0.1', 'https', true],
-  ['also when it says http', '', ['10.0.0.0/8'], '10.0.0.1', 'http', false],
-  ['of two proxies the outer one’s', '', ['10.0.0.0/8'], '10.0.0.1', 'HTTPS, http', true],
-  ['and not the inner one’s', '', ['10.0.0.0/8'], '10.0.0.1', 'http, https', false],
+  [
+    'a site with an https base URL is secure',
+    'https://mayfly.test',
+    [],
+    '192.0.2.1',
+    undefined,
+    true,
+  ],
+  ['a site without a base URL is not secure', '', [], '192.0.2.1', undefined, false],
+  ['X-Forwarded-Proto of an untrusted peer is ignored', '', [], '192.0.2.1', 'https', false],
+  ['https from a trusted proxy is secure', '', ['10.0.0.0/8'], '10.0.0.1', 'https', true],
+  ['http from a trusted proxy is not secure', '', ['10.0.0.0/8'], '10.0.0.1', 'http', false],
+  [
+    'https from the outer of two proxies is secure',
+    '',
+    ['10.0.0.0/8'],
+    '10.0.0.1',
+    'HTTPS, http',
+    true,
+  ],
+  [
+    'https from the inner of two proxies is not secure',
+    '',
+    ['10.0.0.0/8'],
+    '10.0.0.1',
+    'http, https',
+    false,
+  ],
 ] as const) {
-  test(`secure: ${name}`, () => {
+  test(name, () => {
     const secureOf = httpsTest({ baseUrl: site, trustProxy: trusted })
     const headers = scheme === undefined ? {} : { 'x-forwarded-proto': scheme }
     const request = { socket: { remoteAddress: peer }, headers } as unknown as IncomingMessage

@@ -19,25 +19,25 @@ afterEach(() => {
 })
 
 interface Limits {
-  most?: number
+  maxTotal?: number
   perAddress?: number
   isExempt?(ip: string): boolean
   held?: SharedArrayBuffer
   all?: SharedArrayBuffer
 }
 
-/** A server that answers each request; here loopback is an address like any other. */
+/** A server that responds to every request; loopback is not exempt. */
 async function open(limits: Limits) {
-  const { most = 1_000, held = makeCounters(), all = makeSharedBudget() } = limits
+  const { maxTotal = 1_000, held = makeCounters(), all = makeSharedBudget() } = limits
   const { perAddress, isExempt = () => false } = limits
-  const budget = openSharedBudget(all, most)
+  const budget = openSharedBudget(all, maxTotal)
   const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
     if (request.url === '/hold') return
     response.end('hello')
   })
   limitConnections(server, {
     slots: {
-      max: most,
+      max: maxTotal,
       acquire: () => budget.reserve(1),
       release: () => budget.release(1),
       acquireFor: openCounters(held).hold,
@@ -57,17 +57,17 @@ async function open(limits: Limits) {
 
 interface Client {
   socket: Socket
-  heard(): string
+  received(): string
   isClosed(): boolean
 }
 
-/** A connection that has sent this much, and has been accepted or refused. */
+/** Connects from this address and sends this text. */
 async function client(port: number, { from = '127.0.0.1', send = '' } = {}): Promise<Client> {
   const socket = connect({ port, host: '127.0.0.1', localAddress: from })
-  let heard = ''
+  let received = ''
   let isClosed = false
   socket.on('data', (chunk) => {
-    heard += chunk
+    received += chunk
   })
   socket.on('error', () => {})
   socket.on('close', () => {
@@ -76,81 +76,81 @@ async function client(port: number, { from = '127.0.0.1', send = '' } = {}): Pro
   await once(socket, 'connect')
   closers.push(() => socket.destroy())
   if (send !== '') socket.write(send)
-  return { socket, heard: () => heard, isClosed: () => isClosed }
+  return { socket, received: () => received, isClosed: () => isClosed }
 }
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`
-const isAnswered = async (one: Client) => {
-  await waitUntil(() => one.heard().includes('\r\n\r\n') || one.isClosed())
-  return one.heard().startsWith('HTTP/1.1 200')
+const isServed = async (one: Client) => {
+  await waitUntil(() => one.received().includes('\r\n\r\n') || one.isClosed())
+  return one.received().startsWith('HTTP/1.1 200')
 }
-const many = (count: number, make: () => Promise<Client>) =>
+const openMany = (count: number, make: () => Promise<Client>) =>
   Promise.all(Array.from({ length: count }, make))
 
-test('one address has so many and no more; others are served; a closed one makes room', async () => {
+test('an address has a limited number of connections, others are served, and closing one frees its slot', async () => {
   const port = await open({ perAddress: 3 })
-  const [first] = await many(3, () => client(port, { send: get('/hold') }))
+  const [first] = await openMany(3, () => client(port, { send: get('/hold') }))
   const refused = await client(port, { send: get('/') })
   await waitUntil(refused.isClosed)
-  const answer = parseResponse(refused.heard())
-  assert.deepEqual([answer.status, answer.body['code']], [503, 'overloaded'])
-  assert.equal(problemFault({ ...answer, body: { ...answer.body } }), undefined)
-  assert.equal(answer.headers.get('connection'), 'close')
-  assert.ok(await isAnswered(await client(port, { from: '127.0.0.2', send: get('/') })))
+  const response = parseResponse(refused.received())
+  assert.deepEqual([response.status, response.body['code']], [503, 'overloaded'])
+  assert.equal(problemFault({ ...response, body: { ...response.body } }), undefined)
+  assert.equal(response.headers.get('connection'), 'close')
+  assert.ok(await isServed(await client(port, { from: '127.0.0.2', send: get('/') })))
 
   first?.socket.destroy()
-  await waitUntil(async () => isAnswered(await client(port, { send: get('/') })))
+  await waitUntil(async () => isServed(await client(port, { send: get('/') })))
 })
 
-test('who is exempt is limited only with all others', async () => {
-  const port = await open({ perAddress: 1, most: 20, isExempt: (ip) => ip === '127.0.0.1' })
-  const held = await many(20, () => client(port, { send: get('/hold') }))
+test('an exempt address is subject to the total limit only', async () => {
+  const port = await open({ perAddress: 1, maxTotal: 20, isExempt: (ip) => ip === '127.0.0.1' })
+  const held = await openMany(20, () => client(port, { send: get('/hold') }))
   const refused = await client(port, { send: get('/') })
   await waitUntil(refused.isClosed)
-  assert.equal(parseResponse(refused.heard()).status, 503)
+  assert.equal(parseResponse(refused.received()).status, 503)
   assert.ok(held.every((one) => !one.isClosed()))
 })
 
-test('where there is room for few, one address has a quarter of it', async () => {
-  const port = await open({ most: 8 })
-  await many(2, () => client(port, { send: get('/hold') }))
+test('with a small total limit, one address has a quarter of it', async () => {
+  const port = await open({ maxTotal: 8 })
+  await openMany(2, () => client(port, { send: get('/hold') }))
   const refused = await client(port, { send: get('/') })
   await waitUntil(refused.isClosed)
-  assert.match(refused.heard(), /^HTTP\/1\.1 503 /)
-  assert.ok(await isAnswered(await client(port, { from: '127.0.0.2', send: get('/') })))
+  assert.match(refused.received(), /^HTTP\/1\.1 503 /)
+  assert.ok(await isServed(await client(port, { from: '127.0.0.2', send: get('/') })))
 })
 
-test('at the limit of all, idle connections are closed for those who come', async () => {
-  const port = await open({ most: 4, isExempt: () => true })
+test('at the total limit, idle connections are closed in favor of new ones', async () => {
+  const port = await open({ maxTotal: 4, isExempt: () => true })
   const busy = await client(port, { send: get('/hold') })
-  const idle = await many(3, () => client(port, { send: get('/') }))
-  for (const one of idle) assert.ok(await isAnswered(one))
-  assert.ok(await isAnswered(await client(port, { send: get('/') })))
+  const idle = await openMany(3, () => client(port, { send: get('/') }))
+  for (const one of idle) assert.ok(await isServed(one))
+  assert.ok(await isServed(await client(port, { send: get('/') })))
   await waitUntil(() => idle.some((one) => one.isClosed()))
   assert.equal(busy.isClosed(), false)
 })
 
-test('the threads of a node count together', async () => {
+test('the threads of a node share the limits', async () => {
   const shared = { held: makeCounters(), all: makeSharedBudget() }
   const ports = [
-    await open({ ...shared, perAddress: 2, most: 100 }),
-    await open({ ...shared, perAddress: 2, most: 100 }),
+    await open({ ...shared, perAddress: 2, maxTotal: 100 }),
+    await open({ ...shared, perAddress: 2, maxTotal: 100 }),
   ]
-  for (const port of ports) assert.ok(await isAnswered(await client(port, { send: get('/') })))
+  for (const port of ports) assert.ok(await isServed(await client(port, { send: get('/') })))
   for (const port of ports) {
     const refused = await client(port, { send: get('/') })
     await waitUntil(refused.isClosed)
-    assert.match(refused.heard(), /^HTTP\/1\.1 503 /)
+    assert.match(refused.received(), /^HTTP\/1\.1 503 /)
   }
 })
 
-test('a flood is not answered beyond a few, and nothing of it is left', async () => {
-  const port = await open({ most: 4 })
-  const flood = await many(200, () => client(port))
+test('only part of a flood gets a response, and all its slots are released', async () => {
+  const port = await open({ maxTotal: 4 })
+  const flood = await openMany(200, () => client(port))
   await waitUntil(() => flood.filter((one) => one.isClosed()).length >= 199)
-  const answered = flood.filter((one) => one.heard() !== '').length
-  expect(answered).toBeGreaterThan(0)
-  expect(answered).toBeLessThan(200)
+  const responded = flood.filter((one) => one.received() !== '').length
+  expect(responded).toBeGreaterThan(0)
+  expect(responded).toBeLessThan(200)
   for (const one of flood) one.socket.destroy()
-  await waitUntil(async () => isAnswered(await client(port, { send: get('/') })))
+  await waitUntil(async () => isServed(await client(port, { send: get('/') })))
 })

@@ -6,8 +6,8 @@ import { openKeyRing } from '../../../test/support/keys.ts'
 
 const PAGE = 'https://page.test'
 
-/** Every kind of answer of the paid interface, with the origin of a page elsewhere. */
-async function answers({ url, key }: { url: string; key: string }, origin: string) {
+/** Every kind of response of the keyed API to a cross-origin request. */
+async function responsesTo({ url, key }: { url: string; key: string }, origin: string) {
   const read = (more = {}, path = '/emails', method = 'GET') =>
     request(`${url}${path}`, { method, headers: { origin, apikey: key, ...more } })
   return [
@@ -48,8 +48,8 @@ for (const [setting, allowed, forbidden] of [
     afterAll(() => app.stop())
 
     for (const origin of allowed) {
-      test(`${origin} may read every answer, without credentials`, async () => {
-        for (const [name, { headers }] of await answers({ url: app.url, key }, origin)) {
+      test(`${origin} may read every response, without credentials`, async () => {
+        for (const [name, { headers }] of await responsesTo({ url: app.url, key }, origin)) {
           assert.equal(headers.get('access-control-allow-origin'), origin, name)
           assert.equal(headers.get('access-control-allow-credentials'), null, name)
           assert.equal(headers.get('vary'), 'Origin', name)
@@ -62,21 +62,21 @@ for (const [setting, allowed, forbidden] of [
     }
 
     for (const origin of forbidden) {
-      test(`${origin} may read none`, async () => {
-        for (const [name, { headers }] of await answers({ url: app.url, key }, origin)) {
+      test(`${origin} may read no response`, async () => {
+        for (const [name, { headers }] of await responsesTo({ url: app.url, key }, origin)) {
           assert.equal(headers.get('access-control-allow-origin'), null, name)
         }
       })
     }
 
-    test('the open interface is for all', async () => {
+    test('the public API is open to every origin', async () => {
       for (const path of ['/api/domains', '/api/plans']) {
         const { headers } = await request(`${app.url}${path}`, { headers: { origin: 'null' } })
         assert.equal(headers.get('access-control-allow-origin'), '*', path)
       }
     })
 
-    test('a preflight names the headers that keys travel in', async () => {
+    test('a preflight allows the headers that carry keys', async () => {
       const { headers } = await request(`${app.url}/emails`, { method: 'OPTIONS' })
       const list = headers.get('access-control-allow-headers')?.split(', ') ?? []
       for (const name of ['APIKey', 'X-API-Key', 'Authorization', 'If-None-Match']) {

@@ -3,23 +3,23 @@ import { describe, test } from 'vitest'
 import { apiKeyBesideToken, apiKeyOf, cookieValue, setCookieHeader } from './credentials.ts'
 
 for (const [name, header, value] of [
-  ['no header has no cookie', undefined, undefined],
-  ['nor has an empty one', '', undefined],
-  ['one by itself', 'mine=abc', 'abc'],
-  ['one among others', 'a=1; mine=abc; b=2', 'abc'],
-  ['without spaces', 'a=1;mine=abc', 'abc'],
-  ['an empty one', 'mine=', ''],
-  ['a value with an equals sign', 'mine=a=b', 'a=b'],
-  ['another whose name ends alike', 'not-mine=abc', undefined],
-  ['another whose name begins alike', 'mine-not=abc', undefined],
-  ['a name in other case is another', 'Mine=abc', undefined],
-  ['of two the first', 'mine=1; mine=2', '1'],
-  ['nonsense', ';;=; =;;', undefined],
+  ['a missing header has no cookie', undefined, undefined],
+  ['an empty header has no cookie', '', undefined],
+  ['a single cookie is read', 'mine=abc', 'abc'],
+  ['a cookie among others is read', 'a=1; mine=abc; b=2', 'abc'],
+  ['cookies without spaces are read', 'a=1;mine=abc', 'abc'],
+  ['an empty cookie is read', 'mine=', ''],
+  ['a value may contain an equals sign', 'mine=a=b', 'a=b'],
+  ['a cookie name with the same suffix does not match', 'not-mine=abc', undefined],
+  ['a cookie name with the same prefix does not match', 'mine-not=abc', undefined],
+  ['cookie names are case-sensitive', 'Mine=abc', undefined],
+  ['the first of two cookies is read', 'mine=1; mine=2', '1'],
+  ['a malformed header has no cookie', ';;=; =;;', undefined],
 ] as const) {
   test(name, () => assert.equal(cookieValue(header, 'mine'), value))
 }
 
-test('what is kept is kept from scripts and from other sites', () => {
+test('cookies are HttpOnly and SameSite=Strict, and Secure over https', () => {
   const cookie = { name: 'mine', value: 'abc', path: '/here', maxAgeSeconds: 60, secure: false }
   const text = 'mine=abc; Path=/here; Max-Age=60; HttpOnly; SameSite=Strict'
   assert.equal(setCookieHeader(cookie), text)
@@ -28,15 +28,23 @@ test('what is kept is kept from scripts and from other sites', () => {
 
 describe('the key of a request', () => {
   for (const [name, headers, expected] of [
-    ['none', {}, undefined],
+    ['no header', {}, undefined],
     ['APIKey', { apikey: 'a' }, 'a'],
     ['X-API-Key', { 'x-api-key': 'b' }, 'b'],
     ['Bearer', { authorization: 'Bearer c' }, 'c'],
     ['bearer in any case', { authorization: 'bEARER  c ' }, 'c'],
-    ['another scheme', { authorization: 'Basic c' }, undefined],
-    ['APIKey before all others', { apikey: 'a', 'x-api-key': 'b', authorization: 'Bearer c' }, 'a'],
-    ['X-API-Key before Bearer', { 'x-api-key': 'b', authorization: 'Bearer c' }, 'b'],
-    ['an empty APIKey is given all the same', { apikey: '', 'x-api-key': 'b' }, ''],
+    ['another scheme is ignored', { authorization: 'Basic c' }, undefined],
+    [
+      'APIKey takes precedence over all others',
+      { apikey: 'a', 'x-api-key': 'b', authorization: 'Bearer c' },
+      'a',
+    ],
+    [
+      'X-API-Key takes precedence over Bearer',
+      { 'x-api-key': 'b', authorization: 'Bearer c' },
+      'b',
+    ],
+    ['an empty APIKey is not ignored', { apikey: '', 'x-api-key': 'b' }, ''],
   ] as const) {
     test(name, () => assert.equal(apiKeyOf(headers), expected))
   }
@@ -44,10 +52,14 @@ describe('the key of a request', () => {
 
 describe('the key of a request that may have a token', () => {
   for (const [name, headers, expected] of [
-    ['a Bearer that is no key is not looked at', { authorization: 'Bearer token' }, undefined],
-    ['one that begins as keys do is', { authorization: 'Bearer mf_live_x' }, 'mf_live_x'],
-    ['APIKey beside a token', { apikey: 'a', authorization: 'Bearer token' }, 'a'],
-    ['an empty one is given all the same', { apikey: '' }, ''],
+    ['a Bearer token that is not a key is ignored', { authorization: 'Bearer token' }, undefined],
+    [
+      'a Bearer token with the prefix of a key is a key',
+      { authorization: 'Bearer mf_live_x' },
+      'mf_live_x',
+    ],
+    ['APIKey is read alongside a token', { apikey: 'a', authorization: 'Bearer token' }, 'a'],
+    ['an empty APIKey is not ignored', { apikey: '' }, ''],
   ] as const) {
     test(name, () => assert.equal(apiKeyBesideToken(headers), expected))
   }

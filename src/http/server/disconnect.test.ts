@@ -16,7 +16,7 @@ import { EMPTY_MAIL } from '../../core/message.ts'
 import { disconnectSignal, onClose, throwIfClosed, waitSignals } from './disconnect.ts'
 
 // A client may disconnect while any store call of its request is pending. The store is the real one; here each call can be
-// held until the client has gone.
+// held until the client has disconnected.
 
 const LOOKUPS = [
   'findSession',
@@ -26,10 +26,10 @@ const LOOKUPS = [
   'listKeyMail',
   'findKey',
 ]
-const MOST_CALLS = 20
-const MOMENT_MS = 20
+const MAX_CALLS = 20
+const SETTLE_MS = 20
 
-let door: TestServer
+let testServer: TestServer
 let key: TestKey
 let calls: string[] = []
 let holdAt = Number.POSITIVE_INFINITY
@@ -53,19 +53,19 @@ function withHolds<Store extends object>(store: Store): Store {
   return Object.fromEntries(wrapped) as Store
 }
 
-const noteResponse = (message: unknown) => {
+const recordResponse = (message: unknown) => {
   responses.push((message as { response: ServerResponse }).response)
 }
 
 beforeAll(async () => {
   const parse = async () => EMPTY_MAIL
-  door = await openTestServer({ wrapStore: withHolds, intervals: WITHOUT_POLLING, parse })
-  key = await keyRing(door.shop, door.now).issue()
-  subscribe('http.server.request.start', noteResponse)
+  testServer = await openTestServer({ wrapStore: withHolds, intervals: WITHOUT_POLLING, parse })
+  key = await keyRing(testServer.shop, testServer.now).issue()
+  subscribe('http.server.request.start', recordResponse)
 })
 afterAll(async () => {
-  unsubscribe('http.server.request.start', noteResponse)
-  await door.stop()
+  unsubscribe('http.server.request.start', recordResponse)
+  await testServer.stop()
 })
 
 async function waitingCount(): Promise<number> {
@@ -73,28 +73,28 @@ async function waitingCount(): Promise<number> {
   return metric?.values[0]?.value ?? 0
 }
 
-interface Box {
+interface TestMailbox {
   email: string
   token: string
   lastId: number
 }
 
 /** A mailbox of the key with one message. */
-async function filledBox(): Promise<Box> {
-  const made = await request(`${door.url}/api/create-session`, {
+async function mailboxWithMessage(): Promise<TestMailbox> {
+  const created = await request(`${testServer.url}/api/create-session`, {
     method: 'POST',
     headers: key.headers,
   })
-  const { email, token } = made.body as { email: string; token: string }
-  await door.mail(email)
-  const [message] = await checkMail(door.url, token)
+  const { email, token } = created.body as { email: string; token: string }
+  await testServer.mail(email)
+  const [message] = await checkMail(testServer.url, token)
   return { email, token, lastId: message?.id ?? 0 }
 }
 
 interface Case {
-  path(box: Box): string
+  path(mailbox: TestMailbox): string
   headers?: () => Record<string, string>
-  /** Matches what the client has heard when the request did all that it does. */
+  /** Matches what the client has received once the request is complete. */
   complete: RegExp
 }
 
@@ -114,9 +114,9 @@ const cases: Record<string, Case> = {
   },
 }
 
-/** Disconnects during this look-up. False when the request has fewer of them. */
+/** Disconnects during this lookup. Returns false if the request makes fewer. */
 async function disconnectAt(number: number, { path, headers, complete }: Case): Promise<boolean> {
-  const box = await filledBox()
+  const mailbox = await mailboxWithMessage()
   calls = []
   responses = []
   held = Promise.withResolvers()
@@ -126,52 +126,52 @@ async function disconnectAt(number: number, { path, headers, complete }: Case): 
   void held.promise.then(() => {
     isHeld = true
   })
-  const client = await openClient(path(box), headers?.() ?? {})
+  const client = await openClient(path(mailbox), headers?.() ?? {})
   await waitUntil(async () => isHeld || (await waitingCount()) > 0)
-  if (!isHeld) await door.mail(box.email)
-  await waitUntil(() => isHeld || complete.test(client.heard()))
+  if (!isHeld) await testServer.mail(mailbox.email)
+  await waitUntil(() => isHeld || complete.test(client.received()))
 
   client.socket.resetAndDestroy()
   await waitUntil(() => responses[0]?.closed)
   await new Promise(setImmediate)
-  const where = `${isHeld ? `held in ${calls.at(-1)}` : 'complete'}, call ${number}`
-  assert.equal(await waitingCount(), 0, `slot kept: ${where}`)
-  assert.equal(door.subscriptions(), 0, `subscription kept: ${where}`)
+  const context = `${isHeld ? `held in ${calls.at(-1)}` : 'complete'}, call ${number}`
+  assert.equal(await waitingCount(), 0, `slot kept: ${context}`)
+  assert.equal(testServer.subscriptions(), 0, `subscription kept: ${context}`)
 
   holdAt = Number.POSITIVE_INFINITY
   const before = calls.length
   release.resolve()
-  // News: whoever still waits would look.
-  await door.mail(box.email)
-  await pause(MOMENT_MS)
-  assert.deepEqual(calls.slice(before), [], `looked up after the disconnect: ${where}`)
-  assert.equal(await waitingCount(), 0, `slot taken after the disconnect: ${where}`)
-  assert.equal(door.subscriptions(), 0, `subscribed after the disconnect: ${where}`)
+  // New mail: a leftover waiter would query the store.
+  await testServer.mail(mailbox.email)
+  await pause(SETTLE_MS)
+  assert.deepEqual(calls.slice(before), [], `looked up after the disconnect: ${context}`)
+  assert.equal(await waitingCount(), 0, `slot taken after the disconnect: ${context}`)
+  assert.equal(testServer.subscriptions(), 0, `subscribed after the disconnect: ${context}`)
   return isHeld
 }
 
 async function openClient(
   path: string,
   headers: Record<string, string>,
-): Promise<{ socket: Socket; heard(): string }> {
-  const socket = connect(door.port, '127.0.0.1')
-  let heard = ''
+): Promise<{ socket: Socket; received(): string }> {
+  const socket = connect(testServer.port, '127.0.0.1')
+  let received = ''
   socket.on('data', (chunk) => {
-    heard += chunk
+    received += chunk
   })
   socket.on('error', () => {})
   await once(socket, 'connect')
   const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n${fields.join('')}\r\n`)
-  return { socket, heard: () => heard }
+  return { socket, received: () => received }
 }
 
-for (const [name, one] of Object.entries(cases)) {
+for (const [name, testCase] of Object.entries(cases)) {
   test(`${name}: a disconnect during any store call releases the slot, and no further call follows`, async () => {
     let number = 0
-    while (await disconnectAt(number + 1, one)) {
+    while (await disconnectAt(number + 1, testCase)) {
       number += 1
-      assert.ok(number < MOST_CALLS, 'never completes')
+      assert.ok(number < MAX_CALLS, 'never completes')
     }
     assert.ok(number >= 4, `only ${number} store calls`)
   })
@@ -188,8 +188,8 @@ describe('the scope of a response', () => {
     const client = connect((server.address() as AddressInfo).port, '127.0.0.1')
     client.on('error', () => {})
     client.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
-    const [, made] = await once(server, 'request')
-    response = made
+    const [, created] = await once(server, 'request')
+    response = created
     disconnect = async () => {
       const closed = once(response, 'close')
       client.resetAndDestroy()
@@ -216,13 +216,13 @@ describe('the scope of a response', () => {
     assert.equal(signals.count(), 0)
   })
 
-  test('a wait signal requested after the stop has its reason', () => {
+  test('a wait signal requested after stop has its reason', () => {
     const signals = waitSignals()
     signals.stop(new Error('stopping'))
     assert.match(String(signals.waitSignalOf(response).reason), /stopping/)
   })
 
-  test('a disconnect signal is aborted by a disconnect, also if requested later', async () => {
+  test('a disconnect signal is aborted by a disconnect, even if requested later', async () => {
     const signal = disconnectSignal(response)
     assert.equal(signal.aborted, false)
     await disconnect()

@@ -14,8 +14,8 @@ import { newClient, PROXY, PROXY_ENV } from '../../../test/support/trusted-proxy
 import { routes } from '../routes.ts'
 import type { Route } from './route.ts'
 
-// The responses every route gives in the same way; its own are in the test next to it. The clock stands still, so rate
-// limits are exact. Pages without scripts show problems as HTML: see pages/routes/plain.test.ts.
+// The responses every route gives in the same way; its own are in the test next to it. The clock is fixed, so rate
+// limits are exact. Pages without scripts show problems as HTML: see pages/plain/routes.test.ts.
 
 const now = new Date()
 let server: TestServer
@@ -66,10 +66,10 @@ function pathTests({ method, path, api }: Route): void {
   test('404: similar paths', async () => {
     const base = path === '/' ? '/nothing' : path
     const similar = [`${base}/`, `/${base}`, `${base}%00`, `${base}/%2e`, base.toUpperCase()]
-    for (const near of similar) {
-      const response = await requestFrom(server.port, '127.0.0.1', { path: near })
-      assert.deepEqual([response.status, response.body['code']], [404, 'not_found'], near)
-      assert.equal(problemFault(response), undefined, near)
+    for (const similarPath of similar) {
+      const response = await requestFrom(server.port, '127.0.0.1', { path: similarPath })
+      assert.deepEqual([response.status, response.body['code']], [404, 'not_found'], similarPath)
+      assert.equal(problemFault(response), undefined, similarPath)
     }
   })
 }

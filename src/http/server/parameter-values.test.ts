@@ -27,7 +27,7 @@ beforeAll(async () => {
 })
 afterAll(() => app.stop())
 
-/** Values that have confused somebody's server. Each is put where every parameter of every route is due. */
+/** Values that are known to break parsers. Each is sent as every parameter of every route. */
 const TEXTS = [
   '',
   ' ',
@@ -112,7 +112,7 @@ const TEXTS = [
   'Ann@box.test',
 ] as const
 
-/** The same for JSON alone, as it is written. */
+/** The same for JSON, as raw JSON text. */
 const JSON_VALUES = [
   'null',
   'true',
@@ -145,14 +145,14 @@ const JSON_VALUES = [
   `${'['.repeat(50_000)}${']'.repeat(50_000)}`,
 ] as const
 
-/** What a route needs to get past its other parameters. */
-async function honest(route: Route): Promise<Record<string, string>> {
+/** Valid values for the required parameters of a route. */
+async function validParams(route: Route): Promise<Record<string, string>> {
   const names = Object.keys(route.input.properties)
-  const needed: Record<string, string> = {}
-  if (names.includes('token')) needed['token'] = (await app.session()).token
-  if (names.includes('id')) needed['id'] = '1'
-  if (names.includes('index')) needed['index'] = '0'
-  return needed
+  const params: Record<string, string> = {}
+  if (names.includes('token')) params['token'] = (await app.session()).token
+  if (names.includes('id')) params['id'] = '1'
+  if (names.includes('index')) params['index'] = '0'
+  return params
 }
 
 async function send(
@@ -162,13 +162,13 @@ async function send(
 ): Promise<TestResponse> {
   const url = `${app.url}${route.path}`
   if (route.method === 'POST') return await post(url, params, encoding)
-  const whole = `${url}?${new URLSearchParams(params)}`
-  if (route.path === '/api/events' && (await opens(whole))) return STREAM
+  const fullUrl = `${url}?${new URLSearchParams(params)}`
+  if (route.path === '/api/events' && (await opens(fullUrl))) return STREAM
   const headers = route.api === 'keyed' ? key : {}
-  return await request(whole, { headers, signal: AbortSignal.timeout(20_000) })
+  return await request(fullUrl, { headers, signal: AbortSignal.timeout(20_000) })
 }
 
-/** A stream has no end: that it began is the whole answer. */
+/** A stream does not end: its status is the whole response. */
 const STREAM: TestResponse = { status: 200, headers: new Headers(), text: '', body: {} }
 
 async function opens(url: string): Promise<boolean> {
@@ -177,65 +177,65 @@ async function opens(url: string): Promise<boolean> {
   return response.status === 200
 }
 
-/** Fails unless the answer is a success or a refusal that the documents name. */
-function check(route: Route, asked: TestResponse, value: string): void {
-  const about = `${route.path} ${JSON.stringify(value.slice(0, 60))}: ${asked.text.slice(0, 200)}`
-  assert.ok(asked.status < 500 || asked.body['code'] === 'gmail_unavailable', about)
-  if (asked.status === 200) return
-  assert.equal(problemFault(asked), undefined, about)
-  const code = String(asked.body['code'])
+/** Fails unless the response is a success or a documented problem. */
+function check(route: Route, response: TestResponse, value: string): void {
+  const label = `${route.path} ${JSON.stringify(value.slice(0, 60))}: ${response.text.slice(0, 200)}`
+  assert.ok(response.status < 500 || response.body['code'] === 'gmail_unavailable', label)
+  if (response.status === 200) return
+  assert.equal(problemFault(response), undefined, label)
+  const code = String(response.body['code'])
   assert.ok(
-    problemsOf(route).some((named) => named === code),
-    about,
+    problemsOf(route).some((documented) => documented === code),
+    label,
   )
-  assert.equal(asked.status, problemStatus[code as keyof typeof problemStatus], about)
+  assert.equal(response.status, problemStatus[code as keyof typeof problemStatus], label)
 }
 
-/** What two encodings of one value must have in common. */
-function gist({ status: number, body }: TestResponse): unknown {
+/** The part of a response that must be the same in every encoding. */
+function outcomeOf({ status: number, body }: TestResponse): unknown {
   return number === 200 ? 200 : [number, body['code'], body['message']]
 }
 
-/** So that the next one can ask for the same address. */
-async function undo(route: Route, asked: TestResponse): Promise<void> {
-  if (route.path !== '/api/create-session' || asked.status !== 200) return
-  await post(`${app.url}/api/delete-session`, { token: String(asked.body['token']) })
+/** Deletes a created session, so that the next request can use the same address. */
+async function deleteCreated(route: Route, response: TestResponse): Promise<void> {
+  if (route.path !== '/api/create-session' || response.status !== 200) return
+  await post(`${app.url}/api/delete-session`, { token: String(response.body['token']) })
 }
 
-const asking = routes.filter(({ path, api }) => api || path.startsWith('/api/'))
+const apiRoutes = routes.filter(({ path, api }) => api || path.startsWith('/api/'))
 
-for (const route of asking) {
+for (const route of apiRoutes) {
   const names = Object.keys(route.input.properties)
   if (names.length === 0) continue
   const encodings = route.method === 'POST' ? ENCODINGS : (['query'] as const)
 
   describe(`${route.method} ${route.path}`, () => {
     for (const name of names) {
-      test(`${name}: every value gets a named answer, the same in every encoding`, async () => {
-        const rest = await honest(route)
+      test(`${name}: every value gets a documented response, the same in every encoding`, async () => {
+        const rest = await validParams(route)
         for (const value of TEXTS) {
-          const gists: unknown[] = []
+          const outcomes: unknown[] = []
           for (const encoding of encodings) {
-            const asked = await send(route, { ...rest, domain_id: '1', [name]: value }, encoding)
-            check(route, asked, `${name}=${value}`)
-            await undo(route, asked)
-            gists.push(gist(asked))
+            const response = await send(route, { ...rest, domain_id: '1', [name]: value }, encoding)
+            check(route, response, `${name}=${value}`)
+            await deleteCreated(route, response)
+            outcomes.push(outcomeOf(response))
           }
-          for (const one of gists)
-            assert.deepEqual(one, gists[0], `${name}=${JSON.stringify(value)}`)
+          for (const one of outcomes)
+            assert.deepEqual(one, outcomes[0], `${name}=${JSON.stringify(value)}`)
         }
       })
 
       if (route.method === 'GET') continue
-      test(`${name}: every JSON value gets a named answer`, async () => {
-        const rest = await honest(route)
+      test(`${name}: every JSON value gets a documented response`, async () => {
+        const rest = await validParams(route)
         delete rest[name]
         for (const value of JSON_VALUES) {
           const others = Object.entries(rest).map(([key, text]) => `"${key}":"${text}",`)
           const body = `{${others.join('')}"${name}":${value}}`
-          const asked = await postJson(`${app.url}${route.path}`, body)
-          check(route, asked, body.slice(0, 200))
-          await undo(route, asked)
+          const response = await postJson(`${app.url}${route.path}`, body)
+          check(route, response, body.slice(0, 200))
+          await deleteCreated(route, response)
         }
       })
     }
@@ -257,27 +257,27 @@ describe('bodies', () => {
     ['two JSON objects', '{}{}', 400],
     ['a trailing comma', '{"a":1,}', 400],
     ['single quotes', "{'a':1}", 400],
-    ['an unknown name twice', '{"a":1,"a":2}', 200],
-    ['prototypes by name', '{"__proto__":{"polluted":1},"__proto__":{"polluted":2}}', 200],
+    ['a repeated unknown name', '{"a":1,"a":2}', 200],
+    ['prototype property names', '{"__proto__":{"polluted":1},"__proto__":{"polluted":2}}', 200],
   ] as const) {
     test(`${name}: ${expected}`, async () => {
-      const asked = await postJson(url(), body)
-      assert.equal(asked.status, expected, asked.text)
-      if (expected !== 200) assert.equal(problemFault(asked), undefined)
+      const response = await postJson(url(), body)
+      assert.equal(response.status, expected, response.text)
+      if (expected !== 200) assert.equal(problemFault(response), undefined)
     })
   }
 
   test('a body on GET is ignored', async () => {
     const { token, email } = await app.session()
-    const asked = await requestFrom(app.httpPort, '127.0.0.1', {
+    const response = await requestFrom(app.httpPort, '127.0.0.1', {
       path: `/api/check-mail?token=${token}`,
       headers: { 'content-type': 'application/json' },
       body: '{"token":"x"}',
     })
-    assert.equal(asked.body['email'], email)
+    assert.equal(response.body['email'], email)
   })
 
-  test('nothing of all this has reached a prototype of the server', async () => {
+  test('no request has polluted a prototype of the server', async () => {
     const { body } = await request(`${app.url}/api/domains`)
     assert.deepEqual(Object.keys(body), ['status', 'domains', 'gmail_accounts'])
     assert.equal(({} as { polluted?: unknown }).polluted, undefined)

@@ -28,17 +28,17 @@ describe('a form', () => {
     })
   }
 
-  test('a name that comes twice has no value of its own', () => {
+  test('a repeated name becomes an array', () => {
     assert.ok(Array.isArray(parseForm('a=1&b=2&%61=3').get('a')))
   })
 
   for (const text of ['a[]=1', 'a[b]=1', 'a%5Bb%5D%5B%5D=1', 'a=1&a[]=', 'a[]&a=1']) {
-    test(`${text} is an array or object under its name`, () => {
+    test(`${text} becomes an array under the plain name`, () => {
       assert.deepEqual([...parseForm(text)], [['a', []]])
     })
   }
 
-  test('what URLSearchParams writes is read as it was', () => {
+  test('the output of URLSearchParams is parsed back to the same values', () => {
     fc.assert(
       fc.property(fc.dictionary(plainName, fc.string()), (values) => {
         const read = parseForm(new URLSearchParams(values).toString())
@@ -47,7 +47,7 @@ describe('a form', () => {
     )
   })
 
-  test('a quarter of a megabyte of repeats is read in a moment', () => {
+  test('130,000 repetitions of a name are parsed as one name', () => {
     const values = parseForm('a&'.repeat(130_000))
     assert.deepEqual([...values.keys()], ['a'])
   })
@@ -56,20 +56,20 @@ describe('a form', () => {
 describe('JSON', () => {
   const read = (text: string) => parseBody('application/json; charset=whatever', Buffer.from(text))
 
-  test('names that reach for prototypes stay names', async () => {
+  test('prototype property names are ordinary names', async () => {
     const values = await read('{"__proto__":{"polluted":1},"a":1}')
     assert.deepEqual([...values.keys()], ['__proto__', 'a'])
     assert.equal(({} as { polluted?: unknown }).polluted, undefined)
   })
 
-  test('a name that comes twice has no value of its own, unless the second is deeper', async () => {
+  test('a repeated name becomes an array, unless the second is nested', async () => {
     assert.ok(Array.isArray((await read('{"a":1,"a":2}')).get('a')))
     assert.deepEqual((await read('{"a":{"a":1},"b":["a","a"]}')).get('a'), { a: 1 })
   })
 })
 
-describe('names given twice in JSON', () => {
-  test('what JSON.stringify writes repeats nothing', () => {
+describe('repeated names in JSON', () => {
+  test('the output of JSON.stringify has no repeated names', () => {
     fc.assert(fc.property(fc.object(), (value) => repeatedKeys(JSON.stringify(value)).size === 0))
   })
 

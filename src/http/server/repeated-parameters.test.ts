@@ -26,15 +26,15 @@ const FORMS: readonly Encoding[] = ['query', 'form', 'multipart']
 
 type Pairs = readonly (readonly [name: string, value: string])[]
 
-/** More than one value, as the parsers of this world write and read it. */
+/** More than one value, in the notations of common parsers. */
 const MANY: readonly [string, (name: string) => Pairs][] = [
   ['name[]', (name) => [[`${name}[]`, '1']]],
   ['name[] without a value', (name) => [[`${name}[]`, '']]],
   ['name[0]', (name) => [[`${name}[0]`, '1']]],
   ['name[a]', (name) => [[`${name}[a]`, '1']]],
   ['name[a][b]', (name) => [[`${name}[a][b]`, '1']]],
-  ['name[] beside name', (name) => [pair(name), [`${name}[]`, '1']]],
-  ['name beside name[]', (name) => [[`${name}[]`, '1'], pair(name)]],
+  ['name followed by name[]', (name) => [pair(name), [`${name}[]`, '1']]],
+  ['name[] followed by name', (name) => [[`${name}[]`, '1'], pair(name)]],
   ['name twice', (name) => [pair(name), pair(name)]],
   ['name twice, once empty', (name) => [pair(name), [name, '']]],
 ]
@@ -49,7 +49,7 @@ const MANY_IN_JSON: readonly [string, (name: string) => string][] = [
   ['name twice', (name) => `"${name}":1,"${name}":1`],
 ]
 
-/** What a route needs beside the parameter in question. */
+/** Parameters that a route requires besides the one under test. */
 async function others(route: Route, name: string): Promise<[string, string][]> {
   const token = (await app.session()).token
   const known = { token, id: '1', index: '0', plan: 'starter' }
@@ -70,40 +70,40 @@ async function send(route: Route, pairs: Pairs, encoding: Encoding): Promise<Tes
   return await request(url, { method: 'POST', body: parts, signal })
 }
 
-function checkNamed(asked: TestResponse, name: string, about: string): void {
-  assert.deepEqual([asked.status, asked.body['code']], [400, 'invalid_parameter'], about)
-  assert.ok(String(asked.body['message']).startsWith(`${name}: `), about)
-  assert.equal(problemFault(asked), undefined, about)
+function assertRefused(response: TestResponse, name: string, label: string): void {
+  assert.deepEqual([response.status, response.body['code']], [400, 'invalid_parameter'], label)
+  assert.ok(String(response.body['message']).startsWith(`${name}: `), label)
+  assert.equal(problemFault(response), undefined, label)
 }
 
-// Those for people say so on a page: see routes/plain.test.ts.
+// HTML routes report the problem on a page: see pages/plain/routes.test.ts.
 for (const route of routes.filter(({ problemPage }) => !problemPage)) {
   const encodings = route.method === 'GET' ? ['query' as const] : FORMS
   const names = Object.keys(route.input.properties).filter((name) => !isInPath(route, name))
   for (const name of names) {
-    describe(`${route.method} ${route.path} takes one ${name}`, () => {
-      for (const [shape, make] of MANY) {
-        test(`${shape}: 400`, async () => {
+    describe(`${route.method} ${route.path} accepts only one ${name}`, () => {
+      for (const [notation, make] of MANY) {
+        test(`${notation}: 400`, async () => {
           const rest = await others(route, name)
           for (const encoding of encodings) {
-            checkNamed(await send(route, [...rest, ...make(name)], encoding), name, encoding)
+            assertRefused(await send(route, [...rest, ...make(name)], encoding), name, encoding)
           }
         })
       }
 
       if (route.method === 'GET') return
-      for (const [shape, make] of MANY_IN_JSON) {
-        test(`${shape} in JSON: 400`, async () => {
+      for (const [notation, make] of MANY_IN_JSON) {
+        test(`${notation} in JSON: 400`, async () => {
           const rest = (await others(route, name)).map(([key, text]) => `"${key}":"${text}",`)
           const body = `{${rest.join('')}${make(name)}}`
-          checkNamed(await postJson(`${app.url}${route.path}`, body), name, body)
+          assertRefused(await postJson(`${app.url}${route.path}`, body), name, body)
         })
       }
     })
   }
 }
 
-describe('names that mean nothing here', () => {
+describe('unknown names', () => {
   for (const text of [
     't[]=1',
     't[a]=1&t[b]=2',
@@ -114,8 +114,8 @@ describe('names that mean nothing here', () => {
     'prefix]=x',
   ]) {
     test(`${text} is ignored`, async () => {
-      const asked = await request(`${app.url}/api/create-session?${text}`, { method: 'POST' })
-      assert.equal(asked.status, 200, asked.text)
+      const response = await request(`${app.url}/api/create-session?${text}`, { method: 'POST' })
+      assert.equal(response.status, 200, response.text)
     })
   }
 })

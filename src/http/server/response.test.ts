@@ -13,7 +13,7 @@ for (const [name, ascii, exact] of [
   ["it's*.txt", 'it_s_.txt', 'it%27s%2A.txt'],
   ['half\ud800', 'half_', 'half%EF%BF%BD'],
 ] as const) {
-  test(`${JSON.stringify(name)} is written for old and new clients`, () => {
+  test(`${JSON.stringify(name)} has an ASCII and a UTF-8 form`, () => {
     assert.equal(
       contentDisposition(name),
       `attachment; filename="${ascii}"; filename*=UTF-8''${exact}`,
@@ -21,9 +21,9 @@ for (const [name, ascii, exact] of [
   })
 }
 
-test('no name ever leaves its quotes or its line', () => {
-  const form = /^attachment; filename="[A-Za-z0-9 ._()-]*"; filename\*=UTF-8''[A-Za-z0-9._~%-]*$/
+test('no file name breaks out of its quotes or its line', () => {
+  const pattern = /^attachment; filename="[A-Za-z0-9 ._()-]*"; filename\*=UTF-8''[A-Za-z0-9._~%-]*$/
   fc.assert(
-    fc.property(fc.string({ unit: 'binary' }), (name) => form.test(contentDisposition(name))),
+    fc.property(fc.string({ unit: 'binary' }), (name) => pattern.test(contentDisposition(name))),
   )
 })

@@ -9,81 +9,81 @@ import { OPERATOR } from '../../core/session.ts'
 
 const servers: TestServer[] = []
 const open = async (options: Parameters<typeof openTestServer>[0] = {}) => {
-  const door = await openTestServer(options)
-  servers.push(door)
-  return door
+  const server = await openTestServer(options)
+  servers.push(server)
+  return server
 }
 afterEach(async () => {
-  for (const door of servers.splice(0)) await door.stop()
+  for (const server of servers.splice(0)) await server.stop()
 })
 
-const session = async (door: TestServer) =>
-  (await post(`${door.url}/api/create-session`, {})).body as { email: string; token: string }
+const session = async (server: TestServer) =>
+  (await post(`${server.url}/api/create-session`, {})).body as { email: string; token: string }
 
 const mail = { ...EMPTY_MAIL, text: 'hello' }
 
 /** Sends a mail and reads it. */
-async function textOfMail(door: TestServer): Promise<unknown> {
-  const { email, token } = await session(door)
-  await door.mail(email)
-  const { body } = await request(`${door.url}/api/check-mail?token=${token}`)
+async function textOfMail(server: TestServer): Promise<unknown> {
+  const { email, token } = await session(server)
+  await server.mail(email)
+  const { body } = await request(`${server.url}/api/check-mail?token=${token}`)
   const [{ id } = { id: 0 }] = body['messages'] as { id: number }[]
-  const read = await request(`${door.url}/api/read-mail?token=${token}&id=${id}`)
+  const read = await request(`${server.url}/api/read-mail?token=${token}&id=${id}`)
   return (read.body['message'] as { body_text: unknown }).body_text
 }
 
 describe('500', () => {
-  test('a fault of ours tells the caller nothing and the log everything but the token', async () => {
+  test('an internal error reveals nothing to the client and is logged without the token', async () => {
     const listDomains = () => Promise.reject(new Error('no such table: mail_domain'))
-    const door = await open({ storeOverrides: { listDomains } })
-    const asked = await request(`${door.url}/api/domains?token=canary`, {
+    const server = await open({ storeOverrides: { listDomains } })
+    const response = await request(`${server.url}/api/domains?token=canary`, {
       headers: { authorization: 'Bearer canary' },
     })
-    assert.deepEqual([asked.status, asked.body['code']], [500, 'internal'])
-    assert.equal(problemFault(asked), undefined)
-    assert.doesNotMatch(asked.text, /table|mail_domain|Error|\.ts/)
-    const [line] = door.logged
+    assert.deepEqual([response.status, response.body['code']], [500, 'internal'])
+    assert.equal(problemFault(response), undefined)
+    assert.doesNotMatch(response.text, /table|mail_domain|Error|\.ts/)
+    const [line] = server.logged
     assert.equal(line?.level, 'error')
-    assert.equal(line?.facts['requestId'], asked.body['request_id'])
+    assert.equal(line?.facts['requestId'], response.body['request_id'])
     assert.equal(line?.facts['path'], '/api/domains')
     assert.match(String(line?.facts['err']), /no such table/)
-    assert.doesNotMatch(JSON.stringify(door.logged), /canary/)
+    assert.doesNotMatch(JSON.stringify(server.logged), /canary/)
   })
 
-  test('what is no Error is logged all the same', async () => {
+  test('a thrown value that is not an Error is logged', async () => {
     const listDomains = () => Promise.reject('only words')
-    const door = await open({ storeOverrides: { listDomains } })
-    assert.equal((await request(`${door.url}/api/domains`)).status, 500)
-    assert.match(String(door.logged[0]?.facts['err']), /only words/)
+    const server = await open({ storeOverrides: { listDomains } })
+    assert.equal((await request(`${server.url}/api/domains`)).status, 500)
+    assert.match(String(server.logged[0]?.facts['err']), /only words/)
   })
 
-  test('a refusal is no fault: it is not logged', async () => {
-    const door = await open()
-    await request(`${door.url}/api/check-mail?token=x`)
-    await request(`${door.url}/nothing`)
-    assert.deepEqual(door.logged, [])
+  test('a refused request is not logged', async () => {
+    const server = await open()
+    await request(`${server.url}/api/check-mail?token=x`)
+    await request(`${server.url}/nothing`)
+    assert.deepEqual(server.logged, [])
   })
 })
 
 describe('503', () => {
-  test('a store without space refuses, with Retry-After', async () => {
+  test('a full store is reported with Retry-After', async () => {
     const createSession = () => Promise.reject(new Problem('overloaded', 'No space is left.', 30))
-    const door = await open({ storeOverrides: { createSession } })
-    const asked = await post(`${door.url}/api/create-session`, {})
-    assert.deepEqual([asked.status, asked.headers.get('retry-after')], [503, '30'])
-    assert.equal(problemFault(asked), undefined)
-    assert.deepEqual(door.logged, [])
+    const server = await open({ storeOverrides: { createSession } })
+    const response = await post(`${server.url}/api/create-session`, {})
+    assert.deepEqual([response.status, response.headers.get('retry-after')], [503, '30'])
+    assert.equal(problemFault(response), undefined)
+    assert.deepEqual(server.logged, [])
   })
 
-  test('a mail is readable when its parse cannot be kept for want of space', async () => {
+  test('a mail can be read even if its parsed form cannot be stored', async () => {
     const saveParsed = () => Promise.reject(new Problem('overloaded', 'No space is left.'))
-    const door = await open({ storeOverrides: { saveParsed }, parse: async () => mail })
-    assert.equal(await textOfMail(door), 'hello')
+    const server = await open({ storeOverrides: { saveParsed }, parse: async () => mail })
+    assert.equal(await textOfMail(server), 'hello')
   })
 })
 
 describe('200', () => {
-  test('of a mail that could not be parsed the reader hears all that is said', async () => {
+  test('a mail that could not be parsed has the explanation as its text', async () => {
     const text = 'It could not be parsed. It is kept as it came.'
     const parse = async () => ({ ...mail, fault: 'It could not be parsed.', text })
     assert.equal(await textOfMail(await open({ parse })), text)
@@ -91,32 +91,32 @@ describe('200', () => {
 })
 
 describe('draining', () => {
-  test('readiness turns, who waits is sent home, and all else is answered as ever', async () => {
-    const door = await open()
-    const { email, token } = await session(door)
-    const check = (more = '') => request(`${door.url}/api/check-mail?token=${token}${more}`)
+  test('readiness fails, pending waits are answered, and other requests are served', async () => {
+    const server = await open()
+    const { email, token } = await session(server)
+    const check = (more = '') => request(`${server.url}/api/check-mail?token=${token}${more}`)
     const waiting = check('&wait=55')
-    const stream = await fetch(`${door.url}/api/events?token=${token}`)
-    assert.equal((await request(`${door.url}/readyz`)).headers.get('connection'), 'keep-alive')
-    door.drain()
+    const stream = await fetch(`${server.url}/api/events?token=${token}`)
+    assert.equal((await request(`${server.url}/readyz`)).headers.get('connection'), 'keep-alive')
+    server.drain()
 
-    const ready = await request(`${door.url}/readyz`)
+    const ready = await request(`${server.url}/readyz`)
     assert.deepEqual([ready.status, ready.body['code']], [503, 'shutting_down'])
     assert.match(String(ready.body['message']), /is shutting down/)
-    assert.equal((await request(`${door.url}/livez`)).status, 200)
-    assert.match(await stream.text(), GOODBYE)
-    for (const asked of [await waiting, await check('&wait=55')]) {
-      assert.deepEqual([asked.status, asked.body['code']], [503, 'shutting_down'])
-      assert.equal(problemFault(asked), undefined)
+    assert.equal((await request(`${server.url}/livez`)).status, 200)
+    assert.match(await stream.text(), STREAM_END)
+    for (const response of [await waiting, await check('&wait=55')]) {
+      assert.deepEqual([response.status, response.body['code']], [503, 'shutting_down'])
+      assert.equal(problemFault(response), undefined)
     }
-    assert.equal((await post(`${door.url}/api/create-session`, {})).status, 200)
-    await door.mail(email)
+    assert.equal((await post(`${server.url}/api/create-session`, {})).status, 200)
+    await server.mail(email)
     assert.equal(((await check('&wait=55')).body['messages'] as unknown[]).length, 1)
   })
 
-  test('every answer ends its connection', async () => {
-    const door = await open()
-    door.drain()
+  test('every response closes its connection', async () => {
+    const server = await open()
+    server.drain()
     for (const [path, method] of [
       ['/livez', 'GET'],
       ['/api/domains', 'OPTIONS'],
@@ -124,31 +124,33 @@ describe('draining', () => {
       ['/nothing', 'GET'],
       ['/', 'GET'],
     ] as const) {
-      const { headers } = await request(`${door.url}${path}`, { method })
+      const { headers } = await request(`${server.url}${path}`, { method })
       assert.equal(headers.get('connection'), 'close', path)
     }
   })
 
-  test('attachment, raw-mail and a first read-mail are served while draining, also of large mails', async () => {
+  test('attachment, raw-mail and a first read-mail are served while draining, even for large mails', async () => {
     const head = 'Subject: large\r\n\r\n'
     const file = 'x'.repeat(300_000)
-    const note = { index: 0, filename: 'x.txt', contentType: 'text/plain', contentId: null }
+    const metadata = { index: 0, filename: 'x.txt', contentType: 'text/plain', contentId: null }
     const parse = async (raw: Uint8Array) => {
       const position = { start: raw.length - file.length, end: raw.length, encoding: '7bit' }
-      return { ...mail, attachments: [{ ...note, size: file.length, inline: false, position }] }
+      return { ...mail, attachments: [{ ...metadata, size: file.length, inline: false, position }] }
     }
-    const door = await open({ parse })
-    const { email, token } = await session(door)
-    await door.mail(email, head + file)
-    await door.mail(email)
-    // By the store: check-mail would have them parsed.
-    const box = (await door.store.findRecipient(email as Address)).session?.id ?? OPERATOR
-    const ids = (await door.store.listMessages(box, { sinceId: 0, limit: 2 })).map(({ id }) => id)
+    const server = await open({ parse })
+    const { email, token } = await session(server)
+    await server.mail(email, head + file)
+    await server.mail(email)
+    // Through the store, because check-mail would parse them.
+    const mailbox = (await server.store.findRecipient(email as Address)).session?.id ?? OPERATOR
+    const ids = (await server.store.listMessages(mailbox, { sinceId: 0, limit: 2 })).map(
+      ({ id }) => id,
+    )
     const large = Math.min(...ids)
-    door.drain()
+    server.drain()
 
     const get = (path: string, id: number) =>
-      request(`${door.url}/api/${path}?token=${token}&id=${id}`)
+      request(`${server.url}/api/${path}?token=${token}&id=${id}`)
     for (const id of ids) {
       const { status, body } = await get('read-mail', id)
       assert.equal(status, 200)
@@ -156,47 +158,47 @@ describe('draining', () => {
     }
     assert.ok((await get('raw-mail', large)).text.endsWith(head + file))
     const attachment = await request(
-      `${door.url}/api/attachment?token=${token}&id=${large}&index=0`,
+      `${server.url}/api/attachment?token=${token}&id=${large}&index=0`,
     )
     assert.ok(attachment.text === file, `${attachment.status}`)
   })
 
-  test('a stream that is begun tells what was missed, and when to come back', async () => {
-    const door = await open()
-    const { email, token } = await session(door)
-    door.drain()
-    await door.mail(email)
-    const stream = await request(`${door.url}/api/events?token=${token}&since_id=0`)
+  test('a new stream sends missed messages and a retry delay, and ends', async () => {
+    const server = await open()
+    const { email, token } = await session(server)
+    server.drain()
+    await server.mail(email)
+    const stream = await request(`${server.url}/api/events?token=${token}&since_id=0`)
     assert.equal(stream.status, 200)
     assert.match(stream.text, /^event: message$/m)
-    assert.match(stream.text, GOODBYE)
+    assert.match(stream.text, STREAM_END)
   })
 })
 
-// Not a refusal: a browser that is refused does not come back by itself.
-const GOODBYE = /\n\n: shutting_down\nretry: \d{4}\n\n$/
+// Not an error status: an EventSource does not reconnect after one.
+const STREAM_END = /\n\n: shutting_down\nretry: \d{4}\n\n$/
 
 describe('closing', () => {
-  test('who waits is sent home with 503, streams end in order, and the port is free', async () => {
-    const door = await open()
-    const { token } = await session(door)
-    const waiting = request(`${door.url}/api/check-mail?wait=55&token=${token}`)
-    const stream = await fetch(`${door.url}/api/events?token=${token}`)
-    assert.equal((await request(`${door.url}/livez`)).status, 200)
+  test('pending waits get 503, streams end cleanly, and the port is closed', async () => {
+    const server = await open()
+    const { token } = await session(server)
+    const waiting = request(`${server.url}/api/check-mail?wait=55&token=${token}`)
+    const stream = await fetch(`${server.url}/api/events?token=${token}`)
+    assert.equal((await request(`${server.url}/livez`)).status, 200)
 
-    const closed = door.close()
-    const asked = await waiting
-    assert.deepEqual([asked.status, asked.body['code']], [503, 'shutting_down'])
-    assert.equal(problemFault(asked), undefined)
+    const closed = server.close()
+    const response = await waiting
+    assert.deepEqual([response.status, response.body['code']], [503, 'shutting_down'])
+    assert.equal(problemFault(response), undefined)
     assert.match(await stream.text(), /^retry: \d+\nid: 0\n\n: shutting_down\nretry: \d+\n\n$/)
     await closed
-    await assert.rejects(fetch(`${door.url}/livez`))
+    await assert.rejects(fetch(`${server.url}/livez`))
   })
 
-  test('a request under way is finished, and its connection told to close', async () => {
+  test('a request in progress completes, and its connection is closed', async () => {
     let started: (() => void) | undefined
     let finish: (() => void) | undefined
-    const begun = new Promise<void>((resolve) => {
+    const handlerStarted = new Promise<void>((resolve) => {
       started = resolve
     })
     const held = new Promise<void>((resolve) => {
@@ -207,70 +209,72 @@ describe('closing', () => {
       await held
       return undefined
     }
-    const door = await open({ storeOverrides: { obstacle } })
-    const asking = request(`${door.url}/readyz`)
-    await begun
-    const closed = door.close()
+    const server = await open({ storeOverrides: { obstacle } })
+    const pending = request(`${server.url}/readyz`)
+    await handlerStarted
+    const closed = server.close()
     finish?.()
-    const asked = await asking
-    assert.deepEqual([asked.status, asked.headers.get('connection')], [200, 'close'])
+    const response = await pending
+    assert.deepEqual([response.status, response.headers.get('connection')], [200, 'close'])
     await closed
   })
 })
 
-describe('rates', () => {
-  test('the switch lifts them', async () => {
+describe('rate limits', () => {
+  test('are disabled by MAYFLY_RATE_LIMITS=off', async () => {
     const env = { MAYFLY_RATE_LIMITS: 'off', MAYFLY_TRUST_PROXY: '127.0.0.1' }
-    const door = await open({ env })
-    const asked = await Promise.all(
-      Array.from({ length: 70 }, () => post(`${door.url}/api/create-session`, {})),
+    const server = await open({ env })
+    const responses = await Promise.all(
+      Array.from({ length: 70 }, () => post(`${server.url}/api/create-session`, {})),
     )
-    assert.ok(asked.every(({ status }) => status === 200))
+    assert.ok(responses.every(({ status }) => status === 200))
   })
 
-  test('loopback is counted when it is a proxy, also for itself', async () => {
-    const door = await open({ env: { MAYFLY_TRUST_PROXY: '127.0.0.0/8' } })
-    const asked = await Promise.all(
-      Array.from({ length: 70 }, () => post(`${door.url}/api/create-session`, {})),
+  test('apply to loopback if it is a trusted proxy', async () => {
+    const server = await open({ env: { MAYFLY_TRUST_PROXY: '127.0.0.0/8' } })
+    const responses = await Promise.all(
+      Array.from({ length: 70 }, () => post(`${server.url}/api/create-session`, {})),
     )
-    assert.ok(asked.some(({ status }) => status === 429))
+    assert.ok(responses.some(({ status }) => status === 429))
   })
 })
 
-describe('a proxy on this machine that is not trusted', () => {
-  test('is one client, whomever it speaks for, and the log says once which setting is missing', async () => {
-    const door = await open()
+describe('an untrusted local proxy', () => {
+  test('is one client, and the missing setting is logged once', async () => {
+    const server = await open()
     const forwarded = (client: number) =>
-      request(`${door.url}/api/create-session`, {
+      request(`${server.url}/api/create-session`, {
         method: 'POST',
         headers:
           client % 2 === 0
             ? { 'x-forwarded-for': `198.51.100.${client}` }
             : { forwarded: `for=198.51.100.${client}` },
       })
-    const asked = await Promise.all(Array.from({ length: 70 }, (_, client) => forwarded(client)))
-    const passed = asked.filter(({ status }) => status === 200)
+    const responses = await Promise.all(
+      Array.from({ length: 70 }, (_, client) => forwarded(client)),
+    )
+    const passed = responses.filter(({ status }) => status === 200)
     assert.ok(passed.length >= 60 && passed.length < 70, `${passed.length} passed`)
-    assert.equal((await post(`${door.url}/api/create-session`, {})).status, 200, 'not forwarded')
-    const warnings = door.logged.filter(({ level }) => level === 'warn')
+    assert.equal((await post(`${server.url}/api/create-session`, {})).status, 200, 'not forwarded')
+    const warnings = server.logged.filter(({ level }) => level === 'warn')
     assert.deepEqual(
       warnings.map(({ facts }) => facts['setting']),
       ['MAYFLY_TRUST_PROXY=127.0.0.1'],
     )
   })
 
-  test('whoever is not forwarded is not warned about', async () => {
-    const door = await open()
-    await request(`${door.url}/api/domains`)
-    assert.deepEqual(door.logged, [])
+  test('is not assumed without forwarding headers', async () => {
+    const server = await open()
+    await request(`${server.url}/api/domains`)
+    assert.deepEqual(server.logged, [])
   })
 })
 
-test('a path whose parameter cannot be read is no path of ours', async () => {
-  const door = await open()
+test('a path with an invalid parameter is not found', async () => {
+  const server = await open()
   for (const id of ['%zz', '%ff', 'x'.repeat(101)]) {
-    const asked = await requestFrom(door.port, '127.0.0.1', { path: `/api/orders/${id}` })
-    assert.deepEqual([asked.status, asked.body['code']], [404, 'not_found'], id)
-    assert.equal(problemFault(asked), undefined)
+    const response = await requestFrom(server.port, '127.0.0.1', { path: `/api/orders/${id}` })
+    assert.deepEqual([response.status, response.body['code']], [404, 'not_found'], id)
+    assert.equal(problemFault(response), undefined)
   }
 })
