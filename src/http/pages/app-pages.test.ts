@@ -38,24 +38,24 @@ describe('/key', () => {
 
   test('says what to do without a script', async () => {
     const { text } = await request(`${app.url}/key`)
-    const [, words = ''] = /<noscript>(.*?)<\/noscript>/s.exec(text) ?? []
-    assert.match(words, /JavaScript/)
-    assert.ok(words.includes(`${app.url}/usage`))
+    const [, notice = ''] = /<noscript>(.*?)<\/noscript>/s.exec(text) ?? []
+    assert.match(notice, /JavaScript/)
+    assert.ok(notice.includes(`${app.url}/usage`))
   })
 
   test('behind a trusted https proxy its samples use https, because they send the key', async () => {
-    const question = { path: '/key', headers: { 'x-forwarded-proto': 'https' } }
-    const { text } = await requestFrom(app.httpPort, PROXY, question)
+    const options = { path: '/key', headers: { 'x-forwarded-proto': 'https' } }
+    const { text } = await requestFrom(app.httpPort, PROXY, options)
     assert.ok(text.includes('https://mayfly.test/usage'))
     assert.ok(!text.includes('http://mayfly.test'))
-    const stranger = await requestFrom(app.httpPort, '127.0.0.1', question)
-    assert.ok(stranger.text.includes('http://mayfly.test/usage'))
+    const untrusted = await requestFrom(app.httpPort, '127.0.0.1', options)
+    assert.ok(untrusted.text.includes('http://mayfly.test/usage'))
   })
 
   test('an invalid Host header does not appear in the page', async () => {
-    const trick = 'GET /key HTTP/1.1\r\nHost: x"><script>\r\nConnection: close\r\n\r\n'
-    const told = await sendRaw(app.httpPort, trick)
-    assert.ok(told.includes('http://HOST/usage'))
-    assert.doesNotMatch(told, /x"><script>/)
+    const hostileRequest = 'GET /key HTTP/1.1\r\nHost: x"><script>\r\nConnection: close\r\n\r\n'
+    const response = await sendRaw(app.httpPort, hostileRequest)
+    assert.ok(response.includes('http://HOST/usage'))
+    assert.doesNotMatch(response, /x"><script>/)
   })
 })

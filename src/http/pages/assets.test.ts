@@ -14,12 +14,12 @@ beforeAll(async () => {
 })
 afterAll(() => app.stop())
 
-const take = async (coding: string) =>
+const getScript = async (coding: string) =>
   await request(`${app.url}${script}`, { headers: { 'accept-encoding': coding } })
 
 describe('/assets/{name}', () => {
   describe('200', () => {
-    test('a file with a hash in its name is cached for ever', async () => {
+    test('a file with a hash in its name is cached as immutable', async () => {
       assert.match(script, /^\/assets\/[\w-]+-[\w-]{8}\.js$/)
       const { status, headers } = await request(`${app.url}${script}`)
       assert.equal(status, 200)
@@ -35,12 +35,14 @@ describe('/assets/{name}', () => {
       ['br;q=0, gzip;q=0.5', 'gzip'],
     ] as const) {
       test(`Accept-Encoding ${accepted} gets ${coding}: the same text in fewer bytes`, async () => {
-        const [plain, smaller] = [await take('identity'), await take(accepted)]
+        const [plain, compressed] = [await getScript('identity'), await getScript(accepted)]
         assert.equal(plain.headers.get('content-encoding'), null)
-        assert.equal(smaller.headers.get('content-encoding'), coding)
-        const [many, few] = [plain, smaller].map(({ headers }) => headers.get('content-length'))
-        assert.ok(Number(few) < Number(many))
-        assert.equal(smaller.text, plain.text)
+        assert.equal(compressed.headers.get('content-encoding'), coding)
+        const [plainLength, compressedLength] = [plain, compressed].map(({ headers }) =>
+          headers.get('content-length'),
+        )
+        assert.ok(Number(compressedLength) < Number(plainLength))
+        assert.equal(compressed.text, plain.text)
       })
     }
   })
@@ -57,7 +59,7 @@ describe('/assets/{name}', () => {
 
 for (const route of assetRoutes.slice(1)) {
   describe(route.path, () => {
-    test('200: the icon', async () => {
+    test('200: the icon is an SVG', async () => {
       const { status, headers } = await request(`${app.url}${route.path}`)
       assert.deepEqual([status, headers.get('content-type')], [200, 'image/svg+xml'])
     })

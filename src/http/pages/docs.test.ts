@@ -38,11 +38,11 @@ describe('/openapi.json', () => {
         assert.ok(operation, route.path)
         const names = Object.keys(route.input.properties)
         const { parameters = [], requestBody } = operation
-        const told = [
+        const documented = [
           ...parameters.filter((one) => one.in !== 'header').map(({ name }) => name),
           ...Object.keys(requestBody?.content['application/json']?.schema.properties ?? {}),
         ]
-        assert.deepEqual(told, names, route.path)
+        assert.deepEqual(documented, names, route.path)
         for (const code of route.problems) assert.ok(operation.responses[problemStatus[code]], code)
       }
     })
@@ -57,15 +57,15 @@ describe('/openapi.json', () => {
 
     test('documents request and response headers', async () => {
       const all = await operations()
-      const taking = (header: string) =>
+      const pathsWith = (header: string) =>
         all
           .filter(({ parameters = [] }) =>
             parameters.some((one) => one.in === 'header' && one.name === header),
           )
           .map(({ path }) => path)
       const conditional = ['/api/check-mail', '/emails']
-      assert.deepEqual(taking('If-None-Match'), conditional)
-      assert.deepEqual(taking('Last-Event-ID'), ['/api/events'])
+      assert.deepEqual(pathsWith('If-None-Match'), conditional)
+      assert.deepEqual(pathsWith('Last-Event-ID'), ['/api/events'])
       for (const { path, responses } of all) {
         const tagged = ['200', '304'].filter((code) => responses[code]?.headers?.['ETag'])
         assert.deepEqual(tagged, conditional.includes(path) ? ['200', '304'] : [], path)
@@ -74,16 +74,16 @@ describe('/openapi.json', () => {
 
     test('documents the quota headers of every response to a valid key', async () => {
       for (const { path, responses } of await operations()) {
-        const told = Object.keys(responses).filter(
+        const withQuota = Object.keys(responses).filter(
           (code) => responses[code]?.headers?.['RateLimit'],
         )
-        const reader = ['/emails', '/usage', '/api/roll-key'].includes(path)
+        const isKeyed = ['/emails', '/usage', '/api/roll-key'].includes(path)
         assert.equal(
-          told.includes('200') && told.includes('429') && told.includes('500'),
-          reader,
+          withQuota.includes('200') && withQuota.includes('429') && withQuota.includes('500'),
+          isKeyed,
           path,
         )
-        assert.equal(told.includes('401'), false, path)
+        assert.equal(withQuota.includes('401'), false, path)
       }
     })
 
@@ -98,21 +98,21 @@ describe('/openapi.json', () => {
     })
 
     test('lists missing_parameter only for operations with a required parameter', async () => {
-      const named = (await operations())
+      const listed = (await operations())
         .filter(({ responses }) => responses['400']?.description.includes('missing_parameter'))
         .map(({ path }) => path)
-      const needy = documentedRoutes.filter(({ input }) => (input.required ?? []).length > 0)
+      const withRequired = documentedRoutes.filter(({ input }) => (input.required ?? []).length > 0)
       assert.deepEqual(
-        named,
-        needy.map(({ path }) => path),
+        listed,
+        withRequired.map(({ path }) => path),
       )
     })
 
     test('lists shutting_down for operations that wait', async () => {
-      const named = (await operations())
+      const listed = (await operations())
         .filter(({ responses }) => responses['503']?.description.includes('shutting_down'))
         .map(({ path }) => path)
-      assert.deepEqual(named, [
+      assert.deepEqual(listed, [
         '/api/check-mail',
         '/api/read-mail',
         '/api/attachment',
@@ -159,11 +159,11 @@ describe('/docs', () => {
 
     test('has a console for every operation that a form can call', async () => {
       const { text } = await request(`${app.url}/docs`)
-      const places = [...text.matchAll(/data-call="([^"]*)"/g)].map(([, call]) => call)
+      const consoles = [...text.matchAll(/data-call="([^"]*)"/g)].map(([, call]) => call)
       const calls = documentedRoutes
         .filter(({ rawBody }) => !rawBody)
         .map(({ method, path }) => `${method} ${path}`)
-      assert.deepEqual(places, calls)
+      assert.deepEqual(consoles, calls)
     })
 
     test('the table of contents lists every section, on phones and wide screens', async () => {
@@ -174,20 +174,20 @@ describe('/docs', () => {
     })
 
     test('samples use the host of the request, unless it is invalid', async () => {
-      const here = (await request(`${app.url}/docs`)).text
-      assert.ok(here.includes(`curl -X POST ${app.url}/api/create-session`))
-      const trick = 'GET /docs HTTP/1.1\r\nHost: x"><script>\r\nConnection: close\r\n\r\n'
-      const told = await sendRaw(app.httpPort, trick)
-      assert.doesNotMatch(told, /<script>/)
-      assert.ok(told.includes('curl -X POST http://HOST/api/create-session'))
+      const page = (await request(`${app.url}/docs`)).text
+      assert.ok(page.includes(`curl -X POST ${app.url}/api/create-session`))
+      const hostileRequest = 'GET /docs HTTP/1.1\r\nHost: x"><script>\r\nConnection: close\r\n\r\n'
+      const received = await sendRaw(app.httpPort, hostileRequest)
+      assert.doesNotMatch(received, /<script>/)
+      assert.ok(received.includes('curl -X POST http://HOST/api/create-session'))
     })
 
     test('samples use the configured base URL if there is one', async () => {
-      const door = await openTestServer({ env: { MAYFLY_BASE_URL: 'https://mail.example' } })
-      const { text } = await request(`${door.url}/docs`)
-      await door.stop()
+      const server = await openTestServer({ env: { MAYFLY_BASE_URL: 'https://mail.example' } })
+      const { text } = await request(`${server.url}/docs`)
+      await server.stop()
       assert.ok(text.includes('curl -X POST https://mail.example/api/create-session'))
-      assert.ok(!text.includes(door.url))
+      assert.ok(!text.includes(server.url))
     })
   })
 })

@@ -15,45 +15,45 @@ afterAll(() => app.stop())
 describe('GET /pay/{id}', () => {
   describe('200', () => {
     test('shows the order, the test notice and the outcomes', async () => {
-      const made = await createOrder(app.url, { plan: 'business' })
-      const { text, headers } = await request(made.payUrl)
+      const order = await createOrder(app.url, { plan: 'business' })
+      const { text, headers } = await request(order.payUrl)
       assert.equal(headers.get('content-type'), 'text/html; charset=utf-8')
       assert.equal(headers.get('cache-control'), 'no-store')
-      for (const part of ['test shop', 'Business', '45 USD', made.id])
+      for (const part of ['test shop', 'Business', '45 USD', order.id])
         assert.ok(text.includes(part))
       assert.deepEqual(outcomes(text), ['pay', 'later', 'decline'])
-      assert.ok(!text.includes(made.secret))
+      assert.ok(!text.includes(order.secret))
     })
 
     test('a pending payment can succeed or fail', async () => {
-      const made = await createOrder(app.url)
-      await payOrder(app.url, made, 'later')
-      assert.deepEqual(outcomes((await request(made.payUrl)).text), ['pay', 'decline'])
+      const order = await createOrder(app.url)
+      await payOrder(app.url, order, 'later')
+      assert.deepEqual(outcomes((await request(order.payUrl)).text), ['pay', 'decline'])
     })
 
-    test('a completed order links back to it', async () => {
-      const made = await createOrder(app.url)
-      await payOrder(app.url, made)
-      const { text } = await request(made.payUrl)
+    test('a completed order has no outcomes and links to the order page', async () => {
+      const order = await createOrder(app.url)
+      await payOrder(app.url, order)
+      const { text } = await request(order.payUrl)
       assert.deepEqual(outcomes(text), [])
-      assert.ok(text.includes(`href="/orders/${made.id}"`))
+      assert.ok(text.includes(`href="/orders/${order.id}"`))
     })
   })
 
   describe('404', () => {
     for (const id of [`ord_${'0'.repeat(22)}`, 'nonsense', '%00', '..%2f..%2fetc%2fpasswd']) {
       test(`${id} is not an order`, async () => {
-        const asked = await request(`${app.url}/pay/${id}`)
-        assert.deepEqual([asked.status, asked.body['code']], [404, 'not_found'])
-        assert.equal(problemFault(asked), undefined)
+        const response = await request(`${app.url}/pay/${id}`)
+        assert.deepEqual([response.status, response.body['code']], [404, 'not_found'])
+        assert.equal(problemFault(response), undefined)
       })
     }
 
     test('without the test shop there is no payment page', async () => {
-      const door = await openTestServer()
-      onTestFinished(() => door.stop())
-      const asked = await request(`${door.url}/pay/ord_${'0'.repeat(22)}`)
-      assert.equal(asked.status, 404)
+      const server = await openTestServer()
+      onTestFinished(() => server.stop())
+      const response = await request(`${server.url}/pay/ord_${'0'.repeat(22)}`)
+      assert.equal(response.status, 404)
     })
   })
 })
@@ -66,11 +66,11 @@ describe('POST /pay/{id}', () => {
       ['decline', 'failed'],
     ] as const) {
       test(`${outcome} makes the order ${state}`, async () => {
-        const made = await createOrder(app.url)
-        const asked = await payOrder(app.url, made, outcome)
-        assert.equal(asked.status, 303)
-        assert.equal(asked.headers.get('location'), `/orders/${made.id}`)
-        assert.equal((await getOrder(app.url, made)).body['state'], state)
+        const order = await createOrder(app.url)
+        const response = await payOrder(app.url, order, outcome)
+        assert.equal(response.status, 303)
+        assert.equal(response.headers.get('location'), `/orders/${order.id}`)
+        assert.equal((await getOrder(app.url, order)).body['state'], state)
       })
     }
   })
@@ -78,19 +78,19 @@ describe('POST /pay/{id}', () => {
   describe('400', () => {
     for (const outcome of ['', 'refund', 'PAY']) {
       test(`${JSON.stringify(outcome)} is not an outcome`, async () => {
-        const made = await createOrder(app.url)
-        const asked = await post(`${app.url}/pay/${made.id}`, { outcome })
-        assert.equal(asked.status, 400)
-        assert.match(String(asked.body['message']), /^outcome: /)
-        assert.equal((await getOrder(app.url, made)).body['state'], 'open')
+        const order = await createOrder(app.url)
+        const response = await post(`${app.url}/pay/${order.id}`, { outcome })
+        assert.equal(response.status, 400)
+        assert.match(String(response.body['message']), /^outcome: /)
+        assert.equal((await getOrder(app.url, order)).body['state'], 'open')
       })
     }
   })
 
   describe('404', () => {
     test('an unknown order cannot be paid', async () => {
-      const asked = await post(`${app.url}/pay/ord_${'0'.repeat(22)}`, { outcome: 'pay' })
-      assert.deepEqual([asked.status, asked.body['code']], [404, 'not_found'])
+      const response = await post(`${app.url}/pay/ord_${'0'.repeat(22)}`, { outcome: 'pay' })
+      assert.deepEqual([response.status, response.body['code']], [404, 'not_found'])
     })
   })
 })

@@ -12,7 +12,7 @@ test('a text with a count has the plural form of its language', () => {
   assert.equal(localeOf('ar').t('reader_attachments', { count: 2 }), 'مرفقان')
 })
 
-test('values are isolated in text that runs from right to left', () => {
+test('values are isolated in right-to-left text', () => {
   assert.match(localeOf('ar').t('address_deleted', { email: 'a@b.test' }), /\u2068a@b\.test\u2069/)
 })
 
@@ -35,7 +35,7 @@ describe('times', () => {
     })
   }
 
-  test('durations are in the reader’s language, times in UTC', () => {
+  test('durations are in the language of the locale, times in UTC', () => {
     assert.equal(localeOf('de').duration(86_400), '24 Stunden')
     assert.match(localeOf('fr').duration(7 * 86_400), /^7\sjours$/)
     assert.match(localeOf('de').dateTime(now), /12:00 UTC$/)

@@ -34,7 +34,7 @@ describe('every page', () => {
 describe('/pricing', () => {
   test('mentions a receipt only if one is sent', async () => {
     assert.doesNotMatch((await request(`${app.url}/pricing`)).text, /for the receipt/)
-    const door = await openTestServer({
+    const server = await openTestServer({
       env: {
         ...FAKE_SHOP,
         MAYFLY_BASE_URL: 'https://mail.test',
@@ -42,8 +42,8 @@ describe('/pricing', () => {
         MAYFLY_MAIL_FROM: 'shop@mail.test',
       },
     })
-    assert.match((await request(`${door.url}/pricing`)).text, /for the receipt/)
-    await door.stop()
+    assert.match((await request(`${server.url}/pricing`)).text, /for the receipt/)
+    await server.stop()
   })
 
   test('shows the plans of /api/plans', async () => {
@@ -68,9 +68,9 @@ describe('/pricing', () => {
   })
 
   test('says how to contact the operator if plans are not sold online', async () => {
-    const door = await openTestServer()
-    const { text } = await request(`${door.url}/pricing`)
-    await door.stop()
+    const server = await openTestServer()
+    const { text } = await request(`${server.url}/pricing`)
+    await server.stop()
     assert.match(text, /mailto:postmaster@box\.test/)
     assert.doesNotMatch(text, /<button|test shop/)
   })
@@ -80,9 +80,9 @@ describe('/pricing', () => {
     const file = join(folder.path, 'plans.json')
     const name = '<script>alert("&")</script>'
     writeFileSync(file, JSON.stringify([{ id: 'odd', name, price_cents: 199, requests: 5 }]))
-    const door = await openTestServer({ env: { ...FAKE_SHOP, MAYFLY_PLANS_FILE: file } })
-    const { text } = await request(`${door.url}/pricing`)
-    await door.stop()
+    const server = await openTestServer({ env: { ...FAKE_SHOP, MAYFLY_PLANS_FILE: file } })
+    const { text } = await request(`${server.url}/pricing`)
+    await server.stop()
     folder.remove()
     assert.ok(text.includes('1.99 USD') && text.includes('id="plan-odd"'))
     assert.doesNotMatch(text, /<script>alert/)
@@ -99,23 +99,23 @@ describe('/pricing', () => {
 describe('/orders/{id}', () => {
   test('is the same for known and unknown orders', async () => {
     const { id } = await createOrder(app.url)
-    const there = await request(`${app.url}/orders/${id}`)
-    const not = await request(`${app.url}/orders/${ID}`)
-    assert.equal(there.text.replaceAll(id, ID), not.text)
+    const known = await request(`${app.url}/orders/${id}`)
+    const unknown = await request(`${app.url}/orders/${ID}`)
+    assert.equal(known.text.replaceAll(id, ID), unknown.text)
   })
 
   for (const id of ['nonsense', `${ID}0`, `ord_${'<'.repeat(22)}`, '%00']) {
     test(`404: ${id} is not an order id`, async () => {
-      const asked = await request(`${app.url}/orders/${id}`)
-      assert.deepEqual([asked.status, asked.body['code']], [404, 'not_found'])
+      const response = await request(`${app.url}/orders/${id}`)
+      assert.deepEqual([response.status, response.body['code']], [404, 'not_found'])
     })
   }
 
   test('an invalid Host header does not appear in the page', async () => {
-    const trick = `GET /orders/${ID} HTTP/1.1\r\nHost: x"><script>\r\nConnection: close\r\n\r\n`
-    const told = await sendRaw(app.httpPort, trick)
-    assert.ok(told.includes('http://HOST/api/orders'))
-    assert.doesNotMatch(told, /x"><script>/)
+    const hostileRequest = `GET /orders/${ID} HTTP/1.1\r\nHost: x"><script>\r\nConnection: close\r\n\r\n`
+    const received = await sendRaw(app.httpPort, hostileRequest)
+    assert.ok(received.includes('http://HOST/api/orders'))
+    assert.doesNotMatch(received, /x"><script>/)
   })
 
   test('says what to do without a script', async () => {

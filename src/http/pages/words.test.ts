@@ -28,7 +28,7 @@ test('every text is used', () => {
   const patterns = [...sources.matchAll(/`(\w+_)\$\{[^}]+\}(\w*)`/g)].map(
     ([, begin, end]) => new RegExp(`^${begin}(.+)${end}$`),
   )
-  // What is inserted into a name is a string somewhere, or a key of a table.
+  // A part inserted into a name is a string literal or an object key somewhere.
   const isValue = (part = '') => new RegExp(`'${part}'|\\b${part}\\??:`).test(sources)
   const isUsed = (name: string) =>
     sources.includes(`'${name}'`) || patterns.some((pattern) => isValue(pattern.exec(name)?.[1]))

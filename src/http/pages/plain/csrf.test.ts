@@ -7,19 +7,19 @@ const SITE = 'https://mayfly.test'
 describe('a cross-site form', () => {
   for (const [name, headers, expected] of [
     ['our own page', { 'sec-fetch-site': 'same-origin', origin: 'null' }, false],
-    ['the reader himself', { 'sec-fetch-site': 'none' }, false],
+    ['a navigation by the user', { 'sec-fetch-site': 'none' }, false],
     ['another site', { 'sec-fetch-site': 'cross-site', origin: 'https://evil.test' }, true],
-    ['a neighbour', { 'sec-fetch-site': 'same-site' }, true],
+    ['another host of the same site', { 'sec-fetch-site': 'same-site' }, true],
     ['another site that claims our origin', { 'sec-fetch-site': 'cross-site', origin: SITE }, true],
-    ['nonsense in its place', { 'sec-fetch-site': 'here' }, true],
+    ['an unknown Sec-Fetch-Site value', { 'sec-fetch-site': 'here' }, true],
     ['an old browser, our page', { origin: 'http://box.test:8080' }, false],
-    ['an old browser, our page as the operator names it', { origin: SITE }, false],
+    ['an old browser, the configured base URL', { origin: SITE }, false],
     ['an old browser, another site', { origin: 'https://evil.test' }, true],
     ['another port', { origin: 'http://box.test:9090' }, true],
-    ['a name that begins as ours', { origin: 'http://box.test:8080.evil.test' }, true],
-    ['a name that ends as ours', { origin: 'https://evil-mayfly.test' }, true],
-    ['an origin that is none', { origin: 'box.test' }, true],
-    ['a page without referrer, by plain http', { origin: 'null' }, false],
+    ['a host with our host as prefix', { origin: 'http://box.test:8080.evil.test' }, true],
+    ['a host with our host as suffix', { origin: 'https://evil-mayfly.test' }, true],
+    ['an invalid origin', { origin: 'box.test' }, true],
+    ['a page without a referrer over plain http', { origin: 'null' }, false],
     ['a text browser', {}, false],
   ] as const) {
     test(`${name}: ${expected}`, () => {
@@ -31,11 +31,11 @@ describe('a cross-site form', () => {
 describe('the CSRF token of a form', () => {
   const token = 'a'.repeat(43)
   for (const [name, proof, expected] of [
-    ['carries what was made of the token', csrfToken(token), true],
-    ['not of another', csrfToken('b'.repeat(43)), false],
-    ['not the token', token, false],
-    ['not nothing', '', false],
-    ['nor is it without', undefined, false],
+    ['is valid if derived from the session token', csrfToken(token), true],
+    ['is invalid if derived from another session token', csrfToken('b'.repeat(43)), false],
+    ['is invalid if it is the session token', token, false],
+    ['is invalid if empty', '', false],
+    ['is invalid if missing', undefined, false],
   ] as const) {
     test(name, () => assert.equal(isValidCsrfToken(token, proof), expected))
   }

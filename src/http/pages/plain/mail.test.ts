@@ -35,30 +35,30 @@ const MESSAGE: Message = {
   size: 1,
 }
 
-/** The page of a mail in which this was read. */
+/** The page of a mail with this parse result. */
 async function pageOf(mail: Mail): Promise<string> {
-  const door = await openTestServer({ parse: async () => mail })
+  const server = await openTestServer({ parse: async () => mail })
   try {
-    const made = await request(`${door.url}/api/create-session`, { method: 'POST' })
-    const { email, token } = made.body as { email: string; token: string }
-    await door.mail(email)
-    const { text } = await request(`${door.url}/plain`, { headers: cookieFor(token) })
+    const created = await request(`${server.url}/api/create-session`, { method: 'POST' })
+    const { email, token } = created.body as { email: string; token: string }
+    await server.mail(email)
+    const { text } = await request(`${server.url}/plain`, { headers: cookieFor(token) })
     const path = /\/plain\/mail\/\d+/.exec(text)?.[0] ?? ''
-    return (await request(`${door.url}${path}`, { headers: cookieFor(token) })).text
+    return (await request(`${server.url}${path}`, { headers: cookieFor(token) })).text
   } finally {
-    await door.stop()
+    await server.stop()
   }
 }
 
 describe('200', () => {
   test('shows a message as text with its code and sender, and does not reload', async () => {
     const { token, id } = await sessionWithMail(undefined)
-    const asked = await get(`/plain/mail/${id}`, cookieFor(token))
-    assert.equal(asked.status, 200)
-    assertNoScriptPage(asked)
-    assert.match(asked.text, /<pre class="plain-text" dir="auto">Your code is 123456\./)
-    assert.match(asked.text, /Ann Sender[\s\S]*ann@sender\.test/)
-    assert.ok(!asked.text.includes('http-equiv="refresh"'))
+    const response = await get(`/plain/mail/${id}`, cookieFor(token))
+    assert.equal(response.status, 200)
+    assertNoScriptPage(response)
+    assert.match(response.text, /<pre class="plain-text" dir="auto">Your code is 123456\./)
+    assert.match(response.text, /Ann Sender[\s\S]*ann@sender\.test/)
+    assert.ok(!response.text.includes('http-equiv="refresh"'))
   })
 
   test('untrusted text is escaped everywhere', async () => {
@@ -90,25 +90,25 @@ describe('200', () => {
     assert.ok(text.includes('&#60;b&#62;news'))
   })
 
-  for (const [dmarc, words] of [
+  for (const [dmarc, badge] of [
     ['pass', 'Verified: sender.test'],
     ['fail', 'May not be from sender.test'],
     ['none', 'Unverified sender'],
   ] as const) {
-    test(`the sender badge for DMARC ${dmarc}`, () => {
+    test(`the sender badge for DMARC ${dmarc} is “${badge}”`, () => {
       const { locale, built } = { locale: localeOf('en'), built: NO_BUILD }
       const checks = { spf: 'none', dkim: 'none', dmarc } as const
-      const letter = { message: MESSAGE, mail: EMPTY_MAIL, checks, token: 't' }
-      assert.ok(String(mailPage({ built, locale, abuse: '' }, letter).body).includes(words))
+      const content = { message: MESSAGE, mail: EMPTY_MAIL, checks, token: 't' }
+      assert.ok(String(mailPage({ built, locale, abuse: '' }, content).body).includes(badge))
     })
   }
 
-  for (const [name, dmarc, shows] of [
+  for (const [name, dmarc, clickable] of [
     ['Ann', 'pass', true],
     ['Ann', 'fail', false],
     ['service@bank.test', 'pass', false],
   ] as const) {
-    test(`${shows ? 'links' : 'no links'} to click on by ${name} whose DMARC is ${dmarc}`, () => {
+    test(`${clickable ? 'links' : 'no links'} are clickable from ${name} with DMARC ${dmarc}`, () => {
       const { locale, built } = { locale: localeOf('en'), built: NO_BUILD }
       const link = { url: 'https://a.test/', text: 'x', host: 'a.test', kind: 'verify' } as const
       const body = mailPage(
@@ -120,7 +120,7 @@ describe('200', () => {
           token: 't',
         },
       ).body
-      assert.equal(String(body).includes('href="https://a.test/"'), shows)
+      assert.equal(String(body).includes('href="https://a.test/"'), clickable)
     })
   }
 
@@ -135,21 +135,21 @@ describe('200', () => {
 
   test('an attachment equals that of the API, and other sites cannot embed it', async () => {
     const { token, id } = await sessionWithMail(HOSTILE)
-    for (const [mine, api] of [
+    for (const [path, api] of [
       [`/plain/mail/${id}/files/0`, `/api/attachment?id=${id}&index=0`],
       [`/plain/mail/${id}/raw`, `/api/raw-mail?id=${id}`],
     ] as const) {
-      const asked = await get(mine, cookieFor(token))
+      const response = await get(path, cookieFor(token))
       const other = await get(api, { authorization: `Bearer ${token}` })
-      assert.equal(asked.status, 200)
-      assert.equal(asked.text, other.text)
+      assert.equal(response.status, 200)
+      assert.equal(response.text, other.text)
       for (const name of ['content-type', 'content-disposition', 'content-security-policy']) {
-        assert.equal(asked.headers.get(name), other.headers.get(name), name)
+        assert.equal(response.headers.get(name), other.headers.get(name), name)
       }
-      assert.match(asked.headers.get('content-disposition') ?? '', /^attachment;/)
-      assert.equal(asked.headers.get('x-content-type-options'), 'nosniff')
-      assert.equal(asked.headers.get('access-control-allow-origin'), null)
-      assert.equal(asked.headers.get('cross-origin-resource-policy'), 'same-origin')
+      assert.match(response.headers.get('content-disposition') ?? '', /^attachment;/)
+      assert.equal(response.headers.get('x-content-type-options'), 'nosniff')
+      assert.equal(response.headers.get('access-control-allow-origin'), null)
+      assert.equal(response.headers.get('cross-origin-resource-policy'), 'same-origin')
     }
   })
 })

@@ -20,7 +20,7 @@ afterAll(() => app.stop())
 
 const { get, send, submitForm, sessionWithMail } = noScriptClient(() => app)
 
-const HOLDERS_ALONE = [
+const TOKEN_REQUIRED = [
   ['GET', '/plain/end'],
   ['GET', '/plain/mail/1'],
   ['GET', '/plain/mail/1/raw'],
@@ -31,16 +31,16 @@ const HOLDERS_ALONE = [
 ] as const
 
 describe('401', () => {
-  for (const [method, path] of HOLDERS_ALONE) {
-    test(`${method} ${path} needs an address, and offers one`, async () => {
-      for (const held of [undefined, 'x'.repeat(43), 'x', '']) {
-        const headers = held === undefined ? {} : cookieFor(held)
-        const proof = csrfToken(held ?? '')
-        const asked =
+  for (const [method, path] of TOKEN_REQUIRED) {
+    test(`${method} ${path} requires an address and offers to create one`, async () => {
+      for (const token of [undefined, 'x'.repeat(43), 'x', '']) {
+        const headers = token === undefined ? {} : cookieFor(token)
+        const proof = csrfToken(token ?? '')
+        const response =
           method === 'GET' ? await get(path, headers) : await send(path, { proof }, headers)
-        assert.equal(asked.status, 401)
-        assertNoScriptPage(asked)
-        assert.match(asked.text, /<form method="post" action="\/plain">/)
+        assert.equal(response.status, 401)
+        assertNoScriptPage(response)
+        assert.match(response.text, /<form method="post" action="\/plain">/)
       }
     })
   }
@@ -49,28 +49,28 @@ describe('401', () => {
     const { token } = await sessionWithMail()
     await submitForm('/plain/end', token)
     for (const headers of [cookieFor(token), {}]) {
-      const asked = await get('/plain?look=1', headers)
-      assert.equal(asked.status, 401)
-      assertNoScriptPage(asked)
-      assert.match(asked.text, /This address has expired/)
+      const response = await get('/plain?look=1', headers)
+      assert.equal(response.status, 401)
+      assertNoScriptPage(response)
+      assert.match(response.text, /This address has expired/)
     }
   })
 
-  test('but not after a link on another site, which withholds the cookie', async () => {
-    const asked = await get('/plain?look=1', { 'sec-fetch-site': 'cross-site' })
-    assert.equal(asked.status, 200)
-    assert.match(asked.text, /Open the address in this browser/)
+  test('no expiry is reported after a cross-site link, which omits the cookie', async () => {
+    const response = await get('/plain?look=1', { 'sec-fetch-site': 'cross-site' })
+    assert.equal(response.status, 200)
+    assert.match(response.text, /Open the address in this browser/)
   })
 
   test('the API does not accept the cookie', async () => {
     const { token, id } = await sessionWithMail(undefined)
     const cookie = `${COOKIE_NAME}=${token}; __Host-mayfly-plain=${token}; token=${token}`
-    const guarded = documentedRoutes.filter(({ input }) => 'token' in input.properties)
-    assert.ok(guarded.length >= 7)
-    for (const { method, path } of guarded) {
+    const tokenRoutes = documentedRoutes.filter(({ input }) => 'token' in input.properties)
+    assert.ok(tokenRoutes.length >= 7)
+    for (const { method, path } of tokenRoutes) {
       const query = path.includes('attachment') ? `?id=${id}&index=0` : `?id=${id}`
-      const asked = await request(`${app.url}${path}${query}`, { method, headers: { cookie } })
-      assert.deepEqual([asked.status, asked.body['code']], [400, 'missing_parameter'], path)
+      const response = await request(`${app.url}${path}${query}`, { method, headers: { cookie } })
+      assert.deepEqual([response.status, response.body['code']], [400, 'missing_parameter'], path)
     }
     assert.equal((await get('/plain', cookieFor(token))).status, 200)
   })
@@ -83,26 +83,26 @@ describe('401', () => {
 })
 
 describe('403', () => {
-  const EVIL = [
+  const CROSS_SITE = [
     { 'sec-fetch-site': 'cross-site', origin: 'https://evil.test' },
     { 'sec-fetch-site': 'same-site', origin: 'https://neighbour.test' },
     { origin: 'https://evil.test' },
   ]
 
   test('a cross-site form cannot create an address', async () => {
-    for (const headers of EVIL) {
-      const asked = await send('/plain', {}, headers)
-      assert.equal(asked.status, 403)
-      assertNoScriptPage(asked)
-      assert.equal(asked.headers.get('set-cookie'), null)
+    for (const headers of CROSS_SITE) {
+      const response = await send('/plain', {}, headers)
+      assert.equal(response.status, 403)
+      assertNoScriptPage(response)
+      assert.equal(response.headers.get('set-cookie'), null)
     }
   })
 
-  test('nor delete or extend anything, even with the right CSRF token', async () => {
+  test('a cross-site form cannot delete or extend anything, even with the right CSRF token', async () => {
     const { token, id } = await sessionWithMail(undefined)
     const values = { proof: csrfToken(token) }
     for (const path of ['/plain/end', '/plain/extend', `/plain/mail/${id}/delete`]) {
-      for (const headers of EVIL) {
+      for (const headers of CROSS_SITE) {
         assert.equal((await send(path, values, { ...cookieFor(token), ...headers })).status, 403)
       }
     }
@@ -114,36 +114,36 @@ describe('403', () => {
     const other = csrfToken((await sessionWithMail()).token)
     for (const path of ['/plain/end', '/plain/extend', `/plain/mail/${id}/delete`]) {
       for (const values of [{}, { proof: other }, { proof: token }]) {
-        const asked = await send(path, values, { ...cookieFor(token), origin: 'null' })
-        assert.equal(asked.status, 403)
-        assertNoScriptPage(asked)
+        const response = await send(path, values, { ...cookieFor(token), origin: 'null' })
+        assert.equal(response.status, 403)
+        assertNoScriptPage(response)
       }
     }
     assert.equal((await get(`/plain/mail/${id}`, cookieFor(token))).status, 200)
-    const ours = { ...cookieFor(token), origin: 'null' }
-    const asked = await send(`/plain/mail/${id}/delete`, { proof: csrfToken(token) }, ours)
-    assert.equal(asked.status, 303)
+    const headers = { ...cookieFor(token), origin: 'null' }
+    const response = await send(`/plain/mail/${id}/delete`, { proof: csrfToken(token) }, headers)
+    assert.equal(response.status, 303)
   })
 })
 
 describe('404', () => {
-  test('a message of another mailbox looks exactly like an unknown one, and stays', async () => {
+  test('a message of another mailbox gets the response of an unknown one, and is not deleted', async () => {
     const ann = await sessionWithMail(undefined)
     const bob = await sessionWithMail()
     for (const end of ['', '/raw', '/files/0']) {
       const foreign = await get(`/plain/mail/${ann.id}${end}`, cookieFor(bob.token))
       const missing = await get(`/plain/mail/1${end}`, cookieFor(bob.token))
-      const nonsense = await get(`/plain/mail/x${end}`, cookieFor(bob.token))
-      assert.deepEqual([foreign.status, missing.status, nonsense.status], [404, 404, 404])
+      const invalid = await get(`/plain/mail/x${end}`, cookieFor(bob.token))
+      assert.deepEqual([foreign.status, missing.status, invalid.status], [404, 404, 404])
       assertNoScriptPage(foreign)
       assert.equal(foreign.text, missing.text)
-      assert.equal(nonsense.text, missing.text)
+      assert.equal(invalid.text, missing.text)
     }
     assert.equal((await submitForm(`/plain/mail/${ann.id}/delete`, bob.token)).status, 404)
     assert.equal((await get(`/plain/mail/${ann.id}`, cookieFor(ann.token))).status, 200)
   })
 
-  test('unknown attachment', async () => {
+  test('an unknown attachment is not found', async () => {
     const { token, id } = await sessionWithMail(undefined)
     assert.equal((await get(`/plain/mail/${id}/files/7`, cookieFor(token))).status, 404)
   })
@@ -151,7 +151,7 @@ describe('404', () => {
 
 describe('500', () => {
   test('GET creates nothing; an internal error is a page, and the log contains no token', async () => {
-    const door = await openTestServer({
+    const server = await openTestServer({
       storeOverrides: {
         createSession: async () => {
           throw new Error('nothing is made')
@@ -164,26 +164,26 @@ describe('500', () => {
     try {
       for (const path of ['/', '/plain', '/plain?first=1', '/plain?ended=1', '/plain/end']) {
         for (const method of ['GET', 'HEAD']) {
-          const { status } = await request(`${door.url}${path}`, { method })
+          const { status } = await request(`${server.url}${path}`, { method })
           assert.ok(status < 500, `${method} ${path}`)
         }
       }
-      assert.deepEqual(door.logged, [])
+      assert.deepEqual(server.logged, [])
       const token = 't'.repeat(43)
-      for (const asked of [
-        await request(`${door.url}/plain`, { method: 'POST' }),
-        await request(`${door.url}/plain`, { headers: cookieFor(token) }),
+      for (const response of [
+        await request(`${server.url}/plain`, { method: 'POST' }),
+        await request(`${server.url}/plain`, { headers: cookieFor(token) }),
       ]) {
-        assert.equal(asked.status, 500)
-        assertNoScriptPage(asked)
-        const id = asked.headers.get('x-request-id') ?? ''
-        assert.ok(id !== '' && asked.text.includes(id))
-        assert.ok(!asked.text.includes('nothing is made'))
+        assert.equal(response.status, 500)
+        assertNoScriptPage(response)
+        const id = response.headers.get('x-request-id') ?? ''
+        assert.ok(id !== '' && response.text.includes(id))
+        assert.ok(!response.text.includes('nothing is made'))
       }
-      assert.equal(door.logged.length, 2)
-      assert.ok(!JSON.stringify(door.logged).includes(token))
+      assert.equal(server.logged.length, 2)
+      assert.ok(!JSON.stringify(server.logged).includes(token))
     } finally {
-      await door.stop()
+      await server.stop()
     }
   })
 })

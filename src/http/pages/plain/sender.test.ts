@@ -8,7 +8,7 @@ import { NO_BUILD } from '../testing/no-script-client.ts'
 import { inboxPage } from './inbox.ts'
 import { mailPage } from './mail.ts'
 
-const EVIL = 'x@evil.test'
+const ADDRESS = 'x@evil.test'
 const SITE = { built: NO_BUILD, locale: localeOf('en'), abuse: '' }
 const NOW = new Date('2026-03-01T12:00:00Z')
 
@@ -17,14 +17,14 @@ const from = (senderName: string): Message => ({
   rawId: 1,
   recipient: 'ann@box.test' as Address,
   senderName,
-  senderEmail: EVIL,
+  senderEmail: ADDRESS,
   subject: 'Hello',
   receivedAt: NOW,
   size: 100,
   code: undefined,
 })
 
-function listed(senderName: string): string | undefined {
+function senderInList(senderName: string): string | undefined {
   const messages = [from(senderName)]
   const session = { address: 'ann@box.test', expiresAt: NOW, count: 1 } as Session
   const state = { isFull: false, refreshes: false, alreadyHasAddress: false }
@@ -32,9 +32,9 @@ function listed(senderName: string): string | undefined {
   return /class="plain-sender"[^>]*><bdi>(.*?)<\/bdi>/.exec(String(body))?.[1]
 }
 
-function shown(senderName: string): string {
-  const letter = { message: from(senderName), mail: EMPTY_MAIL, checks: undefined, token: 't' }
-  const { body } = mailPage(SITE, letter)
+function senderInMail(senderName: string): string {
+  const content = { message: from(senderName), mail: EMPTY_MAIL, checks: undefined, token: 't' }
+  const { body } = mailPage(SITE, content)
   return /<dt>From<\/dt><dd>([\s\S]*?)<\/dd>/.exec(String(body))?.[1] ?? ''
 }
 
@@ -47,18 +47,18 @@ describe('without scripts', () => {
     'bank\uff61com',
   ]) {
     test(`the name ${name} is shown as a claim, not as the sender`, () => {
-      assert.equal(listed(name), EVIL)
-      assert.ok(shown(name).startsWith(`<bdi>${EVIL}</bdi>`))
-      assert.match(shown(name), /calls itself “[^”]*bank/)
+      assert.equal(senderInList(name), ADDRESS)
+      assert.ok(senderInMail(name).startsWith(`<bdi>${ADDRESS}</bdi>`))
+      assert.match(senderInMail(name), /calls itself “[^”]*bank/)
     })
   }
 
   for (const name of ['Ann Sender', 'Node.js Weekly', 'Müller GmbH and Co.KG']) {
-    test(`${name} is only a name, and comes first`, () => {
-      assert.equal(listed(name), name)
-      assert.ok(shown(name).startsWith(`<bdi>${name}</bdi> <span`))
-      assert.ok(shown(name).includes(EVIL))
-      assert.ok(!shown(name).includes('calls itself'))
+    test(`${name} is shown as the sender, before the address`, () => {
+      assert.equal(senderInList(name), name)
+      assert.ok(senderInMail(name).startsWith(`<bdi>${name}</bdi> <span`))
+      assert.ok(senderInMail(name).includes(ADDRESS))
+      assert.ok(!senderInMail(name).includes('calls itself'))
     })
   }
 })

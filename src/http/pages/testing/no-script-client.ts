@@ -6,10 +6,10 @@ import { csrfToken } from '../plain/csrf.ts'
 
 export const COOKIE_NAME = 'mayfly-plain'
 
-/** The cookie of who has this token. */
+/** The cookie header for this token. */
 export const cookieFor = (token: string) => ({ cookie: `${COOKIE_NAME}=${token}` })
 
-/** Somebody without scripts at this house. */
+/** A browser without scripts. */
 export function noScriptClient(app: () => App) {
   async function get(path: string, headers: Record<string, string> = {}): Promise<TestResponse> {
     return await request(`${app().url}${path}`, { headers })
@@ -27,12 +27,12 @@ export function noScriptClient(app: () => App) {
   return {
     get,
     send,
-    /** What a form of our own page sends for the holder of this token. */
+    /** Submits a form of our own page with this token. */
     async submitForm(path: string, token: string): Promise<TestResponse> {
       const headers = { ...cookieFor(token), 'sec-fetch-site': 'same-origin' }
       return await send(path, { proof: csrfToken(token) }, headers)
     },
-    /** A session with this mail in it. */
+    /** A session that has received these mails. */
     async sessionWithMail(...mails: (string | undefined)[]) {
       const { email, token } = await app().session()
       for (const mail of mails) assert.equal(await app().mail(email, mail), 250)
@@ -43,13 +43,13 @@ export function noScriptClient(app: () => App) {
   }
 }
 
-/** The cookie that an answer sets, by its parts. */
+/** The value and attributes of the cookie that a response sets. */
 export function setCookie({ headers }: TestResponse): { value: string; flags: string[] } {
   const [first = '', ...flags] = (headers.get('set-cookie') ?? '').split('; ')
   return { value: first.slice(first.indexOf('=') + 1), flags }
 }
 
-/** What every one of these pages is, whatever it says. */
+/** Asserts what all pages without scripts have in common. */
 export function assertNoScriptPage({ headers, text }: TestResponse): void {
   assert.match(headers.get('content-type') ?? '', /^text\/html/)
   assert.equal(headers.get('cache-control'), 'no-store')
@@ -61,7 +61,7 @@ export function assertNoScriptPage({ headers, text }: TestResponse): void {
   assert.match(text, /^<!doctype html>/)
 }
 
-/** A mail that would be more than text. */
+/** A mail with markup in every field. */
 export const HOSTILE = [
   'From: "<img src=x onerror=alert(1)>" <"><script>"@sender.test>',
   'Subject: =?utf-8?Q?=22=3E<script>alert(1)</script>?=',
@@ -81,7 +81,7 @@ export const HOSTILE = [
   '',
 ].join('\r\n')
 
-/** As before `npm run build`. */
+/** The state before `npm run build`. */
 export const NO_BUILD: BuiltPage = {
   entry: () => undefined,
   catalogue: () => undefined,
