@@ -93,11 +93,11 @@ test('an open checkout is open, an expired one is expired', async () => {
   const shop = open()
   const order = checkoutOrder()
   const { ref } = await shop.createCheckout(order)
-  const asked = { ...order, checkoutRef: ref, subscriptionRef: undefined }
-  expect((await shop.remote?.fetchFacts(asked))?.state).toBe('open')
+  const known = { ...order, checkoutRef: ref, subscriptionRef: undefined }
+  expect((await shop.remote?.fetchFacts(known))?.state).toBe('open')
   const headers = { authorization: 'Bearer sk_test_emulated' }
   await fetch(`${emulator.url}/v1/checkout/sessions/${ref}/expire`, { method: 'POST', headers })
-  expect((await shop.remote?.fetchFacts(asked))?.state).toBe('expired')
+  expect((await shop.remote?.fetchFacts(known))?.state).toBe('expired')
 })
 
 test('a paid checkout without an amount does not count', async () => {

@@ -81,7 +81,7 @@ test('a refund of a one-time payment names the order without a request to Stripe
   expect((await parse(refunded)).hint).toMatchObject({ orderId: order.id })
 })
 
-describe('a payment of somebody else', () => {
+describe('a payment without an order of ours', () => {
   test('has no order', async () => {
     const order = await shop.createOrder('starter')
     shop.server.pay(order.checkoutRef)
@@ -103,9 +103,9 @@ describe('a payment of somebody else', () => {
     shop.server.dispute(shop.server.chargesOf(order.checkoutRef)[0] ?? '')
     const [event] = shop.server.take()
     if (!event) throw new Error('no dispute event')
-    const thing = { ...event.data.object, payment_intent: 'pi_of_somebody' }
+    const object = { ...event.data.object, payment_intent: 'pi_of_somebody' }
     const { body, signature } = shop.server.sign(
-      JSON.stringify({ ...event, data: { object: thing } }),
+      JSON.stringify({ ...event, data: { object: object } }),
     )
     expect((await shop.remote.parseEvent(Buffer.from(body), signature)).hint).toBeUndefined()
   })

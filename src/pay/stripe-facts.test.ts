@@ -61,14 +61,14 @@ test('renewals are sorted by payment date', () => {
 
 describe('a payment does not count if', () => {
   for (const [name, change] of [
-    ['the session is of a lower amount', { amount_total: 499 }],
-    ['the session is of no amount', { amount_total: null }],
+    ['the session has a lower amount', { amount_total: 499 }],
+    ['the session has no amount', { amount_total: null }],
     ['the session is in another currency', { currency: 'jpy' }],
-    ['the session is of the other mode', { livemode: true }],
-    ['the session is of another order', { metadata: { order_id: 'ord_2' } }],
-    ['the session is of no order', { metadata: {} }],
+    ['the session has the other mode', { livemode: true }],
+    ['the session belongs to another order', { metadata: { order_id: 'ord_2' } }],
+    ['the session has no order id', { metadata: {} }],
     ['the session has no metadata', { metadata: null }],
-    ['the session sold a subscription', { mode: 'subscription' }],
+    ['the session is for a subscription', { mode: 'subscription' }],
   ] as const) {
     test(name, () => {
       const record = { ...oneTime, session: { ...session, ...change } }
@@ -82,9 +82,9 @@ describe('a payment does not count if', () => {
   }
 
   for (const [name, change] of [
-    ['less came than was asked', { received: 499 }],
-    ['it came in another currency', { currency: 'jpy' }],
-    ['it is only authorised', { status: 'requires_capture', received: 0 }],
+    ['less than the price was received', { received: 499 }],
+    ['it was received in another currency', { currency: 'jpy' }],
+    ['it is only authorized', { status: 'requires_capture', received: 0 }],
     ['nothing was charged', { charge: undefined }],
   ] as const) {
     test(name, () => {
@@ -94,26 +94,26 @@ describe('a payment does not count if', () => {
   }
 
   for (const [name, change] of [
-    ['the invoice is of a lower amount', { amount_paid: 4_499 }],
+    ['the invoice has a lower amount', { amount_paid: 4_499 }],
     ['the invoice is in another currency', { currency: 'jpy' }],
     ['the invoice is open', { status: 'open' }],
     ['the invoice is void', { status: 'void' }],
-    ['the invoice was written by hand', { billing_reason: 'manual' }],
-    ['the invoice settles a change of plan', { billing_reason: 'subscription_update' }],
+    ['the invoice was created manually', { billing_reason: 'manual' }],
+    ['the invoice is for a change of plan', { billing_reason: 'subscription_update' }],
   ] as const) {
     test(name, () => {
       expect(facts(business, yearly({ invoices: [invoiceRecord(change)] })).payments).toEqual([])
     })
   }
 
-  test('a live session is read in test mode', () => {
+  test('its mode is not the configured one', () => {
     const live = { ...oneTime, session: { ...session, livemode: true } }
     expect(factsOf(starter, live, { mode: 'live', now: NOW }).payments).toHaveLength(1)
     expect(factsOf(starter, oneTime, { mode: 'live', now: NOW }).payments).toEqual([])
   })
 })
 
-test('more than the price counts, as with tax', () => {
+test('a payment above the price counts, for example with tax', () => {
   const record = {
     ...oneTime,
     session: { ...session, amount_total: 595 },
@@ -131,16 +131,16 @@ describe('an order is', () => {
   })
   const none = { ...oneTime, attempt: undefined }
   for (const [expected, name, record] of [
-    ['open', 'nobody has paid yet', { ...none, session: { ...unpaid, status: 'open' } }],
-    ['expired', 'nobody paid in time', { ...none, session: { ...unpaid, status: 'expired' } }],
-    ['pending', 'the money is under way', tried('processing')],
-    ['pending', 'a voucher waits to be paid', tried('requires_action')],
-    ['pending', 'the payment is not to be seen yet', { ...none, session: unpaid }],
-    ['failed', 'the money did not come', tried('requires_payment_method')],
-    ['failed', 'the payment was given up', tried('canceled')],
+    ['open', 'the session is open', { ...none, session: { ...unpaid, status: 'open' } }],
+    ['expired', 'the session has expired', { ...none, session: { ...unpaid, status: 'expired' } }],
+    ['pending', 'the payment is processing', tried('processing')],
+    ['pending', 'a voucher is not paid yet', tried('requires_action')],
+    ['pending', 'the payment is not visible yet', { ...none, session: unpaid }],
+    ['failed', 'the payment failed', tried('requires_payment_method')],
+    ['failed', 'the payment was canceled', tried('canceled')],
     [
       'failed',
-      'nothing was to be paid',
+      'no payment was required',
       { ...none, session: { ...session, payment_status: 'no_payment_required' } },
     ],
   ] as const) {
@@ -156,43 +156,43 @@ describe('an order is', () => {
       { payment_status: 'unpaid' },
     )
   for (const [expected, name, record] of [
-    ['pending', 'the first debit is under way', first({}, 'processing')],
+    ['pending', 'the first debit is processing', first({}, 'processing')],
     ['failed', 'the first debit failed', first({ status: 'past_due' }, 'requires_payment_method')],
-    ['pending', 'the first invoice is not there yet', first({ invoices: [] }, '')],
+    ['pending', 'the first invoice does not exist yet', first({ invoices: [] }, '')],
     [
       'failed',
-      'it ended before it was paid',
+      'it expired before it was paid',
       first({ status: 'incomplete_expired' }, 'processing'),
     ],
-    ['paid', 'the debit came after all', yearly({}, { payment_status: 'unpaid' })],
+    ['paid', 'the first debit succeeded later', yearly({}, { payment_status: 'unpaid' })],
   ] as const) {
-    test(`${expected}, of a subscription: ${name}`, () =>
+    test(`${expected} (subscription): ${name}`, () =>
       expect(facts(business, record).state).toBe(expected))
   }
 })
 
-describe('of the money', () => {
+describe('refunds and disputes', () => {
   for (const [returned, name, change] of [
-    ['no', 'nothing was given back', {}],
-    ['partly', 'some was given back', { amount_refunded: 1 }],
-    ['fully', 'all was given back', { amount_refunded: 500, refunded: true }],
+    ['no', 'nothing was refunded', {}],
+    ['partly', 'a part was refunded', { amount_refunded: 1 }],
+    ['fully', 'everything was refunded', { amount_refunded: 500, refunded: true }],
   ] as const) {
-    test(`${returned}: ${name}`, () => {
-      const took = { charge: { ...charge, ...change } }
-      const paidOnce = facts(starter, { ...oneTime, attempt: { ...attempt, ...took } })
-      const subscribed = facts(business, yearly({ invoices: [invoiceRecord({}, took)] }))
+    test(`a payment is returned: ${returned} if ${name}`, () => {
+      const taken = { charge: { ...charge, ...change } }
+      const paidOnce = facts(starter, { ...oneTime, attempt: { ...attempt, ...taken } })
+      const subscribed = facts(business, yearly({ invoices: [invoiceRecord({}, taken)] }))
       expect(paidOnce.payments).toMatchObject([{ returned }])
       expect(subscribed.payments).toMatchObject([{ returned }])
     })
   }
 
-  test('partly: an invoice was paid in two parts, and one came back', () => {
-    const whole = { ...attempt, charge: { ...charge, refunded: true, amount_refunded: 2_000 } }
-    const record = yearly({ invoices: [{ invoice, attempts: [whole, attempt] }] })
+  test('a payment is returned: partly if one of two payments of an invoice was refunded', () => {
+    const refunded = { ...attempt, charge: { ...charge, refunded: true, amount_refunded: 2_000 } }
+    const record = yearly({ invoices: [{ invoice, attempts: [refunded, attempt] }] })
     expect(facts(business, record).payments).toMatchObject([{ returned: 'partly' }])
   })
 
-  test('no: an invoice was paid outside of Stripe, which knows of no charge', () => {
+  test('a payment is returned: no if the invoice was paid outside of Stripe', () => {
     const record = yearly({ invoices: [{ invoice, attempts: [] }] })
     expect(facts(business, record).payments).toMatchObject([{ returned: 'no', disputed: 'no' }])
   })
@@ -228,42 +228,42 @@ describe('of the money', () => {
 describe('the next payment is', () => {
   const second = (time: number) => new Date(time * 1_000)
   for (const [expected, name, change, now] of [
-    ['expected', 'all is paid', {}, NOW],
+    ['expected', 'everything is paid', {}, NOW],
     ['expected', 'it is the last second of the period', {}, second(YEAR_ON - 1)],
-    ['late', 'the period is over, and Stripe has not begun the next', {}, second(YEAR_ON)],
+    ['late', 'the period has ended, and Stripe has not started the next', {}, second(YEAR_ON)],
     [
       'late',
-      'the next has begun, and has no invoice yet',
+      'the next period has started without an invoice',
       { items: secondYear },
       second(YEAR_ON + 5),
     ],
     [
       'late',
-      'its invoice is a draft',
+      'the invoice is a draft',
       { items: secondYear, invoices: [renewalRecord({ status: 'draft' }), invoiceRecord()] },
       second(YEAR_ON + 60),
     ],
     [
       'late',
-      'its invoice is open, and Stripe still says active',
+      'the invoice is open and the status still active',
       { items: secondYear, invoices: [renewalRecord({ status: 'open' }), invoiceRecord()] },
       second(YEAR_ON + 3_900),
     ],
     [
       'expected',
-      'it was paid, by an invoice of some seconds later',
+      'it was paid by an invoice created seconds after the start',
       { items: secondYear, invoices: [renewalRecord(), invoiceRecord()] },
       second(YEAR_ON + 4_000),
     ],
     [
       'expected',
-      'it was paid, by an invoice of a second before',
+      'it was paid by an invoice created a second before the start',
       { items: secondYear, invoices: [renewalRecord({ created: YEAR_ON - 1 }), invoiceRecord()] },
       second(YEAR_ON + 4_000),
     ],
     [
       'expected',
-      'an invoice by hand is open beside',
+      'a manual invoice is open',
       {
         invoices: [
           invoiceRecord({ id: 'in_9', billing_reason: 'manual', status: 'open' }),
@@ -274,20 +274,20 @@ describe('the next payment is', () => {
     ],
     [
       'late',
-      'less was paid than the price',
+      'less than the price was paid',
       { items: secondYear, invoices: [renewalRecord({ amount_paid: 1 }), invoiceRecord()] },
       second(YEAR_ON + 4_000),
     ],
-    ['late', 'Stripe says past_due', { status: 'past_due' }, NOW],
-    ['late', 'Stripe says incomplete', { status: 'incomplete' }, NOW],
-    ['expected', 'Stripe says trialing', { status: 'trialing' }, NOW],
-    ['over', 'Stripe says canceled', { status: 'canceled' }, NOW],
-    ['over', 'Stripe says unpaid', { status: 'unpaid' }, NOW],
-    ['over', 'Stripe says incomplete_expired', { status: 'incomplete_expired' }, NOW],
-    ['over', 'Stripe says paused', { status: 'paused' }, NOW],
-    ['over', 'it ends with the period', { cancel_at_period_end: true }, NOW],
-    ['over', 'it ends at a time that is the end of the period', { cancel_at: YEAR_ON }, NOW],
-    ['expected', 'it ends at a time after the period', { cancel_at: YEAR_ON + 1 }, NOW],
+    ['late', 'the status is past_due', { status: 'past_due' }, NOW],
+    ['late', 'the status is incomplete', { status: 'incomplete' }, NOW],
+    ['expected', 'the status is trialing', { status: 'trialing' }, NOW],
+    ['over', 'the status is canceled', { status: 'canceled' }, NOW],
+    ['over', 'the status is unpaid', { status: 'unpaid' }, NOW],
+    ['over', 'the status is incomplete_expired', { status: 'incomplete_expired' }, NOW],
+    ['over', 'the status is paused', { status: 'paused' }, NOW],
+    ['over', 'it is canceled at the end of the period', { cancel_at_period_end: true }, NOW],
+    ['over', 'it is canceled at the time the period ends', { cancel_at: YEAR_ON }, NOW],
+    ['expected', 'it is canceled after the end of the period', { cancel_at: YEAR_ON + 1 }, NOW],
   ] as const) {
     test(`${expected}: ${name}`, () => {
       const record = yearly(change as Partial<SubscriptionRecord>)

@@ -96,7 +96,7 @@ describe('a signature', () => {
 
 describe('a body', () => {
   for (const [name, change] of [
-    ['formatted anew', (body: string) => JSON.stringify(JSON.parse(body))],
+    ['reserialized', (body: string) => JSON.stringify(JSON.parse(body))],
     ['altered', (body: string) => body.replace('"amount_total": 500', '"amount_total": 900')],
     ['with a space appended', (body: string) => `${body} `],
     ['truncated', (body: string) => body.slice(0, -1)],

@@ -14,7 +14,7 @@ function move(to: string): void {
   shop.clock.now = new Date(to)
 }
 
-/** The facts in a line: `paid expected: 2027-03-05 no no, …`. */
+/** The facts on one line: `paid expected: 2027-03-05 no no, …`. */
 function line({ state, renewal, payments }: PaymentFacts): string {
   const paid = payments.map(
     ({ paidAt, returned, disputed }) =>
@@ -75,11 +75,11 @@ describe('a one-time plan', () => {
     expect(line(await read(order))).toBe('paid none: 2027-03-05 no lost')
   })
 
-  test('an inquiry of the bank is not a dispute', async () => {
+  test('a bank inquiry is not a dispute', async () => {
     shop.server.pay(order.checkoutRef)
-    const asked = shop.server.dispute(charge(), 'warning_needs_response')
+    const inquiry = shop.server.dispute(charge(), 'warning_needs_response')
     expect(line(await read(order))).toBe('paid none: 2027-03-05 no no')
-    shop.server.moveDispute(asked, 'warning_closed')
+    shop.server.moveDispute(inquiry, 'warning_closed')
     expect(line(await read(order))).toBe('paid none: 2027-03-05 no no')
   })
 
@@ -211,11 +211,11 @@ describe('a renewing plan', () => {
 
 test('an order without a checkout is open, without a request to Stripe', async () => {
   const order = await shop.createOrder('starter')
-  const asked = shop.server.requests.length
+  const requestCount = shop.server.requests.length
   expect(line(await shop.remote.fetchFacts({ ...order, checkoutRef: undefined }))).toBe(
     'open none: ',
   )
-  expect(shop.server.requests).toHaveLength(asked)
+  expect(shop.server.requests).toHaveLength(requestCount)
 })
 
 describe('a failed request', () => {

@@ -16,7 +16,7 @@ import {
   subscription,
 } from './stripe-state.ts'
 
-// All that can happen at Stripe. Each action emits the events Stripe sends for it.
+// Everything that can happen at Stripe. Each action emits the events Stripe sends for it.
 
 export function openCheckout(state: StripeState, checkout: NewCheckout) {
   const made = state.add(state.live ? 'cs_live' : 'cs_test', session(checkout))
@@ -26,7 +26,7 @@ export function openCheckout(state: StripeState, checkout: NewCheckout) {
 }
 
 export function checkoutActions(state: StripeState) {
-  /** The buyer completes the checkout: the money is there at once, or still processing. */
+  /** The buyer completes the checkout: the payment succeeds at once or is processing. */
   function complete(id: string, outcome: 'succeeded' | 'processing'): void {
     const checkout = state.checkouts.get(id)
     const paid = state.get('checkout.session', id)
@@ -83,7 +83,7 @@ export function checkoutActions(state: StripeState) {
   }
 }
 
-/** Tries to take the money. An attempt that is processing continues with its charge. */
+/** Attempts the payment. An attempt that is processing continues with its charge. */
 function attempt(state: StripeState, intentId: string | null, outcome: Outcome): void {
   const paying = state.get('payment_intent', intentId)
   const made =
@@ -181,13 +181,13 @@ function addInvoice(
   reason: 'subscription_create' | 'subscription_cycle',
 ): void {
   const made = state.add('in', invoice(subscribed, priceOf(state, subscribed.id), reason))
-  // A test may renew before it moves the clock; Stripe never bills a period that has not begun.
+  // A test may renew before it moves the clock; Stripe never bills a period that has not started.
   const starts = subscribed.items.data.map(({ current_period_start }) => current_period_start)
   made.created = Math.max(made.created, ...starts)
   subscribed.latest_invoice = made.id
 }
 
-/** The next period begins; its invoice stays a draft for about an hour. */
+/** Starts the next period; its invoice stays a draft for about an hour. */
 function startPeriod(state: StripeState, id: string): void {
   const renewed = state.get('subscription', id)
   renewed.items.data = renewed.items.data.map(({ current_period_end }) =>
@@ -207,7 +207,7 @@ function openPayment(state: StripeState, { id: invoiceId, currency }: StripeObje
   return state.add('inpay', invoicePayment(invoiceId, paying.id))
 }
 
-/** Tries to take the money for the latest invoice. */
+/** Attempts the payment of the latest invoice. */
 function collect(state: StripeState, id: string, outcome: Outcome): void {
   const subscribed = state.get('subscription', id)
   const due = state.get('invoice', subscribed.latest_invoice)
