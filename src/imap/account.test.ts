@@ -13,7 +13,7 @@ describe('recipients of a mail', () => {
   for (const [name, fields, expected] of [
     ['the plus form in To', { To: X }, [X]],
     ['the dot form in To', { To: `Ann <${DOTTED}>` }, [DOTTED]],
-    ['in any case', { To: 'ANN+X@Mail.Test' }, [X]],
+    ['an alias in any letter case', { To: 'ANN+X@Mail.Test' }, [X]],
     ['a Bcc recipient, by Delivered-To', { 'Delivered-To': X }, [X]],
     ['a Bcc recipient, by X-Original-To', { 'X-Original-To': X }, [X]],
     [
@@ -27,7 +27,7 @@ describe('recipients of a mail', () => {
       { 'Delivered-To': Y, Received: `by mx.test for <${Y}>; now`, To: X },
       [Y],
     ],
-    ['nobody by a dot form that only the server wrote', { 'Delivered-To': DOTTED, To: X }, [X]],
+    ['nobody by a dot form in Delivered-To only', { 'Delivered-To': DOTTED, To: X }, [X]],
     ['nobody by a prefix of a tag', { To: 'ann+xy@mail.test, ann+@mail.test, ann@mail.test' }, []],
     ['nobody by a longer tag', { To: 'ann+x.y@mail.test, ann+x+y@mail.test' }, []],
     ['nobody by other dots', { To: 'a.n.n@mail.test, ann@mail.test' }, []],
@@ -225,7 +225,7 @@ describe('after an outage', () => {
   const old = new Date(Date.now() - 20 * 24 * 3_600_000)
 
   /** A known account that now has more old mail than the limit per minute. */
-  async function comeBack(oldest: Date | undefined): Promise<ImapFixture> {
+  async function reopenWithOldMail(oldest: Date | undefined): Promise<ImapFixture> {
     const fixture = await dovecot.ready([X])
     await dovecot.closeAll()
     fixture.state.oldest = oldest
@@ -240,7 +240,7 @@ describe('after an outage', () => {
   }
 
   test('new mail does not wait for mail older than every alias', async () => {
-    const fixture = await comeBack(new Date())
+    const fixture = await reopenWithOldMail(new Date())
     await fixture.untilMails(1)
     await fixture.until(() => fixture.reports.filter(({ health }) => health === 'ok').length === 2)
     expect(fixture.mails.map(({ raw }) => raw.split('\r\n\r\n')[1]?.trim())).toEqual(['new'])
@@ -249,7 +249,7 @@ describe('after an outage', () => {
   })
 
   test('everything is skipped if there is no alias', async () => {
-    const fixture = await comeBack(undefined)
+    const fixture = await reopenWithOldMail(undefined)
     await fixture.until(() => fixture.reports.filter(({ health }) => health === 'ok').length === 2)
     dovecot.server().deliver(ANN, mailText({ To: X }, 'later'))
     await fixture.untilMails(1)

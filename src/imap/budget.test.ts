@@ -9,7 +9,7 @@ const at = (ms: number) => new Date(start + ms)
 const limits = { ...DEFAULT_LIMITS, messagesPerMinute: 300, bytesPerDay: 2_000_000_000 }
 
 describe('messages per minute', () => {
-  test('the allowance is what is left', () => {
+  test('the allowance is the limit minus the messages used', () => {
     const budget = openBudget(limits)
     expect(budget.messageAllowance(at(0))).toBe(300)
     budget.spend({ messages: 260 }, at(0))

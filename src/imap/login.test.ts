@@ -69,8 +69,8 @@ describe('TLS', () => {
     const dovecot = await openDovecot({ users: { [ANN]: PASSWORD }, tls: { cert, key } })
     closing.push(async () => folder.remove(), dovecot.close)
 
-    const stranger = fetchFrom(dovecot.port, { tls: true, host: 'localhost' })
-    expect(await stranger.untilHealth('failing')).toBe(
+    const untrusted = fetchFrom(dovecot.port, { tls: true, host: 'localhost' })
+    expect(await untrusted.untilHealth('failing')).toBe(
       'the server’s certificate is not trusted (DEPTH_ZERO_SELF_SIGNED_CERT)',
     )
     setDefaultCACertificates([...getCACertificates(), readFileSync(cert, 'utf8')])

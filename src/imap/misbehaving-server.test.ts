@@ -12,23 +12,20 @@ describe('a wrong body', () => {
   // Long enough for truncation to be noticed.
   const raw = mailText({ To: X }, 'line of text\r\n'.repeat(100))
 
-  for (const [name, lie] of [
+  for (const [name, fault] of [
     ['of another mail, under the right UID', { body: other }],
-    [
-      'of another mail with the same shape',
-      { body: raw.replace(/Message-ID: <./, 'Message-ID: <x') },
-    ],
+    ['of another mail of the same size', { body: raw.replace(/Message-ID: <./, 'Message-ID: <x') }],
     ['under another UID', { bodyUid: 7 }],
     ['truncated', { body: raw.slice(0, 400) }],
     ['truncated in the header', { body: raw.slice(0, 20) }],
     ['empty', { body: '' }],
     ['with a literal size too small', { literalSize: 300 }],
     ['with a literal size too large', { literalSize: 3_000 }],
-    ['with a literal size beyond all limits', { literalSize: 4_000_000_000 }],
+    ['with a literal size above every limit', { literalSize: 4_000_000_000 }],
   ] as const) {
     test(`${name}: never stored; the right one is, once it is sent`, async () => {
       await script.start({ timing: { commandTimeoutMs: 150 } })
-      const mail = script.deliver({ uid: 1, raw, ...lie })
+      const mail = script.deliver({ uid: 1, raw, ...fault })
       await script.untilCommand(() => script.commandCount('UID FETCH 1 ') >= 3)
       expect(script.fixture().mails).toEqual([])
       Object.assign(mail, { body: raw, literalSize: raw.length, bodyUid: 1 })
@@ -222,7 +219,7 @@ describe('a misbehaving server', () => {
 
 describe('an invalid INTERNALDATE', () => {
   /** Mail for the alias with an invalid date. */
-  function arriveAtNoTime(uid: number): void {
+  function deliverWithInvalidDate(uid: number): void {
     const { state } = script.server()
     state.respond = (command) =>
       command.startsWith('UID FETCH')
@@ -232,7 +229,7 @@ describe('an invalid INTERNALDATE', () => {
   }
 
   test('counts as older than every alias on a first poll: mail of a previous owner is not delivered', async () => {
-    arriveAtNoTime(1)
+    deliverWithInvalidDate(1)
     script.fixture().state.oldest = new Date()
     await script.start()
     expect(script.fixture().mails).toEqual([])
@@ -244,7 +241,7 @@ describe('an invalid INTERNALDATE', () => {
 
   test('counts as now for new mail', async () => {
     await script.start()
-    arriveAtNoTime(1)
+    deliverWithInvalidDate(1)
     await script.fixture().untilMails(1)
     expect(script.fixture().mails[0]?.receivedAt.getTime()).toBe(script.fixture().state.time)
   })

@@ -82,7 +82,7 @@ describe('an alias matches as a whole', () => {
     'ann+tag.x@mail.test',
     'ann+ta@mail.test',
   ]) {
-    test(`${text} is taken literally`, () => {
+    test(`${text} is matched literally`, () => {
       expect(candidatesOf(`To: ${text}`)).toEqual([text])
     })
   }
@@ -101,11 +101,11 @@ describe('HELO names and comments in Received are ignored', () => {
 test('parsing takes linear time', () => {
   for (const piece of ['(', '"', '<', 'a@b,', ',', '<a', '("', '\\', ' \r\n ', 'x: ']) {
     const value = piece.repeat(200_000 / piece.length)
-    const begun = process.cpuUsage().user
+    const startedAt = process.cpuUsage().user
     candidatesOf(`To: ${value}`)
     candidatesOf(`Received: ${value}`)
     // Quadratic time would take seconds.
-    expect(process.cpuUsage().user - begun).toBeLessThan(1_000_000)
+    expect(process.cpuUsage().user - startedAt).toBeLessThan(1_000_000)
   }
 })
 
@@ -143,16 +143,28 @@ describe('a dot form only in Delivered-To', () => {
     ],
     ['counts beside a longer name', [delivered(DOTTED), 'To: annleex@mail.test'], [DOTTED]],
     ['does not count beside a tagged alias in To', [delivered(DOTTED), `To: ${X}`], [X]],
-    ['nor beside one in Cc', [delivered(DOTTED), `Cc: ${X}`], [X]],
-    ['nor beside one in X-Original-To', [delivered(DOTTED), `X-Original-To: ${X}`], [X]],
-    ['nor beside one in Received', [delivered(DOTTED), received(X)], [X]],
-    ['nor beside another dot form', [delivered(DOTTED), `To: ${OTHER}`], [OTHER]],
-    ['nor beside the account without dots', [delivered(DOTTED), 'To: annlee@mail.test'], []],
-    ['nor beside the account’s own spelling', [delivered(DOTTED), `To: Ann <${ACCOUNT}>`], []],
-    ['nor beside an unused tag', [delivered(DOTTED), 'To: annlee+q@mail.test'], []],
-    ['counts if To has it, too', [delivered(DOTTED), `To: ${DOTTED}, ${X}`], [DOTTED, X]],
-    ['counts if Received has it, too', [delivered(DOTTED), received(DOTTED)], [DOTTED]],
-    ['a tag there always counts', [delivered(Y), `To: ${X}`], [Y, X]],
+    ['does not count beside an alias in Cc', [delivered(DOTTED), `Cc: ${X}`], [X]],
+    [
+      'does not count beside an alias in X-Original-To',
+      [delivered(DOTTED), `X-Original-To: ${X}`],
+      [X],
+    ],
+    ['does not count beside an alias in Received', [delivered(DOTTED), received(X)], [X]],
+    ['does not count beside another dot form', [delivered(DOTTED), `To: ${OTHER}`], [OTHER]],
+    [
+      'does not count beside the account without dots',
+      [delivered(DOTTED), 'To: annlee@mail.test'],
+      [],
+    ],
+    [
+      'does not count beside the account’s own spelling',
+      [delivered(DOTTED), `To: Ann <${ACCOUNT}>`],
+      [],
+    ],
+    ['does not count beside an unused tag', [delivered(DOTTED), 'To: annlee+q@mail.test'], []],
+    ['counts if To has it too', [delivered(DOTTED), `To: ${DOTTED}, ${X}`], [DOTTED, X]],
+    ['counts if Received has it too', [delivered(DOTTED), received(DOTTED)], [DOTTED]],
+    ['a tag in Delivered-To always counts', [delivered(Y), `To: ${X}`], [Y, X]],
   ] as const) {
     test(name, () => expect(recipientsOf(lines, true)).toEqual(expected))
   }
@@ -168,16 +180,20 @@ describe('one copy per recipient', () => {
     ['others named in it have their own copy', [delivered(X), `To: ${X}, ${Y}`], [X]],
     ['X-Original-To counts as well', [`X-Original-To: ${Y}`, `To: ${X}`], [Y]],
     [
-      'also above Delivered-To of the account',
+      'X-Original-To counts above Delivered-To of the account',
       [`X-Original-To: ${Y}`, delivered(ACCOUNT), `To: ${X}`],
       [Y],
     ],
-    ['also below it', [delivered(ACCOUNT), `X-Original-To: ${Y}`, `To: ${X}`], [Y]],
+    [
+      'X-Original-To counts below Delivered-To of the account',
+      [delivered(ACCOUNT), `X-Original-To: ${Y}`, `To: ${X}`],
+      [Y],
+    ],
     ['the topmost of two counts', [delivered(Y), `X-Original-To: ${X}`], [Y]],
     ['the topmost is the server’s; those below may be forged', [delivered(Y), delivered(X)], [Y]],
     ['all count if the topmost is the account', [delivered(ACCOUNT), `To: ${X}, ${Y}`], [X, Y]],
     [
-      'and then one below it counts like the others',
+      'an alias below the account counts like the others',
       [delivered(ACCOUNT), delivered(Y), `To: ${X}`],
       [Y, X],
     ],

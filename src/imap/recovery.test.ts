@@ -33,15 +33,15 @@ describe('a connection cut', () => {
     changes: Partial<AccountOptions> = {},
   ) {
     const { length } = fixture.mails
-    const say = (what: string) => mailText({ To: X }, `${what} ${length}`)
-    dovecot.server().deliver(ANN, say('inbox'))
-    dovecot.server().deliver(ANN, say('spam'), { folder: 'Spam' })
+    const textOf = (label: string) => mailText({ To: X }, `${label} ${length}`)
+    dovecot.server().deliver(ANN, textOf('inbox'))
+    dovecot.server().deliver(ANN, textOf('spam'), { folder: 'Spam' })
     const account = openAccount(fixture.deps, testAccountAt(port, changes))
     await fixture.untilMails(length + 2)
-    dovecot.server().deliver(ANN, say('later'))
+    dovecot.server().deliver(ANN, textOf('later'))
     await fixture.untilMails(length + 3)
     await account.close()
-    const fresh = ['inbox', 'later', 'spam'].map((what) => `${what} ${length}`)
+    const fresh = ['inbox', 'later', 'spam'].map((label) => `${label} ${length}`)
     expect(bodiesOf(fixture)).toEqual([...new Set([...bodiesOf(fixture), ...fresh])].toSorted())
   }
 
@@ -142,7 +142,7 @@ test('mail without a push is found by polling UIDNEXT', async () => {
 })
 
 describe('new UIDs', () => {
-  async function anew(name: string): Promise<ImapFixture> {
+  async function fixtureWithMail(name: string): Promise<ImapFixture> {
     const fixture = await dovecot.ready([X])
     fixture.state.oldest = new Date(Date.now() - 60_000)
     dovecot.server().deliver(ANN, mailText({ To: X }, 'before'), { folder: name })
@@ -153,7 +153,7 @@ describe('new UIDs', () => {
 
   for (const name of ['INBOX', 'Spam']) {
     test(`${name}: fetched again without duplicates`, async () => {
-      const fixture = await anew(name)
+      const fixture = await fixtureWithMail(name)
       const { uidValidity } = fixture.folders.get(name) ?? {}
       await dovecot.server().stop()
       dovecot.server().resetUids(ANN, name)
@@ -170,8 +170,8 @@ describe('new UIDs', () => {
     })
   }
 
-  test('of a folder deleted and recreated while polled', async () => {
-    const fixture = await anew('Spam')
+  test('a folder deleted and recreated while polled is fetched again', async () => {
+    const fixture = await fixtureWithMail('Spam')
     await asOwner(dovecot.server().port, async (client) => {
       await client.mailboxDelete('Spam')
       await client.mailboxCreate('Spam')
@@ -182,8 +182,8 @@ describe('new UIDs', () => {
     expect(fixture.reports.map(({ health }) => health)).toEqual(['starting', 'ok'])
   })
 
-  test('starting over under the same UIDVALIDITY', async () => {
-    const fixture = await anew('INBOX')
+  test('UIDs that restart under the same UIDVALIDITY are fetched again', async () => {
+    const fixture = await fixtureWithMail('INBOX')
     const state = fixture.folders.get('INBOX')
     await dovecot.closeAll()
     fixture.folders.set('INBOX', { uidValidity: state?.uidValidity ?? 0, lastUid: 1_000_000 })
@@ -198,13 +198,13 @@ describe('a crash', () => {
   for (const moment of ['beforeCommit', 'afterCommit'] as const) {
     test(`${moment}: the mail is stored once after the restart`, async () => {
       const fixture = await dovecot.ready([X, 'ann+y@mail.test'])
-      const died = Promise.withResolvers<void>()
+      const crashed = Promise.withResolvers<void>()
       fixture.state[moment] = () => {
-        died.resolve()
+        crashed.resolve()
         throw new Error('the process is gone')
       }
       dovecot.server().deliver(ANN, mailText({ To: `${X}, ann+y@mail.test` }, 'one'))
-      await died.promise
+      await crashed.promise
       await dovecot.closeAll()
       fixture.state[moment] = () => {}
       dovecot.open(fixture)

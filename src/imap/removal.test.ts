@@ -129,7 +129,7 @@ describe('delete_after_fetch', () => {
     await proxy.close()
   })
 
-  test('without a trash folder everything is kept, and that is logged once', async () => {
+  test('without a trash folder nothing is removed, and that is logged once', async () => {
     const proxy = await openProxy(dovecot.server().port)
     proxy.state.rewrite = (chunk) => chunk.replace(/\* LIST [^\r]*Trash\r\n/, '')
     const fixture = openImapFixture([X])
