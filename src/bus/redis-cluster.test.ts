@@ -51,19 +51,19 @@ describe.runIf(process.env['MAYFLY_TEST_LONG'])('on a Redis Cluster', () => {
   test('while a master is down its waiters poll once a second, until a replica takes over', async () => {
     const [here, there] = await nodes.pair()
     const [first, , third] = cluster.masters
-    const [lost, kept] = [await mailboxAt(first), await mailboxAt(third)]
-    await untilHeard(here, there, lost)
+    const [onFirst, onThird] = [await mailboxAt(first), await mailboxAt(third)]
+    await untilHeard(here, there, onFirst)
     await first.stop()
-    const ann = waiter(there, lost)
-    here.wake(lost)
+    const ann = waiter(there, onFirst)
+    here.wake(onFirst)
     await ann.until(2)
-    await untilHeard(here, there, kept)
+    await untilHeard(here, there, onThird)
     const [newHere, newThere] = await nodes.pair()
-    await untilHeard(newHere, newThere, kept)
+    await untilHeard(newHere, newThere, onThird)
     await cluster.replica.run('CLUSTER', 'FAILOVER', 'TAKEOVER')
-    await untilHeard(here, there, lost)
-    await untilHeard(newHere, newThere, lost)
+    await untilHeard(here, there, onFirst)
+    await untilHeard(newHere, newThere, onFirst)
     await first.start()
-    await untilHeard(here, there, lost)
+    await untilHeard(here, there, onFirst)
   })
 })

@@ -32,7 +32,7 @@ test('another thread of the same node is woken once', async () => {
   one.wake(ANN)
   await ann.until(1)
   await one.close()
-  // After everything it has published.
+  // Published after all its wakes, so it arrives last.
   await server.run('SPUBLISH', CHANNEL, `stranger ${BOB}`)
   await bob.until(1)
   assert.equal(ann.calls(), 1)
@@ -64,11 +64,11 @@ describe('while Redis is unavailable', () => {
     const [here, there] = await nodes.pair()
     await untilHeard(here, there)
     await server.stop()
-    const far = waiter(there)
-    await far.until(2)
-    const near = waiter(here)
+    const remoteWaiter = waiter(there)
+    await remoteWaiter.until(2)
+    const localWaiter = waiter(here)
     here.wake(ANN)
-    await near.until(1)
+    await localWaiter.until(1)
     await server.start()
     await untilHeard(here, there)
     await untilHeard(there, here)
@@ -94,7 +94,7 @@ describe('while Redis is unavailable', () => {
   })
 })
 
-test('a wake that could not be published is made up for', async () => {
+test('a wake that could not be published is delivered later', async () => {
   const [here, there] = await nodes.pair()
   await untilHeard(here, there)
   const ann = waiter(there)

@@ -6,7 +6,7 @@ import { makeWaiterCounts, openMemoryBus } from '../memory.ts'
 import { openRedisBus } from '../redis.ts'
 
 export const ANN = 101 as MailboxId
-/** In the same bucket. */
+/** In the same bucket as ANN. */
 export const BOB = (101 + 1_024) as MailboxId
 
 /** Nodes with a bus each, over one Redis. */
@@ -27,8 +27,8 @@ export function openNodes(url: () => string) {
       opened.push({ ...bus, close })
       return { ...bus, close }
     }
-    const rest = Array.from({ length: threads - 1 }, open)
-    return [await open(), ...(await Promise.all(rest))]
+    const others = Array.from({ length: threads - 1 }, open)
+    return [await open(), ...(await Promise.all(others))]
   }
 
   return {
@@ -46,14 +46,14 @@ export function openNodes(url: () => string) {
 export function waiter(bus: Bus, mailbox: MailboxId = ANN) {
   let calls = 0
   let check = () => {}
-  const letGo = bus.subscribe(mailbox, () => {
+  const unsubscribe = bus.subscribe(mailbox, () => {
     calls += 1
     check()
   })
   return {
-    letGo,
+    unsubscribe,
     calls: () => calls,
-    /** Resolves when it has been called this often. */
+    /** Resolves once the callback has been called this many times. */
     until: (count: number) =>
       new Promise<void>((resolve) => {
         check = () => {
@@ -77,6 +77,6 @@ export async function untilHeard(from: Bus, to: Bus, mailbox: MailboxId = ANN): 
     await ann.until(anns + 1)
     if (bob.calls() === bobs) break
   }
-  ann.letGo()
-  bob.letGo()
+  ann.unsubscribe()
+  bob.unsubscribe()
 }
