@@ -32,7 +32,7 @@ test('a flood of new keys passes, and known keys are still counted', async () =>
 })
 
 describe('shared counters', () => {
-  test('the last one is acquired once over both ends, and released once', () => {
+  test('the last slot is acquired once over both handles, and released once', () => {
     const shared = makeCounters()
     const [here, there] = [openCounters(shared), openCounters(shared)]
     const first = here.hold('ann', 2)

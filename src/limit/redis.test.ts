@@ -26,7 +26,7 @@ test('fractions of a millisecond are not lost', async () => {
   assert.equal(count, 7 + 3 * 7)
 })
 
-test('stored keys name nobody and expire soon after their time', async () => {
+test('stored keys do not contain the address and expire soon after the rate recovers', async () => {
   const limit = await nodes.openNode()
   const rate = { count: 10, seconds: 1, burst: 5 }
   await limit.take('http:request:192.0.2.7', rate, NOW)
@@ -36,7 +36,7 @@ test('stored keys name nobody and expire soon after their time', async () => {
   assert.ok(ttl > 0 && ttl <= 10_100, `${ttl}`)
 })
 
-test('a script that Redis lost is loaded again', async () => {
+test('a script flushed from Redis is loaded again', async () => {
   const limit = await nodes.openNode()
   assert.equal(await countPassed(limit, 1), 1)
   await server.run('SCRIPT', 'FLUSH')
@@ -79,7 +79,7 @@ test('the node decides while Redis is paused', async () => {
   const [here, there] = [await nodes.openNode(100), await nodes.openNode()]
   await countPassed(there, 10)
   const sleeping = server.run('DEBUG', 'SLEEP', '1')
-  // Used up in Redis, not on this node.
+  // Exhausted in Redis, not on this node.
   while ((await here.take('ann', SLOW_RATE, NOW)) > 0) await new Promise(setImmediate)
   await sleeping
   await untilShared(here, there)
@@ -92,11 +92,11 @@ test('a Redis that does not respond is tried once a second, not by every request
   server.freeze()
   assert.equal(await countPassed(here, 200), 3)
   server.unfreeze()
-  let asked: string | undefined
-  while (asked === undefined) {
+  let calls: string | undefined
+  while (calls === undefined) {
     const stats = String(await server.run('INFO', 'commandstats'))
-    asked = /cmdstat_evalsha:calls=(\d+)/.exec(stats)?.[1]
+    calls = /cmdstat_evalsha:calls=(\d+)/.exec(stats)?.[1]
   }
-  assert.ok(Number(asked) < 10, `${asked} questions`)
+  assert.ok(Number(calls) < 10, `${calls} questions`)
   await untilShared(here, there)
 })

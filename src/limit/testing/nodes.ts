@@ -4,7 +4,7 @@ import type { Limit } from '../limit.ts'
 import { makeRates, openMemoryLimit } from '../memory.ts'
 import { openRedisLimit } from '../redis.ts'
 
-// Once used up, the wait is longer than any test.
+// Once exhausted, it does not recover during a test.
 export const SLOW_RATE = { count: 1, seconds: 3_600, burst: 3 }
 export const NOW = new Date('2026-03-01T12:00:00Z')
 
@@ -36,7 +36,7 @@ export function openNodes(url: () => string) {
 /** How many of this many attempts pass. */
 export async function countPassed(limit: Limit, times: number, key = 'ann'): Promise<number> {
   let count = 0
-  for (let asked = 0; asked < times; asked += 1) {
+  for (let attempt = 0; attempt < times; attempt += 1) {
     if ((await limit.take(key, SLOW_RATE, NOW)) === 0) count += 1
   }
   return count
