@@ -12,7 +12,7 @@ const PASSWORD = 'open, sesame/@:'
 
 const opened: { close(): unknown }[] = []
 afterEach(async () => {
-  for (const one of opened.splice(0).reverse()) await one.close()
+  for (const resource of opened.splice(0).reverse()) await resource.close()
 })
 
 async function serverWith(options: Parameters<typeof openRedis>[0] = {}): Promise<TestRedis> {
@@ -21,7 +21,7 @@ async function serverWith(options: Parameters<typeof openRedis>[0] = {}): Promis
   return server
 }
 
-async function connected(url: string) {
+async function connect(url: string) {
   const { log, lines } = recordingLog()
   const redis = await connectRedis({ url, log })
   opened.push(redis)
@@ -44,7 +44,7 @@ async function closingServer(port: number) {
 
 test('an outage and its end are logged once each, however many attempts fail', async () => {
   const server = await serverWith({ password: PASSWORD })
-  const { redis, lines } = await connected(server.url)
+  const { redis, lines } = await connect(server.url)
   assert.equal(await ping(redis), 'PONG')
   await server.stop()
   const closing = await closingServer(server.port)
@@ -78,24 +78,24 @@ test('a server that echoes unknown commands does not leak the password into the 
   opened.push({ close: () => server.close() })
   const { port } = server.address() as AddressInfo
   const url = `redis://joe:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}`
-  const { lines } = await connected(url)
+  const { lines } = await connect(url)
   assert.match(lines[0] ?? '', /"reason":"ERR unknown command, .* AUTH joe …"/)
   assert.doesNotMatch(lines.join(), /sesame/)
 })
 
 test('a wrong password is logged without the password', async () => {
   const server = await serverWith({ password: PASSWORD })
-  const { redis, lines } = await connected(server.url.replace('sesame', 'barley'))
+  const { redis, lines } = await connect(server.url.replace('sesame', 'barley'))
   await assert.rejects(ping(redis), /Redis is unavailable/)
   assert.equal(lines.length, 1)
   assert.match(lines[0] ?? '', /WRONGPASS/)
   assert.doesNotMatch(lines.join(), /barley|sesame/)
 })
 
-test('connecting to a closed port returns at once, and it is unavailable', async () => {
+test('connecting to a closed port returns at once, and Redis is unavailable', async () => {
   const server = await serverWith()
   await server.stop()
-  const { redis, lines } = await connected(server.url)
+  const { redis, lines } = await connect(server.url)
   await assert.rejects(ping(redis), /Redis is unavailable/)
   assert.match(lines.join(), /^warn .*ECONNREFUSED/)
   await server.start()
@@ -107,14 +107,14 @@ test('a server that accepts connections and does not respond is unavailable', as
   await once(silent, 'listening')
   opened.push(silent)
   const { port } = silent.address() as { port: number }
-  const { redis, lines } = await connected(`redis://127.0.0.1:${port}`)
+  const { redis, lines } = await connect(`redis://127.0.0.1:${port}`)
   await assert.rejects(ping(redis), /Redis is unavailable/)
   assert.match(lines.join(), /no response/)
 })
 
 test('the connection to a master that becomes a replica is reopened', async () => {
   const server = await serverWith()
-  const { redis, lines } = await connected(server.url)
+  const { redis, lines } = await connect(server.url)
   await server.run('REPLICAOF', '127.0.0.1', '1')
   await assert.rejects(redis.send('any', ['SET', 'any', '1']), /READONLY/)
   await server.run('REPLICAOF', 'NO', 'ONE')
@@ -124,7 +124,7 @@ test('the connection to a master that becomes a replica is reopened', async () =
 
 test('an error reply is logged, but not for every command', async () => {
   const server = await serverWith()
-  const { redis, lines } = await connected(server.url)
+  const { redis, lines } = await connect(server.url)
   await server.run('ACL', 'SETUSER', 'default', '-get')
   for (let times = 0; times < 10; times += 1) {
     await assert.rejects(redis.send('any', ['GET', 'any']), /NOPERM/)
@@ -135,7 +135,7 @@ test('an error reply is logged, but not for every command', async () => {
 
 test('a list of servers that are not a Cluster is logged, and the first one is used', async () => {
   const [first, second] = [await serverWith(), await serverWith()]
-  const { redis, lines } = await connected(`${first.url},${second.url}`)
+  const { redis, lines } = await connect(`${first.url},${second.url}`)
   assert.match(lines.join(), /cluster support disabled/)
   await redis.send('any', ['SET', 'any', '1'])
   assert.equal(await first.run('GET', 'any'), '1')
@@ -143,13 +143,13 @@ test('a list of servers that are not a Cluster is logged, and the first one is u
 
 test('rediss:// is encrypted and requires a trusted certificate', async () => {
   const server = await serverWith({ tls: true, password: PASSWORD })
-  const untrusted = await connected(server.url)
+  const untrusted = await connect(server.url)
   await assert.rejects(ping(untrusted.redis), /Redis is unavailable/)
   expect(untrusted.lines.join()).toMatch(/self-signed certificate/)
-  const usual = getCACertificates()
-  setDefaultCACertificates([...usual, server.certificate()])
-  const { redis } = await connected(server.url)
-  setDefaultCACertificates(usual)
+  const defaultCertificates = getCACertificates()
+  setDefaultCACertificates([...defaultCertificates, server.certificate()])
+  const { redis } = await connect(server.url)
+  setDefaultCACertificates(defaultCertificates)
   assert.equal(await ping(redis), 'PONG')
 })
 
@@ -159,6 +159,6 @@ test('a Redis Cluster is found through any of its servers', async () => {
   await waitUntil(async () =>
     String(await server.run('CLUSTER', 'INFO')).includes('cluster_state:ok'),
   )
-  const { redis } = await connected(`redis://127.0.0.1:1,${server.url}`)
+  const { redis } = await connect(`redis://127.0.0.1:1,${server.url}`)
   assert.equal(await redis.send('any', ['SET', 'any', '1']), 'OK')
 })

@@ -9,37 +9,37 @@ const ROOT = serverAt('root.test', 6379)
 describe('the server of a key', () => {
   test('is the one that Redis computes', async () => {
     const server = await openRedis({ cluster: true })
-    const places = openSlotMap([ROOT])
+    const slotMap = openSlotMap([ROOT])
     // Each slot has its own server, identified by its port.
     const slots = Array.from({ length: 16_384 }, (_, slot) => slot)
-    places.learn(
+    slotMap.learn(
       slots.map((slot) => ({ from: slot, to: slot, master: { host: 'a.test', port: slot } })),
       ROOT,
     )
     const keys = ['', 'a', 'mayfly:rate:x_y-z', 'mayfly:news:{7}', '{}x', 'a{b', 'a{}{c}', '{a}{b}']
     for (const key of [...keys, 'é}{ü}', 'a{{b}}c']) {
       const slot = Number(await server.run('CLUSTER', 'KEYSLOT', key))
-      assert.equal(places.of(key).port, slot, key)
+      assert.equal(slotMap.of(key).port, slot, key)
     }
     await server.close()
   })
 
   test('is the first one until MOVED names another', () => {
-    const places = openSlotMap([ROOT, serverAt('other.test', 6379)])
-    assert.equal(places.of('a'), ROOT)
-    assert.equal(places.follow(new Error('ERR unknown command'), ROOT), false)
-    assert.equal(places.follow(new Error('MOVED 15495 10.0.0.7:7000'), ROOT), true)
-    assert.deepEqual(places.of('a'), serverAt('10.0.0.7', 7000))
-    assert.equal(places.of('b'), ROOT)
-    assert.equal(places.follow(new Error('MOVED 15495 :7001'), ROOT), true)
-    assert.deepEqual(places.of('a'), serverAt('root.test', 7001))
-    assert.equal(places.servers().length, 3)
+    const slotMap = openSlotMap([ROOT, serverAt('other.test', 6379)])
+    assert.equal(slotMap.of('a'), ROOT)
+    assert.equal(slotMap.follow(new Error('ERR unknown command'), ROOT), false)
+    assert.equal(slotMap.follow(new Error('MOVED 15495 10.0.0.7:7000'), ROOT), true)
+    assert.deepEqual(slotMap.of('a'), serverAt('10.0.0.7', 7000))
+    assert.equal(slotMap.of('b'), ROOT)
+    assert.equal(slotMap.follow(new Error('MOVED 15495 :7001'), ROOT), true)
+    assert.deepEqual(slotMap.of('a'), serverAt('root.test', 7001))
+    assert.equal(slotMap.servers().length, 3)
   })
 
-  test('a server that omits its own host name is the one that was asked', () => {
-    const places = openSlotMap([ROOT])
-    places.learn([{ from: 0, to: 16_383, master: { host: null, port: 7000 } }], ROOT)
-    assert.deepEqual(places.of('a'), serverAt('root.test', 7000))
+  test('a server that omits its own host name is the one that was queried', () => {
+    const slotMap = openSlotMap([ROOT])
+    slotMap.learn([{ from: 0, to: 16_383, master: { host: null, port: 7000 } }], ROOT)
+    assert.deepEqual(slotMap.of('a'), serverAt('root.test', 7000))
   })
 })
 
