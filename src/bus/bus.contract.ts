@@ -36,28 +36,28 @@ export function busContract(open: () => Promise<[Bus, Bus]>): void {
     there.subscribe(BOB, () => {
       bobs += 1
     })
-    // Until it is subscribed, a bus may call everybody.
-    let roundsAlone = 0
-    for (let round = 0; round < 50 && roundsAlone < 5; round += 1) {
+    // Until it is subscribed, a bus may call every subscriber.
+    let quietRounds = 0
+    for (let round = 0; round < 50 && quietRounds < 5; round += 1) {
       const before = bobs
       const anns = woken(there, ANN)
       here.wake(ANN)
       await anns
-      roundsAlone = bobs === before ? roundsAlone + 1 : 0
+      quietRounds = bobs === before ? quietRounds + 1 : 0
     }
-    assert.equal(roundsAlone, 5)
+    assert.equal(quietRounds, 5)
   })
 
   test('an ended subscription is not called', async () => {
     let called = 0
-    const letGo = there.subscribe(ANN, () => {
+    const unsubscribe = there.subscribe(ANN, () => {
       called += 1
     })
-    letGo()
-    letGo()
-    const still = woken(there, ANN)
+    unsubscribe()
+    unsubscribe()
+    const subscribed = woken(there, ANN)
     here.wake(ANN)
-    await still
+    await subscribed
     assert.equal(called, 0)
   })
 
