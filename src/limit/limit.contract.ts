@@ -23,8 +23,8 @@ export function limitContract(open: () => Promise<[Limit, Limit]>): void {
 
   const passed = async (times: number, ms: number, key = 'ann') => {
     let count = 0
-    for (let asked = 0; asked < times; asked += 1) {
-      const limit = asked % 2 === 0 ? here : there
+    for (let attempt = 0; attempt < times; attempt += 1) {
+      const limit = attempt % 2 === 0 ? here : there
       if ((await limit.take(key, RATE, at(ms))) === 0) count += 1
     }
     return count
@@ -34,7 +34,7 @@ export function limitContract(open: () => Promise<[Limit, Limit]>): void {
     assert.equal(await passed(20, 0), 5)
   })
 
-  test('afterwards one passes per interval', async () => {
+  test('after a burst one request passes per interval', async () => {
     await passed(20, 0)
     assert.equal(await passed(5, 100), 1)
     assert.equal(await passed(5, 300), 2)
@@ -45,7 +45,7 @@ export function limitContract(open: () => Promise<[Limit, Limit]>): void {
     assert.equal(await passed(20, 60_000), 5)
   })
 
-  test('after the returned wait it passes', async () => {
+  test('a request passes after the returned wait', async () => {
     await passed(20, 0)
     const wait = await here.take('ann', RATE, at(0))
     assert.equal(wait, 100)
@@ -53,7 +53,7 @@ export function limitContract(open: () => Promise<[Limit, Limit]>): void {
   })
 
   test('peek takes nothing and returns what take would', async () => {
-    for (let looked = 0; looked < 20; looked += 1) {
+    for (let count = 0; count < 20; count += 1) {
       assert.equal(await here.peek('ann', RATE, at(0)), 0)
     }
     assert.equal(await passed(20, 0), 5)
@@ -74,7 +74,7 @@ export function limitContract(open: () => Promise<[Limit, Limit]>): void {
     await here.spend('ann', 3, rate, at(0))
     assert.equal(await there.peek('ann', rate, at(0)), 0)
     await there.spend('ann', 4, rate, at(0))
-    // Overdrawn by two, which have to be made up for first.
+    // Overdrawn by two, which must be regained first.
     assert.equal(await here.peek('ann', rate, at(0)), 300)
     assert.equal(await there.peek('ann', rate, at(299)), 1)
     assert.equal(await there.peek('ann', rate, at(300)), 0)
@@ -89,7 +89,7 @@ export function limitContract(open: () => Promise<[Limit, Limit]>): void {
     assert.equal(await there.peek('bob', RATE, at(0)), 100)
   })
 
-  test('a clock that steps back locks nobody out for longer than a burst', async () => {
+  test('a clock that steps back locks no key out for longer than a burst', async () => {
     await passed(20, 3_600_000)
     assert.equal(await passed(20, 500), 0)
     assert.equal(await passed(20, 1_000), 5)
