@@ -177,6 +177,9 @@ describe('several messages', () => {
     [
       'a crash',
       async (page: Page) => {
+        // Storage that the browser has not taken over yet is lost with the renderer, which is not ours to prove.
+        const witness = await newTab(page, '/favicon.svg')
+        await vi.waitUntil(async () => (await pending(witness)) === (await pending(page)), 30_000)
         const debug = await page.context().newCDPSession(page)
         const crashed = page.waitForEvent('crash')
         void debug.send('Page.crash').catch(() => undefined)
