@@ -29,12 +29,9 @@ export type WritesOf<Store, Name extends keyof Store> = {
 }
 
 /** Methods of a store that send their arguments to the writer. */
-export function writeMethods<Store, Name extends keyof Store & string>(
-  names: readonly Name[],
-  write: Write,
-): Pick<Store, Name> {
+export function writeMethods<Methods>(names: readonly string[], write: Write): Methods {
   const methods = names.map((name) => [name, (...args: unknown[]) => write(name, args)])
-  return Object.fromEntries(methods) as Pick<Store, Name>
+  return Object.fromEntries(methods)
 }
 
 type Reads = Record<string, (...args: never[]) => unknown>

@@ -104,7 +104,7 @@ export function openSqliteMail({
   })
 
   return {
-    ...writeMethods<MailStore, (typeof MAIL_WRITES)[number]>(MAIL_WRITES, write),
+    ...writeMethods<Pick<MailStore, (typeof MAIL_WRITES)[number]>>(MAIL_WRITES, write),
     ...readMethods({
       ...domainReads(db),
       ...recipientReads(db),

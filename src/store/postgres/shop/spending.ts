@@ -1,8 +1,8 @@
 import { utcDay } from '../../../core/key.ts'
 import { type KeyRow, spentOf } from '../../rows.ts'
+import { KEY_COLUMNS } from '../../shop/keys.ts'
 import type { Spent, SpentFrom } from '../../shop-store.ts'
 import type { Db } from '../connection/connections.ts'
-import { KEY_COLUMNS } from './keys.ts'
 
 /** Charges requests to keys, and refunds them. A clock that steps back never reopens a day. */
 export function spendingWrites(db: Db) {

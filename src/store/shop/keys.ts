@@ -1,0 +1,93 @@
+import type { ApiKey } from '../../core/key.ts'
+import { type Operation, query } from '../operation.ts'
+import { type KeyRow, keyOf } from '../rows.ts'
+import type { KeyRoll, KeyRollResult, NewKey, UsageDay } from '../shop-store.ts'
+
+export const KEY_COLUMNS = `id, prefix, plan, label, state, max_requests, max_per_day, used, day, used_today,
+  period, created_at, expires_at`
+
+const BY_SECRET = `select ${KEY_COLUMNS} from shop.key_secret join shop.api_key on id = key_id
+  where hash = $1 and (until is null or until > $2)`
+
+export const keyReads = {
+  *findKey(secretHash: string, now: Date): Operation<ApiKey | undefined> {
+    const [row] = yield* query<KeyRow>(BY_SECRET, [secretHash, now.getTime()])
+    return row && keyOf(row, now)
+  },
+  *readKey(keyId: string, now: Date): Operation<ApiKey | undefined> {
+    const [row] = yield* query<KeyRow>(`select ${KEY_COLUMNS} from shop.api_key where id = $1`, [
+      keyId,
+    ])
+    return row && keyOf(row, now)
+  },
+  *listKeys(now: Date): Operation<ApiKey[]> {
+    const rows = yield* query<KeyRow>(
+      `select ${KEY_COLUMNS} from shop.api_key order by created_at desc, id`,
+    )
+    return rows.map((row) => keyOf(row, now))
+  },
+  readUsage: (keyId: string, fromDay: number): Operation<UsageDay[]> =>
+    query<UsageDay>(
+      `select day, count from shop.usage_day where key_id = $1 and day >= $2 and count > 0
+       order by day`,
+      [keyId, fromDay],
+    ),
+}
+
+export const keyWrites = {
+  *addKey(key: NewKey): Operation<void> {
+    const { id, prefix, plan, label, maxRequests, maxPerDay } = key
+    const [created, ends] = [key.createdAt.getTime(), key.expiresAt?.getTime()]
+    yield* query(
+      `insert into shop.api_key (id, prefix, plan, label, max_requests, max_per_day, created_at, expires_at)
+       values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+      [id, prefix, plan, label, maxRequests, maxPerDay, created, ends],
+    )
+    yield* addSecret(id, key.secretHash)
+  },
+  *rollKey({ keyId, secretHash, oldUntil, presented }: KeyRoll): Operation<KeyRollResult> {
+    const state = yield* lockKey(keyId)
+    if (state === undefined || state === 'revoked') return { rolled: false }
+    if (presented) {
+      const [old] = yield* query<{ until: number }>(
+        'select until from shop.key_secret where key_id = $1 and until > $2 order by until desc limit 1',
+        [keyId, presented.now.getTime()],
+      )
+      if (old) return { rolled: false, oldSecretUntil: new Date(old.until) }
+      const current = yield* query(
+        'select 1 from shop.key_secret where hash = $1 and key_id = $2 and until is null',
+        [presented.hash, keyId],
+      )
+      if (current.length === 0) return { rolled: false }
+    }
+    // At most two secrets: only the operator can roll again while the old one is valid.
+    yield* query('delete from shop.key_secret where key_id = $1 and until is not null', [keyId])
+    yield* query('update shop.key_secret set until = $2 where key_id = $1', [
+      keyId,
+      oldUntil.getTime(),
+    ])
+    yield* addSecret(keyId, secretHash)
+    return { rolled: true }
+  },
+  *revokeKey(keyId: string): Operation<boolean> {
+    const revoked = `update shop.api_key set state = 'revoked' where id = $1 returning id`
+    return (yield* query(revoked, [keyId])).length === 1
+  },
+  *labelKey(keyId: string, label: string): Operation<boolean> {
+    const labelled = 'update shop.api_key set label = $2 where id = $1 returning id'
+    return (yield* query(labelled, [keyId, label])).length === 1
+  },
+}
+
+export function addSecret(keyId: string, secretHash: string): Operation<unknown[]> {
+  return query('insert into shop.key_secret (hash, key_id) values ($1, $2)', [secretHash, keyId])
+}
+
+/** Secrets are changed with the row of their key locked: otherwise two changes could each leave one. */
+export function* lockKey(keyId: string): Operation<ApiKey['state'] | undefined> {
+  const [row] = yield* query<Pick<ApiKey, 'state'>>(
+    'select state from shop.api_key where id = $1 for no key update',
+    [keyId],
+  )
+  return row?.state
+}
