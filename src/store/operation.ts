@@ -11,7 +11,8 @@ export interface Statement {
   values: readonly Value[]
 }
 
-export type Value = string | number | boolean | Uint8Array | null | undefined
+type Scalar = string | number | boolean | Uint8Array | null | undefined
+export type Value = Scalar | readonly string[] | readonly number[]
 
 /** Runs a statement inside an operation. */
 export function* query<Row>(text: string, values: readonly Value[] = []): Operation<Row[]> {

@@ -20,6 +20,8 @@ export interface DomainRow {
   ttl_seconds: number | null
 }
 
+export const DOMAIN_COLUMNS = 'id, name, active, removed, sessions, reader, ttl_seconds'
+
 export function domainOf(row: DomainRow): MailDomain {
   return {
     id: row.id,
@@ -144,6 +146,9 @@ export interface SessionRow {
   bytes: number
   cleared: boolean | number
 }
+
+export const SESSION_COLUMNS = `id, address, token_hash, key_id, account_id, created_at, expires_at, version, codes,
+  last_id, count, bytes, cleared`
 
 export function sessionOf(row: SessionRow): Session {
   return {

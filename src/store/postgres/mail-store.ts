@@ -1,5 +1,9 @@
 import { Problem } from '../../core/problem.ts'
 import type { ReceiveLimits } from '../../core/recipient.ts'
+import { accountReads, accountWrites } from '../mail/accounts.ts'
+import { domainReads, domainWrites } from '../mail/domains.ts'
+import { deferredWrites, fetchReads } from '../mail/fetched-mail.ts'
+import { operatorReads } from '../mail/operator.ts'
 import type { MailStore, StoreFault } from '../store.ts'
 import { throttled } from '../throttled.ts'
 import type { Connections } from './connection/connections.ts'
@@ -9,23 +13,22 @@ import {
   durabilityFault,
   NotDurable,
 } from './connection/durability.ts'
+import { asyncMethods, transactionMethods } from './connection/operations.ts'
 import {
   type CheckedConnectionOptions,
   openCheckedConnections,
 } from './connection/server-requirements.ts'
-import { accountReads, accountWrites } from './mail/accounts.ts'
 import { addMailWrites } from './mail/add-mail.ts'
-import { domainReads, domainWrites } from './mail/domains.ts'
-import { deferredReads, fetchReads, fetchWrites } from './mail/fetched-mail.ts'
+import { fetchWrites } from './mail/fetched-mail.ts'
 import { keyMailReads } from './mail/key-mail.ts'
 import { leaseWrites, NOW } from './mail/leases.ts'
 import type { Retention } from './mail/mailbox-locks.ts'
 import { messageReads, messageWrites } from './mail/messages.ts'
-import { operatorReads } from './mail/operator.ts'
+import { scanReads } from './mail/operator.ts'
 import { AHEAD_DAYS, openPartitionCache } from './mail/partition-key.ts'
 import { rawMailReads, rawMailWrites, serialNumbers } from './mail/raw-mail.ts'
 import { recipientReads } from './mail/recipients.ts'
-import { sessionReads, sessionWrites } from './mail/sessions.ts'
+import { LIVE, sessionReads, sessionWrites } from './mail/sessions.ts'
 import { sharedReads } from './mail/shared-mailboxes.ts'
 import { sweepWrites } from './mail/sweep.ts'
 
@@ -51,13 +54,14 @@ function mailStore(connections: Connections, options: PostgresMailOptions): Mail
   const deps = { limits, retention, random, serials: serialNumbers(connections) }
 
   return {
-    ...domainReads(connections),
-    ...domainWrites(connections),
-    ...accountReads(connections),
-    ...accountWrites(connections),
-    ...fetchReads(connections),
+    ...asyncMethods(connections, {
+      ...domainReads,
+      ...accountReads(LIVE),
+      ...fetchReads(LIVE, limits),
+      ...operatorReads(LIVE),
+    }),
+    ...transactionMethods(connections, { ...domainWrites, ...accountWrites, ...deferredWrites }),
     ...fetchWrites(connections, deps),
-    ...deferredReads(connections, limits),
     ...sessionReads(connections, partitions),
     ...sessionWrites(connections, random),
     ...recipientReads(connections),
@@ -68,7 +72,7 @@ function mailStore(connections: Connections, options: PostgresMailOptions): Mail
     ...rawMailReads(connections),
     ...rawMailWrites(connections),
     ...addMailWrites(connections, deps),
-    ...operatorReads(connections),
+    ...scanReads(connections),
     ...leaseWrites(connections),
     ...sweepWrites(connections, aheadDays),
     obstacle: throttled(FAULT_CACHE_MS, () => readFault(connections)),

@@ -1,6 +1,11 @@
 import { statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ReceiveLimits } from '../../core/recipient.ts'
+import { accountReads, accountWrites } from '../mail/accounts.ts'
+import { domainReads, domainWrites } from '../mail/domains.ts'
+import { deferredWrites, fetchReads } from '../mail/fetched-mail.ts'
+import { operatorReads } from '../mail/operator.ts'
+import type { AsyncMethods } from '../operation.ts'
 import type { MailStore, StoreFault } from '../store.ts'
 import { throttled } from '../throttled.ts'
 import { type Db, MAIL_FILE, openReadOnly } from './files.ts'
@@ -12,30 +17,24 @@ import {
   type WritesOf,
   writeMethods,
 } from './group-commit.ts'
-import { accountReads, accountWrites } from './mail/accounts.ts'
 import { addMailWrites, mailInsert } from './mail/add-mail.ts'
-import { domainReads, domainWrites } from './mail/domains.ts'
-import { deferredReads, fetchReads, fetchWrites } from './mail/fetched-mail.ts'
+import { fetchWrites } from './mail/fetched-mail.ts'
 import { keyMailReads } from './mail/key-mail.ts'
 import { leaseWrites } from './mail/leases.ts'
 import { messageReads, messageWrites } from './mail/messages.ts'
-import { operatorReads } from './mail/operator.ts'
+import { scanReads } from './mail/operator.ts'
 import { compress, rawMailReads, rawMailWrites } from './mail/raw-mail.ts'
 import { recipientReads } from './mail/recipients.ts'
-import { sessionReads, sessionWrites } from './mail/sessions.ts'
+import { LIVE, sessionReads, sessionWrites } from './mail/sessions.ts'
 import { sweepWrites } from './mail/sweep.ts'
+import { syncMethods } from './operations.ts'
 import { cachedSessions, type Versions } from './session-cache.ts'
 
-/** Methods that the mail writer runs. */
+const SHARED_WRITES = { ...domainWrites, ...accountWrites, ...deferredWrites }
+
+/** Methods that the mail writer runs, beside those. */
 const MAIL_WRITES = [
-  'addDomain',
-  'changeDomain',
-  'addAccount',
-  'setAccountActive',
-  'setAccountHealth',
-  'saveFolder',
   'addFetchedMail',
-  'deleteDeferred',
   'createSession',
   'extendSession',
   'reviveSession',
@@ -58,11 +57,10 @@ interface WriterOptions {
 export function mailWrites(db: Db, { limits, random = Math.random }: WriterOptions, touch: Touch) {
   const insertMail = mailInsert(db, random, touch)
   return {
-    ...domainWrites(db),
+    ...syncMethods(db, SHARED_WRITES),
     ...sessionWrites(db, random, touch),
     ...addMailWrites(db, limits, insertMail),
     ...rawMailWrites(db),
-    ...accountWrites(db),
     ...fetchWrites(db, limits, insertMail),
     ...messageWrites(db, touch),
     ...leaseWrites(),
@@ -104,17 +102,20 @@ export function openSqliteMail({
   })
 
   return {
+    ...writeMethods<AsyncMethods<typeof SHARED_WRITES>>(Object.keys(SHARED_WRITES), write),
     ...writeMethods<Pick<MailStore, (typeof MAIL_WRITES)[number]>>(MAIL_WRITES, write),
     ...readMethods({
-      ...domainReads(db),
+      ...syncMethods(db, {
+        ...domainReads,
+        ...accountReads(LIVE),
+        ...fetchReads(LIVE, limits),
+        ...operatorReads(LIVE),
+      }),
       ...recipientReads(db),
       ...messageReads(db),
       ...keyMailReads(db),
       ...rawMailReads(db),
-      ...accountReads(db),
-      ...fetchReads(db),
-      ...operatorReads(db),
-      ...deferredReads(db, limits),
+      ...scanReads(db),
       findSession: cachedSessions(sessionReads(db).findSession, versions),
       obstacle: readFault,
       close: () => void db.close(),

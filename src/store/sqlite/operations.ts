@@ -9,8 +9,13 @@ import {
 } from '../operation.ts'
 import type { Db } from './files.ts'
 
-/** Runs the operations that both engines share. Each statement is prepared once. */
+/** Operations that both engines share, as methods. */
 export function syncMethods<O extends Operations>(db: Db, operations: O): SyncMethods<O> {
+  return methodsOf(operations, operationRunner(db))
+}
+
+/** Runs operations; each statement is prepared once. */
+export function operationRunner(db: Db) {
   const prepared = new Map<string, Prepared<[Record<string, unknown>]>>()
 
   function rowsOf({ text, values }: Statement): unknown[] {
@@ -25,20 +30,24 @@ export function syncMethods<O extends Operations>(db: Db, operations: O): SyncMe
     return []
   }
 
-  return methodsOf(operations, (operation: Operation<unknown>) => {
+  return <Result>(operation: Operation<Result>): Result => {
     let step = operation.next([])
     while (!step.done) step = operation.next(rowsOf(step.value))
     return step.value
-  })
+  }
 }
 
-/** A file is a schema of its own, and rows need no lock: there is one writer. */
+/** A file is a schema of its own, rows need no lock because there is one writer, and arrays are JSON. */
 function inSqlite(text: string): string {
   return text
     .replaceAll(/\b(mail|shop)\.(?=\w)/g, '')
     .replaceAll(/ for (no key )?update( skip locked)?/g, '')
+    .replaceAll(/= any\((\$\d+)::\w+\[\]\)/g, 'in (select value from json_each($1))')
 }
 
 function bound(value: Value): string | number | Uint8Array | null {
-  return typeof value === 'boolean' ? Number(value) : (value ?? null)
+  if (value === undefined || value === null) return null
+  if (value instanceof Uint8Array) return value
+  if (typeof value === 'object') return JSON.stringify(value)
+  return typeof value === 'boolean' ? Number(value) : value
 }

@@ -1,6 +1,13 @@
 import { idBounds, secretHash } from '../../../core/id.ts'
 import type { MailboxId, Session } from '../../../core/session.ts'
-import { isExtendable, isReserved, revivedSession, type SessionRow, sessionOf } from '../../rows.ts'
+import {
+  isExtendable,
+  isReserved,
+  revivedSession,
+  SESSION_COLUMNS,
+  type SessionRow,
+  sessionOf,
+} from '../../rows.ts'
 import type { NewSession, Revival } from '../../store.ts'
 import { batchLookups } from '../connection/batching.ts'
 import type { Connections, Db } from '../connection/connections.ts'
@@ -10,8 +17,9 @@ import { movePartition } from './raw-mail.ts'
 
 type PlacedRow = SessionRow & { bucket: number }
 
-export const SESSION_COLUMNS = `id, address, token_hash, key_id, account_id, created_at, expires_at, bucket,
-  version, codes, last_id, count, bytes, cleared`
+const COLUMNS = `${SESSION_COLUMNS}, bucket`
+/** A session that is live at $1. */
+export const LIVE = 'token_hash is not null and not cleared and expires_at > $1'
 
 export function sessionReads(db: Db, partitions: PartitionCache) {
   return {
@@ -19,7 +27,7 @@ export function sessionReads(db: Db, partitions: PartitionCache) {
     findSession: batchLookups(
       async (tokenHashes: readonly string[]): Promise<Map<string, Session>> => {
         const rows = await db.query<PlacedRow & { token_hash: string }>(
-          `select ${SESSION_COLUMNS} from mail.session where token_hash = any($1)`,
+          `select ${COLUMNS} from mail.session where token_hash = any($1)`,
           [tokenHashes],
         )
         // A lookup is usually followed by a query for its mail.
@@ -49,7 +57,7 @@ export function sessionWrites(connections: Connections, random: () => number) {
           await movePartition(db, mailbox, { from: row.bucket, to: bucket })
         const [extended] = await db.query<SessionRow>(
           `update mail.session set expires_at = $2, bucket = $3, version = version + 1
-           where id = $1 returning ${SESSION_COLUMNS}`,
+           where id = $1 returning ${COLUMNS}`,
           [mailbox, expiresAt.getTime(), bucket],
         )
         return extended && sessionOf(extended)
@@ -84,7 +92,7 @@ export function sessionWrites(connections: Connections, random: () => number) {
     ...session
   }: NewSession): Promise<Session | undefined> {
     const { address, createdAt } = session
-    const find = `select ${SESSION_COLUMNS} from mail.session where address = $1`
+    const find = `select ${COLUMNS} from mail.session where address = $1`
     const isHeld = (row: SessionRow | undefined) => row && isReserved(row, createdAt, cooldownMs)
     // A reserved address is only read: no lock delays the mail of its session, no commit waits for the disk.
     const [holder] = await connections.query<SessionRow>(find, [address])
@@ -139,11 +147,11 @@ function sessionInsert(random: () => number) {
            $8::bigint, $9::integer, $10::bigint
          from mail.session
          on conflict do nothing
-         returning ${SESSION_COLUMNS}
+         returning ${COLUMNS}
        ), noted as (
          insert into mail.address_ledger (hash) select $11 from made on conflict do nothing
        )
-       select ${SESSION_COLUMNS} from made`,
+       select ${COLUMNS} from made`,
       [
         step,
         least,
@@ -164,7 +172,7 @@ function sessionInsert(random: () => number) {
 
 async function lockSession(db: Db, mailbox: MailboxId): Promise<PlacedRow | undefined> {
   const [row] = await db.query<PlacedRow>(
-    `select ${SESSION_COLUMNS} from mail.session where id = $1 for no key update`,
+    `select ${COLUMNS} from mail.session where id = $1 for no key update`,
     [mailbox],
   )
   return row

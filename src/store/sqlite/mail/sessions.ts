@@ -5,6 +5,9 @@ import type { NewSession, Revival } from '../../store.ts'
 import type { Db } from '../files.ts'
 import type { Touch } from '../group-commit.ts'
 
+/** A session that is live at $1. */
+export const LIVE = 'token_hash is not null and expires_at > $1'
+
 export function sessionReads(db: Db) {
   const byToken = db.prepare<[string], SessionRow>('select * from session where token_hash = ?')
 

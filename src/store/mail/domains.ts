@@ -1,0 +1,42 @@
+import type { Host, MailDomain } from '../../core/address.ts'
+import { type Operation, query, type Value } from '../operation.ts'
+import { DOMAIN_COLUMNS, type DomainRow, domainOf } from '../rows.ts'
+import type { DomainChange, NewDomain } from '../store.ts'
+
+export const domainReads = {
+  listDomains: (): Operation<MailDomain[]> =>
+    domains(`select ${DOMAIN_COLUMNS} from mail.mail_domain order by id`),
+  *findDomain(name: Host): Operation<MailDomain | undefined> {
+    const select = `select ${DOMAIN_COLUMNS} from mail.mail_domain where name = $1`
+    return (yield* domains(select, [name]))[0]
+  },
+}
+
+export const domainWrites = {
+  *addDomain({ name, sessions, reader, ttlSeconds }: NewDomain): Operation<MailDomain | undefined> {
+    // Checked first: a conflicting insert would use up an id at every start of every node.
+    const known = yield* domainReads.findDomain(name)
+    if (known && !known.removed) return undefined
+    const added = known
+      ? `update mail.mail_domain set removed = false, active = true, sessions = $2, reader = $3,
+           ttl_seconds = $4
+         where name = $1 and removed returning ${DOMAIN_COLUMNS}`
+      : `insert into mail.mail_domain (name, sessions, reader, ttl_seconds) values ($1, $2, $3, $4)
+         on conflict do nothing returning ${DOMAIN_COLUMNS}`
+    return (yield* domains(added, [name, sessions, reader, ttlSeconds]))[0]
+  },
+
+  *changeDomain(name: Host, change: DomainChange): Operation<MailDomain | undefined> {
+    const changed = yield* domains(
+      `update mail.mail_domain set active = coalesce($2, active), removed = coalesce($3, removed),
+         sessions = coalesce($4, sessions), reader = coalesce($5, reader)
+       where name = $1 returning ${DOMAIN_COLUMNS}`,
+      [name, change.active, change.removed, change.sessions, change.reader],
+    )
+    return changed[0]
+  },
+}
+
+function* domains(text: string, values: Value[] = []): Operation<MailDomain[]> {
+  return (yield* query<DomainRow>(text, values)).map(domainOf)
+}

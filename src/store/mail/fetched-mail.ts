@@ -1,0 +1,136 @@
+import type { Address } from '../../core/address.ts'
+import { deferredRetryMs } from '../../core/gmail.ts'
+import type { FetchedRecipient, ReceiveLimits, Recipient } from '../../core/recipient.ts'
+import type { MailboxId } from '../../core/session.ts'
+import { type Operation, query } from '../operation.ts'
+import { seenCutoff } from '../resolve-recipients.ts'
+import type { DeferredKey, DeferredMail, DeferredQuery, FetchedMail } from '../store.ts'
+import { accountReads } from './accounts.ts'
+
+interface AliasRow {
+  address: Address
+  id: MailboxId
+  key_id: string | null
+  created_at: number
+  count: number
+  bytes: number
+}
+
+/** By the whole address, exactly as it was issued. `live` is the engine's condition for a session that is live at $1. */
+export function findAliasRows(
+  live: string,
+  accountId: number,
+  { addresses, now }: { addresses: readonly Address[]; now: Date },
+): Operation<AliasRow[]> {
+  return query<AliasRow>(
+    `select address, id, key_id, created_at, count, bytes from mail.session
+     where address = any($3::text[]) and account_id = $2 and ${live}`,
+    [now.getTime(), accountId, addresses],
+  )
+}
+
+interface DeferredRow {
+  uid: number
+  address: Address
+  mailboxes: string
+  aliases: number
+}
+
+export function fetchReads(live: string, { mailbox: { maxMessages, maxBytes } }: ReceiveLimits) {
+  return {
+    *findAliases(
+      accountId: number,
+      addresses: readonly Address[],
+      now: Date,
+    ): Operation<Recipient[]> {
+      const rows = yield* findAliasRows(live, accountId, { addresses, now })
+      const found = new Map(rows.map(({ address, id: mailbox }) => [address, { address, mailbox }]))
+      return addresses.flatMap((address) => found.get(address) ?? [])
+    },
+
+    *listDeferred(wanted: DeferredQuery): Operation<DeferredMail[]> {
+      const { accountId, folder, uidValidity, now, limit } = wanted
+      const rows = yield* query<DeferredRow>(
+        `select uid, min(deferred.address) as address, count(session.id) as aliases,
+           string_agg(cast(mailbox as text), ',') as mailboxes
+         from mail.gmail_deferred as deferred
+         left join (select * from mail.session where account_id = $2 and ${live}) as session
+           on session.id = deferred.mailbox
+         where deferred.account_id = $2 and folder = $3 and uid_validity = $4 and next_at <= $1
+         group by uid
+         having count(session.id) = 0
+           or max(case when session.count < $5 and session.bytes + size <= $6 then 1 else 0 end) = 1
+         order by uid limit $7`,
+        [now.getTime(), accountId, folder, uidValidity, maxMessages, maxBytes, limit],
+      )
+      return rows.map(({ uid, address, mailboxes, aliases }) => ({
+        uid,
+        address,
+        mailboxes: mailboxes.split(',').map((id) => Number(id) as MailboxId),
+        wanted: aliases > 0,
+      }))
+    },
+  }
+}
+
+export const deferredWrites = {
+  *deleteDeferred({ accountId, folder, uidValidity, uids }: DeferredKey): Operation<void> {
+    yield* query(
+      `delete from mail.gmail_deferred
+       where account_id = $1 and folder = $2 and (uid_validity <> $3 or uid = any($4::bigint[]))`,
+      [accountId, folder, uidValidity, uids],
+    )
+  },
+}
+
+/** Defers a mail for those whose mailbox is full, and replaces those who were full at the last try. */
+export function* defer(mail: FetchedMail, full: readonly FetchedRecipient[]): Operation<void> {
+  const key = [mail.accountId, mail.folder, mail.state.uidValidity, mail.uid]
+  const previous = yield* query<{ tries: number }>(
+    `delete from mail.gmail_deferred
+     where account_id = $1 and folder = $2 and uid_validity = $3 and uid = $4 returning tries`,
+    key,
+  )
+  if (full.length === 0) return
+  const tries = Math.max(-1, ...previous.map((row) => row.tries)) + 1
+  const nextAt = mail.now.getTime() + deferredRetryMs(tries)
+  yield* query(
+    `insert into mail.gmail_deferred select $1, $2, $3, $4, id, address, $6, $7, $8
+     from mail.session where id = any($5::bigint[])`,
+    [...key, full.map(({ mailbox }) => mailbox), mail.raw.length, tries, nextAt],
+  )
+}
+
+/** The identities under which the mail was stored before. */
+export function* findSeen(mail: FetchedMail): Operation<Set<string>> {
+  const identities = mail.recipients.map(({ identity }) => identity)
+  // Equal mails with different UIDs are two: some programs write no Message-ID and send twice within a second.
+  const rows = yield* query<{ identity: string }>(
+    `select identity from mail.gmail_seen where account_id = $1 and identity = any($2::text[])
+       and not (folder = $3 and uid_validity = $4 and uid <> $5)`,
+    [mail.accountId, identities, mail.folder, mail.state.uidValidity, mail.uid],
+  )
+  return new Set(rows.map(({ identity }) => identity))
+}
+
+/** Remembered as long as a search could return it again. */
+export function* recordSeen(
+  live: string,
+  { accountId, folder, state, uid, receivedAt, now }: FetchedMail,
+  taken: readonly FetchedRecipient[],
+): Operation<void> {
+  const cutoff = seenCutoff(yield* accountReads(live).oldestAlias(accountId, now), now)
+  yield* query('delete from mail.gmail_seen where account_id = $1 and received_at < $2', [
+    accountId,
+    cutoff,
+  ])
+  const rows = taken.map((_, at) => `($1, $2, $3, $4, $5, $${6 + at})`)
+  yield* query(
+    `insert into mail.gmail_seen (account_id, folder, uid_validity, uid, received_at, identity)
+     values ${rows.join(', ')}`,
+    [
+      ...[accountId, folder, state.uidValidity, uid, receivedAt.getTime()],
+      ...taken.map(({ identity }) => identity),
+    ],
+  )
+}

@@ -1,0 +1,52 @@
+import type { Address } from '../../core/address.ts'
+import type { MailboxId, Session } from '../../core/session.ts'
+import { type Operation, query, type Value } from '../operation.ts'
+import type { ScannedPage, SessionQuery } from '../operator-store.ts'
+import { SESSION_COLUMNS, type SessionRow, sessionOf } from '../rows.ts'
+
+// Ids of sessions follow the clock.
+const ORDERS = { newest: 'id desc', largest: 'bytes desc, id desc' } as const
+
+/** `live` is the engine's condition for a session that is live at $1. */
+export function operatorReads(live: string) {
+  function* sessions(rest: string, values: Value[]): Operation<Session[]> {
+    const rows = yield* query<SessionRow>(
+      `select ${SESSION_COLUMNS} from mail.session where ${live} ${rest}`,
+      values,
+    )
+    return rows.map(sessionOf)
+  }
+
+  return {
+    listSessions: ({ order, limit, now }: SessionQuery): Operation<Session[]> =>
+      sessions(`order by ${ORDERS[order]} limit $2`, [now.getTime(), limit]),
+
+    *findSessionByAddress(address: Address, now: Date): Operation<Session | undefined> {
+      return (yield* sessions('and address = $2', [now.getTime(), address]))[0]
+    },
+
+    *countMail(): Operation<number> {
+      const [row] = yield* query<{ messages: number }>(
+        `select cast(coalesce(sum(count), 0) as bigint) as messages from (
+           select count from mail.session union all select count from mail.shared_mailbox) as boxes`,
+      )
+      return row?.messages ?? 0
+    },
+  }
+}
+
+export interface ScannedRow {
+  mailbox: MailboxId
+  id: number
+  size: number
+  matches: boolean | number
+}
+
+export function scannedPage(rows: readonly ScannedRow[], next: ScannedPage['next']): ScannedPage {
+  const found = rows.filter(({ matches }) => matches)
+  return {
+    found: found.map(({ mailbox, id, size }) => ({ mailbox, id, size })),
+    scanned: rows.length,
+    next,
+  }
+}
