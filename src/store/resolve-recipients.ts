@@ -8,6 +8,8 @@ import {
   type Recipient,
   type RecipientFacts,
 } from '../core/recipient.ts'
+import { type MailboxId, OPERATOR, POOL } from '../core/session.ts'
+import { type DomainRow, domainOf } from './rows.ts'
 import type { FetchedMail, NewMail, StoredRecipient } from './store.ts'
 
 /** What decides about a recipient, with the key that the session was created with. */
@@ -30,6 +32,40 @@ export function resolveRecipients(
     if ('mailbox' in found && found.mailbox === mailbox) taken.push({ address, mailbox, keyId })
   }
   return taken
+}
+
+/** A mail domain, and the session of the address, if any. */
+export type RecipientRow = DomainRow &
+  (
+    | { mailbox: null }
+    | (MailboxUsage & {
+        mailbox: MailboxId
+        owned: boolean | number
+        key_id: string | null
+        expires_at: number
+      })
+  )
+
+/** The facts about an address that has or had a session; undefined if others decide. */
+export function sessionFacts(row: RecipientRow): FoundRecipient | undefined {
+  if (row.mailbox === null) return undefined
+  const { mailbox: id, owned, expires_at: expiresAt, count, bytes } = row
+  return {
+    ...UNKNOWN_RECIPIENT,
+    domain: domainOf(row),
+    // Ended by its owner: not live, whatever the clock says.
+    session: owned ? { id, expiresAt: new Date(expiresAt), count, bytes } : undefined,
+    keyId: row.key_id ?? undefined,
+    everAssigned: true,
+  }
+}
+
+/** What a sender holds of the shared mailboxes. */
+export function senderShareOf(
+  shares: readonly (MailboxUsage & { mailbox: MailboxId })[],
+): RecipientFacts['senderShare'] {
+  const of = (mailbox: MailboxId) => shares.find((row) => row.mailbox === mailbox) ?? EMPTY_LEVEL
+  return { pool: of(POOL), operator: of(OPERATOR) }
 }
 
 export const EMPTY_LEVEL: MailboxUsage = { count: 0, bytes: 0 }

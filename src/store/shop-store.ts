@@ -2,7 +2,7 @@ import type { ApiKey } from '../core/key.ts'
 import type { Purchase, Settlement } from '../core/purchase.ts'
 
 /** Keys, orders and usage. */
-export interface ShopStore extends PurchaseStore {
+export interface ShopStore {
   addKey(key: NewKey): Promise<void>
   /** By the hash of a valid secret. */
   findKey(secretHash: string, now: Date): Promise<ApiKey | undefined>
@@ -20,6 +20,40 @@ export interface ShopStore extends PurchaseStore {
   returnRequest(keyId: string, from: SpentFrom): Promise<void>
   /** Requests by UTC day, oldest first, from that day on; days without any are left out. */
   readUsage(keyId: string, fromDay: number): Promise<UsageDay[]>
+
+  /** Stores the order. If one with the same idempotency hash exists, that one is returned and nothing is stored. */
+  addPurchase(purchase: NewPurchase): Promise<Purchase>
+  readPurchase(orderId: string): Promise<Purchase | undefined>
+  /** For the buyer: only with the hash of the claim secret or of the one-time link. */
+  findOrder(orderId: string, claimHash: string): Promise<Purchase | undefined>
+  /** By the provider's id of the checkout or the subscription. */
+  findPurchaseByRef(ref: string): Promise<Purchase | undefined>
+  /** Newest first. */
+  listPurchases(limit: number): Promise<Purchase[]>
+  /** Orders with a checkout that are not paid yet, created between the two times, oldest first. */
+  listUnsettled(wanted: UnsettledOrders, limit: number): Promise<Purchase[]>
+  saveCheckout(orderId: string, checkout: { ref: string; url: string }): Promise<void>
+  /**
+   * Applies a settlement to the order, its key and its counters, and records the event that caused it, in one commit. The first
+   * payment creates the key; later ones reset its used requests. False, and nothing is changed, if the order has changed since `revision`.
+   */
+  settlePurchase(change: PurchaseChange): Promise<boolean>
+  /** Replaces all secrets of the key. A one-time link is used up by it. */
+  claimKey(claim: KeyClaim): Promise<ClaimOutcome>
+  /** True if the event has been settled, or recorded as irrelevant. */
+  hasEvent(eventId: string): Promise<boolean>
+  /** For events that do not change an order. */
+  recordEvent(event: RecordedEvent): Promise<void>
+  /** Up to when missed events have been fetched from the provider. */
+  readReconciled(provider: string): Promise<Date | undefined>
+  saveReconciled(provider: string, until: Date): Promise<void>
+
+  /** Paid orders with an e-mail address whose receipt is due between the two times and not sent yet. */
+  listReceiptsDue(from: Date, until: Date, limit: number): Promise<Purchase[]>
+  /** Replaces the one-time link, before it is sent. */
+  saveClaimLink(orderId: string, linkHash: string): Promise<void>
+  /** `retryAt` is undefined once the receipt was sent or given up. */
+  rescheduleReceipt(orderId: string, retryAt: Date | undefined): Promise<void>
 
   /** Deletes old unpaid orders, payment events and usage, in one small step. True if there may be more. */
   sweepShop(now: Date): Promise<boolean>
@@ -70,43 +104,6 @@ export interface UsageDay {
   /** In days since 1970, as core/key.ts counts them. */
   day: number
   count: number
-}
-
-/** Orders and their payments. */
-interface PurchaseStore {
-  /** Stores the order. If one with the same idempotency hash exists, that one is returned and nothing is stored. */
-  addPurchase(purchase: NewPurchase): Promise<Purchase>
-  readPurchase(orderId: string): Promise<Purchase | undefined>
-  /** For the buyer: only with the hash of the claim secret or of the one-time link. */
-  findOrder(orderId: string, claimHash: string): Promise<Purchase | undefined>
-  /** By the provider's id of the checkout or the subscription. */
-  findPurchaseByRef(ref: string): Promise<Purchase | undefined>
-  /** Newest first. */
-  listPurchases(limit: number): Promise<Purchase[]>
-  /** Orders with a checkout that are not paid yet, created between the two times, oldest first. */
-  listUnsettled(wanted: UnsettledOrders, limit: number): Promise<Purchase[]>
-  saveCheckout(orderId: string, checkout: { ref: string; url: string }): Promise<void>
-  /**
-   * Applies a settlement to the order, its key and its counters, and records the event that caused it, in one commit. The first
-   * payment creates the key; later ones reset its used requests. False, and nothing is changed, if the order has changed since `revision`.
-   */
-  settlePurchase(change: PurchaseChange): Promise<boolean>
-  /** Replaces all secrets of the key. A one-time link is used up by it. */
-  claimKey(claim: KeyClaim): Promise<ClaimOutcome>
-  /** True if the event has been settled, or recorded as irrelevant. */
-  hasEvent(eventId: string): Promise<boolean>
-  /** For events that do not change an order. */
-  recordEvent(event: RecordedEvent): Promise<void>
-  /** Up to when missed events have been fetched from the provider. */
-  readReconciled(provider: string): Promise<Date | undefined>
-  saveReconciled(provider: string, until: Date): Promise<void>
-
-  /** Paid orders with an e-mail address whose receipt is due between the two times and not sent yet. */
-  listReceiptsDue(from: Date, until: Date, limit: number): Promise<Purchase[]>
-  /** Replaces the one-time link, before it is sent. */
-  saveClaimLink(orderId: string, linkHash: string): Promise<void>
-  /** `retryAt` is undefined once the receipt was sent or given up. */
-  rescheduleReceipt(orderId: string, retryAt: Date | undefined): Promise<void>
 }
 
 export interface NewPurchase

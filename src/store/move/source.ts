@@ -3,15 +3,14 @@ import { join } from 'node:path'
 import { OPERATOR, POOL } from '../../core/session.ts'
 import { dayOf, partitionFor } from '../postgres/mail/partition-key.ts'
 import { type Kind, NewerSchema } from '../schema.ts'
-import { isCorruption } from '../sqlite/backup.ts'
-import { type Db, FolderInUse, lockFolder, openReadOnly } from '../sqlite/files.ts'
+import { type Db, isCorruption, lockFolder, openReadOnly } from '../sqlite/files.ts'
 import { DamagedFile, latestSchema } from '../sqlite/migrate.ts'
 
 export type Value = string | number | null | Uint8Array
 /** By the column names of PostgreSQL. */
 export type Row = Readonly<Record<string, Value>>
 
-export interface SourceTable {
+interface SourceTable {
   /** In PostgreSQL, as in `mail.session`. */
   name: string
   rows: number
@@ -41,7 +40,8 @@ export function openMoveSource(folder: string, options: MoveOptions): MoveSource
     if (existsSync(join(folder, `${kind}.db`))) continue
     throw new MoveRefused(`There is no ${kind}.db in ${folder}. Name the folder of MAYFLY_DATA.`)
   }
-  const unlock = lockStopped(folder)
+  const inUse = `${folder} is in use by a service or another move. Stop it first.`
+  const unlock = lockFolder(folder, (options) => new MoveRefused(inUse, options))
   const files: Db[] = []
   const close = () => {
     for (const db of files) db.close()
@@ -60,17 +60,6 @@ export function openMoveSource(folder: string, options: MoveOptions): MoveSource
   } catch (error) {
     close()
     throw error
-  }
-}
-
-function lockStopped(folder: string): () => void {
-  try {
-    return lockFolder(folder)
-  } catch (cause) {
-    if (!(cause instanceof FolderInUse)) throw cause
-    throw new MoveRefused(`${folder} is in use by a service or another move. Stop it first.`, {
-      cause,
-    })
   }
 }
 

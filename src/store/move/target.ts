@@ -35,7 +35,7 @@ export async function openMoveTarget(url: string) {
     /** Refuses a database in use; empties the tables otherwise. */
     async begin(tables: readonly string[], now: Date): Promise<void> {
       await connections.transaction((db) => beginMove(db, tables, { run, now }))
-      const { maintain } = partitionMaintenance(connections, AHEAD_DAYS)
+      const maintain = partitionMaintenance(connections, AHEAD_DAYS)
       while (await maintain(now));
     },
 

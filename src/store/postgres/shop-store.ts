@@ -1,6 +1,7 @@
 import { keyReads, keyWrites } from '../shop/keys.ts'
 import { purchaseReads, purchaseWrites } from '../shop/purchases.ts'
 import { settlementWrites } from '../shop/settlements.ts'
+import { refundWrites } from '../shop/spending.ts'
 import { shopSweep } from '../shop/sweep.ts'
 import type { ShopStore } from '../shop-store.ts'
 import { asyncMethods, transactionMethods } from './connection/operations.ts'
@@ -15,7 +16,7 @@ export async function openPostgresShop(options: CheckedConnectionOptions): Promi
   const connections = await openCheckedConnections(options, 'shop')
   const operations = { ...keyReads, ...purchaseReads, ...shopSweep }
   const { findSecret, ...methods } = asyncMethods(connections, operations)
-  const writes = { ...keyWrites, ...purchaseWrites, ...settlementWrites }
+  const writes = { ...keyWrites, ...purchaseWrites, ...settlementWrites, ...refundWrites }
   const { saveSecret, ...transactions } = transactionMethods(connections, writes)
   return {
     ...methods,

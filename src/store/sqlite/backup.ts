@@ -13,7 +13,7 @@ import {
 import { basename, dirname, join, resolve } from 'node:path'
 import Database from 'better-sqlite3'
 import { hasErrorCode } from '../../core/problem.ts'
-import { type Db, openReadOnly, SHOP_FILE } from './files.ts'
+import { type Db, isCorruption, openReadOnly, SHOP_FILE } from './files.ts'
 
 export interface ShopContents {
   keys: number
@@ -47,11 +47,11 @@ export function backupShop(
       checkIntegrity(db)
       return contentsOf(db, copy)
     })
-    syncFile(copy)
+    sync(copy, 'r+')
     // It may have been created meanwhile, and a rename would replace it.
     checkTarget(folder, target, force)
     renameSync(copy, target)
-    syncFolder(dirname(target))
+    sync(dirname(target), 'r')
     return contents
   })
 }
@@ -123,28 +123,13 @@ export function contentsOf(db: Db, path: string): ShopContents {
   return { keys: count('api_key'), orders: count('purchase'), bytes: statSync(path).size }
 }
 
-export function isCorruption(error: unknown): boolean {
-  return (
-    error instanceof Error && 'code' in error && /^SQLITE_(CORRUPT|NOTADB)/.test(String(error.code))
-  )
-}
-
-export function syncFile(path: string): void {
-  const file = openSync(path, 'r+')
+/** Makes the contents of a file durable; of a folder, opened with 'r', the files created and renamed in it. */
+export function sync(path: string, flags: 'r+' | 'r'): void {
+  const opened = openSync(path, flags)
   try {
-    fsyncSync(file)
+    fsyncSync(opened)
   } finally {
-    closeSync(file)
-  }
-}
-
-/** Makes created and renamed files durable. */
-export function syncFolder(path: string): void {
-  const folder = openSync(path, 'r')
-  try {
-    fsyncSync(folder)
-  } finally {
-    closeSync(folder)
+    closeSync(opened)
   }
 }
 

@@ -31,17 +31,26 @@ export function openReadOnly(path: string): Db {
   return new Database(path, { readonly: true, timeout: 10_000 })
 }
 
-/** Allows one `serve` per folder: an exclusive transaction that ends with the process. */
-export function lockFolder(folder: string): () => void {
+/** Allows one `serve` per folder: an exclusive transaction that ends with the process. Otherwise throws `inUse`. */
+export function lockFolder(
+  folder: string,
+  inUse = (options: ErrorOptions): Error => new FolderInUse(folder, options),
+): () => void {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const db = new Database(join(folder, 'lock.db'), { timeout: 0 })
   try {
     db.exec('begin exclusive')
   } catch (cause) {
     db.close()
-    throw hasErrorCode(cause, 'SQLITE_BUSY') ? new FolderInUse(folder, { cause }) : cause
+    throw hasErrorCode(cause, 'SQLITE_BUSY') ? inUse({ cause }) : cause
   }
   return () => db.close()
+}
+
+export function isCorruption(error: unknown): boolean {
+  return (
+    error instanceof Error && 'code' in error && /^SQLITE_(CORRUPT|NOTADB)/.test(String(error.code))
+  )
 }
 
 export class FolderInUse extends Error {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { senderNetwork } from '../../core/ip.ts'
 import { type Kind, NewerSchema, OlderSchema, readMigrations } from '../schema.ts'
-import { type Db, FolderInUse, lockFolder, openWritable } from './files.ts'
+import { type Db, isCorruption, lockFolder, openWritable } from './files.ts'
 
 interface OpenOptions {
   /** For a command: an older schema is refused while a service, which is of the older version, is running. */
@@ -24,8 +24,7 @@ export function openMigrated(
     }
     return db
   } catch (cause) {
-    const damaged = cause instanceof Error && 'code' in cause && DAMAGE.test(String(cause.code))
-    throw damaged ? new DamagedFile(kind, { cause }) : cause
+    throw isCorruption(cause) ? new DamagedFile(kind, { cause }) : cause
   }
 }
 
@@ -35,17 +34,9 @@ function isOlder(db: Db, kind: Kind): boolean {
 }
 
 function lockIdle(folder: string): () => void {
-  try {
-    return lockFolder(folder)
-  } catch (cause) {
-    if (!(cause instanceof FolderInUse)) throw cause
-    throw new OlderSchema('The running service is an older version. Restart it first.', {
-      cause,
-    })
-  }
+  const reason = 'The running service is an older version. Restart it first.'
+  return lockFolder(folder, (options) => new OlderSchema(reason, options))
 }
-
-const DAMAGE = /^SQLITE_(CORRUPT|NOTADB)/
 
 /** One transaction per step; refuses a newer schema. */
 function migrate(db: Db, kind: Kind): void {

@@ -19,14 +19,12 @@ import {
   BackupRefused,
   checkIntegrity,
   contentsOf,
-  isCorruption,
   type ShopContents,
-  syncFile,
-  syncFolder,
+  sync,
   withDb,
   withTempFolder,
 } from './backup.ts'
-import { type Db, lockFolder, SHOP_FILE } from './files.ts'
+import { type Db, isCorruption, lockFolder, SHOP_FILE } from './files.ts'
 import { openMigrated } from './migrate.ts'
 
 interface RestoreOptions {
@@ -52,10 +50,10 @@ export function restoreShop(folder: string, file: string, { now, tell }: Restore
       chmodSync(copy, 0o600)
       tell('Checking the copy …')
       const contents = checkedShop(temp, file)
-      syncFile(copy)
+      sync(copy, 'r+')
       const kept = keepCurrentShop(folder, now)
       renameSync(copy, join(folder, SHOP_FILE))
-      syncFolder(folder)
+      sync(folder, 'r')
       return { ...contents, kept }
     })
   } finally {
@@ -171,7 +169,7 @@ function keepCurrentShop(folder: string, now: Date): string | undefined {
     linkOrCopy(present, kept)
   }
   for (const log of [...LOGS, '-shm']) rmSync(present + log, { force: true })
-  syncFolder(folder)
+  sync(folder, 'r')
   return wasThere ? kept : undefined
 }
 
@@ -204,6 +202,6 @@ function linkOrCopy(present: string, kept: string): void {
     if (hasErrorCode(error, 'EEXIST')) throw error
     // Some file systems have no hard links.
     copyFileSync(present, kept, constants.COPYFILE_EXCL)
-    syncFile(kept)
+    sync(kept, 'r+')
   }
 }

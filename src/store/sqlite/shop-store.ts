@@ -3,28 +3,33 @@ import type { AsyncMethods } from '../operation.ts'
 import { keyReads, keyWrites } from '../shop/keys.ts'
 import { purchaseReads, purchaseWrites } from '../shop/purchases.ts'
 import { settlementWrites } from '../shop/settlements.ts'
+import { refundWrites } from '../shop/spending.ts'
 import { shopSweep } from '../shop/sweep.ts'
 import type { ShopStore } from '../shop-store.ts'
 import { type Db, openReadOnly, SHOP_FILE } from './files.ts'
 import { groupCommit, readMethods, type Write, writeMethods } from './group-commit.ts'
 import { syncMethods } from './operations.ts'
-import { spendingWrites } from './shop/spending.ts'
+import { spendingBatches } from './shop/spending.ts'
 
-/** Operations that the shop writer runs, beside spending. */
-const SHOP_WRITES = { ...keyWrites, ...purchaseWrites, ...settlementWrites, ...shopSweep }
+/** Operations that the shop writer runs, beside spendRequest. */
+const SHOP_WRITES = {
+  ...keyWrites,
+  ...purchaseWrites,
+  ...settlementWrites,
+  ...refundWrites,
+  ...shopSweep,
+}
 
-type ShopWrites = AsyncMethods<typeof SHOP_WRITES> &
-  Pick<ShopStore, 'spendRequest' | 'returnRequest'>
+type ShopWrites = AsyncMethods<typeof SHOP_WRITES> & Pick<ShopStore, 'spendRequest'>
 
 /** Commits groups of writes to shop.db. */
 export function openShopWriter(db: Db) {
-  const { batches, ...spending } = spendingWrites(db)
-  const writes = { ...syncMethods(db, SHOP_WRITES), ...spending }
+  const writes = syncMethods(db, SHOP_WRITES)
   return groupCommit(
     db,
     () => writes,
     () => {},
-    batches,
+    spendingBatches(db),
   )
 }
 
@@ -32,7 +37,7 @@ export function openShopWriter(db: Db) {
 export function openSqliteShop(folder: string, write: Write): ShopStore {
   const db = openReadOnly(join(folder, SHOP_FILE))
   const { findSecret, ...reads } = syncMethods(db, { ...keyReads, ...purchaseReads })
-  const names = [...Object.keys(SHOP_WRITES), 'spendRequest', 'returnRequest']
+  const names = [...Object.keys(SHOP_WRITES), 'spendRequest']
   const { saveSecret, ...writes } = writeMethods<ShopWrites>(names, write)
 
   return {

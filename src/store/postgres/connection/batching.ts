@@ -4,9 +4,9 @@ const MAX_LOOKUPS = 100
 // Each takes a connection. There are two, so that one that hangs does not block all lookups.
 const MAX_IN_FLIGHT = 2
 
-interface PendingLookup<Key, Found> {
-  key: Key
-  resolve: (found: Found | undefined) => void
+interface Pending<Value, Result> {
+  value: Value
+  resolve: (result: Result) => void
   reject: (error: unknown) => void
 }
 
@@ -17,7 +17,7 @@ interface PendingLookup<Key, Found> {
 export function batchLookups<Key, Found>(
   find: (keys: readonly Key[]) => Promise<Map<Key, Found>>,
 ): (key: Key) => Promise<Found | undefined> {
-  const pending: PendingLookup<Key, Found>[] = []
+  const pending: Pending<Key, Found | undefined>[] = []
   let inFlight = 0
   let isDue = false
 
@@ -26,11 +26,11 @@ export function batchLookups<Key, Found>(
     while (pending.length > 0 && inFlight < MAX_IN_FLIGHT) void run(pending.splice(0, MAX_LOOKUPS))
   }
 
-  async function run(group: readonly PendingLookup<Key, Found>[]): Promise<void> {
+  async function run(group: readonly Pending<Key, Found | undefined>[]): Promise<void> {
     inFlight += 1
     try {
-      const found = await find([...new Set(group.map(({ key }) => key))])
-      for (const { key, resolve } of group) resolve(found.get(key))
+      const found = await find([...new Set(group.map(({ value }) => value))])
+      for (const { value, resolve } of group) resolve(found.get(value))
     } catch (error) {
       for (const { reject } of group) reject(error)
     }
@@ -40,7 +40,7 @@ export function batchLookups<Key, Found>(
 
   return (key) =>
     new Promise((resolve, reject) => {
-      pending.push({ key, resolve, reject })
+      pending.push({ value: key, resolve, reject })
       if (isDue) return
       isDue = true
       setImmediate(send)
@@ -50,12 +50,6 @@ export function batchLookups<Key, Found>(
 const MAX_WRITES = 100
 const MAX_WRITE_BYTES = 8 * 1024 * 1024
 
-interface PendingWrite<Value, Answer> {
-  value: Value
-  resolve: (answer: Answer) => void
-  reject: (error: unknown) => void
-}
-
 /**
  * Combines writes: all that are waiting become one transaction, one after the other. Under load many share a commit; when idle
  * none waits. If a batch fails, each write is retried alone, so that only the failing one fails.
@@ -63,7 +57,7 @@ interface PendingWrite<Value, Answer> {
 export function batchWrites<Value extends { size: number }, Answer>(
   commit: (values: readonly Value[]) => Promise<Answer[]>,
 ): (value: Value) => Promise<Answer> {
-  type One = PendingWrite<Value, Answer>
+  type One = Pending<Value, Answer>
   const waiting: One[] = []
   let isBusy = false
 

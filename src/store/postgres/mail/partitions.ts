@@ -41,28 +41,25 @@ const CREATED_PER_STEP = 4
 const GRACE_MS = 3_600_000
 const RETRY_MS = 60_000
 
-/** Creates the partitions of the days ahead and drops those of past days. */
+/** Creates the partitions of the days ahead and drops those of past days, in one small step; true if there is more to do. */
 export function partitionMaintenance(connections: Connections, aheadDays: number) {
   let notBefore = 0
 
-  return {
-    /** One small step; true if there is more to do. */
-    async maintain(now: Date): Promise<boolean> {
-      const there = new Set(await listPartitions(connections))
-      const wanted = Array.from({ length: aheadDays + 1 }, (_, days) => dayOf(now) + days)
-      const missing = wanted.filter((bucket) => bucket < FAR_PARTITION && !there.has(bucket))
-      for (const bucket of missing.slice(0, CREATED_PER_STEP)) {
-        await connections.transaction((db) => createPartition(db, bucket))
-      }
-      const over = [...there].filter((bucket) => endOf(bucket) + GRACE_MS <= now.getTime())
-      const [oldest] = over.toSorted((one, next) => one - next)
-      let dropped = 0
-      if (oldest !== undefined && now.getTime() >= notBefore) {
-        dropped = (await dropPartition(connections, oldest)) ? 1 : 0
-        notBefore = dropped === 1 ? 0 : now.getTime() + RETRY_MS
-      }
-      return missing.length > CREATED_PER_STEP || (dropped === 1 && over.length > 1)
-    },
+  return async (now: Date): Promise<boolean> => {
+    const there = new Set(await listPartitions(connections))
+    const wanted = Array.from({ length: aheadDays + 1 }, (_, days) => dayOf(now) + days)
+    const missing = wanted.filter((bucket) => bucket < FAR_PARTITION && !there.has(bucket))
+    for (const bucket of missing.slice(0, CREATED_PER_STEP)) {
+      await connections.transaction((db) => createPartition(db, bucket))
+    }
+    const over = [...there].filter((bucket) => endOf(bucket) + GRACE_MS <= now.getTime())
+    const [oldest] = over.toSorted((one, next) => one - next)
+    let dropped = false
+    if (oldest !== undefined && now.getTime() >= notBefore) {
+      dropped = await dropPartition(connections, oldest)
+      notBefore = dropped ? 0 : now.getTime() + RETRY_MS
+    }
+    return missing.length > CREATED_PER_STEP || (dropped && over.length > 1)
   }
 }
 

@@ -1,57 +1,50 @@
 import { type Address, hostOf, withoutTag } from '../../../core/address.ts'
 import { secretHash } from '../../../core/id.ts'
 import type { RecipientFacts } from '../../../core/recipient.ts'
-import { type MailboxId, OPERATOR, POOL } from '../../../core/session.ts'
-import { EMPTY_LEVEL, UNKNOWN_RECIPIENT } from '../../resolve-recipients.ts'
+import { OPERATOR, POOL } from '../../../core/session.ts'
+import {
+  type RecipientRow,
+  senderShareOf,
+  sessionFacts,
+  UNKNOWN_RECIPIENT,
+} from '../../resolve-recipients.ts'
 import { type DomainRow, domainOf } from '../../rows.ts'
 import { batchLookups } from '../connection/batching.ts'
 import type { Db } from '../connection/connections.ts'
 import { partitionList } from './partition-key.ts'
 import { readShares, SHARED_COLUMNS, type SharedRow } from './shared-mailboxes.ts'
 
-/** A mail domain, and the session of the address, if any. */
-type Row = DomainRow &
-  (
-    | { mailbox: null }
-    | { mailbox: MailboxId; owned: boolean; expires_at: number; count: number; bytes: number }
-  )
-
 /** At RCPT; inside the transaction locked rows are used instead, see add-mail.ts. */
 export function recipientReads(db: Db) {
-  const find = batchLookups(async (addresses: readonly Address[]): Promise<Map<Address, Row>> => {
-    const rows = await db.query<Row & { asked: Address }>(
-      `select asked.address as asked, domain.id, name, active, removed, sessions, reader,
+  const find = batchLookups(
+    async (addresses: readonly Address[]): Promise<Map<Address, RecipientRow>> => {
+      const rows = await db.query<RecipientRow & { asked: Address }>(
+        `select asked.address as asked, domain.id, name, active, removed, sessions, reader,
          ttl_seconds, session.id as mailbox, token_hash is not null and not cleared as owned,
-         expires_at, count, bytes
+         key_id, expires_at, count, bytes
        from unnest($1::text[], $2::text[]) as asked (address, host)
        join mail.mail_domain as domain on name = asked.host
        left join mail.session on session.address = asked.address`,
-      [addresses, addresses.map(hostOf)],
-    )
-    return new Map(rows.map((row) => [row.asked, row]))
-  })
+        [addresses, addresses.map(hostOf)],
+      )
+      return new Map(rows.map((row) => [row.asked, row]))
+    },
+  )
 
   return {
     async findRecipient(address: Address, senderNetwork?: string): Promise<RecipientFacts> {
       const row = await find(address)
       if (!row) return UNKNOWN_RECIPIENT
       // Usually the other tables are not needed.
-      if (row.mailbox !== null) {
-        const { mailbox: id, owned, expires_at: expiresAt, count, bytes } = row
-        // Ended by its owner: not live, whatever the clock says.
-        const session = owned ? { id, expiresAt: new Date(expiresAt), count, bytes } : undefined
-        return { ...UNKNOWN_RECIPIENT, domain: domainOf(row), session, everAssigned: true }
-      }
+      const ofSession = sessionFacts(row)
+      if (ofSession) return ofSession
       const [shared, held] = await Promise.all([
         db.query<SharedRow>(`select ${SHARED_COLUMNS} from mail.shared_mailbox`),
         senderNetwork === undefined ? undefined : readShares(db, [senderNetwork]),
       ])
       const [facts] = await sharedFacts(db, [address], shared)
       const found = facts ?? { ...UNKNOWN_RECIPIENT, domain: domainOf(row) }
-      if (!held) return found
-      const of = (mailbox: MailboxId) =>
-        held.find((share) => share.mailbox === mailbox) ?? EMPTY_LEVEL
-      return { ...found, senderShare: { pool: of(POOL), operator: of(OPERATOR) } }
+      return held ? { ...found, senderShare: senderShareOf(held) } : found
     },
   }
 }

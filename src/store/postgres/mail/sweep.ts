@@ -24,7 +24,7 @@ interface DueSession {
 }
 
 export function sweepWrites(connections: Connections, aheadDays: number) {
-  const { maintain } = partitionMaintenance(connections, aheadDays)
+  const maintain = partitionMaintenance(connections, aheadDays)
 
   return {
     /** One small step; true if there may be more to do. */

@@ -1,10 +1,11 @@
 import { utcDay } from '../../../core/key.ts'
 import { type KeyRow, spentOf } from '../../rows.ts'
 import { KEY_COLUMNS } from '../../shop/keys.ts'
-import type { Spent, SpentFrom } from '../../shop-store.ts'
+import { SPEND } from '../../shop/spending.ts'
+import type { Spent } from '../../shop-store.ts'
 import type { Db } from '../connection/connections.ts'
 
-/** Charges requests to keys, and refunds them. A clock that steps back never reopens a day. */
+/** Charges requests to keys. */
 export function spendingWrites(db: Db) {
   const queues = new Map<string, Spend[]>()
 
@@ -36,18 +37,6 @@ export function spendingWrites(db: Db) {
         queues.set(keyId, own)
         void drain(keyId, own)
       }),
-
-    async returnRequest(keyId: string, { day, period }: SpentFrom): Promise<void> {
-      await db.query(
-        `with returned as (
-           update shop.api_key set used = used - case when period = $3 then 1 else 0 end,
-             used_today = used_today - case when day = $2 then 1 else 0 end
-           where id = $1 and (used > 0 or period <> $3) returning id
-         )
-         update shop.usage_day set count = count - 1 from returned where key_id = id and day = $2`,
-        [keyId, day, period],
-      )
-    },
   }
 }
 
@@ -87,15 +76,7 @@ async function spendAll(db: Db, keyId: string, group: readonly Spend[]): Promise
 async function take(db: Db, keyId: string, now: Date, wanted: number): Promise<KeyRow | undefined> {
   // After waiting for another node's commit, PostgreSQL evaluates the conditions again on the new row.
   const [row] = await db.query<KeyRow>(
-    `with spent as (
-       update shop.api_key set used = used + $4,
-         used_today = case when day >= $3 then used_today + $4 else $4 end, day = greatest(day, $3)
-       where id = $1 and state = 'active' and used + $4 <= max_requests
-         and (expires_at is null or expires_at > $2)
-         and (max_per_day is null
-           or case when day >= $3 then used_today else 0 end + $4 <= max_per_day)
-       returning ${KEY_COLUMNS}
-     ), counted as (
+    `with spent as (${SPEND}), counted as (
        insert into shop.usage_day as known (key_id, day, count) select id, day, $4 from spent
        on conflict (key_id, day) do update set count = known.count + excluded.count
      )

@@ -63,26 +63,22 @@ export function messageWrites(db: Db, touch: Touch) {
       return true
     },
 
-    deleteMessage(mailbox: MailboxId, id: number): boolean {
-      const row = find.get(mailbox, id)
-      if (!row) return false
-      remove(row)
-      touch(mailbox)
-      return true
-    },
+    deleteMessage: (mailbox: MailboxId, id: number): boolean =>
+      deleteMessages(mailbox, [id]).messages > 0,
+    deleteMessages,
+  }
 
-    deleteMessages(mailbox: MailboxId, ids: readonly number[]): Volume {
-      const removed = { messages: 0, bytes: 0 }
-      for (const id of ids) {
-        const row = find.get(mailbox, id)
-        if (!row) continue
-        remove(row)
-        removed.messages += 1
-        removed.bytes += row.size
-      }
-      if (removed.messages > 0) touch(mailbox)
-      return removed
-    },
+  function deleteMessages(mailbox: MailboxId, ids: readonly number[]): Volume {
+    const removed = { messages: 0, bytes: 0 }
+    for (const id of ids) {
+      const row = find.get(mailbox, id)
+      if (!row) continue
+      remove(row)
+      removed.messages += 1
+      removed.bytes += row.size
+    }
+    if (removed.messages > 0) touch(mailbox)
+    return removed
   }
 }
 

@@ -1,9 +1,15 @@
 import { type Address, hostOf, withoutTag } from '../../../core/address.ts'
 import { secretHash } from '../../../core/id.ts'
-import type { MailboxUsage } from '../../../core/recipient.ts'
 import { type Mailbox, type MailboxId, OPERATOR, POOL } from '../../../core/session.ts'
-import { EMPTY_LEVEL, type FoundRecipient, UNKNOWN_RECIPIENT } from '../../resolve-recipients.ts'
-import { type DomainRow, domainOf } from '../../rows.ts'
+import {
+  EMPTY_LEVEL,
+  type FoundRecipient,
+  type RecipientRow,
+  senderShareOf,
+  sessionFacts,
+  UNKNOWN_RECIPIENT,
+} from '../../resolve-recipients.ts'
+import { domainOf } from '../../rows.ts'
 import type { Db } from '../files.ts'
 
 interface SharedRow {
@@ -20,24 +26,10 @@ interface ShareRow {
   bytes: number
 }
 
-/** A mail domain, and the session of the address, if any. */
-type Row = DomainRow &
-  (
-    | { mailbox: null }
-    | {
-        mailbox: MailboxId
-        owned: number
-        key_id: string | null
-        expires_at: number
-        count: number
-        bytes: number
-      }
-  )
-
 /** Used at RCPT on a read-only connection, and inside the transaction by the writer. */
 export function recipientReads(db: Db) {
   // One statement, because each one locks and unlocks the file.
-  const byAddress = db.prepare<[string, string], Row>(
+  const byAddress = db.prepare<[string, string], RecipientRow>(
     `select mail_domain.*, session.id as mailbox, token_hash is not null as owned, key_id,
        expires_at, count, bytes
      from mail_domain left join session on address = ? where name = ?`,
@@ -54,12 +46,6 @@ export function recipientReads(db: Db) {
     'select mailbox, count, bytes from sender_share where sender_network = ?',
   )
 
-  function shareOf(senderNetwork: string): { pool: MailboxUsage; operator: MailboxUsage } {
-    const held = shares.all(senderNetwork)
-    const of = (mailbox: MailboxId) => held.find((row) => row.mailbox === mailbox) ?? EMPTY_LEVEL
-    return { pool: of(POOL), operator: of(OPERATOR) }
-  }
-
   const isInLedger = (address: Address) => inLedger.get(secretHash(address)) !== undefined
 
   function readSharedMailbox(mailbox: MailboxId): Mailbox {
@@ -74,29 +60,19 @@ export function recipientReads(db: Db) {
     findRecipient(address: Address, senderNetwork?: string): FoundRecipient {
       const row = byAddress.get(address, hostOf(address))
       if (!row) return { ...UNKNOWN_RECIPIENT, keyId: undefined }
-      const domain = domainOf(row)
+      const ofSession = sessionFacts(row)
       // Usually the other tables are not needed.
-      if (row.mailbox !== null) {
-        const { mailbox: id, owned, expires_at: expiresAt, count, bytes } = row
-        // Ended by its owner: not live, whatever the clock says.
-        const session = owned ? { id, expiresAt: new Date(expiresAt), count, bytes } : undefined
-        return {
-          ...UNKNOWN_RECIPIENT,
-          domain,
-          session,
-          keyId: row.key_id ?? undefined,
-          everAssigned: true,
-        }
-      }
+      if (ofSession) return ofSession
       return {
-        ...UNKNOWN_RECIPIENT,
-        domain,
+        domain: domainOf(row),
+        session: undefined,
         keyId: undefined,
         everAssigned: isInLedger(address) || isInLedger(withoutTag(address)),
-        poolAddress: inPool.get(address) ?? UNKNOWN_RECIPIENT.poolAddress,
+        poolAddress: inPool.get(address) ?? EMPTY_LEVEL,
         pool: readSharedMailbox(POOL),
         operator: readSharedMailbox(OPERATOR),
-        senderShare: senderNetwork === undefined ? undefined : shareOf(senderNetwork),
+        senderShare:
+          senderNetwork === undefined ? undefined : senderShareOf(shares.all(senderNetwork)),
       }
     },
   }

@@ -1,5 +1,5 @@
 import { nextId, secretHash } from '../../../core/id.ts'
-import { isLive, type MailboxId, type Session } from '../../../core/session.ts'
+import type { MailboxId, Session } from '../../../core/session.ts'
 import { isExtendable, isReserved, revivedSession, type SessionRow, sessionOf } from '../../rows.ts'
 import type { NewSession, Revival } from '../../store.ts'
 import type { Db } from '../files.ts'
@@ -27,7 +27,8 @@ export function sessionWrites(db: Db, random: () => number, touch: Touch) {
   )
   const extend = db.prepare('update session set expires_at = ?, version = version + 1 where id = ?')
   const end = db.prepare(
-    'update session set expires_at = ?, token_hash = null, version = version + 1 where id = ?',
+    `update session set expires_at = @now, token_hash = null, version = version + 1
+     where id = @mailbox and token_hash is not null and expires_at > @now`,
   )
 
   const add = sessionInsert(db, random)
@@ -63,9 +64,7 @@ export function sessionWrites(db: Db, random: () => number, touch: Touch) {
     },
 
     endSession(mailbox: MailboxId, now: Date): boolean {
-      const row = byId.get(mailbox)
-      if (!row?.token_hash || !isLive(sessionOf(row), now)) return false
-      end.run(now.getTime(), mailbox)
+      if (end.run({ mailbox, now: now.getTime() }).changes === 0) return false
       touch(mailbox)
       return true
     },

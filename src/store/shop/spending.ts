@@ -1,0 +1,30 @@
+import { type Operation, query } from '../operation.ts'
+import type { SpentFrom } from '../shop-store.ts'
+import { KEY_COLUMNS } from './keys.ts'
+
+/**
+ * Charges $4 requests to key $1 at time $2 on day $3; no row, and nothing is charged, unless all of them may pass. A clock that
+ * steps back never reopens a day.
+ */
+export const SPEND = `update shop.api_key set used = used + $4,
+    used_today = case when day >= $3 then used_today + $4 else $4 end,
+    day = case when day >= $3 then day else $3 end
+  where id = $1 and state = 'active' and used + $4 <= max_requests
+    and (expires_at is null or expires_at > $2)
+    and (max_per_day is null
+      or case when day >= $3 then used_today else 0 end + $4 <= max_per_day)
+  returning ${KEY_COLUMNS}`
+
+export const refundWrites = {
+  *returnRequest(keyId: string, { day, period }: SpentFrom): Operation<void> {
+    const refunded = yield* query(
+      `update shop.api_key set used = used - case when period = $3 then 1 else 0 end,
+         used_today = used_today - case when day = $2 then 1 else 0 end
+       where id = $1 and (used > 0 or period <> $3) returning id`,
+      [keyId, day, period],
+    )
+    if (refunded.length === 0) return
+    const uncount = 'update shop.usage_day set count = count - 1 where key_id = $1 and day = $2'
+    yield* query(uncount, [keyId, day])
+  },
+}
