@@ -22,7 +22,6 @@ import { fetchWrites } from './mail/fetched-mail.ts'
 import { keyMailReads } from './mail/key-mail.ts'
 import { leaseWrites } from './mail/leases.ts'
 import { messageReads, messageWrites } from './mail/messages.ts'
-import { scanReads } from './mail/operator.ts'
 import { compress, rawMailReads, rawMailWrites } from './mail/raw-mail.ts'
 import { recipientReads } from './mail/recipients.ts'
 import { LIVE, sessionReads, sessionWrites } from './mail/sessions.ts'
@@ -115,7 +114,6 @@ export function openSqliteMail({
       ...messageReads(db),
       ...keyMailReads(db),
       ...rawMailReads(db),
-      ...scanReads(db),
       findSession: cachedSessions(sessionReads(db).findSession, versions),
       obstacle: readFault,
       close: () => void db.close(),

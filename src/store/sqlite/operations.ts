@@ -16,17 +16,18 @@ export function syncMethods<O extends Operations>(db: Db, operations: O): SyncMe
 
 /** Runs operations; each statement is prepared once. */
 export function operationRunner(db: Db) {
-  const prepared = new Map<string, Prepared<[Record<string, unknown>]>>()
+  const prepared = new Map<string, { statement: Prepared; order: number[] }>()
 
   function rowsOf({ text, values }: Statement): unknown[] {
-    let statement = prepared.get(text)
-    if (!statement) {
-      statement = db.prepare(inSqlite(text))
-      prepared.set(text, statement)
+    let known = prepared.get(text)
+    if (!known) {
+      known = { statement: db.prepare(inSqlite(text)), order: parameterOrder(text) }
+      prepared.set(text, known)
     }
-    const named = Object.fromEntries(values.map((value, at) => [at + 1, bound(value)]))
-    if (statement.reader) return statement.all(named)
-    statement.run(named)
+    const { statement, order } = known
+    const bindings = order.map((at) => bound(values[at]))
+    if (statement.reader) return statement.all(bindings)
+    statement.run(bindings)
     return []
   }
 
@@ -43,6 +44,12 @@ function inSqlite(text: string): string {
     .replaceAll(/\b(mail|shop)\.(?=\w)/g, '')
     .replaceAll(/ for (no key )?update( skip locked)?/g, '')
     .replaceAll(/= any\((\$\d+)::\w+\[\]\)/g, 'in (select value from json_each($1))')
+    .replaceAll(/\$\d+/g, '?')
+}
+
+/** The values of the parameters, in the order in which they stand in the text. */
+function parameterOrder(text: string): number[] {
+  return [...text.matchAll(/\$(\d+)/g)].map(([, number]) => Number(number) - 1)
 }
 
 function bound(value: Value): string | number | Uint8Array | null {

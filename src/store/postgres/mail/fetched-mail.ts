@@ -45,6 +45,6 @@ function find(
   boxes: LockedMailboxes,
 ) {
   const box = boxes.sessions.get(mailbox)
-  const isTheirs = box?.owned && box.address === address && box.accountId === accountId
+  const isTheirs = box?.owned && box.address === address && box.account_id === accountId
   return isTheirs && isLive(box, now) ? box : undefined
 }

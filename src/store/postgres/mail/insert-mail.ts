@@ -59,7 +59,7 @@ export function mailInsert({ boxes, used, retention, random }: MailInsertDeps) {
         sessions.map(({ id }) => id),
         sessions.map(({ added }) => added.count),
         sessions.map(({ added }) => added.bytes),
-        sessions.map(({ lastId }) => lastId),
+        sessions.map(({ last_id: lastId }) => lastId),
         shared.map(({ id }) => id),
         shared.map(({ added }) => added.count),
         shared.map(({ added }) => added.bytes),

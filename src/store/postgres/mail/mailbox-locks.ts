@@ -8,25 +8,23 @@ import type { Db } from '../connection/connections.ts'
 import { partitionFor } from './partition-key.ts'
 import { lockSharedMailboxes, readShares, type SharedRow } from './shared-mailboxes.ts'
 
-/** A locked session, and what this transaction has added to it. */
-interface SessionBox {
+interface BoxRow extends MailboxUsage {
   id: MailboxId
   address: Address | null
-  domain: ReturnType<typeof domainOf> | undefined
   /** Neither ended nor swept, and still with its address. */
   owned: boolean
-  keyId: string | undefined
-  accountId: number | undefined
-  createdAt: Date
-  expiresAt: Date
+  key_id: string | null
+  account_id: number | null
+  created_at: number
+  expires_at: number
   bucket: number
-  lastId: number
-  count: number
-  bytes: number
-  added: { count: number; bytes: number }
+  last_id: number
+  domain_id: number | null
 }
 
-type SharedBox = SharedRow & { added: { count: number; bytes: number } }
+/** A locked session, and what this transaction has added to it. */
+type SessionBox = ReturnType<typeof boxOf>
+type SharedBox = SharedRow & { added: MailboxUsage }
 
 /** The share of a sender in a locked shared mailbox, and what this transaction has added to it. */
 interface HeldShare {
@@ -40,21 +38,6 @@ export interface LockedMailboxes {
   sessions: Map<MailboxId, SessionBox>
   shared: Map<MailboxId, SharedBox>
   shares: Map<string, HeldShare>
-}
-
-interface BoxRow {
-  id: MailboxId
-  address: Address | null
-  owned: boolean
-  key_id: string | null
-  account_id: number | null
-  created_at: number
-  expires_at: number
-  bucket: number
-  last_id: number
-  count: number
-  bytes: number
-  domain_id: number | null
 }
 
 /**
@@ -117,20 +100,13 @@ function lockSessions(db: Db, ids: readonly MailboxId[]): Promise<(BoxRow & Doma
   )
 }
 
-function boxOf(row: BoxRow & DomainRow): SessionBox {
+function boxOf(row: BoxRow & DomainRow) {
   return {
-    id: row.id,
-    address: row.address,
+    ...(row as BoxRow),
     domain: row.domain_id === null ? undefined : domainOf({ ...row, id: row.domain_id }),
-    owned: row.owned,
     keyId: row.key_id ?? undefined,
-    accountId: row.account_id ?? undefined,
     createdAt: new Date(row.created_at),
     expiresAt: new Date(row.expires_at),
-    bucket: row.bucket,
-    lastId: row.last_id,
-    count: row.count,
-    bytes: row.bytes,
     added: { count: 0, bytes: 0 },
   }
 }
@@ -160,9 +136,9 @@ export function addToMailbox(
   if (session) {
     if (session.keyId !== undefined && pool) pool.last_id = Math.max(pool.last_id + step, least)
     const from = session.keyId === undefined ? least : (pool?.last_id ?? least)
-    session.lastId = Math.max(session.lastId + step, from)
+    session.last_id = Math.max(session.last_id + step, from)
     add(session, mail.size)
-    return { id: session.lastId, bucket: session.bucket, keyId: session.keyId }
+    return { id: session.last_id, bucket: session.bucket, keyId: session.keyId }
   }
   const shared = boxes.shared.get(mail.mailbox)
   if (!shared) throw new Error('the mailbox disappeared inside the transaction')

@@ -1,6 +1,7 @@
 import type { Message, MessageSummary } from '../../../core/message.ts'
 import { isSharedMailbox, type MailboxId, POOL } from '../../../core/session.ts'
-import type { Volume } from '../../operator-store.ts'
+import { type ScannedRow, scannedPage } from '../../mail/operator.ts'
+import type { MailScan, ScannedPage, Volume } from '../../operator-store.ts'
 import { type MessageRow, messageOf, summaryOf } from '../../rows.ts'
 import type { MessageCode, MessagePage } from '../../store.ts'
 import type { Db } from '../files.ts'
@@ -27,6 +28,12 @@ export function messageReads(db: Db) {
   const one = db.prepare<[number, number], StoredMessageRow>(
     'select * from message where mailbox = ? and id = ?',
   )
+  // A scan of all messages: an index by client would cost at every mail received.
+  const page = db.prepare<[string, number, number, number], ScannedRow>(
+    `select mailbox, message.id, size, client_ip = ? as matches
+     from message cross join raw_mail on raw_mail.id = raw_id
+     where (mailbox, message.id) > (?, ?) order by mailbox, message.id limit +?`,
+  )
 
   return {
     listMessages: (mailbox: MailboxId, { sinceId, limit }: MessagePage): MessageSummary[] =>
@@ -35,6 +42,11 @@ export function messageReads(db: Db) {
     findMessage(mailbox: MailboxId, id: number): Message | undefined {
       const row = one.get(mailbox, id)
       return row && messageOf(row, row.raw_id)
+    },
+    scanMail({ clientIp, after, limit }: MailScan): ScannedPage {
+      const rows = page.all(clientIp, after?.mailbox ?? 0, after?.id ?? 0, limit)
+      const last = rows.length < limit ? undefined : rows.at(-1)
+      return scannedPage(rows, last && { partition: 0, mailbox: last.mailbox, id: last.id })
     },
   }
 }
