@@ -52,8 +52,8 @@ function cliActions(): CliActions {
         operation({ store, now: () => new Date() }),
       ),
     withKeys: (operation) =>
-      withStore(openShopStoreForCli(read().config), (store) =>
-        operation({ store, now: () => new Date(), randomBytes }),
+      withStore(openShopStoreForCli(read().config), (shop) =>
+        operation({ shop, now: () => new Date(), randomBytes }),
       ),
     backup: async (file, options) => backupShop(sqliteFolder(read().config), file, options),
     restore: async (file, { tell }) =>

@@ -82,7 +82,7 @@ function keysIn(path: string): KeyFacts[] {
 test('a backup under load is consistent, complete as of its start, and disturbs no client', async () => {
   const busy = await issueKey(data, 'business')
   const store = await openShopStoreForCli({ data, store: 'sqlite:' })
-  const deps = { store, now: () => new Date(), randomBytes }
+  const deps = { shop: store, now: () => new Date(), randomBytes }
   const [plan] = PLANS as [Plan]
   const issued: string[] = []
   let answered = 0

@@ -105,7 +105,8 @@ describe('while the store is unreachable', () => {
     await stream.waitFor(/(:\n\n.*){3}/s)
     await postgres.start()
     // Received by another node, without a bus to announce it.
-    const parts = { store: mail.other, bus: { wake: () => {} }, now: () => new Date() }
+    const bus = { wake() {}, subscribe: () => () => {} }
+    const parts = { store: mail.other, bus, now: () => new Date() }
     await receiveMail(parts, await mailFor(email))
     await stream.waitFor(/event: message\nid: \d+\n/)
     assert.doesNotMatch(stream.received(), /event: end|event: deleted/)

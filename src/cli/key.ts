@@ -7,7 +7,7 @@ import { timestampFields, utcTimestamp } from '../core/time.ts'
 import {
   findKeys,
   issueKey,
-  type KeyAdminDeps,
+  type KeyDeps,
   type KeyRequest,
   keyUsage,
   rollKey,
@@ -27,7 +27,7 @@ export interface KeyActions {
   endpoints(): Endpoints
   /** The configured plans. */
   plans(): readonly Plan[]
-  withKeys(operation: (book: KeyAdminDeps) => Promise<void>): Promise<void>
+  withKeys(operation: (book: KeyDeps) => Promise<void>): Promise<void>
 }
 
 export function addKeyCommands(key: Command, actions: KeyActions, print: Print): void {
@@ -96,7 +96,7 @@ export function newKeyOptions(
 }
 
 export async function printNewKey(
-  book: KeyAdminDeps,
+  book: KeyDeps,
   request: KeyRequest,
   { json, url }: { json?: boolean; url: string },
   print: Print,
@@ -122,20 +122,16 @@ export async function printNewKey(
 
 const SHOWN_ONCE = 'Shown only once: Mayfly stores just its hash.'
 
-export async function printKeys(
-  book: KeyAdminDeps,
-  { json }: JsonOption,
-  print: Print,
-): Promise<void> {
+export async function printKeys(book: KeyDeps, { json }: JsonOption, print: Print): Promise<void> {
   const now = book.now()
-  const keys = await book.store.listKeys(now)
+  const keys = await book.shop.listKeys(now)
   if (json) printJson(keys.map(keyJson), print)
   else if (keys.length === 0) print('No keys yet. Create one with: mayfly key issue --plan starter')
   else for (const line of keyTable(keys, now)) print(line)
 }
 
 export async function printKey(
-  book: KeyAdminDeps,
+  book: KeyDeps,
   name: string,
   { json }: JsonOption,
   print: Print,
@@ -146,7 +142,7 @@ export async function printKey(
 }
 
 export async function printRolledKey(
-  book: KeyAdminDeps,
+  book: KeyDeps,
   name: string,
   { json }: JsonOption,
   print: Print,
@@ -172,25 +168,25 @@ export async function printRolledKey(
   for (const line of table(rows)) print(line)
 }
 
-export async function revokeKey(book: KeyAdminDeps, name: string, print: Print): Promise<void> {
+export async function revokeKey(book: KeyDeps, name: string, print: Print): Promise<void> {
   const key = await findKey(book, name)
-  await book.store.revokeKey(key.id)
+  await book.shop.revokeKey(key.id)
   print(`Revoked ${key.prefix} (${key.id}).`)
 }
 
 export async function labelKey(
-  book: KeyAdminDeps,
+  book: KeyDeps,
   { name, text }: { name: string; text: string },
   print: Print,
 ): Promise<void> {
   const label = parseLabel(text)
   const key = await findKey(book, name)
-  await book.store.labelKey(key.id, label)
+  await book.shop.labelKey(key.id, label)
   print(`Set the label of ${key.prefix} to ${JSON.stringify(label)}.`)
 }
 
 export async function printKeyUsage(
-  book: KeyAdminDeps,
+  book: KeyDeps,
   name: string,
   { json, drawn }: { json?: boolean; drawn: boolean },
   print: Print,
@@ -210,7 +206,7 @@ export async function printKeyUsage(
 }
 
 /** The only key with this id, this prefix, or this whole secret. */
-async function findKey(book: KeyAdminDeps, name: string): Promise<ApiKey> {
+async function findKey(book: KeyDeps, name: string): Promise<ApiKey> {
   const [key, ...others] = await findKeys(book, name)
   if (!key) throw new CommandError(`No key matches ${quoted(name)}. See: mayfly key list`)
   if (others.length === 0) return key

@@ -4,7 +4,7 @@ import { priceText, termText } from '../core/price.ts'
 import type { Purchase } from '../core/purchase.ts'
 import { printable } from '../core/text.ts'
 import { timestampFields, utcTimestamp } from '../core/time.ts'
-import type { KeyAdminDeps } from '../service/keys/keys.ts'
+import type { KeyDeps } from '../service/keys/keys.ts'
 import type { KeyActions } from './key.ts'
 import { CommandError, type JsonOption, type Print, printJson, table } from './output.ts'
 
@@ -30,11 +30,11 @@ export function addOrderCommands(
 }
 
 export async function printOrders(
-  { store }: KeyAdminDeps,
+  { shop }: KeyDeps,
   { json }: JsonOption,
   print: Print,
 ): Promise<void> {
-  const orders = await store.listPurchases(MAX_LISTED)
+  const orders = await shop.listPurchases(MAX_LISTED)
   if (json) {
     printJson(orders.map(orderJson), print)
     return
@@ -58,12 +58,12 @@ export async function printOrders(
 }
 
 export async function printOrder(
-  { store }: KeyAdminDeps,
+  { shop }: KeyDeps,
   id: string,
   { json }: JsonOption,
   print: Print,
 ): Promise<void> {
-  const order = await store.readPurchase(id)
+  const order = await shop.readPurchase(id)
   if (!order) throw new CommandError(`No order ${JSON.stringify(id)}. See: mayfly order list`)
   if (json) {
     printJson({ ...orderJson(order), email: order.email ?? null }, print)

@@ -1,10 +1,8 @@
 import { Problem } from '../core/problem.ts'
-import type { Limit, Rate } from '../limit/limit.ts'
+import type { Rate } from '../limit/limit.ts'
+import type { ServiceDeps } from './deps.ts'
 
-export interface RateDeps {
-  limit: Pick<Limit, 'take' | 'peek'>
-  now(): Date
-}
+type RateDeps = Pick<ServiceDeps, 'limit' | 'now'>
 
 /** Rate limits per client address or token. The failed login that uses up the burst is already one too many. */
 const RATES = {

@@ -64,7 +64,7 @@ function testKey(id: string, secret: string): TestKey {
 
 async function issue(shop: ShopStore, now: () => Date, figures: Partial<Plan>): Promise<TestKey> {
   const order = { plan: { ...STARTER, ...figures }, label: 'a test', mode: 'live' } as const
-  const { key, secret } = await issueKey({ store: shop, now, randomBytes }, order)
+  const { key, secret } = await issueKey({ shop, now, randomBytes }, order)
   return testKey(key.id, secret)
 }
 

@@ -18,7 +18,7 @@ export function shopFixture() {
     get store() {
       return shop.store
     },
-    deps: () => ({ store: shop.store, now: () => NOON, randomBytes }),
+    deps: () => ({ shop: shop.store, now: () => NOON, randomBytes }),
     print: (line: string) => void lines.push(line),
     /** The output of this operation only. */
     async printed(operation: Promise<void>): Promise<string> {

@@ -3,7 +3,6 @@ import { isMailboxFull, type Session } from '../../core/session.ts'
 import {
   awaitMail,
   forcePoll,
-  type ListMailDeps,
   listMail,
   type MailboxState,
   mailboxState,
@@ -173,6 +172,6 @@ function mailboxPart(deps: RouteDeps, session: Session) {
   return { status: 'success' as const, ...mailboxJson(session), ...full }
 }
 
-function forClient({ store, now, codes }: RouteDeps, client: string | undefined): ListMailDeps {
+function forClient({ store, now, codes }: RouteDeps, client: string | undefined) {
   return { store, now, codes: scannerForClient(codes, client) }
 }

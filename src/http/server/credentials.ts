@@ -1,6 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import { checkRate, type RateDeps, recordFailedAuth, takeRate } from '../../service/rates.ts'
+import { checkRate, recordFailedAuth, takeRate } from '../../service/rates.ts'
+import type { RouteDeps } from './deps.ts'
 import type { HeaderField, HttpRequest } from './route.ts'
 
 /** The credential of an `Authorization: Bearer` header. */
@@ -55,16 +56,14 @@ export function setCookieHeader(cookie: Cookie): string {
   return secure ? `${header}; Secure` : header
 }
 
-interface AdminDeps extends RateDeps {
-  /** Empty: not configured, and everybody may see what the operator sees. */
-  adminToken: string
-}
-
 /**
  * True if the client is the operator, or if no admin token is configured. Requests with the right token are not rate
  * limited; all others are, and wrong tokens count against a second limit.
  */
-export async function isOperatorRequest(deps: AdminDeps, request: HttpRequest): Promise<boolean> {
+export async function isOperatorRequest(
+  deps: Pick<RouteDeps, 'adminToken' | 'limit' | 'now'>,
+  request: HttpRequest,
+): Promise<boolean> {
   const { client, headers } = request
   const given = bearerToken(headers.authorization)
   if (deps.adminToken !== '' && given !== undefined) {

@@ -5,7 +5,6 @@ import { outageReporter } from '../../service/background/outage.ts'
 import { openCodeScanner } from '../../service/mail/code-scanner.ts'
 import { openLargeReads } from '../../service/mail/large-reads.ts'
 import { openParsedReader } from '../../service/mail/parsed-mail.ts'
-import { openAttachmentReader } from '../../service/mail/read-mail.ts'
 import { openSharedPolls } from '../../service/mail/shared-poll.ts'
 import { accountRules } from '../../service/sessions/accounts.ts'
 import { routes } from '../routes.ts'
@@ -18,7 +17,7 @@ import {
   untrustedProxyWarning,
 } from './client.ts'
 import { limitConnections } from './connection-limit.ts'
-import type { HttpConfig, HttpDeps, IdleIntervals, RouteDeps, RouteSettings } from './deps.ts'
+import type { HttpConfig, HttpDeps, IdleIntervals, RouteDeps } from './deps.ts'
 import { waitSignals } from './disconnect.ts'
 import { fallbackHandler } from './fallback.ts'
 import { openLongPollLimit, openSendBudget } from './limits.ts'
@@ -130,7 +129,6 @@ function openRouteDeps(
     parsed,
     codes,
     largeReads,
-    attachments: openAttachmentReader({ ...deps, largeReads }),
     mailboxPolls: openSharedPolls(deps.bus),
     readerPolls: openSharedPolls(deps.bus),
     responseCache: openResponseCache(RESPONSE_CACHE_BYTES),
@@ -141,7 +139,7 @@ function openRouteDeps(
   return { routeDeps, closeLookups: codes.close }
 }
 
-function routeSettings(config: HttpConfig): RouteSettings {
+function routeSettings(config: HttpConfig) {
   const { adminToken, http, plans, readerOrigins, readerPool, sessions, smtp } = config
   return {
     adminToken,

@@ -1,14 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Log } from '../../core/log.ts'
 import type { MailStore } from '../../store/store.ts'
+import type { ServiceDeps } from '../deps.ts'
 import { logFault } from './outage.ts'
 import { withTimeout } from './repeat.ts'
 
-export interface LeaseDeps {
+export interface LeaseDeps extends Pick<ServiceDeps, 'log'> {
   store: Pick<MailStore, 'acquireLease' | 'releaseLease'>
   /** A unique name. A new one each time: a request under the previous one may reach the store late. */
   newHolder(): string
-  log: Pick<Log, 'warn' | 'error'>
   timing?: LeaseTiming
 }
 

@@ -1,6 +1,6 @@
 import type { Log, LogFacts } from '../../core/log.ts'
 import { Problem, StoreUnavailable, toError } from '../../core/problem.ts'
-import type { MailStore } from '../../store/store.ts'
+import type { ServiceDeps } from '../deps.ts'
 
 /** Reports that the store is unavailable. */
 export type ReportOutage = (found: StoreUnavailable | { reason: string }) => void
@@ -42,11 +42,9 @@ export function logFault(
   log.error({ ...facts, err: toError(cause ?? error) }, message)
 }
 
-export interface ReadinessDeps {
-  store: Pick<MailStore, 'obstacle'>
-}
-
 /** Why the service is not ready; undefined if it is. */
-export async function notReadyReason({ store }: ReadinessDeps): Promise<string | undefined> {
+export async function notReadyReason({
+  store,
+}: Pick<ServiceDeps, 'store'>): Promise<string | undefined> {
   return (await store.obstacle())?.reason
 }

@@ -3,8 +3,7 @@ import { type AccountsDeps, type ActiveAccount, activeAccounts } from '../sessio
 import { acquireLease, DEFAULT_TIMING, type LeaseDeps, untilAborted } from './lease.ts'
 import { logFault } from './outage.ts'
 
-interface Deps extends LeaseDeps, AccountsDeps {
-  store: LeaseDeps['store'] & AccountsDeps['store']
+interface Deps extends Omit<LeaseDeps, 'store'>, AccountsDeps {
   /** Starts fetching from an account. */
   open(account: ActiveAccount): { close(): Promise<void> }
   ended: AbortSignal

@@ -7,6 +7,7 @@ import { type KeyMode, makeKeySecret } from '../../core/key.ts'
 import { PLANS, type Plan } from '../../core/plan.ts'
 import { Problem } from '../../core/problem.ts'
 import { makeRates, openMemoryLimit } from '../../limit/memory.ts'
+import { fakeProvider } from '../../pay/open.ts'
 import type { ShopStore } from '../../store/shop-store.ts'
 import {
   authenticateKey,
@@ -43,12 +44,13 @@ beforeEach(() => {
 const keys = () => keyRing(shop, () => now)
 const deps = () => ({
   shop: {
+    ...shop,
     findKey: (...hashAndTime: Parameters<ShopStore['findKey']>) => {
       lookups += 1
       return shop.findKey(...hashAndTime)
     },
   },
-  pay: { mode },
+  pay: { ...fakeProvider(), mode },
   limit,
   now: () => now,
 })
@@ -73,7 +75,7 @@ const codeOf = async (operation: Promise<unknown>) => (await refused(operation))
 describe('a key', () => {
   test('of test mode is invalid in live mode', async () => {
     const { secret } = await issueKey(
-      { store: shop, now: () => now, randomBytes },
+      { shop, now: () => now, randomBytes },
       { plan: STARTER, label: '', mode: 'test' },
     )
     assert.equal(await codeOf(authenticateKey(deps(), caller(secret))), 'invalid_key')

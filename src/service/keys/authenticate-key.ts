@@ -8,14 +8,10 @@ import {
   type QuotaProblemCode,
 } from '../../core/key.ts'
 import { Problem } from '../../core/problem.ts'
-import type { PaymentProvider } from '../../pay/provider.ts'
-import type { ShopStore } from '../../store/shop-store.ts'
-import { checkRate, type RateDeps, recordFailedAuth } from '../rates.ts'
+import type { ServiceDeps } from '../deps.ts'
+import { checkRate, recordFailedAuth } from '../rates.ts'
 
-export interface KeyAuthDeps extends RateDeps {
-  shop: Pick<ShopStore, 'findKey'>
-  pay: Pick<PaymentProvider, 'mode'>
-}
+export type KeyAuthDeps = Pick<ServiceDeps, 'shop' | 'pay' | 'limit' | 'now'>
 
 /** A request with an API key. */
 export interface Caller {

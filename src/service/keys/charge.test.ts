@@ -5,6 +5,7 @@ import { openSqliteTestShop } from '../../../test/support/stores.ts'
 import { utcDay } from '../../core/key.ts'
 import { Problem } from '../../core/problem.ts'
 import { makeRates, openMemoryLimit } from '../../limit/memory.ts'
+import { fakeProvider } from '../../pay/open.ts'
 import type { ShopStore } from '../../store/shop-store.ts'
 import { type Caller, reauthenticateKey } from './authenticate-key.ts'
 import { charge } from './charge.ts'
@@ -25,7 +26,7 @@ beforeEach(() => {
 const keys = () => keyRing(shop, () => now)
 const deps = (more: Partial<ShopStore> = {}) => ({
   shop: { ...shop, ...more },
-  pay: { mode: 'live' as const },
+  pay: { ...fakeProvider(), mode: 'live' as const },
   limit: openMemoryLimit(makeRates()),
   now: () => now,
 })

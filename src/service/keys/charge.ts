@@ -1,11 +1,7 @@
 import type { ApiKey } from '../../core/key.ts'
 import { Problem, StoreUnavailable } from '../../core/problem.ts'
-import type { ShopStore, Spent } from '../../store/shop-store.ts'
+import type { Spent } from '../../store/shop-store.ts'
 import { type Caller, type KeyAuthDeps, reauthenticateKey } from './authenticate-key.ts'
-
-export interface ChargeDeps extends KeyAuthDeps {
-  shop: Pick<ShopStore, 'findKey' | 'readKey' | 'spendRequest' | 'returnRequest'>
-}
 
 // Between a refused charge and reading the key, a new day may begin or a request may be refunded.
 const ATTEMPTS = 3
@@ -15,7 +11,7 @@ const ATTEMPTS = 3
  * than its plan: a crash in between costs a request.
  */
 export async function charge<T>(
-  deps: ChargeDeps,
+  deps: KeyAuthDeps,
   { key, caller }: { key: ApiKey; caller: Caller },
   operation: () => Promise<T>,
 ): Promise<T> {
@@ -35,7 +31,7 @@ export async function charge<T>(
 }
 
 async function refund(
-  { shop, now }: ChargeDeps,
+  { shop, now }: KeyAuthDeps,
   { spent, caller }: { spent: Spent; caller: Caller },
 ): Promise<void> {
   await shop.returnRequest(spent.id, spent)
@@ -43,7 +39,7 @@ async function refund(
   if (left) caller.seen(left)
 }
 
-async function spend(deps: ChargeDeps, { id }: ApiKey, caller: Caller): Promise<Spent> {
+async function spend(deps: KeyAuthDeps, { id }: ApiKey, caller: Caller): Promise<Spent> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const spent = await deps.shop.spendRequest(id, deps.now())
     if (spent) {

@@ -10,7 +10,7 @@ const NOON = new Date('2026-03-01T12:00:00Z')
 const DAY = 86_400_000
 let shop: Awaited<ReturnType<typeof openSqliteTestShop>>
 let time = NOON
-const deps = () => ({ store: shop.store, now: () => time, randomBytes })
+const deps = () => ({ shop: shop.store, now: () => time, randomBytes })
 const found = (secret: string) => shop.store.findKey(secretHash(secret), time)
 const [starter, business] = PLANS as [Plan, Plan]
 const issue = (plan = starter) => issueKey(deps(), { plan, label: 'mine', mode: 'live' })

@@ -15,27 +15,10 @@ import {
 import { type Plan, planEnd } from '../../core/plan.ts'
 import { Problem } from '../../core/problem.ts'
 import { utcTimestamp } from '../../core/time.ts'
-import type { KeyRoll, KeyRollResult, ShopStore, UsageDay } from '../../store/shop-store.ts'
+import type { KeyRoll, KeyRollResult, UsageDay } from '../../store/shop-store.ts'
+import type { ServiceDeps } from '../deps.ts'
 
-interface KeyDeps<Operation extends keyof ShopStore> {
-  store: Pick<ShopStore, Operation>
-  now(): Date
-  randomBytes(count: number): Uint8Array
-}
-
-/** For the operator's commands. */
-export type KeyAdminDeps = KeyDeps<
-  | 'addKey'
-  | 'findKey'
-  | 'readKey'
-  | 'listKeys'
-  | 'rollKey'
-  | 'revokeKey'
-  | 'labelKey'
-  | 'readUsage'
-  | 'readPurchase'
-  | 'listPurchases'
->
+export type KeyDeps = Pick<ServiceDeps, 'shop' | 'now' | 'randomBytes'>
 
 /** How long the old secret of a rolled key keeps working. */
 export const OLD_SECRET_MS = 24 * 3_600_000
@@ -51,7 +34,7 @@ export interface KeyRequest {
 
 /** Creates a key with the quota of the plan. Only the hash of the returned secret is stored. */
 export async function issueKey(
-  { store, now, randomBytes }: KeyDeps<'addKey'>,
+  { shop, now, randomBytes }: KeyDeps,
   { plan, label, mode }: KeyRequest,
 ): Promise<{ key: ApiKey; secret: string }> {
   const createdAt = now()
@@ -67,7 +50,7 @@ export async function issueKey(
     createdAt,
     expiresAt: planEnd(plan, createdAt),
   }
-  await store.addKey({ ...key, secretHash: secretHash(secret) })
+  await shop.addKey({ ...key, secretHash: secretHash(secret) })
   return { key: { ...key, state: 'active', used: 0, usedToday: 0 }, secret }
 }
 
@@ -78,17 +61,11 @@ interface RolledKey {
 
 /** Gives the key a new secret; the old one keeps working for a day. Undefined if the key is revoked or deleted. */
 export async function rollKey(
-  deps: KeyDeps<'rollKey'>,
+  deps: KeyDeps,
   key: Pick<ApiKey, 'id' | 'prefix'>,
 ): Promise<RolledKey | undefined> {
   const { secret, oldUntil, result } = await roll(deps, key)
   return result.rolled ? { secret, oldUntil } : undefined
-}
-
-export interface RollKeyDeps {
-  shop: Pick<ShopStore, 'rollKey'>
-  now(): Date
-  randomBytes(count: number): Uint8Array
 }
 
 /**
@@ -96,12 +73,12 @@ export interface RollKeyDeps {
  * repeated request is harmless, and a thief cannot roll twice to lock the owner out.
  */
 export async function rollPresentedKey(
-  { shop, now, randomBytes }: RollKeyDeps,
+  deps: KeyDeps,
   key: Pick<ApiKey, 'id' | 'prefix'>,
   presented: string,
 ): Promise<RolledKey> {
-  const asked = { hash: secretHash(presented), now: now() }
-  const { secret, oldUntil, result } = await roll({ store: shop, now, randomBytes }, key, asked)
+  const asked = { hash: secretHash(presented), now: deps.now() }
+  const { secret, oldUntil, result } = await roll(deps, key, asked)
   if (result.rolled) return { secret, oldUntil }
   const until = result.oldSecretUntil
   const text = until
@@ -111,47 +88,42 @@ export async function rollPresentedKey(
 }
 
 async function roll(
-  { store, now, randomBytes }: KeyDeps<'rollKey'>,
+  { shop, now, randomBytes }: KeyDeps,
   { id, prefix }: Pick<ApiKey, 'id' | 'prefix'>,
   presented?: KeyRoll['presented'],
 ): Promise<RolledKey & { result: KeyRollResult }> {
   const secret = makeKeySecret(prefix, randomBytes(KEY_RANDOM_BYTES))
   const oldUntil = new Date(now().getTime() + OLD_SECRET_MS)
   const change = { keyId: id, secretHash: secretHash(secret), oldUntil }
-  const result = await store.rollKey({ ...change, ...(presented && { presented }) })
+  const result = await shop.rollKey({ ...change, ...(presented && { presented }) })
   return { secret, oldUntil, result }
 }
 
 /** Keys by id, by prefix, or by the full key. */
 export async function findKeys(
-  { store, now }: Omit<KeyDeps<'findKey' | 'readKey' | 'listKeys'>, 'randomBytes'>,
+  { shop, now }: Pick<ServiceDeps, 'shop' | 'now'>,
   name: string,
 ): Promise<ApiKey[]> {
   const one = isWellFormedKey(name)
-    ? await store.findKey(secretHash(name), now())
-    : await store.readKey(name, now())
+    ? await shop.findKey(secretHash(name), now())
+    : await shop.readKey(name, now())
   if (one) return [one]
-  return (await store.listKeys(now())).filter(({ prefix }) => prefix === name)
+  return (await shop.listKeys(now())).filter(({ prefix }) => prefix === name)
 }
 
 /** Requests of the last 30 UTC days, oldest first, including days without any. */
 export async function keyUsage(
-  { store, now }: Omit<KeyDeps<'readUsage'>, 'randomBytes'>,
+  { shop, now }: Pick<ServiceDeps, 'shop' | 'now'>,
   keyId: string,
 ): Promise<UsageDay[]> {
   const first = utcDay(now()) - USAGE_DAYS + 1
   const used = new Map(
-    (await store.readUsage(keyId, first)).map(({ day, count }) => [day, count] as const),
+    (await shop.readUsage(keyId, first)).map(({ day, count }) => [day, count] as const),
   )
   return Array.from({ length: USAGE_DAYS }, (_, at) => ({
     day: first + at,
     count: used.get(first + at) ?? 0,
   }))
-}
-
-export interface UsageDeps {
-  shop: Pick<ShopStore, 'readUsage'>
-  now(): Date
 }
 
 interface UsageReport {
@@ -164,11 +136,14 @@ interface UsageReport {
 }
 
 /** Usage of a key. Free, and available for keys that are used up or expired. */
-export async function keyUsageReport({ shop, now }: UsageDeps, key: ApiKey): Promise<UsageReport> {
+export async function keyUsageReport(
+  { shop, now }: Pick<ServiceDeps, 'shop' | 'now'>,
+  key: ApiKey,
+): Promise<UsageReport> {
   const time = now()
   return {
     state: key.state === 'stopped' ? 'stopped' : (precheckQuota(key, time) ?? 'active'),
     resetsAt: nextUtcDay(time),
-    days: await keyUsage({ store: shop, now: () => time }, key.id),
+    days: await keyUsage({ shop, now: () => time }, key.id),
   }
 }

@@ -1,26 +1,11 @@
-import type { Bus } from '../../bus/bus.ts'
 import type { MessageSummary } from '../../core/message.ts'
 import { accountTopic, type Session } from '../../core/session.ts'
-import type { Limit, Rate } from '../../limit/limit.ts'
-import type { MailStore, MessagePage } from '../../store/store.ts'
-import { type LiveSessionDeps, liveSession } from '../sessions/session.ts'
-import type { CodeScanner } from './code-scanner.ts'
-import {
-  type MailboxView,
-  type MailboxViewDeps,
-  mailboxPollSource,
-  newerTest,
-} from './mailbox-view.ts'
-import { pollUntil, type SharedPolls } from './shared-poll.ts'
-
-export interface AwaitMailDeps extends MailboxViewDeps {
-  mailboxPolls: SharedPolls<MailboxView>
-}
-
-export interface ListMailDeps extends LiveSessionDeps {
-  store: Pick<MailStore, 'findSession' | 'listMessages'>
-  codes: Pick<CodeScanner, 'scan'>
-}
+import type { Rate } from '../../limit/limit.ts'
+import type { MessagePage } from '../../store/store.ts'
+import type { ServiceDeps } from '../deps.ts'
+import { liveSession } from '../sessions/session.ts'
+import { type MailboxView, mailboxPollSource, newerTest } from './mailbox-view.ts'
+import { pollUntil } from './shared-poll.ts'
 
 interface MailList {
   /** As it was before the list was read. */
@@ -45,7 +30,7 @@ interface Wait {
 
 /** The messages of the mailbox, with the codes that are found within a short time. The session is known to be live. */
 export async function listMail(
-  deps: ListMailDeps,
+  deps: Pick<ServiceDeps, 'store' | 'codes' | 'now'>,
   { token, session }: { token: string; session: Session },
   page: MessagePage,
 ): Promise<MailList> {
@@ -63,7 +48,7 @@ export async function listMail(
 
 /** Scans the newest messages, since an earlier response may have been sent before they were. False as in MailList. */
 export async function scanNewest(
-  { store, codes }: ListMailDeps,
+  { store, codes }: Pick<ServiceDeps, 'store' | 'codes'>,
   session: Session,
   limit: number,
 ): Promise<boolean> {
@@ -77,7 +62,7 @@ export type MailboxState = Pick<MailboxView, 'session' | 'hasNewer'>
 
 /** Waits until `isDone` or the timeout. Throws if the session ends meanwhile. */
 export async function awaitMail(
-  deps: AwaitMailDeps,
+  deps: Pick<ServiceDeps, 'store' | 'now' | 'mailboxPolls'>,
   { seconds, isDone, ...watched }: Wait,
 ): Promise<{ session: Session; timedOut: boolean }> {
   const wanted = { ...mailboxPollSource(deps, watched), seconds }
@@ -89,17 +74,11 @@ export async function awaitMail(
 
 /** The mailbox as a request found it, before waiting. */
 export function mailboxState(
-  { store }: { store: Pick<MailStore, 'listMessages'> },
+  { store }: Pick<ServiceDeps, 'store'>,
   session: Session,
 ): MailboxState {
   const newest = (limit: number) => store.listMessages(session.id, { sinceId: 0, limit })
   return { session, hasNewer: newerTest(session, newest) }
-}
-
-export interface ForcePollDeps {
-  bus: Pick<Bus, 'wake'>
-  limit: Pick<Limit, 'take'>
-  now(): Date
 }
 
 // Protects the account, so it counts all clients and applies even without rate limits.
@@ -107,7 +86,7 @@ const FORCE_POLL_RATE: Rate = { count: 1, seconds: 3, burst: 1 }
 
 /** Requests an immediate poll of the session's account, if it has one. Ignored if one was requested just now. */
 export async function forcePoll(
-  { bus, limit, now }: ForcePollDeps,
+  { bus, limit, now }: Pick<ServiceDeps, 'bus' | 'limit' | 'now'>,
   { accountId }: Pick<Session, 'accountId'>,
 ): Promise<void> {
   if (accountId === undefined) return

@@ -1,14 +1,10 @@
-import type { Bus } from '../../bus/bus.ts'
-import type { Log } from '../../core/log.ts'
 import type { MessageSummary } from '../../core/message.ts'
 import { Problem, StoreUnavailable } from '../../core/problem.ts'
 import type { MailboxId } from '../../core/session.ts'
-import type { MailStore } from '../../store/store.ts'
 import { logFault } from '../background/outage.ts'
 import { withTimeout } from '../background/repeat.ts'
-import type { ReadParsed } from './parsed-mail.ts'
+import type { ServiceDeps } from '../deps.ts'
 import { openScanQueue, type ScanLimits, type ScanRequest } from './scan-queue.ts'
-import type { CheckSender } from './sender-checks.ts'
 
 export interface CodeScanner {
   /** Scans the messages that have not been scanned yet. Undefined if there are none. `client`: see ScanRequest. */
@@ -25,14 +21,6 @@ interface CodeScan {
   complete: boolean
   /** Waits a short time for all of them. True if codes were found by then: list again. */
   found(): Promise<boolean>
-}
-
-export interface CodeScannerDeps {
-  store: Pick<MailStore, 'findMessage' | 'saveCode'>
-  bus: Pick<Bus, 'wake'>
-  parsed: ReadParsed
-  senderChecks: CheckSender
-  log: Pick<Log, 'error'>
 }
 
 interface CodeScannerOptions {
@@ -55,7 +43,13 @@ const LIMITS: ScanLimits = {
  * mailbox. Each message is scanned once, in the background.
  */
 export function openCodeScanner(
-  { store, bus, parsed, senderChecks, log }: CodeScannerDeps,
+  {
+    store,
+    bus,
+    parsed,
+    senderChecks,
+    log,
+  }: Pick<ServiceDeps, 'store' | 'bus' | 'parsed' | 'senderChecks' | 'log'>,
   { resultWaitMs, limits = LIMITS }: CodeScannerOptions,
 ): CodeScanner {
   const queue = openScanQueue({ run: scanMessage, failed, limits })
@@ -110,8 +104,8 @@ function throwAsUnavailable(error: unknown): never {
 
 /** A scanner that charges its scans to this client. */
 export function scannerForClient(
-  { scan }: Pick<CodeScanner, 'scan'>,
+  { scan }: ServiceDeps['codes'],
   client: string | undefined,
-): Pick<CodeScanner, 'scan'> {
+): ServiceDeps['codes'] {
   return { scan: (mailbox, messages) => scan(mailbox, messages, client) }
 }

@@ -4,17 +4,13 @@ import type { ApiKey } from '../../core/key.ts'
 import type { Mail, Message, NamedAddress } from '../../core/message.ts'
 import { Problem } from '../../core/problem.ts'
 import { keyedTopic, POOL, type Topic } from '../../core/session.ts'
-import type { KeyScope, MailStore } from '../../store/store.ts'
+import type { KeyScope } from '../../store/store.ts'
+import type { ServiceDeps } from '../deps.ts'
 import { type Caller, type KeyAuthDeps, requireQuota, rereadKey } from '../keys/authenticate-key.ts'
 import type { ReadParsed } from './parsed-mail.ts'
-import { type PollSource, pollUntil, type SharedPolls } from './shared-poll.ts'
+import { type PollSource, pollUntil } from './shared-poll.ts'
 
-interface EmailsDeps {
-  store: Pick<MailStore, 'keyMailVersion' | 'listKeyMail'>
-  parsed: ReadParsed
-  readerPool: PoolAccess
-  now(): Date
-}
+type EmailsDeps = Pick<ServiceDeps, 'store' | 'parsed' | 'readerPool' | 'now'>
 
 /** What keys see of the pool: all of it, mail whose address they name, or nothing. */
 export type PoolAccess = 'open' | 'by-address' | 'off'
@@ -133,9 +129,7 @@ export function parseTo(text: string): Address {
   return address
 }
 
-export interface EmailsWaitDeps extends KeyAuthDeps, EmailsDeps {
-  readerPolls: SharedPolls<KeyView>
-}
+type EmailsWaitDeps = KeyAuthDeps & EmailsDeps & Pick<ServiceDeps, 'readerPolls'>
 
 /** What a key may see, as one poll found it. Shared by all requests with this key and address. */
 export interface KeyView {

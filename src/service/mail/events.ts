@@ -1,19 +1,14 @@
 import { Problem, type ProblemCode, StoreUnavailable } from '../../core/problem.ts'
 import type { Session } from '../../core/session.ts'
+import type { ServiceDeps } from '../deps.ts'
 import {
-  type ClientScanner,
   type KnownState,
   type MailboxView,
-  type MailboxViewDeps,
   type MailChange,
   mailboxPollSource,
 } from './mailbox-view.ts'
-import type { SharedPolls } from './shared-poll.ts'
 
-export interface MailEventsDeps extends MailboxViewDeps {
-  mailboxPolls: SharedPolls<MailboxView>
-  codes: ClientScanner
-}
+type MailEventsDeps = Pick<ServiceDeps, 'store' | 'now' | 'codes' | 'mailboxPolls'>
 
 export type MailEvent =
   | MailChange

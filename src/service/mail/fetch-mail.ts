@@ -1,4 +1,3 @@
-import type { Bus } from '../../bus/bus.ts'
 import type { Address } from '../../core/address.ts'
 import type { AccountHealth, FolderState } from '../../core/gmail.ts'
 import type { Envelope } from '../../core/message.ts'
@@ -6,24 +5,8 @@ import type { FetchedRecipient } from '../../core/recipient.ts'
 import { accountTopic } from '../../core/session.ts'
 import { readHead } from '../../mime/head.ts'
 import { readHeader, unfold } from '../../mime/headers.ts'
-import type { MailStore } from '../../store/store.ts'
+import type { ServiceDeps } from '../deps.ts'
 import { recipientTopics } from './receive-mail.ts'
-
-interface Deps {
-  store: Pick<
-    MailStore,
-    | 'findAliases'
-    | 'addFetchedMail'
-    | 'listDeferred'
-    | 'deleteDeferred'
-    | 'readFolder'
-    | 'saveFolder'
-    | 'oldestAlias'
-    | 'setAccountHealth'
-  >
-  bus: Pick<Bus, 'wake' | 'subscribe'>
-  now(): Date
-}
 
 // As many as are fetched at once.
 const DEFERRED_AT_ONCE = 50
@@ -40,7 +23,10 @@ interface FetchedMessage {
 }
 
 /** What the IMAP client needs to process the mail of one account, except randomness and a log. */
-export function accountMailDeps({ store, bus, now }: Deps, accountId: number) {
+export function accountMailDeps(
+  { store, bus, now }: Pick<ServiceDeps, 'store' | 'bus' | 'now'>,
+  accountId: number,
+) {
   return {
     findAliases: (addresses: readonly Address[]) => store.findAliases(accountId, addresses, now()),
 

@@ -1,16 +1,13 @@
 import type { MessageSummary } from '../../core/message.ts'
 import type { Session } from '../../core/session.ts'
-import type { MailStore } from '../../store/store.ts'
-import { type LiveSessionDeps, liveSession } from '../sessions/session.ts'
-import type { CodeScanner } from './code-scanner.ts'
+import type { ServiceDeps } from '../deps.ts'
+import { liveSession } from '../sessions/session.ts'
 import type { PollSource } from './shared-poll.ts'
 
-export interface MailboxViewDeps extends LiveSessionDeps {
-  store: Pick<MailStore, 'findSession' | 'listMessages' | 'listMessageIds'>
-}
+type MailboxViewDeps = Pick<ServiceDeps, 'store' | 'now'>
 
 /** Scans on behalf of one subscriber's client: subscribers that share a view are not charged for each other. */
-export type ClientScanner = Pick<CodeScanner, 'scan'>
+type ClientScanner = ServiceDeps['codes']
 
 /**
  * A mailbox as one poll found it, shared by all its subscribers: each list is read at most once, when the first of them needs

@@ -1,13 +1,13 @@
 import type { Mail } from '../../core/message.ts'
 import { Problem } from '../../core/problem.ts'
 import type { MailStore } from '../../store/store.ts'
-import { DEADLINE_MS, type LargeReads, withDeadline } from './large-reads.ts'
+import type { ServiceDeps } from '../deps.ts'
+import { DEADLINE_MS, withDeadline } from './large-reads.ts'
 import { isCurrent, type ParseOnce, type ParseRequest } from './parse-once.ts'
 
-export interface ParsedMailDeps {
+export interface ParsedMailDeps extends Pick<ServiceDeps, 'largeReads'> {
   store: Pick<MailStore, 'readParsed'>
   parse: ParseOnce
-  largeReads: LargeReads
   /** How long a request waits; only tests set it. */
   deadlineMs?: number
 }

@@ -1,4 +1,3 @@
-import type { Bus } from '../../bus/bus.ts'
 import type {
   AttachmentInfo,
   Mail,
@@ -11,23 +10,8 @@ import { Problem } from '../../core/problem.ts'
 import { decodeInSteps } from '../../mime/decode.ts'
 import type { MailStore } from '../../store/store.ts'
 import { withTimeout } from '../background/repeat.ts'
-import { type LiveSessionDeps, liveSession, wakeSession } from '../sessions/session.ts'
-import type { LargeRead, LargeReads } from './large-reads.ts'
-import type { ReadParsed } from './parsed-mail.ts'
-import type { CheckSender } from './sender-checks.ts'
-
-export interface RawMailDeps extends LiveSessionDeps {
-  store: Pick<MailStore, 'findSession' | 'findMessage' | 'readRaw'>
-  largeReads: LargeReads
-}
-
-export interface ReadMailDeps extends LiveSessionDeps {
-  store: Pick<MailStore, 'findSession' | 'findMessage'>
-  parsed: ReadParsed
-  senderChecks: CheckSender
-  /** How long a response waits for the sender checks. */
-  resultWaitMs: number
-}
+import type { ServiceDeps } from '../deps.ts'
+import { liveSession, wakeSession } from '../sessions/session.ts'
 
 /** The messages of a mailbox that is read without a token. */
 export type MessageSource = Pick<MailStore, 'listMessages' | 'findMessage'>
@@ -43,7 +27,7 @@ export interface MailQuery {
 
 /** One message of this session with its parsed mail and sender checks. */
 export async function readMail(
-  deps: ReadMailDeps,
+  deps: Pick<ServiceDeps, 'store' | 'now' | 'parsed' | 'senderChecks' | 'resultWaitMs'>,
   query: MailQuery,
 ): Promise<{ message: Message; mail: Mail; checks: SenderChecks | undefined }> {
   const message = await findMessage(deps, query.token, query.id)
@@ -56,7 +40,7 @@ export async function readMail(
 
 /** The parsed mail of this message; parses it if necessary. */
 export async function readParsedMail(
-  { parsed }: Pick<ReadMailDeps, 'parsed'>,
+  { parsed }: Pick<ServiceDeps, 'parsed'>,
   { rawId, recipient: mailbox, size }: Message,
   { client, signal }: Pick<MailQuery, 'client' | 'signal'>,
 ): Promise<Mail> {
@@ -67,7 +51,7 @@ export async function readParsedMail(
 
 /** One message of this session with its raw bytes and envelope. */
 export async function readRawMail(
-  deps: RawMailDeps,
+  deps: Pick<ServiceDeps, 'store' | 'now' | 'largeReads'>,
   { token, id, client, signal }: MailQuery,
 ): Promise<{ message: Message; raw: RawMail }> {
   const message = await findMessage(deps, token, id)
@@ -80,7 +64,7 @@ export async function readRawMail(
 }
 
 export async function findMessage(
-  deps: LiveSessionDeps & { store: Pick<MailStore, 'findMessage'> },
+  deps: Pick<ServiceDeps, 'store' | 'now'>,
   token: string,
   id: number,
 ): Promise<Message> {
@@ -95,62 +79,41 @@ export function messageNotFound(): Problem {
   return new Problem('message_not_found', 'id: this session has no such message.')
 }
 
-export interface AttachmentDeps extends RawMailDeps, Pick<ReadMailDeps, 'parsed'> {
-  attachments: AttachmentReader
-}
-
-/** Decodes attachments from raw mails. */
-interface AttachmentReader {
-  read(rawId: number, position: PartPosition, request: LargeRead): Promise<Uint8Array>
-}
-
-/** Concurrent requests for the same attachment share one read. */
-export function openAttachmentReader({
-  store,
-  largeReads,
-}: {
-  store: Pick<MailStore, 'readRaw'>
-  largeReads: LargeReads
-}): AttachmentReader {
-  async function read(rawId: number, { start, end, encoding }: PartPosition): Promise<Uint8Array> {
-    const raw = await store.readRaw(rawId)
-    if (!raw) throw messageNotFound()
-    const { buffer, byteOffset, length } = raw.bytes
-    const body = Buffer.from(buffer, byteOffset, length).subarray(start, end)
-    return await decodeInSteps(body, encoding)
-  }
-
-  return {
-    read: (rawId, position, request) =>
-      largeReads.run(`part ${rawId} ${position.start}`, request, () => read(rawId, position)),
-  }
-}
-
 /** One attachment, by its index in readMail. Its position in the raw mail is known from the parse. */
 export async function readAttachment(
-  deps: AttachmentDeps,
+  deps: Pick<ServiceDeps, 'store' | 'now' | 'parsed' | 'largeReads'>,
   query: MailQuery & { index: number },
 ): Promise<{ info: AttachmentInfo; bytes: Uint8Array }> {
   const message = await findMessage(deps, query.token, query.id)
   const mail = await readParsedMail(deps, message, query)
   const info = mail.attachments[query.index]
-  if (!info?.position) {
-    throw new Problem('not_found', 'index: this message has no such attachment.')
-  }
+  const position = info?.position
+  if (!position) throw new Problem('not_found', 'index: this message has no such attachment.')
   const { client, signal } = query
   const { rawId, recipient: mailbox, size } = message
   const request = { client, mailbox, size, signal }
-  const bytes = await deps.attachments.read(rawId, info.position, request)
+  const bytes = await deps.largeReads.run(`part ${rawId} ${position.start}`, request, () =>
+    decodePart(deps, rawId, position),
+  )
   return { info, bytes }
 }
 
-export interface DeleteMailDeps {
-  store: Pick<MailStore, 'findSession' | 'deleteMessage'>
-  bus: Pick<Bus, 'wake'>
-  now(): Date
+async function decodePart(
+  { store }: Pick<ServiceDeps, 'store'>,
+  rawId: number,
+  { start, end, encoding }: PartPosition,
+): Promise<Uint8Array> {
+  const raw = await store.readRaw(rawId)
+  if (!raw) throw messageNotFound()
+  const { buffer, byteOffset, length } = raw.bytes
+  return await decodeInSteps(Buffer.from(buffer, byteOffset, length).subarray(start, end), encoding)
 }
 
-export async function deleteMail(deps: DeleteMailDeps, token: string, id: number): Promise<void> {
+export async function deleteMail(
+  deps: Pick<ServiceDeps, 'store' | 'bus' | 'now'>,
+  token: string,
+  id: number,
+): Promise<void> {
   const session = await liveSession(deps, token)
   if (!(await deps.store.deleteMessage(session.id, id))) throw messageNotFound()
   wakeSession(deps.bus, session)

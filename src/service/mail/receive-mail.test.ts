@@ -32,6 +32,7 @@ async function receiveFor(to: string[], now = START) {
       woken.push(topic)
       found.push(fixture.other.listMessageIds(topic as MailboxId))
     },
+    subscribe: () => () => {},
   }
   const recipients = await fixture.accepted(to)
   const { envelope } = newMail(recipients)

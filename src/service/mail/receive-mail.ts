@@ -1,4 +1,3 @@
-import type { Bus } from '../../bus/bus.ts'
 import { type Address, joinAddress, parseAddress, parseHost } from '../../core/address.ts'
 import type { Envelope } from '../../core/message.ts'
 import {
@@ -10,12 +9,7 @@ import {
 import { keyedTopic, POOL, type Topic } from '../../core/session.ts'
 import { readHead } from '../../mime/head.ts'
 import type { AddMailResult, MailStore, StoredRecipient } from '../../store/store.ts'
-
-interface AcceptDeps {
-  store: Pick<MailStore, 'findRecipient' | 'findDomain' | 'listDomains'>
-  limits: ReceiveLimits
-  now(): Date
-}
+import type { ServiceDeps } from '../deps.ts'
 
 interface RecipientOffer {
   /** Declared with SIZE, or 0. */
@@ -28,7 +22,7 @@ interface RecipientOffer {
 
 /** Decides at RCPT whether mail of this size for this address would be stored. The commit decides again. */
 export async function acceptRecipient(
-  { store, limits, now }: AcceptDeps,
+  { store, limits, now }: Pick<ServiceDeps, 'store' | 'now'> & { limits: ReceiveLimits },
   text: string,
   { size, others, senderNetwork }: RecipientOffer,
 ): Promise<Recipient | { refused: RecipientRefusal }> {
@@ -40,25 +34,16 @@ export async function acceptRecipient(
 }
 
 /** Whether an invalid address ends in one of our domains. */
-async function isLocalDomain(store: Pick<MailStore, 'findDomain'>, text: string): Promise<boolean> {
+async function isLocalDomain(store: MailStore, text: string): Promise<boolean> {
   const host = parseHost(text.slice(text.lastIndexOf('@') + 1))
   return host !== undefined && (await store.findDomain(host)) !== undefined
 }
 
 /** RFC 5321 4.5.1: `<postmaster>` without a domain must be accepted. It means the one of our first domain. */
-async function barePostmaster(
-  store: Pick<MailStore, 'listDomains'>,
-  text: string,
-): Promise<Address | undefined> {
+async function barePostmaster(store: MailStore, text: string): Promise<Address | undefined> {
   if (text.toLowerCase() !== 'postmaster') return undefined
   const first = (await store.listDomains()).find((domain) => !domain.removed)
   return first && joinAddress('postmaster', first.name)
-}
-
-interface ReceiveDeps {
-  store: Pick<MailStore, 'addMail'>
-  bus: Pick<Bus, 'wake'>
-  now(): Date
 }
 
 interface ReceivedMail {
@@ -72,7 +57,7 @@ interface ReceivedMail {
 
 /** Stores one mail for every recipient that still exists, then wakes their waiters. */
 export async function receiveMail(
-  { store, bus, now }: ReceiveDeps,
+  { store, bus, now }: Pick<ServiceDeps, 'store' | 'bus' | 'now'>,
   mail: ReceivedMail,
 ): Promise<AddMailResult['outcome']> {
   const head = readHead(mail.raw, mail.envelope.mailFrom)

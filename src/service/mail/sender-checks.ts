@@ -9,14 +9,12 @@ import {
 import { Problem } from '../../core/problem.ts'
 import type { MailStore } from '../../store/store.ts'
 import { logFault } from '../background/outage.ts'
-import type { LargeReads } from './large-reads.ts'
+import type { ServiceDeps } from '../deps.ts'
 
-export interface SenderChecksDeps {
+export interface SenderChecksDeps extends Pick<ServiceDeps, 'largeReads' | 'now'> {
   store: Pick<MailStore, 'readRaw' | 'readSenderChecks' | 'saveSenderChecks'>
-  largeReads: LargeReads
   /** Undefined if the checker is busy. */
   check(input: SenderCheckInput, haste?: 'later'): Promise<SenderChecks | undefined>
-  now(): Date
   log: Pick<Log, 'error'>
 }
 

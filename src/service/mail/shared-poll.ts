@@ -1,10 +1,6 @@
 import type { Bus } from '../../bus/bus.ts'
 import type { Topic } from '../../core/session.ts'
 
-export interface SharedPollDeps {
-  bus: Pick<Bus, 'subscribe'>
-}
-
 /** Polls of this thread: all subscribers of the same source share them. */
 export interface SharedPolls<T> {
   subscribe(wanted: PollSource<T>): Subscription<T>
@@ -36,7 +32,7 @@ interface Subscription<T> {
   end(): void
 }
 
-export function openSharedPolls<T>(bus: SharedPollDeps['bus']): SharedPolls<T> {
+export function openSharedPolls<T>(bus: Pick<Bus, 'subscribe'>): SharedPolls<T> {
   const feeds = new Map<string, Feed<T>>()
   const schedule = openDeliveryQueue()
 
@@ -96,7 +92,7 @@ interface FeedContext {
 }
 
 function openFeed<T>(
-  bus: SharedPollDeps['bus'],
+  bus: Pick<Bus, 'subscribe'>,
   { topics, open, intervalMs }: PollSource<T>,
   { schedule, ended }: FeedContext,
 ): Feed<T> {

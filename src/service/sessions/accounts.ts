@@ -6,13 +6,9 @@ import {
   maskAccountEmail,
 } from '../../core/gmail.ts'
 import type { MailStore } from '../../store/store.ts'
+import type { ServiceDeps } from '../deps.ts'
 
-export interface AccountsDeps {
-  store: Pick<MailStore, 'listAccounts'>
-  /** Of the accounts that are active in the operator's file. */
-  accountRules: readonly AccountRules[]
-  now(): Date
-}
+export type AccountsDeps = Pick<ServiceDeps, 'store' | 'accountRules' | 'now'>
 
 /** For the operator's commands. */
 export interface AccountAdminDeps {
@@ -79,7 +75,7 @@ export async function accountStatuses(deps: AccountsDeps): Promise<AccountStatus
  * stay assigned. Their health is reported by the node that fetches from them.
  */
 export async function addConfiguredAccounts(
-  { store }: { store: Pick<MailStore, 'addAccount'> },
+  { store }: Pick<ServiceDeps, 'store'>,
   file: readonly Pick<AccountRules, 'email'>[],
 ): Promise<void> {
   for (const { email } of file) await store.addAccount(email)

@@ -11,16 +11,13 @@ import {
 import { makeSecretToken, secretHash } from '../../core/id.ts'
 import { parsePrefix, randomLocalPart } from '../../core/prefix.ts'
 import { Problem } from '../../core/problem.ts'
-import { type LifetimeLimits, requestedLifetimeSeconds, type Session } from '../../core/session.ts'
-import type { MailStore } from '../../store/store.ts'
+import { requestedLifetimeSeconds, type Session } from '../../core/session.ts'
+import type { ServiceDeps } from '../deps.ts'
 import { type AccountsDeps, type ActiveAccount, activeAccounts } from './accounts.ts'
 import { sessionDomains } from './domains.ts'
 
-export interface CreateSessionDeps extends GmailAddressDeps {
-  store: Pick<MailStore, 'listDomains' | 'listAccounts' | 'createSession'>
-  lifetimes: LifetimeLimits
-  cooldownMs: number
-}
+type CreateSessionDeps = AccountsDeps &
+  Pick<ServiceDeps, 'randomBytes' | 'lifetimes' | 'cooldownMs'>
 
 /** All fields are optional. */
 interface SessionRequest {
@@ -81,14 +78,14 @@ async function addressSource(
   return { domain, accountId: undefined, addresses }
 }
 
-function* randomNames(randomBytes: CreateSessionDeps['randomBytes']): Generator<string> {
+function* randomNames(randomBytes: ServiceDeps['randomBytes']): Generator<string> {
   for (let attempt = 0; attempt < RANDOM_ATTEMPTS; attempt += 1) yield randomLocalPart(randomBytes)
 }
 
 function chooseDomain(
   domains: readonly MailDomain[],
   wanted: number | undefined,
-  randomBytes: CreateSessionDeps['randomBytes'],
+  randomBytes: ServiceDeps['randomBytes'],
 ): MailDomain {
   const draw = Buffer.from(randomBytes(4)).readUInt32BE()
   const domain =
@@ -100,10 +97,6 @@ function chooseDomain(
     throw new Problem('overloaded', 'No mail domain accepts new sessions at the moment.', 60)
   }
   throw new Problem('unknown_domain', 'domain_id: no active domain has this id.')
-}
-
-export interface GmailAddressDeps extends AccountsDeps {
-  randomBytes(count: number): Uint8Array
 }
 
 /** Candidate addresses for a new session. */
@@ -120,7 +113,7 @@ export interface AddressSource {
 export const RANDOM_ATTEMPTS = 5
 
 export async function gmailAddressSource(
-  deps: GmailAddressDeps,
+  deps: AccountsDeps & Pick<ServiceDeps, 'randomBytes'>,
   request: AccountRequest & { prefix: string | undefined },
 ): Promise<AddressSource> {
   const offered = await activeAccounts(deps)
@@ -147,7 +140,7 @@ const DOT_FORMS = 16
 function* randomAliases(
   { email, rules }: ActiveAccount,
   accounts: ReadonlySet<Address>,
-  randomBytes: GmailAddressDeps['randomBytes'],
+  randomBytes: ServiceDeps['randomBytes'],
 ): Generator<Address> {
   if (rules.dots) {
     for (const alias of dotAliases(email, randomBytes(DOT_ALIAS_RANDOM_BYTES), DOT_FORMS)) {

@@ -1,5 +1,6 @@
 import { acceptsSessions, type Host, type MailDomain } from '../../core/address.ts'
 import type { MailStore } from '../../store/store.ts'
+import type { ServiceDeps } from '../deps.ts'
 
 /** For the operator's commands. */
 export type DomainAdminStore = Pick<
@@ -7,17 +8,9 @@ export type DomainAdminStore = Pick<
   'listDomains' | 'addDomain' | 'findDomain' | 'changeDomain'
 >
 
-interface DomainsDeps {
-  store: Pick<MailStore, 'listDomains'>
-}
-
 /** Domains that accept new sessions. */
-export async function sessionDomains({ store }: DomainsDeps): Promise<MailDomain[]> {
+export async function sessionDomains({ store }: Pick<ServiceDeps, 'store'>): Promise<MailDomain[]> {
   return (await store.listDomains()).filter(acceptsSessions)
-}
-
-interface AddDomainsDeps {
-  store: Pick<MailStore, 'findDomain' | 'addDomain' | 'changeDomain'>
 }
 
 interface ConfiguredDomains {
@@ -31,7 +24,7 @@ interface ConfiguredDomains {
  * that were added by a command.
  */
 export async function addConfiguredDomains(
-  { store }: AddDomainsDeps,
+  { store }: Pick<ServiceDeps, 'store'>,
   { domains, readerDomains }: ConfiguredDomains,
 ): Promise<void> {
   const reads = (name: Host) => readerDomains.length === 0 || readerDomains.includes(name)

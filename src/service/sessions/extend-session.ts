@@ -1,27 +1,17 @@
-import type { Bus } from '../../bus/bus.ts'
 import { acceptsSessions, hostOf, type MailDomain } from '../../core/address.ts'
 import {
   extendedExpiry,
   isInCooldown,
   isLive,
-  type LifetimeLimits,
   maxLifetimeSeconds,
   requestedLifetimeSeconds,
   type Session,
 } from '../../core/session.ts'
-import type { MailStore } from '../../store/store.ts'
+import type { ServiceDeps } from '../deps.ts'
 import { type AccountsDeps, activeAccounts } from './accounts.ts'
 import { knownSession, sessionExpired, wakeSession } from './session.ts'
 
-export interface ExtendSessionDeps extends AccountsDeps {
-  store: Pick<
-    MailStore,
-    'findSession' | 'findDomain' | 'listAccounts' | 'extendSession' | 'reviveSession'
-  >
-  bus: Pick<Bus, 'wake'>
-  lifetimes: LifetimeLimits
-  cooldownMs: number
-}
+type ExtendSessionDeps = AccountsDeps & Pick<ServiceDeps, 'bus' | 'lifetimes' | 'cooldownMs'>
 
 /** Extends a live session; revives one in cooldown for its owner, with an empty mailbox. */
 export async function extendSession(
@@ -82,7 +72,7 @@ function isKeyed({ keyId }: Session): boolean {
 
 /** An alias belongs to its account, even if its host is one of our domains. */
 async function domainOf(
-  store: ExtendSessionDeps['store'],
+  store: ServiceDeps['store'],
   { accountId, address }: Session,
 ): Promise<MailDomain | undefined> {
   return accountId === undefined ? await store.findDomain(hostOf(address)) : undefined

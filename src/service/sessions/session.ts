@@ -1,19 +1,13 @@
-import type { Bus } from '../../bus/bus.ts'
 import { secretHash } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
 import { isLive, keyedTopic, type Session } from '../../core/session.ts'
-import type { MailStore } from '../../store/store.ts'
-
-export interface LiveSessionDeps {
-  store: Pick<MailStore, 'findSession'>
-  now(): Date
-}
+import type { ServiceDeps } from '../deps.ts'
 
 const TOKEN = /^[A-Za-z0-9_-]{43}$/
 
 /** The live session of this token. Read on every request, so that an ended session stops working at once. */
 export async function liveSession(
-  { store, now }: LiveSessionDeps,
+  { store, now }: Pick<ServiceDeps, 'store' | 'now'>,
   token: string,
 ): Promise<Session> {
   const session = await knownSession(store, token)
@@ -22,10 +16,7 @@ export async function liveSession(
 }
 
 /** Live or in cooldown. */
-export async function knownSession(
-  store: Pick<MailStore, 'findSession'>,
-  token: string,
-): Promise<Session> {
+export async function knownSession(store: ServiceDeps['store'], token: string): Promise<Session> {
   const session = TOKEN.test(token) ? await store.findSession(secretHash(token)) : undefined
   if (!session) throw new Problem('invalid_token', 'token: no session has this token.')
   return session
@@ -37,21 +28,18 @@ export function sessionExpired(): Problem {
 
 /** Wakes waiters with the token of the session, and with the key it was created with. */
 export function wakeSession(
-  bus: Pick<Bus, 'wake'>,
+  bus: ServiceDeps['bus'],
   { id, keyId }: Pick<Session, 'id' | 'keyId'>,
 ): void {
   bus.wake(id)
   if (keyId !== undefined) bus.wake(keyedTopic('key', keyId))
 }
 
-export interface EndSessionDeps {
-  store: Pick<MailStore, 'findSession' | 'endSession'>
-  bus: Pick<Bus, 'wake'>
-  now(): Date
-}
-
 /** Ends the session now and wakes its waiters. */
-export async function endSession(deps: EndSessionDeps, token: string): Promise<void> {
+export async function endSession(
+  deps: Pick<ServiceDeps, 'store' | 'bus' | 'now'>,
+  token: string,
+): Promise<void> {
   const session = await liveSession(deps, token)
   if (!(await deps.store.endSession(session.id, deps.now()))) throw sessionExpired()
   wakeSession(deps.bus, session)

@@ -2,22 +2,13 @@ import { createHmac } from 'node:crypto'
 import { parseHost } from '../../core/address.ts'
 import { makeSecretToken, secretHash } from '../../core/id.ts'
 import { KEY_RANDOM_BYTES, makeKeyId, makeKeyPrefix, makeOrderId } from '../../core/key.ts'
-import type { Log } from '../../core/log.ts'
 import type { Plan } from '../../core/plan.ts'
 import { Problem } from '../../core/problem.ts'
 import type { Purchase } from '../../core/purchase.ts'
-import type { PaymentProvider } from '../../pay/provider.ts'
-import type { ShopStore } from '../../store/shop-store.ts'
+import type { ServiceDeps } from '../deps.ts'
 import { callingProvider } from './settle-order.ts'
 
-export interface CheckoutDeps {
-  shop: Pick<ShopStore, 'addPurchase' | 'saveCheckout' | 'installationSecret'>
-  pay: Pick<PaymentProvider, 'provider' | 'mode' | 'createCheckout'>
-  plans: readonly Plan[]
-  now(): Date
-  randomBytes(count: number): Uint8Array
-  log: Pick<Log, 'error'>
-}
+type CheckoutDeps = Pick<ServiceDeps, 'shop' | 'pay' | 'plans' | 'now' | 'randomBytes' | 'log'>
 
 export interface CheckoutRequest {
   plan: string

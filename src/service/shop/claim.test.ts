@@ -6,7 +6,7 @@ import { isWellFormedKey } from '../../core/key.ts'
 import { CLAIM_MS, type Purchase, settle } from '../../core/purchase.ts'
 import { openShopFixture, type ShopFixture } from '../testing/shop.ts'
 import type { Checkout } from './checkout.ts'
-import { claimKey, findOrder, type ViewDeps, viewOrder } from './order.ts'
+import { claimKey, findOrder, viewOrder } from './order.ts'
 import { type Outcome, payFake } from './pay-fake.ts'
 
 let fixture: ShopFixture
@@ -22,7 +22,7 @@ async function placeOrder(...outcomes: Outcome[]): Promise<Checkout> {
 }
 
 const claimOf = ({ order, claimSecret }: Checkout) => claimKey(fixture.deps, order.id, claimSecret)
-const viewOf = async ({ order }: Checkout, deps: ViewDeps = fixture.deps) =>
+const viewOf = async ({ order }: Checkout, deps = fixture.deps) =>
   await viewOrder(deps, await fixture.read(order.id))
 const holderOf = (secret: string) => fixture.shop.findKey(secretHash(secret), fixture.deps.now())
 

@@ -2,18 +2,8 @@ import { secretHash } from '../../core/id.ts'
 import { type ApiKey, KEY_RANDOM_BYTES, makeKeySecret } from '../../core/key.ts'
 import { Problem } from '../../core/problem.ts'
 import { CLAIM_MS, type Purchase } from '../../core/purchase.ts'
-import type { PaymentProvider } from '../../pay/provider.ts'
-import type { ClaimOutcome, ShopStore } from '../../store/shop-store.ts'
-
-export interface ViewDeps {
-  shop: Pick<ShopStore, 'readKey'>
-  pay: Pick<PaymentProvider, 'provider' | 'mode'>
-  now(): Date
-}
-
-export interface OrderDeps {
-  shop: Pick<ShopStore, 'findOrder'>
-}
+import type { ClaimOutcome } from '../../store/shop-store.ts'
+import type { ServiceDeps } from '../deps.ts'
 
 const ORDER = /^ord_[A-Za-z0-9]{22}$/
 const SECRET = /^[A-Za-z0-9_-]{43}$/
@@ -24,7 +14,7 @@ export function isOrderId(text: string): boolean {
 
 /** The order with this claim secret or mailed link. The error does not disclose which ids exist. */
 export async function findOrder(
-  { shop }: OrderDeps,
+  { shop }: Pick<ServiceDeps, 'shop'>,
   orderId: string,
   claimSecret: string,
 ): Promise<Purchase> {
@@ -50,7 +40,10 @@ export interface OrderView {
 }
 
 /** Reads the key as well, because the operator may have revoked it. */
-export async function viewOrder(deps: ViewDeps, order: Purchase): Promise<OrderView> {
+export async function viewOrder(
+  deps: Pick<ServiceDeps, 'shop' | 'pay' | 'now'>,
+  order: Purchase,
+): Promise<OrderView> {
   const now = deps.now()
   const key = await deps.shop.readKey(order.keyId, now)
   const context = { order, key, pay: deps.pay, now }
@@ -67,7 +60,7 @@ export async function viewOrder(deps: ViewDeps, order: Purchase): Promise<OrderV
 interface OrderContext {
   order: Purchase
   key: ApiKey | undefined
-  pay: ViewDeps['pay']
+  pay: ServiceDeps['pay']
 }
 
 /** Payments to another provider or mode would not be noticed. Pending test payments are completed on the payment page, too. */
@@ -109,14 +102,9 @@ const NEXT_STEPS = {
   disputed: 'The payment is disputed, and the key is suspended until the dispute is resolved.',
 } as const satisfies Record<Exclude<Purchase['state'], 'paid'>, string>
 
-export interface ClaimDeps extends OrderDeps, ViewDeps {
-  shop: OrderDeps['shop'] & ViewDeps['shop'] & Pick<ShopStore, 'claimKey'>
-  randomBytes(count: number): Uint8Array
-}
-
 /** Issues the key of a paid order; it is not stored. For a day, claiming again replaces it with a new one. */
 export async function claimKey(
-  deps: ClaimDeps,
+  deps: Pick<ServiceDeps, 'shop' | 'pay' | 'now' | 'randomBytes'>,
   orderId: string,
   claimSecret: string,
 ): Promise<{ order: Purchase; key: ApiKey; secret: string }> {

@@ -1,13 +1,8 @@
 import { Problem } from '../../core/problem.ts'
 import { type PaymentFacts, type Purchase, settle } from '../../core/purchase.ts'
-import type { PaymentProvider } from '../../pay/provider.ts'
-import type { ShopStore } from '../../store/shop-store.ts'
+import type { ServiceDeps } from '../deps.ts'
 
-export interface PayFakeDeps {
-  shop: Pick<ShopStore, 'readPurchase' | 'settlePurchase'>
-  pay: Pick<PaymentProvider, 'provider'>
-  now(): Date
-}
+type PayFakeDeps = Pick<ServiceDeps, 'shop' | 'pay' | 'now'>
 
 /** What a buyer in the test shop can choose. later: the payment is pending and must still succeed or fail. */
 export const OUTCOMES = ['pay', 'later', 'decline'] as const

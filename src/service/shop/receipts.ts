@@ -1,22 +1,18 @@
 import { makeSecretToken, secretHash } from '../../core/id.ts'
-import type { Log } from '../../core/log.ts'
 import { priceText, termText } from '../../core/price.ts'
 import { toError } from '../../core/problem.ts'
 import type { Purchase } from '../../core/purchase.ts'
 import { utcTimestamp } from '../../core/time.ts'
-import type { ShopStore } from '../../store/shop-store.ts'
 import { repeatUntilAborted } from '../background/repeat.ts'
-import { type ViewDeps, viewOrder } from './order.ts'
+import type { ServiceDeps } from '../deps.ts'
+import { viewOrder } from './order.ts'
 
-export interface ReceiptDeps extends ViewDeps {
-  shop: ViewDeps['shop'] &
-    Pick<ShopStore, 'listReceiptsDue' | 'saveClaimLink' | 'rescheduleReceipt'>
+export interface ReceiptDeps
+  extends Pick<ServiceDeps, 'shop' | 'pay' | 'now' | 'randomBytes' | 'log'> {
   /** Resolves when a mail server has accepted it. */
   send(mail: ReceiptMail): Promise<void>
   /** Base of the link, without a trailing slash. */
   baseUrl: string
-  randomBytes(count: number): Uint8Array
-  log: Pick<Log, 'error' | 'warn'>
 }
 
 interface ReceiptMail {

@@ -162,6 +162,7 @@ test('the loop survives an outage and ends when aborted', async () => {
     {
       ...fixture.deps,
       log: {
+        warn() {},
         error: (_facts, sentence) => {
           assert.match(sentence, /reading from the payment provider failed/)
           end.abort()

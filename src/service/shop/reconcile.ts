@@ -1,15 +1,10 @@
-import type { Log } from '../../core/log.ts'
 import type { MissedEvent, RemoteProvider } from '../../pay/provider.ts'
-import type { ShopStore } from '../../store/shop-store.ts'
 import { logFault } from '../background/outage.ts'
 import { repeatUntilAborted } from '../background/repeat.ts'
-import { type PaymentNoticeDeps, processNotice, settleOrder } from './settle-order.ts'
+import type { ServiceDeps } from '../deps.ts'
+import { processNotice, settleOrder } from './settle-order.ts'
 
-interface ReconcileDeps extends PaymentNoticeDeps {
-  shop: PaymentNoticeDeps['shop'] &
-    Pick<ShopStore, 'listUnsettled' | 'readReconciled' | 'saveReconciled'>
-  log: Pick<Log, 'error'>
-}
+type ReconcileDeps = Pick<ServiceDeps, 'shop' | 'pay' | 'now' | 'log'>
 
 const MINUTE_MS = 60_000
 const FIRST_LOOKBACK_MS = 24 * 60 * MINUTE_MS

@@ -121,7 +121,7 @@ test('stale facts do not overwrite newer ones', async () => {
       return facts
     },
   }
-  await settleOrder({ ...fixture.deps, pay: { remote: racing } }, id)
+  await settleOrder({ ...fixture.deps, pay: { ...fixture.deps.pay, remote: racing } }, id)
   assert.equal((await fixture.read(id)).payments, 2)
 })
 
@@ -139,7 +139,7 @@ test('an order that changes on every attempt is an error, so that the event is r
     },
   }
   await assert.rejects(
-    settleOrder({ ...fixture.deps, pay: { remote: alwaysChanging } }, id, {
+    settleOrder({ ...fixture.deps, pay: { ...fixture.deps.pay, remote: alwaysChanging } }, id, {
       event: { id: 'evt_restless', type: 'invoice.paid', receivedAt: fixture.deps.now() },
     }),
     /changed 10 times/,

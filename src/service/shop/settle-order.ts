@@ -1,20 +1,11 @@
-import type { Log } from '../../core/log.ts'
 import { Problem } from '../../core/problem.ts'
 import { type Purchase, type Settlement, settle } from '../../core/purchase.ts'
-import type {
-  OrderHint,
-  PaymentEvent,
-  PaymentProvider,
-  RemoteProvider,
-} from '../../pay/provider.ts'
-import type { RecordedEvent, ShopStore } from '../../store/shop-store.ts'
+import type { OrderHint, PaymentEvent, RemoteProvider } from '../../pay/provider.ts'
+import type { RecordedEvent } from '../../store/shop-store.ts'
 import { logFault } from '../background/outage.ts'
+import type { ServiceDeps } from '../deps.ts'
 
-export interface SettleOrderDeps {
-  shop: Pick<ShopStore, 'readPurchase' | 'settlePurchase' | 'saveCheckout' | 'recordEvent'>
-  pay: Pick<PaymentProvider, 'remote'>
-  now(): Date
-}
+type SettleDeps = Pick<ServiceDeps, 'shop' | 'pay' | 'now'>
 
 interface SettleContext {
   /** Recorded in the same commit. */
@@ -28,7 +19,7 @@ const MAX_ATTEMPTS = 10
 
 /** Reads everything the provider knows about the order and applies it. The order of events does not matter. */
 export async function settleOrder(
-  deps: SettleOrderDeps,
+  deps: SettleDeps,
   orderId: string,
   { event, hint }: SettleContext = {},
 ): Promise<void> {
@@ -66,7 +57,7 @@ function orderReference(
 
 /** Of a paid order we must be able to ask again, also if we died while the checkout was opened. Its page is paid: nobody needs it. */
 async function keepName(
-  { shop }: SettleOrderDeps,
+  { shop }: SettleDeps,
   order: Purchase,
   ref: string | undefined,
   { payments }: Settlement,
@@ -80,18 +71,9 @@ function isSame(order: Purchase, { key, state, subscriptionRef }: Settlement): b
   return !key && order.state === state && order.subscriptionRef === subscriptionRef
 }
 
-export interface PaymentNoticeDeps extends SettleOrderDeps {
-  shop: SettleOrderDeps['shop'] & Pick<ShopStore, 'hasEvent' | 'recordEvent' | 'findPurchaseByRef'>
-  pay: Pick<PaymentProvider, 'provider' | 'mode' | 'remote'>
-}
-
-export interface WebhookDeps extends PaymentNoticeDeps {
-  log: Pick<Log, 'error'>
-}
-
 /** Handles a webhook request. When this resolves, its effect is on disk. */
 export async function handleWebhook(
-  deps: WebhookDeps,
+  deps: SettleDeps & Pick<ServiceDeps, 'log'>,
   raw: Uint8Array,
   signature: string | undefined,
 ): Promise<void> {
@@ -106,7 +88,7 @@ export async function handleWebhook(
 
 /** An event only triggers reading from the provider: its content is not trusted, so it may arrive late, twice or never. */
 export async function processNotice(
-  deps: PaymentNoticeDeps,
+  deps: SettleDeps,
   { id, type, hint }: PaymentEvent,
 ): Promise<void> {
   const { shop, now } = deps
@@ -119,7 +101,7 @@ export async function processNotice(
 
 /** Undefined if it was sold by another provider or in another mode: it could not be read from this one. */
 async function orderAbout(
-  { shop, pay }: PaymentNoticeDeps,
+  { shop, pay }: SettleDeps,
   { checkoutRef, subscriptionRef, orderId }: OrderHint,
 ): Promise<Purchase | undefined> {
   const order =
@@ -132,7 +114,7 @@ async function orderAbout(
 
 /** Logs why the payment provider failed; the client only learns that a retry may help. */
 export async function callingProvider<T>(
-  log: Pick<Log, 'error'>,
+  log: ServiceDeps['log'],
   operation: () => Promise<T>,
 ): Promise<T> {
   try {

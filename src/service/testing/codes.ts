@@ -78,7 +78,7 @@ export async function openCodeFixture({ resultWaitMs = PATIENT, parse = heldRead
   if (!session) throw new Error('the address is free')
 
   const logged: LogFacts[] = []
-  const log = { error: (facts: LogFacts) => logged.push(facts) }
+  const log = { warn() {}, error: (facts: LogFacts) => logged.push(facts) }
   const woken: MailboxId[] = []
   const recordingBus = {
     ...bus,

@@ -31,8 +31,8 @@ export function shopFolder() {
 }
 
 /** Adds a key; returns its id. */
-export async function issueIn(store: ShopStore): Promise<string> {
-  const deps = { store, now: () => NOON, randomBytes }
+export async function issueIn(shop: ShopStore): Promise<string> {
+  const deps = { shop, now: () => NOON, randomBytes }
   return (await issueKey(deps, { plan: starter, label: '', mode: 'live' })).key.id
 }
 
