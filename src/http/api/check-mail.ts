@@ -21,7 +21,7 @@ import {
   mailboxFields,
   mailboxJson,
   sinceIdField,
-  successField,
+  successSchema,
   summaryFields,
   summaryJson,
   tokenField,
@@ -40,8 +40,7 @@ const input = Type.Object({
   ),
 })
 
-const output = Type.Object({
-  status: successField,
+const output = successSchema({
   ...mailboxFields,
   full: Type.Optional(Type.Literal(true)),
   messages: Type.Array(Type.Object(summaryFields)),

@@ -1,20 +1,20 @@
 import { Type } from 'typebox'
-import { Problem } from '../../core/problem.ts'
+import type { AccountHealth } from '../../core/gmail.ts'
+import { Problem, StoreUnavailable } from '../../core/problem.ts'
 import { notReadyReason } from '../../service/background/outage.ts'
 import { accountStatuses } from '../../service/sessions/accounts.ts'
 import { isOperatorRequest } from '../server/credentials.ts'
-import { success } from '../server/response.ts'
+import type { RouteDeps } from '../server/deps.ts'
+import { contentResponse, success } from '../server/response.ts'
 import { route } from '../server/route.ts'
-import { successField } from './schemas.ts'
+import { successSchema } from './schemas.ts'
 
 export const livezRoute = route({
   method: 'GET',
   path: '/livez',
   title: 'Liveness',
   about: 'Responds while the process is alive.',
-  input: Type.Object({}),
-  output: Type.Object({ status: successField }),
-  problems: [],
+  output: successSchema({}),
   unlimited: true,
   async handle() {
     return success({})
@@ -29,9 +29,7 @@ export const readyzRoute = route({
   title: 'Readiness',
   about:
     'Whether mail can be received and stored now. With an admin token configured, the reason and the health of each Gmail account are returned to the operator only. Neither a failing account nor a warning makes the service unready.',
-  input: Type.Object({}),
-  output: Type.Object({
-    status: successField,
+  output: successSchema({
     warnings: Type.Optional(
       Type.Array(Type.String(), {
         description:
@@ -73,3 +71,48 @@ export const readyzRoute = route({
     })
   },
 })
+
+const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8'
+
+export const metricsRoute = route({
+  method: 'GET',
+  path: '/metrics',
+  title: 'Metrics',
+  about: 'Prometheus metrics of the process. Requires the admin token if one is configured.',
+  output: 'text/plain',
+  problems: ['invalid_token'],
+  operator: true,
+  async handle(_input, deps, request) {
+    if (!(await isOperatorRequest(deps, request))) {
+      throw new Problem('invalid_token', 'Send the admin token as Authorization: Bearer.')
+    }
+    const lines = `${await deps.metrics()}${await accountLines(deps)}`
+    return contentResponse(PROMETHEUS_TEXT, lines, { 'cache-control': 'no-store' })
+  },
+})
+
+/** Empty while the store is unavailable: the other metrics are most useful then. */
+async function accountLines(deps: RouteDeps): Promise<string> {
+  try {
+    return accountMetrics(await accountStatuses(deps))
+  } catch (error) {
+    if (error instanceof StoreUnavailable) return ''
+    throw error
+  }
+}
+
+const HEALTHS: readonly AccountHealth[] = ['starting', 'ok', 'slow', 'failing']
+
+/** Computed on request: the store has it for the whole installation, and gauges of several threads would be summed. */
+function accountMetrics(accounts: readonly { health: AccountHealth }[]): string {
+  const lines = HEALTHS.map((health) => {
+    const count = accounts.filter((account) => account.health === health).length
+    return `mayfly_gmail_accounts{health="${health}"} ${count}`
+  })
+  return [
+    '# HELP mayfly_gmail_accounts Active Gmail accounts by health',
+    '# TYPE mayfly_gmail_accounts gauge',
+    ...lines,
+    '',
+  ].join('\n')
+}

@@ -3,7 +3,7 @@ import type { Plan } from '../../core/plan.ts'
 import { priceText, validityOf } from '../../core/price.ts'
 import { success } from '../server/response.ts'
 import { route } from '../server/route.ts'
-import { countField, nullable, successField } from './schemas.ts'
+import { countField, nullable, successSchema } from './schemas.ts'
 
 const planSchema = Type.Object({
   id: Type.String({ examples: ['business'] }),
@@ -27,16 +27,13 @@ export const plansRoute = route({
   title: 'Plans',
   about:
     'The plans: a key with a number of requests to /emails. If buyable is true, buy one with POST /api/checkout; otherwise ask the operator for a key.',
-  input: Type.Object({}),
-  output: Type.Object({
-    status: successField,
+  output: successSchema({
     plans: Type.Array(planSchema),
     payments: Type.Object({
       provider: Type.String({ examples: ['stripe'] }),
       buyable: Type.Boolean({ examples: [true] }),
     }),
   }),
-  problems: [],
   async handle(_input, { plans, pay: { provider } }) {
     return success({
       plans: plans.map(planJson),

@@ -5,7 +5,7 @@ import { type App, startApp } from '../../../test/support/app.ts'
 import { problemFault, request } from '../../../test/support/http-client.ts'
 import { PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
 import { parseAddress } from '../../core/address.ts'
-import { traceLines } from './raw-mail.ts'
+import { traceLines } from './downloads.ts'
 
 let app: App
 beforeAll(async () => {

@@ -7,14 +7,15 @@ import {
   type Message,
   type SenderChecks,
 } from '../../core/message.ts'
-import { readMail } from '../../service/mail/read-mail.ts'
+import { deleteMail, readMail } from '../../service/mail/read-mail.ts'
 import { success } from '../server/response.ts'
 import { route } from '../server/route.ts'
 import {
   enumField,
   idField,
+  messageSchema,
   nullable,
-  successField,
+  successSchema,
   summaryFields,
   summaryJson,
   tokenField,
@@ -103,7 +104,7 @@ export const readMailRoute = route({
     id: idField,
     headers: Type.Optional(Type.Boolean({ description: 'Include the header lines.' })),
   }),
-  output: Type.Object({ status: successField, message: fullMessageSchema }),
+  output: successSchema({ message: fullMessageSchema }),
   problems: ['invalid_token', 'session_expired', 'message_not_found', 'shutting_down'],
   async handle({ token, id, headers = false }, deps, { client, signal }) {
     const query = { token, id, client, signal: signal() }
@@ -146,3 +147,17 @@ function attachmentJson(id: number, note: AttachmentInfo) {
     url: `/api/attachment?id=${id}&index=${note.index}`,
   }
 }
+
+export const deleteMailRoute = route({
+  method: 'POST',
+  path: '/api/delete-mail',
+  title: 'Delete a message',
+  about: 'Deletes one message permanently.',
+  input: Type.Object({ token: tokenField, id: idField }),
+  output: messageSchema,
+  problems: ['invalid_token', 'session_expired', 'message_not_found'],
+  async handle({ token, id }, deps) {
+    await deleteMail(deps, token, id)
+    return success({ message: 'Message deleted.' })
+  },
+})

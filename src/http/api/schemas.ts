@@ -1,4 +1,11 @@
-import { type Static, type TLiteral, type TSchema, type TUnion, Type } from 'typebox'
+import {
+  type Static,
+  type TLiteral,
+  type TProperties,
+  type TSchema,
+  type TUnion,
+  Type,
+} from 'typebox'
 import type { MessageSummary } from '../../core/message.ts'
 import type { Session } from '../../core/session.ts'
 import { isoTimestamp, utcTimestamp } from '../../core/time.ts'
@@ -47,7 +54,9 @@ export const waitField = Type.Optional(
   }),
 )
 
-export const successField = Type.Literal('success')
+/** What a successful response contains, besides its status. */
+export const successSchema = <Fields extends TProperties>(fields: Fields) =>
+  Type.Object({ status: Type.Literal('success'), ...fields })
 export const timeField = Type.String({
   description: 'YYYY-MM-DD HH:MM:SS, UTC',
   examples: ['2026-03-01 12:00:00'],
@@ -88,8 +97,7 @@ export const mailboxFields = {
   expires_at_iso: isoTimeField,
 }
 
-export const sessionSchema = Type.Object({
-  status: successField,
+export const sessionSchema = successSchema({
   email: addressField,
   token: Type.String({ examples: ['43 characters, to be kept secret'] }),
   expires_at: timeField,
@@ -104,7 +112,7 @@ export const expiryFields = {
   expires_at_iso: nullable(isoTimeField, 'Null: never.'),
 }
 
-export const messageSchema = Type.Object({ status: successField, message: Type.String() })
+export const messageSchema = successSchema({ message: Type.String() })
 
 export function summaryJson(message: MessageSummary): Static<typeof summarySchema> {
   return {

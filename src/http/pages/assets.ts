@@ -119,9 +119,7 @@ export const assetRoutes: readonly Route[] = [
       path,
       title: 'Icon',
       about: 'The icon of the site.',
-      input: Type.Object({}),
       output: 'image/svg+xml',
-      problems: [],
       handle: async () =>
         contentResponse('image/svg+xml', ICON, {
           'cache-control': 'public, max-age=86400',

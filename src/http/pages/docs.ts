@@ -6,17 +6,11 @@ import { problemStatus } from '../server/problem-response.ts'
 import { preparedJson } from '../server/response.ts'
 import { type Route, route, routeName } from '../server/route.ts'
 import { html, type Markup } from './html.ts'
-import type { Locale } from './locale.ts'
-import { type SiteConfig, siteFooter, siteHeader, sitePage } from './page.ts'
+import { pageRoute } from './page.ts'
 
 /** The documentation of these routes, complete; a script only adds the consoles. In English, as the API is. */
-function docsContent(
-  routes: readonly Route[],
-  { site, abuse }: SiteConfig,
-  locale: Locale,
-): Markup {
-  return html`${siteHeader(locale, 'docs')}
-<div class="docs" lang="en" dir="ltr">
+function docsContent(routes: readonly Route[], site: string): Markup {
+  return html`<div class="docs" lang="en" dir="ltr">
 ${tableOfContents(routes)}
 <main id="main">
 <h1>Mayfly API</h1>
@@ -26,8 +20,7 @@ ${requestRules()}
 ${routes.map(section)}
 ${errors()}
 </main>
-</div>
-${siteFooter(locale, abuse)}`
+</div>`
 }
 
 /** Twice: collapsed on a phone, where it would precede everything else; docs.css shows the one that fits. */
@@ -165,33 +158,25 @@ function table(head: string[], rows: Markup[][], kind = 'answers'): Markup {
 /** The documentation of these routes, for programs and for people. */
 export function docsRoutes(routes: readonly Route[]): Route[] {
   const document = preparedJson(openapi(routes), { 'cache-control': 'no-cache' })
-  const input = Type.Object({})
-
   return [
     route({
       method: 'GET',
       path: '/openapi.json',
       title: 'OpenAPI',
       about: 'This API for programs, as OpenAPI 3.1.',
-      input,
       output: Type.Unknown(),
-      problems: [],
       handle: async () => document,
     }),
-    route({
-      method: 'GET',
+    pageRoute({
       path: '/docs',
       title: 'Documentation',
       about: 'This API for people.',
-      input,
-      output: 'text/html',
-      problems: [],
-      handle: (_input, deps, call) =>
-        sitePage(deps, call, {
-          title: 'site_docs',
-          entry: 'docs/docs.tsx',
-          content: (config, locale) => docsContent(routes, config, locale),
-        }),
+      page: {
+        title: 'site_docs',
+        current: 'docs',
+        entry: 'docs/docs.tsx',
+        content: ({ site }) => docsContent(routes, site),
+      },
     }),
   ]
 }

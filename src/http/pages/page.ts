@@ -7,7 +7,7 @@ import { NAVIGATION, type NavigationItem } from '../../shared/navigation.ts'
 import { siteUrl } from '../server/client.ts'
 import type { RouteDeps } from '../server/deps.ts'
 import { contentResponse, type HttpResponse } from '../server/response.ts'
-import type { HttpRequest } from '../server/route.ts'
+import { type HttpRequest, type Route, route } from '../server/route.ts'
 import type { BuiltPage, EntryFiles } from './assets.ts'
 import { html, type Markup } from './html.ts'
 import { type Locale, localeOf } from './locale.ts'
@@ -86,6 +86,8 @@ function policy(showsMail: boolean): string {
 
 interface SitePage extends Pick<Page, 'entry' | 'showsMail'> {
   title: Parameters<Locale['t']>[0]
+  /** Where it is in the navigation; undefined: the content has its own header and footer. */
+  current?: NavigationItem
   /** `isScripted`: a script takes over. */
   content(config: SiteConfig, locale: Locale, isScripted: boolean): Markup
 }
@@ -94,18 +96,29 @@ interface SitePage extends Pick<Page, 'entry' | 'showsMail'> {
 export async function sitePage(
   deps: RouteDeps,
   request: HttpRequest,
-  { title, content, ...rest }: SitePage,
+  { title, current, content, ...rest }: SitePage,
 ): Promise<HttpResponse> {
   const locale = localeOf(request.headers['accept-language'])
   const config = await siteConfig(deps, request)
   const isScripted = rest.entry !== undefined && deps.builtPage.entry(rest.entry) !== undefined
+  const main = content(config, locale, isScripted)
   return page(deps.builtPage, {
     title: locale.t(title),
     language: locale.language,
     config,
-    content: content(config, locale, isScripted),
+    content: current
+      ? html`${siteHeader(locale, current)}\n${main}\n${siteFooter(locale, config.abuse)}`
+      : main,
     ...rest,
   })
+}
+
+type PageRoute = Pick<Route, 'path' | 'title' | 'about'> & { page: SitePage }
+
+/** A page that is the same for every request, but for its language. */
+export function pageRoute({ page, ...rest }: PageRoute): Route {
+  const handle: Route['handle'] = (_input, deps, request) => sitePage(deps, request, page)
+  return route({ method: 'GET', output: 'text/html', ...rest, handle })
 }
 
 /** The header that the script renders, too, so that nothing moves when it takes over. */

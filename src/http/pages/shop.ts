@@ -5,12 +5,12 @@ import type { Purchase } from '../../core/purchase.ts'
 import { isOrderId, unknownOrder } from '../../service/shop/order.ts'
 import { fakeOrder, OUTCOMES, payFake } from '../../service/shop/pay-fake.ts'
 import { formatPrice, formatTerm, planFeatures } from '../../shared/plan-text.ts'
-import { orderIdField } from '../api/order-schemas.ts'
+import { orderIdField } from '../api/orders.ts'
 import { empty } from '../server/response.ts'
 import { type Route, route } from '../server/route.ts'
 import { html, type Markup } from './html.ts'
 import { type Locale, localeOf } from './locale.ts'
-import { type SiteConfig, siteFooter, siteHeader, sitePage } from './page.ts'
+import { type SiteConfig, sitePage } from './page.ts'
 
 /** Where plans are bought, and where buyers return to. */
 export const shopPageRoutes: readonly Route[] = [
@@ -19,12 +19,11 @@ export const shopPageRoutes: readonly Route[] = [
     path: '/pricing',
     title: 'Plans',
     about: 'The plans, for people.',
-    input: Type.Object({}),
     output: 'text/html',
-    problems: [],
     handle: (_input, deps, call) =>
       sitePage(deps, call, {
         title: 'site_plans',
+        current: 'plans',
         entry: 'shop/pricing.tsx',
         content: (config, locale) =>
           pricingContent({ ...config, plans: deps.plans, provider: deps.pay.provider }, locale),
@@ -42,8 +41,9 @@ export const shopPageRoutes: readonly Route[] = [
       if (!isOrderId(id)) throw unknownOrder()
       return await sitePage(deps, call, {
         title: 'shop_order',
+        current: 'plans',
         entry: 'shop/order.tsx',
-        content: (config, locale) => orderContent(id, config, locale),
+        content: ({ site }, locale) => orderContent(id, site, locale),
       })
     },
   }),
@@ -58,8 +58,7 @@ interface Shop extends SiteConfig {
 function pricingContent(shop: Shop, locale: Locale): Markup {
   const { t } = locale
   const isSold = shop.provider !== 'manual'
-  return html`${siteHeader(locale, 'plans')}
-<main id="main">
+  return html`<main id="main">
 <h1>${t('site_plans')}</h1>
 <p class="lead">${t('shop_intro')} <a href="/docs#emails">${t('shop_docs_link')}</a></p>
 ${shop.provider === 'fake' ? testNotice(locale) : html``}
@@ -68,8 +67,7 @@ ${isSold ? emailField(shop, locale) : html``}
 ${shop.plans.map((plan) => planCard(plan, isSold, locale))}
 </div>
 ${isSold ? html`` : manualPurchase(shop, locale)}
-</main>
-${siteFooter(locale, shop.abuse)}`
+</main>`
 }
 
 function testNotice({ t }: Locale): Markup {
@@ -117,16 +115,13 @@ ${contact}
 }
 
 /** The same for every id, known or not: the script requests the order with its claim secret. */
-function orderContent(orderId: string, { site, abuse }: SiteConfig, locale: Locale): Markup {
-  const { t } = locale
-  return html`${siteHeader(locale, 'plans')}
-<main id="main">
+function orderContent(orderId: string, site: string, { t }: Locale): Markup {
+  return html`<main id="main">
 <h1>${t('shop_order')}</h1>
 <noscript><p class="notice">${t('plain_order_script')}</p>
 <pre><code>curl -X POST -H 'Claim-Secret: SECRET' ${site}/api/orders/${orderId}/claim</code></pre>
 <p>${t('plain_order_again')}</p></noscript>
-</main>
-${siteFooter(locale, abuse)}`
+</main>`
 }
 
 /** The payment page of the test shop. It needs no script, and is in English: only developers see it. */
@@ -143,9 +138,9 @@ export const fakePayRoutes: readonly Route[] = [
       const order = await fakeOrder(deps, id)
       return await sitePage(deps, call, {
         title: 'shop_order',
+        current: 'plans',
         entry: 'shop/pay.tsx',
-        content: ({ abuse }, locale) => html`${siteHeader(locale, 'plans')}
-<main id="main" lang="en" dir="ltr">
+        content: () => html`<main id="main" lang="en" dir="ltr">
 <h1>Test payment</h1>
 ${testNotice(ENGLISH)}
 <section class="panel">
@@ -154,8 +149,7 @@ ${price(order.plan, ENGLISH)}
 <p class="soft">Order <code>${id}</code></p>
 ${outcomes(order)}
 </section>
-</main>
-${siteFooter(locale, abuse)}`,
+</main>`,
       })
     },
   }),

@@ -1,8 +1,8 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
+import { Counter } from 'prom-client'
 import { rateLimitNetwork } from '../../core/ip.ts'
 import { Problem } from '../../core/problem.ts'
-import { connectionsRefused } from './metrics.ts'
 import { rawProblemResponse } from './problem-response.ts'
 
 /** Counts the connections of this node over all threads. */
@@ -22,6 +22,12 @@ interface ConnectionLimits {
   requestId(): string
   perAddress?: number
 }
+
+const connectionsRefused = new Counter({
+  name: 'mayfly_http_connections_refused_total',
+  help: 'Connections refused, by the limit that they exceeded: of one address, or of all',
+  labelNames: ['limit'],
+})
 
 const MAX_PER_ADDRESS = 1_000
 // With few slots in all, one address gets at most a quarter.

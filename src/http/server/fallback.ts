@@ -1,8 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '../../core/problem.ts'
 import { takeRate } from '../../service/rates.ts'
-import { cors } from './cors.ts'
-import { empty, type HttpResponse, writeResponse } from './response.ts'
+import { cors, empty, type HttpResponse, writeResponse } from './response.ts'
 import type { Route } from './route.ts'
 import { requestPath, type ServerContext, sendProblem } from './route-handler.ts'
 

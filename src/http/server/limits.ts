@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
+import { Gauge } from 'prom-client'
 import { Problem } from '../../core/problem.ts'
-import { longPollsGauge } from './metrics.ts'
 import type { HttpResponse } from './response.ts'
 import type { HttpRequest } from './route.ts'
 
@@ -14,6 +14,11 @@ export interface LongPollLimit {
     request: Pick<HttpRequest, 'client' | 'throwIfClosed' | 'onClose'>,
   ): () => void
 }
+
+export const longPollsGauge = new Gauge({
+  name: 'mayfly_http_waiting',
+  help: 'Requests that wait for mail, and open event streams',
+})
 
 const LONG_POLL_LIMITS = { all: 10_000, client: 1_000, mailbox: 100 }
 

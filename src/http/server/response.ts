@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setImmediate } from 'node:timers/promises'
+import type { Route } from './route.ts'
 
 /** `shape` exists only at compile time: the type of the value that the body was serialized from. */
 export interface HttpResponse<T = unknown> {
@@ -157,4 +158,63 @@ export async function writeEarlyResponse(
   response.write(text)
   if (!request.destroyed) await Promise.race([once(request, 'end'), once(request, 'close')])
   response.end()
+}
+
+const EXPOSED_HEADERS = [
+  'ETag',
+  'Link',
+  'Retry-After',
+  'RateLimit',
+  'RateLimit-Policy',
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+  'X-Request-Id',
+  'X-Timed-Out',
+].join(', ')
+
+type WithCors = (
+  response: HttpResponse,
+  origin: string | undefined,
+  extra?: Record<string, string>,
+) => HttpResponse
+
+/**
+ * The public API is open to every origin (response.ts). The keyed API only to those the operator allows, `*` for all:
+ * a key in a web page is a key given away.
+ */
+export function cors(api: Route['api'], origins: readonly string[]): WithCors {
+  if (api !== 'keyed') {
+    return (response, _origin, extra) =>
+      extra ? { ...response, headers: { ...response.headers, ...extra } } : response
+  }
+  return (response, origin, extra) => {
+    const own = withoutCors(response.headers)
+    return { ...response, headers: { ...own, ...extra, ...corsHeaders(origins, origin) } }
+  }
+}
+
+/** What only pages of this site may read. */
+export function withoutCors(headers: Record<string, string>): Record<string, string> {
+  const {
+    'access-control-allow-origin': _open,
+    'access-control-expose-headers': _exposed,
+    ...own
+  } = headers
+  return own
+}
+
+function corsHeaders(
+  origins: readonly string[],
+  origin: string | undefined,
+): Record<string, string> | undefined {
+  if (origins.length === 0) return undefined
+  if (origin === undefined || !(origins.includes('*') || origins.includes(origin))) {
+    return { vary: 'Origin' }
+  }
+  return {
+    vary: 'Origin',
+    'access-control-allow-origin': origin,
+    'access-control-expose-headers': EXPOSED_HEADERS,
+  }
 }

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Static, TObject, TSchema } from 'typebox'
+import { type Static, type TObject, type TSchema, Type } from 'typebox'
 import type { ApiKey } from '../../core/key.ts'
 import type { Problem, ProblemCode } from '../../core/problem.ts'
 import type { RouteDeps } from './deps.ts'
@@ -81,9 +81,15 @@ export interface HeaderField {
   description: string
 }
 
-export function route<I extends TObject, O extends TSchema>(route: Route<I, O>): Route {
-  return route
+type RouteOptions<I extends TObject, O extends TSchema> = Omit<Route<I, O>, 'input' | 'problems'> &
+  Partial<Pick<Route<I, O>, 'input' | 'problems'>>
+
+/** Without parameters or problems of its own, unless they are given. */
+export function route<I extends TObject, O extends TSchema>(options: RouteOptions<I, O>): Route {
+  return { input: NO_INPUT, problems: [], ...options }
 }
+
+const NO_INPUT = Type.Object({})
 
 /** The last part of the path that is not a parameter: the operation id in the documentation. */
 export function routeName({ path }: Route): string {

@@ -1,7 +1,7 @@
 import type { Static, TObject } from 'typebox'
 import { Problem } from '../../../core/problem.ts'
 import type { RouteDeps } from '../../server/deps.ts'
-import type { HttpResponse } from '../../server/response.ts'
+import { type HttpResponse, withoutCors } from '../../server/response.ts'
 import { type HttpRequest, type Route, route } from '../../server/route.ts'
 import { localeOf } from '../locale.ts'
 import { type SiteConfig, siteConfig } from '../page.ts'
@@ -83,11 +83,7 @@ function hideInvalidIds(problem: Problem): Problem {
 
 /** Other sites can neither read nor embed the page, and search engines do not index it. */
 function withPrivateHeaders({ headers, ...response }: HttpResponse): HttpResponse {
-  const {
-    'access-control-allow-origin': _open,
-    'access-control-expose-headers': _exposed,
-    ...own
-  } = headers
+  const own = withoutCors(headers)
   return {
     ...response,
     headers: { ...own, 'cross-origin-resource-policy': 'same-origin', 'x-robots-tag': 'noindex' },

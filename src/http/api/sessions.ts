@@ -1,0 +1,143 @@
+import { Type } from 'typebox'
+import { secretHash } from '../../core/id.ts'
+import { authenticateSessionKey } from '../../service/keys/authenticate-key.ts'
+import { takeRate } from '../../service/rates.ts'
+import { activeAccounts, displayEmail } from '../../service/sessions/accounts.ts'
+import { createSession } from '../../service/sessions/create-session.ts'
+import { sessionDomains } from '../../service/sessions/domains.ts'
+import { extendSession } from '../../service/sessions/extend-session.ts'
+import { endSession } from '../../service/sessions/session.ts'
+import { apiKeyBesideToken, pricingUrl } from '../server/credentials.ts'
+import { success } from '../server/response.ts'
+import { route } from '../server/route.ts'
+import {
+  messageSchema,
+  sessionJson,
+  sessionSchema,
+  successSchema,
+  tokenField,
+  ttlField,
+} from './schemas.ts'
+
+export const domainsRoute = route({
+  method: 'GET',
+  path: '/api/domains',
+  title: 'Mail domains',
+  about: 'The mail domains and Gmail accounts available for new addresses.',
+  output: successSchema({
+    domains: Type.Array(
+      Type.Object({
+        id: Type.Integer({ examples: [1] }),
+        domain: Type.String({ examples: ['mayfly.example'] }),
+      }),
+    ),
+    gmail_accounts: Type.Array(
+      Type.Object({
+        id: Type.Integer({ examples: [1] }),
+        email: Type.String({ examples: ['someone@gmail.com'] }),
+      }),
+    ),
+  }),
+  async handle(_input, deps) {
+    const domains = await sessionDomains(deps)
+    const accounts = await activeAccounts(deps)
+    return success({
+      domains: domains.map(({ id, name }) => ({ id, domain: name })),
+      gmail_accounts: accounts.map((account) => ({ id: account.id, email: displayEmail(account) })),
+    })
+  },
+})
+
+const id = (description: string) => Type.Optional(Type.Integer({ minimum: 0, description }))
+const flag = (description: string) => Type.Optional(Type.Boolean({ description }))
+
+export const createSessionRoute = route({
+  method: 'POST',
+  path: '/api/create-session',
+  title: 'Create a session',
+  about:
+    'Creates a mailbox and returns its address and token. Without parameters, the address is random. Store the token: it is returned only once. With an APIKey, /emails also returns the mail of the session; creating it is free.',
+  input: Type.Object({
+    prefix: Type.Optional(
+      Type.String({
+        description: 'The local part: 1 to 64 characters a-z and 0-9, with single . _ or - inside.',
+      }),
+    ),
+    domain_id: id('The id of a domain from /api/domains. Default: a random one.'),
+    ttl: ttlField,
+    use_gmail: flag('Create an alias of a Gmail account instead of an address at a mail domain.'),
+    gmail_auto: flag('Like use_gmail, at the account with the fewest aliases.'),
+    gmail_id: id('The id of a Gmail account from /api/domains.'),
+  }),
+  output: sessionSchema,
+  requestHeaders: [
+    {
+      name: 'APIKey',
+      required: false,
+      description: 'Your key, to read the mail of the session with /emails; also as X-API-Key.',
+    },
+  ],
+  problems: [
+    'invalid_key',
+    'quota_exhausted',
+    'plan_expired',
+    'invalid_prefix',
+    'reserved_prefix',
+    'unknown_domain',
+    'unknown_gmail_account',
+    'address_taken',
+    'gmail_unavailable',
+  ],
+  rate: 'createSession',
+  async authenticate(deps, request) {
+    const keyText = apiKeyBesideToken(request.headers)
+    if (keyText === undefined) return undefined
+    const { client } = request
+    return await authenticateSessionKey(deps, {
+      keyText,
+      client,
+      shopUrl: pricingUrl(deps, request),
+    })
+  },
+  async handle(input, deps, { key }) {
+    const { session, token } = await createSession(deps, {
+      prefix: input.prefix,
+      domainId: input.domain_id,
+      ttl: input.ttl,
+      useGmail: input.use_gmail,
+      gmailAuto: input.gmail_auto,
+      gmailId: input.gmail_id,
+      keyId: key?.id,
+    })
+    return success(sessionJson(session, token))
+  },
+})
+
+export const extendSessionRoute = route({
+  method: 'POST',
+  path: '/api/extend-session',
+  title: 'Extend a session',
+  about:
+    'Sets the expiry of the session to ttl seconds from now. An expired session is revived, empty, while its address is still reserved. At most ten times a minute per token.',
+  input: Type.Object({ token: tokenField, ttl: ttlField }),
+  output: sessionSchema,
+  problems: ['invalid_token', 'session_expired'],
+  async handle({ token, ttl }, deps, request) {
+    if (request.client !== undefined) await takeRate(deps, 'extendSession', secretHash(token))
+    return success(sessionJson(await extendSession(deps, token, ttl), token))
+  },
+})
+
+export const deleteSessionRoute = route({
+  method: 'POST',
+  path: '/api/delete-session',
+  title: 'End a session',
+  about: 'Ends the session at once. Its mail is deleted and its token becomes invalid.',
+  input: Type.Object({ token: tokenField }),
+  output: messageSchema,
+  problems: ['invalid_token', 'session_expired'],
+  async handle({ token }, deps) {
+    await endSession(deps, token)
+    return success({ message: 'Session deleted.' })
+  },
+})
