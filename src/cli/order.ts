@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { maskAddress, parseAddress } from '../core/address.ts'
-import { priceText, termText } from '../core/price.ts'
+import { priceText, termText } from '../core/plan.ts'
 import type { Purchase } from '../core/purchase.ts'
 import { printable } from '../core/text.ts'
 import { timestampFields, utcTimestamp } from '../core/time.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { backoffDelay, withJitter } from './backoff.ts'
+import { backoffDelay, withJitter } from './time.ts'
 
 describe('backoffDelay', () => {
   for (const [failures, delay] of [

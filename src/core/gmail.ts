@@ -1,7 +1,7 @@
 import { type Address, hostOf, joinAddress, localOf } from './address.ts'
-import { backoffDelay } from './backoff.ts'
 import { randomLocalPart } from './prefix.ts'
 import { Problem } from './problem.ts'
+import { backoffDelay } from './time.ts'
 
 /** An account whose aliases are assigned to sessions. Its secrets stay in the operator's file. */
 export interface GmailAccount {

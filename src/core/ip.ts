@@ -70,7 +70,11 @@ export function plainIp(ip: string): string | undefined {
   const plain = ip.split('%')[0] ?? ''
   const groups = groupsOf(plain)
   const mapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff
-  return mapped ? quad(groups.slice(6)) : plain
+  if (!mapped) return plain
+  return groups
+    .slice(6)
+    .flatMap((group) => [group >> 8, group & 255])
+    .join('.')
 }
 
 /** The spelling under which the client address of a mail is recorded. Undefined if it is not an address. */
@@ -98,10 +102,6 @@ function numbers(text: string): number[] {
 function quadToGroups(text: string): string {
   const [a = 0, b = 0, c = 0, d = 0] = text.split('.').map(Number)
   return `${hex(a * 256 + b)}:${hex(c * 256 + d)}`
-}
-
-function quad(groups: readonly number[]): string {
-  return groups.flatMap((group) => [group >> 8, group & 255]).join('.')
 }
 
 function hex(group: number): string {

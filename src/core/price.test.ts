@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
-import { priceText, termText, validityOf } from './price.ts'
+import { priceText, termText, validityOf } from './plan.ts'
 
 for (const [priceCents, currency, expected] of [
   [500, 'usd', '5 USD'],

@@ -1,4 +1,4 @@
-import { backoffDelay, withJitter } from '../core/backoff.ts'
+import { backoffDelay, withJitter } from '../core/time.ts'
 import type { Client, ClientFactory, RedisServer } from './client-options.ts'
 import type { Outages } from './outages.ts'
 

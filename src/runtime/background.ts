@@ -4,7 +4,7 @@ import type { Log } from '../core/log.ts'
 import { openPaymentProvider } from '../pay/open.ts'
 import { openMailer } from '../pay/receipt-mail.ts'
 import { type ClockGuard, type ClockSample, guardClock } from '../service/background/clock-guard.ts'
-import { runUnderLease } from '../service/background/lease.ts'
+import { type LeaseDeps, runUnderLease } from '../service/background/lease.ts'
 import { runSweep } from '../service/background/repeat.ts'
 import { runReceipts } from '../service/shop/receipts.ts'
 import { runReconcile } from '../service/shop/reconcile.ts'
@@ -12,7 +12,8 @@ import type { ShopStore } from '../store/shop-store.ts'
 import type { MailStore, SweepOptions } from '../store/store.ts'
 import { OPERATOR_MAIL_MS, usesPostgres } from './stores.ts'
 
-interface SweepDeps {
+/** What background jobs work with. */
+interface JobDeps {
   store: MailStore
   now(): Date
   log: Log
@@ -21,7 +22,7 @@ interface SweepDeps {
 const SWEEP_IDLE_MS = 5_000
 
 /** Deletes expired mail and sessions, on one node at a time. */
-export function startSweep(config: Config, { store, now, log }: SweepDeps) {
+export function startSweep(config: Config, { store, now, log }: JobDeps) {
   const end = new AbortController()
   const retention = {
     cooldownMs: config.sessions.cooldownMs,
@@ -49,16 +50,18 @@ export function startSweep(config: Config, { store, now, log }: SweepDeps) {
   }
 }
 
-interface SweepStepDeps {
-  store: Pick<MailStore, 'sweep'>
-  now(): Date
-  guard: Pick<ClockGuard, 'isTrusted'> | undefined
-}
-
 /** One small step; true if there is more to do. Does nothing while the clock is not trusted. */
 export function sweepStep(
   retention: Omit<SweepOptions, 'now'>,
-  { store, now, guard }: SweepStepDeps,
+  {
+    store,
+    now,
+    guard,
+  }: {
+    store: Pick<MailStore, 'sweep'>
+    now(): Date
+    guard: Pick<ClockGuard, 'isTrusted'> | undefined
+  },
 ) {
   return async (): Promise<boolean> => {
     // Read before the guard reads the clocks, so that it sees any jump before this time.
@@ -73,14 +76,6 @@ function systemClocks(): ClockSample {
   return { wallMs: Date.now(), monotonicMs: performance.now() }
 }
 
-interface ShopJobDeps {
-  /** For the lease. */
-  store: Pick<MailStore, 'acquireLease' | 'releaseLease'>
-  shop: ShopStore
-  now(): Date
-  log: Log
-}
-
 const SHOP_SWEEP_MS = 3_600_000
 
 /**
@@ -89,7 +84,7 @@ const SHOP_SWEEP_MS = 3_600_000
  */
 export async function startShopJobs(
   { payments, mailOut, http }: Config,
-  { store, ...deps }: ShopJobDeps,
+  { store, ...deps }: Omit<JobDeps, 'store'> & { store: LeaseDeps['store']; shop: ShopStore },
 ): Promise<() => Promise<void>> {
   const end = new AbortController()
   const pay = await openPaymentProvider({ ...payments, now: deps.now })

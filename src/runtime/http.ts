@@ -1,24 +1,21 @@
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
-import { parentPort, workerData } from 'node:worker_threads'
-import { register } from 'prom-client'
+import { workerData } from 'node:worker_threads'
 import type { SenderChecks } from '../core/message.ts'
 import { readBuiltPage } from '../http/pages/assets.ts'
 import { openHttpServer } from '../http/server/server.ts'
 import { openCounters, openSharedBudget } from '../limit/shared-counters.ts'
-import { openLog } from '../log/log.ts'
 import { openPaymentProvider } from '../pay/open.ts'
 import { openLargeReads } from '../service/mail/large-reads.ts'
 import type { ParseOnce } from '../service/mail/parse-once.ts'
 import { openSenderChecks, type SenderChecksDeps } from '../service/mail/sender-checks.ts'
-import { openCaller, serve } from './ports.ts'
-import { openThreadParts, type ServerThreadSetup } from './setup.ts'
+import { openCaller } from './ports.ts'
+import { openThreadParts, type ServerThreadSetup, serveMain } from './setup.ts'
 import { openShopStore } from './stores.ts'
 
 const setup: ServerThreadSetup = workerData
-const { config, listen, name } = setup
-const log = openLog({ level: config.logLevel, thread: name })
-const parts = await openThreadParts(setup, log)
+const { config, listen } = setup
+const parts = await openThreadParts(setup)
 const shop = await openShopStore(config, setup.shopPort)
 const pay = await openPaymentProvider({ ...config.payments, now: parts.now })
 const main = openCaller(setup.mainPort)
@@ -41,7 +38,7 @@ const server = await openHttpServer(
     parse: parseOnMain,
     largeReads,
     senderChecks: config.senderChecks.on
-      ? openSenderChecks({ ...parts, largeReads, check: checkSender, log })
+      ? openSenderChecks({ ...parts, largeReads, check: checkSender })
       : async () => undefined,
     connections: {
       max,
@@ -53,24 +50,20 @@ const server = await openHttpServer(
     warnings: async () => (await main('warnings')) as string[],
     builtPage: readBuiltPage(fileURLToPath(new URL('../../web/dist/', import.meta.url))),
     randomBytes: (count) => randomBytes(count),
-    log,
     config,
   },
   listen,
 )
 
-if (parentPort) {
-  serve(parentPort, {
-    ready: () => server.port,
-    metrics: () => register.getMetricsAsJSON(),
-    drain: server.drain,
-    async close() {
-      await server.close()
-      await parts.close()
-      await shop.close()
-      setup.mainPort.close()
-      // Pending requests to a payment provider must not delay the exit.
-      setImmediate(() => process.exit())
-    },
-  })
-}
+serveMain({
+  ready: () => server.port,
+  drain: server.drain,
+  async close() {
+    await server.close()
+    await parts.close()
+    await shop.close()
+    setup.mainPort.close()
+    // Pending requests to a payment provider must not delay the exit.
+    setImmediate(() => process.exit())
+  },
+})

@@ -1,18 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { parentPort, workerData } from 'node:worker_threads'
-import { register } from 'prom-client'
 import { openAccount } from '../imap/account.ts'
-import { openLog } from '../log/log.ts'
 import { superviseAccounts } from '../service/background/supervise-accounts.ts'
 import { accountMailDeps } from '../service/mail/fetch-mail.ts'
 import { accountRules } from '../service/sessions/accounts.ts'
-import { serve } from './ports.ts'
-import { openThreadParts, type ThreadSetup } from './setup.ts'
+import { openThreadParts, serveMain, type ThreadSetup } from './setup.ts'
 
 const setup: ThreadSetup = workerData
-const { config, name } = setup
-const log = openLog({ level: config.logLevel, thread: name })
-const parts = await openThreadParts(setup, log)
+const { config } = setup
+const parts = await openThreadParts(setup)
 const end = new AbortController()
 
 const supervising = superviseAccounts({
@@ -22,24 +18,20 @@ const supervising = superviseAccounts({
   open({ id, email }) {
     const setting = config.gmailAccounts.find((account) => account.email === email)
     if (!setting) throw new Error('an active account is not in the accounts file')
-    const deps = { ...accountMailDeps(parts, id), random: Math.random, log }
+    const deps = { ...accountMailDeps(parts, id), random: Math.random, log: parts.log }
     return openAccount(deps, { ...setting, limits: { maxBytes: config.smtp.maxBytes } })
   },
   ended: end.signal,
-  log,
 })
 
-if (parentPort) {
-  serve(parentPort, {
-    ready: () => true,
-    metrics: () => register.getMetricsAsJSON(),
-    // Another node takes over the accounts meanwhile.
-    drain: () => end.abort(),
-    async close() {
-      end.abort()
-      await supervising
-      await parts.close()
-      parentPort?.unref()
-    },
-  })
-}
+serveMain({
+  ready: () => true,
+  // Another node takes over the accounts meanwhile.
+  drain: () => end.abort(),
+  async close() {
+    end.abort()
+    await supervising
+    await parts.close()
+    parentPort?.unref()
+  },
+})

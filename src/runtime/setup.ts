@@ -1,11 +1,14 @@
-import type { MessagePort } from 'node:worker_threads'
+import { type MessagePort, parentPort } from 'node:worker_threads'
+import { register } from 'prom-client'
 import { openMemoryBus } from '../bus/memory.ts'
 import { openRedisBus } from '../bus/redis.ts'
 import type { Config } from '../config/config.ts'
 import type { Log } from '../core/log.ts'
 import { openMemoryLimit } from '../limit/memory.ts'
 import { openRedisLimit } from '../limit/redis.ts'
+import { openLog } from '../log/log.ts'
 import { connectRedis } from '../redis/connect.ts'
+import { serve } from './ports.ts'
 import { openMailStore } from './stores.ts'
 
 /** Memory shared by all threads of the service. */
@@ -39,19 +42,32 @@ export interface ServerThreadSetup extends ThreadSetup {
 }
 
 /** What every adapter thread opens. */
-export async function openThreadParts({ config, shared, mailPort }: ThreadSetup, log: Log) {
+export async function openThreadParts({ config, shared, mailPort, name }: ThreadSetup) {
+  const log = openLog({ level: config.logLevel, thread: name })
   const store = await openMailStore(config, { versions: shared.versions, port: mailPort })
   const { bus, limit, close } = await openBusAndLimit(config, shared, log)
   return {
     store,
     bus,
     limit,
+    log,
     now: openClock(shared.clock).now,
     async close() {
       await close()
       await store.close()
     },
   }
+}
+
+interface ThreadCommands {
+  ready(): unknown
+  drain(): void
+  close(): Promise<void>
+}
+
+/** Serves the calls of the main thread. */
+export function serveMain(commands: ThreadCommands): void {
+  if (parentPort) serve(parentPort, { ...commands, metrics: () => register.getMetricsAsJSON() })
 }
 
 /** Over the threads of this node, and with Redis over all nodes. */

@@ -1,19 +1,15 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { register } from 'prom-client'
 import { rateLimitNetwork, senderLimitRules } from '../core/ip.ts'
 import { openCounters, openSharedBudget } from '../limit/shared-counters.ts'
-import { openLog } from '../log/log.ts'
 import { acceptRecipient, receiveMail } from '../service/mail/receive-mail.ts'
 import { openSmtpServer } from '../smtp/server.ts'
-import { serve } from './ports.ts'
-import { openThreadParts, type ServerThreadSetup } from './setup.ts'
+import { openThreadParts, type ServerThreadSetup, serveMain } from './setup.ts'
 import { receiveLimits } from './stores.ts'
 
 const setup: ServerThreadSetup = workerData
-const { config, shared, listen, name } = setup
-const log = openLog({ level: config.logLevel, thread: name })
-const parts = await openThreadParts(setup, log)
-const { store, bus, limit, now } = parts
+const { config, shared, listen } = setup
+const parts = await openThreadParts(setup)
+const { store, bus, limit, log, now } = parts
 const limits = receiveLimits(config)
 const connections = openCounters(shared.connections)
 const { connectionsPerIp, mailsPerIpAndMinute: count, bytesInFlight, bytesPerHour } = config.smtp
@@ -58,16 +54,13 @@ const server = await openSmtpServer(
   { ...config.smtp, ...listen, folder: config.data },
 )
 
-if (parentPort) {
-  serve(parentPort, {
-    ready: () => server.port,
-    metrics: () => register.getMetricsAsJSON(),
-    drain: server.drain,
-    async close() {
-      await server.close()
-      await parts.close()
-      setup.mainPort.close()
-      parentPort?.unref()
-    },
-  })
-}
+serveMain({
+  ready: () => server.port,
+  drain: server.drain,
+  async close() {
+    await server.close()
+    await parts.close()
+    setup.mainPort.close()
+    parentPort?.unref()
+  },
+})

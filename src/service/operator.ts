@@ -67,11 +67,6 @@ export interface DeletedMail {
   complete: boolean
 }
 
-interface DeletionProgress {
-  examined: number
-  all: number
-}
-
 /**
  * Deletes the mail that this client delivered from every mailbox, in small commits between the writes of the service. Mail that
  * arrives meanwhile may be left: run it again.
@@ -79,7 +74,10 @@ interface DeletionProgress {
 export async function deleteMailFrom(
   { store }: OperatorDeps,
   clientIp: string,
-  { signal, report }: { signal: AbortSignal; report(progress: DeletionProgress): void },
+  {
+    signal,
+    report,
+  }: { signal: AbortSignal; report(progress: { examined: number; all: number }): void },
 ): Promise<DeletedMail> {
   const all = await store.countMail()
   let examined = 0

@@ -1,4 +1,4 @@
-import { termText } from '../core/price.ts'
+import { termText } from '../core/plan.ts'
 import type { Translate } from './translate.ts'
 
 /** `45 USD`, with the number as the language writes it. */

@@ -54,7 +54,8 @@ export function traceLines(message: Message, raw: RawMail, hostname: string): st
   const literal = isIP(raw.clientIp) === 6 ? `IPv6:${raw.clientIp}` : raw.clientIp
   const tls = raw.tls === undefined ? '' : ` (${atom(raw.tls)})`
   return [
-    `Return-Path: <${reversePath(raw.mailFrom)}>`,
+    // May be non-ASCII (RFC 6531), as UTF-8.
+    `Return-Path: <${sanitize(raw.mailFrom).toWellFormed()}>`,
     `Delivered-To: ${recipient}`,
     `Received: from ${atom(raw.helo) || 'unknown'} ([${atom(literal)}])`,
     `\tby ${atom(hostname)} with ${atom(raw.protocol)}${tls}`,
@@ -76,11 +77,6 @@ function fetchedTraceLines({ recipient, receivedAt, id }: Message, hostname: str
 
 // RFC 5321 4.5.3.1.
 const MAX_LENGTH = 256
-
-/** May be non-ASCII (RFC 6531), as UTF-8. */
-function reversePath(text: string): string {
-  return sanitize(text).toWellFormed()
-}
 
 function atom(text: string): string {
   return sanitize(text).replace(/[^\x20-\x7e]/gu, '?')

@@ -137,7 +137,9 @@ export const emailsRoute = route({
     request.throwIfClosed()
     return await charge(deps, { key: found.key, caller: context.caller }, async () => {
       request.throwIfClosed()
-      const response = found.timedOut ? timedOutResponse(etag) : await listing(context, etag)
+      const response = found.timedOut
+        ? json(NO_EMAILS, { etag, 'x-timed-out': '1' })
+        : await listing(context, etag)
       request.reserveSendBudget(response.body)
       return response
     })
@@ -151,18 +153,12 @@ interface EmailsRequest {
   query: EmailQuery
 }
 
-interface VisibleMail {
-  key: ApiKey
-  mark: string
-  timedOut: boolean
-}
-
 /** With wait, returns once there is newer mail; with If-None-Match, after any change. */
 async function visibleMail(
   { deps, request, caller, query }: EmailsRequest,
   key: ApiKey,
   wait: number,
-): Promise<VisibleMail> {
+) {
   const found = { key, mark: await emailsVersion(deps, query), timedOut: false }
   if (wait === 0) return found
   const given = request.headers['if-none-match']
@@ -200,10 +196,6 @@ async function listing(
   const response = preparedJson(emailsJson(records), { etag, ...link })
   deps.responseCache.set(name, etag, response)
   return response
-}
-
-function timedOutResponse(etag: string): HttpResponse<typeof NO_EMAILS> {
-  return json(NO_EMAILS, { etag, 'x-timed-out': '1' })
 }
 
 /** Relative, and without credentials: keys are sent in headers only. */

@@ -97,15 +97,10 @@ function toEventStream(event: MailEvent): string {
   }
 }
 
-interface StreamStart {
-  startsAfter: number
-  retryMs: number
-}
-
 /** Sends the starting id first, so that a client disconnected before the first message misses none. */
 export async function* eventStream(
   events: AsyncIterable<MailEvent>,
-  { startsAfter, retryMs }: StreamStart,
+  { startsAfter, retryMs }: { startsAfter: number; retryMs: number },
 ): AsyncGenerator<string> {
   yield `retry: ${retryMs}\nid: ${startsAfter}\n\n`
   try {

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { priceText, termText } from '../../core/price.ts'
+import { priceText, termText } from '../../core/plan.ts'
 import { Problem } from '../../core/problem.ts'
 import type { Purchase } from '../../core/purchase.ts'
 import { isoTimestamp, timestampFields, utcTimestamp } from '../../core/time.ts'

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import type { Plan } from '../../core/plan.ts'
-import { priceText, validityOf } from '../../core/price.ts'
+import { priceText, validityOf } from '../../core/plan.ts'
 import { success } from '../server/response.ts'
 import { route } from '../server/route.ts'
 import { countField, nullable, successSchema } from './schemas.ts'

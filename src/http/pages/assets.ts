@@ -21,7 +21,7 @@ export interface EntryFiles {
   styles: string[]
 }
 
-export interface Asset {
+interface Asset {
   type: string
   bytes: Uint8Array
   /** By content encoding. */

@@ -80,7 +80,7 @@ export async function isOperatorRequest(
 }
 
 /** Hashing gives both the same length, which timingSafeEqual requires. */
-function isEqualSecret(given: string, token: string): boolean {
+export function isEqualSecret(given: string, token: string): boolean {
   return timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', token, 'buffer'))
 }
 

@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http'
 import { hasErrorCode } from '../../core/problem.ts'
 
-class ClientDisconnected extends Error {}
-
-export function clientDisconnected(): Error {
-  return new ClientDisconnected('client disconnected')
+class ClientDisconnected extends Error {
+  constructor() {
+    super('client disconnected')
+  }
 }
 
 export function isDisconnect(error: unknown): boolean {
@@ -17,7 +17,7 @@ const DISCONNECT_CODES = ['ERR_STREAM_PREMATURE_CLOSE', 'ECONNRESET', 'EPIPE']
 // further event, so each function checks first.
 
 export function throwIfClosed(response: ServerResponse): void {
-  if (response.destroyed) throw clientDisconnected()
+  if (response.destroyed) throw new ClientDisconnected()
 }
 
 /** Calls `release` when the response closes, complete or not; at once if it is closed already. */
@@ -29,7 +29,7 @@ export function onClose(response: ServerResponse, release: () => void): void {
 /** Aborted when the client disconnects. */
 export function disconnectSignal(response: ServerResponse): AbortSignal {
   const controller = new AbortController()
-  onClose(response, () => controller.abort(clientDisconnected()))
+  onClose(response, () => controller.abort(new ClientDisconnected()))
   return controller.signal
 }
 
@@ -40,13 +40,13 @@ export function waitSignals() {
 
   return {
     waitSignalOf(response: ServerResponse): AbortSignal {
-      if (response.destroyed) return AbortSignal.abort(clientDisconnected())
+      if (response.destroyed) return AbortSignal.abort(new ClientDisconnected())
       if (stopReason) return AbortSignal.abort(stopReason)
       const controller = new AbortController()
       open.add(controller)
       response.once('close', () => {
         open.delete(controller)
-        controller.abort(clientDisconnected())
+        controller.abort(new ClientDisconnected())
       })
       return controller.signal
     },

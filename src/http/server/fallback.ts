@@ -36,13 +36,7 @@ export function fallbackHandler(context: ServerContext) {
   }
 }
 
-interface PathMethods {
-  pattern: RegExp
-  methods: string[]
-  api: Route['api']
-}
-
-function methodsByPath(routes: readonly Route[]): PathMethods[] {
+function methodsByPath(routes: readonly Route[]) {
   return [...Map.groupBy(routes, ({ path }) => path)].map(([path, alike]) => ({
     pattern: new RegExp(`^${path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`),
     methods: alike.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])),

@@ -27,12 +27,6 @@ export function openLongPollLimit(limits = LONG_POLL_LIMITS): LongPollLimit {
   const counts = new Map<string, number>()
   let all = 0
 
-  function add(key: string, step: 1 | -1): void {
-    const count = (counts.get(key) ?? 0) + step
-    if (count === 0) counts.delete(key)
-    else counts.set(key, count)
-  }
-
   return {
     acquire(mailbox, { client, throwIfClosed, onClose }) {
       throwIfClosed()
@@ -46,14 +40,14 @@ export function openLongPollLimit(limits = LONG_POLL_LIMITS): LongPollLimit {
       const keys = who === undefined ? [box] : [box, who]
       all += 1
       longPollsGauge.inc()
-      for (const key of keys) add(key, 1)
+      for (const key of keys) addTo(counts, key, 1)
       let open = true
       const release = () => {
         if (!open) return
         open = false
         all -= 1
         longPollsGauge.dec()
-        for (const key of keys) add(key, -1)
+        for (const key of keys) addTo(counts, key, -1)
       }
       onClose(release)
       return release
@@ -78,9 +72,7 @@ export function openSendBudget(maxBytes: number): SendBudget {
 
   function add(client: string, size: number): void {
     bytes += size
-    const sum = (held.get(client) ?? 0) + size
-    if (sum === 0) held.delete(client)
-    else held.set(client, sum)
+    addTo(held, client, size)
   }
 
   return {
@@ -98,6 +90,12 @@ export function openSendBudget(maxBytes: number): SendBudget {
       response.once('close', () => add(client, -size))
     },
   }
+}
+
+function addTo(sums: Map<string, number>, key: string, change: number): void {
+  const sum = (sums.get(key) ?? 0) + change
+  if (sum === 0) sums.delete(key)
+  else sums.set(key, sum)
 }
 
 function sizeOf(body: HttpResponse['body']): number {

@@ -151,9 +151,8 @@ function decoded(text: string): string {
 }
 
 function parseJson(bytes: Buffer): Params {
-  const text = decodeUtf8(bytes)
-  const value = text === undefined ? undefined : jsonValue(text)
-  if (text === undefined || value === undefined) throw invalidBody('JSON')
+  const { text, value } = decodeJson(bytes) ?? {}
+  if (text === undefined) throw invalidBody('JSON')
   if (value === null) return NO_PARAMS
   if (typeof value !== 'object' || Array.isArray(value)) throw invalidBody('JSON object')
   const values = new Map<string, unknown>(Object.entries(value))
@@ -161,24 +160,18 @@ function parseJson(bytes: Buffer): Params {
   return values
 }
 
-function decodeUtf8(bytes: Buffer): string | undefined {
+function decodeJson(bytes: Buffer): { text: string; value: unknown } | undefined {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch {
-    return undefined
-  }
-}
-
-function jsonValue(text: string): unknown {
-  try {
-    return JSON.parse(text)
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    return { text, value: JSON.parse(text) }
   } catch {
     return undefined
   }
 }
 
 async function parseMultipart(type: string, bytes: Buffer): Promise<Params> {
-  if (countOccurrences(bytes, 'content-disposition') > MAX_PARTS) {
+  const parts = bytes.toString('latin1').toLowerCase().split('content-disposition').length - 1
+  if (parts > MAX_PARTS) {
     throw new Problem('too_large', `The request body has more than ${MAX_PARTS} parts.`)
   }
   const form = await formDataOf(type, bytes)
@@ -199,10 +192,6 @@ async function formDataOf(type: string, bytes: Buffer): Promise<FormData | undef
 
 function invalidBody(what: string): Problem {
   return new Problem('invalid_parameter', `Invalid ${what} in the request body.`)
-}
-
-function countOccurrences(bytes: Buffer, word: string): number {
-  return bytes.toString('latin1').toLowerCase().split(word).length - 1
 }
 
 /** Names that the outermost object repeats. JSON.parse keeps the last of each. */

@@ -38,12 +38,11 @@ export interface Route<I extends TObject = TObject, O extends TSchema = TSchema>
   authenticate?(deps: RouteDeps, request: HttpRequest): Promise<ApiKey | undefined>
   handle(input: Static<I>, deps: RouteDeps, request: HttpRequest): Promise<HttpResponse<Static<O>>>
   /** Problems as an HTML page instead of JSON. */
-  problemPage?(problem: Problem, deps: RouteDeps, request: FailedRequest): HttpResponse
-}
-
-interface FailedRequest {
-  headers: IncomingHttpHeaders
-  requestId: string
+  problemPage?(
+    problem: Problem,
+    deps: RouteDeps,
+    request: { headers: IncomingHttpHeaders; requestId: string },
+  ): HttpResponse
 }
 
 /** A request apart from its parameters. */

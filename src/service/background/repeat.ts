@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { backoffDelay } from '../../core/backoff.ts'
 import type { Log } from '../../core/log.ts'
+import { backoffDelay } from '../../core/time.ts'
 import { logFault } from './outage.ts'
 
 interface RepeatOptions {

@@ -72,7 +72,7 @@ export async function listEmails(
   let bytes = 0
   try {
     for await (const record of recordsOf(deps.parsed, wanted, request)) {
-      bytes += sizeOf(record)
+      bytes += Buffer.byteLength(JSON.stringify(record))
       const last = records.at(-1)
       const isOver = bytes > MAX_PAGE_BYTES || deps.now().getTime() > endsAt
       if (last && isOver) return { records, nextAfter: last.id }
@@ -105,10 +105,6 @@ async function* recordsOf(
       if (mail) yield emailRecord(message, mail)
     }
   }
-}
-
-function sizeOf(record: EmailRecord): number {
-  return Buffer.byteLength(JSON.stringify(record))
 }
 
 function scopeOf(deps: EmailsDeps, { keyId, to }: EmailQuery): KeyScope {
@@ -250,10 +246,7 @@ function truncateUtf8(text: string, maxBytes: number): string {
   const bytes = Buffer.from(text)
   if (bytes.length <= maxBytes) return text
   let end = maxBytes
-  while (isContinuationByte(bytes[end])) end -= 1
+  // Continuation bytes.
+  while (((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1
   return bytes.toString('utf8', 0, end)
-}
-
-function isContinuationByte(byte = 0): boolean {
-  return (byte & 0xc0) === 0x80
 }

@@ -5,7 +5,7 @@ import type { ServiceDeps } from '../deps.ts'
 import { DEADLINE_MS, withDeadline } from './large-reads.ts'
 import { isCurrent, type ParseOnce, type ParseRequest } from './parse-once.ts'
 
-export interface ParsedMailDeps extends Pick<ServiceDeps, 'largeReads'> {
+interface ParsedMailDeps extends Pick<ServiceDeps, 'largeReads'> {
   store: Pick<MailStore, 'readParsed'>
   parse: ParseOnce
   /** How long a request waits; only tests set it. */

@@ -17,7 +17,7 @@ import { liveSession, wakeSession } from '../sessions/session.ts'
 export type MessageSource = Pick<MailStore, 'listMessages' | 'findMessage'>
 
 /** Which message to read, and for whom. */
-export interface MailQuery {
+interface MailQuery {
   token: string
   id: number
   /** Rate-limit key of the client; undefined if rate limits do not apply. */
@@ -39,7 +39,7 @@ export async function readMail(
 }
 
 /** The parsed mail of this message; parses it if necessary. */
-export async function readParsedMail(
+async function readParsedMail(
   { parsed }: Pick<ServiceDeps, 'parsed'>,
   { rawId, recipient: mailbox, size }: Message,
   { client, signal }: Pick<MailQuery, 'client' | 'signal'>,
@@ -75,7 +75,7 @@ export async function findMessage(
 }
 
 /** The same for the id of another session's message as for an unknown one. */
-export function messageNotFound(): Problem {
+function messageNotFound(): Problem {
   return new Problem('message_not_found', 'id: this session has no such message.')
 }
 

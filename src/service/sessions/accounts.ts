@@ -1,10 +1,5 @@
 import type { Address } from '../../core/address.ts'
-import {
-  type AccountHealth,
-  type AccountRules,
-  type GmailAccount,
-  maskAccountEmail,
-} from '../../core/gmail.ts'
+import { type AccountRules, type GmailAccount, maskAccountEmail } from '../../core/gmail.ts'
 import type { MailStore } from '../../store/store.ts'
 import type { ServiceDeps } from '../deps.ts'
 
@@ -54,16 +49,8 @@ export function displayEmail({ email, rules }: { email: Address; rules: AccountR
   return rules.masked ? maskAccountEmail(email) : email
 }
 
-/** Status of one account, for the operator. */
-interface AccountStatus {
-  id: number
-  email: string
-  health: AccountHealth
-  reason: string
-  aliases: number
-}
-
-export async function accountStatuses(deps: AccountsDeps): Promise<AccountStatus[]> {
+/** The status of each account, for the operator. */
+export async function accountStatuses(deps: AccountsDeps) {
   return (await activeAccounts(deps)).map((account) => {
     const { id, health, reason, aliases } = account
     return { id, email: displayEmail(account), health, reason, aliases }

@@ -100,7 +100,7 @@ function chooseDomain(
 }
 
 /** Candidate addresses for a new session. */
-export interface AddressSource {
+interface AddressSource {
   /** Undefined for an alias of an account. */
   domain: MailDomain | undefined
   /** Undefined for an address at a mail domain. */
@@ -110,9 +110,9 @@ export interface AddressSource {
 }
 
 // With 40 random bits, repeated collisions mean a broken random generator.
-export const RANDOM_ATTEMPTS = 5
+const RANDOM_ATTEMPTS = 5
 
-export async function gmailAddressSource(
+async function gmailAddressSource(
   deps: AccountsDeps & Pick<ServiceDeps, 'randomBytes'>,
   request: AccountRequest & { prefix: string | undefined },
 ): Promise<AddressSource> {

@@ -1,5 +1,5 @@
 import { makeSecretToken, secretHash } from '../../core/id.ts'
-import { priceText, termText } from '../../core/price.ts'
+import { priceText, termText } from '../../core/plan.ts'
 import { toError } from '../../core/problem.ts'
 import type { Purchase } from '../../core/purchase.ts'
 import { utcTimestamp } from '../../core/time.ts'
@@ -10,15 +10,9 @@ import { viewOrder } from './order.ts'
 export interface ReceiptDeps
   extends Pick<ServiceDeps, 'shop' | 'pay' | 'now' | 'randomBytes' | 'log'> {
   /** Resolves when a mail server has accepted it. */
-  send(mail: ReceiptMail): Promise<void>
+  send(mail: { to: string; subject: string; text: string }): Promise<void>
   /** Base of the link, without a trailing slash. */
   baseUrl: string
-}
-
-interface ReceiptMail {
-  to: string
-  subject: string
-  text: string
 }
 
 const INTERVAL_MS = 5_000

@@ -1,4 +1,4 @@
-import { backoffDelay, withJitter } from '../../../src/core/backoff.ts'
+import { backoffDelay, withJitter } from '../../../src/core/time.ts'
 
 const BACKOFF = { first: 1, max: 30 }
 

@@ -1,4 +1,3 @@
-import type { TSchema } from 'typebox'
 import type { ParamSchema } from '../../server/parameters.ts'
 import type { Route } from '../../server/route.ts'
 
@@ -22,27 +21,19 @@ interface JsonSchema {
 }
 
 /** An example response: `examples` where given. */
-export function sampleOf(schema: TSchema): unknown {
-  return sample(schema)
-}
-
-function sample(shape: JsonSchema): unknown {
+export function sampleOf(shape: JsonSchema): unknown {
   if (shape.examples) return shape.examples[0]
   if (shape.const !== undefined) return shape.const
-  if (shape.anyOf) return sample(shape.anyOf[0] ?? {})
+  if (shape.anyOf) return sampleOf(shape.anyOf[0] ?? {})
   if (shape.properties) {
     const fields = Object.entries(shape.properties)
-    return Object.fromEntries(fields.map(([name, field]) => [name, sample(field)]))
+    return Object.fromEntries(fields.map(([name, field]) => [name, sampleOf(field)]))
   }
-  if (shape.items) return isEmptySample(shape.items) ? [] : [sample(shape.items)]
+  if (shape.items) return [sampleOf(shape.items)].filter((item) => item !== null)
   return SAMPLE_VALUES[shape.type ?? ''] ?? null
 }
 
 const SAMPLE_VALUES: Record<string, unknown> = { string: '…', integer: 0, boolean: false }
-
-function isEmptySample(shape: JsonSchema): boolean {
-  return sample(shape) === null
-}
 
 /** web/site/api.ts: the responses as TypeScript types, for the page. */
 export function typescriptTypes(routes: readonly Route[]): string {

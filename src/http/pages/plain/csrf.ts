@@ -1,6 +1,6 @@
-import { hash, timingSafeEqual } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import { cookieValue, setCookieHeader } from '../../server/credentials.ts'
+import { cookieValue, isEqualSecret, setCookieHeader } from '../../server/credentials.ts'
 import type { HttpRequest } from '../../server/route.ts'
 
 // Browsers send the cookie with every request, so each form must prove that it comes from one of our pages.
@@ -12,10 +12,6 @@ export function tokenFromCookie(call: Pick<HttpRequest, 'headers' | 'secure'>): 
 
 export function tokenCookie(secure: boolean, token: string, maxAgeSeconds: number): string {
   return setCookieHeader({ ...cookieScope(secure), value: token, maxAgeSeconds, secure })
-}
-
-export function expiredTokenCookie(secure: boolean): string {
-  return setCookieHeader({ ...cookieScope(secure), value: '', maxAgeSeconds: 0, secure })
 }
 
 /**
@@ -52,7 +48,5 @@ export function csrfToken(token: string): string {
 }
 
 export function isValidCsrfToken(token: string, proof = ''): boolean {
-  // Hashing gives both the same length, which timingSafeEqual requires.
-  const given = hash('sha256', proof, 'buffer')
-  return timingSafeEqual(given, hash('sha256', csrfToken(token), 'buffer'))
+  return isEqualSecret(proof, csrfToken(token))
 }

@@ -14,7 +14,7 @@ import { problemStatus } from '../../server/problem-response.ts'
 import { empty, type HttpResponse } from '../../server/response.ts'
 import type { HttpRequest, Route } from '../../server/route.ts'
 import type { Locale } from '../locale.ts'
-import { expiredTokenCookie, tokenCookie } from './csrf.ts'
+import { tokenCookie } from './csrf.ts'
 import { deleteAddressPage, inboxPage } from './inbox.ts'
 import { plainMailRoutes } from './mail.ts'
 import { errorPage, INBOX_PATH } from './page.ts'
@@ -85,7 +85,7 @@ export const plainRoutes: readonly Route[] = [
     input: Type.Object({ proof }),
     async respond(_input, { deps, request, token }) {
       await endSession(deps, token)
-      return redirect('/plain?ended=1', expiredTokenCookie(request.secure()))
+      return redirect('/plain?ended=1', tokenCookie(request.secure(), '', 0))
     },
   }),
   ...plainMailRoutes,
