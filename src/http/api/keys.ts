@@ -11,7 +11,6 @@ import {
   expiryFields,
   isoTimeField,
   nullable,
-  resetFields,
   successSchema,
   timeField,
 } from './schemas.ts'
@@ -40,7 +39,8 @@ export const usageRoute = route({
     per_day: nullable(countField(1_000), 'Null: no daily limit.'),
     used_today: countField(12),
     remaining_today: nullable(countField(988), 'Null: no daily limit.'),
-    ...resetFields,
+    resets_at: timeField,
+    resets_at_iso: isoTimeField,
     ...expiryFields,
     days: Type.Array(
       Type.Object({

@@ -106,7 +106,6 @@ export const sessionSchema = successSchema({
 
 export const countField = (example: number) => Type.Integer({ examples: [example] })
 
-export const resetFields = { resets_at: timeField, resets_at_iso: isoTimeField }
 export const expiryFields = {
   expires_at: nullable(timeField, 'Null: never.'),
   expires_at_iso: nullable(isoTimeField, 'Null: never.'),

@@ -154,7 +154,7 @@ export async function awaitEmails(
   const wanted: PollSource<KeyView> = {
     key: `${secretHash(caller.keyText ?? '')} ${query.to ?? ''}`,
     topics: queryTopics(deps, query),
-    open: (left) => () => keyView(deps, { keyText: caller.keyText, query, left }),
+    open: (left) => () => keyView(deps, caller, query, left),
     intervalMs: pollMs,
     signal,
   }
@@ -168,14 +168,13 @@ export async function awaitEmails(
   })
 }
 
-interface Watched {
-  keyText: string | undefined
-  query: EmailQuery
-  /** Aborted when the last subscriber has left. */
-  left: AbortSignal
-}
-
-async function keyView(deps: EmailsWaitDeps, { keyText, query, left }: Watched): Promise<KeyView> {
+/** `left` is aborted when the last subscriber has left. */
+async function keyView(
+  deps: EmailsWaitDeps,
+  { keyText }: Caller,
+  query: EmailQuery,
+  left: AbortSignal,
+): Promise<KeyView> {
   const key = await rereadKey(deps, keyText)
   left.throwIfAborted()
   const mark = await emailsVersion(deps, query)

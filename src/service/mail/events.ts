@@ -7,6 +7,7 @@ import {
   type MailChange,
   mailboxPollSource,
 } from './mailbox-view.ts'
+import type { Subscription } from './shared-poll.ts'
 
 type MailEventsDeps = Pick<ServiceDeps, 'store' | 'now' | 'codes' | 'mailboxPolls'>
 
@@ -58,11 +59,7 @@ export async function* mailEvents(
   }
 }
 
-interface Views {
-  next(): Promise<MailboxView | undefined>
-  wake(): void
-  end(): void
-}
+type Views = Pick<Subscription<MailboxView>, 'next' | 'wake' | 'end'>
 
 function singlePoll(poll: () => Promise<MailboxView>, signal: AbortSignal): Views {
   let isDone = false

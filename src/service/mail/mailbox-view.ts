@@ -67,12 +67,6 @@ interface Watched {
   signal: AbortSignal
 }
 
-interface ViewContext {
-  /** Aborted when the last subscriber has left. */
-  left: AbortSignal
-  intern(seen: KnownState): KnownState
-}
-
 // As many as a list returns.
 const RECENT_MESSAGES = 100
 
@@ -89,8 +83,12 @@ export function newerTest(
   }
 }
 
-function viewOf(deps: MailboxViewDeps, session: Session, sharing: ViewContext): MailboxView {
-  const { newest, ids, scanned, newMessages } = mailboxReader(deps, session, sharing.left)
+function viewOf(
+  deps: MailboxViewDeps,
+  session: Session,
+  { left, intern }: { left: AbortSignal; intern(seen: KnownState): KnownState },
+): MailboxView {
+  const { newest, ids, scanned, newMessages } = mailboxReader(deps, session, left)
   return {
     session,
     hasNewer: newerTest(session, newest),
@@ -123,7 +121,7 @@ function viewOf(deps: MailboxViewDeps, session: Session, sharing: ViewContext): 
         unscanned: seen.unscanned.union(idSet(messages.filter(isUnscanned))),
       }
       const events = messages.map((message) => ({ kind: 'message' as const, message })).toReversed()
-      return { events, seen: sharing.intern(next) }
+      return { events, seen: intern(next) }
     }),
   }
 }

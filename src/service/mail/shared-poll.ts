@@ -19,7 +19,7 @@ export interface PollSource<T> {
   signal: AbortSignal
 }
 
-interface Subscription<T> {
+export interface Subscription<T> {
   /**
    * The result of a poll that began after the subscription and is newer than the last one returned; undefined after `wake`.
    * Throws what the poll threw, or the signal's reason once that is aborted.
@@ -85,16 +85,11 @@ interface Subscriber<T> {
   deliver(outcome: Outcome<T>): void
 }
 
-interface FeedContext {
-  schedule(run: () => void): void
-  /** Called when the last subscriber has left. */
-  ended(): void
-}
-
+/** `ended` is called when the last subscriber has left. */
 function openFeed<T>(
   bus: Pick<Bus, 'subscribe'>,
   { topics, open, intervalMs }: PollSource<T>,
-  { schedule, ended }: FeedContext,
+  { schedule, ended }: { schedule(run: () => void): void; ended(): void },
 ): Feed<T> {
   const subscribers = new Set<Subscriber<T>>()
   const left = new AbortController()

@@ -5,7 +5,7 @@ import { openSqliteTestMail } from '../../../test/support/stores.ts'
 import { parseHost } from '../../core/address.ts'
 import { openGmailFixture, rules } from '../testing/gmail.ts'
 import { createSession } from './create-session.ts'
-import { extendSession } from './extend-session.ts'
+import { extendSession } from './session.ts'
 
 const CREATED = new Date('2026-03-01T12:00:00Z')
 const LATER = new Date('2026-03-01T14:00:00Z')
