@@ -30,7 +30,6 @@ export function keyedApiConfig({ setting }: SettingReader) {
   }
 }
 
-/** Plans and payments. */
 export function shopConfig({ setting, secret, check }: SettingReader) {
   const provider = setting(
     'MAYFLY_PAYMENTS',

@@ -122,7 +122,6 @@ export function mailDomains(given: string): Host[] {
   return [...new Set(names)]
 }
 
-/** IP addresses and CIDR ranges. */
 export function ipRanges(given: string): string[] {
   const ranges = commaSeparated(given)
   const bad = ranges.find((part) => !isIpRange(part))

@@ -61,7 +61,6 @@ export interface MailDomain {
   active: boolean
   /** Removed by the operator. The row stays so that the id is not reused and live sessions can expire. */
   removed: boolean
-  /** Whether sessions can be created here. */
   sessions: boolean
   /** Whether mail for addresses that were never assigned to a session goes to the pool. */
   reader: boolean

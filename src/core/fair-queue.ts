@@ -12,7 +12,6 @@ export interface FairQueueLimits {
   waitingPerKey: number
   /** Maximum running jobs per key, background jobs included. */
   runningPerKey: number
-  /** Message of the `overloaded` problem. */
   overloadMessage: string
 }
 
@@ -39,7 +38,6 @@ interface FairQueue<T> {
   take(room: { background: boolean }): Ticket<T> | undefined
   /** Ends a running job and charges its cost. */
   done(ticket: Ticket<T>, cost: number): void
-  /** Removes all waiting jobs. */
   clear(): T[]
 }
 

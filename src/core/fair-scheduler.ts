@@ -1,7 +1,6 @@
 import { type Owner, openFairQueue, overloaded, type Ticket } from './fair-queue.ts'
 import { Problem } from './problem.ts'
 
-/** How to schedule a job. */
 export interface JobRequest {
   owner: Owner
   /** Nobody waits for it: it yields to the others, except for a small share, and leaves them a slot. */
@@ -10,7 +9,6 @@ export interface JobRequest {
   signal?: AbortSignal | undefined
 }
 
-/** A job that has started. */
 export interface Running<T> {
   result: Promise<T>
   /** Its cost in milliseconds; resolves when its slot is free again, and never rejects. */
@@ -18,12 +16,10 @@ export interface Running<T> {
 }
 
 export interface SchedulerOptions {
-  /** Maximum concurrent jobs. */
   slots: number
   /** Maximum waiting requests, in total and per key of an owner. */
   maxWaiting: number
   maxWaitingPerKey: number
-  /** Message of the `overloaded` problem. */
   overloadMessage: string
 }
 

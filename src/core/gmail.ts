@@ -101,7 +101,6 @@ const LETTERS = 'abcdefghijkmnpqrstuvwxyz23456789'
 /** A longer local part would leave no room for a random tag. */
 export const MAX_ACCOUNT_LOCAL_LENGTH = MAX_LOCAL_LENGTH - '+'.length - TAG_LETTERS
 
-/** Longest tag for this account, in characters. */
 export function maxTagLength(account: Address): number {
   return MAX_LOCAL_LENGTH - localOf(account).length - '+'.length
 }
@@ -138,7 +137,6 @@ export function dotAliases(account: Address, random: Uint8Array, most: number): 
     .map((local) => joinAddress(local, hostOf(account)))
 }
 
-/** Random bytes that dotAliases needs. */
 export const DOT_ALIAS_RANDOM_BYTES = 16
 
 /** Bit 0 puts a dot before the second letter, and so on. */

@@ -13,7 +13,6 @@ export function ipRangeMatcher(ranges: readonly string[]): (ip: string) => boole
   }
 }
 
-/** True for an IP address or a CIDR range. */
 export function isIpRange(text: string): boolean {
   const [address = '', bits = '0', ...rest] = text.split('/')
   if (isIP(address) === 0 || address.includes('%') || rest.length > 0) return false

@@ -115,7 +115,6 @@ export function utcDayText(day: number): string {
   return new Date(day * DAY_MS).toISOString().slice(0, 10)
 }
 
-/** Start of the next UTC day. */
 export function nextUtcDay(now: Date): Date {
   return new Date((utcDay(now) + 1) * DAY_MS)
 }

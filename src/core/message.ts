@@ -86,7 +86,6 @@ export interface Code {
 
 export interface Link {
   url: string
-  /** Link text. */
   text: string
   /** Host of the URL, in ASCII. */
   host: string
@@ -96,7 +95,6 @@ export interface Link {
 export const LINK_KINDS = ['verify', 'sign_in', 'reset', 'unsubscribe', 'other'] as const
 export type LinkKind = (typeof LINK_KINDS)[number]
 
-/** Results of SPF, DKIM and DMARC. */
 export interface SenderChecks {
   spf: CheckResult
   dkim: CheckResult
@@ -140,7 +138,6 @@ export interface AttachmentInfo {
   position?: PartPosition
 }
 
-/** Input of the sender checks. */
 export interface SenderCheckInput extends Pick<Envelope, 'clientIp' | 'helo' | 'mailFrom'> {
   /** The sender address that we display. */
   shown: string

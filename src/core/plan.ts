@@ -12,7 +12,6 @@ export interface Plan {
   perDay: number | undefined
   /** Calendar months per payment; undefined: no expiry. */
   months: number | undefined
-  /** Whether it renews automatically. */
   renews: boolean
   support: string
 }

@@ -52,7 +52,6 @@ export class StoreUnavailable extends Problem {
   }
 }
 
-/** Anything thrown, as an Error. */
 export function toError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error))
 }

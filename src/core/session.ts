@@ -58,7 +58,6 @@ export interface LifetimeLimits {
   sessionSeconds: number
   /** Maximum for sessions created without a key. */
   anonymousMaxSeconds: number
-  /** Maximum for any session. */
   maxSessionSeconds: number
 }
 
@@ -70,7 +69,6 @@ export interface MailboxLimits {
 export const MIN_LIFETIME_SECONDS = 60
 export const MAX_LIFETIME_SECONDS = 315_360_000 // ten years
 
-/** Lifetime of a session if none is requested. */
 export function defaultLifetimeSeconds(
   domain: MailDomain | undefined,
   lifetimes: LifetimeLimits,

@@ -12,7 +12,6 @@ import type { ShopStore } from '../store/shop-store.ts'
 import type { MailStore, SweepOptions } from '../store/store.ts'
 import { OPERATOR_MAIL_MS, usesPostgres } from './stores.ts'
 
-/** What background jobs work with. */
 interface JobDeps {
   store: MailStore
   now(): Date

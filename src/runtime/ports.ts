@@ -1,7 +1,6 @@
 import type { MessagePort, Worker } from 'node:worker_threads'
 import { Problem, type ProblemCode, toError } from '../core/problem.ts'
 
-/** The channel between two threads. */
 type Port = MessagePort | Worker
 
 export interface PortRequest {

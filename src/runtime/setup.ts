@@ -11,7 +11,6 @@ import { connectRedis } from '../redis/connect.ts'
 import { serve } from './ports.ts'
 import { openMailStore } from './stores.ts'
 
-/** Memory shared by all threads of the service. */
 export interface SharedMemory {
   clock: SharedArrayBuffer
   versions: SharedArrayBuffer
@@ -23,7 +22,6 @@ export interface SharedMemory {
   waiterCounts: SharedArrayBuffer
 }
 
-/** Setup of every adapter thread. */
 export interface ThreadSetup {
   config: Config
   shared: SharedMemory
@@ -32,7 +30,6 @@ export interface ThreadSetup {
   name: string
 }
 
-/** Setup of a thread that listens on a port. */
 export interface ServerThreadSetup extends ThreadSetup {
   /** To the shop writer, on SQLite; HTTP only. */
   shopPort: MessagePort | undefined
@@ -41,7 +38,6 @@ export interface ServerThreadSetup extends ThreadSetup {
   listen: { host: string; port: number; reusePort: boolean }
 }
 
-/** What every adapter thread opens. */
 export async function openThreadParts({ config, shared, mailPort, name }: ThreadSetup) {
   const log = openLog({ level: config.logLevel, thread: name })
   const store = await openMailStore(config, { versions: shared.versions, port: mailPort })
@@ -65,7 +61,6 @@ interface ThreadCommands {
   close(): Promise<void>
 }
 
-/** Serves the calls of the main thread. */
 export function serveMain(commands: ThreadCommands): void {
   if (parentPort) serve(parentPort, { ...commands, metrics: () => register.getMetricsAsJSON() })
 }

@@ -241,7 +241,6 @@ function portTaker({ ports }: Writer): () => MessagePort {
   }
 }
 
-/** The metrics of all adapter threads, added up. */
 async function aggregateMetrics(threads: readonly Thread[]): Promise<string> {
   const metrics = await Promise.all(threads.map((thread) => thread.call('metrics')))
   return AggregatorRegistry.aggregate(metrics as object[][]).metrics()

@@ -25,7 +25,6 @@ export function usesPostgres({ store }: Pick<Config, 'store'>): boolean {
   return store !== 'sqlite:'
 }
 
-/** The mail store of one thread of the service. */
 export async function openMailStore(
   config: Config,
   { versions, port }: { versions: SharedArrayBuffer; port: MessagePort | undefined },
@@ -44,7 +43,6 @@ export async function openMailStore(
   return closeWith(store, writerPort)
 }
 
-/** The shop store of one thread of the service. */
 export async function openShopStore(
   config: Config,
   port: MessagePort | undefined,

@@ -10,7 +10,6 @@ const PER_THREAD = 16
 const SMTP_SHARE = 1 / 4
 const MIN_CONNECTIONS = 16
 
-/** Maximum open files and sockets of this process. */
 export function descriptorLimit(file = '/proc/self/limits'): number {
   try {
     const [, soft = DEFAULT_LIMIT] =

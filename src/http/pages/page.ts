@@ -27,7 +27,6 @@ interface Page {
   refresh?: number
 }
 
-/** Renders a whole HTML document. */
 export function page(built: BuiltPage, page: Page): HttpResponse {
   const { title, language, entry, config = {}, content, showsMail = false, refresh } = page
   const files = entry === undefined ? undefined : built.entry(entry)

@@ -12,7 +12,6 @@ export function bearerToken(header: string | undefined): string | undefined {
   return header === undefined ? undefined : /^Bearer +(\S+) *$/i.exec(header)?.[1]
 }
 
-/** The header that every keyed route requires. */
 export const KEY_HEADER: HeaderField = {
   name: 'APIKey',
   required: true,

@@ -83,6 +83,5 @@ export interface HttpConfig {
 export interface IdleIntervals {
   /** Polls the store although no notification came. */
   pollMs: number
-  /** Heartbeat of a stream. */
   heartbeatMs: number
 }

@@ -26,7 +26,6 @@ export function onClose(response: ServerResponse, release: () => void): void {
   else response.once('close', release)
 }
 
-/** Aborted when the client disconnects. */
 export function disconnectSignal(response: ServerResponse): AbortSignal {
   const controller = new AbortController()
   onClose(response, () => controller.abort(new ClientDisconnected()))

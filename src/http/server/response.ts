@@ -110,7 +110,6 @@ export function contentDisposition(filename: string): string {
   return `attachment; filename="${ascii}"; filename*=UTF-8''${exact}`
 }
 
-/** Resolves when everything is written. */
 export async function writeResponse(
   response: ServerResponse,
   { status, headers, body, latin1 }: HttpResponse,

@@ -22,13 +22,10 @@ export interface Route<I extends TObject = TObject, O extends TSchema = TSchema>
   problems: readonly ProblemCode[]
   /** A limit in addition to that of all requests. */
   rate?: 'createSession' | 'checkout' | 'rollKey'
-  /** Supports If-None-Match. */
   conditional?: true
-  /** Supports Last-Event-ID. */
   resumable?: true
   /** With an admin token configured, details are returned to the operator only. Has its own rate limit: see isOperatorRequest. */
   operator?: true
-  /** Exempt from rate limits. */
   unlimited?: true
   /** The keyed API needs a key, and is closed to other origins unless configured. */
   api?: 'public' | 'keyed'
@@ -45,7 +42,6 @@ export interface Route<I extends TObject = TObject, O extends TSchema = TSchema>
   ): HttpResponse
 }
 
-/** A request apart from its parameters. */
 export interface HttpRequest {
   method: string
   headers: IncomingHttpHeaders
@@ -62,7 +58,6 @@ export interface HttpRequest {
   signal(): AbortSignal
   /** For long polls and streams: aborted when the client disconnects, and at shutdown. */
   waitSignal(): AbortSignal
-  /** Throws if the client has disconnected. */
   throwIfClosed(): void
   /** Runs when the response closes, complete or not; at once if it is closed already. */
   onClose(release: () => void): void

@@ -174,7 +174,7 @@ function buildApp(context: ServerContext, requestTimeoutMs: number): FastifyInst
       connectionsCheckingInterval: requestTimeoutMs / 15,
       requireHostHeader: false,
     },
-    // The query is parsed in serve.ts, like a form.
+    // The query is parsed in route-handler.ts, like a form.
     routerOptions: { querystringParser: () => NO_QUERY },
     frameworkErrors: (_error, request, reply) => void fallback(request, reply),
     clientErrorHandler: (fault, socket) => handleClientError(fault, socket, context.requestId()),

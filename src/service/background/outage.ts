@@ -2,7 +2,6 @@ import type { Log, LogFacts } from '../../core/log.ts'
 import { Problem, StoreUnavailable, toError } from '../../core/problem.ts'
 import type { ServiceDeps } from '../deps.ts'
 
-/** Reports that the store is unavailable. */
 export type ReportOutage = (found: StoreUnavailable | { reason: string }) => void
 
 // Longer than all threads need to notice a restart of the store, shorter than the time between two outages.

@@ -6,7 +6,6 @@ import { logFault } from './outage.ts'
 interface RepeatOptions {
   /** False if part of it failed; `more` if there is more to do right away. */
   operation(): Promise<boolean | 'more'>
-  /** Log message if it throws. */
   failed: string
   intervalMs: number
   /** After failures the interval doubles up to this; default: it stays the same. */

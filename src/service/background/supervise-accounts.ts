@@ -4,7 +4,6 @@ import { acquireLease, DEFAULT_TIMING, type LeaseDeps, untilAborted } from './le
 import { logFault } from './outage.ts'
 
 interface Deps extends Omit<LeaseDeps, 'store'>, AccountsDeps {
-  /** Starts fetching from an account. */
   open(account: ActiveAccount): { close(): Promise<void> }
   ended: AbortSignal
 }

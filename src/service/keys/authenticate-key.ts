@@ -13,13 +13,11 @@ import { checkRate, recordFailedAuth } from '../rates.ts'
 
 export type KeyAuthDeps = Pick<ServiceDeps, 'shop' | 'pay' | 'limit' | 'now'>
 
-/** A request with an API key. */
 export interface Caller {
   /** The presented key; undefined if there is none. */
   keyText: string | undefined
   /** Whose failed attempts are counted; undefined if rate limits do not apply. */
   client: string | undefined
-  /** Where to buy a plan. */
   shopUrl: string
   /** Called with every state of the key that is read, even if the request is then refused. */
   seen(key: ApiKey): void

@@ -23,7 +23,6 @@ export type KeyDeps = Pick<ServiceDeps, 'shop' | 'now' | 'randomBytes'>
 /** How long the old secret of a rolled key keeps working. */
 export const OLD_SECRET_MS = 24 * 3_600_000
 
-/** Days of usage reported, including today. */
 const USAGE_DAYS = 30
 
 export interface KeyRequest {

@@ -4,7 +4,12 @@ import type { Rate } from '../../limit/limit.ts'
 import type { MessagePage } from '../../store/store.ts'
 import type { ServiceDeps } from '../deps.ts'
 import { liveSession } from '../sessions/session.ts'
-import { type MailboxView, mailboxPollSource, newerTest } from './mailbox-view.ts'
+import {
+  type MailboxView,
+  mailboxPollSource,
+  newerTest,
+  type WatchedMailbox,
+} from './mailbox-view.ts'
 import { pollUntil } from './shared-poll.ts'
 
 interface MailList {
@@ -16,16 +21,10 @@ interface MailList {
   complete: boolean
 }
 
-interface Wait {
-  token: string
-  /** As the request found it. */
-  session: Session
+interface Wait extends WatchedMailbox {
   seconds: number
   /** True if this state of the mailbox ends the wait. */
   isDone(state: MailboxState): boolean | Promise<boolean>
-  signal: AbortSignal
-  /** Poll interval without a wake. */
-  pollMs: number
 }
 
 /** The messages of the mailbox, with the codes that are found within a short time. The session is known to be live. */
@@ -57,7 +56,6 @@ export async function scanNewest(
   return codes.scan(session.id, messages)?.complete ?? true
 }
 
-/** What a wait is decided by. */
 export type MailboxState = Pick<MailboxView, 'session' | 'hasNewer'>
 
 /** Waits until `isDone` or the timeout. Throws if the session ends meanwhile. */

@@ -18,7 +18,6 @@ export type PoolAccess = 'open' | 'by-address' | 'off'
 export interface EmailQuery {
   keyId: string
   to: Address | undefined
-  /** Only newer messages. */
   sinceId: number
   /** Only older messages: the last one of the previous page. */
   beforeId: number | undefined
@@ -195,7 +194,6 @@ function queryTopics({ readerPool }: EmailsDeps, { keyId, to }: EmailQuery): Top
   return [own, to === undefined ? POOL : keyedTopic('pool', to)]
 }
 
-/** A mail as returned by the keyed API. */
 export interface EmailRecord {
   id: number
   /** The mailbox address; `to` is the matching entry of the To or Cc header. */

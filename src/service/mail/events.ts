@@ -1,11 +1,11 @@
 import { Problem, type ProblemCode, StoreUnavailable } from '../../core/problem.ts'
-import type { Session } from '../../core/session.ts'
 import type { ServiceDeps } from '../deps.ts'
 import {
   type KnownState,
   type MailboxView,
   type MailChange,
   mailboxPollSource,
+  type WatchedMailbox,
 } from './mailbox-view.ts'
 import type { Subscription } from './shared-poll.ts'
 
@@ -17,17 +17,12 @@ export type MailEvent =
   /** Heartbeat: nothing happened for a while. */
   | { kind: 'beat' }
 
-interface EventStreamRequest {
-  token: string
-  session: Session
+interface EventStreamRequest extends WatchedMailbox {
   /** The client knows messages up to this one. */
   sinceId: number
   /** The client reconnects, and may have missed something. */
   resumes: boolean
   heartbeatMs: number
-  /** Poll interval without a wake. */
-  pollMs: number
-  signal: AbortSignal
 }
 
 /** The events of a mailbox, in order, until its session ends. Throws the signal's reason when aborted. */

@@ -46,10 +46,9 @@ interface Step {
   seen: KnownState
 }
 
-/** The poll source for views of this mailbox. */
 export function mailboxPollSource(
   deps: MailboxViewDeps,
-  { token, session, pollMs, signal }: Watched,
+  { token, session, pollMs, signal }: WatchedMailbox,
 ): PollSource<MailboxView> {
   const open: PollSource<MailboxView>['open'] = (left) => {
     const intern = stateInterner()
@@ -59,8 +58,10 @@ export function mailboxPollSource(
   return { key: `${session.id} ${token}`, topics: [session.id], open, intervalMs: pollMs, signal }
 }
 
-interface Watched {
+/** A mailbox that is polled for somebody. */
+export interface WatchedMailbox {
   token: string
+  /** As the request found it. */
   session: Session
   /** Poll interval without a wake. */
   pollMs: number

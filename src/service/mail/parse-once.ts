@@ -9,11 +9,9 @@ interface ParseOnceDeps {
   parser: Pick<Parser, 'use'>
 }
 
-/** For whom a mail is parsed. */
 export interface ParseRequest {
   /** Rate-limit key of the client; undefined if rate limits do not apply: fairness is then between mailboxes only. */
   client: string | undefined
-  /** Address of the mailbox. */
   mailbox: string
   /** Nobody waits for it: it yields to other requests. */
   background?: boolean

@@ -16,7 +16,6 @@ import { liveSession, wakeSession } from '../sessions/session.ts'
 /** The messages of a mailbox that is read without a token. */
 export type MessageSource = Pick<MailStore, 'listMessages' | 'findMessage'>
 
-/** Which message to read, and for whom. */
 interface MailQuery {
   token: string
   id: number

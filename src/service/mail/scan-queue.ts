@@ -43,7 +43,6 @@ interface ScanQueueOptions<T> {
 
 interface Waiting<T> extends ScanRequest {
   result: PromiseWithResolvers<T | undefined>
-  /** How often it was refused. */
   refusals: number
 }
 

@@ -15,7 +15,6 @@ export interface PollSource<T> {
   open(signal: AbortSignal): () => Promise<T>
   /** Poll interval without a wake, because wakes may get lost. The first subscriber's value is used. */
   intervalMs: number
-  /** Ends the subscription. */
   signal: AbortSignal
 }
 

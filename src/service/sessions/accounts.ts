@@ -49,7 +49,6 @@ export function displayEmail({ email, rules }: { email: Address; rules: AccountR
   return rules.masked ? maskAccountEmail(email) : email
 }
 
-/** The status of each account, for the operator. */
 export async function accountStatuses(deps: AccountsDeps) {
   return (await activeAccounts(deps)).map((account) => {
     const { id, health, reason, aliases } = account

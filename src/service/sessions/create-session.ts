@@ -19,7 +19,6 @@ import { sessionDomains } from './domains.ts'
 type CreateSessionDeps = AccountsDeps &
   Pick<ServiceDeps, 'randomBytes' | 'lifetimes' | 'cooldownMs'>
 
-/** All fields are optional. */
 interface SessionRequest {
   prefix?: string | undefined
   domainId?: number | undefined
@@ -99,7 +98,6 @@ function chooseDomain(
   throw new Problem('unknown_domain', 'domain_id: no active domain has this id.')
 }
 
-/** Candidate addresses for a new session. */
 interface AddressSource {
   /** Undefined for an alias of an account. */
   domain: MailDomain | undefined

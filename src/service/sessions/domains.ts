@@ -8,7 +8,6 @@ export type DomainAdminStore = Pick<
   'listDomains' | 'addDomain' | 'findDomain' | 'changeDomain'
 >
 
-/** Domains that accept new sessions. */
 export async function sessionDomains({ store }: Pick<ServiceDeps, 'store'>): Promise<MailDomain[]> {
   return (await store.listDomains()).filter(acceptsSessions)
 }

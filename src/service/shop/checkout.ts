@@ -26,7 +26,6 @@ interface Idempotency {
 
 export interface Checkout {
   order: Purchase
-  /** The provider's payment page. */
   url: string
   /** Returned once: only its hash is stored. */
   claimSecret: string

@@ -28,14 +28,12 @@ export function unknownOrder(): Problem {
   return new Problem('not_found', 'Unknown order or wrong claim secret.')
 }
 
-/** An order as shown to its buyer. */
 export interface OrderView {
   order: Purchase
   /** Where to pay, if it can still be paid. */
   payUrl: string | undefined
   /** Whether its key can be claimed now. */
   claimable: boolean
-  /** What the buyer can do next. */
   next: string
 }
 

@@ -21,7 +21,6 @@ const MIN_RETRY_MS = 60_000
 const MAX_RETRY_MS = 6 * 3_600_000
 const GIVE_UP_MS = 3 * 86_400_000
 
-/** Sends due receipts until `ended`. */
 export async function runReceipts(deps: ReceiptDeps, ended: AbortSignal): Promise<void> {
   const sendDue = receiptSender(deps)
   await repeatUntilAborted(ended, {

@@ -1,7 +1,6 @@
 import type { ParamSchema } from '../../server/parameters.ts'
 import type { Route } from '../../server/route.ts'
 
-/** The type of a parameter in the documentation. */
 export function describeType({ type = '', minimum, maximum }: ParamSchema): string {
   if (type === 'boolean') return '0 or 1'
   if (type !== 'integer') return 'text'

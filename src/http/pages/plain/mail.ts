@@ -179,7 +179,6 @@ function attachmentSection(
 </section>`
 }
 
-/** A message without scripts. */
 export const plainMailRoutes: readonly Route[] = [
   mailboxRoute({
     method: 'GET',

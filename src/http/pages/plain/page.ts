@@ -27,7 +27,6 @@ interface PlainPage {
   refresh?: number
 }
 
-/** Renders a page that needs no script. */
 export function plainPage({ built, locale, abuse }: PlainSite, plain: PlainPage): HttpResponse {
   const { title, content, status = 200, headers = {}, refresh } = plain
   const response = page(built, {

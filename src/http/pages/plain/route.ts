@@ -8,7 +8,6 @@ import { type SiteConfig, siteConfig } from '../page.ts'
 import { isCrossSite, isValidCsrfToken, tokenFromCookie } from './csrf.ts'
 import { errorPage, type PlainSite, problemPage } from './page.ts'
 
-/** A request for a page without scripts. */
 export interface PlainRequest {
   deps: RouteDeps
   request: HttpRequest
