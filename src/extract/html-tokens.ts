@@ -103,31 +103,10 @@ eth ntilde ograve oacute ocirc otilde ouml divide oslash ugrave uacute ucirc uum
 
 const NAMED = new Map<string, string>([
   ...LATIN1.split(/\s/).map((name, at): [string, string] => [name, String.fromCharCode(0xa0 + at)]),
-  ...Object.entries({
-    amp: '&',
-    lt: '<',
-    gt: '>',
-    quot: '"',
-    apos: "'",
-    ndash: '–',
-    mdash: '—',
-    lsquo: '‘',
-    rsquo: '’',
-    ldquo: '“',
-    rdquo: '”',
-    bdquo: '„',
-    hellip: '…',
-    bull: '•',
-    euro: '€',
-    trade: '™',
-    oelig: 'œ',
-    zwnj: '\u200c',
-    zwj: '\u200d',
-    ensp: ' ',
-    emsp: ' ',
-    thinsp: ' ',
-    rarr: '→',
-  }),
+  ...Object.entries({ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", rarr: '→' }),
+  ...Object.entries({ ndash: '–', mdash: '—', lsquo: '‘', rsquo: '’', ldquo: '“', rdquo: '”' }),
+  ...Object.entries({ bdquo: '„', hellip: '…', bull: '•', euro: '€', trade: '™', oelig: 'œ' }),
+  ...Object.entries({ zwnj: '\u200c', zwj: '\u200d', ensp: ' ', emsp: ' ', thinsp: ' ' }),
 ])
 
 function decodeEntity(whole: string, hex: string, decimal: string, name: string): string {
