@@ -203,7 +203,7 @@ describe('allowed', () => {
     ['src/service/mail/receive-mail.ts', "import type { Bus } from '../bus/bus.ts'"],
     ['src/service/mail/receive-mail.ts', "import { readHead } from '../mime/head.ts'"],
     ['src/http/api/x.ts', "import { receive } from '../../service/mail/receive.ts'"],
-    ['src/imap/header.ts', "import { readHeader } from '../mime/headers.ts'"],
+    ['src/imap/recipients.ts', "import { readHeader } from '../mime/headers.ts'"],
     ['src/config/config.ts', "import { flag } from './values.ts'"],
     ['src/main.ts', "import { startService } from './runtime/start.ts'"],
     ['src/main.ts', "const file = new URL('../package.json', import.meta.url)"],

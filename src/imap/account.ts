@@ -6,7 +6,7 @@ import { openBudget } from './budget.ts'
 import { type ImapConnection, openConnector } from './connection.ts'
 import { ImapError, type ImapErrorKind, retryDelayMs } from './errors.ts'
 import type { FetchContext } from './fetch.ts'
-import { type ListedFolder, listFolders, specialFolders } from './folders.ts'
+import { listFolders, specialFolders } from './folders.ts'
 import {
   type AccountOptions,
   type AccountTiming,
@@ -53,11 +53,11 @@ const TRANSIENT: readonly ImapErrorKind[] = ['lost', 'unreachable', 'invalid-dat
 
 async function runAccount(run: AccountRun): Promise<void> {
   const { deps, account, timing, signal } = run
-  const health = openHealthReporter(deps, maskAddress(account.email))
-  const connectOnce = connectionRunner(run, health)
+  const reportHealth = healthReporter(deps, maskAddress(account.email))
+  const connectOnce = connectionRunner(run, reportHealth)
   let failures = 0
   let wasHealthy = false
-  await health.report('starting', '')
+  await reportHealth('starting', '')
   while (!signal.aborted) {
     const { error, healthyMs, progressed } = await connectOnce()
     if (signal.aborted) return
@@ -68,12 +68,10 @@ async function runAccount(run: AccountRun): Promise<void> {
     failures = wasUseful ? 1 : failures + 1
     if (!wasHealthy || failures > QUIET_FAILURES || !isTransient) {
       wasHealthy = false
-      await health.report('failing', error.message)
+      await reportHealth('failing', error.message)
     }
-    const ms = retryDelayMs(error.kind, failures, {
-      retryMs: timing.retryMs,
-      random: deps.random(),
-    })
+    const random = deps.random()
+    const ms = retryDelayMs(error.kind, failures, { retryMs: timing.retryMs, random })
     await sleep(ms, undefined, { signal }).catch(() => {})
   }
 }
@@ -88,7 +86,7 @@ interface ConnectionResult {
 
 function connectionRunner(
   { deps, account, timing, wakeSignal, signal }: AccountRun,
-  health: HealthReporter,
+  reportHealth: ImapDeps['reportHealth'],
 ): () => Promise<ConnectionResult> {
   const masked = maskAddress(account.email)
   const limits = { ...DEFAULT_LIMITS, ...account.limits }
@@ -133,7 +131,7 @@ function connectionRunner(
         random: deps.random,
         async onPolled(pause) {
           healthySince ??= deps.now().getTime()
-          await health.report(pause ? 'slow' : 'ok', pause?.reason ?? '')
+          await reportHealth(pause ? 'slow' : 'ok', pause?.reason ?? '')
         },
       })
     } catch (thrown) {
@@ -152,11 +150,6 @@ function internalError(error: unknown, account: string, { log }: ImapDeps): Imap
   return new ImapError('lost', 'fetched mail cannot be stored at the moment')
 }
 
-/** Stores and logs each change of an account's health once. */
-interface HealthReporter {
-  report(health: AccountHealth, reason: string): Promise<void>
-}
-
 const HEALTH_MESSAGES: Record<AccountHealth, string> = {
   starting: 'connecting to mail account',
   ok: 'polling mail account',
@@ -164,49 +157,32 @@ const HEALTH_MESSAGES: Record<AccountHealth, string> = {
   failing: 'polling of mail account failed; retrying',
 }
 
-function openHealthReporter({ reportHealth, log }: ImapDeps, account: string): HealthReporter {
+/** Stores and logs each change of an account's health once. */
+function healthReporter(
+  { reportHealth, log }: ImapDeps,
+  account: string,
+): ImapDeps['reportHealth'] {
   let lastReport = ''
-  return {
-    async report(health, reason) {
-      const report = `${health} ${reason}`
-      if (report === lastReport) return
-      lastReport = report
-      const facts = reason ? { account, reason } : { account }
-      if (health === 'failing') log.warn(facts, HEALTH_MESSAGES[health])
-      else log.info(facts, HEALTH_MESSAGES[health])
-      try {
-        await reportHealth(health, reason)
-      } catch (error) {
-        // Fetching continues, and the next report is not skipped.
-        lastReport = ''
-        logFault(log, error, 'failed to store account health', { account })
-      }
-    },
+  return async (health, reason) => {
+    const report = `${health} ${reason}`
+    if (report === lastReport) return
+    lastReport = report
+    const facts = reason ? { account, reason } : { account }
+    log[health === 'failing' ? 'warn' : 'info'](facts, HEALTH_MESSAGES[health])
+    try {
+      await reportHealth(health, reason)
+    } catch (error) {
+      // Fetching continues, and the next report is not skipped.
+      lastReport = ''
+      logFault(log, error, 'failed to store account health', { account })
+    }
   }
-}
-
-/** Result of a login test, for the operator. */
-type AccountTest = { ok: false; reason: string } | ({ ok: true } & AccountFeatures)
-
-interface AccountFeatures {
-  folders: ListedFolder[]
-  /** Polled beside INBOX; undefined if the server names none. */
-  spam: string | undefined
-  /** Needed to remove fetched mail. */
-  trash: string | undefined
-  /** Whether the server pushes new mail (IDLE). */
-  idle: boolean
-  /** Whether the server has Gmail's message ids. */
-  gmail: boolean
 }
 
 const NEVER = new AbortController().signal
 
 /** Logs in, lists the folders and logs out. Changes nothing in the account. */
-export async function testAccount(
-  account: AccountOptions,
-  now: () => Date = () => new Date(),
-): Promise<AccountTest> {
+export async function testAccount(account: AccountOptions, now: () => Date = () => new Date()) {
   const timing = { ...DEFAULT_TIMING, ...account.timing }
   const limits = { ...DEFAULT_LIMITS, ...account.limits }
   const connect = openConnector(account, { timing, limits, onChange() {}, signal: NEVER }, now)
@@ -215,9 +191,9 @@ export async function testAccount(
     connection = await connect()
     const folders = await listFolders(connection)
     const { hasIdle: idle, isGmail: gmail } = connection
-    return { ok: true, folders, ...specialFolders(folders), idle, gmail }
+    return { ok: true as const, folders, ...specialFolders(folders), idle, gmail }
   } catch (error) {
-    if (error instanceof ImapError) return { ok: false, reason: error.message }
+    if (error instanceof ImapError) return { ok: false as const, reason: error.message }
     throw error
   } finally {
     await connection?.close()

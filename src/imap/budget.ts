@@ -6,24 +6,18 @@ export interface Pause {
   reason: string
 }
 
-/** What may still be fetched from an account without exceeding its limits. */
-export interface Budget {
-  /** How many messages may be examined now, at least one; or a pause. */
-  messageAllowance(now: Date): number | Pause
-  /** A pause if a mail of this size would exceed the limit now. */
-  byteLimit(size: number, now: Date): Pause | undefined
-  spend(cost: { messages?: number; bytes?: number }, now: Date): void
-}
+export type Budget = ReturnType<typeof openBudget>
 
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
 
-/** Sliding windows in memory: a restart begins with empty ones. */
-export function openBudget({ bytesPerDay, messagesPerMinute }: AccountLimits): Budget {
+/** What may still be fetched from an account without exceeding its limits. In memory: a restart begins with empty windows. */
+export function openBudget({ bytesPerDay, messagesPerMinute }: AccountLimits) {
   const messages = slidingWindow(MINUTE, 12)
   const bytes = slidingWindow(DAY, 48)
   const megabytes = Math.round(bytesPerDay / 1_000_000)
 
+  /** A pause if a mail of this size would exceed the limit now. */
   function byteLimit(size: number, now: Date): Pause | undefined {
     const spent = bytes.sum(now)
     // Otherwise a mail larger than the whole budget would wait forever.
@@ -32,14 +26,15 @@ export function openBudget({ bytesPerDay, messagesPerMinute }: AccountLimits): B
   }
 
   return {
-    messageAllowance(now) {
+    /** How many messages may be examined now, at least one; or a pause. */
+    messageAllowance(now: Date): number | Pause {
       const room = messagesPerMinute - messages.sum(now)
       if (room > 0) return byteLimit(0, now) ?? room
       const reason = `limit of ${messagesPerMinute} messages per minute reached`
       return { until: messages.freesUpAt(now), reason }
     },
-    byteLimit: byteLimit,
-    spend(cost, now) {
+    byteLimit,
+    spend(cost: { messages?: number; bytes?: number }, now: Date): void {
       messages.add(cost.messages ?? 0, now)
       bytes.add(cost.bytes ?? 0, now)
     },

@@ -92,7 +92,10 @@ async function openConnection(options: ConnectionOptions): Promise<ImapConnectio
     throw client.usable ? toImapError(lastError) : fail(lastError)
   }
 
-  await run(connect).catch((error: unknown) => {
+  await run(async () => {
+    await client.connect()
+    return true
+  }).catch((error: unknown) => {
     // The library keeps the connection open after a refused login.
     client.close()
     throw error
@@ -114,11 +117,6 @@ async function openConnection(options: ConnectionOptions): Promise<ImapConnectio
       client.close()
     },
   }
-}
-
-async function connect(client: ImapFlow): Promise<true> {
-  await client.connect()
-  return true
 }
 
 /** Also when in a hurry: without LOGOUT the server counts the connection for a while. */

@@ -13,7 +13,7 @@ export interface SpecialFolders {
   trash: string | undefined
 }
 
-export interface ListedFolder {
+interface ListedFolder {
   name: string
   /** `\Junk`, `\Trash`, …; undefined for an ordinary folder. */
   use: string | undefined

@@ -3,8 +3,7 @@ import type { FetchMessageObject } from 'imapflow'
 import type { Address } from '../core/address.ts'
 import type { ImapConnection } from './connection.ts'
 import { ImapError } from './errors.ts'
-import { type Fields, readFields } from './header.ts'
-import { type Candidates, candidates, HEAD_FIELDS } from './recipients.ts'
+import { type Candidates, candidates, type Fields, HEAD_FIELDS, readFields } from './recipients.ts'
 
 /** What is known about a mail before its body is fetched. */
 export interface Head {
@@ -21,7 +20,7 @@ export interface Head {
 }
 
 /** The first of the fetched header fields. */
-export interface HeaderSample {
+interface HeaderSample {
   fields: string[]
   /** True if there may be more fields, and more of the last one, than was read. */
   cut: boolean
@@ -51,11 +50,6 @@ export async function fetchHeads(
     throw new ImapError('invalid-data', 'the server does not return every message')
   }
   return [...found.values()].sort((a, b) => a.uid - b.uid)
-}
-
-/** Of a header block or a whole mail. */
-export function sampleHeader(block: Uint8Array): HeaderSample {
-  return sampleFields(readFields(block, isHeadField))
 }
 
 function sampleFields({ fields, cut }: Fields): HeaderSample {
@@ -128,7 +122,7 @@ function verifyBody(source: Buffer, { size, sample }: Head): Uint8Array {
   if (source.length < size * (1 - SIZE_TOLERANCE) - SIZE_TOLERANCE_BYTES) {
     throw new ImapError('invalid-data', 'the server returned a truncated message')
   }
-  if (!samplesMatch(sampleHeader(source), sample)) {
+  if (!samplesMatch(sampleFields(readFields(source, isHeadField)), sample)) {
     throw new ImapError('invalid-data', 'the server returned the body of another message')
   }
   return source

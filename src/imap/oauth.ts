@@ -1,14 +1,6 @@
 import { ImapError } from './errors.ts'
 import type { OAuthClient } from './options.ts'
 
-/** Access tokens of one account, cached until shortly before they expire. */
-interface TokenSource {
-  /** `fresh` if it was requested just now. */
-  token(): Promise<{ token: string; fresh: boolean }>
-  /** The mail server rejected the cached token. */
-  invalidate(): void
-}
-
 const TIMEOUT_MS = 15_000
 const MAX_RESPONSE_CHARS = 64 * 1024
 const DEFAULT_LIFETIME_S = 3_600
@@ -25,13 +17,15 @@ const TOKEN_ERRORS: Record<string, string> = {
   invalid_scope: 'the refresh token does not grant access to mail',
 }
 
+/** Access tokens of one account, cached until shortly before they expire. */
 export function tokenSource(
   client: OAuthClient,
   { now, signal }: { now(): Date; signal: AbortSignal },
-): TokenSource {
+) {
   let cached: { token: string; until: number } | undefined
   return {
-    async token() {
+    /** `fresh` if it was requested just now. */
+    async token(): Promise<{ token: string; fresh: boolean }> {
       const requestedAt = now().getTime()
       if (cached && requestedAt < cached.until) return { token: cached.token, fresh: false }
       const { token, seconds } = parseToken(await requestToken(client, signal))
@@ -39,7 +33,8 @@ export function tokenSource(
       cached = { token, until: requestedAt + lifetime * 1_000 }
       return { token, fresh: true }
     },
-    invalidate() {
+    /** The mail server rejected the cached token. */
+    invalidate(): void {
       cached = undefined
     },
   }

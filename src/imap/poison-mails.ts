@@ -1,15 +1,7 @@
 import { openLru } from '../core/lru.ts'
 import { ImapError } from './errors.ts'
 
-/** Mails the server repeatedly failed to deliver. They must not block the mails after them forever. */
-export interface PoisonMails {
-  /** True once it failed often enough to be skipped. */
-  isPoison(mail: MailLocation): boolean
-  /** Runs a fetch of these mails and records its failure. */
-  guard<T>(mails: readonly [MailLocation, ...MailLocation[]], fetch: () => Promise<T>): Promise<T>
-  /** True if it was part of a batch that failed: fetched alone, the culprit shows. */
-  mustFetchAlone(mail: MailLocation): boolean
-}
+export type PoisonMails = ReturnType<typeof openPoisonMails>
 
 export interface MailLocation {
   folder: string
@@ -22,7 +14,8 @@ const GIVE_UP_SCORE = 3
 const LOST_CONNECTION_SCORE = 0.1
 const MAX_MAILS = 1_000
 
-export function openPoisonMails(): PoisonMails {
+/** Mails the server repeatedly failed to deliver. They must not block the mails after them forever. */
+export function openPoisonMails() {
   const scores = openLru<string, number>(MAX_MAILS)
   // By folder and UIDVALIDITY: mails up to this UID are fetched alone.
   const aloneUpTo = new Map<string, number>()
@@ -34,10 +27,15 @@ export function openPoisonMails(): PoisonMails {
   }
 
   return {
-    isPoison: (mail) => (scores.get(keyOf(mail)) ?? 0) >= GIVE_UP_SCORE,
-    mustFetchAlone: (mail) => mail.uid <= (aloneUpTo.get(folderOf(mail)) ?? 0),
-    async guard(mails, fetch) {
-      const [first, ...others] = mails
+    /** True once it failed often enough to be skipped. */
+    isPoison: (mail: MailLocation) => (scores.get(keyOf(mail)) ?? 0) >= GIVE_UP_SCORE,
+    /** True if it was part of a batch that failed: fetched alone, the culprit shows. */
+    mustFetchAlone: (mail: MailLocation) => mail.uid <= (aloneUpTo.get(folderOf(mail)) ?? 0),
+    /** Runs a fetch of these mails and records its failure. */
+    async guard<T>(
+      [first, ...others]: readonly [MailLocation, ...MailLocation[]],
+      fetch: () => Promise<T>,
+    ): Promise<T> {
       try {
         return await fetch()
       } catch (error) {

@@ -1,7 +1,15 @@
 import type { Pause } from './budget.ts'
-import type { FetchContext } from './fetch.ts'
-import { openPoller } from './folder-sync.ts'
-import { listFolders, specialFolders } from './folders.ts'
+import { retryDeferred } from './deferred.ts'
+import { ImapError } from './errors.ts'
+import { type FetchContext, fetchNewMail, type OpenFolder } from './fetch.ts'
+import {
+  type FolderStatus,
+  fetchFolderStatus,
+  listFolders,
+  openFolder,
+  type SpecialFolders,
+  specialFolders,
+} from './folders.ts'
 import type { AccountTiming } from './options.ts'
 import type { Removals } from './removal.ts'
 
@@ -21,10 +29,9 @@ interface PollLoop {
  * closed the connection; returns when aborted.
  */
 export async function runPollLoop(loop: PollLoop): Promise<void> {
-  const { context, wakeSignal, removals } = loop
+  const { context, wakeSignal } = loop
   const { connection, signal, deps } = context
-  const special = specialFolders(await listFolders(connection))
-  const poller = openPoller({ context, removals, special })
+  const poller = openPoller(loop, specialFolders(await listFolders(connection)))
   let pause = await poller.pollAll()
   let polledAllAt = performance.now()
   while (!signal.aborted) {
@@ -62,23 +69,153 @@ function remainingMs({ until }: Pause, now: Date): number {
   return ms > 0 && ms <= MAX_PAUSE_MS ? ms : 0
 }
 
-type WakeReason = 'change' | 'requested' | 'closing'
+const INBOX = 'INBOX'
 
-export interface WakeSignal {
-  wake(reason: WakeReason): void
-  /** Resolves with the reasons since the last call: at once if there are any, else at the next one or the timeout. */
-  wait(timeoutMs: number): Promise<ReadonlySet<WakeReason>>
+/** Polls the folders of an account over one connection. INBOX is open afterwards, so that the server pushes its new mail. */
+function openPoller(loop: PollLoop, { spam, trash }: SpecialFolders) {
+  const folders = openFolderSync(loop, trash)
+  const inSpam = spamFolderGuard(loop.context, spam)
+
+  /** Until it is open and has nothing new. */
+  async function backToInbox(): Promise<Pause | undefined> {
+    let pause: Pause | undefined
+    while (folders.openFolderName() !== INBOX && !pause) pause = await folders.sync(INBOX)
+    return pause
+  }
+
+  async function syncChanged(name: string): Promise<Pause | undefined> {
+    return (await folders.hasChanged(name)) ? await folders.sync(name) : undefined
+  }
+
+  async function fetchNew(): Promise<Pause | undefined> {
+    const inInbox = folders.openFolderName() ? await syncChanged(INBOX) : undefined
+    const pause = inInbox ?? (await backToInbox()) ?? (await inSpam(syncChanged))
+    return (await backToInbox()) ?? pause
+  }
+
+  return {
+    /** Fetches from INBOX after a push. */
+    async pollInbox(): Promise<Pause | undefined> {
+      folders.startRound()
+      return (await folders.syncOpenFolder()) ?? (await backToInbox())
+    },
+    /** Fetches from every folder whose UIDNEXT has changed, then retries deferred mail. */
+    async pollAll(): Promise<Pause | undefined> {
+      folders.startRound()
+      let pause = await fetchNew()
+      let more = true
+      // New mail first each time: a backlog of deferred mail must not delay it.
+      while (more && !pause) {
+        const inInbox = await folders.retryDeferred(INBOX)
+        more = (await inSpam(folders.retryDeferred)) || inInbox
+        pause = more ? await fetchNew() : await backToInbox()
+      }
+      return pause
+    },
+    /** A command that keeps the idle connection open. */
+    keepAlive: () => fetchFolderStatus(loop.context.connection, INBOX),
+  }
 }
 
-export function openWakeSignal(): WakeSignal {
+/** Runs an operation on the spam folder, if there is one. Its refusal must not affect INBOX. */
+function spamFolderGuard({ connection, deps, account }: FetchContext, spam: string | undefined) {
+  let isLogged = false
+  return async <T>(operation: (name: string) => Promise<T>): Promise<T | undefined> => {
+    if (!spam) return undefined
+    try {
+      return await operation(spam)
+    } catch (error) {
+      if (connection.error() || !(error instanceof ImapError) || error.kind !== 'lost') throw error
+      if (!isLogged) deps.log.warn({ account: account.masked }, 'spam folder cannot be read')
+      isLogged = true
+      return undefined
+    }
+  }
+}
+
+/** Fetches one folder at a time and remembers how far each was fetched. */
+function openFolderSync({ context, removals }: PollLoop, trash: string | undefined) {
+  const { connection, deps } = context
+  // The status up to which each folder was fetched.
+  const synced = new Map<string, FolderStatus>()
+  let open: OpenFolder | undefined
+  // Folders in which removals were tried in this round.
+  const cleared = new Set<string>()
+
+  /** SELECT again: an open folder may lag behind STATUS. */
+  async function reopen(name: string): Promise<OpenFolder> {
+    open = undefined
+    const status = await openFolder(connection, name, { write: removals !== undefined })
+    open = { name, ...status }
+    return open
+  }
+
+  async function syncFolder(folder: OpenFolder): Promise<Pause | undefined> {
+    const { name, uidValidity } = folder
+    const pause = await fetchNewMail(context, folder)
+    if (!pause) {
+      // Everything was fetched under this UIDVALIDITY: mail deferred under another one is deferred again by now, or gone.
+      if (synced.get(name)?.uidValidity !== uidValidity)
+        await deps.deleteDeferred(name, uidValidity, [])
+      const state = await deps.readFolder(name)
+      const uidNext = Math.max(folder.uidNext ?? 0, (state?.lastUid ?? 0) + 1)
+      synced.set(name, { uidValidity, uidNext })
+    }
+    // Once per round: a refused removal would be refused again, and a server without UIDNEXT is polled each time.
+    if (!cleared.has(name) && (await removals?.run(connection, folder, trash))) {
+      cleared.add(name)
+      open = undefined
+    }
+    return pause
+  }
+
+  return {
+    /** Undefined if none is open, or the open one is out of date. */
+    openFolderName: () => open?.name,
+    /** Allows removals to be tried again. */
+    startRound: () => cleared.clear(),
+    hasChanged: async (name: string) =>
+      statusDiffers(synced.get(name), await fetchFolderStatus(connection, name)),
+    /** Reopens the folder and fetches its new mail. */
+    async sync(name: string): Promise<Pause | undefined> {
+      const folder = await reopen(name)
+      return statusDiffers(synced.get(name), folder) ? syncFolder(folder) : undefined
+    },
+    /** Fetches new mail of the open folder. The UIDNEXT of SELECT is out of date by now. */
+    syncOpenFolder: async () => (open ? syncFolder({ ...open, uidNext: undefined }) : undefined),
+    /** True if there may be more. */
+    async retryDeferred(name: string): Promise<boolean> {
+      const status = synced.get(name)
+      if (!status || (await deps.listDeferred(name, status.uidValidity)).length === 0) return false
+      const folder = open?.name === name ? open : await reopen(name)
+      if (folder.uidValidity !== status.uidValidity) return false
+      const more = await retryDeferred(context, folder)
+      if (await removals?.run(connection, folder, trash)) open = undefined
+      return more
+    },
+  }
+}
+
+/** True also if either lacks UIDNEXT. */
+function statusDiffers(before: FolderStatus | undefined, status: FolderStatus): boolean {
+  if (!before || before.uidNext === undefined || status.uidNext === undefined) return true
+  return before.uidValidity !== status.uidValidity || before.uidNext !== status.uidNext
+}
+
+type WakeReason = 'change' | 'requested' | 'closing'
+
+export type WakeSignal = ReturnType<typeof openWakeSignal>
+
+export function openWakeSignal() {
   let reasons = new Set<WakeReason>()
   let resume = () => {}
   return {
-    wake(reason) {
+    wake(reason: WakeReason): void {
       reasons.add(reason)
       resume()
     },
-    async wait(timeoutMs) {
+    /** Resolves with the reasons since the last call: at once if there are any, else at the next one or the timeout. */
+    async wait(timeoutMs: number): Promise<ReadonlySet<WakeReason>> {
       if (reasons.size === 0) {
         const { promise, resolve } = Promise.withResolvers<void>()
         const timer = setTimeout(resolve, timeoutMs)

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Address } from '../core/address.ts'
-import { readFields } from './header.ts'
-import { candidates, coversAllAliases, selectRecipients } from './recipients.ts'
+import { candidates, coversAllAliases, readFields, selectRecipients } from './recipients.ts'
 
 function candidatesOf(...lines: string[]): string[] {
   const text = `${lines.join('\r\n')}\r\n\r\nTo: body@x.test\r\n`

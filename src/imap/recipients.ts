@@ -1,9 +1,41 @@
 import { type Address, hostOf, localOf, parseAddress } from '../core/address.ts'
-import { commentEnd, quotedEnd } from '../mime/headers.ts'
-import type { Field } from './header.ts'
+import { commentEnd, quotedEnd, readHeader } from '../mime/headers.ts'
 
 /** Fetched before any body: recipients and identity of a mail. */
 export const HEAD_FIELDS = ['Delivered-To', 'X-Original-To', 'To', 'Cc', 'Received', 'Message-ID']
+
+/** One header field; the name in lower case, the value unfolded, as latin1. */
+interface Field {
+  name: string
+  value: string
+}
+
+// Mail servers reject much shorter headers. The number of lines is bounded by the bytes.
+export const MAX_HEADER_BYTES = 256 * 1024
+const LIMITS = { maxBytes: MAX_HEADER_BYTES, maxLines: MAX_HEADER_BYTES }
+const MAX_FIELDS = 2_000
+const BLANKS = /[ \t\r\n]+/g
+
+export interface Fields {
+  fields: Field[]
+  /** True if a limit was reached, so that fields may be missing. */
+  cut: boolean
+}
+
+/** The fields of a header block, or those of them that are wanted. */
+export function readFields(
+  block: Uint8Array,
+  isWanted: (name: string) => boolean = () => true,
+): Fields {
+  const header = readHeader(block, LIMITS)
+  const fields: Field[] = []
+  for (const { key, value } of header.fields) {
+    if (!isWanted(key)) continue
+    if (fields.length === MAX_FIELDS) return { fields, cut: true }
+    fields.push({ name: key, value: value.replace(BLANKS, ' ').trim() })
+  }
+  return { fields, cut: !header.complete }
+}
 
 // A mail to more addresses than this is for nobody in particular.
 const MAX_CANDIDATES = 1_000

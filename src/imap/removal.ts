@@ -3,16 +3,6 @@ import type { ImapConnection } from './connection.ts'
 import { ImapError } from './errors.ts'
 import { openFolder } from './folders.ts'
 
-/** Stored mail that is to be removed from the account. In memory: mail forgotten in a crash stays in the account. */
-export interface Removals {
-  add(folder: FolderVersion, uid: number): void
-  /**
-   * Moves fetched mail of the open folder to the trash and expunges it there. True if another folder is open afterwards. If the
-   * server refuses, it is tried again after the next poll.
-   */
-  run(connection: ImapConnection, open: FolderVersion, trash: string | undefined): Promise<boolean>
-}
-
 /** UIDs are valid only under this UIDVALIDITY. */
 interface FolderVersion {
   name: string
@@ -23,7 +13,10 @@ interface FolderVersion {
 const MAX_PER_COMMAND = 200
 const MAX_PENDING = 2_000
 
-export function openRemovals(account: string, log: Pick<Log, 'warn'>): Removals {
+export type Removals = ReturnType<typeof openRemovals>
+
+/** Stored mail that is to be removed from the account. In memory: mail forgotten in a crash stays in the account. */
+export function openRemovals(account: string, log: Pick<Log, 'warn'>) {
   const fetched = new Map<string, number[]>()
   const trashed = new Map<string, number[]>()
   let lastWarning = ''
@@ -33,9 +26,34 @@ export function openRemovals(account: string, log: Pick<Log, 'warn'>): Removals 
     lastWarning = message
   }
 
+  async function moveToTrash(connection: ImapConnection, open: FolderVersion, trash: string) {
+    await inBatches(fetched.get(keyOf(open)) ?? [], async (uids) => {
+      const { uidValidity, uidMap } = await connection.run((client) =>
+        client.messageMove(uids, trash, { uid: true }),
+      )
+      if (!uidValidity || !uidMap) return
+      addUids(trashed, { name: trash, uidValidity: Number(uidValidity) }, [...uidMap.values()])
+    })
+    fetched.delete(keyOf(open))
+  }
+
+  async function expungeFromTrash(connection: ImapConnection, trash: string) {
+    if (trashed.size === 0) return
+    const { uidValidity } = await openFolder(connection, trash, { write: true })
+    await inBatches(trashed.get(keyOf({ name: trash, uidValidity })) ?? [], (uids) =>
+      connection.run((client) => client.messageDelete(uids, { uid: true })),
+    )
+    // Mail moved there under another UIDVALIDITY cannot be found again.
+    trashed.clear()
+  }
+
   return {
-    add: (folder, uid) => addUids(fetched, folder, [uid]),
-    async run(connection, open, trash) {
+    add: (folder: FolderVersion, uid: number) => addUids(fetched, folder, [uid]),
+    /**
+     * Moves fetched mail of the open folder to the trash and expunges it there. True if another folder is open afterwards. If
+     * the server refuses, it is tried again after the next poll.
+     */
+    async run(connection: ImapConnection, open: FolderVersion, trash: string | undefined) {
       const isPending = fetched.has(keyOf(open)) || (trash !== undefined && trashed.size > 0)
       if (!isPending || open.name === trash) return false
       if (!trash || !connection.hasUidPlus) {
@@ -45,8 +63,8 @@ export function openRemovals(account: string, log: Pick<Log, 'warn'>): Removals 
         return false
       }
       try {
-        await moveToTrash(connection, { open, trash, fetched, trashed })
-        await expungeFromTrash(connection, trash, trashed)
+        await moveToTrash(connection, open, trash)
+        await expungeFromTrash(connection, trash)
         lastWarning = ''
       } catch (error) {
         if (connection.error() || !(error instanceof ImapError)) throw error
@@ -57,47 +75,13 @@ export function openRemovals(account: string, log: Pick<Log, 'warn'>): Removals 
   }
 }
 
-interface TrashMove {
-  open: FolderVersion
-  trash: string
-  fetched: Map<string, number[]>
-  trashed: Map<string, number[]>
-}
-
-async function moveToTrash(
-  connection: ImapConnection,
-  { open, trash, fetched, trashed }: TrashMove,
-) {
-  const uids = fetched.get(keyOf(open)) ?? []
+/** UIDs leave the list as they are processed: after a failure, the rest is tried again. */
+async function inBatches(uids: number[], operation: (range: string) => Promise<unknown>) {
   while (uids.length > 0) {
     const batch = uids.slice(0, MAX_PER_COMMAND)
-    const moved = await connection.run((client) =>
-      client.messageMove(batch.join(','), trash, { uid: true }),
-    )
-    uids.splice(0, batch.length)
-    if (moved.uidValidity && moved.uidMap) {
-      const folder = { name: trash, uidValidity: Number(moved.uidValidity) }
-      addUids(trashed, folder, [...moved.uidMap.values()])
-    }
-  }
-  fetched.delete(keyOf(open))
-}
-
-async function expungeFromTrash(
-  connection: ImapConnection,
-  trash: string,
-  trashed: Map<string, number[]>,
-) {
-  if (trashed.size === 0) return
-  const { uidValidity } = await openFolder(connection, trash, { write: true })
-  const uids = trashed.get(keyOf({ name: trash, uidValidity })) ?? []
-  while (uids.length > 0) {
-    const batch = uids.slice(0, MAX_PER_COMMAND)
-    await connection.run((client) => client.messageDelete(batch.join(','), { uid: true }))
+    await operation(batch.join(','))
     uids.splice(0, batch.length)
   }
-  // Mail moved there under another UIDVALIDITY cannot be found again.
-  trashed.clear()
 }
 
 function keyOf({ name, uidValidity }: FolderVersion): string {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { MAX_HEADER_BYTES, readFields } from './header.ts'
+import { MAX_HEADER_BYTES, readFields } from './recipients.ts'
 
 const fieldsOf = (text: string) =>
   readFields(Buffer.from(text, 'latin1')).fields.map(({ name, value }) => `${name}=${value}`)
