@@ -7,15 +7,13 @@ import { REPLIES } from './state.ts'
 
 /** Starts a session. A connection of a load balancer has to send its PROXY header first. */
 export function acceptConnection(server: ServerContext, socket: Socket): void {
-  socket.on('error', ignore)
+  // Network errors are expected; the close event that follows is handled.
+  socket.on('error', () => {})
   const peer = peerAddress(socket)
   if (peer === undefined) socket.destroy()
   else if (server.isProxy?.(peer)) readProxyHeader(server, socket, peer)
-  else guard(server, socket, { ip: peer, callback: () => acceptClient(server, socket, peer) })
+  else guard(server, socket, peer, () => acceptClient(server, socket, peer))
 }
-
-// Network errors are expected; the close event that follows is handled.
-function ignore(): void {}
 
 // IPv4 first: plainIp takes longer than greeting the client. Undefined if the client is already gone.
 function peerAddress({ remoteAddress = '' }: Socket): string | undefined {
@@ -25,43 +23,38 @@ function peerAddress({ remoteAddress = '' }: Socket): string | undefined {
 
 function acceptClient(server: ServerContext, socket: Socket, ip: string, early?: Buffer): void {
   if (server.draining) {
-    connectionCounts.add('shutting_down')
-    socket.end(REPLIES.shuttingDown, () => socket.destroy())
+    refuse(socket, 'shutting_down', REPLIES.shuttingDown)
     return
   }
   const release = server.deps.acquireConnection(ip)
   if (release) {
     connectionCounts.add('greeted')
     runSession(server, socket, { ip, release, early })
-  } else {
-    connectionCounts.add('refused')
-    socket.end(REPLIES.tooManyConnections, () => socket.destroy())
-  }
+  } else refuse(socket, 'refused', REPLIES.tooManyConnections)
+}
+
+function refuse(socket: Socket, reason: string, reply: string): void {
+  connectionCounts.add(reason)
+  socket.end(reply, () => socket.destroy())
 }
 
 /** An unexpected error closes this connection and no other. */
-function guard(
-  { deps }: ServerContext,
-  socket: Socket,
-  { ip, callback }: { ip: string; callback: () => void },
-): void {
+function guard({ deps }: ServerContext, socket: Socket, ip: string, callback: () => void): void {
   try {
     callback()
   } catch (err) {
     logInternalError(deps, ip, err)
-    connectionCounts.add('fault')
-    socket.end(REPLIES.internalErrorClosing, () => socket.destroy())
+    refuse(socket, 'fault', REPLIES.internalErrorClosing)
   }
 }
 
 function readProxyHeader(server: ServerContext, socket: Socket, peer: string): void {
   let bytes = Buffer.alloc(0)
+  const listen = (chunk: Buffer) => guard(server, socket, peer, () => read(chunk))
+  const giveUp = () => socket.destroy()
+  const forget = () => server.awaitingProxyHeader.delete(socket)
   server.awaitingProxyHeader.set(socket, server.clock())
   socket.on('data', listen).on('end', giveUp).on('close', forget)
-
-  function listen(chunk: Buffer): void {
-    guard(server, socket, { ip: peer, callback: () => read(chunk) })
-  }
 
   function read(chunk: Buffer): void {
     bytes = Buffer.concat([bytes, chunk])
@@ -78,14 +71,6 @@ function readProxyHeader(server: ServerContext, socket: Socket, peer: string): v
     const ip = header.ip === undefined ? peer : (canonicalIp(header.ip) ?? peer)
     const early = bytes.subarray(header.length)
     acceptClient(server, socket, ip, early.length > 0 ? early : undefined)
-  }
-
-  function giveUp(): void {
-    socket.destroy()
-  }
-
-  function forget(): void {
-    server.awaitingProxyHeader.delete(socket)
   }
 }
 
@@ -120,13 +105,8 @@ function parseVersion1(bytes: Buffer): ProxyHeader {
   if (protocol === 'UNKNOWN') return { length: lf + 1, ip: undefined }
   const isAddress = protocol === 'TCP4' ? isIPv4 : protocol === 'TCP6' ? isIPv6 : () => false
   const [source = '', target = '', sourcePort = '', targetPort = ''] = fields
-  const isValid =
-    fields.length === 4 &&
-    isAddress(source) &&
-    isAddress(target) &&
-    isPort(sourcePort) &&
-    isPort(targetPort)
-  return isValid ? { length: lf + 1, ip: source } : 'bad'
+  const isValid = [source, target].every(isAddress) && [sourcePort, targetPort].every(isPort)
+  return isValid && fields.length === 4 ? { length: lf + 1, ip: source } : 'bad'
 }
 
 function isPort(text: string): boolean {
@@ -144,16 +124,11 @@ function parseVersion2(bytes: Buffer): ProxyHeader {
   if (!isLocal && (addressBytes === 0 || length < 16 + addressBytes)) return 'bad'
   if (bytes.length < length) return 'more'
   if (isLocal) return { length, ip: undefined }
-  return { length, ip: family === 0x11 ? ipv4At(bytes, 16) : ipv6At(bytes, 16) }
-}
-
-function ipv4At(bytes: Buffer, at: number): string {
-  return bytes.subarray(at, at + 4).join('.')
+  return { length, ip: family === 0x11 ? bytes.subarray(16, 20).join('.') : ipv6At(bytes, 16) }
 }
 
 // The URL parser yields the canonical form with the longest run of zeros compressed.
 function ipv6At(bytes: Buffer, at: number): string {
-  const groups = Array.from({ length: 8 }, (_, group) => bytes.readUInt16BE(at + 2 * group))
-  const text = groups.map((group) => group.toString(16)).join(':')
-  return new URL(`http://[${text}]`).hostname.slice(1, -1)
+  const groups = bytes.toString('hex', at, at + 16).match(/.{4}/g) ?? []
+  return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1)
 }

@@ -13,8 +13,6 @@ import type {
 
 /** Actions that need a service call. STARTTLS and close are handled by the connection. */
 export type ServiceAction = Extract<Action, { kind: 'mail-from' | 'rcpt-to' | 'message' }>
-type RecipientAction = Extract<Action, { kind: 'rcpt-to' }>
-type MailAction = Extract<Action, { kind: 'message' }>
 
 type ActionContext = Pick<ServerContext, 'deps' | 'reportOutage'>
 
@@ -25,9 +23,8 @@ export function runAction(
   action: ServiceAction,
 ): Promise<ActionResult> {
   if (action.kind === 'mail-from') return checkSender(context, ip, action.size)
-  return action.kind === 'message'
-    ? deliverMail(context, ip, action)
-    : checkRecipient(context, ip, action)
+  if (action.kind === 'rcpt-to') return checkRecipient(context, ip, action)
+  return deliverMail(context, ip, action)
 }
 
 export function countMailOutcome(outcome: MailOutcome, bytes: number): void {
@@ -40,10 +37,9 @@ async function checkSender(
   ip: string,
   size: number,
 ): Promise<ActionResult> {
-  const { deps } = context
   let outcome: SenderOutcome
   try {
-    outcome = (await storageError(context, size)) ?? (await checkRateLimits(deps, ip))
+    outcome = (await storageError(context, size)) ?? (await checkRateLimits(context.deps, ip))
   } catch (err) {
     outcome = serverError(context, err, { ip, command: 'MAIL' })
   }
@@ -51,22 +47,16 @@ async function checkSender(
 }
 
 async function checkRateLimits(deps: SmtpDeps, ip: string): Promise<SenderOutcome> {
-  const [trafficAllowed, mailAllowed] = await Promise.all([
-    deps.allowTraffic(ip),
-    deps.allowMail(ip),
-  ])
-  if (!trafficAllowed) return 'too_much_data'
-  return mailAllowed ? 'accepted' : 'too_many_mails'
+  const [traffic, mail] = await Promise.all([deps.allowTraffic(ip), deps.allowMail(ip)])
+  if (!traffic) return 'too_much_data'
+  return mail ? 'accepted' : 'too_many_mails'
 }
 
-async function storageError(
-  context: ActionContext,
-  size: number,
-): Promise<'no_space' | 'away' | undefined> {
-  if (!hasMemoryFor(context.deps, size)) return 'no_space'
-  const error = await context.deps.storageError()
+async function storageError({ deps, reportOutage }: ActionContext, size: number) {
+  if (!hasMemoryFor(deps, size)) return 'no_space'
+  const error = await deps.storageError()
   if (error?.kind !== 'away') return error && 'no_space'
-  context.reportOutage(error)
+  reportOutage(error)
   return 'away'
 }
 
@@ -81,15 +71,11 @@ function hasMemoryFor(deps: SmtpDeps, size: number): boolean {
 async function checkRecipient(
   context: ActionContext,
   ip: string,
-  action: RecipientAction,
+  { text, size, others }: Extract<Action, { kind: 'rcpt-to' }>,
 ): Promise<ActionResult> {
   let outcome: RecipientOutcome
   try {
-    outcome = await context.deps.acceptRecipient(action.text, {
-      size: action.size,
-      others: action.others,
-      ip,
-    })
+    outcome = await context.deps.acceptRecipient(text, { size, others, ip })
     if ('refused' in outcome) refusedRecipients.add(outcome.refused)
   } catch (err) {
     outcome = { refused: serverError(context, err, { ip, command: 'RCPT' }) }
@@ -100,10 +86,9 @@ async function checkRecipient(
 async function deliverMail(
   context: ActionContext,
   ip: string,
-  action: MailAction,
+  { raw, recipients, envelope }: Extract<Action, { kind: 'message' }>,
 ): Promise<ActionResult> {
   const { deps } = context
-  const { raw, recipients, envelope } = action
   // Read before the buffer is transferred to the writer thread.
   const size = raw.length
   let outcome: MailOutcome
@@ -121,13 +106,13 @@ async function deliverMail(
 function serverError(
   { deps, reportOutage }: ActionContext,
   err: unknown,
-  { ip, command }: { ip: string; command: string },
+  facts: { ip: string; command: string },
 ): ServerError {
   if (err instanceof StoreUnavailable) {
     reportOutage(err)
     return 'away'
   }
   if (err instanceof Problem && err.code === 'overloaded') return 'no_space'
-  deps.log.error({ ip, command, err: toError(err) }, 'internal error, replied 451')
+  deps.log.error({ ...facts, err: toError(err) }, 'internal error, replied 451')
   return 'fault'
 }

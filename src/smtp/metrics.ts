@@ -1,10 +1,5 @@
 import { Counter } from 'prom-client'
 
-/** A counter with one label. */
-interface LabelledCounter {
-  add(value: string, by?: number): void
-}
-
 export const connectionCounts = labelledCounter(
   'mayfly_smtp_connections_total',
   'SMTP connections, by result of accepting them',
@@ -37,7 +32,7 @@ export const closedSessions = labelledCounter(
 
 // Plain numbers, copied when the metrics are collected: prom-client takes several microseconds to hash the labels.
 // Each thread has its own registry; /metrics adds them up.
-function labelledCounter(name: string, help: string, label: string): LabelledCounter {
+function labelledCounter(name: string, help: string, label: string) {
   const counts = new Map<string, number>()
   new Counter({
     name,
@@ -49,7 +44,7 @@ function labelledCounter(name: string, help: string, label: string): LabelledCou
     },
   })
   return {
-    add(value, by = 1) {
+    add(value: string, by = 1): void {
       counts.set(value, (counts.get(value) ?? 0) + by)
     },
   }

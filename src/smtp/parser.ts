@@ -12,10 +12,6 @@ export interface LineReader {
   line: Line | undefined
 }
 
-export function lineReader(): LineReader {
-  return { partial: '', skipping: false, line: undefined }
-}
-
 /** Reads to the end of the line or of the chunk and returns the new offset. Buffers at most maxBytes. */
 export function readLine(
   reader: LineReader,
@@ -72,27 +68,18 @@ function decode(bytes: string): Line {
   }
 }
 
-interface Command {
-  /** In upper case. */
-  verb: string
-  /** The rest of the line, trimmed. */
-  argument: string
-}
-
-export function parseCommand(text: string): Command {
+/** The verb in upper case, and the rest of the line, trimmed. */
+export function parseCommand(text: string): { verb: string; argument: string } {
   const space = text.indexOf(' ')
   if (space === -1) return { verb: text.toUpperCase(), argument: '' }
   return { verb: text.slice(0, space).toUpperCase(), argument: text.slice(space + 1).trim() }
 }
 
-/** The parts of `FROM:<path> parameters` or `TO:<path> parameters`. */
-interface Path {
-  path: string
-  parameters: string
-}
-
-/** Undefined if the brackets are missing or malformed. The address itself is not validated. */
-export function parsePath(keyword: 'FROM:' | 'TO:', argument: string): Path | undefined {
+/**
+ * The parts of `FROM:<path> parameters` or `TO:<path> parameters`. Undefined if the brackets are missing or malformed. The
+ * address itself is not validated.
+ */
+export function parsePath(keyword: 'FROM:' | 'TO:', argument: string) {
   if (argument.slice(0, keyword.length).toUpperCase() !== keyword) return undefined
   const text = argument.slice(keyword.length).trimStart()
   if (!text.startsWith('<')) return undefined

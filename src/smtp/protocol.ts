@@ -20,7 +20,6 @@ import {
 import {
   type Action,
   type ActionResult,
-  appendReply,
   applyResult,
   closeSession,
   EMPTY,
@@ -171,7 +170,7 @@ const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
   ['MAIL', mail],
   ['RCPT', rcpt],
   ['DATA', data],
-  ['RSET', (state, argument) => (argument === '' ? reset(state) : REPLIES.badArgument)],
+  ['RSET', reset],
   ['NOOP', () => REPLIES.ok],
   ['QUIT', quit],
   ['STARTTLS', startTls],
@@ -235,7 +234,8 @@ function data(state: State, argument: string): string {
   return REPLIES.startData
 }
 
-function reset(state: State): string {
+function reset(state: State, argument: string): string {
+  if (argument !== '') return REPLIES.badArgument
   resetTransaction(state)
   return REPLIES.ok
 }
@@ -254,7 +254,7 @@ function startTls(state: State, argument: string): string | undefined {
   if (state.at < state.chunk.length)
     closeSession(state, REPLIES.inputAfterStartTls, 'behind_starttls')
   else {
-    appendReply(state, REPLIES.startTls)
+    state.replies += REPLIES.startTls
     state.action = { kind: 'tls' }
   }
   return undefined

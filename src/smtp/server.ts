@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { createServer, type ListenOptions, type Server } from 'node:net'
+import { createServer } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import { ipRangeMatcher } from '../core/ip.ts'
 import { outageReporter } from '../service/background/outage.ts'
@@ -25,32 +25,39 @@ export async function openSmtpServer(deps: SmtpDeps, options: SmtpOptions): Prom
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) =>
     acceptConnection(context, socket),
   )
-  await listen(server, options)
+  const { port, host = '::', reusePort = false } = options
+  server.listen({ port, host, backlog: 1_024, reusePort })
+  await once(server, 'listening')
+  const address = server.address()
   // For example, out of file descriptors: this client is lost, but the listener continues.
   server.on('error', (err) => deps.log.error({ err }, 'cannot accept an SMTP connection'))
+  // One timer for all connections, so that receiving a byte does not have to reset one.
   const timer = setInterval(() => checkAllTimeouts(context), context.timeouts.checkMs)
+  const { connections, awaitingProxyHeader, timeouts } = context
 
   function drain(): void {
     context.draining = true
-    drainAll(context)
+    for (const connection of connections) guard(connection, () => drainConnection(connection))
   }
 
   async function close(): Promise<void> {
     const closed = once(server, 'close')
     server.close()
-    const force = setTimeout(() => destroyAll(context), context.timeouts.closeMs)
+    const force = setTimeout(() => {
+      for (const { socket } of connections) socket.destroy()
+    }, timeouts.closeMs)
     drain()
-    destroyUnidentified(context)
+    for (const socket of awaitingProxyHeader.keys()) socket.destroy()
     await closed
     // The server's close event comes slightly before that of the last socket.
-    while (context.connections.size > 0) await setImmediate()
+    while (connections.size > 0) await setImmediate()
     clearTimeout(force)
     clearInterval(timer)
   }
 
   let closing: Promise<void> | undefined
   return {
-    port: portOf(server),
+    port: typeof address === 'object' && address ? address.port : port,
     drain,
     close() {
       closing ??= close()
@@ -89,48 +96,15 @@ async function certificateFiles(
 ): Promise<CertificateFiles | undefined> {
   if (tlsCert && tlsKey) return { cert: tlsCert, key: tlsKey }
   if (folder === undefined) return undefined
-  const request = { hostname, now: now(), serial: randomBytes(16) }
-  const both = await ensureCertificate(folder, request)
+  const both = await ensureCertificate(folder, { hostname, now: now(), serial: randomBytes(16) })
   return { cert: both, key: both }
 }
 
-async function listen(
-  server: Server,
-  { port, host = '::', reusePort }: SmtpOptions,
-): Promise<void> {
-  const wish: ListenOptions = { port, host, backlog: 1_024, reusePort: reusePort ?? false }
-  server.listen(wish)
-  await once(server, 'listening')
-}
-
-function portOf(server: Server): number {
-  const address = server.address()
-  return typeof address === 'object' && address ? address.port : 0
-}
-
-/** One timer for all connections, so that receiving a byte does not have to reset one. */
-function checkAllTimeouts({
-  connections,
-  awaitingProxyHeader,
-  timeouts,
-  clock,
-}: ServerContext): void {
+function checkAllTimeouts({ connections, awaitingProxyHeader, timeouts, clock }: ServerContext) {
   const now = clock()
   for (const connection of connections) guard(connection, () => checkTimeouts(connection, now))
   for (const [socket, since] of awaitingProxyHeader)
     if (now - since > timeouts.handshakeMs) socket.destroy()
-}
-
-function drainAll({ connections }: ServerContext): void {
-  for (const connection of connections) guard(connection, () => drainConnection(connection))
-}
-
-function destroyUnidentified({ awaitingProxyHeader }: ServerContext): void {
-  for (const socket of awaitingProxyHeader.keys()) socket.destroy()
-}
-
-function destroyAll({ connections }: ServerContext): void {
-  for (const connection of connections) connection.socket.destroy()
 }
 
 function checkTimeouts(connection: Connection, now: number): void {

@@ -2,7 +2,7 @@ import type { Address } from '../core/address.ts'
 import type { Envelope } from '../core/message.ts'
 import type { Recipient, RecipientRefusal } from '../core/recipient.ts'
 import type { DataReader } from './data.ts'
-import { type LineReader, lineReader } from './parser.ts'
+import type { LineReader } from './parser.ts'
 
 export interface SmtpLimits {
   /** Our name in the reply to EHLO. */
@@ -73,7 +73,7 @@ export function initialState(limits: SmtpLimits, clientIp: string): State {
   return {
     limits,
     clientIp,
-    lines: lineReader(),
+    lines: { partial: '', skipping: false, line: undefined },
     helo: undefined,
     extended: false,
     tls: undefined,
@@ -96,12 +96,8 @@ export function resetTransaction(state: State): void {
   state.incoming = undefined
 }
 
-export function appendReply(state: State, text: string): void {
-  state.replies += text
-}
-
 export function closeSession(state: State, text: string, reason: CloseReason): void {
-  appendReply(state, text)
+  state.replies += text
   state.action = { kind: 'close', reason }
 }
 
@@ -110,7 +106,7 @@ export function queueReply(state: State, reply: string): void {
   if (reply.startsWith('5')) state.refused += 1
   if (state.refused > state.limits.maxRefused) {
     closeSession(state, REPLIES.tooManyRefused, 'too_many_refused')
-  } else appendReply(state, reply)
+  } else state.replies += reply
 }
 
 // Reply texts are constants: client input is never echoed.
@@ -185,9 +181,8 @@ export type ServerError = 'no_space' | 'away' | 'fault'
 
 export function applyResult(state: State, result: ActionResult): void {
   if (state.action?.kind !== result.kind) {
-    throw new Error(
-      `a result for ${result.kind} while ${state.action?.kind ?? 'nothing'} is pending`,
-    )
+    const pending = state.action?.kind ?? 'nothing'
+    throw new Error(`a result for ${result.kind} while ${pending} is pending`)
   }
   state.action = undefined
   if (result.kind === 'mail-from') applySenderResult(state, result.outcome)

@@ -100,27 +100,24 @@ export async function ensureCertificate(
 }
 
 /** An ECDSA P-256 key and its certificate as PEM. */
-export function selfSigned(wish: CertificateRequest): string {
+export function selfSigned(request: CertificateRequest): string {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const content = tbsCertificate(wish, privateKey)
+  const content = tbsCertificate(request, privateKey)
   const signature = sign('sha256', content, privateKey)
   const certificate = sequence(content, SIGNATURE_ALGORITHM, bitString(signature))
   return `${privateKey.export({ type: 'pkcs8', format: 'pem' })}${pem(certificate)}`
 }
 
-const SIGNATURE_ALGORITHM = sequence(objectId('1.2.840.10045.4.3.2')) // ecdsa-with-SHA256
-
 function tbsCertificate({ hostname, now, serial }: CertificateRequest, key: KeyObject): Buffer {
   const publicKey = createPublicKey(key).export({ type: 'spki', format: 'der' })
   const name = nameOf(hostname)
-  const from = new Date(now.getTime() - BACKDATED_MS)
-  const until = new Date(now.getTime() + TEN_YEARS_MS)
+  const at = now.getTime()
   return sequence(
     der(0xa0, positiveInteger(Buffer.from([2]))), // version 3
     positiveInteger(serial),
     SIGNATURE_ALGORITHM,
     name,
-    sequence(time(from), time(until)),
+    sequence(time(new Date(at - BACKDATED_MS)), time(new Date(at + TEN_YEARS_MS))),
     name,
     publicKey,
     der(0xa3, extensions(hostname, publicKey)),
@@ -130,22 +127,24 @@ function tbsCertificate({ hostname, now, serial }: CertificateRequest, key: KeyO
 function nameOf(hostname: string): Buffer {
   // X.520 limits a common name to 64 characters; the full name is in subjectAltName.
   const commonName = hostname.length <= 64 ? hostname : 'mayfly'
-  return sequence(set(sequence(objectId('2.5.4.3'), utf8String(commonName))))
+  return sequence(
+    der(SET, sequence(objectId('2.5.4.3'), der(UTF8_STRING, Buffer.from(commonName)))),
+  )
 }
 
 function extensions(hostname: string, publicKey: Uint8Array): Buffer {
   const keyId = hash('sha1', publicKey, 'buffer')
   return sequence(
     extension('2.5.29.17', sequence(alternativeName(hostname))),
-    extension('2.5.29.19', sequence(), trueValue()), // no certificate authority
-    extension('2.5.29.15', bitString(Buffer.from([0x80]), 7), trueValue()), // digitalSignature
+    extension('2.5.29.19', sequence(), CRITICAL), // no certificate authority
+    extension('2.5.29.15', bitString(Buffer.from([0x80]), 7), CRITICAL), // digitalSignature
     extension('2.5.29.37', sequence(objectId('1.3.6.1.5.5.7.3.1'))), // serverAuth
-    extension('2.5.29.14', octetString(keyId)),
+    extension('2.5.29.14', der(OCTET_STRING, keyId)),
   )
 }
 
 function extension(id: string, value: Uint8Array, critical: Uint8Array = Buffer.alloc(0)): Buffer {
-  return sequence(objectId(id), critical, octetString(value))
+  return sequence(objectId(id), critical, der(OCTET_STRING, value))
 }
 
 function alternativeName(hostname: string): Buffer {
@@ -159,19 +158,20 @@ function pem(bytes: Buffer): string {
 }
 
 // The subset of DER (X.690) that a certificate needs.
+const OCTET_STRING = 0x04
+const UTF8_STRING = 0x0c
+const SET = 0x31
+const CRITICAL = der(0x01, Buffer.from([0xff]))
+const SIGNATURE_ALGORITHM = sequence(objectId('1.2.840.10045.4.3.2')) // ecdsa-with-SHA256
 
 /** Tag, length, value. */
 function der(tag: number, ...parts: Uint8Array[]): Buffer {
   const value = Buffer.concat(parts)
-  return Buffer.concat([Buffer.from([tag]), lengthOf(value.length), value])
+  return Buffer.concat([Buffer.from([tag, ...lengthOf(value.length)]), value])
 }
 
 function sequence(...parts: Uint8Array[]): Buffer {
   return der(0x30, ...parts)
-}
-
-function set(...parts: Uint8Array[]): Buffer {
-  return der(0x31, ...parts)
 }
 
 /** A leading zero byte keeps a number with the top bit set positive. */
@@ -188,21 +188,9 @@ function objectId(dotted: string): Buffer {
   return der(0x06, Buffer.from([first * 40 + second, ...rest.flatMap(base128)]))
 }
 
-function utf8String(text: string): Buffer {
-  return der(0x0c, Buffer.from(text, 'utf8'))
-}
-
-function octetString(...parts: Uint8Array[]): Buffer {
-  return der(0x04, ...parts)
-}
-
 /** The first byte is the number of unused bits in the last. */
 function bitString(bytes: Uint8Array, unusedBits = 0): Buffer {
   return der(0x03, Buffer.from([unusedBits]), bytes)
-}
-
-function trueValue(): Buffer {
-  return der(0x01, Buffer.from([0xff]))
 }
 
 /** RFC 5280 4.1.2.5: UTCTime before 2050, GeneralizedTime from then on. */
@@ -212,17 +200,17 @@ function time(date: Date): Buffer {
   return isShort ? der(0x17, Buffer.from(digits.slice(2))) : der(0x18, Buffer.from(digits))
 }
 
-function lengthOf(length: number): Buffer {
-  if (length < 0x80) return Buffer.from([length])
-  const bytes: number[] = []
-  for (let rest = length; rest > 0; rest = Math.floor(rest / 256)) bytes.unshift(rest % 256)
-  return Buffer.from([0x80 + bytes.length, ...bytes])
+function lengthOf(length: number): number[] {
+  if (length < 0x80) return [length]
+  const bytes = digitsOf(length, 256)
+  return [0x80 + bytes.length, ...bytes]
 }
 
+/** All bytes but the last have the top bit set. */
 function base128(number: number): number[] {
-  const digits = [number % 128]
-  for (let rest = Math.floor(number / 128); rest > 0; rest = Math.floor(rest / 128)) {
-    digits.unshift(128 + (rest % 128))
-  }
-  return digits
+  return digitsOf(number, 128).map((digit, at, all) => digit + (at < all.length - 1 ? 128 : 0))
+}
+
+function digitsOf(number: number, base: number): number[] {
+  return number < base ? [number] : [...digitsOf(Math.floor(number / base), base), number % base]
 }
