@@ -177,13 +177,9 @@ function displayName(tokens: Token[]): string {
 
 function textOf(token: Token): string {
   if (token.kind !== 'quoted' && token.kind !== 'comment') return token.source
-  return withoutDelimiters(token).replace(/\\(.)/g, '$1')
+  return token.source.slice(1, -1).replace(/\\(.)/g, '$1')
 }
 
 function hasAddress({ kind, source }: Token): boolean {
   return (kind === 'angle' || kind === 'atom') && source.includes('@')
-}
-
-function withoutDelimiters(token: Token): string {
-  return token.source.slice(1, -1)
 }

@@ -1,4 +1,4 @@
-import type { HeaderSummary, NamedAddress } from '../core/message.ts'
+import type { HeaderSummary } from '../core/message.ts'
 import { cleanLine } from '../core/text.ts'
 import { readAddress, readMailboxes } from './addresses.ts'
 import { decodeEncodedWords } from './header-values.ts'
@@ -22,18 +22,16 @@ export function readHead(raw: Uint8Array, mailFrom: string): HeaderSummary {
     else if (key === 'subject') subject ??= value
     if (from !== undefined && subject !== undefined) break
   }
-  const sender = from === undefined ? undefined : firstMailbox(unfold(shortenFrom(from)))
+  // A name without an address would be shown with another sender's address.
+  const sender =
+    from === undefined
+      ? undefined
+      : readMailboxes(unfold(shortenFrom(from))).find(({ address }) => address)
   return {
     senderName: sender?.name ?? '',
     senderEmail: sender?.address ?? envelopeSender(mailFrom),
-    subject: subject === undefined ? '' : readSubject(subject),
+    subject: readSubject(subject ?? ''),
   }
-}
-
-/** The first mailbox with an address. A name without one would be shown with another sender's address. */
-function firstMailbox(line: string): NamedAddress | undefined {
-  for (const mailbox of readMailboxes(line)) if (mailbox.address) return mailbox
-  return undefined
 }
 
 /** Ends after a whole mailbox: half an address is a different address. */

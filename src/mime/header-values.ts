@@ -51,10 +51,11 @@ function decodeWord([, label = '', encoding, encoded = '']: RegExpExecArray): Wo
 }
 
 function decodeQ(encoded: string): Buffer {
-  const plain = encoded
-    .replaceAll('_', ' ')
-    .replace(ESCAPE, (_whole, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
-  return Buffer.from(plain, 'latin1')
+  return Buffer.from(encoded.replaceAll('_', ' ').replace(ESCAPE, byteOf), 'latin1')
+}
+
+function byteOf(_escape: string, hex: string): string {
+  return String.fromCharCode(Number.parseInt(hex, 16))
 }
 
 function decodeRun({ charset, pieces }: WordRun): string {
@@ -70,15 +71,14 @@ function decodeRun({ charset, pieces }: WordRun): string {
   return text + decodeBytes(Buffer.concat(bytes), charset)
 }
 
-/** A header like `text/plain; charset=utf-8`. */
-interface ParameterizedValue {
-  /** The part before the first semicolon, in lower case. */
+/**
+ * Parses a value like `text/plain; charset=utf-8`, including RFC 2231. `value` is the part before the first semicolon, in lower
+ * case; of two equal parameters, the first counts.
+ */
+export function parseParameterized(line: string): {
   value: string
   parameters: Map<string, string>
-}
-
-/** Parses a value with parameters, including RFC 2231; of two equal names, the first counts. */
-export function parseParameterized(line: string): ParameterizedValue {
+} {
   const value = (MAIN_VALUE.exec(line)?.[1] ?? '').toLowerCase()
   const plain = new Map<string, string>()
   const sections = new Map<string, Section[]>()
@@ -160,10 +160,7 @@ const CHARSET = /^([^']*)'[^']*'(.*)$/s
 
 function percentDecode(text: string): Buffer {
   const plain = Buffer.from(text).toString('latin1')
-  const decoded = plain.replace(/%([0-9a-f]{2})/gi, (_whole, hex: string) =>
-    String.fromCharCode(Number.parseInt(hex, 16)),
-  )
-  return Buffer.from(decoded, 'latin1')
+  return Buffer.from(plain.replace(/%([0-9a-f]{2})/gi, byteOf), 'latin1')
 }
 
 /** A Date field as ISO 8601; null if it is invalid or outside the years 1900 to 9999. */
@@ -172,24 +169,13 @@ export function readDate(line: string): string | null {
   if (ISO_DATE.test(text)) return isoOrNull(Date.parse(text))
   const found = RFC_DATE.exec(text)?.groups
   if (!found) return null
+  const year = fullYear(found['year'] ?? '')
   const month = MONTHS.indexOf((found['month'] ?? '').toLowerCase())
-  const [year, day, hour, minute, second] = [
-    fullYear(found['year'] ?? ''),
-    Number(found['day']),
-    Number(found['hour']),
-    Number(found['minute']),
-    Number(found['second'] ?? 0),
-  ]
-  if (
-    year < FIRST_YEAR ||
-    month < 0 ||
-    day < 1 ||
-    day > 31 ||
-    hour > 24 ||
-    minute > 59 ||
-    second > 60
-  )
-    return null
+  const numberOf = (name: string) => Number(found[name] ?? 0)
+  const [day, hour] = [numberOf('day'), numberOf('hour')]
+  const [minute, second] = [numberOf('minute'), numberOf('second')]
+  if (year < FIRST_YEAR || month < 0 || day < 1 || day > 31) return null
+  if (hour > 24 || minute > 59 || second > 60) return null
   const utc = Date.UTC(year, month, day, hour, minute, second)
   return isoOrNull(utc - zoneMinutes(found['zone'] ?? '') * 60_000)
 }
@@ -208,20 +194,13 @@ function fullYear(text: string): number {
   return text.length === 3 ? year + 1900 : year
 }
 
-const ZONES: Partial<Record<string, number>> = {
-  EDT: -4,
-  EST: -5,
-  CDT: -5,
-  CST: -6,
-  MDT: -6,
-  MST: -7,
-  PDT: -7,
-  PST: -8,
-}
+const ZONES = new Map(
+  Object.entries({ EDT: -4, EST: -5, CDT: -5, CST: -6, MDT: -6, MST: -7, PDT: -7, PST: -8 }),
+)
 
 function zoneMinutes(zone: string): number {
   const digits = /^([+-])(\d\d)(\d\d)$/.exec(zone)
-  if (!digits) return (ZONES[zone.toUpperCase()] ?? 0) * 60
+  if (!digits) return (ZONES.get(zone.toUpperCase()) ?? 0) * 60
   const minutes = Number(digits[2]) * 60 + Number(digits[3])
   return digits[1] === '-' ? -minutes : minutes
 }

@@ -1,13 +1,6 @@
 import { compile } from 'html-to-text'
 import { type HtmlToken, htmlTokens } from '../extract/html-tokens.ts'
 
-/** Converts HTML to text. One converter is used for all parts of a mail, so that its limits apply to the whole mail. */
-interface HtmlConverter {
-  convert(html: string): string
-  /** True if a limit was reached. */
-  isTruncated(): boolean
-}
-
 // For all parts of a mail together: there may be a thousand.
 const MAX_LENGTH = 1_000_000
 const MAX_TAGS = 20_000
@@ -41,13 +34,16 @@ const convert = compile({
   ],
 })
 
-/** Overlong text is truncated, as is text whose structure would take too long. */
-export function htmlConverter(): HtmlConverter {
+/**
+ * Converts HTML to text. Overlong text is truncated, as is text whose structure would take too long. One converter is used for
+ * all parts of a mail, so that its limits apply to the whole mail.
+ */
+export function htmlConverter() {
   const budget: Budget = { length: MAX_LENGTH, tags: MAX_TAGS, layout: MAX_LAYOUT }
   let outputLength = 0
   let isTruncated = false
   return {
-    convert(html) {
+    convert(html: string): string {
       const allowed = html.slice(0, Math.max(0, budget.length))
       budget.length -= allowed.length
       const outline = outlineOf(allowed, budget)

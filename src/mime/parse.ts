@@ -39,9 +39,7 @@ export function parseMail(raw: Uint8Array): Mail {
       name: cleanLine(name, MAX_HEADER_NAME),
       value: cleanLine(decodeEncodedWords(unfold(value)), MAX_HEADER_VALUE),
     })),
-    attachments: body.attachments.map(({ part, related }, index) =>
-      describeAttachment(part, { index, related, raw }),
-    ),
+    attachments: body.attachments.map((found, index) => describeAttachment(found, index, raw)),
     ...findCodesAndLinks({
       sender: from[0],
       subject: cleanLine(decodeEncodedWords(fieldText(fields, 'subject')), MAX_HEADER_VALUE),
@@ -54,15 +52,10 @@ export function parseMail(raw: Uint8Array): Mail {
   }
 }
 
-interface AttachmentContext {
-  index: number
-  related: boolean
-  raw: Uint8Array
-}
-
 function describeAttachment(
-  part: Part,
-  { index, related, raw }: AttachmentContext,
+  { part, related }: Body['attachments'][number],
+  index: number,
+  raw: Uint8Array,
 ): AttachmentInfo {
   const contentId = cleanLine(part.contentId.replace(/^<|>$/g, ''), MAX_CONTENT_ID)
   const { body, encoding } = part
@@ -78,15 +71,8 @@ function describeAttachment(
   }
 }
 
-interface BodyText {
-  text: string
-  html: string | null
-  /** The parts that are plain text. */
-  plain: string
-  isTruncated: boolean
-}
-
-function readBody({ texts, htmls }: Body): BodyText {
+/** `plain` is the text of those parts that are plain text. */
+function readBody({ texts, htmls }: Body) {
   const { convert, isTruncated } = htmlConverter()
   const isHtml = (part: Part) => part.type === 'text/html'
   const html = htmls.some(isHtml)
@@ -102,7 +88,7 @@ function readBody({ texts, htmls }: Body): BodyText {
   const hasOther = htmls.some((part) => isHtml(part) && !texts.includes(part))
   const shown = html !== null && hasOther && text.trim() === '' ? convert(html) : text
   const plain = join(pieces.filter(({ converted }) => !converted))
-  return { text: shown, html, plain: plain, isTruncated: isTruncated() }
+  return { text: shown, html, plain, isTruncated: isTruncated() }
 }
 
 /** The text of a part with LF line ends. */
@@ -114,9 +100,8 @@ function readText(part: Part): string {
   const text = wide
     ? withoutCr(Buffer.from(decodeBytes(bytes, charset))).toString()
     : decodeBytes(withoutCr(bytes), charset)
-  return cleanText(
-    isFlowed(part, text) ? unwrapFlowed(text, isYes(part.parameters.get('delsp'))) : text,
-  )
+  if (!isFlowed(part, text)) return cleanText(text)
+  return cleanText(unwrapFlowed(text, part.parameters.get('delsp')?.toLowerCase() === 'yes'))
 }
 
 /** Replaces CRLF with LF. */
@@ -134,10 +119,6 @@ function withoutCr(bytes: Buffer): Buffer {
 function isFlowed(part: Part, text: string): boolean {
   const declared = part.parameters.get('format')?.toLowerCase() === 'flowed'
   return declared && part.type === 'text/plain' && text.length <= MAX_FLOWED
-}
-
-function isYes(value: string | undefined): boolean {
-  return value?.toLowerCase() === 'yes'
 }
 
 function htmlFromText(text: string): string {

@@ -1,12 +1,11 @@
 import type { JobRequest } from '../core/fair-scheduler.ts'
 import { plainIp } from '../core/ip.ts'
 import type { Log } from '../core/log.ts'
-import type { SenderCheckInput, SenderChecks } from '../core/message.ts'
+import type { CheckResult, SenderCheckInput, SenderChecks } from '../core/message.ts'
 import { toError } from '../core/problem.ts'
 import { logFailure, openProcessPool, type ProcessPool } from '../sandbox/pool.ts'
 import type { ChildLost, JobLimits } from '../sandbox/process.ts'
 import type { JobFailed } from '../sandbox/serve-jobs.ts'
-import { runChecks } from './checks.ts'
 import type { Dns } from './dns.ts'
 import {
   type CheckJob,
@@ -16,16 +15,6 @@ import {
   type DnsQuery,
   queryKey,
 } from './job.ts'
-
-/** Checks senders in a child process, so that a mail that breaks a check does not harm the service. */
-interface SenderChecker {
-  /**
-   * Undefined if the client is unknown, if too many checks are pending, or if the child cannot be started. `later`: nobody
-   * waits for the result, and most of the capacity is left to other checks.
-   */
-  check(facts: SenderCheckInput, haste?: 'later'): Promise<SenderChecks | undefined>
-  close(): Promise<void>
-}
 
 export interface CheckerOptions {
   dns: Dns
@@ -42,6 +31,7 @@ export interface CheckerOptions {
   script?: URL
 }
 
+/** Checks senders in a child process, so that a mail that breaks a check does not harm the service. */
 export function openChecker({
   dns,
   log,
@@ -51,7 +41,7 @@ export function openChecker({
   maxBackground = 20,
   maxBytes = 64 * 1024 * 1024,
   script = new URL('./child.ts', import.meta.url),
-}: CheckerOptions): SenderChecker {
+}: CheckerOptions) {
   const pool = openProcessPool<CheckJob, CheckResponse>({
     name: 'sender check',
     script,
@@ -69,7 +59,11 @@ export function openChecker({
   let closed = false
 
   return {
-    async check(facts, haste) {
+    /**
+     * Undefined if the client is unknown, if too many checks are pending, or if the child cannot be started. `later`: nobody
+     * waits for the result, and most of the capacity is left to other checks.
+     */
+    async check(facts: SenderCheckInput, haste?: 'later'): Promise<SenderChecks | undefined> {
       const size = facts.raw.length
       const clientIp = plainIp(facts.clientIp)
       const most = haste === 'later' ? maxBackground : maxConcurrent
@@ -90,7 +84,7 @@ export function openChecker({
         bytes -= size
       }
     },
-    async close() {
+    async close(): Promise<void> {
       closed = true
       dns.close()
       await pool.close()
@@ -99,7 +93,7 @@ export function openChecker({
 }
 
 /** Runs one check to its end. Undefined if the mail breaks the check or needs too many DNS queries. */
-export type RunCheck = <K extends CheckRequest['kind']>(
+type RunCheck = <K extends CheckRequest['kind']>(
   check: Extract<CheckRequest, { kind: K }>,
 ) => Promise<Extract<CheckResponse, { kind: K }> | undefined>
 
@@ -130,11 +124,9 @@ function checkRunner({ pool, dns, log, dnsMs }: Deps): (request: JobRequest) => 
     answers: Map<string, DnsAnswer>,
     signal: AbortSignal,
   ): Promise<void> {
-    await Promise.all(
-      queries.map(async (query) => {
-        answers.set(queryKey(query), await dns.resolve(query, signal))
-      }),
-    )
+    const resolve = async (query: DnsQuery) =>
+      answers.set(queryKey(query), await dns.resolve(query, signal))
+    await Promise.all(queries.map(resolve))
   }
 
   return (request) => async (check) => {
@@ -144,12 +136,8 @@ function checkRunner({ pool, dns, log, dnsMs }: Deps): (request: JobRequest) => 
       const outcome = await runWithRetry({ ...check, answers } as CheckJob, request)
       if (isResponseTo(check, outcome)) return outcome
       if (outcome.kind !== 'unknown') {
-        logFailure(
-          log,
-          { check: check.kind },
-          failureOf(outcome),
-          'cannot check the sender of a mail',
-        )
+        const facts = { check: check.kind }
+        logFailure(log, facts, failureOf(outcome), 'cannot check the sender of a mail')
         return undefined
       }
       if (answers.size + outcome.queries.length > MAX_QUERIES) return undefined
@@ -174,4 +162,27 @@ function isResponseTo<K extends CheckRequest['kind']>(
 function failureOf(outcome: Outcome): JobFailed | ChildLost {
   if (outcome.kind === 'lost' || outcome.kind === 'failed') return outcome
   return { kind: 'failed', location: `unexpected response: ${outcome.kind}` }
+}
+
+/** All three checks of one mail. A check that the mail itself breaks is a permerror: a retry would not help. */
+async function runChecks(
+  runCheck: RunCheck,
+  { clientIp, helo, mailFrom, shown, raw, receivedAt }: SenderCheckInput,
+): Promise<SenderChecks> {
+  const [spf, dkim] = await Promise.all([
+    runCheck<'spf'>({ kind: 'spf', clientIp, helo, mailFrom }),
+    runCheck<'dkim'>({ kind: 'dkim', raw, receivedAt }),
+  ])
+  const results = { spf: spf?.result ?? 'permerror', dkim: dkim?.result ?? 'permerror' }
+  // The authors come from the DKIM check.
+  if (!dkim) return { ...results, dmarc: 'permerror' }
+  const { authors, fromFields } = dkim
+  const passed = { spf: spf?.result === 'pass' ? [spf.domain] : [], dkim: dkim.domains }
+  const dmarc = await runCheck<'dmarc'>({ kind: 'dmarc', authors, fromFields, shown, passed })
+  return { ...results, dmarc: orTemperror(dmarc?.result ?? 'permerror', results) }
+}
+
+/** A failure may become a pass once DNS answers. */
+function orTemperror(dmarc: CheckResult, { spf, dkim }: Omit<SenderChecks, 'dmarc'>): CheckResult {
+  return dmarc === 'fail' && (spf === 'temperror' || dkim === 'temperror') ? 'temperror' : dmarc
 }

@@ -1,10 +1,14 @@
-import type { DNSResolver } from 'mailauth'
+import { domainToASCII } from 'node:url'
+import type { DKIMResult, DNSResolver } from 'mailauth'
+import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
+import { dmarc } from 'mailauth/lib/dmarc/index.js'
+import { spf } from 'mailauth/lib/spf/index.js'
+import { CHECK_RESULTS, type CheckResult } from '../core/message.ts'
 import { serveJobs } from '../sandbox/serve-jobs.ts'
-import { checkDkim, checkDmarc, checkSpf, MAX_KEYS } from './checks.ts'
 import { resolverFromAnswers } from './dns.ts'
-import type { CheckJob, CheckResponse } from './job.ts'
+import type { CheckJob, CheckRequest, CheckResponse } from './job.ts'
 
-// Entry point of the sender check process, which may read these modules and nothing else.
+// The sender check process, which may read its modules and nothing else.
 serveJobs<CheckJob, CheckResponse>(async (job) => {
   const known = resolverFromAnswers(job.answers, job.kind === 'dkim' ? MAX_KEYS : undefined)
   const response = await check(job, known.resolver)
@@ -15,4 +19,104 @@ serveJobs<CheckJob, CheckResponse>(async (job) => {
 function check(job: CheckJob, resolver: DNSResolver): Promise<CheckResponse> {
   if (job.kind === 'spf') return checkSpf(job, resolver)
   return job.kind === 'dkim' ? checkDkim(job, resolver) : checkDmarc(job, resolver)
+}
+
+/** Whether the domain of MAIL FROM, or of HELO for `<>`, authorizes this client. */
+async function checkSpf(
+  { clientIp, helo, mailFrom }: Extract<CheckRequest, { kind: 'spf' }>,
+  resolver: DNSResolver,
+): Promise<CheckResponse> {
+  // RFC 7208 7.3: `unknown` instead of disclosing our host name.
+  const client = { ip: clientIp, helo, sender: mailFrom, mta: 'unknown' }
+  const { status, domain } = await spf({ ...client, resolver })
+  const result = CHECK_RESULTS.find((one) => one === status.result) ?? 'permerror'
+  return { kind: 'spf', result, domain }
+}
+
+/** DKIM keys looked up for one mail. Further keys count as missing. */
+const MAX_KEYS = 20
+// A mail with more has no author.
+const MAX_AUTHORS = 100
+
+/** Of several results, the first in this order counts. */
+const PRECEDENCE = ['pass', 'temperror', 'fail', 'permerror', 'neutral', 'none'] as const
+
+/** Fields that occur once (RFC 5322 3.6). A signature covers the last one, but mail clients show the first. */
+const SINGLE_FIELDS = 'from reply-to to subject date content-type content-transfer-encoding'.split(
+  ' ',
+)
+
+/** Whether any signature is valid, for any domain. DMARC checks whether it is that of the author. */
+async function checkDkim(
+  { raw, receivedAt }: Extract<CheckRequest, { kind: 'dkim' }>,
+  resolver: DNSResolver,
+): Promise<CheckResponse> {
+  const { results, headerFrom, fromFields, headers } = await dkimVerify(Buffer.from(raw), {
+    resolver,
+    // A signature that has expired since was valid on arrival.
+    curTime: receivedAt,
+    // RFC 8301.
+    rejectRsaSha1: true,
+  })
+  const keys = headers?.parsed.map(({ key }) => key) ?? []
+  const hasDuplicates = SINGLE_FIELDS.some((key) => keys.indexOf(key) !== keys.lastIndexOf(key))
+  const judged = results.map((one) => ({
+    domain: one.signingDomain ?? [],
+    result: signatureResult(one, hasDuplicates),
+  }))
+  const best = PRECEDENCE.find((word) => judged.some(({ result }) => result === word)) ?? 'none'
+  const passed = judged.filter(({ result }) => result === 'pass')
+  // mailauth omits unparsable signatures from the results.
+  const signed = keys.includes('dkim-signature')
+  return {
+    kind: 'dkim',
+    result: signed && best === 'none' ? 'neutral' : best,
+    domains: [...new Set(passed.flatMap(({ domain }) => domain))],
+    authors: headerFrom.length > MAX_AUTHORS ? [] : headerFrom,
+    fromFields,
+  }
+}
+
+function signatureResult(
+  { status, bodyHash, bodyHashExpecting }: DKIMResult,
+  isTwofold: boolean,
+): CheckResult {
+  // With an l= tag anybody can append to the body, so the signature does not cover the mail as shown.
+  if (status.result === 'pass') return status.underSized || isTwofold ? 'neutral' : 'pass'
+  // RFC 8601 2.7.1: fail. mailauth returns neutral unless everything is strict.
+  if (bodyHash !== undefined && bodyHash !== bodyHashExpecting) return 'fail'
+  // We have no `policy` (weak keys and algorithms).
+  return PRECEDENCE.find((result) => result === status.result) ?? 'neutral'
+}
+
+const DMARC_RESULTS: readonly CheckResult[] = ['pass', 'fail', 'none', 'temperror', 'permerror']
+
+/** Whether the mail passes the DMARC policy of the author's domain. */
+async function checkDmarc(
+  { authors, fromFields, shown, passed }: Extract<CheckRequest, { kind: 'dmarc' }>,
+  resolver: DNSResolver,
+): Promise<CheckResponse> {
+  const found = await dmarc({
+    headerFrom: authors,
+    fromFields,
+    spfDomains: passed.spf,
+    dkimDomains: passed.dkim.map((domain) => ({ domain })),
+    resolver,
+  })
+  // No author, authors of several domains, or several From fields: it is unclear whom a reader sees. Also, mailauth and our
+  // parser may see different authors in one field; only the one that we show counts.
+  if (!found || domainOf(shown) !== normalizedDomain(found.status.header?.from))
+    return { kind: 'dmarc', result: 'fail' }
+  const result = DMARC_RESULTS.find((one) => one === found.status.result) ?? 'permerror'
+  return { kind: 'dmarc', result }
+}
+
+function domainOf(address: string): string {
+  const domain = address.slice(address.lastIndexOf('@') + 1)
+  // Empty for an address literal.
+  return normalizedDomain(domainToASCII(domain) || domain)
+}
+
+function normalizedDomain(domain: string | false | undefined): string {
+  return (domain || '').toLowerCase().replace(/\.$/, '')
 }
