@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Topic } from '../core/session.ts'
 import type { Redis } from '../redis/connect.ts'
 import type { Bus } from './bus.ts'
@@ -69,17 +70,11 @@ export function openRedisBus({ redis, local, node }: RedisBusOptions): Bus {
       clearInterval(ticking)
       clearImmediate(flushTimer)
       flush()
-      await Promise.race([Promise.all(sending), delay(CLOSE_MS)])
+      await Promise.race([Promise.all(sending), sleep(CLOSE_MS)])
       buckets.close()
       await local.close()
     },
   }
-}
-
-function delay(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms)
-  })
 }
 
 /** The topics that share a channel. */
@@ -102,20 +97,15 @@ function openBuckets(redis: Redis, node: string) {
   const buckets = new Map<number, Bucket>()
 
   function open(number: number): Bucket {
-    const waiting: Bucket['listeners'] = new Map()
-    const bucket: Bucket = {
-      listeners: waiting,
-      isSubscribed: false,
-      idleTicks: 0,
-      unsubscribe: () => {},
-    }
+    const listeners: Bucket['listeners'] = new Map()
+    const bucket = { listeners, isSubscribed: false, idleTicks: 0, unsubscribe() {} }
     buckets.set(number, bucket)
     bucket.unsubscribe = redis.subscribe(channelOf(number), {
       message(message) {
         const [from, ...topics] = message.split(' ')
         if (from === node) return
         if (topics[0] === ALL) callAll(bucket)
-        else for (const topic of topics) call(waiting.get(Number(topic) as Topic))
+        else for (const topic of topics) call(listeners.get(Number(topic) as Topic))
       },
       subscribed() {
         bucket.isSubscribed = true

@@ -12,11 +12,8 @@ import { printable } from '../core/text.ts'
 import type { AccountAdminDeps, ConfiguredAccount } from '../service/sessions/accounts.ts'
 import { CommandError, type JsonOption, type Print, printJson, table } from './output.ts'
 
-export interface AccountActions extends AccountTestActions {
+export interface AccountActions {
   withAccounts(operation: (book: AccountAdminDeps) => Promise<void>): Promise<void>
-}
-
-interface AccountTestActions {
   testAccount(email: Address): Promise<AccountTest>
   /** Undefined without an outgoing mail server. */
   aliasTrial(): AliasTrial | undefined
@@ -58,18 +55,17 @@ export function addAccountCommands(account: Command, actions: AccountActions, pr
     .action((name: string, options: { send?: boolean }) =>
       withAccounts((book) => testAccount(book, actions, { name, ...options }, print)),
     )
-  account
-    .command('activate <account>')
-    .description('Offer its aliases and fetch its mail again')
-    .action((name: string) =>
-      withAccounts((book) => setAccountActive(book, { name, active: true }, print)),
-    )
-  account
-    .command('deactivate <account>')
-    .description('Stop offering its aliases and fetching its mail')
-    .action((name: string) =>
-      withAccounts((book) => setAccountActive(book, { name, active: false }, print)),
-    )
+  for (const [verb, active, description] of [
+    ['activate', true, 'Offer its aliases and fetch its mail again'],
+    ['deactivate', false, 'Stop offering its aliases and fetching its mail'],
+  ] as const) {
+    account
+      .command(`${verb} <account>`)
+      .description(description)
+      .action((name: string) =>
+        withAccounts((book) => setAccountActive(book, { name, active }, print)),
+      )
+  }
 }
 
 export async function printAccounts(
@@ -133,17 +129,11 @@ interface AccountRow {
 async function accountRows({ store, file, now }: AccountAdminDeps): Promise<AccountRow[]> {
   const known = await store.listAccounts(now())
   const added = file.filter(({ email }) => !known.some((account) => account.email === email))
+  const hindrance = 'new: restart the service to use it'
+  const unused = { offered: false, hindrance, health: null, reason: null, aliases: 0 }
   return [
     ...known.map((account) => rowOf(account, file)),
-    ...added.map(({ email }) => ({
-      id: null,
-      email,
-      offered: false,
-      hindrance: 'new: restart the service to use it',
-      health: null,
-      reason: null,
-      aliases: 0,
-    })),
+    ...added.map(({ email }) => ({ id: null, email, ...unused })),
   ]
 }
 
@@ -179,7 +169,7 @@ function quoted(name: string): string {
 
 export async function testAccount(
   book: AccountAdminDeps,
-  actions: AccountTestActions,
+  actions: Omit<AccountActions, 'withAccounts'>,
   { name, send = false }: { name: string; send?: boolean },
   print: Print,
 ): Promise<void> {

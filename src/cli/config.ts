@@ -14,18 +14,10 @@ export function printConfig(
   { json }: JsonOption,
   print: Print,
 ): void {
-  if (json) {
-    printJson(
-      settings.map(({ shown, ...rest }) => ({ ...rest, value: shown })),
-      print,
-    )
-    return
-  }
-  const rows = settings.map(({ name, shown, origin, meaning }) => [
-    name,
-    wrapList(printable(shown), 32) || '-',
-    origin,
-    meaning,
-  ])
-  for (const line of table([['SETTING', 'VALUE', 'FROM', 'MEANING'], ...rows])) print(line)
+  const values = settings.map(({ shown, ...rest }) => ({ ...rest, value: shown }))
+  const rows = values.map(({ name, value, origin, meaning }) => {
+    return [name, wrapList(printable(value), 32) || '-', origin, meaning]
+  })
+  if (json) printJson(values, print)
+  else for (const line of table([['SETTING', 'VALUE', 'FROM', 'MEANING'], ...rows])) print(line)
 }

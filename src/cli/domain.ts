@@ -57,10 +57,7 @@ export async function printDomains(
   print: Print,
 ): Promise<void> {
   const domains = (await book.listDomains()).filter(({ removed }) => all || !removed)
-  if (json) {
-    printJson(domains, print)
-    return
-  }
+  if (json) return printJson(domains, print)
   const rows = domains.map((domain) => [
     String(domain.id),
     domain.name,
@@ -85,11 +82,7 @@ export async function addDomain(
   print(`Added ${name} (id ${added.id}).`)
 }
 
-export async function removeDomain(
-  book: DomainAdminStore,
-  text: string,
-  print: Print,
-): Promise<void> {
+export async function removeDomain(book: DomainAdminStore, text: string, print: Print) {
   const name = await existingDomain(book, text)
   await book.changeDomain(name, { removed: true })
   print(`Removed ${name}. Existing sessions expire normally.`)
@@ -128,8 +121,6 @@ function parseTtl(ttl: string | undefined): number | undefined {
   if (ttl === undefined) return undefined
   const seconds = parseDuration(ttl) ?? 0
   if (seconds >= MIN_LIFETIME_SECONDS && seconds <= MAX_LIFETIME_SECONDS) return seconds
-  throw new CommandError(
-    `--ttl ${JSON.stringify(ttl)}: use a lifetime from 1m to 3650d, such as 90s, 15m, 24h or 30d.`,
-    2,
-  )
+  const hint = 'use a lifetime from 1m to 3650d, such as 90s, 15m, 24h or 30d.'
+  throw new CommandError(`--ttl ${JSON.stringify(ttl)}: ${hint}`, 2)
 }

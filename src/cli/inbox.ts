@@ -38,12 +38,7 @@ export function addInboxCommand(mayfly: Command, actions: InboxActions, print: P
     .option('--all', 'with --operator --delete: delete all messages')
     .action(async ({ operator, wait, ...options }: InboxOptions) => {
       if (options.delete !== undefined || options.all) {
-        if (!operator || options.delete === undefined) {
-          throw new CommandError(
-            'To delete: mayfly inbox --operator --delete ID, or --delete --all',
-            2,
-          )
-        }
+        if (!operator || options.delete === undefined) throw new CommandError(HOW_TO_DELETE, 2)
         const selection = parseSelection(options)
         return await actions.withOperatorStore((deps) =>
           deleteOperatorMessages(deps, selection, print),
@@ -60,6 +55,8 @@ export function addInboxCommand(mayfly: Command, actions: InboxActions, print: P
       })
     })
 }
+
+const HOW_TO_DELETE = 'To delete: mayfly inbox --operator --delete ID, or --delete --all'
 
 function swaksCommand({ smtpHost, smtpPort }: Endpoints, address: string): string {
   return `Send     swaks --server ${smtpHost}:${smtpPort} --to ${address} --body 'It works.'`
@@ -179,17 +176,10 @@ export interface OperatorMail extends MessageSource {
   waitForNextPoll(): Promise<void>
 }
 
-interface OperatorWatchOptions {
-  /** Returns after this many messages. */
-  count: number
-  /** False: returns after the stored ones. */
-  wait: boolean
-}
-
-/** Mail to postmaster and abuse, oldest first, then as it arrives. */
+/** Mail to postmaster and abuse, oldest first: the first `count`, or all; with `wait` also those that arrive later. */
 export async function watchOperator(
   mail: OperatorMail,
-  { count, wait }: OperatorWatchOptions,
+  { count, wait }: { count: number; wait: boolean },
   print: Print,
 ): Promise<void> {
   let shown = 0
@@ -213,22 +203,10 @@ export async function watchOperator(
 async function printOperatorMail(mail: OperatorMail, id: number, print: Print): Promise<void> {
   const message = await mail.findMessage(OPERATOR, id)
   if (!message) return
-  const parsed = await mail.parsed(message.rawId, {
-    client: undefined,
-    mailbox: message.recipient,
-    size: message.size,
-  })
-  const { receivedAt, senderName, senderEmail, recipient, subject } = message
-  const text = parsed?.text ?? ''
-  const lines = formatMail({
-    id,
-    senderName,
-    senderEmail,
-    recipient,
-    subject,
-    text,
-    receivedAt: utcTimestamp(receivedAt),
-  })
+  const { rawId, recipient, size } = message
+  const parsed = await mail.parsed(rawId, { client: undefined, mailbox: recipient, size })
+  const receivedAt = utcTimestamp(message.receivedAt)
+  const lines = formatMail({ ...message, receivedAt, text: parsed?.text ?? '' })
   for (const line of lines) print(line)
 }
 
@@ -242,9 +220,8 @@ interface DeleteOptions {
 export function parseSelection({ delete: id, all }: DeleteOptions): number | 'all' {
   if (all && id === true) return 'all'
   if (all) throw new CommandError('--all: use either --delete ID or --delete --all.', 2)
-  if (id === true) {
+  if (id === true)
     throw new CommandError('--delete: give a message id, or --all for all messages.', 2)
-  }
   if (id !== undefined && /^[1-9]\d{0,15}$/.test(id)) return Number(id)
   throw new CommandError(`--delete: ${JSON.stringify(id)} is not a message id.`, 2)
 }

@@ -1,5 +1,4 @@
-import type { ApiKey } from '../core/key.ts'
-import { nextUtcDay, precheckQuota, remainingQuota, utcDayText } from '../core/key.ts'
+import { type ApiKey, nextUtcDay, precheckQuota, remainingQuota, utcDayText } from '../core/key.ts'
 import { printable } from '../core/text.ts'
 import { timestampFields, utcTimestamp } from '../core/time.ts'
 import { bar, formatCount, table } from './output.ts'
@@ -30,7 +29,7 @@ export function keyTable(keys: readonly ApiKey[], now: Date): string[] {
     key.id,
     key.plan,
     stateOf(key, now),
-    `${formatCount(key.used)} of ${formatCount(key.maxRequests)}`,
+    usedOf(key.used, key.maxRequests),
     formatExpiry(key),
     printable(key.label),
   ])
@@ -44,13 +43,8 @@ export function keyLines(key: ApiKey, now: Date): string[] {
     ['Plan', key.plan],
     ...(key.label === '' ? [] : [['Label', printable(key.label)]]),
     ['State', stateOf(key, now)],
-    ['Used', `${formatCount(key.used)} of ${formatCount(key.maxRequests)} requests`],
-    [
-      'Today',
-      key.maxPerDay === undefined
-        ? `${formatCount(key.usedToday)}, no daily limit`
-        : `${formatCount(key.usedToday)} of ${formatCount(key.maxPerDay)}`,
-    ],
+    ['Used', `${usedOf(key.used, key.maxRequests)} requests`],
+    ['Today', usedOf(key.usedToday, key.maxPerDay)],
     ['Created', utcTimestamp(key.createdAt)],
     ['Expires', formatExpiry(key)],
   ])
@@ -64,23 +58,23 @@ export function usageBars(key: ApiKey, now: Date): string[] {
     `${key.prefix}  ${key.plan}  ${stateOf(key, now)}`,
     '',
     ...table([
-      [
-        'Used',
-        `${formatCount(used)} of ${formatCount(maxRequests)}`,
-        bar(used, maxRequests),
-        `${formatCount(left.all)} left`,
-      ],
+      ['Used', usedOf(used, maxRequests), bar(used, maxRequests), `${formatCount(left.all)} left`],
       maxPerDay === undefined
         ? ['Today', formatCount(usedToday), 'no daily limit']
         : [
             'Today',
-            `${formatCount(usedToday)} of ${formatCount(maxPerDay)}`,
+            usedOf(usedToday, maxPerDay),
             bar(usedToday, maxPerDay),
             `${formatCount(left.today ?? 0)} left until ${utcTimestamp(nextUtcDay(now))}`,
           ],
     ]),
     `Expires  ${formatExpiry(key)}`,
   ]
+}
+
+function usedOf(used: number, most: number | undefined): string {
+  const limit = most === undefined ? ', no daily limit' : ` of ${formatCount(most)}`
+  return formatCount(used) + limit
 }
 
 export function formatExpiry({ expiresAt }: Pick<ApiKey, 'expiresAt'>): string {

@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
-import type { ApiKey } from '../core/key.ts'
-import { utcDayText } from '../core/key.ts'
+import { type ApiKey, utcDayText } from '../core/key.ts'
 import type { Plan } from '../core/plan.ts'
 import { printable } from '../core/text.ts'
 import { timestampFields, utcTimestamp } from '../core/time.ts'
@@ -103,10 +102,7 @@ export async function printNewKey(
 ): Promise<void> {
   const { plan } = request
   const { key, secret } = await issueKey(book, request)
-  if (json) {
-    print(JSON.stringify(secretJson(key, secret)))
-    return
-  }
+  if (json) return print(JSON.stringify(secretJson(key, secret)))
   const perDay = plan.perDay === undefined ? '' : `, ${formatCount(plan.perDay)} a day`
   const rows = [
     ['Key', secret],
@@ -152,13 +148,8 @@ export async function printRolledKey(
   if (!rolled) throw new CommandError(`${key.prefix} is revoked. Issue a new key instead.`)
   const { secret, oldUntil } = rolled
   if (json) {
-    print(
-      JSON.stringify({
-        ...secretJson(key, secret),
-        ...timestampFields('former_until', oldUntil),
-      }),
-    )
-    return
+    const until = timestampFields('former_until', oldUntil)
+    return print(JSON.stringify({ ...secretJson(key, secret), ...until }))
   }
   const rows = [
     ['Key', secret],
@@ -195,8 +186,7 @@ export async function printKeyUsage(
   const days = await keyUsage(book, key.id)
   if (json) {
     const requests = days.map(({ day, count }) => ({ date: utcDayText(day), requests: count }))
-    printJson({ ...keyJson(key), days: requests }, print)
-    return
+    return printJson({ ...keyJson(key), days: requests }, print)
   }
   const rows = days.map(({ day, count }) => [utcDayText(day), String(count)])
   const lines = drawn

@@ -52,13 +52,9 @@ export async function deleteMail(
 ): Promise<void> {
   const deleted = await deleteMailFrom(deps, fromIp, {
     signal,
-    report: ({ examined, all }) =>
-      progress.tell({
-        doing: 'examining',
-        rows: examined,
-        bytes: 0,
-        all: { rows: all, bytes: 0 },
-      }),
+    report({ examined: rows, all }) {
+      progress.tell({ doing: 'examining', rows, bytes: 0, all: { rows: all, bytes: 0 } })
+    },
   }).finally(progress.end)
   for (const line of deletedLines(fromIp, deleted)) print(line)
   if (!deleted.complete) {

@@ -47,12 +47,10 @@ function urlOf(to: string): string {
 }
 
 function tableOf({ tables }: Moved): string[] {
-  const rows = tables.map(({ name, rows: number, same }) => [
-    name,
-    formatCount(number),
-    same ? 'same' : 'DIFFERS',
+  return table([
+    ['TABLE', 'ROWS', 'CHECKSUM'],
+    ...tables.map(({ name, rows, same }) => [name, formatCount(rows), same ? 'same' : 'DIFFERS']),
   ])
-  return table([['TABLE', 'ROWS', 'CHECKSUM'], ...rows])
 }
 
 function checkSame({ tables }: Moved): void {

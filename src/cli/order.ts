@@ -35,14 +35,8 @@ export async function printOrders(
   print: Print,
 ): Promise<void> {
   const orders = await shop.listPurchases(MAX_LISTED)
-  if (json) {
-    printJson(orders.map(orderJson), print)
-    return
-  }
-  if (orders.length === 0) {
-    print('No orders yet.')
-    return
-  }
+  if (json) return printJson(orders.map(orderJson), print)
+  if (orders.length === 0) return print('No orders yet.')
   const rows = orders.map((order) => [
     order.id,
     utcTimestamp(order.createdAt),
@@ -65,10 +59,7 @@ export async function printOrder(
 ): Promise<void> {
   const order = await shop.readPurchase(id)
   if (!order) throw new CommandError(`No order ${JSON.stringify(id)}. See: mayfly order list`)
-  if (json) {
-    printJson({ ...orderJson(order), email: order.email ?? null }, print)
-    return
-  }
+  if (json) return printJson({ ...orderJson(order), email: order.email ?? null }, print)
   const rows = [
     ['Order', order.id],
     ['Created', utcTimestamp(order.createdAt)],

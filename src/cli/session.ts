@@ -57,14 +57,8 @@ export async function printSessions(
   const order = largest ? 'largest' : 'newest'
   const found = await listSessions(deps, { order, limit: limit + 1 })
   const sessions = found.slice(0, limit)
-  if (json) {
-    printJson(sessions.map(sessionJson), print)
-    return
-  }
-  if (sessions.length === 0) {
-    print('No live sessions.')
-    return
-  }
+  if (json) return printJson(sessions.map(sessionJson), print)
+  if (sessions.length === 0) return print('No live sessions.')
   const rows = sessions.map((session) => [
     session.address,
     utcTimestamp(session.createdAt),

@@ -32,11 +32,15 @@ export function openRedisLimit({ redis, local, timeoutMs = 100 }: RedisLimitOpti
 
   return {
     async take(key, rate, now) {
-      const wait = await query(() => take(redis, redisKey(key), rate, now))
+      const values = [now.getTime(), stepOf(rate), rate.burst]
+      const wait = await query(() => run(redis, TAKE, redisKey(key), values))
       return wait === undefined ? local.take(key, rate, now) : Number(wait)
     },
     async spend(key, amount, rate, now) {
-      const done = await query(() => spend(redis, redisKey(key), { amount, rate, now }))
+      const step = stepOf(rate)
+      const span = step * (rate.burst + (rate.overdraft ?? 0))
+      const values = [now.getTime(), step * amount, span]
+      const done = await query(() => run(redis, SPEND, redisKey(key), values))
       if (done === undefined) await local.spend(key, amount, rate, now)
     },
     async peek(key, rate, now) {
@@ -49,7 +53,7 @@ export function openRedisLimit({ redis, local, timeoutMs = 100 }: RedisLimitOpti
   }
 }
 
-/** `reckon`, there. Redis writes a number of Lua's with all its digits: no fraction of a step is lost. */
+/** evaluateRate in Lua. Redis writes a number of Lua's with all its digits: no fraction of a step is lost. */
 const TAKE = script(`
   local now, step, burst = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
   local span = step * burst
@@ -71,27 +75,8 @@ const SPEND = script(`
   redis.call('SET', KEYS[1], after, 'PX', math.ceil(after - now) + ${EXPIRY_SLACK_MS})
   return 0`)
 
-interface Script {
-  text: string
-  sha1: string
-}
-
-function script(text: string): Script {
+function script(text: string) {
   return { text, sha1: hash('sha1', text) }
-}
-
-function take(redis: Redis, name: string, rate: Rate, now: Date): Promise<unknown> {
-  return run(redis, TAKE, name, [now.getTime(), stepOf(rate), rate.burst])
-}
-
-function spend(
-  redis: Redis,
-  name: string,
-  { amount, rate, now }: { amount: number; rate: Rate; now: Date },
-): Promise<unknown> {
-  const step = stepOf(rate)
-  const span = step * (rate.burst + (rate.overdraft ?? 0))
-  return run(redis, SPEND, name, [now.getTime(), step * amount, span])
 }
 
 function stepOf({ seconds, count }: Rate): number {
@@ -100,7 +85,7 @@ function stepOf({ seconds, count }: Rate): number {
 
 async function run(
   redis: Redis,
-  { text, sha1 }: Script,
+  { text, sha1 }: ReturnType<typeof script>,
   name: string,
   values: readonly number[],
 ): Promise<unknown> {

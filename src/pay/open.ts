@@ -2,18 +2,13 @@ import { Problem } from '../core/problem.ts'
 import type { PaymentProvider } from './provider.ts'
 import type { StripeOptions } from './stripe.ts'
 
-interface ProviderOptions {
+/** The provider named in the configuration. */
+export async function openPaymentProvider(options: {
   provider: PaymentProvider['provider']
   stripe: Omit<StripeOptions, 'now'>
   now(): Date
-}
-
-/** The provider named in the configuration. */
-export async function openPaymentProvider({
-  provider,
-  stripe,
-  now,
-}: ProviderOptions): Promise<PaymentProvider> {
+}): Promise<PaymentProvider> {
+  const { provider, stripe, now } = options
   if (provider === 'manual') return manualProvider()
   if (provider === 'fake') return fakeProvider()
   // Loaded on demand: the stripe package is large, and most installations never use it.
@@ -37,10 +32,8 @@ export function manualProvider(): PaymentProvider {
     provider: 'manual',
     mode: 'live',
     async createCheckout() {
-      throw new Problem(
-        'not_found',
-        'This site does not sell plans online. Ask the operator for a key.',
-      )
+      const message = 'This site does not sell plans online. Ask the operator for a key.'
+      throw new Problem('not_found', message)
     },
     remote: undefined,
   }

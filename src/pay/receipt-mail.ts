@@ -1,22 +1,13 @@
 // nodemailer is loaded with the first mail: an installation that sends none never loads it.
 
-interface MailerOptions {
-  /** smtp:// or smtps://, with user name and password if the server requires them. */
-  url: string
-  from: string
-}
-
-interface PlainMail {
-  to: string
-  subject: string
-  text: string
-}
-
 const TIMEOUT_MS = 30_000
 
-/** Sends plain-text mail; resolves once the server has accepted it. */
-export function openMailer({ url, from }: MailerOptions): (mail: PlainMail) => Promise<void> {
-  return async ({ to, subject, text }) => {
+/**
+ * Sends plain-text mail; resolves once the server has accepted it. `url` is smtp:// or smtps://, with user name and password if
+ * the server requires them.
+ */
+export function openMailer({ url, from }: { url: string; from: string }) {
+  return async ({ to, subject, text }: { to: string; subject: string; text: string }) => {
     const { createTransport } = await import('nodemailer')
     const transport = createTransport({
       url,

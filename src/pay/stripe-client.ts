@@ -8,13 +8,8 @@ const TIMEOUT_MS = 20_000
 const RETRIES = 1
 const RETRY_AFTER_SECONDS = 30
 
-export function openStripeClient({
-  secretKey,
-  apiUrl,
-}: {
-  secretKey: string
-  apiUrl: string
-}): Stripe {
+export function openStripeClient(options: { secretKey: string; apiUrl: string }): Stripe {
+  const { secretKey, apiUrl } = options
   return new Stripe(secretKey, {
     ...endpointOf(apiUrl),
     timeout: TIMEOUT_MS,
@@ -73,17 +68,12 @@ function reasonOf({ type, statusCode, code, requestId, message }: Stripe.errors.
   return `Stripe: ${facts}: ${message.replace(/(?:[sr]k|whsec)_[\w*]+/g, '(hidden)')}`
 }
 
-interface CheckoutDeps {
-  client: Stripe
-  prices: Readonly<Record<string, string>>
-}
-
 type CreateParams = Stripe.Checkout.SessionCreateParams
 type LineItem = NonNullable<CreateParams['line_items']>[number]
 
 /** The idempotency key is derived from the order, so a repeated call returns the same session. */
 export async function createCheckoutSession(
-  { client, prices }: CheckoutDeps,
+  { client, prices }: { client: Stripe; prices: Readonly<Record<string, string>> },
   order: CheckoutOrder,
 ): Promise<{ ref: string; url: string }> {
   const { plan } = order

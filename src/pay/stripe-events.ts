@@ -93,13 +93,10 @@ function paymentRefs(thing: unknown): ObjectRefs {
 }
 
 function fieldAt(value: unknown, ...path: string[]): unknown {
-  return path.reduce<unknown>(
-    (part, name) =>
-      typeof part === 'object' && part !== null && Object.hasOwn(part, name)
-        ? (part as Record<string, unknown>)[name]
-        : undefined,
-    value,
-  )
+  return path.reduce<unknown>((part, name) => {
+    const isOwn = typeof part === 'object' && part !== null && Object.hasOwn(part, name)
+    return isOwn ? Reflect.get(part, name) : undefined
+  }, value)
 }
 
 function textAt(value: unknown, ...path: string[]): string | undefined {
@@ -116,15 +113,10 @@ function idAt(value: unknown, ...path: string[]): string | undefined {
 const MAX_BUFFERED = 2_000
 const PAGE = 100
 
-interface TimeRange {
-  since: Date
-  now: Date
-}
-
 /** All events of our types since then, oldest first. Stripe stores 30 days. */
 export async function* eventsSince(
   client: Stripe,
-  { since, now }: TimeRange,
+  { since, now }: { since: Date; now: Date },
   maxBuffered = MAX_BUFFERED,
 ): AsyncGenerator<Stripe.Event> {
   // Includes the current second; events later in it are found next time.
@@ -133,14 +125,9 @@ export async function* eventsSince(
   yield* eventsBetween(client, { from, before }, maxBuffered)
 }
 
-interface SecondsRange {
-  from: number
-  before: number
-}
-
 async function* eventsBetween(
   client: Stripe,
-  { from, before }: SecondsRange,
+  { from, before }: { from: number; before: number },
   maxBuffered: number,
 ): AsyncGenerator<Stripe.Event> {
   const events = await callStripe(() =>
@@ -160,16 +147,11 @@ async function* eventsBetween(
 
 const TOLERANCE_SECONDS = 300
 
-interface VerifyDeps {
-  webhookSecrets: readonly string[]
-  now(): Date
-}
-
 /** Parses the event if it was signed with one of our secrets within the tolerance. */
 export function verifyEvent(
   raw: Uint8Array,
   signature: string | undefined,
-  { webhookSecrets, now }: VerifyDeps,
+  { webhookSecrets, now }: { webhookSecrets: readonly string[]; now(): Date },
 ): unknown {
   if (!signature) throw new Problem('invalid_parameter', 'Stripe-Signature: header is missing.')
   const time = now().getTime()
@@ -194,9 +176,6 @@ const constructEvent = Stripe.webhooks.constructEvent.bind(Stripe.webhooks)
 
 /** The last t= counts, as in Stripe's own parser: that is the signed one. */
 function signedAt(signature: string): number {
-  const [, time] = signature
-    .split(',')
-    .map((part) => part.split('='))
-    .findLast(([name]) => name === 't') ?? [undefined, undefined]
-  return Number.parseInt(time ?? '', 10)
+  const parts = signature.split(',').map((part) => part.split('='))
+  return Number.parseInt(parts.findLast(([name]) => name === 't')?.[1] ?? '', 10)
 }

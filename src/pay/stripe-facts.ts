@@ -19,11 +19,6 @@ export interface OrderRecord {
   subscription: SubscriptionRecord | undefined
 }
 
-interface FactsContext {
-  mode: KeyMode
-  now: Date
-}
-
 /** An order without a checkout. */
 export const NO_CHECKOUT: PaymentFacts = {
   state: 'open',
@@ -36,7 +31,7 @@ export const NO_CHECKOUT: PaymentFacts = {
 export function factsOf(
   order: Order,
   record: OrderRecord,
-  { mode, now }: FactsContext,
+  { mode, now }: { mode: KeyMode; now: Date },
 ): PaymentFacts {
   const { session, subscription } = record
   if (!matchesOrder(order, session, mode)) return { ...NO_CHECKOUT, state: stateOf(record) }

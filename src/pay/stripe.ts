@@ -37,11 +37,8 @@ export function openStripe(options: StripeOptions): PaymentProvider {
       async *missedEvents(since) {
         for await (const event of eventsSince(client, { since, now: now() })) {
           const { id, type } = event
-          yield {
-            id,
-            type,
-            resolve: () => callStripe(() => toPaymentEvent(client, eventRefs(event, mode))),
-          }
+          const resolve = () => callStripe(() => toPaymentEvent(client, eventRefs(event, mode)))
+          yield { id, type, resolve }
         }
       },
     },

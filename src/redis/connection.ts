@@ -2,16 +2,6 @@ import { backoffDelay, withJitter } from '../core/time.ts'
 import type { Client, ClientFactory, RedisServer } from './client-options.ts'
 import type { Outages } from './outages.ts'
 
-export interface RedisConnection {
-  /** Undefined while disconnected. */
-  client(): Client | undefined
-  /** Resolves after the first attempt, successful or not. */
-  tried: Promise<void>
-  /** Replaces the current connection with a new one. */
-  drop(error: Error): void
-  close(): void
-}
-
 interface ConnectionEvents {
   up(client: Client): void
   /** Also called after a failed attempt. */
@@ -24,11 +14,7 @@ const PING_MS = 2_000
 const RETRY = { first: 50, max: 1_000 }
 
 /** A connection that is always reopened. */
-export function openConnection(
-  server: RedisServer,
-  makeClient: ClientFactory,
-  events: ConnectionEvents,
-): RedisConnection {
+function openConnection(server: RedisServer, makeClient: ClientFactory, events: ConnectionEvents) {
   const tried = Promise.withResolvers<void>()
   let current: Client | undefined
   let failures = 0
@@ -61,9 +47,12 @@ export function openConnection(
 
   open()
   return {
+    /** Undefined while disconnected. */
     client: () => current,
+    /** Resolves after the first attempt, successful or not. */
     tried: tried.promise,
-    drop: (error) => drop?.(error),
+    /** Replaces the current connection with a new one. */
+    drop: (error: Error) => drop?.(error),
     close() {
       current = undefined
       close()
@@ -135,10 +124,10 @@ interface ConnectionsDeps {
 
 /** A connection to each server that was used. */
 export function openConnections({ makeClient, outages, up, down }: ConnectionsDeps) {
-  const connections = new Map<string, RedisConnection>()
+  const connections = new Map<string, ReturnType<typeof openConnection>>()
   let closed = false
 
-  function connectionTo(server: RedisServer): RedisConnection {
+  function connectionTo(server: RedisServer) {
     const known = connections.get(server.name)
     if (known) return known
     const connection = openConnection(server, makeClient, {

@@ -34,7 +34,7 @@ const RETRY_MS = 200
  */
 export function openSubscriber({ makeClient, slotMap, outages, refreshSoon }: Deps) {
   const subscriptions = new Map<string, Subscription>()
-  const retry = delayed(RETRY_MS, reconcile)
+  let retry: NodeJS.Timeout | undefined
   const connections = openConnections({
     makeClient,
     outages,
@@ -77,7 +77,10 @@ export function openSubscriber({ makeClient, slotMap, outages, refreshSoon }: De
     if (subscription?.client !== client) return
     subscription.client = undefined
     release(channel, subscription)
-    retry.start()
+    retry ??= setTimeout(() => {
+      retry = undefined
+      reconcile()
+    }, RETRY_MS)
   }
 
   return {
@@ -94,7 +97,7 @@ export function openSubscriber({ makeClient, slotMap, outages, refreshSoon }: De
       }
     },
     close(): void {
-      retry.cancel()
+      clearTimeout(retry)
       subscriptions.clear()
       connections.close()
     },
@@ -107,17 +110,4 @@ function release(channel: string, subscription: Subscription): void {
   subscription.client = undefined
   if (subscription.confirmed) subscription.listener.unsubscribed()
   subscription.confirmed = false
-}
-
-function delayed(ms: number, act: () => void) {
-  let timer: NodeJS.Timeout | undefined
-  return {
-    start(): void {
-      timer ??= setTimeout(() => {
-        timer = undefined
-        act()
-      }, ms)
-    },
-    cancel: () => clearTimeout(timer),
-  }
 }
