@@ -29,7 +29,7 @@ async function build(): Promise<void> {
 
 function hashOfSources(): string {
   const own = globSync('**/*.{ts,tsx,css}', { cwd: here, exclude: ['dist*/**'] })
-  const shared = globSync('../src/{shared,core}/**/*.ts', { cwd: here })
+  const shared = globSync('../src/{shared,core}/**/*.{ts,json}', { cwd: here })
   const names = [...own, ...shared].sort()
   const lock = readFileSync(`${here}../package-lock.json`, 'utf8')
   const texts = names.map((name) => `${name}\n${readFileSync(`${here}${name}`, 'utf8')}`)

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
+import de from './locales/de.json' with { type: 'json' }
+import en from './locales/en.json' with { type: 'json' }
 import { formatPrice, formatTerm, planFeatures, translateTerm } from './plan-text.ts'
 import { type Translate, translate } from './translate.ts'
-import { de } from './words/de.ts'
-import { en } from './words/en.ts'
 
 const t: Translate = (name, values = {}) => translate(en[name], 'en', values)
 

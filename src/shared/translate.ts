@@ -1,5 +1,5 @@
 import { type Language, textDirection } from './languages.ts'
-import type { en } from './words/en.ts'
+import type en from './locales/en.json'
 
 /** A text; if it depends on a count, one text for each plural form of the language (Intl.PluralRules). */
 export type Translation = string | Partial<Record<Intl.LDMLPluralRule, string>>

@@ -1,17 +1,17 @@
 import { batch, signal } from '@preact/signals'
 import { isLanguage, type Language, textDirection } from '../../src/shared/languages.ts'
+import en from '../../src/shared/locales/en.json' with { type: 'json' }
 import { type Catalogue, translate, type Values } from '../../src/shared/translate.ts'
-import { en } from '../../src/shared/words/en.ts'
 import { localStore } from './storage.ts'
 
 // English is bundled, as the fallback if another catalogue cannot be loaded.
 const CATALOGUES: Record<Exclude<Language, 'en'>, () => Promise<Catalogue>> = {
-  es: async () => (await import('../../src/shared/words/es.ts')).es,
-  pt: async () => (await import('../../src/shared/words/pt.ts')).pt,
-  de: async () => (await import('../../src/shared/words/de.ts')).de,
-  fr: async () => (await import('../../src/shared/words/fr.ts')).fr,
-  zh: async () => (await import('../../src/shared/words/zh.ts')).zh,
-  ar: async () => (await import('../../src/shared/words/ar.ts')).ar,
+  es: async () => (await import('../../src/shared/locales/es.json')).default,
+  pt: async () => (await import('../../src/shared/locales/pt.json')).default,
+  de: async () => (await import('../../src/shared/locales/de.json')).default,
+  fr: async () => (await import('../../src/shared/locales/fr.json')).default,
+  zh: async () => (await import('../../src/shared/locales/zh.json')).default,
+  ar: async () => (await import('../../src/shared/locales/ar.json')).default,
 }
 
 export const language = signal<Language>('en')

@@ -61,7 +61,7 @@ export function readBuiltPage(folder: string): BuiltPage {
       }
     },
     catalogue(language) {
-      const chunk = chunks[`../src/shared/words/${language}.ts`]
+      const chunk = chunks[`../src/shared/locales/${language}.json`]
       return chunk && `/${chunk.file}`
     },
     asset: (name) => assets.get(name),

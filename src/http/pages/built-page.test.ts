@@ -7,7 +7,7 @@ import { type BuiltPage, readBuiltPage } from './assets.ts'
 
 const MANIFEST = {
   'inbox/inbox.tsx': { file: 'assets/inbox-1.js', imports: ['_a', '_b'], css: ['assets/i.css'] },
-  '../src/shared/words/de.ts': { file: 'assets/de-1.js' },
+  '../src/shared/locales/de.json': { file: 'assets/de-1.js' },
   _a: { file: 'assets/a.js', imports: ['_b'], css: ['assets/i.css', 'assets/a.css'] },
   _b: { file: 'assets/b.js', imports: ['_a'] },
 }

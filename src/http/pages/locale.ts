@@ -1,19 +1,22 @@
 import { type Language, negotiateLanguage } from '../../shared/languages.ts'
+import ar from '../../shared/locales/ar.json' with { type: 'json' }
+import de from '../../shared/locales/de.json' with { type: 'json' }
+import en from '../../shared/locales/en.json' with { type: 'json' }
+import es from '../../shared/locales/es.json' with { type: 'json' }
+import fr from '../../shared/locales/fr.json' with { type: 'json' }
+import pt from '../../shared/locales/pt.json' with { type: 'json' }
+import zh from '../../shared/locales/zh.json' with { type: 'json' }
 import { type Catalogue, translate, type Values } from '../../shared/translate.ts'
-import { ar } from '../../shared/words/ar.ts'
-import { de } from '../../shared/words/de.ts'
-import { en } from '../../shared/words/en.ts'
-import { es } from '../../shared/words/es.ts'
-import { fr } from '../../shared/words/fr.ts'
-import { pt } from '../../shared/words/pt.ts'
-import { zh } from '../../shared/words/zh.ts'
-import { ar as plainAr } from './plain/words/ar.ts'
-import { de as plainDe } from './plain/words/de.ts'
-import { type PlainCatalogue, en as plainEn } from './plain/words/en.ts'
-import { es as plainEs } from './plain/words/es.ts'
-import { fr as plainFr } from './plain/words/fr.ts'
-import { pt as plainPt } from './plain/words/pt.ts'
-import { zh as plainZh } from './plain/words/zh.ts'
+import plainAr from './plain/locales/ar.json' with { type: 'json' }
+import plainDe from './plain/locales/de.json' with { type: 'json' }
+import plainEn from './plain/locales/en.json' with { type: 'json' }
+import plainEs from './plain/locales/es.json' with { type: 'json' }
+import plainFr from './plain/locales/fr.json' with { type: 'json' }
+import plainPt from './plain/locales/pt.json' with { type: 'json' }
+import plainZh from './plain/locales/zh.json' with { type: 'json' }
+
+/** What the pages without scripts say beyond the texts that they share with the page. */
+type PlainCatalogue = Readonly<Record<keyof typeof plainEn, string>>
 
 /** Texts, numbers and times in one language, for the HTML that the server renders. */
 export interface Locale {
