@@ -4,14 +4,8 @@
 export interface Answers {
   'GET /api/domains': {
     status: 'success'
-    domains: {
-      id: number
-      domain: string
-    }[]
-    gmail_accounts: {
-      id: number
-      email: string
-    }[]
+    domains: { id: number; domain: string }[]
+    gmail_accounts: { id: number; email: string }[]
   }
   'POST /api/create-session': {
     status: 'success'
@@ -50,18 +44,9 @@ export interface Answers {
       body_text: string | null
       body_html: string | null
       truncated?: true
-      to: {
-        name: string
-        address: string
-      }[]
-      cc: {
-        name: string
-        address: string
-      }[]
-      reply_to: {
-        name: string
-        address: string
-      }[]
+      to: { name: string; address: string }[]
+      cc: { name: string; address: string }[]
+      reply_to: { name: string; address: string }[]
       message_id: string | null
       date: string | null
       size: number
@@ -74,10 +59,7 @@ export interface Answers {
         inline: boolean
         url: string
       }[]
-      headers?: {
-        name: string
-        value: string
-      }[]
+      headers?: { name: string; value: string }[]
       codes: {
         value: string
         kind: 'digits' | 'letters_and_digits'
@@ -97,10 +79,7 @@ export interface Answers {
       raw_url: string
     }
   }
-  'POST /api/delete-mail': {
-    status: 'success'
-    message: string
-  }
+  'POST /api/delete-mail': { status: 'success'; message: string }
   'POST /api/extend-session': {
     status: 'success'
     email: string
@@ -108,10 +87,7 @@ export interface Answers {
     expires_at: string
     expires_at_iso: string
   }
-  'POST /api/delete-session': {
-    status: 'success'
-    message: string
-  }
+  'POST /api/delete-session': { status: 'success'; message: string }
   'GET /emails': {
     address?: string
     emails: {
@@ -141,10 +117,7 @@ export interface Answers {
     resets_at_iso: string
     expires_at: string | null
     expires_at_iso: string | null
-    days: {
-      date: string
-      requests: number
-    }[]
+    days: { date: string; requests: number }[]
   }
   'POST /api/roll-key': {
     status: 'success'
@@ -159,11 +132,7 @@ export interface Answers {
     plans: {
       id: string
       name: string
-      price: {
-        cents: number
-        currency: string
-        text: string
-      }
+      price: { cents: number; currency: string; text: string }
       requests: number
       per_day: number | null
       months: number | null
@@ -171,22 +140,14 @@ export interface Answers {
       validity: string
       support: string
     }[]
-    payments: {
-      provider: string
-      buyable: boolean
-    }
+    payments: { provider: string; buyable: boolean }
   }
   'POST /api/checkout': {
     status: 'success'
     order_id: string
     plan: string
     plan_name: string
-    price: {
-      cents: number
-      currency: string
-      text: string
-      term: string
-    }
+    price: { cents: number; currency: string; text: string; term: string }
     url: string
     claim_secret: string
   }
@@ -195,12 +156,7 @@ export interface Answers {
     order_id: string
     plan: string
     plan_name: string
-    price: {
-      cents: number
-      currency: string
-      text: string
-      term: string
-    }
+    price: { cents: number; currency: string; text: string; term: string }
     state: string
     url: string | null
     created_at: string
@@ -218,12 +174,7 @@ export interface Answers {
     order_id: string
     plan: string
     plan_name: string
-    price: {
-      cents: number
-      currency: string
-      text: string
-      term: string
-    }
+    price: { cents: number; currency: string; text: string; term: string }
     key: string
     key_id: string
     prefix: string
@@ -232,12 +183,8 @@ export interface Answers {
     expires_at: string | null
     expires_at_iso: string | null
   }
-  'POST /api/stripe/webhook': {
-    status: 'success'
-  }
-  'GET /livez': {
-    status: 'success'
-  }
+  'POST /api/stripe/webhook': { status: 'success' }
+  'GET /livez': { status: 'success' }
   'GET /readyz': {
     status: 'success'
     warnings?: string[]

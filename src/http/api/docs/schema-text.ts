@@ -59,10 +59,15 @@ function typescriptType(shape: JsonSchema, indent: string): string {
 function typescriptObject({ properties = {}, required = [] }: JsonSchema, indent: string): string {
   const fields = Object.entries(properties).map(([name, field]) => {
     const mark = required.includes(name) ? '' : '?'
-    return `${indent}  ${name}${mark}: ${typescriptType(field, `${indent}  `)}\n`
+    return `${name}${mark}: ${typescriptType(field, `${indent}  `)}`
   })
-  return `{\n${fields.join('')}${indent}}`
+  const line = `{ ${fields.join('; ')} }`
+  if (line.length <= MAX_LINE) return line
+  return `{\n${fields.map((field) => `${indent}  ${field}\n`).join('')}${indent}}`
 }
+
+/** Leaves room for the indentation and the name within the line width of the formatter. */
+const MAX_LINE = 64
 
 function parenthesized(type: string): string {
   return type.includes(' | ') && !type.startsWith('{') ? `(${type})` : type
