@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals'
+import { Button } from '../site/controls.tsx'
 import { t } from '../site/i18n.ts'
 import { Icon } from '../site/icon.tsx'
 import {
@@ -42,41 +43,40 @@ export function AddressBar() {
             <AddressPlaceholder />
           )}
         </p>
-        <button type="button" onClick={() => void copyAddress()} disabled={!isLive}>
-          <Icon name={copyOutcome.value === 'copied' ? 'done' : 'copy'} />
+        <Button
+          icon={copyOutcome.value === 'copied' ? 'done' : 'copy'}
+          onClick={() => void copyAddress()}
+          disabled={!isLive}
+        >
           {copyOutcome.value ? t(`site_${copyOutcome.value}`) : t('site_copy')}
-        </button>
+        </Button>
       </div>
       <div class="address-actions">
         <TimeLeft />
         <div class="row">
-          <button
+          <Button
+            icon="plus"
             id="new-address"
-            type="button"
             class={isLive || isStarting.value ? 'plain' : ''}
             disabled={busy.value || isStarting.value}
             onClick={() => void newAddress()}
           >
-            <Icon name="plus" />
             {t('address_new')}
-          </button>
-          <button type="button" class="plain" onClick={() => show('own')}>
-            <Icon name="pen" />
+          </Button>
+          <Button icon="pen" class="plain" onClick={() => show('own')}>
             {t('address_choose')}
-          </button>
-          <button type="button" class="plain" disabled={!isLive} onClick={() => show('phone')}>
-            <Icon name="phone" />
+          </Button>
+          <Button icon="phone" class="plain" disabled={!isLive} onClick={() => show('phone')}>
             {t('address_qr')}
-          </button>
-          <button
-            type="button"
+          </Button>
+          <Button
+            icon="bin"
             class="plain"
             disabled={!isLive}
             onClick={() => mailbox && confirmDelete(mailbox)}
           >
-            <Icon name="bin" />
             {t('address_delete')}
-          </button>
+          </Button>
         </div>
       </div>
       <Switcher />
@@ -101,13 +101,13 @@ function FailureNotice(failed: NonNullable<typeof failure.value>) {
     <div class="notice bad row" role="alert">
       <span>{failureText(failed)}</span>
       {failed.kind === 'list_full' ? (
-        <button type="button" class="plain" onClick={openSwitcher}>
+        <Button class="plain" onClick={openSwitcher}>
           {t('address_list')}
-        </button>
+        </Button>
       ) : (
-        <button type="button" class="plain" onClick={failed.retry}>
+        <Button class="plain" onClick={failed.retry}>
           {t('site_try_again')}
-        </button>
+        </Button>
       )}
     </div>
   )
@@ -121,14 +121,9 @@ function TimeLeft() {
       <p class="address-life">
         <Icon name="clock" />
         <span>{t('address_left', { time: timeLeftText(mailbox) })}</span>
-        <button
-          type="button"
-          class="quiet small"
-          disabled={busy.value}
-          onClick={() => void extend(mailbox)}
-        >
+        <Button class="quiet small" disabled={busy.value} onClick={() => void extend(mailbox)}>
           {t('address_extend')}
-        </button>
+        </Button>
       </p>
     )
   }
@@ -139,9 +134,9 @@ function TimeLeft() {
         {t('address_expired')} {canRestore && t('address_expired_restore')}
       </p>
       {canRestore && (
-        <button type="button" disabled={busy.value} onClick={() => void restore(mailbox)}>
+        <Button disabled={busy.value} onClick={() => void restore(mailbox)}>
           {t('address_restore')}
-        </button>
+        </Button>
       )}
     </div>
   )

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useId } from 'preact/hooks'
 import { announce } from '../site/announce.ts'
 import { ApiError, type Domains, errorText, requestJson } from '../site/api-client.ts'
+import { Button, ErrorMessage, VERBATIM } from '../site/controls.tsx'
 import { Dialog } from '../site/dialog.tsx'
 import { formatDuration } from '../site/format.ts'
 import { language, t } from '../site/i18n.ts'
@@ -89,13 +90,11 @@ export function CustomAddressDialog({ onClose }: { onClose(): void }) {
             seconds.value = chosen
           }}
         />
-        <p class="fault" role="alert">
-          {errors.value.form}
-        </p>
+        <ErrorMessage error={errors.value.form} />
         {!domains.value && errors.value.form && (
-          <button type="button" class="plain" onClick={() => void load()}>
+          <Button class="plain" onClick={() => void load()}>
             {t('site_try_again')}
-          </button>
+          </Button>
         )}{' '}
         <button
           type="submit"
@@ -142,13 +141,10 @@ function NameField({ value, error, onInput }: NameFieldProps) {
       <label for={id}>{t('address_form_name')}</label>
       <input
         id={id}
-        dir="ltr"
         value={value}
         aria-invalid={error !== ''}
         aria-describedby={`${id}-hint`}
-        autocomplete="off"
-        autocapitalize="off"
-        spellcheck={false}
+        {...VERBATIM}
         autofocus
         onInput={({ currentTarget }) => onInput(currentTarget.value)}
       />

@@ -2,6 +2,7 @@ import { signal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
 import { announce } from '../site/announce.ts'
 import { errorText } from '../site/api-client.ts'
+import { Button, ErrorMessage } from '../site/controls.tsx'
 import { Dialog } from '../site/dialog.tsx'
 import { t } from '../site/i18n.ts'
 import { Icon } from '../site/icon.tsx'
@@ -53,12 +54,7 @@ function SwitcherRow({ mailbox, onShow }: { mailbox: Mailbox; onShow(): void }) 
   const { email } = mailbox
   return (
     <li>
-      <button
-        type="button"
-        class="quiet switcher-choice"
-        title={t('address_show', { email })}
-        onClick={onShow}
-      >
+      <Button class="quiet switcher-choice" title={t('address_show', { email })} onClick={onShow}>
         <span class="switcher-email">
           <bdi>
             <AddressText email={email} />
@@ -67,15 +63,13 @@ function SwitcherRow({ mailbox, onShow }: { mailbox: Mailbox; onShow(): void }) 
         <span class="soft">
           {isExpired(mailbox, now.value) ? t('address_state_expired') : timeLeftText(mailbox)}
         </span>
-      </button>
-      <button
-        type="button"
+      </Button>
+      <Button
+        icon="bin"
         class="quiet icon"
         aria-label={t('address_delete_label', { email })}
         onClick={() => confirmDelete(mailbox)}
-      >
-        <Icon name="bin" />
-      </button>
+      />
     </li>
   )
 }
@@ -108,16 +102,14 @@ function DeleteDialog() {
   return (
     <Dialog title={t('address_delete_title')} onClose={close}>
       <p>{t('address_delete_how', { email: mailbox.email })}</p>
-      <p class="fault" role="alert">
-        {deleteError.value}
-      </p>
+      <ErrorMessage error={deleteError.value} />
       <div class="row">
-        <button type="button" class="danger" onClick={() => void confirm()}>
+        <Button class="danger" onClick={() => void confirm()}>
           {t('site_delete')}
-        </button>
-        <button type="button" class="plain" onClick={close}>
+        </Button>
+        <Button class="plain" onClick={close}>
           {t('site_cancel')}
-        </button>
+        </Button>
       </div>
     </Dialog>
   )

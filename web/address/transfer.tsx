@@ -2,6 +2,7 @@ import { signal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { announce } from '../site/announce.ts'
 import { ApiError } from '../site/api-client.ts'
+import { Button } from '../site/controls.tsx'
 import { CopyButton } from '../site/copy-button.tsx'
 import { Dialog } from '../site/dialog.tsx'
 import { loadLanguage, t } from '../site/i18n.ts'
@@ -89,12 +90,10 @@ export function IncomingTransferDialog() {
     <Dialog title={t('address_shared_title')} onClose={() => decide(false)}>
       <p>{t('address_shared_how', { email: mailbox.email })}</p>
       <div class="row">
-        <button type="button" onClick={() => decide(true)}>
-          {t('address_shared_open')}
-        </button>
-        <button type="button" class="plain" onClick={() => decide(false)}>
+        <Button onClick={() => decide(true)}>{t('address_shared_open')}</Button>
+        <Button class="plain" onClick={() => decide(false)}>
           {t('site_cancel')}
-        </button>
+        </Button>
       </div>
     </Dialog>
   )

@@ -4,6 +4,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { Catalogue } from '../../src/shared/translate.ts'
 import { SecretSample } from '../key/secrets.tsx'
 import { errorText, requestJson } from '../site/api-client.ts'
+import { Button, ErrorMessage } from '../site/controls.tsx'
 import { Dialog } from '../site/dialog.tsx'
 import { language, t } from '../site/i18n.ts'
 import { enhancePage, setTitle } from '../site/layout.tsx'
@@ -46,18 +47,16 @@ export function Console({ operation }: { operation: Operation }) {
           {t('docs_send')}
         </button>
         {busy && (
-          <button type="button" class="plain" onClick={trial.stop}>
+          <Button class="plain" onClick={trial.stop}>
             {t('docs_stop')}
-          </button>
+          </Button>
         )}
         {operation.isCharged && <span class="soft">{t('docs_cost')}</span>}
       </div>
       <p class="soft console-state" role="status">
         {phaseText(phase.value)}
       </p>
-      <p class="fault" role="alert">
-        {fault.value === undefined ? '' : errorText(fault.value)}
-      </p>
+      <ErrorMessage error={fault.value} />
       <ResponseView trial={trial} />
       <CurlCommand trial={trial} />
       {isConfirming.value && danger && (
@@ -109,8 +108,7 @@ function ConfirmDialog({ danger, onClose, onSend }: ConfirmDialogProps) {
     <Dialog title={t('docs_confirm')} onClose={onClose}>
       <p>{t(danger)}</p>
       <div class="row">
-        <button
-          type="button"
+        <Button
           class="danger"
           onClick={() => {
             onClose()
@@ -118,10 +116,10 @@ function ConfirmDialog({ danger, onClose, onSend }: ConfirmDialogProps) {
           }}
         >
           {t('docs_send')}
-        </button>
-        <button type="button" class="quiet" onClick={onClose}>
+        </Button>
+        <Button class="quiet" onClick={onClose}>
           {t('site_cancel')}
-        </button>
+        </Button>
       </div>
     </Dialog>
   )
@@ -145,8 +143,7 @@ function TryIt({ call }: { call: string }) {
   const [open, setOpen] = useState(false)
   return (
     <div class="try" lang={language.value} dir={language.value === 'ar' ? 'rtl' : 'ltr'}>
-      <button
-        type="button"
+      <Button
         class="plain"
         aria-expanded={open}
         aria-label={`${t(open ? 'site_close' : 'docs_try')}: ${call}`}
@@ -156,7 +153,7 @@ function TryIt({ call }: { call: string }) {
         }}
       >
         {t(open ? 'site_close' : 'docs_try')}
-      </button>
+      </Button>
       {open && <OpenedConsole call={call} />}
     </div>
   )

@@ -2,6 +2,7 @@ import { useId } from 'preact/hooks'
 import type { Catalogue } from '../../src/shared/translate.ts'
 import { isExpired, type Mailbox } from '../address/mailbox.ts'
 import { currentMailbox } from '../address/mailboxes.ts'
+import { Button, VERBATIM } from '../site/controls.tsx'
 import { t } from '../site/i18n.ts'
 import { type ConsoleState, getSecret, setSecret } from './console-state.ts'
 import type { Operation, Parameter } from './request.ts'
@@ -25,18 +26,15 @@ export function CredentialField({ opens }: { opens: Credential }) {
         <input
           id={id}
           class="opener"
-          dir="ltr"
-          autocomplete="off"
-          autocapitalize="off"
-          spellcheck={false}
+          {...VERBATIM}
           aria-describedby={opens === 'admin' ? undefined : `${id}-kept`}
           value={getSecret(opens)}
           onInput={({ currentTarget }) => setSecret(opens, currentTarget.value)}
         />
         {mailbox && (
-          <button type="button" class="plain" onClick={() => setSecret('token', mailbox.token)}>
+          <Button class="plain" onClick={() => setSecret('token', mailbox.token)}>
             {t('docs_use_inbox', { email: mailbox.email })}
-          </button>
+          </Button>
         )}
       </div>
       {opens !== 'admin' && (
@@ -94,13 +92,10 @@ function ParameterInput({
   return (
     <input
       id={id}
-      dir="ltr"
       required={required}
       inputMode={kind === 'integer' ? 'numeric' : 'text'}
       placeholder={kind === 'integer' ? rangeText(minimum, maximum) : ''}
-      autocomplete="off"
-      autocapitalize="off"
-      spellcheck={false}
+      {...VERBATIM}
       value={value}
       onInput={({ currentTarget }) => trial.give(name, currentTarget.value)}
     />

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { formatSize } from '../../src/shared/format-size.ts'
+import { Button } from '../site/controls.tsx'
 import { language, t } from '../site/i18n.ts'
 import { type ConsoleState, getSecret, setSecret } from './console-state.ts'
 import type { ApiResponse, ResponseBody } from './send-request.ts'
@@ -87,9 +88,9 @@ function UseSecretButton({ opens, secret }: { opens: 'token' | 'key'; secret: st
   const used = getSecret(opens) === secret
   const words = opens === 'token' ? 'docs_use_token' : 'docs_use_key'
   return (
-    <button type="button" class="plain" disabled={used} onClick={() => setSecret(opens, secret)}>
+    <Button class="plain" disabled={used} onClick={() => setSecret(opens, secret)}>
       {t(used ? 'docs_in_use' : words)}
-    </button>
+    </Button>
   )
 }
 

@@ -1,4 +1,5 @@
 import { AddressBar } from '../address/address-bar.tsx'
+import { Button } from '../site/controls.tsx'
 import { t } from '../site/i18n.ts'
 import { Layout, mountPage } from '../site/layout.tsx'
 import { startDeletions } from './deletions.ts'
@@ -29,9 +30,9 @@ function Inbox() {
   return (
     <>
       {/* Not a link to a fragment: that would look like a mailbox transfer. */}
-      <button type="button" class="skip plain" onClick={focusList}>
+      <Button class="skip plain" onClick={focusList}>
         {t('inbox_skip')}
-      </button>
+      </Button>
       <Layout section="inbox">
         <div class={`inbox${openedMessage.value ? ' reading' : ''}`}>
           <h1 class="unseen">{t('site_inbox')}</h1>

@@ -1,5 +1,6 @@
 import type { VNode } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { Button } from '../site/controls.tsx'
 import { t } from '../site/i18n.ts'
 import { deleteAll, deleteSelected, moveCursor } from './actions.ts'
 import {
@@ -103,15 +104,14 @@ function NoMatches() {
   return (
     <div class="list-none">
       <p>{t('inbox_no_matches')}</p>
-      <button
-        type="button"
+      <Button
         class="plain"
         onClick={() => {
           searchQuery.value = ''
         }}
       >
         {t('inbox_search_clear')}
-      </button>
+      </Button>
     </div>
   )
 }
@@ -135,15 +135,14 @@ export function Toolbar() {
           />
           {count > 0 ? t('inbox_selected', { count }) : t('inbox_select_all')}
         </label>
-        <button
-          type="button"
+        <Button
+          icon="bin"
           class="danger small"
           onClick={count > 0 ? deleteSelected : deleteAll}
           disabled={visibleMessages.value.length === 0}
         >
-          <Icon name="bin" />
           {count > 0 ? t('site_delete') : t('inbox_delete_all')}
-        </button>
+        </Button>
       </div>
     </div>
   )

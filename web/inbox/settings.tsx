@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { Button } from '../site/controls.tsx'
 import { Dialog } from '../site/dialog.tsx'
 import { formatDuration } from '../site/format.ts'
 import { language, t } from '../site/i18n.ts'
@@ -33,15 +34,14 @@ export function Settings() {
         <Switch on={shortcutsOn.value} onChoose={setShortcuts}>
           {t('inbox_shortcuts')}
         </Switch>
-        <button
-          type="button"
+        <Button
           class="plain small"
           onClick={() => {
             isHelpOpen.value = true
           }}
         >
           {t('inbox_shortcuts_show')}
-        </button>
+        </Button>
       </div>
     </details>
   )

@@ -1,8 +1,8 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import { Button } from '../site/controls.tsx'
 import { formatDuration } from '../site/format.ts'
 import { language, t } from '../site/i18n.ts'
-import { Icon } from '../site/icon.tsx'
 import { type ConnectionStatus, connectionStatus } from './messages.ts'
 import { refresh, refreshing } from './sync/sync.ts'
 
@@ -15,9 +15,9 @@ export function StatusLine() {
       <span role="status">{statusText(now)}</span>
       {until !== undefined && now.kind !== 'offline' && <RetryCountdown until={until} />}
       {(now.kind === 'away' || now.kind === 'offline') && (
-        <button type="button" class="plain small" onClick={() => void refresh()}>
+        <Button class="plain small" onClick={() => void refresh()}>
           {t('inbox_retry_now')}
-        </button>
+        </Button>
       )}
     </div>
   )
@@ -25,16 +25,14 @@ export function StatusLine() {
 
 export function RefreshButton() {
   return (
-    <button
-      type="button"
+    <Button
+      icon="again"
       class={`refresh quiet icon${refreshing.value ? ' busy' : ''}`}
       aria-label={t('inbox_refresh')}
       title={t('inbox_refresh')}
       disabled={!isConnected(connectionStatus.value)}
       onClick={() => void refresh()}
-    >
-      <Icon name="again" />
-    </button>
+    />
   )
 }
 

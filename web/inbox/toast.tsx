@@ -1,4 +1,5 @@
 import { announcement, quietAnnouncement } from '../site/announce.ts'
+import { Button } from '../site/controls.tsx'
 import { t } from '../site/i18n.ts'
 import {
   deleteProgress,
@@ -44,9 +45,9 @@ function UndoToast() {
           onBlurCapture={resumeUndo}
         >
           {t('inbox_deleted', { count })}
-          <button type="button" class="quiet small" onClick={() => thenFocusList(undo)}>
+          <Button class="quiet small" onClick={() => thenFocusList(undo)}>
             {t('inbox_undo')}
-          </button>
+          </Button>
         </p>
       )}
     </div>
@@ -66,9 +67,9 @@ function DeleteToast() {
     return (
       <p class="toast">
         {t('inbox_delete_failed', { count: failed })}
-        <button type="button" class="quiet small" onClick={() => thenFocusList(retryFailed)}>
+        <Button class="quiet small" onClick={() => thenFocusList(retryFailed)}>
           {t('inbox_retry_now')}
-        </button>
+        </Button>
       </p>
     )
   if (total < MIN_PROGRESS) return null

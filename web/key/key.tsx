@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { ApiError, errorText } from '../site/api-client.ts'
+import { VERBATIM } from '../site/controls.tsx'
 import { t } from '../site/i18n.ts'
 import { Layout, mountPage, setTitle } from '../site/layout.tsx'
 import {
@@ -46,11 +47,8 @@ export function KeyForm() {
           id="key"
           name="key"
           class="key-input"
-          dir="ltr"
           defaultValue={storedKey.value}
-          autocomplete="off"
-          autocapitalize="off"
-          spellcheck={false}
+          {...VERBATIM}
           placeholder="mf_live_…"
           aria-invalid={words !== ''}
           aria-describedby="key-fault key-kept"

@@ -2,6 +2,7 @@ import { signal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import type { Answers } from '../site/api.ts'
 import { ApiError, errorText, requestJson } from '../site/api-client.ts'
+import { Button, ErrorMessage } from '../site/controls.tsx'
 import { Dialog } from '../site/dialog.tsx'
 import { formatDateTime } from '../site/format.ts'
 import { t } from '../site/i18n.ts'
@@ -20,9 +21,9 @@ export function clearRolledKey(): void {
 export function RollButton() {
   return (
     <>
-      <button type="button" class="plain" onClick={openDialog}>
+      <Button class="plain" onClick={openDialog}>
         {t('key_roll')}
-      </button>
+      </Button>
       {isDialogOpen.value && <RollDialog />}
     </>
   )
@@ -41,16 +42,14 @@ function RollDialog() {
     <Dialog title={t('key_roll_title')} onClose={close}>
       <p>{t('key_roll_how')}</p>
       <p class="soft">{t('key_roll_limit')}</p>
-      <p class="fault" role="alert">
-        {rollError.value}
-      </p>
+      <ErrorMessage error={rollError.value} />
       <div class="row">
-        <button type="button" disabled={rolling.value} onClick={() => void roll()}>
+        <Button disabled={rolling.value} onClick={() => void roll()}>
           {t('key_roll_yes')}
-        </button>
-        <button type="button" class="plain" onClick={close}>
+        </Button>
+        <Button class="plain" onClick={close}>
           {t('site_cancel')}
-        </button>
+        </Button>
       </div>
     </Dialog>
   )

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { Button } from '../site/controls.tsx'
 import { CopyButton } from '../site/copy-button.tsx'
 import { t } from '../site/i18n.ts'
 import './secrets.css'
@@ -26,8 +27,7 @@ export function SecretSample({ text, secret, label }: SecretSampleProps) {
       <div class="row">
         <CopyButton text={text} textRef={code} label={label} />
         {isMaskable && (
-          <button
-            type="button"
+          <Button
             class="quiet"
             aria-pressed={revealed.value}
             onClick={() => {
@@ -35,7 +35,7 @@ export function SecretSample({ text, secret, label }: SecretSampleProps) {
             }}
           >
             {t(revealed.value ? 'key_hide_secret' : 'key_show_secret')}
-          </button>
+          </Button>
         )}
       </div>
     </div>

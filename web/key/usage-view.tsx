@@ -1,6 +1,7 @@
 import { useEffect, useId, useRef } from 'preact/hooks'
 import type { Catalogue } from '../../src/shared/translate.ts'
-import { errorText, type Usage } from '../site/api-client.ts'
+import type { Usage } from '../site/api-client.ts'
+import { Button, ErrorMessage } from '../site/controls.tsx'
 import { formatDateTime } from '../site/format.ts'
 import { language, listSeparator, t } from '../site/i18n.ts'
 import {
@@ -98,17 +99,11 @@ function Actions() {
   return (
     <>
       <div class="row key-actions">
-        <button
-          type="button"
-          class="plain"
-          disabled={isLoading.value}
-          onClick={() => void loadUsage()}
-        >
+        <Button class="plain" disabled={isLoading.value} onClick={() => void loadUsage()}>
           {t('key_refresh')}
-        </button>
+        </Button>
         <RollButton />
-        <button
-          type="button"
+        <Button
           class="quiet"
           onClick={() => {
             hasInteracted.value = true
@@ -118,11 +113,9 @@ function Actions() {
           }}
         >
           {t('key_forget')}
-        </button>
+        </Button>
       </div>
-      <p class="fault" role="alert">
-        {usageError.value === undefined ? '' : errorText(usageError.value)}
-      </p>
+      <ErrorMessage error={usageError.value} />
     </>
   )
 }

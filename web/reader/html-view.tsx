@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { Message } from '../site/api-client.ts'
+import { Button } from '../site/controls.tsx'
 import { t } from '../site/i18n.ts'
 import { localStore } from '../site/storage.ts'
 import { frameDocument, SANDBOX } from './frame-document.ts'
@@ -127,9 +128,9 @@ function RemoteImagesNotice(props: RemoteImagesNoticeProps) {
     return (
       <div class="remote-images" role="status">
         <p>{t('reader_images_always_loaded', { sender })}</p>
-        <button type="button" class="plain" onClick={() => trustedSenders.remove(sender)}>
+        <Button class="plain" onClick={() => trustedSenders.remove(sender)}>
           {t('reader_images_stop')}
-        </button>
+        </Button>
       </div>
     )
   }
@@ -141,13 +142,13 @@ function RemoteImagesNotice(props: RemoteImagesNoticeProps) {
         {!sender && <> {t('reader_images_unverified')}</>}
       </p>
       <div class="row">
-        <button type="button" class="plain" onClick={onLoadOnce}>
+        <Button class="plain" onClick={onLoadOnce}>
           {t('reader_images_load_once')}
-        </button>
+        </Button>
         {sender && (
-          <button type="button" class="plain" onClick={() => trustedSenders.add(sender)}>
+          <Button class="plain" onClick={() => trustedSenders.add(sender)}>
             {t('reader_images_load_always', { sender })}
-          </button>
+          </Button>
         )}
       </div>
     </div>

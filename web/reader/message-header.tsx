@@ -1,8 +1,8 @@
 import { Fragment } from 'preact'
 import { displaySender, domainOf } from '../../src/shared/sender-display.ts'
 import type { Message, MessageSummary } from '../site/api-client.ts'
+import { Button } from '../site/controls.tsx'
 import { language, listSeparator, t } from '../site/i18n.ts'
-import { Icon } from '../site/icon.tsx'
 import { regularFiles } from './attachments.tsx'
 
 interface MessageHeaderProps {
@@ -57,14 +57,13 @@ export function MessageHeader(props: MessageHeaderProps) {
 function AttachmentsLink({ count, target }: { count: number; target: string }) {
   if (count === 0) return null
   return (
-    <button
-      type="button"
+    <Button
+      icon="file"
       class="quiet reader-files"
       onClick={() => document.getElementById(target)?.focus()}
     >
-      <Icon name="file" />
       {t('reader_attachments', { count })}
-    </button>
+    </Button>
   )
 }
 

@@ -1,8 +1,8 @@
 import { useEffect, useId, useState } from 'preact/hooks'
 import { isSuspicious } from '../../src/shared/sender-display.ts'
 import type { Message, MessageSummary } from '../site/api-client.ts'
+import { Button } from '../site/controls.tsx'
 import { t } from '../site/i18n.ts'
-import { Icon } from '../site/icon.tsx'
 import { Tabs } from '../site/tabs.tsx'
 import { Attachments } from './attachments.tsx'
 import { CodeCard, LinkCard } from './cards.tsx'
@@ -82,10 +82,9 @@ function ReaderToolbar(props: ReaderProps) {
   const { id } = summary
   return (
     <div class="reader-bar">
-      <button type="button" class="quiet reader-back" onClick={onBack}>
-        <Icon name="back" />
+      <Button icon="back" class="quiet reader-back" onClick={onBack}>
         <span>{t('reader_back')}</span>
-      </button>
+      </Button>
       <StepButton label={t('reader_newer')} icon="up" onStep={onNewer} />
       <StepButton label={t('reader_older')} icon="down" onStep={onOlder} />
       <span class="reader-gap" />
@@ -97,10 +96,9 @@ function ReaderToolbar(props: ReaderProps) {
         caption={t('reader_save')}
         class="quiet reader-save"
       />
-      <button type="button" class="quiet reader-delete" onClick={onDelete}>
-        <Icon name="bin" />
+      <Button icon="bin" class="quiet reader-delete" onClick={onDelete}>
         <span>{t('site_delete')}</span>
-      </button>
+      </Button>
     </div>
   )
 }
@@ -113,16 +111,14 @@ interface StepButtonProps {
 
 function StepButton({ label, icon, onStep }: StepButtonProps) {
   return (
-    <button
-      type="button"
+    <Button
+      icon={icon}
       class="quiet icon"
       aria-label={label}
       title={label}
       disabled={!onStep}
       onClick={() => onStep?.()}
-    >
-      <Icon name={icon} />
-    </button>
+    />
   )
 }
 

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { errorText, request } from '../site/api-client.ts'
+import { Button } from '../site/controls.tsx'
 import { t } from '../site/i18n.ts'
-import { Icon } from '../site/icon.tsx'
 
 interface SaveButtonProps {
   path: string
@@ -28,16 +28,15 @@ export function SaveButton(props: SaveButtonProps) {
   }
   return (
     <>
-      <button
-        type="button"
+      <Button
+        icon="save"
         class={className}
         aria-label={`${caption}: ${name}`}
         disabled={state === 'saving'}
         onClick={() => void save()}
       >
-        <Icon name="save" />
         <span>{state === 'saving' ? t('reader_attachment_saving') : caption}</span>
-      </button>
+      </Button>
       <span class={typeof state === 'object' ? 'fault' : 'unseen'} role="status">
         {statusText(state, name)}
       </span>

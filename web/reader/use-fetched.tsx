@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { ApiError, errorText } from '../site/api-client.ts'
+import { Button } from '../site/controls.tsx'
 import { t } from '../site/i18n.ts'
 
 export type Fetched<T> =
@@ -49,9 +50,9 @@ export function LoadingOrError({ fetched }: { fetched: Fetched<unknown> }) {
   return (
     <div class="reader-wait" role="alert">
       <p class="fault">{fetched.text}</p>
-      <button type="button" class="plain" onClick={fetched.retry}>
+      <Button class="plain" onClick={fetched.retry}>
         {t('site_try_again')}
-      </button>
+      </Button>
     </div>
   )
 }

@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { Samples } from '../key/samples.tsx'
 import { KeyDisplay } from '../key/secrets.tsx'
-import { errorText } from '../site/api-client.ts'
+import { Button, ErrorMessage, VERBATIM } from '../site/controls.tsx'
 import { Dialog } from '../site/dialog.tsx'
 import { t } from '../site/i18n.ts'
 import { Layout, mountPage, setTitle } from '../site/layout.tsx'
@@ -40,15 +40,7 @@ export function ClaimSecretForm({ onUnlock }: { onUnlock(secret: string): Promis
       <p>{t('shop_secret_hint')}</p>
       <div class="field">
         <label for="secret">{t('shop_secret')}</label>
-        <input
-          id="secret"
-          name="secret"
-          dir="ltr"
-          autocomplete="off"
-          autocapitalize="off"
-          spellcheck={false}
-          required
-        />
+        <input id="secret" name="secret" {...VERBATIM} required />
       </div>
       <button type="submit">{t('shop_open_order')}</button>
     </form>
@@ -64,9 +56,7 @@ function OrderPage({ watched }: { watched: WatchedOrder }) {
         <div aria-live="polite">{!claimed.value && <State watched={watched} />}</div>
         {claimed.value ? <ClaimedKeyView claimed={claimed.value} /> : <Steps watched={watched} />}
         {locked.value !== 'no' && <ClaimSecretForm onUnlock={watched.unlock} />}
-        <p class="fault" role="alert">
-          {error.value === undefined ? '' : errorText(error.value)}
-        </p>
+        <ErrorMessage error={error.value} />
         {order.value && <OrderDetails order={order.value} prefix={claimed.value?.prefix} />}
       </section>
       {isReplaceOpen.value && <ReplaceDialog watched={watched} />}
@@ -126,14 +116,13 @@ function ClaimButton({ watched: { claiming, claim }, isFirst }: ClaimButtonProps
     isReplaceOpen.value = true
   }
   return (
-    <button
-      type="button"
+    <Button
       class={isFirst ? '' : 'plain'}
       disabled={claiming.value}
       onClick={isFirst ? () => void claim() : confirm}
     >
       {t(isFirst ? 'shop_show_key' : 'shop_replace')}
-    </button>
+    </Button>
   )
 }
 
@@ -153,8 +142,7 @@ function ReplaceDialog({ watched: { claim } }: { watched: WatchedOrder }) {
         {t('shop_replace_roll')} <a href="/key">{t('site_key')}</a>
       </p>
       <div class="row">
-        <button
-          type="button"
+        <Button
           class="danger"
           onClick={() => {
             close()
@@ -162,10 +150,10 @@ function ReplaceDialog({ watched: { claim } }: { watched: WatchedOrder }) {
           }}
         >
           {t('shop_replace')}
-        </button>
-        <button type="button" class="plain" onClick={close}>
+        </Button>
+        <Button class="plain" onClick={close}>
           {t('shop_replace_no')}
-        </button>
+        </Button>
       </div>
     </Dialog>
   )

@@ -3,6 +3,7 @@ import { useRef } from 'preact/hooks'
 import { formatPrice, formatTerm, planFeatures } from '../../src/shared/plan-text.ts'
 import type { Answers } from '../site/api.ts'
 import { errorText, type Plan, requestJson } from '../site/api-client.ts'
+import { Button, ErrorMessage } from '../site/controls.tsx'
 import { language, t } from '../site/i18n.ts'
 import { Layout, mountPage, setTitle } from '../site/layout.tsx'
 import { siteConfig } from '../site/site-config.ts'
@@ -79,9 +80,9 @@ function PlanCard({ plan, onBuy }: PlanCardProps) {
         ))}
       </ul>
       {onBuy && (
-        <button type="button" disabled={buying.value} onClick={() => onBuy(id)}>
+        <Button disabled={buying.value} onClick={() => onBuy(id)}>
           {t('shop_buy', { plan: name })}
-        </button>
+        </Button>
       )}
     </section>
   )
@@ -119,9 +120,7 @@ function LoadError() {
       {loadError.value !== undefined && (
         <>
           <p class="notice bad">{errorText(loadError.value)}</p>
-          <button type="button" onClick={() => void loadPlans()}>
-            {t('site_try_again')}
-          </button>
+          <Button onClick={() => void loadPlans()}>{t('site_try_again')}</Button>
         </>
       )}
     </div>
@@ -150,9 +149,9 @@ function PlanList({ plans, payments: { provider, buyable } }: Offer) {
           />
         </form>
       )}
-      <p class="fault" role="alert">
-        {buyError.value === undefined ? '' : buyErrorText(buyError.value)}
-      </p>
+      <ErrorMessage
+        error={buyError.value instanceof StorageBlocked ? t('shop_storage_blocked') : buyError.value}
+      />
       <div class="plans">
         {plans.map((plan) => (
           <PlanCard key={plan.id} plan={plan} onBuy={buyable ? buyPlan : undefined} />
@@ -161,10 +160,6 @@ function PlanList({ plans, payments: { provider, buyable } }: Offer) {
       {!buyable && <ManualPurchase plan={plans[0]?.id ?? ''} />}
     </>
   )
-}
-
-function buyErrorText(error: unknown): string {
-  return error instanceof StorageBlocked ? t('shop_storage_blocked') : errorText(error)
 }
 
 function ManualPurchase({ plan }: { plan: string }) {

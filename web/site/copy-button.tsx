@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import type { RefObject } from 'preact'
 import { useEffect } from 'preact/hooks'
+import { Button } from './controls.tsx'
 import { t } from './i18n.ts'
 
 interface CopyButtonProps {
@@ -32,14 +33,13 @@ export function CopyButton({ text, textRef, label, class: className = 'plain' }:
   }
   return (
     <>
-      <button
-        type="button"
+      <Button
         class={className}
         aria-label={label && `${caption}: ${label}`}
         onClick={() => void copy()}
       >
         {caption}
-      </button>
+      </Button>
       <span class="unseen" role="status">
         {outcome.value === 'ready' ? '' : caption}
       </span>

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
+import { Button } from './controls.tsx'
 import { t } from './i18n.ts'
-import { Icon } from './icon.tsx'
 import './dialog.css'
 
 interface DialogProps {
@@ -38,9 +38,7 @@ export function Dialog({ title, onClose, children }: DialogProps) {
       <div class="dialog-inside">
         <header class="dialog-top">
           <h2 id={id}>{title}</h2>
-          <button type="button" class="quiet icon" aria-label={t('site_close')} onClick={onClose}>
-            <Icon name="close" />
-          </button>
+          <Button icon="close" class="quiet icon" aria-label={t('site_close')} onClick={onClose} />
         </header>
         {children}
       </div>

@@ -22,7 +22,9 @@ const PATHS = {
   file: 'M7 3h7l4.5 4.5V20a1 1 0 0 1-1 1H7a1 1 0 0 1-1-1V4a1 1 0 0 1 1-1zM13.5 3v5h5',
 } as const
 
-export function Icon({ name }: { name: keyof typeof PATHS }) {
+export type IconName = keyof typeof PATHS
+
+export function Icon({ name }: { name: IconName }) {
   return (
     <svg class="glyph" viewBox="0 0 24 24" aria-hidden="true">
       <path d={PATHS[name]} />
