@@ -1,5 +1,4 @@
-import { useSignal } from '@preact/signals'
-import { useEffect, useId } from 'preact/hooks'
+import { useEffect, useId, useState } from 'preact/hooks'
 import { announce } from '../site/announce.ts'
 import { ApiError, type Domains, errorText, requestJson } from '../site/api-client.ts'
 import { Button, ErrorMessage, VERBATIM } from '../site/controls.tsx'
@@ -22,84 +21,77 @@ const NO_ERRORS: FormErrors = { name: '', form: '' }
 
 /** An address with a chosen name, domain and lifetime. */
 export function CustomAddressDialog({ onClose }: { onClose(): void }) {
-  const domains = useSignal<Domains | undefined>(undefined)
-  const name = useSignal('')
-  const source = useSignal<Source | ''>('')
-  const seconds = useSignal(siteConfig.life)
-  const errors = useSignal(NO_ERRORS)
-  const isCreating = useSignal(false)
+  const [domains, setDomains] = useState<Domains>()
+  const [name, setName] = useState('')
+  const [source, setSource] = useState<Source | ''>('')
+  const [seconds, setSeconds] = useState(siteConfig.life)
+  const [errors, setErrors] = useState(NO_ERRORS)
+  const [isCreating, setCreating] = useState(false)
 
   const load = async () => {
-    errors.value = NO_ERRORS
+    setErrors(NO_ERRORS)
     try {
-      domains.value = await requestJson<Domains>('/api/domains')
-      source.value = sourcesOf(domains.value)[0]?.source ?? ''
+      const loaded = await requestJson<Domains>('/api/domains')
+      setDomains(loaded)
+      setSource(sourcesOf(loaded)[0]?.source ?? '')
     } catch (error) {
-      errors.value = { name: '', form: errorText(error) }
+      setErrors({ name: '', form: errorText(error) })
     }
   }
   useEffect(() => void load(), [])
 
   const create = async () => {
-    isCreating.value = true
-    errors.value = NO_ERRORS
+    setCreating(true)
+    setErrors(NO_ERRORS)
     try {
       const { email } = await createMailbox({
-        name: normaliseName(name.value),
-        ...sourceOptions(source.value),
-        seconds: seconds.value,
+        name: normaliseName(name),
+        ...sourceOptions(source),
+        seconds,
       })
       announce(t('address_created', { email }))
       onClose()
     } catch (error) {
-      errors.value = formErrorsFrom(error)
+      setErrors(formErrorsFrom(error))
     }
-    isCreating.value = false
+    setCreating(false)
   }
 
-  const invalid = nameError(name.value)
-  const nameErrorText = invalid ? t(`address_name_${invalid}`) : errors.value.name
+  const invalid = nameError(name)
+  const nameErrorText = invalid ? t(`address_name_${invalid}`) : errors.name
   return (
     <Dialog title={t('address_choose_title')} onClose={onClose}>
       <form
         noValidate
         onSubmit={(event) => {
           event.preventDefault()
-          if (!invalid && domains.value && !isCreating.value) void create()
+          if (!invalid && domains && !isCreating) void create()
         }}
       >
         <NameField
-          value={name.value}
+          value={name}
           error={isUnfinished(invalid) ? '' : nameErrorText}
           onInput={(typed) => {
-            name.value = typed
-            errors.value = NO_ERRORS
+            setName(typed)
+            setErrors(NO_ERRORS)
           }}
         />
         <SourceField
-          domains={domains.value}
-          value={source.value}
+          domains={domains}
+          value={source}
           onChange={(chosen) => {
-            source.value = chosen
-            errors.value = NO_ERRORS
+            setSource(chosen)
+            setErrors(NO_ERRORS)
           }}
         />
-        <LifetimeField
-          value={seconds.value}
-          onChange={(chosen) => {
-            seconds.value = chosen
-          }}
-        />
-        <ErrorMessage error={errors.value.form} />
-        {!domains.value && errors.value.form && (
+        <LifetimeField value={seconds} onChange={setSeconds} />
+        <ErrorMessage error={errors.form} />
+        {!domains && errors.form && (
           <Button class="plain" onClick={() => void load()}>
             {t('site_try_again')}
           </Button>
         )}{' '}
-        <button
-          type="submit"
-          disabled={!domains.value || invalid !== undefined || isCreating.value}
-        >
+        <button type="submit" disabled={!domains || invalid !== undefined || isCreating}>
           {t('address_form_submit')}
         </button>
       </form>

@@ -1,4 +1,4 @@
-import { signal, useSignal } from '@preact/signals'
+import { signal } from '@preact/signals'
 import { render } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { Catalogue } from '../../src/shared/translate.ts'
@@ -19,7 +19,7 @@ import './console.css'
 /** Sends requests to one operation of the API. */
 export function Console({ operation }: { operation: Operation }) {
   const trial = useMemo(() => createConsoleState(operation), [operation])
-  const isConfirming = useSignal(false)
+  const [isConfirming, setConfirming] = useState(false)
   useEffect(() => () => trial.stop(), [trial])
   const danger = CONFIRMATIONS[operation.id]
   const { phase, fault } = trial
@@ -30,7 +30,7 @@ export function Console({ operation }: { operation: Operation }) {
       aria-label={t('docs_console', { call: `${operation.method} ${operation.path}` })}
       onSubmit={(event) => {
         event.preventDefault()
-        if (danger) isConfirming.value = true
+        if (danger) setConfirming(true)
         else void trial.send()
       }}
     >
@@ -59,12 +59,10 @@ export function Console({ operation }: { operation: Operation }) {
       <ErrorMessage error={fault.value} />
       <ResponseView trial={trial} />
       <CurlCommand trial={trial} />
-      {isConfirming.value && danger && (
+      {isConfirming && danger && (
         <ConfirmDialog
           danger={danger}
-          onClose={() => {
-            isConfirming.value = false
-          }}
+          onClose={() => setConfirming(false)}
           onSend={() => void trial.send()}
         />
       )}

@@ -53,7 +53,12 @@ function inboxMailbox(): Mailbox | undefined {
   return mailbox.token === getSecret('token') ? undefined : mailbox
 }
 
-export function ParameterField({ field, trial }: { field: Parameter; trial: ConsoleState }) {
+interface ParameterProps {
+  field: Parameter
+  trial: ConsoleState
+}
+
+export function ParameterField({ field, trial }: ParameterProps) {
   const id = useId()
   return (
     <div class="field">
@@ -65,15 +70,7 @@ export function ParameterField({ field, trial }: { field: Parameter; trial: Cons
   )
 }
 
-function ParameterInput({
-  id,
-  field,
-  trial,
-}: {
-  id: string
-  field: Parameter
-  trial: ConsoleState
-}) {
+function ParameterInput({ id, field, trial }: ParameterProps & { id: string }) {
   const { name, kind, required, minimum, maximum } = field
   const value = trial.values.value[name] ?? ''
   if (kind === 'flag') {

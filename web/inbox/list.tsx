@@ -2,9 +2,10 @@ import type { VNode } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Button } from '../site/controls.tsx'
 import { t } from '../site/i18n.ts'
-import { deleteAll, deleteSelected, moveCursor } from './actions.ts'
+import { deleteAll, deleteSelected, focusList, focusRow, moveCursor } from './actions.ts'
 import {
   allSelected,
+  clearSearch,
   isMailboxFull,
   isTruncated,
   messages,
@@ -18,7 +19,6 @@ import { openedMessage } from './open-message.ts'
 import { MessageRow, type RowProps } from './row.tsx'
 import './list.css'
 import { Icon } from '../site/icon.tsx'
-import { focusList, focusRow } from './focus.ts'
 
 export function MessageRows() {
   return (
@@ -104,12 +104,7 @@ function NoMatches() {
   return (
     <div class="list-none">
       <p>{t('inbox_no_matches')}</p>
-      <Button
-        class="plain"
-        onClick={() => {
-          searchQuery.value = ''
-        }}
-      >
+      <Button class="plain" onClick={clearSearch}>
         {t('inbox_search_clear')}
       </Button>
     </div>
@@ -165,7 +160,10 @@ function SearchField() {
           searchQuery.value = currentTarget.value
         }}
         onKeyDown={(event) => {
-          if (event.key === 'Escape') clearSearch()
+          if (event.key === 'Escape') {
+            clearSearch()
+            focusList()
+          }
           if (event.key === 'Enter') focusRow(visibleMessages.value[0]?.id)
         }}
       />
@@ -174,9 +172,4 @@ function SearchField() {
       </span>
     </search>
   )
-}
-
-function clearSearch(): void {
-  searchQuery.value = ''
-  focusList()
 }

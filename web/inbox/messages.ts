@@ -8,12 +8,13 @@ import {
   EMPTY_LIST,
   type MessageList,
   matchesQuery,
+  parseIds,
+  withIds,
   withMessage,
   without,
   withSnapshot,
   withUpdate,
 } from './message-list.ts'
-import { parseIds, withIds } from './stored-ids.ts'
 
 /** How the page receives mail now: by stream, long poll or poll. `until`: time of the next attempt, as of Date.now(). */
 export type ConnectionStatus =
@@ -39,6 +40,10 @@ const deletingHere = computed(() => {
   return new Set([...deleting.value].filter((one) => one.token === token).map(({ id }) => id))
 })
 export const searchQuery = signal('')
+
+export function clearSearch(): void {
+  searchQuery.value = ''
+}
 
 /** Newest first. */
 export const messages = computed(() =>
@@ -71,7 +76,7 @@ export const messageStore = {
       messageList.value = EMPTY_LIST
       isLoaded.value = false
       isMailboxFull.value = false
-      searchQuery.value = ''
+      clearSearch()
       connectionStatus.value = { kind: 'starting' }
     })
   },

@@ -12,7 +12,7 @@ import {
   setSound,
   soundOn,
 } from './notifications.ts'
-import { isHelpOpen, SHORTCUTS, setShortcuts, shortcutsOn } from './shortcuts.ts'
+import { isHelpOpen, SHORTCUTS, setShortcuts, shortcutsOn, showHelp } from './shortcuts.ts'
 
 export function Settings() {
   return (
@@ -34,12 +34,7 @@ export function Settings() {
         <Switch on={shortcutsOn.value} onChoose={setShortcuts}>
           {t('inbox_shortcuts')}
         </Switch>
-        <Button
-          class="plain small"
-          onClick={() => {
-            isHelpOpen.value = true
-          }}
-        >
+        <Button class="plain small" onClick={() => showHelp(true)}>
           {t('inbox_shortcuts_show')}
         </Button>
       </div>
@@ -70,36 +65,17 @@ function Switch({ on, onChoose, children }: SwitchProps) {
   )
 }
 
-const SHORTCUT_NAMES = {
-  j: 'next',
-  k: 'former',
-  Enter: 'open',
-  u: 'back',
-  '#': 'delete',
-  r: 'refresh',
-  n: 'new',
-  c: 'copy',
-  '/': 'search',
-  '?': 'help',
-  Escape: 'out',
-} as const satisfies Record<keyof typeof SHORTCUTS, string>
-
 export function ShortcutHelp() {
   if (!isHelpOpen.value) return null
   return (
-    <Dialog
-      title={t('inbox_shortcuts')}
-      onClose={() => {
-        isHelpOpen.value = false
-      }}
-    >
+    <Dialog title={t('inbox_shortcuts')} onClose={() => showHelp(false)}>
       <dl class="keys">
-        {(Object.keys(SHORTCUTS) as (keyof typeof SHORTCUTS)[]).map((key) => (
+        {Object.entries(SHORTCUTS).map(([key, { text }]) => (
           <div key={key}>
             <dt>
               <kbd>{key === 'Escape' ? 'Esc' : key}</kbd>
             </dt>
-            <dd>{t(`inbox_key_${SHORTCUT_NAMES[key]}`)}</dd>
+            <dd>{t(text)}</dd>
           </div>
         ))}
       </dl>

@@ -1,8 +1,9 @@
 import { signal } from '@preact/signals'
+import type { Catalogue } from '../../src/shared/translate.ts'
 import { copyAddress, newAddress } from '../address/actions.ts'
 import { localStore } from '../site/storage.ts'
 import { deleteCurrent, dismiss, moveCursor, openCurrent } from './actions.ts'
-import { searchQuery } from './messages.ts'
+import { clearSearch } from './messages.ts'
 import { closeMessage, openedMessage } from './open-message.ts'
 import { refresh } from './sync/sync.ts'
 
@@ -12,6 +13,10 @@ const STORAGE_KEY = 'keys'
 export const shortcutsOn = signal(localStore.get(STORAGE_KEY) !== 'off')
 export const isHelpOpen = signal(false)
 
+export function showHelp(on: boolean): void {
+  isHelpOpen.value = on
+}
+
 export function setShortcuts(on: boolean): void {
   shortcutsOn.value = on
   localStore.set(STORAGE_KEY, on ? undefined : 'off')
@@ -19,22 +24,18 @@ export function setShortcuts(on: boolean): void {
 
 /** In the order of the help dialog. */
 export const SHORTCUTS = {
-  j: () => moveCursor(1),
-  k: () => moveCursor(-1),
-  Enter: openCurrent,
-  u: () => void (openedMessage.value && closeMessage()),
-  '#': deleteCurrent,
-  r: () => void refresh(),
-  n: () => void newAddress(),
-  c: () => void copyAddress(),
-  '/': () => document.getElementById('search')?.focus(),
-  '?': () => {
-    isHelpOpen.value = true
-  },
-  Escape: () => {
-    if (!dismiss()) searchQuery.value = ''
-  },
-} as const satisfies Record<string, () => void>
+  j: { text: 'inbox_key_next', run: () => moveCursor(1) },
+  k: { text: 'inbox_key_former', run: () => moveCursor(-1) },
+  Enter: { text: 'inbox_key_open', run: openCurrent },
+  u: { text: 'inbox_key_back', run: () => openedMessage.value && closeMessage() },
+  '#': { text: 'inbox_key_delete', run: deleteCurrent },
+  r: { text: 'inbox_key_refresh', run: () => void refresh() },
+  n: { text: 'inbox_key_new', run: () => void newAddress() },
+  c: { text: 'inbox_key_copy', run: () => void copyAddress() },
+  '/': { text: 'inbox_key_search', run: () => document.getElementById('search')?.focus() },
+  '?': { text: 'inbox_key_help', run: () => showHelp(true) },
+  Escape: { text: 'inbox_key_out', run: () => dismiss() || clearSearch() },
+} as const satisfies Record<string, { text: keyof Catalogue; run(): unknown }>
 
 type Key = keyof typeof SHORTCUTS
 
@@ -46,7 +47,7 @@ export function startShortcuts(): void {
     const key = shortcutOf(event)
     if (!key || !shortcutsOn.value || !isCommand(event, key)) return
     event.preventDefault()
-    SHORTCUTS[key]()
+    SHORTCUTS[key].run()
   })
 }
 

@@ -1,5 +1,4 @@
-import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { Button } from '../site/controls.tsx'
 import { formatDuration } from '../site/format.ts'
 import { language, t } from '../site/i18n.ts'
@@ -47,18 +46,14 @@ function isConnected({ kind }: ConnectionStatus): boolean {
 
 /** Outside the live region, so that a screen reader does not read every second. */
 function RetryCountdown({ until }: { until: number }) {
-  const left = useSignal(0)
+  const [left, setLeft] = useState(0)
   useEffect(() => {
-    const count = () => {
-      left.value = Math.ceil((until - Date.now()) / 1000)
-    }
+    const count = () => setLeft(Math.ceil((until - Date.now()) / 1000))
     count()
     const timer = setInterval(count, 1000)
     return () => clearInterval(timer)
   }, [until])
-  return (
-    <span>{t('site_retrying_in', { time: durationText(Math.max(1, left.value) * 1000) })}</span>
-  )
+  return <span>{t('site_retrying_in', { time: durationText(Math.max(1, left) * 1000) })}</span>
 }
 
 function durationText(ms: number): string {

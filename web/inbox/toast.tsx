@@ -1,6 +1,7 @@
 import { announcement, quietAnnouncement } from '../site/announce.ts'
 import { Button } from '../site/controls.tsx'
 import { t } from '../site/i18n.ts'
+import { focusList } from './actions.ts'
 import {
   deleteProgress,
   failedDeletions,
@@ -10,7 +11,6 @@ import {
   undo,
   undoableCount,
 } from './deletions.ts'
-import { focusList } from './focus.ts'
 
 // Fewer are deleted before anyone could read the progress.
 const MIN_PROGRESS = 20

@@ -1,4 +1,4 @@
-import { type Signal, useSignal } from '@preact/signals'
+import { useState } from 'preact/hooks'
 import type { Usage } from '../site/api-client.ts'
 import { formatDay } from '../site/format.ts'
 import { language, t } from '../site/i18n.ts'
@@ -32,8 +32,8 @@ const HEIGHT = 100
 /** One tab stop: the arrow keys move between days, and the selected day is shown above. */
 function Bars({ days }: { days: Days }) {
   const last = days.length - 1
-  const chosen = useSignal(last)
-  const at = Math.min(chosen.value, last)
+  const [chosen, choose] = useState(last)
+  const at = Math.min(chosen, last)
   const most = Math.max(...days.map(({ requests }) => requests), 0)
   return (
     <div class="plot">
@@ -53,10 +53,10 @@ function Bars({ days }: { days: Days }) {
           const to = dayForKey(event.key, at, days.length)
           if (to === undefined) return
           event.preventDefault()
-          chosen.value = to
+          choose(to)
         }}
       >
-        <BarsSvg days={days} chosen={chosen} />
+        <BarsSvg days={days} chosen={chosen} onChoose={choose} />
       </div>
       <div class="plot-ends soft" aria-hidden="true">
         <bdi>{shortDayText(days[0])}</bdi>
@@ -66,7 +66,13 @@ function Bars({ days }: { days: Days }) {
   )
 }
 
-function BarsSvg({ days, chosen }: { days: Days; chosen: Signal<number> }) {
+interface BarsSvgProps {
+  days: Days
+  chosen: number
+  onChoose(day: number): void
+}
+
+function BarsSvg({ days, chosen, onChoose }: BarsSvgProps) {
   const heights = barHeights(days.map(({ requests }) => requests))
   return (
     <svg
@@ -77,10 +83,8 @@ function BarsSvg({ days, chosen }: { days: Days; chosen: Signal<number> }) {
       {days.map((day, index) => (
         <g
           key={day.date}
-          class={index === chosen.value ? 'chosen' : ''}
-          onPointerEnter={() => {
-            chosen.value = index
-          }}
+          class={index === chosen ? 'chosen' : ''}
+          onPointerEnter={() => onChoose(index)}
         >
           <title>{dayText(day)}</title>
           <rect class="room" x={index * STEP} y={0} width={STEP} height={HEIGHT} />

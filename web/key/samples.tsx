@@ -1,5 +1,4 @@
-import { useSignal } from '@preact/signals'
-import { useId } from 'preact/hooks'
+import { useId, useState } from 'preact/hooks'
 import { t } from '../site/i18n.ts'
 import { siteConfig } from '../site/site-config.ts'
 import { Tabs } from '../site/tabs.tsx'
@@ -9,14 +8,11 @@ import './samples.css'
 
 /** Sample code with this key, ready to run. */
 export function Samples({ apiKey }: { apiKey: string }) {
-  const chosen = useSignal<SampleName>('curl')
-  const to = useSignal('')
+  const [chosen, choose] = useState<SampleName>('curl')
+  const [to, setTo] = useState('')
   const id = useId()
-  const text = SAMPLES[chosen.value].write({
-    site: siteConfig.site,
-    key: apiKey,
-    to: to.value.trim(),
-  })
+  const { site } = siteConfig
+  const text = SAMPLES[chosen].write({ site, key: apiKey, to: to.trim() })
   return (
     <div class="samples">
       <div class="field">
@@ -27,20 +23,11 @@ export function Samples({ apiKey }: { apiKey: string }) {
           dir="ltr"
           autocomplete="off"
           placeholder="name@example.com"
-          value={to.value}
-          onInput={({ currentTarget }) => {
-            to.value = currentTarget.value
-          }}
+          value={to}
+          onInput={({ currentTarget }) => setTo(currentTarget.value)}
         />
       </div>
-      <Tabs
-        label={t('key_samples')}
-        tabs={NAMES}
-        chosen={chosen.value}
-        onChoose={(name) => {
-          chosen.value = name
-        }}
-      >
+      <Tabs<SampleName> label={t('key_samples')} tabs={NAMES} chosen={chosen} onChoose={choose}>
         <SecretSample text={text} secret={apiKey} label={t('key_sample_label')} />
       </Tabs>
       <p class="soft">
@@ -50,8 +37,6 @@ export function Samples({ apiKey }: { apiKey: string }) {
   )
 }
 
-const NAMES = [
-  ['curl', SAMPLES.curl.name],
-  ['javascript', SAMPLES.javascript.name],
-  ['python', SAMPLES.python.name],
-] as const
+const NAMES = (Object.keys(SAMPLES) as SampleName[]).map(
+  (name) => [name, SAMPLES[name].name] as const,
+)

@@ -1,4 +1,3 @@
-import { useSignal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Button } from '../site/controls.tsx'
 import { CopyButton } from '../site/copy-button.tsx'
@@ -15,10 +14,10 @@ interface SecretSampleProps {
 
 /** A text to copy that contains a secret. */
 export function SecretSample({ text, secret, label }: SecretSampleProps) {
-  const revealed = useSignal(false)
+  const [isRevealed, reveal] = useState(false)
   const code = useRef<HTMLElement>(null)
   const isMaskable = secret !== '' && text.includes(secret)
-  const shown = isMaskable && !revealed.value ? text.replaceAll(secret, masked(secret)) : text
+  const shown = isMaskable && !isRevealed ? text.replaceAll(secret, masked(secret)) : text
   return (
     <div class="secret-sample">
       <pre>
@@ -27,14 +26,8 @@ export function SecretSample({ text, secret, label }: SecretSampleProps) {
       <div class="row">
         <CopyButton text={text} textRef={code} label={label} />
         {isMaskable && (
-          <Button
-            class="quiet"
-            aria-pressed={revealed.value}
-            onClick={() => {
-              revealed.value = !revealed.value
-            }}
-          >
-            {t(revealed.value ? 'key_hide_secret' : 'key_show_secret')}
+          <Button class="quiet" aria-pressed={isRevealed} onClick={() => reveal(!isRevealed)}>
+            {t(isRevealed ? 'key_hide_secret' : 'key_show_secret')}
           </Button>
         )}
       </div>

@@ -1,5 +1,4 @@
 import { useEffect, useId, useRef } from 'preact/hooks'
-import type { Catalogue } from '../../src/shared/translate.ts'
 import type { Usage } from '../site/api-client.ts'
 import { Button, ErrorMessage } from '../site/controls.tsx'
 import { formatDateTime } from '../site/format.ts'
@@ -69,27 +68,21 @@ export function UsageView({ usage }: { usage: Usage }) {
   )
 }
 
-const STATES: Record<string, { name: keyof Catalogue; told?: keyof Catalogue }> = {
-  active: { name: 'key_state_active' },
-  daily_limit: { name: 'key_state_daily_limit', told: 'key_hint_daily_limit' },
-  quota_exhausted: { name: 'key_state_quota_exhausted', told: 'key_hint_quota_exhausted' },
-  plan_expired: { name: 'key_state_plan_expired', told: 'key_hint_plan_expired' },
-  stopped: { name: 'key_state_stopped', told: 'key_hint_stopped' },
-}
+const REFUSALS = ['daily_limit', 'quota_exhausted', 'plan_expired', 'stopped'] as const
 
 function stateText(state: string): string {
-  const known = STATES[state]
-  return known ? t(known.name) : state
+  const known = ['active' as const, ...REFUSALS].find((one) => one === state)
+  return known ? t(`key_state_${known}`) : state
 }
 
 /** Why the key is rejected, and what helps. */
 function State({ usage: { state, resets_at_iso: resets } }: { usage: Usage }) {
-  const told = STATES[state]?.told
-  if (!told) return null
+  const refusal = REFUSALS.find((one) => one === state)
+  if (!refusal) return null
   const buys = state === 'quota_exhausted' || state === 'plan_expired'
   return (
     <p class="notice bad">
-      {t(told, { time: formatDateTime(resets) })}{' '}
+      {t(`key_hint_${refusal}`, { time: formatDateTime(resets) })}{' '}
       {buys && <a href="/pricing">{t('key_see_plans')}</a>}
     </p>
   )

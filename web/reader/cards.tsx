@@ -3,7 +3,7 @@ import type { Message } from '../site/api-client.ts'
 import { CopyButton } from '../site/copy-button.tsx'
 import { t } from '../site/i18n.ts'
 import { Icon } from '../site/icon.tsx'
-import { parseLink, WARNING_TEXTS } from '../site/link-target.ts'
+import { parseLink } from '../site/link-target.ts'
 
 /** Verification codes, the most likely one large. */
 export function CodeCard({ codes }: { codes: readonly string[] }) {
@@ -69,7 +69,7 @@ export function LinkCard({ links }: { links: Message['links'] }) {
       </div>
       {target.warnings.map((warning) => (
         <p key={warning} class="card-warning">
-          {t(WARNING_TEXTS[warning])}
+          {t(`leave_${warning}`)}
         </p>
       ))}
     </section>

@@ -1,7 +1,7 @@
 import { useEffect, useId, useState } from 'preact/hooks'
 import { isSuspicious } from '../../src/shared/sender-display.ts'
 import type { Message, MessageSummary } from '../site/api-client.ts'
-import { Button } from '../site/controls.tsx'
+import { Button, type ButtonProps } from '../site/controls.tsx'
 import { t } from '../site/i18n.ts'
 import { Tabs } from '../site/tabs.tsx'
 import { Attachments } from './attachments.tsx'
@@ -85,8 +85,8 @@ function ReaderToolbar(props: ReaderProps) {
       <Button icon="back" class="quiet reader-back" onClick={onBack}>
         <span>{t('reader_back')}</span>
       </Button>
-      <StepButton label={t('reader_newer')} icon="up" onStep={onNewer} />
-      <StepButton label={t('reader_older')} icon="down" onStep={onOlder} />
+      <StepButton label={t('reader_newer')} icon="up" onClick={onNewer} />
+      <StepButton label={t('reader_older')} icon="down" onClick={onOlder} />
       <span class="reader-gap" />
       <SaveButton
         key={id}
@@ -103,22 +103,10 @@ function ReaderToolbar(props: ReaderProps) {
   )
 }
 
-interface StepButtonProps {
-  label: string
-  icon: 'up' | 'down'
-  onStep: (() => void) | undefined
-}
-
-function StepButton({ label, icon, onStep }: StepButtonProps) {
+function StepButton({ label, ...button }: { label: string } & ButtonProps) {
+  const { onClick } = button
   return (
-    <Button
-      icon={icon}
-      class="quiet icon"
-      aria-label={label}
-      title={label}
-      disabled={!onStep}
-      onClick={() => onStep?.()}
-    />
+    <Button class="quiet icon" aria-label={label} title={label} disabled={!onClick} {...button} />
   )
 }
 

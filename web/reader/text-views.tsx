@@ -1,10 +1,10 @@
 import { formatSize } from '../../src/shared/format-size.ts'
-import type { Answers } from '../site/api.ts'
-import { type Message, request, requestJson } from '../site/api-client.ts'
+import { type Message, request } from '../site/api-client.ts'
 import { language, t } from '../site/i18n.ts'
 import { leavePath } from '../site/link-target.ts'
 import { autolink } from './autolink.ts'
 import { LoadingOrError, useFetched } from './use-fetched.tsx'
+import { readMail } from './use-message.ts'
 
 // More than anyone reads, and what a browser renders quickly.
 const MAX_TEXT = 300_000
@@ -38,12 +38,8 @@ type Headers = NonNullable<Message['headers']>
 
 export function HeadersView({ message: { id }, token }: SourceProps) {
   const fetched = useFetched<Headers>(`headers ${id}`, async (signal) => {
-    const { message } = await requestJson<Answers['GET /api/read-mail']>('/api/read-mail', {
-      token,
-      values: { id, headers: 1 },
-      signal,
-    })
-    return message.headers ?? []
+    const { headers } = await readMail({ id, headers: 1 }, token, signal)
+    return headers ?? []
   })
   if (fetched.kind !== 'loaded') return <LoadingOrError fetched={fetched} />
   if (fetched.value.length === 0) return <p class="soft reader-wait">{t('reader_headers_empty')}</p>

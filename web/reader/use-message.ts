@@ -17,7 +17,7 @@ interface OpenedMessage {
 
 export function useMessage(token: string, summary: MessageSummary): OpenedMessage {
   const { id } = summary
-  const fetched = useFetched(`${token} ${id}`, (signal) => readMail({ token, id }, signal))
+  const fetched = useFetched(`${token} ${id}`, (signal) => readMail({ id }, token, signal))
   const loaded = fetched.kind === 'loaded' ? fetched.value : undefined
   const [recheck, setRecheck] = useState<{ of: Message; auth: Message['auth'] }>()
   const isRechecked = recheck !== undefined && recheck.of === loaded
@@ -28,7 +28,7 @@ export function useMessage(token: string, summary: MessageSummary): OpenedMessag
     if (!loaded || !isUnchecked) return
     const abort = new AbortController()
     const timer = setTimeout(() => {
-      readMail({ token, id }, abort.signal).then(
+      readMail({ id }, token, abort.signal).then(
         // The rest of the message stays as it is on the page.
         (message) => setRecheck({ of: loaded, auth: message.auth }),
         // Mail fetched from Gmail, for example, cannot be checked.
@@ -49,14 +49,11 @@ export function useMessage(token: string, summary: MessageSummary): OpenedMessag
   }
 }
 
-async function readMail(
-  { token, id }: { token: string; id: number },
+export async function readMail(
+  values: { id: number; headers?: 1 },
+  token: string,
   signal: AbortSignal,
 ): Promise<Message> {
-  const { message } = await requestJson<Answers['GET /api/read-mail']>('/api/read-mail', {
-    token,
-    values: { id },
-    signal,
-  })
-  return message
+  const options = { token, values, signal }
+  return (await requestJson<Answers['GET /api/read-mail']>('/api/read-mail', options)).message
 }

@@ -1,5 +1,4 @@
 import { formatPrice, translateTerm } from '../../src/shared/plan-text.ts'
-import type { Catalogue } from '../../src/shared/translate.ts'
 import type { Order } from '../site/api-client.ts'
 import { formatDateTime } from '../site/format.ts'
 import { language, t } from '../site/i18n.ts'
@@ -39,41 +38,22 @@ export function OrderDetails({ order, prefix }: OrderDetailsProps) {
   )
 }
 
-const STATES: Record<string, keyof Catalogue> = {
-  open: 'shop_state_open',
-  pending: 'shop_state_pending',
-  paid: 'shop_state_paid',
-  failed: 'shop_state_failed',
-  expired: 'shop_state_expired',
-  refunded: 'shop_state_refunded',
-  disputed: 'shop_state_disputed',
-}
+const STATES = ['open', 'pending', 'paid', 'failed', 'expired', 'refunded', 'disputed'] as const
 
 export function stateText({ state }: Order): string {
-  const name = STATES[state]
-  return name ? t(name) : state
+  const known = STATES.find((one) => one === state)
+  return known ? t(`shop_state_${known}`) : state
 }
 
-const NEXT_STEPS: Record<string, keyof Catalogue> = {
-  pending: 'shop_next_pending',
-  failed: 'shop_next_failed',
-  expired: 'shop_next_expired',
-  refunded: 'shop_next_refunded',
-  disputed: 'shop_next_disputed',
-}
+const NEXT_STEPS = ['pending', 'failed', 'expired', 'refunded', 'disputed'] as const
 
 /** What the buyer can do, or wait for. What is rare comes in the API's own words: a key revoked, a site in test mode. */
-export function nextStepText({
-  state,
-  url,
-  claimable,
-  claimed_at: claimedAt,
-  next,
-}: Order): string {
+export function nextStepText(order: Order): string {
+  const { state, url, claimable, claimed_at: claimedAt, next } = order
   if (claimable) return t(claimedAt === null ? 'shop_next_paid' : 'shop_next_claimed')
   if (state === 'open' && url !== null) return t('shop_next_open')
-  const name = NEXT_STEPS[state]
-  return name ? t(name) : next
+  const known = NEXT_STEPS.find((one) => one === state)
+  return known ? t(`shop_next_${known}`) : next
 }
 
 export function stateTone({ state }: Order): 'good' | 'bad' | '' {

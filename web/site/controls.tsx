@@ -2,7 +2,7 @@ import type { ComponentProps } from 'preact'
 import { errorText } from './api-client.ts'
 import { Icon, type IconName } from './icon.tsx'
 
-interface ButtonProps extends ComponentProps<'button'> {
+export interface ButtonProps extends ComponentProps<'button'> {
   icon?: IconName
 }
 

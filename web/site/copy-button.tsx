@@ -1,6 +1,5 @@
-import { useSignal } from '@preact/signals'
 import type { RefObject } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { Button } from './controls.tsx'
 import { t } from './i18n.ts'
 
@@ -16,20 +15,16 @@ interface CopyButtonProps {
 const SHOWN_MS = 4_000
 
 export function CopyButton({ text, textRef, label, class: className = 'plain' }: CopyButtonProps) {
-  const outcome = useSignal<Outcome>('ready')
+  const [outcome, setOutcome] = useState<Outcome>('ready')
   useEffect(() => {
-    if (outcome.value === 'ready') return
-    const timer = setTimeout(() => {
-      outcome.value = 'ready'
-    }, SHOWN_MS)
+    if (outcome === 'ready') return
+    const timer = setTimeout(() => setOutcome('ready'), SHOWN_MS)
     return () => clearTimeout(timer)
-  }, [outcome.value])
-  useEffect(() => {
-    outcome.value = 'ready'
-  }, [text])
-  const caption = t(CAPTIONS[outcome.value])
+  }, [outcome])
+  useEffect(() => setOutcome('ready'), [text])
+  const caption = t(CAPTIONS[outcome])
   const copy = async () => {
-    outcome.value = await copyText(text, textRef?.current ?? undefined)
+    setOutcome(await copyText(text, textRef?.current ?? undefined))
   }
   return (
     <>
@@ -41,7 +36,7 @@ export function CopyButton({ text, textRef, label, class: className = 'plain' }:
         {caption}
       </Button>
       <span class="unseen" role="status">
-        {outcome.value === 'ready' ? '' : caption}
+        {outcome === 'ready' ? '' : caption}
       </span>
     </>
   )

@@ -1,9 +1,8 @@
-import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { CopyButton } from './copy-button.tsx'
 import { t } from './i18n.ts'
 import { Layout, mountPage, setTitle } from './layout.tsx'
-import { type LinkTarget, parseLink, WARNING_TEXTS } from './link-target.ts'
+import { type LinkTarget, parseLink } from './link-target.ts'
 import './leave.css'
 
 const MAX_SHOWN = 2_000
@@ -14,15 +13,13 @@ setTitle('leave_title')
 
 /** Shows where a link of a mail leads before it is opened. The link is in the fragment, which the server never sees. */
 function Leave() {
-  const fragment = useSignal(location.hash)
+  const [fragment, setFragment] = useState(location.hash)
   useEffect(() => {
-    const read = () => {
-      fragment.value = location.hash
-    }
+    const read = () => setFragment(location.hash)
     addEventListener('hashchange', read)
     return () => removeEventListener('hashchange', read)
   }, [])
-  const link = decodeFragment(fragment.value.slice(1))
+  const link = decodeFragment(fragment.slice(1))
   return (
     <Layout>
       <div class="leave">
@@ -82,8 +79,8 @@ function WebLink({ target: { host, href, warnings } }: { target: LinkTarget & { 
         <bdi dir="ltr">{host}</bdi>
       </p>
       {warnings.map((warning) => (
-        <p key={warning} class={warning === 'open' ? 'notice' : 'notice bad'}>
-          {t(WARNING_TEXTS[warning])}
+        <p key={warning} class={warning === 'unencrypted' ? 'notice' : 'notice bad'}>
+          {t(`leave_${warning}`)}
         </p>
       ))}
       <div class="row">

@@ -5,7 +5,7 @@ import { leavePath, parseLink } from './link-target.ts'
 describe('a link on the web', () => {
   for (const [name, link, host, warnings] of [
     ['has a host', 'https://a.test/b?c#d', 'a.test', []],
-    ['with http is not encrypted', 'http://a.test/', 'a.test', ['open']],
+    ['with http is not encrypted', 'http://a.test/', 'a.test', ['unencrypted']],
     ['goes to the host after the @', 'https://bank.test@evil.test/', 'evil.test', ['userinfo']],
     [
       'goes to the host after the @, with a password too',
@@ -17,17 +17,17 @@ describe('a link on the web', () => {
       'with other letters is shown in punycode',
       'https://аррӏе.test/',
       'xn--80ak6aa92e.test',
-      ['letters'],
+      ['lookalikes'],
     ],
     [
       'in punycode has a warning',
       'https://x.xn--80ak6aa92e.test/',
       'x.xn--80ak6aa92e.test',
-      ['letters'],
+      ['lookalikes'],
     ],
-    ['may go to an IP address', 'https://192.0.2.1/', '192.0.2.1', ['number']],
-    ['may hide an IP address', 'https://0xC0000201/', '192.0.2.1', ['number']],
-    ['may go to an IPv6 address', 'https://[2001:db8::1]/', '[2001:db8::1]', ['number']],
+    ['may go to an IP address', 'https://192.0.2.1/', '192.0.2.1', ['ip']],
+    ['may hide an IP address', 'https://0xC0000201/', '192.0.2.1', ['ip']],
+    ['may go to an IPv6 address', 'https://[2001:db8::1]/', '[2001:db8::1]', ['ip']],
     ['has its port shown', 'https://a.test:8443/', 'a.test:8443', ['port']],
     ['does not show the default port', 'https://a.test:443/', 'a.test', []],
     [

@@ -11,8 +11,8 @@ export type LinkTarget =
   | { kind: 'other'; scheme: string; href: string }
   | { kind: 'broken' }
 
-/** `userinfo`: text before an @ that may look like a host; `letters`: non-ASCII host; `number`: IP address; `open`: http. */
-export type LinkWarning = 'userinfo' | 'letters' | 'number' | 'port' | 'open'
+/** Named like their texts, `leave_…`. `userinfo`: text before an @ that may look like a host; `lookalikes`: non-ASCII host. */
+export type LinkWarning = 'userinfo' | 'lookalikes' | 'ip' | 'port' | 'unencrypted'
 
 const MAX_LENGTH = 32_768
 
@@ -45,10 +45,10 @@ export function parseUrl(text: string): URL | undefined {
 function warningsOf({ protocol, username, password, hostname, port }: URL): LinkWarning[] {
   const warnings: Record<LinkWarning, boolean> = {
     userinfo: username !== '' || password !== '',
-    letters: /(?:^|\.)xn--/.test(hostname),
-    number: /^[\d.]+$|^\[/.test(hostname),
+    lookalikes: /(?:^|\.)xn--/.test(hostname),
+    ip: /^[\d.]+$|^\[/.test(hostname),
     port: port !== '',
-    open: protocol === 'http:',
+    unencrypted: protocol === 'http:',
   }
   return (Object.keys(warnings) as LinkWarning[]).filter((name) => warnings[name])
 }
@@ -64,11 +64,3 @@ function mailtoAddress({ pathname }: URL): string {
     return first
   }
 }
-
-export const WARNING_TEXTS = {
-  userinfo: 'leave_userinfo',
-  letters: 'leave_lookalikes',
-  number: 'leave_ip',
-  port: 'leave_port',
-  open: 'leave_unencrypted',
-} as const satisfies Record<LinkWarning, string>
