@@ -33,7 +33,7 @@ export function AddressBar() {
   const isLive = mailbox !== undefined && !isCurrentExpired.value
   return (
     <section class="address panel" aria-label={t('address_title')}>
-      <div class="address-line">
+      <div class="address-line row">
         <p id="address" class={`address-text${isCurrentExpired.value ? ' over' : ''}`}>
           {mailbox ? (
             <bdi dir="ltr">
@@ -51,7 +51,7 @@ export function AddressBar() {
           {copyOutcome.value ? t(`site_${copyOutcome.value}`) : t('site_copy')}
         </Button>
       </div>
-      <div class="address-actions">
+      <div class="address-actions row">
         <TimeLeft />
         <div class="row">
           <Button
@@ -97,18 +97,13 @@ function AddressPlaceholder() {
 }
 
 function FailureNotice(failed: NonNullable<typeof failure.value>) {
+  const isFull = failed.kind === 'list_full'
   return (
     <div class="notice bad row" role="alert">
       <span>{failureText(failed)}</span>
-      {failed.kind === 'list_full' ? (
-        <Button class="plain" onClick={openSwitcher}>
-          {t('address_list')}
-        </Button>
-      ) : (
-        <Button class="plain" onClick={failed.retry}>
-          {t('site_try_again')}
-        </Button>
-      )}
+      <Button class="plain" onClick={isFull ? openSwitcher : failed.retry}>
+        {t(isFull ? 'address_list' : 'site_try_again')}
+      </Button>
     </div>
   )
 }

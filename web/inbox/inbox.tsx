@@ -38,7 +38,7 @@ function Inbox() {
           <h1 class="unseen">{t('site_inbox')}</h1>
           <AddressBar />
           <section id="messages" class="messages" aria-labelledby="messages-title" tabIndex={-1}>
-            <header class="messages-top">
+            <header class="messages-top row">
               <h2 id="messages-title">{t('inbox_title')}</h2>
               {connectionStatus.value.kind !== 'ended' && <StatusLine />}
               {unreadCount.value > 0 && (

@@ -9,7 +9,7 @@ export function StatusLine() {
   const now = connectionStatus.value
   const until = 'until' in now ? now.until : undefined
   return (
-    <div class="status">
+    <div class="status row">
       <span class={`status-dot ${now.kind}`} aria-hidden="true" />
       <span role="status">{statusText(now)}</span>
       {until !== undefined && now.kind !== 'offline' && <RetryCountdown until={until} />}

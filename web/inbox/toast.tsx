@@ -20,7 +20,7 @@ export function Toasts() {
     <>
       <div class="toasts">
         <div role="status">
-          {announcement.value && <p class="toast">{announcement.value}</p>}
+          {announcement.value && <p class="toast row">{announcement.value}</p>}
           <DeleteToast />
         </div>
         <UndoToast />
@@ -38,7 +38,7 @@ function UndoToast() {
     <div role="status">
       {count > 0 && (
         <p
-          class="toast"
+          class="toast row"
           onPointerEnter={pauseUndo}
           onPointerLeave={resumeUndo}
           onFocusCapture={pauseUndo}
@@ -65,7 +65,7 @@ function DeleteToast() {
   const failed = failedDeletions.value.length
   if (failed > 0)
     return (
-      <p class="toast">
+      <p class="toast row">
         {t('inbox_delete_failed', { count: failed })}
         <Button class="quiet small" onClick={() => thenFocusList(retryFailed)}>
           {t('inbox_retry_now')}
@@ -74,7 +74,7 @@ function DeleteToast() {
     )
   if (total < MIN_PROGRESS) return null
   return (
-    <p class="toast">
+    <p class="toast row">
       {t('inbox_deleting', { done, total })}
       <progress value={done} max={total} aria-label={t('inbox_deleting', { done, total })} />
     </p>

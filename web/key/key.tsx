@@ -83,7 +83,7 @@ function KeyPage() {
     <Layout section="key">
       <h1>{t('site_key')}</h1>
       <p class="lead">{t('key_lead')}</p>
-      <div class="key-parts">
+      <div class="stack">
         {usage.value ? (
           <>
             <RolledKey />

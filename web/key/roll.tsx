@@ -89,7 +89,7 @@ function NewKey({ made }: { made: Answers['POST /api/roll-key'] }) {
     return () => clearTimeout(later)
   }, [])
   return (
-    <section class="panel key-new" ref={place} tabIndex={-1} aria-label={t('key_rolled')}>
+    <section class="panel stack key-new" ref={place} tabIndex={-1} aria-label={t('key_rolled')}>
       <p class="notice good">
         {t('key_rolled')} {t('key_rolled_until', { time: formatDateTime(made.former_until_iso) })}
       </p>

@@ -4,7 +4,6 @@ import { siteConfig } from '../site/site-config.ts'
 import { Tabs } from '../site/tabs.tsx'
 import { SAMPLES, type SampleName } from './sample-code.ts'
 import { SecretSample } from './secrets.tsx'
-import './samples.css'
 
 /** Sample code with this key, ready to run. */
 export function Samples({ apiKey }: { apiKey: string }) {

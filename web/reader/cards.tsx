@@ -30,7 +30,7 @@ const MAX_OTHERS = 4
 function Code({ value, class: size }: { value: string; class: keyof typeof BUTTONS }) {
   const textRef = useRef<HTMLElement>(null)
   return (
-    <div class="code-row">
+    <div class="code-row row">
       <bdi class={size} ref={textRef} dir="ltr">
         {value}
       </bdi>
@@ -57,7 +57,7 @@ export function LinkCard({ links }: { links: Message['links'] }) {
   return (
     <section class="card" aria-label={t(`reader_link_${kind}`)}>
       <p class="card-name">{t(`reader_link_${kind}`)}</p>
-      <div class="code-row">
+      <div class="code-row row">
         <p class="link-host">
           <span class="unseen">{t('reader_link_goes_to')} </span>
           <bdi dir="ltr">{target.host}</bdi>

@@ -126,7 +126,7 @@ function RemoteImagesNotice(props: RemoteImagesNoticeProps) {
   const { count, isLoaded, sender, isTrusted, onLoadOnce } = props
   if (isTrusted && sender) {
     return (
-      <div class="remote-images" role="status">
+      <div class="remote-images row" role="status">
         <p>{t('reader_images_always_loaded', { sender })}</p>
         <Button class="plain" onClick={() => trustedSenders.remove(sender)}>
           {t('reader_images_stop')}
@@ -136,7 +136,7 @@ function RemoteImagesNotice(props: RemoteImagesNoticeProps) {
   }
   if (isLoaded) return null
   return (
-    <div class="remote-images">
+    <div class="remote-images row">
       <p>
         <strong>{t('reader_images', { count })}</strong> {t('reader_images_why')}
         {!sender && <> {t('reader_images_unverified')}</>}

@@ -52,7 +52,7 @@ function OrderPage({ watched }: { watched: WatchedOrder }) {
   return (
     <Layout section="plans">
       <h1>{t('shop_order')}</h1>
-      <section class="panel order">
+      <section class="panel stack order">
         <div aria-live="polite">{!claimed.value && <State watched={watched} />}</div>
         {claimed.value ? <ClaimedKeyView claimed={claimed.value} /> : <Steps watched={watched} />}
         {locked.value !== 'no' && <ClaimSecretForm onUnlock={watched.unlock} />}
@@ -92,7 +92,7 @@ function Steps({ watched }: { watched: WatchedOrder }) {
             {t('shop_pay')}
           </a>
         )}
-        {found.claimable && <ClaimButton watched={watched} isFirst={found.claimed_at === null} />}
+        {found.claimable && <ClaimButton watched={watched} />}
         {(found.state === 'failed' || found.state === 'expired') && (
           <a class="button" href="/pricing">
             {t('shop_choose_another')}
@@ -111,7 +111,8 @@ function Steps({ watched }: { watched: WatchedOrder }) {
 /** Claiming again revokes the key that was shown before, so it asks for confirmation. */
 const isReplaceOpen = signal(false)
 
-function ClaimButton({ watched: { claiming, claim }, isFirst }: ClaimButtonProps) {
+function ClaimButton({ watched: { order, claiming, claim } }: { watched: WatchedOrder }) {
+  const isFirst = order.value?.claimed_at === null
   const confirm = () => {
     isReplaceOpen.value = true
   }
@@ -124,11 +125,6 @@ function ClaimButton({ watched: { claiming, claim }, isFirst }: ClaimButtonProps
       {t(isFirst ? 'shop_show_key' : 'shop_replace')}
     </Button>
   )
-}
-
-interface ClaimButtonProps {
-  watched: WatchedOrder
-  isFirst: boolean
 }
 
 function ReplaceDialog({ watched: { claim } }: { watched: WatchedOrder }) {
