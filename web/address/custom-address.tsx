@@ -14,16 +14,14 @@ const MINUTE = 60
 const DAY = 86_400
 const LIFETIMES = [10 * MINUTE, 60 * MINUTE, DAY, 7 * DAY, 30 * DAY]
 
-/** A domain by its id, or an alias of a Gmail account. */
-type Source = `domain ${number}` | `gmail ${number | 'any'}`
-
 const NO_ERRORS: FormErrors = { name: '', form: '' }
 
 /** An address with a chosen name, domain and lifetime. */
 export function CustomAddressDialog({ onClose }: { onClose(): void }) {
   const [domains, setDomains] = useState<Domains>()
   const [name, setName] = useState('')
-  const [source, setSource] = useState<Source | ''>('')
+  /** `domain <id>`, `gmail <id>` or `gmail any`. */
+  const [source, setSource] = useState('')
   const [seconds, setSeconds] = useState(siteConfig.life)
   const [errors, setErrors] = useState(NO_ERRORS)
   const [isCreating, setCreating] = useState(false)
@@ -33,7 +31,7 @@ export function CustomAddressDialog({ onClose }: { onClose(): void }) {
     try {
       const loaded = await requestJson<Domains>('/api/domains')
       setDomains(loaded)
-      setSource(sourcesOf(loaded)[0]?.source ?? '')
+      setSource(sourcesOf(loaded)[0]?.[0] ?? '')
     } catch (error) {
       setErrors({ name: '', form: errorText(error) })
     }
@@ -44,11 +42,8 @@ export function CustomAddressDialog({ onClose }: { onClose(): void }) {
     setCreating(true)
     setErrors(NO_ERRORS)
     try {
-      const { email } = await createMailbox({
-        name: normaliseName(name),
-        ...sourceOptions(source),
-        seconds,
-      })
+      const options = { name: normaliseName(name), ...sourceOptions(source), seconds }
+      const { email } = await createMailbox(options)
       announce(t('address_created', { email }))
       onClose()
     } catch (error) {
@@ -76,15 +71,23 @@ export function CustomAddressDialog({ onClose }: { onClose(): void }) {
             setErrors(NO_ERRORS)
           }}
         />
-        <SourceField
-          domains={domains}
+        <SelectField
+          label={t('address_form_domain')}
+          options={domains ? sourcesOf(domains) : [['', t('address_form_loading')]]}
           value={source}
+          disabled={!domains}
+          dir="ltr"
           onChange={(chosen) => {
             setSource(chosen)
             setErrors(NO_ERRORS)
           }}
         />
-        <LifetimeField value={seconds} onChange={setSeconds} />
+        <SelectField
+          label={t('address_form_expiry')}
+          options={lifetimes()}
+          value={seconds}
+          onChange={(chosen) => setSeconds(Number(chosen))}
+        />
         <ErrorMessage error={errors.form} />
         {!domains && errors.form && (
           <Button class="plain" onClick={() => void load()}>
@@ -114,7 +117,7 @@ function formErrorsFrom(error: unknown): FormErrors {
   return { name: '', form: code === 'gmail_unavailable' ? t('address_gmail') : errorText(error) }
 }
 
-function sourceOptions(source: Source | ''): Pick<NewMailboxOptions, 'domainId' | 'gmail'> {
+function sourceOptions(source: string): Pick<NewMailboxOptions, 'domainId' | 'gmail'> {
   const [kind, id = ''] = source.split(' ')
   if (kind === 'gmail') return { gmail: id === 'any' ? 'any' : Number(id) }
   return kind === 'domain' ? { domainId: Number(id) } : {}
@@ -147,32 +150,26 @@ function NameField({ value, error, onInput }: NameFieldProps) {
   )
 }
 
-interface SourceFieldProps {
-  domains: Domains | undefined
-  value: Source | ''
-  onChange(source: Source): void
+type Option = readonly [value: string | number, label: string]
+
+interface SelectFieldProps {
+  label: string
+  options: readonly Option[]
+  value: string | number
+  disabled?: boolean
+  dir?: 'ltr'
+  onChange(value: string): void
 }
 
-function SourceField({ domains, value, onChange }: SourceFieldProps) {
+function SelectField({ label, options, onChange, ...select }: SelectFieldProps) {
   const id = useId()
-  const options = domains ? sourcesOf(domains) : []
   return (
     <div class="field">
-      <label for={id}>{t('address_form_domain')}</label>
-      <select
-        id={id}
-        dir="ltr"
-        value={value}
-        disabled={!domains}
-        onChange={({ currentTarget }) => {
-          const chosen = options.find(({ source }) => source === currentTarget.value)
-          if (chosen) onChange(chosen.source)
-        }}
-      >
-        {!domains && <option value="">{t('address_form_loading')}</option>}
-        {options.map(({ source, label }) => (
-          <option key={source} value={source}>
-            {label}
+      <label for={id}>{label}</label>
+      <select id={id} {...select} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
+        {options.map(([value, text]) => (
+          <option key={value} value={value}>
+            {text}
           </option>
         ))}
       </select>
@@ -181,41 +178,25 @@ function SourceField({ domains, value, onChange }: SourceFieldProps) {
 }
 
 /** Gmail is listed only if the site has an account; with several, any of them may be chosen. */
-function sourcesOf({ domains, gmail_accounts }: Domains): { source: Source; label: string }[] {
-  const gmail = (id: number | 'any', name: string) => ({
-    source: `gmail ${id}` as const,
-    label: `${t('address_form_gmail')}: ${name}`,
-  })
+function sourcesOf({ domains, gmail_accounts }: Domains): [source: string, label: string][] {
+  const gmail = (id: number | 'any', name: string): [string, string] => [
+    `gmail ${id}`,
+    `${t('address_form_gmail')}: ${name}`,
+  ]
   return [
-    ...domains.map(({ id, domain }) => ({ source: `domain ${id}` as const, label: `@${domain}` })),
+    ...domains.map(({ id, domain }): [string, string] => [`domain ${id}`, `@${domain}`]),
     ...(gmail_accounts.length > 1 ? [gmail('any', t('address_form_gmail_any'))] : []),
     ...gmail_accounts.map(({ id, email }) => gmail(id, email)),
   ]
 }
 
-function LifetimeField({ value, onChange }: { value: number; onChange(seconds: number): void }) {
-  const id = useId()
+function lifetimes(): Option[] {
   const allowed = LIFETIMES.filter((lifetime) => lifetime <= siteConfig.longest)
-  const lifetimes = [...new Set([...allowed, siteConfig.life])].sort((a, b) => a - b)
-  return (
-    <div class="field">
-      <label for={id}>{t('address_form_expiry')}</label>
-      <select
-        id={id}
-        value={value}
-        onChange={({ currentTarget }) => onChange(Number(currentTarget.value))}
-      >
-        {lifetimes.map((lifetime) => (
-          <option key={lifetime} value={lifetime}>
-            {lifetimeText(lifetime)}
-          </option>
-        ))}
-      </select>
-    </div>
-  )
-}
-
-function lifetimeText(seconds: number): string {
-  const time = formatDuration(seconds * 1000, language.value, 'long')
-  return seconds === siteConfig.life ? t('address_form_expiry_default', { time }) : time
+  return [...new Set([...allowed, siteConfig.life])]
+    .sort((a, b) => a - b)
+    .map((seconds) => {
+      const time = formatDuration(seconds * 1000, language.value, 'long')
+      const isDefault = seconds === siteConfig.life
+      return [seconds, isDefault ? t('address_form_expiry_default', { time }) : time]
+    })
 }

@@ -17,11 +17,6 @@ const incomingTransfer = signal<
   { mailbox: Mailbox; decide(isAccepted: boolean): void } | undefined
 >(undefined)
 
-/** The token is in the fragment, which browsers do not send to a server. */
-function transferLink({ token }: Mailbox): string {
-  return `${location.origin}/#open=${token}`
-}
-
 /** Accepts a transfer, if there is one, and makes sure that there is an address. */
 export async function startAddress(): Promise<void> {
   startCountdown()
@@ -72,7 +67,8 @@ function isAccepted(mailbox: Mailbox): Promise<boolean> {
 }
 
 export function TransferDialog({ mailbox, onClose }: { mailbox: Mailbox; onClose(): void }) {
-  const link = transferLink(mailbox)
+  // The token is in the fragment, which browsers do not send to a server.
+  const link = `${location.origin}/#open=${mailbox.token}`
   return (
     <Dialog title={t('address_qr')} onClose={onClose}>
       <p>{t('address_qr_how')}</p>

@@ -48,7 +48,9 @@ export function Reader(props: ReaderProps) {
       />
       <div class="cards">
         <CodeCard key={`code ${summary.id}`} codes={codesOf(summary, message)} />
-        {message && !hasSuspiciousSender(message) && <LinkCard links={message.links} />}
+        {message && !isSuspicious(message.sender_name, message.sender_email, message.auth) && (
+          <LinkCard links={message.links} />
+        )}
       </div>
       {message ? (
         <>
@@ -67,10 +69,6 @@ export function Reader(props: ReaderProps) {
   )
 }
 
-function hasSuspiciousSender({ sender_name: name, sender_email: address, auth }: Message): boolean {
-  return isSuspicious(name, address, auth)
-}
-
 /** The summary has the most likely code before the message is loaded. */
 function codesOf({ code }: MessageSummary, message: Message | undefined): string[] {
   if (message) return message.codes.map(({ value }) => value)
@@ -81,7 +79,7 @@ function ReaderToolbar(props: ReaderProps) {
   const { token, summary, onBack, onNewer, onOlder, onDelete } = props
   const { id } = summary
   return (
-    <div class="reader-bar">
+    <div class="reader-bar row">
       <Button icon="back" class="quiet reader-back" onClick={onBack}>
         <span>{t('reader_back')}</span>
       </Button>
