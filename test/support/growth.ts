@@ -19,11 +19,14 @@ export function isSuperlinear(
 
 function growth(read: (text: string) => unknown, piece: string, longest: number): number {
   const whole = piece.repeat(Math.ceil(longest / piece.length)).slice(0, longest)
+  const wholeMs = cpuMs(() => read(whole))
+  // Usually so fast that the pieces need not be measured.
+  if (wholeMs <= STEP_MS * MAX_GROWTH) return wholeMs / STEP_MS
   const part = whole.slice(0, longest / PIECES)
   const partsMs = cpuMs(() => {
     for (let at = 0; at < PIECES; at += 1) read(part)
   })
-  return cpuMs(() => read(whole)) / Math.max(partsMs, STEP_MS)
+  return wholeMs / Math.max(partsMs, STEP_MS)
 }
 
 function cpuMs(work: () => unknown): number {
