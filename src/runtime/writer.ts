@@ -8,7 +8,7 @@ import { openVersions } from '../store/sqlite/session-cache.ts'
 import { openShopWriter } from '../store/sqlite/shop-store.ts'
 import { type PortRequest, type PortResponse, portResponse, serve } from './ports.ts'
 
-// A thread that owns the only writable connection to mail.db or to shop.db.
+// A thread that owns the only writable connection to mail.db or to shop.db. Tests open a writer in their own thread.
 
 export type WriterSetup = { folder: string } & (
   | {
@@ -75,16 +75,24 @@ function respondAll(group: readonly GroupEntry[], outcomes: readonly WriteOutcom
   for (const [port, list] of responses) port.postMessage(list)
 }
 
-const setup: WriterSetup & { ports: MessagePort[] } = workerData
-const { db, commit } = setup.kind === 'mail' ? openMail(setup) : openShop(setup)
-serveGroups(setup.ports, commit)
+/** Opens the database and serves these ports. */
+export function openWriter(setup: WriterSetup & { ports: readonly MessagePort[] }) {
+  const { db, commit } = setup.kind === 'mail' ? openMail(setup) : openShop(setup)
+  serveGroups(setup.ports, commit)
+  return {
+    close(): void {
+      for (const port of setup.ports) port.close()
+      db.close()
+    },
+  }
+}
 
 if (parentPort) {
+  const writer = openWriter(workerData)
   serve(parentPort, {
     ready: () => true,
     close() {
-      for (const port of setup.ports) port.close()
-      db.close()
+      writer.close()
       parentPort?.unref()
     },
   })

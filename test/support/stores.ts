@@ -1,13 +1,15 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { MessageChannel } from 'node:worker_threads'
 import type { ReceiveLimits } from '../../src/core/recipient.ts'
 import { openCaller } from '../../src/runtime/ports.ts'
-import { startWriter } from '../../src/runtime/thread.ts'
+import { openWriter, type WriterSetup } from '../../src/runtime/writer.ts'
 import { openPostgresMail } from '../../src/store/postgres/mail-store.ts'
 import { openPostgresShop } from '../../src/store/postgres/shop-store.ts'
 import type { ShopStore } from '../../src/store/shop-store.ts'
 import { openSqliteMail } from '../../src/store/sqlite/mail-store.ts'
+import { openMigrated } from '../../src/store/sqlite/migrate.ts'
 import { makeVersions, openVersions } from '../../src/store/sqlite/session-cache.ts'
 import { openSqliteShop } from '../../src/store/sqlite/shop-store.ts'
 import type { MailStore } from '../../src/store/store.ts'
@@ -19,11 +21,18 @@ export function tempFolder(): { path: string; remove(): void } {
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
 }
 
-function died(fault: Error): never {
-  throw fault
+/**
+ * The writer of a new database with its real channels, but in this thread: a thread would take most of the time of many
+ * tests. Tests of the whole service (app.ts) use threads.
+ */
+function openTestWriter(callers: number, setup: WriterSetup) {
+  openMigrated(setup.folder, setup.kind).close()
+  const channels = Array.from({ length: callers }, () => new MessageChannel())
+  const writer = openWriter({ ...setup, ports: channels.map(({ port1 }) => port1) })
+  return { calls: channels.map(({ port2 }) => openCaller(port2)), close: writer.close }
 }
 
-/** A temporary SQLite mail store with its real writer thread, opened by two readers, as by two threads. */
+/** A temporary SQLite mail store, opened by two readers, as by two threads. */
 export async function openSqliteTestMail(
   limits = {
     mailbox: { maxMessages: 5, maxBytes: 10_000 },
@@ -34,17 +43,17 @@ export async function openSqliteTestMail(
   const folder = tempFolder()
   const versions = makeVersions()
   const setup = { kind: 'mail', folder: folder.path, maxBytes: 'auto', limits, versions } as const
-  const writer = await startWriter(2, setup, died)
-  const [store, other] = writer.ports.map((port) =>
+  const writer = openTestWriter(2, setup)
+  const [store, other] = writer.calls.map((write) =>
     openSqliteMail({
       folder: folder.path,
       minFreeBytes: 0,
-      write: openCaller(port),
+      write,
       versions: openVersions(versions),
       limits,
     }),
   )
-  if (!store || !other) throw new Error('two ports were asked for')
+  if (!store || !other) throw new Error('two callers were requested')
   return {
     store,
     other,
@@ -52,24 +61,24 @@ export async function openSqliteTestMail(
     async close() {
       await store.close()
       await other.close()
-      await writer.thread.close()
+      writer.close()
       folder.remove()
     },
   }
 }
 
-/** A temporary SQLite shop store with its real writer thread. */
+/** A temporary SQLite shop store. */
 export async function openSqliteTestShop(): Promise<{ store: ShopStore; close(): Promise<void> }> {
   const folder = tempFolder()
-  const { thread, ports } = await startWriter(1, { kind: 'shop', folder: folder.path }, died)
-  const [port] = ports
-  if (!port) throw new Error('one port was asked for')
-  const store = openSqliteShop(folder.path, openCaller(port))
+  const writer = openTestWriter(1, { kind: 'shop', folder: folder.path })
+  const [write] = writer.calls
+  if (!write) throw new Error('one caller was requested')
+  const store = openSqliteShop(folder.path, write)
   return {
     store,
     async close() {
       await store.close()
-      await thread.close()
+      writer.close()
       folder.remove()
     },
   }
