@@ -171,7 +171,7 @@ export function keyMailVersionContract(open: () => Promise<OpenMailStore>): void
         }
       }),
       // Each run opens a store, so shrinking takes minutes; shrink a failure by hand.
-      { numRuns: 8, endOnFailure: true },
+      { numRuns: process.env['MAYFLY_TEST_LONG'] ? 30 : 3, endOnFailure: true },
     )
   }, 120_000)
 }
