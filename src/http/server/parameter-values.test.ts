@@ -17,6 +17,8 @@ import { routes } from '../routes.ts'
 import { problemStatus } from './problem-response.ts'
 import type { Route } from './route.ts'
 
+const LONG = process.env['MAYFLY_TEST_LONG'] !== undefined
+
 let app: App
 let key: Record<string, string>
 beforeAll(async () => {
@@ -202,20 +204,26 @@ async function deleteCreated(route: Route, response: TestResponse): Promise<void
   await post(`${app.url}/api/delete-session`, { token: String(response.body['token']) })
 }
 
+/** Those to send a value in: all of them, or the first and each of the others in turn. */
+function encodingsFor({ method }: Route, at: number): readonly Encoding[] {
+  if (method !== 'POST') return ['query']
+  const [, ...others] = ENCODINGS
+  return LONG ? ENCODINGS : ['query', ...others.slice(at % others.length).slice(0, 1)]
+}
+
 const apiRoutes = routes.filter(({ path, api }) => api || path.startsWith('/api/'))
 
 for (const route of apiRoutes) {
   const names = Object.keys(route.input.properties)
   if (names.length === 0) continue
-  const encodings = route.method === 'POST' ? ENCODINGS : (['query'] as const)
 
   describe(`${route.method} ${route.path}`, () => {
     for (const name of names) {
       test(`${name}: every value gets a documented response, the same in every encoding`, async () => {
         const rest = await validParams(route)
-        for (const value of TEXTS) {
+        for (const [at, value] of TEXTS.entries()) {
           const outcomes: unknown[] = []
-          for (const encoding of encodings) {
+          for (const encoding of encodingsFor(route, at)) {
             const response = await send(route, { ...rest, domain_id: '1', [name]: value }, encoding)
             check(route, response, `${name}=${value}`)
             await deleteCreated(route, response)
