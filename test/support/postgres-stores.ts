@@ -32,20 +32,49 @@ export function openPostgresTestMail(
   postgres: Postgres,
   more: Partial<PostgresMailOptions> = {},
 ): Promise<Engines<MailStore>> {
-  const open = (url: string) => openPostgresMail({ ...MAIL_OPTIONS, url, ...more })
-  return openEngines(postgres, open, { idle: idleMail, empty: EMPTY_MAIL })
+  return openEngines(postgres, mailEngine(more))
 }
 
 /** A shop store, likewise. */
 export function openPostgresTestShop(postgres: Postgres): Promise<Engines<ShopStore>> {
-  const open = (url: string) => openPostgresShop({ url, connections: 3 })
-  return openEngines(postgres, open, { idle: idleShop, empty: EMPTY_SHOP })
+  return openEngines(postgres, SHOP)
+}
+
+/** Opens mail stores that stay open until the server is stopped: a closed one is emptied and opened again. */
+export function reusedPostgresMail(more: Partial<PostgresMailOptions> = {}) {
+  return reusing(mailEngine(more))
+}
+
+/** Shop stores, likewise. */
+export function reusedPostgresShop() {
+  return reusing(SHOP)
+}
+
+interface Engine<Store> {
+  open(url: string): Promise<Store>
+  /** Databases with its schema and no data. */
+  idle: WeakMap<Postgres, string[]>
+  /** The statements that delete all data. */
+  empty: string
+}
+
+function reusing<Store extends { close(): Promise<void> }>(engine: Engine<Store>) {
+  const unused: Engines<Store>[] = []
+  return async (postgres: Postgres): Promise<Engines<Store>> => {
+    const opened = unused.pop() ?? (await openEngines(postgres, engine))
+    return {
+      ...opened,
+      async close() {
+        await postgres.run(engine.empty, opened.database)
+        unused.push(opened)
+      },
+    }
+  }
 }
 
 async function openEngines<Store extends { close(): Promise<void> }>(
   postgres: Postgres,
-  open: (url: string) => Promise<Store>,
-  { idle, empty }: { idle: WeakMap<Postgres, string[]>; empty: string },
+  { open, idle, empty }: Engine<Store>,
 ): Promise<Engines<Store>> {
   const database = idle.get(postgres)?.pop() ?? (await postgres.database())
   const url = postgres.urlOf(database)
@@ -87,4 +116,15 @@ const EMPTY_MAIL = `
 function deleteAll(schema: string, tables: string): string {
   const deletes = tables.split(' ').map((table) => `delete from ${schema}.${table};`)
   return deletes.join('')
+}
+
+function mailEngine(more: Partial<PostgresMailOptions>): Engine<MailStore> {
+  const open = (url: string) => openPostgresMail({ ...MAIL_OPTIONS, url, ...more })
+  return { open, idle: idleMail, empty: EMPTY_MAIL }
+}
+
+const SHOP: Engine<ShopStore> = {
+  open: (url) => openPostgresShop({ url, connections: 3 }),
+  idle: idleShop,
+  empty: EMPTY_SHOP,
 }

@@ -1,9 +1,6 @@
 import { afterAll, beforeAll, describe } from 'vitest'
 import { openPostgres, type Postgres } from '../../../test/support/postgres.ts'
-import {
-  openPostgresTestMail,
-  openPostgresTestShop,
-} from '../../../test/support/postgres-stores.ts'
+import { reusedPostgresMail, reusedPostgresShop } from '../../../test/support/postgres-stores.ts'
 import { accountsContract } from '../contract/accounts.contract.ts'
 import { codesContract } from '../contract/codes.contract.ts'
 import { deferredContract } from '../contract/deferred.contract.ts'
@@ -30,8 +27,10 @@ afterAll(() => postgres.close())
 
 // One describe each: a contract opens its store before every test of the describe it is called in.
 describe('PostgreSQL', () => {
-  const openShop = () => openPostgresTestShop(postgres)
-  const open = () => openPostgresTestMail(postgres)
+  const shops = reusedPostgresShop()
+  const mails = reusedPostgresMail()
+  const openShop = () => shops(postgres)
+  const open = () => mails(postgres)
   describe('sessions', () => sessionsContract(open))
   describe('messages', () => messagesContract(open))
   describe('codes', () => codesContract(open))
