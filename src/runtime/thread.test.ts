@@ -4,7 +4,7 @@ import { Problem } from '../core/problem.ts'
 import { startThread } from './thread.ts'
 
 const start = (died: (error: Error) => void) =>
-  startThread('./testing/misbehaving.ts', {}, { name: 'moody', died })
+  startThread('./testing/misbehaving.ts', {}, { name: 'test', died })
 const unexpected = (error: Error) => {
   throw error
 }
@@ -28,10 +28,10 @@ describe('a call to another thread', () => {
     const thread = await start(unexpected)
     const own = new Uint8Array([1, 2, 3])
     assert.deepEqual(await thread.call('reverse', own), new Uint8Array([3, 2, 1]))
-    assert.equal(own.length, 0, 'handed over')
+    assert.equal(own.length, 0, 'transferred')
     const part = new Uint8Array([9, 1, 2, 3, 9]).subarray(1, 4)
     assert.deepEqual(await thread.call('reverse', part), new Uint8Array([3, 2, 1]))
-    assert.deepEqual(part, new Uint8Array([1, 2, 3]), 'still ours')
+    assert.deepEqual(part, new Uint8Array([1, 2, 3]), 'not transferred')
     await thread.close()
   })
 })
@@ -41,10 +41,7 @@ describe('a thread', () => {
     const died = Promise.withResolvers<Error>()
     const thread = await start(died.resolve)
     await thread.call('die')
-    assert.match(
-      (await died.promise).message,
-      /^the moody thread failed: Error: the thread is lost/,
-    )
+    assert.match((await died.promise).message, /^the test thread failed: Error: the thread is lost/)
   })
 
   test('that is closed is not reported', async () => {

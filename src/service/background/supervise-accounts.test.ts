@@ -6,7 +6,10 @@ import { superviseAccounts } from './supervise-accounts.ts'
 
 const JOE = 'joe@gmail.com'
 const ANN = 'ann@gmail.com'
-const TIMING = { ttl: 60_000, renew: 50, stopMargin: 1_000, retry: 20, stopTimeout: 1_000 }
+const TIMING = {
+  ...{ ttl: 60_000, renew: 50, stopMargin: 1_000, retry: 20, stopTimeout: 1_000 },
+  ...{ refresh: 50, stagger: 20 },
+}
 const failOnError = {
   warn() {},
   error: (facts: Record<string, unknown>, sentence: string) =>
@@ -130,7 +133,8 @@ test('nodes that start together share the accounts, and a single node has all of
   const openAccounts = () => nodes.flatMap(({ opened }) => [...opened])
   while (openAccounts().length < 8) await pause(5)
   assert.deepEqual(openAccounts().toSorted(), emails)
-  for (const { opened } of nodes) assert.ok(opened.size >= 2, `one has ${opened.size} of 8`)
+  for (const { opened } of nodes)
+    assert.ok(opened.size >= 2, `a node has ${opened.size} of 8 accounts`)
 
   await nodes[0]?.stop()
   while (nodes[1]?.opened.size !== 8) await pause(5)

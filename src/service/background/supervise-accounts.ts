@@ -1,17 +1,28 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type AccountsDeps, type ActiveAccount, activeAccounts } from '../sessions/accounts.ts'
-import { acquireLease, DEFAULT_TIMING, type LeaseDeps, untilAborted } from './lease.ts'
+import {
+  acquireLease,
+  DEFAULT_TIMING,
+  type LeaseDeps,
+  type LeaseTiming,
+  untilAborted,
+} from './lease.ts'
 import { logFault } from './outage.ts'
 
 interface Deps extends Omit<LeaseDeps, 'store'>, AccountsDeps {
   open(account: ActiveAccount): { close(): Promise<void> }
   ended: AbortSignal
+  timing?: SupervisionTiming
 }
 
-// How soon a change by the operator takes effect.
-const REFRESH_MS = 1_000
-// Many simultaneous logins from one address may look like an attack to the provider.
-const STAGGER_MS = 250
+interface SupervisionTiming extends LeaseTiming {
+  /** How soon a change by the operator takes effect. */
+  refresh: number
+  /** Between two logins: many at once from one address may look like an attack to the provider. */
+  stagger: number
+}
+
+const TIMING: SupervisionTiming = { ...DEFAULT_TIMING, refresh: 1_000, stagger: 250 }
 // A node with this many accounts takes new ones at half the rate of a node with none.
 const MANY_ACCOUNTS = 8
 
@@ -20,7 +31,7 @@ const MANY_ACCOUNTS = 8
  * longer active.
  */
 export async function superviseAccounts(deps: Deps): Promise<void> {
-  const { ended, log, timing = DEFAULT_TIMING } = deps
+  const { ended, log, timing = TIMING } = deps
   /** Includes accounts that are closing: none is reopened before that. */
   const leased = new Map<number, { end: AbortController; done: Promise<void> }>()
   /** Leased by other nodes, and when to try again. */
@@ -48,8 +59,8 @@ export async function superviseAccounts(deps: Deps): Promise<void> {
   /** Nodes that start at the same time alternate; with several nodes, those with fewer accounts go first. */
   const staggerMs = () =>
     leasedElsewhere.size === 0
-      ? STAGGER_MS
-      : STAGGER_MS * (1 + Math.min(leased.size / MANY_ACCOUNTS, 1))
+      ? timing.stagger
+      : timing.stagger * (1 + Math.min(leased.size / MANY_ACCOUNTS, 1))
 
   function release(isActive: (id: number) => boolean): void {
     for (const [id, { end }] of leased) if (!isActive(id)) end.abort()
@@ -71,7 +82,7 @@ export async function superviseAccounts(deps: Deps): Promise<void> {
     } catch (error) {
       logFault(log, error, 'reading the accounts failed; retrying')
     }
-    await rest(REFRESH_MS)
+    await rest(timing.refresh)
   }
   for (const { end } of leased.values()) end.abort()
   await Promise.all([...leased.values()].map(({ done }) => done))
