@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { afterAll, afterEach, beforeAll, describe, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, type TestContext, test } from 'vitest'
 import { openRedis, type TestRedis } from '../../test/support/redis.ts'
+import { waitUntil } from '../../test/support/wait-until.ts'
 import { busContract } from './bus.contract.ts'
 import { ANN, BOB, openNodes, untilHeard, waiter } from './testing/nodes.ts'
 
@@ -43,7 +44,7 @@ test('a channel without waiters is unsubscribed', async () => {
   await untilHeard(here, there)
   const channels = async () => (await server.run('PUBSUB', 'SHARDCHANNELS')) as string[]
   assert.deepEqual(await channels(), [CHANNEL])
-  while ((await channels()).length > 0) await new Promise(setImmediate)
+  await waitUntil(async () => (await channels()).length === 0)
   await untilHeard(here, there)
 })
 
@@ -59,8 +60,28 @@ test('a malformed message wakes nobody and breaks nothing', async () => {
   assert.equal(ann.calls(), 1)
 })
 
-describe('while Redis is unavailable', () => {
-  test('waiters are called once a second, wakes of the same node are instant, and it recovers', async () => {
+test('a flush changes nothing', async () => {
+  const [here, there] = await nodes.pair()
+  await untilHeard(here, there)
+  await server.run('FLUSHALL')
+  await untilHeard(here, there)
+})
+
+/** Nodes with a Redis of their own, which can be stopped while other tests run. */
+async function openOwnNodes({ onTestFinished }: TestContext) {
+  const own = await openRedis()
+  const ownNodes = openNodes(() => own.url)
+  onTestFinished(async () => {
+    await ownNodes.close()
+    await own.close()
+  })
+  return { server: own, nodes: ownNodes }
+}
+
+// Concurrently, because they mostly wait for timeouts.
+describe.concurrent('while Redis is unavailable', () => {
+  test('waiters are called once a second, wakes of the same node are instant, and the bus recovers', async (context) => {
+    const { server, nodes } = await openOwnNodes(context)
     const [here, there] = await nodes.pair()
     await untilHeard(here, there)
     await server.stop()
@@ -74,7 +95,8 @@ describe('while Redis is unavailable', () => {
     await untilHeard(there, here)
   })
 
-  test('nodes start without it and connect when it becomes available', async () => {
+  test('nodes start without it and connect when it becomes available', async (context) => {
+    const { server, nodes } = await openOwnNodes(context)
     await server.stop()
     const [here, there] = await nodes.pair()
     const ann = waiter(there)
@@ -84,7 +106,8 @@ describe('while Redis is unavailable', () => {
     await untilHeard(here, there)
   })
 
-  test('a node that shuts down does not wait for it', async () => {
+  test('a node that shuts down does not wait for it', async (context) => {
+    const { server, nodes } = await openOwnNodes(context)
     const [here, there] = await nodes.pair()
     await untilHeard(here, there)
     await server.stop()
@@ -92,44 +115,38 @@ describe('while Redis is unavailable', () => {
     await nodes.close()
     await server.start()
   })
-})
 
-test('a wake that could not be published is delivered later', async () => {
-  const [here, there] = await nodes.pair()
-  await untilHeard(here, there)
-  const ann = waiter(there)
-  await server.run('ACL', 'SETUSER', 'default', '-spublish')
-  here.wake(ANN)
-  while (!String(await server.run('INFO', 'errorstats')).includes('NOPERM')) {
-    await new Promise(setImmediate)
-  }
-  assert.equal(ann.calls(), 0)
-  await server.run('ACL', 'SETUSER', 'default', '+spublish')
-  await ann.until(1)
-})
+  test('a wake that could not be published is delivered later', async (context) => {
+    const { server, nodes } = await openOwnNodes(context)
+    const [here, there] = await nodes.pair()
+    await untilHeard(here, there)
+    const ann = waiter(there)
+    await server.run('ACL', 'SETUSER', 'default', '-spublish')
+    here.wake(ANN)
+    await waitUntil(async () => String(await server.run('INFO', 'errorstats')).includes('NOPERM'))
+    assert.equal(ann.calls(), 0)
+    await server.run('ACL', 'SETUSER', 'default', '+spublish')
+    await ann.until(1)
+  })
 
-test('a flush changes nothing', async () => {
-  const [here, there] = await nodes.pair()
-  await untilHeard(here, there)
-  await server.run('FLUSHALL')
-  await untilHeard(here, there)
-})
+  test('a wake sent while Redis is paused arrives when it resumes', async (context) => {
+    const { server, nodes } = await openOwnNodes(context)
+    const [here, there] = await nodes.pair()
+    await untilHeard(here, there)
+    const ann = waiter(there)
+    const sleeping = server.run('DEBUG', 'SLEEP', '0.5')
+    here.wake(ANN)
+    await ann.until(1)
+    await sleeping
+  })
 
-test('a wake sent while Redis is paused arrives when it resumes', async () => {
-  const [here, there] = await nodes.pair()
-  await untilHeard(here, there)
-  const ann = waiter(there)
-  const sleeping = server.run('DEBUG', 'SLEEP', '0.5')
-  here.wake(ANN)
-  await ann.until(1)
-  await sleeping
-})
-
-test('a Redis that hangs counts as unavailable, and recovers', async () => {
-  const [here, there] = await nodes.pair()
-  await untilHeard(here, there)
-  server.freeze()
-  await waiter(there).until(1)
-  server.unfreeze()
-  await untilHeard(here, there)
+  test('a Redis that hangs counts as unavailable, and recovers', async (context) => {
+    const { server, nodes } = await openOwnNodes(context)
+    const [here, there] = await nodes.pair()
+    await untilHeard(here, there)
+    server.freeze()
+    await waiter(there).until(1)
+    server.unfreeze()
+    await untilHeard(here, there)
+  })
 })

@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'vitest'
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  type TestContext,
+  test,
+} from 'vitest'
 import { openRedis, type TestRedis } from '../../test/support/redis.ts'
+import { waitUntil } from '../../test/support/wait-until.ts'
 import { limitContract } from './limit.contract.ts'
 import { countPassed, NOW, openNodes, SLOW_RATE, untilShared } from './testing/nodes.ts'
 
@@ -44,8 +53,30 @@ test('a script flushed from Redis is loaded again', async () => {
   assert.equal(await countPassed(await nodes.openNode(), 5), 0)
 })
 
-describe('while Redis is unavailable', () => {
-  test('each node counts locally, and together again afterwards', async () => {
+test('a limited client passes again after a flush', async () => {
+  const [here, there] = await nodes.pair()
+  assert.equal(await countPassed(here, 10), 3)
+  assert.equal(await countPassed(there, 10), 0)
+  await server.run('FLUSHALL')
+  assert.equal(await countPassed(there, 10), 3)
+  assert.equal(await countPassed(here, 10), 0)
+})
+
+/** Nodes with a Redis of their own, which can be stopped while other tests run. */
+async function openOwnNodes({ onTestFinished }: TestContext) {
+  const own = await openRedis()
+  const ownNodes = openNodes(() => own.url)
+  onTestFinished(async () => {
+    await ownNodes.close()
+    await own.close()
+  })
+  return { server: own, nodes: ownNodes }
+}
+
+// Concurrently, because they mostly wait for timeouts.
+describe.concurrent('while Redis is unavailable', () => {
+  test('each node counts locally, and together again afterwards', async (context) => {
+    const { server, nodes } = await openOwnNodes(context)
     const [here, there] = await nodes.pair()
     await untilShared(here, there)
     await server.stop()
@@ -57,46 +88,41 @@ describe('while Redis is unavailable', () => {
     await untilShared(here, there)
   })
 
-  test('nodes start without it and connect when it becomes available', async () => {
+  test('nodes start without it and connect when it becomes available', async (context) => {
+    const { server, nodes } = await openOwnNodes(context)
     await server.stop()
     const [here, there] = await nodes.pair()
     assert.equal(await countPassed(here, 10), 3)
     await server.start()
     await untilShared(here, there)
   })
-})
 
-test('a limited client passes again after a flush', async () => {
-  const [here, there] = await nodes.pair()
-  assert.equal(await countPassed(here, 10), 3)
-  assert.equal(await countPassed(there, 10), 0)
-  await server.run('FLUSHALL')
-  assert.equal(await countPassed(there, 10), 3)
-  assert.equal(await countPassed(here, 10), 0)
-})
+  test('the node decides while Redis is paused', async (context) => {
+    const { server, nodes } = await openOwnNodes(context)
+    const [here, there] = [await nodes.openNode(100), await nodes.openNode()]
+    await countPassed(there, 10)
+    server.freeze()
+    // Exhausted in Redis, not on this node.
+    await waitUntil(async () => (await here.take('ann', SLOW_RATE, NOW)) === 0)
+    server.unfreeze()
+    await untilShared(here, there)
+  })
 
-test('the node decides while Redis is paused', async () => {
-  const [here, there] = [await nodes.openNode(100), await nodes.openNode()]
-  await countPassed(there, 10)
-  const sleeping = server.run('DEBUG', 'SLEEP', '1')
-  // Exhausted in Redis, not on this node.
-  while ((await here.take('ann', SLOW_RATE, NOW)) > 0) await new Promise(setImmediate)
-  await sleeping
-  await untilShared(here, there)
-})
-
-test('a Redis that does not respond is tried once a second, not by every request', async () => {
-  const [here, there] = [await nodes.openNode(100), await nodes.openNode()]
-  await untilShared(here, there)
-  await server.run('CONFIG', 'RESETSTAT')
-  server.freeze()
-  assert.equal(await countPassed(here, 200), 3)
-  server.unfreeze()
-  let calls: string | undefined
-  while (calls === undefined) {
-    const stats = String(await server.run('INFO', 'commandstats'))
-    calls = /cmdstat_evalsha:calls=(\d+)/.exec(stats)?.[1]
-  }
-  assert.ok(Number(calls) < 10, `${calls} questions`)
-  await untilShared(here, there)
+  test('a Redis that does not respond is tried once a second, not by every request', async (context) => {
+    const { server, nodes } = await openOwnNodes(context)
+    const [here, there] = [await nodes.openNode(100), await nodes.openNode()]
+    await untilShared(here, there)
+    await server.run('CONFIG', 'RESETSTAT')
+    server.freeze()
+    assert.equal(await countPassed(here, 200), 3)
+    server.unfreeze()
+    let calls: string | undefined
+    await waitUntil(async () => {
+      const stats = String(await server.run('INFO', 'commandstats'))
+      calls = /cmdstat_evalsha:calls=(\d+)/.exec(stats)?.[1]
+      return calls
+    })
+    assert.ok(Number(calls) < 10, `${calls} calls`)
+    await untilShared(here, there)
+  })
 })
