@@ -15,7 +15,7 @@ const NODE_COMPILE_CACHE = fileURLToPath(new URL('node_modules/.cache/node', imp
 
 /** Tests beside the code that start servers, threads or programs. The others are fast and share processes. */
 const STARTS_SERVERS =
-  /\/(app|dovecot|dovecot-account|gmail-app|http-server|keys|manual-clock|postgres|redis|share-store|shop-client|smtp-sink|stores|stripe-app)\.ts'/
+  /\/(app|dovecot|dovecot-account|gmail-app|http-server|keys|mail-for-tests|manual-clock|postgres|redis|share-store|shop-client|smtp-sink|stores|stripe-app)\.ts'/
 const SERVICE = globSync('src/**/*.test.ts').filter((file) =>
   readFileSync(file, 'utf8').split('\n').some(startsServers),
 )

@@ -1,47 +1,30 @@
 import assert from 'node:assert/strict'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'vitest'
-import { openPostgres, type Postgres } from '../../../../test/support/postgres.ts'
+import { describe, test } from 'vitest'
 import { openPostgresTestMail } from '../../../../test/support/postgres-stores.ts'
 import type { Recipient } from '../../../core/recipient.ts'
-import {
-  DAY,
-  type Fixture,
-  HOUR,
-  head,
-  newMail,
-  openFixture,
-  START,
-} from '../../contract/fixture.ts'
+import { DAY, HOUR, head, newMail, openFixture, START } from '../../contract/fixture.ts'
+import { mailForTests } from '../testing/mail-for-tests.ts'
 
-let postgres: Postgres
-let opened: Awaited<ReturnType<typeof openPostgresTestMail>>
-let fixture: Fixture
 const LIMITS = {
   mailbox: { maxMessages: 1_000, maxBytes: 1e8 },
   poolMaxBytes: 1e8,
   maxMailBytes: 1e7,
 }
 
-beforeAll(async () => {
-  postgres = await openPostgres()
-})
-afterAll(() => postgres.close())
-beforeEach(async () => {
-  opened = await openPostgresTestMail(postgres, { limits: LIMITS })
-  fixture = await openFixture(opened)
-})
-afterEach(() => fixture.close())
+const db = mailForTests({ limits: LIMITS })
 
 const commits = async () => {
-  const rows = await postgres.run('select distinct xmin from mail.message', opened.database)
+  const rows = await db.postgres.run('select distinct xmin from mail.message', db.opened.database)
   return rows.length
 }
 
 describe('queued mails', () => {
   test('are stored in one commit', async () => {
-    await fixture.session('ann@box.test')
-    const recipients = await fixture.accepted(['ann@box.test', 'any@pool.test'])
-    await Promise.all(Array.from({ length: 60 }, () => fixture.store.addMail(newMail(recipients))))
+    await db.fixture.session('ann@box.test')
+    const recipients = await db.fixture.accepted(['ann@box.test', 'any@pool.test'])
+    await Promise.all(
+      Array.from({ length: 60 }, () => db.fixture.store.addMail(newMail(recipients))),
+    )
     // The first one is committed alone, all others wait for that commit.
     assert.equal(await commits(), 2)
   })
@@ -51,65 +34,65 @@ describe('queued mails', () => {
     ['is malformed', { head: undefined as never }],
   ] as const) {
     test(`are stored without one of them that ${name}`, async () => {
-      const { id } = await fixture.session('ann@box.test')
-      const recipients = await fixture.accepted(['ann@box.test'])
+      const { id } = await db.fixture.session('ann@box.test')
+      const recipients = await db.fixture.accepted(['ann@box.test'])
       const mails = [...Array(9).keys()].map((at) =>
         newMail(recipients, { head: head(`mail ${at}`), ...(at === 5 ? bad : {}) }),
       )
-      const outcomes = await Promise.allSettled(mails.map((mail) => fixture.store.addMail(mail)))
+      const outcomes = await Promise.allSettled(mails.map((mail) => db.fixture.store.addMail(mail)))
       assert.deepEqual(
         outcomes.map(({ status }) => status === 'fulfilled'),
         mails.map((_, at) => at !== 5),
       )
       const expected = [8, 7, 6, 4, 3, 2, 1, 0].map((at) => `mail ${at}`)
-      assert.deepEqual(await fixture.subjects(id), expected)
+      assert.deepEqual(await db.fixture.subjects(id), expected)
     })
   }
 
   test('are each checked against the mailbox accepted at RCPT, even if the address has since been assigned', async () => {
     const [beforeSession, other] = [['x@pool.test'], ['any@pool.test']].map((to) =>
-      fixture.accepted(to),
+      db.fixture.accepted(to),
     )
     const accepted = [await other, await beforeSession].map((to) => to ?? [])
-    const { id } = await fixture.session('x@pool.test')
-    accepted.push(await fixture.accepted(['x@pool.test']))
-    const results = await Promise.all(accepted.map((to) => fixture.store.addMail(newMail(to))))
+    const { id } = await db.fixture.session('x@pool.test')
+    accepted.push(await db.fixture.accepted(['x@pool.test']))
+    const results = await Promise.all(accepted.map((to) => db.fixture.store.addMail(newMail(to))))
     assert.deepEqual(
       results.map(({ outcome }) => outcome),
       ['kept', 'nobody', 'kept'],
     )
-    assert.equal((await fixture.subjects(id)).length, 1)
+    assert.equal((await db.fixture.subjects(id)).length, 1)
   })
 
   test('of different sizes are returned unchanged', async () => {
-    const { id } = await fixture.session('ann@box.test')
-    const recipients = await fixture.accepted(['ann@box.test'])
+    const { id } = await db.fixture.session('ann@box.test')
+    const recipients = await db.fixture.accepted(['ann@box.test'])
     const raws = [0, 1, 2_000, 300_000, 70_000, 5].map((size, seed) =>
       Uint8Array.from({ length: size }, (_, at) => (at * at + seed) % 251),
     )
     await Promise.all(
       raws.map((raw, at) =>
-        fixture.store.addMail(newMail(recipients, { raw: raw.slice(), head: head(String(at)) })),
+        db.fixture.store.addMail(newMail(recipients, { raw: raw.slice(), head: head(String(at)) })),
       ),
     )
-    for (const { id: messageId, subject } of await fixture.store.listMessages(id, ALL)) {
-      const message = await fixture.store.findMessage(id, messageId)
-      const stored = await fixture.other.readRaw(message?.rawId ?? 0)
+    for (const { id: messageId, subject } of await db.fixture.store.listMessages(id, ALL)) {
+      const message = await db.fixture.store.findMessage(id, messageId)
+      const stored = await db.fixture.other.readRaw(message?.rawId ?? 0)
       assert.deepEqual(new Uint8Array(stored?.bytes ?? []), raws[Number(subject)])
     }
   })
 
   test('may contain any character, even NUL, which PostgreSQL rejects', async () => {
-    const { id } = await fixture.session('ann@box.test')
-    const recipients = await fixture.accepted(['ann@box.test'])
+    const { id } = await db.fixture.session('ann@box.test')
+    const recipients = await db.fixture.accepted(['ann@box.test'])
     const unusual = `a\0b "quoted", \\back\\ {brace} NULL \u{1f600} \ud800`
     const mail = newMail(recipients, { head: head(unusual) })
     mail.envelope.helo = 'x\0y'
-    await fixture.store.addMail(mail)
-    const [message] = await fixture.store.listMessages(id, ALL)
+    await db.fixture.store.addMail(mail)
+    const [message] = await db.fixture.store.listMessages(id, ALL)
     assert.equal(message?.subject, unusual.replace('\0', '\u{fffd}').replace('\ud800', '\u{fffd}'))
-    const found = await fixture.store.findMessage(id, message?.id ?? 0)
-    assert.equal((await fixture.store.readRaw(found?.rawId ?? 0))?.helo, 'x\u{fffd}y')
+    const found = await db.fixture.store.findMessage(id, message?.id ?? 0)
+    assert.equal((await db.fixture.store.readRaw(found?.rawId ?? 0))?.helo, 'x\u{fffd}y')
   })
 })
 
@@ -123,20 +106,20 @@ describe('nodes that add mail to the same mailboxes', () => {
   test('never deadlock', async () => {
     const keys = ['key-1', 'key-2', undefined]
     const names = [...Array(6).keys()].map((at) => `s${at}@box.test`)
-    for (const [at, name] of names.entries()) await fixture.session(name, HOUR, keys[at % 3])
-    const recipients = await fixture.accepted([...names, 'any@pool.test', 'abuse@box.test'])
+    for (const [at, name] of names.entries()) await db.fixture.session(name, HOUR, keys[at % 3])
+    const recipients = await db.fixture.accepted([...names, 'any@pool.test', 'abuse@box.test'])
     const rotated = (by: number): Recipient[] => [
       ...recipients.slice(by % recipients.length),
       ...recipients.slice(0, by % recipients.length),
     ]
-    const send = async (store: typeof fixture.store, by: number) => {
+    const send = async (store: typeof db.fixture.store, by: number) => {
       for (let round = 0; round < 15; round += 1) {
         const order = round % 2 === 0 ? rotated(by + round) : rotated(by + round).toReversed()
         const result = await store.addMail(newMail(order.slice(0, 5)))
         assert.equal(result.outcome, 'kept')
       }
     }
-    const extend = async (store: typeof fixture.store) => {
+    const extend = async (store: typeof db.fixture.store) => {
       for (let round = 2; round < 8; round += 1) {
         for (const { mailbox } of recipients.slice(0, 6)) {
           const until = new Date(START.getTime() + (round % 4) * DAY + HOUR)
@@ -145,24 +128,24 @@ describe('nodes that add mail to the same mailboxes', () => {
       }
     }
     await Promise.all([
-      send(fixture.store, 0),
-      send(fixture.other, 3),
-      extend(fixture.store),
-      extend(fixture.other),
+      send(db.fixture.store, 0),
+      send(db.fixture.other, 3),
+      extend(db.fixture.store),
+      extend(db.fixture.other),
     ])
     const ids = await Promise.all(
-      recipients.map(({ mailbox }) => fixture.store.listMessageIds(mailbox)),
+      recipients.map(({ mailbox }) => db.fixture.store.listMessageIds(mailbox)),
     )
     assert.equal(ids.flat().length, 2 * 15 * 5)
-    const [refs] = await postgres.run(
+    const [refs] = await db.postgres.run(
       'select sum(refs)::int as refs from mail.raw_mail',
-      opened.database,
+      db.opened.database,
     )
     assert.deepEqual(refs, { refs: 150 })
   })
 
   test('fill a mailbox exactly to its limit', async () => {
-    const small = await openPostgresTestMail(postgres)
+    const small = await openPostgresTestMail(db.postgres)
     const second = await openFixture(small)
     const { id } = await second.session('ann@box.test')
     const recipients = await second.accepted(['ann@box.test'])

@@ -1,38 +1,16 @@
 import assert from 'node:assert/strict'
 import { Client } from 'pg'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, test, vi } from 'vitest'
-import { openPostgres, type Postgres } from '../../../../test/support/postgres.ts'
+import { beforeEach, describe, test, vi } from 'vitest'
 import { openPostgresTestMail } from '../../../../test/support/postgres-stores.ts'
 import { type MailboxId, OPERATOR, POOL } from '../../../core/session.ts'
-import {
-  at,
-  DAY,
-  type Fixture,
-  HOUR,
-  MINUTE,
-  newSession,
-  openFixture,
-  START,
-} from '../../contract/fixture.ts'
+import { at, DAY, HOUR, MINUTE, newSession, openFixture, START } from '../../contract/fixture.ts'
+import { mailForTests } from '../testing/mail-for-tests.ts'
 import { dayOf, FAR_PARTITION, rawIdOf, splitRawId } from './partition-key.ts'
 
 const TODAY = dayOf(START)
 
-let postgres: Postgres
-let opened: Awaited<ReturnType<typeof openPostgresTestMail>>
-let fixture: Fixture
-
-beforeAll(async () => {
-  postgres = await openPostgres()
-})
-afterAll(() => postgres.close())
-beforeEach(async () => {
-  opened = await openPostgresTestMail(postgres)
-  fixture = await openFixture(opened)
-})
-afterEach(() => fixture.close())
-
-const run = async <Row>(sql: string) => (await postgres.run(sql, opened.database)) as Row[]
+const db = mailForTests()
+const { run } = db
 const count = async (sql: string) => {
   const [row] = await run<{ count: string }>(`select count(*) ${sql}`)
   return Number(row?.count)
@@ -60,8 +38,8 @@ const withoutDelete = async (operation: () => Promise<void>) => {
   }
 }
 const rawOf = async (mailbox: MailboxId) => {
-  const [id = 0] = await fixture.store.listMessageIds(mailbox)
-  return (await fixture.store.findMessage(mailbox, id))?.rawId ?? 0
+  const [id = 0] = await db.fixture.store.listMessageIds(mailbox)
+  return (await db.fixture.store.findMessage(mailbox, id))?.rawId ?? 0
 }
 
 describe('a node whose clock is two days ahead', () => {
@@ -74,24 +52,24 @@ describe('a node whose clock is two days ahead', () => {
   test('sweeps no mail that is live by the clock of the server', async () => {
     const serverTime = new Date(Date.now() - 2 * DAY)
     const times = { createdAt: serverTime, lifeMs: HOUR }
-    const ann = await fixture.store.createSession(
+    const ann = await db.fixture.store.createSession(
       newSession('ann@box.test', { tokenHash: 'ann', ...times }),
     )
     assert.ok(ann)
-    await fixture.send(['ann@box.test', 'any@pool.test'], { receivedAt: serverTime })
-    await fixture.sweepAll(new Date())
-    assert.equal((await fixture.subjects(ann.id)).length, 1)
-    assert.equal((await fixture.subjects(POOL)).length, 1)
-    assert.ok(await fixture.store.readRaw(await rawOf(POOL)))
+    await db.fixture.send(['ann@box.test', 'any@pool.test'], { receivedAt: serverTime })
+    await db.fixture.sweepAll(new Date())
+    assert.equal((await db.fixture.subjects(ann.id)).length, 1)
+    assert.equal((await db.fixture.subjects(POOL)).length, 1)
+    assert.ok(await db.fixture.store.readRaw(await rawOf(POOL)))
   })
 })
 
 describe('partitions', () => {
   test('are created in advance for every day on which a session created today can expire', async () => {
-    const ahead = await openPostgresTestMail(postgres, { aheadDays: 61 })
-    const due = fixture.due(START)
+    const ahead = await openPostgresTestMail(db.postgres, { aheadDays: 61 })
+    const due = db.fixture.due(START)
     while (await ahead.store.sweep(due));
-    const partitions = await postgres.run(
+    const partitions = await db.postgres.run(
       `select count(*)::int from pg_inherits where inhparent = 'mail.raw_mail'::regclass`,
       ahead.database,
     )
@@ -100,62 +78,63 @@ describe('partitions', () => {
   })
 
   test('of a past day are dropped, without a DELETE of any mail', async () => {
-    await fixture.session('ann@box.test')
-    await fixture.session('bob@box.test', DAY)
-    const eve = await fixture.session('eve@box.test', 3 * DAY)
-    await fixture.send(['ann@box.test', 'bob@box.test', 'eve@box.test', 'any@pool.test'])
+    await db.fixture.session('ann@box.test')
+    await db.fixture.session('bob@box.test', DAY)
+    const eve = await db.fixture.session('eve@box.test', 3 * DAY)
+    await db.fixture.send(['ann@box.test', 'bob@box.test', 'eve@box.test', 'any@pool.test'])
     assert.deepEqual(await days('message'), [TODAY, TODAY + 1, TODAY + 3])
-    await withoutDelete(() => fixture.sweepAll(at(2 * DAY)))
+    await withoutDelete(() => db.fixture.sweepAll(at(2 * DAY)))
     assert.deepEqual(await days('message'), [TODAY + 2, TODAY + 3])
     assert.deepEqual(await days('raw_mail'), await days('message'))
     assert.equal(await count('from mail.message'), 1)
-    assert.ok(await fixture.store.readRaw(await rawOf(eve.id)))
-    assert.equal((await fixture.store.readSharedMailbox(POOL)).bytes, 0)
+    assert.ok(await db.fixture.store.readRaw(await rawOf(eve.id)))
+    assert.equal((await db.fixture.store.readSharedMailbox(POOL)).bytes, 0)
   })
 
   test('are dropped an hour after the end of their day, because the clock of another node may be behind', async () => {
-    await fixture.session('ann@box.test')
-    await fixture.send(['ann@box.test'])
-    await fixture.sweepAll(at(12 * HOUR + HOUR - 1))
+    await db.fixture.session('ann@box.test')
+    await db.fixture.send(['ann@box.test'])
+    await db.fixture.sweepAll(at(12 * HOUR + HOUR - 1))
     assert.ok((await days('message')).includes(TODAY))
-    await fixture.sweepAll(at(12 * HOUR + HOUR))
+    await db.fixture.sweepAll(at(12 * HOUR + HOUR))
     assert.ok(!(await days('message')).includes(TODAY))
   })
 
   test('are not dropped while another client, such as a backup, has the tables locked, and no query waits long', async () => {
-    const ann = await fixture.session('ann@box.test')
-    await fixture.send(['ann@box.test'])
-    const backup = new Client({ connectionString: opened.url })
+    const ann = await db.fixture.session('ann@box.test')
+    await db.fixture.send(['ann@box.test'])
+    const backup = new Client({ connectionString: db.opened.url })
     await backup.connect()
     await backup.query('begin; select count(*) from mail.message')
-    await fixture.sweepAll(at(2 * DAY))
+    await db.fixture.sweepAll(at(2 * DAY))
     assert.ok((await days('message')).includes(TODAY))
-    assert.deepEqual(await fixture.store.listMessageIds(ann.id), [])
+    assert.deepEqual(await db.fixture.store.listMessageIds(ann.id), [])
     await backup.end()
-    await fixture.sweepAll(at(2 * DAY + MINUTE))
+    await db.fixture.sweepAll(at(2 * DAY + MINUTE))
     assert.ok(!(await days('message')).includes(TODAY))
   })
 
   test('are not dropped before every session of that day is cleared', async () => {
-    const ann = await fixture.session('ann@box.test')
-    await fixture.send(['ann@box.test'])
-    const blocker = new Client({ connectionString: opened.url })
+    const ann = await db.fixture.session('ann@box.test')
+    await db.fixture.send(['ann@box.test'])
+    const blocker = new Client({ connectionString: db.opened.url })
     await blocker.connect()
     await blocker.query(`begin; select 1 from mail.session where id = ${ann.id} for update`)
-    await fixture.sweepAll(at(2 * DAY))
-    assert.equal((await fixture.store.listMessageIds(ann.id)).length, 1)
+    await db.fixture.sweepAll(at(2 * DAY))
+    assert.equal((await db.fixture.store.listMessageIds(ann.id)).length, 1)
     await blocker.end()
-    await fixture.sweepAll(at(2 * DAY + MINUTE))
+    await db.fixture.sweepAll(at(2 * DAY + MINUTE))
     assert.ok(!(await days('message')).includes(TODAY))
   })
 
   test('are created once by concurrent writers when mail arrives before the sweep', async () => {
     const names = ['a', 'b', 'c', 'd', 'e', 'f']
-    for (const [day, name] of names.entries()) await fixture.session(`${name}@box.test`, day * DAY)
-    const recipients = await fixture.accepted(names.map((name) => `${name}@box.test`))
+    for (const [day, name] of names.entries())
+      await db.fixture.session(`${name}@box.test`, day * DAY)
+    const recipients = await db.fixture.accepted(names.map((name) => `${name}@box.test`))
     const added = await Promise.all(
       recipients.slice(1).flatMap((recipient) =>
-        [fixture.store, fixture.other].map((store) =>
+        [db.fixture.store, db.fixture.other].map((store) =>
           store.addMail({
             recipients: [recipient],
             envelope: { clientIp: '', helo: '', mailFrom: '', tls: undefined, protocol: '' },
@@ -176,10 +155,10 @@ describe('partitions', () => {
 
 describe('raw mail', () => {
   test('is stored once for all sessions that expire on the same day', async () => {
-    await fixture.session('a@box.test')
-    await fixture.session('b@box.test')
-    await fixture.session('c@box.test', DAY)
-    await fixture.send(['a@box.test', 'b@box.test', 'c@box.test', 'p@pool.test', 'q@pool.test'])
+    await db.fixture.session('a@box.test')
+    await db.fixture.session('b@box.test')
+    await db.fixture.session('c@box.test', DAY)
+    await db.fixture.send(['a@box.test', 'b@box.test', 'c@box.test', 'p@pool.test', 'q@pool.test'])
     const rows = await run('select bucket, refs from mail.raw_mail order by bucket')
     assert.deepEqual(rows, [
       { bucket: TODAY, refs: 2 },
@@ -188,35 +167,35 @@ describe('raw mail', () => {
   })
 
   test('of two sessions extended to the same day is shared again', async () => {
-    const ann = await fixture.session('ann@box.test')
-    const bob = await fixture.session('bob@box.test')
-    await fixture.send(['ann@box.test', 'bob@box.test'])
+    const ann = await db.fixture.session('ann@box.test')
+    const bob = await db.fixture.session('bob@box.test')
+    await db.fixture.send(['ann@box.test', 'bob@box.test'])
     await Promise.all([
-      fixture.store.extendSession(ann.id, at(2 * DAY), START),
-      fixture.other.extendSession(bob.id, at(2 * DAY), START),
+      db.fixture.store.extendSession(ann.id, at(2 * DAY), START),
+      db.fixture.other.extendSession(bob.id, at(2 * DAY), START),
     ])
     const rows = await run('select bucket, refs from mail.raw_mail')
     assert.deepEqual(rows, [{ bucket: TODAY + 4, refs: 2 }])
   })
 
   test('of a session ended by its owner is deleted soon, not on the day of its expiry', async () => {
-    const ann = await fixture.session('ann@box.test', 20 * DAY)
-    await fixture.send(['ann@box.test'])
-    await fixture.store.endSession(ann.id, at(1))
-    await fixture.sweepAll(at(2 * MINUTE))
+    const ann = await db.fixture.session('ann@box.test', 20 * DAY)
+    await db.fixture.send(['ann@box.test'])
+    await db.fixture.store.endSession(ann.id, at(1))
+    await db.fixture.sweepAll(at(2 * MINUTE))
     assert.equal(await count('from mail.raw_mail'), 0)
     assert.equal(await count('from mail.message'), 0)
   })
 
   test('of a session that expires after the last partition is in the far partition, and deleted on expiry', async () => {
-    const ann = await fixture.session('ann@box.test', 100 * DAY)
-    await fixture.session('bob@box.test', 101 * DAY)
-    await fixture.send(['ann@box.test', 'bob@box.test'])
-    await fixture.send(['ann@box.test'])
+    const ann = await db.fixture.session('ann@box.test', 100 * DAY)
+    await db.fixture.session('bob@box.test', 101 * DAY)
+    await db.fixture.send(['ann@box.test', 'bob@box.test'])
+    await db.fixture.send(['ann@box.test'])
     assert.equal(splitRawId(await rawOf(ann.id)).bucket, FAR_PARTITION)
-    await fixture.sweepAll(at(100 * DAY - 1))
-    assert.equal((await fixture.store.listMessageIds(ann.id)).length, 2)
-    await fixture.sweepAll(at(100 * DAY + MINUTE))
+    await db.fixture.sweepAll(at(100 * DAY - 1))
+    assert.equal((await db.fixture.store.listMessageIds(ann.id)).length, 2)
+    await db.fixture.sweepAll(at(100 * DAY + MINUTE))
     assert.equal(await count('from mail.message'), 1)
     assert.deepEqual(await run('select refs from mail.raw_mail'), [{ refs: 1 }])
   })
@@ -224,7 +203,7 @@ describe('raw mail', () => {
 
 describe('shared mailboxes', () => {
   test('are counted correctly if the retention was shorter when the mail arrived', async () => {
-    const longer = await openPostgresTestMail(postgres, { poolMs: DAY })
+    const longer = await openPostgresTestMail(db.postgres, { poolMs: DAY })
     const second = await openFixture(longer)
     await second.send(['any@pool.test'], { senderNetwork: '192.0.2.7' })
     const before = await longer.store.readSharedMailbox(POOL)
@@ -233,16 +212,16 @@ describe('shared mailboxes', () => {
     const after = await longer.store.readSharedMailbox(POOL)
     assert.deepEqual([after.count, after.bytes], [0, 0])
     assert.ok(after.version > before.version)
-    assert.deepEqual(await postgres.run('select * from mail.sender_share', longer.database), [])
+    assert.deepEqual(await db.postgres.run('select * from mail.sender_share', longer.database), [])
     assert.deepEqual(await longer.store.listMessageIds(POOL), [])
     await second.close()
   })
 
   test('with a long retention are cleared by DELETE', async () => {
-    const longest = await openPostgresTestMail(postgres, { operatorMs: 100 * DAY })
+    const longest = await openPostgresTestMail(db.postgres, { operatorMs: 100 * DAY })
     const second = await openFixture(longest)
     await second.send(['abuse@box.test'])
-    const remaining = () => postgres.run('select id from mail.message', longest.database)
+    const remaining = () => db.postgres.run('select id from mail.message', longest.database)
     for (const [day, expected] of [
       [99, 1],
       [100, 0],
@@ -256,14 +235,14 @@ describe('shared mailboxes', () => {
   })
 
   test('accept mail with a receive time before the last sweep', async () => {
-    await fixture.send(['any@pool.test'])
-    await fixture.sweepAll(at(2 * DAY))
-    await fixture.send(['any@pool.test'])
-    assert.equal((await fixture.store.listMessageIds(POOL)).length, 1)
-    assert.equal((await fixture.store.readSharedMailbox(POOL)).count, 1)
-    await fixture.sweepAll(at(2 * DAY + 1))
-    assert.deepEqual(await fixture.store.listMessageIds(POOL), [])
-    assert.equal((await fixture.store.readSharedMailbox(POOL)).count, 0)
+    await db.fixture.send(['any@pool.test'])
+    await db.fixture.sweepAll(at(2 * DAY))
+    await db.fixture.send(['any@pool.test'])
+    assert.equal((await db.fixture.store.listMessageIds(POOL)).length, 1)
+    assert.equal((await db.fixture.store.readSharedMailbox(POOL)).count, 1)
+    await db.fixture.sweepAll(at(2 * DAY + 1))
+    assert.deepEqual(await db.fixture.store.listMessageIds(POOL), [])
+    assert.equal((await db.fixture.store.readSharedMailbox(POOL)).count, 0)
   })
 })
 
