@@ -35,7 +35,7 @@ const run = (options: { name?: string; send?: boolean }, { test = GOOD, arrive }
     { ...fixture.deps, file: [JOE] },
     {
       testAccount: async () => test,
-      aliasTrial: () =>
+      aliasTrial: async () =>
         arrive &&
         (async (_email, aliases) => {
           sent.push(...aliases)

@@ -16,7 +16,7 @@ export interface AccountActions {
   withAccounts(operation: (book: AccountAdminDeps) => Promise<void>): Promise<void>
   testAccount(email: Address): Promise<AccountTest>
   /** Undefined without an outgoing mail server. */
-  aliasTrial(): AliasTrial | undefined
+  aliasTrial(): Promise<AliasTrial | undefined>
 }
 
 export type AccountTest =
@@ -174,7 +174,7 @@ export async function testAccount(
   print: Print,
 ): Promise<void> {
   const { email } = await findConfiguredAccount(book, name)
-  const trial = send ? actions.aliasTrial() : undefined
+  const trial = send ? await actions.aliasTrial() : undefined
   if (send && !trial) throw new CommandError('--send needs a mail server: set MAYFLY_MAIL_OUT.', 2)
   const test = await actions.testAccount(email)
   if (!test.ok) throw new CommandError(`${email}: ${printable(test.reason)}`)

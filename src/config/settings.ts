@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { OperatorError } from '../core/problem.ts'
 import { type ParseValue, redactPasswords } from './values.ts'
 
 /** The environment takes precedence over mayfly.config.json, which uses the same names. */
@@ -17,7 +18,7 @@ interface Setting {
 }
 
 /** Names every invalid setting at once. */
-export class SettingsError extends Error {
+export class SettingsError extends OperatorError {
   readonly problems: readonly string[]
 
   constructor(faults: readonly string[], options?: ErrorOptions) {

@@ -44,6 +44,9 @@ export class Problem extends Error {
   }
 }
 
+/** What the operator can fix: the command line prints the message, without a stack trace. */
+export class OperatorError extends Error {}
+
 /** The store is unreachable or cannot write. Whether the last operation was committed is unknown. */
 export class StoreUnavailable extends Problem {
   constructor(cause?: Error) {

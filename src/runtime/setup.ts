@@ -1,13 +1,10 @@
 import { type MessagePort, parentPort } from 'node:worker_threads'
 import { register } from 'prom-client'
 import { openMemoryBus } from '../bus/memory.ts'
-import { openRedisBus } from '../bus/redis.ts'
 import type { Config } from '../config/config.ts'
 import type { Log } from '../core/log.ts'
 import { openMemoryLimit } from '../limit/memory.ts'
-import { openRedisLimit } from '../limit/redis.ts'
 import { openLog } from '../log/log.ts'
-import { connectRedis } from '../redis/connect.ts'
 import { serve } from './ports.ts'
 import { openMailStore } from './stores.ts'
 
@@ -72,6 +69,12 @@ async function openBusAndLimit({ redis: url }: Config, shared: SharedMemory, log
     limit: openMemoryLimit(shared.rates),
   }
   if (url === '') return { ...local, close: local.bus.close }
+  // Loaded on demand, in every thread: the redis package is large.
+  const [{ connectRedis }, { openRedisBus }, { openRedisLimit }] = await Promise.all([
+    import('../redis/connect.ts'),
+    import('../bus/redis.ts'),
+    import('../limit/redis.ts'),
+  ])
   const redis = await connectRedis({ url, log })
   const bus = openRedisBus({ redis, local: local.bus, node: shared.busName })
   return {

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
-import { AggregatorRegistry } from 'prom-client'
 import { makeWaiterCounts } from '../bus/memory.ts'
 import type { Config } from '../config/config.ts'
 import type { Log } from '../core/log.ts'
@@ -243,5 +242,6 @@ function portTaker({ ports }: Writer): () => MessagePort {
 
 async function aggregateMetrics(threads: readonly Thread[]): Promise<string> {
   const metrics = await Promise.all(threads.map((thread) => thread.call('metrics')))
+  const { AggregatorRegistry } = await import('prom-client')
   return AggregatorRegistry.aggregate(metrics as object[][]).metrics()
 }

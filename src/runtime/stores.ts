@@ -3,8 +3,6 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { MessagePort } from 'node:worker_threads'
 import type { Config } from '../config/config.ts'
 import type { ReceiveLimits } from '../core/recipient.ts'
-import { openPostgresMail } from '../store/postgres/mail-store.ts'
-import { openPostgresShop } from '../store/postgres/shop-store.ts'
 import type { ShopStore } from '../store/shop-store.ts'
 import type { Db } from '../store/sqlite/files.ts'
 import type { WriteOutcome, WriteRequest } from '../store/sqlite/group-commit.ts'
@@ -16,7 +14,7 @@ import type { MailStore } from '../store/store.ts'
 import { openCaller } from './ports.ts'
 
 // Opens the configured engine. On SQLite, a thread reads directly and writes through a port to the single writer thread; on
-// PostgreSQL, each thread does both and there are no ports.
+// PostgreSQL, each thread does both and there are no ports. Its client is loaded only where it is used.
 
 /** Retention of mail for postmaster and abuse. */
 export const OPERATOR_MAIL_MS = 30 * 86_400_000
@@ -29,7 +27,7 @@ export async function openMailStore(
   config: Config,
   { versions, port }: { versions: SharedArrayBuffer; port: MessagePort | undefined },
 ): Promise<MailStore> {
-  if (usesPostgres(config)) return await openPostgresMail(postgresOptions(config))
+  if (usesPostgres(config)) return await openPostgresMail(config)
   const { data: folder, minFreeBytes, mailMaxBytes: maxBytes } = config
   const writerPort = requirePort(port)
   const store = openSqliteMail({
@@ -47,7 +45,7 @@ export async function openShopStore(
   config: Config,
   port: MessagePort | undefined,
 ): Promise<ShopStore> {
-  if (usesPostgres(config)) return await openPostgresShop({ url: config.store })
+  if (usesPostgres(config)) return await openPostgresShop(config)
   const writerPort = requirePort(port)
   return closeWith(openSqliteShop(config.data, openCaller(writerPort)), writerPort)
 }
@@ -75,7 +73,7 @@ const VISIBLE_MS = SESSION_CACHE_MS + 20
 /** The mail store of a command: it writes in short transactions of its own, and does not migrate a database that an older service uses. */
 export async function openMailStoreForCli(config: Config): Promise<CliMailStore> {
   if (usesPostgres(config)) {
-    const store = await openPostgresMail({ ...postgresOptions(config), upgrade: false })
+    const store = await openPostgresMail(config, { upgrade: false })
     return { ...store, waitUntilVisible: async () => {} }
   }
   const { data: folder, minFreeBytes } = config
@@ -92,7 +90,7 @@ export async function openMailStoreForCli(config: Config): Promise<CliMailStore>
 export async function openShopStoreForCli(
   config: Pick<Config, 'data' | 'store'>,
 ): Promise<ShopStore> {
-  if (usesPostgres(config)) return await openPostgresShop({ url: config.store, upgrade: false })
+  if (usesPostgres(config)) return await openPostgresShop(config, { upgrade: false })
   const { data: folder } = config
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const db = openMigrated(folder, 'shop', { besideService: true })
@@ -108,13 +106,23 @@ export function receiveLimits(config: Config): ReceiveLimits {
   }
 }
 
-function postgresOptions(config: Config) {
-  return {
+async function openPostgresMail(config: Config, options: { upgrade?: false } = {}) {
+  const postgres = await import('../store/postgres/mail-store.ts')
+  return await postgres.openPostgresMail({
     url: config.store,
     limits: receiveLimits(config),
     poolMs: config.pool.ttlMs,
     operatorMs: OPERATOR_MAIL_MS,
-  }
+    ...options,
+  })
+}
+
+async function openPostgresShop(
+  { store: url }: Pick<Config, 'store'>,
+  options: { upgrade?: false } = {},
+) {
+  const postgres = await import('../store/postgres/shop-store.ts')
+  return await postgres.openPostgresShop({ url, ...options })
 }
 
 /** Each write is a group of its own: one short IMMEDIATE transaction, which the service's writer waits for. */

@@ -1,10 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { OperatorError } from '../core/problem.ts'
 
 /** Each has its own tables and migrations. */
 export type Kind = 'mail' | 'shop'
 
 /** `what` was written by a newer version. */
-export class NewerSchema extends Error {
+export class NewerSchema extends OperatorError {
   constructor(what: string, at: number, known: number) {
     super(
       `${what} has schema ${at}, but this version knows only ${known}. Start the newer version, or restore a backup.`,
@@ -13,7 +14,7 @@ export class NewerSchema extends Error {
 }
 
 /** A schema that a running service of an older version may still use: a command must not migrate it. */
-export class OlderSchema extends Error {}
+export class OlderSchema extends OperatorError {}
 
 export interface Migration {
   number: number

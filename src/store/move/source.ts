@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { OperatorError } from '../../core/problem.ts'
 import { OPERATOR, POOL } from '../../core/session.ts'
 import { dayOf, partitionFor } from '../postgres/mail/partition-key.ts'
 import { type Kind, NewerSchema } from '../schema.ts'
@@ -184,4 +185,4 @@ function nextIdsOf(mail: Db): MoveSource['nextIds'] {
 }
 
 /** Why nothing is moved, for the operator. */
-export class MoveRefused extends Error {}
+export class MoveRefused extends OperatorError {}

@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import Database from 'better-sqlite3'
-import { hasErrorCode } from '../../core/problem.ts'
+import { hasErrorCode, OperatorError } from '../../core/problem.ts'
 import { type Db, isCorruption, openReadOnly, SHOP_FILE } from './files.ts'
 
 export interface ShopContents {
@@ -134,4 +134,4 @@ export function sync(path: string, flags: 'r+' | 'r'): void {
 }
 
 /** Why nothing was backed up or restored; nothing was changed. */
-export class BackupRefused extends Error {}
+export class BackupRefused extends OperatorError {}

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { hasErrorCode } from '../../core/problem.ts'
+import { hasErrorCode, OperatorError } from '../../core/problem.ts'
 
 export type Db = Database.Database
 
@@ -53,7 +53,7 @@ export function isCorruption(error: unknown): boolean {
   )
 }
 
-export class FolderInUse extends Error {
+export class FolderInUse extends OperatorError {
   constructor(folder: string, options: ErrorOptions) {
     super(
       `The data folder ${folder} is in use by another mayfly. Stop it first, or set MAYFLY_DATA.`,

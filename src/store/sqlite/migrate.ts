@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { senderNetwork } from '../../core/ip.ts'
+import { OperatorError } from '../../core/problem.ts'
 import { type Kind, NewerSchema, OlderSchema, readMigrations } from '../schema.ts'
 import { type Db, isCorruption, lockFolder, openWritable } from './files.ts'
 
@@ -64,7 +65,7 @@ function readSteps(kind: Kind): string[] {
   return readMigrations(folder).map(({ sql }) => sql)
 }
 
-export class DamagedFile extends Error {
+export class DamagedFile extends OperatorError {
   constructor(kind: string, options: ErrorOptions) {
     super(
       `${kind}.db is damaged and was left unchanged. Move it away to start with an empty one, or try to recover it: sqlite3 ${kind}.db .recover`,

@@ -1,4 +1,4 @@
-import { StoreUnavailable, toError } from '../../../core/problem.ts'
+import { OperatorError, StoreUnavailable, toError } from '../../../core/problem.ts'
 import type { Kind } from '../../schema.ts'
 import { migrate } from '../migrate.ts'
 import {
@@ -28,7 +28,7 @@ export async function checkServer(db: Db): Promise<void> {
 }
 
 /** What the operator has to fix before the service can start. */
-export class UnfitServer extends Error {}
+export class UnfitServer extends OperatorError {}
 
 function asUnfit(error: unknown): unknown {
   if (error instanceof StoreUnavailable) {

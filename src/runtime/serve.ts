@@ -1,0 +1,67 @@
+import { banner, localEndpoints, startWarnings } from '../cli/serve.ts'
+import type { Config } from '../config/config.ts'
+import { redactPasswords } from '../config/values.ts'
+import { openLog } from '../log/log.ts'
+import { startService } from './start.ts'
+import { usesPostgres } from './stores.ts'
+import { descriptorLimit, limitConnections } from './system.ts'
+
+/** Runs the service until it is told to stop, then exits. */
+export async function serve(config: Config): Promise<void> {
+  const log = openLog({ level: config.logLevel, thread: 'main' })
+  // Installed first: the service may be stopped while it starts.
+  const stopRequested = stopSignal()
+  const service = await startService(config, {
+    log,
+    died(fault) {
+      log.error({ err: fault }, 'a thread died; exiting')
+      process.exit(1)
+    },
+  })
+  const { httpPort, smtpPort } = service
+  const endpoints = localEndpoints({ host: config.host, httpPort, smtpPort })
+  const domains = await service.listDomains()
+  const names = domains.filter((domain) => domain.active && !domain.removed).map(({ name }) => name)
+  const lines = banner({
+    endpoints,
+    baseUrl: config.http.baseUrl,
+    domains: names,
+    dataLocation: usesPostgres(config) ? redactPasswords(config.store) : config.data,
+    payments: config.payments.provider,
+  })
+  // If a program reads the log, standard output has only JSON lines.
+  const terminal = process.stdout.isTTY ? process.stdout : process.stderr
+  // A full disk under the log must not stop intake.
+  terminal.on('error', () => {})
+  terminal.write(`${lines.join('\n')}\n`)
+  for (const warning of startWarnings(exposure(config))) log.warn({}, warning)
+  service
+    .warm()
+    .catch((err: Error) => log.warn({ err }, 'failed to start a parser process in advance'))
+
+  await stopRequested
+  log.info({}, 'shutting down: completing mail in progress')
+  // A second signal exits at once. Nothing acknowledged is lost.
+  void stopSignal().then(() => process.exit(1))
+  await service.stop()
+  log.info({}, 'stopped')
+  // Does not wait for requests to a payment provider or mail server that never responds.
+  process.exit()
+}
+
+function exposure(config: Config) {
+  const { host, http, adminToken } = config
+  const allowed = limitConnections(config, descriptorLimit())
+  return {
+    host,
+    baseUrl: http.baseUrl,
+    hasAdminToken: adminToken !== '',
+    connections: { wanted: http.connections, allowed: allowed.http.connections },
+  }
+}
+
+function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => resolve())
+  })
+}
