@@ -10,8 +10,12 @@ describe('a missing program leaves out the tests that need it, and no others', (
   for (const [name, needs, doesWithout] of [
     ['dovecot', ['test/gmail.test.ts', 'src/imap/account.test.ts'], 'test/gmail-contract.test.ts'],
     ['chromium-headless-shell', ['test/page/reader.test.ts'], 'test/page/budget.test.ts'],
-    ['postgres', ['test/nodes.test.ts', 'test/store-away.test.ts'], 'test/privacy.test.ts'],
-    ['redis-server', ['test/nodes.test.ts', 'src/bus/redis.test.ts'], 'test/store-away.test.ts'],
+    ['postgres', ['test/nodes.test.ts', 'test/store-unavailable.test.ts'], 'test/privacy.test.ts'],
+    [
+      'redis-server',
+      ['test/nodes.test.ts', 'src/bus/redis.test.ts'],
+      'test/store-unavailable.test.ts',
+    ],
     ['swaks', ['test/smtp-clients.test.ts', 'test/balancer.test.ts'], 'test/relay.test.ts'],
     ['strace', ['test/fsync.test.ts', 'test/backup.test.ts'], 'test/crash.test.ts'],
   ] as const) {

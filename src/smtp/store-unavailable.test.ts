@@ -18,7 +18,7 @@ beforeAll(async () => {
   postgres = await openPostgres()
   fixture = await openFixture(await openPostgresTestMail(postgres))
   const { store } = fixture
-  const bus = openMemoryBus('store-away', makeWaiterCounts())
+  const bus = openMemoryBus('store-unavailable', makeWaiterCounts())
   const parts = { store, bus, limits: MAIL_OPTIONS.limits, now: () => START }
   const context = {
     ...deps,

@@ -90,11 +90,16 @@ export async function openPostgres(options: PostgresOptions = {}) {
     async start() {
       server = await startPostgres(place)
     },
+    isRunning: () => isRunning(server),
     async close() {
-      if (server.exitCode === null && server.signalCode === null) await this.stop()
+      if (isRunning(server)) await this.stop()
       folder.remove()
     },
   }
+}
+
+function isRunning({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode === null && signalCode === null
 }
 
 type User = { uid: number; gid: number } | undefined
