@@ -1,17 +1,32 @@
-import { existsSync, globSync, readFileSync, statfsSync } from 'node:fs'
+import { chmodSync, globSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { configDefaults, defineConfig } from 'vitest/config'
 import { startBundledPrograms } from './test/support/bundle.ts'
 import { filesLeftOut, reportLeftOut } from './test/support/left-out.ts'
 
-// A temporary folder in memory saves the tests the time for fsync; those that need a disk mount one (test/power-cut.test.ts).
-const MEMORY = '/dev/shm'
-if (hasRoom(MEMORY)) process.env['TMPDIR'] ??= MEMORY
-
 const LONG = process.env['MAYFLY_TEST_LONG'] !== undefined
 
 // Threads and child processes find the types stripped and the code compiled.
 const NODE_COMPILE_CACHE = fileURLToPath(new URL('node_modules/.cache/node', import.meta.url))
+
+// A sync to disk takes milliseconds, and tests make a great many. Those about durability use DISK (test/support/stores.ts).
+const MEMORY = '/dev/shm'
+if (process.env['TMPDIR'] === undefined && freeBytes(MEMORY) > 4 * 1024 ** 3) {
+  const folder = mkdtempSync(`${MEMORY}/mayfly-tests-`)
+  // PostgreSQL and the parser run as other users.
+  chmodSync(folder, 0o755)
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  process.env['TMPDIR'] = folder
+}
+
+function freeBytes(folder: string): number {
+  try {
+    const { bavail, bsize } = statfsSync(folder)
+    return bavail * bsize
+  } catch {
+    return 0
+  }
+}
 
 /** Tests beside the code that start servers, threads or programs. The others are fast and share processes. */
 const STARTS_SERVERS =
@@ -19,12 +34,6 @@ const STARTS_SERVERS =
 const SERVICE = globSync('src/**/*.test.ts').filter((file) =>
   readFileSync(file, 'utf8').split('\n').some(startsServers),
 )
-
-function hasRoom(folder: string): boolean {
-  if (!existsSync(folder)) return false
-  const { bavail, bsize } = statfsSync(folder)
-  return bavail * bsize > 4e9
-}
 
 function startsServers(line: string): boolean {
   return (

@@ -6,7 +6,7 @@ import { checkMail, createSession, rawMail } from './support/api-client.ts'
 import { type App, startApp } from './support/app.ts'
 import { sha256, uniqueMail } from './support/ledger.ts'
 import { connectSmtp } from './support/smtp-client.ts'
-import { tempFolder } from './support/stores.ts'
+import { DISK, tempFolder } from './support/stores.ts'
 
 const ROOM = { MAYFLY_SESSION_MAX_MESSAGES: '100000', MAYFLY_SESSION_MAX_BYTES: '10GB' }
 const BOUND = { timeout: 10_000 }
@@ -79,7 +79,7 @@ describe.runIf(mayMount && process.getuid?.() === 0)('a disk that is actually fu
 })
 
 function smallDisk(size: string): ReturnType<typeof tempFolder> {
-  const folder = tempFolder()
+  const folder = tempFolder(DISK)
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', folder.path])
   const remove = () => {
     execFileSync('umount', [folder.path])

@@ -8,14 +8,14 @@ import { copyWithMutation, SYNCHRONOUS_NORMAL } from './support/mutation.ts'
 import { program } from './support/programs.ts'
 import { freeServicePorts, spawnService } from './support/service-process.ts'
 import { connectSmtp } from './support/smtp-client.ts'
-import { tempFolder } from './support/stores.ts'
+import { DISK, tempFolder } from './support/stores.ts'
 import { waitUntil } from './support/wait-until.ts'
 
 // The evidence for "250 means on disk": a system call trace of writes, syncs and replies.
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-const MAILS = 20
-const folder = tempFolder()
+const MAILS = 10
+const folder = tempFolder(DISK)
 afterAll(folder.remove)
 
 test('the commit of every mail is synced between its last byte and its 250', async () => {
@@ -41,7 +41,19 @@ async function unsyncedMails(
     ports: await freeServicePorts(),
     root,
     // -D: the service is our child process, strace a detached grandchild.
-    under: [program('strace'), '-D', '-f', '-y', '-s', '256', '-o', trace, '-e', calls],
+    under: [
+      program('strace'),
+      '-D',
+      '-f',
+      '--seccomp-bpf',
+      '-y',
+      '-s',
+      '256',
+      '-o',
+      trace,
+      '-e',
+      calls,
+    ],
   })
   const box = await createSession(served.url)
   const client = await connectSmtp(served.smtpPort)

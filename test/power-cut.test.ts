@@ -22,7 +22,7 @@ import {
 } from './support/power-cut.ts'
 import { endWithParent } from './support/server-process.ts'
 import { freeServicePorts, spawnService } from './support/service-process.ts'
-import { tempFolder } from './support/stores.ts'
+import { DISK, tempFolder } from './support/stores.ts'
 import { waitUntil } from './support/wait-until.ts'
 
 // What a power cut leaves. All data lies on an ext4 image that is mounted through a loop device. Under load every process
@@ -81,7 +81,7 @@ for (const [name, engine] of Object.entries(ENGINES)) {
 
   test(`${name}: mail is lost when commits are not synced (control)`, async (context) => {
     context.skip(skipReason !== undefined, skipReason)
-    const copy = tempFolder()
+    const copy = tempFolder(DISK)
     const root = copyWithMutation(copy.path, engine.mutation)
     const { checked, missing } = await cutPower(engine, { cuts: CONTROL_CUTS, root }).finally(
       copy.remove,
@@ -96,7 +96,7 @@ async function cutPower(
   engine: Engine,
   { cuts, root }: { cuts: number; root?: string },
 ): Promise<{ checked: number; missing: string[] }> {
-  const folder = tempFolder()
+  const folder = tempFolder(DISK)
   const cleanup: (() => unknown)[] = [folder.remove]
   try {
     // PostgreSQL's user needs access to its data.

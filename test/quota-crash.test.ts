@@ -5,16 +5,16 @@ import { hasErrorCode } from '../src/core/problem.ts'
 import { openKeyRing } from './support/keys.ts'
 import { freeServicePorts, spawnService } from './support/service-process.ts'
 import { statusOf } from './support/status-of.ts'
-import { tempFolder } from './support/stores.ts'
+import { DISK, tempFolder } from './support/stores.ts'
 
-const ROUNDS = process.env['MAYFLY_TEST_LONG'] ? 20 : 4
+const ROUNDS = process.env['MAYFLY_TEST_LONG'] ? 20 : 2
 const CLIENTS = 20
-const PLAN = ROUNDS * 500
+const PLAN = ROUNDS * 300
 
 // The rule: a request is charged, on disk, before it is answered. So every answered request was charged, whatever crashes,
 // and a request charged without a response was in flight during a crash.
 test('after a SIGKILL under load no key gets more requests than its plan, and only requests in flight are lost', async () => {
-  const folder = tempFolder()
+  const folder = tempFolder(DISK)
   const ports = await freeServicePorts()
   const env = { MAYFLY_HTTP_THREADS: '2' }
   const serve = () => spawnService({ folder: folder.path, ports, env })

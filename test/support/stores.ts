@@ -16,8 +16,11 @@ import type { MailStore } from '../../src/store/store.ts'
 import { storeFor } from './engine.ts'
 import { MAIL_OPTIONS } from './postgres-stores.ts'
 
-export function tempFolder(): { path: string; remove(): void } {
-  const path = mkdtempSync(join(tmpdir(), 'mayfly-'))
+/** For tempFolder: in vitest, the default is in memory. */
+export const DISK = '/var/tmp'
+
+export function tempFolder(parent = tmpdir()): { path: string; remove(): void } {
+  const path = mkdtempSync(join(parent, 'mayfly-'))
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
 }
 
