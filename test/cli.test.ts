@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { MAIL } from './support/app.ts'
 import {
   freeServicePorts,
+  MAIN,
   type ServiceProcess,
   SOURCE,
   spawnService,
@@ -38,8 +39,10 @@ afterAll(async () => {
   folder.remove()
 })
 
-function mayfly(...args: string[]) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, ['bin/mayfly.js', ...args], {
+const mayfly = (...args: string[]) => run(MAIN, args)
+
+function run(main: string, args: readonly string[]) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...args], {
     cwd: ROOT,
     env,
     encoding: 'utf8',
@@ -78,7 +81,7 @@ test('a service that only listens on loopback prints no warnings', () => {
 
 describe('mayfly inbox', () => {
   test('prints its address, then mail as it arrives, and exits after the given number', async () => {
-    const args = ['bin/mayfly.js', 'inbox', '--prefix', 'watched', '--count', '2']
+    const args = [SOURCE, 'inbox', '--prefix', 'watched', '--count', '2']
     const child = spawn(process.execPath, args, {
       cwd: ROOT,
       env,
@@ -209,7 +212,7 @@ describe('mayfly domain', () => {
     await waitUntil(async () => (await offered()).includes('new.test'))
     expect(mayfly('domain', 'deactivate', 'new.test').status).toBe(0)
     await waitUntil(async () => !(await offered()).includes('new.test'))
-    expect(mayfly('domain', 'remove', 'new.test').status).toBe(0)
+    expect(run(SOURCE, ['domain', 'remove', 'new.test']).status).toBe(0)
     expect(mayfly('domain', 'list').stdout).not.toContain('new.test')
     expect(mayfly('domain', 'add', 'new.test').stdout).toMatch(/\(id 3\)\.$/m)
     await waitUntil(async () => (await offered()).includes('new.test'))
@@ -252,7 +255,7 @@ describe('mayfly', () => {
   })
 
   test('config shows the source of each value', () => {
-    const { status, stdout } = mayfly('config', '--json')
+    const { status, stdout } = run(SOURCE, ['config', '--json'])
     expect(status).toBe(0)
     expect(JSON.parse(stdout)).toContainEqual(
       expect.objectContaining({

@@ -16,8 +16,8 @@ import { waitUntil } from './support/wait-until.ts'
 // The whole program with a real IMAP server: creates aliases and fetches their mail.
 
 const LONG = process.env['MAYFLY_TEST_LONG'] !== undefined
-const MAILS = LONG ? 1_000 : 100
-const ROUNDS = LONG ? 20 : 2
+const MAILS = LONG ? 1_000 : 50
+const ROUNDS = LONG ? 20 : 1
 const JOE = 'joe.miller@mail.test'
 const ANN = 'ann@mail.test'
 const PASSWORD = 'canary-app-password'

@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Host } from '../src/core/address.ts'
@@ -16,6 +15,7 @@ import { type CliResult, runMayfly } from './support/cli.ts'
 import { request } from './support/http-client.ts'
 import { openPostgres, type Postgres } from './support/postgres.ts'
 import { MAIL_OPTIONS } from './support/postgres-stores.ts'
+import { MAIN, ROOT } from './support/service-process.ts'
 
 const DOMAIN = { sessions: true, reader: true, ttlSeconds: undefined }
 
@@ -163,8 +163,8 @@ test('a move killed in the middle keeps services out and starts over when run ag
   const holder = await blockSecondBatch(database)
   const child = spawn(
     process.execPath,
-    ['bin/mayfly.js', 'migrate', '--from', `sqlite:${fixture.folder}`, '--to', url],
-    { cwd: fileURLToPath(new URL('..', import.meta.url)), stdio: 'ignore' },
+    [MAIN, 'migrate', '--from', `sqlite:${fixture.folder}`, '--to', url],
+    { cwd: ROOT, stdio: 'ignore' },
   )
   const exit = once(child, 'exit')
   const blocked = `from pg_locks where locktype = 'advisory' and objid = 77 and not granted`

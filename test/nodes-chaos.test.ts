@@ -16,19 +16,21 @@ import { waitUntil } from './support/wait-until.ts'
 const LONG = process.env['MAYFLY_TEST_LONG'] !== undefined
 const ROUNDS = LONG ? 10 : 1
 // Minimum time between two faults.
-const MAILS = 50
-const CLIENTS = 200
+const MAILS = 30
+const CLIENTS = 100
 const REQUESTS = 20
 // Mailboxes never fill up, so every rejection is caused by a fault.
 const ENV = { MAYFLY_SESSION_MAX_MESSAGES: '100000', MAYFLY_SESSION_MAX_BYTES: '10GB' }
 
 type Fixture = Awaited<ReturnType<typeof open>>
 
-/** Run one after the other, every few seconds. Together they kill every node. */
+/** Run one after the other. Together they kill every node. */
 const FAULTS: readonly [string, (fixture: Fixture) => Promise<unknown>][] = [
-  ['a node crashes', (fixture) => killNode(fixture, 0)],
+  [
+    'Redis loses its data and a node crashes',
+    (fixture) => both(fixture.redis.empty(), killNode(fixture, 0)),
+  ],
   ['PostgreSQL and a node crash', (fixture) => both(killPostgres(fixture), killNode(fixture, 2))],
-  ['Redis loses its data', ({ redis }) => redis.empty()],
   ['Redis and a node crash', (fixture) => both(killRedis(fixture.redis), killNode(fixture, 1))],
 ]
 
@@ -53,10 +55,10 @@ async function runFaults(openRedisFixture: () => Promise<RedisFixture>): Promise
   let total = 0
   for (let round = 1; round <= ROUNDS; round += 1) {
     const name = `round-${round}`
-    const load = await startLoad(nodes, { senders: 6, ownBoxes: 10, crowdedBoxes: 20, name })
+    const load = await startLoad(nodes, { senders: 4, ownBoxes: 6, crowdedBoxes: 8, name })
     for (const [at, [what, fault]] of (LONG ? [...FAULTS, ...MORE_FAULTS] : FAULTS).entries()) {
       await load.waitForMore(MAILS)
-      await delay(Math.random() * 1_000)
+      await delay(Math.random() * 500)
       // A query just before the kill flushes pending writes to disk, so it is not made every time.
       const races = at % 2 === 0 ? await startRaces(fixture, `${name}-${at}`) : undefined
       const before = performance.now()
@@ -69,7 +71,8 @@ async function runFaults(openRedisFixture: () => Promise<RedisFixture>): Promise
   }
   const [row] = await nodes.query('select count(*) from mail.message')
   assert.equal(Number(row?.['count']), total, 'there is no mail anywhere else')
-  // Every node was killed, and so was the one that swept.
+  // Every node was killed, and so was the one that swept. Its lease need not last to its end.
+  await nodes.query(`update mail.lease set ends_at = 0 where holder = '${firstSweeper}'`)
   await waitUntil(async () => (await sweeper(nodes)) !== firstSweeper)
   const stopped = nodes.up().map((number) => nodes.kill(number, 'SIGTERM'))
   assert.deepEqual(await Promise.all(stopped), [0, 0, 0])
@@ -81,7 +84,7 @@ async function finishLoad(nodes: Nodes, load: Load): Promise<number> {
   const { refused, checked: checkCount, checkedEverywhere } = load.tally
   const checks = `${checkCount} looks right after a 250`
   process.stdout.write(`${lines.length} mails acknowledged, ${refused} not; ${checks}\n`)
-  assert.ok(checkedEverywhere > 50, `${checkedEverywhere} mails were looked for everywhere`)
+  assert.ok(checkedEverywhere > 20, `${checkedEverywhere} mails were looked for everywhere`)
   assertLogsClean(nodes.output(), [...load.sent.keys(), ...load.boxes.map(({ token }) => token)])
   return total
 }
@@ -188,13 +191,13 @@ async function killNode({ nodes }: Fixture, number: number): Promise<void> {
 
 async function killPostgres({ nodes }: Fixture): Promise<void> {
   await nodes.postgres().stop('SIGQUIT')
-  await delay(1_000 + Math.random() * 1_000)
+  await delay(500 + Math.random() * 500)
   await nodes.postgres().start()
 }
 
 async function killRedis(redis: RedisFixture): Promise<void> {
   await redis.stop()
-  await delay(1_000 + Math.random() * 1_000)
+  await delay(500 + Math.random() * 500)
   await redis.start()
 }
 

@@ -12,9 +12,9 @@ for (const signal of SIGNALS) {
   test(`a synchronous replica promoted after ${signal} has all mail acknowledged with 250`, async () => {
     const { replicated, load } = await open()
     await replicated.synchronous()
-    await load.waitForMore(200)
+    await load.waitForMore(60)
     await replicated.failOver(signal)
-    await load.waitForMore(200)
+    await load.waitForMore(60)
     const { lines } = await load.finish()
     process.stdout.write(`${lines.length} mails acknowledged over a change of the primary\n`)
   })
@@ -24,11 +24,11 @@ test.runIf(LONG)(
   'an asynchronous replica lacks mail it had not received, and the loss is detected (control)',
   async () => {
     const { replicated, load } = await open()
-    await load.waitForMore(100)
+    await load.waitForMore(60)
     await replicated.cutOff()
-    await load.waitForMore(100)
+    await load.waitForMore(60)
     await replicated.failOver('SIGQUIT')
-    await load.waitForMore(100)
+    await load.waitForMore(60)
     await assert.rejects(load.finish(), /nothing in the ledger is missing/)
   },
 )

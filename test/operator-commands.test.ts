@@ -29,6 +29,8 @@ beforeAll(async () => {
   // Two HTTP threads, each with its own session cache.
   server = await startAppWithKeys({
     ...WAIT_FOR_EXTRACTION,
+    // A command cannot wake waiting clients: they poll.
+    intervals: { pollMs: 100, heartbeatMs: 3_600_000 },
     env: { MAYFLY_HTTP_THREADS: '2', MAYFLY_SESSION_MAX_MESSAGES: '4' },
   })
   key = await server.ring.issue()

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, describe, onTestFinished, test } from 'vitest'
+import { afterAll, type TestContext, test } from 'vitest'
 import { openStripeServer } from '../src/pay/testing/stripe-server.ts'
+import { checkMail } from './support/api-client.ts'
 import { startApp } from './support/app.ts'
 import { request, type TestResponse } from './support/http-client.ts'
 import { freeServicePorts, type ServiceProcess, spawnService } from './support/service-process.ts'
@@ -20,6 +21,8 @@ import { tempFolder } from './support/stores.ts'
 import { stripeEnv } from './support/stripe-app.ts'
 import { waitUntil } from './support/wait-until.ts'
 
+// Most tests run at the same time: what takes long is waiting for jobs and timeouts of the service.
+
 const running: ServiceProcess[] = []
 const folder = tempFolder()
 afterAll(async () => {
@@ -34,7 +37,7 @@ async function serve(name: string, env: Record<string, string>): Promise<Service
   return served
 }
 
-test('a paid order yields a key, and the key reads mail', async () => {
+test('a paid order yields a key, and the key reads mail', async ({ onTestFinished }) => {
   const app = await startApp({ env: FAKE_SHOP })
   onTestFinished(() => app.stop())
   const made = await createOrder(app.url)
@@ -60,42 +63,48 @@ const SECRETS = {
   idempotencyKey: 'canary-idempotency-key',
 }
 
-describe('secrets', () => {
-  test('are in no log line, error response, metric or file', async () => {
-    const { stripe, mail } = await openElsewhere()
-    const env = {
-      ...stripeEnv(stripe),
-      MAYFLY_MAIL_OUT: mail.url.replace('//', `//canary:${SECRETS.mailPassword}@`),
-      MAYFLY_MAIL_FROM: 'shop@mail.example',
-    }
-    const wrong = await serve('wrong', { ...env, MAYFLY_STRIPE_SECRET_KEY: SECRETS.wrongKey })
-    const refused = await checkout(wrong.url)
-    assert.equal(refused.status, 503)
-    const right = await serve('right', env)
-    const used = await buyAndClaim(right, { stripe, mail })
-    const metrics = await request(`${right.url}/metrics`)
-    assert.match(metrics.text, /"\/api\/orders\/\{id\}\/claim"/)
-    const live = filesIn('right')
-    assert.ok(live.some(([name, text]) => name === 'right/shop.db-wal' && text !== ''))
+test.concurrent('secrets are in no log line, error response, metric or file', async ({
+  onTestFinished,
+}) => {
+  const { stripe, mail } = await openElsewhere(onTestFinished)
+  const env = {
+    ...stripeEnv(stripe),
+    MAYFLY_MAIL_OUT: mail.url.replace('//', `//canary:${SECRETS.mailPassword}@`),
+    MAYFLY_MAIL_FROM: 'shop@mail.example',
+  }
+  const [wrong, right] = await Promise.all([
+    serve('wrong', { ...env, MAYFLY_STRIPE_SECRET_KEY: SECRETS.wrongKey }),
+    serve('right', env),
+  ])
+  const [refused, used] = await Promise.all([
+    checkout(wrong.url),
+    buyAndClaim(right, { stripe, mail }),
+  ])
+  assert.equal(refused.status, 503)
+  const metrics = await request(`${right.url}/metrics`)
+  assert.match(metrics.text, /"\/api\/orders\/\{id\}\/claim"/)
+  const live = filesIn('right')
+  assert.ok(live.some(([name, text]) => name === 'right/shop.db-wal' && text !== ''))
 
-    const places: Place[] = [
-      ['a metric', metrics.text + (await request(`${wrong.url}/metrics`)).text],
-      ['a refusal', [refused, ...used.refusals].map(({ text }) => text).join('\n')],
-      ...live,
-    ]
-    for (const served of [wrong, right]) assert.equal(await served.kill('SIGTERM'), 0)
-    const log = wrong.output() + right.output()
-    assert.match(log, /a request to the payment provider failed/)
-    assert.doesNotMatch(log, /canary/i)
-    places.push(['the log', log], ...filesIn('wrong'), ...filesIn('right'))
-    const secrets = [...Object.values(SECRETS), ...used.secrets]
-    for (const [place, text] of places) {
-      for (const secret of secrets) assert.ok(!text.includes(secret), `${place} tells ${secret}`)
-    }
-  })
+  const places: Place[] = [
+    ['a metric', metrics.text + (await request(`${wrong.url}/metrics`)).text],
+    ['a refusal', [refused, ...used.refusals].map(({ text }) => text).join('\n')],
+    ...live,
+  ]
+  for (const served of [wrong, right]) assert.equal(await served.kill('SIGTERM'), 0)
+  const log = wrong.output() + right.output()
+  assert.match(log, /a request to the payment provider failed/)
+  assert.doesNotMatch(log, /canary/i)
+  places.push(['the log', log], ...filesIn('wrong'), ...filesIn('right'))
+  const secrets = [...Object.values(SECRETS), ...used.secrets]
+  for (const [place, text] of places) {
+    for (const secret of secrets) assert.ok(!text.includes(secret), `${place} tells ${secret}`)
+  }
 })
 
-test('a Stripe that never responds does not delay the shutdown', async () => {
+test.concurrent('a Stripe that never responds does not delay the shutdown', async ({
+  onTestFinished,
+}) => {
   const stripe = await openStripeServer({ now: () => new Date() })
   onTestFinished(() => stripe.close())
   stripe.outage = 'silent'
@@ -106,8 +115,57 @@ test('a Stripe that never responds does not delay the shutdown', async () => {
   await waitUntil(() => paths().length >= 2)
   assert.equal(await served.kill('SIGTERM'), 0)
   await pending
-  // The waiting request gives up only after one retry.
-  assert.deepEqual(paths(), ['/v1/checkout/sessions', '/v1/events'])
+  // The checkout gives up only after one retry.
+  assert.equal(paths().filter((path) => path === '/v1/checkout/sessions').length, 1)
+})
+
+// The receipts of one service are received by another one: real mail, end to end.
+test.concurrent('the buyer gets a receipt, and its link shows the key once', async ({
+  onTestFinished,
+}) => {
+  const post = await startApp()
+  onTestFinished(() => post.stop())
+  const shop = await startApp({
+    env: {
+      ...FAKE_SHOP,
+      MAYFLY_BASE_URL: 'https://mail.example',
+      // Its certificate is self-signed.
+      MAYFLY_MAIL_OUT: `smtp://127.0.0.1:${post.smtpPort}?tls.rejectUnauthorized=false`,
+      MAYFLY_MAIL_FROM: 'Mayfly <shop@mail.example>',
+    },
+  })
+  onTestFinished(() => shop.stop())
+  const { email, token } = await post.session()
+  const made = await createOrder(shop.url, { plan: 'business', email })
+  await payOrder(shop.url, made)
+  const [summary] = await checkMail(post.url, token, '&wait=30')
+  assert.deepEqual(
+    [summary?.sender_email, summary?.subject],
+    ['shop@mail.example', 'Your order of Business'],
+  )
+  const { body } = await request(`${post.url}/api/read-mail?token=${token}&id=${summary?.id}`)
+  const { body_text: text } = body['message'] as { body_text: string }
+  const { key_prefix: prefix } = (await getOrder(shop.url, made)).body
+  for (const part of ['Business', '45 USD a year', made.id, String(prefix)]) {
+    assert.ok(text.includes(part), part)
+  }
+  assert.doesNotMatch(text, /mf_test_\w{5}/)
+
+  const [, secret = ''] =
+    new RegExp(`https://mail\\.example/orders/${made.id}#(\\S+)`).exec(text) ?? []
+  const linked = { ...made, secret }
+  assert.equal((await getOrder(shop.url, linked)).body['state'], 'paid')
+  const claims = await Promise.all(Array.from({ length: 20 }, () => claim(shop.url, linked)))
+  const statuses = claims.map(({ status }) => status).sort()
+  assert.deepEqual(statuses, [200, ...Array.from({ length: 19 }, () => 404)])
+  const key = String(claims.find(({ status }) => status === 200)?.body['key'])
+  const usage = await request(`${shop.url}/usage`, { headers: { apikey: key } })
+  assert.equal(usage.status, 200)
+
+  const again = await claim(shop.url, made)
+  assert.equal(again.status, 200, 'the claim secret still does, for a day')
+  const ended = await request(`${shop.url}/usage`, { headers: { apikey: key } })
+  assert.equal(ended.status, 401)
 })
 
 interface Elsewhere {
@@ -115,7 +173,7 @@ interface Elsewhere {
   mail: Awaited<ReturnType<typeof openSmtpSink>>
 }
 
-async function openElsewhere(): Promise<Elsewhere> {
+async function openElsewhere(onTestFinished: TestContext['onTestFinished']): Promise<Elsewhere> {
   const stripe = await openStripeServer({
     now: () => new Date(),
     secretKey: SECRETS.stripeKey,

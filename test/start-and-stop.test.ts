@@ -9,7 +9,7 @@ import { connectSmtp, readGreeting, stuffed } from './support/smtp-client.ts'
 import { tempFolder } from './support/stores.ts'
 import { waitUntil } from './support/wait-until.ts'
 
-const TRANSACTIONS = 100
+const TRANSACTIONS = 50
 
 let folder: ReturnType<typeof tempFolder>
 let ports: { http: number; smtp: number }
@@ -30,20 +30,15 @@ const serve = async (options: { ports?: typeof ports; env?: Record<string, strin
 }
 
 test('a stop requested while the last ports are being opened is graceful', async () => {
-  const served = await serve({ env: { MAYFLY_HTTP_THREADS: '8' } })
+  const served = await serve({ env: { MAYFLY_HTTP_THREADS: '4' } })
   assert.equal(await served.kill('SIGTERM'), 0)
 })
 
 describe('the service refuses to start, with a clear line', () => {
-  test('when another process serves the same data directory', async () => {
-    await serve()
-    const other = await freeServicePorts()
-    await assert.rejects(serve({ ports: other }), /is in use by another mayfly/)
-  })
-
-  test('when a port is in use', async () => {
+  test('when another process serves the same data directory, or uses the port', async () => {
     await serve()
     const other = { ...(await freeServicePorts()), http: ports.http }
+    await assert.rejects(serve({ ports: await freeServicePorts() }), /is in use by another mayfly/)
     const elsewhere = { MAYFLY_DATA: `${folder.path}/other` }
     // /livez of the first service answers on this port, so the failure shows as an early exit.
     const second = await spawnService({ folder: folder.path, ports: other, env: elsewhere })
@@ -60,7 +55,6 @@ describe('the service refuses to start, with a clear line', () => {
   })
 
   test('when the data is newer than the program', async () => {
-    await (await serve()).kill('SIGTERM')
     const db = new Database(join(folder.path, 'mail.db'))
     db.pragma('user_version = 999')
     db.close()

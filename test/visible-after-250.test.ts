@@ -5,9 +5,9 @@ import type { MessageSummary } from './support/api-client.ts'
 import { type App, startApp } from './support/app.ts'
 import { connectSmtp } from './support/smtp-client.ts'
 
-const ROUNDS = process.env['MAYFLY_TEST_LONG'] ? 10_000 : 500
+const ROUNDS = process.env['MAYFLY_TEST_LONG'] ? 10_000 : 150
 const SENDERS = 20
-const BOXES = process.env['MAYFLY_TEST_LONG'] ? 20 : 2
+const BOXES = process.env['MAYFLY_TEST_LONG'] ? 20 : 1
 
 let app: App
 beforeAll(async () => {

@@ -11,7 +11,7 @@ import {
   type StripeOrders,
 } from './support/stripe-app.ts'
 
-const COPIES = 50
+const COPIES = process.env['MAYFLY_TEST_LONG'] ? 50 : 10
 const SOME = 10
 const DAY_SECONDS = 86_400
 

@@ -111,7 +111,7 @@ export async function startLoad(
     let since = 0
     for (let node = first, isLast = false; !isLast; node += 1) {
       const isOver = sending === 0
-      const query = `&since_id=${since}&limit=${LIST_LIMIT}${isOver ? '' : '&wait=5'}`
+      const query = `&since_id=${since}&limit=${LIST_LIMIT}${isOver ? '' : '&wait=2'}`
       const messages = await list(nodes.urls[pickNode(nodes.up(), node)] ?? '', token, query)
       if (messages) since = messages[0]?.id ?? since
       else await sleep(PACE_MS)
