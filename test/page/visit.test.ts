@@ -8,7 +8,7 @@ test('a tab opened by a link is monitored like the tabs that a test opens', asyn
   allow({ complaint: /a word from there/ })
   const page = await visit('/favicon.svg')
   const seen = emptyTraffic()
-  recordTraffic(page.context(), seen)
+  recordTraffic(page.context(), () => seen)
   const [other] = await Promise.all([
     page.context().waitForEvent('page'),
     page.evaluate(`open('/livez?from-a-link', '_blank', 'noopener')`),

@@ -16,6 +16,9 @@ import { ResponseView } from './response.tsx'
 import './docs.css'
 import './console.css'
 
+// Not useId(): each console is rendered by itself, so all would have the same IDs.
+const fieldId = ({ id }: Operation, name: string) => `console-${id}-${name}`
+
 /** Sends requests to one operation of the API. */
 export function Console({ operation }: { operation: Operation }) {
   const trial = useMemo(() => createConsoleState(operation), [operation])
@@ -34,11 +37,18 @@ export function Console({ operation }: { operation: Operation }) {
         else void trial.send()
       }}
     >
-      {operation.auth && <CredentialField opens={operation.auth} />}
+      {operation.auth && (
+        <CredentialField id={fieldId(operation, 'credential')} opens={operation.auth} />
+      )}
       {operation.fields.length > 0 && (
         <div class="console-fields">
           {operation.fields.map((field) => (
-            <ParameterField key={field.name} field={field} trial={trial} />
+            <ParameterField
+              key={field.name}
+              id={fieldId(operation, field.name)}
+              field={field}
+              trial={trial}
+            />
           ))}
         </div>
       )}

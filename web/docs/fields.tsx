@@ -1,4 +1,3 @@
-import { useId } from 'preact/hooks'
 import type { Catalogue } from '../../src/shared/translate.ts'
 import { isExpired, type Mailbox } from '../address/mailbox.ts'
 import { currentMailbox } from '../address/mailboxes.ts'
@@ -16,8 +15,7 @@ const CREDENTIAL_LABELS: Record<Credential, keyof Catalogue> = {
 }
 
 /** The token or key, shared by all consoles. */
-export function CredentialField({ opens }: { opens: Credential }) {
-  const id = useId()
+export function CredentialField({ id, opens }: { id: string; opens: Credential }) {
   const mailbox = opens === 'token' ? inboxMailbox() : undefined
   return (
     <div class="field">
@@ -54,12 +52,12 @@ function inboxMailbox(): Mailbox | undefined {
 }
 
 interface ParameterProps {
+  id: string
   field: Parameter
   trial: ConsoleState
 }
 
-export function ParameterField({ field, trial }: ParameterProps) {
-  const id = useId()
+export function ParameterField({ id, field, trial }: ParameterProps) {
   return (
     <div class="field">
       <label for={id}>
@@ -70,7 +68,7 @@ export function ParameterField({ field, trial }: ParameterProps) {
   )
 }
 
-function ParameterInput({ id, field, trial }: ParameterProps & { id: string }) {
+function ParameterInput({ id, field, trial }: ParameterProps) {
   const { name, kind, required, minimum, maximum } = field
   const value = trial.values.value[name] ?? ''
   if (kind === 'flag') {

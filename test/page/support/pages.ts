@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
-import axe from 'axe-core'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type axe from 'axe-core'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll } from 'vitest'
 import { type App, startApp } from '../../support/app.ts'
@@ -9,7 +11,7 @@ import { sharedBrowser } from './browser.ts'
 export interface Pages {
   app(): App
   browser(): Browser
-  /** A page in a new browser context: nothing is stored from one visit to the next. */
+  /** A page without stored data, in a browser context that no other page of this test shares. */
   visit(path: string, options?: BrowserContextOptions): Promise<Page>
   /** Another tab in the same browser context: both share its storage. */
   newTab(page: Page, path: string): Promise<Page>
@@ -27,6 +29,8 @@ export const OWN_SERVER: Record<string, string> = {}
 export function openPages(env?: Record<string, string>): Pages {
   let app: App
   let browser: Browser
+  let opened: Visit[] = []
+  let idle: Visit[] = []
   let seen = emptyTraffic()
   let allowed: { complaint?: RegExp; origin?: string } = {}
 
@@ -35,10 +39,16 @@ export function openPages(env?: Record<string, string>): Pages {
     browser = await sharedBrowser()
   })
   afterAll(async () => {
+    await Promise.all(browser.contexts().map((context) => context.close()))
     if (env) await app.stop()
   })
   afterEach(async () => {
-    await Promise.all(browser.contexts().map((context) => context.close()))
+    const reset = await Promise.all(opened.map((visit) => resetVisit(visit, app.url)))
+    idle.push(...opened.filter((_, at) => reset[at]))
+    opened = []
+    const kept = idle.map(({ page }) => page.context())
+    const others = browser.contexts().filter((context) => !kept.includes(context))
+    await Promise.all(others.map((context) => context.close()))
     const [{ requested, complaints, tokens }, { complaint, origin }] = [seen, allowed]
     seen = emptyTraffic()
     allowed = {}
@@ -58,11 +68,13 @@ export function openPages(env?: Record<string, string>): Pages {
     app: () => app,
     browser: () => browser,
     async visit(path, options = {}) {
-      const context = await browser.newContext({ reducedMotion: 'reduce', ...options })
-      recordTraffic(context, seen)
-      const page = await context.newPage()
-      await page.goto(`${app.url}${path}`)
-      return page
+      const key = JSON.stringify(options)
+      const found = idle.find((visit) => visit.key === key)
+      idle = idle.filter((visit) => visit !== found)
+      const visit = found ?? { key, ...(await newVisit(browser, options, () => seen)) }
+      opened.push(visit)
+      await visit.page.goto(`${app.url}${path}`)
+      return visit.page
     },
     async newTab(page, path) {
       const other = await page.context().newPage()
@@ -74,6 +86,74 @@ export function openPages(env?: Record<string, string>): Pages {
     },
   }
 }
+
+/** A page that `visit` returned. A later visit with the same options reuses it: a new one costs twice as much CPU time. */
+interface Visit {
+  key: string
+  page: Page
+  options: BrowserContextOptions
+  isReusable(): boolean
+}
+
+async function newVisit(
+  browser: Browser,
+  options: BrowserContextOptions,
+  traffic: () => Traffic,
+): Promise<Omit<Visit, 'key'>> {
+  const context = await browser.newContext({ reducedMotion: 'reduce', ...options })
+  recordTraffic(context, traffic)
+  const page = await context.newPage()
+  let reusable = true
+  const spoil = () => {
+    reusable = false
+  }
+  page.once('crash', spoil)
+  page.once('close', spoil)
+  // Scripts added to every document cannot be removed, and the clock is one of them.
+  for (const owner of [context, page])
+    owner.addInitScript = calling(spoil, owner.addInitScript, owner)
+  context.clock.install = calling(spoil, context.clock.install, context.clock)
+  return { page, options, isReusable: () => reusable }
+}
+
+function calling<Args extends unknown[], Result>(
+  first: () => void,
+  method: (...args: Args) => Result,
+  owner: unknown,
+): (...args: Args) => Result {
+  return (...args) => {
+    first()
+    return method.apply(owner, args)
+  }
+}
+
+/** Removes everything that a test did to this page, if that is possible. */
+async function resetVisit({ page, options, isReusable }: Visit, url: string): Promise<boolean> {
+  if (!isReusable() || !page.url().startsWith(`${url}/`)) return false
+  const context = page.context()
+  await Promise.all([
+    ...context
+      .pages()
+      .filter((tab) => tab !== page)
+      .map((tab) => tab.close()),
+    context.unrouteAll({ behavior: 'ignoreErrors' }),
+    page.unrouteAll({ behavior: 'ignoreErrors' }),
+    context.setOffline(false),
+    page.emulateMedia({ colorScheme: options.colorScheme ?? 'light' }),
+    page.mouse.move(-1, -1),
+  ])
+  if (options.javaScriptEnabled !== false) await page.evaluate(CLEAR_STORAGE)
+  await page.goto('about:blank')
+  await context.clearCookies()
+  return isReusable()
+}
+
+// A page may store something while it is left.
+const CLEAR_STORAGE = `
+  localStorage.clear()
+  sessionStorage.clear()
+  Storage.prototype.setItem = () => {}
+`
 
 let shared: Promise<App> | undefined
 
@@ -97,11 +177,9 @@ export function emptyTraffic() {
 }
 
 /** Monitors all pages of a context, including those opened by links. */
-export function recordTraffic(
-  context: BrowserContext,
-  { requested, tokens, complaints }: Traffic,
-): void {
+export function recordTraffic(context: BrowserContext, traffic: () => Traffic): void {
   context.on('request', (request) => {
+    const { requested, tokens } = traffic()
     const url = request.url()
     if (/^(data|blob|about):/.test(url)) return
     // The server does not see the fragment.
@@ -110,20 +188,30 @@ export function recordTraffic(
     const given = [authorization.replace(/^Bearer /, ''), apikey, claim]
     tokens.push(...given.filter((secret) => secret !== ''))
   })
-  context.on('weberror', (fault) => complaints.push(fault.error().message))
+  context.on('weberror', (fault) => traffic().complaints.push(fault.error().message))
   context.on('console', (message) => {
     const { url } = message.location()
-    if (['error', 'warning'].includes(message.type())) complaints.push(`${message.text()} ${url}`)
+    if (['error', 'warning'].includes(message.type())) {
+      traffic().complaints.push(`${message.text()} ${url}`)
+    }
   })
 }
 
-/** Fails with the accessibility violations that axe finds in the page or in one part of it. */
-export async function checkAccessibility(page: Page, within = 'html'): Promise<void> {
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** Fails with the accessibility violations that axe finds in the page or in one part of it, except of these rules. */
+export async function checkAccessibility(
+  page: Page,
+  within = 'html',
+  except: readonly string[] = [],
+): Promise<void> {
   // Not as a script of the page, which its policy would block.
-  await page.evaluate(axe.source)
-  // The frame of a mail allows no script, not even this one.
-  const script = `axe.run('${within}', { iframes: false })`
-  const { violations } = (await page.evaluate(script)) as axe.AxeResults
+  if (!(await page.evaluate(`'axe' in globalThis`))) await page.evaluate(AXE)
+  const rules = Object.fromEntries(except.map((rule) => [rule, { enabled: false }]))
+  // The frame of a mail allows no script, not even this one. What passes is not even described: it is a lot.
+  const options = JSON.stringify({ iframes: false, resultTypes: ['violations'], rules })
+  const script = `axe.run('${within}', ${options}).then(({ violations }) => violations)`
+  const violations = (await page.evaluate(script)) as axe.Result[]
   const summary = violations.map(
     ({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html).join(' | ')}`,
   )
