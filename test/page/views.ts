@@ -16,20 +16,22 @@ export interface ViewContext {
   ring: KeyRing
 }
 
-/** One view of the site. `open` resolves when it is complete. */
+/** One view of the site. `open` resolves when it is complete. It works on the screen of a phone. */
 export interface View {
   name: string
   /** What the browser logs about a request that is meant to fail. */
   complaint?: RegExp
   /** The selector of the part that is new; the rest is checked in other views. */
   within?: string
-  /** Opened again for each screen, because it disappears by itself. */
-  transient?: true
+  /** Opened from the view before it, in the same document. */
+  continues?: true
+  /** Has the content of the view before it. */
+  screenshotOnly?: true
   open(stage: ViewContext): Promise<void>
 }
 
 /** Every view of the site, for axe and for screenshots. */
-export const VIEWS: readonly View[] = [
+const VIEWS: readonly View[] = [
   ...inboxViews,
   ...addressViews,
   ...shopViews,
@@ -38,3 +40,10 @@ export const VIEWS: readonly View[] = [
   ...plainViews,
   ...readerViews,
 ]
+
+/** The views, grouped by the document that they share. */
+export const DOCUMENTS: readonly (readonly View[])[] = VIEWS.flatMap((view, at) => {
+  if (view.continues) return []
+  const next = VIEWS.findIndex((other, index) => index > at && !other.continues)
+  return [VIEWS.slice(at, next === -1 ? VIEWS.length : next)]
+})

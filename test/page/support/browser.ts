@@ -28,8 +28,10 @@ export async function sharedBrowser(): Promise<Browser> {
 }
 
 /** The screen sizes that pages are checked at. */
+export const PHONE = { width: 360, height: 740 }
+export const DESKTOP = { width: 1280, height: 800 }
 export const SCREENS = [
-  { name: 'phone', width: 360, height: 740 },
-  { name: 'desktop', width: 1280, height: 800 },
+  { name: 'phone', ...PHONE },
+  { name: 'desktop', ...DESKTOP },
 ] as const
 export const SCHEMES = ['light', 'dark'] as const

@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 
-/** Fails unless all text of the page is readable on the background of this scheme. Returns the number of texts. */
-export async function checkContrast(page: Page, scheme: 'light' | 'dark'): Promise<number> {
-  const pairs = (await page.evaluate(TEXT_COLOURS)) as [string, number[], number[]][]
+/** Fails unless all text of the page or of one part is readable on the background of this scheme. Returns the number of texts. */
+export async function checkContrast(
+  page: Page,
+  scheme: 'light' | 'dark',
+  within = 'html',
+): Promise<number> {
+  const script = `(${TEXT_COLOURS})(document.querySelector('${within}'))`
+  const pairs = (await page.evaluate(script)) as [string, number[], number[]][]
   for (const [text, color, background] of pairs) {
     const ratio = contrast(color, background)
     assert.ok(ratio >= 4.5, `${text}: ${color} on ${background} has a contrast of ${ratio}`)
@@ -24,17 +29,21 @@ export async function checkColours(page: Page, within = 'html'): Promise<void> {
 
 /** Run in the page: the text color and background of each element with its own text. */
 const TEXT_COLOURS = `
-  (() => {
+  (part) => {
     const numbers = (colour) => colour.match(/[\\d.]+/g).map(Number)
+    const known = new Map()
     const background = (element) => {
-      const own = numbers(getComputedStyle(element).backgroundColor)
-      return own.length === 3 || !element.parentElement ? own : background(element.parentElement)
+      if (!known.has(element)) {
+        const own = numbers(getComputedStyle(element).backgroundColor)
+        known.set(element, own.length === 3 || !element.parentElement ? own : background(element.parentElement))
+      }
+      return known.get(element)
     }
-    return [...document.body.querySelectorAll('*:not(script)')]
-      .filter((element) => element.checkVisibility() && !element.disabled)
+    return [...part.querySelectorAll('body *:not(script)')]
       .filter((element) => [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim()))
+      .filter((element) => element.checkVisibility() && !element.disabled)
       .map((element) => [element.textContent.slice(0, 40), numbers(getComputedStyle(element).color), background(element)])
-  })()
+  }
 `
 
 const BACKGROUND = `getComputedStyle(document.body).backgroundColor.match(/[\\d.]+/g).map(Number)`

@@ -1,20 +1,26 @@
+import type { Page } from 'playwright-core'
 import { waitForInbox } from '../support/inbox.ts'
-import type { View, ViewContext } from '../views.ts'
+import type { View } from '../views.ts'
 
-/** The inbox with its address, after a button of the toolbar is pressed. */
-async function press({ page, app }: ViewContext, name: string): Promise<void> {
-  await page.goto(app.url)
-  await waitForInbox(page)
+const press = async (page: Page, name: string) =>
   await page.getByRole('button', { name, exact: true }).click()
+
+/** Presses a button of the toolbar, after the dialog before is closed. */
+async function pressNext(page: Page, name: string): Promise<void> {
+  await press(page, 'Close')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await press(page, name)
 }
 
 export const addressViews: readonly View[] = [
   {
     name: 'address-own',
     within: 'dialog',
-    async open(stage) {
-      await press(stage, 'Choose a name')
-      const dialog = stage.page.getByRole('dialog')
+    async open({ page, app }) {
+      await page.goto(app.url)
+      await waitForInbox(page)
+      await press(page, 'Choose a name')
+      const dialog = page.getByRole('dialog')
       await dialog.getByLabel('Domain').filter({ hasText: '@box.test' }).waitFor()
       await dialog.getByLabel('Name').fill('calm..river')
       await dialog.getByText('No two dots, hyphens or underscores in a row').waitFor()
@@ -23,9 +29,37 @@ export const addressViews: readonly View[] = [
   {
     name: 'address-phone',
     within: 'dialog',
-    async open(stage) {
-      await press(stage, 'Open on a phone')
-      await stage.page.locator('svg.qr path[d^=M]').waitFor()
+    continues: true,
+    async open({ page }) {
+      await pressNext(page, 'Open on a phone')
+      await page.locator('svg.qr path[d^=M]').waitFor()
+    },
+  },
+  {
+    name: 'address-end',
+    within: 'dialog',
+    continues: true,
+    async open({ page }) {
+      await pressNext(page, 'Delete address')
+      await page.getByRole('dialog').waitFor()
+    },
+  },
+  {
+    name: 'address-others',
+    within: '.address',
+    continues: true,
+    async open({ page }) {
+      await pressNext(page, 'New address')
+      await page.getByText('1 more address').click()
+      await page.getByRole('button', { name: /^Delete .*@/ }).waitFor()
+    },
+  },
+  {
+    name: 'address-privacy',
+    within: '.privacy',
+    continues: true,
+    async open({ page }) {
+      await page.getByText('Privacy and retention').click()
     },
   },
   {
@@ -38,27 +72,9 @@ export const addressViews: readonly View[] = [
     },
   },
   {
-    name: 'address-end',
-    within: 'dialog',
-    async open(stage) {
-      await press(stage, 'Delete address')
-      await stage.page.getByRole('dialog').waitFor()
-    },
-  },
-  {
-    name: 'address-others',
-    within: '.address',
-    async open(stage) {
-      await press(stage, 'New address')
-      await stage.page.getByText('1 more address').click()
-      await stage.page.getByRole('button', { name: /^Delete .*@/ }).waitFor()
-    },
-  },
-  {
     name: 'address-list-full',
     within: '.address',
-    async open(stage) {
-      const { page, app } = stage
+    async open({ page, app }) {
       await page.goto(`${app.url}/favicon.svg`)
       const expires = new Date(Date.now() + 86_400_000)
       const list = Array.from({ length: 99 }, (_, index) => ({
@@ -69,7 +85,9 @@ export const addressViews: readonly View[] = [
       const { email, token } = await app.session()
       const text = JSON.stringify(JSON.stringify([{ email, token, expires }, ...list]))
       await page.evaluate(`localStorage.setItem('mayfly mailboxes', ${text})`)
-      await press(stage, 'New address')
+      await page.goto(app.url)
+      await waitForInbox(page)
+      await press(page, 'New address')
       await page.getByText('You already have').waitFor()
     },
   },
@@ -80,15 +98,6 @@ export const addressViews: readonly View[] = [
       await page.route('**/api/create-session', (route) => route.abort())
       await page.goto(app.url)
       await page.getByText('Retrying in').waitFor()
-    },
-  },
-  {
-    name: 'address-privacy',
-    within: '.privacy',
-    async open({ page, app }) {
-      await page.goto(app.url)
-      await waitForInbox(page)
-      await page.getByText('Privacy and retention').click()
     },
   },
 ]

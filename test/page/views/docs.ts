@@ -11,14 +11,15 @@ export const docsViews: readonly View[] = [
   },
   {
     name: 'docs-section',
-    within: '#emails',
+    continues: true,
+    screenshotOnly: true,
     async open({ page, app }) {
       await page.goto(`${app.url}/docs#emails`)
-      await page.getByRole('button', { name: 'Try it: GET /emails' }).waitFor()
     },
   },
   {
     name: 'docs-console',
+    continues: true,
     within: '#create-session',
     async open(stage) {
       const form = await openConsole(stage, 'POST /api/create-session')
@@ -31,6 +32,7 @@ export const docsViews: readonly View[] = [
   },
   {
     name: 'docs-refused',
+    continues: true,
     within: '#check-mail',
     complaint: /401/,
     async open(stage) {
@@ -42,6 +44,7 @@ export const docsViews: readonly View[] = [
   },
   {
     name: 'docs-sure',
+    continues: true,
     within: 'dialog',
     async open(stage) {
       const form = await openConsole(stage, 'POST /api/delete-session')

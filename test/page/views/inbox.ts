@@ -1,4 +1,4 @@
-import { opener, plainMail, row, waitForInbox } from '../support/inbox.ts'
+import { mailboxOf, opener, plainMail, row, waitForInbox } from '../support/inbox.ts'
 import type { View, ViewContext } from '../views.ts'
 
 const MAILS = [
@@ -21,14 +21,6 @@ async function open({ page, app }: ViewContext): Promise<{ email: string; token:
   return await waitForInbox(page)
 }
 
-async function openWithMail(stage: ViewContext): Promise<void> {
-  const { email } = await open(stage)
-  for (const mail of MAILS) await stage.app.mail(email, plainMail(mail))
-  await row(stage.page, '482915').waitFor()
-  await row(stage.page, '731204').waitFor()
-  await row(stage.page, 'Welcome').waitFor()
-}
-
 export const inboxViews: readonly View[] = [
   {
     name: 'inbox-empty',
@@ -36,62 +28,90 @@ export const inboxViews: readonly View[] = [
       await open(stage)
     },
   },
-  { name: 'inbox-list', open: openWithMail },
-  {
-    name: 'inbox-open',
-    async open(stage) {
-      await openWithMail(stage)
-      await opener(stage.page, 'GitHub').click()
-      await stage.page.getByText('If it was not you').waitFor()
-    },
-  },
-  {
-    name: 'inbox-selected',
-    async open(stage) {
-      await openWithMail(stage)
-      await stage.page.getByRole('checkbox', { name: 'Select “Welcome”' }).check()
-    },
-  },
-  {
-    name: 'inbox-undo',
-    transient: true,
-    async open(stage) {
-      await openWithMail(stage)
-      await stage.page.getByRole('button', { name: 'Delete all' }).click()
-      await stage.page.getByRole('button', { name: 'Undo' }).waitFor()
-    },
-  },
-  {
-    name: 'inbox-none-found',
-    async open(stage) {
-      await openWithMail(stage)
-      await stage.page.getByRole('searchbox').fill('nothing like that')
-      await stage.page.getByText('No messages match').waitFor()
-    },
-  },
   {
     name: 'inbox-settings',
-    async open(stage) {
-      await open(stage)
-      await stage.page.getByText('Settings').click()
+    continues: true,
+    async open({ page }) {
+      await page.getByText('Settings').click()
     },
   },
   {
     name: 'inbox-keys',
-    async open(stage) {
-      await open(stage)
-      await stage.page.keyboard.press('?')
-      await stage.page.getByRole('dialog').waitFor()
+    within: 'dialog',
+    continues: true,
+    async open({ page }) {
+      await page.getByText('Settings').click()
+      await page.keyboard.press('?')
+      await page.getByRole('dialog').waitFor()
+    },
+  },
+  {
+    name: 'inbox-list',
+    continues: true,
+    async open({ page, app }) {
+      await page.keyboard.press('Escape')
+      const { email } = await mailboxOf(page)
+      for (const mail of MAILS) await app.mail(email, plainMail(mail))
+      for (const text of ['482915', '731204', 'Welcome']) await row(page, text).waitFor()
+    },
+  },
+  {
+    name: 'inbox-open',
+    continues: true,
+    async open({ page }) {
+      await opener(page, 'GitHub').click()
+      await page.getByText('If it was not you').waitFor()
+    },
+  },
+  {
+    name: 'inbox-selected',
+    continues: true,
+    async open({ page }) {
+      await page.getByRole('button', { name: 'Back to the list' }).click()
+      await page.getByRole('checkbox', { name: 'Select “Welcome”' }).check()
+    },
+  },
+  {
+    name: 'inbox-none-found',
+    continues: true,
+    async open({ page }) {
+      await page.getByRole('searchbox').fill('nothing like that')
+      await page.getByText('No messages match').waitFor()
+    },
+  },
+  {
+    name: 'inbox-undo',
+    continues: true,
+    async open({ page }) {
+      await page.getByRole('searchbox').fill('')
+      await page.getByRole('checkbox', { name: 'Select “Sign in”' }).check()
+      await page.getByRole('button', { name: 'Delete', exact: true }).click()
+      // It stays as long as it has the focus.
+      await page.getByRole('button', { name: 'Undo' }).focus()
+    },
+  },
+  {
+    name: 'inbox-full',
+    continues: true,
+    async open({ page }) {
+      await page.getByRole('button', { name: 'Undo' }).click()
+      await page.route('**/api/check-mail*', async (route) => {
+        const response = await route.fetch()
+        if (response.status() !== 200) return await route.fulfill({ response })
+        await route.fulfill({ response, json: { ...(await response.json()), full: true } })
+      })
+      await page.getByRole('button', { name: 'Check now' }).click()
+      await page.getByText('This mailbox is full').waitFor()
     },
   },
   {
     name: 'inbox-away',
     complaint: /ERR_FAILED/,
-    async open(stage) {
-      await openWithMail(stage)
-      await stage.page.route('**/api/*', (route) => route.abort())
-      await stage.page.getByRole('button', { name: 'Check now' }).click()
-      await stage.page.getByText('Could not reach the server.').waitFor()
+    continues: true,
+    async open({ page }) {
+      await page.route('**/api/*', (route) => route.abort())
+      await page.getByRole('button', { name: 'Check now' }).click()
+      await page.getByText('Could not reach the server.').waitFor()
     },
   },
   {
@@ -104,19 +124,6 @@ export const inboxViews: readonly View[] = [
         body: new URLSearchParams({ token }),
       })
       await stage.page.getByRole('heading', { name: 'This address has expired' }).waitFor()
-    },
-  },
-  {
-    name: 'inbox-full',
-    async open(stage) {
-      await stage.page.route('**/api/check-mail*', async (route) => {
-        const response = await route.fetch()
-        if (response.status() !== 200) return await route.fulfill({ response })
-        await route.fulfill({ response, json: { ...(await response.json()), full: true } })
-      })
-      await openWithMail(stage)
-      await stage.page.reload()
-      await stage.page.getByText('This mailbox is full').waitFor()
     },
   },
 ]

@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core'
 import { request } from '../../support/http-client.ts'
 import type { TestKey } from '../../support/keys.ts'
 import type { View, ViewContext } from '../views.ts'
@@ -13,55 +14,55 @@ export const keyViews: readonly View[] = [
   {
     name: 'key-wrong',
     complaint: /401/,
-    async open(stage) {
-      await giveKey(stage, 'mf_live_nothing')
-      await stage.page.getByText('Unknown or revoked key').waitFor()
+    continues: true,
+    async open({ page }) {
+      await enterKey(page, 'mf_live_nothing')
+      await page.getByText('Unknown or revoked key').waitFor()
     },
   },
   {
     name: 'key-usage',
+    continues: true,
     async open(stage) {
       const key = await stage.ring.issue({ requests: 2_000, perDay: 100, months: 12 })
       await spend(stage, key, 14)
-      await giveKey(stage, key.secret)
+      await enterKey(stage.page, key.secret)
       await stage.page.getByText('Last 30 days').waitFor()
     },
   },
   {
+    name: 'key-table',
+    continues: true,
+    async open({ page }) {
+      await page.getByText('Show as table').click()
+      await page.getByRole('columnheader', { name: 'Requests' }).waitFor()
+    },
+  },
+  {
     name: 'key-roll',
-    async open(stage) {
-      const key = await stage.ring.issue({ requests: 2_000, perDay: 100, months: 12 })
-      await giveKey(stage, key.secret)
-      await stage.page.getByRole('button', { name: 'Roll this key' }).click()
-      await stage.page.getByRole('dialog').waitFor()
+    within: 'dialog',
+    continues: true,
+    async open({ page }) {
+      await page.getByRole('button', { name: 'Roll this key' }).click()
+      await page.getByRole('dialog').waitFor()
     },
   },
   {
     name: 'key-rolled',
-    async open(stage) {
-      const key = await stage.ring.issue({ requests: 2_000, perDay: 100, months: 12 })
-      await giveKey(stage, key.secret)
-      await stage.page.getByRole('button', { name: 'Roll this key' }).click()
-      await stage.page.getByRole('button', { name: 'Roll key' }).click()
-      await stage.page.getByText('The old key works until').waitFor()
-    },
-  },
-  {
-    name: 'key-table',
-    async open(stage) {
-      const key = await stage.ring.issue({ requests: 2_000, perDay: 100, months: 12 })
-      await spend(stage, key, 3)
-      await giveKey(stage, key.secret)
-      await stage.page.getByText('Show as table').click()
-      await stage.page.getByRole('columnheader', { name: 'Requests' }).waitFor()
+    continues: true,
+    async open({ page }) {
+      await page.getByRole('button', { name: 'Roll key' }).click()
+      await page.getByText('The old key works until').waitFor()
     },
   },
   {
     name: 'key-used-up',
+    continues: true,
     async open(stage) {
       const key = await stage.ring.issue({ requests: 2 })
       await spend(stage, key, 2)
-      await giveKey(stage, key.secret)
+      await stage.page.getByRole('button', { name: 'Forget this key' }).click()
+      await enterKey(stage.page, key.secret)
       await stage.page.getByText('All requests of this plan are used').waitFor()
     },
   },
@@ -69,6 +70,10 @@ export const keyViews: readonly View[] = [
 
 export async function giveKey({ page, app }: Pick<ViewContext, 'page' | 'app'>, secret: string) {
   await page.goto(`${app.url}/key`)
+  await enterKey(page, secret)
+}
+
+async function enterKey(page: Page, secret: string): Promise<void> {
   await page.getByLabel('Your key').fill(secret)
   await page.getByRole('button', { name: 'Show usage' }).click()
 }

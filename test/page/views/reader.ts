@@ -1,4 +1,4 @@
-import { opener, waitForInbox } from '../support/inbox.ts'
+import { mailboxOf, opener, waitForInbox } from '../support/inbox.ts'
 import { htmlMail, textMail, welcomeMail } from '../support/mails.ts'
 import type { View, ViewContext } from '../views.ts'
 
@@ -11,15 +11,34 @@ async function open({ page, app }: ViewContext, raw: string, subject: string): P
   await page.locator('article.reader[aria-busy=false]').waitFor()
 }
 
-async function openWelcome(stage: ViewContext, tab?: string): Promise<void> {
-  await open(stage, welcomeMail(), 'Confirm your address')
-  await stage.page.frameLocator('.mail-frame').getByText('valid for ten minutes').waitFor()
-  if (tab) await stage.page.getByRole('tab', { name: tab, exact: true }).click()
+/** Another mail of the same address, opened. */
+async function openNext({ page, app }: ViewContext, raw: string, subject: string): Promise<void> {
+  await page.getByRole('button', { name: 'Back to the list' }).click()
+  const { email } = await mailboxOf(page)
+  await app.mail(email, raw)
+  await opener(page, subject).click()
+  await page.locator('article.reader[aria-busy=false]').waitFor()
 }
 
-async function openLink({ page, app }: ViewContext, link: string): Promise<void> {
-  await page.goto(`${app.url}/leave#${encodeURIComponent(link)}`)
-  await page.getByRole('link', { name: 'Back' }).waitFor()
+function tabView(name: string, tab: string, content: string): View {
+  return {
+    name,
+    continues: true,
+    async open({ page }) {
+      await page.getByRole('tab', { name: tab, exact: true }).click()
+      await page.locator(content).waitFor()
+    },
+  }
+}
+
+function linkView(name: string, link: string, host: string): View {
+  return {
+    name,
+    async open({ page, app }) {
+      await page.goto(`${app.url}/leave#${encodeURIComponent(link)}`)
+      await page.getByText(host).first().waitFor()
+    },
+  }
 }
 
 const SPOOFED = textMail(
@@ -35,42 +54,35 @@ const WIDE = htmlMail(`<table width="1200"><tr>${'<td>wide</td>'.repeat(40)}</tr
 })
 
 export const readerViews: readonly View[] = [
-  { name: 'reader-message', open: (stage) => openWelcome(stage) },
   {
-    name: 'reader-text',
+    name: 'reader-message',
     async open(stage) {
-      await openWelcome(stage, 'Text')
-      await stage.page.locator('.mail-text').waitFor()
+      await open(stage, welcomeMail(), 'Confirm your address')
+      await stage.page.frameLocator('.mail-frame').getByText('valid for ten minutes').waitFor()
     },
   },
+  tabView('reader-text', 'Text', '.mail-text'),
+  tabView('reader-headers', 'Headers', '.mail-headers'),
+  tabView('reader-source', 'Source', '.mail-raw'),
   {
-    name: 'reader-headers',
-    async open(stage) {
-      await openWelcome(stage, 'Headers')
-      await stage.page.locator('.mail-headers').waitFor()
-    },
+    name: 'reader-spoofed',
+    continues: true,
+    open: (stage) => openNext(stage, SPOOFED, 'Your account'),
   },
-  {
-    name: 'reader-source',
-    async open(stage) {
-      await openWelcome(stage, 'Source')
-      await stage.page.locator('.mail-raw').waitFor()
-    },
-  },
-  { name: 'reader-spoofed', open: (stage) => open(stage, SPOOFED, 'Your account') },
   {
     name: 'reader-wide',
+    continues: true,
     async open(stage) {
-      await open(stage, WIDE, 'A wide table')
+      await openNext(stage, WIDE, 'A wide table')
       await stage.page.frameLocator('.mail-frame').getByText('wide').first().waitFor()
     },
   },
-  { name: 'leave-plain', open: (stage) => openLink(stage, 'https://login.acme.test/verify?t=1') },
-  {
-    name: 'leave-doubtful',
-    open: (stage) => openLink(stage, `http://bank.test@192.0.2.1:8080/${'x'.repeat(300)}`),
-  },
-  { name: 'leave-mail', open: (stage) => openLink(stage, 'mailto:ann@acme.test?subject=x') },
-  { name: 'leave-refused', open: (stage) => openLink(stage, 'javascript:alert(1)') },
-  { name: 'leave-nothing', open: (stage) => openLink(stage, '') },
+  linkView('leave-plain', 'https://login.acme.test/verify?t=1', 'login.acme.test'),
+  // The other links change only the fragment, and so stay in this document.
+  ...[
+    linkView('leave-doubtful', `http://bank.test@192.0.2.1:8080/${'x'.repeat(300)}`, '192.0.2.1'),
+    linkView('leave-mail', 'mailto:ann@acme.test?subject=x', 'ann@acme.test'),
+    linkView('leave-refused', 'javascript:alert(1)', 'This link cannot be opened here'),
+    linkView('leave-nothing', '', 'This link is broken'),
+  ].map((view) => ({ ...view, continues: true as const })),
 ]
