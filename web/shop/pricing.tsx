@@ -150,7 +150,9 @@ function PlanList({ plans, payments: { provider, buyable } }: Offer) {
         </form>
       )}
       <ErrorMessage
-        error={buyError.value instanceof StorageBlocked ? t('shop_storage_blocked') : buyError.value}
+        error={
+          buyError.value instanceof StorageBlocked ? t('shop_storage_blocked') : buyError.value
+        }
       />
       <div class="plans">
         {plans.map((plan) => (
