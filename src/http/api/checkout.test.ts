@@ -211,10 +211,15 @@ describe('429', () => {
       'content-type': 'application/x-www-form-urlencoded',
     }
     const options = { method: 'POST', path: '/api/checkout', headers, body: 'plan=starter' }
-    for (let count = 0; count < 30; count += 1) {
-      assert.equal((await requestFrom(app.httpPort, PROXY, options)).status, 200)
+    const startedAt = performance.now()
+    let passed = 0
+    let response = await requestFrom(app.httpPort, PROXY, options)
+    for (; response.status === 200 && passed < 100; passed += 1) {
+      response = await requestFrom(app.httpPort, PROXY, options)
     }
-    const response = await requestFrom(app.httpPort, PROXY, options)
+    // One more every two seconds that the requests themselves take.
+    const more = Math.ceil((performance.now() - startedAt) / 2_000)
+    assert.ok(passed >= 30 && passed <= 30 + more, `${passed} passed`)
     assert.deepEqual([response.status, response.body['code']], [429, 'rate_limited'])
   })
 })
