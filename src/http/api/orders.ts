@@ -16,13 +16,12 @@ import { handleWebhook } from '../../service/shop/settle-order.ts'
 import { siteUrl } from '../server/client.ts'
 import { success } from '../server/response.ts'
 import { type HeaderField, type HttpRequest, route } from '../server/route.ts'
-import { countField, expiryFields, nullable, successSchema } from './schemas.ts'
+import { countField, expiryFields, isoTimeField, nullable, successSchema } from './schemas.ts'
 
 export const orderIdField = Type.String({ description: 'The id of the order from checkout.' })
-const ORDER_ID = 'ord_5vQ0fJmD3Y1kq8TzWb2uXa'
 
 const planFields = {
-  order_id: Type.String({ examples: [ORDER_ID] }),
+  order_id: Type.String({ examples: ['ord_5vQ0fJmD3Y1kq8TzWb2uXa'] }),
   plan: Type.String({ examples: ['business'] }),
   plan_name: Type.String({ examples: ['Business'] }),
   price: Type.Object({
@@ -47,11 +46,8 @@ function planJson({ id, plan }: Purchase) {
   }
 }
 
-const nullableTime = Type.Union([Type.String({ examples: ['2026-03-01 12:00:00'] }), Type.Null()])
-const nullableIsoTime = Type.Union([
-  Type.String({ format: 'date-time', examples: ['2026-03-01T12:00:00Z'] }),
-  Type.Null(),
-])
+const nullableTime = nullable(Type.String({ examples: ['2026-03-01 12:00:00'] }))
+const nullableIsoTime = nullable(isoTimeField)
 
 function orderJson({ order, payUrl, claimable, next }: OrderView) {
   return {
@@ -154,7 +150,7 @@ export const orderRoute = route({
       examples: [null],
     }),
     created_at: Type.String({ examples: ['2026-03-01 12:00:00'] }),
-    created_at_iso: Type.String({ format: 'date-time', examples: ['2026-03-01T12:00:00Z'] }),
+    created_at_iso: isoTimeField,
     paid_until: nullableTime,
     paid_until_iso: nullableIsoTime,
     claimable: Type.Boolean({ examples: [true] }),
