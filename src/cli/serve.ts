@@ -32,21 +32,15 @@ interface Exposure {
 export function startWarnings({ host, baseUrl, hasAdminToken, connections }: Exposure): string[] {
   if (host === 'localhost' || isLoopback(host)) return []
   const { wanted, allowed } = connections
-  return [
-    ...(baseUrl === ''
-      ? [
-          'plain HTTP is exposed to the network: put a TLS proxy in front and set MAYFLY_BASE_URL=https://…, or set MAYFLY_HOST=127.0.0.1',
-        ]
-      : []),
-    ...(hasAdminToken
-      ? []
-      : ['/metrics and the details of /readyz are public: set MAYFLY_ADMIN_TOKEN']),
-    ...(allowed < wanted
-      ? [
-          `HTTP connections limited to ${allowed}: raise the limit on open files (ulimit -n) or lower MAYFLY_HTTP_CONNECTIONS=${wanted}`,
-        ]
-      : []),
-  ]
+  const plainHttp =
+    baseUrl === '' &&
+    'plain HTTP is exposed to the network: put a TLS proxy in front and set MAYFLY_BASE_URL=https://…, or set MAYFLY_HOST=127.0.0.1'
+  const publicMetrics =
+    !hasAdminToken && '/metrics and the details of /readyz are public: set MAYFLY_ADMIN_TOKEN'
+  const fewConnections =
+    allowed < wanted &&
+    `HTTP connections limited to ${allowed}: raise the limit on open files (ulimit -n) or lower MAYFLY_HTTP_CONNECTIONS=${wanted}`
+  return [plainHttp, publicMetrics, fewConnections].filter((warning) => warning !== false)
 }
 
 interface BannerOptions {

@@ -11,18 +11,13 @@ export interface Candidate {
   grouped: boolean
 }
 
-interface CandidateScan {
-  candidates: Candidate[]
-  /** Offsets of all tokens with a digit, candidates or not: a label refers to the first one after it. */
-  starts: number[]
-}
-
 /**
  * Possible codes in folded text. Dates, times, prices, URLs, long numbers and the like are not candidates. Blanks and
  * hyphens between groups of digits are removed; a code with letters keeps them, because a site that prints `7F3K-9QXZ`
- * usually accepts the hyphen, and some require it.
+ * usually accepts the hyphen, and some require it. `starts` are the offsets of all tokens with a digit, candidates or not: a
+ * label refers to the first one after it.
  */
-export function findCandidates(text: string): CandidateScan {
+export function findCandidates(text: string): { candidates: Candidate[]; starts: number[] } {
   const tokens = readTokens(text.replace(LINK, (link) => '|'.repeat(link.length)))
   const starts = tokens.filter(({ word }) => DIGIT.test(word)).map(({ start }) => start)
   const candidates: Candidate[] = []

@@ -56,23 +56,22 @@ function scoredCodes(source: CodeSource): Code[] {
   const prior = Math.min(1, purposes * 0.35)
   const inSubject = scoreText(subject)
   const inTexts = texts.flatMap(scoreText)
-  const valuesInTexts = new Set(inTexts.map(({ candidate }) => candidate.value))
-  const valuesInSubject = new Set(inSubject.map(({ candidate }) => candidate.value))
-  return [
-    ...inSubject.map(({ candidate, points }) => ({
-      candidate,
-      points: points + prior + (valuesInTexts.has(candidate.value) ? 1 : 0),
-    })),
-    ...inTexts.map(({ candidate, points }) => ({
-      candidate,
-      points: points + prior + announced + (valuesInSubject.has(candidate.value) ? 1 : 0),
-    })),
-  ].map(({ candidate, points }) =>
-    codeOf(withoutSenderPrefix(candidate, source), confidenceOf(points)),
-  )
+  const toCodes = (scored: ScoredCandidate[], elsewhere: ScoredCandidate[], bonus: number) => {
+    const repeated = new Set(elsewhere.map(({ candidate }) => candidate.value))
+    return scored.map(({ candidate, points }) => {
+      const all = points + prior + bonus + (repeated.has(candidate.value) ? 1 : 0)
+      return codeOf(withoutSenderPrefix(candidate, source), confidenceOf(all))
+    })
+  }
+  return [...toCodes(inSubject, inTexts, 0), ...toCodes(inTexts, inSubject, announced)]
 }
 
-function scoreText(text: string): { candidate: Candidate; points: number }[] {
+interface ScoredCandidate {
+  candidate: Candidate
+  points: number
+}
+
+function scoreText(text: string): ScoredCandidate[] {
   const { candidates, starts } = findCandidates(text)
   const reading = { text, starts, labels: candidates.length > 0 ? findLabels(text) : [] }
   return candidates.map((candidate) => ({ candidate, points: score(candidate, reading) }))

@@ -48,17 +48,10 @@ export function contextOf({ start, end }: Candidate, text: string): CandidateCon
   const before = text.slice(lineStart, start)
   const after = text.slice(end, end + MAX_LINE).split('\n', 1)[0] ?? ''
   const lineEnd = end + after.length
-  const leads = WORDLESS.test(before)
-  const alone = leads && WORDLESS.test(after)
-  return {
-    start,
-    end,
-    lineStart,
-    lineEnd,
-    aloneOnLine: alone,
-    startsLine: leads,
-    afterLeadIn: endsWithLeadIn(before),
-  }
+  const startsLine = WORDLESS.test(before)
+  const aloneOnLine = startsLine && WORDLESS.test(after)
+  const afterLeadIn = endsWithLeadIn(before)
+  return { start, end, lineStart, lineEnd, aloneOnLine, startsLine, afterLeadIn }
 }
 
 /** At most MAX_LINE back: text farther away does not refer to the candidate. */

@@ -136,22 +136,12 @@ function linkKind({ name, url, sentence, line, above }: LinkEvidence): LinkKind 
   const named = kindFromWords(folded) ?? kindFromPath(url)
   if (named) return named
   if (!isGenericText(folded)) return 'other'
-  return (
-    kindFromWords(fold(sentence)) ??
-    kindFromWords(fold(line)) ??
-    kindFromWords(fold(above)) ??
-    'other'
-  )
+  const inSentence = kindFromWords(fold(sentence)) ?? kindFromWords(fold(line))
+  return inSentence ?? kindFromWords(fold(above)) ?? 'other'
 }
 
 const MAX_NAME = 200
 const MAX_PATH = 400
-const KINDS = {
-  unsubscribe: 'unsubscribe',
-  reset: 'reset',
-  verify: 'verify',
-  signIn: 'sign_in',
-} as const
 /** Of several, the first counts: "confirm that you want to unsubscribe" is not a verification. */
 const KIND_ORDER = ['unsubscribe', 'reset', 'verify', 'signIn'] as const
 const findKindWords = wordFinder([...KIND_ORDER])
@@ -161,7 +151,7 @@ const ADDRESS = /^(?:https?:\/\/|www\.)\S*$/i
 function kindFromWords(folded: string): LinkKind | undefined {
   const found = new Set(findKindWords(folded).map(({ kind }) => kind))
   const kind = KIND_ORDER.find((one) => found.has(one))
-  return kind && KINDS[kind]
+  return kind === 'signIn' ? 'sign_in' : kind
 }
 
 /** Words that are significant in a path only. */
@@ -194,10 +184,8 @@ function kindFromPath({ pathname, searchParams }: URL): LinkKind | undefined {
 
 /** The value in `?action=unsubscribe` is significant; most other values are tokens and numbers. */
 function actionValue(key: string, value: string): string {
-  return /^(?:action|act|mode|type|do|op|flow|cmd|page|a)$/i.test(key) &&
-    /^[A-Za-z_-]{1,30}$/.test(value)
-    ? value
-    : ''
+  const isAction = /^(?:action|act|mode|type|do|op|flow|cmd|page|a)$/i.test(key)
+  return isAction && /^[A-Za-z_-]{1,30}$/.test(value) ? value : ''
 }
 
 function decode(path: string): string {

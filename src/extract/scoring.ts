@@ -120,11 +120,7 @@ function lineAbovePoints({ start, end }: Line, reading: ScannedText): number {
 function pointsAgainst(context: CandidateContext, reading: ScannedText): number {
   const { start, lineStart, end } = context
   const labels = labelsWithin(reading, Math.max(lineStart, start - LABEL_RANGE), start)
-  const sold = labelsWithin(
-    reading,
-    Math.max(0, lineStart - 80),
-    Math.min(end + 80, reading.text.length),
-  )
+  const sold = labelsWithin(reading, lineStart - 80, end + 80)
   const sale = sold.some(({ kind }) => kind === 'sale') ? -3 : 0
   const label = labels.findLast(isOtherNumber)
   if (!label) return sale + headingPoints(context, reading)
@@ -173,7 +169,7 @@ function isOtherNumber({ kind }: Label): boolean {
 }
 
 /** Points for the shape; a shape that ordinary words have, too, needs a label right beside it. */
-export function shapePoints(
+function shapePoints(
   { value, kind, grouped }: Candidate,
   { named, alone }: { named: number; alone: boolean },
 ): number {
@@ -189,17 +185,12 @@ const EXCLUDED = -100
 const YEAR = /^(?:19|20)[0-9]{2}$/
 /** A word with a number at its end: SPRING20. */
 const COUPON = /^[A-Z]{3,}[0-9]{1,4}$/
-const LENGTH_POINTS = new Map([
-  [6, 1],
-  [4, 0.5],
-  [5, 0.5],
-  [8, 0.5],
-])
+const LENGTH_POINTS: Partial<Record<number, number>> = { 4: 0.5, 5: 0.5, 6: 1, 8: 0.5 }
 
 function digitPoints(value: string, grouped: boolean, named: boolean): number {
   if (YEAR.test(value) && !grouped) return named ? -1 : -2.5
   const round = /000$/.test(value) ? -1.5 : 0
-  return (LENGTH_POINTS.get(value.length) ?? 0) + round + (grouped ? 0.5 : 0)
+  return (LENGTH_POINTS[value.length] ?? 0) + round + (grouped ? 0.5 : 0)
 }
 
 /** Random letters have few vowels or are grouped; a word in capitals is neither. */

@@ -3,25 +3,7 @@ import { ImapError, toImapError } from './errors.ts'
 import { tokenSource } from './oauth.ts'
 import type { AccountLimits, AccountOptions, AccountTiming } from './options.ts'
 
-/** One connection to an account. Failures are thrown as ImapError. */
-export interface ImapConnection {
-  /** Whether the server supports X-GM-MSGID. */
-  isGmail: boolean
-  hasIdle: boolean
-  /** UIDPLUS: expunge by UID, and the new UIDs of moved messages. */
-  hasUidPlus: boolean
-  /** Why the connection closed; undefined while it is usable. */
-  error(): ImapError | undefined
-  /** Runs one command; closes the connection on timeout. */
-  run<T>(command: Command<T>, timeoutMs?: number): Promise<T>
-  /** UIDs in ascending order. */
-  search(query: SearchObject): Promise<number[]>
-  /** Starts IDLE on the open folder; the next command ends it. */
-  startIdle(): void
-  /** Bytes received since the last call. */
-  takeReceivedBytes(): number
-  close(): Promise<void>
-}
+export type ImapConnection = Awaited<ReturnType<typeof openConnection>>
 
 /** The library resolves some refused commands with false or undefined. */
 type Command<T> = (client: ImapFlow) => Promise<T | false | undefined>
@@ -43,7 +25,8 @@ const SLACK_BYTES = 1024 * 1024
 const MAX_LINE_BYTES = 8 * 1024 * 1024
 const LOGOUT_MS = 1_000
 
-async function openConnection(options: ConnectionOptions): Promise<ImapConnection> {
+/** One connection to an account. Failures are thrown as ImapError. */
+async function openConnection(options: ConnectionOptions) {
   const { timing, onChange, signal } = options
   let lastError: unknown
   let closedBy: ImapError | undefined
@@ -71,6 +54,7 @@ async function openConnection(options: ConnectionOptions): Promise<ImapConnectio
     return closedBy
   }
 
+  /** Runs one command; closes the connection on timeout. */
   async function run<T>(command: Command<T>, timeoutMs = timing.commandTimeoutMs): Promise<T> {
     lastError = undefined
     const abort = () => client.close()
@@ -92,10 +76,7 @@ async function openConnection(options: ConnectionOptions): Promise<ImapConnectio
     throw client.usable ? toImapError(lastError) : fail(lastError)
   }
 
-  await run(async () => {
-    await client.connect()
-    return true
-  }).catch((error: unknown) => {
+  await run(connect).catch((error: unknown) => {
     // The library keeps the connection open after a refused login.
     client.close()
     throw error
@@ -105,25 +86,32 @@ async function openConnection(options: ConnectionOptions): Promise<ImapConnectio
     isGmail: client.capabilities.has('X-GM-EXT-1'),
     hasIdle: client.capabilities.has('IDLE'),
     hasUidPlus: client.capabilities.has('UIDPLUS'),
+    /** Why the connection closed; undefined while it is usable. */
     error: () => closedBy,
     run,
-    search: (query) => run((one) => one.search(query, { uid: true })),
-    // A failure also closes the connection, which has its own event.
+    /** UIDs in ascending order. */
+    search: (query: SearchObject) => run((one) => one.search(query, { uid: true })),
+    /** IDLE on the open folder; the next command ends it. A failure also closes the connection, which has its own event. */
     startIdle: () => void client.idle().catch(() => {}),
     takeReceivedBytes: () => client.stats(true).received,
-    async close() {
+    async close(): Promise<void> {
       client.off('exists', onChange)
-      if (client.usable) await logOut(client)
-      client.close()
+      await logOut(client)
     },
   }
+}
+
+async function connect(client: ImapFlow): Promise<true> {
+  await client.connect()
+  return true
 }
 
 /** Also when in a hurry: without LOGOUT the server counts the connection for a while. */
 async function logOut(client: ImapFlow): Promise<void> {
   const timer = setTimeout(() => client.close(), LOGOUT_MS)
-  await client.logout().catch(() => {})
+  if (client.usable) await client.logout().catch(() => {})
   clearTimeout(timer)
+  client.close()
 }
 
 function clientOptions({ account, secret, limits, timing }: ConnectionOptions): ImapFlowOptions {

@@ -29,17 +29,9 @@ export function toImapError(error: unknown): ImapError {
   for (const [pattern, kind, message] of KNOWN_RESPONSES) {
     if (pattern.test(details.responseText)) return new ImapError(kind, message)
   }
-  if (details.loginFailed) return loginError(details)
+  if (details.loginFailed) return loginError(details.responseText)
   if (details.refused) return new ImapError('lost', 'the server refused a command')
   return connectionError(details.code)
-}
-
-interface ErrorDetails {
-  code: string
-  /** Everything the server said, to be matched against known responses. */
-  responseText: string
-  loginFailed: boolean
-  refused: boolean
 }
 
 // Response codes and texts of Gmail, Yahoo, Outlook and Dovecot. Each may come at login as well as later.
@@ -74,7 +66,7 @@ const KNOWN_RESPONSES: readonly [RegExp, ImapErrorKind, string][] = [
 // RFC 5530: the server is at fault, not the credentials.
 const SERVER_SIDE = /\b(UNAVAILABLE|SERVERBUG|INUSE|CONTACTADMIN)\b|temporary|internal error/i
 
-function loginError({ responseText }: ErrorDetails): ImapError {
+function loginError(responseText: string): ImapError {
   return SERVER_SIDE.test(responseText)
     ? new ImapError('unreachable', 'logins are temporarily unavailable at the server')
     : new ImapError('login', 'the server does not accept the login')
@@ -86,24 +78,24 @@ const UNREACHABLE =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|CONNECT_TIMEOUT|GREETING_TIMEOUT)$/
 const INVALID_DATA = /TooLarge$|^ParserError|^MAX_IMAP|^UnexpectedTag$|^InvalidResponse$|^Response/
 
+const KNOWN_CODES: readonly [RegExp, ImapErrorKind, string][] = [
+  [CERTIFICATE, 'certificate', 'the server’s certificate is not trusted'],
+  [TLS_FAILURE, 'unreachable', 'the server does not speak TLS on this port'],
+  [UNREACHABLE, 'unreachable', 'the server cannot be reached'],
+  [INVALID_DATA, 'invalid-data', 'invalid response from the server'],
+]
+
 function connectionError(code: string): ImapError {
-  if (CERTIFICATE.test(code)) {
-    return new ImapError('certificate', `the server’s certificate is not trusted (${code})`)
-  }
-  if (TLS_FAILURE.test(code))
-    return new ImapError('unreachable', `the server does not speak TLS on this port (${code})`)
-  if (UNREACHABLE.test(code)) {
-    return new ImapError('unreachable', `the server cannot be reached (${code})`)
-  }
-  if (INVALID_DATA.test(code)) {
-    return new ImapError('invalid-data', `invalid response from the server (${code})`)
+  for (const [pattern, kind, message] of KNOWN_CODES) {
+    if (pattern.test(code)) return new ImapError(kind, `${message} (${code})`)
   }
   return new ImapError('lost', code ? `connection closed (${code})` : 'connection closed')
 }
 
-function detailsOf(error: unknown): ErrorDetails {
+function detailsOf(error: unknown) {
   const record: Record<string, unknown> = error instanceof Error ? { ...error } : {}
   const code = stringField(record, 'code')
+  // Everything the server said, to be matched against known responses.
   const said = ['serverResponseCode', 'responseText', 'response', 'reason'].map((key) =>
     stringField(record, key),
   )

@@ -87,7 +87,8 @@ export async function findNewUids(context: FetchContext, folder: OpenFolder): Pr
   }
   const recent = await uidsSinceOldestAlias(context, '1:*')
   if (recent.uids.length > 0) return { ...recent, upTo: undefined }
-  return { ...recent, upTo: (folder.uidNext ?? (await highestUid(connection)) + 1) - 1 }
+  const highest = async () => (await connection.search({ all: true })).at(-1) ?? 0
+  return { ...recent, upTo: folder.uidNext === undefined ? await highest() : folder.uidNext - 1 }
 }
 
 async function uidsSinceOldestAlias(
@@ -108,10 +109,6 @@ async function uidsAfter(connection: ImapConnection, lastUid: number): Promise<n
   // RFC 3501 6.4.8: a range that ends with `*` includes the last message even if its UID is lower.
   const uids = await connection.search({ uid: `${lastUid + 1}:*` })
   return uids.filter((uid) => uid > lastUid)
-}
-
-async function highestUid(connection: ImapConnection): Promise<number> {
-  return (await connection.search({ all: true })).at(-1) ?? 0
 }
 
 /** SINCE has a resolution of days, in the server's time zone. The library may count from the clock of this machine. */

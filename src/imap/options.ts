@@ -26,7 +26,6 @@ export interface OAuthClient {
   tokenUrl: string
 }
 
-/** Upper bounds on what we fetch. */
 export interface AccountLimits {
   /** Of one mail; larger ones stay in the account. */
   maxBytes: number
@@ -34,7 +33,6 @@ export interface AccountLimits {
   messagesPerMinute: number
 }
 
-/** Intervals and timeouts. */
 export interface AccountTiming {
   /** Between two polls of every folder, whatever the server pushes. */
   pollMs: number

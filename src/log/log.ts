@@ -19,7 +19,10 @@ interface LogSink {
 }
 
 /** The log of one thread. Each thread opens its own; lines of several threads do not mix. */
-export function openLog({ level, thread }: LogOptions, sink: LogSink = standardOutput()): Log {
+export function openLog(
+  { level, thread }: LogOptions,
+  sink: LogSink = { write: lineWriter(), pretty: isatty(1) },
+): Log {
   // JSON escapes line breaks, but not other characters that terminals and line readers interpret.
   const finish = sink.pretty ? prettyLine : printableLines
   const logger = pino(
@@ -43,19 +46,15 @@ export function openLog({ level, thread }: LogOptions, sink: LogSink = standardO
   return { debug: logAt('debug'), info: logAt('info'), warn: logAt('warn'), error: logAt('error') }
 }
 
-/**
- * Writes to the descriptor, one write per line: in a worker thread, process.stdout goes through the main thread, and buffered
- * lines are lost when the thread dies, which is when a log matters most.
- */
-function standardOutput(): LogSink {
-  return { write: lineWriter(), pretty: isatty(1) }
-}
-
 const NEW_LINE = 10
 const BUSY_MS = 10
 const SLEEP_CELL = new Int32Array(new SharedArrayBuffer(4))
 
-/** Writes whole lines and ignores errors: a full disk under the log must not stop intake. The next line is tried again. */
+/**
+ * Writes whole lines and ignores errors: a full disk under the log must not stop intake. The next line is tried again. Directly
+ * to the descriptor: in a worker thread, process.stdout goes through the main thread, and buffered lines are lost when the
+ * thread dies, which is when a log matters most.
+ */
 export function lineWriter(
   write: (bytes: Uint8Array) => number = (bytes) => writeSync(1, bytes),
 ): (line: string) => void {

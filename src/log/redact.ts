@@ -4,15 +4,7 @@ import type { LogFacts } from '../core/log.ts'
 // Callers leave secrets out of log messages. This is the safety net: a mistake, or an error message that quotes its input, must not
 // put a token or an address into a file that many can read.
 
-type RedactedValue = string | number | boolean | null | undefined | RedactedError
-
-interface RedactedError {
-  type: string
-  message: string
-  code?: string
-  stack?: string
-  cause?: string
-}
+type RedactedValue = Exclude<LogFacts[string], Error> | ReturnType<typeof redactError>
 
 const SECRET_NAMES = /token|key$|secret|password|authorization|cookie|body|^raw$/i
 // A key is recognized by its prefix, as are secrets of a payment provider and passwords in a URL.
@@ -56,7 +48,7 @@ function redactValue(name: string, value: LogFacts[string]): RedactedValue {
   return SECRET_NAMES.test(name) ? '(hidden)' : redactText(value)
 }
 
-function redactError(error: Error): RedactedError {
+function redactError(error: Error) {
   const { stack, cause } = error
   return {
     type: error.name,

@@ -1,10 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 
-/** One header field. */
 export interface Field {
   /** The name in lower case. */
   key: string
-  /** The name as written. */
   name: string
   /** The raw value, still folded, as latin1. */
   value: string

@@ -89,7 +89,6 @@ const ENDED_BY: Record<string, ReadonlySet<string>> = Object.fromEntries(
     tr: 'tr tbody thead tfoot',
   }).map(([name, others]) => [name, new Set(others.split(' '))]),
 )
-/** Attributes that affect the text. */
 const KEPT_ATTRIBUTES = ['href', 'start', 'type'] as const
 
 /**

@@ -33,21 +33,12 @@ interface PoolOptions extends ChildProgram, Omit<SchedulerOptions, 'slots'> {
 const LIMITS: JobLimits = { startMs: 30_000, cpuMs: 1_000, wallMs: 30_000, memoryMb: 512 }
 
 /** Children are started on demand and reused. The cost of a job is its CPU time. */
-export function openProcessPool<Job extends object, Result extends { kind: string }>({
-  children,
-  limits,
-  maxWaiting,
-  maxWaitingPerKey,
-  overloadMessage,
-  ...program
-}: PoolOptions): ProcessPool<Job, Result> {
-  const workers = openChildren<Job, Result>(program, { ...LIMITS, ...limits }, children)
-  const scheduler = openScheduler({
-    slots: children,
-    maxWaiting,
-    maxWaitingPerKey,
-    overloadMessage,
-  })
+export function openProcessPool<Job extends object, Result extends { kind: string }>(
+  options: PoolOptions,
+): ProcessPool<Job, Result> {
+  const { children, limits } = options
+  const workers = openChildren<Job, Result>(options, { ...LIMITS, ...limits }, children)
+  const scheduler = openScheduler({ ...options, slots: children })
   return {
     use: (key, request, task) =>
       scheduler.run(key, request, () => {

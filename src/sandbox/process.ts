@@ -21,14 +21,9 @@ export interface ChildLost {
   reason: 'died' | 'too slow' | 'too large'
 }
 
-export interface SandboxedChild<Job, Result> {
-  /** Resolves with the CPU time of the start. Rejects if the child could not be started. */
-  ready: Promise<number>
-  /** One job at a time. Rejects only if the child could not be started, which does not depend on the job. */
-  run(job: Job): Promise<JobOutcome<Result>>
-  alive(): boolean
-  end(): Promise<void>
-}
+export type SandboxedChild<Job extends object, Result extends { kind: string }> = ReturnType<
+  typeof startChild<Job, Result>
+>
 
 interface JobOutcome<Result> {
   outcome: Result | JobFailed | ChildLost
@@ -53,7 +48,7 @@ export interface ChildProgram {
 export function startChild<Job extends object, Result extends { kind: string }>(
   { name, script, folders }: ChildProgram,
   limits: JobLimits,
-): SandboxedChild<Job, Result> {
+) {
   const { command, argv, options } = launchCommand(childIsolation(), [
     `--max-old-space-size=${HEAP_MB}`,
     '--disallow-code-generation-from-strings',
@@ -86,8 +81,10 @@ export function startChild<Job extends object, Result extends { kind: string }>(
   setRef(child, 'unref')
 
   return {
+    /** Resolves with the CPU time of the start. Rejects if the child could not be started. */
     ready,
-    async run(job) {
+    /** One job at a time. Rejects only if the child could not be started, which does not depend on the job. */
+    async run(job: Job): Promise<JobOutcome<Result>> {
       setRef(child, 'ref')
       try {
         await ready
@@ -100,7 +97,7 @@ export function startChild<Job extends object, Result extends { kind: string }>(
     },
     // A killed child stays connected for a moment.
     alive: () => !lost && child.connected,
-    async end() {
+    async end(): Promise<void> {
       child.ref()
       child.kill('SIGKILL')
       await gone

@@ -108,7 +108,6 @@ export function guard(connection: Connection, callback: () => void): void {
   }
 }
 
-/** Logs the error and closes with 421. */
 export function failConnection(connection: Connection, err: unknown): void {
   const { server, ip, socket, phase } = connection
   logInternalError(server.deps, ip, err)

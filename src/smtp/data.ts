@@ -77,7 +77,6 @@ export function discardData(reader: DataReader, reason: DropReason): void {
   keepTail(reader, reader.buffer.subarray(0, reader.length))
 }
 
-/** Memory taken by the mail in progress. */
 export function bufferedBytes(reader: DataReader): number {
   return reader.buffer === LEADING_CRLF || reader.dropped ? 0 : reader.buffer.length
 }

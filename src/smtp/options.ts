@@ -44,7 +44,6 @@ export interface SmtpOptions {
   host?: string
   /** Lets several threads listen on one port. */
   reusePort?: boolean
-  /** Maximum message size. */
   maxBytes?: number
   /** Reject mail with a bare CR or LF. Otherwise it is stored unchanged. */
   refuseBareNewlines?: boolean
@@ -71,7 +70,6 @@ export const DEFAULT_LIMITS = {
 } as const satisfies Omit<SmtpLimits, 'hostname' | 'offerTls'>
 
 export interface SmtpTimeouts {
-  /** Maximum length of a session. */
   sessionMs: number
   /** Without a complete command or a byte of mail. */
   idleMs: number
@@ -84,7 +82,6 @@ export interface SmtpTimeouts {
   lingerMs: number
   /** How long mail in progress may take to complete during shutdown. */
   closeMs: number
-  /** Interval at which the timeouts are checked. */
   checkMs: number
 }
 

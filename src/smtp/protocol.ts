@@ -40,7 +40,6 @@ export interface Step {
 export interface SmtpSession {
   /** Must not be called while an action is pending. */
   receive(chunk: Buffer): Step
-  /** Supplies the result of the pending action. */
   complete(result: ActionResult): Step
   /** True from 354 to the reply to the final dot. */
   inData(): boolean

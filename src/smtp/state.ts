@@ -42,7 +42,6 @@ export type CloseReason =
   | 'too_big'
   | 'behind_starttls'
 
-/** State of one SMTP session. */
 export interface State {
   limits: SmtpLimits
   clientIp: string
@@ -59,7 +58,6 @@ export interface State {
   dataBytes: number
   commands: number
   refused: number
-  /** Replies not returned yet. */
   replies: string
   action: Action | undefined
   chunk: Buffer
@@ -185,9 +183,15 @@ export function applyResult(state: State, result: ActionResult): void {
     throw new Error(`a result for ${result.kind} while ${pending} is pending`)
   }
   state.action = undefined
-  if (result.kind === 'mail-from') applySenderResult(state, result.outcome)
-  else if (result.kind === 'rcpt-to') applyRecipientResult(state, result.outcome)
-  else if (result.kind === 'message') applyMailResult(state, result.outcome)
+  if (result.kind === 'mail-from') {
+    if (result.outcome !== 'accepted') resetTransaction(state)
+    queueReply(state, SENDER_REPLY[result.outcome])
+  } else if (result.kind === 'message') {
+    resetTransaction(state)
+    // Sessions that deliver mail may be long.
+    if (result.outcome === 'kept') state.commands = 0
+    queueReply(state, MAIL_REPLY[result.outcome])
+  } else if (result.kind === 'rcpt-to') applyRecipientResult(state, result.outcome)
   else applyTls(state, result.tls)
 }
 
@@ -218,24 +222,12 @@ const MAIL_REPLY = {
   full: REPLIES.mailboxFull,
 } as const satisfies Record<MailOutcome, string>
 
-function applySenderResult(state: State, outcome: SenderOutcome): void {
-  if (outcome !== 'accepted') resetTransaction(state)
-  queueReply(state, SENDER_REPLY[outcome])
-}
-
 function applyRecipientResult(state: State, outcome: RecipientOutcome): void {
   if ('address' in outcome) {
     // A repeated recipient gets one copy.
     state.recipients.set(outcome.address, outcome)
     queueReply(state, REPLIES.recipientOk)
   } else queueReply(state, RECIPIENT_REPLY[outcome.refused])
-}
-
-function applyMailResult(state: State, outcome: MailOutcome): void {
-  resetTransaction(state)
-  // Sessions that deliver mail may be long.
-  if (outcome === 'kept') state.commands = 0
-  queueReply(state, MAIL_REPLY[outcome])
 }
 
 /** RFC 3207 4.2: everything learned before the handshake is discarded. */
