@@ -36,7 +36,7 @@ const TYPES_FOR_SERVICE = ['store', 'bus', 'limit', 'pay']
 
 /** The only file of mime that adapters may import. */
 const ADAPTERS = ['smtp', 'imap', 'http', 'cli']
-const HEADER_READER = 'src/mime/headers.ts'
+const HEADER_READER = 'src/mime/header-fields.ts'
 
 /** Files outside src that the roots may import: our version, and the built page. */
 const OUTSIDE = ['package.json', 'web/dist/']
@@ -201,9 +201,9 @@ describe('allowed', () => {
     ['src/shared/x.ts', "import { priceText } from '../core/plan.ts'"],
     ['src/http/x.ts', "import { displaySender } from '../shared/sender-display.ts'"],
     ['src/service/mail/receive-mail.ts', "import type { Bus } from '../bus/bus.ts'"],
-    ['src/service/mail/receive-mail.ts', "import { readHead } from '../mime/head.ts'"],
+    ['src/service/mail/receive-mail.ts', "import { readHead } from '../mime/header-summary.ts'"],
     ['src/http/api/x.ts', "import { receive } from '../../service/mail/receive.ts'"],
-    ['src/imap/recipients.ts', "import { readHeader } from '../mime/headers.ts'"],
+    ['src/imap/recipients.ts', "import { readHeader } from '../mime/header-fields.ts'"],
     ['src/config/config.ts', "import { flag } from './values.ts'"],
     ['src/main.ts', "import { startService } from './runtime/start.ts'"],
     ['src/main.ts', "const file = new URL('../package.json', import.meta.url)"],
@@ -221,7 +221,7 @@ describe('allowed', () => {
 
 describe('rejected', () => {
   for (const [path, source, sentence] of [
-    ['src/core/x.ts', "import { a } from '../mime/head.ts'", 'core may not import mime'],
+    ['src/core/x.ts', "import { a } from '../mime/header-summary.ts'", 'core may not import mime'],
     ['src/core/x.ts', "import { readFileSync } from 'node:fs'", 'core may not import node:fs'],
     ['src/core/x.ts', "import { pino } from 'pino'", 'core may not import pino'],
     [
@@ -235,11 +235,11 @@ describe('rejected', () => {
     ['src/store/x.ts', "import { a } from '../bus/bus.ts'", 'store may not import bus'],
     [
       'src/sender-auth/x.ts',
-      "import { a } from '../mime/head.ts'",
+      "import { a } from '../mime/header-summary.ts'",
       'sender-auth may not import mime',
     ],
     ['src/sandbox/x.ts', "import { a } from '../mime/parser.ts'", 'sandbox may not import mime'],
-    ['src/imap/x.ts', "import { a } from '../mime/head.ts'", 'imap may not import mime'],
+    ['src/imap/x.ts', "import { a } from '../mime/header-summary.ts'", 'imap may not import mime'],
     [
       'src/service/x.ts',
       "import { a } from '../sender-auth/a.ts'",

@@ -1,5 +1,5 @@
 import { type Address, hostOf, localOf, parseAddress } from '../core/address.ts'
-import { commentEnd, quotedEnd, readHeader } from '../mime/headers.ts'
+import { commentEnd, quotedEnd, readHeader } from '../mime/header-fields.ts'
 
 /** Fetched before any body: recipients and identity of a mail. */
 export const HEAD_FIELDS = ['Delivered-To', 'X-Original-To', 'To', 'Cc', 'Received', 'Message-ID']

@@ -1,7 +1,7 @@
 import type { NamedAddress } from '../core/message.ts'
 import { cleanLine } from '../core/text.ts'
+import { commentEnd, quotedEnd } from './header-fields.ts'
 import { decodeEncodedWords } from './header-values.ts'
-import { commentEnd, quotedEnd } from './headers.ts'
 
 /** A token of an address field. `adjacent`: no blank separates it from the previous token. */
 interface Token {

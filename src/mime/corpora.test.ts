@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { corpus } from '../../test/support/corpora.ts'
-import { readHead } from './head.ts'
+import { readHead } from './header-summary.ts'
 import { parseMail } from './parse.ts'
 import { KNOWN_DIFFERENCES } from './testing/known-differences.ts'
 import { type Expectation, readExpectation } from './testing/stalwart.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readHead } from './head.ts'
+import { readHead } from './header-summary.ts'
 import { readDate } from './header-values.ts'
 
 const ENVELOPE = 'bounce@sender.test'

@@ -1,5 +1,5 @@
+import { type Field, fieldText, HEADER_LIMITS, readFields } from './header-fields.ts'
 import { parseParameterized } from './header-values.ts'
-import { type Field, fieldText, HEADER_LIMITS, readFields } from './headers.ts'
 
 const MAX_PARTS = 1_000
 const MAX_NESTING = 100

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import MailComposer from 'nodemailer/lib/mail-composer/index.js'
 import PostalMime from 'postal-mime'
 import { expect, test } from 'vitest'
-import { readHead } from './head.ts'
+import { readHead } from './header-summary.ts'
 import { parseMail } from './parse.ts'
 import { attachmentBytes } from './testing/attachment.ts'
 

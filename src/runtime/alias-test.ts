@@ -8,7 +8,7 @@ import type { Log } from '../core/log.ts'
 import type { MailboxId } from '../core/session.ts'
 import { openAccount } from '../imap/account.ts'
 import type { FetchedMail, ImapDeps } from '../imap/options.ts'
-import { readHeader, unfold } from '../mime/headers.ts'
+import { readHeader, unfold } from '../mime/header-fields.ts'
 import { openMailer } from '../pay/receipt-mail.ts'
 
 interface Options {

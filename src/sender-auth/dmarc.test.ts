@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { readHead } from '../mime/head.ts'
+import { readHead } from '../mime/header-summary.ts'
 import { type Fixture, openFixture, SAMPLE_MAIL } from './testing/fixture.ts'
 import { rsaKey, signed } from './testing/signed.ts'
 

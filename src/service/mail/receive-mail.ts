@@ -7,7 +7,7 @@ import {
   type RecipientRefusal,
 } from '../../core/recipient.ts'
 import { keyedTopic, POOL, type Topic } from '../../core/session.ts'
-import { readHead } from '../../mime/head.ts'
+import { readHead } from '../../mime/header-summary.ts'
 import type { AddMailResult, MailStore, StoredRecipient } from '../../store/store.ts'
 import type { ServiceDeps } from '../deps.ts'
 

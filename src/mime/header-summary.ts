@@ -1,8 +1,8 @@
 import type { HeaderSummary } from '../core/message.ts'
 import { cleanLine } from '../core/text.ts'
 import { readAddress, readMailboxes } from './addresses.ts'
+import { readHeader, unfold } from './header-fields.ts'
 import { decodeEncodedWords } from './header-values.ts'
-import { readHeader, unfold } from './headers.ts'
 
 const MAX_SUBJECT = 998
 const MAX_SENDER = 320
