@@ -72,8 +72,8 @@ async function answerOf(form: Locator): Promise<Record<string, unknown>> {
 }
 
 async function open(call: string): Promise<{ page: Page; form: Locator }> {
-  const page = await visit('/favicon.svg')
-  return { page, form: await openConsole({ page, app: app() }, call) }
+  const page = await visit(`/docs#${call.replace(/^.*\//, '')}`)
+  return { page, form: await tryCall(page, call) }
 }
 
 describe('the console', () => {

@@ -1,15 +1,9 @@
-import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { describe, test } from 'vitest'
 import { mailMany, opener, row, waitForInbox } from './support/inbox.ts'
 import { openPages } from './support/pages.ts'
 
 const { app, visit } = openPages()
-const focused = (page: Page) =>
-  page.evaluate(`{
-    const { id, tagName, textContent } = document.activeElement
-    id || (tagName === 'BODY' ? tagName : textContent)
-  }`) as Promise<string>
 
 describe('the focus returns to where it was', () => {
   for (const [way, close] of [
@@ -24,7 +18,7 @@ describe('the focus returns to where it was', () => {
       await page.getByRole('dialog').waitFor()
       await close(page)
       await page.getByRole('dialog').waitFor({ state: 'detached' })
-      assert.match(await focused(page), /Open on a phone/)
+      await page.locator('button:focus', { hasText: 'Open on a phone' }).waitFor()
     })
   }
 
@@ -37,7 +31,7 @@ describe('the focus returns to where it was', () => {
     await page.getByRole('dialog').waitFor()
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
-    assert.match(await focused(page), /^mail-/)
+    await page.locator('[id^=mail-]:focus').waitFor()
   })
 })
 
@@ -50,5 +44,5 @@ test('undo leaves the focus in the list', async () => {
   await page.getByRole('button', { name: 'Undo' }).focus()
   await page.keyboard.press('Enter')
   await row(page, 'Mail 1').waitFor()
-  assert.equal(await focused(page), 'messages')
+  await page.locator('#messages:focus').waitFor()
 })

@@ -5,7 +5,7 @@ import { type Canary, hostsIn, openCanary } from './support/canary.ts'
 import { PAYLOADS } from './support/hostile-html.ts'
 import { renderWithLayers } from './support/layers.ts'
 
-// The long tests use all payloads for each layer; otherwise some of each family.
+// The long tests use all payloads for each single layer; otherwise some of each family.
 const STEP = process.env['MAYFLY_TEST_LONG'] ? 1 : 8
 const payloads = PAYLOADS.filter((_, at) => at % STEP === 0)
 
@@ -13,7 +13,7 @@ let canary: Canary
 /** The policy of the inbox. */
 let policy: string
 beforeAll(async () => {
-  canary = await openCanary(hostsIn(payloads))
+  canary = await openCanary(hostsIn(PAYLOADS))
   const app = await startApp({ env: { MAYFLY_AUTH_CHECKS: 'off' } })
   const { headers } = await fetch(`${app.url}/`)
   policy = headers.get('content-security-policy') ?? ''
@@ -28,6 +28,17 @@ beforeEach(() => {
 const requests = () => canary.requests.filter((line) => line !== '')
 const named = (ran: string[]) =>
   ran.map((word) => `${word}: ${payloads[Number.parseInt(word, 10)]}`)
+
+test(`with every layer no script runs, nothing is requested and nothing navigates: ${PAYLOADS.length} payloads`, async () => {
+  const layers = { purifier: true, sandbox: true, policy }
+  const { ran, requested, left } = await renderWithLayers(canary, layers, PAYLOADS)
+  assert.deepEqual(
+    ran.map((word) => `${word}: ${PAYLOADS[Number.parseInt(word, 10)]}`),
+    [],
+  )
+  assert.deepEqual([...requested, ...canary.requests], [])
+  assert.deepEqual(left, [])
+})
 
 test('with the sanitizer alone no script runs, nothing is requested and nothing navigates', async () => {
   const layers = { purifier: true, sandbox: false, policy: undefined }

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, test, vi } from 'vitest'
 import { type KeyRing, openKeyRing, type TestKey } from '../support/keys.ts'
 import { program } from '../support/programs.ts'
 import { OWN_SERVER, openPages } from './support/pages.ts'
-import { giveKey, spend } from './views/key.ts'
+import { enterKey, spend } from './views/key.ts'
 
 const { app, visit, newTab, allow } = openPages(OWN_SERVER)
 let ring: KeyRing
@@ -19,7 +19,7 @@ const DAY_SECONDS = 86_400
 
 async function showUsage(key: TestKey, options: BrowserContextOptions = {}): Promise<Page> {
   const page = await visit('/key', options)
-  await giveKey({ page, app: app() }, key.secret)
+  await enterKey(page, key.secret)
   await page.getByText('Last 30 days').waitFor()
   return page
 }
@@ -199,7 +199,7 @@ describe('a failed lookup', () => {
   test('of a wrong key marks the field as invalid', async () => {
     allow({ complaint: /401/ })
     const page = await visit('/key')
-    await giveKey({ page, app: app() }, 'mf_live_nothing')
+    await enterKey(page, 'mf_live_nothing')
     await page.getByText('Unknown or revoked key').waitFor()
     assert.equal(await page.getByLabel('Your key').getAttribute('aria-invalid'), 'true')
     assert.equal(await page.getByLabel('Your key').inputValue(), 'mf_live_nothing')
@@ -218,7 +218,7 @@ describe('a failed lookup', () => {
     await page.route('**/usage', (route) =>
       route.fulfill({ status: 429, headers: { 'retry-after': '7' }, json }),
     )
-    await giveKey({ page, app: app() }, 'mf_live_x')
+    await enterKey(page, 'mf_live_x')
     await page.getByText('Try again in 7 seconds').waitFor()
   })
 

@@ -38,6 +38,19 @@ export async function waitForInbox(page: Page): Promise<{ email: string; token: 
   return await mailboxOf(page)
 }
 
+/** Opens the inbox with this session, as if it had been created in this browser. */
+export async function openMailbox(
+  page: Page,
+  app: App,
+  { email, token }: { email: string; token: string },
+): Promise<void> {
+  const expires = new Date(Date.now() + 86_400_000)
+  const text = JSON.stringify(JSON.stringify([{ email, token, expires }]))
+  await page.goto(`${app.url}/favicon.svg`)
+  await page.evaluate(`localStorage.setItem('mayfly mailboxes', ${text})`)
+  await page.goto(app.url)
+}
+
 interface PlainMail {
   subject?: string
   from?: string

@@ -68,12 +68,7 @@ export const keyViews: readonly View[] = [
   },
 ]
 
-export async function giveKey({ page, app }: Pick<ViewContext, 'page' | 'app'>, secret: string) {
-  await page.goto(`${app.url}/key`)
-  await enterKey(page, secret)
-}
-
-async function enterKey(page: Page, secret: string): Promise<void> {
+export async function enterKey(page: Page, secret: string): Promise<void> {
   await page.getByLabel('Your key').fill(secret)
   await page.getByRole('button', { name: 'Show usage' }).click()
 }
