@@ -131,21 +131,24 @@ function calling<Args extends unknown[], Result>(
 async function resetVisit({ page, options, isReusable }: Visit, url: string): Promise<boolean> {
   if (!isReusable() || !page.url().startsWith(`${url}/`)) return false
   const context = page.context()
-  await Promise.all([
-    ...context
-      .pages()
-      .filter((tab) => tab !== page)
-      .map((tab) => tab.close()),
-    context.unrouteAll({ behavior: 'ignoreErrors' }),
-    page.unrouteAll({ behavior: 'ignoreErrors' }),
-    context.setOffline(false),
-    page.emulateMedia({ colorScheme: options.colorScheme ?? 'light' }),
-    page.mouse.move(-1, -1),
-  ])
-  if (options.javaScriptEnabled !== false) await page.evaluate(CLEAR_STORAGE)
-  await page.goto('about:blank')
-  await context.clearCookies()
-  return isReusable()
+  const others = context.pages().filter((tab) => tab !== page)
+  try {
+    await Promise.all(others.map((tab) => tab.close()))
+    if (options.javaScriptEnabled !== false) await page.evaluate(CLEAR_STORAGE)
+    await page.goto('about:blank')
+    await Promise.all([
+      context.clearCookies(),
+      context.unrouteAll({ behavior: 'ignoreErrors' }),
+      page.unrouteAll({ behavior: 'ignoreErrors' }),
+      context.setOffline(false),
+      page.emulateMedia({ colorScheme: options.colorScheme ?? 'light' }),
+      page.mouse.move(-1, -1),
+    ])
+    return isReusable()
+  } catch {
+    // The test ended during a navigation: the page is closed instead.
+    return false
+  }
 }
 
 // A page may store something while it is left.
