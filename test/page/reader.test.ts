@@ -41,7 +41,7 @@ async function receivedAt(page: Page): Promise<string | undefined> {
 }
 
 describe('the header of a message', () => {
-  test('shows sender, recipient, subject and time', async () => {
+  test('shows sender, recipient, subject and time, and no code if there is none', async () => {
     const page = await read(textMail('Hi.', { subject: 'Lunch', from: 'Ann <ann@a.test>' }))
     const article = page.getByRole('article', { name: 'Lunch' })
     await article.getByText('Ann', { exact: true }).waitFor()
@@ -50,17 +50,21 @@ describe('the header of a message', () => {
     const time = await article.locator('time').getAttribute('datetime')
     assert.ok(time)
     assert.equal(time, await receivedAt(page))
+    await page.locator('.mail-text').waitFor()
+    assert.equal(await page.getByRole('region', { name: 'Your code' }).count(), 0)
   })
-  test('shows the address of a sender whose display name is another address', async () => {
-    const page = await read(textMail('Hi.', { from: '"service@bank.test" <x@evil.test>' }))
+  test('shows the Reply-To address, and the address of a sender who is named like another', async () => {
+    const page = await read(
+      textMail('Hi.', {
+        from: '"service@bank.test" <x@evil.test>',
+        more: ['Reply-To: other@else.test'],
+      }),
+    )
+    await page.getByText('other@else.test').waitFor()
     const from = page.locator('.reader-from p')
     assert.match(await from.innerText(), /x@evil\.test$/)
     await page.getByText('calls itself “service@bank.test”').waitFor()
     assert.match(await row(page, /./).innerText(), /^x@evil\.test/m)
-  })
-  test('shows the Reply-To address if it is different', async () => {
-    const page = await read(textMail('Hi.', { more: ['Reply-To: other@else.test'] }))
-    await page.getByText('other@else.test').waitFor()
   })
 })
 
@@ -73,27 +77,10 @@ describe('a code', () => {
     await card.getByRole('status').getByText('Copied').waitFor()
     assert.equal(await page.evaluate('navigator.clipboard.readText()'), '482913')
   })
-  test('is not shown if there is none', async () => {
-    const page = await read(textMail('No numbers here.'))
-    await page.locator('.mail-text').waitFor()
-    assert.equal(await page.getByRole('region', { name: 'Your code' }).count(), 0)
-  })
-})
-
-describe('the main link of a mail', () => {
-  test('shows its host before it is opened, and opens without a referrer or opener', async () => {
-    const page = await read(welcomeMail())
-    const card = page.getByRole('region', { name: 'Confirmation link' })
-    assert.match(await card.locator('.link-host').innerText(), /login\.acme\.test$/)
-    const link = card.getByRole('link', { name: 'Open' })
-    assert.equal(await link.getAttribute('href'), 'https://login.acme.test/verify?t=1')
-    assert.equal(await link.getAttribute('rel'), 'noopener noreferrer')
-    assert.equal(await link.getAttribute('target'), '_blank')
-  })
 })
 
 describe('the message', () => {
-  test('is displayed with its layout and embedded images', async () => {
+  test('is displayed with its layout, embedded images and the host of its main link', async () => {
     const page = await read(welcomeMail())
     const picture = frame(page).getByRole('img', { name: 'Acme' })
     await picture.waitFor()
@@ -101,9 +88,17 @@ describe('the message', () => {
     const box = await picture.boundingBox()
     assert.deepEqual([box?.width, box?.height], [120, 24])
     await page.getByText('2 remote images blocked').waitFor()
+
+    // Its main link shows its host before it is opened, and opens without a referrer or opener.
+    const card = page.getByRole('region', { name: 'Confirmation link' })
+    assert.match(await card.locator('.link-host').innerText(), /login\.acme\.test$/)
+    const link = card.getByRole('link', { name: 'Open' })
+    assert.equal(await link.getAttribute('href'), 'https://login.acme.test/verify?t=1')
+    assert.equal(await link.getAttribute('rel'), 'noopener noreferrer')
+    assert.equal(await link.getAttribute('target'), '_blank')
   })
-  test('is in a frame without scripts and without our origin', async () => {
-    const page = await read(htmlMail('<p>Hi.</p>'))
+  test('is in a frame without scripts and without our origin; clicks and arrow keys lead to its other views', async () => {
+    const page = await read(htmlMail('<p>Hi.</p>', { more: ['X-Odd: <b>bold</b>'] }))
     const shown = page.locator('.mail-frame')
     assert.equal(await shown.getAttribute('sandbox'), 'allow-popups allow-popups-to-escape-sandbox')
     const inside = (await shown.getAttribute('srcdoc')) ?? ''
@@ -113,6 +108,25 @@ describe('the message', () => {
     )
     assert.match(inside, /img-src data:;/)
     assert.equal(await shown.getAttribute('title'), 'Message: Hello')
+
+    await tab(page, 'Headers').click()
+    await page.getByText('<b>bold</b>').waitFor()
+    await tab(page, 'Source').click()
+    const source = await page.locator('.mail-raw').innerText()
+    assert.match(source, /^Return-Path: .*\nDelivered-To: /)
+    assert.match(source, /\n<p>Hi\.<\/p>\n/)
+
+    await tab(page, 'Message').click()
+    for (const [key, name] of [
+      ['ArrowRight', 'Text'],
+      ['End', 'Source'],
+      ['ArrowRight', 'Message'],
+      ['ArrowLeft', 'Source'],
+      ['Home', 'Message'],
+    ] as const) {
+      await page.keyboard.press(key)
+      await page.locator(`[role=tab][aria-selected=true]:focus`).getByText(name).waitFor()
+    }
   })
   test('has all its links point to the leave page', async () => {
     const page = await read(htmlMail('<a href="https://bank.test@evil.test/x">Your bank</a>'))
@@ -137,15 +151,6 @@ describe('the message', () => {
       'See https://a.test/b"onmouseover=alert(1) now\n',
     )
   })
-  test('has a list of its headers, and its source', async () => {
-    const page = await read(htmlMail('<p>Hi.</p>', { more: ['X-Odd: <b>bold</b>'] }))
-    await tab(page, 'Headers').click()
-    await page.getByText('<b>bold</b>').waitFor()
-    await tab(page, 'Source').click()
-    const source = await page.locator('.mail-raw').innerText()
-    assert.match(source, /^Return-Path: .*\nDelivered-To: /)
-    assert.match(source, /\n<p>Hi\.<\/p>\n/)
-  })
   test('has its source truncated if it is too long', async () => {
     const page = await read(textMail('0123456789'.repeat(7).concat('\r\n').repeat(5_000)))
     await tab(page, 'Source').click()
@@ -158,28 +163,16 @@ describe('the message', () => {
     await page.getByText('This message is too large to display as HTML').waitFor()
     assert.equal(await page.locator('.mail-frame').count(), 0)
   })
-  test('has its views switched by the arrow keys', async () => {
-    const page = await read(htmlMail('<p>Hi.</p>'))
-    await tab(page, 'Message').focus()
-    for (const [key, name] of [
-      ['ArrowRight', 'Text'],
-      ['End', 'Source'],
-      ['ArrowRight', 'Message'],
-      ['ArrowLeft', 'Source'],
-      ['Home', 'Message'],
-    ] as const) {
-      await page.keyboard.press(key)
-      await page.locator(`[role=tab][aria-selected=true]:focus`).getByText(name).waitFor()
-    }
-  })
 })
 
 describe('attachments', () => {
   const bytes = Uint8Array.from({ length: 70_000 }, (_, at) => (at * 7) % 256)
 
-  test('are saved byte for byte under their names', async () => {
-    const file = { name: 'größe.bin', type: 'application/x-thing', bytes }
-    const page = await read(mailWithFiles('<p>Hi.</p>', [{ ...file, name: 'data set.bin' }]))
+  test('can be reached from the header, and are saved byte for byte under their names', async () => {
+    const file = { name: 'data set.bin', type: 'application/x-thing', bytes }
+    const page = await read(mailWithFiles('<p>Hi.</p>', [file]))
+    await page.getByRole('button', { name: '1 attachment' }).click()
+    await page.locator('h3:focus', { hasText: '1 attachment' }).waitFor()
     const item = page.getByRole('listitem').filter({ hasText: 'data set.bin' })
     await item.getByText('application/x-thing · 70 kB').waitFor()
     const got = await saved(page, item.getByRole('button'))
@@ -214,11 +207,6 @@ describe('attachments', () => {
       [2, 1, 1, 0],
     )
     await page.getByText('The last one counts: .exe').waitFor()
-  })
-  test('can be reached from the header of a long message', async () => {
-    const page = await read(mailWithFiles('<p>Hi.</p>', [{ name: 'a.bin', type: 'x/y', bytes }]))
-    await page.getByRole('button', { name: '1 attachment' }).click()
-    await page.locator('h3:focus', { hasText: '1 attachment' }).waitFor()
   })
   test('that are embedded images are listed separately', async () => {
     const picture = { name: 'a.png', type: 'image/png', bytes: png(2, 2, [0, 0, 0]), id: 'a@b' }
