@@ -1,7 +1,7 @@
 /**
- * An operation that both engines run: it yields one statement after the other, and each is answered with its rows. SQLite runs it
- * synchronously, inside a transaction of its writer; PostgreSQL sends the statements. The SQL is PostgreSQL's, as far as SQLite
- * understands it too; see sqlite/operations.ts for the rest.
+ * An operation that both engines run: it yields one statement after the other and receives the rows of each. SQLite runs it
+ * synchronously, PostgreSQL by round trips. The SQL is what both understand, in PostgreSQL's notation, which
+ * sqlite/operations.ts translates.
  */
 export type Operation<Result> = Generator<Statement, Result, unknown[]>
 

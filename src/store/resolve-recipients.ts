@@ -46,7 +46,7 @@ export type RecipientRow = DomainRow &
       })
   )
 
-/** The facts about an address that has or had a session; undefined if others decide. */
+/** The facts about an address with a session, live or ended; undefined if it has none. */
 export function sessionFacts(row: RecipientRow): FoundRecipient | undefined {
   if (row.mailbox === null) return undefined
   const { mailbox: id, owned, expires_at: expiresAt, count, bytes } = row

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import Database from 'better-sqlite3'
+import { test } from 'vitest'
+import { query, type Value } from '../operation.ts'
+import { operationRunner } from './operations.ts'
+
+function rowsOf(text: string, values: Value[]): unknown[] {
+  const db = new Database(':memory:')
+  db.exec(`create table pair (name text, number integer) strict;
+    insert into pair values ('a', 1), ('b', 2), ('c', null)`)
+  return operationRunner(db)(query(text, values))
+}
+
+for (const [name, text, values, rows] of [
+  [
+    'numbered parameters in any order',
+    'select $2 as x, $1 as y, $2 as z',
+    [1, 'b'],
+    [{ x: 'b', y: 1, z: 'b' }],
+  ],
+  ['a table of a schema', 'select number from shop.pair where name = $1', ['b'], [{ number: 2 }]],
+  [
+    'a row lock',
+    'select name from mail.pair where number = $1 for no key update',
+    [1],
+    [{ name: 'a' }],
+  ],
+  [
+    'an array',
+    'select number from pair where name = any($1::text[])',
+    [['b', 'a']],
+    [{ number: 1 }, { number: 2 }],
+  ],
+  ['an empty array', 'select number from pair where number = any($1::bigint[])', [[]], []],
+  ['a boolean', 'select name from pair where number = $1', [true], [{ name: 'a' }]],
+  [
+    'undefined as null',
+    'select name from pair where number is not distinct from $1',
+    [undefined],
+    [{ name: 'c' }],
+  ],
+  [
+    'a write that returns rows',
+    'update pair set number = $1 where name = $2 returning number',
+    [3, 'c'],
+    [{ number: 3 }],
+  ],
+  ['a write that returns none', 'delete from pair where name = $1', ['a'], []],
+] satisfies [string, string, Value[], unknown[]][]) {
+  test(`SQLite runs ${name}`, () => assert.deepEqual(rowsOf(text, values), rows))
+}
