@@ -13,7 +13,7 @@ import {
   durabilityFault,
   NotDurable,
 } from './connection/durability.ts'
-import { asyncMethods, transactionMethods } from './connection/operations.ts'
+import { asyncMethods } from './connection/operations.ts'
 import {
   type CheckedConnectionOptions,
   openCheckedConnections,
@@ -60,7 +60,7 @@ function mailStore(connections: Connections, options: PostgresMailOptions): Mail
       ...fetchReads(LIVE, limits),
       ...operatorReads(LIVE),
     }),
-    ...transactionMethods(connections, { ...domainWrites, ...accountWrites, ...deferredWrites }),
+    ...asyncMethods(connections, { ...domainWrites, ...accountWrites, ...deferredWrites }),
     ...fetchWrites(connections, deps),
     ...sessionReads(connections, partitions),
     ...sessionWrites(connections, random),

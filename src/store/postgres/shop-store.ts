@@ -14,13 +14,12 @@ import { spendingWrites } from './shop/spending.ts'
 /** The shop of one thread. Keys are read for every request, so that a revoked one is refused at once. */
 export async function openPostgresShop(options: CheckedConnectionOptions): Promise<ShopStore> {
   const connections = await openCheckedConnections(options, 'shop')
-  const operations = { ...keyReads, ...purchaseReads, ...shopSweep }
-  const { findSecret, ...methods } = asyncMethods(connections, operations)
-  const writes = { ...keyWrites, ...purchaseWrites, ...settlementWrites, ...refundWrites }
-  const { saveSecret, ...transactions } = transactionMethods(connections, writes)
+  const single = { ...keyReads, ...purchaseReads, ...purchaseWrites, ...shopSweep }
+  const { findSecret, saveSecret, ...methods } = asyncMethods(connections, single)
+  const several = { ...keyWrites, ...settlementWrites, ...refundWrites }
   return {
     ...methods,
-    ...transactions,
+    ...transactionMethods(connections, several),
     ...spendingWrites(connections),
     installationSecret: async (fresh) => (await findSecret()) ?? (await saveSecret(fresh)),
     close: () => connections.close(),

@@ -6,7 +6,7 @@ export function asyncMethods<O extends Operations>(db: Db, operations: O): Async
   return methodsOf(operations, (operation) => runOperation(db, operation))
 }
 
-/** The same, with a transaction for each operation. */
+/** The same, with a transaction for each operation: for those of several statements. */
 export function transactionMethods<O extends Operations>(
   connections: Connections,
   operations: O,
