@@ -41,8 +41,6 @@ export async function serve(config: Config): Promise<void> {
 
   await stopRequested
   log.info({}, 'shutting down: completing mail in progress')
-  // A second signal exits at once. Nothing acknowledged is lost.
-  void stopSignal().then(() => process.exit(1))
   await service.stop()
   log.info({}, 'stopped')
   // Does not wait for requests to a payment provider or mail server that never responds.
@@ -60,8 +58,15 @@ function exposure(config: Config) {
   }
 }
 
+/** Resolves at the first signal. The second exits at once: nothing acknowledged is lost. */
 function stopSignal(): Promise<void> {
   return new Promise((resolve) => {
-    for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => resolve())
+    let stopping = false
+    const stop = () => {
+      if (stopping) process.exit(1)
+      stopping = true
+      resolve()
+    }
+    for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, stop)
   })
 }

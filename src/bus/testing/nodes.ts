@@ -70,13 +70,18 @@ export function waiter(bus: Bus, mailbox: MailboxId = ANN) {
  */
 export async function untilHeard(from: Bus, to: Bus, mailbox: MailboxId = ANN): Promise<void> {
   const ann = waiter(to, mailbox)
-  const bob = waiter(to, (mailbox - ANN + BOB) as MailboxId)
+  const neighbour = (mailbox - ANN + BOB) as MailboxId
+  const bob = waiter(to, neighbour)
   for (;;) {
     const [anns, bobs] = [ann.calls(), bob.calls()]
     from.wake(mailbox)
     await ann.until(anns + 1)
     if (bob.calls() === bobs) break
   }
+  // Wakes arrive in order: after this one, none of those above is still to come.
+  const bobs = bob.calls()
+  from.wake(neighbour)
+  await bob.until(bobs + 1)
   ann.unsubscribe()
   bob.unsubscribe()
 }
