@@ -83,7 +83,7 @@ async function fillSession(store: MailStore): Promise<Session> {
     const raw = Buffer.from(`Subject: ${sent}\r\n\r\n${body}\r\n`)
     const recipients = [{ address: session.address, mailbox: session.id }]
     const { outcome } = await store.addMail({ ...incomingMail(raw, createdAt), recipients })
-    if (outcome !== 'kept') throw new Error(`mail not stored: ${outcome}`)
+    if (outcome !== 'stored') throw new Error(`mail not stored: ${outcome}`)
   }
   return session
 }

@@ -140,7 +140,7 @@ async function storeMails(
           recipients.push(recipient)
         }
         const { outcome } = await store.addMail({ ...mail, receivedAt: now(), recipients })
-        if (outcome !== 'kept') throw new Error(`mail not stored: ${outcome}`)
+        if (outcome !== 'stored') throw new Error(`mail not stored: ${outcome}`)
       }
     }),
   )

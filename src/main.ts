@@ -17,7 +17,7 @@ import {
 } from './runtime/stores.ts'
 import { openLargeReads } from './service/mail/large-reads.ts'
 import { openParseOnce } from './service/mail/parse-once.ts'
-import { openParsedReader } from './service/mail/parsed-mail.ts'
+import { openParsedMail } from './service/mail/parsed-mail.ts'
 import type { AccountAdminDeps } from './service/sessions/accounts.ts'
 import { backupShop } from './store/sqlite/backup.ts'
 import { restoreShop } from './store/sqlite/restore.ts'
@@ -69,7 +69,7 @@ function cliActions(): CliActions {
       withStore(openMailStoreForCli(read().config), async (store) => {
         const parser = openParser({ log: await openErrorLog() })
         try {
-          const parsed = openParsedReader({
+          const parsed = openParsedMail({
             store,
             parse: openParseOnce({ store, parser }),
             largeReads: openLargeReads(),

@@ -17,7 +17,7 @@ interface Summary {
 }
 
 let app: AppWithKeys
-const opened = (patience: { patienceMs: number }) => async () => {
+const opened = (patience: { resultWaitMs: number }) => async () => {
   app = await startAppWithKeys({ ...patience, intervals: WITHOUT_POLLING })
 }
 const check = async (token: string, more = '', headers: Record<string, string> = {}) => {
@@ -87,7 +87,7 @@ describe('when responses wait for extraction', () => {
 })
 
 describe('when responses do not wait for extraction', () => {
-  beforeAll(opened({ patienceMs: 0 }))
+  beforeAll(opened({ resultWaitMs: 0 }))
   afterAll(() => app.stop())
 
   test('the code is delivered by an update event and changes the ETag of the list', async () => {

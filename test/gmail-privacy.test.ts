@@ -89,13 +89,13 @@ describe('mail is delivered to exactly the alias that it names', () => {
     ]
     const undotted = dotted.email.replace(/\.(?=.*@)/, '')
     for (const to of [...none, undotted, 'joey+abc@googlemail.com']) {
-      assert.equal(await fetched('joey@gmail.com', `for ${to}`, to), 'nobody', to)
+      assert.equal(await fetched('joey@gmail.com', `for ${to}`, to), 'no_recipients', to)
     }
     for (const { email } of [abc, abcd, dotted]) {
-      assert.equal(await fetched('joey@gmail.com', `for ${email}`, email), 'kept')
+      assert.equal(await fetched('joey@gmail.com', `for ${email}`, email), 'stored')
     }
-    assert.equal(await fetched('ann@gmail.com', 'for joey', abc.email), 'nobody')
-    assert.equal(await fetched('ann@gmail.com', 'for ann', ofAnn.email), 'kept')
+    assert.equal(await fetched('ann@gmail.com', 'for joey', abc.email), 'no_recipients')
+    assert.equal(await fetched('ann@gmail.com', 'for ann', ofAnn.email), 'stored')
     for (const box of [abc, abcd, dotted]) {
       assert.deepEqual(await subjects(box), [`for ${box.email}`])
     }
@@ -115,7 +115,7 @@ describe('mail is delivered to exactly the alias that it names', () => {
     const late = await accountMailDeps(server, id ?? 0).findAliases([address(previous.email)])
     await post(`${server.url}/api/delete-session`, { token: previous.token })
     assert.equal(late.length, 1)
-    assert.equal(await fetched('joey@gmail.com', 'late', previous.email), 'nobody')
+    assert.equal(await fetched('joey@gmail.com', 'late', previous.email), 'no_recipients')
     clock.now = new Date(clock.now.getTime() + 31 * 86_400_000)
     const next = await alias('joey@gmail.com', 'handed-on')
     const mail = accountMailDeps(server, id ?? 0)
@@ -128,7 +128,7 @@ describe('mail is delivered to exactly the alias that it names', () => {
       raw: Buffer.from('Subject: the former owner’s\r\n\r\nhi\r\n'),
       receivedAt: new Date(clock.now.getTime() - 15 * 86_400_000),
     }
-    assert.equal(await mail.receive(old), 'nobody')
+    assert.equal(await mail.receive(old), 'no_recipients')
     assert.deepEqual(await subjects(next), [])
   })
 })

@@ -18,7 +18,7 @@ beforeAll(async () => {
   app = await startApp({
     env: { MAYFLY_AUTH_CHECKS: 'on', MAYFLY_DNS: dns.server },
     // Responses wait for the checks as long as they take.
-    patienceMs: 60_000,
+    resultWaitMs: 60_000,
   })
 })
 afterAll(async () => {
@@ -115,7 +115,7 @@ test('no DNS query is sent before the mail is first listed or read', async () =>
 test('with checks switched off there is no result and no DNS query', async () => {
   const off = await startApp({
     env: { MAYFLY_AUTH_CHECKS: 'off', MAYFLY_DNS: dns.server },
-    patienceMs: 60_000,
+    resultWaitMs: 60_000,
   })
   try {
     const queries = dns.asked.length

@@ -4,7 +4,7 @@ import type { MailboxId } from '../core/session.ts'
 import type { Bus } from './bus.ts'
 
 const ANN = 101 as MailboxId
-// Shares a bucket and a slot with ANN.
+// Shares a channel and a slot with ANN.
 const BOB = (101 + 65_536) as MailboxId
 
 /** The contract of every bus. `open` returns two ends of one bus, as on two threads or nodes. */

@@ -6,7 +6,7 @@ import {
 } from '../../test/support/redis.ts'
 import type { MailboxId } from '../core/session.ts'
 import { busContract } from './bus.contract.ts'
-import { ANN, openNodes, untilHeard, waiter } from './testing/nodes.ts'
+import { ANN, openNodes, waiter, waitUntilReceived } from './testing/nodes.ts'
 
 describe.runIf(process.env['MAYFLY_TEST_LONG'])('on a Redis Cluster', () => {
   let cluster: TestRedisCluster
@@ -38,32 +38,32 @@ describe.runIf(process.env['MAYFLY_TEST_LONG'])('on a Redis Cluster', () => {
     const [here, there] = await nodes.pair()
     const [first, second, third] = cluster.masters
     for (const master of [first, second, third]) {
-      await untilHeard(here, there, await mailboxAt(master))
+      await waitUntilReceived(here, there, await mailboxAt(master))
     }
     const mailbox = await mailboxAt(second)
     const ann = waiter(there, mailbox)
     await cluster.moveSlot(await slotOf(mailbox), second, third)
     await ann.until(1)
-    await untilHeard(here, there, mailbox)
-    await untilHeard(there, here, mailbox)
+    await waitUntilReceived(here, there, mailbox)
+    await waitUntilReceived(there, here, mailbox)
   })
 
   test('while a master is down its waiters poll once a second, until a replica takes over', async () => {
     const [here, there] = await nodes.pair()
     const [first, , third] = cluster.masters
     const [onFirst, onThird] = [await mailboxAt(first), await mailboxAt(third)]
-    await untilHeard(here, there, onFirst)
+    await waitUntilReceived(here, there, onFirst)
     await first.stop()
     const ann = waiter(there, onFirst)
     here.wake(onFirst)
     await ann.until(2)
-    await untilHeard(here, there, onThird)
+    await waitUntilReceived(here, there, onThird)
     const [newHere, newThere] = await nodes.pair()
-    await untilHeard(newHere, newThere, onThird)
+    await waitUntilReceived(newHere, newThere, onThird)
     await cluster.replica.run('CLUSTER', 'FAILOVER', 'TAKEOVER')
-    await untilHeard(here, there, onFirst)
-    await untilHeard(newHere, newThere, onFirst)
+    await waitUntilReceived(here, there, onFirst)
+    await waitUntilReceived(newHere, newThere, onFirst)
     await first.start()
-    await untilHeard(here, there, onFirst)
+    await waitUntilReceived(here, there, onFirst)
   })
 })

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, type TestContext, test } from
 import { openRedis, type TestRedis } from '../../test/support/redis.ts'
 import { waitUntil } from '../../test/support/wait-until.ts'
 import { busContract } from './bus.contract.ts'
-import { ANN, BOB, openNodes, untilHeard, waiter } from './testing/nodes.ts'
+import { ANN, BOB, openNodes, waiter, waitUntilReceived } from './testing/nodes.ts'
 
 const CHANNEL = `mayfly:news:{${ANN}}`
 
@@ -20,15 +20,15 @@ describe('the bus of several nodes', () => busContract(nodes.pair))
 
 test('a wake reaches only the mailbox it names', async () => {
   const [here, there] = await nodes.pair()
-  await untilHeard(here, there)
-  await untilHeard(there, here)
+  await waitUntilReceived(here, there)
+  await waitUntilReceived(there, here)
 })
 
 test('another thread of the same node is woken once', async () => {
   const [one, two] = await nodes.openNode(2)
   const [elsewhere] = await nodes.openNode()
   assert.ok(two)
-  await untilHeard(elsewhere, two)
+  await waitUntilReceived(elsewhere, two)
   const [ann, bob] = [waiter(two), waiter(two, BOB)]
   one.wake(ANN)
   await ann.until(1)
@@ -41,16 +41,16 @@ test('another thread of the same node is woken once', async () => {
 
 test('a channel without waiters is unsubscribed', async () => {
   const [here, there] = await nodes.pair()
-  await untilHeard(here, there)
+  await waitUntilReceived(here, there)
   const channels = async () => (await server.run('PUBSUB', 'SHARDCHANNELS')) as string[]
   assert.deepEqual(await channels(), [CHANNEL])
   await waitUntil(async () => (await channels()).length === 0)
-  await untilHeard(here, there)
+  await waitUntilReceived(here, there)
 })
 
 test('a malformed message wakes nobody and breaks nothing', async () => {
   const [here, there] = await nodes.pair()
-  await untilHeard(here, there)
+  await waitUntilReceived(here, there)
   const ann = waiter(there)
   for (const message of ['', ' ', 'x', 'x y', `x ${ANN}1`, '\0', 'x '.repeat(10_000)]) {
     await server.run('SPUBLISH', CHANNEL, message)
@@ -62,9 +62,9 @@ test('a malformed message wakes nobody and breaks nothing', async () => {
 
 test('a flush changes nothing', async () => {
   const [here, there] = await nodes.pair()
-  await untilHeard(here, there)
+  await waitUntilReceived(here, there)
   await server.run('FLUSHALL')
-  await untilHeard(here, there)
+  await waitUntilReceived(here, there)
 })
 
 /** Nodes with a Redis of their own, which can be stopped while other tests run. */
@@ -83,7 +83,7 @@ describe.concurrent('while Redis is unavailable', () => {
   test('waiters are called once a second, wakes of the same node are instant, and the bus recovers', async (context) => {
     const { server, nodes } = await openOwnNodes(context)
     const [here, there] = await nodes.pair()
-    await untilHeard(here, there)
+    await waitUntilReceived(here, there)
     await server.stop()
     const remoteWaiter = waiter(there)
     await remoteWaiter.until(2)
@@ -91,8 +91,8 @@ describe.concurrent('while Redis is unavailable', () => {
     here.wake(ANN)
     await localWaiter.until(1)
     await server.start()
-    await untilHeard(here, there)
-    await untilHeard(there, here)
+    await waitUntilReceived(here, there)
+    await waitUntilReceived(there, here)
   })
 
   test('nodes start without it and connect when it becomes available', async (context) => {
@@ -103,13 +103,13 @@ describe.concurrent('while Redis is unavailable', () => {
     here.wake(ANN)
     await ann.until(2)
     await server.start()
-    await untilHeard(here, there)
+    await waitUntilReceived(here, there)
   })
 
   test('a node that shuts down does not wait for it', async (context) => {
     const { server, nodes } = await openOwnNodes(context)
     const [here, there] = await nodes.pair()
-    await untilHeard(here, there)
+    await waitUntilReceived(here, there)
     await server.stop()
     here.wake(ANN)
     await nodes.close()
@@ -119,7 +119,7 @@ describe.concurrent('while Redis is unavailable', () => {
   test('a wake that could not be published is delivered later', async (context) => {
     const { server, nodes } = await openOwnNodes(context)
     const [here, there] = await nodes.pair()
-    await untilHeard(here, there)
+    await waitUntilReceived(here, there)
     const ann = waiter(there)
     await server.run('ACL', 'SETUSER', 'default', '-spublish')
     here.wake(ANN)
@@ -132,7 +132,7 @@ describe.concurrent('while Redis is unavailable', () => {
   test('a wake sent while Redis is paused arrives when it resumes', async (context) => {
     const { server, nodes } = await openOwnNodes(context)
     const [here, there] = await nodes.pair()
-    await untilHeard(here, there)
+    await waitUntilReceived(here, there)
     const ann = waiter(there)
     const sleeping = server.run('DEBUG', 'SLEEP', '0.5')
     here.wake(ANN)
@@ -143,10 +143,10 @@ describe.concurrent('while Redis is unavailable', () => {
   test('a Redis that hangs counts as unavailable, and recovers', async (context) => {
     const { server, nodes } = await openOwnNodes(context)
     const [here, there] = await nodes.pair()
-    await untilHeard(here, there)
+    await waitUntilReceived(here, there)
     server.freeze()
     await waiter(there).until(1)
     server.unfreeze()
-    await untilHeard(here, there)
+    await waitUntilReceived(here, there)
   })
 })

@@ -11,7 +11,7 @@ interface RedisBusOptions {
   node: string
 }
 
-// Each bucket is maintained once a second, a tenth of them per tick, so that polling is spread out.
+// Each channel is maintained once a second, a tenth of them per tick, so that polling is spread out.
 const TICK_MS = 100
 const TICKS = 10
 const CLOSE_MS = 200
@@ -19,10 +19,10 @@ const CLOSE_MS = 200
 /**
  * The bus of several nodes: one message per sharded channel and turn of the event loop. Messages may get lost: while a channel
  * is not subscribed, its waiters are called once a second and poll, and once more when it is subscribed again; a message
- * that could not be published is replaced by one that wakes the whole bucket.
+ * that could not be published is replaced by one that wakes the whole channel.
  */
 export function openRedisBus({ redis, local, node }: RedisBusOptions): Bus {
-  const buckets = openBuckets(redis, node)
+  const channels = openChannels(redis, node)
   let pending = new Map<number, Topic[]>()
   const unsent = new Set<number>()
   const sending = new Set<Promise<unknown>>()
@@ -31,22 +31,22 @@ export function openRedisBus({ redis, local, node }: RedisBusOptions): Bus {
 
   const ticking = setInterval(() => {
     tick = (tick + 1) % TICKS
-    for (const bucket of unsent) if (bucket % TICKS === tick) publish(bucket, ALL)
-    buckets.maintain((bucket) => bucket % TICKS === tick)
+    for (const channel of unsent) if (channel % TICKS === tick) publish(channel, ALL)
+    channels.maintain((channel) => channel % TICKS === tick)
   }, TICK_MS)
 
   function flush(): void {
-    const topicsByBucket = pending
+    const topicsByChannel = pending
     pending = new Map()
-    for (const [bucket, topics] of topicsByBucket) publish(bucket, topics.join(' '))
+    for (const [channel, topics] of topicsByChannel) publish(channel, topics.join(' '))
   }
 
-  function publish(bucket: number, message: string): void {
-    unsent.delete(bucket)
-    const channel = channelOf(bucket)
+  function publish(channel: number, message: string): void {
+    unsent.delete(channel)
+    const name = channelName(channel)
     const sent: Promise<unknown> = redis
-      .send(channel, ['SPUBLISH', channel, `${node} ${message}`])
-      .catch(() => unsent.add(bucket))
+      .send(name, ['SPUBLISH', name, `${node} ${message}`])
+      .catch(() => unsent.add(channel))
       .finally(() => sending.delete(sent))
     sending.add(sent)
   }
@@ -55,13 +55,13 @@ export function openRedisBus({ redis, local, node }: RedisBusOptions): Bus {
     wake(topic) {
       local.wake(topic)
       if (pending.size === 0) flushTimer = setImmediate(flush)
-      const bucket = bucketOf(topic)
-      const topics = pending.get(bucket) ?? []
-      pending.set(bucket, topics)
+      const channel = channelOf(topic)
+      const topics = pending.get(channel) ?? []
+      pending.set(channel, topics)
       topics.push(topic)
     },
     subscribe(topic, changed) {
-      const unsubscribes = [local.subscribe(topic, changed), buckets.subscribe(topic, changed)]
+      const unsubscribes = [local.subscribe(topic, changed), channels.subscribe(topic, changed)]
       return () => {
         for (const unsubscribe of unsubscribes) unsubscribe()
       }
@@ -71,14 +71,14 @@ export function openRedisBus({ redis, local, node }: RedisBusOptions): Bus {
       clearImmediate(flushTimer)
       flush()
       await Promise.race([Promise.all(sending), sleep(CLOSE_MS)])
-      buckets.close()
+      channels.close()
       await local.close()
     },
   }
 }
 
 /** The topics that share a channel. */
-interface Bucket {
+interface Channel {
   listeners: Map<Topic, Set<() => void>>
   /** True while no message is missed. */
   isSubscribed: boolean
@@ -86,42 +86,42 @@ interface Bucket {
   unsubscribe(): void
 }
 
-const BUCKETS = 1_024
-/** In the place of topics: all of the bucket. */
+const CHANNELS = 1_024
+/** In the place of topics: all of the channel. */
 const ALL = '*'
 // A client that polls returns soon: its channel stays subscribed for this many seconds.
 const MAX_IDLE_TICKS = 3
 
-/** The waiters of this thread, by bucket. */
-function openBuckets(redis: Redis, node: string) {
-  const buckets = new Map<number, Bucket>()
+/** The waiters of this thread, by channel. */
+function openChannels(redis: Redis, node: string) {
+  const channels = new Map<number, Channel>()
 
-  function open(number: number): Bucket {
-    const listeners: Bucket['listeners'] = new Map()
-    const bucket = { listeners, isSubscribed: false, idleTicks: 0, unsubscribe() {} }
-    buckets.set(number, bucket)
-    bucket.unsubscribe = redis.subscribe(channelOf(number), {
+  function open(number: number): Channel {
+    const listeners: Channel['listeners'] = new Map()
+    const channel = { listeners, isSubscribed: false, idleTicks: 0, unsubscribe() {} }
+    channels.set(number, channel)
+    channel.unsubscribe = redis.subscribe(channelName(number), {
       message(message) {
         const [from, ...topics] = message.split(' ')
         if (from === node) return
-        if (topics[0] === ALL) callAll(bucket)
+        if (topics[0] === ALL) callAll(channel)
         else for (const topic of topics) call(listeners.get(Number(topic) as Topic))
       },
       subscribed() {
-        bucket.isSubscribed = true
+        channel.isSubscribed = true
         // Earlier messages were missed.
-        callAll(bucket)
+        callAll(channel)
       },
       unsubscribed() {
-        bucket.isSubscribed = false
+        channel.isSubscribed = false
       },
     })
-    return bucket
+    return channel
   }
 
   return {
     subscribe(topic: Topic, changed: () => void): () => void {
-      const { listeners } = buckets.get(bucketOf(topic)) ?? open(bucketOf(topic))
+      const { listeners } = channels.get(channelOf(topic)) ?? open(channelOf(topic))
       const there = listeners.get(topic) ?? new Set()
       listeners.set(topic, there.add(changed))
       return () => {
@@ -131,23 +131,23 @@ function openBuckets(redis: Redis, node: string) {
     },
     /** Calls waiters of channels that are not subscribed, and unsubscribes idle channels. */
     maintain(isDue: (number: number) => boolean): void {
-      for (const [number, bucket] of buckets) {
+      for (const [number, channel] of channels) {
         if (!isDue(number)) continue
-        bucket.idleTicks = bucket.listeners.size > 0 ? 0 : bucket.idleTicks + 1
-        if (!bucket.isSubscribed) callAll(bucket)
-        if (bucket.idleTicks <= MAX_IDLE_TICKS) continue
-        buckets.delete(number)
-        bucket.unsubscribe()
+        channel.idleTicks = channel.listeners.size > 0 ? 0 : channel.idleTicks + 1
+        if (!channel.isSubscribed) callAll(channel)
+        if (channel.idleTicks <= MAX_IDLE_TICKS) continue
+        channels.delete(number)
+        channel.unsubscribe()
       }
     },
     close(): void {
-      for (const bucket of buckets.values()) bucket.unsubscribe()
-      buckets.clear()
+      for (const channel of channels.values()) channel.unsubscribe()
+      channels.clear()
     },
   }
 }
 
-function callAll({ listeners }: Bucket): void {
+function callAll({ listeners }: Channel): void {
   for (const changed of [...listeners.values()]) call(changed)
 }
 
@@ -155,11 +155,11 @@ function call(waiting: Set<() => void> | undefined): void {
   for (const changed of [...(waiting ?? [])]) changed()
 }
 
-function bucketOf(topic: Topic): number {
-  return topic % BUCKETS
+function channelOf(topic: Topic): number {
+  return topic % CHANNELS
 }
 
 /** The text in braces determines the Cluster slot of the channel. */
-function channelOf(bucket: number): string {
-  return `mayfly:news:{${bucket}}`
+function channelName(channel: number): string {
+  return `mayfly:news:{${channel}}`
 }

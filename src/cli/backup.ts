@@ -11,7 +11,10 @@ export interface BackupActions {
   /** Copies the shop, also while a service runs. `tell` is called before slow steps. */
   backup(file: string, options: { force: boolean; tell: Print }): Promise<Contents>
   /** Replaces the shop with a backup; `kept` is where the previous one is now. */
-  restore(file: string, options: { tell: Print }): Promise<Contents & { kept: string | undefined }>
+  restore(
+    file: string,
+    options: { tell: Print },
+  ): Promise<Contents & { previous: string | undefined }>
 }
 
 export function addBackupCommands(mayfly: Command, actions: BackupActions, print: Print): void {
@@ -27,8 +30,8 @@ export function addBackupCommands(mayfly: Command, actions: BackupActions, print
     .command('restore <file>')
     .description('Restore a backup; stop the service first')
     .action(async (file: string) => {
-      const { kept, ...contents } = await actions.restore(file, { tell: printProgress })
-      for (const line of restoredLines(file, contents, kept)) print(line)
+      const { previous, ...contents } = await actions.restore(file, { tell: printProgress })
+      for (const line of restoredLines(file, contents, previous)) print(line)
     })
 }
 

@@ -89,7 +89,7 @@ async function send(to: string, text: string, subject = 'Hi'): Promise<void> {
     raw: Buffer.from(text),
     receivedAt: new Date('2026-03-01T12:00:00Z'),
   })
-  expect(added.outcome).toBe('kept')
+  expect(added.outcome).toBe('stored')
 }
 
 test('shows mail for postmaster and abuse only, oldest first', async () => {

@@ -157,7 +157,7 @@ describe('the shop', () => {
   test('uses manual payments by default', () => {
     expect(defaults.config.payments.provider).toBe('manual')
     expect(defaults.config.plans.map(({ id }) => id)).toEqual(['starter', 'business'])
-    expect(defaults.config.readerPool).toBe('open')
+    expect(defaults.config.poolAccess).toBe('open')
   })
 
   test('accepts two webhook secrets during rotation and shows neither', () => {

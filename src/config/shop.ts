@@ -15,13 +15,13 @@ export function keyedApiConfig({ setting }: SettingReader) {
         'maximum size of the pool, as stored',
       ),
     },
-    readerPool: setting(
+    poolAccess: setting(
       'MAYFLY_READER_POOL',
       choice('open', 'by-address', 'off'),
       'open',
       'pool mail visible to keys: open (all), by-address (only with an exact `to`), off (none)',
     ),
-    readerOrigins: setting(
+    keyedOrigins: setting(
       'MAYFLY_READER_ORIGINS',
       origins,
       '',

@@ -54,9 +54,9 @@ const MAX_TAG = 16_384
 /** Their content is not visible. */
 const SKIPPED_ELEMENTS = new Set(['style', 'script', 'title'])
 
-function indexAfter(html: string, mark: string, from: number): number {
-  const found = html.indexOf(mark, from)
-  return found < 0 ? html.length : found + mark.length
+function indexAfter(html: string, text: string, from: number): number {
+  const found = html.indexOf(text, from)
+  return found < 0 ? html.length : found + text.length
 }
 
 /** Offset after the tag; a bracket in a quoted value does not end it. */

@@ -3,7 +3,7 @@ import { dovecotForTests, folderContents } from './testing/dovecot-account.ts'
 import { ANN, type ImapFixture, mailText, openImapFixture } from './testing/fixture.ts'
 
 const MANY = process.env['MAYFLY_TEST_LONG'] ? 1_000 : 100
-const PATIENT = { timeout: 120_000 }
+const LONG_TIMEOUT = { timeout: 120_000 }
 const dovecot = dovecotForTests()
 const X = 'ann+x@mail.test'
 const Y = 'ann+y@mail.test'
@@ -57,7 +57,7 @@ describe('stored mail', () => {
     expect(fixture.mails[0]?.receivedAt).toEqual(at)
   })
 
-  test(`${MANY} mails at once are stored once each, in order`, PATIENT, async () => {
+  test(`${MANY} mails at once are stored once each, in order`, LONG_TIMEOUT, async () => {
     const fixture = await dovecot.ready([X, Y], { limits: { messagesPerMinute: 2 * MANY } })
     fixture.state.oldest = new Date(Date.UTC(2026, 10, 15))
     const subjects = Array.from({ length: MANY }, (_, at) => `number ${at}`)

@@ -48,7 +48,7 @@ async function retryMail(
   if (result === 'left' || result === 'unreadable') {
     await deps.deleteDeferred(folder.name, folder.uidValidity, [mail.uid])
   }
-  if (result === 'nobody' && found.complete) context.onFetched(folder, mail.uid)
+  if (result === 'no_recipients' && found.complete) context.onFetched(folder, mail.uid)
   return true
 }
 

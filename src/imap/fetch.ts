@@ -221,10 +221,10 @@ export async function fetchMessage(
     raw,
     receivedAt: head.receivedAt ?? deps.now(),
   })
-  if (result === 'full' || result === 'partly') {
+  if (result === 'full' || result === 'partly_stored') {
     deps.log.warn(facts, 'mailbox full; mail left in the account and retried later')
   }
-  if (complete && (result === 'kept' || result === 'known')) context.onFetched(folder, head.uid)
-  if (result === 'kept' || result === 'partly') context.onProgress()
+  if (complete && (result === 'stored' || result === 'known')) context.onFetched(folder, head.uid)
+  if (result === 'stored' || result === 'partly_stored') context.onProgress()
   return result
 }

@@ -103,7 +103,7 @@ export interface ImapDeps {
  * kept: stored for all recipients without it; partly: deferred for some that are full; known: all had it; full: deferred for
  * all; nobody: no recipient is alive.
  */
-export type ReceiveResult = 'kept' | 'partly' | 'known' | 'full' | 'nobody'
+export type ReceiveResult = 'stored' | 'partly_stored' | 'known' | 'full' | 'no_recipients'
 
 export interface DeferredMail {
   uid: number

@@ -110,7 +110,7 @@ describe('delete_after_fetch', () => {
     const account = openAccount(fixture.deps, testAccountAt(proxy.port, REMOVING))
     await fixture.untilHealth('ok')
     proxy.state.refuse = 'UID MOVE'
-    dovecot.server().deliver(ANN, mailText({ To: X }, 'kept'))
+    dovecot.server().deliver(ANN, mailText({ To: X }, 'stored'))
     await fixture.until(() => fixture.logLines.some((line) => line.includes('refused to remove')))
     expect(fixture.folders.get('INBOX')?.lastUid).toBe(1)
     await renumber()

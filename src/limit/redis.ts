@@ -104,7 +104,7 @@ function redisKey(key: string): string {
 }
 
 const TIMED_OUT = Symbol('slow')
-const UNAVAILABLE = Symbol('away')
+const UNAVAILABLE = Symbol('unavailable')
 
 function withinTimeout(answer: Promise<unknown>, slowMs: number): Promise<unknown> {
   return new Promise((resolve) => {

@@ -177,7 +177,7 @@ test('worker threads write complete lines to the same standard output', () => {
     const log = openLog({ level: 'info', thread: 'main' })
     for (let i = 0; i < 100; i++) log.info({ i }, 'x'.repeat(30))
     const body = \`import(\${JSON.stringify(${JSON.stringify(new URL('./log.ts', import.meta.url).href)})}).then(({ openLog }) => {
-      const log = openLog({ level: 'info', thread: 'door' })
+      const log = openLog({ level: 'info', thread: 'server' })
       for (let i = 0; i < 100; i++) log.info({ i }, 'y'.repeat(30))
       process.exit(0)
     })\`
@@ -191,7 +191,7 @@ test('worker threads write complete lines to the same standard output', () => {
     .split('\n')
     .map((line) => JSON.parse(line).thread)
   expect(threads.filter((thread) => thread === 'main')).toHaveLength(100)
-  expect(threads.filter((thread) => thread === 'door')).toHaveLength(200)
+  expect(threads.filter((thread) => thread === 'server')).toHaveLength(200)
 })
 
 function fault(message: string): Error {

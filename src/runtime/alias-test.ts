@@ -74,11 +74,11 @@ function aliasTestDeps({ aliases, subject, onArrival, failed, log }: AliasTestRu
       const fresh = recipients.filter(({ identity }) => !seen.has(identity))
       if (fresh.length === 0) return 'known'
       for (const { identity } of fresh) seen.add(identity)
-      if (!Buffer.from(raw).includes(subject)) return 'nobody'
+      if (!Buffer.from(raw).includes(subject)) return 'no_recipients'
       for (const { address: alias } of fresh) {
         onArrival({ alias, folder, headers: aliasHeaders(raw, alias) })
       }
-      return 'kept'
+      return 'stored'
     },
     listDeferred: async () => [],
     deleteDeferred: async () => {},

@@ -19,8 +19,8 @@ const parts = await openThreadParts(setup)
 const shop = await openShopStore(config, setup.shopPort)
 const pay = await openPaymentProvider({ ...config.payments, now: parts.now })
 const main = openCaller(setup.mainPort)
-const checkSender: SenderChecksDeps['check'] = async (facts, haste) =>
-  (await main('checkSender', { ...facts, haste })) as SenderChecks | undefined
+const checkSender: SenderChecksDeps['check'] = async (facts, priority) =>
+  (await main('checkSender', { ...facts, priority })) as SenderChecks | undefined
 const parseOnMain: ParseOnce = async (rawId, request, signal) =>
   (await main('parse', { rawId, request }, signal)) as Awaited<ReturnType<ParseOnce>>
 

@@ -35,7 +35,7 @@ const server = await openSmtpServer(
         { store, bus, now },
         { ...mail, senderNetwork: shareNetwork(mail.envelope.clientIp) },
       ),
-    storageError: store.obstacle,
+    storageFault: store.storageFault,
     acquireConnection: (ip) =>
       hasRates(ip) ? connections.hold(`smtp ${rateLimitNetwork(ip)}`, connectionsPerIp) : () => {},
     allowMail: async (ip) =>

@@ -224,8 +224,8 @@ function openChildren({ senderChecks }: Config, { store, log, now, parsing }: Ch
     commands: {
       parse: ({ rawId, request }: { rawId: number; request: ParseRequest }, signal: AbortSignal) =>
         parse(rawId, request, signal),
-      checkSender: ({ haste, ...facts }: SenderCheckInput & { haste?: 'later' }) =>
-        checker.check(facts, haste),
+      checkSender: ({ priority, ...facts }: SenderCheckInput & { priority?: 'background' }) =>
+        checker.check(facts, priority),
     },
     warm: async () => void (await parser.parse(new Uint8Array())),
     close: () => Promise.all([parser.close(), checker.close()]),

@@ -126,7 +126,7 @@ describe('the checker', () => {
   test('leaves most of its capacity to checks that somebody waits for', async () => {
     const slow: Zone = { 'TXT sender.test': 'silence' }
     const { check } = await open(slow, { dnsMs: 200, maxConcurrent: 3, maxBackground: 1 })
-    const later = Array.from({ length: 5 }, () => check({}, 'later'))
+    const later = Array.from({ length: 5 }, () => check({}, 'background'))
     const now = Array.from({ length: 5 }, () => check())
     const checked = async (all: typeof now) => (await Promise.all(all)).filter(Boolean).length
     expect([await checked(later), await checked(now)]).toEqual([1, 2])

@@ -63,17 +63,20 @@ export function openChecker({
      * Undefined if the client is unknown, if too many checks are pending, or if the child cannot be started. `later`: nobody
      * waits for the result, and most of the capacity is left to other checks.
      */
-    async check(facts: SenderCheckInput, haste?: 'later'): Promise<SenderChecks | undefined> {
+    async check(
+      facts: SenderCheckInput,
+      priority?: 'background',
+    ): Promise<SenderChecks | undefined> {
       const size = facts.raw.length
       const clientIp = plainIp(facts.clientIp)
-      const most = haste === 'later' ? maxBackground : maxConcurrent
+      const most = priority === 'background' ? maxBackground : maxConcurrent
       const full = concurrent >= most || bytes + size > maxBytes
       if (!clientIp || full) return undefined
       concurrent += 1
       bytes += size
       try {
         // Scheduled by client: costly mail of one delays the checks of others by its share only.
-        const request = { owner: [`sender ${clientIp}`], background: haste === 'later' }
+        const request = { owner: [`sender ${clientIp}`], background: priority === 'background' }
         return await runChecks(runCheck(request), { ...facts, clientIp })
       } catch (error) {
         // A mail is shown even if its sender cannot be checked.

@@ -32,14 +32,14 @@ export interface ServiceDeps {
   senderChecks: CheckSender
   codes: Pick<CodeScanner, 'scan'>
   mailboxPolls: SharedPolls<MailboxView>
-  readerPolls: SharedPolls<KeyView>
+  keyPolls: SharedPolls<KeyView>
 
   // Settings.
   lifetimes: LifetimeLimits
   cooldownMs: number
   /** Of the accounts that are active in the operator's file. */
   accountRules: readonly AccountRules[]
-  readerPool: PoolAccess
+  poolAccess: PoolAccess
   plans: readonly Plan[]
   /** How long a response waits for codes and sender checks. */
   resultWaitMs: number

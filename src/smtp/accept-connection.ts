@@ -90,9 +90,9 @@ export function parseProxyHeader(bytes: Buffer): ProxyHeader {
   return 'bad'
 }
 
-function matchesPrefix(bytes: Buffer, mark: Buffer): boolean {
-  const length = Math.min(bytes.length, mark.length)
-  return bytes.compare(mark, 0, length, 0, length) === 0
+function matchesPrefix(bytes: Buffer, prefix: Buffer): boolean {
+  const length = Math.min(bytes.length, prefix.length)
+  return bytes.compare(prefix, 0, length, 0, length) === 0
 }
 
 function parseVersion1(bytes: Buffer): ProxyHeader {

@@ -39,7 +39,7 @@ async function checkSender(
 ): Promise<ActionResult> {
   let outcome: SenderOutcome
   try {
-    outcome = (await storageError(context, size)) ?? (await checkRateLimits(context.deps, ip))
+    outcome = (await storageFault(context, size)) ?? (await checkRateLimits(context.deps, ip))
   } catch (err) {
     outcome = serverError(context, err, { ip, command: 'MAIL' })
   }
@@ -52,12 +52,12 @@ async function checkRateLimits(deps: SmtpDeps, ip: string): Promise<SenderOutcom
   return mail ? 'accepted' : 'too_many_mails'
 }
 
-async function storageError({ deps, reportOutage }: ActionContext, size: number) {
+async function storageFault({ deps, reportOutage }: ActionContext, size: number) {
   if (!hasMemoryFor(deps, size)) return 'no_space'
-  const error = await deps.storageError()
-  if (error?.kind !== 'away') return error && 'no_space'
+  const error = await deps.storageFault()
+  if (error?.kind !== 'unavailable') return error && 'no_space'
   reportOutage(error)
-  return 'away'
+  return 'unavailable'
 }
 
 // Checked, not reserved: declaring a size costs the client nothing.
@@ -110,7 +110,7 @@ function serverError(
 ): ServerError {
   if (err instanceof StoreUnavailable) {
     reportOutage(err)
-    return 'away'
+    return 'unavailable'
   }
   if (err instanceof Problem && err.code === 'overloaded') return 'no_space'
   deps.log.error({ ...facts, err: toError(err) }, 'internal error, replied 451')

@@ -78,7 +78,7 @@ test('a client that disconnects during the TLS handshake leaks nothing', async (
 })
 
 test('mail of a client that disconnects before our 250 may be stored; later commands are not run', async () => {
-  const disk = Promise.withResolvers<'kept'>()
+  const disk = Promise.withResolvers<'stored'>()
   const slow = recordingDeps({ receiveMail: () => disk.promise })
   const other = await openSmtpServer(slow.deps, { port: 0, hostname: 'mx.box.test' })
   const client = openClient(other.port)
@@ -87,7 +87,7 @@ test('mail of a client that disconnects before our 250 may be stored; later comm
   await eventually(() => slow.seen.reserved > 0)
   client.socket.resetAndDestroy()
   await eventually(() => slow.seen.held === 0)
-  disk.resolve('kept')
+  disk.resolve('stored')
   await eventually(() => slow.seen.reserved === 0)
   assert.deepEqual(
     slow.seen.asked.map(({ text }) => text),

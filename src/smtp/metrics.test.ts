@@ -34,8 +34,8 @@ test('connections, mails, bytes, rejected recipients and closed sessions are eac
   await server.close()
   const expected = {
     'mayfly_smtp_connections_total greeted': 1,
-    'mayfly_smtp_mails_total kept': 1,
-    'mayfly_smtp_mail_bytes_total kept': 7,
+    'mayfly_smtp_mails_total stored': 1,
+    'mayfly_smtp_mail_bytes_total stored': 7,
     'mayfly_smtp_refused_recipients_total unknown': 1,
     'mayfly_smtp_refused_recipients_total foreign': 1,
     'mayfly_smtp_cut_sessions_total not_smtp': 1,

@@ -18,9 +18,9 @@ export interface SmtpDeps {
     recipients: Recipient[]
     envelope: Envelope
     raw: Uint8Array
-  }): Promise<'kept' | 'nobody' | 'full'>
+  }): Promise<'stored' | 'no_recipients' | 'full'>
   /** Why no mail can be stored right now; undefined if it can. */
-  storageError(): Promise<{ kind: 'full' | 'away'; reason: string } | undefined>
+  storageFault(): Promise<{ kind: 'full' | 'unavailable'; reason: string } | undefined>
   /** Counts a connection of this IP and returns its release function; undefined if there are too many. */
   acquireConnection(ip: string): (() => void) | undefined
   /** Counts a mail of this IP; false if it exceeds the limit per minute. */

@@ -97,10 +97,10 @@ describe('reply to DATA by result', () => {
   const fail = (error: Error) => async () => {
     throw error
   }
-  const resolve = (outcome: 'kept' | 'nobody' | 'full') => async () => outcome
+  const resolve = (outcome: 'stored' | 'no_recipients' | 'full') => async () => outcome
   for (const [name, receive, reply] of [
-    ['stored', resolve('kept'), '250 2.0.0'],
-    ['all recipients expired meanwhile', resolve('nobody'), '550 5.1.1'],
+    ['stored', resolve('stored'), '250 2.0.0'],
+    ['all recipients expired meanwhile', resolve('no_recipients'), '550 5.1.1'],
     ['mailbox full', resolve('full'), '452 4.2.2'],
     ['storage full', fail(new Problem('overloaded', 'disk full')), '452 4.3.1'],
     ['another problem', fail(new Problem('internal', 'oh')), '451 4.3.0'],
@@ -124,14 +124,14 @@ describe('at MAIL', () => {
     throw new Error('store gone')
   }
   for (const [name, overrides, reply] of [
-    ['a full disk', { storageError: async () => ({ kind: 'full' as const, reason }) }, '452 4.3.1'],
+    ['a full disk', { storageFault: async () => ({ kind: 'full' as const, reason }) }, '452 4.3.1'],
     [
       'an unavailable store',
-      { storageError: async () => ({ kind: 'away' as const, reason }) },
+      { storageFault: async () => ({ kind: 'unavailable' as const, reason }) },
       '451 4.3.0',
     ],
     ['too many mails', { allowMail: async () => false }, '450 4.7.1'],
-    ['an error while checking the store', { storageError: boom }, '451 4.3.0'],
+    ['an error while checking the store', { storageFault: boom }, '451 4.3.0'],
     ['an error while counting', { allowMail: boom }, '451 4.3.0'],
     ['no memory for the declared size', { reserveBytes: () => false }, '452 4.3.1'],
   ] as const) {

@@ -50,12 +50,12 @@ describe('close', () => {
   })
 
   test('waits for the disk before the 250', async () => {
-    const disk = Promise.withResolvers<'kept'>()
+    const disk = Promise.withResolvers<'stored'>()
     const { server } = await openServer({ receiveMail: () => disk.promise })
     const client = await inData(server.port)
     client.send('x\r\n.\r\n')
     const closed = server.close()
-    disk.resolve('kept')
+    disk.resolve('stored')
     assert.match(await client.rest(), /^250 2\.0\.0 Message accepted\r\n421 4\.3\.2 /)
     await closed
   })

@@ -173,9 +173,9 @@ export type ActionResult =
 
 export type SenderOutcome = 'accepted' | 'too_many_mails' | 'too_much_data' | ServerError
 export type RecipientOutcome = Recipient | { refused: RecipientRefusal | ServerError }
-export type MailOutcome = 'kept' | 'nobody' | 'full' | ServerError
+export type MailOutcome = 'stored' | 'no_recipients' | 'full' | ServerError
 /** Not the sender's fault: storage is full or unavailable, or an internal error. Always 4xx, so the sender retries. */
-export type ServerError = 'no_space' | 'away' | 'fault'
+export type ServerError = 'no_space' | 'unavailable' | 'fault'
 
 export function applyResult(state: State, result: ActionResult): void {
   if (state.action?.kind !== result.kind) {
@@ -189,7 +189,7 @@ export function applyResult(state: State, result: ActionResult): void {
   } else if (result.kind === 'message') {
     resetTransaction(state)
     // Sessions that deliver mail may be long.
-    if (result.outcome === 'kept') state.commands = 0
+    if (result.outcome === 'stored') state.commands = 0
     queueReply(state, MAIL_REPLY[result.outcome])
   } else if (result.kind === 'rcpt-to') applyRecipientResult(state, result.outcome)
   else applyTls(state, result.tls)
@@ -197,7 +197,7 @@ export function applyResult(state: State, result: ActionResult): void {
 
 const SERVER_ERROR_REPLY = {
   no_space: REPLIES.noSpace,
-  away: REPLIES.storeUnavailable,
+  unavailable: REPLIES.storeUnavailable,
   fault: REPLIES.internalError,
 } as const satisfies Record<ServerError, string>
 
@@ -217,8 +217,8 @@ const RECIPIENT_REPLY = {
 
 const MAIL_REPLY = {
   ...SERVER_ERROR_REPLY,
-  kept: REPLIES.accepted,
-  nobody: REPLIES.unknownRecipient,
+  stored: REPLIES.accepted,
+  no_recipients: REPLIES.unknownRecipient,
   full: REPLIES.mailboxFull,
 } as const satisfies Record<MailOutcome, string>
 

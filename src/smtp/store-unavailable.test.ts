@@ -25,7 +25,7 @@ beforeAll(async () => {
     acceptRecipient: (text: string, offer: Parameters<typeof acceptRecipient>[2]) =>
       acceptRecipient(parts, text, offer),
     receiveMail: (mail: Parameters<typeof receiveMail>[1]) => receiveMail(parts, mail),
-    storageError: store.obstacle,
+    storageFault: store.storageFault,
   }
   server = await openSmtpServer(context, { port: 0, hostname: 'mx.box.test' })
 })

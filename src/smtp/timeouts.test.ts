@@ -9,8 +9,8 @@ import { recordingDeps } from './testing/recording-deps.ts'
 
 const MINUTE = 60_000
 const OPENING = 'EHLO a.test\r\nMAIL FROM:<>\r\nRCPT TO:<ann@box.test>\r\nDATA\r\n'
-const disk = { busy: undefined as Promise<'kept'> | undefined }
-const { deps, seen } = recordingDeps({ receiveMail: async () => (await disk.busy) ?? 'kept' })
+const disk = { busy: undefined as Promise<'stored'> | undefined }
+const { deps, seen } = recordingDeps({ receiveMail: async () => (await disk.busy) ?? 'stored' })
 /** Server sockets by client port. */
 const serverSockets = new Map<number | undefined, Socket>()
 let server: SmtpServer
@@ -100,14 +100,14 @@ describe('DATA', () => {
   })
 
   test('does not time out while a slow disk writes it', async () => {
-    const slow = Promise.withResolvers<'kept'>()
+    const slow = Promise.withResolvers<'stored'>()
     disk.busy = slow.promise
     const client = await opened(OPENING, [250, 250, 250, 354])
     client.send('x\r\n.\r\n')
     await eventually(() => seen.reserved > 0)
     await advance(20 * MINUTE)
     disk.busy = undefined
-    slow.resolve('kept')
+    slow.resolve('stored')
     await expectReply(client, 'the end', 250)
     client.socket.destroy()
   })

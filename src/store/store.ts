@@ -106,13 +106,13 @@ export interface MailStore extends OperatorStore {
   /** One small step of deleting expired data. True if there is more to do. */
   sweep(due: SweepOptions): Promise<boolean>
   /** Why no mail can be stored at the moment; undefined if it can. */
-  obstacle(): Promise<StoreFault | undefined>
+  storageFault(): Promise<StoreFault | undefined>
   close(): Promise<void>
 }
 
 export interface StoreFault {
   /** full: no space is left; away: the database is unreachable. */
-  kind: 'full' | 'away'
+  kind: 'full' | 'unavailable'
   /** For the operator. */
   reason: string
 }
@@ -169,8 +169,8 @@ export interface FetchedMail extends NewMail {
 
 /** known: all recipients have it already; full: deferred for all of them. */
 export type AddFetchedMailResult =
-  | { outcome: 'kept'; recipients: StoredRecipient[]; deferred: boolean }
-  | { outcome: 'known' | 'nobody' | 'full' }
+  | { outcome: 'stored'; recipients: StoredRecipient[]; deferred: boolean }
+  | { outcome: 'known' | 'no_recipients' | 'full' }
 
 export interface DeferredKey {
   accountId: number
@@ -195,9 +195,9 @@ export interface DeferredMail {
 }
 
 export type AddMailResult =
-  | { outcome: 'kept'; recipients: StoredRecipient[] }
+  | { outcome: 'stored'; recipients: StoredRecipient[] }
   /** nobody: all recipients have ended meanwhile; full: at least one mailbox is full. Nothing was stored. */
-  | { outcome: 'nobody' | 'full' }
+  | { outcome: 'no_recipients' | 'full' }
 
 /** `keyId`: of the key that the session was created with. */
 export interface StoredRecipient extends Recipient {

@@ -91,7 +91,7 @@ interface AppOptions {
   /** Another program for the parser children, or other limits. */
   parsing?: NonNullable<StartOptions['parsing']>
   /** How long a response waits for data extracted from a mail, such as codes. */
-  patienceMs?: number
+  resultWaitMs?: number
   /** How long a request waits for a mail to be parsed. */
   parseDeadlineMs?: number
 }
@@ -100,7 +100,7 @@ interface AppOptions {
 export const WITHOUT_POLLING: IdleIntervals = { pollMs: 3_600_000, heartbeatMs: 3_600_000 }
 
 /** Every list and event contains the codes of its mails: no code is added later, so no ETag changes by itself. */
-export const WAIT_FOR_EXTRACTION = { patienceMs: 3_600_000 }
+export const WAIT_FOR_EXTRACTION = { resultWaitMs: 3_600_000 }
 
 export const MAIL = [
   'From: Ann Sender <ann@sender.test>',

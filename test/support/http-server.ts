@@ -38,7 +38,7 @@ interface TestServerOptions {
   /** Warnings of the main thread, for /readyz. */
   warnings?: string[]
   /** How long a response waits for codes and sender checks. */
-  patienceMs?: number
+  resultWaitMs?: number
   intervals?: IdleIntervals
   requestTimeoutMs?: number
   now?: () => Date
@@ -54,7 +54,7 @@ export async function openTestServer({
   parse = noParse,
   senderChecks = async () => undefined,
   warnings = [],
-  patienceMs,
+  resultWaitMs,
   intervals,
   now = () => new Date(),
   builtPage = readBuiltPage(fileURLToPath(new URL('../../web/dist/', import.meta.url))),
@@ -72,13 +72,13 @@ export async function openTestServer({
   const store = wrapStore({ ...scratch.store, ...storeOverrides })
   const shop = wrapStore({ ...scratch.shop, ...shopOverrides })
   const { config: read } = readConfig({ env, file: {} })
-  const patience = patienceMs === undefined ? {} : { patienceMs }
+  const patience = resultWaitMs === undefined ? {} : { resultWaitMs }
   const config = {
     ...read,
     http: { ...read.http, ...patience, ...(intervals ? { intervals } : {}) },
   }
   const waiters = makeWaiterCounts()
-  const bus = openMemoryBus(`door-${randomBytes(8).toString('hex')}`, waiters)
+  const bus = openMemoryBus(`server-${randomBytes(8).toString('hex')}`, waiters)
   const logged: { level: string; facts: LogFacts; sentence: string }[] = []
   const note = (level: string) => (facts: LogFacts, sentence: string) => {
     logged.push({ level, facts, sentence })

@@ -9,7 +9,7 @@ export async function openServerWithManualClock(env: Record<string, string> = {}
   const server = await openTestServer({ env: { ...PROXY_ENV, ...env }, now: () => now })
   onTestFinished(() => server.stop())
   return {
-    door: server,
+    server,
     key: await keyRing(server.shop, server.now).issue(),
     passSeconds(seconds: number): void {
       now = new Date(now.getTime() + seconds * 1_000)

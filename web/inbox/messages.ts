@@ -22,7 +22,7 @@ export type ConnectionStatus =
   | { kind: 'live' }
   | { kind: 'waiting' }
   | { kind: 'looking'; seconds: number }
-  | { kind: 'offline' | 'away' | 'limited'; until: number }
+  | { kind: 'offline' | 'unreachable' | 'limited'; until: number }
   | { kind: 'ended' }
 
 export const connectionStatus = signal<ConnectionStatus>({ kind: 'starting' })

@@ -13,7 +13,7 @@ export function StatusLine() {
       <span class={`status-dot ${now.kind}`} aria-hidden="true" />
       <span role="status">{statusText(now)}</span>
       {until !== undefined && now.kind !== 'offline' && <RetryCountdown until={until} />}
-      {(now.kind === 'away' || now.kind === 'offline') && (
+      {(now.kind === 'unreachable' || now.kind === 'offline') && (
         <Button class="plain small" onClick={() => void refresh()}>
           {t('inbox_retry_now')}
         </Button>

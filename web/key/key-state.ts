@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import type { Answers } from '../site/api.ts'
+import type { ApiResponses } from '../site/api.ts'
 import { ApiError, NetworkError, requestJson, type Usage } from '../site/api-client.ts'
 import { tabStore } from '../site/storage.ts'
 
@@ -52,7 +52,7 @@ export function clearUsage(): void {
 
 export async function loadPlanNames(): Promise<void> {
   try {
-    const { plans } = await requestJson<Answers['GET /api/plans']>('/api/plans')
+    const { plans } = await requestJson<ApiResponses['GET /api/plans']>('/api/plans')
     planNames.value = new Map(plans.map(({ id, name }) => [id, name]))
   } catch (error) {
     // The id of the plan is shown instead.

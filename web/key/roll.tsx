@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import type { Answers } from '../site/api.ts'
+import type { ApiResponses } from '../site/api.ts'
 import { ApiError, errorText, requestJson } from '../site/api-client.ts'
 import { Button, ErrorMessage } from '../site/controls.tsx'
 import { Dialog } from '../site/dialog.tsx'
@@ -12,7 +12,7 @@ import { KeyDisplay } from './secrets.tsx'
 const isDialogOpen = signal(false)
 const rolling = signal(false)
 const rollError = signal('')
-const rolled = signal<Answers['POST /api/roll-key'] | undefined>(undefined)
+const rolled = signal<ApiResponses['POST /api/roll-key'] | undefined>(undefined)
 
 export function clearRolledKey(): void {
   rolled.value = undefined
@@ -60,7 +60,7 @@ async function roll(): Promise<void> {
   rolling.value = true
   try {
     const headers = { apikey: storedKey.value }
-    const made = await requestJson<Answers['POST /api/roll-key']>('/api/roll-key', {
+    const made = await requestJson<ApiResponses['POST /api/roll-key']>('/api/roll-key', {
       method: 'POST',
       headers,
     })
@@ -81,7 +81,7 @@ export function RolledKey() {
   return found ? <NewKey key={found.key} made={found} /> : null
 }
 
-function NewKey({ made }: { made: Answers['POST /api/roll-key'] }) {
+function NewKey({ made }: { made: ApiResponses['POST /api/roll-key'] }) {
   const place = useRef<HTMLElement>(null)
   // After the dialog has closed and returned the focus to its button.
   useEffect(() => {

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { Answers } from '../site/api.ts'
+import type { ApiResponses } from '../site/api.ts'
 import { type Message, type MessageSummary, requestJson } from '../site/api-client.ts'
 import { siteConfig } from '../site/site-config.ts'
 import { type Fetched, useFetched } from './use-fetched.tsx'
@@ -55,5 +55,5 @@ export async function readMail(
   signal: AbortSignal,
 ): Promise<Message> {
   const options = { token, values, signal }
-  return (await requestJson<Answers['GET /api/read-mail']>('/api/read-mail', options)).message
+  return (await requestJson<ApiResponses['GET /api/read-mail']>('/api/read-mail', options)).message
 }

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
 import { formatPrice, formatTerm, planFeatures } from '../../src/shared/plan-text.ts'
-import type { Answers } from '../site/api.ts'
+import type { ApiResponses } from '../site/api.ts'
 import { errorText, type Plan, requestJson } from '../site/api-client.ts'
 import { Button, ErrorMessage } from '../site/controls.tsx'
 import { language, t } from '../site/i18n.ts'
@@ -28,7 +28,7 @@ async function buy(plan: string, email: string): Promise<void> {
   buying.value = true
   buyError.value = undefined
   try {
-    const made = await requestJson<Answers['POST /api/checkout']>('/api/checkout', {
+    const made = await requestJson<ApiResponses['POST /api/checkout']>('/api/checkout', {
       method: 'POST',
       values: { plan, email },
       headers: { 'idempotency-key': idempotencyKey(`${plan} ${email}`) },
@@ -88,7 +88,7 @@ function PlanCard({ plan, onBuy }: PlanCardProps) {
   )
 }
 
-type Offer = Answers['GET /api/plans']
+type Offer = ApiResponses['GET /api/plans']
 
 const offer = signal<Offer | undefined>(undefined)
 const loadError = signal<unknown>(undefined)

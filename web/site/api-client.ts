@@ -1,4 +1,4 @@
-import type { Answers } from './api.ts'
+import type { ApiResponses } from './api.ts'
 import { t } from './i18n.ts'
 
 /** An error response of the API. `message` is for people, in English. */
@@ -108,13 +108,13 @@ async function errorFrom(response: Response): Promise<Error> {
   }
 }
 
-export type MessageSummary = Answers['GET /api/check-mail']['messages'][number]
-export type Message = Answers['GET /api/read-mail']['message']
+export type MessageSummary = ApiResponses['GET /api/check-mail']['messages'][number]
+export type Message = ApiResponses['GET /api/read-mail']['message']
 export type Attachment = Message['attachments'][number]
-export type Domains = Answers['GET /api/domains']
-export type Plan = Answers['GET /api/plans']['plans'][number]
-export type Order = Answers['GET /api/orders/{id}']
-export type Usage = Answers['GET /usage']
+export type Domains = ApiResponses['GET /api/domains']
+export type Plan = ApiResponses['GET /api/plans']['plans'][number]
+export type Order = ApiResponses['GET /api/orders/{id}']
+export type Usage = ApiResponses['GET /usage']
 
 /** In the user's language for common errors, else the message of the API. Throws whatever is a bug. */
 export function errorText(error: unknown): string {

@@ -1,7 +1,7 @@
 // Generated from the routes by src/http/api/docs/generated.test.ts. To update it, run `npx vitest run src/http/api/docs --update`.
 
 /** What a success of each route is. */
-export interface Answers {
+export interface ApiResponses {
   'GET /api/domains': {
     status: 'success'
     domains: { id: number; domain: string }[]

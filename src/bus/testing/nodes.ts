@@ -6,7 +6,7 @@ import { makeWaiterCounts, openMemoryBus } from '../memory.ts'
 import { openRedisBus } from '../redis.ts'
 
 export const ANN = 101 as MailboxId
-/** In the same bucket as ANN. */
+/** In the same channel as ANN. */
 export const BOB = (101 + 1_024) as MailboxId
 
 /** Nodes with a bus each, over one Redis. */
@@ -66,9 +66,13 @@ export function waiter(bus: Bus, mailbox: MailboxId = ANN) {
 
 /**
  * Resolves when a wake on one node has reached only the mailbox it names on the other: polling calls all mailboxes of the
- * bucket.
+ * channel.
  */
-export async function untilHeard(from: Bus, to: Bus, mailbox: MailboxId = ANN): Promise<void> {
+export async function waitUntilReceived(
+  from: Bus,
+  to: Bus,
+  mailbox: MailboxId = ANN,
+): Promise<void> {
   const ann = waiter(to, mailbox)
   const neighbour = (mailbox - ANN + BOB) as MailboxId
   const bob = waiter(to, neighbour)

@@ -81,7 +81,7 @@ export function operatorFixture() {
         raw: new Uint8Array(bytes),
         receivedAt: NOON,
       })
-      assert.equal(added.outcome, 'kept')
+      assert.equal(added.outcome, 'stored')
     },
   }
 }

@@ -11,7 +11,7 @@ import {
 import { post, problemFault, request } from '../../../test/support/http-client.ts'
 import { openTestServer } from '../../../test/support/http-server.ts'
 import { Problem } from '../../core/problem.ts'
-import { heldReader, IMPATIENT, PATIENT } from '../../service/testing/codes.ts'
+import { heldParser, NO_WAIT, WAIT_FOREVER } from '../../service/testing/codes.ts'
 
 let app: App
 beforeAll(async () => {
@@ -164,14 +164,20 @@ const tagOf = ({ headers }: CheckResponse) => headers.get('etag') ?? ''
 
 describe('200', () => {
   test('the first list waits briefly for codes and includes them', async () => {
-    const { send, check } = await openSession({ parse: heldReader().parse, patienceMs: PATIENT })
+    const { send, check } = await openSession({
+      parse: heldParser().parse,
+      resultWaitMs: WAIT_FOREVER,
+    })
     await send('111111')
     await send('')
     assert.deepEqual(codesIn(await check()), [null, '111111'])
   })
 
   test('the ETag and the cached response are those of the list with codes', async () => {
-    const { send, check } = await openSession({ parse: heldReader().parse, patienceMs: PATIENT })
+    const { send, check } = await openSession({
+      parse: heldParser().parse,
+      resultWaitMs: WAIT_FOREVER,
+    })
     await send('111111')
     const first = await check()
     assert.equal((await check('', { 'if-none-match': tagOf(first) })).status, 304)
@@ -179,8 +185,8 @@ describe('200', () => {
   })
 
   test('a code found later changes the ETag and is in the next list', async () => {
-    const parser = heldReader()
-    const { send, check } = await openSession({ parse: parser.parse, patienceMs: IMPATIENT })
+    const parser = heldParser()
+    const { send, check } = await openSession({ parse: parser.parse, resultWaitMs: NO_WAIT })
     await send('111111')
     parser.hold()
     const first = await check()
@@ -196,8 +202,8 @@ describe('200', () => {
   })
 
   test('a code found during a wait that timed out is not hidden by a 304', async () => {
-    const parser = heldReader()
-    const { send, check } = await openSession({ parse: parser.parse, patienceMs: IMPATIENT })
+    const parser = heldParser()
+    const { send, check } = await openSession({ parse: parser.parse, resultWaitMs: NO_WAIT })
     await send('111111')
     parser.hold()
     const first = await check()
@@ -210,15 +216,18 @@ describe('200', () => {
   })
 
   test('a wait returns the code of the mail that ended it', async () => {
-    const { send, check } = await openSession({ parse: heldReader().parse, patienceMs: PATIENT })
+    const { send, check } = await openSession({
+      parse: heldParser().parse,
+      resultWaitMs: WAIT_FOREVER,
+    })
     const waiting = check('&wait=55')
     await send('111111')
     assert.deepEqual(codesIn(await waiting), ['111111'])
   })
 
   test('mail that arrives while a list waits for codes is in that list, and is parsed', async () => {
-    const parser = heldReader()
-    const { send, check } = await openSession({ parse: parser.parse, patienceMs: PATIENT })
+    const parser = heldParser()
+    const { send, check } = await openSession({ parse: parser.parse, resultWaitMs: WAIT_FOREVER })
     await send('111111')
     parser.hold()
     const first = check()
@@ -237,7 +246,7 @@ describe('200', () => {
   ] as const) {
     test(`the list is returned if the parser ${name}`, async () => {
       const parse = () => Promise.reject(fault)
-      const { send, check } = await openSession({ parse, patienceMs: IMPATIENT })
+      const { send, check } = await openSession({ parse, resultWaitMs: NO_WAIT })
       await send('111111')
       const response = await check()
       assert.deepEqual([response.status, codesIn(response)], [200, [null]])
@@ -247,7 +256,10 @@ describe('200', () => {
 
 describe('304', () => {
   test('an ETag from before parsing still matches, and the mail is parsed', async () => {
-    const { send, check } = await openSession({ parse: heldReader().parse, patienceMs: PATIENT })
+    const { send, check } = await openSession({
+      parse: heldParser().parse,
+      resultWaitMs: WAIT_FOREVER,
+    })
     await send('111111')
     const empty = await check('&since_id=9007199254740991')
     const tag = { 'if-none-match': tagOf(empty) }

@@ -53,7 +53,7 @@ export const checkMailRoute = route({
   method: 'GET',
   path: '/api/check-mail',
   title: 'List messages',
-  about:
+  description:
     'The messages of the session, newest first. With the ETag of an earlier response as If-None-Match, the response is 304 while nothing has changed. With wait, the response is sent when there is mail. A code found after the list was sent changes the ETag; clients that only use since_id do not see it. A response that timed out has no ETag.',
   input,
   output,

@@ -129,7 +129,7 @@ describe('402', () => {
 
 describe('429', () => {
   test('wrong keys count towards the rate limit', async () => {
-    const { door: server, key } = await openServerWithManualClock()
+    const { server, key } = await openServerWithManualClock()
     const client = newClient()
     const from = (apikey: string) =>
       requestFrom(server.port, PROXY, {

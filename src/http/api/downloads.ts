@@ -14,7 +14,7 @@ export const attachmentRoute = route({
   method: 'GET',
   path: '/api/attachment',
   title: 'Download an attachment',
-  about: 'Downloads one attachment, by its index in read-mail.',
+  description: 'Downloads one attachment, by its index in read-mail.',
   input: Type.Object({
     token: tokenField,
     id: idField,
@@ -34,7 +34,7 @@ export const rawMailRoute = route({
   method: 'GET',
   path: '/api/raw-mail',
   title: 'Download a message',
-  about:
+  description:
     'The mail exactly as received, preceded by our Return-Path, Delivered-To and Received lines.',
   input: Type.Object({ token: tokenField, id: idField }),
   output: 'message/rfc822',

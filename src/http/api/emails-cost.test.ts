@@ -221,7 +221,7 @@ describe('429', () => {
   })
 
   test('after 20 wrong keys a client is refused, even with a valid key', async () => {
-    const { door: server, key, passSeconds } = await openServerWithManualClock()
+    const { server, key, passSeconds } = await openServerWithManualClock()
     const from = (client: string, apikey: string, path = '/emails') =>
       requestFrom(server.port, PROXY, { path, headers: { 'x-forwarded-for': client, apikey } })
     const [guesser, other] = [newClient(), newClient()]

@@ -88,7 +88,7 @@ export const emailsRoute = route({
   method: 'GET',
   path: PATH,
   title: 'Read emails with a key',
-  about: [
+  description: [
     'The mail visible to your key, newest first, grouped by recipient. Without mail, there is one element with an empty list.',
     'A key sees the mail of sessions created with it, which no other key sees, and the pool: mail to any address at a reader domain that never belonged to a session.',
     'Pool mail is shared by all key holders, like a public inbox: do not use it for anything confidential. The operator may restrict it to exact addresses or disable it.',
@@ -130,7 +130,7 @@ export const emailsRoute = route({
     request.throwIfClosed()
     const context: EmailsRequest = { deps, request, caller: callerOf(deps, request), query }
     const found = await visibleMail(context, key, wait)
-    const etag = keyedEtag(query, found.mark)
+    const etag = keyedEtag(query, found.version)
     if (matchesEtag(request.headers['if-none-match'], etag)) return empty(304, { etag })
 
     // A client that disconnects is not charged, or gets the request back.
@@ -159,15 +159,16 @@ async function visibleMail(
   key: ApiKey,
   wait: number,
 ) {
-  const found = { key, mark: await emailsVersion(deps, query), timedOut: false }
+  const found = { key, version: await emailsVersion(deps, query), timedOut: false }
   if (wait === 0) return found
   const given = request.headers['if-none-match']
-  const isDone = async ({ mark, newestId }: Pick<KeyView, 'mark' | 'newestId'>) =>
+  const isDone = async ({ version, newestId }: Pick<KeyView, 'version' | 'newestId'>) =>
     given === undefined
       ? (await newestId()) > query.sinceId
-      : !matchesEtag(given, keyedEtag(query, mark))
+      : !matchesEtag(given, keyedEtag(query, version))
   request.throwIfClosed()
-  if (await isDone({ mark: found.mark, newestId: () => newestEmailId(deps, query) })) return found
+  if (await isDone({ version: found.version, newestId: () => newestEmailId(deps, query) }))
+    return found
 
   const release = deps.longPolls.acquire(`key ${key.id}`, request)
   try {

@@ -16,7 +16,7 @@ export const eventsRoute = route({
   method: 'GET',
   path: '/api/events',
   title: 'Live stream',
-  about:
+  description:
     'Server-sent events: message (a summary; its id is the event id), updated (the summary again, after its code was found), deleted ({"id":…}), end ({"reason":"expired" or "deleted"}). Last-Event-ID or since_id resumes after that message, and repeats the codes of older messages of the last five minutes; without either, the stream starts now. It may close at any time without an end event: reconnect after the number of milliseconds in retry.',
   input: Type.Object({ token: tokenField, since_id: sinceIdField }),
   output: MEDIA_TYPE,

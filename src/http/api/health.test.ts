@@ -20,7 +20,7 @@ let withAdminToken: TestServer
 let gmail: GmailApp
 beforeAll(async () => {
   app = await startApp({ env: PROXY_ENV })
-  const storeOverrides = { obstacle: async () => ({ kind: 'full' as const, reason: REASON }) }
+  const storeOverrides = { storageFault: async () => ({ kind: 'full' as const, reason: REASON }) }
   notReady = await openTestServer({ storeOverrides })
   withAdminToken = await openTestServer({ storeOverrides, env: { MAYFLY_ADMIN_TOKEN: 'secret' } })
   const accounts = [{ email: 'joe@gmail.com' }, { email: 'miller@gmail.com', masked: true }]
@@ -147,7 +147,7 @@ describe('/readyz', () => {
     })
 
     test('a rate-limited client can still call readyz', async () => {
-      const { door: server } = await openServerWithManualClock()
+      const { server } = await openServerWithManualClock()
       const headers = { 'x-forwarded-for': newClient() }
       const from = (path: string) => requestFrom(server.port, PROXY, { path, headers })
       const responses = await Promise.all(Array.from({ length: 201 }, () => from('/api/domains')))
@@ -216,7 +216,7 @@ describe('/metrics', () => {
       })
 
     test('after 20 wrong tokens in a minute a client is refused, and other clients are not', async () => {
-      const { door: server, passSeconds } = await openServerWithManualClock({
+      const { server, passSeconds } = await openServerWithManualClock({
         MAYFLY_ADMIN_TOKEN: 'secret',
       })
       const [client, other] = [newClient(), newClient()]
@@ -240,7 +240,7 @@ describe('/metrics', () => {
     })
 
     test('the right token does not count towards the limit', async () => {
-      const { door: server } = await openServerWithManualClock({ MAYFLY_ADMIN_TOKEN: 'secret' })
+      const { server } = await openServerWithManualClock({ MAYFLY_ADMIN_TOKEN: 'secret' })
       const client = newClient()
       const responses = await Promise.all(
         Array.from({ length: 210 }, () => getMetrics(server.port, client, 'secret')),

@@ -13,7 +13,7 @@ export const livezRoute = route({
   method: 'GET',
   path: '/livez',
   title: 'Liveness',
-  about: 'Responds while the process is alive.',
+  description: 'Responds while the process is alive.',
   output: successSchema({}),
   unlimited: true,
   async handle() {
@@ -27,7 +27,7 @@ export const readyzRoute = route({
   method: 'GET',
   path: '/readyz',
   title: 'Readiness',
-  about:
+  description:
     'Whether mail can be received and stored now. With an admin token configured, the reason and the health of each Gmail account are returned to the operator only. Neither a failing account nor a warning makes the service unready.',
   output: successSchema({
     warnings: Type.Optional(
@@ -78,7 +78,7 @@ export const metricsRoute = route({
   method: 'GET',
   path: '/metrics',
   title: 'Metrics',
-  about: 'Prometheus metrics of the process. Requires the admin token if one is configured.',
+  description: 'Prometheus metrics of the process. Requires the admin token if one is configured.',
   output: 'text/plain',
   problems: ['invalid_token'],
   operator: true,

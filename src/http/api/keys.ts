@@ -19,7 +19,7 @@ export const usageRoute = route({
   method: 'GET',
   path: '/usage',
   title: 'Usage of a key',
-  about:
+  description:
     'Used and remaining requests of your key, with daily counts of the last 30 days. Free, and possible even if the quota is exhausted or the plan has expired.',
   output: successSchema({
     plan: Type.String({ examples: ['business'] }),
@@ -81,7 +81,7 @@ export const rollKeyRoute = route({
   method: 'POST',
   path: '/api/roll-key',
   title: 'Roll a key',
-  about:
+  description:
     'Returns a new key in place of the one in the header. The old key keeps working until former_until, 24 hours from now; both share plan and counters. The new key is shown only here. A key can be rolled once in 24 hours: while the old key works, both get 409. Free, and possible even if the quota is exhausted.',
   output: successSchema({
     key: Type.String({ examples: ['45 characters, to be kept secret'] }),

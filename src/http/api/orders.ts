@@ -82,7 +82,7 @@ export const checkoutRoute = route({
   method: 'POST',
   path: '/api/checkout',
   title: 'Buy a plan',
-  about:
+  description:
     'Creates an order and returns its payment URL. Store the claim secret: it is returned only here, and is needed to claim the key once the order is paid. With an Idempotency-Key, a repeated request returns the same response.',
   input: Type.Object({
     plan: Type.String({ description: 'The id of a plan from /api/plans.' }),
@@ -136,7 +136,7 @@ export const orderRoute = route({
   method: 'GET',
   path: '/api/orders/{id}',
   title: 'State of an order',
-  about:
+  description:
     'Returns whether the order is paid and whether its key can be claimed. The claim secret is sent in the Claim-Secret header.',
   input: Type.Object({ id: orderIdField }),
   output: successSchema({
@@ -171,7 +171,7 @@ export const claimRoute = route({
   method: 'POST',
   path: '/api/orders/{id}/claim',
   title: 'Claim the key',
-  about:
+  description:
     'Creates the key of a paid order and returns it. Only its hash is stored: a repeated call within 24 hours of the first returns a new key and revokes the previous one at once. The claim secret is sent in the Claim-Secret header.',
   input: Type.Object({ id: orderIdField }),
   output: successSchema({
@@ -203,7 +203,7 @@ export const stripeWebhookRoute = route({
   method: 'POST',
   path: '/api/stripe/webhook',
   title: 'Stripe webhooks',
-  about:
+  description:
     'Receives events from Stripe, signed with the webhook secret. 200 means that the change is stored; on anything else, Stripe redelivers the event.',
   output: successSchema({}),
   requestHeaders: [

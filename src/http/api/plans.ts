@@ -25,7 +25,7 @@ export const plansRoute = route({
   method: 'GET',
   path: '/api/plans',
   title: 'Plans',
-  about:
+  description:
     'The plans: a key with a number of requests to /emails. If buyable is true, buy one with POST /api/checkout; otherwise ask the operator for a key.',
   output: successSchema({
     plans: Type.Array(planSchema),

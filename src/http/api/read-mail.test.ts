@@ -5,7 +5,7 @@ import { post, problemFault, request } from '../../../test/support/http-client.t
 import { openTestServer } from '../../../test/support/http-server.ts'
 import { PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
 import type { Link, SenderChecks } from '../../core/message.ts'
-import { IMPATIENT, mailWith, PATIENT } from '../../service/testing/codes.ts'
+import { mailWith, NO_WAIT, WAIT_FOREVER } from '../../service/testing/codes.ts'
 
 let app: App
 beforeAll(async () => {
@@ -239,23 +239,23 @@ const parse = async () => ({ ...mailWith('111111'), links: [LINK] })
 
 describe('200', () => {
   test('codes and links are returned, with the most likely code as code', async () => {
-    const { code, codes, links } = await messageWith({ parse, patienceMs: PATIENT })
+    const { code, codes, links } = await messageWith({ parse, resultWaitMs: WAIT_FOREVER })
     assert.equal(code, '111111')
     assert.deepEqual(codes, [{ value: '111111', kind: 'digits', confidence: 1 }])
     assert.deepEqual(links, [LINK])
   })
 
   test('the code is returned even if it was not yet in the list', async () => {
-    assert.equal((await messageWith({ parse, patienceMs: IMPATIENT }))['code'], '111111')
+    assert.equal((await messageWith({ parse, resultWaitMs: NO_WAIT }))['code'], '111111')
   })
 
-  for (const [name, senderChecks, patienceMs, auth] of [
-    ['that complete are returned', async () => CHECKS, PATIENT, CHECKS],
-    ['that cannot run are null', async () => undefined, PATIENT, null],
-    ['that take too long are null', () => new Promise<never>(() => {}), IMPATIENT, null],
+  for (const [name, senderChecks, resultWaitMs, auth] of [
+    ['that complete are returned', async () => CHECKS, WAIT_FOREVER, CHECKS],
+    ['that cannot run are null', async () => undefined, WAIT_FOREVER, null],
+    ['that take too long are null', () => new Promise<never>(() => {}), NO_WAIT, null],
   ] as const) {
     test(`sender checks ${name}`, async () => {
-      const message = await messageWith({ parse, senderChecks, patienceMs })
+      const message = await messageWith({ parse, senderChecks, resultWaitMs })
       assert.deepEqual(message['auth'], auth)
     })
   }

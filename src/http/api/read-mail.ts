@@ -98,7 +98,7 @@ export const readMailRoute = route({
   method: 'GET',
   path: '/api/read-mail',
   title: 'Read a message',
-  about: 'One message in full. Attachments are listed here and downloaded separately.',
+  description: 'One message in full. Attachments are listed here and downloaded separately.',
   input: Type.Object({
     token: tokenField,
     id: idField,
@@ -152,7 +152,7 @@ export const deleteMailRoute = route({
   method: 'POST',
   path: '/api/delete-mail',
   title: 'Delete a message',
-  about: 'Deletes one message permanently.',
+  description: 'Deletes one message permanently.',
   input: Type.Object({ token: tokenField, id: idField }),
   output: messageSchema,
   problems: ['invalid_token', 'session_expired', 'message_not_found'],

@@ -22,7 +22,7 @@ export const domainsRoute = route({
   method: 'GET',
   path: '/api/domains',
   title: 'Mail domains',
-  about: 'The mail domains and Gmail accounts available for new addresses.',
+  description: 'The mail domains and Gmail accounts available for new addresses.',
   output: successSchema({
     domains: Type.Array(
       Type.Object({
@@ -54,7 +54,7 @@ export const createSessionRoute = route({
   method: 'POST',
   path: '/api/create-session',
   title: 'Create a session',
-  about:
+  description:
     'Creates a mailbox and returns its address and token. Without parameters, the address is random. Store the token: it is returned only once. With an APIKey, /emails also returns the mail of the session; creating it is free.',
   input: Type.Object({
     prefix: Type.Optional(
@@ -116,7 +116,7 @@ export const extendSessionRoute = route({
   method: 'POST',
   path: '/api/extend-session',
   title: 'Extend a session',
-  about:
+  description:
     'Sets the expiry of the session to ttl seconds from now. An expired session is revived, empty, while its address is still reserved. At most ten times a minute per token.',
   input: Type.Object({ token: tokenField, ttl: ttlField }),
   output: sessionSchema,
@@ -131,7 +131,7 @@ export const deleteSessionRoute = route({
   method: 'POST',
   path: '/api/delete-session',
   title: 'End a session',
-  about: 'Ends the session at once. Its mail is deleted and its token becomes invalid.',
+  description: 'Ends the session at once. Its mail is deleted and its token becomes invalid.',
   input: Type.Object({ token: tokenField }),
   output: messageSchema,
   problems: ['invalid_token', 'session_expired'],

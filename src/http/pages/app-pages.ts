@@ -9,7 +9,7 @@ export const pageRoutes: readonly Route[] = [
   pageRoute({
     path: '/',
     title: 'Inbox',
-    about: 'A temporary address and its mail, for people.',
+    description: 'A temporary address and its mail, for people.',
     page: {
       title: 'site_inbox',
       entry: 'inbox/inbox.tsx',
@@ -20,13 +20,13 @@ export const pageRoutes: readonly Route[] = [
   pageRoute({
     path: '/key',
     title: 'Your key',
-    about: 'Usage and remaining requests of a key, for people.',
+    description: 'Usage and remaining requests of a key, for people.',
     page: { title: 'site_key', current: 'key', entry: 'key/key.tsx', content: keyContent },
   }),
   pageRoute({
     path: '/leave',
     title: 'Open a link',
-    about:
+    description:
       'Shows where a link in a message goes before it is opened. The link is in the fragment, which is never sent to the server.',
     page: {
       title: 'leave_title',

@@ -103,7 +103,7 @@ export const assetRoutes: readonly Route[] = [
     method: 'GET',
     path: '/assets/{name}',
     title: 'Assets',
-    about: 'Scripts and styles of the pages.',
+    description: 'Scripts and styles of the pages.',
     input: Type.Object({ name: Type.String() }),
     output: 'text/javascript',
     problems: ['not_found'],
@@ -118,7 +118,7 @@ export const assetRoutes: readonly Route[] = [
       method: 'GET',
       path,
       title: 'Icon',
-      about: 'The icon of the site.',
+      description: 'The icon of the site.',
       output: 'image/svg+xml',
       handle: async () =>
         contentResponse('image/svg+xml', ICON, {

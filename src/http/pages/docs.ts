@@ -89,7 +89,7 @@ function section(route: Route): Markup {
 <h2 id="${id}-title">${route.title}</h2>
 <p class="call"><span class="method ${route.method.toLowerCase()}">${route.method}</span> <code>${route.path}</code></p>
 ${route.rawBody ? html`` : html`<div data-call="${route.method} ${route.path}"></div>`}
-${route.about.split('\n\n').map((text) => html`<p>${text}</p>\n`)}${parameterTable(route)}
+${route.description.split('\n\n').map((text) => html`<p>${text}</p>\n`)}${parameterTable(route)}
 ${responses(route)}
 </section>
 `
@@ -163,14 +163,14 @@ export function docsRoutes(routes: readonly Route[]): Route[] {
       method: 'GET',
       path: '/openapi.json',
       title: 'OpenAPI',
-      about: 'This API for programs, as OpenAPI 3.1.',
+      description: 'This API for programs, as OpenAPI 3.1.',
       output: Type.Unknown(),
       handle: async () => document,
     }),
     pageRoute({
       path: '/docs',
       title: 'Documentation',
-      about: 'This API for people.',
+      description: 'This API for people.',
       page: {
         title: 'site_docs',
         current: 'docs',

@@ -10,9 +10,9 @@ export function mailboxEtag({ id, version }: Session): string {
 /** For what a key can see. Hashed, because the mark reveals mailboxes; includes the key, so that no two share a tag. */
 export function keyedEtag(
   { keyId, to }: { keyId: string; to: string | undefined },
-  mark: string,
+  version: string,
 ): string {
-  return `W/"${hash('sha256', `${keyId} ${to ?? ''} ${mark}`, 'base64url').slice(0, 22)}"`
+  return `W/"${hash('sha256', `${keyId} ${to ?? ''} ${version}`, 'base64url').slice(0, 22)}"`
 }
 
 /** RFC 9110 13.1.2, with the weak comparison. */
@@ -53,9 +53,9 @@ export function openResponseCache(maxBytes: number): ResponseCache {
   let old = new Map<Key, CachedResponse>()
   let youngBytes = 0
 
-  function add(key: Key, kept: CachedResponse): void {
-    youngBytes += kept.bytes - (young.get(key)?.bytes ?? 0)
-    young.set(key, kept)
+  function add(key: Key, cached: CachedResponse): void {
+    youngBytes += cached.bytes - (young.get(key)?.bytes ?? 0)
+    young.set(key, cached)
     if (youngBytes <= maxBytes / 2) return
     old = young
     young = new Map()
@@ -65,10 +65,10 @@ export function openResponseCache(maxBytes: number): ResponseCache {
   return {
     get(key, version) {
       const recent = young.get(key)
-      const kept = recent ?? old.get(key)
-      if (kept?.version !== version) return undefined
-      if (!recent) add(key, kept)
-      return kept.response
+      const cached = recent ?? old.get(key)
+      if (cached?.version !== version) return undefined
+      if (!recent) add(key, cached)
+      return cached.response
     },
     set(key, version, response) {
       const { body } = response

@@ -44,7 +44,7 @@ export interface RouteDeps
   /** Empty: metrics and readiness details are public. */
   adminToken: string
   /** Origins allowed to use the keyed API. */
-  readerOrigins: readonly string[]
+  keyedOrigins: readonly string[]
   /** Whether receipts are mailed. */
   receipts: boolean
   checksSenders: boolean
@@ -59,8 +59,8 @@ export interface RouteDeps
 export interface HttpConfig {
   adminToken: string
   rateLimits: boolean
-  readerOrigins: readonly string[]
-  readerPool: PoolAccess
+  keyedOrigins: readonly string[]
+  poolAccess: PoolAccess
   plans: readonly Plan[]
   mailOut: { url: string }
   senderChecks: { on: boolean }
@@ -71,7 +71,7 @@ export interface HttpConfig {
     /** For tests only. */
     intervals?: IdleIntervals
     /** For tests only. */
-    patienceMs?: number
+    resultWaitMs?: number
     /** For tests only: how long a request waits for a mail to be parsed. */
     parseDeadlineMs?: number
   }

@@ -14,7 +14,7 @@ export function fallbackHandler(context: ServerContext) {
     const { raw } = request
     const path = requestPath(raw)
     const known = paths.find(({ pattern }) => pattern.test(path))
-    const withCors = cors(known?.api, context.deps.readerOrigins)
+    const withCors = cors(known?.api, context.deps.keyedOrigins)
     const withHeaders = (response: HttpResponse) => withCors(response, raw.headers.origin)
     try {
       const client = context.clientOf(raw)

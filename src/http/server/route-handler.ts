@@ -38,7 +38,7 @@ export interface ServerContext {
 export function routeHandler(context: ServerContext, route: Route) {
   const { deps, clientOf } = context
   const read = inputReader(route.input)
-  const withCors = cors(route.api, deps.readerOrigins)
+  const withCors = cors(route.api, deps.keyedOrigins)
 
   async function respond(
     { raw, body: rawBody, params }: FastifyRequest,

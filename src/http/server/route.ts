@@ -11,7 +11,7 @@ export interface Route<I extends TObject = TObject, O extends TSchema = TSchema>
   /** With parameters in braces: `/api/orders/{id}`. */
   path: string
   title: string
-  about: string
+  description: string
   input: I
   /** Schema of the JSON response, or the media type of anything else. */
   output: O | string

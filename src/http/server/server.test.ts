@@ -204,12 +204,12 @@ describe('closing', () => {
     const held = new Promise<void>((resolve) => {
       finish = resolve
     })
-    const obstacle = async () => {
+    const storageFault = async () => {
       started?.()
       await held
       return undefined
     }
-    const server = await open({ storeOverrides: { obstacle } })
+    const server = await open({ storeOverrides: { storageFault } })
     const pending = request(`${server.url}/readyz`)
     await handlerStarted
     const closed = server.close()

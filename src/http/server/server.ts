@@ -4,7 +4,7 @@ import { Problem } from '../../core/problem.ts'
 import { outageReporter } from '../../service/background/outage.ts'
 import { openCodeScanner } from '../../service/mail/code-scanner.ts'
 import { openLargeReads } from '../../service/mail/large-reads.ts'
-import { openParsedReader } from '../../service/mail/parsed-mail.ts'
+import { openParsedMail } from '../../service/mail/parsed-mail.ts'
 import { openSharedPolls } from '../../service/mail/shared-poll.ts'
 import { accountRules } from '../../service/sessions/accounts.ts'
 import { routes } from '../routes.ts'
@@ -41,7 +41,7 @@ const IDLE_CHECK_MS = 50
 const RESPONSE_CACHE_BYTES = 64 * 1024 * 1024
 const IDLE_INTERVALS: IdleIntervals = { pollMs: 3_000, heartbeatMs: 15_000 }
 // Barely noticeable, and longer than parsing an ordinary mail takes.
-const PATIENCE_MS = 300
+const RESULT_WAIT_MS = 300
 const NO_QUERY = {}
 const SEND_BUDGET_BYTES = 256 * 1024 * 1024
 
@@ -121,7 +121,7 @@ function openRouteDeps(
   const { parseDeadlineMs: deadlineMs } = config.http
   const deadline = deadlineMs === undefined ? {} : { deadlineMs }
   const { largeReads = openLargeReads(deadline) } = deps
-  const parsed = openParsedReader({ ...deps, largeReads, ...deadline })
+  const parsed = openParsedMail({ ...deps, largeReads, ...deadline })
   const codes = openCodeScanner({ ...deps, parsed }, rules)
   const routeDeps: RouteDeps = {
     ...deps,
@@ -130,7 +130,7 @@ function openRouteDeps(
     codes,
     largeReads,
     mailboxPolls: openSharedPolls(deps.bus),
-    readerPolls: openSharedPolls(deps.bus),
+    keyPolls: openSharedPolls(deps.bus),
     responseCache: openResponseCache(RESPONSE_CACHE_BYTES),
     longPolls: openLongPollLimit(),
     sendBudget: openSendBudget(SEND_BUDGET_BYTES),
@@ -140,11 +140,11 @@ function openRouteDeps(
 }
 
 function routeSettings(config: HttpConfig) {
-  const { adminToken, http, plans, readerOrigins, readerPool, sessions, smtp } = config
+  const { adminToken, http, plans, keyedOrigins, poolAccess, sessions, smtp } = config
   return {
     adminToken,
-    readerOrigins,
-    readerPool,
+    keyedOrigins,
+    poolAccess,
     plans,
     receipts: config.mailOut.url !== '',
     checksSenders: config.senderChecks.on,
@@ -155,7 +155,7 @@ function routeSettings(config: HttpConfig) {
     cooldownMs: sessions.cooldownMs,
     mailbox: sessions,
     intervals: http.intervals ?? IDLE_INTERVALS,
-    resultWaitMs: http.patienceMs ?? PATIENCE_MS,
+    resultWaitMs: http.resultWaitMs ?? RESULT_WAIT_MS,
   }
 }
 

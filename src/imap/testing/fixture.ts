@@ -129,13 +129,13 @@ function store(
   )
   if (fresh.length === 0) return 'known'
   const live = fresh.filter(({ address }) => aliases.has(address))
-  if (live.length === 0) return 'nobody'
+  if (live.length === 0) return 'no_recipients'
   if (full) return 'full'
   const text = Buffer.from(raw).toString('latin1')
   for (const { address, identity } of live) {
     mails.push({ address, identity, ...location, raw: text, receivedAt })
   }
-  return 'kept'
+  return 'stored'
 }
 
 /** Identical mails with different UIDs are two mails. */

@@ -31,7 +31,7 @@ export async function openFixture(zone: Zone, options: Partial<CheckerOptions> =
     zone,
     asked: server.asked,
     lines,
-    check: (facts: Facts = {}, haste?: 'later') =>
+    check: (facts: Facts = {}, priority?: 'background') =>
       checker.check(
         {
           clientIp: '192.0.2.1',
@@ -42,7 +42,7 @@ export async function openFixture(zone: Zone, options: Partial<CheckerOptions> =
           ...facts,
           raw: Buffer.from(facts.raw ?? SAMPLE_MAIL),
         },
-        haste,
+        priority,
       ),
     async close() {
       await checker.close()

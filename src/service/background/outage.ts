@@ -45,5 +45,5 @@ export function logFault(
 export async function notReadyReason({
   store,
 }: Pick<ServiceDeps, 'store'>): Promise<string | undefined> {
-  return (await store.obstacle())?.reason
+  return (await store.storageFault())?.reason
 }

@@ -3,9 +3,9 @@ import { afterEach, describe, test } from 'vitest'
 import { Problem } from '../../core/problem.ts'
 import {
   type CodeFixture,
-  heldReader,
-  IMPATIENT,
+  heldParser,
   mailWith,
+  NO_WAIT,
   openCodeFixture,
 } from '../testing/codes.ts'
 import { deleteMail } from './read-mail.ts'
@@ -51,7 +51,7 @@ describe('a mail', () => {
   })
 
   test('is parsed once for any number of concurrent scans', async () => {
-    const reader = heldReader()
+    const reader = heldParser()
     fixture = await openCodeFixture({ parse: reader.parse })
     await fixture.send('123456')
     reader.hold()
@@ -63,8 +63,8 @@ describe('a mail', () => {
   })
 
   test('that takes long is scanned to the end after its waiters have left', async () => {
-    const reader = heldReader()
-    fixture = await openCodeFixture({ parse: reader.parse, resultWaitMs: IMPATIENT })
+    const reader = heldParser()
+    fixture = await openCodeFixture({ parse: reader.parse, resultWaitMs: NO_WAIT })
     await fixture.send('123456')
     reader.hold()
     assert.equal(await found(), false)
@@ -74,7 +74,7 @@ describe('a mail', () => {
   })
 
   test('that another thread has scanned in the meantime is not parsed', async () => {
-    const reader = heldReader()
+    const reader = heldParser()
     fixture = await openCodeFixture({ parse: reader.parse })
     const { id: mailbox } = fixture.session
     await fixture.send('123456')
@@ -85,7 +85,7 @@ describe('a mail', () => {
   })
 
   test('deleted before or during the scan is not an error', async () => {
-    const reader = heldReader()
+    const reader = heldParser()
     fixture = await openCodeFixture({ parse: reader.parse })
     const { id: mailbox } = fixture.session
     const ids = [await fixture.send('111111'), await fixture.send('222222')]

@@ -64,7 +64,7 @@ export function openCodeScanner(
     const mail = await parsed(message.rawId, request)
     if (!mail) return ''
     // So that opening the message does not wait for them.
-    void senderChecks(message, 'later')
+    void senderChecks(message, 'background')
     const code = mail.codes[0]?.value ?? ''
     const noted = await store.saveCode({ mailbox, id, code }).catch(throwAsUnavailable)
     // Clients with a key do not see codes and are not woken.

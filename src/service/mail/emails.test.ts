@@ -46,12 +46,12 @@ const textMail = (text: string) => ({ to: [], cc: [], text }) as unknown as Mail
 const deps = (more: Partial<Parameters<typeof listEmails>[0]> = {}) => ({
   store: fixture.store,
   parsed: async () => textMail('text') as Mail | undefined,
-  readerPool: 'open' as const,
+  poolAccess: 'open' as const,
   now: () => START,
   ...more,
 })
 const send = async (to: string, subject: string) => {
-  assert.equal((await fixture.send([to], { head: head(subject) })).outcome, 'kept')
+  assert.equal((await fixture.send([to], { head: head(subject) })).outcome, 'stored')
 }
 const subjects = async (...[viewDeps, wanted]: Parameters<typeof listEmails>) =>
   (await listEmails(viewDeps, wanted)).records.map(({ subject }) => subject)
@@ -67,13 +67,13 @@ describe('mail visible to a key', () => {
   })
   const [own, any] = ['own@box.test', 'any@pool.test']
 
-  for (const [readerPool, all, byAddress] of [
+  for (const [poolAccess, all, byAddress] of [
     ['open', [any, own], [any]],
     ['by-address', [own], [any]],
     ['off', [own], []],
   ] as const) {
-    test(`pool ${readerPool}: without an address, and with one`, async () => {
-      const viewDeps = deps({ readerPool })
+    test(`pool ${poolAccess}: without an address, and with one`, async () => {
+      const viewDeps = deps({ poolAccess })
       assert.deepEqual(await subjects(viewDeps, query()), all)
       assert.deepEqual(await subjects(viewDeps, query({ to: address(any) })), byAddress)
       assert.deepEqual(await subjects(viewDeps, query({ to: address(own) })), [own])

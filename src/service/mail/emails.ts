@@ -10,7 +10,7 @@ import { type Caller, type KeyAuthDeps, requireQuota, rereadKey } from '../keys/
 import type { ReadParsed } from './parsed-mail.ts'
 import { type PollSource, pollUntil } from './shared-poll.ts'
 
-type EmailsDeps = Pick<ServiceDeps, 'store' | 'parsed' | 'readerPool' | 'now'>
+type EmailsDeps = Pick<ServiceDeps, 'store' | 'parsed' | 'poolAccess' | 'now'>
 
 /** What keys see of the pool: all of it, mail whose address they name, or nothing. */
 export type PoolAccess = 'open' | 'by-address' | 'off'
@@ -107,7 +107,7 @@ async function* recordsOf(
 }
 
 function scopeOf(deps: EmailsDeps, { keyId, to }: EmailQuery): KeyScope {
-  return { keyId, pool: seesPool(deps.readerPool, to), to, now: deps.now() }
+  return { keyId, pool: seesPool(deps.poolAccess, to), to, now: deps.now() }
 }
 
 function seesPool(pool: PoolAccess, to: Address | undefined): boolean {
@@ -124,12 +124,12 @@ export function parseTo(text: string): Address {
   return address
 }
 
-type EmailsWaitDeps = KeyAuthDeps & EmailsDeps & Pick<ServiceDeps, 'readerPolls'>
+type EmailsWaitDeps = KeyAuthDeps & EmailsDeps & Pick<ServiceDeps, 'keyPolls'>
 
 /** What a key may see, as one poll found it. Shared by all requests with this key and address. */
 export interface KeyView {
   key: ApiKey
-  mark: string
+  version: string
   /** 0 if there is none. */
   newestId(): Promise<number>
 }
@@ -139,7 +139,7 @@ interface Wait {
   query: EmailQuery
   seconds: number
   /** True if this view ends the wait. */
-  isDone(view: Pick<KeyView, 'mark' | 'newestId'>): boolean | Promise<boolean>
+  isDone(view: Pick<KeyView, 'version' | 'newestId'>): boolean | Promise<boolean>
   signal: AbortSignal
   /** Poll interval without a wake. */
   pollMs: number
@@ -149,7 +149,7 @@ interface Wait {
 export async function awaitEmails(
   deps: EmailsWaitDeps,
   { caller, query, seconds, isDone, signal, pollMs }: Wait,
-): Promise<{ key: ApiKey; mark: string; timedOut: boolean }> {
+): Promise<{ key: ApiKey; version: string; timedOut: boolean }> {
   const wanted: PollSource<KeyView> = {
     key: `${secretHash(caller.keyText ?? '')} ${query.to ?? ''}`,
     topics: queryTopics(deps, query),
@@ -157,13 +157,13 @@ export async function awaitEmails(
     intervalMs: pollMs,
     signal,
   }
-  return await pollUntil(deps.readerPolls, { ...wanted, seconds }, async (view, over) => {
-    const { key, mark } = view
+  return await pollUntil(deps.keyPolls, { ...wanted, seconds }, async (view, over) => {
+    const { key, version } = view
     requireQuota(deps, caller, key)
     const found = await isDone(view)
     // A client that has left is not charged.
     signal.throwIfAborted()
-    return found || over ? { key, mark, timedOut: !found } : undefined
+    return found || over ? { key, version, timedOut: !found } : undefined
   })
 }
 
@@ -176,11 +176,11 @@ async function keyView(
 ): Promise<KeyView> {
   const key = await rereadKey(deps, keyText)
   left.throwIfAborted()
-  const mark = await emailsVersion(deps, query)
+  const version = await emailsVersion(deps, query)
   let newestId: Promise<number> | undefined
   return {
     key,
-    mark,
+    version,
     newestId() {
       newestId ??= newestEmailId(deps, query)
       return newestId
@@ -188,9 +188,9 @@ async function keyView(
   }
 }
 
-function queryTopics({ readerPool }: EmailsDeps, { keyId, to }: EmailQuery): Topic[] {
+function queryTopics({ poolAccess }: EmailsDeps, { keyId, to }: EmailQuery): Topic[] {
   const own = keyedTopic('key', keyId)
-  if (!seesPool(readerPool, to)) return [own]
+  if (!seesPool(poolAccess, to)) return [own]
   return [own, to === undefined ? POOL : keyedTopic('pool', to)]
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'vitest'
-import { type CodeFixture, heldReader, IMPATIENT, openCodeFixture } from '../testing/codes.ts'
+import { type CodeFixture, heldParser, NO_WAIT, openCodeFixture } from '../testing/codes.ts'
 import { awaitMail } from './check-mail.ts'
 import type { CodeScanner } from './code-scanner.ts'
 import { type MailEvent, mailEvents } from './events.ts'
@@ -78,8 +78,8 @@ test('a code is scanned on behalf of the client of the stream, even if others wa
 })
 
 test('a code found later is sent as an update', async () => {
-  const reader = heldReader()
-  fixture = await openCodeFixture({ parse: reader.parse, resultWaitMs: IMPATIENT })
+  const reader = heldParser()
+  fixture = await openCodeFixture({ parse: reader.parse, resultWaitMs: NO_WAIT })
   reader.hold()
   const events = openStream()
   await fixture.send('111111', 'one')
@@ -91,8 +91,8 @@ test('a code found later is sent as an update', async () => {
 })
 
 test('a mail without a code causes no update', async () => {
-  const reader = heldReader()
-  fixture = await openCodeFixture({ parse: reader.parse, resultWaitMs: IMPATIENT })
+  const reader = heldParser()
+  fixture = await openCodeFixture({ parse: reader.parse, resultWaitMs: NO_WAIT })
   reader.hold()
   const events = openStream()
   await fixture.send('', 'none')
@@ -121,7 +121,7 @@ test('a code found by another thread is sent as an update', async () => {
 })
 
 test('older mail is scanned as well, and its codes are sent as updates', async () => {
-  const reader = heldReader()
+  const reader = heldParser()
   fixture = await openCodeFixture({ parse: reader.parse })
   await fixture.send('111111', 'old')
   const sinceId = await fixture.send('222222', 'newer')
@@ -152,7 +152,7 @@ test('a resumed stream gets the codes found in the meantime, for recent mail onl
 })
 
 test('a mail deleted during its scan causes no event', async () => {
-  const reader = heldReader()
+  const reader = heldParser()
   fixture = await openCodeFixture({ parse: reader.parse })
   reader.hold()
   const events = openStream()
@@ -169,7 +169,7 @@ test('a mail deleted during its scan causes no event', async () => {
 })
 
 test('a deletion is sent without waiting for the code of another mail', async () => {
-  const reader = heldReader()
+  const reader = heldParser()
   fixture = await openCodeFixture({ parse: reader.parse })
   const id = await fixture.send('111111', 'one')
   const events = openStream()

@@ -57,7 +57,7 @@ describe('fetched mail', () => {
   test('is listed in its session with the time at which the account received it', async () => {
     const { session } = await fixture.alias('joe@gmail.com', 'shop')
     fixture.pass(60_000)
-    assert.equal(await mail.receive(await fetched(['joe+shop@gmail.com'])), 'kept')
+    assert.equal(await mail.receive(await fetched(['joe+shop@gmail.com'])), 'stored')
     const [message, ...others] = await messages(session.id)
     assert.deepEqual(others, [])
     assert.deepEqual(
@@ -69,7 +69,7 @@ describe('fetched mail', () => {
   test('wakes waiters of the session and of its key, and none if it is already stored', async () => {
     const { session } = await fixture.alias('joe@gmail.com', 'shop', 'key-1')
     const one = await fetched(['joe+shop@gmail.com'])
-    assert.equal(await mail.receive(one), 'kept')
+    assert.equal(await mail.receive(one), 'stored')
     assert.deepEqual(fixture.woken, [session.id, keyedTopic('key', 'key-1')])
     // The first call transferred the bytes.
     const raw = new TextEncoder().encode(MAIL)
@@ -81,7 +81,7 @@ describe('fetched mail', () => {
     const shop = await fixture.alias('joe@gmail.com', 'shop')
     const newsletter = await fixture.alias('joe@gmail.com', 'letters')
     const forBoth = await fetched(['joe+shop@gmail.com', 'joe+letters@gmail.com'])
-    assert.equal(await mail.receive(forBoth), 'kept')
+    assert.equal(await mail.receive(forBoth), 'stored')
     for (const { session, token } of [shop, newsletter]) {
       const [message] = await messages(session.id)
       assert.equal(message?.subject, 'Welcome')
@@ -112,7 +112,7 @@ describe('fetched mail', () => {
     await fixture.alias('joe@gmail.com', 'shop')
     const expired = await fetched(['joe+shop@gmail.com'])
     fixture.pass(3_600_000)
-    assert.equal(await mail.receive(expired), 'nobody')
+    assert.equal(await mail.receive(expired), 'no_recipients')
     assert.deepEqual(fixture.woken, [])
   })
 })

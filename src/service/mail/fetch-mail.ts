@@ -35,10 +35,10 @@ export function accountMailDeps(
       const envelope = fetchedEnvelope(raw)
       const head = readHead(raw, envelope.mailFrom)
       const mail = { ...fetched, accountId, envelope, head, raw, now: now() }
-      const kept = await store.addFetchedMail(mail)
-      if (kept.outcome !== 'kept') return kept.outcome
-      for (const topic of recipientTopics(kept.recipients)) bus.wake(topic)
-      return kept.deferred ? 'partly' : 'kept'
+      const stored = await store.addFetchedMail(mail)
+      if (stored.outcome !== 'stored') return stored.outcome
+      for (const topic of recipientTopics(stored.recipients)) bus.wake(topic)
+      return stored.deferred ? 'partly_stored' : 'stored'
     },
 
     listDeferred: (folder: string, uidValidity: number) =>

@@ -9,7 +9,7 @@ import { OPERATOR } from '../../core/session.ts'
 import type { MailStore } from '../../store/store.ts'
 import { openLargeReads } from './large-reads.ts'
 import { openParseOnce } from './parse-once.ts'
-import { openParsedReader } from './parsed-mail.ts'
+import { openParsedMail } from './parsed-mail.ts'
 
 let store: MailStore
 let close: () => Promise<void>
@@ -74,7 +74,7 @@ test('a parsed mail with a long text is not passed on but read from the store by
   const long = { ...mail, text: 'x'.repeat(256 * 1024 + 1) }
   const parse = parsing(async () => long)
   assert.equal(await parse(rawId, FOREGROUND), 'stored')
-  assert.deepEqual(await openParsedReader({ store, largeReads, parse })(rawId, FOREGROUND), long)
+  assert.deepEqual(await openParsedMail({ store, largeReads, parse })(rawId, FOREGROUND), long)
 })
 
 test('a parsed large mail with a short text is passed to each request', async () => {
@@ -96,7 +96,7 @@ test('a parse stored by an older version without attachment positions is repeate
   await store.saveParsed(rawId, { ...mail, attachments: [attachment] })
   const current = { ...attachment, position: { start: 0, end: 1, encoding: '' } }
   const parse = parsing(async () => ({ ...mail, attachments: [current] }))
-  const read = openParsedReader({ store, largeReads, parse })
+  const read = openParsedMail({ store, largeReads, parse })
   assert.deepEqual((await read(rawId, FOREGROUND))?.attachments, [current])
   assert.deepEqual((await store.readParsed(rawId))?.attachments, [current])
 })
@@ -105,14 +105,14 @@ describe('a request', () => {
   const never = () => new Promise<never>(() => {})
 
   test('that exceeds the deadline is refused as overloaded', async () => {
-    const parsed = openParsedReader({ store, largeReads, parse: parsing(never), deadlineMs: 1 })
+    const parsed = openParsedMail({ store, largeReads, parse: parsing(never), deadlineMs: 1 })
     await assert.rejects(parsed(rawId, FOREGROUND), { code: 'overloaded', retryAfter: 2 })
   })
 
   test('that exceeds the deadline while a large mail is read is refused as overloaded', async () => {
     const slow = { ...store, readParsed: never }
     const deps = { store: slow, largeReads: openLargeReads(), parse: parsing(never) }
-    const read = openParsedReader({ ...deps, deadlineMs: 1 })(rawId, {
+    const read = openParsedMail({ ...deps, deadlineMs: 1 })(rawId, {
       ...FOREGROUND,
       size: 10_000_000,
     })
@@ -121,7 +121,7 @@ describe('a request', () => {
 
   test('whose client has disconnected ends at once', async () => {
     const disconnect = new AbortController()
-    const parsed = openParsedReader({ store, largeReads, parse: parsing(never) })
+    const parsed = openParsedMail({ store, largeReads, parse: parsing(never) })
     const read = parsed(rawId, { ...FOREGROUND, signal: disconnect.signal })
     disconnect.abort(new Error('the client hung up'))
     await assert.rejects(read, /hung up/)
@@ -130,18 +130,18 @@ describe('a request', () => {
 
 describe('a parse in the background', () => {
   test('is stored unless the disk is nearly full', async () => {
-    for (const [obstacle, stored] of [
+    for (const [storageFault, stored] of [
       [{ kind: 'full', reason: 'little is left' }, undefined],
       [undefined, mail],
     ] as const) {
-      const parsed = parsing(async () => mail, { obstacle: async () => obstacle })
+      const parsed = parsing(async () => mail, { storageFault: async () => storageFault })
       assert.deepEqual(await parsed(rawId, BACKGROUND), mail)
       assert.deepEqual(await store.readParsed(rawId), stored)
     }
   })
 
   test('is stored on a nearly full disk if a client waits for it too', async () => {
-    const full = { obstacle: async () => ({ kind: 'full', reason: 'little is left' }) as const }
+    const full = { storageFault: async () => ({ kind: 'full', reason: 'little is left' }) as const }
     const parse = Promise.withResolvers<Mail>()
     const parsed = parsing(() => parse.promise, full)
     const both = [parsed(rawId, BACKGROUND), parsed(rawId, FOREGROUND)]
@@ -154,7 +154,7 @@ describe('a parse in the background', () => {
     const writes: string[] = []
     let isFull = true
     const saveParsed = async () => {
-      writes.push(isFull ? 'refused' : 'kept')
+      writes.push(isFull ? 'refused' : 'stored')
       if (isFull) throw new Problem('overloaded', 'x')
     }
     const parsed = parsing(async () => mail, { saveParsed })
@@ -163,6 +163,6 @@ describe('a parse in the background', () => {
     assert.deepEqual(writes, ['refused', 'refused'], 'the first, and that of the reader')
     isFull = false
     for (const request of [BACKGROUND, FOREGROUND, BACKGROUND]) await parsed(rawId, request)
-    assert.deepEqual(writes.slice(2), ['kept', 'kept'])
+    assert.deepEqual(writes.slice(2), ['stored', 'stored'])
   })
 })

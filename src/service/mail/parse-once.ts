@@ -5,7 +5,7 @@ import type { Parse, Parser } from '../../mime/parser.ts'
 import type { MailStore } from '../../store/store.ts'
 
 interface ParseOnceDeps {
-  store: Pick<MailStore, 'readRaw' | 'readParsed' | 'saveParsed' | 'obstacle'>
+  store: Pick<MailStore, 'readRaw' | 'readParsed' | 'saveParsed' | 'storageFault'>
   parser: Pick<Parser, 'use'>
 }
 
@@ -32,7 +32,7 @@ export function openParseOnce({ store, parser }: ParseOnceDeps): ParseOnce {
 
   // A background result must not take scarce space from mail, and a failed write fails everything in its commit.
   async function canStore(): Promise<boolean> {
-    return !isFull && (await store.obstacle()) === undefined
+    return !isFull && (await store.storageFault()) === undefined
   }
 
   // A full disk must not prevent reading: the next request parses again.
@@ -52,8 +52,8 @@ export function openParseOnce({ store, parser }: ParseOnceDeps): ParseOnce {
     const raw = stored && isCurrent(stored) ? undefined : await store.readRaw(rawId)
     if (!raw) return stored
     const mail = await parse(raw.bytes)
-    const isKept = (readers.has(rawId) || (await canStore())) && (await keep(rawId, mail))
-    return isKept && sizeOf(mail) > MAX_RETURNED_LENGTH ? 'stored' : mail
+    const isStored = (readers.has(rawId) || (await canStore())) && (await keep(rawId, mail))
+    return isStored && sizeOf(mail) > MAX_RETURNED_LENGTH ? 'stored' : mail
   }
 
   return async (rawId, { background = false, ...request }, signal) => {

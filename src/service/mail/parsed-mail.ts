@@ -27,7 +27,7 @@ interface ParsedRequest extends ParseRequest {
  * Reads the stored result, or has the mail parsed. A request that waits too long is rejected with `overloaded`; parsing continues
  * and the result is stored, so a retry helps.
  */
-export function openParsedReader({
+export function openParsedMail({
   store,
   parse,
   largeReads,

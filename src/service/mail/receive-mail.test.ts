@@ -59,7 +59,7 @@ for (const [name, to, expected] of [
   ],
 ] as const) {
   test(`mail wakes, for ${name}`, async () => {
-    assert.equal(await receiveFor([...to]), 'kept')
+    assert.equal(await receiveFor([...to]), 'stored')
     assert.deepEqual(woken, expected())
   })
 }
@@ -72,7 +72,7 @@ test('a woken waiter finds the mail', async () => {
 })
 
 test('mail that was not stored wakes no topic', async () => {
-  assert.equal(await receiveFor(['nobody@box.test']), 'nobody')
+  assert.equal(await receiveFor(['nobody@box.test']), 'no_recipients')
   for (let sent = 0; sent < 5; sent += 1) await fixture.send(['own@box.test'])
   assert.equal(await receiveFor(['own@box.test', 'plain@box.test']), 'full')
   assert.deepEqual(woken, [])
@@ -81,7 +81,7 @@ test('mail that was not stored wakes no topic', async () => {
 test('a recipient whose session expired in the meantime is not woken', async () => {
   await fixture.session('long@box.test', 2 * HOUR, 'key-2')
   const late = new Date(START.getTime() + HOUR)
-  assert.equal(await receiveFor(['own@box.test', 'long@box.test'], late), 'kept')
+  assert.equal(await receiveFor(['own@box.test', 'long@box.test'], late), 'stored')
   assert.ok(woken.includes(keyedTopic('key', 'key-2')))
   assert.ok(!woken.includes(key))
 })

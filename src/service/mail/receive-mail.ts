@@ -61,9 +61,10 @@ export async function receiveMail(
   mail: ReceivedMail,
 ): Promise<AddMailResult['outcome']> {
   const head = readHead(mail.raw, mail.envelope.mailFrom)
-  const kept = await store.addMail({ ...mail, head, receivedAt: now() })
-  if (kept.outcome === 'kept') for (const topic of recipientTopics(kept.recipients)) bus.wake(topic)
-  return kept.outcome
+  const stored = await store.addMail({ ...mail, head, receivedAt: now() })
+  if (stored.outcome === 'stored')
+    for (const topic of recipientTopics(stored.recipients)) bus.wake(topic)
+  return stored.outcome
 }
 
 /** The mailboxes, and what clients with a key wait for. */

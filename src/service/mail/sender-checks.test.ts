@@ -120,9 +120,9 @@ test('a background check refused for lack of capacity does not delay a foregroun
   const message = await storedMail()
   let result: SenderChecks | undefined
   const find = openChecks(() => result)
-  assert.equal(await find(message, 'later'), undefined)
+  assert.equal(await find(message, 'background'), undefined)
   result = PASSES
-  assert.equal(await find(message, 'later'), undefined)
+  assert.equal(await find(message, 'background'), undefined)
   assert.deepEqual(await find(message), PASSES)
 })
 
@@ -131,7 +131,7 @@ test('a mail is not read while too many checks are running', async () => {
   const pending = Promise.withResolvers<undefined>()
   const find = openChecks(() => pending.promise)
   const all = Array.from({ length: 30 }, (_, at) =>
-    find({ ...message, rawId: message.rawId + at, size: 0 }, 'later'),
+    find({ ...message, rawId: message.rawId + at, size: 0 }, 'background'),
   )
   assert.equal(await all[29], undefined)
   pending.resolve(undefined)

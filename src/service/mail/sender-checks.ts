@@ -14,7 +14,7 @@ import type { ServiceDeps } from '../deps.ts'
 export interface SenderChecksDeps extends Pick<ServiceDeps, 'largeReads' | 'now'> {
   store: Pick<MailStore, 'readRaw' | 'readSenderChecks' | 'saveSenderChecks'>
   /** Undefined if the checker is busy. */
-  check(input: SenderCheckInput, haste?: 'later'): Promise<SenderChecks | undefined>
+  check(input: SenderCheckInput, priority?: 'background'): Promise<SenderChecks | undefined>
   log: Pick<Log, 'error'>
 }
 
@@ -22,7 +22,10 @@ export interface SenderChecksDeps extends Pick<ServiceDeps, 'largeReads' | 'now'
  * The sender checks of a message; undefined if they are disabled or not available. Never rejects: a mail can be read without
  * them. `later`: nobody waits for them yet.
  */
-export type CheckSender = (message: Message, haste?: 'later') => Promise<SenderChecks | undefined>
+export type CheckSender = (
+  message: Message,
+  priority?: 'background',
+) => Promise<SenderChecks | undefined>
 
 /** A result that is not final, and not stored. */
 interface CachedChecks {
@@ -57,7 +60,7 @@ export function openSenderChecks({
 
   async function find(
     { rawId, senderEmail, recipient: mailbox, size }: Message,
-    haste?: 'later',
+    priority?: 'background',
   ): Promise<SenderChecks | undefined> {
     const stored = await store.readSenderChecks(rawId)
     if (stored) return stored
@@ -68,9 +71,13 @@ export function openSenderChecks({
     // Fetched mail: the delivering client is unknown.
     if (clientIp === '') return cacheResult(rawId, { checks: undefined })
     const sent = { clientIp, helo, mailFrom, receivedAt }
-    const checks = await check({ ...sent, raw: bytes, shown: senderEmail }, haste)
+    const checks = await check({ ...sent, raw: bytes, shown: senderEmail }, priority)
     if (!checks)
-      return cacheResult(rawId, { checks, ms: BUSY_RETRY_MS, isForLater: haste === 'later' })
+      return cacheResult(rawId, {
+        checks,
+        ms: BUSY_RETRY_MS,
+        isForLater: priority === 'background',
+      })
     if (!isConclusive(checks)) return cacheResult(rawId, { checks })
     await keep(rawId, checks)
     return checks
@@ -93,9 +100,12 @@ export function openSenderChecks({
     }
   }
 
-  async function start(message: Message, haste?: 'later'): Promise<SenderChecks | undefined> {
+  async function start(
+    message: Message,
+    priority?: 'background',
+  ): Promise<SenderChecks | undefined> {
     const { rawId } = message
-    const found = find(message, haste)
+    const found = find(message, priority)
       .catch((error: unknown) => {
         logFault(log, error, 'sender check failed')
         return undefined
@@ -105,13 +115,13 @@ export function openSenderChecks({
     return await found
   }
 
-  return async (message, haste) => {
+  return async (message, priority) => {
     const known = cache.get(message.rawId)
-    const counts = known && (haste === 'later' || !known.isForLater)
+    const counts = known && (priority === 'background' || !known.isForLater)
     if (counts && known.until > now().getTime()) return known.checks
-    const max = haste === 'later' ? MAX_PENDING_BACKGROUND : MAX_PENDING
+    const max = priority === 'background' ? MAX_PENDING_BACKGROUND : MAX_PENDING
     const same = pending.get(message.rawId)
     if (!same && pending.size >= max) return undefined
-    return await (same ?? start(message, haste))
+    return await (same ?? start(message, priority))
   }
 }

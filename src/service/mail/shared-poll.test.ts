@@ -153,11 +153,11 @@ describe('sharing', () => {
   test('a failed poll rejects for every subscriber, and the next change polls again', async () => {
     const bus = openBus()
     const shared = openSharedPolls<string>(bus)
-    const outcomes = [Promise.reject(new Error('away')), Promise.resolve('back')]
+    const outcomes = [Promise.reject(new Error('unavailable')), Promise.resolve('back')]
     for (const outcome of outcomes) outcome.catch(() => {})
     const open = () => () => outcomes.shift() ?? Promise.reject(new Error('polled too often'))
     const both = [1, 2].map(() => shared.subscribe({ ...countingSource().source, open }))
-    for (const subscriber of both) await assert.rejects(subscriber.next(), /away/)
+    for (const subscriber of both) await assert.rejects(subscriber.next(), /unavailable/)
     bus.wake(BOX)
     for (const subscriber of both) assert.equal(await subscriber.next(), 'back')
     for (const subscriber of both) subscriber.end()

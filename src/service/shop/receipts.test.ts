@@ -206,7 +206,7 @@ describe('after a refusal by the mail server', () => {
       ...deps,
       send: async ({ text }) => {
         triedLinks.push(/#(\S+)/.exec(text)?.[1] ?? '')
-        throw new Error('away')
+        throw new Error('unavailable')
       },
     })
     await failing()

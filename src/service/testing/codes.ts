@@ -11,7 +11,7 @@ import { openCodeScanner } from '../mail/code-scanner.ts'
 import { openLargeReads } from '../mail/large-reads.ts'
 import type { MailboxView } from '../mail/mailbox-view.ts'
 import { openParseOnce } from '../mail/parse-once.ts'
-import { openParsedReader } from '../mail/parsed-mail.ts'
+import { openParsedMail } from '../mail/parsed-mail.ts'
 import { receiveMail } from '../mail/receive-mail.ts'
 import { openSharedPolls } from '../mail/shared-poll.ts'
 
@@ -27,8 +27,8 @@ export type CodeFixture = Awaited<ReturnType<typeof openCodeFixture>>
 
 const HOUR_MS = 3_600_000
 /** PATIENT outlasts any test; IMPATIENT does not wait at all. */
-export const PATIENT = HOUR_MS
-export const IMPATIENT = 0
+export const WAIT_FOREVER = HOUR_MS
+export const NO_WAIT = 0
 
 /** The parsed mail with this code; without codes if it is empty. */
 export function mailWith(value: string): Mail {
@@ -37,7 +37,7 @@ export function mailWith(value: string): Mail {
 }
 
 /** A parser that takes the body of a mail as its code, and can be blocked. */
-export function heldReader() {
+export function heldParser() {
   const read: string[] = []
   let gate = Promise.withResolvers<void>()
   gate.resolve()
@@ -58,7 +58,10 @@ export function heldReader() {
 }
 
 /** A session whose mail is scanned for codes. */
-export async function openCodeFixture({ resultWaitMs = PATIENT, parse = heldReader().parse } = {}) {
+export async function openCodeFixture({
+  resultWaitMs = WAIT_FOREVER,
+  parse = heldParser().parse,
+} = {}) {
   const opened = await openSqliteTestMail()
   const { store } = opened
   const bus = openMemoryBus(randomUUID(), makeWaiterCounts())
@@ -88,7 +91,7 @@ export async function openCodeFixture({ resultWaitMs = PATIENT, parse = heldRead
     },
   }
   const parseStored = openParseOnce({ store, parser: inlineParser(parse) })
-  const parsed = openParsedReader({ store, largeReads: openLargeReads(), parse: parseStored })
+  const parsed = openParsedMail({ store, largeReads: openLargeReads(), parse: parseStored })
   const checked: number[] = []
   const senderChecks = async ({ id }: { id: number }) => {
     checked.push(id)

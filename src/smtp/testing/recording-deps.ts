@@ -32,9 +32,9 @@ export function recordingDeps(overrides: Partial<SmtpDeps> = {}) {
     },
     async receiveMail(mail) {
       seen.mails.push({ ...mail, recipients: mail.recipients.map(({ address }) => address) })
-      return 'kept'
+      return 'stored'
     },
-    storageError: async () => undefined,
+    storageFault: async () => undefined,
     acquireConnection(ip) {
       seen.held += 1
       seen.heldIps.push(ip)

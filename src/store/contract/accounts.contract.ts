@@ -133,9 +133,11 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
     test('does not receive mail of another account', async () => {
       const { id } = await alias('joe+abc@gmail.com')
       const recipients = [{ address: address('joe+abc@gmail.com'), mailbox: id, identity: 'm1' }]
-      assert.deepEqual(await fixture.store.addMail(newMail(recipients)), { outcome: 'nobody' })
+      assert.deepEqual(await fixture.store.addMail(newMail(recipients)), {
+        outcome: 'no_recipients',
+      })
       const ofOtherAccount = await fetched([], { recipients, accountId: ann })
-      assert.deepEqual(await add(ofOtherAccount), { outcome: 'nobody' })
+      assert.deepEqual(await add(ofOtherAccount), { outcome: 'no_recipients' })
       assert.deepEqual(await fixture.subjects(id), [])
     })
   })
@@ -147,7 +149,7 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
       const mail = await fetched(['joe+a@gmail.com', 'joe+b@gmail.com'], { head: head('code') })
       const result = await add({ ...mail, receivedAt: at(-MINUTE) })
       assert.deepEqual(
-        result.outcome === 'kept' && result.recipients.map(({ mailbox }) => mailbox),
+        result.outcome === 'stored' && result.recipients.map(({ mailbox }) => mailbox),
         [one.id, two.id],
       )
       assert.deepEqual(await fixture.subjects(one.id, fixture.other), ['code'])
@@ -161,7 +163,7 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
       const older = await alias('joe+a@gmail.com', { createdAt: at(-DAY), lifeMs: 2 * DAY })
       const newer = await alias('joe+b@gmail.com')
       const both = await fetched(['joe+a@gmail.com', 'joe+b@gmail.com'])
-      assert.equal((await add({ ...both, receivedAt: at(-HOUR) })).outcome, 'kept')
+      assert.equal((await add({ ...both, receivedAt: at(-HOUR) })).outcome, 'stored')
       assert.equal((await fixture.subjects(older.id)).length, 1)
       assert.deepEqual(await fixture.subjects(newer.id), [])
     })
@@ -177,7 +179,7 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
       assert.deepEqual(await add(again), { outcome: 'known' })
       assert.deepEqual(await fixture.store.readFolder(joe, 'INBOX'), again.state)
       const copy = await fetched(['ann+a@gmail.com'], { accountId: ann })
-      assert.equal((await add(copy)).outcome, 'kept')
+      assert.equal((await add(copy)).outcome, 'stored')
       assert.equal((await fixture.subjects(id)).length, 1)
       assert.equal((await fixture.subjects(other.id)).length, 1)
     })
@@ -185,9 +187,9 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
     test('that equals another one is stored separately if its UID differs', async () => {
       const { id } = await alias('joe+a@gmail.com')
       const mail = await fetched(['joe+a@gmail.com'])
-      assert.equal((await add(mail)).outcome, 'kept')
+      assert.equal((await add(mail)).outcome, 'stored')
       const copy = { ...mail, uid: 42, state: { uidValidity: 7, lastUid: 42 } }
-      assert.equal((await add(copy)).outcome, 'kept')
+      assert.equal((await add(copy)).outcome, 'stored')
       for (const again of [mail, copy]) assert.equal((await add(again)).outcome, 'known')
       const renumbered = { ...mail, uid: 1, state: { uidValidity: 8, lastUid: 1 } }
       assert.equal((await add(renumbered)).outcome, 'known')
@@ -201,7 +203,7 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
       const two = await alias('joe+b@gmail.com')
       await add(await fetched(['joe+a@gmail.com']))
       const both = await add(await fetched(['joe+a@gmail.com', 'joe+b@gmail.com']))
-      assert.deepEqual(both.outcome === 'kept' && both.recipients.map(({ mailbox }) => mailbox), [
+      assert.deepEqual(both.outcome === 'stored' && both.recipients.map(({ mailbox }) => mailbox), [
         two.id,
       ])
       const third = await alias('joe+c@gmail.com')
@@ -219,10 +221,10 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
       const { id } = await alias('joe+a@gmail.com')
       const mail = await fetched(['joe+a@gmail.com'])
       assert.deepEqual(await add({ ...mail, now: at(HOUR) }), {
-        outcome: 'nobody',
+        outcome: 'no_recipients',
       })
       await fixture.store.endSession(id, START)
-      assert.deepEqual(await add(mail), { outcome: 'nobody' })
+      assert.deepEqual(await add(mail), { outcome: 'no_recipients' })
       assert.deepEqual(await fixture.subjects(id), [])
       assert.deepEqual(await fixture.store.readFolder(joe, 'INBOX'), INBOX.state)
     })
@@ -232,10 +234,10 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
       const withRoom = await alias('joe+b@gmail.com')
       for (let number = 0; number < 5; number += 1) {
         const mail = await fetched(['joe+a@gmail.com'], { identity: `m${number}` })
-        assert.equal((await add(mail)).outcome, 'kept')
+        assert.equal((await add(mail)).outcome, 'stored')
       }
       const both = await fetched(['joe+a@gmail.com', 'joe+b@gmail.com'], { identity: 'both' })
-      assert.equal((await add(both)).outcome, 'kept')
+      assert.equal((await add(both)).outcome, 'stored')
       const refused = await fetched(['joe+a@gmail.com'], { identity: 'late' })
       assert.deepEqual(await add(refused), { outcome: 'full' })
       assert.equal((await fixture.subjects(full.id)).length, 5)

@@ -61,11 +61,11 @@ export function deferredContract(open: () => Promise<OpenMailStore>): void {
     })
   const outcome = async (uid: number, to: string[], more: Parameters<typeof fetch>[2] = {}) => {
     const result = await fetch(uid, to, more)
-    return result.outcome === 'kept' && result.deferred ? 'kept, deferred' : result.outcome
+    return result.outcome === 'stored' && result.deferred ? 'stored, deferred' : result.outcome
   }
   /** Five mails to this alias only, with UIDs from 100. */
   const fill = async (text: string) => {
-    for (let uid = 100; uid < 105; uid += 1) assert.equal(await outcome(uid, [text]), 'kept')
+    for (let uid = 100; uid < 105; uid += 1) assert.equal(await outcome(uid, [text]), 'stored')
   }
   const makeRoom = async (text: string) => {
     const [id = 0] = await fixture.store.listMessageIds(box(text))
@@ -78,7 +78,7 @@ export function deferredContract(open: () => Promise<OpenMailStore>): void {
 
   test('mail is deferred for a full mailbox, and listed once that has room', async () => {
     await fill(A)
-    assert.equal(await outcome(1, [A, B]), 'kept, deferred')
+    assert.equal(await outcome(1, [A, B]), 'stored, deferred')
     assert.equal(await outcome(2, [A]), 'full')
     assert.deepEqual(await listed(), [])
     await makeRoom(A)
@@ -94,7 +94,7 @@ export function deferredContract(open: () => Promise<OpenMailStore>): void {
     await fill(A)
     await outcome(1, [A, B])
     await makeRoom(A)
-    assert.equal(await outcome(1, [A, B]), 'kept')
+    assert.equal(await outcome(1, [A, B]), 'stored')
     assert.deepEqual(await listed(at(DAY / 2)), [])
     assert.equal((await fixture.subjects(box(A))).length, 5)
     assert.equal((await fixture.subjects(box(B))).length, 1)
@@ -103,10 +103,10 @@ export function deferredContract(open: () => Promise<OpenMailStore>): void {
   })
 
   test('room is computed with the size of the mail', async () => {
-    assert.equal(await outcome(1, [A], { size: 9_000 }), 'kept')
+    assert.equal(await outcome(1, [A], { size: 9_000 }), 'stored')
     assert.equal(await outcome(2, [A], { size: 1_001 }), 'full')
     assert.equal(await outcome(3, [A], { size: 1_002 }), 'full')
-    assert.equal(await outcome(4, [A], { size: 990 }), 'kept')
+    assert.equal(await outcome(4, [A], { size: 990 }), 'stored')
     assert.deepEqual(await listed(), [])
     await makeRoom(A)
     assert.deepEqual(await listed(), [])
@@ -131,7 +131,7 @@ export function deferredContract(open: () => Promise<OpenMailStore>): void {
   test('it is unwanted once all sessions that lack it have ended', async () => {
     await fill(A)
     for (let uid = 200; uid < 205; uid += 1) await outcome(uid, [B])
-    assert.equal(await outcome(1, [A, C]), 'kept, deferred')
+    assert.equal(await outcome(1, [A, C]), 'stored, deferred')
     assert.equal(await outcome(2, [A, B]), 'full')
     await fixture.store.endSession(box(A), START)
     assert.deepEqual(await listed(), ['1 unwanted'])

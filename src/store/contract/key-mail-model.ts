@@ -159,7 +159,7 @@ async function send(fixture: Fixture, model: Model, choices: number[]): Promise<
   const subject = `mail ${model.count}`
   const receivedAt = new Date(model.now)
   const result = await fixture.send(to, { head: head(subject), receivedAt })
-  if (result.outcome !== 'kept') return
+  if (result.outcome !== 'stored') return
   for (const { address: at, mailbox, keyId } of result.recipients) {
     model.sent.push({ subject, to: at, mailbox, receivedAt: model.now })
     assert.equal(keyId, model.sessions.find((one) => one.mailbox === mailbox)?.key)

@@ -29,7 +29,7 @@ export function messagesContract(open: () => Promise<OpenMailStore>): void {
       await fixture.other.findSession(ann.tokenHash)
       for (const subject of ['one', 'two', 'three']) {
         assert.deepEqual(await fixture.send(['ann@box.test'], { head: head(subject) }), {
-          outcome: 'kept',
+          outcome: 'stored',
           recipients: [{ address: ann.address, mailbox: ann.id, keyId: undefined }],
         } satisfies AddMailResult)
         assert.equal((await fixture.subjects(ann.id, fixture.other))[0], subject)

@@ -34,7 +34,7 @@ export function recipientsContract(open: () => Promise<OpenMailStore>): void {
       ]
       const result = await fixture.send(['ann@box.test', 'bob@box.test'], { receivedAt: at(HOUR) })
       assert.deepEqual(result, {
-        outcome: 'kept',
+        outcome: 'stored',
         recipients: [{ address: bob.address, mailbox: bob.id, keyId: undefined }],
       })
       assert.deepEqual(await fixture.store.listMessageIds(ann.id), [])
@@ -45,9 +45,9 @@ export function recipientsContract(open: () => Promise<OpenMailStore>): void {
       const recipients = await fixture.accepted(['ann@box.test'])
       await fixture.store.endSession(ann.id, at(1_000))
       const late = newMail(recipients, { receivedAt: at(500) })
-      assert.deepEqual(await fixture.store.addMail(late), { outcome: 'nobody' })
+      assert.deepEqual(await fixture.store.addMail(late), { outcome: 'no_recipients' })
       assert.deepEqual(await fixture.send(['ann@box.test'], { receivedAt: at(500) }), {
-        outcome: 'nobody',
+        outcome: 'no_recipients',
       })
     })
 
@@ -58,7 +58,7 @@ export function recipientsContract(open: () => Promise<OpenMailStore>): void {
       const next = await fixture.take('ann@box.test', 'next', at(1 + COOLDOWN))
       assert.ok(next)
       const late = newMail(recipients, { receivedAt: at(2 + COOLDOWN) })
-      assert.deepEqual(await fixture.store.addMail(late), { outcome: 'nobody' })
+      assert.deepEqual(await fixture.store.addMail(late), { outcome: 'no_recipients' })
       assert.deepEqual(await fixture.store.listMessageIds(next.id), [])
     })
 
@@ -66,13 +66,13 @@ export function recipientsContract(open: () => Promise<OpenMailStore>): void {
       const to = ['a', 'b', 'c'].map((name) => `${name}@pool.test`)
       const large = () => ({ raw: new Uint8Array(randomBytes(9_000)) })
       assert.deepEqual(await fixture.send(to, large()), { outcome: 'full' })
-      assert.equal((await fixture.send(to.slice(1), large())).outcome, 'kept')
+      assert.equal((await fixture.send(to.slice(1), large())).outcome, 'stored')
     })
 
     test('without recipients nothing is stored', async () => {
       await fixture.session('ann@box.test')
       const late = await fixture.send(['ann@box.test', 'nobody@box.test'], { receivedAt: at(HOUR) })
-      assert.deepEqual(late, { outcome: 'nobody' })
+      assert.deepEqual(late, { outcome: 'no_recipients' })
     })
 
     test('one full mailbox refuses the whole mail', async () => {
@@ -87,7 +87,7 @@ export function recipientsContract(open: () => Promise<OpenMailStore>): void {
       await fixture.session('ann@box.test')
       assert.equal(
         (await fixture.send(['ann@box.test'], { raw: new Uint8Array(9_999) })).outcome,
-        'kept',
+        'stored',
       )
       assert.equal(
         (await fixture.send(['ann@box.test'], { raw: new Uint8Array(2) })).outcome,
@@ -95,7 +95,7 @@ export function recipientsContract(open: () => Promise<OpenMailStore>): void {
       )
       assert.equal(
         (await fixture.send(['ann@box.test'], { raw: new Uint8Array(1) })).outcome,
-        'kept',
+        'stored',
       )
     })
   })
@@ -103,10 +103,10 @@ export function recipientsContract(open: () => Promise<OpenMailStore>): void {
   describe('the pool and the operator', () => {
     test('mail for a never assigned address goes to the pool at a reader domain, otherwise to nobody', async () => {
       assert.deepEqual(await fixture.send(['any@pool.test']), {
-        outcome: 'kept',
+        outcome: 'stored',
         recipients: [{ address: address('any@pool.test'), mailbox: POOL, keyId: undefined }],
       })
-      assert.deepEqual(await fixture.send(['any@box.test']), { outcome: 'nobody' })
+      assert.deepEqual(await fixture.send(['any@box.test']), { outcome: 'no_recipients' })
       assert.equal((await fixture.store.readSharedMailbox(POOL)).count, 1)
     })
 
@@ -114,16 +114,16 @@ export function recipientsContract(open: () => Promise<OpenMailStore>): void {
       const { id } = await fixture.session('ann@pool.test')
       await fixture.store.endSession(id, at(1))
       const late = (ms: number) => fixture.send(['ann@pool.test'], { receivedAt: at(ms) })
-      assert.deepEqual(await late(2), { outcome: 'nobody' })
+      assert.deepEqual(await late(2), { outcome: 'no_recipients' })
       await fixture.sweepAll(at(COOLDOWN + DAY))
-      assert.deepEqual(await late(COOLDOWN + DAY), { outcome: 'nobody' })
+      assert.deepEqual(await late(COOLDOWN + DAY), { outcome: 'no_recipients' })
       assert.equal((await fixture.store.findRecipient(address('ann@pool.test'))).everAssigned, true)
     })
 
     test('mail for such an address with a tag does not go to the pool either', async () => {
       await fixture.session('ann@pool.test')
-      assert.deepEqual(await fixture.send(['ann+shop@pool.test']), { outcome: 'nobody' })
-      assert.equal((await fixture.send(['bob+shop@pool.test'])).outcome, 'kept')
+      assert.deepEqual(await fixture.send(['ann+shop@pool.test']), { outcome: 'no_recipients' })
+      assert.equal((await fixture.send(['bob+shop@pool.test'])).outcome, 'stored')
     })
 
     test('a pool address and the pool have limits, and deletion frees space', async () => {
@@ -135,12 +135,12 @@ export function recipientsContract(open: () => Promise<OpenMailStore>): void {
       assert.deepEqual(await fixture.send(['c@pool.test'], more), { outcome: 'full' })
       const [first = 0] = (await fixture.store.listMessageIds(POOL)).slice(-1)
       await fixture.store.deleteMessage(POOL, first)
-      assert.equal((await fixture.send(['any@pool.test'])).outcome, 'kept')
+      assert.equal((await fixture.send(['any@pool.test'])).outcome, 'stored')
     })
 
     test('mail for postmaster and abuse goes to the operator, at every domain', async () => {
       const both = await fixture.send(['postmaster@box.test', 'abuse@pool.test'])
-      assert.ok(both.outcome === 'kept')
+      assert.ok(both.outcome === 'stored')
       assert.deepEqual(
         both.recipients.map(({ mailbox }) => mailbox),
         [OPERATOR, OPERATOR],
@@ -212,7 +212,7 @@ export function recipientsContract(open: () => Promise<OpenMailStore>): void {
         ],
       )
       const late = { head: head('late'), receivedAt: at(91 * DAY) }
-      assert.equal((await fixture.send(['ann@box.test'], late)).outcome, 'kept')
+      assert.equal((await fixture.send(['ann@box.test'], late)).outcome, 'stored')
       assert.deepEqual(await fixture.subjects(ann.id), ['late', 'for one', 'for both'])
       await fixture.sweepAll(at(94 * DAY))
       assert.deepEqual(await fixture.store.listMessageIds(ann.id), [])

@@ -125,7 +125,7 @@ async function send(
     raw: new Uint8Array(randomBytes(size)),
     receivedAt: new Date(now),
   })
-  if (result.outcome !== 'kept') return
+  if (result.outcome !== 'stored') return
   const shared = result.recipients.filter(({ mailbox }) => isSharedMailbox(mailbox))
   stored.push(...shared.map(({ mailbox }) => ({ mailbox, network, subject, receivedAt: now })))
 }

@@ -80,7 +80,7 @@ export function sharesContract(open: () => Promise<OpenShareStore>): void {
       assert.deepEqual(await atRcpt(bob, 'new@pool.test'), { mailbox: POOL })
       assert.equal(await fill(bob, () => random(size)), 3)
       assert.deepEqual(await atRcpt(bob, 'new@pool.test', size), FULL)
-      assert.equal(await send(eve, ['new@pool.test'], random(size)), 'kept')
+      assert.equal(await send(eve, ['new@pool.test'], random(size)), 'stored')
     })
 
     test('counts bytes as stored, after compression', async () => {
@@ -95,7 +95,7 @@ export function sharesContract(open: () => Promise<OpenShareStore>): void {
       assert.deepEqual(await opened.query(`select * from {mail}sender_share where mailbox = 1`), [
         ...(await opened.query(`select * from {mail}sender_share where sender_network = '${ann}'`)),
       ])
-      assert.equal(await send(bob, to.slice(1), random(5_000)), 'kept')
+      assert.equal(await send(bob, to.slice(1), random(5_000)), 'stored')
     })
 
     test('has only its total limit for an exempt sender', async () => {
@@ -117,7 +117,7 @@ export function sharesContract(open: () => Promise<OpenShareStore>): void {
       assert.deepEqual(await atRcpt(bob, 'new@pool.test', 5_000), { mailbox: POOL })
       await fixture.sweepAll(at(DAY))
       assert.deepEqual(await opened.query('select * from {mail}sender_share'), [])
-      assert.equal(await send(ann, ['new@pool.test'], random(5_000), DAY), 'kept')
+      assert.equal(await send(ann, ['new@pool.test'], random(5_000), DAY), 'stored')
     })
   })
 
@@ -127,20 +127,20 @@ export function sharesContract(open: () => Promise<OpenShareStore>): void {
       assert.deepEqual(await atRcpt(ann, 'postmaster@pool.test'), FULL)
       assert.deepEqual(await atRcpt(bob, 'postmaster@pool.test'), { mailbox: OPERATOR })
       assert.equal(await fill(bob, () => random(3), abuse), 5)
-      assert.equal(await send(eve, ['abuse@box.test', 'postmaster@box.test'], random(3)), 'kept')
+      assert.equal(await send(eve, ['abuse@box.test', 'postmaster@box.test'], random(3)), 'stored')
     })
 
     test('counts bytes as stored', async () => {
       assert.equal(await fill(ann, () => new Uint8Array(10_000), abuse), 51)
-      assert.equal(await send(bob, ['abuse@box.test'], random(10_000)), 'kept')
+      assert.equal(await send(bob, ['abuse@box.test'], random(10_000)), 'stored')
     })
 
     test('always has room for one mail of the maximum size', async () => {
       assert.ok((await fill(ann, () => random(9_000), abuse)) < 10)
-      assert.equal(await send(bob, ['abuse@box.test'], random(10_000)), 'kept')
+      assert.equal(await send(bob, ['abuse@box.test'], random(10_000)), 'stored')
       assert.equal(await send(bob, ['abuse@box.test'], random(3)), 'full')
-      assert.equal(await send(eve, ['abuse@box.test'], random(4_000)), 'kept')
-      assert.equal(await send(eve, ['abuse@box.test'], random(4_000)), 'kept')
+      assert.equal(await send(eve, ['abuse@box.test'], random(4_000)), 'stored')
+      assert.equal(await send(eve, ['abuse@box.test'], random(4_000)), 'stored')
       assert.equal(await send(eve, ['abuse@box.test'], random(4_000)), 'full')
     })
   })
@@ -152,7 +152,7 @@ export function sharesContract(open: () => Promise<OpenShareStore>): void {
       `update {mail}message set stored = null;
        update {mail}shared_mailbox set bytes = count * 3000`,
     )
-    assert.equal(await send(bob, to, random(3_000)), 'kept')
+    assert.equal(await send(bob, to, random(3_000)), 'stored')
     await audit(opened.query)
     for (const mailbox of [POOL, OPERATOR]) {
       const ids = await fixture.store.listMessageIds(mailbox)
@@ -170,7 +170,7 @@ export function sharesContract(open: () => Promise<OpenShareStore>): void {
   test('mail of sessions counts towards no share', async () => {
     const { id } = await fixture.session('ann@box.test')
     for (let sent = 0; sent < 12; sent += 1) {
-      assert.equal(await send(ann, ['ann@box.test'], random(8_000)), 'kept')
+      assert.equal(await send(ann, ['ann@box.test'], random(8_000)), 'stored')
     }
     assert.equal((await fixture.store.listMessageIds(id)).length, 12)
     assert.deepEqual(await opened.query('select * from {mail}sender_share'), [])

@@ -75,7 +75,7 @@ function mailStore(connections: Connections, options: PostgresMailOptions): Mail
     ...scanReads(connections),
     ...leaseWrites(connections),
     ...sweepWrites(connections, aheadDays),
-    obstacle: throttled(FAULT_CACHE_MS, () => readFault(connections)),
+    storageFault: throttled(FAULT_CACHE_MS, () => readFault(connections)),
     close: () => connections.close(),
   }
 }
@@ -92,17 +92,20 @@ async function readFault(connections: Connections): Promise<StoreFault | undefin
       `select pg_is_in_recovery() as replica, ${NOW} as there, ${DURABILITY}`,
     )
     const fault = durabilityFault(row) ?? connections.durabilityFault()
-    if (fault !== undefined) return { kind: 'away', reason: `PostgreSQL: ${fault}` }
-    if (row?.replica) return { kind: 'away', reason: 'PostgreSQL is a read-only replica' }
+    if (fault !== undefined) return { kind: 'unavailable', reason: `PostgreSQL: ${fault}` }
+    if (row?.replica) return { kind: 'unavailable', reason: 'PostgreSQL is a read-only replica' }
     const wrongMs = Math.max(before - (row?.there ?? before), (row?.there ?? before) - Date.now())
     if (wrongMs <= WRONG_CLOCK_MS) return undefined
     const seconds = Math.round(wrongMs / 1000)
-    return { kind: 'away', reason: `the clocks of this node and PostgreSQL differ by ${seconds} s` }
+    return {
+      kind: 'unavailable',
+      reason: `the clocks of this node and PostgreSQL differ by ${seconds} s`,
+    }
   } catch (error) {
     if (!(error instanceof Problem)) throw error
     const { cause } = error
     const isUnsafe = cause instanceof NotDurable
     const reason = isUnsafe ? `PostgreSQL: ${cause.message}` : 'PostgreSQL cannot be reached'
-    return { kind: 'away', reason }
+    return { kind: 'unavailable', reason }
   }
 }

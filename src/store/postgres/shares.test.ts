@@ -52,7 +52,7 @@ describe('two nodes', () => {
       mails.map((mail, n) => (n % 2 === 0 ? fixture.store : fixture.other).addMail(mail)),
     )
     // Four mails of 4,000 bytes fit into 20,000; a fifth does not, because of the compression overhead.
-    assert.equal(results.filter(({ outcome }) => outcome === 'kept').length, 4)
+    assert.equal(results.filter(({ outcome }) => outcome === 'stored').length, 4)
     await audit(opened.query)
   })
 

@@ -115,7 +115,7 @@ export function openSqliteMail({
       ...keyMailReads(db),
       ...rawMailReads(db),
       findSession: cachedSessions(sessionReads(db).findSession, versions),
-      obstacle: readFault,
+      storageFault: readFault,
       close: () => void db.close(),
     }),
     async saveParsed(rawId, mail) {

@@ -33,20 +33,20 @@ describe('a restore', () => {
     const early = await shop.issue()
     shop.backup()
     const late = await shop.issue()
-    const { kept, keys } = restore()
+    const { previous, keys } = restore()
     expect(keys).toBe(1)
     expect(await keyIds(shop.data)).toEqual([early])
-    expect(kept).toBe(join(shop.data, 'shop.db.before-2026-03-01T12-00-00.000Z'))
+    expect(previous).toBe(join(shop.data, 'shop.db.before-2026-03-01T12-00-00.000Z'))
     // The replaced database can be restored in the same way.
-    restore(kept, new Date(NOON.getTime() + 1))
+    restore(previous, new Date(NOON.getTime() + 1))
     expect(await keyIds(shop.data)).toEqual([early, late].sort())
   })
 
   test('creates the folder if it does not exist', () => {
     shop.backup()
     const fresh = join(shop.path, 'fresh')
-    const { kept } = restoreShop(fresh, shop.file, { now: NOON, tell: () => {} })
-    expect(kept).toBeUndefined()
+    const { previous } = restoreShop(fresh, shop.file, { now: NOON, tell: () => {} })
+    expect(previous).toBeUndefined()
     expect(statSync(join(fresh, 'shop.db')).mode & 0o777).toBe(0o600)
   })
 
@@ -78,9 +78,9 @@ describe('a restore', () => {
     shop.backup()
     const log = await staleLog()
     writeFileSync(join(shop.data, 'shop.db-wal'), log)
-    const { kept } = restore()
+    const { previous } = restore()
     expect(await keyIds(shop.data)).toEqual([early])
-    expect(existsSync(`${kept}-shm`)).toBe(false)
+    expect(existsSync(`${previous}-shm`)).toBe(false)
   })
 
   test('ignores a write-ahead log without a database', async () => {
@@ -89,8 +89,8 @@ describe('a restore', () => {
     const withoutDb = join(shop.path, 'lost')
     mkdirSync(withoutDb)
     writeFileSync(join(withoutDb, 'shop.db-wal'), await staleLog())
-    const { kept } = restoreShop(withoutDb, shop.file, { now: NOON, tell: () => {} })
-    expect(kept).toBeUndefined()
+    const { previous } = restoreShop(withoutDb, shop.file, { now: NOON, tell: () => {} })
+    expect(previous).toBeUndefined()
     expect(await keyIds(withoutDb)).toEqual([early])
   })
 
@@ -99,9 +99,9 @@ describe('a restore', () => {
     shop.backup()
     writeFileSync(join(shop.data, 'shop.db'), 'garbage '.repeat(2_000))
     writeFileSync(join(shop.data, 'shop.db-wal'), 'its log')
-    const { kept } = restore()
-    expect(readFileSync(kept ?? '', 'utf8')).toMatch(/^garbage /)
-    expect(readFileSync(`${kept}-wal`, 'utf8')).toBe('its log')
+    const { previous } = restore()
+    expect(readFileSync(previous ?? '', 'utf8')).toMatch(/^garbage /)
+    expect(readFileSync(`${previous}-wal`, 'utf8')).toBe('its log')
     expect(await keyIds(shop.data)).toEqual([early])
   })
 
@@ -131,7 +131,7 @@ describe('a restore changes nothing', () => {
       expect(() => restore()).toThrow(/in use by another command/)
     })
     expect(readdirSync(shop.data).filter((name) => name.includes('before'))).toEqual([])
-    expect(restore().kept).toBeDefined()
+    expect(restore().previous).toBeDefined()
   })
 
   const truncate = (bytes: number) => () =>

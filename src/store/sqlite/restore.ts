@@ -35,7 +35,7 @@ interface RestoreOptions {
 
 interface Restored extends ShopContents {
   /** The path of the previous shop; undefined if there was none. */
-  kept: string | undefined
+  previous: string | undefined
 }
 
 /** Replaces shop.db, which is kept under another name, with a backup. All checks run before anything is changed. */
@@ -51,10 +51,10 @@ export function restoreShop(folder: string, file: string, { now, tell }: Restore
       tell('Checking the copy …')
       const contents = checkedShop(temp, file)
       sync(copy, 'r+')
-      const kept = keepCurrentShop(folder, now)
+      const previous = keepCurrentShop(folder, now)
       renameSync(copy, join(folder, SHOP_FILE))
       sync(folder, 'r')
-      return { ...contents, kept }
+      return { ...contents, previous }
     })
   } finally {
     unlock()
@@ -159,49 +159,49 @@ const LOGS = ['-wal', '-journal']
 /** Keeps the current shop under another name, with its WAL: beside the new file, SQLite would apply it to that one. */
 function keepCurrentShop(folder: string, now: Date): string | undefined {
   const present = join(folder, SHOP_FILE)
-  const kept = `${present}.before-${now.toISOString().replaceAll(':', '-')}`
+  const previous = `${present}.before-${now.toISOString().replaceAll(':', '-')}`
   const logs = LOGS.filter((log) => existsSync(present + log))
   // Copied, because opening a damaged file may delete its WAL.
-  for (const log of logs) copyFileSync(present + log, kept + log, constants.COPYFILE_EXCL)
+  for (const log of logs) copyFileSync(present + log, previous + log, constants.COPYFILE_EXCL)
   const wasThere = existsSync(present)
   if (wasThere) {
-    checkpointLog(present, kept)
-    linkOrCopy(present, kept)
+    checkpointLog(present, previous)
+    linkOrCopy(present, previous)
   }
   for (const log of [...LOGS, '-shm']) rmSync(present + log, { force: true })
   sync(folder, 'r')
-  return wasThere ? kept : undefined
+  return wasThere ? previous : undefined
 }
 
 /** Writes the WAL into the file. It needs exclusive access, so that a concurrent command is detected. */
-function checkpointLog(present: string, kept: string): void {
+function checkpointLog(present: string, previous: string): void {
   try {
     withDb(present, (db) => db.pragma('journal_mode = DELETE'))
   } catch (cause) {
     // That may be the reason for the restore: file and WAL are kept as they are.
     if (isCorruption(cause)) return
-    dropLogs(kept)
+    dropLogs(previous)
     if (!hasErrorCode(cause, 'SQLITE_BUSY')) throw cause
     throw new BackupRefused(
       `${present} is in use by another command. Try again when that has ended.`,
       { cause },
     )
   }
-  dropLogs(kept)
+  dropLogs(previous)
 }
 
-function dropLogs(kept: string): void {
-  for (const log of LOGS) rmSync(kept + log, { force: true })
+function dropLogs(previous: string): void {
+  for (const log of LOGS) rmSync(previous + log, { force: true })
 }
 
 /** The current file stays in place until the new one replaces it: a crash in between leaves one of the two. */
-function linkOrCopy(present: string, kept: string): void {
+function linkOrCopy(present: string, previous: string): void {
   try {
-    linkSync(present, kept)
+    linkSync(present, previous)
   } catch (error) {
     if (hasErrorCode(error, 'EEXIST')) throw error
     // Some file systems have no hard links.
-    copyFileSync(present, kept, constants.COPYFILE_EXCL)
-    sync(kept, 'r+')
+    copyFileSync(present, previous, constants.COPYFILE_EXCL)
+    sync(previous, 'r+')
   }
 }

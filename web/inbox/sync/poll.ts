@@ -1,9 +1,9 @@
-import type { Answers } from '../../site/api.ts'
+import type { ApiResponses } from '../../site/api.ts'
 import { readJson, request } from '../../site/api-client.ts'
 import { MAX_LISTED } from '../message-list.ts'
 import { isMailboxFull, messageStore } from '../messages.ts'
 
-type CheckMail = Answers['GET /api/check-mail']
+type CheckMail = ApiResponses['GET /api/check-mail']
 
 interface PollOptions {
   signal: AbortSignal

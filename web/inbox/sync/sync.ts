@@ -126,7 +126,7 @@ function problemFrom(error: Error, failures: number): ConnectionProblem {
   const seconds = retryDelaySeconds(failures, Math.random(), apiError?.retrySeconds)
   const until = Date.now() + seconds * 1000
   if (apiError?.status === 429) return { kind: 'limited', until }
-  return { kind: navigator.onLine || apiError ? 'away' : 'offline', until }
+  return { kind: navigator.onLine || apiError ? 'unreachable' : 'offline', until }
 }
 
 /** True while a refresh requested by the user is running. */

@@ -19,7 +19,7 @@ function routeSection(route: Route): string[] {
   return [
     `## ${route.title}`,
     `\`${route.method} ${route.path}\``,
-    route.about,
+    route.description,
     ...parameterTable(route),
     responseTable(route),
     ...sampleBlock(route),

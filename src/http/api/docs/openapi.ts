@@ -66,7 +66,7 @@ function operation(route: Route): object {
   return {
     operationId: routeName(route),
     summary: route.title,
-    description: route.about,
+    description: route.description,
     ...security(route),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(named && route.method === 'POST' ? { requestBody: requestBody(route) } : {}),

@@ -42,7 +42,7 @@ export function typescriptTypes(routes: readonly Route[]): string {
   return `// Generated from the routes by src/http/api/docs/generated.test.ts. To update it, run \`npx vitest run src/http/api/docs --update\`.
 
 /** What a success of each route is. */
-export interface Answers {
+export interface ApiResponses {
 ${answers.join('')}}
 `
 }

@@ -184,7 +184,7 @@ export const plainMailRoutes: readonly Route[] = [
     method: 'GET',
     path: '/plain/mail/{id}',
     title: 'A message without scripts',
-    about: 'One message as text.',
+    description: 'One message as text.',
     input: Type.Object({ id: idField }),
     async respond({ id }, { deps, site, token, request: { client, signal } }) {
       const read = await readMail(deps, { token, id, client, signal: signal() })
@@ -195,7 +195,7 @@ export const plainMailRoutes: readonly Route[] = [
     method: 'GET',
     path: '/plain/mail/{id}/raw',
     title: 'Download a message without scripts',
-    about: 'Like raw-mail, for the holder of the cookie.',
+    description: 'Like raw-mail, for the holder of the cookie.',
     input: Type.Object({ id: idField }),
     output: 'message/rfc822',
     respond: ({ id }, { deps, request, token }) =>
@@ -205,7 +205,7 @@ export const plainMailRoutes: readonly Route[] = [
     method: 'GET',
     path: '/plain/mail/{id}/files/{index}',
     title: 'Download an attachment without scripts',
-    about: 'Like attachment, for the holder of the cookie.',
+    description: 'Like attachment, for the holder of the cookie.',
     input: Type.Object({ id: idField, index: Type.Integer({ minimum: 0 }) }),
     output: 'application/octet-stream',
     respond: ({ id, index }, { deps, request, token }) =>
@@ -215,7 +215,7 @@ export const plainMailRoutes: readonly Route[] = [
     method: 'POST',
     path: '/plain/mail/{id}/delete',
     title: 'Delete a message without scripts',
-    about: 'Permanently deletes a message.',
+    description: 'Permanently deletes a message.',
     input: Type.Object({ id: idField, proof: Type.Optional(Type.String()) }),
     async respond({ id }, { deps, token }) {
       await deleteMail(deps, token, id)

@@ -17,7 +17,8 @@ export interface PlainRequest {
   token: string | undefined
 }
 
-interface PlainRoute<I extends TObject> extends Pick<Route, 'method' | 'path' | 'title' | 'about'> {
+interface PlainRoute<I extends TObject>
+  extends Pick<Route, 'method' | 'path' | 'title' | 'description'> {
   input: I
   output?: string
   rate?: 'createSession'

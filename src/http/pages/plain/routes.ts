@@ -41,7 +41,8 @@ export const plainRoutes: readonly Route[] = [
     method: 'GET',
     path: '/plain',
     title: 'Inbox without scripts',
-    about: 'The messages of the address in this browser, or a form to get one. It creates none.',
+    description:
+      'The messages of the address in this browser, or a form to get one. It creates none.',
     input: inboxInput,
     respond: showInbox,
   }),
@@ -49,7 +50,7 @@ export const plainRoutes: readonly Route[] = [
     method: 'POST',
     path: '/plain',
     title: 'Get an address',
-    about: 'Creates an address for this browser, unless it has a live one.',
+    description: 'Creates an address for this browser, unless it has a live one.',
     input: createInput,
     rate: 'createSession',
     respond: getAddress,
@@ -58,7 +59,7 @@ export const plainRoutes: readonly Route[] = [
     method: 'POST',
     path: '/plain/extend',
     title: 'Extend the address',
-    about: 'Extends the lifetime of the address.',
+    description: 'Extends the lifetime of the address.',
     input: Type.Object({ proof }),
     async respond(_input, { deps, request, token }) {
       if (request.client !== undefined) await takeRate(deps, 'extendSession', secretHash(token))
@@ -70,7 +71,7 @@ export const plainRoutes: readonly Route[] = [
     method: 'GET',
     path: '/plain/end',
     title: 'Delete the address',
-    about: 'Asks for confirmation.',
+    description: 'Asks for confirmation.',
     input: Type.Object({}),
     async respond(_input, { deps, site, token }) {
       return deleteAddressPage(site, await liveSession(deps, token), token)
@@ -80,7 +81,7 @@ export const plainRoutes: readonly Route[] = [
     method: 'POST',
     path: '/plain/end',
     title: 'Delete the address',
-    about: 'Deletes the address and its mail.',
+    description: 'Deletes the address and its mail.',
     input: Type.Object({ proof }),
     async respond(_input, { deps, request, token }) {
       await endSession(deps, token)

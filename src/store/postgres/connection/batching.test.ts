@@ -74,7 +74,7 @@ test('a failed query rejects all its lookups, and later lookups are sent again',
   const { sent, find, turn } = openFixture()
   const results = Promise.allSettled([find('one'), find('two')])
   await turn()
-  sent[0]?.fail(new Error('away'))
+  sent[0]?.fail(new Error('unavailable'))
   assert.deepEqual(
     (await results).map(({ status }) => status),
     ['rejected', 'rejected'],

@@ -37,7 +37,7 @@ const isUnavailable = (error: unknown) => error instanceof StoreUnavailable
 /** Polls until the obstacle is as expected; the store refreshes it every half second. */
 async function untilObstacle(isExpected: (reason: string | undefined) => boolean) {
   for (let attempts = 0; attempts < 500; attempts += 1) {
-    const reason = (await fixture.store.obstacle())?.reason
+    const reason = (await fixture.store.storageFault())?.reason
     if (isExpected(reason)) return
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
@@ -82,13 +82,13 @@ describe('a setting changed while the service runs', () => {
       await postgres.run(`alter system reset ${setting}`)
       await postgres.run('select pg_reload_conf()')
       await untilObstacle((reason) => reason === undefined)
-      assert.equal((await fixture.store.addMail(newMail(recipients))).outcome, 'kept')
+      assert.equal((await fixture.store.addMail(newMail(recipients))).outcome, 'stored')
     })
   }
 
   test('for new connections only: the node is not ready, though an old connection still works', async () => {
     const { database } = opened
-    assert.equal(await fixture.store.obstacle(), undefined)
+    assert.equal(await fixture.store.storageFault(), undefined)
     await postgres.run(`alter database ${database} set synchronous_commit = off`)
     const queries = Array.from({ length: 3 }, () => fixture.store.listDomains())
     const statuses = (await Promise.allSettled(queries)).map(({ status }) => status)
@@ -101,7 +101,7 @@ describe('a setting changed while the service runs', () => {
 
   test('for new connections only is detected even if no new connection is needed', async () => {
     const { database } = opened
-    assert.equal(await fixture.store.obstacle(), undefined)
+    assert.equal(await fixture.store.storageFault(), undefined)
     await postgres.run(`alter database ${database} set synchronous_commit = off`)
     const start = performance.now()
     const base = Date.now() - 60_000

@@ -138,12 +138,12 @@ describe('a node whose clock is wrong', () => {
     test(`by ${minutes} min is not ready and says why; a few seconds are tolerated`, async () => {
       const { store, close } = await openPostgresTestMail(postgres)
       vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + minutes * 10_000 })
-      assert.equal(await store.obstacle(), undefined)
+      assert.equal(await store.storageFault(), undefined)
       vi.setSystemTime(Date.now() + minutes * 50_000)
-      while (!(await store.obstacle())) await new Promise(setImmediate)
+      while (!(await store.storageFault())) await new Promise(setImmediate)
       vi.useRealTimers()
-      const found = await store.obstacle()
-      assert.equal(found?.kind, 'away')
+      const found = await store.storageFault()
+      assert.equal(found?.kind, 'unavailable')
       assert.match(
         found?.reason ?? '',
         /^the clocks of this node and PostgreSQL differ by (59|6\d) s$/,
@@ -161,7 +161,7 @@ describe('a server crash', () => {
     const ann = await fixture.session('ann@box.test')
     const recipients = await fixture.accepted(['ann@box.test'])
     await store.addMail(newMail(recipients))
-    assert.equal(await store.obstacle(), undefined)
+    assert.equal(await store.storageFault(), undefined)
 
     await postgres.stop('SIGQUIT')
     await assert.rejects(store.findSession(ann.tokenHash), isUnavailable)
@@ -178,7 +178,7 @@ describe('a server crash', () => {
 
     await postgres.start()
     assert.equal((await store.findSession(ann.tokenHash))?.count, 1)
-    assert.equal((await store.addMail(newMail(recipients))).outcome, 'kept')
+    assert.equal((await store.addMail(newMail(recipients))).outcome, 'stored')
     assert.equal((await fixture.subjects(ann.id, fixture.other)).length, 2)
     await fixture.close()
   })
@@ -195,7 +195,7 @@ describe('a server crash', () => {
     const outcomes = await Promise.allSettled(sending)
     await stopped
     await postgres.start()
-    assert.equal(first.outcome, 'kept')
+    assert.equal(first.outcome, 'stored')
     const acknowledged = outcomes.filter(({ status }) => status === 'fulfilled').length
     for (const { mailbox } of recipients) {
       const stored = await fixture.store.listMessageIds(mailbox)

@@ -59,7 +59,7 @@ describe('queued mails', () => {
     const results = await Promise.all(accepted.map((to) => db.fixture.store.addMail(newMail(to))))
     assert.deepEqual(
       results.map(({ outcome }) => outcome),
-      ['kept', 'nobody', 'kept'],
+      ['stored', 'no_recipients', 'stored'],
     )
     assert.equal((await db.fixture.subjects(id)).length, 1)
   })
@@ -116,7 +116,7 @@ describe('nodes that add mail to the same mailboxes', () => {
       for (let round = 0; round < 15; round += 1) {
         const order = round % 2 === 0 ? rotated(by + round) : rotated(by + round).toReversed()
         const result = await store.addMail(newMail(order.slice(0, 5)))
-        assert.equal(result.outcome, 'kept')
+        assert.equal(result.outcome, 'stored')
       }
     }
     const extend = async (store: typeof db.fixture.store) => {
@@ -154,7 +154,7 @@ describe('nodes that add mail to the same mailboxes', () => {
         (at % 2 === 0 ? small.store : small.other).addMail(newMail(recipients)),
       ),
     )
-    assert.equal(results.filter(({ outcome }) => outcome === 'kept').length, 5)
+    assert.equal(results.filter(({ outcome }) => outcome === 'stored').length, 5)
     assert.equal((await small.store.listMessageIds(id)).length, 5)
     await second.close()
   })

@@ -78,13 +78,13 @@ async function addMails(
       factsOf(recipient, known, mail.senderNetwork),
     )
     if (resolved === 'full') return { outcome: 'full' }
-    if (resolved.length === 0) return { outcome: 'nobody' }
+    if (resolved.length === 0) return { outcome: 'no_recipients' }
     for (const { address, mailbox } of resolved) {
       const facts = mailbox === POOL ? known.addresses.get(address) : undefined
       if (facts) facts.poolAddress = addUsage(facts.poolAddress, 1, mail.size)
     }
     add({ ...mail, serial: serials[at] ?? 0 }, resolved)
-    return { outcome: 'kept', recipients: resolved }
+    return { outcome: 'stored', recipients: resolved }
   })
   queueInsert(db)
   return results

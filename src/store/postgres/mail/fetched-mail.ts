@@ -28,12 +28,12 @@ export function fetchWrites(connections: Connections, deps: AddMailDeps) {
         const { taken, full } = resolveFetched(sized, deps.limits, (one) => find(mail, one, boxes))
         await runOperation(db, defer(mail, full))
         if (fresh.length === 0 && mail.recipients.length > 0) return { outcome: 'known' }
-        if (taken.length === 0) return { outcome: full.length > 0 ? 'full' : 'nobody' }
+        if (taken.length === 0) return { outcome: full.length > 0 ? 'full' : 'no_recipients' }
         await runOperation(db, recordSeen(LIVE, mail, taken))
         const { add, queueInsert } = mailInsert({ boxes, used, ...deps })
         add({ ...mail, ...compressed, serial }, taken)
         queueInsert(db)
-        return { outcome: 'kept', recipients: taken, deferred: full.length > 0 }
+        return { outcome: 'stored', recipients: taken, deferred: full.length > 0 }
       })
     },
   }

@@ -145,7 +145,7 @@ describe('partitions', () => {
         ),
       ),
     )
-    assert.ok(added.every(({ outcome }) => outcome === 'kept'))
+    assert.ok(added.every(({ outcome }) => outcome === 'stored'))
     assert.deepEqual(
       await days('message'),
       [1, 2, 3, 4, 5].map((day) => TODAY + day),

@@ -13,7 +13,7 @@ export function scanReads(db: Db) {
     async scanMail({ clientIp, after, limit }: MailScan): Promise<ScannedPage> {
       const buckets = [...(await listPartitions(db)), FAR_PARTITION].sort((one, next) => one - next)
       const left = buckets.filter((bucket) => bucket >= (after?.partition ?? 0))
-      const [bucket = FAR_PARTITION, nextBucket] = left
+      const [bucket = FAR_PARTITION, nextPartition] = left
       const from = after?.partition === bucket ? after : START
       const rows = await db.queryUnprepared<ScannedRow>(
         `select message.mailbox, message.id, message.size, raw.client_ip = $1 as matches
@@ -30,7 +30,7 @@ export function scanReads(db: Db) {
       }
       return scannedPage(
         rows,
-        nextBucket === undefined ? undefined : { ...START, partition: nextBucket },
+        nextPartition === undefined ? undefined : { ...START, partition: nextPartition },
       )
     },
   }

@@ -22,9 +22,9 @@ export function addMailWrites(db: Db, limits: ReceiveLimits, insertMail: InsertM
         findRecipient(address, mail.senderNetwork),
       )
       if (resolved === 'full') return { outcome: 'full' }
-      if (resolved.length === 0) return { outcome: 'nobody' }
+      if (resolved.length === 0) return { outcome: 'no_recipients' }
       insertMail({ ...mail, zstd }, resolved)
-      return { outcome: 'kept', recipients: resolved }
+      return { outcome: 'stored', recipients: resolved }
     },
   }
 }

@@ -28,10 +28,10 @@ export function fetchWrites(db: Db, limits: ReceiveLimits, insertMail: InsertMai
       })
       run(defer(mail, full))
       if (fresh.length === 0 && recipients.length > 0) return { outcome: 'known' }
-      if (taken.length === 0) return { outcome: full.length > 0 ? 'full' : 'nobody' }
+      if (taken.length === 0) return { outcome: full.length > 0 ? 'full' : 'no_recipients' }
       run(recordSeen(LIVE, mail, taken))
       insertMail(mail, taken)
-      return { outcome: 'kept', recipients: taken, deferred: full.length > 0 }
+      return { outcome: 'stored', recipients: taken, deferred: full.length > 0 }
     },
   }
 }
