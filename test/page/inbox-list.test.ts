@@ -39,6 +39,7 @@ test('500 messages are listed, older ones are mentioned, and a full mailbox is r
   const session = await app().session()
   await mailConcurrently(app(), session.email, 519)
   const page = await visit('/favicon.svg')
+  await page.clock.install()
   await openMailbox(page, app(), session)
   await page.getByText('Showing the newest 500.').waitFor()
   // Rendered in steps, but all of them.
@@ -48,6 +49,8 @@ test('500 messages are listed, older ones are mentioned, and a full mailbox is r
 
   await waitForInbox(page)
   await mailMany(app(), session.email, 1)
+  // Beyond 500, the page counts the messages every five seconds.
+  await page.clock.fastForward(5_000)
   await page.getByText('This mailbox is full').waitFor()
   await page.locator('.mail').nth(500).waitFor({ state: 'attached' })
   assert.equal(await page.locator('.mail').count(), 501)
