@@ -62,7 +62,8 @@ const exclude = [
 export default defineConfig({
   test: {
     pool: 'forks',
-    maxWorkers: 2,
+    // More than cores: many tests wait for something.
+    maxWorkers: 3,
     env: { NODE_COMPILE_CACHE },
     exclude,
     hookTimeout: 120_000,

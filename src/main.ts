@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { localEndpoints } from './cli/banner.ts'
 import { type CliActions, run } from './cli/commands.ts'
-import { localEndpoints } from './cli/serve.ts'
 import { type Config, readConfig } from './config/config.ts'
 import { loadSettings } from './config/settings.ts'
 import type { Address } from './core/address.ts'
@@ -103,7 +103,7 @@ async function withStore<Store extends { close(): Promise<void> }>(
 
 async function withAccounts(
   config: Config,
-  operation: (book: AccountAdminDeps) => Promise<void>,
+  operation: (deps: AccountAdminDeps) => Promise<void>,
 ): Promise<void> {
   // Without secrets, so that no command can print them.
   const file = config.gmailAccounts.map(({ email, dots, masked, active }) => {

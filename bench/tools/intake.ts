@@ -156,7 +156,7 @@ function failEarly(): never {
 /** From the service's metrics. */
 async function storedMails({ url }: Mayfly): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text()
-  const count = /^mayfly_smtp_mails_total\{outcome="kept"\} (\d+)/m.exec(text)?.[1]
+  const count = /^mayfly_smtp_mails_total\{outcome="stored"\} (\d+)/m.exec(text)?.[1]
   if (count === undefined) throw new Error(`no mail counter in /metrics:\n${text.slice(0, 500)}`)
   return Number(count)
 }

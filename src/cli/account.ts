@@ -13,7 +13,7 @@ import type { AccountAdminDeps, ConfiguredAccount } from '../service/sessions/ac
 import { CommandError, type JsonOption, type Print, printJson, table } from './output.ts'
 
 export interface AccountActions {
-  withAccounts(operation: (book: AccountAdminDeps) => Promise<void>): Promise<void>
+  withAccounts(operation: (deps: AccountAdminDeps) => Promise<void>): Promise<void>
   testAccount(email: Address): Promise<AccountTest>
   /** Undefined without an outgoing mail server. */
   aliasTrial(): Promise<AliasTrial | undefined>
@@ -47,13 +47,13 @@ export function addAccountCommands(account: Command, actions: AccountActions, pr
     .command('list')
     .description('List accounts and their health')
     .option('--json', 'print JSON')
-    .action((options: JsonOption) => withAccounts((book) => printAccounts(book, options, print)))
+    .action((options: JsonOption) => withAccounts((deps) => printAccounts(deps, options, print)))
   account
     .command('test <account>')
     .description('Log in and show what the server supports')
     .option('--send', 'also send a mail to a dot alias and a plus alias, and wait for both')
     .action((name: string, options: { send?: boolean }) =>
-      withAccounts((book) => testAccount(book, actions, { name, ...options }, print)),
+      withAccounts((deps) => testAccount(deps, actions, { name, ...options }, print)),
     )
   for (const [verb, active, description] of [
     ['activate', true, 'Offer its aliases and fetch its mail again'],
@@ -63,17 +63,17 @@ export function addAccountCommands(account: Command, actions: AccountActions, pr
       .command(`${verb} <account>`)
       .description(description)
       .action((name: string) =>
-        withAccounts((book) => setAccountActive(book, { name, active }, print)),
+        withAccounts((deps) => setAccountActive(deps, { name, active }, print)),
       )
   }
 }
 
 export async function printAccounts(
-  book: AccountAdminDeps,
+  deps: AccountAdminDeps,
   { json }: JsonOption,
   print: Print,
 ): Promise<void> {
-  const rows = await accountRows(book)
+  const rows = await accountRows(deps)
   if (json) printJson(rows, print)
   else if (rows.length === 0) {
     print('No accounts yet. Add them to the file of MAYFLY_GMAIL_ACCOUNTS_FILE: see docs/gmail.md')
@@ -81,25 +81,25 @@ export async function printAccounts(
 }
 
 export async function setAccountActive(
-  book: AccountAdminDeps,
+  deps: AccountAdminDeps,
   { name, active }: { name: string; active: boolean },
   print: Print,
 ): Promise<void> {
-  const { id, email } = await findAccount(book, name)
-  await book.store.setAccountActive(id, active)
+  const { id, email } = await findAccount(deps, name)
+  await deps.store.setAccountActive(id, active)
   if (!active) print(`Deactivated ${email}: its aliases are not offered, and no mail is fetched.`)
   else {
-    const hindrance = configHindrance(book.file, email)
+    const hindrance = configHindrance(deps.file, email)
     print(hindrance ? `Activated ${email}, but it is ${hindrance}.` : `Activated ${email}.`)
   }
 }
 
 export async function findConfiguredAccount(
-  book: AccountAdminDeps,
+  deps: AccountAdminDeps,
   name: string,
 ): Promise<ConfiguredAccount> {
-  const email = /^\d+$/.test(name) ? (await findAccount(book, name)).email : parseAddress(name)
-  const account = book.file.find((one) => one.email === email)
+  const email = /^\d+$/.test(name) ? (await findAccount(deps, name)).email : parseAddress(name)
+  const account = deps.file.find((one) => one.email === email)
   if (account) return account
   throw new CommandError(`${quoted(name)} is not in the accounts file. See: mayfly account list`)
 }
@@ -168,18 +168,18 @@ function quoted(name: string): string {
 }
 
 export async function testAccount(
-  book: AccountAdminDeps,
+  deps: AccountAdminDeps,
   actions: Omit<AccountActions, 'withAccounts'>,
   { name, send = false }: { name: string; send?: boolean },
   print: Print,
 ): Promise<void> {
-  const { email } = await findConfiguredAccount(book, name)
+  const { email } = await findConfiguredAccount(deps, name)
   const trial = send ? await actions.aliasTrial() : undefined
   if (send && !trial) throw new CommandError('--send needs a mail server: set MAYFLY_MAIL_OUT.', 2)
   const test = await actions.testAccount(email)
   if (!test.ok) throw new CommandError(`${email}: ${printable(test.reason)}`)
   for (const line of table(capabilityRows(email, test))) print(printable(line))
-  if (trial) await runAliasTrial(book, trial, email, print)
+  if (trial) await runAliasTrial(deps, trial, email, print)
 }
 
 function capabilityRows(email: Address, test: AccountTest & { ok: true }): string[][] {
@@ -195,12 +195,12 @@ function capabilityRows(email: Address, test: AccountTest & { ok: true }): strin
 }
 
 async function runAliasTrial(
-  book: AccountAdminDeps,
+  deps: AccountAdminDeps,
   trial: AliasTrial,
   email: Address,
   print: Print,
 ): Promise<void> {
-  const aliases = await trialAliases(book, email)
+  const aliases = await trialAliases(deps, email)
   print(`Sending a mail to ${aliases.join(' and ')}, then waiting for it …`)
   const arrived = await trial(email, aliases).catch((error: unknown) => {
     throw new CommandError(printable(toError(error).message), 1, { cause: error })
@@ -219,8 +219,8 @@ async function runAliasTrial(
 const MAX_DOT_FORMS = 16
 
 /** A plus form, and a dot form if there is one that is not in use. */
-async function trialAliases(book: AccountAdminDeps, email: Address): Promise<Address[]> {
-  const { store, now, randomBytes } = book
+async function trialAliases(deps: AccountAdminDeps, email: Address): Promise<Address[]> {
+  const { store, now, randomBytes } = deps
   const known = (await store.listAccounts(now())).find((account) => account.email === email)
   const dots = dotAliases(email, randomBytes(DOT_ALIAS_RANDOM_BYTES), MAX_DOT_FORMS)
   const inUse = known ? await store.findAliases(known.id, dots, now()) : []

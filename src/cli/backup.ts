@@ -10,7 +10,7 @@ interface Contents {
 export interface BackupActions {
   /** Copies the shop, also while a service runs. `tell` is called before slow steps. */
   backup(file: string, options: { force: boolean; tell: Print }): Promise<Contents>
-  /** Replaces the shop with a backup; `kept` is where the previous one is now. */
+  /** Replaces the shop with a backup; `previous` is where the replaced one is now. */
   restore(
     file: string,
     options: { tell: Print },

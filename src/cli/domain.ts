@@ -6,7 +6,7 @@ import type { DomainAdminStore } from '../service/sessions/domains.ts'
 import { CommandError, type JsonOption, type Print, printJson, table } from './output.ts'
 
 export interface DomainActions {
-  withDomains(operation: (book: DomainAdminStore) => Promise<void>): Promise<void>
+  withDomains(operation: (store: DomainAdminStore) => Promise<void>): Promise<void>
 }
 
 interface AddOptions {
@@ -26,7 +26,7 @@ export function addDomainCommands(
     .option('--json', 'print JSON')
     .option('--all', 'include removed domains')
     .action((options: JsonOption & { all?: boolean }) =>
-      withDomains((book) => printDomains(book, options, print)),
+      withDomains((store) => printDomains(store, options, print)),
     )
   domain
     .command('add <name>')
@@ -35,28 +35,28 @@ export function addDomainCommands(
     .option('--no-reader', 'reject mail to addresses that never had a session')
     .option('--ttl <duration>', 'lifetime of its sessions, such as 2h')
     .action((name: string, options: AddOptions) =>
-      withDomains((book) => addDomain(book, name, options, print)),
+      withDomains((store) => addDomain(store, name, options, print)),
     )
   domain
     .command('remove <name>')
     .description('Create no new sessions there; existing ones expire normally')
-    .action((name: string) => withDomains((book) => removeDomain(book, name, print)))
+    .action((name: string) => withDomains((store) => removeDomain(store, name, print)))
   domain
     .command('activate <name>')
     .description('Offer a domain again')
-    .action((name: string) => withDomains((book) => switchDomain(book, name, true, print)))
+    .action((name: string) => withDomains((store) => switchDomain(store, name, true, print)))
   domain
     .command('deactivate <name>')
     .description('Stop offering a domain')
-    .action((name: string) => withDomains((book) => switchDomain(book, name, false, print)))
+    .action((name: string) => withDomains((store) => switchDomain(store, name, false, print)))
 }
 
 export async function printDomains(
-  book: DomainAdminStore,
+  store: DomainAdminStore,
   { json, all }: JsonOption & { all?: boolean },
   print: Print,
 ): Promise<void> {
-  const domains = (await book.listDomains()).filter(({ removed }) => all || !removed)
+  const domains = (await store.listDomains()).filter(({ removed }) => all || !removed)
   if (json) return printJson(domains, print)
   const rows = domains.map((domain) => [
     String(domain.id),
@@ -71,31 +71,31 @@ export async function printDomains(
 }
 
 export async function addDomain(
-  book: DomainAdminStore,
+  store: DomainAdminStore,
   text: string,
   { sessions, reader, ttl }: AddOptions,
   print: Print,
 ): Promise<void> {
   const name = parseDomain(text)
-  const added = await book.addDomain({ name, sessions, reader, ttlSeconds: parseTtl(ttl) })
+  const added = await store.addDomain({ name, sessions, reader, ttlSeconds: parseTtl(ttl) })
   if (!added) throw new CommandError(`${name} already exists. See: mayfly domain list`)
   print(`Added ${name} (id ${added.id}).`)
 }
 
-export async function removeDomain(book: DomainAdminStore, text: string, print: Print) {
-  const name = await existingDomain(book, text)
-  await book.changeDomain(name, { removed: true })
+export async function removeDomain(store: DomainAdminStore, text: string, print: Print) {
+  const name = await existingDomain(store, text)
+  await store.changeDomain(name, { removed: true })
   print(`Removed ${name}. Existing sessions expire normally.`)
 }
 
 export async function switchDomain(
-  book: DomainAdminStore,
+  store: DomainAdminStore,
   text: string,
   active: boolean,
   print: Print,
 ): Promise<void> {
-  const name = await existingDomain(book, text)
-  await book.changeDomain(name, { active })
+  const name = await existingDomain(store, text)
+  await store.changeDomain(name, { active })
   print(active ? `Activated ${name}.` : `Deactivated ${name}: it is not offered any more.`)
 }
 
@@ -110,9 +110,9 @@ function parseDomain(text: string): Host {
   throw new CommandError(`${JSON.stringify(text)} is not a domain name.`, 2)
 }
 
-async function existingDomain(book: DomainAdminStore, text: string): Promise<Host> {
+async function existingDomain(store: DomainAdminStore, text: string): Promise<Host> {
   const name = parseDomain(text)
-  const known = await book.findDomain(name)
+  const known = await store.findDomain(name)
   if (known && !known.removed) return name
   throw new CommandError(`${name} is not one of our domains. See: mayfly domain list`)
 }

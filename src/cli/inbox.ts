@@ -6,8 +6,8 @@ import type { ReadParsed } from '../service/mail/parsed-mail.ts'
 import type { MessageSource } from '../service/mail/read-mail.ts'
 import { deleteOperatorMail, type OperatorDeps } from '../service/operator.ts'
 import { eventStreamParser, type ServerSentEvent } from '../shared/event-stream-parser.ts'
+import type { Endpoints } from './banner.ts'
 import { CommandError, formatMail, formatVolume, type Print } from './output.ts'
-import type { Endpoints } from './serve.ts'
 import { type OperatorActions, parseCount } from './session.ts'
 
 export interface InboxActions extends OperatorActions {

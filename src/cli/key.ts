@@ -11,6 +11,7 @@ import {
   keyUsage,
   rollKey,
 } from '../service/keys/keys.ts'
+import type { Endpoints } from './banner.ts'
 import { formatExpiry, keyJson, keyLines, keyTable, plot, usageBars } from './key-usage.ts'
 import {
   CommandError,
@@ -20,13 +21,12 @@ import {
   printJson,
   table,
 } from './output.ts'
-import type { Endpoints } from './serve.ts'
 
 export interface KeyActions {
   endpoints(): Endpoints
   /** The configured plans. */
   plans(): readonly Plan[]
-  withKeys(operation: (book: KeyDeps) => Promise<void>): Promise<void>
+  withKeys(operation: (deps: KeyDeps) => Promise<void>): Promise<void>
 }
 
 export function addKeyCommands(key: Command, actions: KeyActions, print: Print): void {
@@ -41,44 +41,44 @@ export function addKeyCommands(key: Command, actions: KeyActions, print: Print):
     .action((options: { plan: string; label?: string; json?: boolean }) => {
       const request = newKeyOptions(plans(), options)
       const { url } = endpoints()
-      return withKeys((book) => printNewKey(book, request, { ...options, url }, print))
+      return withKeys((deps) => printNewKey(deps, request, { ...options, url }, print))
     })
   key
     .command('list')
     .description('List all keys, newest first')
     .option('--json', 'print JSON')
-    .action((options: JsonOption) => withKeys((book) => printKeys(book, options, print)))
+    .action((options: JsonOption) => withKeys((deps) => printKeys(deps, options, print)))
   key
     .command('show <key>')
     .description('Show one key')
     .option('--json', 'print JSON')
     .action((name: string, options: JsonOption) =>
-      withKeys((book) => printKey(book, name, options, print)),
+      withKeys((deps) => printKey(deps, name, options, print)),
     )
   key
     .command('roll <key>')
     .description('Rotate the secret; the old one keeps working for 24 hours')
     .option('--json', 'print JSON')
     .action((name: string, options: JsonOption) =>
-      withKeys((book) => printRolledKey(book, name, options, print)),
+      withKeys((deps) => printRolledKey(deps, name, options, print)),
     )
   key
     .command('revoke <key>')
     .description('Revoke a key permanently')
-    .action((name: string) => withKeys((book) => revokeKey(book, name, print)))
+    .action((name: string) => withKeys((deps) => revokeKey(deps, name, print)))
   key
     .command('label <key> <text>')
     .description('Set the label of a key')
     .action((name: string, text: string) =>
-      withKeys((book) => labelKey(book, { name, text }, print)),
+      withKeys((deps) => labelKey(deps, { name, text }, print)),
     )
   key
     .command('usage <key>')
     .description('Show usage, remaining requests and the last 30 days')
     .option('--json', 'print JSON')
     .action((name: string, options: JsonOption) =>
-      withKeys((book) =>
-        printKeyUsage(book, name, { ...options, drawn: process.stdout.isTTY }, print),
+      withKeys((deps) =>
+        printKeyUsage(deps, name, { ...options, drawn: process.stdout.isTTY }, print),
       ),
     )
 }
@@ -95,13 +95,13 @@ export function newKeyOptions(
 }
 
 export async function printNewKey(
-  book: KeyDeps,
+  deps: KeyDeps,
   request: KeyRequest,
   { json, url }: { json?: boolean; url: string },
   print: Print,
 ): Promise<void> {
   const { plan } = request
-  const { key, secret } = await issueKey(book, request)
+  const { key, secret } = await issueKey(deps, request)
   if (json) return print(JSON.stringify(secretJson(key, secret)))
   const perDay = plan.perDay === undefined ? '' : `, ${formatCount(plan.perDay)} a day`
   const rows = [
@@ -118,33 +118,33 @@ export async function printNewKey(
 
 const SHOWN_ONCE = 'Shown only once: Mayfly stores just its hash.'
 
-export async function printKeys(book: KeyDeps, { json }: JsonOption, print: Print): Promise<void> {
-  const now = book.now()
-  const keys = await book.shop.listKeys(now)
+export async function printKeys(deps: KeyDeps, { json }: JsonOption, print: Print): Promise<void> {
+  const now = deps.now()
+  const keys = await deps.shop.listKeys(now)
   if (json) printJson(keys.map(keyJson), print)
   else if (keys.length === 0) print('No keys yet. Create one with: mayfly key issue --plan starter')
   else for (const line of keyTable(keys, now)) print(line)
 }
 
 export async function printKey(
-  book: KeyDeps,
+  deps: KeyDeps,
   name: string,
   { json }: JsonOption,
   print: Print,
 ): Promise<void> {
-  const key = await findKey(book, name)
+  const key = await findKey(deps, name)
   if (json) printJson(keyJson(key), print)
-  else for (const line of keyLines(key, book.now())) print(line)
+  else for (const line of keyLines(key, deps.now())) print(line)
 }
 
 export async function printRolledKey(
-  book: KeyDeps,
+  deps: KeyDeps,
   name: string,
   { json }: JsonOption,
   print: Print,
 ): Promise<void> {
-  const key = await findKey(book, name)
-  const rolled = await rollKey(book, key)
+  const key = await findKey(deps, name)
+  const rolled = await rollKey(deps, key)
   if (!rolled) throw new CommandError(`${key.prefix} is revoked. Issue a new key instead.`)
   const { secret, oldUntil } = rolled
   if (json) {
@@ -159,45 +159,45 @@ export async function printRolledKey(
   for (const line of table(rows)) print(line)
 }
 
-export async function revokeKey(book: KeyDeps, name: string, print: Print): Promise<void> {
-  const key = await findKey(book, name)
-  await book.shop.revokeKey(key.id)
+export async function revokeKey(deps: KeyDeps, name: string, print: Print): Promise<void> {
+  const key = await findKey(deps, name)
+  await deps.shop.revokeKey(key.id)
   print(`Revoked ${key.prefix} (${key.id}).`)
 }
 
 export async function labelKey(
-  book: KeyDeps,
+  deps: KeyDeps,
   { name, text }: { name: string; text: string },
   print: Print,
 ): Promise<void> {
   const label = parseLabel(text)
-  const key = await findKey(book, name)
-  await book.shop.labelKey(key.id, label)
+  const key = await findKey(deps, name)
+  await deps.shop.labelKey(key.id, label)
   print(`Set the label of ${key.prefix} to ${JSON.stringify(label)}.`)
 }
 
 export async function printKeyUsage(
-  book: KeyDeps,
+  deps: KeyDeps,
   name: string,
   { json, drawn }: { json?: boolean; drawn: boolean },
   print: Print,
 ): Promise<void> {
-  const key = await findKey(book, name)
-  const days = await keyUsage(book, key.id)
+  const key = await findKey(deps, name)
+  const days = await keyUsage(deps, key.id)
   if (json) {
     const requests = days.map(({ day, count }) => ({ date: utcDayText(day), requests: count }))
     return printJson({ ...keyJson(key), days: requests }, print)
   }
   const rows = days.map(({ day, count }) => [utcDayText(day), String(count)])
   const lines = drawn
-    ? [...usageBars(key, book.now()), '', ...plot(days)]
-    : [...keyLines(key, book.now()), '', ...table([['DAY', 'REQUESTS'], ...rows])]
+    ? [...usageBars(key, deps.now()), '', ...plot(days)]
+    : [...keyLines(key, deps.now()), '', ...table([['DAY', 'REQUESTS'], ...rows])]
   for (const line of lines) print(line)
 }
 
 /** The only key with this id, this prefix, or this whole secret. */
-async function findKey(book: KeyDeps, name: string): Promise<ApiKey> {
-  const [key, ...others] = await findKeys(book, name)
+async function findKey(deps: KeyDeps, name: string): Promise<ApiKey> {
+  const [key, ...others] = await findKeys(deps, name)
   if (!key) throw new CommandError(`No key matches ${quoted(name)}. See: mayfly key list`)
   if (others.length === 0) return key
   const ids = [key, ...others].map(({ id }) => id).join(', ')

@@ -19,13 +19,13 @@ export function addOrderCommands(
     .command('list')
     .description('List orders, newest first')
     .option('--json', 'print JSON')
-    .action((options: JsonOption) => withKeys((book) => printOrders(book, options, print)))
+    .action((options: JsonOption) => withKeys((deps) => printOrders(deps, options, print)))
   order
     .command('show <order>')
     .description('Show one order')
     .option('--json', 'print JSON')
     .action((id: string, options: JsonOption) =>
-      withKeys((book) => printOrder(book, id, options, print)),
+      withKeys((deps) => printOrder(deps, id, options, print)),
     )
 }
 

@@ -100,8 +100,8 @@ export interface ImapDeps {
 }
 
 /**
- * kept: stored for all recipients without it; partly: deferred for some that are full; known: all had it; full: deferred for
- * all; nobody: no recipient is alive.
+ * stored: for all recipients that did not have it; partly_stored: deferred for those that are full; known: all had it; full:
+ * deferred for all; no_recipients: no recipient is alive.
  */
 export type ReceiveResult = 'stored' | 'partly_stored' | 'known' | 'full' | 'no_recipients'
 

@@ -1,4 +1,4 @@
-import { banner, localEndpoints, startWarnings } from '../cli/serve.ts'
+import { banner, localEndpoints, startWarnings } from '../cli/banner.ts'
 import type { Config } from '../config/config.ts'
 import { redactPasswords } from '../config/values.ts'
 import { openLog } from '../log/log.ts'

@@ -60,8 +60,8 @@ export function openChecker({
 
   return {
     /**
-     * Undefined if the client is unknown, if too many checks are pending, or if the child cannot be started. `later`: nobody
-     * waits for the result, and most of the capacity is left to other checks.
+     * Undefined if the client is unknown, if too many checks are pending, or if the child cannot be started. `background`:
+     * nobody waits for the result, and most of the capacity is left to other checks.
      */
     async check(
       facts: SenderCheckInput,

@@ -111,7 +111,7 @@ export interface MailStore extends OperatorStore {
 }
 
 export interface StoreFault {
-  /** full: no space is left; away: the database is unreachable. */
+  /** full: no space is left; unavailable: the database is unreachable. */
   kind: 'full' | 'unavailable'
   /** For the operator. */
   reason: string
@@ -196,7 +196,7 @@ export interface DeferredMail {
 
 export type AddMailResult =
   | { outcome: 'stored'; recipients: StoredRecipient[] }
-  /** nobody: all recipients have ended meanwhile; full: at least one mailbox is full. Nothing was stored. */
+  /** no_recipients: all recipients have ended meanwhile; full: at least one mailbox is full. Nothing was stored. */
   | { outcome: 'no_recipients' | 'full' }
 
 /** `keyId`: of the key that the session was created with. */

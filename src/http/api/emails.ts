@@ -15,8 +15,9 @@ import {
   parseTo,
 } from '../../service/mail/emails.ts'
 import { keyedEtag, matchesEtag } from '../server/caching.ts'
-import { authenticatedKey, callerOf, KEY_HEADER } from '../server/credentials.ts'
+import { KEY_HEADER } from '../server/credentials.ts'
 import type { RouteDeps } from '../server/deps.ts'
+import { authenticatedKey, callerOf } from '../server/quota-headers.ts'
 import { empty, type HttpResponse, json, preparedJson } from '../server/response.ts'
 import { type HttpRequest, route } from '../server/route.ts'
 import {

@@ -6,7 +6,8 @@ import { activeAccounts, displayEmail } from '../../service/sessions/accounts.ts
 import { createSession } from '../../service/sessions/create-session.ts'
 import { sessionDomains } from '../../service/sessions/domains.ts'
 import { endSession, extendSession } from '../../service/sessions/session.ts'
-import { apiKeyBesideToken, pricingUrl } from '../server/credentials.ts'
+import { apiKeyBesideToken } from '../server/credentials.ts'
+import { pricingUrl } from '../server/quota-headers.ts'
 import { success } from '../server/response.ts'
 import { route } from '../server/route.ts'
 import {

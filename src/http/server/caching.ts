@@ -7,7 +7,7 @@ export function mailboxEtag({ id, version }: Session): string {
   return `W/"${id.toString(36)}-${version.toString(36)}"`
 }
 
-/** For what a key can see. Hashed, because the mark reveals mailboxes; includes the key, so that no two share a tag. */
+/** For what a key can see. Hashed, because the version reveals mailboxes; includes the key, so that no two share a tag. */
 export function keyedEtag(
   { keyId, to }: { keyId: string; to: string | undefined },
   version: string,

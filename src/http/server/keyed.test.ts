@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import type { ApiKey } from '../../core/key.ts'
-import { quotaHeaders } from './credentials.ts'
+import { quotaHeaders } from './quota-headers.ts'
 
 const NOW = new Date('2026-03-01T23:00:00Z')
 const MIDNIGHT = String(Date.parse('2026-03-02T00:00:00Z') / 1000)

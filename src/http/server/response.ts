@@ -179,7 +179,7 @@ type WithCors = (
 ) => HttpResponse
 
 /**
- * The public API is open to every origin (response.ts). The keyed API only to those the operator allows, `*` for all:
+ * The public API is open to every origin. The keyed API only to those the operator allows, `*` for all:
  * a key in a web page is a key given away.
  */
 export function cors(api: Route['api'], origins: readonly string[]): WithCors {

@@ -20,7 +20,7 @@ export interface SenderChecksDeps extends Pick<ServiceDeps, 'largeReads' | 'now'
 
 /**
  * The sender checks of a message; undefined if they are disabled or not available. Never rejects: a mail can be read without
- * them. `later`: nobody waits for them yet.
+ * them. `background`: nobody waits for them yet.
  */
 export type CheckSender = (
   message: Message,
@@ -33,7 +33,7 @@ interface CachedChecks {
   /** Milliseconds. */
   until: number
   /** True if the checker was too busy for background requests only. */
-  isForLater: boolean
+  isBackground: boolean
 }
 
 // A DNS server that just failed will hardly respond now.
@@ -76,7 +76,7 @@ export function openSenderChecks({
       return cacheResult(rawId, {
         checks,
         ms: BUSY_RETRY_MS,
-        isForLater: priority === 'background',
+        isBackground: priority === 'background',
       })
     if (!isConclusive(checks)) return cacheResult(rawId, { checks })
     await keep(rawId, checks)
@@ -85,9 +85,9 @@ export function openSenderChecks({
 
   function cacheResult(
     rawId: number,
-    { checks, ms = RETRY_MS, isForLater = false }: Partial<CachedChecks> & { ms?: number },
+    { checks, ms = RETRY_MS, isBackground = false }: Partial<CachedChecks> & { ms?: number },
   ): SenderChecks | undefined {
-    cache.set(rawId, { checks, until: now().getTime() + ms, isForLater })
+    cache.set(rawId, { checks, until: now().getTime() + ms, isBackground })
     return checks
   }
 
@@ -117,7 +117,7 @@ export function openSenderChecks({
 
   return async (message, priority) => {
     const known = cache.get(message.rawId)
-    const counts = known && (priority === 'background' || !known.isForLater)
+    const counts = known && (priority === 'background' || !known.isBackground)
     if (counts && known.until > now().getTime()) return known.checks
     const max = priority === 'background' ? MAX_PENDING_BACKGROUND : MAX_PENDING
     const same = pending.get(message.rawId)

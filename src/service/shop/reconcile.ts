@@ -37,7 +37,7 @@ export async function reconcileOnce(
 ): Promise<boolean> {
   const { shop, pay, now } = deps
   if (!pay.remote) return true
-  const run = { book: pay.remote, now: now(), ended }
+  const run = { provider: pay.remote, now: now(), ended }
   let complete = false
   try {
     complete = await processMissed(deps, run)
@@ -52,7 +52,7 @@ export async function reconcileOnce(
 const NEVER = new AbortController().signal
 
 interface ReconcileRun {
-  book: RemoteProvider
+  provider: RemoteProvider
   now: Date
   ended: AbortSignal
 }
@@ -64,7 +64,7 @@ async function processMissed(deps: ReconcileDeps, run: ReconcileRun): Promise<bo
     ? new Date(last.getTime() - OVERLAP_MS)
     : new Date(run.now.getTime() - FIRST_LOOKBACK_MS)
   let complete = true
-  for await (const missed of run.book.missedEvents(since)) {
+  for await (const missed of run.provider.missedEvents(since)) {
     if (run.ended.aborted) return false
     const about = { eventId: missed.id, type: missed.type }
     complete = (await succeeded(deps, about, () => processMissedNotice(deps, missed))) && complete

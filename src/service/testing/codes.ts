@@ -26,7 +26,7 @@ const LIMITS = {
 export type CodeFixture = Awaited<ReturnType<typeof openCodeFixture>>
 
 const HOUR_MS = 3_600_000
-/** PATIENT outlasts any test; IMPATIENT does not wait at all. */
+/** WAIT_FOREVER outlasts any test; NO_WAIT does not wait at all. */
 export const WAIT_FOREVER = HOUR_MS
 export const NO_WAIT = 0
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { banner, localEndpoints, startWarnings } from './serve.ts'
+import { banner, localEndpoints, startWarnings } from './banner.ts'
 
 describe('local endpoints', () => {
   for (const [host, name] of [
