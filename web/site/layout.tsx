@@ -1,7 +1,7 @@
 import { effect, signal } from '@preact/signals'
 import { type ComponentChild, type ComponentChildren, render } from 'preact'
 import { isLanguage, LANGUAGES } from '../../src/shared/languages.ts'
-import { NAVIGATION, type NavigationItem } from '../../src/shared/navigation.ts'
+import { NAVIGATION, type NavigationItem } from '../../src/shared/site.ts'
 import type { Catalogue } from '../../src/shared/translate.ts'
 import { language, loadLanguage, setLanguage, t } from './i18n.ts'
 import { siteConfig } from './site-config.ts'

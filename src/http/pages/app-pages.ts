@@ -1,7 +1,8 @@
+import type { SiteConfig } from '../../shared/site.ts'
 import type { Route } from '../server/route.ts'
 import { html, type Markup } from './html.ts'
 import type { Locale } from './locale.ts'
-import { pageRoute, type SiteConfig } from './page.ts'
+import { pageRoute } from './page.ts'
 import { startContent } from './plain/start.ts'
 
 /** Pages that a script of web/ renders; without one they say what to do instead. */

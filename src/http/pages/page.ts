@@ -3,7 +3,7 @@ import { StoreUnavailable } from '../../core/problem.ts'
 import { maxLifetimeSeconds } from '../../core/session.ts'
 import { sessionDomains } from '../../service/sessions/domains.ts'
 import { type Language, textDirection } from '../../shared/languages.ts'
-import { NAVIGATION, type NavigationItem } from '../../shared/navigation.ts'
+import { NAVIGATION, type NavigationItem, type SiteConfig } from '../../shared/site.ts'
 import { siteUrl } from '../server/client.ts'
 import type { RouteDeps } from '../server/deps.ts'
 import { contentResponse, type HttpResponse } from '../server/response.ts'
@@ -135,18 +135,6 @@ export function siteHeader({ t }: Locale, current: NavigationItem): Markup {
 /** Without the theme and the language, which need a script. */
 export function siteFooter({ t }: Locale, abuse: string): Markup {
   return html`<footer class="foot">${abuse === '' ? html`` : html`<a href="mailto:${abuse}">${t('site_abuse')}</a>`}</footer>`
-}
-
-/** What pages know about this installation: see web/site/site-config.ts. */
-export interface SiteConfig {
-  life: number
-  longest: number
-  cooldown: number
-  abuse: string
-  operator: string
-  checks: boolean
-  receipts: boolean
-  site: string
 }
 
 export async function siteConfig(

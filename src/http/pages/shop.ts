@@ -5,12 +5,13 @@ import type { Purchase } from '../../core/purchase.ts'
 import { isOrderId, unknownOrder } from '../../service/shop/order.ts'
 import { fakeOrder, OUTCOMES, payFake } from '../../service/shop/pay-fake.ts'
 import { formatPrice, formatTerm, planFeatures } from '../../shared/plan-text.ts'
+import type { SiteConfig } from '../../shared/site.ts'
 import { orderIdField } from '../api/orders.ts'
 import { empty } from '../server/response.ts'
 import { type Route, route } from '../server/route.ts'
 import { html, type Markup } from './html.ts'
 import { type Locale, localeOf } from './locale.ts'
-import { type SiteConfig, sitePage } from './page.ts'
+import { sitePage } from './page.ts'
 
 /** Where plans are bought, and where buyers return to. */
 export const shopPageRoutes: readonly Route[] = [

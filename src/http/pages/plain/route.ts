@@ -1,10 +1,11 @@
 import type { Static, TObject } from 'typebox'
 import { Problem } from '../../../core/problem.ts'
+import type { SiteConfig } from '../../../shared/site.ts'
 import type { RouteDeps } from '../../server/deps.ts'
 import { type HttpResponse, withoutCors } from '../../server/response.ts'
 import { type HttpRequest, type Route, route } from '../../server/route.ts'
 import { localeOf } from '../locale.ts'
-import { type SiteConfig, siteConfig } from '../page.ts'
+import { siteConfig } from '../page.ts'
 import { isCrossSite, isValidCsrfToken, tokenFromCookie } from './csrf.ts'
 import { errorPage, type PlainSite, problemPage } from './page.ts'
 

@@ -1,8 +1,9 @@
 import type { MailDomain } from '../../../core/address.ts'
+import type { SiteConfig } from '../../../shared/site.ts'
 import type { HttpResponse } from '../../server/response.ts'
 import { html, type Markup } from '../html.ts'
 import type { Locale } from '../locale.ts'
-import { type SiteConfig, siteFooter, siteHeader } from '../page.ts'
+import { siteFooter, siteHeader } from '../page.ts'
 import { type PlainSite, plainPage } from './page.ts'
 
 interface Start {
