@@ -25,7 +25,7 @@ export async function liveSession(
   return session
 }
 
-/** Live or in cooldown. */
+/** Live, or ended and not yet swept. */
 async function knownSession(store: ServiceDeps['store'], token: string): Promise<Session> {
   const session = TOKEN.test(token) ? await store.findSession(secretHash(token)) : undefined
   if (!session) throw new Problem('invalid_token', 'token: no session has this token.')
