@@ -20,7 +20,7 @@ export default defineConfig({
     rolldownOptions: {
       input: {
         'before-paint': here('site/before-paint.ts'),
-        site: here('site/site.css'),
+        site: here('site/styles/site.css'),
         inbox: here('inbox/inbox.tsx'),
         pricing: here('shop/pricing.tsx'),
         order: here('shop/order.tsx'),

@@ -60,7 +60,7 @@ function head(
   catalogue: string | undefined,
 ): Markup {
   const beforePaint = built.entry('site/before-paint.ts')
-  const site = built.entry('site/site.css')
+  const site = built.entry('site/styles/site.css')
   const styles = [...(site ? [site.script] : []), ...(files?.styles ?? [])]
   const modules = [...(files?.modules ?? []), ...(catalogue ? [catalogue] : [])]
   return html`${beforePaint ? html`<script src="${beforePaint.script}"></script>\n` : html``}${[
