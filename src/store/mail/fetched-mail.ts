@@ -83,7 +83,7 @@ export const deferredWrites = {
   },
 }
 
-/** Defers a mail for those whose mailbox is full, and replaces those who were full at the last try. */
+/** Defers the mail for recipients whose mailbox is full, replacing the entries of the previous attempt. */
 export function* defer(mail: FetchedMail, full: readonly FetchedRecipient[]): Operation<void> {
   const key = [mail.accountId, mail.folder, mail.state.uidValidity, mail.uid]
   const previous = yield* query<{ tries: number }>(
@@ -124,13 +124,10 @@ export function* recordSeen(
     accountId,
     cutoff,
   ])
-  const rows = taken.map((_, at) => `($1, $2, $3, $4, $5, $${6 + at})`)
+  const identities = taken.map(({ identity }) => identity)
   yield* query(
     `insert into mail.gmail_seen (account_id, folder, uid_validity, uid, received_at, identity)
-     values ${rows.join(', ')}`,
-    [
-      ...[accountId, folder, state.uidValidity, uid, receivedAt.getTime()],
-      ...taken.map(({ identity }) => identity),
-    ],
+     select $1, $2, $3, $4, $5, identity from unnest($6::text[]) as identity`,
+    [accountId, folder, state.uidValidity, uid, receivedAt.getTime(), identities],
   )
 }

@@ -31,6 +31,12 @@ for (const [name, text, values, rows] of [
     [['b', 'a']],
     [{ number: 1 }, { number: 2 }],
   ],
+  [
+    'an array as a table',
+    'select identity from unnest($1::text[]) as identity',
+    [['b', 'a']],
+    [{ identity: 'b' }, { identity: 'a' }],
+  ],
   ['an empty array', 'select number from pair where number = any($1::bigint[])', [[]], []],
   ['a boolean', 'select name from pair where number = $1', [true], [{ name: 'a' }]],
   [

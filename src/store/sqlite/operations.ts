@@ -38,12 +38,13 @@ export function operationRunner(db: Db) {
   }
 }
 
-/** A file is a schema of its own, rows need no lock because there is one writer, and arrays are JSON. */
+/** Each file is one schema; with a single writer rows need no lock; arrays are passed as JSON. */
 function inSqlite(text: string): string {
   return text
     .replaceAll(/\b(mail|shop)\.(?=\w)/g, '')
     .replaceAll(/ for (no key )?update( skip locked)?/g, '')
     .replaceAll(/= any\((\$\d+)::\w+\[\]\)/g, 'in (select value from json_each($1))')
+    .replaceAll(/unnest\((\$\d+)::\w+\[\]\) as (\w+)/g, '(select value as $2 from json_each($1))')
     .replaceAll(/\$\d+/g, '?')
 }
 
