@@ -18,12 +18,31 @@ for (const [name, text, values, rows] of [
     [1, 'b'],
     [{ x: 'b', y: 1, z: 'b' }],
   ],
+  [
+    'a name that ends like a schema',
+    'select gmail.number from pair as gmail where gmail.name = $1',
+    ['b'],
+    [{ number: 2 }],
+  ],
   ['a table of a schema', 'select number from shop.pair where name = $1', ['b'], [{ number: 2 }]],
   [
     'a row lock',
     'select name from mail.pair where number = $1 for no key update',
     [1],
     [{ name: 'a' }],
+  ],
+  [
+    'a lock of rows that nobody else has locked',
+    `delete from pair where name in (
+       select name from pair where number > $1 limit 5 for update skip locked) returning name`,
+    [1],
+    [{ name: 'b' }],
+  ],
+  [
+    'a comparison of rows that contain null',
+    'select name from pair where (name, number) is distinct from ($1, $2)',
+    ['c', null],
+    [{ name: 'a' }, { name: 'b' }],
   ],
   [
     'an array',
@@ -55,3 +74,7 @@ for (const [name, text, values, rows] of [
 ] satisfies [string, string, Value[], unknown[]][]) {
   test(`SQLite runs ${name}`, () => assert.deepEqual(rowsOf(text, values), rows))
 }
+
+test('SQLite refuses a statement with too few values, as PostgreSQL does', () => {
+  assert.throws(() => rowsOf('select $2 as x, $1 as y', [1]), /no value for a parameter/)
+})

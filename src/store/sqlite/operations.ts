@@ -25,6 +25,9 @@ export function operationRunner(db: Db) {
       prepared.set(text, known)
     }
     const { statement, order } = known
+    // As PostgreSQL does; otherwise null would be stored.
+    if (order.some((at) => at >= values.length))
+      throw new Error(`no value for a parameter: ${text}`)
     const bindings = order.map((at) => bound(values[at]))
     if (statement.reader) return statement.all(bindings)
     statement.run(bindings)
