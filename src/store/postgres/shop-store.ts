@@ -1,7 +1,6 @@
 import { keyReads, keyWrites } from '../shop/keys.ts'
 import { purchaseReads, purchaseWrites } from '../shop/purchases.ts'
 import { settlementWrites } from '../shop/settlements.ts'
-import { refundWrites } from '../shop/spending.ts'
 import { shopSweep } from '../shop/sweep.ts'
 import type { ShopStore } from '../shop-store.ts'
 import { asyncMethods, transactionMethods } from './connection/operations.ts'
@@ -16,7 +15,7 @@ export async function openPostgresShop(options: CheckedConnectionOptions): Promi
   const connections = await openCheckedConnections(options, 'shop')
   const single = { ...keyReads, ...purchaseReads, ...purchaseWrites, ...shopSweep }
   const { findSecret, saveSecret, ...methods } = asyncMethods(connections, single)
-  const several = { ...keyWrites, ...settlementWrites, ...refundWrites }
+  const several = { ...keyWrites, ...settlementWrites }
   return {
     ...methods,
     ...transactionMethods(connections, several),

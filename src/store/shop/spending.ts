@@ -1,5 +1,3 @@
-import { type Operation, query } from '../operation.ts'
-import type { SpentFrom } from '../shop-store.ts'
 import { KEY_COLUMNS } from './keys.ts'
 
 /**
@@ -15,16 +13,7 @@ export const SPEND = `update shop.api_key set used = used + $4,
       or case when day >= $3 then used_today else 0 end + $4 <= max_per_day)
   returning ${KEY_COLUMNS}`
 
-export const refundWrites = {
-  *returnRequest(keyId: string, { day, period }: SpentFrom): Operation<void> {
-    const refunded = yield* query(
-      `update shop.api_key set used = used - case when period = $3 then 1 else 0 end,
-         used_today = used_today - case when day = $2 then 1 else 0 end
-       where id = $1 and (used > 0 or period <> $3) returning id`,
-      [keyId, day, period],
-    )
-    if (refunded.length === 0) return
-    const uncount = 'update shop.usage_day set count = count - 1 where key_id = $1 and day = $2'
-    yield* query(uncount, [keyId, day])
-  },
-}
+/** Refunds a request charged to key $1 on day $2 in period $3; no row, and no change, if the key has none to refund. */
+export const REFUND = `update shop.api_key set used = used - case when period = $3 then 1 else 0 end,
+    used_today = used_today - case when day = $2 then 1 else 0 end
+  where id = $1 and (used > 0 or period <> $3) returning id`

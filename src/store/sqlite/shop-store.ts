@@ -3,13 +3,12 @@ import type { AsyncMethods } from '../operation.ts'
 import { keyReads, keyWrites } from '../shop/keys.ts'
 import { purchaseReads, purchaseWrites } from '../shop/purchases.ts'
 import { settlementWrites } from '../shop/settlements.ts'
-import { refundWrites } from '../shop/spending.ts'
 import { shopSweep } from '../shop/sweep.ts'
 import type { ShopStore } from '../shop-store.ts'
 import { type Db, openReadOnly, SHOP_FILE } from './files.ts'
 import { groupCommit, readMethods, type Write, writeMethods } from './group-commit.ts'
 import { syncMethods } from './operations.ts'
-import { spendingBatches } from './shop/spending.ts'
+import { refundWrites, spendingBatches } from './shop/spending.ts'
 
 /** Operations that the shop writer runs, beside spendRequest. */
 const SHOP_WRITES = {

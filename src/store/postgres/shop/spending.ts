@@ -1,11 +1,11 @@
 import { utcDay } from '../../../core/key.ts'
 import { type KeyRow, spentOf } from '../../rows.ts'
 import { KEY_COLUMNS } from '../../shop/keys.ts'
-import { SPEND } from '../../shop/spending.ts'
-import type { Spent } from '../../shop-store.ts'
+import { REFUND, SPEND } from '../../shop/spending.ts'
+import type { Spent, SpentFrom } from '../../shop-store.ts'
 import type { Db } from '../connection/connections.ts'
 
-/** Charges requests to keys. */
+/** Charges requests to keys, and refunds them. */
 export function spendingWrites(db: Db) {
   const queues = new Map<string, Spend[]>()
 
@@ -37,6 +37,14 @@ export function spendingWrites(db: Db) {
         queues.set(keyId, own)
         void drain(keyId, own)
       }),
+
+    async returnRequest(keyId: string, { day, period }: SpentFrom): Promise<void> {
+      await db.query(
+        `with refunded as (${REFUND})
+         update shop.usage_day set count = count - 1 from refunded where key_id = id and day = $2`,
+        [keyId, day, period],
+      )
+    },
   }
 }
 

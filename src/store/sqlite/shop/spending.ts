@@ -1,8 +1,8 @@
 import { utcDay } from '../../../core/key.ts'
 import { type Operation, query } from '../../operation.ts'
 import { type KeyRow, spentOf } from '../../rows.ts'
-import { SPEND } from '../../shop/spending.ts'
-import type { ShopStore, Spent } from '../../shop-store.ts'
+import { REFUND, SPEND } from '../../shop/spending.ts'
+import type { ShopStore, Spent, SpentFrom } from '../../shop-store.ts'
 import type { Db } from '../files.ts'
 import { operationRunner } from '../operations.ts'
 
@@ -33,6 +33,15 @@ export function spendingBatches(db: Db) {
       results.set(one, row && spentOf(row, now, together ? group.length - 1 - at : 0))
     }
   }
+}
+
+export const refundWrites = {
+  *returnRequest(keyId: string, { day, period }: SpentFrom): Operation<void> {
+    const refunded = yield* query(REFUND, [keyId, day, period])
+    if (refunded.length === 0) return
+    const uncount = 'update usage_day set count = count - 1 where key_id = $1 and day = $2'
+    yield* query(uncount, [keyId, day])
+  },
 }
 
 /** The key after the last of these requests; undefined, and nothing is charged, unless all of them may pass. */
