@@ -1,6 +1,6 @@
-import { keyReads, keyWrites } from '../shop/keys.ts'
+import { keyReads, keyTransactions, keyWrites } from '../shop/keys.ts'
 import { purchaseReads, purchaseWrites } from '../shop/purchases.ts'
-import { settlementWrites } from '../shop/settlements.ts'
+import { settlementTransactions } from '../shop/settlements.ts'
 import { shopSweep } from '../shop/sweep.ts'
 import type { ShopStore } from '../shop-store.ts'
 import { asyncMethods, transactionMethods } from './connection/operations.ts'
@@ -13,9 +13,9 @@ import { spendingWrites } from './shop/spending.ts'
 /** The shop of one thread. Keys are read for every request, so that a revoked one is refused at once. */
 export async function openPostgresShop(options: CheckedConnectionOptions): Promise<ShopStore> {
   const connections = await openCheckedConnections(options, 'shop')
-  const single = { ...keyReads, ...purchaseReads, ...purchaseWrites, ...shopSweep }
+  const single = { ...keyReads, ...keyWrites, ...purchaseReads, ...purchaseWrites, ...shopSweep }
   const { findSecret, saveSecret, ...methods } = asyncMethods(connections, single)
-  const several = { ...keyWrites, ...settlementWrites }
+  const several = { ...keyTransactions, ...settlementTransactions }
   return {
     ...methods,
     ...transactionMethods(connections, several),

@@ -35,6 +35,18 @@ export const keyReads = {
 }
 
 export const keyWrites = {
+  *revokeKey(keyId: string): Operation<boolean> {
+    const revoked = `update shop.api_key set state = 'revoked' where id = $1 returning id`
+    return (yield* query(revoked, [keyId])).length === 1
+  },
+  *labelKey(keyId: string, label: string): Operation<boolean> {
+    const labelled = 'update shop.api_key set label = $2 where id = $1 returning id'
+    return (yield* query(labelled, [keyId, label])).length === 1
+  },
+}
+
+/** Of several statements. */
+export const keyTransactions = {
   *addKey(key: NewKey): Operation<void> {
     const { id, prefix, plan, label, maxRequests, maxPerDay } = key
     const [created, ends] = [key.createdAt.getTime(), key.expiresAt?.getTime()]
@@ -68,14 +80,6 @@ export const keyWrites = {
     ])
     yield* addSecret(keyId, secretHash)
     return { rolled: true }
-  },
-  *revokeKey(keyId: string): Operation<boolean> {
-    const revoked = `update shop.api_key set state = 'revoked' where id = $1 returning id`
-    return (yield* query(revoked, [keyId])).length === 1
-  },
-  *labelKey(keyId: string, label: string): Operation<boolean> {
-    const labelled = 'update shop.api_key set label = $2 where id = $1 returning id'
-    return (yield* query(labelled, [keyId, label])).length === 1
   },
 }
 

@@ -1,7 +1,7 @@
 import type { Purchase } from '../../core/purchase.ts'
 import { type Operation, query, type Value } from '../operation.ts'
 import { matchesClaim, type PurchaseRow, purchaseOf } from '../rows.ts'
-import type { NewPurchase, UnsettledOrders } from '../shop-store.ts'
+import type { NewPurchase, RecordedEvent, UnsettledOrders } from '../shop-store.ts'
 
 export const PURCHASE_COLUMNS = `id, provider, mode, plan, email, claim_hash, link_hash, revision, state,
   created_at, checkout_ref, checkout_url, subscription_ref, key_id, key_prefix, payments, paid_until,
@@ -66,7 +66,7 @@ export const purchaseReads = {
 
 export const purchaseWrites = {
   *addPurchase(order: NewPurchase): Operation<Purchase> {
-    // An existing order is written unchanged, because only then it is returned.
+    // An existing order is written unchanged, because only then is it returned.
     const [row] = yield* query<PurchaseRow>(
       `insert into shop.purchase as known (id, provider, mode, plan, email, claim_hash,
          idempotency_hash, created_at, key_id, key_prefix)
@@ -103,6 +103,7 @@ export const purchaseWrites = {
     const time = retryAt?.getTime()
     yield* query('update shop.purchase set receipt_at = $2 where id = $1', [orderId, time])
   },
+  recordEvent: (event: RecordedEvent): Operation<void> => addEvent(event, null),
   *saveReconciled(provider: string, time: Date): Operation<void> {
     yield* query(
       `insert into shop.reconciled (provider, until) values ($1, $2)
@@ -119,4 +120,12 @@ export const purchaseWrites = {
     if (!row) throw new Error('the installation secret was not stored')
     return row.secret
   },
+}
+
+export function* addEvent(event: RecordedEvent, orderId: string | null): Operation<void> {
+  yield* query(
+    `insert into shop.payment_event (id, type, order_id, received_at) values ($1, $2, $3, $4)
+     on conflict do nothing`,
+    [event.id, event.type, orderId, event.receivedAt.getTime()],
+  )
 }

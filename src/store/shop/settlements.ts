@@ -1,13 +1,11 @@
 import { type Operation, query } from '../operation.ts'
 import { claimOutcome, type PurchaseRow, purchaseOf } from '../rows.ts'
-import type { ClaimOutcome, KeyClaim, PurchaseChange, RecordedEvent } from '../shop-store.ts'
+import type { ClaimOutcome, KeyClaim, PurchaseChange } from '../shop-store.ts'
 import { addSecret, lockKey } from './keys.ts'
-import { PURCHASE_COLUMNS } from './purchases.ts'
+import { addEvent, PURCHASE_COLUMNS } from './purchases.ts'
 
-/** What payments change in orders and keys. The order is locked first, then the key. */
-export const settlementWrites = {
-  recordEvent: (event: RecordedEvent): Operation<void> => addEvent(event, null),
-
+/** What payments change in orders and keys, by several statements. The order is locked first, then the key. */
+export const settlementTransactions = {
   *settlePurchase(change: PurchaseChange): Operation<boolean> {
     const { orderId, revision, event } = change
     const row = yield* lockOrder(orderId)
@@ -38,14 +36,6 @@ function* lockOrder(orderId: string): Operation<PurchaseRow | undefined> {
     [orderId],
   )
   return row
-}
-
-function* addEvent(event: RecordedEvent, orderId: string | null): Operation<void> {
-  yield* query(
-    `insert into shop.payment_event (id, type, order_id, received_at) values ($1, $2, $3, $4)
-     on conflict do nothing`,
-    [event.id, event.type, orderId, event.receivedAt.getTime()],
-  )
 }
 
 /** True if anything has changed. */

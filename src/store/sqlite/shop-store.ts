@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import type { AsyncMethods } from '../operation.ts'
-import { keyReads, keyWrites } from '../shop/keys.ts'
+import { keyReads, keyTransactions, keyWrites } from '../shop/keys.ts'
 import { purchaseReads, purchaseWrites } from '../shop/purchases.ts'
-import { settlementWrites } from '../shop/settlements.ts'
+import { settlementTransactions } from '../shop/settlements.ts'
 import { shopSweep } from '../shop/sweep.ts'
 import type { ShopStore } from '../shop-store.ts'
 import { type Db, openReadOnly, SHOP_FILE } from './files.ts'
@@ -13,8 +13,9 @@ import { refundWrites, spendingBatches } from './shop/spending.ts'
 /** Operations that the shop writer runs, beside spendRequest. */
 const SHOP_WRITES = {
   ...keyWrites,
+  ...keyTransactions,
   ...purchaseWrites,
-  ...settlementWrites,
+  ...settlementTransactions,
   ...refundWrites,
   ...shopSweep,
 }
