@@ -25,6 +25,7 @@ export function operatorReads(live: string) {
       return (yield* sessions('and address = $2', [now.getTime(), address]))[0]
     },
 
+    // Mailboxes whose mail was cleared have a count of 0.
     *countMail(): Operation<number> {
       const [row] = yield* query<{ messages: number }>(
         `select cast(coalesce(sum(count), 0) as bigint) as messages from (
