@@ -24,6 +24,10 @@ export type Operations = Record<string, (...args: never[]) => Operation<unknown>
 type ResultOf<O extends Operations, Name extends keyof O> =
   ReturnType<O[Name]> extends Operation<infer Result> ? Result : never
 
+export function namesOf<O extends Operations>(operations: O): (keyof O & string)[] {
+  return Object.keys(operations)
+}
+
 export type SyncMethods<O extends Operations> = {
   [Name in keyof O]: (...args: Parameters<O[Name]>) => ResultOf<O, Name>
 }
@@ -33,10 +37,18 @@ export type AsyncMethods<O extends Operations> = {
 }
 
 /** Methods that pass each operation to `run`, which returns its result, or a promise of it. */
-export function methodsOf<Methods>(
+export function methodsOf<O extends Operations>(
+  operations: O,
+  run: <Result>(operation: Operation<Result>) => Result,
+): SyncMethods<O>
+export function methodsOf<O extends Operations>(
+  operations: O,
+  run: <Result>(operation: Operation<Result>) => Promise<Result>,
+): AsyncMethods<O>
+export function methodsOf(
   operations: Operations,
   run: (operation: Operation<unknown>) => unknown,
-): Methods {
+): unknown {
   const methods = Object.entries(operations).map(([name, operation]) => [
     name,
     (...args: never[]) => run(operation(...args)),

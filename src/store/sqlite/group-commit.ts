@@ -29,7 +29,10 @@ export type WritesOf<Store, Name extends keyof Store> = {
 }
 
 /** Methods of a store that send their arguments to the writer. */
-export function writeMethods<Methods>(names: readonly string[], write: Write): Methods {
+export function writeMethods<Methods, Name extends keyof Methods & string>(
+  names: readonly Name[],
+  write: Write,
+): Pick<Methods, Name> {
   const methods = names.map((name) => [name, (...args: unknown[]) => write(name, args)])
   return Object.fromEntries(methods)
 }

@@ -5,7 +5,7 @@ import { accountReads, accountWrites } from '../mail/accounts.ts'
 import { domainReads, domainWrites } from '../mail/domains.ts'
 import { deferredWrites, fetchReads } from '../mail/fetched-mail.ts'
 import { operatorReads } from '../mail/operator.ts'
-import type { AsyncMethods } from '../operation.ts'
+import { namesOf } from '../operation.ts'
 import type { MailStore, StoreFault } from '../store.ts'
 import { throttled } from '../throttled.ts'
 import { type Db, MAIL_FILE, openReadOnly } from './files.ts'
@@ -31,8 +31,9 @@ import { cachedSessions, type Versions } from './session-cache.ts'
 
 const SHARED_WRITES = { ...domainWrites, ...accountWrites, ...deferredWrites }
 
-/** Methods that the mail writer runs, beside those. */
+/** Methods that the mail writer runs. */
 const MAIL_WRITES = [
+  ...namesOf(SHARED_WRITES),
   'addFetchedMail',
   'createSession',
   'extendSession',
@@ -47,6 +48,8 @@ const MAIL_WRITES = [
   'releaseLease',
   'sweep',
 ] as const satisfies (keyof MailStore)[]
+
+type MailWrite = (typeof MAIL_WRITES)[number]
 
 interface WriterOptions {
   limits: ReceiveLimits
@@ -64,7 +67,7 @@ export function mailWrites(db: Db, { limits, random = Math.random }: WriterOptio
     ...messageWrites(db, touch),
     ...leaseWrites(),
     ...sweepWrites(db, touch),
-  } satisfies WritesOf<MailStore, (typeof MAIL_WRITES)[number]>
+  } satisfies WritesOf<MailStore, MailWrite>
 }
 
 /** Commits groups of writes to mail.db. */
@@ -101,8 +104,7 @@ export function openSqliteMail({
   })
 
   return {
-    ...writeMethods<AsyncMethods<typeof SHARED_WRITES>>(Object.keys(SHARED_WRITES), write),
-    ...writeMethods<Pick<MailStore, (typeof MAIL_WRITES)[number]>>(MAIL_WRITES, write),
+    ...writeMethods<MailStore, MailWrite>(MAIL_WRITES, write),
     ...readMethods({
       ...syncMethods(db, {
         ...domainReads,

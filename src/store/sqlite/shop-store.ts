@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { AsyncMethods } from '../operation.ts'
+import { type AsyncMethods, namesOf } from '../operation.ts'
 import { keyReads, keyTransactions, keyWrites } from '../shop/keys.ts'
 import { purchaseReads, purchaseWrites } from '../shop/purchases.ts'
 import { settlementTransactions } from '../shop/settlements.ts'
@@ -20,6 +20,8 @@ const SHOP_WRITES = {
   ...shopSweep,
 }
 
+const NAMES = [...namesOf(SHOP_WRITES), 'spendRequest'] as const
+
 type ShopWrites = AsyncMethods<typeof SHOP_WRITES> & Pick<ShopStore, 'spendRequest'>
 
 /** Commits groups of writes to shop.db. */
@@ -37,8 +39,7 @@ export function openShopWriter(db: Db) {
 export function openSqliteShop(folder: string, write: Write): ShopStore {
   const db = openReadOnly(join(folder, SHOP_FILE))
   const { findSecret, ...reads } = syncMethods(db, { ...keyReads, ...purchaseReads })
-  const names = [...Object.keys(SHOP_WRITES), 'spendRequest']
-  const { saveSecret, ...writes } = writeMethods<ShopWrites>(names, write)
+  const { saveSecret, ...writes } = writeMethods<ShopWrites, (typeof NAMES)[number]>(NAMES, write)
 
   return {
     ...writes,
