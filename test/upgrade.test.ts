@@ -11,7 +11,6 @@ import { accountMailDeps } from '../src/service/mail/fetch-mail.ts'
 import { audit } from '../src/store/contract/shares-model.ts'
 import { NOT_EXPIRED } from '../src/store/postgres/mail/shared-mailboxes.ts'
 import { openReadOnly } from '../src/store/sqlite/files.ts'
-import type { MailStore } from '../src/store/store.ts'
 import { ACCOUNT, type Credentials, fetchedMail } from './fixtures/fill.ts'
 import { observe, openFilled } from './fixtures/observe.ts'
 import { checkMail } from './support/api-client.ts'
@@ -105,10 +104,7 @@ describe.each(VERSIONS)('data of version %s', (version = '') => {
       const accounts = await mail.listAccounts(app.now())
       const id = accounts.find(({ email }) => email === ACCOUNT)?.id ?? 0
       const bus = { wake() {}, subscribe: () => () => {} }
-      const account = accountMailDeps(
-        { store: mail as unknown as MailStore, bus, now: app.now },
-        id,
-      )
+      const account = accountMailDeps({ store: mail, bus, now: app.now }, id)
       const alias = parseAddress(sessions.alias.email)
       const [found] = await account.findAliases(alias ? [alias] : [])
       assert.ok(found)

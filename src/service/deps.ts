@@ -15,11 +15,14 @@ import type { ReadParsed } from './mail/parsed-mail.ts'
 import type { CheckSender } from './mail/sender-checks.ts'
 import type { SharedPolls } from './mail/shared-poll.ts'
 
+/** For those who also wait for changes. */
+export type SubscribableBus = Pick<Bus, 'wake' | 'subscribe'>
+
 /** What the operations of the service work with. Each declares the parts that it uses: `Pick<ServiceDeps, 'store' | 'now'>`. */
 export interface ServiceDeps {
   store: MailStore
   shop: ShopStore
-  bus: Pick<Bus, 'wake' | 'subscribe'>
+  bus: Pick<Bus, 'wake'>
   limit: Pick<Limit, 'take' | 'peek'>
   pay: PaymentProvider
   log: Pick<Log, 'warn' | 'error'>

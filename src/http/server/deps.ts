@@ -1,7 +1,7 @@
 import type { Log } from '../../core/log.ts'
 import type { Plan } from '../../core/plan.ts'
 import type { LifetimeLimits, MailboxLimits } from '../../core/session.ts'
-import type { ServiceDeps } from '../../service/deps.ts'
+import type { ServiceDeps, SubscribableBus } from '../../service/deps.ts'
 import type { PoolAccess } from '../../service/mail/emails.ts'
 import type { LargeReads } from '../../service/mail/large-reads.ts'
 import type { ParseOnce } from '../../service/mail/parse-once.ts'
@@ -15,8 +15,9 @@ import type { LongPollLimit, SendBudget } from './limits.ts'
 export interface HttpDeps
   extends Pick<
     ServiceDeps,
-    'store' | 'shop' | 'bus' | 'limit' | 'pay' | 'senderChecks' | 'now' | 'randomBytes'
+    'store' | 'shop' | 'limit' | 'pay' | 'senderChecks' | 'now' | 'randomBytes'
   > {
+  bus: SubscribableBus
   parse: ParseOnce
   /** Shared with everything else in this thread that reads large mail. */
   largeReads?: LargeReads

@@ -67,7 +67,7 @@ beforeEach(() => {
   now = START
   woken = []
   deps = {
-    bus: { wake: (mailbox) => void woken.push(mailbox), subscribe: () => () => {} },
+    bus: { wake: (mailbox) => void woken.push(mailbox) },
     limit: openMemoryLimit(makeRates()),
     now: () => now,
   }

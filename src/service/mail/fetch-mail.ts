@@ -5,7 +5,8 @@ import type { FetchedRecipient } from '../../core/recipient.ts'
 import { accountTopic } from '../../core/session.ts'
 import { readHeader, unfold } from '../../mime/header-fields.ts'
 import { readHead } from '../../mime/header-summary.ts'
-import type { ServiceDeps } from '../deps.ts'
+import type { MailStore } from '../../store/store.ts'
+import type { SubscribableBus } from '../deps.ts'
 import { recipientTopics } from './receive-mail.ts'
 
 // As many as are fetched at once.
@@ -22,11 +23,24 @@ interface FetchedMessage {
   receivedAt: Date
 }
 
+interface AccountMailDeps {
+  store: Pick<
+    MailStore,
+    | 'findAliases'
+    | 'addFetchedMail'
+    | 'listDeferred'
+    | 'deleteDeferred'
+    | 'readFolder'
+    | 'saveFolder'
+    | 'oldestAlias'
+    | 'setAccountHealth'
+  >
+  bus: SubscribableBus
+  now(): Date
+}
+
 /** What the IMAP client needs to process the mail of one account, except randomness and a log. */
-export function accountMailDeps(
-  { store, bus, now }: Pick<ServiceDeps, 'store' | 'bus' | 'now'>,
-  accountId: number,
-) {
+export function accountMailDeps({ store, bus, now }: AccountMailDeps, accountId: number) {
   return {
     findAliases: (addresses: readonly Address[]) => store.findAliases(accountId, addresses, now()),
 

@@ -32,7 +32,6 @@ async function receiveFor(to: string[], now = START) {
       woken.push(topic)
       found.push(fixture.other.listMessageIds(topic as MailboxId))
     },
-    subscribe: () => () => {},
   }
   const recipients = await fixture.accepted(to)
   const { envelope } = newMail(recipients)

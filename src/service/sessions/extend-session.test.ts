@@ -18,7 +18,7 @@ test('of concurrent revivals of a session one succeeds, and the others extend th
   const woken: number[] = []
   const deps = {
     store,
-    bus: { wake: (mailbox: number) => void woken.push(mailbox), subscribe: () => () => {} },
+    bus: { wake: (mailbox: number) => void woken.push(mailbox) },
     lifetimes: { sessionSeconds: 3_600, anonymousMaxSeconds: 7_200, maxSessionSeconds: 7_200 },
     cooldownMs: 86_400_000,
     accountRules: [],
@@ -105,7 +105,7 @@ test.for([
   await store.addDomain({ name: host, sessions: true, reader: false, ttlSeconds: undefined })
   const deps = {
     store,
-    bus: { wake() {}, subscribe: () => () => {} },
+    bus: { wake() {} },
     lifetimes,
     cooldownMs: 86_400_000,
     accountRules: [],
