@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { MessageChannel } from 'node:worker_threads'
 import type { ReceiveLimits } from '../../src/core/recipient.ts'
 import { openCaller } from '../../src/runtime/ports.ts'
+import { startWriter } from '../../src/runtime/thread.ts'
 import { openWriter, type WriterSetup } from '../../src/runtime/writer.ts'
 import { openPostgresMail } from '../../src/store/postgres/mail-store.ts'
 import { openPostgresShop } from '../../src/store/postgres/shop-store.ts'
@@ -26,13 +27,21 @@ export function tempFolder(parent = tmpdir()): { path: string; remove(): void } 
 
 /**
  * The writer of a new database with its real channels, but in this thread: a thread would take most of the time of many
- * tests. Tests of the whole service (app.ts) use threads.
+ * tests. Tests of the whole service (app.ts) and startTestWriter use threads.
  */
 function openTestWriter(callers: number, setup: WriterSetup) {
   openMigrated(setup.folder, setup.kind).close()
   const channels = Array.from({ length: callers }, () => new MessageChannel())
   const writer = openWriter({ ...setup, ports: channels.map(({ port1 }) => port1) })
   return { calls: channels.map(({ port2 }) => openCaller(port2)), close: writer.close }
+}
+
+/** The same in a thread of its own. */
+export async function startTestWriter(callers: number, setup: WriterSetup) {
+  const { thread, ports } = await startWriter(callers, setup, (fault) => {
+    throw fault
+  })
+  return { calls: ports.map(openCaller), close: thread.close }
 }
 
 /** A temporary SQLite mail store, opened by two readers, as by two threads. */
@@ -42,11 +51,12 @@ export async function openSqliteTestMail(
     poolMaxBytes: 20_000,
     maxMailBytes: 1_000,
   },
+  open: typeof openTestWriter | typeof startTestWriter = openTestWriter,
 ): Promise<{ store: MailStore; other: MailStore; folder: string; close(): Promise<void> }> {
   const folder = tempFolder()
   const versions = makeVersions()
   const setup = { kind: 'mail', folder: folder.path, maxBytes: 'auto', limits, versions } as const
-  const writer = openTestWriter(2, setup)
+  const writer = await open(2, setup)
   const [store, other] = writer.calls.map((write) =>
     openSqliteMail({
       folder: folder.path,
@@ -64,7 +74,7 @@ export async function openSqliteTestMail(
     async close() {
       await store.close()
       await other.close()
-      writer.close()
+      await writer.close()
       folder.remove()
     },
   }

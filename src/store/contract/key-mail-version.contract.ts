@@ -22,8 +22,8 @@ import { actions, playActions } from './key-mail-model.ts'
 const KEY = 'key-mine'
 const OTHER_KEY = 'key-theirs'
 
-/** When the version of the mail of a key changes. */
-export function keyMailVersionContract(open: () => Promise<OpenMailStore>): void {
+/** When the version of the mail of a key changes. `runs`: random sequences of operations. */
+export function keyMailVersionContract(open: () => Promise<OpenMailStore>, runs: number): void {
   describe('the version of the mail of a key', () => {
     let fixture: Fixture
     let store: MailStore
@@ -171,7 +171,7 @@ export function keyMailVersionContract(open: () => Promise<OpenMailStore>): void
         }
       }),
       // Each run opens a store, so shrinking takes minutes; shrink a failure by hand.
-      { numRuns: process.env['MAYFLY_TEST_LONG'] ? 30 : 3, endOnFailure: true },
+      { numRuns: process.env['MAYFLY_TEST_LONG'] ? 30 : runs, endOnFailure: true },
     )
   }, 120_000)
 }

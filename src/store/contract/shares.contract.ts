@@ -35,8 +35,8 @@ const MAX_SENT = 60
 
 const [ann, bob, eve] = ['203.0.113.5', '198.51.100.20', '2001:db8:1::5'].map(senderNetwork)
 
-/** How much of a shared mailbox one sender may fill. Opened with SHARE_LIMITS. */
-export function sharesContract(open: () => Promise<OpenShareStore>): void {
+/** How much of a shared mailbox one sender may fill. Opened with SHARE_LIMITS. `runs`: random sequences of operations. */
+export function sharesContract(open: () => Promise<OpenShareStore>, runs: number): void {
   let opened: OpenShareStore
   let fixture: Fixture
 
@@ -187,7 +187,7 @@ export function sharesContract(open: () => Promise<OpenShareStore>): void {
           await fresh.close()
         }
       }),
-      { numRuns: process.env['MAYFLY_TEST_LONG'] ? 50 : 3 },
+      { numRuns: process.env['MAYFLY_TEST_LONG'] ? 50 : runs },
     )
   }, 120_000)
 }

@@ -1,6 +1,10 @@
 import { join } from 'node:path'
 import { describe } from 'vitest'
-import { openSqliteTestMail, openSqliteTestShop } from '../../../test/support/stores.ts'
+import {
+  openSqliteTestMail,
+  openSqliteTestShop,
+  startTestWriter,
+} from '../../../test/support/stores.ts'
 import { accountsContract } from '../contract/accounts.contract.ts'
 import { codesContract } from '../contract/codes.contract.ts'
 import { deferredContract } from '../contract/deferred.contract.ts'
@@ -41,10 +45,11 @@ async function openShares(): Promise<OpenShareStore> {
 // One describe each: a contract opens its store before every test of the describe it is called in.
 describe('SQLite', () => {
   describe('sessions', () => sessionsContract(openSqliteTestMail))
-  describe('messages', () => messagesContract(openSqliteTestMail))
+  describe('messages, with a writer thread', () =>
+    messagesContract(() => openSqliteTestMail(undefined, startTestWriter)))
   describe('codes', () => codesContract(openSqliteTestMail))
   describe('recipients', () => recipientsContract(openSqliteTestMail))
-  describe('shares', () => sharesContract(openShares))
+  describe('shares', () => sharesContract(openShares, 15))
   describe('accounts', () => accountsContract(openSqliteTestMail))
   describe('deferred mail', () => deferredContract(openSqliteTestMail))
   describe('leases', () => leasesContract(openSqliteTestMail))

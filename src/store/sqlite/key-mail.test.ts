@@ -19,7 +19,7 @@ const PAGE = { sinceId: 0, beforeId: undefined, limit: 100 }
 
 describe('SQLite', () => {
   describe('mail visible to a key', () => keyMailContract(openSqliteTestMail))
-  describe('version of the mail of a key', () => keyMailVersionContract(openSqliteTestMail))
+  describe('version of the mail of a key', () => keyMailVersionContract(openSqliteTestMail, 15))
   describe('order of the mail of a key', () => keyMailOrderContract(openSqliteTestMail))
 })
 
