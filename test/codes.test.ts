@@ -17,8 +17,8 @@ interface Summary {
 }
 
 let app: AppWithKeys
-const opened = (patience: { resultWaitMs: number }) => async () => {
-  app = await startAppWithKeys({ ...patience, intervals: WITHOUT_POLLING })
+const opened = (resultWait: { resultWaitMs: number }) => async () => {
+  app = await startAppWithKeys({ ...resultWait, intervals: WITHOUT_POLLING })
 }
 const check = async (token: string, more = '', headers: Record<string, string> = {}) => {
   const response = await request(`${app.url}/api/check-mail?token=${token}${more}`, { headers })

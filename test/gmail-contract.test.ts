@@ -5,7 +5,7 @@ import { ENCODINGS, post, problemFault, request, type TestResponse } from './sup
 import { openKeyRing } from './support/keys.ts'
 import { connectSmtp } from './support/smtp-client.ts'
 
-// contract.md, "Gmail mode", line by line. Who may read the mail: gmail-privacy.test.ts.
+// How the API behaves with Gmail accounts. Who may read the mail: gmail-privacy.test.ts.
 
 const JOEY = 'joey@gmail.com'
 const ANN = 'ann.miller@gmail.com'

@@ -98,7 +98,7 @@ test.concurrent('secrets are in no log line, error response, metric or file', as
   places.push(['the log', log], ...filesIn('wrong'), ...filesIn('right'))
   const secrets = [...Object.values(SECRETS), ...used.secrets]
   for (const [place, text] of places) {
-    for (const secret of secrets) assert.ok(!text.includes(secret), `${place} tells ${secret}`)
+    for (const secret of secrets) assert.ok(!text.includes(secret), `${place} contains ${secret}`)
   }
 })
 
@@ -163,7 +163,7 @@ test.concurrent('the buyer gets a receipt, and its link shows the key once', asy
   assert.equal(usage.status, 200)
 
   const again = await claim(shop.url, made)
-  assert.equal(again.status, 200, 'the claim secret still does, for a day')
+  assert.equal(again.status, 200, 'the claim secret still works for a day')
   const ended = await request(`${shop.url}/usage`, { headers: { apikey: key } })
   assert.equal(ended.status, 401)
 })

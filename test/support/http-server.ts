@@ -72,10 +72,10 @@ export async function openTestServer({
   const store = wrapStore({ ...scratch.store, ...storeOverrides })
   const shop = wrapStore({ ...scratch.shop, ...shopOverrides })
   const { config: read } = readConfig({ env, file: {} })
-  const patience = resultWaitMs === undefined ? {} : { resultWaitMs }
+  const resultWait = resultWaitMs === undefined ? {} : { resultWaitMs }
   const config = {
     ...read,
-    http: { ...read.http, ...patience, ...(intervals ? { intervals } : {}) },
+    http: { ...read.http, ...resultWait, ...(intervals ? { intervals } : {}) },
   }
   const waiters = makeWaiterCounts()
   const bus = openMemoryBus(`server-${randomBytes(8).toString('hex')}`, waiters)

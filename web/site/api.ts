@@ -1,6 +1,6 @@
 // Generated from the routes by src/http/api/docs/generated.test.ts. To update it, run `npx vitest run src/http/api/docs --update`.
 
-/** What a success of each route is. */
+/** The successful response of each route. */
 export interface ApiResponses {
   'GET /api/domains': {
     status: 'success'

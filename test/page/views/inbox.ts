@@ -105,7 +105,7 @@ export const inboxViews: readonly View[] = [
     },
   },
   {
-    name: 'inbox-away',
+    name: 'inbox-unreachable',
     complaint: /ERR_FAILED/,
     continues: true,
     async open({ page }) {

@@ -36,14 +36,14 @@ const SAMPLE_VALUES: Record<string, unknown> = { string: '…', integer: 0, bool
 
 /** web/site/api.ts: the responses as TypeScript types, for the page. */
 export function typescriptTypes(routes: readonly Route[]): string {
-  const answers = routes.flatMap(({ method, path, output }) =>
+  const responses = routes.flatMap(({ method, path, output }) =>
     typeof output === 'string' ? [] : [`  '${method} ${path}': ${typescriptType(output, '  ')}\n`],
   )
   return `// Generated from the routes by src/http/api/docs/generated.test.ts. To update it, run \`npx vitest run src/http/api/docs --update\`.
 
-/** What a success of each route is. */
+/** The successful response of each route. */
 export interface ApiResponses {
-${answers.join('')}}
+${responses.join('')}}
 `
 }
 

@@ -34,14 +34,14 @@ afterEach(async () => {
 
 const isUnavailable = (error: unknown) => error instanceof StoreUnavailable
 
-/** Polls until the obstacle is as expected; the store refreshes it every half second. */
-async function untilObstacle(isExpected: (reason: string | undefined) => boolean) {
+/** Polls until the fault is as expected; the store refreshes it every half second. */
+async function untilFault(isExpected: (reason: string | undefined) => boolean) {
   for (let attempts = 0; attempts < 500; attempts += 1) {
     const reason = (await fixture.store.storageFault())?.reason
     if (isExpected(reason)) return
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
-  assert.fail('the obstacle did not change')
+  assert.fail('the fault did not change')
 }
 
 describe('a commit with durability off', () => {
@@ -76,12 +76,12 @@ describe('a setting changed while the service runs', () => {
       await postgres.run(`alter system set ${setting} = off`)
       await postgres.run('select pg_reload_conf()')
       // The processes of the server reload one after the other.
-      await untilObstacle((reason) => reason?.includes(`${setting} is off`) ?? false)
+      await untilFault((reason) => reason?.includes(`${setting} is off`) ?? false)
       await assert.rejects(fixture.store.addMail(newMail(recipients)), isUnavailable)
       await assert.rejects(fixture.other.addMail(newMail(recipients)), isUnavailable)
       await postgres.run(`alter system reset ${setting}`)
       await postgres.run('select pg_reload_conf()')
-      await untilObstacle((reason) => reason === undefined)
+      await untilFault((reason) => reason === undefined)
       assert.equal((await fixture.store.addMail(newMail(recipients))).outcome, 'stored')
     })
   }
@@ -93,10 +93,10 @@ describe('a setting changed while the service runs', () => {
     const queries = Array.from({ length: 3 }, () => fixture.store.listDomains())
     const statuses = (await Promise.allSettled(queries)).map(({ status }) => status)
     assert.ok(statuses.includes('fulfilled') && statuses.includes('rejected'), String(statuses))
-    await untilObstacle((reason) => reason?.includes('synchronous_commit is off') ?? false)
+    await untilFault((reason) => reason?.includes('synchronous_commit is off') ?? false)
     assert.deepEqual((await fixture.store.listDomains()).length, 2)
     await postgres.run(`alter database ${database} reset synchronous_commit`)
-    await untilObstacle((reason) => reason === undefined)
+    await untilFault((reason) => reason === undefined)
   })
 
   test('for new connections only is detected even if no new connection is needed', async () => {
@@ -106,7 +106,7 @@ describe('a setting changed while the service runs', () => {
     const start = performance.now()
     const base = Date.now() - 60_000
     vi.spyOn(performance, 'now').mockImplementation(() => start + Date.now() - base)
-    await untilObstacle((reason) => reason?.includes('synchronous_commit is off') ?? false)
+    await untilFault((reason) => reason?.includes('synchronous_commit is off') ?? false)
   })
 
   test('on the server after a reconnect: no query is sent, and the reason is reported', async () => {
@@ -118,9 +118,9 @@ describe('a setting changed while the service runs', () => {
     for (let round = 0; round < 3; round += 1) {
       await assert.rejects(fixture.store.listDomains(), isUnavailable)
     }
-    await untilObstacle((reason) => reason?.includes('synchronous_commit is off') ?? false)
+    await untilFault((reason) => reason?.includes('synchronous_commit is off') ?? false)
     await postgres.run(`alter database ${database} reset synchronous_commit`)
-    await untilObstacle((reason) => reason === undefined)
+    await untilFault((reason) => reason === undefined)
     assert.equal((await fixture.store.listDomains()).length, 2)
   })
 })
