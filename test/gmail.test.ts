@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, beforeAll, test } from 'vitest'
+import Database from 'better-sqlite3'
+import { afterAll, beforeAll, onTestFinished, test } from 'vitest'
 import { readConfig } from '../src/config/config.ts'
 import { openMailStoreForCli } from '../src/runtime/stores.ts'
 import { checkMail, createSession } from './support/api-client.ts'
@@ -133,11 +133,19 @@ test('after a SIGKILL during a fetch each mail is stored exactly once, in its ow
     dovecot.deliver(owner, mailTo(email, `mail-${number}`))
     sent.get(token)?.push(`mail-${number}`)
   }
+  // Read-only, so that the service itself recovers the file.
+  const db = new Database(join(folder.path, 'data', 'mail.db'), { readonly: true })
+  onTestFinished(() => void db.close())
+  const count = db.prepare('select count(*) from message').pluck()
+  const stored = () => Number(count.get())
+  const first = stored()
   for (let round = 0; round < ROUNDS; round += 1) {
     const each = MAILS / ROUNDS
+    const before = stored()
     for (let number = 0; number < each; number += 1) send(round * each + number)
-    await pause(Math.random() * 400)
+    await waitUntil(() => stored() > before)
     await served.kill('SIGKILL')
+    assert.ok(stored() < first + (round + 1) * each, 'some mails are not stored yet')
     served = await serve()
   }
   for (const [token, expected] of sent) {
