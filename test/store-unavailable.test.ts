@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, test } from 'vitest'
 import type { Address } from '../src/core/address.ts'
 import { EMPTY_MAIL } from '../src/core/message.ts'
 import { OPERATOR } from '../src/core/session.ts'
+import { csrfToken } from '../src/http/pages/plain/csrf.ts'
 import { routes } from '../src/http/routes.ts'
 import { longPollsGauge } from '../src/http/server/limits.ts'
 import { receiveMail } from '../src/service/mail/receive-mail.ts'
@@ -15,6 +16,7 @@ import { openTestServer, type TestServer } from './support/http-server.ts'
 import { keyRing } from './support/keys.ts'
 import { openPostgres, type Postgres } from './support/postgres.ts'
 import { openPostgresTestMail } from './support/postgres-stores.ts'
+import { createOrder } from './support/shop-client.ts'
 import { waitUntil } from './support/wait-until.ts'
 
 // The mail store and the shop are on a real PostgreSQL, which is stopped abruptly.
@@ -64,19 +66,33 @@ describe('while the store is unreachable', () => {
   test('every route that needs it returns 503 with Retry-After, and recovers afterwards', async () => {
     const { email, token } = await createSession(server.url)
     const { headers } = await newKey()
+    const order = await createOrder(server.url)
     await server.mail(email)
     const before = await checkMail(server.url, token)
     await postgres.stop()
     // The state of the store is cached for half a second.
     await waitUntil(async () => (await request(`${server.url}/readyz`)).status === 503)
 
-    const params = { token, id: String(before[0]?.id), index: '0', plan: 'starter' }
-    const statuses = await requestEveryRoute(params, {
-      ...headers,
-      cookie: `mayfly-plain=${token}`,
-    })
+    const params = {
+      token,
+      id: String(before[0]?.id),
+      order: order.id,
+      index: '0',
+      plan: 'starter',
+      outcome: 'pay',
+      proof: csrfToken(token),
+    }
+    const secrets = { 'claim-secret': order.secret, cookie: `mayfly-plain=${token}` }
+    const statuses = await requestEveryRoute(params, { ...headers, ...secrets })
+    const listed = [...NEEDS_STORE, ...Object.keys(WORKS_WITHOUT_STORE)]
+    assert.deepEqual(
+      [...statuses.keys()].toSorted(),
+      listed.toSorted(),
+      'each route is in one list',
+    )
     for (const name of NEEDS_STORE) assert.equal(statuses.get(name), 503, name)
-    for (const name of WORKS_WITHOUT_STORE) assert.equal(statuses.get(name), 200, name)
+    for (const [name, status] of Object.entries(WORKS_WITHOUT_STORE))
+      assert.equal(statuses.get(name), status, name)
     assert.deepEqual(
       server.logged.map(({ level }) => level),
       ['warn'],
@@ -153,23 +169,49 @@ const NEEDS_STORE = [
   'GET /api/events',
   'GET /emails',
   'GET /usage',
+  'POST /api/roll-key',
   'POST /api/checkout',
+  'GET /api/orders/{id}',
+  'POST /api/orders/{id}/claim',
+  'GET /pay/{id}',
+  'POST /pay/{id}',
   'GET /readyz',
   'GET /plain',
+  'POST /plain',
+  'POST /plain/extend',
+  'GET /plain/end',
+  'POST /plain/end',
+  'GET /plain/mail/{id}',
+  'GET /plain/mail/{id}/raw',
+  'GET /plain/mail/{id}/files/{index}',
+  'POST /plain/mail/{id}/delete',
 ]
-const WORKS_WITHOUT_STORE = [
-  'GET /livez',
-  'GET /metrics',
-  'GET /api/plans',
-  'GET /openapi.json',
-  'GET /',
-]
+
+/** With their status. */
+const WORKS_WITHOUT_STORE = {
+  'GET /livez': 200,
+  'GET /metrics': 200,
+  'GET /api/plans': 200,
+  'GET /openapi.json': 200,
+  'GET /': 200,
+  'GET /key': 200,
+  'GET /leave': 200,
+  'GET /pricing': 200,
+  'GET /orders/{id}': 200,
+  'GET /docs': 200,
+  'GET /favicon.svg': 200,
+  'GET /favicon.ico': 200,
+  // There is no file of this name, and no account at Stripe.
+  'GET /assets/{name}': 404,
+  'POST /api/stripe/webhook': 404,
+}
 
 /** Requests every route and returns the statuses; error responses are checked here. */
 async function requestEveryRoute(params: Record<string, string>, headers: Record<string, string>) {
   const statuses = new Map<string, number>()
   for (const { method, path } of routes) {
-    const target = path.replace(/\{\w+\}/g, 'x'.repeat(22))
+    const id = /order|pay/.test(path) ? params['order'] : params['id']
+    const target = path.replace('{id}', `${id}`).replace('{index}', '0')
     const url = `${server.url}${target}?${new URLSearchParams(params)}`
     const response = await request(url, { method, headers })
     statuses.set(`${method} ${path}`, response.status)
