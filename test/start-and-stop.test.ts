@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, test } from 'vitest'
+import { openMigrated } from '../src/store/sqlite/migrate.ts'
 import { checkMail, createSession } from './support/api-client.ts'
 import { freeServicePorts, type ServiceProcess, spawnService } from './support/service-process.ts'
 import { connectSmtp, readGreeting, stuffed } from './support/smtp-client.ts'
+import { setSchemaVersion } from './support/sql.ts'
 import { tempFolder } from './support/stores.ts'
 import { waitUntil } from './support/wait-until.ts'
 
@@ -55,9 +55,8 @@ describe('the service refuses to start, with a clear line', () => {
   })
 
   test('when the data is newer than the program', async () => {
-    const db = new Database(join(folder.path, 'mail.db'))
-    db.pragma('user_version = 999')
-    db.close()
+    openMigrated(folder.path, 'mail').close()
+    await setSchemaVersion({ store: 'sqlite:', data: folder.path }, 'mail', 999)
     await assert.rejects(serve(), /mail\.db has schema 999/)
   })
 
