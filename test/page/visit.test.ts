@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
-import { test, vi } from 'vitest'
+import type { Page } from 'playwright-core'
+import { describe, test, vi } from 'vitest'
+import { PHONE } from './support/browser.ts'
 import { emptyTraffic, openPages, recordTraffic } from './support/pages.ts'
 
 const { app, visit, allow } = openPages()
@@ -17,4 +19,25 @@ test('a tab opened by a link is monitored like the tabs that a test opens', asyn
   await other.evaluate(`console.warn('a word from there')`)
   await vi.waitFor(() => assert.match(seen.complaints.join(), /a word from there/))
   assert.ok(seen.requested.includes(`${app().url}/livez?from-a-link`))
+})
+
+describe('a page that is used again', () => {
+  const heard: string[] = []
+  let first: Page | undefined
+
+  test('may be listened to and resized by a test', async () => {
+    first = await visit('/favicon.svg', { viewport: PHONE })
+    for (const owner of [first, first.context()])
+      owner.on('request', (request) => heard.push(request.url()))
+    await first.setViewportSize({ width: 800, height: 600 })
+    await first.reload()
+    assert.equal(heard.length, 2)
+  })
+
+  test('has neither the listeners nor the size of the test before', async () => {
+    heard.splice(0)
+    const page = await visit('/favicon.svg', { viewport: PHONE })
+    assert.equal(page, first)
+    assert.deepEqual([heard, page.viewportSize()], [[], PHONE])
+  })
 })

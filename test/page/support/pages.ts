@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { isDeepStrictEqual } from 'node:util'
 import type axe from 'axe-core'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll } from 'vitest'
@@ -16,7 +17,13 @@ export interface Pages {
   /** Another tab in the same browser context: both share its storage. */
   newTab(page: Page, path: string): Promise<Page>
   /** Browser messages and other origins that this test allows. */
-  allow(allowed: { complaint?: RegExp; origin?: string }): void
+  allow(allowed: Allowed): void
+}
+
+interface Allowed {
+  /** Of what the browser logs from now on. */
+  complaint?: RegExp | undefined
+  origin?: string
 }
 
 /** For tests that change the state of the whole server, such as its clock. */
@@ -32,7 +39,12 @@ export function openPages(env?: Record<string, string>): Pages {
   let opened: Visit[] = []
   let idle: Visit[] = []
   let seen = emptyTraffic()
-  let allowed: { complaint?: RegExp; origin?: string } = {}
+  let allowed: Allowed = {}
+  const complaints: string[] = []
+  const judgeComplaints = () => {
+    const logged = seen.complaints.splice(0)
+    complaints.push(...logged.filter((text) => !allowed.complaint?.test(text)))
+  }
 
   beforeAll(async () => {
     app = await (env ? startApp({ env }) : sharedApp())
@@ -49,13 +61,11 @@ export function openPages(env?: Record<string, string>): Pages {
     const kept = idle.map(({ page }) => page.context())
     const others = browser.contexts().filter((context) => !kept.includes(context))
     await Promise.all(others.map((context) => context.close()))
-    const [{ requested, complaints, tokens }, { complaint, origin }] = [seen, allowed]
+    judgeComplaints()
+    const [{ requested, tokens }, { origin }] = [seen, allowed]
     seen = emptyTraffic()
     allowed = {}
-    assert.deepEqual(
-      complaints.filter((text) => !complaint?.test(text)),
-      [],
-    )
+    assert.deepEqual(complaints.splice(0), [])
     assert.ok(requested.length > 0, 'the test opened no page')
     for (const url of requested) {
       const { origin: requestOrigin } = new URL(url)
@@ -82,6 +92,7 @@ export function openPages(env?: Record<string, string>): Pages {
       return other
     },
     allow(more) {
+      judgeComplaints()
       allowed = { ...allowed, ...more }
     },
   }
@@ -93,6 +104,8 @@ interface Visit {
   page: Page
   options: BrowserContextOptions
   isReusable(): boolean
+  /** Removes listeners, and restores the size. */
+  undo(): Promise<void>
 }
 
 async function newVisit(
@@ -113,8 +126,22 @@ async function newVisit(
   for (const owner of [context, page])
     owner.addInitScript = calling(spoil, owner.addInitScript, owner)
   context.clock.install = calling(spoil, context.clock.install, context.clock)
-  return { page, options, isReusable: () => reusable }
+  const size = page.viewportSize()
+  return {
+    page,
+    options,
+    isReusable: () => reusable,
+    async undo() {
+      for (const event of EVENTS)
+        for (const owner of [context, page]) owner.removeAllListeners(event)
+      recordTraffic(context, traffic)
+      if (size && !isDeepStrictEqual(size, page.viewportSize())) await page.setViewportSize(size)
+    },
+  }
 }
+
+/** Tests listen to these; the library itself to none of them. */
+const EVENTS = 'console dialog framenavigated page pageerror request response weberror'.split(' ')
 
 function calling<Args extends unknown[], Result>(
   first: () => void,
@@ -128,7 +155,8 @@ function calling<Args extends unknown[], Result>(
 }
 
 /** Removes everything that a test did to this page, if that is possible. */
-async function resetVisit({ page, options, isReusable }: Visit, url: string): Promise<boolean> {
+async function resetVisit(visit: Visit, url: string): Promise<boolean> {
+  const { page, options, isReusable } = visit
   if (!isReusable() || !page.url().startsWith(`${url}/`)) return false
   const context = page.context()
   const others = context.pages().filter((tab) => tab !== page)
@@ -143,6 +171,7 @@ async function resetVisit({ page, options, isReusable }: Visit, url: string): Pr
       context.setOffline(false),
       page.emulateMedia({ colorScheme: options.colorScheme ?? 'light' }),
       page.mouse.move(-1, -1),
+      visit.undo(),
     ])
     return isReusable()
   } catch {
