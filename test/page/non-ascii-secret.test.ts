@@ -5,11 +5,11 @@ import { openConsole } from './views/docs.ts'
 
 const { app, visit } = openPages(FAKE_SHOP)
 // Contains characters not allowed in a header, so it cannot be sent to the server.
-const ODD = 'mf_live_€'
+const NON_ASCII = 'mf_live_€'
 
 test('a key with characters not allowed in a header is reported as wrong', async () => {
   const page = await visit('/key')
-  await page.getByLabel('Your key').fill(ODD)
+  await page.getByLabel('Your key').fill(NON_ASCII)
   await page.getByRole('button', { name: 'Show usage' }).click()
   await page.getByText('Unknown or revoked key').waitFor()
 })
@@ -17,7 +17,7 @@ test('a key with characters not allowed in a header is reported as wrong', async
 test('a claim secret with characters not allowed in a header is reported as wrong', async () => {
   const { id } = await createOrder(app().url)
   const page = await visit(`/orders/${id}`)
-  await page.getByLabel('Claim secret').fill(ODD)
+  await page.getByLabel('Claim secret').fill(NON_ASCII)
   await page.getByRole('button', { name: 'Open order' }).click()
   await page.getByText('Order not found').waitFor()
 })
@@ -29,7 +29,7 @@ for (const [call, label, words] of [
   test(`the console shows the API’s error for a secret with characters not allowed in a header: ${label}`, async () => {
     const page = await visit('/favicon.svg')
     const form = await openConsole({ page, app: app() }, call)
-    await form.getByLabel(label).fill(ODD)
+    await form.getByLabel(label).fill(NON_ASCII)
     for (const field of await form.locator('input[required]').all()) {
       if ((await field.inputValue()) === '') await field.fill('a@box.test')
     }
