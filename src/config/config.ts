@@ -72,7 +72,7 @@ export function readConfig(source: SettingSource) {
 const port = integer(0, 65_535)
 const threads = integer(1, 64)
 
-/** Twelve names under a reserved TLD: a first start needs no domain, and never uses one of somebody else. */
+/** Twelve names under a reserved TLD: a first start needs no domain, and never uses someone else's. */
 const EXAMPLES = `mayfly dayfly brook pond reed ripple willow heron otter pebble stream meadow`
   .split(' ')
   .map((name) => `${name}.example`)

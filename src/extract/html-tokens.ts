@@ -101,12 +101,13 @@ ETH Ntilde Ograve Oacute Ocirc Otilde Ouml times Oslash Ugrave Uacute Ucirc Uuml
 agrave aacute acirc atilde auml aring aelig ccedil egrave eacute ecirc euml igrave iacute icirc iuml
 eth ntilde ograve oacute ocirc otilde ouml divide oslash ugrave uacute ucirc uuml yacute thorn yuml`
 
-const NAMED = new Map<string, string>([
-  ...LATIN1.split(/\s/).map((name, at): [string, string] => [name, String.fromCharCode(0xa0 + at)]),
-  ...Object.entries({ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", rarr: '→' }),
-  ...Object.entries({ ndash: '–', mdash: '—', lsquo: '‘', rsquo: '’', ldquo: '“', rdquo: '”' }),
-  ...Object.entries({ bdquo: '„', hellip: '…', bull: '•', euro: '€', trade: '™', oelig: 'œ' }),
-  ...Object.entries({ zwnj: '\u200c', zwj: '\u200d', ensp: ' ', emsp: ' ', thinsp: ' ' }),
+const OTHERS = `amp=& lt=< gt=> quot=" apos=' rarr=→ ndash=– mdash=— lsquo=‘ rsquo=’ ldquo=“ rdquo=” bdquo=„
+hellip=… bull=• euro=€ trade=™ oelig=œ zwnj=\u200c zwj=\u200d`
+
+const NAMED = new Map([
+  ...LATIN1.split(/\s/).map((name, at) => [name, String.fromCharCode(0xa0 + at)] as const),
+  ...['ensp', 'emsp', 'thinsp'].map((name) => [name, ' '] as const),
+  ...OTHERS.split(/\s/).map((pair) => [pair.slice(0, -2), pair.slice(-1)] as const),
 ])
 
 function decodeEntity(whole: string, hex: string, decimal: string, name: string): string {

@@ -53,7 +53,7 @@ export function openRedisLimit({ redis, local, timeoutMs = 100 }: RedisLimitOpti
   }
 }
 
-/** evaluateRate in Lua. Redis writes a number of Lua's with all its digits: no fraction of a step is lost. */
+/** evaluateRate in Lua. Lua numbers are stored with all their digits: no fraction of a step is lost. */
 const TAKE = script(`
   local now, step, burst = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
   local span = step * burst

@@ -60,12 +60,12 @@ async function checkDkim(
   })
   const keys = headers?.parsed.map(({ key }) => key) ?? []
   const hasDuplicates = SINGLE_FIELDS.some((key) => keys.indexOf(key) !== keys.lastIndexOf(key))
-  const judged = results.map((one) => ({
+  const signatures = results.map((one) => ({
     domain: one.signingDomain ?? [],
     result: signatureResult(one, hasDuplicates),
   }))
-  const best = PRECEDENCE.find((word) => judged.some(({ result }) => result === word)) ?? 'none'
-  const passed = judged.filter(({ result }) => result === 'pass')
+  const best = PRECEDENCE.find((word) => signatures.some(({ result }) => result === word)) ?? 'none'
+  const passed = signatures.filter(({ result }) => result === 'pass')
   // mailauth omits unparsable signatures from the results.
   const signed = keys.includes('dkim-signature')
   return {
@@ -79,10 +79,10 @@ async function checkDkim(
 
 function signatureResult(
   { status, bodyHash, bodyHashExpecting }: DKIMResult,
-  isTwofold: boolean,
+  hasDuplicates: boolean,
 ): CheckResult {
   // With an l= tag anybody can append to the body, so the signature does not cover the mail as shown.
-  if (status.result === 'pass') return status.underSized || isTwofold ? 'neutral' : 'pass'
+  if (status.result === 'pass') return status.underSized || hasDuplicates ? 'neutral' : 'pass'
   // RFC 8601 2.7.1: fail. mailauth returns neutral unless everything is strict.
   if (bodyHash !== undefined && bodyHash !== bodyHashExpecting) return 'fail'
   // We have no `policy` (weak keys and algorithms).

@@ -9,9 +9,15 @@ import type { OpenMailStore } from '../../store/contract/fixture.ts'
 import { type LeaseDeps, type LeaseTiming, runUnderLease, untilAborted } from './lease.ts'
 
 type Leases = LeaseDeps['store']
-const TIMING: LeaseTiming = { ttl: 300, renew: 50, stopMargin: 100, retry: 20, stopTimeout: 100 }
+const TIMING: LeaseTiming = {
+  ttlMs: 300,
+  renewMs: 50,
+  stopMarginMs: 100,
+  retryMs: 20,
+  stopTimeoutMs: 100,
+}
 /** For tests in which the lease must not expire. */
-const LONG: LeaseTiming = { ...TIMING, ttl: 600_000 }
+const LONG: LeaseTiming = { ...TIMING, ttlMs: 600_000 }
 const never = new Promise<never>(() => {})
 
 let postgres: Postgres
@@ -91,7 +97,7 @@ for (const [engine, open] of [
 
     test('a lease is released once the operation of its holder has stopped', async () => {
       const slow = Promise.withResolvers<void>()
-      const timing = { ...LONG, stopTimeout: 600_000 }
+      const timing = { ...LONG, stopTimeoutMs: 600_000 }
       const end = start('ann', opened.store, { timing, stopping: () => slow.promise })
       await untilRunning('ann')
       const bob = delayedStore(opened.other)
@@ -106,12 +112,12 @@ for (const [engine, open] of [
 
     test('a lease is renewed while the operation runs', async () => {
       const ann = delayedStore(opened.store)
-      const timing = { ...TIMING, ttl: 1_000 }
+      const timing = { ...TIMING, ttlMs: 1_000 }
       start('ann', ann.store, { timing })
       await untilRunning('ann')
       start('bob', opened.other, { timing })
       // Longer than its lifetime.
-      await waitUntil(() => ann.results.length > (1.2 * timing.ttl) / timing.renew)
+      await waitUntil(() => ann.results.length > (1.2 * timing.ttlMs) / timing.renewMs)
       assert.deepEqual(actions, ['ann begins'])
     })
 
@@ -168,7 +174,9 @@ test('a release that arrives late does not release a lease acquired since', asyn
   opened = await openSqliteTestMail()
   const ann = delayedStore(opened.store)
   // The local validity ends soon, the stored lease much later.
-  start('ann', ann.store, { timing: { ...TIMING, ttl: 3_000, renew: 400, stopMargin: 2_400 } })
+  start('ann', ann.store, {
+    timing: { ...TIMING, ttlMs: 3_000, renewMs: 400, stopMarginMs: 2_400 },
+  })
   await untilRunning('ann')
   const late = Promise.withResolvers<void>()
   ann.delay = () => late.promise

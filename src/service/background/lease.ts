@@ -11,26 +11,25 @@ export interface LeaseDeps extends Pick<ServiceDeps, 'log'> {
   timing?: LeaseTiming
 }
 
-/** In milliseconds. */
 export interface LeaseTiming {
   /** How long a lease lasts without renewal. */
-  ttl: number
-  renew: number
+  ttlMs: number
+  renewMs: number
   /** Time left of it for the operation to stop. */
-  stopMargin: number
+  stopMarginMs: number
   /** Between attempts to take or to renew a lease. */
-  retry: number
+  retryMs: number
   /** How long a stop waits for an operation that hangs. */
-  stopTimeout: number
+  stopTimeoutMs: number
 }
 
 // If the holder dies right after a renewal, the next one takes over 18 s later at the latest.
 export const DEFAULT_TIMING: LeaseTiming = {
-  ttl: 15_000,
-  renew: 5_000,
-  stopMargin: 3_000,
-  retry: 3_000,
-  stopTimeout: 3_000,
+  ttlMs: 15_000,
+  renewMs: 5_000,
+  stopMarginMs: 3_000,
+  retryMs: 3_000,
+  stopTimeoutMs: 3_000,
 }
 
 /** Runs until the signal is aborted, and resolves when it has stopped completely. */
@@ -56,12 +55,12 @@ export async function runUnderLease(
         if (!ended.aborted)
           logFault(log, error, 'an operation under a lease failed; retrying', { lease: name })
       }
-      await rest(timing.retry, ended)
+      await rest(timing.retryMs, ended)
     }
   }
   const done = repeatOperation()
   await untilAborted(ended)
-  await withTimeout(timing.stopTimeout, done)
+  await withTimeout(timing.stopTimeoutMs, done)
 }
 
 interface HeldLease {
@@ -76,8 +75,8 @@ export async function acquireLease(deps: LeaseDeps, name: string): Promise<HeldL
 
   /** When the operation has to stop, counted from before the request, so that the lease lasts longer by the store's clock. */
   async function request(): Promise<number | undefined> {
-    const stopAt = performance.now() + timing.ttl - timing.stopMargin
-    return (await store.acquireLease({ name, holder, ms: timing.ttl })) ? stopAt : undefined
+    const stopAt = performance.now() + timing.ttlMs - timing.stopMarginMs
+    return (await store.acquireLease({ name, holder, ms: timing.ttlMs })) ? stopAt : undefined
   }
 
   /** Until the operation ends or the lease is lost. */
@@ -90,7 +89,7 @@ export async function acquireLease(deps: LeaseDeps, name: string): Promise<HeldL
     const done = AbortSignal.any([over, lost.signal])
     const loseAt = (time: number) => setTimeout(lose, Math.max(time - performance.now(), 0))
     let timer = loseAt(firstStop)
-    let wait = timing.renew
+    let wait = timing.renewMs
     for (;;) {
       await rest(wait, done)
       if (done.aborted) break
@@ -99,10 +98,10 @@ export async function acquireLease(deps: LeaseDeps, name: string): Promise<HeldL
         clearTimeout(timer)
         // At once if another node holds it.
         timer = loseAt(stopAt ?? 0)
-        wait = timing.renew
+        wait = timing.renewMs
       } catch {
         // The store may be back in a moment; the timer limits the wait.
-        wait = timing.retry
+        wait = timing.retryMs
       }
     }
     clearTimeout(timer)
@@ -122,7 +121,7 @@ export async function acquireLease(deps: LeaseDeps, name: string): Promise<HeldL
         // A pending renewal must not reach the store after the release.
         const ending = renewing.then(() => store.releaseLease(name, holder))
         // If the store is unavailable, the lease expires.
-        await withTimeout(timing.stopTimeout, ending).catch(() => {})
+        await withTimeout(timing.stopTimeoutMs, ending).catch(() => {})
       }
     },
   }
@@ -135,5 +134,5 @@ export async function untilAborted(signal: AbortSignal): Promise<void> {
 
 const rest = (ms: number, signal: AbortSignal) => pause(ms, undefined, { signal }).catch(() => {})
 
-// Known limit: an operation that takes longer than `stopMargin` to stop, or a machine that was suspended, may still run when
+// Known limit: an operation that takes longer than `stopMarginMs` to stop, or a machine that was suspended, may still run when
 // the next holder starts. Operations under a lease must tolerate that briefly.

@@ -7,8 +7,13 @@ import { superviseAccounts } from './supervise-accounts.ts'
 const JOE = 'joe@gmail.com'
 const ANN = 'ann@gmail.com'
 const TIMING = {
-  ...{ ttl: 60_000, renew: 50, stopMargin: 1_000, retry: 20, stopTimeout: 1_000 },
-  ...{ refresh: 50, stagger: 20 },
+  ttlMs: 60_000,
+  renewMs: 50,
+  stopMarginMs: 1_000,
+  retryMs: 20,
+  stopTimeoutMs: 1_000,
+  refreshMs: 50,
+  staggerMs: 20,
 }
 const failOnError = {
   warn() {},

@@ -17,12 +17,12 @@ interface Deps extends Omit<LeaseDeps, 'store'>, AccountsDeps {
 
 interface SupervisionTiming extends LeaseTiming {
   /** How soon a change by the operator takes effect. */
-  refresh: number
+  refreshMs: number
   /** Between two logins: many at once from one address may look like an attack to the provider. */
-  stagger: number
+  staggerMs: number
 }
 
-const TIMING: SupervisionTiming = { ...DEFAULT_TIMING, refresh: 1_000, stagger: 250 }
+const TIMING: SupervisionTiming = { ...DEFAULT_TIMING, refreshMs: 1_000, staggerMs: 250 }
 // A node with this many accounts takes new ones at half the rate of a node with none.
 const MANY_ACCOUNTS = 8
 
@@ -41,7 +41,7 @@ export async function superviseAccounts(deps: Deps): Promise<void> {
     const { id } = account
     const lease = await acquireLease(deps, `account ${id}`)
     if (!lease) {
-      leasedElsewhere.set(id, performance.now() + timing.retry)
+      leasedElsewhere.set(id, performance.now() + timing.retryMs)
       return
     }
     leasedElsewhere.delete(id)
@@ -59,8 +59,8 @@ export async function superviseAccounts(deps: Deps): Promise<void> {
   /** Nodes that start at the same time alternate; with several nodes, those with fewer accounts go first. */
   const staggerMs = () =>
     leasedElsewhere.size === 0
-      ? timing.stagger
-      : timing.stagger * (1 + Math.min(leased.size / MANY_ACCOUNTS, 1))
+      ? timing.staggerMs
+      : timing.staggerMs * (1 + Math.min(leased.size / MANY_ACCOUNTS, 1))
 
   function release(isActive: (id: number) => boolean): void {
     for (const [id, { end }] of leased) if (!isActive(id)) end.abort()
@@ -82,7 +82,7 @@ export async function superviseAccounts(deps: Deps): Promise<void> {
     } catch (error) {
       logFault(log, error, 'reading the accounts failed; retrying')
     }
-    await rest(timing.refresh)
+    await rest(timing.refreshMs)
   }
   for (const { end } of leased.values()) end.abort()
   await Promise.all([...leased.values()].map(({ done }) => done))

@@ -15,7 +15,7 @@ type ClientScanner = ServiceDeps['codes']
  */
 export interface MailboxView {
   session: Session
-  /** True if current is a message newer than this one. */
+  /** True if there is a message newer than this one. */
   hasNewer(sinceId: number): Promise<boolean>
   /** The state of a client that has the messages up to `sinceId`. */
   initialState(reader: { sinceId: number; youngSince: number }): Promise<KnownState>
@@ -58,7 +58,7 @@ export function mailboxPollSource(
   return { key: `${session.id} ${token}`, topics: [session.id], open, intervalMs: pollMs, signal }
 }
 
-/** A mailbox that is polled for somebody. */
+/** A mailbox that is polled on behalf of a client. */
 export interface WatchedMailbox {
   token: string
   /** As the request found it. */

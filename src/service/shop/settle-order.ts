@@ -27,15 +27,15 @@ export async function settleOrder(
   for (let round = 0; round < MAX_ATTEMPTS; round += 1) {
     const order = await shop.readPurchase(orderId)
     if (!order || !pay.remote) return
-    const name = orderReference(order, hint)
+    const reference = orderReference(order, hint)
     // Without an id, the provider cannot be asked.
-    if (!name.checkoutRef && !name.subscriptionRef) {
+    if (!reference.checkoutRef && !reference.subscriptionRef) {
       if (event) await shop.recordEvent(event)
       return
     }
-    const settlement = settle(order.plan, await pay.remote.fetchFacts(name))
+    const settlement = settle(order.plan, await pay.remote.fetchFacts(reference))
     if (!event && isSame(order, settlement)) return
-    await keepName(deps, order, name.checkoutRef, settlement)
+    await saveCheckoutRef(deps, order, reference.checkoutRef, settlement)
     const { revision } = order
     if (await shop.settlePurchase({ orderId, revision, settlement, event, now: now() })) return
   }
@@ -55,8 +55,11 @@ function orderReference(
   }
 }
 
-/** Of a paid order we must be able to ask again, also if we died while the checkout was opened. Its page is paid: nobody needs it. */
-async function keepName(
+/**
+ * Saves the checkout id of a paid order, so that it can be queried again if we crashed while the checkout was created. The
+ * payment URL is no longer needed.
+ */
+async function saveCheckoutRef(
   { shop }: SettleDeps,
   order: Purchase,
   ref: string | undefined,
@@ -66,7 +69,7 @@ async function keepName(
   await shop.saveCheckout(order.id, { ref, url: '' })
 }
 
-/** Only while nothing was paid: of a key, the order does not tell all that a settlement says. */
+/** Only while nothing was paid: the order does not record everything that a settlement says about the key. */
 function isSame(order: Purchase, { key, state, subscriptionRef }: Settlement): boolean {
   return !key && order.state === state && order.subscriptionRef === subscriptionRef
 }

@@ -61,7 +61,7 @@ export function batchWrites<Value extends { size: number }, Answer>(
   const waiting: One[] = []
   let isBusy = false
 
-  async function commitGroup(group: readonly One[]): Promise<void> {
+  async function commitBatch(group: readonly One[]): Promise<void> {
     try {
       const answers = await commit(group.map(({ value }) => value))
       for (const [at, { resolve }] of group.entries()) resolve(answers[at] as Answer)
@@ -74,7 +74,7 @@ export function batchWrites<Value extends { size: number }, Answer>(
     // The store itself failed: those waiting would fail likewise.
     if (error instanceof Problem) for (const { reject } of waiting.splice(0)) reject(error)
     else if (group.length > 1) {
-      for (const one of group) await commitGroup([one])
+      for (const one of group) await commitBatch([one])
       return
     }
     for (const { reject } of group) reject(error)
@@ -83,7 +83,7 @@ export function batchWrites<Value extends { size: number }, Answer>(
   async function work(): Promise<void> {
     if (isBusy) return
     isBusy = true
-    while (waiting.length > 0) await commitGroup(waiting.splice(0, batchSize(waiting)))
+    while (waiting.length > 0) await commitBatch(waiting.splice(0, batchSize(waiting)))
     isBusy = false
   }
 
