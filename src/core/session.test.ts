@@ -5,7 +5,7 @@ import {
   accountTopic,
   defaultLifetimeSeconds,
   extendedExpiry,
-  isInCooldown,
+  isAddressReserved,
   isLive,
   isMailboxFull,
   keyedTopic,
@@ -111,16 +111,14 @@ describe('a session', () => {
     expect([-1, 0, 1].map((offset) => isLive(session, ms(offset)))).toEqual([true, false, false])
   })
 
-  test('is in cooldown for exactly the configured time', () => {
-    expect([0, 9_999, 10_000].map((offset) => isInCooldown(session, ms(offset), 10_000))).toEqual([
-      true,
-      true,
-      false,
-    ])
+  test('reserves its address while it is live and for exactly the cooldown', () => {
+    expect(
+      [-1, 0, 9_999, 10_000].map((offset) => isAddressReserved(session, ms(offset), 10_000)),
+    ).toEqual([true, true, true, false])
   })
 
-  test('has no cooldown if that is disabled', () => {
-    expect(isInCooldown(session, ms(0), 0)).toBe(false)
+  test('reserves its address no longer than it is live if the cooldown is disabled', () => {
+    expect(isAddressReserved(session, ms(0), 0)).toBe(false)
   })
 })
 

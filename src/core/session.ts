@@ -128,8 +128,12 @@ export function isLive(session: { expiresAt: Date }, now: Date): boolean {
   return session.expiresAt.getTime() > now.getTime()
 }
 
-/** True while the address of an ended session is reserved for its previous owner. */
-export function isInCooldown(session: { expiresAt: Date }, now: Date, cooldownMs: number): boolean {
+/** True if the session is live, or ended less than the cooldown ago: its address is not assigned to anyone else. */
+export function isAddressReserved(
+  session: { expiresAt: Date },
+  now: Date,
+  cooldownMs: number,
+): boolean {
   return session.expiresAt.getTime() + cooldownMs > now.getTime()
 }
 

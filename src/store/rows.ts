@@ -4,7 +4,7 @@ import { type ApiKey, utcDay } from '../core/key.ts'
 import type { Mail, Message, MessageSummary, RawMail, SenderChecks } from '../core/message.ts'
 import type { Plan } from '../core/plan.ts'
 import { CLAIM_MS, type OrderState, type Purchase } from '../core/purchase.ts'
-import { isInCooldown, isLive, type MailboxId, type Session } from '../core/session.ts'
+import { isAddressReserved, isLive, type MailboxId, type Session } from '../core/session.ts'
 import type { ClaimOutcome, KeyClaim, Spent } from './shop-store.ts'
 import type { NewSession, Revival } from './store.ts'
 
@@ -173,11 +173,6 @@ export function isExtendable(row: SessionRow, now: Date): boolean {
   return row.token_hash !== null && !row.cleared && isLive(spanOf(row), now)
 }
 
-/** Whether the address may not be reassigned yet. */
-export function isReserved(row: SessionRow, now: Date, cooldownMs: number): boolean {
-  return isInCooldown(spanOf(row), now, cooldownMs)
-}
-
 /** The new session of an owner who revives an expired one; undefined if that is live, or its reservation has ended. */
 export function revivedSession(
   row: SessionRow,
@@ -185,12 +180,12 @@ export function revivedSession(
 ): Omit<NewSession, 'cooldownMs'> | undefined {
   const { address, token_hash: tokenHash } = row
   if (!address || !tokenHash) return undefined
-  if (isLive(spanOf(row), now) || !isReserved(row, now, cooldownMs)) return undefined
+  if (isLive(spanOf(row), now) || !isAddressReserved(spanOf(row), now, cooldownMs)) return undefined
   const { keyId, accountId } = sessionOf(row)
   return { address, tokenHash, keyId, accountId, createdAt: now, expiresAt }
 }
 
-function spanOf(row: SessionRow): { expiresAt: Date } {
+export function spanOf(row: SessionRow): { expiresAt: Date } {
   return { expiresAt: new Date(row.expires_at) }
 }
 

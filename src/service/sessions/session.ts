@@ -3,7 +3,7 @@ import { secretHash } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
 import {
   extendedExpiry,
-  isInCooldown,
+  isAddressReserved,
   isLive,
   keyedTopic,
   maxLifetimeSeconds,
@@ -104,7 +104,7 @@ async function revive(
   { domain, seconds, now }: Extension,
 ): Promise<Session | undefined> {
   const { store, cooldownMs } = deps
-  if (!isInCooldown(session, now, cooldownMs)) return undefined
+  if (!isAddressReserved(session, now, cooldownMs)) return undefined
   if (!(await isAvailable(deps, session, domain))) return undefined
   const expiresAt = new Date(now.getTime() + seconds * 1000)
   return await store.reviveSession({ mailbox: session.id, now, expiresAt, cooldownMs })

@@ -1,12 +1,12 @@
 import { idBounds, secretHash } from '../../../core/id.ts'
-import type { MailboxId, Session } from '../../../core/session.ts'
+import { isAddressReserved, type MailboxId, type Session } from '../../../core/session.ts'
 import {
   isExtendable,
-  isReserved,
   revivedSession,
   SESSION_COLUMNS,
   type SessionRow,
   sessionOf,
+  spanOf,
 } from '../../rows.ts'
 import type { NewSession, Revival } from '../../store.ts'
 import { batchLookups } from '../connection/batching.ts'
@@ -93,7 +93,8 @@ export function sessionWrites(connections: Connections, random: () => number) {
   }: NewSession): Promise<Session | undefined> {
     const { address, createdAt } = session
     const find = `select ${COLUMNS} from mail.session where address = $1`
-    const isHeld = (row: SessionRow | undefined) => row && isReserved(row, createdAt, cooldownMs)
+    const isHeld = (row: SessionRow | undefined) =>
+      row && isAddressReserved(spanOf(row), createdAt, cooldownMs)
     // A reserved address is only read: no lock delays the mail of its session, no commit waits for the disk.
     const [holder] = await connections.query<SessionRow>(find, [address])
     if (isHeld(holder)) return undefined

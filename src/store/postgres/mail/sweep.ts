@@ -37,7 +37,7 @@ export function sweepWrites(connections: Connections, aheadDays: number) {
       const now = await clampToServer(connections, requested)
       const time = now.getTime()
       const ended = await connections.transaction((db) => clearEnded(db, now))
-      const cooled = await forgetCooled(connections, time - cooldownMs)
+      const unreserved = await deleteUnreserved(connections, time - cooldownMs)
       let left = MESSAGES_PER_STEP - ended.messages
       for (const [mailbox, retentionMs] of [
         [POOL, poolMs],
@@ -49,7 +49,7 @@ export function sweepWrites(connections: Connections, aheadDays: number) {
         })
       }
       const moreDays = await maintain(now)
-      return moreDays || left <= 0 || ended.sessions + cooled >= SESSIONS_PER_STEP
+      return moreDays || left <= 0 || ended.sessions + unreserved >= SESSIONS_PER_STEP
     },
   }
 }
@@ -107,7 +107,7 @@ async function finish(db: Db, sessions: readonly DueSession[]): Promise<void> {
   )
 }
 
-async function forgetCooled(db: Db, until: number): Promise<number> {
+async function deleteUnreserved(db: Db, until: number): Promise<number> {
   const gone = await db.query(
     `delete from mail.session where id in (select id from mail.session
        where cleared and expires_at <= $1 order by expires_at limit ${SESSIONS_PER_STEP}

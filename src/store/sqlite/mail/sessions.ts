@@ -1,6 +1,6 @@
 import { nextId, secretHash } from '../../../core/id.ts'
-import type { MailboxId, Session } from '../../../core/session.ts'
-import { isExtendable, isReserved, revivedSession, type SessionRow, sessionOf } from '../../rows.ts'
+import { isAddressReserved, type MailboxId, type Session } from '../../../core/session.ts'
+import { isExtendable, revivedSession, type SessionRow, sessionOf, spanOf } from '../../rows.ts'
 import type { NewSession, Revival } from '../../store.ts'
 import type { Db } from '../files.ts'
 import type { Touch } from '../group-commit.ts'
@@ -37,7 +37,7 @@ export function sessionWrites(db: Db, random: () => number, touch: Touch) {
     createSession({ cooldownMs, ...session }: NewSession): Session | undefined {
       const holder = byAddress.get(session.address)
       if (holder) {
-        if (isReserved(holder, session.createdAt, cooldownMs)) return undefined
+        if (isAddressReserved(spanOf(holder), session.createdAt, cooldownMs)) return undefined
         releaseAddress.run(holder.id)
         touch(holder.id)
       }

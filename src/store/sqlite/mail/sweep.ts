@@ -21,7 +21,7 @@ export function sweepWrites(db: Db, touch: Touch) {
   const uncleared = db.prepare<[number, number], DueSession>(
     'select id, address from session where cleared = 0 and expires_at <= ? limit ?',
   )
-  const cooledDown = db.prepare<[number, number], DueSession>(
+  const unreserved = db.prepare<[number, number], DueSession>(
     'select id, address from session where cleared = 1 and expires_at <= ? limit ?',
   )
   const oldest = db.prepare<[number, number], StoredMessageRow>(
@@ -63,9 +63,9 @@ export function sweepWrites(db: Db, touch: Touch) {
         else cleared.run(id)
         touch(id)
       })
-      const cooled = cooledDown.all(time - cooldownMs, SESSIONS_PER_STEP)
+      const released = unreserved.all(time - cooldownMs, SESSIONS_PER_STEP)
       if (left > 0) {
-        left = endSessions(cooled, left, ({ id }) => {
+        left = endSessions(released, left, ({ id }) => {
           drop.run(id)
           touch(id)
         })
@@ -82,7 +82,7 @@ export function sweepWrites(db: Db, touch: Touch) {
       if (freePages > PAGES_PER_STEP) db.pragma(`incremental_vacuum(${PAGES_PER_STEP})`)
       return (
         left === 0 ||
-        ended.length + cooled.length >= SESSIONS_PER_STEP ||
+        ended.length + released.length >= SESSIONS_PER_STEP ||
         freePages > 2 * PAGES_PER_STEP
       )
     },
