@@ -1,6 +1,8 @@
 import { type Address, hostOf, joinAddress, localOf } from './address.ts'
 import { randomLocalPart } from './prefix.ts'
 import { Problem } from './problem.ts'
+import type { FetchedRecipient } from './recipient.ts'
+import type { MailboxId } from './session.ts'
 import { backoffDelay } from './time.ts'
 
 /** An account whose aliases are assigned to sessions. Its secrets stay in the operator's file. */
@@ -33,6 +35,28 @@ export interface AccountRules {
 export interface FolderState {
   uidValidity: number
   lastUid: number
+}
+
+/** One mail of an account, for at least one alias. */
+export interface FetchedMail {
+  folder: string
+  uid: number
+  state: FolderState
+  recipients: FetchedRecipient[]
+  raw: Uint8Array
+  /** When the account received it (INTERNALDATE). */
+  receivedAt: Date
+}
+
+/** Mail that did not fit the mailboxes of its aliases. */
+export interface DeferredMail {
+  uid: number
+  /** One of the aliases it was sent to. */
+  address: Address
+  /** The sessions whose mailboxes were full. */
+  mailboxes: readonly MailboxId[]
+  /** False if all of them have ended. */
+  wanted: boolean
 }
 
 const DEFERRED_RETRY = { first: 60_000, max: 6 * 3_600_000 }

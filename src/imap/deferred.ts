@@ -1,3 +1,4 @@
+import type { DeferredMail } from '../core/gmail.ts'
 import {
   type AddressedMail,
   batchSize,
@@ -8,7 +9,6 @@ import {
   resolveRecipients,
   retryInvalidData,
 } from './fetch.ts'
-import type { DeferredMail } from './options.ts'
 
 // Per call; new mail is polled for in between.
 const MAX_PER_RUN = 20

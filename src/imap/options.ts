@@ -1,8 +1,7 @@
 import type { Address } from '../core/address.ts'
-import type { AccountHealth, FolderState } from '../core/gmail.ts'
+import type { AccountHealth, DeferredMail, FetchedMail, FolderState } from '../core/gmail.ts'
 import type { Log } from '../core/log.ts'
-import type { FetchedRecipient, Recipient } from '../core/recipient.ts'
-import type { MailboxId } from '../core/session.ts'
+import type { Recipient } from '../core/recipient.ts'
 
 /** An account to fetch from, with its secrets: none of this may reach a log or an error message. */
 export interface AccountOptions {
@@ -104,24 +103,3 @@ export interface ImapDeps {
  * deferred for all; no_recipients: no recipient is alive.
  */
 export type ReceiveResult = 'stored' | 'partly_stored' | 'known' | 'full' | 'no_recipients'
-
-export interface DeferredMail {
-  uid: number
-  /** One of the aliases it names. */
-  address: Address
-  /** The sessions that were full. */
-  mailboxes: readonly MailboxId[]
-  /** False if all of them have expired. */
-  wanted: boolean
-}
-
-/** One mail of an account, for at least one alias. */
-export interface FetchedMail {
-  folder: string
-  uid: number
-  state: FolderState
-  recipients: FetchedRecipient[]
-  raw: Uint8Array
-  /** INTERNALDATE */
-  receivedAt: Date
-}

@@ -10,7 +10,7 @@ import {
 } from '../core/recipient.ts'
 import { type MailboxId, OPERATOR, POOL } from '../core/session.ts'
 import { type DomainRow, domainOf } from './rows.ts'
-import type { FetchedMail, NewMail, StoredRecipient } from './store.ts'
+import type { NewFetchedMail, NewMail, StoredRecipient } from './store.ts'
 
 /** What decides about a recipient, with the key that the session was created with. */
 export type FoundRecipient = RecipientFacts & { keyId: string | undefined }
@@ -91,7 +91,7 @@ interface Alias {
  * mailbox is full, for whom the mail stays in the account.
  */
 export function resolveFetched(
-  mail: Pick<FetchedMail, 'recipients' | 'receivedAt'> & { size: number },
+  mail: Pick<NewFetchedMail, 'recipients' | 'receivedAt'> & { size: number },
   limits: ReceiveLimits,
   find: (recipient: FetchedRecipient) => Alias | undefined,
 ): { taken: (StoredRecipient & FetchedRecipient)[]; full: FetchedRecipient[] } {

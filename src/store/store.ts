@@ -1,5 +1,5 @@
 import type { Address, Host, MailDomain } from '../core/address.ts'
-import type { AccountHealth, FolderState, GmailAccount } from '../core/gmail.ts'
+import type { AccountHealth, DeferredMail, FolderState, GmailAccount } from '../core/gmail.ts'
 import type {
   Envelope,
   HeaderSummary,
@@ -44,7 +44,7 @@ export interface MailStore extends OperatorStore {
    * Stores fetched mail for recipients that do not have it yet, defers it for those whose mailbox is full, and saves the folder
    * state, in one commit. This replaces an earlier deferral of the same mail.
    */
-  addFetchedMail(mail: FetchedMail): Promise<AddFetchedMailResult>
+  addFetchedMail(mail: NewFetchedMail): Promise<AddFetchedMailResult>
   /** Deferred mail that can be delivered, because an alias has room, or dropped, because all of its aliases have ended. By ascending UID. */
   listDeferred(query: DeferredQuery): Promise<DeferredMail[]>
   /** Deletes deferred mail by UID, and all of the folder with another UIDVALIDITY. */
@@ -157,7 +157,7 @@ export interface NewMail {
 }
 
 /** Mail fetched from an account, for its aliases. */
-export interface FetchedMail extends NewMail {
+export interface NewFetchedMail extends NewMail {
   recipients: FetchedRecipient[]
   accountId: number
   folder: string
@@ -182,16 +182,6 @@ export interface DeferredKey {
 export interface DeferredQuery extends Omit<DeferredKey, 'uids'> {
   now: Date
   limit: number
-}
-
-export interface DeferredMail {
-  uid: number
-  /** One of the aliases it was sent to. */
-  address: Address
-  /** The sessions whose mailboxes were full. */
-  mailboxes: MailboxId[]
-  /** False if all of them have ended. */
-  wanted: boolean
 }
 
 export type AddMailResult =

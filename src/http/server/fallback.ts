@@ -3,10 +3,10 @@ import { Problem } from '../../core/problem.ts'
 import { takeRate } from '../../service/rates.ts'
 import { cors, empty, type HttpResponse, writeResponse } from './response.ts'
 import type { Route } from './route.ts'
-import { requestPath, type ServerContext, sendProblem } from './route-handler.ts'
+import { type HttpServerContext, requestPath, sendProblem } from './route-handler.ts'
 
 /** Handles unknown paths, unsupported methods and CORS preflights. */
-export function fallbackHandler(context: ServerContext) {
+export function fallbackHandler(context: HttpServerContext) {
   const paths = methodsByPath(context.routes)
 
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {

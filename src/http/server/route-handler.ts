@@ -21,7 +21,7 @@ import {
 } from './response.ts'
 import type { HttpRequest, Route } from './route.ts'
 
-export interface ServerContext {
+export interface HttpServerContext {
   deps: RouteDeps
   clientOf: ClientOf
   sourceAddressOf(request: IncomingMessage): string
@@ -35,7 +35,7 @@ export interface ServerContext {
   routes: readonly Route[]
 }
 
-export function routeHandler(context: ServerContext, route: Route) {
+export function routeHandler(context: HttpServerContext, route: Route) {
   const { deps, clientOf } = context
   const read = inputReader(route.input)
   const withCors = cors(route.api, deps.keyedOrigins)
@@ -124,7 +124,7 @@ interface ProblemOptions {
 
 /** Unexpected errors go to the log; the client gets only the request id. */
 export async function sendProblem(
-  { deps, requestId, reportOutage }: ServerContext,
+  { deps, requestId, reportOutage }: HttpServerContext,
   { raw, routeOptions }: FastifyRequest,
   { response, error, withHeaders = (plain) => plain, toResponse = problemResponse }: ProblemOptions,
 ): Promise<void> {

@@ -22,7 +22,7 @@ import { waitSignals } from './disconnect.ts'
 import { fallbackHandler } from './fallback.ts'
 import { openLongPollLimit, openSendBudget } from './limits.ts'
 import { handleClientError } from './problem-response.ts'
-import { routeHandler, type ServerContext, sendProblem } from './route-handler.ts'
+import { type HttpServerContext, routeHandler, sendProblem } from './route-handler.ts'
 
 interface HttpOptions {
   host: string
@@ -62,7 +62,7 @@ export async function openHttpServer(
   const { trustProxy } = config.http
   const { waitSignalOf, stop } = waitSignals()
   const { routeDeps, closeLookups } = openRouteDeps(deps, () => draining)
-  const context: ServerContext = {
+  const context: HttpServerContext = {
     deps: routeDeps,
     clientOf: clientFinder(
       trustProxy,
@@ -159,7 +159,7 @@ function routeSettings(config: HttpConfig) {
   }
 }
 
-function buildApp(context: ServerContext, requestTimeoutMs: number): FastifyInstance {
+function buildApp(context: HttpServerContext, requestTimeoutMs: number): FastifyInstance {
   const fallback = fallbackHandler(context)
   const app = fastify({
     bodyLimit: MAX_BODY_BYTES,

@@ -1,8 +1,8 @@
 import type { Address } from '../../core/address.ts'
-import type { AccountHealth, FolderState } from '../../core/gmail.ts'
+import type { AccountHealth, FetchedMail, FolderState } from '../../core/gmail.ts'
 import type { Log, LogFacts } from '../../core/log.ts'
 import type { MailboxId } from '../../core/session.ts'
-import type { AccountOptions, FetchedMail, ImapDeps } from '../options.ts'
+import type { AccountOptions, ImapDeps } from '../options.ts'
 import type { MailLocation } from '../poison-mails.ts'
 
 /** A mail stored for one alias. */

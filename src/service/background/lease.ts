@@ -33,7 +33,7 @@ export const DEFAULT_TIMING: LeaseTiming = {
 }
 
 /** Runs until the signal is aborted, and resolves when it has stopped completely. */
-type Operation = (stop: AbortSignal) => Promise<void>
+type LeasedOperation = (stop: AbortSignal) => Promise<void>
 
 /**
  * Runs the operation whenever this node gets the lease, until `ended`. An operation that hangs at that point is abandoned, and
@@ -41,7 +41,7 @@ type Operation = (stop: AbortSignal) => Promise<void>
  */
 export async function runUnderLease(
   deps: LeaseDeps,
-  { name, operation, ended }: { name: string; operation: Operation; ended: AbortSignal },
+  { name, operation, ended }: { name: string; operation: LeasedOperation; ended: AbortSignal },
 ): Promise<void> {
   if (ended.aborted) return
   const { log, timing = DEFAULT_TIMING } = deps
@@ -65,7 +65,7 @@ export async function runUnderLease(
 
 interface HeldLease {
   /** Runs the operation while renewing the lease, until `ended` or the lease is lost; then releases the lease. */
-  runWhileHeld(operation: Operation, ended: AbortSignal): Promise<void>
+  runWhileHeld(operation: LeasedOperation, ended: AbortSignal): Promise<void>
 }
 
 /** Tries once; undefined if another node holds it. */

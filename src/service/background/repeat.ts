@@ -49,7 +49,7 @@ export async function withTimeout<T>(ms: number, promise: Promise<T>): Promise<T
   }
 }
 
-interface SweepOptions {
+interface SweepLoopOptions {
   /** One small step; true if there is more to do. */
   step(): Promise<boolean>
   idleMs: number
@@ -58,7 +58,7 @@ interface SweepOptions {
 }
 
 /** Deletes expired data in small steps until `ended`. */
-export async function runSweep({ step, idleMs, ended, log }: SweepOptions): Promise<void> {
+export async function runSweep({ step, idleMs, ended, log }: SweepLoopOptions): Promise<void> {
   await repeatUntilAborted(ended, {
     operation: async () => ((await step()) ? 'more' : true),
     failed: 'the sweep failed; retrying',

@@ -1,7 +1,6 @@
 import type { Address } from '../../core/address.ts'
-import type { AccountHealth, FolderState } from '../../core/gmail.ts'
+import type { AccountHealth, FetchedMail, FolderState } from '../../core/gmail.ts'
 import type { Envelope } from '../../core/message.ts'
-import type { FetchedRecipient } from '../../core/recipient.ts'
 import { accountTopic } from '../../core/session.ts'
 import { readHeader, unfold } from '../../mime/header-fields.ts'
 import { readHead } from '../../mime/header-summary.ts'
@@ -11,17 +10,6 @@ import { recipientTopics } from './receive-mail.ts'
 
 // As many as are fetched at once.
 const DEFERRED_AT_ONCE = 50
-
-/** One mail of an account, for at least one alias. */
-interface FetchedMessage {
-  folder: string
-  uid: number
-  state: FolderState
-  recipients: FetchedRecipient[]
-  raw: Uint8Array
-  /** When the account received it. */
-  receivedAt: Date
-}
 
 interface AccountMailDeps {
   store: Pick<
@@ -45,7 +33,7 @@ export function accountMailDeps({ store, bus, now }: AccountMailDeps, accountId:
     findAliases: (addresses: readonly Address[]) => store.findAliases(accountId, addresses, now()),
 
     /** Stores one mail for the aliases that are live and have room, then wakes their waiters. */
-    async receive({ raw, ...fetched }: FetchedMessage) {
+    async receive({ raw, ...fetched }: FetchedMail) {
       const envelope = fetchedEnvelope(raw)
       const head = readHead(raw, envelope.mailFrom)
       const mail = { ...fetched, accountId, envelope, head, raw, now: now() }

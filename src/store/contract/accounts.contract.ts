@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'vitest'
 import type { MailboxId } from '../../core/session.ts'
-import type { FetchedMail } from '../store.ts'
+import type { NewFetchedMail } from '../store.ts'
 import {
   address,
   at,
@@ -49,8 +49,8 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
     assert.ok(created, `${text} is free`)
     return { ...created, tokenHash }
   }
-  type FetchOptions = Partial<FetchedMail> & { identity?: string }
-  const fetched = async (to: string[], options: FetchOptions = {}): Promise<FetchedMail> => {
+  type FetchOptions = Partial<NewFetchedMail> & { identity?: string }
+  const fetched = async (to: string[], options: FetchOptions = {}): Promise<NewFetchedMail> => {
     const { identity = 'm1', ...more } = options
     const accountId = more.accountId ?? joe
     const found = await fixture.store.findAliases(accountId, to.map(address), START)
@@ -59,7 +59,7 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
   }
 
   /** The bytes are transferred, so each call needs its own. */
-  const add = (mail: FetchedMail) =>
+  const add = (mail: NewFetchedMail) =>
     fixture.store.addFetchedMail({ ...mail, raw: new Uint8Array([1, 2, 3]) })
 
   describe('an account', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
 import type { MailboxId } from '../../core/session.ts'
-import type { FetchedMail } from '../store.ts'
+import type { NewFetchedMail } from '../store.ts'
 import {
   address,
   at,
@@ -43,7 +43,11 @@ export function deferredContract(open: () => Promise<OpenMailStore>): void {
 
   const box = (text: string) => boxes.get(text) ?? (0 as MailboxId)
   const lastUid = 1_000
-  const fetch = async (uid: number, to: string[], more: Partial<FetchedMail> & { size?: number }) =>
+  const fetch = async (
+    uid: number,
+    to: string[],
+    more: Partial<NewFetchedMail> & { size?: number },
+  ) =>
     fixture.store.addFetchedMail({
       ...newMail([]),
       accountId,

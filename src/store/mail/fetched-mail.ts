@@ -1,10 +1,10 @@
 import type { Address } from '../../core/address.ts'
-import { deferredRetryMs } from '../../core/gmail.ts'
+import { type DeferredMail, deferredRetryMs } from '../../core/gmail.ts'
 import type { FetchedRecipient, ReceiveLimits, Recipient } from '../../core/recipient.ts'
 import type { MailboxId } from '../../core/session.ts'
 import { type Operation, query } from '../operation.ts'
 import { seenCutoff } from '../resolve-recipients.ts'
-import type { DeferredKey, DeferredMail, DeferredQuery, FetchedMail } from '../store.ts'
+import type { DeferredKey, DeferredQuery, NewFetchedMail } from '../store.ts'
 import { accountReads } from './accounts.ts'
 
 interface AliasRow {
@@ -84,7 +84,7 @@ export const deferredWrites = {
 }
 
 /** Defers the mail for recipients whose mailbox is full, replacing the entries of the previous attempt. */
-export function* defer(mail: FetchedMail, full: readonly FetchedRecipient[]): Operation<void> {
+export function* defer(mail: NewFetchedMail, full: readonly FetchedRecipient[]): Operation<void> {
   const key = [mail.accountId, mail.folder, mail.state.uidValidity, mail.uid]
   const previous = yield* query<{ tries: number }>(
     `delete from mail.gmail_deferred
@@ -102,7 +102,7 @@ export function* defer(mail: FetchedMail, full: readonly FetchedRecipient[]): Op
 }
 
 /** The identities under which the mail was stored before. */
-export function* findSeen(mail: FetchedMail): Operation<Set<string>> {
+export function* findSeen(mail: NewFetchedMail): Operation<Set<string>> {
   const identities = mail.recipients.map(({ identity }) => identity)
   // Equal mails with different UIDs are two: some programs write no Message-ID and send twice within a second.
   const rows = yield* query<{ identity: string }>(
@@ -116,7 +116,7 @@ export function* findSeen(mail: FetchedMail): Operation<Set<string>> {
 /** Remembered as long as a search could return it again. */
 export function* recordSeen(
   live: string,
-  { accountId, folder, state, uid, receivedAt, now }: FetchedMail,
+  { accountId, folder, state, uid, receivedAt, now }: NewFetchedMail,
   taken: readonly FetchedRecipient[],
 ): Operation<void> {
   const cutoff = seenCutoff(yield* accountReads(live).oldestAlias(accountId, now), now)

@@ -3,7 +3,7 @@ import { isLive } from '../../../core/session.ts'
 import { accountWrites } from '../../mail/accounts.ts'
 import { defer, findSeen, recordSeen } from '../../mail/fetched-mail.ts'
 import { resolveFetched } from '../../resolve-recipients.ts'
-import type { AddFetchedMailResult, FetchedMail } from '../../store.ts'
+import type { AddFetchedMailResult, NewFetchedMail } from '../../store.ts'
 import type { Connections } from '../connection/connections.ts'
 import { runOperation } from '../connection/operations.ts'
 import type { AddMailDeps } from './add-mail.ts'
@@ -15,7 +15,7 @@ import { LIVE } from './sessions.ts'
 
 export function fetchWrites(connections: Connections, deps: AddMailDeps) {
   return {
-    async addFetchedMail(mail: FetchedMail): Promise<AddFetchedMailResult> {
+    async addFetchedMail(mail: NewFetchedMail): Promise<AddFetchedMailResult> {
       const compressed = { size: mail.raw.length, zstd: await compress(mail.raw) }
       const [serial = 0] = await deps.serials(1)
       return await withPartitions(connections, async (db, used) => {
@@ -40,7 +40,7 @@ export function fetchWrites(connections: Connections, deps: AddMailDeps) {
 }
 
 function find(
-  { accountId, now }: FetchedMail,
+  { accountId, now }: NewFetchedMail,
   { address, mailbox }: Recipient,
   boxes: LockedMailboxes,
 ) {

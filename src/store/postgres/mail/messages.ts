@@ -69,7 +69,7 @@ export function messageReads(db: Db, partitions: PartitionCache) {
   }
 }
 
-const START = { mailbox: 0 as MailboxId, id: 0 }
+const SCAN_START = { mailbox: 0 as MailboxId, id: 0 }
 
 export function scanReads(db: Db) {
   return {
@@ -78,7 +78,7 @@ export function scanReads(db: Db) {
       const buckets = [...(await listPartitions(db)), FAR_PARTITION].sort((one, next) => one - next)
       const left = buckets.filter((bucket) => bucket >= (after?.partition ?? 0))
       const [bucket = FAR_PARTITION, nextPartition] = left
-      const from = after?.partition === bucket ? after : START
+      const from = after?.partition === bucket ? after : SCAN_START
       const rows = await db.queryUnprepared<ScannedRow>(
         `select message.mailbox, message.id, message.size, raw.client_ip = $1 as matches
          from mail.message join mail.raw_mail as raw
@@ -94,7 +94,7 @@ export function scanReads(db: Db) {
       }
       return scannedPage(
         rows,
-        nextPartition === undefined ? undefined : { ...START, partition: nextPartition },
+        nextPartition === undefined ? undefined : { ...SCAN_START, partition: nextPartition },
       )
     },
   }

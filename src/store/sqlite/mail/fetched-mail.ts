@@ -2,7 +2,7 @@ import type { ReceiveLimits } from '../../../core/recipient.ts'
 import { accountWrites } from '../../mail/accounts.ts'
 import { defer, findAliasRows, findSeen, recordSeen } from '../../mail/fetched-mail.ts'
 import { resolveFetched } from '../../resolve-recipients.ts'
-import type { AddFetchedMailResult, FetchedMail } from '../../store.ts'
+import type { AddFetchedMailResult, NewFetchedMail } from '../../store.ts'
 import type { Db } from '../files.ts'
 import { operationRunner } from '../operations.ts'
 import type { InsertMail } from './add-mail.ts'
@@ -12,7 +12,7 @@ export function fetchWrites(db: Db, limits: ReceiveLimits, insertMail: InsertMai
   const run = operationRunner(db)
 
   return {
-    addFetchedMail(mail: FetchedMail): AddFetchedMailResult {
+    addFetchedMail(mail: NewFetchedMail): AddFetchedMailResult {
       const { accountId, recipients, receivedAt, now } = mail
       run(accountWrites.saveFolder(accountId, mail.folder, mail.state))
       const known = run(findSeen(mail))
