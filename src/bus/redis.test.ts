@@ -68,9 +68,9 @@ test('a flush changes nothing', async () => {
 })
 
 /** Nodes with a Redis of their own, which can be stopped while other tests run. */
-async function openOwnNodes({ onTestFinished }: TestContext) {
+async function openOwnNodes({ onTestFinished }: TestContext, options: { timeoutMs?: number } = {}) {
   const own = await openRedis()
-  const ownNodes = openNodes(() => own.url)
+  const ownNodes = openNodes(() => own.url, options)
   onTestFinished(async () => {
     await ownNodes.close()
     await own.close()
@@ -80,7 +80,7 @@ async function openOwnNodes({ onTestFinished }: TestContext) {
 
 // Concurrently, because they mostly wait for timeouts.
 describe.concurrent('while Redis is unavailable', () => {
-  test('waiters are called once a second, wakes of the same node are instant, and the bus recovers', async (context) => {
+  test('waiters are called regularly, wakes of the same node are instant, and the bus recovers', async (context) => {
     const { server, nodes } = await openOwnNodes(context)
     const [here, there] = await nodes.pair()
     await waitUntilReceived(here, there)
@@ -141,7 +141,7 @@ describe.concurrent('while Redis is unavailable', () => {
   })
 
   test('a Redis that hangs counts as unavailable, and recovers', async (context) => {
-    const { server, nodes } = await openOwnNodes(context)
+    const { server, nodes } = await openOwnNodes(context, { timeoutMs: 500 })
     const [here, there] = await nodes.pair()
     await waitUntilReceived(here, there)
     server.freeze()

@@ -9,10 +9,10 @@ interface RedisBusOptions {
   local: Bus
   /** Id of this node, the same for all its threads: messages of its own are ignored, since `local` has delivered them. */
   node: string
+  /** How often a tenth of the channels is maintained, so that polling is spread out: each channel once a second by default. */
+  tickMs?: number
 }
 
-// Each channel is maintained once a second, a tenth of them per tick, so that polling is spread out.
-const TICK_MS = 100
 const TICKS = 10
 const CLOSE_MS = 200
 
@@ -21,7 +21,7 @@ const CLOSE_MS = 200
  * is not subscribed, its waiters are called once a second and poll, and once more when it is subscribed again; a message
  * that could not be published is replaced by one that wakes the whole channel.
  */
-export function openRedisBus({ redis, local, node }: RedisBusOptions): Bus {
+export function openRedisBus({ redis, local, node, tickMs = 100 }: RedisBusOptions): Bus {
   const channels = openChannels(redis, node)
   let pending = new Map<number, Topic[]>()
   const unsent = new Set<number>()
@@ -33,7 +33,7 @@ export function openRedisBus({ redis, local, node }: RedisBusOptions): Bus {
     tick = (tick + 1) % TICKS
     for (const channel of unsent) if (channel % TICKS === tick) publish(channel, ALL)
     channels.maintain((channel) => channel % TICKS === tick)
-  }, TICK_MS)
+  }, tickMs)
 
   function flush(): void {
     const topicsByChannel = pending

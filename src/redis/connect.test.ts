@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
-import { afterEach, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { openRedis, type TestRedis } from '../../test/support/redis.ts'
 import { waitUntil } from '../../test/support/wait-until.ts'
 import { connectRedis, type Redis } from './connect.ts'
@@ -15,15 +15,28 @@ afterEach(async () => {
   for (const resource of opened.splice(0).reverse()) await resource.close()
 })
 
+// Started first, because a new cluster is not available for two seconds.
+let cluster: Promise<TestRedis>
+beforeAll(() => {
+  cluster = startCluster()
+})
+afterAll(async () => (await cluster).close())
+
+async function startCluster(): Promise<TestRedis> {
+  const server = await openRedis({ cluster: true })
+  await server.run('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
+  return server
+}
+
 async function serverWith(options: Parameters<typeof openRedis>[0] = {}): Promise<TestRedis> {
   const server = await openRedis(options)
   opened.push(server)
   return server
 }
 
-async function connect(url: string) {
+async function connect(url: string, options: { timeoutMs?: number } = {}) {
   const { log, lines } = recordingLog()
-  const redis = await connectRedis({ url, log })
+  const redis = await connectRedis({ url, log, ...options })
   opened.push(redis)
   return { redis, lines }
 }
@@ -48,7 +61,7 @@ test('an outage and its end are logged once each, however many attempts fail', a
   assert.equal(await ping(redis), 'PONG')
   await server.stop()
   const closing = await closingServer(server.port)
-  await waitUntil(() => closing.attempts() > 3)
+  await waitUntil(() => closing.attempts() > 2)
   await assert.rejects(ping(redis), /Redis is unavailable/)
   await closing.close()
   await server.start()
@@ -107,7 +120,7 @@ test('a server that accepts connections and does not respond is unavailable', as
   await once(silent, 'listening')
   opened.push(silent)
   const { port } = silent.address() as { port: number }
-  const { redis, lines } = await connect(`redis://127.0.0.1:${port}`)
+  const { redis, lines } = await connect(`redis://127.0.0.1:${port}`, { timeoutMs: 100 })
   await assert.rejects(ping(redis), /Redis is unavailable/)
   assert.match(lines.join(), /no response/)
 })
@@ -154,8 +167,7 @@ test('rediss:// is encrypted and requires a trusted certificate', async () => {
 })
 
 test('a Redis Cluster is found through any of its servers', async () => {
-  const server = await serverWith({ cluster: true })
-  await server.run('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
+  const server = await cluster
   await waitUntil(async () =>
     String(await server.run('CLUSTER', 'INFO')).includes('cluster_state:ok'),
   )

@@ -21,6 +21,8 @@ interface RedisOptions {
   /** redis:// or rediss://; a comma-separated list names servers of a Redis Cluster. */
   url: string
   log: Log
+  /** Of a connection attempt or a ping. */
+  timeoutMs?: number
 }
 
 const MAX_REDIRECTIONS = 3
@@ -28,14 +30,20 @@ const MAX_REDIRECTIONS = 3
 const REFRESH_MS = 5_000
 
 /** Resolves after the first attempt, successful or not: the service also starts without Redis. */
-export async function connectRedis({ url, log }: RedisOptions): Promise<Redis> {
+export async function connectRedis({ url, log, timeoutMs = 2_000 }: RedisOptions): Promise<Redis> {
   const { roots, access } = readUrl(url)
   const slotMap = openSlotMap(roots)
   const outages = openOutages(log, access.password)
   const makeClient = await loadClientFactory(access)
   let refreshing: Promise<void> | undefined
-  const connections = openConnections({ makeClient, outages, up: refreshSoon, down: refreshSoon })
-  const subscriber = openSubscriber({ makeClient, slotMap, outages, refreshSoon })
+  const connections = openConnections({
+    makeClient,
+    timeoutMs,
+    outages,
+    up: refreshSoon,
+    down: refreshSoon,
+  })
+  const subscriber = openSubscriber({ makeClient, timeoutMs, slotMap, outages, refreshSoon })
 
   function refreshSoon(): void {
     if (!slotMap.clustered() || refreshing !== undefined) return

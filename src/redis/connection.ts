@@ -8,13 +8,14 @@ interface ConnectionEvents {
   down(error: Error): void
 }
 
-const CONNECT_MS = 2_000
-// A ping not answered by the time of the next one closes the connection: a server that hangs keeps its connections open.
-const PING_MS = 2_000
 const RETRY = { first: 50, max: 1_000 }
 
 /** A connection that is always reopened. */
-function openConnection(server: RedisServer, makeClient: ClientFactory, events: ConnectionEvents) {
+function openConnection(
+  server: RedisServer,
+  { makeClient, timeoutMs }: Pick<ConnectionsDeps, 'makeClient' | 'timeoutMs'>,
+  events: ConnectionEvents,
+) {
   const tried = Promise.withResolvers<void>()
   let current: Client | undefined
   let failures = 0
@@ -23,7 +24,7 @@ function openConnection(server: RedisServer, makeClient: ClientFactory, events: 
 
   function open(): void {
     const client = makeClient(server)
-    const running = runClient(client, {
+    const running = runClient(client, timeoutMs, {
       up() {
         current = client
         events.up(client)
@@ -71,11 +72,11 @@ interface ClientEvents {
  * Runs one client until its first error; later replies are not trusted. In node-redis 6, a push message at the wrong moment can
  * shift replies by one, and an error always follows. `end` ends it without calling `down`.
  */
-function runClient(client: Client, { up, healthy, down }: ClientEvents) {
+function runClient(client: Client, timeoutMs: number, { up, healthy, down }: ClientEvents) {
   let ended = false
   let isPinging = false
   let pinging: NodeJS.Timeout | undefined
-  const deadline = setTimeout(() => fail(new Error('no response')), CONNECT_MS)
+  const deadline = setTimeout(() => fail(new Error('no response')), timeoutMs)
 
   function end(): void {
     ended = true
@@ -106,7 +107,7 @@ function runClient(client: Client, { up, healthy, down }: ClientEvents) {
       return
     }
     clearTimeout(deadline)
-    pinging = setInterval(ping, PING_MS)
+    pinging = setInterval(ping, timeoutMs)
     up()
   }
 
@@ -117,20 +118,26 @@ function runClient(client: Client, { up, healthy, down }: ClientEvents) {
 
 interface ConnectionsDeps {
   makeClient: ClientFactory
+  /**
+   * To connect, and between two pings. A ping not answered by the time of the next one closes the connection: a server that
+   * hangs keeps its connections open.
+   */
+  timeoutMs: number
   outages: Outages
   up(client: Client): void
   down(): void
 }
 
 /** A connection to each server that was used. */
-export function openConnections({ makeClient, outages, up, down }: ConnectionsDeps) {
+export function openConnections(deps: ConnectionsDeps) {
+  const { outages, up, down } = deps
   const connections = new Map<string, ReturnType<typeof openConnection>>()
   let closed = false
 
   function connectionTo(server: RedisServer) {
     const known = connections.get(server.name)
     if (known) return known
-    const connection = openConnection(server, makeClient, {
+    const connection = openConnection(server, deps, {
       up(client) {
         outages.end(server)
         up(client)

@@ -20,6 +20,7 @@ interface Subscription {
 
 interface Deps {
   makeClient: ClientFactory
+  timeoutMs: number
   slotMap: SlotMap
   outages: Outages
   /** A connection was lost: the slots may have moved. */
@@ -32,11 +33,12 @@ const RETRY_MS = 200
  * Sharded channels, each subscribed at the owner of its slot. The one rule is `reconcile`: a channel that was not requested on
  * the owner's current connection is requested there. Every event ends in that.
  */
-export function openSubscriber({ makeClient, slotMap, outages, refreshSoon }: Deps) {
+export function openSubscriber({ makeClient, timeoutMs, slotMap, outages, refreshSoon }: Deps) {
   const subscriptions = new Map<string, Subscription>()
   let retry: NodeJS.Timeout | undefined
   const connections = openConnections({
     makeClient,
+    timeoutMs,
     outages,
     up(client) {
       // The server sends this when a channel's slot moves.

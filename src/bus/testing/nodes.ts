@@ -9,8 +9,8 @@ export const ANN = 101 as MailboxId
 /** In the same channel as ANN. */
 export const BOB = (101 + 1_024) as MailboxId
 
-/** Nodes with a bus each, over one Redis. */
-export function openNodes(url: () => string) {
+/** Nodes with a bus each, over one Redis. Their waiters poll five times a second while it is unavailable. */
+export function openNodes(url: () => string, options: { timeoutMs?: number } = {}) {
   const opened: Bus[] = []
 
   /** The bus of each thread of one node. */
@@ -18,8 +18,8 @@ export function openNodes(url: () => string) {
     const node = `node-${crypto.randomUUID()}`
     const waiters = makeWaiterCounts()
     const open = async () => {
-      const redis = await connectRedis({ url: url(), log: recordingLog().log })
-      const bus = openRedisBus({ redis, local: openMemoryBus(node, waiters), node })
+      const redis = await connectRedis({ url: url(), log: recordingLog().log, ...options })
+      const bus = openRedisBus({ redis, local: openMemoryBus(node, waiters), node, tickMs: 20 })
       const close = async () => {
         await bus.close()
         redis.close()

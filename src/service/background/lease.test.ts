@@ -112,7 +112,7 @@ for (const [engine, open] of [
 
     test('a lease is renewed while the operation runs', async () => {
       const ann = delayedStore(opened.store)
-      const timing = { ...TIMING, ttlMs: 1_000 }
+      const timing = { ...TIMING, ttlMs: 600 }
       start('ann', ann.store, { timing })
       await untilRunning('ann')
       start('bob', opened.other, { timing })
@@ -174,9 +174,7 @@ test('a release that arrives late does not release a lease acquired since', asyn
   opened = await openSqliteTestMail()
   const ann = delayedStore(opened.store)
   // The local validity ends soon, the stored lease much later.
-  start('ann', ann.store, {
-    timing: { ...TIMING, ttlMs: 3_000, renewMs: 400, stopMarginMs: 2_400 },
-  })
+  start('ann', ann.store, { timing: { ...TIMING, ttlMs: 1_200, renewMs: 200, stopMarginMs: 700 } })
   await untilRunning('ann')
   const late = Promise.withResolvers<void>()
   ann.delay = () => late.promise
