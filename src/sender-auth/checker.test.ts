@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { startChild } from '../sandbox/process.ts'
 import type { CheckerOptions } from './checker.ts'
 import type { CheckJob, CheckResponse } from './job.ts'
@@ -14,16 +14,31 @@ const GOOD: Zone = {
 }
 const PASSES = { spf: 'pass', dkim: 'pass', dmarc: 'pass' }
 
-let fixture: Fixture
-const open = async (zone: Zone = GOOD, options: Partial<CheckerOptions> = {}) => {
-  fixture = await openFixture({ ...zone }, options)
+// Starting a child takes most of the time of a test: tests that need no options of their own share one.
+const DEAD: Zone = { 'TXT dead.test': 'silence' }
+const SILENT: Zone = Object.fromEntries(Object.keys(GOOD).map((key) => [key, 'silence']))
+const TIGHT = { dnsMs: 200, maxConcurrent: 3, maxBackground: 1, maxBytes: 10_000 }
+let shared: Fixture
+let silent: Fixture
+beforeAll(async () => {
+  shared = await openFixture({ ...GOOD, ...DEAD }, { limits: { cpuMs: 20_000 }, dnsMs: 5_000 })
+  silent = await openFixture(SILENT, TIGHT)
+})
+afterEach(() => expect([...shared.lines, ...silent.lines]).toEqual([]))
+afterAll(async () => {
+  await shared.close()
+  await silent.close()
+})
+
+async function open(zone: Zone = GOOD, options: Partial<CheckerOptions> = {}): Promise<Fixture> {
+  const fixture = await openFixture({ ...zone }, options)
+  onTestFinished(() => fixture.close())
   return fixture
 }
-afterEach(() => fixture.close())
 
 describe('a mail', () => {
   test('from its author passes all three; the next one sends no DNS query', async () => {
-    const { check, asked } = await open()
+    const { check, asked } = shared
     const raw = await signed(SAMPLE_MAIL, rsa)
     expect(await check({ raw })).toEqual(PASSES)
     expect(asked.length).toBe(new Set(asked).size)
@@ -34,16 +49,15 @@ describe('a mail', () => {
   })
 
   test('without a known client (fetched mail) is not checked', async () => {
-    const { check, asked } = await open()
-    expect(await check({ clientIp: '' })).toBeUndefined()
-    expect(asked).toEqual([])
+    const { check, asked } = shared
+    const before = asked.length
+    expect(await check({ clientIp: '', mailFrom: 'x@unknown.test' })).toBeUndefined()
+    expect(asked.length).toBe(before)
   })
 
   test('with unresponsive DNS gets its result within the timeout', async () => {
-    const silent = Object.fromEntries(Object.keys(GOOD).map((key) => [key, 'silence' as const]))
-    const { check } = await open(silent, { dnsMs: 200 })
     const raw = await signed(SAMPLE_MAIL, rsa)
-    expect(await check({ raw })).toEqual({
+    expect(await silent.check({ raw })).toEqual({
       spf: 'temperror',
       dkim: 'temperror',
       dmarc: 'temperror',
@@ -51,7 +65,7 @@ describe('a mail', () => {
   })
 
   test('gets the other results if one DNS server is unresponsive', async () => {
-    const { check } = await open({ ...GOOD, 'TXT sender.test': 'silence' }, { dnsMs: 1_000 })
+    const { check } = await open({ ...GOOD, 'TXT sender.test': 'silence' }, { dnsMs: 500 })
     const raw = await signed(SAMPLE_MAIL, rsa)
     expect(await check({ raw })).toEqual({ spf: 'temperror', dkim: 'pass', dmarc: 'pass' })
   })
@@ -61,30 +75,27 @@ describe('hostile mail', () => {
   const signature =
     'DKIM-Signature: v=1; a=rsa-sha256; c=relaxed/relaxed; d=sender.test; s=s1; h=from; bh=x; b=x\r\n'
 
-  for (const [name, raw] of [
-    ['a line of 10 MB', () => `${signature}${SAMPLE_MAIL}${'a'.repeat(10 * 1024 * 1024)}`],
-    [
-      'a header of 400 KB in lines of one letter',
-      () => `X: y\r\n${'a\r\n'.repeat(130_000)}${SAMPLE_MAIL}`,
-    ],
-  ] as const) {
-    test(`(${name}) fails its own check only, and is logged`, async () => {
-      const { check, lines } = await open(GOOD, { limits: { cpuMs: 600 } })
-      expect(await check({ raw: raw() })).toEqual({
-        spf: 'pass',
-        dkim: 'permerror',
-        dmarc: 'permerror',
-      })
-      expect(lines).toEqual([
+  test('that takes too long fails its own check only, and is logged', async () => {
+    const { check, lines } = await open(GOOD, { limits: { cpuMs: 600 } })
+    for (const [name, raw] of [
+      ['a line of 10 MB', `${signature}${SAMPLE_MAIL}${'a'.repeat(10 * 1024 * 1024)}`],
+      [
+        'a header of 400 KB in lines of one letter',
+        `X: y\r\n${'a\r\n'.repeat(130_000)}${SAMPLE_MAIL}`,
+      ],
+    ] as const) {
+      const failed = { spf: 'pass', dkim: 'permerror', dmarc: 'permerror' }
+      expect(await check({ raw }), name).toEqual(failed)
+      expect(lines.splice(0), name).toEqual([
         'warn: cannot check the sender of a mail {"check":"dkim","reason":"too slow"}',
       ])
-      expect(await check({ raw: await signed(SAMPLE_MAIL, rsa) })).toEqual(PASSES)
-      expect(lines.join()).not.toContain('rivate')
-    })
-  }
+      expect(await check({ raw: await signed(SAMPLE_MAIL, rsa) }), name).toEqual(PASSES)
+      expect(lines, name).toEqual([])
+    }
+  })
 
   test('with a hostile header is checked', async () => {
-    const { check, lines } = await open(GOOD, { limits: { cpuMs: 20_000 } })
+    const { check, lines } = shared
     for (const [name, head] of [
       ['a thousand signatures', signature.repeat(1_000)],
       ['a signature of 100 KB', `DKIM-Signature: ${'a=b; '.repeat(20_000)}\r\n`],
@@ -107,25 +118,22 @@ describe('hostile mail', () => {
 })
 
 test('a mail of 10 MB passes', async () => {
-  const { check } = await open()
+  const { check } = shared
   const raw = await signed(SAMPLE_MAIL + 'A line of an attachment.\r\n'.repeat(400_000), rsa)
   expect(await check({ raw })).toEqual(PASSES)
 })
 
 describe('the checker', () => {
   test('returns undefined beyond its limits of count and size', async () => {
-    const slow: Zone = { 'TXT sender.test': 'silence' }
-    const { check, lines } = await open(slow, { dnsMs: 200, maxConcurrent: 3, maxBytes: 10_000 })
+    const { check } = silent
     const all = await Promise.all(Array.from({ length: 50 }, () => check()))
     expect(all.filter((checks) => checks !== undefined).length).toBe(3)
     expect(await check({ raw: SAMPLE_MAIL + 'x'.repeat(10_000) })).toBeUndefined()
     expect(await check()).toBeDefined()
-    expect(lines).toEqual([])
   })
 
   test('leaves most of its capacity to checks that somebody waits for', async () => {
-    const slow: Zone = { 'TXT sender.test': 'silence' }
-    const { check } = await open(slow, { dnsMs: 200, maxConcurrent: 3, maxBackground: 1 })
+    const { check } = silent
     const later = Array.from({ length: 5 }, () => check({}, 'background'))
     const now = Array.from({ length: 5 }, () => check())
     const checked = async (all: typeof now) => (await Promise.all(all)).filter(Boolean).length
@@ -133,7 +141,7 @@ describe('the checker', () => {
   })
 
   test('is not blocked by checks that wait for an unresponsive name server', async () => {
-    const { check } = await open({ ...GOOD, 'TXT dead.test': 'silence' }, { dnsMs: 5_000 })
+    const { check } = shared
     const waiting = Array.from({ length: 50 }, () => check({ mailFrom: 'x@dead.test' }))
     const first = await Promise.race([
       check({ raw: await signed(SAMPLE_MAIL, rsa) }),
@@ -143,13 +151,12 @@ describe('the checker', () => {
   })
 
   test('returns undefined once closed, also to pending checks', async () => {
-    const { check, close, lines } = await open({ 'TXT sender.test': 'silence' })
+    const { check, close, lines } = await openFixture({ 'TXT sender.test': 'silence' })
     const waiting = check()
     await close()
     expect(await waiting).toBeUndefined()
     expect(await check()).toBeUndefined()
     expect(lines).toEqual([])
-    await open()
   })
 
   test('returns undefined and logs an error if its child does not start', async () => {
@@ -163,7 +170,6 @@ describe('the checker', () => {
 })
 
 test('the child has no access to the network or to other source files', async () => {
-  await open()
   const child = startChild<Pick<CheckJob, 'kind'>, CheckResponse>(
     {
       name: 'sender check',
