@@ -1,6 +1,10 @@
 import type { Command } from 'commander'
 import { canonicalIp } from '../core/ip.ts'
-import { type DeletedMail, deleteMailFrom, type OperatorDeps } from '../service/operator.ts'
+import {
+  type DeletedMail,
+  deleteMailFrom,
+  type OperatorDeps,
+} from '../service/operator-commands.ts'
 import { CommandError, formatCount, formatVolume, type Print, plural } from './output.ts'
 import { openProgress, type Progress } from './progress.ts'
 import type { OperatorActions } from './session.ts'

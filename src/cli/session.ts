@@ -2,7 +2,11 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { parseAddress } from '../core/address.ts'
 import type { Session } from '../core/session.ts'
 import { timestampFields, utcTimestamp } from '../core/time.ts'
-import { endSessionByAddress, listSessions, type OperatorDeps } from '../service/operator.ts'
+import {
+  endSessionByAddress,
+  listSessions,
+  type OperatorDeps,
+} from '../service/operator-commands.ts'
 import {
   CommandError,
   formatBytes,

@@ -4,9 +4,9 @@ import {
   batchSize,
   type FetchContext,
   fetchMessage,
+  findAliasRecipients,
   type OpenFolder,
   readHeads,
-  resolveRecipients,
   retryInvalidData,
 } from './fetch.ts'
 
@@ -82,5 +82,5 @@ async function findDeferred(
   if (typeof budget.messageAllowance(deps.now()) !== 'number') return undefined
   const heads = await readHeads(context, folder, uids)
   budget.spend({ messages: uids.length, bytes: connection.takeReceivedBytes() }, deps.now())
-  return heads.map(await resolveRecipients(context, heads, undefined))
+  return heads.map(await findAliasRecipients(context, heads, undefined))
 }

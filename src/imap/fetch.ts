@@ -120,7 +120,7 @@ async function fetchBatch(
   const { deps, connection, budget } = context
   const heads = await readHeads(context, folder, batch)
   budget.spend({ messages: batch.length, bytes: connection.takeReceivedBytes() }, deps.now())
-  const resolve = await resolveRecipients(context, heads, since)
+  const resolve = await findAliasRecipients(context, heads, since)
   let unsavedUid = 0
   let pause: Pause | undefined
   for (const head of heads) {
@@ -148,7 +148,7 @@ export interface AddressedMail {
 }
 
 /** One lookup for a whole batch, after its heads were fetched: every alias that received mail existed before. */
-export async function resolveRecipients(
+export async function findAliasRecipients(
   { deps, account, connection }: FetchContext,
   heads: readonly Head[],
   since: Date | undefined,

@@ -64,18 +64,18 @@ export function sessionFacts(row: RecipientRow): FoundRecipient | undefined {
 export function senderShareOf(
   shares: readonly (MailboxUsage & { mailbox: MailboxId })[],
 ): RecipientFacts['senderShare'] {
-  const of = (mailbox: MailboxId) => shares.find((row) => row.mailbox === mailbox) ?? EMPTY_LEVEL
+  const of = (mailbox: MailboxId) => shares.find((row) => row.mailbox === mailbox) ?? NO_USAGE
   return { pool: of(POOL), operator: of(OPERATOR) }
 }
 
-export const EMPTY_LEVEL: MailboxUsage = { count: 0, bytes: 0 }
+export const NO_USAGE: MailboxUsage = { count: 0, bytes: 0 }
 export const UNKNOWN_RECIPIENT = {
   domain: undefined,
   session: undefined,
   everAssigned: false,
-  poolAddress: EMPTY_LEVEL,
-  pool: EMPTY_LEVEL,
-  operator: EMPTY_LEVEL,
+  poolAddress: NO_USAGE,
+  pool: NO_USAGE,
+  operator: NO_USAGE,
   senderShare: undefined,
 } satisfies RecipientFacts
 

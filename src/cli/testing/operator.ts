@@ -4,7 +4,7 @@ import { openSqliteTestMail } from '../../../test/support/stores.ts'
 import { type Address, localOf, parseAddress, parseHost } from '../../core/address.ts'
 import { isOperatorLocalPart } from '../../core/prefix.ts'
 import { OPERATOR, POOL } from '../../core/session.ts'
-import type { OperatorDeps } from '../../service/operator.ts'
+import type { OperatorDeps } from '../../service/operator-commands.ts'
 
 export const NOON = new Date('2026-03-01T12:00:00Z')
 

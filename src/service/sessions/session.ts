@@ -25,7 +25,7 @@ export async function liveSession(
   return session
 }
 
-/** Live, or ended and not yet swept. */
+/** Live, or expired and still reserved; not one that its owner ended. */
 async function knownSession(store: ServiceDeps['store'], token: string): Promise<Session> {
   const session = TOKEN.test(token) ? await store.findSession(secretHash(token)) : undefined
   if (!session) throw new Problem('invalid_token', 'token: no session has this token.')

@@ -2,7 +2,7 @@ import type { Address } from '../../../core/address.ts'
 import { idBounds } from '../../../core/id.ts'
 import { addUsage, type MailboxUsage, type Recipient } from '../../../core/recipient.ts'
 import { isSharedMailbox, type MailboxId, OPERATOR, POOL } from '../../../core/session.ts'
-import { EMPTY_LEVEL } from '../../resolve-recipients.ts'
+import { NO_USAGE } from '../../resolve-recipients.ts'
 import { type DomainRow, domainOf } from '../../rows.ts'
 import type { Db } from '../connection/connections.ts'
 import { partitionFor } from './partition-key.ts'
@@ -75,7 +75,7 @@ export async function readHeldShares(
   for (const network of networks) {
     for (const mailbox of shared.keys()) {
       const row = rows.find((one) => one.sender_network === network && one.mailbox === mailbox)
-      const share = { network, mailbox, held: row ?? EMPTY_LEVEL, added: EMPTY_LEVEL }
+      const share = { network, mailbox, held: row ?? NO_USAGE, added: NO_USAGE }
       shares.set(`${mailbox} ${network}`, share)
     }
   }
@@ -86,7 +86,7 @@ export function heldShare(
   mailbox: MailboxId,
   network: string,
 ): MailboxUsage {
-  return shares.get(`${mailbox} ${network}`)?.held ?? EMPTY_LEVEL
+  return shares.get(`${mailbox} ${network}`)?.held ?? NO_USAGE
 }
 
 function lockSessions(db: Db, ids: readonly MailboxId[]): Promise<(BoxRow & DomainRow)[]> {

@@ -43,7 +43,7 @@ export function sessionWrites(connections: Connections, random: () => number) {
 
   return {
     createSession: (session: NewSession): Promise<Session | undefined> =>
-      retryOnIdConflict(
+      retryOnConflict(
         async () => (await add(connections, session)) ?? (await takeOverAddress(session)),
       ),
 
@@ -64,7 +64,7 @@ export function sessionWrites(connections: Connections, random: () => number) {
       }),
 
     reviveSession: (revival: Revival): Promise<Session | undefined> =>
-      retryOnIdConflict(() => connections.transaction((db) => revive(db, revival))),
+      retryOnConflict(() => connections.transaction((db) => revive(db, revival))),
 
     async endSession(mailbox: MailboxId, now: Date): Promise<boolean> {
       const ended = await connections.query(
@@ -108,7 +108,7 @@ export function sessionWrites(connections: Connections, random: () => number) {
 }
 
 /** A concurrent transaction drew the same id, or took the address. */
-class IdConflict extends Error {
+class InsertConflict extends Error {
   constructor() {
     super('no free session id was found')
   }
@@ -116,18 +116,18 @@ class IdConflict extends Error {
 
 /** The caller retries, from before the transaction. */
 function withoutConflict(session: Session | undefined): Session {
-  if (!session) throw new IdConflict()
+  if (!session) throw new InsertConflict()
   return session
 }
 
 const MAX_TRIES = 20
 
-async function retryOnIdConflict<T>(operation: () => Promise<T>, left = MAX_TRIES): Promise<T> {
+async function retryOnConflict<T>(operation: () => Promise<T>, left = MAX_TRIES): Promise<T> {
   try {
     return await operation()
   } catch (error) {
-    if (!(error instanceof IdConflict) || left === 1) throw error
-    return await retryOnIdConflict(operation, left - 1)
+    if (!(error instanceof InsertConflict) || left === 1) throw error
+    return await retryOnConflict(operation, left - 1)
   }
 }
 

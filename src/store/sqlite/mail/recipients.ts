@@ -2,8 +2,8 @@ import { type Address, hostOf, withoutTag } from '../../../core/address.ts'
 import { secretHash } from '../../../core/id.ts'
 import { type Mailbox, type MailboxId, OPERATOR, POOL } from '../../../core/session.ts'
 import {
-  EMPTY_LEVEL,
   type FoundRecipient,
+  NO_USAGE,
   type RecipientRow,
   senderShareOf,
   sessionFacts,
@@ -68,7 +68,7 @@ export function recipientReads(db: Db) {
         session: undefined,
         keyId: undefined,
         everAssigned: isInLedger(address) || isInLedger(withoutTag(address)),
-        poolAddress: inPool.get(address) ?? EMPTY_LEVEL,
+        poolAddress: inPool.get(address) ?? NO_USAGE,
         pool: readSharedMailbox(POOL),
         operator: readSharedMailbox(OPERATOR),
         senderShare:
