@@ -36,19 +36,13 @@ export type AsyncMethods<O extends Operations> = {
   [Name in keyof O]: (...args: Parameters<O[Name]>) => Promise<ResultOf<O, Name>>
 }
 
+type Run = <Result>(operation: Operation<Result>) => Result
+type RunAsync = <Result>(operation: Operation<Result>) => Promise<Result>
+
 /** Methods that pass each operation to `run`, which returns its result, or a promise of it. */
-export function methodsOf<O extends Operations>(
-  operations: O,
-  run: <Result>(operation: Operation<Result>) => Result,
-): SyncMethods<O>
-export function methodsOf<O extends Operations>(
-  operations: O,
-  run: <Result>(operation: Operation<Result>) => Promise<Result>,
-): AsyncMethods<O>
-export function methodsOf(
-  operations: Operations,
-  run: (operation: Operation<unknown>) => unknown,
-): unknown {
+export function methodsOf<O extends Operations>(operations: O, run: Run): SyncMethods<O>
+export function methodsOf<O extends Operations>(operations: O, run: RunAsync): AsyncMethods<O>
+export function methodsOf(operations: Operations, run: Run | RunAsync): unknown {
   const methods = Object.entries(operations).map(([name, operation]) => [
     name,
     (...args: never[]) => run(operation(...args)),

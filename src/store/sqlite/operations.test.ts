@@ -19,12 +19,11 @@ for (const [name, text, values, rows] of [
     [{ x: 'b', y: 1, z: 'b' }],
   ],
   [
-    'a name that ends like a schema',
-    'select gmail.number from pair as gmail where gmail.name = $1',
+    'a table of a schema, and a name that ends like one',
+    'select gmail.number from shop.pair as gmail where gmail.name = $1',
     ['b'],
     [{ number: 2 }],
   ],
-  ['a table of a schema', 'select number from shop.pair where name = $1', ['b'], [{ number: 2 }]],
   [
     'a row lock',
     'select name from mail.pair where number = $1 for no key update',
