@@ -18,37 +18,13 @@ import type { OperatorStore, Volume } from './operator-store.ts'
 // A full store throws Problem('overloaded') and stores nothing. An unreachable one throws StoreUnavailable.
 
 /** Mail, sessions, mail domains and Gmail accounts. */
-export interface MailStore extends OperatorStore {
+export interface MailStore extends OperatorStore, AccountStore {
   /** All domains, including removed ones, by id. */
   listDomains(): Promise<MailDomain[]>
   findDomain(name: Host): Promise<MailDomain | undefined>
   /** Adds a domain, or restores a removed one under its old id. Undefined if it exists. */
   addDomain(domain: NewDomain): Promise<MailDomain | undefined>
   changeDomain(name: Host, change: DomainChange): Promise<MailDomain | undefined>
-
-  /** All Gmail accounts, including inactive ones, by id. */
-  listAccounts(now: Date): Promise<GmailAccount[]>
-  /** Adds an account; an existing one is unchanged and keeps its id. */
-  addAccount(email: Address): Promise<void>
-  /** False if there is no such account. */
-  setAccountActive(accountId: number, active: boolean): Promise<boolean>
-  setAccountHealth(accountId: number, health: AccountHealth, reason: string): Promise<void>
-  /** Those of the addresses that are aliases of live sessions of this account, exactly as issued. */
-  findAliases(accountId: number, addresses: readonly Address[], now: Date): Promise<Recipient[]>
-  /** When the oldest live session of the account was created. */
-  oldestAlias(accountId: number, now: Date): Promise<Date | undefined>
-  /** How far a folder has been fetched; undefined before the first fetch. */
-  readFolder(accountId: number, folder: string): Promise<FolderState | undefined>
-  saveFolder(accountId: number, folder: string, state: FolderState): Promise<void>
-  /**
-   * Stores fetched mail for recipients that do not have it yet, defers it for those whose mailbox is full, and saves the folder
-   * state, in one commit. This replaces an earlier deferral of the same mail.
-   */
-  addFetchedMail(mail: NewFetchedMail): Promise<AddFetchedMailResult>
-  /** Deferred mail that can be delivered, because an alias has room, or dropped, because all of its aliases have ended. By ascending UID. */
-  listDeferred(query: DeferredQuery): Promise<DeferredMail[]>
-  /** Deletes deferred mail by UID, and all of the folder with another UIDVALIDITY. */
-  deleteDeferred(place: DeferredKey): Promise<void>
 
   /** Undefined if the address belongs to a live session or is still reserved. */
   createSession(session: NewSession): Promise<Session | undefined>
@@ -108,6 +84,33 @@ export interface MailStore extends OperatorStore {
   /** Why no mail can be stored at the moment; undefined if it can. */
   storageFault(): Promise<StoreFault | undefined>
   close(): Promise<void>
+}
+
+/** Gmail accounts, and the mail that is fetched from them. */
+export interface AccountStore {
+  /** All Gmail accounts, including inactive ones, by id. */
+  listAccounts(now: Date): Promise<GmailAccount[]>
+  /** Adds an account; an existing one is unchanged and keeps its id. */
+  addAccount(email: Address): Promise<void>
+  /** False if there is no such account. */
+  setAccountActive(accountId: number, active: boolean): Promise<boolean>
+  setAccountHealth(accountId: number, health: AccountHealth, reason: string): Promise<void>
+  /** Those of the addresses that are aliases of live sessions of this account, exactly as issued. */
+  findAliases(accountId: number, addresses: readonly Address[], now: Date): Promise<Recipient[]>
+  /** When the oldest live session of the account was created. */
+  oldestAlias(accountId: number, now: Date): Promise<Date | undefined>
+  /** How far a folder has been fetched; undefined before the first fetch. */
+  readFolder(accountId: number, folder: string): Promise<FolderState | undefined>
+  saveFolder(accountId: number, folder: string, state: FolderState): Promise<void>
+  /**
+   * Stores fetched mail for recipients that do not have it yet, defers it for those whose mailbox is full, and saves the folder
+   * state, in one commit. This replaces an earlier deferral of the same mail.
+   */
+  addFetchedMail(mail: NewFetchedMail): Promise<AddFetchedMailResult>
+  /** Deferred mail that can be delivered, because an alias has room, or dropped, because all of its aliases have ended. By ascending UID. */
+  listDeferred(query: DeferredQuery): Promise<DeferredMail[]>
+  /** Deletes deferred mail by UID, and all of the folder with another UIDVALIDITY. */
+  deleteDeferred(place: DeferredKey): Promise<void>
 }
 
 export interface StoreFault {

@@ -4,31 +4,18 @@ import type { Envelope } from '../../core/message.ts'
 import { accountTopic } from '../../core/session.ts'
 import { readHeader, unfold } from '../../mime/header-fields.ts'
 import { readHead } from '../../mime/header-summary.ts'
-import type { MailStore } from '../../store/store.ts'
+import type { AccountStore } from '../../store/store.ts'
 import type { SubscribableBus } from '../deps.ts'
 import { recipientTopics } from './receive-mail.ts'
 
 // As many as are fetched at once.
 const DEFERRED_AT_ONCE = 50
 
-interface AccountMailDeps {
-  store: Pick<
-    MailStore,
-    | 'findAliases'
-    | 'addFetchedMail'
-    | 'listDeferred'
-    | 'deleteDeferred'
-    | 'readFolder'
-    | 'saveFolder'
-    | 'oldestAlias'
-    | 'setAccountHealth'
-  >
-  bus: SubscribableBus
-  now(): Date
-}
-
 /** What the IMAP client needs to process the mail of one account, except randomness and a log. */
-export function accountMailDeps({ store, bus, now }: AccountMailDeps, accountId: number) {
+export function accountMailDeps(
+  { store, bus, now }: { store: AccountStore; bus: SubscribableBus; now(): Date },
+  accountId: number,
+) {
   return {
     findAliases: (addresses: readonly Address[]) => store.findAliases(accountId, addresses, now()),
 
