@@ -6,7 +6,7 @@ import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { type KeyRing, openKeyRing } from '../support/keys.ts'
 import { program } from '../support/programs.ts'
-import { SCREENS } from './support/browser.ts'
+import { DESKTOP, SCREENS } from './support/browser.ts'
 import { openPages } from './support/pages.ts'
 import { openConsole, tryCall } from './views/docs.ts'
 
@@ -34,26 +34,28 @@ for (const { name, ...viewport } of SCREENS) {
       assert.ok(box && box.y < viewport.height && box.y + box.height > 0, `${target} is in sight`)
       assert.equal(new URL(page.url()).hash, target)
     }
+    if (name === 'desktop') await assertInSight(contents)
+    if (!javaScriptEnabled) await assertComplete(page)
   })
 }
 
-test('the contents stay visible on a wide screen', async () => {
-  const page = await visit('/docs#usage', { viewport: { width: 1280, height: 800 } })
-  assert.ok(await page.getByRole('link', { name: 'First steps' }).isVisible())
-  const box = await page.getByRole('navigation', { name: 'Contents' }).boundingBox()
+/** On a wide screen the contents stay visible. */
+async function assertInSight(contents: Locator): Promise<void> {
+  assert.ok(await contents.getByRole('link', { name: 'First steps' }).isVisible())
+  const box = await contents.boundingBox()
   assert.ok(box && box.y >= 0 && box.y < 100)
-})
+}
 
-test('without JavaScript the whole reference is shown, without controls that need scripts', async () => {
-  const page = await visit('/docs', { javaScriptEnabled: false })
+/** Without JavaScript the whole reference is shown, without controls that need scripts. */
+async function assertComplete(page: Page): Promise<void> {
   assert.ok(await page.getByRole('heading', { name: 'First steps' }).isVisible())
   assert.ok(await page.getByRole('heading', { name: 'Read emails with a key' }).isVisible())
   assert.equal(await page.getByRole('button').count(), 0)
-})
+}
 
 test('the layout does not shift when the script runs', async () => {
-  const plain = await visit('/docs', { javaScriptEnabled: false })
-  const scripted = await visit('/docs')
+  const plain = await visit('/docs', { viewport: DESKTOP, javaScriptEnabled: false })
+  const scripted = await visit('/docs', { viewport: DESKTOP })
   await scripted.getByRole('button', { name: 'Try it: GET /metrics' }).waitFor()
   for (const place of ['h1', '#create-session', '#emails', '#errors']) {
     const [one, other] = await Promise.all(
@@ -72,13 +74,19 @@ async function answerOf(form: Locator): Promise<Record<string, unknown>> {
 }
 
 async function open(call: string): Promise<{ page: Page; form: Locator }> {
-  const page = await visit(`/docs#${call.replace(/^.*\//, '')}`)
+  const page = await visit(`/docs#${call.replace(/^.*\//, '')}`, { viewport: DESKTOP })
   return { page, form: await tryCall(page, call) }
 }
 
 describe('the console', () => {
-  test('creates a session, and fills in its token for the other calls', async () => {
+  test('shows an error response unchanged; creates a session, and fills in its token for the other calls', async () => {
+    allow({ complaint: /400/ })
     const { page, form } = await open('POST /api/create-session')
+    await form.getByLabel('prefix').fill('not a name')
+    await send(form)
+    await form.getByText('400 Bad Request').waitFor()
+    assert.equal((await answerOf(form))['code'], 'invalid_prefix')
+
     await form.getByLabel('prefix').fill('tried.here')
     await send(form)
     await form.getByText('200 OK').waitFor()
@@ -120,7 +128,7 @@ describe('the console', () => {
 
   test('uses the token of the inbox only on request', async () => {
     const { email, token } = await app().session()
-    const page = await visit('/favicon.svg')
+    const page = await visit('/favicon.svg', { viewport: DESKTOP })
     const stored = JSON.stringify([{ email, token, expires: new Date(Date.now() + 3_600_000) }])
     await page.evaluate(`localStorage.setItem('mayfly mailboxes', ${JSON.stringify(stored)})`)
     const form = await openConsole({ page, app: app() }, 'GET /api/check-mail')
@@ -133,15 +141,6 @@ describe('the console', () => {
     const other = await newTab(page, '/docs')
     const again = await tryCall(other, 'GET /api/check-mail')
     assert.equal(await again.getByLabel('Session token').inputValue(), '')
-  })
-
-  test('shows an error response unchanged', async () => {
-    allow({ complaint: /400/ })
-    const { form } = await open('POST /api/create-session')
-    await form.getByLabel('prefix').fill('not a name')
-    await send(form)
-    await form.getByText('400 Bad Request').waitFor()
-    assert.equal((await answerOf(form))['code'], 'invalid_prefix')
   })
 
   test('asks for confirmation before it deletes', async () => {
@@ -158,7 +157,7 @@ describe('the console', () => {
     assert.equal(await app().mail(email), 550)
   })
 
-  test('shows the events of a stream as they arrive, and stops it', async () => {
+  test('shows the events of a stream as they arrive, stops it, and reports that it has ended by itself', async () => {
     const { email, token } = await app().session()
     const { form } = await open('GET /api/events')
     await form.getByLabel('Session token').fill(token)
@@ -169,12 +168,7 @@ describe('the console', () => {
     await form.getByRole('button', { name: 'Stop' }).click()
     await form.getByText('Stopped.').waitFor()
     assert.ok(await form.getByRole('button', { name: 'Send' }).isEnabled())
-  })
 
-  test('reports that a stream has ended by itself', async () => {
-    const { token } = await app().session()
-    const { form } = await open('GET /api/events')
-    await form.getByLabel('Session token').fill(token)
     await send(form)
     await form.getByText('Stream open').waitFor()
     await fetch(`${app().url}/api/delete-session`, {
@@ -185,23 +179,20 @@ describe('the console', () => {
     assert.match((await form.getByRole('log').textContent()) ?? '', /event: end/)
   })
 
-  test('stops a pending request', async () => {
-    const { token } = await app().session()
-    const { form } = await open('GET /api/check-mail')
-    await form.getByLabel('Session token').fill(token)
-    await form.getByLabel('wait').fill('50')
-    await send(form)
-    await form.getByText('Waiting for the response').waitFor()
-    await form.getByRole('button', { name: 'Stop' }).click()
-    await form.getByText('Stopped.').waitFor()
-  })
-
-  test('saves a download as a file', async () => {
+  test('sends nothing while a required parameter is missing, and saves a download as a file', async () => {
     const { email, token } = await app().session()
     await app().mail(email)
     const listed = await fetch(`${app().url}/api/check-mail?token=${token}`)
     const { messages } = (await listed.json()) as { messages: { id: number }[] }
     const { page, form } = await open('GET /api/raw-mail')
+    const requested: string[] = []
+    page.on('request', (request) => requested.push(request.url()))
+    await send(form)
+    assert.equal(await page.evaluate(`document.activeElement.matches(':invalid')`), true)
+    assert.deepEqual(
+      requested.filter((url) => url.includes('/api/')),
+      [],
+    )
     await form.getByLabel('Session token').fill(token)
     await form.getByLabel('id').fill(String(messages[0]?.id))
     await send(form)
@@ -213,18 +204,6 @@ describe('the console', () => {
     assert.match(readFileSync(await download.path(), 'utf8'), /Your code is 123456/)
   })
 
-  test('does not send a request with a missing required parameter', async () => {
-    const { page, form } = await open('GET /api/raw-mail')
-    const requested: string[] = []
-    page.on('request', (request) => requested.push(request.url()))
-    await send(form)
-    assert.equal(await page.evaluate(`document.activeElement.matches(':invalid')`), true)
-    assert.deepEqual(
-      requested.filter((url) => url.includes('/api/')),
-      [],
-    )
-  })
-
   test('reports that the site is unreachable', async () => {
     allow({ complaint: /ERR_FAILED/ })
     const { page, form } = await open('GET /api/domains')
@@ -233,10 +212,17 @@ describe('the console', () => {
     await form.getByText('Could not reach the server').waitFor()
   })
 
-  test('shows the same call as a curl command, with the token hidden', async () => {
+  test('stops a pending request; shows the same call as a curl command, with the token hidden', async () => {
     const { email, token } = await app().session()
     const { form } = await open('GET /api/check-mail')
     await form.getByLabel('Session token').fill(token)
+    await form.getByLabel('wait').fill('50')
+    await send(form)
+    await form.getByText('Waiting for the response').waitFor()
+    await form.getByRole('button', { name: 'Stop' }).click()
+    await form.getByText('Stopped.').waitFor()
+
+    await form.getByLabel('wait').fill('')
     await form.getByLabel('limit').fill('5')
     await form.getByText('As a curl command').click()
     const line = form.locator('.secret-sample code')
