@@ -115,7 +115,7 @@ describe('a server outage', () => {
   test('with the connection left open is noticed by a command timeout', async () => {
     const proxy = await openProxy(dovecot.server().port)
     const fixture = openImapFixture([X])
-    const timing = { commandTimeoutMs: 300, pollMs: 50 }
+    const timing = { commandTimeoutMs: 150, pollMs: 50 }
     const account = openAccount(fixture.deps, testAccountAt(proxy.port, { timing }))
     await fixture.untilHealth('ok')
     proxy.state.rewrite = () => ''
