@@ -41,15 +41,15 @@ const LATIN =
 
 describe('Arabic', () => {
   test('is used at first paint, right to left, before any script runs', async () => {
+    allow({ complaint: /ERR_FAILED/ })
+    const page = await visit('/favicon.svg', { locale: 'ar' })
+    await page.route('**/assets/*.js', (route) => route.abort())
     for (const [path, words] of [
       ['/', 'الوارد'],
       ['/pricing', 'الباقات'],
       ['/key', 'مفتاحك'],
       ['/docs', 'API'],
     ] as const) {
-      allow({ complaint: /ERR_FAILED/ })
-      const page = await visit('/favicon.svg', { locale: 'ar' })
-      await page.route('**/assets/*.js', (route) => route.abort())
       await page.goto(`${app().url}${path}`)
       assert.deepEqual(await announced(page), ['ar', 'rtl'])
       assert.equal(await page.locator('nav [aria-current]').innerText(), words)
@@ -62,7 +62,6 @@ describe('Arabic', () => {
       if (path === '/docs') continue
       const text = await page.locator('main').innerText()
       assert.doesNotMatch(text.replaceAll(LATIN, ''), /[a-z]{2}/i, path)
-      await page.context().close()
     }
   })
 
