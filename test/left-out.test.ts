@@ -40,7 +40,7 @@ describe('the run ends with a list of the files left out and the reason', () => 
     test(where, () => {
       const env = { ...process.env, MAYFLY_TEST_WITHOUT: 'dovecot', CI: ci }
       const files = ['src/core/fair-queue.test.ts', 'src/imap/account.test.ts']
-      const run = spawnSync('node_modules/.bin/vitest', ['run', ...files], {
+      const run = spawnSync('node_modules/.bin/vitest', ['run', '--project', 'unit', ...files], {
         cwd: ROOT,
         env,
         encoding: 'utf8',

@@ -55,6 +55,7 @@ describe('a deleted message', () => {
     await page.clock.install()
     const { email, token } = await waitForInbox(page)
     await mailMany(app(), email, 3)
+    await row(page, 'Mail 3').waitFor()
     await opener(page, 'Mail 2').click()
     await page.getByRole('heading', { name: 'Mail 2' }).waitFor()
     await reader(page).getByRole('button', { name: 'Delete' }).click()

@@ -121,6 +121,7 @@ test('at 200 % zoom a desktop has one pane with everything in it', async () => {
   const page = await visit('/', { viewport: { width: 640, height: 400 }, deviceScaleFactor: 2 })
   const { email } = await waitForInbox(page)
   await mailMany(app(), email, 3)
+  await row(page, 'Mail 3').waitFor()
   await opener(page, 'Mail 2').click()
   await page.getByRole('heading', { name: 'Mail 2' }).waitFor()
   assert.equal(await page.locator('.list').isVisible(), false)
@@ -133,6 +134,7 @@ test('the open message stays open after a reload, without layout shift', async (
   const page = await visit('/')
   const { email } = await waitForInbox(page)
   await mailMany(app(), email, 3)
+  await row(page, 'Mail 3').waitFor()
   await opener(page, 'Mail 2').click()
   // Once its body is shown it is read: its name in the list is no longer bold.
   await page.getByText('2 unread').waitFor()
