@@ -50,7 +50,10 @@ const ON_POSTGRES = [
 ]
 
 /** Only in `npm run test:long`. */
-const LONG_ONLY = ['test/{balancer,nodes-leases,pgbouncer,power-cut}.test.ts']
+const LONG_ONLY = [
+  'src/{bus,limit}/redis-cluster.test.ts',
+  'test/{balancer,nodes-leases,pgbouncer,power-cut}.test.ts',
+]
 
 const leftOut = filesLeftOut()
 const exclude = [

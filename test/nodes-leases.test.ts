@@ -24,56 +24,53 @@ interface LeaseRow {
   now: number
 }
 
-test.runIf(process.env['MAYFLY_TEST_LONG'])(
-  'another node takes over the sweep and the Gmail account of a dead node within half a minute',
-  async () => {
-    const folder = tempFolder()
-    const dovecot = await openDovecot({ users: { [JOE]: PASSWORD } })
-    const file = join(folder.path, 'accounts.json')
-    const server = { host: '127.0.0.1', port: dovecot.port, tls: false, password: PASSWORD }
-    writeFileSync(file, JSON.stringify([{ email: JOE, ...server }]))
-    const env = { MAYFLY_GMAIL_ACCOUNTS_FILE: file }
-    const first = await openNodes({ count: 1, env })
-    onTestFinished(async () => {
-      await first.close()
-      await dovecot.close()
-      folder.remove()
-    })
-    const leases = async () => (await first.query(HELD)) as unknown as LeaseRow[]
-    await waitUntil(async () => (await leases()).length >= 2)
-    const before = await leases()
-    const redis = first.redis().url
-    const others = await openNodes({ count: 2, env, store: first.store, redis })
-    onTestFinished(() => others.close())
-    const [url = ''] = others.urls
-    const { email, token } = await createSession(url, { use_gmail: '1' })
-    const fetched = async (count: number) => {
-      const subjects = async () => (await checkMail(url, token)).map(({ subject }) => subject)
-      await waitUntil(async () => (await subjects()).length >= count)
-      return await subjects()
-    }
-    dovecot.deliver(JOE, mailTo(email, 'first'))
-    assert.deepEqual(await fetched(1), ['first'])
-    assert.equal(logins(dovecot.log()), 1, 'one node fetches')
+test('another node takes over the sweep and the Gmail account of a dead node within half a minute', async () => {
+  const folder = tempFolder()
+  const dovecot = await openDovecot({ users: { [JOE]: PASSWORD } })
+  const file = join(folder.path, 'accounts.json')
+  const server = { host: '127.0.0.1', port: dovecot.port, tls: false, password: PASSWORD }
+  writeFileSync(file, JSON.stringify([{ email: JOE, ...server }]))
+  const env = { MAYFLY_GMAIL_ACCOUNTS_FILE: file }
+  const first = await openNodes({ count: 1, env })
+  onTestFinished(async () => {
+    await first.close()
+    await dovecot.close()
+    folder.remove()
+  })
+  const leases = async () => (await first.query(HELD)) as unknown as LeaseRow[]
+  await waitUntil(async () => (await leases()).length >= 2)
+  const before = await leases()
+  const redis = first.redis().url
+  const others = await openNodes({ count: 2, env, store: first.store, redis })
+  onTestFinished(() => others.close())
+  const [url = ''] = others.urls
+  const { email, token } = await createSession(url, { use_gmail: '1' })
+  const fetched = async (count: number) => {
+    const subjects = async () => (await checkMail(url, token)).map(({ subject }) => subject)
+    await waitUntil(async () => (await subjects()).length >= count)
+    return await subjects()
+  }
+  dovecot.deliver(JOE, mailTo(email, 'first'))
+  assert.deepEqual(await fetched(1), ['first'])
+  assert.equal(logins(dovecot.log()), 1, 'one node fetches')
 
-    const holders = new Set(before.map(({ holder }) => holder))
-    const started = (await leases())[0]?.now ?? 0
-    await first.kill(0)
-    dovecot.deliver(JOE, mailTo(email, 'second'))
-    const isTaken = (rows: LeaseRow[]) =>
-      rows.length === 2 && rows.every(({ holder }) => !holders.has(holder))
-    let after: LeaseRow[] = []
-    await waitUntil(async () => {
-      after = await leases()
-      return isTaken(after)
-    }, TAKEOVER_MS)
-    const tookMs = (after[0]?.now ?? 0) - started
-    process.stdout.write(`taken over after ${Math.round(tookMs)} ms\n`)
-    assert.ok(tookMs < TAKEOVER_MS, `${tookMs} ms`)
-    assert.deepEqual(await fetched(2), ['second', 'first'])
-    assert.equal(logins(dovecot.log()), 2, 'again one node fetches')
-  },
-)
+  const holders = new Set(before.map(({ holder }) => holder))
+  const started = (await leases())[0]?.now ?? 0
+  await first.kill(0)
+  dovecot.deliver(JOE, mailTo(email, 'second'))
+  const isTaken = (rows: LeaseRow[]) =>
+    rows.length === 2 && rows.every(({ holder }) => !holders.has(holder))
+  let after: LeaseRow[] = []
+  await waitUntil(async () => {
+    after = await leases()
+    return isTaken(after)
+  }, TAKEOVER_MS)
+  const tookMs = (after[0]?.now ?? 0) - started
+  process.stdout.write(`taken over after ${Math.round(tookMs)} ms\n`)
+  assert.ok(tookMs < TAKEOVER_MS, `${tookMs} ms`)
+  assert.deepEqual(await fetched(2), ['second', 'first'])
+  assert.equal(logins(dovecot.log()), 2, 'again one node fetches')
+})
 
 const mailTo = (to: string, subject: string) =>
   `Delivered-To: ${to}\nFrom: Bob <bob@sender.test>\nTo: ${to}\nSubject: ${subject}\nMessage-ID: <${subject}@sender.test>\n\nx\n`

@@ -8,7 +8,7 @@ import type { MailboxId } from '../core/session.ts'
 import { busContract } from './bus.contract.ts'
 import { ANN, openNodes, waiter, waitUntilReceived } from './testing/nodes.ts'
 
-describe.runIf(process.env['MAYFLY_TEST_LONG'])('on a Redis Cluster', () => {
+describe('on a Redis Cluster', () => {
   let cluster: TestRedisCluster
   const nodes = openNodes(() => cluster.url)
 

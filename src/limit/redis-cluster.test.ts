@@ -4,7 +4,7 @@ import { openRedisCluster, type TestRedisCluster } from '../../test/support/redi
 import { limitContract } from './limit.contract.ts'
 import { countPassed, openNodes, untilShared } from './testing/nodes.ts'
 
-describe.runIf(process.env['MAYFLY_TEST_LONG'])('on a Redis Cluster', () => {
+describe('on a Redis Cluster', () => {
   let cluster: TestRedisCluster
   const nodes = openNodes(() => cluster.url)
 

@@ -1,35 +1,22 @@
 import assert from 'node:assert/strict'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, test, vi } from 'vitest'
-import { openPostgres, type Postgres } from '../../../../test/support/postgres.ts'
-import { openPostgresTestMail } from '../../../../test/support/postgres-stores.ts'
+import { afterEach, describe, test, vi } from 'vitest'
 import { StoreUnavailable } from '../../../core/problem.ts'
-import { type Fixture, newMail, openFixture } from '../../contract/fixture.ts'
+import { newMail } from '../../contract/fixture.ts'
+import { mailForTests } from '../testing/mail-for-tests.ts'
 import { openConnections } from './connections.ts'
 
-let postgres: Postgres
-let opened: Awaited<ReturnType<typeof openPostgresTestMail>>
-let fixture: Fixture
-
-beforeAll(async () => {
-  postgres = await openPostgres()
-})
-afterAll(() => postgres.close())
-beforeEach(async () => {
-  opened = await openPostgresTestMail(postgres, {
-    limits: {
-      mailbox: { maxMessages: 2_000, maxBytes: 1e9 },
-      poolMaxBytes: 1e9,
-      maxMailBytes: 10_000_000,
-    },
-  })
-  fixture = await openFixture(opened)
+const db = mailForTests({
+  limits: {
+    mailbox: { maxMessages: 2_000, maxBytes: 1e9 },
+    poolMaxBytes: 1e9,
+    maxMailBytes: 10_000_000,
+  },
 })
 afterEach(async () => {
   vi.restoreAllMocks()
-  await postgres.run('alter system reset all')
-  await postgres.run('select pg_reload_conf()')
-  await postgres.run(`alter database ${opened.database} reset all`)
-  await fixture.close()
+  await db.postgres.run('alter system reset all')
+  await db.postgres.run('select pg_reload_conf()')
+  await db.postgres.run(`alter database ${db.opened.database} reset all`)
 })
 
 const isUnavailable = (error: unknown) => error instanceof StoreUnavailable
@@ -37,7 +24,7 @@ const isUnavailable = (error: unknown) => error instanceof StoreUnavailable
 /** Polls until the fault is as expected; the store refreshes it every half second. */
 async function untilFault(isExpected: (reason: string | undefined) => boolean) {
   for (let attempts = 0; attempts < 500; attempts += 1) {
-    const reason = (await fixture.store.storageFault())?.reason
+    const reason = (await db.fixture.store.storageFault())?.reason
     if (isExpected(reason)) return
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
@@ -50,13 +37,16 @@ describe('a commit with durability off', () => {
     ['behind PgBouncer', '&pgbouncer=true'],
   ]) {
     test(`${name} is refused and leaves nothing`, async () => {
-      const pool = openConnections({ url: `${opened.url}${more}`, connections: 1 })
+      const pool = openConnections({ url: `${db.opened.url}${more}`, connections: 1 })
       const write = pool.transaction(async (db) => {
         await db.queryUnprepared('set local synchronous_commit = off')
         db.queueBeforeCommit(`insert into mail.address_ledger values ($1)`, ['lost'])
       })
       await assert.rejects(write, isUnavailable)
-      const found = await postgres.run('select hash from mail.address_ledger', opened.database)
+      const found = await db.postgres.run(
+        'select hash from mail.address_ledger',
+        db.opened.database,
+      )
       assert.deepEqual(found, [])
       // The connection is replaced.
       await pool.transaction(async (db) => {
@@ -70,39 +60,39 @@ describe('a commit with durability off', () => {
 describe('a setting changed while the service runs', () => {
   for (const setting of ['fsync', 'synchronous_commit']) {
     test(`${setting} by a reload: no mail is acknowledged until it is on again`, async () => {
-      await fixture.session('ann@box.test')
-      const recipients = await fixture.accepted(['ann@box.test'])
-      await fixture.store.addMail(newMail(recipients))
-      await postgres.run(`alter system set ${setting} = off`)
-      await postgres.run('select pg_reload_conf()')
+      await db.fixture.session('ann@box.test')
+      const recipients = await db.fixture.accepted(['ann@box.test'])
+      await db.fixture.store.addMail(newMail(recipients))
+      await db.postgres.run(`alter system set ${setting} = off`)
+      await db.postgres.run('select pg_reload_conf()')
       // The processes of the server reload one after the other.
       await untilFault((reason) => reason?.includes(`${setting} is off`) ?? false)
-      await assert.rejects(fixture.store.addMail(newMail(recipients)), isUnavailable)
-      await assert.rejects(fixture.other.addMail(newMail(recipients)), isUnavailable)
-      await postgres.run(`alter system reset ${setting}`)
-      await postgres.run('select pg_reload_conf()')
+      await assert.rejects(db.fixture.store.addMail(newMail(recipients)), isUnavailable)
+      await assert.rejects(db.fixture.other.addMail(newMail(recipients)), isUnavailable)
+      await db.postgres.run(`alter system reset ${setting}`)
+      await db.postgres.run('select pg_reload_conf()')
       await untilFault((reason) => reason === undefined)
-      assert.equal((await fixture.store.addMail(newMail(recipients))).outcome, 'stored')
+      assert.equal((await db.fixture.store.addMail(newMail(recipients))).outcome, 'stored')
     })
   }
 
   test('for new connections only: the node is not ready, though an old connection still works', async () => {
-    const { database } = opened
-    assert.equal(await fixture.store.storageFault(), undefined)
-    await postgres.run(`alter database ${database} set synchronous_commit = off`)
-    const queries = Array.from({ length: 3 }, () => fixture.store.listDomains())
+    const { database } = db.opened
+    assert.equal(await db.fixture.store.storageFault(), undefined)
+    await db.postgres.run(`alter database ${database} set synchronous_commit = off`)
+    const queries = Array.from({ length: 3 }, () => db.fixture.store.listDomains())
     const statuses = (await Promise.allSettled(queries)).map(({ status }) => status)
     assert.ok(statuses.includes('fulfilled') && statuses.includes('rejected'), String(statuses))
     await untilFault((reason) => reason?.includes('synchronous_commit is off') ?? false)
-    assert.deepEqual((await fixture.store.listDomains()).length, 2)
-    await postgres.run(`alter database ${database} reset synchronous_commit`)
+    assert.deepEqual((await db.fixture.store.listDomains()).length, 2)
+    await db.postgres.run(`alter database ${database} reset synchronous_commit`)
     await untilFault((reason) => reason === undefined)
   })
 
   test('for new connections only is detected even if no new connection is needed', async () => {
-    const { database } = opened
-    assert.equal(await fixture.store.storageFault(), undefined)
-    await postgres.run(`alter database ${database} set synchronous_commit = off`)
+    const { database } = db.opened
+    assert.equal(await db.fixture.store.storageFault(), undefined)
+    await db.postgres.run(`alter database ${database} set synchronous_commit = off`)
     const start = performance.now()
     const base = Date.now() - 60_000
     vi.spyOn(performance, 'now').mockImplementation(() => start + Date.now() - base)
@@ -110,17 +100,17 @@ describe('a setting changed while the service runs', () => {
   })
 
   test('on the server after a reconnect: no query is sent, and the reason is reported', async () => {
-    const { database } = opened
-    await postgres.run(`alter database ${database} set synchronous_commit = off`)
-    await postgres.run(
+    const { database } = db.opened
+    await db.postgres.run(`alter database ${database} set synchronous_commit = off`)
+    await db.postgres.run(
       `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${database}'`,
     )
     for (let round = 0; round < 3; round += 1) {
-      await assert.rejects(fixture.store.listDomains(), isUnavailable)
+      await assert.rejects(db.fixture.store.listDomains(), isUnavailable)
     }
     await untilFault((reason) => reason?.includes('synchronous_commit is off') ?? false)
-    await postgres.run(`alter database ${database} reset synchronous_commit`)
+    await db.postgres.run(`alter database ${database} reset synchronous_commit`)
     await untilFault((reason) => reason === undefined)
-    assert.equal((await fixture.store.listDomains()).length, 2)
+    assert.equal((await db.fixture.store.listDomains()).length, 2)
   })
 })

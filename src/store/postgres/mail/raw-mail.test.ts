@@ -1,33 +1,20 @@
 import assert from 'node:assert/strict'
 import { Client } from 'pg'
-import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
-import { openPostgres, type Postgres } from '../../../../test/support/postgres.ts'
-import { openPostgresTestMail } from '../../../../test/support/postgres-stores.ts'
+import { describe, test } from 'vitest'
 import type { MailboxId } from '../../../core/session.ts'
-import { at, DAY, type Fixture, HOUR, newMail, openFixture } from '../../contract/fixture.ts'
+import { at, DAY, HOUR, newMail } from '../../contract/fixture.ts'
+import { mailForTests } from '../testing/mail-for-tests.ts'
 
-let postgres: Postgres
-let opened: Awaited<ReturnType<typeof openPostgresTestMail>>
-let fixture: Fixture
-
-beforeAll(async () => {
-  postgres = await openPostgres()
-})
-afterAll(() => postgres.close())
-beforeEach(async () => {
-  opened = await openPostgresTestMail(postgres)
-  fixture = await openFixture(opened)
-  return () => fixture.close()
-})
+const db = mailForTests()
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 
 async function textsOf(mailbox: MailboxId): Promise<string[]> {
-  const ids = await fixture.store.listMessageIds(mailbox)
+  const ids = await db.fixture.store.listMessageIds(mailbox)
   return await Promise.all(
     ids.map(async (id) => {
-      const message = await fixture.store.findMessage(mailbox, id)
-      const raw = await fixture.store.readRaw(message?.rawId ?? 0)
+      const message = await db.fixture.store.findMessage(mailbox, id)
+      const raw = await db.fixture.store.readRaw(message?.rawId ?? 0)
       return Buffer.from(raw?.bytes ?? []).toString()
     }),
   )
@@ -35,7 +22,7 @@ async function textsOf(mailbox: MailboxId): Promise<string[]> {
 
 /** A client that locks the row of a session until its connection ends. */
 async function holdSession(mailbox: MailboxId): Promise<Client> {
-  const client = new Client({ connectionString: opened.url })
+  const client = new Client({ connectionString: db.opened.url })
   client.on('error', () => {})
   await client.connect()
   await client.query('begin')
@@ -47,38 +34,38 @@ const WAITING = `select 1 from pg_stat_activity where wait_event_type = 'Lock'`
 
 describe('serials of raw mails', () => {
   test('are not reused after a crash during their first use', async () => {
-    const ann = await fixture.session('ann@box.test', HOUR)
-    const bob = await fixture.session('bob@box.test', 2 * DAY)
-    const toAnn = await fixture.accepted(['ann@box.test'])
-    const toBob = await fixture.accepted(['bob@box.test'])
+    const ann = await db.fixture.session('ann@box.test', HOUR)
+    const bob = await db.fixture.session('bob@box.test', 2 * DAY)
+    const toAnn = await db.fixture.accepted(['ann@box.test'])
+    const toBob = await db.fixture.accepted(['bob@box.test'])
     // From here on, the sequence is written to the log before its next value is used.
-    await postgres.run('checkpoint')
+    await db.postgres.run('checkpoint')
     await holdSession(ann.id)
-    const failure = assert.rejects(fixture.store.addMail(newMail(toAnn)))
-    while ((await postgres.run(WAITING)).length === 0) await new Promise(setImmediate)
-    await postgres.stop('SIGQUIT')
+    const failure = assert.rejects(db.fixture.store.addMail(newMail(toAnn)))
+    while ((await db.postgres.run(WAITING)).length === 0) await new Promise(setImmediate)
+    await db.postgres.stop('SIGQUIT')
     await failure
-    await postgres.start()
+    await db.postgres.start()
 
     for (const text of ['1', '2', '3']) {
-      await fixture.other.addMail(newMail(toBob, { raw: bytes(`for bob ${text}`) }))
-      await fixture.store.addMail(newMail(toAnn, { raw: bytes(`for ann ${text}`) }))
+      await db.fixture.other.addMail(newMail(toBob, { raw: bytes(`for bob ${text}`) }))
+      await db.fixture.store.addMail(newMail(toAnn, { raw: bytes(`for ann ${text}`) }))
     }
-    assert.ok(await fixture.store.extendSession(ann.id, at(DAY + HOUR), at(1)))
+    assert.ok(await db.fixture.store.extendSession(ann.id, at(DAY + HOUR), at(1)))
     assert.deepEqual(await textsOf(ann.id), ['for ann 3', 'for ann 2', 'for ann 1'])
     assert.deepEqual(await textsOf(bob.id), ['for bob 3', 'for bob 2', 'for bob 1'])
   })
 
   test('that repeat never expose the mail of another mailbox', async () => {
-    const ann = await fixture.session('ann@box.test', HOUR)
-    const bob = await fixture.session('bob@box.test', 2 * DAY)
-    await fixture.send(['ann@box.test'], { raw: bytes('for ann') })
-    await fixture.send(['bob@box.test'], { raw: bytes('for bob') })
+    const ann = await db.fixture.session('ann@box.test', HOUR)
+    const bob = await db.fixture.session('bob@box.test', 2 * DAY)
+    await db.fixture.send(['ann@box.test'], { raw: bytes('for ann') })
+    await db.fixture.send(['bob@box.test'], { raw: bytes('for bob') })
     for (const table of ['message', 'raw_mail']) {
-      await postgres.run(`update mail.${table} set serial = 7`, opened.database)
+      await db.postgres.run(`update mail.${table} set serial = 7`, db.opened.database)
     }
     await assert.rejects(
-      fixture.store.extendSession(ann.id, at(DAY + HOUR), at(1)),
+      db.fixture.store.extendSession(ann.id, at(DAY + HOUR), at(1)),
       /another mail has the same serial/,
     )
     assert.deepEqual(await textsOf(ann.id), ['for ann'])

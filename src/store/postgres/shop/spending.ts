@@ -1,7 +1,6 @@
 import { utcDay } from '../../../core/key.ts'
 import { type KeyRow, spentOf } from '../../rows.ts'
-import { KEY_COLUMNS } from '../../shop/keys.ts'
-import { REFUND, SPEND } from '../../shop/spending.ts'
+import { KEY_COLUMNS, REFUND, SPEND } from '../../shop/keys.ts'
 import type { Spent, SpentFrom } from '../../shop-store.ts'
 import type { Db } from '../connection/connections.ts'
 

@@ -1,7 +1,7 @@
 import { utcDay } from '../../../core/key.ts'
 import { type Operation, query } from '../../operation.ts'
 import { type KeyRow, spentOf } from '../../rows.ts'
-import { REFUND, SPEND } from '../../shop/spending.ts'
+import { REFUND, SPEND } from '../../shop/keys.ts'
 import type { ShopStore, Spent, SpentFrom } from '../../shop-store.ts'
 import type { Db } from '../files.ts'
 import { operationRunner } from '../operations.ts'
