@@ -99,6 +99,7 @@ export default defineConfig({
         test: {
           name: 'postgres',
           include: ON_POSTGRES,
+          isolate: false,
           testTimeout: 300_000,
           env: { MAYFLY_TEST_ENGINE: 'postgres' },
           globalSetup: ['test/setup/bundle.ts', 'test/setup/postgres.ts'],
@@ -110,6 +111,7 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['test/*.test.ts'],
+          isolate: false,
           testTimeout: 300_000,
           globalSetup: 'test/setup/bundle.ts',
         },

@@ -14,7 +14,8 @@ export async function startApp({
   env = {},
   folder = tempFolder(),
   at,
-  parsing = {},
+  // Each costs as much as a quarter of the service.
+  parsing = { children: 1 },
   ...forTests
 }: AppOptions = {}) {
   const { config: read } = readConfig({
@@ -88,7 +89,7 @@ interface AppOptions {
   /** The initial time of the clock; by default the current time. */
   at?: Date
   intervals?: IdleIntervals
-  /** Another program for the parser children, or other limits. */
+  /** Another program or number of parser children, or other limits. */
   parsing?: NonNullable<StartOptions['parsing']>
   /** How long a response waits for data extracted from a mail, such as codes. */
   resultWaitMs?: number
