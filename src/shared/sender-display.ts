@@ -32,12 +32,9 @@ export function isSuspicious(
 /** The domain of an address in ASCII, as the DNS knows it. */
 export function domainOf(address: string): string {
   const domain = address.slice(address.lastIndexOf('@') + 1)
-  // No URL.parse: Safari 17 does not have it.
-  try {
-    return new URL(`http://${domain}`).hostname
-  } catch {
-    return domain
-  }
+  const url = `http://${domain}`
+  // Not URL.parse: Safari 17 does not have it.
+  return URL.canParse(url) ? new URL(url).hostname : domain
 }
 
 // Characters that take no space or change the direction of the text: with them a name can be made to look like

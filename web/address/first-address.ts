@@ -9,7 +9,7 @@ export const isStarting = signal(!currentMailbox.peek())
 
 /** Creates an address without a click if this browser has none. */
 export async function ensureMailbox(): Promise<void> {
-  if (!currentMailbox.value) await retryUntilDone(() => withTabLock('opening', createFirst))
+  if (!currentMailbox.value) await retryUntilDone(() => withTabLock(createFirst))
   isStarting.value = false
 }
 
@@ -54,43 +54,42 @@ function waitForOtherTab(): Promise<void> {
   })
 }
 
-/** Runs the operation while no other tab runs one of this name. `hadToWait`: another tab was running it. */
-async function withTabLock<T>(
-  name: string,
-  operation: (hadToWait: boolean) => Promise<T>,
-): Promise<T> {
+const LOCK = 'opening'
+
+/** `hadToWait`: another tab was running it. */
+type LockedOperation = (hadToWait: boolean) => Promise<void>
+
+/** Runs the operation while no other tab does. */
+async function withTabLock(operation: LockedOperation): Promise<void> {
   const { locks } = navigator as { locks?: LockManager }
-  if (!locks) return await withStorageLock(name, operation)
+  if (!locks) return await withStorageLock(operation)
   let hasStarted = false
   const run = (hadToWait: boolean) => {
     hasStarted = true
     return operation(hadToWait)
   }
   try {
-    const first = await locks.request(name, { ifAvailable: true }, async (lock) =>
-      lock ? { done: await run(false) } : undefined,
-    )
-    return first ? first.done : await locks.request(name, () => run(true))
+    await locks.request(LOCK, { ifAvailable: true }, async (lock) => {
+      if (lock) await run(false)
+    })
+    if (!hasStarted) await locks.request(LOCK, () => run(true))
   } catch (error) {
     // A browser that blocks storage for this site grants no locks either.
     if (hasStarted) throw error
-    return await operation(false)
+    await operation(false)
   }
 }
 
 const STORAGE_LOCK_MS = 10_000
 
 /** Without the Web Locks API (plain http). Not quite free of races, which cost a second address at worst. */
-async function withStorageLock<T>(
-  name: string,
-  operation: (hadToWait: boolean) => Promise<T>,
-): Promise<T> {
-  const age = Date.now() - Number(localStore.get(name) ?? 0)
+async function withStorageLock(operation: LockedOperation): Promise<void> {
+  const age = Date.now() - Number(localStore.get(LOCK) ?? 0)
   const isLocked = age >= 0 && age < STORAGE_LOCK_MS
-  if (!isLocked) localStore.set(name, String(Date.now()))
+  if (!isLocked) localStore.set(LOCK, String(Date.now()))
   try {
-    return await operation(isLocked)
+    await operation(isLocked)
   } finally {
-    if (!isLocked) localStore.set(name, undefined)
+    if (!isLocked) localStore.set(LOCK, undefined)
   }
 }

@@ -44,14 +44,10 @@ export function curlCommand(
   const parts = [
     `curl${streams ? ' -N' : ''}${method === 'POST' ? ' -X POST' : ''}`,
     ...Object.entries(headers).map(([name, value]) => `-H ${shellQuoted(`${name}: ${value}`)}`),
-    ...[...(form ?? [])].map(([name, value]) => `-d ${shellQuoted(String(formPair(name, value)))}`),
+    ...[...(form ?? [])].map((pair) => `-d ${shellQuoted(String(new URLSearchParams([pair])))}`),
     /[?&]/.test(path) ? shellQuoted(`${site}${path}`) : `${site}${path}`,
   ]
   return parts.join(' \\\n  ')
-}
-
-function formPair(name: string, value: string): URLSearchParams {
-  return new URLSearchParams([[name, value]])
 }
 
 /** The part of OpenAPI that the console uses. */

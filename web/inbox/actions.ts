@@ -34,7 +34,7 @@ export function openCurrent(): void {
 export function deleteCurrent(): void {
   const id = currentId()
   if (openedMessage.value) deleteOpened()
-  else if (selected.value.size > 0) deleteSelected()
+  else if (selected.value.size > 0) deleteSelectedOrAll()
   else if (id !== undefined) deleteRow(id)
 }
 
@@ -57,14 +57,10 @@ export function deleteRow(id: number): void {
   if (!focusRow(next?.id)) focusList()
 }
 
-export function deleteSelected(): void {
-  deleteMessages([...selected.value])
-  selectAll(false)
-  focusList()
-}
-
-export function deleteAll(): void {
-  deleteMessages(visibleMessages.value.map(({ id }) => id))
+/** Deletes the selected messages; all visible ones if none is selected. */
+export function deleteSelectedOrAll(): void {
+  const all = visibleMessages.value.map(({ id }) => id)
+  deleteMessages(selected.value.size > 0 ? [...selected.value] : all)
   selectAll(false)
   focusList()
 }

@@ -54,13 +54,11 @@ export function pauseUndo(): void {
 
 export function resumeUndo(): void {
   clearTimeout(timer)
-  if (undoable.value.length > 0) timer = setTimeout(commitUndoable, UNDO_MS)
-}
-
-function commitUndoable(): void {
-  clearTimeout(timer)
-  enqueue(undoable.value)
-  undoable.value = []
+  if (undoable.value.length === 0) return
+  timer = setTimeout(() => {
+    enqueue(undoable.value)
+    undoable.value = []
+  }, UNDO_MS)
 }
 
 export function retryFailed(): void {

@@ -2,7 +2,7 @@ import type { VNode } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Button } from '../site/controls.tsx'
 import { t } from '../site/i18n.ts'
-import { deleteAll, deleteSelected, focusList, focusRow, moveCursor } from './actions.ts'
+import { deleteSelectedOrAll, focusList, focusRow, moveCursor } from './actions.ts'
 import {
   allSelected,
   clearSearch,
@@ -133,7 +133,7 @@ export function Toolbar() {
         <Button
           icon="bin"
           class="danger small"
-          onClick={count > 0 ? deleteSelected : deleteAll}
+          onClick={deleteSelectedOrAll}
           disabled={visibleMessages.value.length === 0}
         >
           {count > 0 ? t('site_delete') : t('inbox_delete_all')}

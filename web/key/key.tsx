@@ -14,7 +14,7 @@ import {
   usage,
   usageError,
 } from './key-state.ts'
-import { RolledKey } from './roll.tsx'
+import { RolledKeyView, rolledKey } from './roll.tsx'
 import { Samples } from './samples.tsx'
 import { UsageView } from './usage-view.tsx'
 import './key.css'
@@ -86,7 +86,7 @@ function KeyPage() {
       <div class="stack">
         {usage.value ? (
           <>
-            <RolledKey />
+            {rolledKey.value && <RolledKeyView key={rolledKey.value.key} made={rolledKey.value} />}
             <UsageView usage={usage.value} />
             <section class="panel" aria-labelledby="samples">
               <h2 id="samples">{t('key_samples')}</h2>

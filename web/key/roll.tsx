@@ -9,14 +9,13 @@ import { t } from '../site/i18n.ts'
 import { loadUsage, storedKey, storeKey } from './key-state.ts'
 import { KeyDisplay } from './secrets.tsx'
 
+type RolledKey = ApiResponses['POST /api/roll-key']
+
 const isDialogOpen = signal(false)
 const rolling = signal(false)
 const rollError = signal('')
-const rolled = signal<ApiResponses['POST /api/roll-key'] | undefined>(undefined)
-
-export function clearRolledKey(): void {
-  rolled.value = undefined
-}
+/** The new key, while it is shown. */
+export const rolledKey = signal<RolledKey | undefined>(undefined)
 
 export function RollButton() {
   return (
@@ -60,13 +59,10 @@ async function roll(): Promise<void> {
   rolling.value = true
   try {
     const headers = { apikey: storedKey.value }
-    const made = await requestJson<ApiResponses['POST /api/roll-key']>('/api/roll-key', {
-      method: 'POST',
-      headers,
-    })
+    const made = await requestJson<RolledKey>('/api/roll-key', { method: 'POST', headers })
     storeKey(made.key)
     isDialogOpen.value = false
-    rolled.value = made
+    rolledKey.value = made
     void loadUsage()
   } catch (found) {
     const isOld = found instanceof ApiError && found.code === 'already_rolled'
@@ -76,12 +72,7 @@ async function roll(): Promise<void> {
   }
 }
 
-export function RolledKey() {
-  const found = rolled.value
-  return found ? <NewKey key={found.key} made={found} /> : null
-}
-
-function NewKey({ made }: { made: ApiResponses['POST /api/roll-key'] }) {
+export function RolledKeyView({ made }: { made: RolledKey }) {
   const place = useRef<HTMLElement>(null)
   // After the dialog has closed and returned the focus to its button.
   useEffect(() => {

@@ -13,7 +13,7 @@ import {
   usageError,
 } from './key-state.ts'
 import { Plot } from './plot.tsx'
-import { clearRolledKey, RollButton } from './roll.tsx'
+import { RollButton, rolledKey } from './roll.tsx'
 
 export function UsageView({ usage }: { usage: Usage }) {
   const { plan, label, prefix, state, expires_at_iso: end, resets_at_iso: resets } = usage
@@ -100,7 +100,7 @@ function Actions() {
           class="quiet"
           onClick={() => {
             hasInteracted.value = true
-            clearRolledKey()
+            rolledKey.value = undefined
             storeKey('')
             clearUsage()
           }}

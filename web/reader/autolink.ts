@@ -6,7 +6,7 @@ export function autolink(text: string): Piece[] {
   let end = 0
   for (const { 0: match, index } of text.matchAll(URL_PATTERN)) {
     const url = trimUrl(match)
-    if (!isUrl(url)) continue
+    if (!URL.canParse(url)) continue
     if (index > end) pieces.push(text.slice(end, index))
     pieces.push({ url })
     end = index + url.length
@@ -34,12 +34,4 @@ function trimUrl(match: string): string {
     counts[last] = closers - 1
   }
   return match.slice(0, end)
-}
-
-function isUrl(url: string): boolean {
-  try {
-    return new URL(url).hostname !== ''
-  } catch {
-    return false
-  }
 }

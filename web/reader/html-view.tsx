@@ -8,7 +8,7 @@ import { frameDocument, SANDBOX } from './frame-document.ts'
 import { picturesOf } from './pictures.ts'
 import { TextView } from './text-views.tsx'
 
-interface HtmlViewProps {
+export interface HtmlViewProps {
   message: Message
   token: string
   onShown(): void

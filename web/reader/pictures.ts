@@ -1,4 +1,5 @@
 import { type Message, request } from '../site/api-client.ts'
+import { percentDecoded } from '../site/link-target.ts'
 
 // Each picture is in memory three times: as bytes, as text and decoded.
 const MAX_BYTES = 8_000_000
@@ -56,10 +57,5 @@ function base64(bytes: Uint8Array): string {
 
 /** Without angle brackets and percent-encoding, so that header and cid: URL can be compared. */
 export function contentId(text: string): string {
-  const bare = text.trim().replace(/^<|>$/g, '')
-  try {
-    return decodeURIComponent(bare)
-  } catch {
-    return bare
-  }
+  return percentDecoded(text.trim().replace(/^<|>$/g, ''))
 }

@@ -6,7 +6,7 @@ import { t } from '../site/i18n.ts'
 import { Tabs } from '../site/tabs.tsx'
 import { Attachments } from './attachments.tsx'
 import { CodeCard, LinkCard } from './cards.tsx'
-import { HtmlView, loadSanitiser } from './html-view.tsx'
+import { HtmlView, type HtmlViewProps, loadSanitiser } from './html-view.tsx'
 import { MessageHeader } from './message-header.tsx'
 import { SaveButton } from './save-button.tsx'
 import { HeadersView, RawView, TextView } from './text-views.tsx'
@@ -110,11 +110,7 @@ function StepButton({ label, ...button }: { label: string } & ButtonProps) {
 
 type View = 'html' | 'text' | 'headers' | 'raw'
 
-interface ViewsProps extends Pick<ReaderProps, 'token' | 'onShown'> {
-  message: Message
-}
-
-function Views({ message, token, onShown }: ViewsProps) {
+function Views({ message, token, onShown }: HtmlViewProps) {
   const names: readonly View[] = message.body_html
     ? ['html', 'text', 'headers', 'raw']
     : ['text', 'headers', 'raw']

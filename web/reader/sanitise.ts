@@ -12,17 +12,11 @@ interface SanitiseOptions {
   leave: string
 }
 
-interface Sanitised {
-  html: string
-  /** Number of images on other servers, kept or not. */
-  remoteImages: number
-}
-
 /**
  * Removes whatever could run, load, submit or overlay. Nothing changes the HTML afterwards, and it is parsed as the frame
  * will parse it: a whole document, in standards mode, without scripts. Our changes precede DOMPurify's own checks.
  */
-export function sanitise(html: string, options: SanitiseOptions): Sanitised {
+export function sanitise(html: string, options: SanitiseOptions) {
   // An instance of our own, without hooks of others.
   const purifier = createPurifier(window)
   const context = { ...options, remote: new Set<string>() }
@@ -57,6 +51,7 @@ export function sanitise(html: string, options: SanitiseOptions): Sanitised {
     ALLOWED_URI_REGEXP: /^https?:/i,
     ADD_URI_SAFE_ATTR: SAFE_ATTRIBUTES,
   })
+  // Images on other servers are counted whether they are kept or not.
   return { html: clean, remoteImages: context.remote.size }
 }
 

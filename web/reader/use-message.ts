@@ -2,20 +2,12 @@ import { useEffect, useState } from 'preact/hooks'
 import type { ApiResponses } from '../site/api.ts'
 import { type Message, type MessageSummary, requestJson } from '../site/api-client.ts'
 import { siteConfig } from '../site/site-config.ts'
-import { type Fetched, useFetched } from './use-fetched.tsx'
+import { useFetched } from './use-fetched.tsx'
 
 // Checking a sender rarely takes longer.
 const CHECK_MS = 4_000
 
-interface OpenedMessage {
-  fetched: Fetched<Message>
-  /** Undefined until it is loaded. */
-  message: Message | undefined
-  /** The result of the sender checks is not there yet, but may come. */
-  isChecking: boolean
-}
-
-export function useMessage(token: string, summary: MessageSummary): OpenedMessage {
+export function useMessage(token: string, summary: MessageSummary) {
   const { id } = summary
   const fetched = useFetched(`${token} ${id}`, (signal) => readMail({ id }, token, signal))
   const loaded = fetched.kind === 'loaded' ? fetched.value : undefined
@@ -44,7 +36,9 @@ export function useMessage(token: string, summary: MessageSummary): OpenedMessag
 
   return {
     fetched,
+    /** Undefined until it is loaded. */
     message: loaded && { ...loaded, auth: auth ?? null },
+    /** The result of the sender checks is not there yet, but may come. */
     isChecking: isUnchecked && !isRechecked,
   }
 }

@@ -12,7 +12,9 @@ const MAX_POLL_MS = 20_000
 /** Polls an order until its state is final. */
 export function watchOrder(id: string) {
   const secret = claimSecret(id)
-  readSecretFromFragment(secret.set)
+  const fragment = location.hash.slice(1)
+  // Removes the secret from the address bar, unless the browser cannot store it.
+  if (fragment && secret.set(fragment)) history.replaceState(null, '', location.pathname)
   const order = signal<Order | undefined>(undefined)
   /** Why the order cannot be read: this tab has no claim secret for it, or a wrong one. */
   const locked = signal<'no' | 'unknown' | 'wrong'>('no')
@@ -67,12 +69,6 @@ export function watchOrder(id: string) {
 
 export function isInProgress({ state }: Order): boolean {
   return state === 'open' || state === 'pending'
-}
-
-/** Removes the secret from the address bar, unless the browser cannot store it. */
-function readSecretFromFragment(store: (secret: string) => boolean): void {
-  const secret = location.hash.slice(1)
-  if (secret && store(secret)) history.replaceState(null, '', location.pathname)
 }
 
 /** Authorizes reading an order and claiming its key. It stays in this tab; no URL that reaches a server contains it. */

@@ -70,17 +70,13 @@ function formatUnit(count: number, unit: Unit, language: string, style: 'short' 
   return new Intl.NumberFormat(language, format).format(count)
 }
 
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
-
 /** How long ago if that was today, else the day. */
 export function formatReceived(at: Date, now: Date, language: string): string {
   const { ago, day, year } = formatsOf(language)
-  const past = Math.max(0, now.getTime() - at.getTime())
-  if (past < MINUTE_MS) return ago.format(0, 'second')
-  if (past < HOUR_MS) return ago.format(-Math.floor(past / MINUTE_MS), 'minute')
-  if (at.toDateString() === now.toDateString())
-    return ago.format(-Math.floor(past / HOUR_MS), 'hour')
+  const past = Math.max(0, now.getTime() - at.getTime()) / 1000
+  if (past < MINUTE) return ago.format(0, 'second')
+  if (past < HOUR) return ago.format(-Math.floor(past / MINUTE), 'minute')
+  if (at.toDateString() === now.toDateString()) return ago.format(-Math.floor(past / HOUR), 'hour')
   return at.getFullYear() === now.getFullYear() ? day.format(at) : year.format(at)
 }
 

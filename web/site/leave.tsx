@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { CopyButton } from './copy-button.tsx'
 import { t } from './i18n.ts'
 import { Layout, mountPage, setTitle } from './layout.tsx'
-import { type LinkTarget, parseLink } from './link-target.ts'
+import { type LinkTarget, parseLink, percentDecoded } from './link-target.ts'
 import './leave.css'
 
 const MAX_SHOWN = 2_000
@@ -19,7 +19,7 @@ function Leave() {
     addEventListener('hashchange', read)
     return () => removeEventListener('hashchange', read)
   }, [])
-  const link = decodeFragment(fragment.slice(1))
+  const link = percentDecoded(fragment.slice(1))
   return (
     <Layout>
       <div class="leave">
@@ -126,12 +126,4 @@ function BackButton() {
       {t('leave_back')}
     </a>
   )
-}
-
-function decodeFragment(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }

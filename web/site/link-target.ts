@@ -34,11 +34,16 @@ export function leavePath(url: string, page = '/leave'): string {
 
 /** A mail has no base URL, so a relative link is broken. */
 export function parseUrl(text: string): URL | undefined {
-  const value = text.trim()
+  const url = text.trim().replace(/^\/\//, 'https://')
+  return URL.canParse(url) ? new URL(url) : undefined
+}
+
+/** Percent-decoded, or unchanged if that is not possible. */
+export function percentDecoded(text: string): string {
   try {
-    return new URL(value.startsWith('//') ? `https:${value}` : value)
+    return decodeURIComponent(text)
   } catch {
-    return undefined
+    return text
   }
 }
 
@@ -56,11 +61,7 @@ function warningsOf({ protocol, username, password, hostname, port }: URL): Link
 /** The first address only: a sender could set subject, body or attachments as well. */
 function mailtoAddress({ pathname }: URL): string {
   const first = pathname.split(',')[0] ?? ''
-  try {
-    const address = decodeURIComponent(first)
-    // Invisible characters and bidi marks stay percent-encoded.
-    return /[\p{Cc}\p{Cf}]/u.test(address) ? first : address
-  } catch {
-    return first
-  }
+  const address = percentDecoded(first)
+  // Invisible characters and bidi marks stay percent-encoded.
+  return /[\p{Cc}\p{Cf}]/u.test(address) ? first : address
 }

@@ -13,16 +13,11 @@ export function retryDelaySeconds(failures: number, random: number, retryAfter =
 /** How to end each delay that may be cut short. */
 const interruptible = new Set<() => void>()
 
-interface DelayOptions {
-  /** Not ended by `endDelays`: the server asked for it. */
-  isFixed?: boolean
-}
-
-/** Rejects when the signal is aborted. */
+/** Rejects when the signal is aborted. `isFixed`: not ended by `endDelays`, because the server asked for it. */
 export function delay(
   seconds: number,
   signal: AbortSignal,
-  { isFixed = false }: DelayOptions = {},
+  { isFixed = false } = {},
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = () => {

@@ -20,7 +20,8 @@ export function startSync(): void {
 
   effect(() => {
     const mailbox = currentMailbox.value
-    const isRestored = hasEnded() && mailbox !== undefined && !isExpired(mailbox, Date.now())
+    const hasEnded = connectionStatus.peek().kind === 'ended'
+    const isRestored = hasEnded && mailbox !== undefined && !isExpired(mailbox, Date.now())
     if (mailbox?.token === token && !isRestored) return
     running?.abort()
     token = mailbox?.token
@@ -38,10 +39,6 @@ export function startSync(): void {
     const isStale = connectionStatus.peek().kind !== 'live' || msSinceLastData() > STALE_MS
     if (document.visibilityState === 'visible' && isStale) poll()
   })
-}
-
-function hasEnded(): boolean {
-  return connectionStatus.peek().kind === 'ended'
 }
 
 async function syncUntilExpired(mailbox: Mailbox, signal: AbortSignal): Promise<void> {

@@ -39,7 +39,7 @@ export async function runTransport(
   try {
     await TRANSPORTS[transport](context)
   } catch (error) {
-    if (!isShutdown(error)) throw error
+    if (!(error instanceof ApiError && error.code === 'shutting_down')) throw error
     // A planned restart, not a failure: reconnect when asked to, and show nothing meanwhile.
     await delay(retryDelaySeconds(1, Math.random(), error.retrySeconds), context.signal)
   } finally {
@@ -113,8 +113,4 @@ function applyEvent({ name, data }: ServerSentEvent): void {
 
 function shutdownError(seconds: number): ApiError {
   return new ApiError(503, { code: 'shutting_down', message: 'Shutting down' }, seconds)
-}
-
-function isShutdown(error: unknown): error is ApiError {
-  return error instanceof ApiError && error.code === 'shutting_down'
 }
