@@ -140,7 +140,7 @@ export async function copyAddress(): Promise<void> {
 export class TooManyMailboxes extends Error {}
 
 export interface Failure {
-  kind: 'offline' | 'unreachable' | 'too_many' | 'busy' | 'gmail' | 'list_full' | 'other'
+  kind: 'offline' | 'unreachable' | 'limited' | 'busy' | 'gmail' | 'list_full' | 'other'
   retrySeconds: number | undefined
   /** From the server. */
   message: string
@@ -151,7 +151,7 @@ export interface Failure {
 }
 
 const FAILURE_KINDS: Record<string, Failure['kind']> = {
-  rate_limited: 'too_many',
+  rate_limited: 'limited',
   overloaded: 'busy',
   shutting_down: 'busy',
   internal: 'busy',

@@ -37,6 +37,8 @@ export function RefreshButton() {
 
 function statusText(now: ConnectionStatus): string {
   if (now.kind === 'looking') return t('inbox_looking', { time: durationText(now.seconds * 1000) })
+  // In the words of the address bar.
+  if (now.kind === 'unreachable' || now.kind === 'limited') return t(`address_${now.kind}`)
   return t(`inbox_${now.kind}`)
 }
 

@@ -62,7 +62,7 @@ const ERRORS = {
   missing: ['plain_missing_title', 'plain_missing_text'],
   crossSite: ['plain_rejected_title', 'plain_rejected_text'],
   invalid: ['plain_invalid_title', 'plain_invalid_text'],
-  rateLimited: ['address_too_many', 'site_try_again_in'],
+  rateLimited: ['address_limited', 'site_try_again_in'],
   busy: ['address_busy', 'plain_busy_text'],
   internal: ['plain_error_title', 'plain_error_text'],
 } as const
