@@ -15,7 +15,7 @@ async function usage(key: string): Promise<number> {
 
 async function shownKey(page: Page): Promise<string> {
   await page.getByText('This is your key').waitFor()
-  const key = (await page.locator('.minted .key-shown').textContent()) ?? ''
+  const key = (await page.locator('.order .key-shown').textContent()) ?? ''
   assert.match(key, /^mf_test_/)
   return key
 }
@@ -43,7 +43,7 @@ test('a plan can be bought with clicks, and its key works', async () => {
   await button(page, 'Show my key').click()
   const key = await shownKey(page)
   assert.equal(await usage(key), 200)
-  assert.equal(await page.evaluate('document.activeElement.className'), 'minted')
+  assert.equal(await page.evaluate('document.activeElement.className'), 'stack')
   assert.ok((await page.getByRole('tabpanel').textContent())?.includes(`${app().url}/emails`))
 })
 
@@ -164,7 +164,7 @@ describe('returning to an order', () => {
     await createKey.click()
     await dialog.getByRole('button', { name: 'Create a new key' }).click()
     const key = await shownKey(page)
-    assert.equal(await page.evaluate('document.activeElement.className'), 'minted')
+    assert.equal(await page.evaluate('document.activeElement.className'), 'stack')
     assert.deepEqual([await usage(oldKey), await usage(key)], [401, 200])
   })
 })

@@ -11,7 +11,7 @@ export function Plot({ days }: { days: Days }) {
   const total = days.reduce((sum, { requests }) => sum + requests, 0)
   return (
     <section class="panel" aria-labelledby="days">
-      <div class="key-top">
+      <div class="key-top row">
         <h2 id="days">{t('key_days')}</h2>
         <span class="soft">{t('shop_requests', { count: total })}</span>
       </div>

@@ -24,7 +24,7 @@ export function UsageView({ usage }: { usage: Usage }) {
   return (
     <>
       <section class="panel" aria-labelledby="plan">
-        <div class="key-top">
+        <div class="key-top row">
           <h2 id="plan" ref={title} tabIndex={-1}>
             {planNames.value.get(plan) ?? plan}
           </h2>

@@ -57,7 +57,7 @@ function Files({ files, token }: { files: readonly Attachment[]; token: string }
 function File({ file, token }: { file: Attachment; token: string }) {
   const { filename: name, content_type: type, size, url } = file
   return (
-    <li class="file">
+    <li class="file row">
       <Icon name="file" />
       <div class="file-about">
         <bdi class="file-name">{name}</bdi>

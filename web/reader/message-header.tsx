@@ -25,7 +25,7 @@ export function MessageHeader(props: MessageHeaderProps) {
       <h2 id={id} tabIndex={-1}>
         <bdi>{subject || t('reader_no_subject')}</bdi>
       </h2>
-      <div class="reader-from">
+      <div class="reader-from row">
         <p>
           <span class="unseen">{t('reader_from')}: </span>
           <bdi class="reader-sender">{title || t('reader_no_sender')}</bdi>
@@ -36,7 +36,7 @@ export function MessageHeader(props: MessageHeaderProps) {
         </time>
       </div>
       {claimedName && <p class="notice bad">{t('reader_claimed_name', { name: claimedName })}</p>}
-      <div class="reader-marks">
+      <div class="reader-marks row">
         <dl class="reader-lines">
           <Recipients label={t('reader_to')} people={message?.to ?? []} />
           <Recipients label={t('reader_cc')} people={message?.cc ?? []} />

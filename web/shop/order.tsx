@@ -14,7 +14,7 @@ export function ClaimedKeyView({ claimed: { key, order_id: orderId } }: { claime
   const container = useRef<HTMLDivElement>(null)
   useEffect(() => container.current?.focus(), [])
   return (
-    <div class="minted" ref={container} tabIndex={-1}>
+    <div class="stack" ref={container} tabIndex={-1}>
       <p class="notice good">{t('shop_new_key')}</p>
       <KeyDisplay apiKey={key} name={`mayfly-key-${orderId}`} />
       <h2>{t('docs_try')}</h2>

@@ -38,7 +38,7 @@ export function inboxPage(site: PlainSite, inbox: Inbox): HttpResponse {
 ${alreadyHasAddress ? notice(t('plain_already')) : html``}${isFull ? notice(t('inbox_full')) : html``}
 ${addressPanel(locale, inbox)}
 <section aria-labelledby="mail">
-<div class="plain-head"><h2 id="mail">${t('inbox_title')}</h2>${refreshControls(locale, refreshes)}</div>
+<div class="plain-head row"><h2 id="mail">${t('inbox_title')}</h2>${refreshControls(locale, refreshes)}</div>
 ${messages.length === 0 ? html`<p class="plain-none">${t('plain_empty')}</p>` : html`<ul class="plain-list">${messages.map((message) => messageRow(locale, message, inbox.now))}</ul>`}
 ${isTruncated ? html`<p class="soft">${t('inbox_truncated', { count: messages.length })}</p>` : html``}
 </section>`,
