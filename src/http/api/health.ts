@@ -1,10 +1,9 @@
 import { Type } from 'typebox'
 import type { AccountHealth } from '../../core/gmail.ts'
-import { Problem, StoreUnavailable } from '../../core/problem.ts'
-import { notReadyReason } from '../../service/background/outage.ts'
+import { Problem } from '../../core/problem.ts'
+import { notReadyReason, unlessUnavailable } from '../../service/background/outage.ts'
 import { accountStatuses } from '../../service/sessions/accounts.ts'
 import { isOperatorRequest } from '../server/credentials.ts'
-import type { RouteDeps } from '../server/deps.ts'
 import { contentResponse, success } from '../server/response.ts'
 import { route } from '../server/route.ts'
 import { successSchema } from './schemas.ts'
@@ -86,20 +85,12 @@ export const metricsRoute = route({
     if (!(await isOperatorRequest(deps, request))) {
       throw new Problem('invalid_token', 'Send the admin token as Authorization: Bearer.')
     }
-    const lines = `${await deps.metrics()}${await accountLines(deps)}`
+    // Without those of the accounts while the store is unavailable: the others are most useful then.
+    const accounts = await unlessUnavailable(accountStatuses(deps))
+    const lines = `${await deps.metrics()}${accounts ? accountMetrics(accounts) : ''}`
     return contentResponse(PROMETHEUS_TEXT, lines, { 'cache-control': 'no-store' })
   },
 })
-
-/** Empty while the store is unavailable: the other metrics are most useful then. */
-async function accountLines(deps: RouteDeps): Promise<string> {
-  try {
-    return accountMetrics(await accountStatuses(deps))
-  } catch (error) {
-    if (error instanceof StoreUnavailable) return ''
-    throw error
-  }
-}
 
 const HEALTHS: readonly AccountHealth[] = ['starting', 'ok', 'slow', 'failing']
 

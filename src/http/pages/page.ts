@@ -1,6 +1,5 @@
-import type { MailDomain } from '../../core/address.ts'
-import { StoreUnavailable } from '../../core/problem.ts'
 import { maxLifetimeSeconds } from '../../core/session.ts'
+import { unlessUnavailable } from '../../service/background/outage.ts'
 import { sessionDomains } from '../../service/sessions/domains.ts'
 import { type Language, textDirection } from '../../shared/languages.ts'
 import { NAVIGATION, type NavigationItem, type SiteConfig } from '../../shared/site.ts'
@@ -141,7 +140,8 @@ export async function siteConfig(
   deps: RouteDeps,
   request: Pick<HttpRequest, 'headers' | 'secure'>,
 ): Promise<SiteConfig> {
-  const domain = await firstDomain(deps)
+  // While the store is unreachable, the page itself reports that, and recovers when the store does.
+  const [domain] = (await unlessUnavailable(sessionDomains(deps))) ?? []
   return {
     life: deps.lifetimes.sessionSeconds,
     // The page creates its sessions without a key.
@@ -152,15 +152,5 @@ export async function siteConfig(
     checks: deps.checksSenders,
     receipts: deps.receipts,
     site: siteUrl(deps.baseUrl, request),
-  }
-}
-
-/** Undefined while the store is unreachable: the page itself reports that, and recovers when the store does. */
-async function firstDomain(deps: RouteDeps): Promise<MailDomain | undefined> {
-  try {
-    return (await sessionDomains(deps))[0]
-  } catch (error) {
-    if (error instanceof StoreUnavailable) return undefined
-    throw error
   }
 }

@@ -42,8 +42,16 @@ export function logFault(
 }
 
 /** Why the service is not ready; undefined if it is. */
-export async function notReadyReason({
-  store,
-}: Pick<ServiceDeps, 'store'>): Promise<string | undefined> {
+export async function notReadyReason({ store }: Pick<ServiceDeps, 'store'>) {
   return (await store.storageFault())?.reason
+}
+
+/** Undefined while the store is unavailable. */
+export async function unlessUnavailable<T>(result: Promise<T>): Promise<T | undefined> {
+  try {
+    return await result
+  } catch (error) {
+    if (error instanceof StoreUnavailable) return undefined
+    throw error
+  }
 }
