@@ -72,7 +72,7 @@ export function termText({ months, renews }: Pick<Plan, 'months' | 'renews'>): s
 }
 
 /** Yen and some others have no minor unit. */
-function minorDigits(currency: string): number {
+export function minorDigits(currency: string): number {
   const format = new Intl.NumberFormat('en', { style: 'currency', currency })
   return format.resolvedOptions().maximumFractionDigits ?? 2
 }

@@ -1,11 +1,9 @@
-import { termText } from '../core/plan.ts'
+import { minorDigits, termText } from '../core/plan.ts'
 import type { Translate } from './translate.ts'
 
 /** `45 USD`, with the number as the language writes it. */
 export function formatPrice(cents: number, currency: string, language: string): string {
-  const money = new Intl.NumberFormat(language, { style: 'currency', currency })
-  // Yen and some others have no cents.
-  const digits = money.resolvedOptions().maximumFractionDigits ?? 2
+  const digits = minorDigits(currency)
   const isWhole = cents % 10 ** digits === 0
   const number = (cents / 10 ** digits).toLocaleString(language, {
     minimumFractionDigits: isWhole ? 0 : digits,

@@ -29,6 +29,14 @@ export function isSuspicious(
   return auth?.dmarc === 'fail' || displaySender(name, address).claimedName !== undefined
 }
 
+/** By DMARC alone: it requires that SPF or DKIM match the domain in From. Without a domain there is nothing to forge. */
+export function senderBadge(address: string, dmarc: string) {
+  const domain = domainOf(address)
+  if (domain !== '' && dmarc === 'pass') return { domain, badge: 'proven', tone: 'good' } as const
+  if (domain !== '' && dmarc === 'fail') return { domain, badge: 'forged', tone: 'bad' } as const
+  return { domain, badge: 'unproven', tone: '' } as const
+}
+
 /** The domain of an address in ASCII, as the DNS knows it. */
 export function domainOf(address: string): string {
   const domain = address.slice(address.lastIndexOf('@') + 1)

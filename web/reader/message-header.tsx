@@ -1,5 +1,5 @@
 import { Fragment } from 'preact'
-import { displaySender, domainOf } from '../../src/shared/sender-display.ts'
+import { displaySender, senderBadge } from '../../src/shared/sender-display.ts'
 import type { Message, MessageSummary } from '../site/api-client.ts'
 import { Button } from '../site/controls.tsx'
 import { language, listSeparator, t } from '../site/i18n.ts'
@@ -106,17 +106,13 @@ function otherReplyTo(message: Message | undefined, sender: string): Person[] {
 
 type Checks = NonNullable<Message['auth']>
 
-const BADGES = { proven: 'badge good', forged: 'badge bad', unproven: 'badge' } as const
-
 /** A badge, with the reasons on demand. */
 function SenderChecks({ checks, sender }: { checks: Checks; sender: string }) {
-  const domain = domainOf(sender)
-  // Without a sender there is nothing to forge.
-  const outcome = domain === '' ? 'unproven' : outcomeOf(checks)
+  const { domain, badge, tone } = senderBadge(sender, checks.dmarc)
   return (
     <details class="checks">
-      <summary class={BADGES[outcome]}>{t(`reader_${outcome}`, { domain })}</summary>
-      <p>{t(`reader_${outcome}_why`, { domain })}</p>
+      <summary class={`badge ${tone}`}>{t(`reader_${badge}`, { domain })}</summary>
+      <p>{t(`reader_${badge}_why`, { domain })}</p>
       <dl class="facts">
         {(['dmarc', 'dkim', 'spf'] as const).map((name) => (
           <>
@@ -127,10 +123,4 @@ function SenderChecks({ checks, sender }: { checks: Checks; sender: string }) {
       </dl>
     </details>
   )
-}
-
-/** By DMARC alone: it requires that SPF or DKIM match the domain in From. */
-function outcomeOf({ dmarc }: Checks): keyof typeof BADGES {
-  if (dmarc === 'pass') return 'proven'
-  return dmarc === 'fail' ? 'forged' : 'unproven'
 }

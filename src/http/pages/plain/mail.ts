@@ -10,7 +10,7 @@ import type {
 import { isoTimestamp } from '../../../core/time.ts'
 import { deleteMail, readMail } from '../../../service/mail/read-mail.ts'
 import { formatSize } from '../../../shared/format-size.ts'
-import { displaySender, domainOf, isSuspicious } from '../../../shared/sender-display.ts'
+import { displaySender, isSuspicious, senderBadge } from '../../../shared/sender-display.ts'
 import { attachmentRoute, rawMailRoute } from '../../api/downloads.ts'
 import { idField } from '../../api/schemas.ts'
 import { empty, type HttpResponse } from '../../server/response.ts'
@@ -47,7 +47,7 @@ export function mailPage(
 <article>
 <h1 class="plain-title">${bdi(subject)}</h1>
 <dl class="facts">
-<dt>${t('reader_from')}</dt><dd>${sender(locale, message)}${senderBadge(locale, message, checks)}${claimedNameNotice(locale, message)}</dd>
+<dt>${t('reader_from')}</dt><dd>${sender(locale, message)}${authBadge(locale, message, checks)}${claimedNameNotice(locale, message)}</dd>
 <dt>${t('reader_to')}</dt><dd>${bdi(recipient)}</dd>
 <dt>${t('plain_received')}</dt><dd><time datetime="${isoTimestamp(receivedAt)}">${locale.dateTime(receivedAt)}</time></dd>
 </dl>
@@ -76,21 +76,14 @@ function claimedNameNotice({ t }: Locale, { senderName, senderEmail }: Message):
   return html`<p class="notice bad">${t('reader_claimed_name', { name: claimedName })}</p>`
 }
 
-function senderBadge(
+function authBadge(
   { t }: Locale,
   { senderEmail }: Message,
   checks: SenderChecks | undefined,
 ): Markup {
   if (!checks) return html``
-  const domain = domainOf(senderEmail)
-  // A message without a sender cannot be from somebody else.
-  const [badge, tone] = (domain !== '' && BADGES[checks.dmarc]) || (['unproven', ''] as const)
+  const { domain, badge, tone } = senderBadge(senderEmail, checks.dmarc)
   return html`<br><span class="badge ${tone}">${t(`reader_${badge}`, { domain })}</span> ${t(`reader_${badge}_why`, { domain })}`
-}
-
-const BADGES: Partial<Record<string, readonly ['proven' | 'forged', 'good' | 'bad']>> = {
-  pass: ['proven', 'good'],
-  fail: ['forged', 'bad'],
 }
 
 function codeCard({ t }: Locale, [best, ...others]: readonly Code[]): Markup {
