@@ -68,11 +68,7 @@ export function addAccountCommands(account: Command, actions: AccountActions, pr
   }
 }
 
-export async function printAccounts(
-  deps: AccountAdminDeps,
-  { json }: JsonOption,
-  print: Print,
-): Promise<void> {
+export async function printAccounts(deps: AccountAdminDeps, { json }: JsonOption, print: Print) {
   const rows = await accountRows(deps)
   if (json) printJson(rows, print)
   else if (rows.length === 0) {

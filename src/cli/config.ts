@@ -9,11 +9,7 @@ export interface SettingLine {
   meaning: string
 }
 
-export function printConfig(
-  settings: readonly SettingLine[],
-  { json }: JsonOption,
-  print: Print,
-): void {
+export function printConfig(settings: readonly SettingLine[], { json }: JsonOption, print: Print) {
   const values = settings.map(({ shown, ...rest }) => ({ ...rest, value: shown }))
   const rows = values.map(({ name, value, origin, meaning }) => {
     return [name, wrapList(printable(value), 32) || '-', origin, meaning]

@@ -126,12 +126,7 @@ export async function printKeys(deps: KeyDeps, { json }: JsonOption, print: Prin
   else for (const line of keyTable(keys, now)) print(line)
 }
 
-export async function printKey(
-  deps: KeyDeps,
-  name: string,
-  { json }: JsonOption,
-  print: Print,
-): Promise<void> {
+export async function printKey(deps: KeyDeps, name: string, { json }: JsonOption, print: Print) {
   const key = await findKey(deps, name)
   if (json) printJson(keyJson(key), print)
   else for (const line of keyLines(key, deps.now())) print(line)

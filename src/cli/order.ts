@@ -29,11 +29,7 @@ export function addOrderCommands(
     )
 }
 
-export async function printOrders(
-  { shop }: KeyDeps,
-  { json }: JsonOption,
-  print: Print,
-): Promise<void> {
+export async function printOrders({ shop }: KeyDeps, { json }: JsonOption, print: Print) {
   const orders = await shop.listPurchases(MAX_LISTED)
   if (json) return printJson(orders.map(orderJson), print)
   if (orders.length === 0) return print('No orders yet.')

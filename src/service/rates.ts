@@ -21,20 +21,12 @@ const RATES = {
 type RateName = keyof typeof RATES
 
 /** Takes one from the allowance of `who`; throws `rate_limited` if none is left. */
-export async function takeRate(
-  { limit, now }: RateDeps,
-  what: RateName,
-  who: string,
-): Promise<void> {
+export async function takeRate({ limit, now }: RateDeps, what: RateName, who: string) {
   throwIfLimited(await limit.take(limitKey(what, who), RATES[what], now()))
 }
 
 /** Throws `rate_limited` if nothing is left of the allowance of `who`, without taking any. */
-export async function checkRate(
-  { limit, now }: RateDeps,
-  what: RateName,
-  who: string,
-): Promise<void> {
+export async function checkRate({ limit, now }: RateDeps, what: RateName, who: string) {
   throwIfLimited(await limit.peek(limitKey(what, who), RATES[what], now()))
 }
 

@@ -120,13 +120,7 @@ export interface StoreFault {
   reason: string
 }
 
-export interface NewDomain {
-  name: Host
-  sessions: boolean
-  reader: boolean
-  ttlSeconds: number | undefined
-}
-
+export type NewDomain = Pick<MailDomain, 'name' | 'sessions' | 'reader' | 'ttlSeconds'>
 export type DomainChange = Partial<Pick<MailDomain, 'active' | 'removed' | 'sessions' | 'reader'>>
 
 export interface NewSession {

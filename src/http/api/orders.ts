@@ -119,10 +119,7 @@ export const checkoutRoute = route({
 // No comma: Node joins repeated headers with one.
 const IDEMPOTENCY_KEY = /^[!-+\x2d-~]{16,255}$/
 
-function idempotencyOf({
-  headers,
-  sourceAddress,
-}: HttpRequest): { key: string; client: string } | undefined {
+function idempotencyOf({ headers, sourceAddress }: HttpRequest) {
   const key = headers['idempotency-key']
   if (key === undefined) return undefined
   if (typeof key === 'string' && IDEMPOTENCY_KEY.test(key)) return { key, client: sourceAddress() }

@@ -86,10 +86,7 @@ ${isSold ? html`<button type="button" disabled>${t('shop_buy', { plan: plan.name
 `
 }
 
-function price(
-  plan: Pick<Plan, 'priceCents' | 'currency' | 'months' | 'renews'>,
-  { language, t }: Locale,
-): Markup {
+function price(plan: Plan, { language, t }: Locale): Markup {
   const amount = formatPrice(plan.priceCents, plan.currency, language)
   return html`<p class="price">${amount} <span>${formatTerm(plan, t)}</span></p>`
 }

@@ -72,10 +72,7 @@ async function processMissed(deps: ReconcileDeps, run: ReconcileRun): Promise<bo
   return complete
 }
 
-async function processMissedNotice(
-  deps: ReconcileDeps,
-  { id, resolve }: MissedEvent,
-): Promise<void> {
+async function processMissedNotice(deps: ReconcileDeps, { id, resolve }: MissedEvent) {
   if (await deps.shop.hasEvent(id)) return
   await processNotice(deps, await resolve())
 }

@@ -4,17 +4,15 @@ import { type Connections, type Db, openConnections } from './connection/connect
 // A migration may rewrite all messages of the pool while other nodes wait.
 const STEP_MS = 3_600_000
 
-interface MigrateOptions {
-  /** False for a command: nodes of an older version may still use the older schema, so it is refused. */
-  upgrade?: boolean | undefined
-}
-
-/** Migrates a schema to the latest version, one transaction per step; refuses a newer schema. */
+/**
+ * Migrates a schema to the latest version, one transaction per step; refuses a newer schema. `upgrade` is false for a command:
+ * nodes of an older version may still use the older schema, so it is refused.
+ */
 export async function migrate(
   connections: Connections,
   kind: Kind,
   url: string,
-  { upgrade = true }: MigrateOptions = {},
+  { upgrade = true }: { upgrade?: boolean | undefined } = {},
 ): Promise<void> {
   const steps = readSteps(kind)
   const known = steps.at(-1)?.number ?? 0

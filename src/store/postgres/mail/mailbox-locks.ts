@@ -1,24 +1,16 @@
-import type { Address } from '../../../core/address.ts'
 import { idBounds } from '../../../core/id.ts'
 import { addUsage, type MailboxUsage, type Recipient } from '../../../core/recipient.ts'
 import { isSharedMailbox, type MailboxId, OPERATOR, POOL } from '../../../core/session.ts'
 import { NO_USAGE } from '../../resolve-recipients.ts'
-import { type DomainRow, domainOf } from '../../rows.ts'
+import { type DomainRow, domainOf, type SessionRow } from '../../rows.ts'
 import type { Db } from '../connection/connections.ts'
 import { partitionFor } from './partition-key.ts'
 import { lockSharedMailboxes, readShares, type SharedRow } from './shared-mailboxes.ts'
 
-interface BoxRow extends MailboxUsage {
-  id: MailboxId
-  address: Address | null
+interface BoxRow extends Omit<SessionRow, 'token_hash' | 'version' | 'codes' | 'cleared'> {
   /** Neither ended nor swept, and still with its address. */
   owned: boolean
-  key_id: string | null
-  account_id: number | null
-  created_at: number
-  expires_at: number
   bucket: number
-  last_id: number
   domain_id: number | null
 }
 

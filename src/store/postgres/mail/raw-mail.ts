@@ -52,11 +52,7 @@ export function rawMailWrites(db: Db) {
 }
 
 /** Removes a reference to each of these raw mails, per occurrence; those without any left are deleted. */
-export async function releaseRaw(
-  db: Db,
-  bucket: number,
-  serials: readonly number[],
-): Promise<void> {
+export async function releaseRaw(db: Db, bucket: number, serials: readonly number[]) {
   if (serials.length === 0) return
   // Locked in the order of serials, in a separate statement: the next one then sees the current counts.
   await db.query(
