@@ -42,7 +42,7 @@ const PARSER_MESSAGES = [
   /^Loading media from .* The action has been blocked/,
 ]
 
-/** No script ran, nothing navigated and nothing was requested; `what` is part of the message. */
+/** No script ran, nothing navigated and nothing was requested. */
 function assertInert({ ran, requested, left, logged }: Observed): void {
   assert.deepEqual(
     { ran: ran.map(named), asked: requested, left, heard: canary.requests },

@@ -94,7 +94,7 @@ export async function playActions(
       assert.equal(
         idsByVersion.get(version) ?? ids,
         ids,
-        `the mark ${version} stood for other mail before`,
+        `the version ${version} stood for other mail before`,
       )
       idsByVersion.set(version, ids)
     }

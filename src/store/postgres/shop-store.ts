@@ -13,12 +13,16 @@ import { spendingWrites } from './shop/spending.ts'
 /** The shop of one thread. Keys are read for every request, so that a revoked one is refused at once. */
 export async function openPostgresShop(options: CheckedConnectionOptions): Promise<ShopStore> {
   const connections = await openCheckedConnections(options, 'shop')
-  const single = { ...keyReads, ...keyWrites, ...purchaseReads, ...purchaseWrites, ...shopSweep }
-  const { findSecret, saveSecret, ...methods } = asyncMethods(connections, single)
-  const several = { ...keyTransactions, ...settlementTransactions }
+  const { findSecret, saveSecret, ...methods } = asyncMethods(connections, {
+    ...keyReads,
+    ...keyWrites,
+    ...purchaseReads,
+    ...purchaseWrites,
+    ...shopSweep,
+  })
   return {
     ...methods,
-    ...transactionMethods(connections, several),
+    ...transactionMethods(connections, { ...keyTransactions, ...settlementTransactions }),
     ...spendingWrites(connections),
     installationSecret: async (fresh) => (await findSecret()) ?? (await saveSecret(fresh)),
     close: () => connections.close(),

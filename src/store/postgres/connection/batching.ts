@@ -26,13 +26,13 @@ export function batchLookups<Key, Found>(
     while (pending.length > 0 && inFlight < MAX_IN_FLIGHT) void run(pending.splice(0, MAX_LOOKUPS))
   }
 
-  async function run(group: readonly Pending<Key, Found | undefined>[]): Promise<void> {
+  async function run(batch: readonly Pending<Key, Found | undefined>[]): Promise<void> {
     inFlight += 1
     try {
-      const found = await find([...new Set(group.map(({ value }) => value))])
-      for (const { value, resolve } of group) resolve(found.get(value))
+      const found = await find([...new Set(batch.map(({ value }) => value))])
+      for (const { value, resolve } of batch) resolve(found.get(value))
     } catch (error) {
-      for (const { reject } of group) reject(error)
+      for (const { reject } of batch) reject(error)
     }
     inFlight -= 1
     send()
@@ -54,30 +54,30 @@ const MAX_WRITE_BYTES = 8 * 1024 * 1024
  * Combines writes: all that are waiting become one transaction, one after the other. Under load many share a commit; when idle
  * none waits. If a batch fails, each write is retried alone, so that only the failing one fails.
  */
-export function batchWrites<Value extends { size: number }, Answer>(
-  commit: (values: readonly Value[]) => Promise<Answer[]>,
-): (value: Value) => Promise<Answer> {
-  type One = Pending<Value, Answer>
+export function batchWrites<Value extends { size: number }, Result>(
+  commit: (values: readonly Value[]) => Promise<Result[]>,
+): (value: Value) => Promise<Result> {
+  type One = Pending<Value, Result>
   const waiting: One[] = []
   let isBusy = false
 
-  async function commitBatch(group: readonly One[]): Promise<void> {
+  async function commitBatch(batch: readonly One[]): Promise<void> {
     try {
-      const answers = await commit(group.map(({ value }) => value))
-      for (const [at, { resolve }] of group.entries()) resolve(answers[at] as Answer)
+      const results = await commit(batch.map(({ value }) => value))
+      for (const [at, { resolve }] of batch.entries()) resolve(results[at] as Result)
     } catch (error) {
-      await failGroup(group, error)
+      await failBatch(batch, error)
     }
   }
 
-  async function failGroup(group: readonly One[], error: unknown): Promise<void> {
+  async function failBatch(batch: readonly One[], error: unknown): Promise<void> {
     // The store itself failed: those waiting would fail likewise.
     if (error instanceof Problem) for (const { reject } of waiting.splice(0)) reject(error)
-    else if (group.length > 1) {
-      for (const one of group) await commitBatch([one])
+    else if (batch.length > 1) {
+      for (const one of batch) await commitBatch([one])
       return
     }
-    for (const { reject } of group) reject(error)
+    for (const { reject } of batch) reject(error)
   }
 
   async function work(): Promise<void> {

@@ -33,7 +33,10 @@ export class NotDurable extends Error {}
 
 const RECHECK_MS = 30_000
 
-/** Watches the settings of new sessions. Those of sessions in use are checked by each commit. */
+/**
+ * Watches the settings of new sessions. In sessions in use, each transaction checks them when it commits; a statement outside a
+ * transaction relies on the check of its connection.
+ */
 export function watchDurability(config: ClientConfig) {
   let fault: string | undefined
   let checkedAt = performance.now()

@@ -6,7 +6,7 @@ export function asyncMethods<O extends Operations>(db: Db, operations: O): Async
   return methodsOf(operations, (operation) => runOperation(db, operation))
 }
 
-/** The same, with a transaction for each operation: for those of several statements. */
+/** The same, with a transaction for each operation: for those whose statements must commit together. */
 export function transactionMethods<O extends Operations>(
   connections: Connections,
   operations: O,

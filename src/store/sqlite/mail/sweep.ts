@@ -18,10 +18,10 @@ interface DueSession {
 }
 
 export function sweepWrites(db: Db, touch: Touch) {
-  const uncleared = db.prepare<[number, number], DueSession>(
+  const findUncleared = db.prepare<[number, number], DueSession>(
     'select id, address from session where cleared = 0 and expires_at <= ? limit ?',
   )
-  const unreserved = db.prepare<[number, number], DueSession>(
+  const findUnreserved = db.prepare<[number, number], DueSession>(
     'select id, address from session where cleared = 1 and expires_at <= ? limit ?',
   )
   const oldest = db.prepare<[number, number], StoredMessageRow>(
@@ -57,15 +57,15 @@ export function sweepWrites(db: Db, touch: Touch) {
     /** One small step; true if there may be more to do. */
     sweep({ now, cooldownMs, poolMs, operatorMs }: SweepOptions): boolean {
       const time = now.getTime()
-      const ended = uncleared.all(time - GRACE_MS, SESSIONS_PER_STEP)
+      const ended = findUncleared.all(time - GRACE_MS, SESSIONS_PER_STEP)
       let left = endSessions(ended, MESSAGES_PER_STEP, ({ id, address }) => {
         if (address === null) drop.run(id)
         else cleared.run(id)
         touch(id)
       })
-      const released = unreserved.all(time - cooldownMs, SESSIONS_PER_STEP)
+      const unreserved = findUnreserved.all(time - cooldownMs, SESSIONS_PER_STEP)
       if (left > 0) {
-        left = endSessions(released, left, ({ id }) => {
+        left = endSessions(unreserved, left, ({ id }) => {
           drop.run(id)
           touch(id)
         })
@@ -82,7 +82,7 @@ export function sweepWrites(db: Db, touch: Touch) {
       if (freePages > PAGES_PER_STEP) db.pragma(`incremental_vacuum(${PAGES_PER_STEP})`)
       return (
         left === 0 ||
-        ended.length + released.length >= SESSIONS_PER_STEP ||
+        ended.length + unreserved.length >= SESSIONS_PER_STEP ||
         freePages > 2 * PAGES_PER_STEP
       )
     },
