@@ -28,7 +28,7 @@ function freeBytes(folder: string): number {
   }
 }
 
-/** Tests beside the code that start servers, threads or programs. The others are fast and share processes. */
+/** Tests beside the code that start servers, threads or programs. The others are fast. */
 const STARTS_SERVERS =
   /\/(app|dovecot|dovecot-account|gmail-app|http-server|keys|mail-for-tests|manual-clock|postgres|redis|share-store|shop-client|smtp-sink|stores|stripe-app)\.ts'/
 const SERVICE = globSync('src/**/*.test.ts').filter((file) =>
@@ -67,6 +67,8 @@ export default defineConfig({
     pool: 'forks',
     // More than cores: many tests wait for something.
     maxWorkers: 3,
+    // Files of a project share processes. Those of `page` share a browser, and a server unless they need their own.
+    isolate: false,
     env: { NODE_COMPILE_CACHE },
     exclude,
     hookTimeout: 120_000,
@@ -78,7 +80,6 @@ export default defineConfig({
           name: 'unit',
           include: ['{src,web}/**/*.test.ts'],
           exclude: [...exclude, ...SERVICE],
-          isolate: false,
           testTimeout: 30_000,
         },
       },
@@ -88,7 +89,6 @@ export default defineConfig({
         test: {
           name: 'service',
           include: SERVICE,
-          isolate: false,
           testTimeout: 30_000,
           globalSetup: 'test/setup/bundle.ts',
         },
@@ -99,7 +99,6 @@ export default defineConfig({
         test: {
           name: 'postgres',
           include: ON_POSTGRES,
-          isolate: false,
           testTimeout: 300_000,
           env: { MAYFLY_TEST_ENGINE: 'postgres' },
           globalSetup: ['test/setup/bundle.ts', 'test/setup/postgres.ts'],
@@ -111,7 +110,6 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['test/*.test.ts'],
-          isolate: false,
           testTimeout: 300_000,
           globalSetup: 'test/setup/bundle.ts',
         },
@@ -123,8 +121,6 @@ export default defineConfig({
           name: 'page',
           include: ['test/page/*.test.ts'],
           testTimeout: 300_000,
-          // Files that run in the same process share a browser, and a server unless they need their own.
-          isolate: false,
           globalSetup: 'test/setup/bundle.ts',
         },
       },
