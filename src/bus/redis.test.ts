@@ -3,7 +3,14 @@ import { afterAll, afterEach, beforeAll, describe, type TestContext, test } from
 import { openRedis, type TestRedis } from '../../test/support/redis.ts'
 import { waitUntil } from '../../test/support/wait-until.ts'
 import { busContract } from './bus.contract.ts'
-import { ANN, BOB, openNodes, waiter, waitUntilReceived } from './testing/nodes.ts'
+import {
+  ANN,
+  BOB,
+  type NodeOptions,
+  openNodes,
+  waiter,
+  waitUntilReceived,
+} from './testing/nodes.ts'
 
 const CHANNEL = `mayfly:news:{${ANN}}`
 
@@ -68,7 +75,7 @@ test('a flush changes nothing', async () => {
 })
 
 /** Nodes with a Redis of their own, which can be stopped while other tests run. */
-async function openOwnNodes({ onTestFinished }: TestContext, options: { timeoutMs?: number } = {}) {
+async function openOwnNodes({ onTestFinished }: TestContext, options: NodeOptions = {}) {
   const own = await openRedis()
   const ownNodes = openNodes(() => own.url, options)
   onTestFinished(async () => {
@@ -93,6 +100,18 @@ describe.concurrent('while Redis is unavailable', () => {
     await server.start()
     await waitUntilReceived(here, there)
     await waitUntilReceived(there, here)
+  })
+
+  test('waiters are called once a second by default', async (context) => {
+    const { server, nodes } = await openOwnNodes(context, { bus: {} })
+    await server.stop()
+    const [node] = await nodes.openNode()
+    const ann = waiter(node)
+    await ann.until(1)
+    const start = performance.now()
+    await ann.until(3)
+    const tookMs = performance.now() - start
+    assert.ok(tookMs > 1_500 && tookMs < 10_000, `${tookMs} ms for two more calls`)
   })
 
   test('nodes start without it and connect when it becomes available', async (context) => {

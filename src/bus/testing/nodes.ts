@@ -9,8 +9,17 @@ export const ANN = 101 as MailboxId
 /** In the same channel as ANN. */
 export const BOB = (101 + 1_024) as MailboxId
 
-/** Nodes with a bus each, over one Redis. Their waiters poll five times a second while it is unavailable. */
-export function openNodes(url: () => string, options: { timeoutMs?: number } = {}) {
+export interface NodeOptions {
+  timeoutMs?: number
+  /** By default waiters poll five times a second while Redis is unavailable. */
+  bus?: { tickMs?: number }
+}
+
+/** Nodes with a bus each, over one Redis. */
+export function openNodes(
+  url: () => string,
+  { bus: busOptions = { tickMs: 20 }, ...options }: NodeOptions = {},
+) {
   const opened: Bus[] = []
 
   /** The bus of each thread of one node. */
@@ -19,7 +28,7 @@ export function openNodes(url: () => string, options: { timeoutMs?: number } = {
     const waiters = makeWaiterCounts()
     const open = async () => {
       const redis = await connectRedis({ url: url(), log: recordingLog().log, ...options })
-      const bus = openRedisBus({ redis, local: openMemoryBus(node, waiters), node, tickMs: 20 })
+      const bus = openRedisBus({ redis, local: openMemoryBus(node, waiters), node, ...busOptions })
       const close = async () => {
         await bus.close()
         redis.close()
