@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, test } from 'vitest'
 import { type KeyRing, openKeyRing } from '../support/keys.ts'
 import { program } from '../support/programs.ts'
 import { DESKTOP, SCREENS } from './support/browser.ts'
+import { storeMailboxes } from './support/inbox.ts'
 import { openPages } from './support/pages.ts'
 import { openConsole, tryCall } from './views/docs.ts'
 
@@ -129,8 +130,7 @@ describe('the console', () => {
   test('uses the token of the inbox only on request', async () => {
     const { email, token } = await app().session()
     const page = await visit('/favicon.svg', { viewport: DESKTOP })
-    const stored = JSON.stringify([{ email, token, expires: new Date(Date.now() + 3_600_000) }])
-    await page.evaluate(`localStorage.setItem('mayfly mailboxes', ${JSON.stringify(stored)})`)
+    await storeMailboxes(page, [{ email, token }])
     const form = await openConsole({ page, app: app() }, 'GET /api/check-mail')
     const field = form.getByLabel('Session token')
     assert.equal(await field.inputValue(), '')

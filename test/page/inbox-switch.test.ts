@@ -6,6 +6,7 @@ import {
   opener,
   row,
   storedMailboxes,
+  storeMailboxes,
   waitForInbox,
   waitForSubjects,
 } from './support/inbox.ts'
@@ -47,6 +48,25 @@ test('a deleted message does not reappear when its address is left and selected 
   assert.equal(await page.locator('.mail').count(), 1)
   await page.clock.runFor(9_000)
   await waitForSubjects(app(), token, ['Mail 2'])
+})
+
+test('the list of mailboxes that version 0.1 stored is migrated once, in its order', async () => {
+  const page = await visit('/favicon.svg')
+  const sessions = await Promise.all(Array.from({ length: 3 }, () => app().session()))
+  const expires = new Date(Date.now() + 86_400_000)
+  const list = sessions.map(({ email, token }) => ({ email, token, expires }))
+  await page.evaluate(
+    (text) => localStorage.setItem('mayfly mailboxes', text),
+    JSON.stringify(list),
+  )
+  await page.goto(`${app().url}/`)
+  await waitForInbox(page)
+  assert.equal(await address(page).innerText(), sessions[0]?.email)
+  assert.deepEqual(
+    (await storedMailboxes(page)).map(({ email, token }) => ({ email, token })),
+    sessions.map(({ email, token }) => ({ email, token })),
+  )
+  assert.equal(await page.evaluate(() => localStorage.getItem('mayfly mailboxes')), null)
 })
 
 test('a failed deletion is retried in its own mailbox', async () => {
@@ -106,16 +126,11 @@ describe('many addresses', () => {
   test('fill the list, with a notice; then one must be ended before another is created', async () => {
     const page = await visit('/favicon.svg')
     const sessions = await Promise.all(Array.from({ length: 3 }, () => app().session()))
-    const expires = new Date(Date.now() + 86_400_000)
     const old = Array.from({ length: 97 }, (_, index) => ({
       email: `old${index}@box.test`,
       token: `token-${index}`,
-      expires,
     }))
-    // Stored in the format of version 0.1, which is migrated.
-    const list = [...sessions.map(({ email, token }) => ({ email, token, expires })), ...old]
-    const text = JSON.stringify(JSON.stringify(list))
-    await page.evaluate(`localStorage.setItem('mayfly mailboxes', ${text})`)
+    await storeMailboxes(page, [...sessions, ...old])
     await page.goto(`${app().url}/`)
     await waitForInbox(page)
     const requested: string[] = []

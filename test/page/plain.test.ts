@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { describe, test } from 'vitest'
+import { storeMailboxes } from './support/inbox.ts'
 import { checkAccessibility, openPages } from './support/pages.ts'
 
 const { app, visit, allow } = openPages({ MAYFLY_AUTH_CHECKS: 'off' })
@@ -205,8 +206,7 @@ test('senders are displayed as on the page with scripts', async () => {
   const plain = await senders('.plain-sender')
   assert.deepEqual(plain, [...names.slice(0, 2), 'x@evil.test', 'x@evil.test', 'AB'])
   const { value: token } = await cookieOf(page)
-  const stored = JSON.stringify([{ email, token, expires: '2100-01-01T00:00:00.000Z' }])
-  await page.evaluate(`localStorage.setItem('mayfly mailboxes', ${JSON.stringify(stored)})`)
+  await storeMailboxes(page, [{ email, token }])
   await page.goto(app().url)
   assert.deepEqual(await senders('.mail-from bdi'), plain)
 })

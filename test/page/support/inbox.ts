@@ -12,6 +12,22 @@ interface StoredMailbox {
   since: number
 }
 
+/** Stores these sessions, newest first, as the page does. */
+export async function storeMailboxes(
+  page: Page,
+  sessions: readonly { email: string; token: string }[],
+): Promise<void> {
+  const now = Date.now()
+  const expires = new Date(now + 86_400_000)
+  const entries = sessions.map(({ email, token }, index) => [
+    `mayfly mailbox ${email}`,
+    JSON.stringify({ email, token, expires, since: now - index }),
+  ])
+  await page.evaluate((all) => {
+    for (const [key = '', value = ''] of all) localStorage.setItem(key, value)
+  }, entries)
+}
+
 /** The mailboxes stored by this browser, newest first. */
 export async function storedMailboxes(page: Page): Promise<StoredMailbox[]> {
   const found = await page.evaluate(() =>
@@ -44,10 +60,8 @@ export async function openMailbox(
   app: App,
   { email, token }: { email: string; token: string },
 ): Promise<void> {
-  const expires = new Date(Date.now() + 86_400_000)
-  const text = JSON.stringify(JSON.stringify([{ email, token, expires }]))
   await page.goto(`${app.url}/favicon.svg`)
-  await page.evaluate(`localStorage.setItem('mayfly mailboxes', ${text})`)
+  await storeMailboxes(page, [{ email, token }])
   await page.goto(app.url)
 }
 

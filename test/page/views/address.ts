@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import { waitForInbox } from '../support/inbox.ts'
+import { storeMailboxes, waitForInbox } from '../support/inbox.ts'
 import type { View } from '../views.ts'
 
 const press = async (page: Page, name: string) =>
@@ -76,15 +76,11 @@ export const addressViews: readonly View[] = [
     within: '.address',
     async open({ page, app }) {
       await page.goto(`${app.url}/favicon.svg`)
-      const expires = new Date(Date.now() + 86_400_000)
       const list = Array.from({ length: 99 }, (_, index) => ({
         email: `calm.river${10_000_000 + index}@box.test`,
         token: `token-${index}`,
-        expires,
       }))
-      const { email, token } = await app.session()
-      const text = JSON.stringify(JSON.stringify([{ email, token, expires }, ...list]))
-      await page.evaluate(`localStorage.setItem('mayfly mailboxes', ${text})`)
+      await storeMailboxes(page, [await app.session(), ...list])
       await page.goto(app.url)
       await waitForInbox(page)
       await press(page, 'New address')
