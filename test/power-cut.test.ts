@@ -42,7 +42,7 @@ const SENDERS = 8
 const BOXES = 20
 const ROOM = { MAYFLY_SESSION_MAX_MESSAGES: '100000', MAYFLY_SESSION_MAX_BYTES: '10GB' }
 
-const skipReason = process.env['MAYFLY_TEST_LONG'] ? loopDiskProblem() : 'part of npm run test:long'
+const skipReason = loopDiskProblem()
 
 interface Engine {
   start(disk: LoopDisk, root?: string): Promise<Installation>

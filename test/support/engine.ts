@@ -8,22 +8,19 @@ const { MAYFLY_TEST_ENGINE, MAYFLY_TEST_POSTGRES: server = '' } = process.env
 export const engine = MAYFLY_TEST_ENGINE === 'postgres' ? 'postgres' : 'sqlite'
 
 const databases = new Map<string, Promise<string>>()
+let created = 0
 
 /** The value of MAYFLY_STORE for a service in this folder. A service restarted there finds its data again. */
 export async function storeFor(folder: string): Promise<string> {
   if (engine !== 'postgres') return 'sqlite:'
-  const database = databases.get(folder) ?? newDatabase()
+  const database = databases.get(folder) ?? createDatabase('app', 'mayfly')
   databases.set(folder, database)
   return await database
 }
 
-function newDatabase(): Promise<string> {
-  return createDatabase(`house_${process.pid}_${databases.size}`, 'mayfly')
-}
-
 /** Restores this SQL into a new database of the shared server; returns its MAYFLY_STORE. */
 export async function restoreDatabase(sql: string): Promise<string> {
-  const url = await createDatabase(`restored_${process.pid}`, 'template0')
+  const url = await createDatabase('restored', 'template0')
   const client = new Client({ connectionString: url })
   await client.connect()
   await client.query(sql)
@@ -31,7 +28,9 @@ export async function restoreDatabase(sql: string): Promise<string> {
   return url
 }
 
-async function createDatabase(name: string, template: string): Promise<string> {
+async function createDatabase(prefix: string, template: string): Promise<string> {
+  created += 1
+  const name = `${prefix}_${process.pid}_${created}`
   const client = new Client({ connectionString: server })
   await client.connect()
   await client.query(`create database ${name} template ${template}`)
