@@ -1,10 +1,10 @@
-import { zstdDecompressSync } from 'node:zlib'
 import type { Address, Host, MailDomain } from '../core/address.ts'
 import { type ApiKey, utcDay } from '../core/key.ts'
 import type { Mail, Message, MessageSummary, RawMail, SenderChecks } from '../core/message.ts'
 import type { Plan } from '../core/plan.ts'
 import { CLAIM_MS, type OrderState, type Purchase } from '../core/purchase.ts'
 import { isAddressReserved, isLive, type MailboxId, type Session } from '../core/session.ts'
+import { decompress } from './compression.ts'
 import type { ClaimOutcome, KeyClaim, Spent } from './shop-store.ts'
 import type { NewSession, Revival } from './store.ts'
 
@@ -112,7 +112,7 @@ export interface RawRow {
 
 export function rawMailOf(row: RawRow): RawMail {
   return {
-    bytes: zstdDecompressSync(row.zstd),
+    bytes: decompress(row.zstd),
     clientIp: row.client_ip,
     helo: row.helo,
     mailFrom: row.mail_from,
@@ -123,7 +123,7 @@ export function rawMailOf(row: RawRow): RawMail {
 }
 
 export function parsedOf(zstd: Uint8Array | null | undefined): Mail | undefined {
-  return zstd ? (JSON.parse(zstdDecompressSync(zstd).toString()) as Mail) : undefined
+  return zstd ? (JSON.parse(decompress(zstd).toString()) as Mail) : undefined
 }
 
 export function checksOf(text: string | null | undefined): SenderChecks | undefined {

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { tempFolder } from '../../../test/support/stores.ts'
+import { compress } from '../compression.ts'
 import { audit } from '../contract/shares-model.ts'
 import { MAIL_FILE, openWritable } from './files.ts'
-import { compress } from './mail/raw-mail.ts'
 import { openMigrated } from './migrate.ts'
 
 const OLD_STEPS = ['0001', '0002', '0003', '0004']

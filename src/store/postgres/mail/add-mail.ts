@@ -6,6 +6,7 @@ import {
   type RecipientFacts,
 } from '../../../core/recipient.ts'
 import { isSharedMailbox, OPERATOR, POOL } from '../../../core/session.ts'
+import { compressMailAsync } from '../../compression.ts'
 import {
   type FoundRecipient,
   resolveRecipients,
@@ -23,7 +24,7 @@ import {
   readHeldShares,
 } from './mailbox-locks.ts'
 import { withPartitions } from './partitions.ts'
-import { compress } from './raw-mail.ts'
+
 import { sharedFacts } from './recipients.ts'
 
 export interface AddMailDeps {
@@ -43,8 +44,9 @@ export function addMailWrites(connections: Connections, deps: AddMailDeps) {
   })
 
   return {
-    async addMail({ raw, ...mail }: NewMail): Promise<AddMailResult> {
-      return await commit({ ...mail, size: raw.length, zstd: await compress(raw) })
+    async addMail(mail: NewMail): Promise<AddMailResult> {
+      const { raw, ...rest } = mail
+      return await commit({ ...rest, size: raw.length, zstd: await compressMailAsync(mail) })
     },
   }
 }

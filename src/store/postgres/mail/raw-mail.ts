@@ -1,7 +1,6 @@
-import { promisify } from 'node:util'
-import { constants, zstdCompress, zstdCompressSync } from 'node:zlib'
 import type { Mail, RawMail, SenderChecks } from '../../../core/message.ts'
 import type { MailboxId } from '../../../core/session.ts'
+import { compressAsync } from '../../compression.ts'
 import { checksOf, parsedOf, type RawRow, rawMailOf } from '../../rows.ts'
 import type { Db } from '../connection/connections.ts'
 import { splitRawId } from './partition-key.ts'
@@ -45,7 +44,7 @@ export function rawMailWrites(db: Db) {
 
   return {
     saveParsed: async (rawId: number, mail: Mail): Promise<void> =>
-      update(rawId, 'parsed', await compress(JSON.stringify(mail))),
+      update(rawId, 'parsed', await compressAsync(JSON.stringify(mail))),
     saveSenderChecks: (rawId: number, checks: SenderChecks): Promise<void> =>
       update(rawId, 'auth', JSON.stringify(checks)),
   }
@@ -93,17 +92,6 @@ export async function releaseRaws(
     const serials = rows.map(({ serial }) => serial)
     await releaseRaw(db, bucket, serials)
   }
-}
-
-const options = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
-const compressAsync = promisify(zstdCompress)
-// It runs on an SMTP thread: what takes longer than a millisecond is left to Node's thread pool.
-const LARGE_BYTES = 256 * 1024
-
-export async function compress(bytes: Uint8Array | string): Promise<Uint8Array> {
-  if (bytes.length > LARGE_BYTES) return await compressAsync(bytes, options)
-  // By default Node allocates 64 KB per call.
-  return zstdCompressSync(bytes, { ...options, chunkSize: Math.min(bytes.length + 128, 65_536) })
 }
 
 // The sequence counts blocks of 28 bits: together 38, see partition-key.ts.

@@ -2,11 +2,11 @@ import { idBounds, nextId } from '../../../core/id.ts'
 import type { Envelope, HeaderSummary } from '../../../core/message.ts'
 import type { ReceiveLimits } from '../../../core/recipient.ts'
 import { isSharedMailbox, POOL } from '../../../core/session.ts'
+import { compressMail } from '../../compression.ts'
 import { resolveRecipients } from '../../resolve-recipients.ts'
 import type { AddMailResult, NewMail, StoredRecipient } from '../../store.ts'
 import type { Db } from '../files.ts'
 import type { Touch } from '../group-commit.ts'
-import { compress } from './raw-mail.ts'
 import { recipientReads } from './recipients.ts'
 
 export function addMailWrites(db: Db, limits: ReceiveLimits, insertMail: InsertMail) {
@@ -14,26 +14,23 @@ export function addMailWrites(db: Db, limits: ReceiveLimits, insertMail: InsertM
 
   return {
     addMail(mail: NewMail): AddMailResult {
-      // Shared mailboxes count bytes as stored, so their mail is compressed before the decision; other mail only if accepted.
-      const isForShared = mail.recipients.some(({ mailbox }) => isSharedMailbox(mailbox))
-      const zstd = isForShared ? compress(mail.raw) : undefined
-      const sized = { ...mail, size: mail.raw.length, stored: zstd?.length ?? 0 }
+      const zstd = compressMail(mail)
+      const sized = { ...mail, size: mail.raw.length, stored: zstd.length }
       const resolved = resolveRecipients(sized, limits, ({ address }) =>
         findRecipient(address, mail.senderNetwork),
       )
       if (resolved === 'full') return { outcome: 'full' }
       if (resolved.length === 0) return { outcome: 'no_recipients' }
-      insertMail({ ...mail, zstd }, resolved)
+      insertMail({ ...sized, zstd }, resolved)
       return { outcome: 'stored', recipients: resolved }
     },
   }
 }
 
+type CompressedMail = Omit<NewMail, 'raw' | 'recipients'> & { size: number; zstd: Uint8Array }
+
 /** Stores a mail once, and a message for each recipient; they were resolved in the same transaction. */
-export type InsertMail = (
-  mail: NewMail & { zstd?: Uint8Array | undefined },
-  recipients: StoredRecipient[],
-) => void
+export type InsertMail = (mail: CompressedMail, recipients: StoredRecipient[]) => void
 
 /** One per writer: it keeps the last id in memory. */
 export function mailInsert(db: Db, random: () => number, touch: Touch): InsertMail {
@@ -41,12 +38,9 @@ export function mailInsert(db: Db, random: () => number, touch: Touch): InsertMa
   const insertMessage = messageInsert(db, random)
 
   return (mail, recipients) => {
-    // Compressed by the writer: SMTP threads have more to do, and transfer the bytes without a copy.
-    const zstd = mail.zstd ?? compress(mail.raw)
-    const rawId = insertRaw({ ...mail, zstd }, recipients.length)
-    const sizes = { size: mail.raw.length, stored: zstd.length }
+    const rawId = insertRaw(mail, recipients.length)
     for (const recipient of recipients) {
-      insertMessage(recipient, { ...mail, ...sizes, rawId })
+      insertMessage(recipient, { ...mail, stored: mail.zstd.length, rawId })
       touch(recipient.mailbox)
     }
   }

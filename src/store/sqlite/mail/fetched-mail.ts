@@ -1,4 +1,5 @@
 import type { ReceiveLimits } from '../../../core/recipient.ts'
+import { compressMail } from '../../compression.ts'
 import { accountWrites } from '../../mail/accounts.ts'
 import { defer, findAliasRows, findSeen, recordSeen } from '../../mail/fetched-mail.ts'
 import { resolveFetched } from '../../resolve-recipients.ts'
@@ -30,7 +31,7 @@ export function fetchWrites(db: Db, limits: ReceiveLimits, insertMail: InsertMai
       if (fresh.length === 0 && recipients.length > 0) return { outcome: 'known' }
       if (taken.length === 0) return { outcome: full.length > 0 ? 'full' : 'no_recipients' }
       run(recordSeen(LIVE, mail, taken))
-      insertMail(mail, taken)
+      insertMail({ ...mail, size: mail.raw.length, zstd: compressMail(mail) }, taken)
       return { outcome: 'stored', recipients: taken, deferred: full.length > 0 }
     },
   }

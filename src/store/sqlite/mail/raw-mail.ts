@@ -1,4 +1,3 @@
-import { constants, zstdCompressSync } from 'node:zlib'
 import type { Mail, RawMail, SenderChecks } from '../../../core/message.ts'
 import { checksOf, parsedOf, type RawRow, rawMailOf } from '../../rows.ts'
 import type { Db } from '../files.ts'
@@ -38,14 +37,4 @@ export function rawMailWrites(db: Db) {
       updateChecks.run(JSON.stringify(checks), rawId)
     },
   }
-}
-
-const FAST = { [constants.ZSTD_c_compressionLevel]: 1 }
-const MAX_CHUNK_BYTES = 64 * 1024
-
-export function compress(bytes: Uint8Array | string): Uint8Array {
-  // By default Node allocates 64 KB per call.
-  const chunkSize = Math.min(bytes.length + 128, MAX_CHUNK_BYTES)
-  // zlib returns a slice of a larger buffer; a buffer of its own can be transferred to another thread.
-  return new Uint8Array(zstdCompressSync(bytes, { params: FAST, chunkSize }))
 }

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { describe, test } from 'vitest'
+import type { Address } from '../core/address.ts'
+import { type MailboxId, OPERATOR, POOL } from '../core/session.ts'
+import { compress, compressMail, compressMailAsync, decompress } from './compression.ts'
+
+const KB = 1024
+const mail = (raw: Uint8Array, mailbox: number) => ({
+  raw,
+  recipients: [{ address: 'ann@box.test' as Address, mailbox: mailbox as MailboxId }],
+})
+const SESSION = 1_000
+
+describe('mail of a session', () => {
+  for (const bytes of [0, 1, 255, 256, 4 * KB, 16 * KB - 1, 16 * KB, 300 * KB]) {
+    test(`of ${bytes} bytes is the same when it is read`, async () => {
+      for (const raw of [randomBytes(bytes), Buffer.alloc(bytes, 'text ')]) {
+        assert.deepEqual(decompress(compressMail(mail(raw, SESSION))), raw)
+        assert.deepEqual(decompress(await compressMailAsync(mail(raw, SESSION))), raw)
+      }
+    })
+  }
+
+  test('is compressed from 16 KB', () => {
+    const stored = (bytes: number) => compressMail(mail(Buffer.alloc(bytes, 'a'), SESSION)).length
+    assert.equal(stored(16 * KB - 1), 16 * KB - 1 + 12)
+    assert.ok(stored(16 * KB) < 100)
+  })
+})
+
+test('mail of a shared mailbox is always compressed, because its bytes are counted as stored', async () => {
+  const raw = Buffer.alloc(1_000, 'a')
+  for (const mailbox of [POOL, OPERATOR]) {
+    const both = mail(raw, mailbox)
+    both.recipients.unshift(...mail(raw, SESSION).recipients)
+    assert.deepEqual(compressMail(both), compress(raw))
+    assert.deepEqual(await compressMailAsync(both), compress(raw))
+  }
+})
