@@ -88,13 +88,10 @@ export function operatorContract(open: () => Promise<OpenMailStore>): void {
       const before = await fixture.other.findSession(ann.tokenHash)
       const [newest = 0, middle = 0, oldest = 0] = await fixture.store.listMessageIds(ann.id)
       const [bobMessageId = 0] = await fixture.store.listMessageIds(bob.id)
-      assert.deepEqual(
-        await fixture.store.deleteMessages(ann.id, [newest, oldest, bobMessageId, 7]),
-        {
-          messages: 2,
-          bytes: 103,
-        },
-      )
+      // Two mailboxes may have messages with the same id.
+      const foreign = [bobMessageId, 7].filter((id) => id !== middle)
+      const deleted = await fixture.store.deleteMessages(ann.id, [newest, oldest, ...foreign])
+      assert.deepEqual(deleted, { messages: 2, bytes: 103 })
       assert.deepEqual(await fixture.other.listMessageIds(ann.id), [middle])
       assert.deepEqual(await fixture.other.listMessageIds(bob.id), [bobMessageId])
       const after = await fixture.other.findSession(ann.tokenHash)

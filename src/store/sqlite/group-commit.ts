@@ -51,8 +51,9 @@ export function readMethods<R extends Reads>(
 }
 
 /**
- * Returns a function that runs a group of writes in one transaction with one fsync. Each write has a savepoint, so that a
- * failing one fails alone. Outcomes are returned after COMMIT, and after `changed` was called for each touched mailbox.
+ * Returns a function that runs a group of writes in one transaction with one fsync. If one of them fails, the group runs again
+ * with a savepoint for each, so that a failing one fails alone. Outcomes are returned after COMMIT, and after `changed` was
+ * called for each touched mailbox.
  */
 export function groupCommit(
   db: Db,
@@ -67,55 +68,75 @@ export function groupCommit(
   const touched = new Set<MailboxId>()
   const writes = writesWith((mailbox) => touched.add(mailbox))
 
-  function runOne({ name, value }: WriteRequest): WriteOutcome {
+  function runOne(run: Run, { name, value }: WriteRequest): WriteOutcome {
     const write = writes[name]
     if (!write) return { error: new Error(`unknown write: ${name}`) }
-    return inSavepoint(() => write(...(value as never[])))
+    return run(() => write(...(value as never[])))
   }
 
-  function runBatch(name: string, calls: readonly WriteRequest[]): [WriteRequest, WriteOutcome][] {
-    const outcome = inSavepoint(
-      () => batches[name]?.(calls.map(({ value }) => value as never)) ?? [],
-    )
+  function runBatch(
+    run: Run,
+    name: string,
+    calls: readonly WriteRequest[],
+  ): [WriteRequest, WriteOutcome][] {
+    const outcome = run(() => batches[name]?.(calls.map(({ value }) => value as never)) ?? [])
     return calls.map((request, at) => [
       request,
       'error' in outcome ? outcome : { result: outcome.result[at] },
     ])
   }
 
-  function runAll(group: readonly WriteRequest[]): WriteOutcome[] {
+  function runAll(run: Run, group: readonly WriteRequest[]): WriteOutcome[] {
     const batched = group.filter(({ name }) => Object.hasOwn(batches, name))
     const done = new Map(
       [...Map.groupBy(batched, ({ name }) => name)].flatMap(([name, calls]) =>
-        runBatch(name, calls),
+        runBatch(run, name, calls),
       ),
     )
-    return group.map((request) => done.get(request) ?? runOne(request))
+    return group.map((request) => done.get(request) ?? runOne(run, request))
   }
 
-  return function commitGroup(group: readonly WriteRequest[]): WriteOutcome[] {
+  function commitAll(run: Run, group: readonly WriteRequest[]): WriteOutcome[] {
     touched.clear()
     try {
       begin.run()
-      const outcomes = runAll(group)
+      const outcomes = runAll(run, group)
       commit.run()
       for (const mailbox of touched) changed(mailbox)
       return outcomes
     } catch (error) {
       if (db.inTransaction) rollback.run()
+      throw error
+    }
+  }
+
+  return function commitGroup(group: readonly WriteRequest[]): WriteOutcome[] {
+    try {
+      return commitAll(withoutSavepoint, group)
+    } catch {
+      // Something failed that may concern one of them only.
+    }
+    try {
+      return commitAll(inSavepoint, group)
+    } catch (error) {
       const failure = asProblem(error)
       return group.map(() => ({ error: failure }))
     }
   }
 }
 
-/** Runs a part of a transaction; if it fails, only that part is rolled back. */
-function savepoint(db: Db) {
+/** Runs a part of a transaction. */
+type Run = <T>(operation: () => T) => { result: T } | { error: unknown }
+
+const withoutSavepoint: Run = (operation) => ({ result: operation() })
+
+/** If the part fails, only that part is rolled back. */
+function savepoint(db: Db): Run {
   const save = db.prepare('savepoint one')
   const release = db.prepare('release one')
   const undo = db.prepare('rollback to one')
 
-  return <T>(operation: () => T): { result: T } | { error: unknown } => {
+  return (operation) => {
     save.run()
     try {
       const result = operation()
