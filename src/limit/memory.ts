@@ -13,7 +13,7 @@ export function openMemoryLimit(shared: SharedArrayBuffer): Limit {
   const slots = openSlots(shared)
 
   return {
-    async take(key, rate, now) {
+    take(key, rate, now) {
       let wait = 0
       slots.update(slots.slotOf(key, now.getTime()), (fullAt) => {
         const { from, step, waitMs } = evaluateRate(fullAt, rate, now)
@@ -22,13 +22,13 @@ export function openMemoryLimit(shared: SharedArrayBuffer): Limit {
       })
       return wait
     },
-    async spend(key, amount, rate, now) {
+    spend(key, amount, rate, now) {
       slots.update(slots.slotOf(key, now.getTime()), (fullAt) => {
         const { from, step, furthest } = evaluateRate(fullAt, rate, now)
         return Math.min(from + step * amount, furthest)
       })
     },
-    async peek(key, rate, now) {
+    peek(key, rate, now) {
       const fullAt = slots.read(key)
       return fullAt === undefined ? 0 : evaluateRate(fullAt, rate, now).waitMs
     },

@@ -1,4 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
+import { type Awaitable, whenAvailable } from '../core/awaitable.ts'
 import { rateLimitNetwork, senderLimitRules } from '../core/ip.ts'
 import { openCounters, openSharedBudget } from '../limit/shared-counters.ts'
 import { acceptRecipient, receiveMail } from '../service/mail/receive-mail.ts'
@@ -26,6 +27,8 @@ const traffic = {
 const { rateLimits, smtp } = config
 const { hasRates, shareNetwork } = senderLimitRules({ rateLimits, relays: smtp.relays })
 
+const isPassed = (waitMs: Awaitable<number>) => whenAvailable(waitMs, (ms) => ms === 0)
+
 const server = await openSmtpServer(
   {
     acceptRecipient: (text, { ip, ...offer }) =>
@@ -38,10 +41,10 @@ const server = await openSmtpServer(
     storageFault: store.storageFault,
     acquireConnection: (ip) =>
       hasRates(ip) ? connections.hold(`smtp ${rateLimitNetwork(ip)}`, connectionsPerIp) : () => {},
-    allowMail: async (ip) =>
-      !hasRates(ip) || (await limit.take(`mail ${rateLimitNetwork(ip)}`, mailRate, now())) === 0,
-    allowTraffic: async (ip) =>
-      !hasRates(ip) || (await limit.peek(`traffic ${rateLimitNetwork(ip)}`, traffic, now())) === 0,
+    allowMail: (ip) =>
+      !hasRates(ip) || isPassed(limit.take(`mail ${rateLimitNetwork(ip)}`, mailRate, now())),
+    allowTraffic: (ip) =>
+      !hasRates(ip) || isPassed(limit.peek(`traffic ${rateLimitNetwork(ip)}`, traffic, now())),
     countTraffic(ip, received) {
       if (hasRates(ip))
         void limit.spend(`traffic ${rateLimitNetwork(ip)}`, received, traffic, now())

@@ -1,3 +1,4 @@
+import { type Awaitable, recoverable, whenAvailable } from '../core/awaitable.ts'
 import { Problem, StoreUnavailable, toError } from '../core/problem.ts'
 import type { ServerContext } from './connection.ts'
 import { mailBytes, mails, refusedRecipients } from './metrics.ts'
@@ -16,12 +17,12 @@ export type ServiceAction = Extract<Action, { kind: 'mail-from' | 'rcpt-to' | 'm
 
 type ActionContext = Pick<ServerContext, 'deps' | 'reportOutage'>
 
-/** Never rejects: an unexpected error is logged and becomes 451, a full store becomes 452. */
+/** Available at once if nothing has to be waited for. Never rejects: an unexpected error is logged and becomes 451, a full store 452. */
 export function runAction(
   context: ActionContext,
   ip: string,
   action: ServiceAction,
-): Promise<ActionResult> {
+): Awaitable<ActionResult> {
   if (action.kind === 'mail-from') return checkSender(context, ip, action.size)
   if (action.kind === 'rcpt-to') return checkRecipient(context, ip, action)
   return deliverMail(context, ip, action)
@@ -32,32 +33,39 @@ export function countMailOutcome(outcome: MailOutcome, bytes: number): void {
   mailBytes.add(outcome, bytes)
 }
 
-async function checkSender(
-  context: ActionContext,
-  ip: string,
-  size: number,
-): Promise<ActionResult> {
-  let outcome: SenderOutcome
-  try {
-    outcome = (await storageFault(context, size)) ?? (await checkRateLimits(context.deps, ip))
-  } catch (err) {
-    outcome = serverError(context, err, { ip, command: 'MAIL' })
+function checkSender(context: ActionContext, ip: string, size: number): Awaitable<ActionResult> {
+  const outcome = recoverable(
+    () => whenAvailable(storageFault(context, size), (fault) => fault ?? checkRates(context, ip)),
+    (err) => serverError(context, err, { ip, command: 'MAIL' }),
+  )
+  return whenAvailable(outcome, (known) => ({ kind: 'mail-from', outcome: known }))
+}
+
+function checkRates({ deps }: ActionContext, ip: string): Awaitable<SenderOutcome> {
+  const [traffic, mail] = [deps.allowTraffic(ip), deps.allowMail(ip)]
+  if (traffic instanceof Promise || mail instanceof Promise) {
+    return Promise.all([traffic, mail]).then(([trafficOk, mailOk]) =>
+      rateOutcome(trafficOk, mailOk),
+    )
   }
-  return { kind: 'mail-from', outcome }
+  return rateOutcome(traffic, mail)
 }
 
-async function checkRateLimits(deps: SmtpDeps, ip: string): Promise<SenderOutcome> {
-  const [traffic, mail] = await Promise.all([deps.allowTraffic(ip), deps.allowMail(ip)])
-  if (!traffic) return 'too_much_data'
-  return mail ? 'accepted' : 'too_many_mails'
+function rateOutcome(trafficOk: boolean, mailOk: boolean): SenderOutcome {
+  if (!trafficOk) return 'too_much_data'
+  return mailOk ? 'accepted' : 'too_many_mails'
 }
 
-async function storageFault({ deps, reportOutage }: ActionContext, size: number) {
+function storageFault(
+  { deps, reportOutage }: ActionContext,
+  size: number,
+): Awaitable<'no_space' | 'unavailable' | undefined> {
   if (!hasMemoryFor(deps, size)) return 'no_space'
-  const error = await deps.storageFault()
-  if (error?.kind !== 'unavailable') return error && 'no_space'
-  reportOutage(error)
-  return 'unavailable'
+  return whenAvailable(deps.storageFault(), (fault) => {
+    if (fault?.kind !== 'unavailable') return fault && 'no_space'
+    reportOutage(fault)
+    return 'unavailable'
+  })
 }
 
 // Checked, not reserved: declaring a size costs the client nothing.
@@ -68,19 +76,20 @@ function hasMemoryFor(deps: SmtpDeps, size: number): boolean {
   return true
 }
 
-async function checkRecipient(
+function checkRecipient(
   context: ActionContext,
   ip: string,
   { text, size, others }: Extract<Action, { kind: 'rcpt-to' }>,
-): Promise<ActionResult> {
-  let outcome: RecipientOutcome
-  try {
-    outcome = await context.deps.acceptRecipient(text, { size, others, ip })
-    if ('refused' in outcome) refusedRecipients.add(outcome.refused)
-  } catch (err) {
-    outcome = { refused: serverError(context, err, { ip, command: 'RCPT' }) }
-  }
-  return { kind: 'rcpt-to', outcome }
+): Awaitable<ActionResult> {
+  const accept = () =>
+    whenAvailable(context.deps.acceptRecipient(text, { size, others, ip }), (found) => {
+      if ('refused' in found) refusedRecipients.add(found.refused)
+      return found
+    })
+  const outcome = recoverable<RecipientOutcome>(accept, (err) => ({
+    refused: serverError(context, err, { ip, command: 'RCPT' }),
+  }))
+  return whenAvailable(outcome, (known) => ({ kind: 'rcpt-to', outcome: known }))
 }
 
 async function deliverMail(

@@ -35,7 +35,8 @@ function referenceServer(): SMTPServer {
     size: MAX_BYTES,
     maxAllowedUnauthenticatedCommands: false,
     onRcptTo({ address }, _session, done) {
-      deps.acceptRecipient(address, { size: 0, others: [], ip: '192.0.2.1' }).then((found) => {
+      const offer = { size: 0, others: [], ip: '192.0.2.1' }
+      Promise.resolve(deps.acceptRecipient(address, offer)).then((found) => {
         done('refused' in found ? Object.assign(new Error('no'), { responseCode: 550 }) : null)
       }, done)
     },

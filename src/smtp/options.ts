@@ -1,3 +1,4 @@
+import type { Awaitable } from '../core/awaitable.ts'
 import type { Log } from '../core/log.ts'
 import type { Envelope } from '../core/message.ts'
 import type { Recipient, RecipientRefusal } from '../core/recipient.ts'
@@ -12,7 +13,7 @@ export interface SmtpDeps {
   acceptRecipient(
     text: string,
     offer: { size: number; others: readonly Recipient[]; ip: string },
-  ): Promise<Recipient | { refused: RecipientRefusal }>
+  ): Awaitable<Recipient | { refused: RecipientRefusal }>
   /** Resolves once the mail is on disk. Rejections: StoreUnavailable is 451, Problem('overloaded') 452, anything else is logged and 451. */
   receiveMail(mail: {
     recipients: Recipient[]
@@ -20,13 +21,13 @@ export interface SmtpDeps {
     raw: Uint8Array
   }): Promise<'stored' | 'no_recipients' | 'full'>
   /** Why no mail can be stored right now; undefined if it can. */
-  storageFault(): Promise<{ kind: 'full' | 'unavailable'; reason: string } | undefined>
+  storageFault(): Awaitable<{ kind: 'full' | 'unavailable'; reason: string } | undefined>
   /** Counts a connection of this IP and returns its release function; undefined if there are too many. */
   acquireConnection(ip: string): (() => void) | undefined
   /** Counts a mail of this IP; false if it exceeds the limit per minute. */
-  allowMail(ip: string): Promise<boolean>
+  allowMail(ip: string): Awaitable<boolean>
   /** False if this IP has exceeded its bytes per hour. */
-  allowTraffic(ip: string): Promise<boolean>
+  allowTraffic(ip: string): Awaitable<boolean>
   /** Counts bytes of mail received from this IP, including rejected mail. */
   countTraffic(ip: string, bytes: number): void
   /** Reserves memory for mail in progress; false if none is left. */

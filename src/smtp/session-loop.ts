@@ -110,8 +110,14 @@ function discardInput(connection: Connection, chunk: Buffer): void {
   if (connection.rateBytes > EXCESS_BYTES) connection.socket.destroy()
 }
 
-/** Writes the replies and runs the action; without one, reads on. */
-function runStep(connection: Connection, { replies, action }: Step): void {
+/** Writes the replies and runs the actions; without one, reads on. */
+function runStep(connection: Connection, first: Step): void {
+  let step: Step | undefined = first
+  while (step) step = startStep(connection, step)
+}
+
+/** Returns the next step if the action was completed at once. */
+function startStep(connection: Connection, { replies, action }: Step): Step | undefined {
   const { session } = connection
   if (replies !== '') queueReplies(connection, replies)
   // Once per mail, not per chunk: with Redis, each count is a request.
@@ -120,12 +126,13 @@ function runStep(connection: Connection, { replies, action }: Step): void {
   if (action?.kind === 'close') closeForReason(connection, action.reason)
   else if (connection.draining && !session.inData()) closeForShutdown(connection)
   else if (action?.kind === 'tls') startTls(connection)
-  else if (action) startAction(connection, action)
+  else if (action) return startAction(connection, action)
   else {
     flush(connection)
     if (connection.inputEnded && !connection.pendingInput) connection.socket.end()
     else resumeReading(connection)
   }
+  return undefined
 }
 
 function queueReplies(connection: Connection, replies: string): void {
@@ -152,28 +159,28 @@ function closeAfterQuit(connection: Connection): void {
   else linger(connection)
 }
 
-function startAction(connection: Connection, action: ServiceAction): void {
+function startAction(connection: Connection, action: ServiceAction): Step | undefined {
   const { server, ip, session } = connection
   if (action.kind === 'message' && !reserveMemory(connection, action.raw.length)) {
     countMailOutcome('no_space', action.raw.length)
-    runStep(connection, session.complete({ kind: 'message', outcome: 'no_space' }))
-    return
+    return session.complete({ kind: 'message', outcome: 'no_space' })
   }
+  const result = runAction(server, ip, action)
+  if (!(result instanceof Promise)) return session.complete(result)
   connection.actionPending = true
-  const done = (result: ActionResult) => {
+  const done = (known: ActionResult) => {
     connection.actionPending = false
     if (action.kind === 'message') reserveMemory(connection, 0)
     connection.lastActivityAt = server.clock()
     // The client is gone: the rest of its input is not processed.
     if (connection.socket.destroyed || connection.phase !== 'open') return
-    runStep(connection, session.complete(result))
+    runStep(connection, session.complete(known))
   }
-  runAction(server, ip, action)
-    .then(done)
-    .catch((err) => {
-      connection.actionPending = false
-      failConnection(connection, err)
-    })
+  result.then(done).catch((err) => {
+    connection.actionPending = false
+    failConnection(connection, err)
+  })
+  return undefined
 }
 
 function startTls(connection: Connection): void {

@@ -1,4 +1,5 @@
 import type { Address, Host, MailDomain } from '../core/address.ts'
+import type { Awaitable } from '../core/awaitable.ts'
 import type { AccountHealth, DeferredMail, FolderState, GmailAccount } from '../core/gmail.ts'
 import type {
   Envelope,
@@ -38,7 +39,7 @@ export interface MailStore extends OperatorStore, AccountStore {
   endSession(mailbox: MailboxId, now: Date): Promise<boolean>
 
   /** What decides about a recipient, with the share of the sender's network in shared mailboxes; without a network, shares do not apply. */
-  findRecipient(address: Address, senderNetwork?: string): Promise<RecipientFacts>
+  findRecipient(address: Address, senderNetwork?: string): Awaitable<RecipientFacts>
   /**
    * Resolves the recipients again, each by the mailbox it was accepted for, and stores the mail for those that remain, in one
    * commit. If one mailbox is full nothing is stored and the sender retries, because every recipient was accepted at RCPT.
@@ -82,7 +83,7 @@ export interface MailStore extends OperatorStore, AccountStore {
   /** One small step of deleting expired data. True if there is more to do. */
   sweep(due: SweepOptions): Promise<boolean>
   /** Why no mail can be stored at the moment; undefined if it can. */
-  storageFault(): Promise<StoreFault | undefined>
+  storageFault(): Awaitable<StoreFault | undefined>
   close(): Promise<void>
 }
 

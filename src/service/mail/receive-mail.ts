@@ -1,4 +1,5 @@
 import { type Address, joinAddress, parseAddress, parseHost } from '../../core/address.ts'
+import { type Awaitable, whenAvailable } from '../../core/awaitable.ts'
 import type { Envelope } from '../../core/message.ts'
 import {
   decideRecipient,
@@ -20,17 +21,38 @@ interface RecipientOffer {
   senderNetwork?: string | undefined
 }
 
+type AcceptDeps = Pick<ServiceDeps, 'store' | 'now'> & { limits: ReceiveLimits }
+type RecipientResult = Recipient | { refused: RecipientRefusal }
+
 /** Decides at RCPT whether mail of this size for this address would be stored. The commit decides again. */
-export async function acceptRecipient(
-  { store, limits, now }: Pick<ServiceDeps, 'store' | 'now'> & { limits: ReceiveLimits },
+export function acceptRecipient(
+  deps: AcceptDeps,
   text: string,
+  offer: RecipientOffer,
+): Awaitable<RecipientResult> {
+  const address = parseAddress(text)
+  return address ? decide(deps, address, offer) : acceptInvalidAddress(deps, text, offer)
+}
+
+function decide(
+  { store, limits, now }: AcceptDeps,
+  address: Address,
   { size, others, senderNetwork }: RecipientOffer,
-): Promise<Recipient | { refused: RecipientRefusal }> {
-  const address = parseAddress(text) ?? (await barePostmaster(store, text))
-  if (!address) return { refused: (await isLocalDomain(store, text)) ? 'unknown' : 'foreign' }
-  const facts = await store.findRecipient(address, senderNetwork)
-  const found = decideRecipient(address, facts, { limits, now: now(), size, others })
-  return 'refused' in found ? found : { address, mailbox: found.mailbox }
+): Awaitable<RecipientResult> {
+  return whenAvailable(store.findRecipient(address, senderNetwork), (facts) => {
+    const found = decideRecipient(address, facts, { limits, now: now(), size, others })
+    return 'refused' in found ? found : { address, mailbox: found.mailbox }
+  })
+}
+
+async function acceptInvalidAddress(
+  deps: AcceptDeps,
+  text: string,
+  offer: RecipientOffer,
+): Promise<RecipientResult> {
+  const address = await barePostmaster(deps.store, text)
+  if (address) return await decide(deps, address, offer)
+  return { refused: (await isLocalDomain(deps.store, text)) ? 'unknown' : 'foreign' }
 }
 
 /** Whether an invalid address ends in one of our domains. */

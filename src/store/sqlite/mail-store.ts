@@ -1,6 +1,7 @@
 import { statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ReceiveLimits } from '../../core/recipient.ts'
+import { compress } from '../compression.ts'
 import { accountReads, accountWrites } from '../mail/accounts.ts'
 import { domainReads, domainWrites } from '../mail/domains.ts'
 import { deferredWrites, fetchReads } from '../mail/fetched-mail.ts'
@@ -22,12 +23,12 @@ import { fetchWrites } from './mail/fetched-mail.ts'
 import { keyMailReads } from './mail/key-mail.ts'
 import { leaseWrites } from './mail/leases.ts'
 import { messageReads, messageWrites } from './mail/messages.ts'
-import { compress, rawMailReads, rawMailWrites } from './mail/raw-mail.ts'
+import { rawMailReads, rawMailWrites } from './mail/raw-mail.ts'
 import { recipientReads } from './mail/recipients.ts'
 import { LIVE, sessionReads, sessionWrites } from './mail/sessions.ts'
 import { sweepWrites } from './mail/sweep.ts'
 import { syncMethods } from './operations.ts'
-import { cachedSessions, type Versions } from './session-cache.ts'
+import { cachedByMailbox, type Versions } from './session-cache.ts'
 
 const SHARED_WRITES = { ...domainWrites, ...accountWrites, ...deferredWrites }
 
@@ -103,6 +104,8 @@ export function openSqliteMail({
     return reason === undefined ? undefined : { kind: 'full', reason }
   })
 
+  const { findRecipient, readSharedMailbox } = recipientReads(db)
+
   return {
     ...writeMethods<MailStore, MailWrite>(MAIL_WRITES, write),
     ...readMethods({
@@ -112,14 +115,16 @@ export function openSqliteMail({
         ...fetchReads(LIVE, limits),
         ...operatorReads(LIVE),
       }),
-      ...recipientReads(db),
+      readSharedMailbox,
       ...messageReads(db),
       ...keyMailReads(db),
       ...rawMailReads(db),
-      findSession: cachedSessions(sessionReads(db).findSession, versions),
-      storageFault: readFault,
+      findSession: cachedByMailbox(sessionReads(db).findSession, (found) => found?.id, versions),
       close: () => void db.close(),
     }),
+    // The share of a sender does not matter to a session.
+    findRecipient: cachedByMailbox(findRecipient, ({ session }) => session?.id, versions),
+    storageFault: readFault,
     async saveParsed(rawId, mail) {
       await write('saveParsed', [rawId, compress(JSON.stringify(mail))])
     },

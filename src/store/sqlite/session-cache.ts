@@ -1,5 +1,5 @@
 import { openLru } from '../../core/lru.ts'
-import type { MailboxId, Session } from '../../core/session.ts'
+import type { MailboxId } from '../../core/session.ts'
 
 // Mailboxes share counters by hash. A shared counter costs a needless read, never a stale result.
 const SLOTS = 65_536
@@ -32,25 +32,31 @@ export function openVersions(shared: SharedArrayBuffer) {
 
 export type Versions = ReturnType<typeof openVersions>
 
-/** Sessions by token, read again when their counter has changed. Unknown tokens are not cached. */
-export function cachedSessions(
-  find: (tokenHash: string) => Session | undefined,
+/**
+ * Caches what is read about a mailbox, and reads it again when its counter has changed. The counter must be read before the
+ * row, but is found by the mailbox: so the first read only learns the mailbox, and the second is cached. What belongs to no
+ * mailbox is not cached.
+ */
+export function cachedByMailbox<Key, Row, Rest extends unknown[]>(
+  read: (key: Key, ...rest: Rest) => Row,
+  mailboxOf: (row: Row) => MailboxId | undefined,
   versions: Versions,
-): (tokenHash: string) => Session | undefined {
-  const cache = openLru<string, { session: Session; counter: number; readAt: number }>(MAX_CACHED)
+): (key: Key, ...rest: Rest) => Row {
+  const cache = openLru<Key, { mailbox: MailboxId; row?: Row; counter: number; readAt: number }>(
+    MAX_CACHED,
+  )
 
-  return (tokenHash) => {
+  return (key, ...rest) => {
+    const cached = cache.get(key)
+    const counter = cached ? versions.read(cached.mailbox) : 0
     const now = performance.now()
-    const cached = cache.get(tokenHash)
-    const isRecent = cached && now - cached.readAt < SESSION_CACHE_MS
-    if (isRecent && versions.read(cached.session.id) === cached.counter) return cached.session
-    // The counter must be read before the row, but is found by the row's id: an unknown session is read twice.
-    const id = cached?.session.id ?? find(tokenHash)?.id
-    if (id === undefined) return undefined
-    const counter = versions.read(id)
-    const session = find(tokenHash)
-    if (session?.id === id) cache.set(tokenHash, { session, counter, readAt: now })
-    else cache.delete(tokenHash)
-    return session
+    if (cached?.row && cached.counter === counter && now - cached.readAt < SESSION_CACHE_MS)
+      return cached.row
+    const row = read(key, ...rest)
+    const mailbox = mailboxOf(row)
+    if (mailbox === undefined) cache.delete(key)
+    else if (cached?.mailbox === mailbox) cache.set(key, { mailbox, row, counter, readAt: now })
+    else cache.set(key, { mailbox, counter, readAt: now })
+    return row
   }
 }
