@@ -50,6 +50,7 @@ export function startChild<Job extends object, Result extends { kind: string }>(
   limits: JobLimits,
 ) {
   const { command, argv, options } = launchCommand(childIsolation(), [
+    process.execPath,
     `--max-old-space-size=${HEAP_MB}`,
     '--disallow-code-generation-from-strings',
     '--permission',
