@@ -54,7 +54,7 @@ export function reportHeader(title: string, program: string): void {
     `- Date: ${new Date().toISOString().slice(0, 16).replace('T', ' ')} UTC`,
     `- Machine: ${cpus().length} cores (${first?.model.trim() || process.arch}), ${Math.round(totalmem() / 2 ** 30)} GB, Linux ${release()}, ${process.arch}`,
     `- Load average at start (1, 5, 15 min): ${load}`,
-    `- Node ${process.versions.node}, SQLite ${sqliteVersion()}, ${packageVersions(['better-sqlite3', 'fastify', 'smtp-server'])}`,
+    `- Node ${process.versions.node}, SQLite ${sqliteVersion()}, ${packageVersions(['better-sqlite3', 'smtp-server'])}`,
     `- ${[version('postconf', ['-d', '-h', 'mail_version'], 'Postfix '), version('wrk', ['--version'], '')].join('; ')}`,
     `- Appending 4 KB with fdatasync in the temporary directory: ${figure(syncMs())} ms (median of 200)`,
   )

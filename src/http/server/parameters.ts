@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import querystring from 'node:querystring'
 import type { Static, TObject } from 'typebox'
 import { Problem } from '../../core/problem.ts'
@@ -111,6 +112,23 @@ const MAX_PARTS = 100
 
 /** Rejected if the name is a parameter of the route, else ignored. */
 const REPEATED: readonly unknown[] = []
+
+export function pathParams(params: object): Params {
+  return new Map(Object.entries(params))
+}
+
+export function queryParams({ url = '' }: IncomingMessage): Params {
+  const end = url.search(/[?#]/)
+  return end < 0 ? NO_PARAMS : parseForm(url.slice(end + 1))
+}
+
+export async function bodyParams({ headers }: IncomingMessage, bytes: Buffer): Promise<Params> {
+  const coding = headers['content-encoding'] ?? 'identity'
+  if (bytes.length > 0 && coding.toLowerCase() !== 'identity') {
+    throw new Problem('unsupported_media_type', 'Content-Encoding is not supported.')
+  }
+  return await parseBody(headers['content-type'], bytes)
+}
 
 /** An empty body is accepted with any media type. */
 export async function parseBody(type: string | undefined, bytes: Buffer): Promise<Params> {

@@ -1,7 +1,9 @@
-import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import { hasErrorCode, Problem, type ProblemCode } from '../../core/problem.ts'
+import { Problem, type ProblemCode } from '../../core/problem.ts'
 import { type HttpResponse, json } from './response.ts'
+
+// See server.ts.
+const { STATUS_CODES } = process.getBuiltinModule('node:http')
 
 export const problemStatus = {
   missing_parameter: 400,
@@ -59,12 +61,6 @@ export function problemResponse(
 /** An unexpected error is reported without its cause. */
 export function toProblem(error: unknown): Problem {
   if (error instanceof Problem) return error
-  if (hasErrorCode(error, 'FST_ERR_CTP_BODY_TOO_LARGE')) {
-    return new Problem('too_large', 'The request body exceeds 256 KB.')
-  }
-  if (hasErrorCode(error, 'FST_ERR_CTP_INVALID_CONTENT_LENGTH')) {
-    return new Problem('invalid_parameter', 'Content-Length does not match the request body.')
-  }
   return new Problem('internal', 'Internal error. It has been logged.')
 }
 

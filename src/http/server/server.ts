@@ -1,4 +1,6 @@
-import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
 import { ipRangeMatcher, isLoopback } from '../../core/ip.ts'
 import { Problem } from '../../core/problem.ts'
 import { outageReporter } from '../../service/background/outage.ts'
@@ -19,10 +21,12 @@ import {
 import { limitConnections } from './connection-limit.ts'
 import type { HttpConfig, HttpDeps, IdleIntervals, RouteDeps } from './deps.ts'
 import { waitSignals } from './disconnect.ts'
-import { fallbackHandler } from './fallback.ts'
 import { openLongPollLimit, openSendBudget } from './limits.ts'
 import { handleClientError } from './problem-response.ts'
-import { type HttpServerContext, routeHandler, sendProblem } from './route-handler.ts'
+import { type HttpServerContext, requestHandler } from './request-handler.ts'
+
+// An import would also load undici, which node:http re-exports: 40 ms of each start.
+const { createServer } = process.getBuiltinModule('node:http')
 
 interface HttpOptions {
   host: string
@@ -32,17 +36,16 @@ interface HttpOptions {
   requestTimeoutMs?: number
 }
 
-const MAX_BODY_BYTES = 256 * 1024
 const MAX_HEADER_BYTES = 16 * 1024
 // Longer than the longest long poll.
 const IDLE_TIMEOUT_MS = 75_000
+const KEEP_ALIVE_MS = 72_000
 const CLOSE_TIMEOUT_MS = 5_000
 const IDLE_CHECK_MS = 50
 const RESPONSE_CACHE_BYTES = 64 * 1024 * 1024
 const IDLE_INTERVALS: IdleIntervals = { pollMs: 3_000, heartbeatMs: 15_000 }
 // Barely noticeable, and longer than parsing an ordinary mail takes.
 const RESULT_WAIT_MS = 300
-const NO_QUERY = {}
 const SEND_BUDGET_BYTES = 256 * 1024 * 1024
 
 interface HttpServer {
@@ -79,17 +82,16 @@ export async function openHttpServer(
     requestId: () => Buffer.from(deps.randomBytes(12)).toString('base64url'),
     routes,
   }
-  const app = buildApp(context, requestTimeoutMs)
+  const server = createHttpServer(context, requestTimeoutMs)
   const isProxy = ipRangeMatcher(trustProxy)
-  limitConnections(app.server, {
+  limitConnections(server, {
     slots: deps.connections,
     isExempt: (ip) => isLoopback(ip) || isProxy(ip),
     requestId: context.requestId,
   })
-  // Fastify passes reusePort on to Node, but its types lack it.
-  const listening = { host, port, reusePort }
-  await app.listen(listening)
-  const address = app.server.address()
+  server.listen({ host, port, reusePort })
+  await once(server, 'listening')
+  const address = server.address()
 
   function drain(): void {
     draining = true
@@ -102,9 +104,11 @@ export async function openHttpServer(
     async close() {
       drain()
       closeLookups()
-      const idle = setInterval(() => app.server.closeIdleConnections(), IDLE_CHECK_MS)
-      const late = setTimeout(() => app.server.closeAllConnections(), CLOSE_TIMEOUT_MS)
-      await app.close()
+      const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS)
+      const late = setTimeout(() => server.closeAllConnections(), CLOSE_TIMEOUT_MS)
+      const closed = once(server, 'close')
+      server.close()
+      await closed
       clearInterval(idle)
       clearTimeout(late)
     },
@@ -159,50 +163,25 @@ function routeSettings(config: HttpConfig) {
   }
 }
 
-function buildApp(context: HttpServerContext, requestTimeoutMs: number): FastifyInstance {
-  const fallback = fallbackHandler(context)
-  const app = fastify({
-    bodyLimit: MAX_BODY_BYTES,
-    requestTimeout: requestTimeoutMs,
-    connectionTimeout: IDLE_TIMEOUT_MS,
-    // See drain() for ours.
-    return503OnClosing: false,
-    exposeHeadRoutes: false,
-    http: {
+function createHttpServer(context: HttpServerContext, requestTimeoutMs: number): Server {
+  const handle = requestHandler(context)
+  const server = createServer(
+    {
       maxHeaderSize: MAX_HEADER_BYTES,
+      requestTimeout: requestTimeoutMs,
       headersTimeout: requestTimeoutMs,
+      keepAliveTimeout: KEEP_ALIVE_MS,
       connectionsCheckingInterval: requestTimeoutMs / 15,
+      // Checked in request-handler.ts, for an error in our format.
       requireHostHeader: false,
     },
-    // The query is parsed in route-handler.ts, like a form.
-    routerOptions: { querystringParser: () => NO_QUERY },
-    frameworkErrors: (_error, request, reply) => void fallback(request, reply),
-    clientErrorHandler: (fault, socket) => handleClientError(fault, socket, context.requestId()),
-  })
+    handle,
+  )
+  server.setTimeout(IDLE_TIMEOUT_MS)
   // An unknown Expect header is ignored.
-  app.server.on('checkExpectation', app.routing)
-
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
-  app.setErrorHandler(async (error, request, reply) => {
-    reply.hijack()
-    if (request.is404) await fallback(request, reply)
-    else await sendProblem(context, request, { response: reply.raw, error })
-  })
-  app.setNotFoundHandler(fallback)
-  for (const route of context.routes) {
-    app.route({
-      method: route.method === 'GET' ? ['GET', 'HEAD'] : 'POST',
-      url: route.path.replace(/\{(\w+)\}/g, ':$1'),
-      ...(route.method === 'POST' ? { onRequest: hideMediaType } : {}),
-      handler: routeHandler(context, route),
-    })
-  }
-  return app
-}
-
-/** Fastify would reject the media type even of an empty body; parseBody checks it instead. */
-function hideMediaType(request: FastifyRequest, _reply: FastifyReply, done: () => void): void {
-  request.headers = { 'content-type': undefined }
-  done()
+  server.on('checkExpectation', handle)
+  server.on('clientError', (fault, socket) =>
+    handleClientError(fault, socket as Socket, context.requestId()),
+  )
+  return server
 }

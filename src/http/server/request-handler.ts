@@ -1,0 +1,277 @@
+import { Buffer } from 'node:buffer'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import findMyWay from 'find-my-way'
+import type { Static } from 'typebox'
+import { Problem, StoreUnavailable, toError } from '../../core/problem.ts'
+import type { ReportOutage } from '../../service/background/outage.ts'
+import { takeRate } from '../../service/rates.ts'
+import type { ClientOf } from './client.ts'
+import { bearerToken } from './credentials.ts'
+import type { RouteDeps } from './deps.ts'
+import { disconnectSignal, isDisconnect, onClose, throwIfClosed } from './disconnect.ts'
+import { methodsByPath, preflight } from './fallback.ts'
+import { countResponse } from './metrics.ts'
+import { bodyParams, inputReader, NO_PARAMS, pathParams, queryParams } from './parameters.ts'
+import { problemResponse, toProblem } from './problem-response.ts'
+import {
+  cors,
+  type HttpResponse,
+  isReceived,
+  writeEarlyResponse,
+  writeResponse,
+} from './response.ts'
+import type { HttpRequest, Route } from './route.ts'
+
+export interface HttpServerContext {
+  deps: RouteDeps
+  clientOf: ClientOf
+  sourceAddressOf(request: IncomingMessage): string
+  isSecure(request: IncomingMessage): boolean
+  /** True for requests of a trusted proxy itself. */
+  isTrustedProxy(request: IncomingMessage): boolean
+  /** Aborted when the client disconnects, and at shutdown. */
+  waitSignalOf(response: ServerResponse): AbortSignal
+  reportOutage: ReportOutage
+  requestId(): string
+  routes: readonly Route[]
+}
+
+const NO_QUERY = {}
+
+/** Handles every request: finds its route, reads the body, and writes the response. */
+export function requestHandler(context: HttpServerContext) {
+  const fallback = fallbackHandler(context)
+  // The query is parsed like a form, see parameters.ts.
+  const router = findMyWay({ querystringParser: () => NO_QUERY })
+  for (const route of context.routes) {
+    const methods: ('GET' | 'HEAD' | 'POST')[] = route.method === 'GET' ? ['GET', 'HEAD'] : ['POST']
+    router.on(methods, route.path.replace(/\{(\w+)\}/g, ':$1'), routeHandler(context, route))
+  }
+
+  return (request: IncomingMessage, response: ServerResponse): void => {
+    const found = router.find(request.method as 'GET', request.url ?? '')
+    const handled: Promise<void> = found
+      ? (found.handler as ReturnType<typeof routeHandler>)(request, response, found.params)
+      : fallback(request, response)
+    handled.catch((err) => {
+      context.deps.log.error({ err: toError(err), path: requestPath(request) }, 'response failed')
+      response.destroy()
+    })
+  }
+}
+
+function routeHandler(context: HttpServerContext, route: Route) {
+  const { deps, clientOf } = context
+  const read = inputReader(route.input)
+  const withCors = cors(route.api, deps.keyedOrigins)
+
+  async function respond(
+    raw: IncomingMessage,
+    response: ServerResponse,
+    { params, addHeaders }: { params: object; addHeaders: HttpRequest['addHeaders'] },
+  ): Promise<HttpResponse> {
+    const body = route.method === 'POST' && hasBody(raw) ? await readBody(raw) : NO_BYTES
+    checkHost(raw)
+    const client = clientOf(raw)
+    if (client !== undefined) await takeRates(deps, route, client)
+    let input: Static<Route['input']> = {}
+    const owner = () => client ?? budgetOwner(request.key, input)
+    const request = routeRequest(context, raw, response, { body, client, addHeaders, owner })
+    // No await unless needed: a poll is served from memory.
+    if (route.authenticate) request.key = await route.authenticate(deps, request)
+    input = read({
+      path: route.path.includes('{') ? pathParams(params) : NO_PARAMS,
+      query: queryParams(raw),
+      body: route.rawBody || body.length === 0 ? NO_PARAMS : await bodyParams(raw, body),
+      bearer: bearerToken(raw.headers.authorization),
+    })
+    const made = await route.handle(input, deps, request)
+    request.reserveSendBudget(made.body)
+    return made
+  }
+
+  return async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    params: object,
+  ): Promise<void> => {
+    let extra: (() => Record<string, string>) | undefined
+    const addHeaders: HttpRequest['addHeaders'] = (make) => {
+      extra = make
+    }
+    const withHeaders = (made: HttpResponse) => withCors(made, request.headers.origin, extra?.())
+    try {
+      const made = await respond(request, response, { params, addHeaders })
+      countResponse(route.path, made.status)
+      if (deps.draining()) response.shouldKeepAlive = false
+      await writeResponse(response, withHeaders(made))
+    } catch (error) {
+      const toResponse: ProblemOptions['toResponse'] = (problem, requestId) =>
+        route.problemPage?.(problem, deps, { headers: request.headers, requestId }) ??
+        problemResponse(problem, requestId)
+      const { path } = route
+      await sendProblem(context, request, { path, response, error, withHeaders, toResponse })
+    }
+  }
+}
+
+interface RequestParts extends Pick<HttpRequest, 'body' | 'client' | 'addHeaders'> {
+  /** Whose part of the send budget the response takes. */
+  owner(): string
+}
+
+function routeRequest(
+  context: HttpServerContext,
+  raw: IncomingMessage,
+  response: ServerResponse,
+  { body, client, addHeaders, owner }: RequestParts,
+): HttpRequest {
+  let reserved = false
+  return {
+    method: raw.method ?? '',
+    headers: raw.headers,
+    body,
+    client,
+    sourceAddress: () => context.sourceAddressOf(raw),
+    isTrustedProxy: () => context.isTrustedProxy(raw),
+    secure: () => context.isSecure(raw),
+    signal: () => disconnectSignal(response),
+    waitSignal: () => context.waitSignalOf(response),
+    throwIfClosed: () => throwIfClosed(response),
+    onClose: (release) => onClose(response, release),
+    addHeaders,
+    key: undefined,
+    reserveSendBudget(sent) {
+      throwIfClosed(response)
+      if (reserved) return
+      reserved = true
+      context.deps.sendBudget.reserve(sent, response, owner())
+    },
+  }
+}
+
+/** Unknown paths, unsupported methods and CORS preflights. */
+function fallbackHandler(context: HttpServerContext) {
+  const paths = methodsByPath(context.routes)
+
+  return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const path = requestPath(request)
+    const known = paths.find(({ pattern }) => pattern.test(path))
+    const withCors = cors(known?.api, context.deps.keyedOrigins)
+    const withHeaders = (made: HttpResponse) => withCors(made, request.headers.origin)
+    try {
+      const client = context.clientOf(request)
+      if (client !== undefined) await takeRate(context.deps, 'request', client)
+      // A parameter that cannot be decoded ends here even if the method is right.
+      if (!known || known.methods.includes(request.method ?? '')) {
+        throw new Problem('not_found', 'Not found.')
+      }
+      const allow = [...known.methods, 'OPTIONS'].join(', ')
+      if (request.method !== 'OPTIONS') {
+        response.setHeader('allow', allow)
+        throw new Problem('method_not_allowed', `Use ${allow}.`)
+      }
+      if (context.deps.draining()) response.shouldKeepAlive = false
+      await writeResponse(response, withHeaders(preflight(allow)))
+    } catch (error) {
+      await sendProblem(context, request, { response, error, withHeaders })
+    }
+  }
+}
+
+const MAX_BODY_BYTES = 256 * 1024
+const NO_BYTES = Buffer.alloc(0)
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
+}
+
+/** The rest of a body that is too large is not read: see writeEarlyResponse. */
+function readBody(request: IncomingMessage): Promise<Buffer> {
+  const tooLarge = () => new Problem('too_large', 'The request body exceeds 256 KB.')
+  if (Number(request.headers['content-length']) > MAX_BODY_BYTES) throw tooLarge()
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let length = 0
+    const onData = (chunk: Buffer) => {
+      length += chunk.length
+      if (length <= MAX_BODY_BYTES) chunks.push(chunk)
+      else {
+        request.off('data', onData)
+        reject(tooLarge())
+      }
+    }
+    request.on('data', onData)
+    request.once('end', () => resolve(Buffer.concat(chunks)))
+    request.once('error', reject)
+  })
+}
+
+/** For a client without a rate-limit key. */
+function budgetOwner(key: HttpRequest['key'], { token }: { token?: unknown }): string {
+  return key ? `key ${key.id}` : `token ${token}`
+}
+
+interface ProblemOptions {
+  /** Of the route; undefined if there is none. */
+  path?: string
+  response: ServerResponse
+  error: unknown
+  /** Adds the headers of every response of the route. */
+  withHeaders?(response: HttpResponse): HttpResponse
+  /** JSON unless the route has a page for it. */
+  toResponse?(problem: Problem, requestId: string): HttpResponse
+}
+
+/** Unexpected errors go to the log; the client gets only the request id. */
+async function sendProblem(
+  { deps, requestId, reportOutage }: HttpServerContext,
+  raw: IncomingMessage,
+  {
+    path = 'none',
+    response,
+    error,
+    withHeaders = (plain) => plain,
+    toResponse = problemResponse,
+  }: ProblemOptions,
+): Promise<void> {
+  if (isDisconnect(error)) {
+    response.destroy()
+    return
+  }
+  const problem = toProblem(error)
+  const id = requestId()
+  if (problem instanceof StoreUnavailable) reportOutage(problem)
+  if (problem.code === 'internal') {
+    deps.log.error({ err: toError(error), requestId: id, path: requestPath(raw) }, 'request failed')
+  }
+  // Another response cannot start in the middle of one.
+  if (response.headersSent) response.destroy()
+  else {
+    const made = withHeaders(toResponse(problem, id))
+    countResponse(path, made.status)
+    // A kept connection would delay shutdown.
+    if (deps.draining()) response.shouldKeepAlive = false
+    if (await isReceived(raw)) await writeResponse(response, made)
+    else await writeEarlyResponse(raw, response, made)
+  }
+}
+
+async function takeRates(deps: RouteDeps, route: Route, client: string): Promise<void> {
+  if (route.unlimited || route.operator) return
+  await takeRate(deps, 'request', client)
+  if (route.rate) await takeRate(deps, route.rate, client)
+}
+
+// Checked here rather than by Node, for an error in our format.
+function checkHost({ headers, httpVersion }: IncomingMessage): void {
+  if (headers.host === undefined && httpVersion === '1.1') {
+    throw new Problem('invalid_parameter', 'Host header is missing.')
+  }
+}
+
+/** Without the query, which holds tokens. */
+function requestPath({ url = '' }: IncomingMessage): string {
+  const end = url.search(/[?#]/)
+  return end < 0 ? url : url.slice(0, end)
+}
