@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { tempFolder } from '../../test/support/stores.ts'
@@ -14,8 +15,8 @@ test('the defaults are a complete config', () => {
     data: './data',
     store: 'sqlite:',
     host: '::',
-    http: { port: 8080, threads: 1 },
-    smtp: { port: 2525, threads: 1, maxBytes: 10 * 1024 ** 2 },
+    http: { port: 8080, threads: Math.min(availableParallelism(), 4) },
+    smtp: { port: 2525, threads: Math.min(availableParallelism(), 3), maxBytes: 10 * 1024 ** 2 },
     sessions: { sessionSeconds: 86_400, maxMessages: 1_000, maxBytes: 100 * 1024 ** 2 },
     pool: { ttlMs: 86_400_000 },
     senderChecks: { on: true, dns: [] },

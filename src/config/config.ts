@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { parseHost } from '../core/address.ts'
 import { accountsFile } from './files.ts'
-import { type SettingReader, type SettingSource, settingReader } from './settings.ts'
+import { frozen, type SettingReader, type SettingSource, settingReader } from './settings.ts'
 import { keyedApiConfig, shopConfig } from './shop.ts'
 import {
   choice,
@@ -19,6 +19,7 @@ import {
   sizeOrAuto,
   storeUrl,
   text,
+  threads,
 } from './values.ts'
 
 /** Deeply frozen, and can be posted to a thread. */
@@ -70,7 +71,6 @@ export function readConfig(source: SettingSource) {
 }
 
 const port = integer(0, 65_535)
-const threads = integer(1, 64)
 
 /** Twelve names under a reserved TLD: a first start needs no domain, and never uses someone else's. */
 const EXAMPLES = `mayfly dayfly brook pond reed ripple willow heron otter pebble stream meadow`
@@ -153,7 +153,13 @@ function generalConfig({ setting, secret }: SettingReader) {
 function httpConfig({ setting }: SettingReader) {
   return {
     port: setting('MAYFLY_HTTP_PORT', port, '8080', 'port for HTTP'),
-    threads: setting('MAYFLY_HTTP_THREADS', threads, '1', 'number of HTTP threads'),
+    threads: setting(
+      // Each has its own caches, and with PostgreSQL its own connections.
+      'MAYFLY_HTTP_THREADS',
+      threads(4),
+      'auto',
+      'number of HTTP threads; auto: one per core, at most 4',
+    ),
     baseUrl: setting(
       'MAYFLY_BASE_URL',
       httpUrl,
@@ -189,7 +195,13 @@ function smtpConfig({ setting, check }: SettingReader) {
   )
   return {
     port: setting('MAYFLY_SMTP_PORT', port, '2525', 'port for SMTP'),
-    threads: setting('MAYFLY_SMTP_THREADS', threads, '1', 'number of SMTP threads'),
+    threads: setting(
+      // One writer commits for all of them, and three keep it busy.
+      'MAYFLY_SMTP_THREADS',
+      threads(3),
+      'auto',
+      'number of SMTP threads; auto: one per core, at most 3',
+    ),
     hostname: setting(
       'MAYFLY_SMTP_HOSTNAME',
       hostName,
@@ -282,14 +294,4 @@ function senderChecksConfig({ setting }: SettingReader) {
       'DNS servers for sender checks, such as 9.9.9.9 or 127.0.0.1:5353; empty: those of the system',
     ),
   }
-}
-
-type Frozen<T> = T extends string | number | boolean ? T : { readonly [K in keyof T]: Frozen<T[K]> }
-
-function frozen<T>(value: T): Frozen<T> {
-  if (typeof value === 'object' && value !== null) {
-    for (const part of Object.values(value)) frozen(part)
-    Object.freeze(value)
-  }
-  return value as Frozen<T>
 }

@@ -165,3 +165,14 @@ function readIfExists(path: string): string | undefined {
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
+
+type Frozen<T> = T extends string | number | boolean ? T : { readonly [K in keyof T]: Frozen<T[K]> }
+
+/** The value and everything in it can no longer be changed. */
+export function frozen<T>(value: T): Frozen<T> {
+  if (typeof value === 'object' && value !== null) {
+    for (const part of Object.values(value)) frozen(part)
+    Object.freeze(value)
+  }
+  return value as Frozen<T>
+}

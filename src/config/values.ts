@@ -1,4 +1,5 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net'
+import { availableParallelism } from 'node:os'
 import { type Host, parseHost } from '../core/address.ts'
 import { isIpRange } from '../core/ip.ts'
 import { parseDuration } from '../core/time.ts'
@@ -177,4 +178,10 @@ export function commaSeparated(given: string): string[] {
 function quoted(given: string): string {
   const clear = given.replace(/\/\/[^/@]*@/, '//…@')
   return JSON.stringify(clear.length > 100 ? `${clear.slice(0, 100)}…` : clear)
+}
+
+/** A number of threads; auto: as many as cores, up to a limit. */
+export function threads(most: number): (given: string) => number {
+  const count = integer(1, 64)
+  return (given) => (given === 'auto' ? Math.min(availableParallelism(), most) : count(given))
 }

@@ -28,6 +28,9 @@ export async function startApp({
       MAYFLY_DOMAINS: 'box.test,pool.test',
       MAYFLY_READER_DOMAINS: 'pool.test',
       MAYFLY_LOG_LEVEL: 'error',
+      // Each costs as much to start as the rest; tests of several threads ask for them.
+      MAYFLY_HTTP_THREADS: '1',
+      MAYFLY_SMTP_THREADS: '1',
       // Tests of sender checks start a name server of their own.
       MAYFLY_AUTH_CHECKS: 'off',
       ...env,

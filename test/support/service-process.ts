@@ -57,6 +57,8 @@ export async function spawnService(options: SpawnOptions): Promise<ServiceProces
       MAYFLY_DOMAINS: 'box.test,pool.test',
       MAYFLY_READER_DOMAINS: 'pool.test',
       MAYFLY_AUTH_CHECKS: 'off',
+      MAYFLY_HTTP_THREADS: '1',
+      MAYFLY_SMTP_THREADS: '1',
       ...env,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
