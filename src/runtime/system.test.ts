@@ -3,7 +3,8 @@ import { test } from 'vitest'
 import { readConfig } from '../config/config.ts'
 import { descriptorLimit, limitConnections } from './system.ts'
 
-const { config } = readConfig({ env: {}, file: {} })
+const ENV = { MAYFLY_HTTP_THREADS: '1', MAYFLY_SMTP_THREADS: '1' }
+const { config } = readConfig({ env: ENV, file: {} })
 
 for (const [limit, connections] of [
   [1_000_000, 10_000],
@@ -18,12 +19,12 @@ for (const [limit, connections] of [
 }
 
 test('a lower limit set by the operator applies', () => {
-  const limited = readConfig({ env: { MAYFLY_HTTP_CONNECTIONS: '100' }, file: {} }).config
+  const limited = readConfig({ env: { ...ENV, MAYFLY_HTTP_CONNECTIONS: '100' }, file: {} }).config
   assert.equal(limitConnections(limited, 20_000).http.connections, 100)
 })
 
 test('each thread needs descriptors of its own', () => {
-  const many = readConfig({ env: { MAYFLY_HTTP_THREADS: '8' }, file: {} }).config
+  const many = readConfig({ env: { ...ENV, MAYFLY_HTTP_THREADS: '8' }, file: {} }).config
   assert.equal(limitConnections(many, 1_024).http.connections, 432)
 })
 

@@ -1,5 +1,6 @@
 import { promisify } from 'node:util'
 import { constants, zstdCompress, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import type { Awaitable } from '../core/awaitable.ts'
 import { isSharedMailbox } from '../core/session.ts'
 import type { NewMail } from './store.ts'
 
@@ -17,8 +18,8 @@ const compressInPool = promisify(zstdCompress)
 const LARGE_BYTES = 256 * 1024
 
 /** What takes longer than a millisecond is left to Node's thread pool. */
-export async function compressAsync(bytes: Uint8Array | string): Promise<Uint8Array> {
-  return bytes.length > LARGE_BYTES ? await compressInPool(bytes, OPTIONS) : compress(bytes)
+export function compressAsync(bytes: Uint8Array | string): Awaitable<Uint8Array> {
+  return bytes.length > LARGE_BYTES ? compressInPool(bytes, OPTIONS) : compress(bytes)
 }
 
 export function decompress(zstd: Uint8Array): Buffer {
@@ -35,8 +36,8 @@ export function compressMail(mail: MailToStore): Uint8Array {
   return isUncompressed(mail) ? rawFrame(mail.raw) : compress(mail.raw)
 }
 
-export async function compressMailAsync(mail: MailToStore): Promise<Uint8Array> {
-  return isUncompressed(mail) ? rawFrame(mail.raw) : await compressAsync(mail.raw)
+export function compressMailAsync(mail: MailToStore): Awaitable<Uint8Array> {
+  return isUncompressed(mail) ? rawFrame(mail.raw) : compressAsync(mail.raw)
 }
 
 /** Shared mailboxes count bytes as stored, so their mail is always compressed. */
