@@ -2,13 +2,15 @@ import { Type } from 'typebox'
 import {
   type AttachmentInfo,
   CHECK_RESULTS,
+  isConclusive,
   LINK_KINDS,
   type Mail,
   type Message,
   type SenderChecks,
 } from '../../core/message.ts'
 import { deleteMail, readMail } from '../../service/mail/read-mail.ts'
-import { success } from '../server/response.ts'
+import { liveSession } from '../../service/sessions/session.ts'
+import { preparedJson, success } from '../server/response.ts'
 import { route } from '../server/route.ts'
 import {
   enumField,
@@ -94,6 +96,9 @@ const fullMessageSchema = Type.Object({
   }),
 })
 
+// Larger messages would displace the lists of many others.
+const MAX_CACHED_BYTES = 128 * 1024
+
 export const readMailRoute = route({
   method: 'GET',
   path: '/api/read-mail',
@@ -107,10 +112,20 @@ export const readMailRoute = route({
   output: successSchema({ message: fullMessageSchema }),
   problems: ['invalid_token', 'session_expired', 'message_not_found', 'shutting_down'],
   async handle({ token, id, headers = false }, deps, { client, signal }) {
+    // Every change of the mailbox changes the version, a deletion too.
+    const { id: mailbox, version } = await liveSession(deps, token)
+    const cacheKey = `read ${mailbox} ${id} ${headers}`
+    const cached = deps.responseCache.get(cacheKey, version)
+    if (cached) return cached
     const query = { token, id, client, signal: signal() }
     const { message, mail, checks } = await readMail(deps, query)
     const shown = messageJson(message, mail, checks)
-    return success({ message: headers ? { ...shown, headers: mail.headers } : shown })
+    const body = { message: headers ? { ...shown, headers: mail.headers } : shown }
+    const isFinal = !deps.checksSenders || (checks !== undefined && isConclusive(checks))
+    if (!isFinal || message.size > MAX_CACHED_BYTES) return success(body)
+    const response = preparedJson({ status: 'success', ...body }, {})
+    deps.responseCache.set(cacheKey, version, response)
+    return response
   },
 })
 
