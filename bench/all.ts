@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { findProgram } from './tools/processes.ts'
+import { findProgram, MAX_BUSY, waitUntilIdle } from './tools/processes.ts'
 import { PROGRAMS, progress, saveReport } from './tools/report.ts'
 
-// Runs all benchmarks, or those named as arguments, and writes their reports to RESULTS.md. `--quick` only checks, within
-// minutes, that everything runs; it saves nothing.
+// Runs all benchmarks, or those named as arguments, and writes their reports to RESULTS.md, on an idle machine only. `--quick`
+// only checks, within minutes, that everything runs; it saves nothing.
 
 const REQUIRED = [
   ['smtp-source', 'postfix'],
@@ -29,8 +29,16 @@ if (unknown.length > 0) {
   process.exitCode = 1
 } else {
   for (const name of names.length > 0 ? names : PROGRAMS) {
+    const isQuick = options.includes('--quick')
+    const busy = isQuick ? 0 : await waitUntilIdle()
+    if (busy > MAX_BUSY) {
+      const percent = Math.round(busy * 100)
+      progress(`Other programs use ${percent} % of the cores: ${name} would measure them. Stopped.`)
+      process.exitCode = 1
+      break
+    }
     const report = await run(name)
-    if (!options.includes('--quick')) saveReport(name, report)
+    if (!isQuick) saveReport(name, report)
   }
 }
 

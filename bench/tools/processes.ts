@@ -11,7 +11,7 @@ import {
   rmSync,
 } from 'node:fs'
 import { connect } from 'node:net'
-import { tmpdir } from 'node:os'
+import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -127,6 +127,30 @@ function readStat(pid: string): ProcessStat | undefined {
     // The process has exited meanwhile.
     return undefined
   }
+}
+
+/** Largest share of all cores that others may use during a measurement. */
+export const MAX_BUSY = 0.1
+const SAMPLE_MS = 3_000
+const SAMPLES = 20
+
+/** Resolves with the share of all cores in use once it is small enough; after a minute, with what it is then. */
+export async function waitUntilIdle(): Promise<number> {
+  let busy = 1
+  for (let count = 0; count < SAMPLES && busy > MAX_BUSY; count += 1) {
+    const before = cpuTimes()
+    await pause(SAMPLE_MS)
+    const after = cpuTimes()
+    busy = 1 - (after.idle - before.idle) / (after.all - before.all)
+  }
+  return busy
+}
+
+function cpuTimes(): { idle: number; all: number } {
+  const times = cpus().map(({ times }) => times)
+  const idle = times.reduce((sum, time) => sum + time.idle, 0)
+  const all = times.reduce((sum, { user, nice, sys, irq }) => sum + user + nice + sys + irq, idle)
+  return { idle, all }
 }
 
 const SERVER_FOLDERS = [
