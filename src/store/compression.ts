@@ -1,6 +1,5 @@
 import { promisify } from 'node:util'
 import { constants, zstdCompress, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
-import type { Awaitable } from '../core/awaitable.ts'
 import { isSharedMailbox } from '../core/session.ts'
 import type { NewMail } from './store.ts'
 
@@ -18,33 +17,21 @@ const compressInPool = promisify(zstdCompress)
 const LARGE_BYTES = 256 * 1024
 
 /** What takes longer than a millisecond is left to Node's thread pool. */
-export function compressAsync(bytes: Uint8Array | string): Awaitable<Uint8Array> {
-  return bytes.length > LARGE_BYTES ? compressInPool(bytes, OPTIONS) : compress(bytes)
+export async function compressAsync(bytes: Uint8Array | string): Promise<Uint8Array> {
+  return bytes.length > LARGE_BYTES ? await compressInPool(bytes, OPTIONS) : compress(bytes)
 }
 
 export function decompress(zstd: Uint8Array): Buffer {
   return zstdDecompressSync(zstd)
 }
 
-// Compressing a mail of 4 KB takes as long as half of its commit. See bench/README.md for the disk space it saves.
+// On SQLite, compressing a mail of 4 KB takes as long as half of its commit. See bench/README.md for the disk space it saves.
 const MIN_COMPRESSED_BYTES = 16 * 1024
 
-type MailToStore = Pick<NewMail, 'raw' | 'recipients'>
-
-/** The mail in zstd format, small mail uncompressed. */
-export function compressMail(mail: MailToStore): Uint8Array {
-  return isUncompressed(mail) ? rawFrame(mail.raw) : compress(mail.raw)
-}
-
-export function compressMailAsync(mail: MailToStore): Awaitable<Uint8Array> {
-  return isUncompressed(mail) ? rawFrame(mail.raw) : compressAsync(mail.raw)
-}
-
-/** Shared mailboxes count bytes as stored, so their mail is always compressed. */
-function isUncompressed({ raw, recipients }: MailToStore): boolean {
-  return (
-    raw.length < MIN_COMPRESSED_BYTES && !recipients.some(({ mailbox }) => isSharedMailbox(mailbox))
-  )
+/** The mail in zstd format. Small mail is not compressed, unless it is for a shared mailbox, which counts bytes as stored. */
+export function compressMail({ raw, recipients }: Pick<NewMail, 'raw' | 'recipients'>): Uint8Array {
+  const isForShared = recipients.some(({ mailbox }) => isSharedMailbox(mailbox))
+  return raw.length < MIN_COMPRESSED_BYTES && !isForShared ? rawFrame(raw) : compress(raw)
 }
 
 const MAGIC = 0xfd2fb528

@@ -8,8 +8,8 @@ import type { Session } from '../../core/session.ts'
 import { NewerSchema, OlderSchema } from '../schema.ts'
 import { type Db, FolderInUse, lockFolder, MAIL_FILE, openWritable } from './files.ts'
 import { openMailWriter } from './mail-store.ts'
+import { makeVersions, openVersions } from './mailbox-cache.ts'
 import { DamagedFile, latestSchema, openMigrated } from './migrate.ts'
-import { makeVersions, openVersions } from './session-cache.ts'
 
 let folder: ReturnType<typeof tempFolder>
 beforeEach(() => {

@@ -91,3 +91,18 @@ test('if the group cannot be committed, nothing is stored and every write fails'
   assert.deepEqual([lines(), touched], [[], []])
   assert.deepEqual(commit([request('add', 'b')]), [{ result: 1 }])
 })
+
+test('a group that is committed is not run again, whatever happens after the commit', () => {
+  const commit = groupCommit(db, writes, () => {
+    throw new Error('after the commit')
+  })
+  assert.throws(() => commit([request('add', 'a')]), /after the commit/)
+  assert.deepEqual(lines(), ['a'])
+})
+
+test('a group that cannot start its transaction fails at once', () => {
+  const commit = groupCommit(db, writes, () => {})
+  db.exec('begin')
+  const [outcome] = commit([request('add', 'a')])
+  assert.match(String(outcome && 'error' in outcome && outcome.error), /within a transaction/)
+})

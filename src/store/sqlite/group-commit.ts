@@ -96,32 +96,33 @@ export function groupCommit(
     return group.map((request) => done.get(request) ?? runOne(run, request))
   }
 
-  function commitAll(run: Run, group: readonly WriteRequest[]): WriteOutcome[] {
+  /** Undefined if a write failed without a savepoint: then nothing is stored. */
+  function commitAll(run: Run, group: readonly WriteRequest[]): WriteOutcome[] | undefined {
     touched.clear()
+    begin.run()
+    let outcomes: WriteOutcome[]
     try {
-      begin.run()
-      const outcomes = runAll(run, group)
-      commit.run()
-      for (const mailbox of touched) changed(mailbox)
-      return outcomes
+      outcomes = runAll(run, group)
     } catch (error) {
       if (db.inTransaction) rollback.run()
-      throw error
+      if (run === inSavepoint) throw error
+      return undefined
     }
+    commit.run()
+    return outcomes
   }
 
   return function commitGroup(group: readonly WriteRequest[]): WriteOutcome[] {
+    let outcomes: WriteOutcome[]
     try {
-      return commitAll(withoutSavepoint, group)
-    } catch {
-      // Something failed that may concern one of them only.
-    }
-    try {
-      return commitAll(inSavepoint, group)
+      outcomes = commitAll(withoutSavepoint, group) ?? commitAll(inSavepoint, group) ?? []
     } catch (error) {
+      if (db.inTransaction) rollback.run()
       const failure = asProblem(error)
       return group.map(() => ({ error: failure }))
     }
+    for (const mailbox of touched) changed(mailbox)
+    return outcomes
   }
 }
 

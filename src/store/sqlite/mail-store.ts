@@ -27,8 +27,8 @@ import { rawMailReads, rawMailWrites } from './mail/raw-mail.ts'
 import { recipientReads } from './mail/recipients.ts'
 import { LIVE, sessionReads, sessionWrites } from './mail/sessions.ts'
 import { sweepWrites } from './mail/sweep.ts'
+import { cachedByMailbox, type Versions } from './mailbox-cache.ts'
 import { syncMethods } from './operations.ts'
-import { cachedByMailbox, type Versions } from './session-cache.ts'
 
 const SHARED_WRITES = { ...domainWrites, ...accountWrites, ...deferredWrites }
 

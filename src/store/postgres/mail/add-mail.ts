@@ -6,7 +6,7 @@ import {
   type RecipientFacts,
 } from '../../../core/recipient.ts'
 import { isSharedMailbox, OPERATOR, POOL } from '../../../core/session.ts'
-import { compressMailAsync } from '../../compression.ts'
+import { compressAsync } from '../../compression.ts'
 import {
   type FoundRecipient,
   resolveRecipients,
@@ -24,7 +24,6 @@ import {
   readHeldShares,
 } from './mailbox-locks.ts'
 import { withPartitions } from './partitions.ts'
-
 import { sharedFacts } from './recipients.ts'
 
 export interface AddMailDeps {
@@ -44,9 +43,8 @@ export function addMailWrites(connections: Connections, deps: AddMailDeps) {
   })
 
   return {
-    async addMail(mail: NewMail): Promise<AddMailResult> {
-      const { raw, ...rest } = mail
-      return await commit({ ...rest, size: raw.length, zstd: await compressMailAsync(mail) })
+    async addMail({ raw, ...mail }: NewMail): Promise<AddMailResult> {
+      return await commit({ ...mail, size: raw.length, zstd: await compressAsync(raw) })
     },
   }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import type { MailboxId } from '../../core/session.ts'
-import { cachedByMailbox, makeVersions, openVersions } from './session-cache.ts'
+import { cachedByMailbox, makeVersions, openVersions } from './mailbox-cache.ts'
 
 const BOX = 7 as MailboxId
 

@@ -9,7 +9,7 @@ const MAX_CACHED = 20_000
  * A command of the operator writes beside the service and cannot advance its counters. So no cached row is older than this,
  * and such a command returns only when this time has passed since its last write.
  */
-export const SESSION_CACHE_MS = 1_000
+export const MAILBOX_CACHE_MS = 1_000
 
 export function makeVersions(): SharedArrayBuffer {
   return new SharedArrayBuffer(SLOTS * Int32Array.BYTES_PER_ELEMENT)
@@ -50,7 +50,7 @@ export function cachedByMailbox<Key, Row, Rest extends unknown[]>(
     const cached = cache.get(key)
     const counter = cached ? versions.read(cached.mailbox) : 0
     const now = performance.now()
-    if (cached?.row && cached.counter === counter && now - cached.readAt < SESSION_CACHE_MS)
+    if (cached?.row && cached.counter === counter && now - cached.readAt < MAILBOX_CACHE_MS)
       return cached.row
     const row = read(key, ...rest)
     const mailbox = mailboxOf(row)
