@@ -9,14 +9,16 @@ import { SettingsError } from './settings.ts'
 
 const defaults = readConfig({ env: {}, file: {} })
 
+const CORES = process.platform === 'linux' ? availableParallelism() : 1
+
 test('the defaults are a complete config', () => {
   const { config } = defaults
   expect(config).toMatchObject({
     data: './data',
     store: 'sqlite:',
     host: '::',
-    http: { port: 8080, threads: Math.min(availableParallelism(), 4) },
-    smtp: { port: 2525, threads: Math.min(availableParallelism(), 3), maxBytes: 10 * 1024 ** 2 },
+    http: { port: 8080, threads: Math.min(CORES, 4) },
+    smtp: { port: 2525, threads: Math.min(CORES, 3), maxBytes: 10 * 1024 ** 2 },
     sessions: { sessionSeconds: 86_400, maxMessages: 1_000, maxBytes: 100 * 1024 ** 2 },
     pool: { ttlMs: 86_400_000 },
     senderChecks: { on: true, dns: [] },

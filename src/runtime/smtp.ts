@@ -27,7 +27,7 @@ const traffic = {
 const { rateLimits, smtp } = config
 const { hasRates, shareNetwork } = senderLimitRules({ rateLimits, relays: smtp.relays })
 
-const isPassed = (waitMs: Awaitable<number>) => whenAvailable(waitMs, (ms) => ms === 0)
+const mayPass = (waitMs: Awaitable<number>) => whenAvailable(waitMs, (ms) => ms === 0)
 
 const server = await openSmtpServer(
   {
@@ -42,9 +42,9 @@ const server = await openSmtpServer(
     acquireConnection: (ip) =>
       hasRates(ip) ? connections.hold(`smtp ${rateLimitNetwork(ip)}`, connectionsPerIp) : () => {},
     allowMail: (ip) =>
-      !hasRates(ip) || isPassed(limit.take(`mail ${rateLimitNetwork(ip)}`, mailRate, now())),
+      !hasRates(ip) || mayPass(limit.take(`mail ${rateLimitNetwork(ip)}`, mailRate, now())),
     allowTraffic: (ip) =>
-      !hasRates(ip) || isPassed(limit.peek(`traffic ${rateLimitNetwork(ip)}`, traffic, now())),
+      !hasRates(ip) || mayPass(limit.peek(`traffic ${rateLimitNetwork(ip)}`, traffic, now())),
     countTraffic(ip, received) {
       if (hasRates(ip))
         void limit.spend(`traffic ${rateLimitNetwork(ip)}`, received, traffic, now())

@@ -15,7 +15,7 @@ import { openParseOnce, type ParseRequest } from '../service/mail/parse-once.ts'
 import { addConfiguredAccounts } from '../service/sessions/accounts.ts'
 import { addConfiguredDomains } from '../service/sessions/domains.ts'
 import { lockFolder } from '../store/sqlite/files.ts'
-import { makeVersions } from '../store/sqlite/session-cache.ts'
+import { makeVersions } from '../store/sqlite/mailbox-cache.ts'
 import type { MailStore } from '../store/store.ts'
 import { startShopJobs, startSweep } from './background.ts'
 import { serve } from './ports.ts'
@@ -218,7 +218,13 @@ interface ChildrenDeps {
 function openChildren({ senderChecks }: Config, { store, log, now, parsing }: ChildrenDeps) {
   const parser = openParser({ log, ...parsing })
   const parse = openParseOnce({ store, parser })
-  log.debug({ isolation: childIsolation().kind }, 'isolation of child processes')
+  const { kind: isolation } = childIsolation()
+  if (isolation === 'none' && process.platform === 'linux')
+    log.warn(
+      { isolation },
+      'child processes that parse mail run as the same user, without a namespace of their own',
+    )
+  else log.debug({ isolation }, 'isolation of child processes')
   const checker = openChecker({ dns: openDns({ servers: senderChecks.dns, now }), log })
   return {
     commands: {

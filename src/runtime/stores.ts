@@ -7,8 +7,8 @@ import type { ShopStore } from '../store/shop-store.ts'
 import type { Db } from '../store/sqlite/files.ts'
 import type { WriteOutcome, WriteRequest } from '../store/sqlite/group-commit.ts'
 import { openMailWriter, openSqliteMail } from '../store/sqlite/mail-store.ts'
+import { MAILBOX_CACHE_MS, makeVersions, openVersions } from '../store/sqlite/mailbox-cache.ts'
 import { openMigrated } from '../store/sqlite/migrate.ts'
-import { makeVersions, openVersions, SESSION_CACHE_MS } from '../store/sqlite/session-cache.ts'
 import { openShopWriter, openSqliteShop } from '../store/sqlite/shop-store.ts'
 import type { MailStore } from '../store/store.ts'
 import { openCaller } from './ports.ts'
@@ -68,7 +68,7 @@ interface CliMailStore
 }
 
 // A timer may fire slightly early.
-const VISIBLE_MS = SESSION_CACHE_MS + 20
+const VISIBLE_MS = MAILBOX_CACHE_MS + 20
 
 /** The mail store of a command: it writes in short transactions of its own, and does not migrate a database that an older service uses. */
 export async function openMailStoreForCli(config: Config): Promise<CliMailStore> {

@@ -4,7 +4,7 @@ import type { ReceiveLimits } from '../core/recipient.ts'
 import { MAIL_FILE, openWritable, SHOP_FILE } from '../store/sqlite/files.ts'
 import type { WriteOutcome, WriteRequest } from '../store/sqlite/group-commit.ts'
 import { openMailWriter } from '../store/sqlite/mail-store.ts'
-import { openVersions } from '../store/sqlite/session-cache.ts'
+import { openVersions } from '../store/sqlite/mailbox-cache.ts'
 import { openShopWriter } from '../store/sqlite/shop-store.ts'
 import { type PortRequest, type PortResponse, portResponse, serve } from './ports.ts'
 

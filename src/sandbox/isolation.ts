@@ -19,6 +19,8 @@ const NOBODY = 65_534
 // capabilities(7)
 const CAP_KILL = 1n << 5n
 const PROBE_MS = 10_000
+const CAT = '/bin/cat'
+const READ_ALL = `process.argv.slice(1).forEach((path) => require('node:fs').readFileSync(path))`
 const UNSHARE = ['/usr/bin/unshare', '/bin/unshare']
 // --fork: only children of `unshare` are in the namespace. --kill-child: they end with it.
 const UNSHARE_FLAGS = ['--user', '--map-current-user', '--pid', '--fork', '--kill-child', '--']
@@ -44,11 +46,14 @@ function isPermitted(isolation: Isolation): boolean {
   const read = ['./process.ts', '../../package.json'].map((path) =>
     fileURLToPath(new URL(path, import.meta.url)),
   )
-  // Cheaper than a program in Node, whose start takes six times as long.
-  return [
-    [process.execPath, '--version'],
-    ['/bin/cat', ...read],
-  ].every((program) => {
+  // A program in Node takes six times as long to start.
+  const programs = existsSync(CAT)
+    ? [
+        [process.execPath, '--version'],
+        [CAT, ...read],
+      ]
+    : [[process.execPath, '--eval', READ_ALL, ...read]]
+  return programs.every((program) => {
     const { command, argv, options } = launchCommand(isolation, program)
     const { status } = spawnSync(command, argv, {
       ...options,
