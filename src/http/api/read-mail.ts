@@ -113,18 +113,20 @@ export const readMailRoute = route({
   problems: ['invalid_token', 'session_expired', 'message_not_found', 'shutting_down'],
   async handle({ token, id, headers = false }, deps, { client, signal }) {
     // Every change of the mailbox changes the version, a deletion too.
-    const { id: mailbox, version } = await liveSession(deps, token)
-    const cacheKey = `read ${mailbox} ${id} ${headers}`
-    const cached = deps.responseCache.get(cacheKey, version)
+    const session = await liveSession(deps, token)
+    const cacheKey = `read ${session.id} ${id} ${headers}`
+    const cached = deps.responseCache.get(cacheKey, session.version)
     if (cached) return cached
-    const query = { token, id, client, signal: signal() }
+    const query = { token, session, id, client, signal: signal() }
     const { message, mail, checks } = await readMail(deps, query)
     const shown = messageJson(message, mail, checks)
     const body = { message: headers ? { ...shown, headers: mail.headers } : shown }
     const isFinal = !deps.checksSenders || (checks !== undefined && isConclusive(checks))
-    if (!isFinal || message.size > MAX_CACHED_BYTES) return success(body)
+    if (!isFinal) return success(body)
     const response = preparedJson({ status: 'success', ...body }, {})
-    deps.responseCache.set(cacheKey, version, response)
+    if (response.body.length <= MAX_CACHED_BYTES) {
+      deps.responseCache.set(cacheKey, session.version, response)
+    }
     return response
   },
 })

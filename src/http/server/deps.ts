@@ -67,6 +67,7 @@ export interface HttpConfig {
   senderChecks: { on: boolean }
   gmailAccounts: readonly ConfiguredAccount[]
   http: {
+    threads: number
     trustProxy: readonly string[]
     baseUrl: string
     /** For tests only. */

@@ -246,3 +246,18 @@ describe('the scope of a response', () => {
     await released
   })
 })
+
+test('a reset while a body that was refused still arrives is not logged', async () => {
+  const { hostname, port } = new URL(testServer.url)
+  for (const path of ['/api/create-session', '/unknown']) {
+    const socket = connect(Number(port), hostname)
+    socket.on('error', () => {})
+    socket.write(`POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\nstart`)
+    const [response] = await once(socket, 'data')
+    assert.match(String(response), /^HTTP\/1\.1 4(04|13) /)
+    socket.resetAndDestroy()
+    await waitUntil(() => responses.at(-1)?.destroyed)
+    await pause(SETTLE_MS)
+  }
+  assert.deepEqual(testServer.logged, [])
+})

@@ -54,8 +54,9 @@ export function requestHandler(context: HttpServerContext) {
       ? (found.handler as ReturnType<typeof routeHandler>)(request, response, found.params)
       : fallback(request, response)
     handled.catch((err) => {
-      context.deps.log.error({ err: toError(err), path: requestPath(request) }, 'response failed')
       response.destroy()
+      if (isDisconnect(err)) return
+      context.deps.log.error({ err: toError(err), path: requestPath(request) }, 'response failed')
     })
   }
 }

@@ -42,11 +42,12 @@ const IDLE_TIMEOUT_MS = 75_000
 const KEEP_ALIVE_MS = 72_000
 const CLOSE_TIMEOUT_MS = 5_000
 const IDLE_CHECK_MS = 50
+// Of all threads together.
 const RESPONSE_CACHE_BYTES = 64 * 1024 * 1024
+const SEND_BUDGET_BYTES = 256 * 1024 * 1024
 const IDLE_INTERVALS: IdleIntervals = { pollMs: 3_000, heartbeatMs: 15_000 }
 // Barely noticeable, and longer than parsing an ordinary mail takes.
 const RESULT_WAIT_MS = 300
-const SEND_BUDGET_BYTES = 256 * 1024 * 1024
 
 interface HttpServer {
   port: number
@@ -135,9 +136,9 @@ function openRouteDeps(
     largeReads,
     mailboxPolls: openSharedPolls(deps.bus),
     keyPolls: openSharedPolls(deps.bus),
-    responseCache: openResponseCache(RESPONSE_CACHE_BYTES),
+    responseCache: openResponseCache(RESPONSE_CACHE_BYTES / config.http.threads),
     longPolls: openLongPollLimit(),
-    sendBudget: openSendBudget(SEND_BUDGET_BYTES),
+    sendBudget: openSendBudget(SEND_BUDGET_BYTES / config.http.threads),
     draining,
   }
   return { routeDeps, closeLookups: codes.close }

@@ -7,6 +7,7 @@ import type {
   SenderChecks,
 } from '../../core/message.ts'
 import { Problem } from '../../core/problem.ts'
+import type { Session } from '../../core/session.ts'
 import { decodeInSteps } from '../../mime/decode.ts'
 import type { MailStore } from '../../store/store.ts'
 import { withTimeout } from '../background/repeat.ts'
@@ -18,6 +19,8 @@ export type MessageSource = Pick<MailStore, 'listMessages' | 'findMessage'>
 
 interface MailQuery {
   token: string
+  /** If it has just been read. */
+  session?: Session
   id: number
   /** Rate-limit key of the client; undefined if rate limits do not apply. */
   client: string | undefined
@@ -29,7 +32,7 @@ export async function readMail(
   deps: Pick<ServiceDeps, 'store' | 'now' | 'parsed' | 'senderChecks' | 'resultWaitMs'>,
   query: MailQuery,
 ): Promise<{ message: Message; mail: Mail; checks: SenderChecks | undefined }> {
-  const message = await findMessage(deps, query.token, query.id)
+  const message = await findMessage(deps, query.token, query.id, query.session)
   const [mail, checks] = await Promise.all([
     readParsedMail(deps, message, query),
     withTimeout(deps.resultWaitMs, deps.senderChecks(message)),
@@ -66,8 +69,9 @@ export async function findMessage(
   deps: Pick<ServiceDeps, 'store' | 'now'>,
   token: string,
   id: number,
+  known?: Session,
 ): Promise<Message> {
-  const session = await liveSession(deps, token)
+  const session = known ?? (await liveSession(deps, token))
   const message = await deps.store.findMessage(session.id, id)
   if (!message) throw messageNotFound()
   return message
