@@ -22,6 +22,7 @@ const press = async (page: Page, name: string) =>
 async function deleteAndLeave(page: Page) {
   const first = await waitForInbox(page)
   await mailMany(app(), first.email, 2)
+  await row(page, 'Mail 2').waitFor()
   await opener(page, 'Mail 1').focus()
   await page.keyboard.press('#')
   await row(page, 'Mail 1').waitFor({ state: 'detached' })
@@ -29,7 +30,9 @@ async function deleteAndLeave(page: Page) {
 }
 
 async function newAddress(page: Page): Promise<void> {
+  const before = await address(page).innerText()
   await page.keyboard.press('n')
+  await vi.waitUntil(async () => (await address(page).innerText()) !== before, 30_000)
   await page.getByText('Waiting for mail').waitFor()
 }
 

@@ -71,7 +71,7 @@ export async function openTestServer({
   }
   const store = wrapStore({ ...scratch.store, ...storeOverrides })
   const shop = wrapStore({ ...scratch.shop, ...shopOverrides })
-  const { config: read } = readConfig({ env, file: {} })
+  const { config: read } = readConfig({ env: { MAYFLY_HTTP_THREADS: '1', ...env }, file: {} })
   const resultWait = resultWaitMs === undefined ? {} : { resultWaitMs }
   const config = {
     ...read,
