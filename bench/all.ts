@@ -30,22 +30,23 @@ if (unknown.length > 0) {
 } else {
   for (const name of names.length > 0 ? names : PROGRAMS) {
     const isQuick = options.includes('--quick')
-    const busy = isQuick ? 0 : await waitUntilIdle()
-    if (busy > MAX_BUSY) {
-      const percent = Math.round(busy * 100)
+    const busy = isQuick ? undefined : await waitUntilIdle()
+    const percent = Math.round((busy ?? 0) * 100)
+    if (busy !== undefined && busy > MAX_BUSY) {
       progress(`Other programs use ${percent} % of the cores: ${name} would measure them. Stopped.`)
       process.exitCode = 1
       break
     }
-    const report = await run(name)
+    const report = await run(name, busy === undefined ? {} : { MAYFLY_BENCH_BUSY: `${percent}` })
     if (!isQuick) saveReport(name, report)
   }
 }
 
-async function run(name: string): Promise<string> {
+async function run(name: string, env: Record<string, string>): Promise<string> {
   const path = fileURLToPath(new URL(`${name}.ts`, import.meta.url))
   const child = spawn(process.execPath, [path, ...options], {
     stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, ...env },
   })
   let report = ''
   child.stdout.on('data', (chunk: Buffer) => {
