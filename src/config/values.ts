@@ -183,7 +183,7 @@ function quoted(given: string): string {
 /** A number of threads; auto: as many as cores, up to a limit. */
 export function threads(most: number): (given: string) => number {
   const count = integer(1, 64)
-  // Several threads listen on one port with SO_REUSEPORT, which not every system distributes connections with.
+  // Several threads share a port with SO_REUSEPORT, which Node supports on Linux but not on macOS.
   const cores = process.platform === 'linux' ? availableParallelism() : 1
   return (given) => (given === 'auto' ? Math.min(cores, most) : count(given))
 }

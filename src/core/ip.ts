@@ -42,7 +42,7 @@ export function senderNetwork(ip: string): string {
     .join(':')}::/48`
 }
 
-// They are looked up several times per mail.
+// The rules are needed several times per mail.
 const MAX_KNOWN_SENDERS = 10_000
 
 /** Which limits apply to a sending host. */
@@ -60,9 +60,11 @@ export function senderLimitRules({
     shareNetwork: isRelay(ip) ? undefined : senderNetwork(ip),
   })
   const find = (ip: string) => {
-    const found = known.get(ip) ?? rulesOf(ip)
-    known.set(ip, found)
-    return found
+    const found = known.get(ip)
+    if (found) return found
+    const rules = rulesOf(ip)
+    known.set(ip, rules)
+    return rules
   }
   return {
     hasRates: (ip: string): boolean => find(ip).hasRates,

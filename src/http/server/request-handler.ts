@@ -9,7 +9,6 @@ import type { ClientOf } from './client.ts'
 import { bearerToken } from './credentials.ts'
 import type { RouteDeps } from './deps.ts'
 import { disconnectSignal, isDisconnect, onClose, throwIfClosed } from './disconnect.ts'
-import { methodsByPath, preflight } from './fallback.ts'
 import { countResponse } from './metrics.ts'
 import { bodyParams, inputReader, NO_PARAMS, pathParams, queryParams } from './parameters.ts'
 import { problemResponse, toProblem } from './problem-response.ts'
@@ -17,10 +16,11 @@ import {
   cors,
   type HttpResponse,
   isReceived,
+  preflight,
   writeEarlyResponse,
   writeResponse,
 } from './response.ts'
-import type { HttpRequest, Route } from './route.ts'
+import { type HttpRequest, methodsByPath, type Route } from './route.ts'
 
 export interface HttpServerContext {
   deps: RouteDeps

@@ -217,3 +217,24 @@ function corsHeaders(
     'access-control-expose-headers': EXPOSED_HEADERS,
   }
 }
+
+const ALLOWED_HEADERS = [
+  'Authorization',
+  'Content-Type',
+  'If-None-Match',
+  'Last-Event-ID',
+  'APIKey',
+  'X-API-Key',
+  'Claim-Secret',
+  'Idempotency-Key',
+].join(', ')
+
+/** Response to a CORS preflight. */
+export function preflight(allow: string): HttpResponse {
+  return empty(204, {
+    allow,
+    'access-control-allow-methods': allow,
+    'access-control-allow-headers': ALLOWED_HEADERS,
+    'access-control-max-age': '86400',
+  })
+}

@@ -93,3 +93,12 @@ export function routeName({ path }: Route): string {
 export function isInPath({ path }: Route, name: string): boolean {
   return path.includes(`{${name}}`)
 }
+
+/** The methods of each path, for requests that no route handles. */
+export function methodsByPath(routes: readonly Route[]) {
+  return [...Map.groupBy(routes, ({ path }) => path)].map(([path, alike]) => ({
+    pattern: new RegExp(`^${path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`),
+    methods: alike.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])),
+    api: alike.find(({ api }) => api)?.api,
+  }))
+}
