@@ -1,4 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { chmodSync, existsSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -67,17 +68,39 @@ export function makeCertificate(folder: string, name: string, user?: User): void
   chmodSync(key, 0o600)
 }
 
-/** A local port that was free a moment ago. */
+// Below the ports that systems give to outgoing connections and to servers that listen on port 0. Each test worker has
+// its own, so that nobody takes a port between the check and its use, or while its service restarts.
+const FIRST_PORT = 10_000
+const PORTS_PER_WORKER = 1_000
+const WORKERS = 20
+const { VITEST_POOL_ID = '0' } = process.env
+const ownPorts = FIRST_PORT + (Number(VITEST_POOL_ID) % WORKERS) * PORTS_PER_WORKER
+let offset = randomInt(PORTS_PER_WORKER)
+
+/** A local port for this process alone, also across restarts of what listens on it. */
 export async function freePort(): Promise<number> {
-  const [port = 0] = await freePorts(1)
-  return port
+  for (let attempt = 0; attempt < PORTS_PER_WORKER; attempt += 1) {
+    offset = (offset + 1) % PORTS_PER_WORKER
+    const port = ownPorts + offset
+    if (await isFree(port)) return port
+  }
+  throw new Error(`no free port from ${ownPorts} to ${ownPorts + PORTS_PER_WORKER - 1}`)
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer()
+  try {
+    await once(server.listen(port, '127.0.0.1'), 'listening')
+  } catch {
+    return false
+  }
+  await once(server.close(), 'close')
+  return true
 }
 
 /** This many distinct free ports. */
 export async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'))
-  await Promise.all(servers.map((server) => once(server, 'listening')))
-  const addresses = servers.map((server) => server.address())
-  await Promise.all(servers.map((server) => once(server.close(), 'close')))
-  return addresses.map((address) => (typeof address === 'object' && address ? address.port : 0))
+  const ports: number[] = []
+  while (ports.length < count) ports.push(await freePort())
+  return ports
 }

@@ -104,7 +104,7 @@ async function waitForLivez(url: string, child: ChildProcess, output: () => stri
   throw new Error(`mayfly serve is not up after ${START_MS} ms:\n${output()}`)
 }
 
-/** Two ports that were free a moment ago, to use across restarts of the same service. */
+/** Two ports to use across restarts of the same service. */
 export async function freeServicePorts(): Promise<{ http: number; smtp: number }> {
   const [http = 0, smtp = 0] = await freePorts(2)
   return { http, smtp }
