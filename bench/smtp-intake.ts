@@ -1,8 +1,14 @@
 import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { freeServicePorts } from '../test/support/service-process.ts'
+import { freePorts } from '../test/support/server-process.ts'
 import { startMayfly } from './contestants/mayfly.ts'
+import {
+  installNpmServers,
+  NPM_SERVERS,
+  startHaraka,
+  startMaildev,
+} from './contestants/npm-servers.ts'
 import { allDelivered, startPostfix } from './contestants/postfix.ts'
 import {
   type Contestant,
@@ -13,7 +19,7 @@ import {
   runCase,
 } from './tools/intake.ts'
 import { writeMail } from './tools/mail-text.ts'
-import { benchFolder, buildSlowFsync, startServer } from './tools/processes.ts'
+import { benchFolder, buildSlowFsync, type ServerProcess, startServer } from './tools/processes.ts'
 import {
   figure,
   median,
@@ -39,6 +45,7 @@ const NAMES = { sink: 'sink', mayfly: 'mayfly', postfix: 'Postfix', library: 'sm
 const THREADS = String(Math.min(availableParallelism(), 3))
 
 const CASES = intakeCases([4, 50])
+const npmServers = installNpmServers()
 
 async function main(): Promise<void> {
   reportHeader('SMTP intake', 'smtp-intake')
@@ -46,6 +53,9 @@ async function main(): Promise<void> {
     `- Settings: ${ROUNDS} rounds of about ${SECONDS} s per server, alternating; smtp-source on the same machine; HTML mail that compresses 3:1 (4 KB) or 4:1 (50 KB); one recipient`,
     '- sink: `node:net`, discards. mayfly: `bin/mayfly.js serve`, SQLite with an fsync before each 250, and as many SMTP threads as by default; also with one.',
     '- Postfix: queue file fsynced before each 250, then delivered to a maildir. Delivery lags behind the 250, so both rates are reported; CPU is measured until the last delivery. With mayfly a mail can be read at its 250. smtp-server: discards, and delays each greeting by 100 ms.',
+    npmServers
+      ? `- Haraka: as many processes as mayfly has threads, its queue/test plugin writes a file per mail, without fsync. maildev: one process, parses each mail and writes it to a file, without fsync. Both from npm (${NPM_SERVERS.join(', ')}).`
+      : `- Left out, npm could not install them: ${NPM_SERVERS.join(', ')}.`,
     '- CPU: user and system seconds of the server, including threads and child processes, per 1,000 mails.',
   )
   const folder = benchFolder()
@@ -72,17 +82,13 @@ async function compare(title: string, preload: string | undefined, cases: readon
   return all
 }
 
-/** All servers run throughout and idle while another is measured. With slow fsync, smtp-server, which never syncs, is left out. */
+/** All servers run throughout and idle while another is measured. With slow fsync, those that never sync are left out. */
 async function startAll(preload: string | undefined) {
   const { inside } = benchFolder()
   const env: Record<string, string> = preload ? { LD_PRELOAD: preload } : {}
-  const { http: sinkPort, smtp: libraryPort } = await freeServicePorts()
-  const { smtp: postfixPort } = await freeServicePorts()
+  const [sinkPort = 0, postfixPort = 0] = await freePorts(2)
   const sink = await startServer(new URL('contestants/sink.ts', import.meta.url), [
     String(sinkPort),
-  ])
-  const library = await startServer(new URL('contestants/smtp-server.ts', import.meta.url), [
-    String(libraryPort),
   ])
   const services = await Promise.all(
     [
@@ -98,8 +104,8 @@ async function startAll(preload: string | undefined) {
   )
   const postfix = await startPostfix(inside('postfix'), postfixPort, preload)
   let sentToPostfix = 0
+  const unsynced = preload ? [] : await startUnsynced(inside)
 
-  const anyRecipient = { recipient: async () => 'you@box.test' }
   const contestants: Contestant[] = [
     { name: NAMES.sink, pid: sink.pid, port: sinkPort, ...anyRecipient },
     ...services.map(({ name, pid, smtpPort: port, session }) => ({
@@ -118,15 +124,38 @@ async function startAll(preload: string | undefined) {
         await allDelivered(postfix, sentToPostfix)
       },
     },
-    { name: NAMES.library, pid: library.pid, port: libraryPort, ...anyRecipient },
+    ...unsynced,
   ]
   const stop = async () => {
     postfix.stop()
-    for (const service of services) await service.stop()
-    await library.stop()
-    await sink.stop()
+    for (const server of [...unsynced, ...services, sink]) await server.stop()
   }
-  return { contestants: preload ? contestants.slice(0, -1) : contestants, stop }
+  return { contestants, stop }
+}
+
+const anyRecipient = { recipient: async () => 'you@box.test' }
+
+/** Servers that reply 250 without an fsync. */
+async function startUnsynced(
+  inside: (name: string) => string,
+): Promise<(Contestant & ServerProcess)[]> {
+  const [libraryPort = 0, harakaPort = 0, maildevPort = 0] = await freePorts(3)
+  const library = await startServer(new URL('contestants/smtp-server.ts', import.meta.url), [
+    String(libraryPort),
+  ])
+  const all = [{ ...library, ...anyRecipient, name: NAMES.library, port: libraryPort }]
+  if (!npmServers) return all
+  const haraka = await startHaraka(npmServers, {
+    folder: inside('haraka'),
+    port: harakaPort,
+    processes: THREADS,
+  })
+  const maildev = await startMaildev(npmServers, { folder: inside('maildev'), port: maildevPort })
+  return [
+    ...all,
+    { ...haraka, ...anyRecipient, name: 'Haraka', port: harakaPort },
+    { ...maildev, ...anyRecipient, name: 'maildev', port: maildevPort },
+  ]
 }
 
 type Results = Map<IntakeCase, Map<string, IntakeResult[]>>

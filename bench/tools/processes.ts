@@ -16,18 +16,32 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
+export interface ServerProcess {
+  pid: number
+  stop(): Promise<void>
+}
+
 /** Runs a TypeScript file as a server that listens on the port in its first argument. */
-export async function startServer(
+export function startServer(
   file: URL,
   args: readonly string[],
   env: Record<string, string> = {},
-): Promise<{ pid: number; stop(): Promise<void> }> {
-  const child = spawn(process.execPath, [fileURLToPath(file), ...args], {
-    stdio: ['ignore', 'inherit', 'inherit'],
+): Promise<ServerProcess> {
+  return startProgram([fileURLToPath(file), ...args], { port: Number(args[0]), env })
+}
+
+/** Runs a file with arguments in Node; resolves once it listens on the port. */
+export async function startProgram(
+  command: readonly string[],
+  { port, env = {} }: { port: number; env?: Record<string, string> },
+): Promise<ServerProcess> {
+  const child = spawn(process.execPath, command, {
+    // Standard output is the report.
+    stdio: ['ignore', 'ignore', 'inherit'],
     env: { ...process.env, ...env },
   })
   onExit(() => void child.kill('SIGKILL'))
-  await untilListening(Number(args[0]), child)
+  await untilListening(port, child)
   return { pid: child.pid ?? 0, stop: () => stopProcess(child) }
 }
 
