@@ -1,6 +1,7 @@
 import { banner, localEndpoints, startWarnings } from '../cli/banner.ts'
 import type { Config } from '../config/config.ts'
 import { redactPasswords } from '../config/values.ts'
+import { hasErrorCode } from '../core/problem.ts'
 import { openLog } from '../log/log.ts'
 import { startService } from './start.ts'
 import { usesPostgres } from './stores.ts'
@@ -35,9 +36,10 @@ export async function serve(config: Config): Promise<void> {
   terminal.on('error', () => {})
   terminal.write(`${lines.join('\n')}\n`)
   for (const warning of startWarnings(exposure(config))) log.warn({}, warning)
-  service
-    .warm()
-    .catch((err: Error) => log.warn({ err }, 'failed to start a parser process in advance'))
+  service.warm().catch((err: Error) => {
+    if (!hasErrorCode(err, 'shutting_down'))
+      log.warn({ err }, 'failed to start a parser process in advance')
+  })
 
   await stopRequested
   log.info({}, 'shutting down: completing mail in progress')
