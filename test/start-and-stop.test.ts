@@ -32,6 +32,7 @@ const serve = async (options: { ports?: typeof ports; env?: Record<string, strin
 test('a stop requested while the last ports are being opened is graceful', async () => {
   const served = await serve({ env: { MAYFLY_HTTP_THREADS: '4' } })
   assert.equal(await served.kill('SIGTERM'), 0)
+  assert.doesNotMatch(served.output(), /parser process/)
 })
 
 describe('the service refuses to start, with a clear line', () => {
@@ -39,7 +40,7 @@ describe('the service refuses to start, with a clear line', () => {
     await serve()
     const other = { ...(await freeServicePorts()), http: ports.http }
     await assert.rejects(serve({ ports: await freeServicePorts() }), /is in use by another mayfly/)
-    const elsewhere = { MAYFLY_DATA: `${folder.path}/other` }
+    const elsewhere = { MAYFLY_DATA: `${folder.path}/other`, MAYFLY_HTTP_THREADS: '2' }
     // /livez of the first service answers on this port, so the failure shows as an early exit.
     const second = await spawnService({ folder: folder.path, ports: other, env: elsewhere })
     assert.equal(await second.exited, 1)
@@ -51,7 +52,10 @@ describe('the service refuses to start, with a clear line', () => {
     writeFileSync(file, '')
     await assert.rejects(serve({ env: { MAYFLY_DATA: file } }), /at once:\n[^\n]*\/file[^\n]*\n$/)
     const env = { MAYFLY_SMTP_TLS_CERT: '/no/cert.pem', MAYFLY_SMTP_TLS_KEY: '/no/key.pem' }
-    await assert.rejects(serve({ env }), /at once:\n[^\n]*\/no\/[^\n]*\n$/)
+    for (const threads of ['1', '2']) {
+      const cause = serve({ env: { ...env, MAYFLY_SMTP_THREADS: threads } })
+      await assert.rejects(cause, /at once:\n[^\n]*\/no\/[^\n]*\n$/)
+    }
   })
 
   test('when the data is newer than the program', async () => {

@@ -28,7 +28,7 @@ import {
 } from './setup.ts'
 import { openMailStore, openShopStore, receiveLimits, usesPostgres } from './stores.ts'
 import { descriptorLimit, freePort, limitConnections, listenHost } from './system.ts'
-import { startThread, startWriter, type Thread, type Writer } from './thread.ts'
+import { type StartedThread, startThread, startWriter, type Thread, type Writer } from './thread.ts'
 
 interface Service {
   httpPort: number
@@ -115,7 +115,7 @@ async function startParts(given: Config, { log, died, clock, parsing, closers }:
   closers.push(await startShopJobs(config, { store, shop, now, log }))
 
   // All adapter threads at once: each may need time to complete what is in progress.
-  const serverThreads: Thread[] = []
+  const serverThreads: StartedThread[] = []
   closers.push(() => Promise.all(serverThreads.map((thread) => thread.close())))
   const host = await listenHost(config.host)
   const open = (kind: 'http' | 'smtp') =>
@@ -178,31 +178,42 @@ interface ServerThreads {
   takePorts: TakePorts
   died(fault: Error): void
   /** All adapter threads so far; new ones are added. */
-  threads: Thread[]
+  threads: StartedThread[]
   children: Children
   /** For the operator, in /readyz. */
   warnings(): string[]
 }
 
+/** Side by side. If one fails, `threads` has the others, to be closed. */
 async function startServerThreads(kind: 'http' | 'smtp', parts: ServerThreads): Promise<number> {
-  const { config, host, shared, died, threads, children, warnings } = parts
+  const { config, host, threads } = parts
   const { threads: count } = config[kind]
   const reusePort = count > 1
-  let port = reusePort ? await freePort(host, config[kind].port) : config[kind].port
+  const port = reusePort ? await freePort(host, config[kind].port) : config[kind].port
+  const listen = { host, port, reusePort }
+  const started = await Promise.allSettled(
+    Array.from({ length: count }, (_, index) =>
+      startServerThread(kind, `${kind}-${index + 1}`, { ...parts, listen }),
+    ),
+  )
+  threads.push(...started.filter((one) => one.status === 'fulfilled').map(({ value }) => value))
+  const failed = started.find((one) => one.status === 'rejected')
+  if (failed) throw failed.reason
+  return Number(threads.at(-1)?.ready)
+}
 
-  for (let number = 1; number <= count; number += 1) {
-    const name = `${kind}-${number}`
-    const { port1, port2: mainPort } = new MessageChannel()
-    serve(port1, { ...children.commands, metrics: () => aggregateMetrics(threads), warnings })
-    const mailPort = parts.takePorts.mail()
-    const shopPort = kind === 'http' ? parts.takePorts.shop() : undefined
-    const listen = { host, port, reusePort }
-    const setup: ServerThreadSetup = { config, shared, mailPort, shopPort, mainPort, listen, name }
-    const thread = await startThread(`./${kind}.ts`, setup, { name, died })
-    port = Number(thread.ready)
-    threads.push(thread)
-  }
-  return port
+function startServerThread(
+  kind: 'http' | 'smtp',
+  name: string,
+  parts: ServerThreads & Pick<ServerThreadSetup, 'listen'>,
+) {
+  const { config, shared, takePorts, died, threads, children, warnings, listen } = parts
+  const { port1, port2: mainPort } = new MessageChannel()
+  serve(port1, { ...children.commands, metrics: () => aggregateMetrics(threads), warnings })
+  const mailPort = takePorts.mail()
+  const shopPort = kind === 'http' ? takePorts.shop() : undefined
+  const setup: ServerThreadSetup = { config, shared, mailPort, shopPort, mainPort, listen, name }
+  return startThread(`./${kind}.ts`, setup, { name, died })
 }
 
 type Children = ReturnType<typeof openChildren>

@@ -9,12 +9,17 @@ export interface Thread {
   close(): Promise<void>
 }
 
+export interface StartedThread extends Thread {
+  /** What its `ready` command returned. */
+  ready: unknown
+}
+
 /** Starts a thread and waits until it is ready. `died` is called if it exits unexpectedly. */
 export async function startThread(
   file: string,
   setup: object,
   { name, died }: { name: string; died(fault: Error): void },
-): Promise<Thread & { ready: unknown }> {
+): Promise<StartedThread> {
   const worker = new Worker(new URL(file, import.meta.url), {
     name,
     workerData: setup,
