@@ -96,26 +96,23 @@ export function groupCommit(
     return group.map((request) => done.get(request) ?? runOne(run, request))
   }
 
-  /** Undefined if a write failed without a savepoint: then nothing is stored. */
-  function commitAll(run: Run, group: readonly WriteRequest[]): WriteOutcome[] | undefined {
+  function beginGroup(): void {
     touched.clear()
     begin.run()
-    let outcomes: WriteOutcome[]
-    try {
-      outcomes = runAll(run, group)
-    } catch (error) {
-      if (db.inTransaction) rollback.run()
-      if (run === inSavepoint) throw error
-      return undefined
-    }
-    commit.run()
-    return outcomes
   }
 
   return function commitGroup(group: readonly WriteRequest[]): WriteOutcome[] {
     let outcomes: WriteOutcome[]
     try {
-      outcomes = commitAll(withoutSavepoint, group) ?? commitAll(inSavepoint, group) ?? []
+      beginGroup()
+      try {
+        outcomes = runAll(withoutSavepoint, group)
+      } catch {
+        if (db.inTransaction) rollback.run()
+        beginGroup()
+        outcomes = runAll(inSavepoint, group)
+      }
+      commit.run()
     } catch (error) {
       if (db.inTransaction) rollback.run()
       const failure = asProblem(error)
