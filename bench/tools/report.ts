@@ -132,6 +132,7 @@ export const PROGRAMS = [
   'fairness',
   'imap-visible',
   'memory',
+  'profile',
   'postgres-intake',
   'postgres-polls',
   'postgres-drop',
