@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { openLru } from '../../core/lru.ts'
 import type { Session } from '../../core/session.ts'
 import type { HttpResponse } from './response.ts'
 
@@ -44,36 +45,18 @@ export interface ResponseCache {
 // Approximate cost of an entry besides the body.
 const ENTRY_BYTES = 500
 
-/**
- * An approximate LRU cache limited in bytes. It has two generations: a hit in the old one moves the entry to the young one;
- * when the young one is full, the old one is dropped. A hit in the young one moves nothing.
- */
 export function openResponseCache(maxBytes: number): ResponseCache {
-  let young = new Map<Key, CachedResponse>()
-  let old = new Map<Key, CachedResponse>()
-  let youngBytes = 0
-
-  function add(key: Key, cached: CachedResponse): void {
-    youngBytes += cached.bytes - (young.get(key)?.bytes ?? 0)
-    young.set(key, cached)
-    if (youngBytes <= maxBytes / 2) return
-    old = young
-    young = new Map()
-    youngBytes = 0
-  }
+  const cache = openLru<Key, CachedResponse>(maxBytes, ({ bytes }) => bytes)
 
   return {
     get(key, version) {
-      const recent = young.get(key)
-      const cached = recent ?? old.get(key)
-      if (cached?.version !== version) return undefined
-      if (!recent) add(key, cached)
-      return cached.response
+      const cached = cache.get(key)
+      return cached?.version === version ? cached.response : undefined
     },
     set(key, version, response) {
       const { body } = response
       const bytes = ENTRY_BYTES + (typeof body === 'string' ? body.length : 0)
-      add(key, { version, response, bytes })
+      cache.set(key, { version, response, bytes })
     },
   }
 }
