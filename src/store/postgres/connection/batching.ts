@@ -81,8 +81,6 @@ export function batchWrites<Value extends { size: number }, Result>(
   }
 
   async function work(): Promise<void> {
-    if (isBusy) return
-    isBusy = true
     while (waiting.length > 0) await commitBatch(waiting.splice(0, batchSize(waiting)))
     isBusy = false
   }
@@ -90,7 +88,10 @@ export function batchWrites<Value extends { size: number }, Result>(
   return (value) =>
     new Promise((resolve, reject) => {
       waiting.push({ value, resolve, reject })
-      void work()
+      if (isBusy) return
+      isBusy = true
+      // All writes of this turn of the event loop go together.
+      setImmediate(work)
     })
 }
 

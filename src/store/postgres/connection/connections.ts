@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { Pool as Clients, type PoolClient, types } from 'pg'
+import { Pool as Clients, type Connection, type PoolClient, types } from 'pg'
+import { openLru } from '../../../core/lru.ts'
 import { hasErrorCode, StoreUnavailable } from '../../../core/problem.ts'
 import { COMMIT_DURABLY, watchDurability } from './durability.ts'
 import { asStoreError, asUnreachable, isUnavailable } from './errors.ts'
@@ -163,8 +164,12 @@ async function transact<T>(
     },
   }
   try {
-    const [, result] = await Promise.all([client.query(task.begin), task.operation(transaction)])
-    const [done, commit] = await Promise.allSettled([last?.(), client.query(COMMIT_DURABLY)])
+    const [, result] = await sendTogether(client, () =>
+      Promise.all([client.query(task.begin), task.operation(transaction)]),
+    )
+    const [done, commit] = await sendTogether(client, () =>
+      Promise.allSettled([last?.(), client.query(COMMIT_DURABLY)]),
+    )
     if (done.status === 'rejected') throw done.reason
     if (commit.status === 'rejected') {
       throw hasErrorCode(commit.reason, '22012')
@@ -179,6 +184,18 @@ async function transact<T>(
   }
 }
 
+/** Statements that are queried at once are written to the socket at once. */
+function sendTogether<T>(client: PoolClient, query: () => T): T {
+  // Missing in the types of the driver.
+  const { stream } = (client as PoolClient & { connection: Connection }).connection
+  stream.cork()
+  try {
+    return query()
+  } finally {
+    stream.uncork()
+  }
+}
+
 /** Does not wait for a server that hangs. */
 async function withCloseTimeout(closed: Promise<unknown>): Promise<void> {
   const ended = new AbortController()
@@ -190,11 +207,21 @@ async function withCloseTimeout(closed: Promise<unknown>): Promise<void> {
 function statements(client: PoolClient, named: boolean) {
   return {
     async query<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
-      const name = named ? { name: hash('sha1', text, 'base64url') } : {}
+      const name = named ? { name: statementName(text) } : {}
       const result = await client.query({ text, values: values.map(withoutNul), ...name })
       return result.rows as Row[]
     },
   }
+}
+
+const names = openLru<string, string>(1_000)
+
+function statementName(text: string): string {
+  const known = names.get(text)
+  if (known !== undefined) return known
+  const name = hash('sha1', text, 'base64url')
+  names.set(text, name)
+  return name
 }
 
 /** PostgreSQL stores every character but NUL. */
