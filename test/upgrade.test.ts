@@ -84,6 +84,16 @@ describe.each(VERSIONS)('data of version %s', (version = '') => {
     assert.deepEqual(await rows(wrong), [])
   })
 
+  if (engine === 'postgres') {
+    test('every partition compresses mail', async () => {
+      const rows = await postgresRows(store)(
+        `select distinct attstorage, attcompression from pg_attribute
+         where attname = 'zstd' and attrelid::regclass::text like 'mail.raw_mail%'`,
+      )
+      assert.deepEqual(rows, [{ attstorage: 'x', attcompression: 'l' }])
+    })
+  }
+
   test('an address in use or cooling down is not issued', async () => {
     for (const prefix of ['keyed', 'cooling', 'empty']) {
       const { status, body } = await create(prefix, '2')
@@ -164,6 +174,12 @@ describe.each(VERSIONS)('data of version %s', (version = '') => {
     }
     for (const { token } of [sessions.long, sessions.extended]) {
       assert.ok((await checkMail(app.url, token)).length > 0)
+    }
+    if (engine === 'postgres') {
+      const past = `select relname from pg_class where relkind = 'r'
+        and relname ~ '^(message|raw_mail)_[0-9]+$'
+        and substring(relname from '[0-9]+$')::integer < ${Math.floor(later.getTime() / 86_400_000) - 1}`
+      await waitUntil(async () => (await postgresRows(store)(past)).length === 0)
     }
     const oldSecret = { headers: { apikey: keys['rolled'] ?? '' } }
     assert.equal((await request(`${app.url}/usage`, oldSecret)).status, 401)

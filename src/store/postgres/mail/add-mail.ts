@@ -6,7 +6,7 @@ import {
   type RecipientFacts,
 } from '../../../core/recipient.ts'
 import { isSharedMailbox, OPERATOR, POOL } from '../../../core/session.ts'
-import { compressAsync } from '../../compression.ts'
+import { compressMailAsync } from '../../compression.ts'
 import {
   type FoundRecipient,
   resolveRecipients,
@@ -44,7 +44,8 @@ export function addMailWrites(connections: Connections, deps: AddMailDeps) {
 
   return {
     async addMail({ raw, ...mail }: NewMail): Promise<AddMailResult> {
-      return await commit({ ...mail, size: raw.length, zstd: await compressAsync(raw) })
+      const zstd = await compressMailAsync({ raw, recipients: mail.recipients })
+      return await commit({ ...mail, size: raw.length, zstd })
     },
   }
 }

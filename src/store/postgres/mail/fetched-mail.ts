@@ -1,6 +1,6 @@
 import type { Recipient } from '../../../core/recipient.ts'
 import { isLive } from '../../../core/session.ts'
-import { compressAsync } from '../../compression.ts'
+import { compressMailAsync } from '../../compression.ts'
 import { accountWrites } from '../../mail/accounts.ts'
 import { defer, findSeen, recordSeen } from '../../mail/fetched-mail.ts'
 import { resolveFetched } from '../../resolve-recipients.ts'
@@ -16,7 +16,7 @@ import { LIVE } from './sessions.ts'
 export function fetchWrites(connections: Connections, deps: AddMailDeps) {
   return {
     async addFetchedMail(mail: NewFetchedMail): Promise<AddFetchedMailResult> {
-      const compressed = { size: mail.raw.length, zstd: await compressAsync(mail.raw) }
+      const compressed = { size: mail.raw.length, zstd: await compressMailAsync(mail) }
       const [serial = 0] = await deps.serials(1)
       return await withPartitions(connections, async (db, used) => {
         // First, because it locks: of two nodes that fetch the same mail, the second waits here and then finds it known.

@@ -32,6 +32,23 @@ async function holdSession(mailbox: MailboxId): Promise<Client> {
 
 const WAITING = `select 1 from pg_stat_activity where wait_event_type = 'Lock'`
 
+test('small mail is compressed by the server, and by the node if its stored bytes are counted', async () => {
+  const { id } = await db.fixture.session('ann@box.test', HOUR)
+  const raw = Buffer.alloc(8_000, 'text ')
+  await db.fixture.send(['ann@box.test'], { raw })
+  await db.fixture.send(['any@pool.test'], { raw })
+  const rows = await db.run(
+    `select octet_length(zstd) > 8000 as raw, pg_column_size(zstd) < 200 as small,
+       pg_column_compression(zstd) as method
+     from mail.raw_mail order by bucket`,
+  )
+  assert.deepEqual(rows, [
+    { raw: true, small: true, method: 'lz4' },
+    { raw: false, small: true, method: null },
+  ])
+  assert.deepEqual(await textsOf(id), [raw.toString()])
+})
+
 describe('serials of raw mails', () => {
   test('are not reused after a crash during their first use', async () => {
     const ann = await db.fixture.session('ann@box.test', HOUR)

@@ -1,0 +1,1 @@
+-- Compression by PostgreSQL. The step is empty so that later ones have the same number in both engines.
