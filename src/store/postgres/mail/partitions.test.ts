@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { Client } from 'pg'
 import { beforeEach, describe, test, vi } from 'vitest'
 import { openPostgresTestMail } from '../../../../test/support/postgres-stores.ts'
+import { waitUntil } from '../../../../test/support/wait-until.ts'
 import { type MailboxId, OPERATOR, POOL } from '../../../core/session.ts'
 import { at, DAY, HOUR, MINUTE, newSession, openFixture, START } from '../../contract/fixture.ts'
 import { mailForTests } from '../testing/mail-for-tests.ts'
@@ -125,6 +126,39 @@ describe('partitions', () => {
     await blocker.end()
     await db.fixture.sweepAll(at(2 * DAY + MINUTE))
     assert.ok(!(await days('message')).includes(TODAY))
+  })
+
+  test('are dropped once by two nodes that sweep at the same time', async () => {
+    for (const [day, name] of ['a', 'b', 'c'].entries()) {
+      await db.fixture.session(`${name}@box.test`, day * DAY)
+      await db.fixture.send([`${name}@box.test`, `${name}@pool.test`])
+    }
+    const nodes = [db.fixture.store, db.fixture.other]
+    for (let step = 0; step < 5; step += 1) {
+      const due = db.fixture.due(at(5 * DAY + step * MINUTE))
+      await Promise.all(nodes.map((store) => store.sweep(due)))
+    }
+    assert.ok((await days('message')).every((day) => day >= TODAY + 5))
+    assert.deepEqual(await days('raw_mail'), await days('message'))
+    assert.equal((await db.fixture.store.readSharedMailbox(POOL)).count, 0)
+  })
+
+  test('are not dropped while a session is being extended out of them, and its mail remains', async () => {
+    const ann = await db.fixture.session('ann@box.test')
+    await db.fixture.send(['ann@box.test'])
+    const blocker = new Client({ connectionString: db.opened.url })
+    await blocker.connect()
+    await blocker.query('begin; select 1 from mail.raw_mail for update')
+    const extending = db.fixture.other.extendSession(ann.id, at(4 * DAY), START)
+    const waits = `from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    await waitUntil(async () => (await count(waits)) === 1)
+    await db.fixture.sweepAll(at(2 * DAY))
+    assert.ok((await days('message')).includes(TODAY))
+    await blocker.end()
+    assert.ok(await extending)
+    await db.fixture.sweepAll(at(2 * DAY + MINUTE))
+    assert.ok(!(await days('message')).includes(TODAY))
+    assert.ok(await db.fixture.store.readRaw(await rawOf(ann.id)))
   })
 
   test('are created once by concurrent writers when mail arrives before the sweep', async () => {

@@ -12,7 +12,8 @@ import {
   subtractCounts,
 } from './shared-mailboxes.ts'
 
-const TABLES = ['message', 'raw_mail'] as const
+// In the order in which the insert of mail locks them.
+const TABLES = ['raw_mail', 'message'] as const
 
 // Each try finds at most one missing partition; while that is created, a session may be extended to the next day.
 const TRIES = 5
@@ -41,9 +42,14 @@ const CREATED_PER_STEP = 4
 const GRACE_MS = 3_600_000
 const RETRY_MS = 60_000
 
+// While a lock on the tables is waited for, all other queries wait behind it. It doubles at each retry.
+const LOCK_MS = 10
+const MAX_LOCK_MS = 100
+
 /** Creates the partitions of the days ahead and drops those of past days, in one small step; true if there is more to do. */
 export function partitionMaintenance(connections: Connections, aheadDays: number) {
   let notBefore = 0
+  let lockMs = LOCK_MS
 
   return async (now: Date): Promise<boolean> => {
     const there = new Set(await listPartitions(connections))
@@ -56,8 +62,9 @@ export function partitionMaintenance(connections: Connections, aheadDays: number
     const [oldest] = over.toSorted((one, next) => one - next)
     let dropped = false
     if (oldest !== undefined && now.getTime() >= notBefore) {
-      dropped = await dropPartition(connections, oldest)
+      dropped = await dropPartition(connections, oldest, lockMs)
       notBefore = dropped ? 0 : now.getTime() + RETRY_MS
+      lockMs = dropped ? LOCK_MS : Math.min(lockMs * 2, MAX_LOCK_MS)
     }
     return missing.length > CREATED_PER_STEP || (dropped && over.length > 1)
   }
@@ -89,37 +96,44 @@ async function createPartition(db: Db, bucket: number): Promise<void> {
   }
 }
 
-const LOCK_MS = 100
-
 /**
  * Drops the mail of a day. False if it has to wait: because of a long read, such as a backup, or a session of that day that is
  * not swept.
  */
-async function dropPartition(connections: Connections, bucket: number): Promise<boolean> {
+async function dropPartition(
+  connections: Connections,
+  bucket: number,
+  lockMs: number,
+): Promise<boolean> {
   try {
     await connections.transaction(async (db) => {
       await acquireLock(db, PARTITION_LOCK)
-      // While the drop waits for its lock, all other queries wait behind it.
-      await db.queryUnprepared(`set local lock_timeout = ${LOCK_MS}`)
       for (const box of await lockSharedMailboxes(db, [POOL, OPERATOR]))
         await countOffPartition(db, box, bucket)
-      const names = TABLES.map((table) => `mail.${table}_${bucket}`)
-      await db.queryUnprepared(`drop table if exists ${names.join(', ')}`)
-      // Checked with the tables locked, so that no mail can be added before the commit.
-      const [live] = await db.queryUnprepared(
-        `select 1 from mail.session
-         where not cleared and expires_at < ${endOf(bucket)} and bucket = ${bucket} limit 1`,
-      )
-      if (live) throw new StillHeld()
+      db.queueBeforeCommit(dropTables(bucket, lockMs), [])
     })
     return true
   } catch (error) {
-    if (error instanceof StillHeld || hasErrorCode(error, '55P03')) return false
+    if (hasErrorCode(error, '55P03')) return false
     throw error
   }
 }
 
-class StillHeld extends Error {}
+/**
+ * One statement, sent with COMMIT: while it has the tables locked, all other queries wait. Sessions are checked after that, so
+ * that no mail can be added before the commit. The files are removed after the commit, when the locks are released.
+ */
+function dropTables(bucket: number, lockMs: number): string {
+  const names = TABLES.map((table) => `mail.${table}_${bucket}`)
+  return `do $$ begin
+    set local lock_timeout = ${lockMs};
+    drop table if exists ${names.join(', ')};
+    if exists (select 1 from mail.session
+      where not cleared and expires_at < ${endOf(bucket)} and bucket = ${bucket}) then
+      raise lock_not_available;
+    end if;
+  end $$`
+}
 
 /** Expired mail of a shared mailbox is subtracted before; this is for mail stored when retention was shorter. */
 async function countOffPartition(db: Db, box: SharedRow, bucket: number): Promise<void> {
