@@ -20,7 +20,13 @@ import {
   spread,
 } from './tools/report.ts'
 import { FLOOD_NAMES, type FloodCounts, startFlood } from './tools/start-flood.ts'
-import { DEADLINE_MS, type Latencies, noLatencies, OPERATIONS, openVictim } from './tools/victim.ts'
+import {
+  DEADLINE_MS,
+  type Latencies,
+  mergeLatencies,
+  OPERATIONS,
+  openVictim,
+} from './tools/victim.ts'
 
 // Latency of other clients while one client floods the service within the default limits. `--against FOLDER` also measures
 // another checkout, alternating; `--json FILE` sets the path of the JSON output. Updates RESULTS.md unless `--quick`.
@@ -136,20 +142,11 @@ async function measure({ root }: Contestant, load: LoadName, folder: string): Pr
   const counts = (await flood?.stop()) ?? {}
   for (const victim of victims) victim.close()
   await service.kill()
-  return { latencies: merge(latencies), ...usage, flood: counts }
-}
-
-function merge(list: readonly Latencies[]): Latencies {
-  const all = noLatencies()
-  for (const one of list) {
-    for (const operation of OPERATIONS) all[operation].push(...one[operation])
-    all.failed += one.failed
-  }
-  return all
+  return { latencies: mergeLatencies(latencies), ...usage, flood: counts }
 }
 
 function summarize(load: LoadName, contestant: string, runs: readonly Run[]): Result {
-  const all = merge(runs.map(({ latencies }) => latencies))
+  const all = mergeLatencies(runs.map(({ latencies }) => latencies))
   const figures = OPERATIONS.map((operation) => {
     const rounds = runs.map(({ latencies }) => latencies[operation])
     const p50 = rounds.map(median)

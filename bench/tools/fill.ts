@@ -14,6 +14,7 @@ import { openMigrated } from '../../src/store/sqlite/migrate.ts'
 import type { MailStore } from '../../src/store/store.ts'
 import type { Postgres } from '../../test/support/postgres.ts'
 import { mailText } from './mail-text.ts'
+import { figure, progress } from './report.ts'
 
 export const MESSAGES_EACH = 10
 export const DAY_MS = 86_400_000
@@ -52,43 +53,49 @@ export function tokenOf(number: number): string {
   return createHash('sha256').update(`bench ${number}`).digest('base64url')
 }
 
+const SESSIONS_PER_BATCH = 5_000
+
 /**
- * Fills a data directory with sessions of ten messages each, through the store's own writes but without fsync. Mails are
- * interleaved across mailboxes, as in production.
+ * Fills a data directory with sessions of ten messages each, through the store's own writes but without fsync. In each
+ * transaction 5,000 sessions are created and mail arrives for all of them in turn; the last one is of this moment, the first
+ * one of a day ago. Nothing expires within 30 days.
  */
-export function fill(folder: string, messages: number): { sessions: number } {
+export function fill(folder: string, messages: number, mailBytes = 2_000): { sessions: number } {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const sessions = Math.ceil(messages / MESSAGES_EACH)
   const db = openMigrated(folder, 'mail')
   db.pragma('synchronous = OFF')
+  db.pragma('cache_size = -1000000')
   const writes = mailWrites(db, { limits: LIMITS }, () => {})
-
-  const now = new Date()
-  const expiresAt = new Date(now.getTime() + 30 * DAY_MS)
-  writes.addDomain(DOMAIN)
-  const recipients: Recipient[] = []
-  inBatches(sessions, (number) => {
-    const session = writes.createSession(newSession(number, now, expiresAt))
-    if (session) recipients.push({ address: session.address, mailbox: session.id })
-  })
-  const mail = incomingMail(Buffer.from(mailText(2_000)), now)
-  inBatches(messages, (number) => {
-    const recipient = recipients[number % sessions]
-    if (recipient) writes.addMail({ ...mail, recipients: [recipient] })
-  })
   // As if listed before: the first listing of a mail scans it for a code.
-  db.exec("update message set code = ''")
+  const markScanned = db.prepare("update message set code = '' where mailbox >= ?")
+  const raw = Buffer.from(mailText(mailBytes))
+  const now = Date.now()
+  const expiresAt = new Date(now + 30 * DAY_MS)
+
+  const addBatch = db.transaction((from: number) => {
+    const to = Math.min(from + SESSIONS_PER_BATCH, sessions)
+    const at = new Date(now - DAY_MS * (1 - to / sessions))
+    const recipients: Recipient[] = []
+    for (let number = from; number < to; number += 1) {
+      const session = writes.createSession(newSession(number, at, expiresAt))
+      if (session) recipients.push({ address: session.address, mailbox: session.id })
+    }
+    const mail = incomingMail(raw, at)
+    for (let count = 0; count < MESSAGES_EACH; count += 1) {
+      for (const recipient of recipients) writes.addMail({ ...mail, recipients: [recipient] })
+    }
+    markScanned.run(recipients[0]?.mailbox)
+  })
+
+  writes.addDomain(DOMAIN)
+  for (let from = 0; from < sessions; from += SESSIONS_PER_BATCH) {
+    addBatch(from)
+    if (from % 100_000 === 0 && from > 0) progress(`  ${figure(from * MESSAGES_EACH)} messages`)
+  }
   db.pragma('wal_checkpoint(TRUNCATE)')
   db.close()
   return { sessions }
-
-  function inBatches(count: number, write: (number: number) => void): void {
-    for (let from = 0; from < count; from += 50_000) {
-      db.transaction(() => {
-        for (let number = from; number < Math.min(from + 50_000, count); number += 1) write(number)
-      })()
-    }
-  }
 }
 
 interface FillOptions {

@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
+import { Agent, get } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { Mayfly } from '../contestants/mayfly.ts'
 import { tokenOf } from './fill.ts'
 import { cpuOf, requireProgram } from './processes.ts'
-import { figure, median, spread } from './report.ts'
+import { figure, median, percentile, spread } from './report.ts'
 
 const execute = promisify(execFile)
 
@@ -138,6 +139,45 @@ function tokensOf(sessions: number): string[] {
   return Array.from({ length }, (_, index) => tokenOf(Math.floor((index * sessions) / length)))
 }
 
-function pollPath(token: string): string {
+export function pollPath(token: string): string {
   return `/api/check-mail?token=${token}`
+}
+
+/** Requests each path once on a few keep-alive connections. Throws on any status other than 200. */
+export async function requestEach(
+  server: Server,
+  paths: readonly string[],
+  connections = 16,
+): Promise<RequestResult> {
+  const agent = new Agent({ keepAlive: true, maxSockets: connections })
+  const pending = paths.values()
+  const times: number[] = []
+  const before = cpuOf(server)
+  const start = performance.now()
+  await Promise.all(
+    Array.from({ length: connections }, async () => {
+      for (const path of pending) times.push(await timeGet(`${server.url}${path}`, agent))
+    }),
+  )
+  const seconds = (performance.now() - start) / 1000
+  const after = cpuOf(server)
+  agent.destroy()
+  return {
+    perSecond: times.length / seconds,
+    p50Ms: median(times),
+    p99Ms: percentile(times, 0.99),
+    cpuPerThousand: ((after.server - before.server) * 1000) / times.length,
+    storeCpuPerThousand: ((after.store - before.store) * 1000) / times.length,
+  }
+}
+
+function timeGet(url: string, agent: Agent): Promise<number> {
+  const start = performance.now()
+  return new Promise((resolve, reject) => {
+    get(url, { agent }, (response) => {
+      if (response.statusCode !== 200) reject(new Error(`${url}: ${response.statusCode}`))
+      response.on('end', () => resolve(performance.now() - start)).on('error', reject)
+      response.resume()
+    }).on('error', reject)
+  })
 }

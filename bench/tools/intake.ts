@@ -169,6 +169,7 @@ interface AcceptedMail {
 
 /** As seen by the senders. */
 export interface IntakeTimes {
+  mails: number
   perSecond: number
   p50Ms: number
   p99Ms: number
@@ -177,18 +178,23 @@ export interface IntakeTimes {
   stallMs: number
 }
 
-/** Runs `work` during intake of 4 KB mails at full load. smtp-source is faster, but does not report latencies. */
+/**
+ * Runs `work` during intake of 4 KB mails at full load, all to one mailbox unless `nextRecipient` is given. smtp-source is
+ * faster, but does not report latencies.
+ */
 export async function whileTimingIntake<R>(
   mayfly: Mayfly,
   senders: number,
   work: (timesSince: (start: number) => IntakeTimes) => Promise<R>,
+  nextRecipient?: () => string,
 ): Promise<R> {
   const { email } = await mayfly.session()
+  const recipient = nextRecipient ?? (() => email)
   const accepted: AcceptedMail[] = []
   const end = new AbortController()
   const sending = Promise.all(
     Array.from({ length: senders }, () =>
-      sendUntil(end.signal, { port: mayfly.smtpPort, to: email, accepted }),
+      sendUntil(end.signal, { port: mayfly.smtpPort, recipient, accepted }),
     ),
   )
   const failed = sending.then(() => {
@@ -208,13 +214,17 @@ export async function whileTimingIntake<R>(
 
 async function sendUntil(
   signal: AbortSignal,
-  { port, to, accepted }: { port: number; to: string; accepted: AcceptedMail[] },
+  {
+    port,
+    recipient,
+    accepted,
+  }: { port: number; recipient: () => string; accepted: AcceptedMail[] },
 ): Promise<void> {
   const bytes = stuffed(mailText(4096))
   const smtp = await connectSmtp(port)
   await smtp.command('EHLO sender.test')
   while (!signal.aborted) {
-    await startData(smtp, to)
+    await startData(smtp, recipient())
     const start = performance.now()
     smtp.write(bytes)
     const at = await acceptedAt(smtp)
@@ -244,6 +254,7 @@ function measureTimes(accepted: readonly AcceptedMail[], from: number, to: numbe
   const instants = [from, ...within.map(({ at }) => at), to]
   const gaps = instants.slice(1).map((at, index) => at - (instants[index] ?? at))
   return {
+    mails: within.length,
     perSecond: (within.length / (to - from)) * 1000,
     p50Ms: median(times),
     p99Ms: percentile(times, 0.99),

@@ -96,22 +96,29 @@ export function cpuOf({ pid, storePid }: { pid: number; storePid?: number }): {
   return { server: cpuSeconds(pid), store: storePid === undefined ? 0 : cpuSeconds(storePid) }
 }
 
+/** Bytes that the process has read from the disk, not from the page cache. */
+export function diskReadBytes(pid: number): number {
+  return Number(/^read_bytes: (\d+)/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1])
+}
+
 export interface Memory {
   rssMb: number
+  /** Resident, with pages that processes share divided among them. */
+  pssMb: number
   /** Without file-backed pages, which the kernel can reclaim. */
   anonymousMb: number
 }
 
 export function memoryOf(root: number): Memory {
   const all = processTree(root, listProcesses()).map((pid) =>
-    readFileSync(`/proc/${pid}/status`, 'utf8'),
+    ['status', 'smaps_rollup'].map((file) => readFileSync(`/proc/${pid}/${file}`, 'utf8')).join(''),
   )
   const sum = (field: string) =>
     all.reduce(
       (kb, text) => kb + Number(new RegExp(`${field}:\\s+(\\d+)`).exec(text)?.[1] ?? 0),
       0,
     ) / 1024
-  return { rssMb: sum('VmRSS'), anonymousMb: sum('RssAnon') }
+  return { rssMb: sum('VmRSS'), pssMb: sum('\\nPss'), anonymousMb: sum('RssAnon') }
 }
 
 function processTree(root: number, all: ReadonlyMap<number, ProcessStat>): number[] {

@@ -133,6 +133,8 @@ export const PROGRAMS = [
   'imap-visible',
   'memory',
   'profile',
+  'scale',
+  'connections',
   'postgres-intake',
   'postgres-polls',
   'postgres-drop',

@@ -17,18 +17,38 @@ export type FloodName = (typeof FLOOD_NAMES)[number]
 export type FloodCounts = Record<string, number>
 
 /** Starts flood.ts as a child process; resolves when the flood is at full rate. */
-export async function startFlood(
+export function startFlood(
   name: FloodName,
   { httpPort, smtpPort }: Ports,
   { quick }: { quick: boolean },
-): Promise<{ stop(): Promise<FloodCounts> }> {
-  const file = fileURLToPath(new URL('flood.ts', import.meta.url))
-  const args = [file, name, String(httpPort), String(smtpPort), ...(quick ? ['--quick'] : [])]
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+): Promise<LoadProcess> {
+  const args = [name, String(httpPort), String(smtpPort), ...(quick ? ['--quick'] : [])]
+  return startLoadProcess('flood.ts', args)
+}
+
+export const HELD_KINDS = ['idle', 'slow', 'streams'] as const
+export type HeldKind = (typeof HELD_KINDS)[number]
+
+/** Starts hold.ts as a child process; resolves when all connections are open. */
+export function holdConnections(
+  kind: HeldKind,
+  count: number,
+  { httpPort, smtpPort }: Ports,
+): Promise<LoadProcess> {
+  return startLoadProcess('hold.ts', [kind, String(httpPort), String(smtpPort), String(count)])
+}
+
+export interface LoadProcess {
+  stop(): Promise<FloodCounts>
+}
+
+async function startLoadProcess(file: string, args: readonly string[]): Promise<LoadProcess> {
+  const path = fileURLToPath(new URL(file, import.meta.url))
+  const child = spawn(process.execPath, [path, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
   onExit(() => void child.kill('SIGKILL'))
   let output = ''
   await new Promise<void>((resolve, reject) => {
-    child.once('exit', () => reject(new Error(`flood did not start: ${name}`)))
+    child.once('exit', () => reject(new Error(`load did not start: ${args[0]}`)))
     child.stdout.on('data', (chunk: Buffer) => {
       output += chunk
       if (output.includes('running\n')) resolve()

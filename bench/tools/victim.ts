@@ -18,6 +18,15 @@ export function noLatencies(): Latencies {
   return { 'read-mail': [], 'check-mail': [], intake: [], stream: [], failed: 0 }
 }
 
+export function mergeLatencies(list: readonly Latencies[]): Latencies {
+  const all = noLatencies()
+  for (const one of list) {
+    for (const operation of OPERATIONS) all[operation].push(...one[operation])
+    all.failed += one.failed
+  }
+  return all
+}
+
 /** A well-behaved client with an open event stream that repeatedly sends, lists and reads a new mail, each on a new connection. */
 export async function openVictim(client: ProxiedClient) {
   const { email, token } = await client.session()
