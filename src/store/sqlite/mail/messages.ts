@@ -97,11 +97,10 @@ export function messageWrites(db: Db, touch: Touch) {
 /** Every deletion of a message goes through here: its row, the counters, and the raw mail if no other message refers to it. */
 export function messageDeletion(db: Db) {
   const drop = db.prepare('delete from message where mailbox = ? and id = ?')
-  const unreference = db
-    .prepare<[number], number>('update raw_mail set refs = refs - 1 where id = ? returning refs')
-    .pluck()
-  const dropRaw = ['raw_mail where id', 'raw_bytes where raw_id', 'parsed_mail where raw_id'].map(
-    (place) => db.prepare(`delete from ${place} = ?`),
+  const dropLast = db.prepare('delete from raw_mail where id = ? and refs <= 1')
+  const unreference = db.prepare('update raw_mail set refs = refs - 1 where id = ?')
+  const dropContent = ['raw_bytes', 'parsed_mail'].map((table) =>
+    db.prepare(`delete from ${table} where raw_id = ?`),
   )
   const subtract = 'set version = version + 1, count = count - 1, bytes = bytes - ? where id = ?'
   const subtractInSession = db.prepare(`update session ${subtract}`)
@@ -142,7 +141,7 @@ export function messageDeletion(db: Db) {
       deleteAddress.run(row.recipient)
     }
     subtractCounts(row)
-    if ((unreference.get(row.raw_id) ?? 0) > 0) return
-    for (const statement of dropRaw) statement.run(row.raw_id)
+    if (dropLast.run(row.raw_id).changes === 0) unreference.run(row.raw_id)
+    else for (const statement of dropContent) statement.run(row.raw_id)
   }
 }
