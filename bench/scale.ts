@@ -124,7 +124,7 @@ function watchWal(store: Store): NodeJS.Timeout {
   }, 100)
 }
 
-const KINDS = ['after a clean stop', 'after SIGKILL during intake', 'clean, not in the page cache']
+const KINDS = ['after a clean stop', 'after intake and SIGKILL', 'clean, not in the page cache']
 
 /** From the start of the process to its first HTTP response, which comes last. */
 async function measureStart(stores: readonly Store[]): Promise<void> {
