@@ -1,4 +1,5 @@
 import type { Address } from './address.ts'
+import { previewOf } from './text.ts'
 
 /** Read from the header block at intake; stored with every message. */
 export interface HeaderSummary {
@@ -24,6 +25,31 @@ export interface MessageSummary extends HeaderSummary {
   receivedAt: Date
   /** The most likely code; empty if it has none; undefined if it has not been scanned yet. */
   code: string | undefined
+  /** The beginning of the text; undefined if it has not been scanned yet. */
+  preview: string | undefined
+  /** How many attachments it has; undefined if it has not been scanned yet. */
+  attachments: number | undefined
+}
+
+/** What a list shows of a parsed mail. */
+export interface ScanResult {
+  /** Empty if it has none. */
+  code: string
+  preview: string
+  attachments: number
+}
+
+export function scanResult({ codes, text, attachments }: Mail): ScanResult {
+  return {
+    code: codes[0]?.value ?? '',
+    preview: previewOf(text ?? ''),
+    attachments: attachments.length,
+  }
+}
+
+/** By the preview: version 0.1.0 stored only codes. */
+export function isScanned({ preview }: Pick<MessageSummary, 'preview'>): boolean {
+  return preview !== undefined
 }
 
 /** A mail stored for one mailbox. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { printable, printableLines } from './text.ts'
+import { previewOf, printable, printableLines } from './text.ts'
 
 describe('untrusted text cannot', () => {
   for (const [name, text, shown] of [
@@ -25,4 +25,18 @@ test('line breaks and tabs are escaped in single-line text and kept in multi-lin
 test('letters of every script are unchanged', () => {
   const text = 'Zoë, 木, 👩‍👧, שלום, e\u0301'
   expect(printable(text)).toBe(text)
+})
+
+describe('a preview', () => {
+  for (const [name, text, shown] of [
+    ['is on one line', '\n Your\r\n\tcode:\u00a0\u20281 \n', 'Your code: 1'],
+    ['has 120 characters, not half a pair', '👩'.repeat(121), '👩'.repeat(120)],
+    ['does not end in a space', `${'a'.repeat(119)} b`, 'a'.repeat(119)],
+    ['has no controls that reverse or hide text', 'a\u202eb\u0007\u0000c', 'abc'],
+    ['has no lone surrogate', 'a\ud83d', 'a\ufffd'],
+    ['of a text that begins with blanks begins with its words', `${' '.repeat(4_000)}a`, 'a'],
+    ['of an empty text is empty', '', ''],
+  ] as const) {
+    test(name, () => expect(previewOf(text)).toBe(shown))
+  }
 })

@@ -18,6 +18,22 @@ export function cleanLine(text: string, maxLength: number): string {
   return cut(line, maxLength)
 }
 
+const PREVIEW_CHARACTERS = 120
+// Folded blanks, controls and surrogate pairs only shorten the text; a newsletter may begin with a page of blanks.
+const PREVIEW_INPUT = 4_096
+
+/** The first characters of a text on one line, with each run of whitespace as one space. */
+export function previewOf(text: string): string {
+  const line = text
+    .slice(0, PREVIEW_INPUT)
+    .replace(/\s+/g, ' ')
+    .replace(CONTROL, '')
+    .replace(BIDI, '')
+    .trim()
+  const characters = Iterator.from(line).take(PREVIEW_CHARACTERS)
+  return [...characters].join('').trimEnd().toWellFormed()
+}
+
 /** Multi-line text that is safe in JSON and in a database: no NUL, no lone surrogates. */
 export function cleanText(text: string): string {
   return (text.includes('\0') ? text.replaceAll('\0', '') : text).toWellFormed()

@@ -83,6 +83,8 @@ export interface MessageRow {
   received_at: number
   size: number
   code: string | null
+  preview: string | null
+  attachments: number | null
 }
 
 export function messageOf(row: MessageRow, rawId: number): Message {
@@ -97,6 +99,8 @@ export function summaryOf(row: MessageRow): MessageSummary {
     subject: row.subject,
     receivedAt: new Date(row.received_at),
     code: row.code ?? undefined,
+    preview: row.preview ?? undefined,
+    attachments: row.attachments ?? undefined,
   }
 }
 
@@ -139,7 +143,7 @@ export interface SessionRow {
   created_at: number
   expires_at: number
   version: number
-  /** How many codes were saved, see saveCode. */
+  /** How many messages were scanned, see saveScan. */
   codes: number
   last_id: number
   count: number

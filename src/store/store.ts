@@ -8,6 +8,7 @@ import type {
   Message,
   MessageSummary,
   RawMail,
+  ScanResult,
   SenderChecks,
 } from '../core/message.ts'
 import type { FetchedRecipient, Recipient, RecipientFacts } from '../core/recipient.ts'
@@ -58,10 +59,10 @@ export interface MailStore extends OperatorStore, AccountStore {
   /** Deletes those of the messages that are in this mailbox, in one commit: pass few at a time. */
   deleteMessages(mailbox: MailboxId, ids: readonly number[]): Promise<Volume>
   /**
-   * Saves the code of a message of a session, once: true if this call did. A code changes the version of the session, but not
-   * that of its key; an empty one, of a mail without a code, changes neither.
+   * Saves what a list shows of the parsed mail, for a message of a session, once: true if this call did. This changes the
+   * version of the session, but not that of its key.
    */
-  saveCode(noted: MessageCode): Promise<boolean>
+  saveScan(scan: MessageScan): Promise<boolean>
   /** The version of all mail that a key may see now: while it is equal, so is the mail. */
   keyMailVersion(scope: KeyScope): Promise<string>
   /** Newest first. Ids of all mail that a key may see rise in the order of commit, across mailboxes. */
@@ -198,11 +199,10 @@ export interface MessagePage {
   limit: number
 }
 
-export interface MessageCode {
+export interface MessageScan extends ScanResult {
   mailbox: MailboxId
   /** Of the message. */
   id: number
-  code: string
 }
 
 /** What a key may read: mail of live sessions created with it, and of the pool if its plan includes it. */

@@ -184,6 +184,23 @@ describe('200', () => {
     assert.equal(tagOf(await check()), tagOf(first))
   })
 
+  test('a preview made later changes the ETag once, also without a code', async () => {
+    const parser = heldParser()
+    const { send, check } = await openSession({ parse: parser.parse, resultWaitMs: NO_WAIT })
+    await send('')
+    parser.hold()
+    const first = await check()
+    const previews = ({ body }: CheckResponse) =>
+      (body['messages'] as { preview: string | null }[]).map(({ preview }) => preview)
+    assert.deepEqual(previews(first), [null])
+    const waiting = check('&wait=55', { 'if-none-match': tagOf(first) })
+    parser.release()
+    const later = await waiting
+    assert.deepEqual([later.status, previews(later)], [200, ['']])
+    assert.notEqual(tagOf(later), tagOf(first))
+    assert.equal((await check('', { 'if-none-match': tagOf(later) })).status, 304)
+  })
+
   test('a code found later changes the ETag and is in the next list', async () => {
     const parser = heldParser()
     const { send, check } = await openSession({ parse: parser.parse, resultWaitMs: NO_WAIT })

@@ -18,12 +18,12 @@ import { type HttpRequest, route } from '../server/route.ts'
 import {
   DEFAULT_LIMIT,
   limitField,
+  listedFields,
+  listedJson,
   mailboxFields,
   mailboxJson,
   sinceIdField,
   successSchema,
-  summaryFields,
-  summaryJson,
   tokenField,
   waitField,
 } from './schemas.ts'
@@ -43,7 +43,7 @@ const input = Type.Object({
 const output = successSchema({
   ...mailboxFields,
   full: Type.Optional(Type.Literal(true)),
-  messages: Type.Array(Type.Object(summaryFields)),
+  messages: Type.Array(Type.Object(listedFields)),
   timed_out: Type.Optional(Type.Literal(true)),
 })
 
@@ -54,7 +54,7 @@ export const checkMailRoute = route({
   path: '/api/check-mail',
   title: 'List messages',
   description:
-    'The messages of the session, newest first. With the ETag of an earlier response as If-None-Match, the response is 304 while nothing has changed. With wait, the response is sent when there is mail. A code found after the list was sent changes the ETag; clients that only use since_id do not see it. A response that timed out has no ETag.',
+    'The messages of the session, newest first. With the ETag of an earlier response as If-None-Match, the response is 304 while nothing has changed. With wait, the response is sent when there is mail. A message that is parsed after the list was sent changes the ETag once; clients that only use since_id do not see its code and preview. A response that timed out has no ETag.',
   input,
   output,
   problems: ['invalid_token', 'session_expired', 'shutting_down'],
@@ -80,7 +80,7 @@ export const checkMailRoute = route({
         )
       }
     }
-    // No ETag: it would claim that the client has what the empty list omits, such as a code found meanwhile.
+    // No ETag: it would claim that the client has what the empty list omits, such as a message parsed meanwhile.
     if (timedOut) {
       return json<Listing>({ ...mailboxPart(deps, session), messages: [], timed_out: true })
     }
@@ -100,7 +100,7 @@ async function notModified(
   const cached = deps.responseCache.get(key, session.version)
   if (cached) return cached
   const response = empty(304, { etag })
-  // The process that issued the tag may have stopped before it had scanned every message for codes.
+  // The process that issued the tag may have stopped before it had scanned every message.
   const isListed = deps.responseCache.get(session.id, session.version) !== undefined
   const isScanned = isListed || (await scanNewest(forClient(deps, client), session, DEFAULT_LIMIT))
   if (isScanned) {
@@ -144,7 +144,7 @@ async function listing(
     { token, session: found },
     page,
   )
-  const value: Listing = { ...mailboxPart(deps, session), messages: messages.map(summaryJson) }
+  const value: Listing = { ...mailboxPart(deps, session), messages: messages.map(listedJson) }
   // Incomplete: neither cached nor tagged, so that the next request scans again.
   if (!complete) return preparedJson(value, {})
   const response = preparedJson(value, { etag: mailboxEtag(session) })

@@ -233,6 +233,8 @@ const message = {
   subject: 'two\nlines\r\n\r\nevent: forged',
   receivedAt: new Date('2026-03-01T12:00:00Z'),
   code: '123456',
+  preview: 'Your code is 123456.',
+  attachments: 0,
 }
 
 describe('event format', () => {
@@ -243,10 +245,8 @@ describe('event format', () => {
   })
 
   test('an update has the same payload and no id, so the resume position stays', () => {
-    const [first, second] = [
-      formatEvent({ kind: 'message', message }),
-      formatEvent({ kind: 'updated', message }),
-    ]
+    const first = formatEvent({ kind: 'message', message })
+    const second = formatEvent({ kind: 'updated', message })
     assert.equal(second, first.replace('event: message\nid: 7\n', 'event: updated\n'))
     assert.equal(JSON.parse(second.split('data: ')[1] ?? '').code, '123456')
   })

@@ -6,7 +6,7 @@ import { type MailEvent, mailEvents } from '../../service/mail/events.ts'
 import { liveSession } from '../../service/sessions/session.ts'
 import { privateContentResponse } from '../server/response.ts'
 import { type HttpRequest, route } from '../server/route.ts'
-import { sinceIdField, summaryJson, tokenField } from './schemas.ts'
+import { listedJson, sinceIdField, tokenField } from './schemas.ts'
 
 // The generator is read only as fast as the client reads, so a slow client costs no more than this.
 const BUFFERED_BYTES = 16_384
@@ -17,7 +17,7 @@ export const eventsRoute = route({
   path: '/api/events',
   title: 'Live stream',
   description:
-    'Server-sent events: message (a summary; its id is the event id), updated (the summary again, after its code was found), deleted ({"id":…}), end ({"reason":"expired" or "deleted"}). Last-Event-ID or since_id resumes after that message, and repeats the codes of older messages of the last five minutes; without either, the stream starts now. It may close at any time without an end event: reconnect after the number of milliseconds in retry.',
+    'Server-sent events: message (a summary; its id is the event id), updated (the summary again, once the mail is parsed, with its code and preview), deleted ({"id":…}), end ({"reason":"expired" or "deleted"}). Last-Event-ID or since_id resumes after that message, and repeats older messages of the last five minutes as updated; without either, the stream starts now. It may close at any time without an end event: reconnect after the number of milliseconds in retry.',
   input: Type.Object({ token: tokenField, since_id: sinceIdField }),
   output: MEDIA_TYPE,
   problems: ['invalid_token', 'session_expired'],
@@ -84,10 +84,10 @@ export function formatEvent(event: MailEvent): string {
 function toEventStream(event: MailEvent): string {
   switch (event.kind) {
     case 'message':
-      return `event: message\nid: ${event.message.id}\n${dataLine(summaryJson(event.message))}`
+      return `event: message\nid: ${event.message.id}\n${dataLine(listedJson(event.message))}`
     // No id, so that a client resumes after the newest message and not after this one.
     case 'updated':
-      return `event: updated\n${dataLine(summaryJson(event.message))}`
+      return `event: updated\n${dataLine(listedJson(event.message))}`
     case 'deleted':
       return `event: deleted\n${dataLine({ id: event.id })}`
     case 'end':

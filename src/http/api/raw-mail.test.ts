@@ -127,6 +127,8 @@ const message = {
   subject: '',
   receivedAt,
   code: undefined,
+  preview: undefined,
+  attachments: undefined,
 }
 const raw = {
   bytes: new Uint8Array(),

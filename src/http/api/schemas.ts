@@ -91,6 +91,20 @@ export const summaryFields = {
 }
 const summarySchema = Type.Object(summaryFields)
 
+/** In lists and events. */
+export const listedFields = {
+  ...summaryFields,
+  preview: nullable(
+    Type.String({ examples: ['Your code is 123456.'] }),
+    'The first 120 characters of the text. Null: not parsed yet.',
+  ),
+  attachments: nullable(
+    Type.Integer({ examples: [0] }),
+    'The number of attachments. Null: not parsed yet.',
+  ),
+}
+const listedSchema = Type.Object(listedFields)
+
 export const mailboxFields = {
   email: addressField,
   expires_at: timeField,
@@ -123,6 +137,11 @@ export function summaryJson(message: MessageSummary): Static<typeof summarySchem
     received_at_iso: isoTimestamp(message.receivedAt),
     code: message.code || null,
   }
+}
+
+export function listedJson(message: MessageSummary): Static<typeof listedSchema> {
+  const { preview = null, attachments = null } = message
+  return { ...summaryJson(message), preview, attachments }
 }
 
 export function mailboxJson({ address, expiresAt }: Session) {

@@ -27,7 +27,7 @@ interface Wait extends WatchedMailbox {
   isDone(state: MailboxState): boolean | Promise<boolean>
 }
 
-/** The messages of the mailbox, with the codes that are found within a short time. The session is known to be live. */
+/** The messages of the mailbox, with the results of scans that end within a short time. The session is known to be live. */
 export async function listMail(
   deps: Pick<ServiceDeps, 'store' | 'codes' | 'now'>,
   { token, session }: { token: string; session: Session },

@@ -7,6 +7,7 @@ import {
   mailWith,
   NO_WAIT,
   openCodeFixture,
+  SCAN,
 } from '../testing/codes.ts'
 import { deleteMail } from './read-mail.ts'
 
@@ -24,12 +25,22 @@ async function untilCodes(expected: (string | undefined)[]) {
 }
 
 describe('a mail', () => {
-  test('not yet scanned gets its code saved, and waiters are woken', async () => {
-    fixture = await openCodeFixture()
-    await fixture.send('123456')
-    assert.deepEqual(await codesOf(), [undefined])
+  test('not yet scanned gets its code, preview and attachments saved, and waiters are woken', async () => {
+    const attachment = { index: 0, filename: 'a', contentType: 'b/c', size: 1, inline: false }
+    const parse = async () => ({
+      ...mailWith('123456'),
+      text: `\n Your  code:\t${'x'.repeat(200)}`,
+      attachments: [
+        { ...attachment, contentId: null, position: { start: 0, end: 1, encoding: '' } },
+      ],
+    })
+    fixture = await openCodeFixture({ parse })
+    await fixture.send('')
+    const listed = async () =>
+      (await fixture.list()).map(({ code, preview, attachments }) => [code, preview, attachments])
+    assert.deepEqual(await listed(), [[undefined, undefined, undefined]])
     assert.equal(await found(), true)
-    assert.deepEqual(await codesOf(), ['123456'])
+    assert.deepEqual(await listed(), [['123456', `Your code: ${'x'.repeat(109)}`, 1]])
     assert.deepEqual(fixture.woken, [fixture.session.id])
   })
 
@@ -41,12 +52,12 @@ describe('a mail', () => {
     assert.deepEqual(fixture.checked, [id])
   })
 
-  test('without a code is marked as such: no waiter is woken, and it is not scanned again', async () => {
+  test('without a code or text is marked as such: waiters are woken, and it is not scanned again', async () => {
     fixture = await openCodeFixture()
     await fixture.send('')
-    assert.equal(await found(), false)
+    assert.equal(await found(), true)
     assert.deepEqual(await codesOf(), [''])
-    assert.deepEqual(fixture.woken, [])
+    assert.deepEqual(fixture.woken, [fixture.session.id])
     assert.equal(await scanAll(), undefined)
   })
 
@@ -79,7 +90,7 @@ describe('a mail', () => {
     const { id: mailbox } = fixture.session
     await fixture.send('123456')
     const listed = await fixture.list()
-    await fixture.store.saveCode({ mailbox, id: listed[0]?.id ?? 0, code: '999999' })
+    await fixture.store.saveScan({ ...SCAN, mailbox, id: listed[0]?.id ?? 0, code: '999999' })
     assert.equal(await fixture.codes.scan(mailbox, listed)?.found(), true)
     assert.deepEqual([reader.read, fixture.woken], [[], []])
   })

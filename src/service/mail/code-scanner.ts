@@ -1,4 +1,4 @@
-import type { MessageSummary } from '../../core/message.ts'
+import { isScanned, type MessageSummary, scanResult } from '../../core/message.ts'
 import { Problem, StoreUnavailable } from '../../core/problem.ts'
 import type { MailboxId } from '../../core/session.ts'
 import { logFault } from '../background/outage.ts'
@@ -17,14 +17,14 @@ export interface CodeScanner {
 }
 
 interface CodeScan {
-  /** False if the queue was full: a response must not be cached, or the codes would never show. */
+  /** False if the queue was full: a response must not be cached, or the results would never show. */
   complete: boolean
-  /** Waits a short time for all of them. True if codes were found by then: list again. */
+  /** Waits a short time for all of them. True if some were scanned by then: list again. */
   found(): Promise<boolean>
 }
 
 interface CodeScannerOptions {
-  /** How long a list or an event waits for a code. */
+  /** How long a list or an event waits for results. */
   resultWaitMs: number
   limits?: ScanLimits
 }
@@ -39,8 +39,8 @@ const LIMITS: ScanLimits = {
 }
 
 /**
- * Extracts the most likely code from mail that is watched or listed, stores it with the message, and wakes the waiters of the
- * mailbox. Each message is scanned once, in the background.
+ * Has mail that is watched or listed parsed, stores its most likely code and its preview with the message, and wakes the
+ * waiters of the mailbox. Each message is scanned once, in the background.
  */
 export function openCodeScanner(
   {
@@ -54,22 +54,22 @@ export function openCodeScanner(
 ): CodeScanner {
   const queue = openScanQueue({ run: scanMessage, failed, limits })
 
-  async function scanMessage({ mailbox, id, client }: ScanRequest): Promise<string> {
+  /** True if the message, unless it was deleted meanwhile, is scanned now. */
+  async function scanMessage({ mailbox, id, client }: ScanRequest): Promise<boolean> {
     const message = await store.findMessage(mailbox, id)
-    if (!message) return ''
+    if (!message) return false
     // Another thread was faster.
-    if (message.code !== undefined) return message.code
+    if (isScanned(message)) return true
     const { recipient, size } = message
     const request = { client, mailbox: recipient, size, background: true }
     const mail = await parsed(message.rawId, request)
-    if (!mail) return ''
+    if (!mail) return false
     // So that opening the message does not wait for them.
     void senderChecks(message, 'background')
-    const code = mail.codes[0]?.value ?? ''
-    const noted = await store.saveCode({ mailbox, id, code }).catch(throwAsUnavailable)
-    // Clients with a key do not see codes and are not woken.
-    if (noted && code !== '') bus.wake(mailbox)
-    return code
+    const scan = { mailbox, id, ...scanResult(mail) }
+    // Clients with a key do not see the result and are not woken.
+    if (await store.saveScan(scan).catch(throwAsUnavailable)) bus.wake(mailbox)
+    return true
   }
 
   function failed(error: unknown): void {
@@ -78,7 +78,7 @@ export function openCodeScanner(
 
   return {
     scan(mailbox, messages, client) {
-      const unscanned = messages.filter(({ code }) => code === undefined)
+      const unscanned = messages.filter((message) => !isScanned(message))
       if (unscanned.length === 0) return undefined
       const scans = unscanned.map(({ id }) => queue.add({ mailbox, id, client }))
       return {

@@ -14,6 +14,8 @@ const MESSAGE: Message = {
   receivedAt: new Date('2026-03-01T12:00:00Z'),
   size: 100,
   code: undefined,
+  preview: undefined,
+  attachments: undefined,
 }
 const MAIL: Mail = { ...EMPTY_MAIL, text: 'text' }
 const other = { name: 'Other', address: 'other@box.test' }

@@ -1,4 +1,4 @@
-import type { MessageSummary } from '../../core/message.ts'
+import { isScanned, type MessageSummary } from '../../core/message.ts'
 import type { Session } from '../../core/session.ts'
 import type { ServiceDeps } from '../deps.ts'
 import { liveSession } from '../sessions/session.ts'
@@ -19,7 +19,7 @@ export interface MailboxView {
   hasNewer(sinceId: number): Promise<boolean>
   /** The state of a client that has the messages up to `sinceId`. */
   initialState(reader: { sinceId: number; youngSince: number }): Promise<KnownState>
-  /** Deletions, and codes found since, oldest first. */
+  /** Deletions, and messages scanned since, oldest first. */
   changed(seen: KnownState, codes: ClientScanner): Promise<Step>
   /** New messages, oldest first. */
   arrived(seen: KnownState, codes: ClientScanner): Promise<Step>
@@ -36,7 +36,7 @@ export interface KnownState {
 
 export type MailChange =
   | { kind: 'message'; message: MessageSummary }
-  /** A code was found in a message that the client knows without one. */
+  /** A message that the client knew before it was scanned. */
   | { kind: 'updated'; message: MessageSummary }
   | { kind: 'deleted'; id: number }
 
@@ -141,16 +141,16 @@ function mailboxReader({ store }: MailboxViewDeps, session: Session, left: Abort
       left.throwIfAborted()
       return new Set(await store.listMessageIds(session.id))
     }),
-    /** Messages in which a code has been found since, oldest first. */
+    /** Messages that have been scanned since, oldest first. */
     async scanned({ unscanned }: KnownState, codes: ClientScanner) {
       if (unscanned.size === 0) return { unscanned, found: [] }
       const known = (await after(Math.min(...unscanned) - 1)).filter(({ id }) => unscanned.has(id))
       // All of them at first; later those for which the queue had no room.
       codes.scan(session.id, known)
-      const found = known.filter(({ code = '' }) => code !== '').toReversed()
+      const found = known.filter(isScanned).toReversed()
       return { unscanned: idSet(known.filter(isUnscanned)), found }
     },
-    /** Newest first, with the codes that are found within a short time. */
+    /** Newest first, with the results of scans that end within a short time. */
     async newMessages(sinceId: number, codes: ClientScanner): Promise<readonly MessageSummary[]> {
       const messages = await after(sinceId)
       if (!(await codes.scan(session.id, messages)?.found())) return messages
@@ -198,8 +198,8 @@ function memoized<Key, Value, Rest extends unknown[]>(
   }
 }
 
-function isUnscanned({ code }: MessageSummary): boolean {
-  return code === undefined
+function isUnscanned(message: MessageSummary): boolean {
+  return !isScanned(message)
 }
 
 function idSet(messages: readonly MessageSummary[]): Set<number> {

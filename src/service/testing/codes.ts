@@ -30,10 +30,13 @@ const HOUR_MS = 3_600_000
 export const WAIT_FOREVER = HOUR_MS
 export const NO_WAIT = 0
 
-/** The parsed mail with this code; without codes if it is empty. */
+/** What a scan saves besides the code. */
+export const SCAN = { preview: 'scanned', attachments: 0 }
+
+/** The parsed mail with this code as its text; without codes if it is empty. */
 export function mailWith(value: string): Mail {
   const codes = value === '' ? [] : [{ value, kind: 'digits' as const, confidence: 1 }]
-  return { ...EMPTY_MAIL, codes }
+  return { ...EMPTY_MAIL, text: value, codes }
 }
 
 /** A parser that takes the body of a mail as its code, and can be blocked. */
@@ -110,7 +113,7 @@ export async function openCodeFixture({
     token,
     session,
     logged,
-    /** Mailboxes in which a code was saved. */
+    /** Mailboxes in which a message was scanned. */
     woken,
     /** Messages whose senders were checked. */
     checked,

@@ -10,6 +10,7 @@ import {
   HOUR,
   type OpenMailStore,
   openFixture,
+  scanOf,
 } from './fixture.ts'
 
 /** What is saved about a mail after it was stored. */
@@ -32,27 +33,30 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
   const versionOf = async (tokenHash: string) =>
     (await fixture.other.findSession(tokenHash))?.version ?? -1
 
-  describe('a code', () => {
+  describe('the result of a scan', () => {
     test('is unknown until it is saved, then visible to every thread', async () => {
       const { id: mailbox, messageId: id } = await sessionWithMessage()
       assert.deepEqual(await codesOf(mailbox), [undefined])
       assert.equal((await fixture.other.findMessage(mailbox, id))?.code, undefined)
-      assert.equal(await fixture.store.saveCode({ mailbox, id, code: '123456' }), true)
+      assert.equal(await fixture.store.saveScan(scanOf(mailbox, id, '123456')), true)
       assert.deepEqual(await codesOf(mailbox), ['123456'])
-      assert.equal((await fixture.other.findMessage(mailbox, id))?.code, '123456')
+      const message = await fixture.other.findMessage(mailbox, id)
+      const { code, preview, attachments } = message ?? {}
+      assert.deepEqual({ mailbox, id, code, preview, attachments }, scanOf(mailbox, id, '123456'))
     })
 
     for (const [name, codes, versionChanges] of [
       ['changes the version, even for a thread that has read it before', ['123456'], 1],
-      ['does not change the version if the mail has none', [''], 0],
+      ['changes the version also if the mail has no code', [''], 1],
       ['is saved once: another one changes nothing', ['123456', '999999', ''], 1],
-      ['is not saved once the mail was found to have none', ['', '123456'], 0],
+      ['is not replaced once the mail was found to have no code', ['', '123456'], 1],
     ] as const) {
       test(name, async () => {
         const { id: mailbox, tokenHash, messageId: id } = await sessionWithMessage()
         const before = await versionOf(tokenHash)
         const saved: boolean[] = []
-        for (const code of codes) saved.push(await fixture.store.saveCode({ mailbox, id, code }))
+        for (const code of codes)
+          saved.push(await fixture.store.saveScan(scanOf(mailbox, id, code)))
         assert.deepEqual(
           saved,
           codes.map((_, index) => index === 0),
@@ -67,7 +71,7 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
       const before = await versionOf(tokenHash)
       const [store, other] = [fixture.store, fixture.other]
       const saved = await Promise.all(
-        [store, other, store].map((one) => one.saveCode({ mailbox, id, code: '123456' })),
+        [store, other, store].map((one) => one.saveScan(scanOf(mailbox, id, '123456'))),
       )
       assert.equal(saved.filter(Boolean).length, 1)
       assert.equal(await versionOf(tokenHash), before + 1)
@@ -76,8 +80,8 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
     test('cannot be saved through another mailbox', async () => {
       const [ann, bob] = [await sessionWithMessage(), await sessionWithMessage('bob@box.test')]
       const versions = [await versionOf(ann.tokenHash), await versionOf(bob.tokenHash)]
-      const mismatched = { mailbox: ann.id, id: bob.messageId, code: '123456' }
-      assert.equal(await fixture.store.saveCode(mismatched), false)
+      const mismatched = scanOf(ann.id, bob.messageId, '123456')
+      assert.equal(await fixture.store.saveScan(mismatched), false)
       assert.deepEqual([await codesOf(ann.id), await codesOf(bob.id)], [[undefined], [undefined]])
       assert.deepEqual([await versionOf(ann.tokenHash), await versionOf(bob.tokenHash)], versions)
     })
@@ -89,7 +93,7 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
       ]
       await fixture.send(['ann@box.test', 'bob@box.test'])
       const id = await newest(ann.id)
-      assert.equal(await fixture.store.saveCode({ mailbox: ann.id, id, code: '123456' }), true)
+      assert.equal(await fixture.store.saveScan(scanOf(ann.id, id, '123456')), true)
       assert.deepEqual([await codesOf(ann.id), await codesOf(bob.id)], [['123456'], [undefined]])
     })
 
@@ -97,7 +101,7 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
       const { id: mailbox, tokenHash, messageId: id } = await sessionWithMessage()
       await fixture.store.deleteMessage(mailbox, id)
       const before = await versionOf(tokenHash)
-      assert.equal(await fixture.store.saveCode({ mailbox, id, code: '123456' }), false)
+      assert.equal(await fixture.store.saveScan(scanOf(mailbox, id, '123456')), false)
       assert.equal(await versionOf(tokenHash), before)
       assert.deepEqual(await codesOf(mailbox), [])
     })
@@ -120,7 +124,7 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
         const { id: mailbox, tokenHash, messageId: id } = await sessionWithMessage()
         await finish(mailbox)
         const before = await versionOf(tokenHash)
-        assert.equal(await fixture.store.saveCode({ mailbox, id, code: '123456' }), false)
+        assert.equal(await fixture.store.saveScan(scanOf(mailbox, id, '123456')), false)
         assert.equal(await versionOf(tokenHash), before)
       })
     }
@@ -130,8 +134,8 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
       await fixture.send(['abuse@box.test'])
       for (const mailbox of [POOL, OPERATOR]) {
         const before = await fixture.store.readSharedMailbox(mailbox)
-        const code = { mailbox, id: await newest(mailbox), code: '123456' }
-        assert.equal(await fixture.store.saveCode(code), false)
+        const scan = scanOf(mailbox, await newest(mailbox), '123456')
+        assert.equal(await fixture.store.saveScan(scan), false)
         assert.deepEqual(await fixture.store.readSharedMailbox(mailbox), before)
       }
     })
@@ -146,8 +150,8 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
       }))
       const versions = () => Promise.all(scopes.map((scope) => fixture.other.keyMailVersion(scope)))
       const [before, version] = [await versions(), await versionOf(own.tokenHash)]
-      const code = { mailbox: own.id, id: own.messageId, code: '123456' }
-      assert.equal(await fixture.store.saveCode(code), true)
+      const scan = scanOf(own.id, own.messageId, '123456')
+      assert.equal(await fixture.store.saveScan(scan), true)
       assert.deepEqual(await versions(), before)
       assert.equal(await versionOf(own.tokenHash), version + 1)
     })

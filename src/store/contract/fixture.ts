@@ -3,7 +3,7 @@ import { type Address, localOf, parseAddress, parseHost } from '../../core/addre
 import { isOperatorLocalPart } from '../../core/prefix.ts'
 import type { Recipient } from '../../core/recipient.ts'
 import { type MailboxId, OPERATOR, POOL, type Session } from '../../core/session.ts'
-import type { MailStore, NewMail } from '../store.ts'
+import type { MailStore, MessageScan, NewMail } from '../store.ts'
 
 /** Opened with limits of 5 messages and 10,000 bytes per mailbox, and 20,000 bytes for the pool. */
 export interface OpenMailStore {
@@ -112,6 +112,10 @@ export function newMail(recipients: Recipient[], more: Partial<NewMail> = {}): N
 
 export function head(subject: string) {
   return { senderName: 'Ann', senderEmail: 'ann@sender.test', subject }
+}
+
+export function scanOf(mailbox: MailboxId, id: number, code: string): MessageScan {
+  return { mailbox, id, code, preview: `Your code is ${code}.`, attachments: 2 }
 }
 
 export function address(text: string): Address {

@@ -15,6 +15,7 @@ import {
   type OpenMailStore,
   openFixture,
   START,
+  scanOf,
 } from './fixture.ts'
 
 /** Who receives a mail, and the sweep. */
@@ -189,7 +190,7 @@ export function recipientsContract(open: () => Promise<OpenMailStore>): void {
       await fixture.send(['ann@box.test', 'bob@box.test'], { head: head('for both') })
       await fixture.send(['ann@box.test'], { head: head('for one'), raw: new Uint8Array([7, 8]) })
       const [, first = 0] = await fixture.store.listMessageIds(ann.id)
-      assert.equal(await fixture.store.saveCode({ mailbox: ann.id, id: first, code: '123' }), true)
+      assert.equal(await fixture.store.saveScan(scanOf(ann.id, first, '123')), true)
       const before = await fixture.store.listMessages(ann.id, { sinceId: 0, limit: 9 })
       for (const [day, until] of [
         [0, 2],

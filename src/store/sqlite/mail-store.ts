@@ -43,7 +43,7 @@ const MAIL_WRITES = [
   'addMail',
   'deleteMessage',
   'deleteMessages',
-  'saveCode',
+  'saveScan',
   'saveSenderChecks',
   'acquireLease',
   'releaseLease',

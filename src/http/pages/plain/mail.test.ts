@@ -32,6 +32,8 @@ const MESSAGE: Message = {
   subject: 'Hello',
   receivedAt: new Date('2026-03-01T12:00:00Z'),
   code: undefined,
+  preview: undefined,
+  attachments: undefined,
   size: 1,
 }
 

@@ -22,6 +22,8 @@ const from = (senderName: string): Message => ({
   receivedAt: NOW,
   size: 100,
   code: undefined,
+  preview: undefined,
+  attachments: undefined,
 })
 
 function senderInList(senderName: string): string | undefined {

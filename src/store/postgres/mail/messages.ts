@@ -3,7 +3,7 @@ import { isSharedMailbox, type MailboxId } from '../../../core/session.ts'
 import { type ScannedRow, scannedPage } from '../../mail/operator.ts'
 import type { MailScan, ScannedPage, Volume } from '../../operator-store.ts'
 import { type MessageRow, messageOf, summaryOf } from '../../rows.ts'
-import type { MessageCode, MessagePage } from '../../store.ts'
+import type { MessagePage, MessageScan } from '../../store.ts'
 import type { Connections, Db } from '../connection/connections.ts'
 import { FAR_PARTITION, type PartitionCache, partitionList, rawIdOf } from './partition-key.ts'
 import { listPartitions } from './partitions.ts'
@@ -14,7 +14,7 @@ export type StoredRow = MessageRow & { bucket: number; serial: number }
 
 export const MESSAGE_COLUMNS = `message.mailbox, message.bucket, message.id, message.serial,
   message.recipient, message.sender_name, message.sender_email, message.subject,
-  message.received_at, message.size, message.code`
+  message.received_at, message.size, message.code, message.preview, message.attachments`
 
 /** A row with the partitions of the mailbox, `at`; without mail it has only those. */
 export type WithPartitions<Row> = { at: string } & (Row | { id: null })
@@ -106,7 +106,7 @@ export function foundRows<Row>(rows: WithPartitions<Row>[]): Row[] {
 
 export function messageWrites(connections: Connections) {
   return {
-    saveCode: ({ mailbox, id, code }: MessageCode): Promise<boolean> =>
+    saveScan: ({ mailbox, id, code, preview, attachments }: MessageScan): Promise<boolean> =>
       connections.transaction(async (db) => {
         const [box] = await db.query<{ bucket: number }>(
           `select bucket from mail.session
@@ -115,14 +115,13 @@ export function messageWrites(connections: Connections) {
         )
         if (!box) return false
         const noted = await db.query(
-          `update mail.message set code = $3
-           where mailbox = $1 and bucket = ${box.bucket} and id = $2 and code is null returning id`,
-          [mailbox, id, code],
+          `update mail.message set code = $3, preview = $4, attachments = $5
+           where mailbox = $1 and bucket = ${box.bucket} and id = $2 and preview is null
+           returning id`,
+          [mailbox, id, code, preview, attachments],
         )
         if (noted.length === 0) return false
-        if (code !== '') {
-          await db.query('update mail.session set codes = codes + 1 where id = $1', [mailbox])
-        }
+        await db.query('update mail.session set codes = codes + 1 where id = $1', [mailbox])
         return true
       }),
 

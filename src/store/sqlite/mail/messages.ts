@@ -3,7 +3,7 @@ import { isSharedMailbox, type MailboxId, POOL } from '../../../core/session.ts'
 import { type ScannedRow, scannedPage } from '../../mail/operator.ts'
 import type { MailScan, ScannedPage, Volume } from '../../operator-store.ts'
 import { type MessageRow, messageOf, summaryOf } from '../../rows.ts'
-import type { MessageCode, MessagePage } from '../../store.ts'
+import type { MessagePage, MessageScan } from '../../store.ts'
 import type { Db } from '../files.ts'
 import type { Touch } from '../group-commit.ts'
 
@@ -60,18 +60,17 @@ export function messageWrites(db: Db, touch: Touch) {
     .prepare<[number], number>('select 1 from session where id = ? and token_hash is not null')
     .pluck()
   const note = db.prepare(
-    'update message set code = ? where mailbox = ? and id = ? and code is null',
+    `update message set code = ?, preview = ?, attachments = ?
+     where mailbox = ? and id = ? and preview is null`,
   )
   const count = db.prepare('update session set codes = codes + 1 where id = ?')
 
   return {
-    saveCode({ mailbox, id, code }: MessageCode): boolean {
+    saveScan({ mailbox, id, code, preview, attachments }: MessageScan): boolean {
       if (isOwned.get(mailbox) === undefined) return false
-      if (note.run(code, mailbox, id).changes === 0) return false
-      if (code !== '') {
-        count.run(mailbox)
-        touch(mailbox)
-      }
+      if (note.run(code, preview, attachments, mailbox, id).changes === 0) return false
+      count.run(mailbox)
+      touch(mailbox)
       return true
     },
 
