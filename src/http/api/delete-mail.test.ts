@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { type App, startApp } from '../../../test/support/app.ts'
-import { ENCODINGS, post, problemFault, request } from '../../../test/support/http-client.ts'
+import {
+  ENCODINGS,
+  post,
+  postJson,
+  problemFault,
+  request,
+} from '../../../test/support/http-client.ts'
 import { PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
 
 let app: App
@@ -14,7 +20,9 @@ afterAll(() => app.stop())
 
 const list = async (token: string) =>
   (
-    (await request(`${app.url}/api/check-mail?token=${token}`)).body['messages'] as { id: number }[]
+    (await request(`${app.url}/api/check-mail?token=${token}&limit=500`)).body['messages'] as {
+      id: number
+    }[]
   ).map(({ id }) => String(id))
 
 async function sessionWithMail(count: number) {
@@ -29,7 +37,8 @@ describe('200', () => {
       const { token, ids } = await sessionWithMail(2)
       const { status, body, headers } = await post(url, { token, id: ids[0] ?? '' }, encoding)
       assert.equal(status, 200)
-      assert.deepEqual(Object.keys(body), ['status', 'message'])
+      assert.deepEqual(Object.keys(body), ['status', 'message', 'deleted'])
+      assert.equal(body['deleted'], 1)
       assert.equal(typeof body['message'], 'string')
       assert.equal(headers.get('cache-control'), 'no-store')
       assert.deepEqual(await list(token), ids.slice(1))
@@ -39,6 +48,48 @@ describe('200', () => {
       }
     })
   }
+
+  for (const encoding of ENCODINGS) {
+    test(`several messages are deleted, unknown and repeated ids ignored (${encoding})`, async () => {
+      const { token, ids } = await sessionWithMail(3)
+      const several = [ids[0], ids[2], ids[2], '12345'].join(', ')
+      const { status, body } = await post(url, { token, ids: several }, encoding)
+      assert.deepEqual([status, body['deleted']], [200, 2])
+      assert.deepEqual(await list(token), [ids[1]])
+    })
+  }
+
+  test('ids may be a JSON array of numbers or of text', async () => {
+    const { token, ids } = await sessionWithMail(3)
+    const given = [Number(ids[0]), ids[1]]
+    const { status, body } = await postJson(url, JSON.stringify({ token, ids: given }))
+    assert.deepEqual([status, body['deleted']], [200, 2])
+    assert.deepEqual(await list(token), [ids[2]])
+  })
+
+  test('all messages up to an id are deleted, and nothing newer', async () => {
+    const { token, ids } = await sessionWithMail(3)
+    const params = { token, all: '1', up_to_id: ids[1] ?? '' }
+    assert.equal((await post(url, params)).body['deleted'], 2)
+    assert.deepEqual(await list(token), ids.slice(0, 1))
+    assert.equal((await post(url, params)).body['deleted'], 0)
+  })
+
+  test('more messages than one commit deletes are deleted, and 500 ids are accepted', async () => {
+    const { token, ids } = await sessionWithMail(120)
+    const many = [...ids, ...Array.from({ length: 500 - ids.length }, (_, at) => at)]
+    assert.equal((await post(url, { token, ids: many.join() })).body['deleted'], 120)
+    assert.deepEqual(await list(token), [])
+  })
+
+  test('a message of another session is not deleted', async () => {
+    const [mine, other] = [await sessionWithMail(1), await sessionWithMail(1)]
+    const { body } = await post(url, { token: mine.token, ids: other.ids.join() })
+    assert.equal(body['deleted'], 0)
+    const upTo = { token: mine.token, all: '1', up_to_id: String(Number.MAX_SAFE_INTEGER) }
+    assert.equal((await post(url, upTo)).body['deleted'], 1)
+    assert.deepEqual(await list(other.token), other.ids)
+  })
 
   test('the token is accepted as Bearer', async () => {
     const { token, ids } = await sessionWithMail(1)
@@ -52,11 +103,48 @@ describe('200', () => {
 describe('400', () => {
   test('a missing token or id is refused', async () => {
     const { token } = await app.session()
-    for (const params of [{ id: '1' }, { token }, { token, id: '' }]) {
+    for (const params of [
+      { id: '1' },
+      { token },
+      { token, id: '' },
+      { token, all: '0' },
+      { token, all: '1' },
+    ]) {
       const response = await post(url, params as Record<string, string>)
       assert.deepEqual([response.status, response.body['code']], [400, 'missing_parameter'])
       assert.equal(problemFault(response), undefined)
     }
+  })
+})
+
+describe('400 invalid_parameter', () => {
+  for (const [body, name] of [
+    [{ id: 1, ids: [1] }, 'id'],
+    [{ id: 1, all: 1, up_to_id: 1 }, 'id'],
+    [{ ids: [1], all: 1, up_to_id: 1 }, 'id'],
+    [{ id: 1, up_to_id: 1 }, 'up_to_id'],
+    [{ ids: [] }, 'ids'],
+    [{ ids: [1, 'x'] }, 'ids'],
+    [{ ids: [[1]] }, 'ids'],
+    [{ ids: [1, null] }, 'ids'],
+    [{ ids: { a: 1 } }, 'ids'],
+    [{ ids: Array(501).fill(1) }, 'ids'],
+    [{ ids: '1,,2' }, 'ids'],
+    [{ id: [1] }, 'id'],
+  ] as const) {
+    test(JSON.stringify(body).slice(0, 60), async () => {
+      const { token, ids } = await sessionWithMail(1)
+      const response = await postJson(url, JSON.stringify({ token, ...body }))
+      assert.deepEqual([response.status, response.body['code']], [400, 'invalid_parameter'])
+      assert.ok(String(response.body['message']).startsWith(`${name}:`))
+      assert.deepEqual(await list(token), ids)
+    })
+  }
+
+  test('ids given twice', async () => {
+    const { token } = await app.session()
+    const response = await request(`${url}?token=${token}&ids=1&ids=2`, { method: 'POST' })
+    assert.deepEqual([response.status, response.body['code']], [400, 'invalid_parameter'])
   })
 })
 

@@ -8,14 +8,14 @@ import {
   type Message,
   type SenderChecks,
 } from '../../core/message.ts'
-import { deleteMail, readMail } from '../../service/mail/read-mail.ts'
+import { Problem } from '../../core/problem.ts'
+import { deleteMail, deleteSeveral, readMail } from '../../service/mail/read-mail.ts'
 import { liveSession } from '../../service/sessions/session.ts'
 import { preparedJson, success } from '../server/response.ts'
 import { route } from '../server/route.ts'
 import {
   enumField,
   idField,
-  messageSchema,
   nullable,
   successSchema,
   summaryFields,
@@ -168,13 +168,60 @@ function attachmentJson(id: number, note: AttachmentInfo) {
 export const deleteMailRoute = route({
   method: 'POST',
   path: '/api/delete-mail',
-  title: 'Delete a message',
-  description: 'Deletes one message permanently.',
-  input: Type.Object({ token: tokenField, id: idField }),
-  output: messageSchema,
+  title: 'Delete messages',
+  description:
+    'Deletes messages permanently: one with id, several with ids, or with all=1 every message up to up_to_id. Give exactly one of the three. An unknown id is an error, unknown ones among several are ignored.',
+  input: Type.Object({
+    token: tokenField,
+    id: Type.Optional(idField),
+    ids: Type.Optional(
+      Type.Array(idField, {
+        maxItems: 500,
+        description: 'Up to 500 ids: a JSON array, or separated by commas.',
+      }),
+    ),
+    all: Type.Optional(Type.Boolean({ description: 'With up_to_id: all messages up to it.' })),
+    up_to_id: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: Number.MAX_SAFE_INTEGER,
+        description: 'With all=1: messages newer than this id are kept.',
+      }),
+    ),
+  }),
+  output: successSchema({
+    message: Type.String(),
+    deleted: Type.Integer({ description: 'How many messages were deleted.', examples: [1] }),
+  }),
   problems: ['invalid_token', 'session_expired', 'message_not_found'],
-  async handle({ token, id }, deps) {
-    await deleteMail(deps, token, id)
-    return success({ message: 'Message deleted.' })
+  async handle({ token, ...input }, deps) {
+    const selection = parseSelection(input)
+    if ('id' in selection) {
+      await deleteMail(deps, token, selection.id)
+      return success({ message: 'Message deleted.', deleted: 1 })
+    }
+    const deleted = await deleteSeveral(deps, token, selection)
+    return success({ message: `Messages deleted: ${deleted}.`, deleted })
   },
 })
+
+interface SelectionInput {
+  id?: number
+  ids?: number[]
+  all?: boolean
+  up_to_id?: number
+}
+
+function parseSelection({ id, ids, all = false, up_to_id: upToId }: SelectionInput) {
+  const given = [id !== undefined, ids !== undefined, all].filter(Boolean).length
+  if (given === 0) throw new Problem('missing_parameter', 'id: give id, ids, or all=1.')
+  if (given > 1) throw new Problem('invalid_parameter', 'id: give only one of id, ids and all=1.')
+  if (all && upToId === undefined) {
+    throw new Problem('missing_parameter', 'up_to_id: parameter is missing.')
+  }
+  if (!all && upToId !== undefined) {
+    throw new Problem('invalid_parameter', 'up_to_id: only with all=1.')
+  }
+  if (id !== undefined) return { id }
+  return ids === undefined ? { upToId: upToId ?? 0 } : { ids }
+}

@@ -8,6 +8,9 @@ export interface ParamSchema {
   type?: string
   minimum?: number
   maximum?: number
+  /** Of an array of integers. */
+  items?: ParamSchema
+  maxItems?: number
   description?: string
 }
 
@@ -57,6 +60,7 @@ function isPresent(value: unknown): boolean {
 }
 
 function convert(name: string, field: ParamSchema, value: unknown): unknown {
+  if (field.type === 'array') return toIntegers(name, field, value)
   if (Array.isArray(value)) throw invalid(name, 'must be a single value.')
   if (field.type === 'boolean') return toBoolean(name, value)
   if (field.type === 'integer') return toInteger(name, field, value)
@@ -84,6 +88,21 @@ function toInteger(name: string, field: ParamSchema, value: unknown): number {
 
 function isInteger(value: unknown): value is number {
   return Number.isSafeInteger(value)
+}
+
+/** A JSON array, or text separated by commas. */
+function toIntegers(name: string, { items = {}, maxItems }: ParamSchema, value: unknown): number[] {
+  const given =
+    typeof value === 'string'
+      ? value.split(',').map((one) => one.trim())
+      : Array.isArray(value)
+        ? value
+        : [value]
+  // A repeated parameter is an empty array, too.
+  if (given.length === 0 || given.length > (maxItems ?? given.length)) {
+    throw invalid(name, `must be one list of 1 to ${maxItems} integers.`)
+  }
+  return given.map((one) => toInteger(name, items, one))
 }
 
 const FLAGS = new Map<unknown, boolean>([

@@ -92,7 +92,9 @@ for (const route of routes.filter(({ problemPage }) => !problemPage)) {
       }
 
       if (route.method === 'GET') return
+      const { type } = route.input.properties[name] as { type?: string }
       for (const [notation, make] of MANY_IN_JSON) {
+        if (type === 'array' && notation === 'an array') continue
         test(`${notation} in JSON: 400`, async () => {
           const rest = (await others(route, name)).map(([key, text]) => `"${key}":"${text}",`)
           const body = `{${rest.join('')}${make(name)}}`

@@ -112,12 +112,34 @@ async function decodePart(
   return await decodeInSteps(Buffer.from(buffer, byteOffset, length).subarray(start, end), encoding)
 }
 
-export async function deleteMail(
-  deps: Pick<ServiceDeps, 'store' | 'bus' | 'now'>,
-  token: string,
-  id: number,
-): Promise<void> {
+type DeleteDeps = Pick<ServiceDeps, 'store' | 'bus' | 'now'>
+
+export async function deleteMail(deps: DeleteDeps, token: string, id: number): Promise<void> {
   const session = await liveSession(deps, token)
   if (!(await deps.store.deleteMessage(session.id, id))) throw messageNotFound()
   wakeSession(deps.bus, session)
+}
+
+// Few enough that mail received meanwhile does not wait for the commit.
+const DELETED_AT_ONCE = 100
+
+/** Deletes these messages, or all up to an id; returns how many there were. Unknown ids are ignored. */
+export async function deleteSeveral(
+  deps: DeleteDeps,
+  token: string,
+  selection: { ids: readonly number[] } | { upToId: number },
+): Promise<number> {
+  const { store, bus } = deps
+  const session = await liveSession(deps, token)
+  const ids =
+    'ids' in selection
+      ? [...new Set(selection.ids)]
+      : (await store.listMessageIds(session.id)).filter((id) => id <= selection.upToId)
+  let deleted = 0
+  for (let at = 0; at < ids.length; at += DELETED_AT_ONCE) {
+    const some = ids.slice(at, at + DELETED_AT_ONCE)
+    deleted += (await store.deleteMessages(session.id, some)).messages
+  }
+  if (deleted > 0) wakeSession(bus, session)
+  return deleted
 }

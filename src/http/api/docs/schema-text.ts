@@ -3,6 +3,7 @@ import type { Route } from '../../server/route.ts'
 
 export function describeType({ type = '', minimum, maximum }: ParamSchema): string {
   if (type === 'boolean') return '0 or 1'
+  if (type === 'array') return 'list of integers'
   if (type !== 'integer') return 'text'
   const bounded = maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER
   return bounded ? `${minimum ?? 0} to ${maximum}` : 'integer'
