@@ -11,6 +11,7 @@ const RATES = {
   checkout: { count: 30, seconds: 60, burst: 30 },
   rollKey: { count: 10, seconds: 60, burst: 10 },
   checkMail: { count: 600, seconds: 60, burst: 600 },
+  searchMail: { count: 60, seconds: 60, burst: 60 },
   extendSession: { count: 10, seconds: 60, burst: 10 },
   wrongKey: { count: 20, seconds: 60, burst: 21 },
   wrongAdminToken: { count: 20, seconds: 60, burst: 21 },

@@ -1,6 +1,6 @@
 import type { Address, Host, MailDomain } from '../core/address.ts'
 import { type ApiKey, utcDay } from '../core/key.ts'
-import type { Mail, Message, MessageSummary, RawMail, SenderChecks } from '../core/message.ts'
+import type { Mail, Message, RawMail, SenderChecks } from '../core/message.ts'
 import type { Plan } from '../core/plan.ts'
 import { CLAIM_MS, type OrderState, type Purchase } from '../core/purchase.ts'
 import { isAddressReserved, isLive, type MailboxId, type Session } from '../core/session.ts'
@@ -88,16 +88,15 @@ export interface MessageRow {
 }
 
 export function messageOf(row: MessageRow, rawId: number): Message {
-  return { ...summaryOf(row), rawId, recipient: row.recipient, size: row.size }
-}
-
-export function summaryOf(row: MessageRow): MessageSummary {
   return {
     id: row.id,
+    rawId,
+    recipient: row.recipient,
     senderName: row.sender_name,
     senderEmail: row.sender_email,
     subject: row.subject,
     receivedAt: new Date(row.received_at),
+    size: row.size,
     code: row.code ?? undefined,
     preview: row.preview ?? undefined,
     attachments: row.attachments ?? undefined,

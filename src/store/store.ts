@@ -6,7 +6,6 @@ import type {
   HeaderSummary,
   Mail,
   Message,
-  MessageSummary,
   RawMail,
   ScanResult,
   SenderChecks,
@@ -50,7 +49,7 @@ export interface MailStore extends OperatorStore, AccountStore {
   /** The pool or the operator's mailbox. */
   readSharedMailbox(mailbox: MailboxId): Promise<Mailbox>
   /** Newest first. */
-  listMessages(mailbox: MailboxId, page: MessagePage): Promise<MessageSummary[]>
+  listMessages(mailbox: MailboxId, page: MessagePage): Promise<Message[]>
   /** All of a mailbox, newest first: what a live stream compares. */
   listMessageIds(mailbox: MailboxId): Promise<number[]>
   findMessage(mailbox: MailboxId, id: number): Promise<Message | undefined>

@@ -14,9 +14,13 @@ function operation(call: string) {
 
 describe('an operation', () => {
   for (const [call, opens, fields] of [
-    ['GET /api/check-mail', 'token', 'since_id limit wait force If-None-Match'],
-    ['POST /api/delete-mail', 'token', 'id'],
-    ['GET /emails', 'key', 'to since_id limit cursor wait If-None-Match'],
+    [
+      'GET /api/check-mail',
+      'token',
+      'since_id limit wait from subject has_code q force If-None-Match',
+    ],
+    ['POST /api/delete-mail', 'token', 'id ids all up_to_id'],
+    ['GET /emails', 'key', 'to since_id limit cursor wait from subject If-None-Match'],
     ['GET /api/orders/{id}', undefined, 'id Claim-Secret'],
     ['GET /metrics', 'admin', ''],
   ] as const) {

@@ -1,5 +1,5 @@
-import { type Static, Type } from 'typebox'
-import { isMailboxFull, type Session } from '../../core/session.ts'
+import { Type } from 'typebox'
+import type { Session } from '../../core/session.ts'
 import {
   awaitMail,
   forcePoll,
@@ -8,22 +8,21 @@ import {
   mailboxState,
   scanNewest,
 } from '../../service/mail/check-mail.ts'
-import { scannerForClient } from '../../service/mail/code-scanner.ts'
 import { takeRate } from '../../service/rates.ts'
 import { liveSession } from '../../service/sessions/session.ts'
 import { mailboxEtag, matchesEtag } from '../server/caching.ts'
 import type { RouteDeps } from '../server/deps.ts'
 import { empty, type HttpResponse, json, preparedJson } from '../server/response.ts'
 import { type HttpRequest, route } from '../server/route.ts'
+import { filteredListing, forClient, mailboxPart, parseConditions } from './check-mail-filter.ts'
 import {
   DEFAULT_LIMIT,
+  filterFields,
+  type Listing,
   limitField,
-  listedFields,
   listedJson,
-  mailboxFields,
-  mailboxJson,
+  listingSchema,
   sinceIdField,
-  successSchema,
   tokenField,
   waitField,
 } from './schemas.ts'
@@ -33,6 +32,13 @@ const input = Type.Object({
   since_id: sinceIdField,
   limit: limitField,
   wait: waitField,
+  ...filterFields,
+  q: Type.Optional(
+    Type.String({
+      description:
+        'Only messages with this text in the sender, the subject or the text, without regard to case; 2 to 100 characters. Cannot be combined with wait. At most 60 searches a minute.',
+    }),
+  ),
   force: Type.Optional(
     Type.Boolean({
       description: 'For a Gmail alias: fetch its mail now, if the account permits.',
@@ -40,31 +46,27 @@ const input = Type.Object({
   ),
 })
 
-const output = successSchema({
-  ...mailboxFields,
-  full: Type.Optional(Type.Literal(true)),
-  messages: Type.Array(Type.Object(listedFields)),
-  timed_out: Type.Optional(Type.Literal(true)),
-})
-
-type Listing = Static<typeof output>
-
 export const checkMailRoute = route({
   method: 'GET',
   path: '/api/check-mail',
   title: 'List messages',
   description:
-    'The messages of the session, newest first. With the ETag of an earlier response as If-None-Match, the response is 304 while nothing has changed. With wait, the response is sent when there is mail. A message that is parsed after the list was sent changes the ETag once; clients that only use since_id do not see its code and preview. A response that timed out has no ETag.',
+    'The messages of the session, newest first. With the ETag of an earlier response as If-None-Match, the response is 304 while nothing has changed. With wait, the response is sent when there is mail. A message that is parsed after the list was sent changes the ETag once; clients that only use since_id do not see its code and preview. A response that timed out has no ETag.\n\nfrom, subject and has_code select messages; limit applies to those selected. With wait, only a matching message ends the wait. since_id counts all messages. A response with conditions has no ETag, and If-None-Match is ignored.',
   input,
-  output,
+  output: listingSchema,
   problems: ['invalid_token', 'session_expired', 'shutting_down'],
   conditional: true,
   async handle(input, deps, request) {
     const { token, since_id: sinceId = 0, limit = DEFAULT_LIMIT, wait = 0, force = false } = input
+    const conditions = parseConditions(input)
     const found = await liveSession(deps, token)
     if (request.client !== undefined) await takeRate(deps, 'checkMail', String(found.id))
     if (force) await forcePoll(deps, found)
     request.throwIfClosed()
+    if (conditions) {
+      const wanted = { token, session: found, sinceId, limit, wait, ...conditions }
+      return await filteredListing(deps, request, wanted)
+    }
     const given = request.headers['if-none-match']
     const { session, timedOut } =
       wait === 0
@@ -141,7 +143,7 @@ async function listing(
   if (cached) return cached
   const { session, messages, complete } = await listMail(
     forClient(deps, request.client),
-    { token, session: found },
+    { token, session: found, throwIfClosed: request.throwIfClosed },
     page,
   )
   const value: Listing = { ...mailboxPart(deps, session), messages: messages.map(listedJson) }
@@ -154,13 +156,4 @@ async function listing(
 
 function cacheKey({ id }: Session, { sinceId, limit }: { sinceId: number; limit: number }) {
   return limit === DEFAULT_LIMIT && sinceId === 0 ? id : `${id} ${limit} ${sinceId}`
-}
-
-function mailboxPart(deps: RouteDeps, session: Session) {
-  const full = isMailboxFull(session, deps.mailbox) ? { full: true as const } : {}
-  return { status: 'success' as const, ...mailboxJson(session), ...full }
-}
-
-function forClient({ store, now, codes }: RouteDeps, client: string | undefined) {
-  return { store, now, codes: scannerForClient(codes, client) }
 }

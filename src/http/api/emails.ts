@@ -1,13 +1,15 @@
 import { type Static, Type } from 'typebox'
 import type { ApiKey } from '../../core/key.ts'
+import { parseFilter } from '../../core/mail-filter.ts'
 import { Problem } from '../../core/problem.ts'
 import { isoTimestamp, utcTimestamp } from '../../core/time.ts'
 import { authenticateKey, type Caller } from '../../service/keys/authenticate-key.ts'
 import { charge } from '../../service/keys/charge.ts'
+import type { EmailRecord } from '../../service/mail/email-record.ts'
 import {
   awaitEmails,
   type EmailQuery,
-  type EmailRecord,
+  emailMatchTest,
   emailsVersion,
   type KeyView,
   listEmails,
@@ -26,6 +28,7 @@ import {
   isoTimeField,
   limitField,
   messageIdField,
+  senderFilterFields,
   sinceIdField,
   timeField,
   waitField,
@@ -95,6 +98,7 @@ export const emailsRoute = route({
     'Pool mail is shared by all key holders, like a public inbox: do not use it for anything confidential. The operator may restrict it to exact addresses or disable it.',
     'Each 200 is charged as one request, even if it is empty. Nothing else is charged: no 304, no error, no client that disconnects while waiting. The request is charged on disk before the mail is read, so that no key exceeds its plan; if the process or its store fails in between, requests in flight at that moment may be charged without a response.',
     'With wait, the response is sent as soon as there is mail newer than since_id. On timeout it is an empty list with the header X-Timed-Out: 1, which is charged; with If-None-Match it is a 304, which is free.',
+    'from and subject select messages; limit applies to those selected, and with wait only a matching message ends the wait. A page examines at most 5,000 messages and may then be empty although Link points to a next one. Such a response has no ETag, ignores If-None-Match and is always charged.',
     'Every response to a valid key reports the remaining quota in RateLimit, RateLimit-Policy and X-RateLimit-*. Link points to the next page. Reading does not mark or delete mail.',
   ].join('\n\n'),
   input: Type.Object({
@@ -107,6 +111,7 @@ export const emailsRoute = route({
       Type.String({ description: 'From the Link header of the previous page.' }),
     ),
     wait: waitField,
+    ...senderFilterFields,
   }),
   output: emailsSchema,
   requestHeaders: [KEY_HEADER],
@@ -116,7 +121,7 @@ export const emailsRoute = route({
   api: 'keyed',
   authenticate: async (deps, request) => await authenticateKey(deps, callerOf(deps, request)),
   async handle(
-    { to, since_id: sinceId = 0, limit = DEFAULT_LIMIT, cursor, wait = 0 },
+    { to, since_id: sinceId = 0, limit = DEFAULT_LIMIT, cursor, wait = 0, from, subject },
     deps,
     request,
   ) {
@@ -127,19 +132,25 @@ export const emailsRoute = route({
       sinceId,
       beforeId: cursor === undefined ? undefined : parseCursor(cursor),
       limit,
+      filter: parseFilter({ from, subject }),
     }
     request.throwIfClosed()
-    const context: EmailsRequest = { deps, request, caller: callerOf(deps, request), query }
+    const conditions = { ...(from ? { from } : {}), ...(subject ? { subject } : {}) }
+    const caller = callerOf(deps, request)
+    const context: EmailsRequest = { deps, request, caller, query, conditions }
     const found = await visibleMail(context, key, wait)
-    const etag = keyedEtag(query, found.version)
-    if (matchesEtag(request.headers['if-none-match'], etag)) return empty(304, { etag })
+    // With conditions there is no ETag: mail that does not match would change it.
+    const etag = query.filter ? undefined : keyedEtag(query, found.version)
+    if (etag !== undefined && matchesEtag(request.headers['if-none-match'], etag)) {
+      return empty(304, { etag })
+    }
 
     // A client that disconnects is not charged, or gets the request back.
     request.throwIfClosed()
     return await charge(deps, { key: found.key, caller: context.caller }, async () => {
       request.throwIfClosed()
       const response = found.timedOut
-        ? json(NO_EMAILS, { etag, 'x-timed-out': '1' })
+        ? json(NO_EMAILS, { ...tagged(etag), 'x-timed-out': '1' })
         : await listing(context, etag)
       request.reserveSendBudget(response.body)
       return response
@@ -152,6 +163,12 @@ interface EmailsRequest {
   request: HttpRequest
   caller: Caller
   query: EmailQuery
+  /** The filter as given, for the link to the next page. */
+  conditions: Record<string, string>
+}
+
+function tagged(etag: string | undefined): Record<string, string> {
+  return etag === undefined ? {} : { etag }
 }
 
 /** With wait, returns once there is newer mail; with If-None-Match, after any change. */
@@ -162,11 +179,13 @@ async function visibleMail(
 ) {
   const found = { key, version: await emailsVersion(deps, query), timedOut: false }
   if (wait === 0) return found
-  const given = request.headers['if-none-match']
-  const isDone = async ({ version, newestId }: Pick<KeyView, 'version' | 'newestId'>) =>
-    given === undefined
-      ? (await newestId()) > query.sinceId
-      : !matchesEtag(given, keyedEtag(query, version))
+  const { filter } = query
+  const given = filter ? undefined : request.headers['if-none-match']
+  const hasNew = filter
+    ? emailMatchTest(deps, query, filter, request.signal())
+    : async ({ newestId }: Pick<KeyView, 'newestId'>) => (await newestId()) > query.sinceId
+  const isDone = async (view: Pick<KeyView, 'version' | 'newestId'>) =>
+    given === undefined ? await hasNew(view) : !matchesEtag(given, keyedEtag(query, view.version))
   request.throwIfClosed()
   if (await isDone({ version: found.version, newestId: () => newestEmailId(deps, query) }))
     return found
@@ -183,27 +202,32 @@ async function visibleMail(
 
 /** Serialized once per version of what the key can see. */
 async function listing(
-  { deps, request, query }: EmailsRequest,
-  etag: string,
+  { deps, request, query, conditions }: EmailsRequest,
+  etag: string | undefined,
 ): Promise<HttpResponse<never>> {
   const { keyId, to = '', sinceId, beforeId = '', limit } = query
   const name = `emails ${keyId} ${to} ${sinceId} ${beforeId} ${limit}`
-  const cached = deps.responseCache.get(name, etag)
+  const cached = etag === undefined ? undefined : deps.responseCache.get(name, etag)
   if (cached) return cached
   const { records, nextAfter } = await listEmails(deps, query, {
     client: request.client ?? `key ${keyId}`,
     signal: request.signal(),
   })
-  const link = nextAfter === undefined ? {} : { link: nextLink(query, nextAfter) }
-  const response = preparedJson(emailsJson(records), { etag, ...link })
-  deps.responseCache.set(name, etag, response)
+  const link = nextAfter === undefined ? {} : { link: nextLink(query, conditions, nextAfter) }
+  const response = preparedJson(emailsJson(records), { ...tagged(etag), ...link })
+  if (etag !== undefined) deps.responseCache.set(name, etag, response)
   return response
 }
 
 /** Relative, and without credentials: keys are sent in headers only. */
-function nextLink({ to, sinceId, limit }: EmailQuery, nextAfter: number): string {
+function nextLink(
+  { to, sinceId, limit }: EmailQuery,
+  conditions: Record<string, string>,
+  nextAfter: number,
+): string {
   const next = new URLSearchParams({
     ...(to === undefined ? {} : { to }),
+    ...conditions,
     ...(sinceId === 0 ? {} : { since_id: String(sinceId) }),
     ...(limit === DEFAULT_LIMIT ? {} : { limit: String(limit) }),
     cursor: cursorOf(nextAfter),

@@ -1,12 +1,13 @@
 import { Readable } from 'node:stream'
 import { Type } from 'typebox'
+import { parseFilter } from '../../core/mail-filter.ts'
 import { Problem } from '../../core/problem.ts'
 import { scannerForClient } from '../../service/mail/code-scanner.ts'
 import { type MailEvent, mailEvents } from '../../service/mail/events.ts'
 import { liveSession } from '../../service/sessions/session.ts'
 import { privateContentResponse } from '../server/response.ts'
 import { type HttpRequest, route } from '../server/route.ts'
-import { listedJson, sinceIdField, tokenField } from './schemas.ts'
+import { filterFields, listedJson, sinceIdField, tokenField } from './schemas.ts'
 
 // The generator is read only as fast as the client reads, so a slow client costs no more than this.
 const BUFFERED_BYTES = 16_384
@@ -17,12 +18,13 @@ export const eventsRoute = route({
   path: '/api/events',
   title: 'Live stream',
   description:
-    'Server-sent events: message (a summary; its id is the event id), updated (the summary again, once the mail is parsed, with its code and preview), deleted ({"id":…}), end ({"reason":"expired" or "deleted"}). Last-Event-ID or since_id resumes after that message, and repeats older messages of the last five minutes as updated; without either, the stream starts now. It may close at any time without an end event: reconnect after the number of milliseconds in retry.',
-  input: Type.Object({ token: tokenField, since_id: sinceIdField }),
+    'Server-sent events: message (a summary; its id is the event id), updated (the summary again, once the mail is parsed, with its code and preview), deleted ({"id":…}), end ({"reason":"expired" or "deleted"}). Last-Event-ID or since_id resumes after that message, and repeats older messages of the last five minutes as updated; without either, the stream starts now. With from, subject or has_code, only matching messages are reported; with has_code, once they are parsed: such a message may follow newer ones, then without an event id. It may close at any time without an end event: reconnect after the number of milliseconds in retry.',
+  input: Type.Object({ token: tokenField, since_id: sinceIdField, ...filterFields }),
   output: MEDIA_TYPE,
   problems: ['invalid_token', 'session_expired'],
   resumable: true,
-  async handle({ token, since_id: sinceId }, deps, request) {
+  async handle({ token, since_id: sinceId, ...conditions }, deps, request) {
+    const filter = parseFilter(conditions)
     const session = await liveSession(deps, token)
     const headers = { 'x-accel-buffering': 'no', connection: 'close' }
     if (request.method === 'HEAD') return privateContentResponse(MEDIA_TYPE, undefined, headers)
@@ -38,6 +40,7 @@ export const eventsRoute = route({
         token,
         session,
         sinceId: startsAfter,
+        filter,
         resumes: resumesAfter !== undefined,
         ...deps.intervals,
         signal: request.waitSignal(),
@@ -84,7 +87,7 @@ export function formatEvent(event: MailEvent): string {
 function toEventStream(event: MailEvent): string {
   switch (event.kind) {
     case 'message':
-      return `event: message\nid: ${event.message.id}\n${dataLine(listedJson(event.message))}`
+      return `event: message\n${event.late ? '' : `id: ${event.message.id}\n`}${dataLine(listedJson(event.message))}`
     // No id, so that a client resumes after the newest message and not after this one.
     case 'updated':
       return `event: updated\n${dataLine(listedJson(event.message))}`

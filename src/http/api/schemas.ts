@@ -54,6 +54,26 @@ export const waitField = Type.Optional(
   }),
 )
 
+/** Conditions on a message; all must be met. */
+export const senderFilterFields = {
+  from: Type.Optional(
+    Type.String({
+      description: 'Only from this address, or from this domain and its subdomains.',
+    }),
+  ),
+  subject: Type.Optional(
+    Type.String({
+      description: 'Only with this text in the subject, without regard to case; at most 200 characters.',
+    }),
+  ),
+}
+export const filterFields = {
+  ...senderFilterFields,
+  has_code: Type.Optional(
+    Type.Boolean({ description: 'Only messages with a code, once they are parsed.' }),
+  ),
+}
+
 /** What a successful response contains, besides its status. */
 export const successSchema = <Fields extends TProperties>(fields: Fields) =>
   Type.Object({ status: Type.Literal('success'), ...fields })
@@ -92,7 +112,7 @@ export const summaryFields = {
 const summarySchema = Type.Object(summaryFields)
 
 /** In lists and events. */
-export const listedFields = {
+const listedSchema = Type.Object({
   ...summaryFields,
   preview: nullable(
     Type.String({ examples: ['Your code is 123456.'] }),
@@ -102,14 +122,25 @@ export const listedFields = {
     Type.Integer({ examples: [0] }),
     'The number of attachments. Null: not parsed yet.',
   ),
-}
-const listedSchema = Type.Object(listedFields)
+})
 
 export const mailboxFields = {
   email: addressField,
   expires_at: timeField,
   expires_at_iso: isoTimeField,
 }
+
+export const listingSchema = successSchema({
+  ...mailboxFields,
+  full: Type.Optional(Type.Literal(true)),
+  messages: Type.Array(listedSchema),
+  timed_out: Type.Optional(Type.Literal(true)),
+  incomplete: Type.Optional(
+    Type.Literal(true, { description: 'With q: some messages are not parsed yet. Search again.' }),
+  ),
+})
+
+export type Listing = Static<typeof listingSchema>
 
 export const sessionSchema = successSchema({
   email: addressField,

@@ -107,6 +107,16 @@ const cases: Record<string, Case> = {
     path: ({ token, lastId }) => `/api/check-mail?token=${token}&wait=55&since_id=${lastId}`,
     complete: /"messages":\[\{/,
   },
+  'check-mail with a filter and wait': {
+    path: ({ token, lastId }) =>
+      `/api/check-mail?token=${token}&wait=55&since_id=${lastId}&subject=h`,
+    complete: /"messages":\[\{/,
+  },
+  '/emails with a filter and wait': {
+    path: ({ email, lastId }) => `/emails?to=${email}&wait=55&since_id=${lastId}&subject=h`,
+    headers: () => key.headers,
+    complete: /"emails":\[\{/,
+  },
   '/emails with wait': {
     path: ({ email, lastId }) => `/emails?to=${email}&wait=55&since_id=${lastId}`,
     headers: () => key.headers,

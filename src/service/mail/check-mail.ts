@@ -27,10 +27,18 @@ interface Wait extends WatchedMailbox {
   isDone(state: MailboxState): boolean | Promise<boolean>
 }
 
+/** The mailbox of a request. */
+export interface FoundMailbox {
+  token: string
+  session: Session
+  /** Throws if the client has left. */
+  throwIfClosed?(): void
+}
+
 /** The messages of the mailbox, with the results of scans that end within a short time. The session is known to be live. */
 export async function listMail(
   deps: Pick<ServiceDeps, 'store' | 'codes' | 'now'>,
-  { token, session }: { token: string; session: Session },
+  { token, session, throwIfClosed = () => {} }: FoundMailbox,
   page: MessagePage,
 ): Promise<MailList> {
   const { store, codes } = deps
@@ -38,7 +46,9 @@ export async function listMail(
   const scan = codes.scan(session.id, messages)
   if (!scan) return { session, messages, complete: true }
   if (!(await scan.found())) return { session, messages, complete: scan.complete }
+  throwIfClosed()
   const current = await liveSession(deps, token)
+  throwIfClosed()
   const again = await store.listMessages(current.id, page)
   // Messages that arrived meanwhile are scanned without waiting.
   const rest = codes.scan(current.id, again)
@@ -56,7 +66,7 @@ export async function scanNewest(
   return codes.scan(session.id, messages)?.complete ?? true
 }
 
-export type MailboxState = Pick<MailboxView, 'session' | 'hasNewer'>
+export type MailboxState = Pick<MailboxView, 'session' | 'hasNewer' | 'newerThan'>
 
 /** Waits until `isDone` or the timeout. Throws if the session ends meanwhile. */
 export async function awaitMail(
@@ -75,8 +85,13 @@ export function mailboxState(
   { store }: Pick<ServiceDeps, 'store'>,
   session: Session,
 ): MailboxState {
-  const newest = (limit: number) => store.listMessages(session.id, { sinceId: 0, limit })
-  return { session, hasNewer: newerTest(session, newest) }
+  const list = (sinceId: number, limit: number) =>
+    store.listMessages(session.id, { sinceId, limit })
+  return {
+    session,
+    hasNewer: newerTest(session, (limit) => list(0, limit)),
+    newerThan: (sinceId) => list(sinceId, Number.MAX_SAFE_INTEGER),
+  }
 }
 
 // Protects the account, so it counts all clients and applies even without rate limits.

@@ -20,7 +20,7 @@ interface CodeScan {
   /** False if the queue was full: a response must not be cached, or the results would never show. */
   complete: boolean
   /** Waits a short time for all of them. True if some were scanned by then: list again. */
-  found(): Promise<boolean>
+  found(waitMs?: number): Promise<boolean>
 }
 
 interface CodeScannerOptions {
@@ -83,12 +83,12 @@ export function openCodeScanner(
       const scans = unscanned.map(({ id }) => queue.add({ mailbox, id, client }))
       return {
         complete: !scans.includes(undefined),
-        async found() {
+        async found(waitMs = resultWaitMs) {
           let isFound = false
           const each = scans.map(async (scan) => {
             if (await scan) isFound = true
           })
-          await withTimeout(resultWaitMs, Promise.all(each))
+          await withTimeout(waitMs, Promise.all(each))
           return isFound
         },
       }

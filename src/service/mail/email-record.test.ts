@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import type { Address } from '../../core/address.ts'
 import { EMPTY_MAIL, type Mail, type Message } from '../../core/message.ts'
-import { emailRecord } from './emails.ts'
+import { emailRecord } from './email-record.ts'
 
 const MESSAGE: Message = {
   id: 7,

@@ -1,12 +1,15 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Address, parseAddress } from '../../core/address.ts'
 import { secretHash } from '../../core/id.ts'
 import type { ApiKey } from '../../core/key.ts'
-import type { Mail, Message, NamedAddress } from '../../core/message.ts'
+import { type MailFilter, matchesFilter } from '../../core/mail-filter.ts'
+import type { Message } from '../../core/message.ts'
 import { Problem } from '../../core/problem.ts'
 import { keyedTopic, POOL, type Topic } from '../../core/session.ts'
 import type { KeyScope } from '../../store/store.ts'
 import type { ServiceDeps } from '../deps.ts'
 import { type Caller, type KeyAuthDeps, requireQuota, rereadKey } from '../keys/authenticate-key.ts'
+import { type EmailRecord, emailRecord } from './email-record.ts'
 import type { ReadParsed } from './parsed-mail.ts'
 import { type PollSource, pollUntil } from './shared-poll.ts'
 
@@ -22,6 +25,7 @@ export interface EmailQuery {
   /** Only older messages: the last one of the previous page. */
   beforeId: number | undefined
   limit: number
+  filter?: MailFilter | undefined
 }
 
 interface EmailPage {
@@ -61,16 +65,12 @@ export async function listEmails(
   query: EmailQuery,
   request: PageRequest,
 ): Promise<EmailPage> {
-  const { sinceId, beforeId, limit } = query
-  // One more than requested, to see whether there is a next page.
-  const page = { sinceId, beforeId, limit: limit + 1 }
-  const messages = await deps.store.listKeyMail(scopeOf(deps, query), page)
-  const wanted = messages.slice(0, limit)
+  const { messages, nextAfter } = await selectMessages(deps, query, request.signal)
   const records: EmailRecord[] = []
   const endsAt = deps.now().getTime() + MAX_PAGE_MS
   let bytes = 0
   try {
-    for await (const record of recordsOf(deps.parsed, wanted, request)) {
+    for await (const record of recordsOf(deps.parsed, messages, request)) {
       bytes += Buffer.byteLength(JSON.stringify(record))
       const last = records.at(-1)
       const isOver = bytes > MAX_PAGE_BYTES || deps.now().getTime() > endsAt
@@ -83,7 +83,77 @@ export async function listEmails(
     if (!last || !isBusy) throw error
     return { records, nextAfter: last.id }
   }
-  return { records, nextAfter: messages.length > limit ? wanted.at(-1)?.id : undefined }
+  return { records, nextAfter }
+}
+
+interface Selection {
+  /** Newest first. */
+  messages: Message[]
+  /** `beforeId` of the next page; undefined if there is none. */
+  nextAfter: number | undefined
+}
+
+async function selectMessages(
+  deps: EmailsDeps,
+  query: EmailQuery,
+  signal: AbortSignal | undefined,
+): Promise<Selection> {
+  const { sinceId, beforeId, limit, filter } = query
+  if (filter) return await selectMatching(deps, query, filter, signal)
+  // One more than requested, to see whether there is a next page.
+  const page = { sinceId, beforeId, limit: limit + 1 }
+  const messages = await deps.store.listKeyMail(scopeOf(deps, query), page)
+  const wanted = messages.slice(0, limit)
+  return { messages: wanted, nextAfter: messages.length > limit ? wanted.at(-1)?.id : undefined }
+}
+
+/** Of a filtered page. The next page continues after the last message examined. */
+export const MAX_EXAMINED = 5_000
+const EXAMINED_AT_ONCE = 500
+
+/** Examines messages from the newest until the page is full or the limit is reached. */
+async function selectMatching(
+  deps: EmailsDeps,
+  query: EmailQuery,
+  filter: MailFilter,
+  signal: AbortSignal | undefined,
+): Promise<Selection> {
+  const scope = scopeOf(deps, query)
+  const messages: Message[] = []
+  let { beforeId } = query
+  for (let examined = 0; examined < MAX_EXAMINED; examined += EXAMINED_AT_ONCE) {
+    const page = { sinceId: query.sinceId, beforeId, limit: EXAMINED_AT_ONCE }
+    const some = await deps.store.listKeyMail(scope, page)
+    for (const message of some) {
+      if (!matchesFilter(filter, message)) continue
+      if (messages.length === query.limit) return { messages, nextAfter: messages.at(-1)?.id }
+      messages.push(message)
+    }
+    if (some.length < EXAMINED_AT_ONCE) return { messages, nextAfter: undefined }
+    beforeId = some.at(-1)?.id
+    // On SQLite the reads do not yield to other requests by themselves.
+    await nextTurn()
+    signal?.throwIfAborted()
+  }
+  return { messages, nextAfter: beforeId }
+}
+
+/** True once there is a matching message newer than `sinceId`. Each message is tested once. */
+export function emailMatchTest(
+  deps: EmailsDeps,
+  query: EmailQuery,
+  filter: MailFilter,
+  signal?: AbortSignal,
+): (view: Pick<KeyView, 'newestId'>) => Promise<boolean> {
+  let testedUpTo = query.sinceId
+  return async ({ newestId }) => {
+    const newest = await newestId()
+    if (newest <= testedUpTo) return false
+    const untested = { ...query, sinceId: testedUpTo, beforeId: newest + 1, limit: 1 }
+    testedUpTo = newest
+    signal?.throwIfAborted()
+    return (await selectMatching(deps, untested, filter, signal)).messages.length > 0
+  }
 }
 
 /** Skips mail that was deleted meanwhile. */
@@ -192,58 +262,4 @@ function queryTopics({ poolAccess }: EmailsDeps, { keyId, to }: EmailQuery): Top
   const own = keyedTopic('key', keyId)
   if (!seesPool(poolAccess, to)) return [own]
   return [own, to === undefined ? POOL : keyedTopic('pool', to)]
-}
-
-export interface EmailRecord {
-  id: number
-  /** The mailbox address; `to` is the matching entry of the To or Cc header. */
-  recipient: Address
-  from: string
-  to: string
-  subject: string
-  receivedAt: Date
-  body: string
-  truncated: boolean
-}
-
-const MAX_BODY_BYTES = 256 * 1024
-
-export function emailRecord(message: Message, mail: Mail): EmailRecord {
-  const text = mail.text ?? ''
-  const body = truncateUtf8(text, MAX_BODY_BYTES)
-  return {
-    id: message.id,
-    recipient: message.recipient,
-    from: message.senderEmail,
-    to: toHeader(message.recipient, mail),
-    subject: message.subject,
-    receivedAt: message.receivedAt,
-    body,
-    truncated: mail.truncated === true || body.length < text.length,
-  }
-}
-
-/** The entry of To or Cc with this recipient, in header form; the address itself if there is none. */
-function toHeader(recipient: Address, { to, cc }: Mail): string {
-  const entry = [...to, ...cc].find(({ address }) => parseAddress(address) === recipient)
-  return entry ? entryText(entry) : recipient
-}
-
-function entryText({ name, address }: NamedAddress): string {
-  if (name === '') return address
-  // RFC 5322 3.2.3: these need quotes in a display name.
-  const quoted = /[()<>[\]:;@\\,."]/.test(name) ? `"${name.replace(/["\\]/g, '\\$&')}"` : name
-  return `${quoted} <${address}>`
-}
-
-/** As many whole characters as fit into this many bytes of UTF-8. */
-function truncateUtf8(text: string, maxBytes: number): string {
-  // A UTF-16 unit is at most three bytes, so most texts need no encoding.
-  if (text.length * 3 <= maxBytes) return text
-  const bytes = Buffer.from(text)
-  if (bytes.length <= maxBytes) return text
-  let end = maxBytes
-  // Continuation bytes.
-  while (((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1
-  return bytes.toString('utf8', 0, end)
 }

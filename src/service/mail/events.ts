@@ -1,5 +1,7 @@
+import type { MailFilter } from '../../core/mail-filter.ts'
 import { Problem, type ProblemCode, StoreUnavailable } from '../../core/problem.ts'
 import type { ServiceDeps } from '../deps.ts'
+import { changeFilter } from './filtered-mail.ts'
 import {
   type KnownState,
   type MailboxView,
@@ -20,6 +22,8 @@ export type MailEvent =
 interface EventStreamRequest extends WatchedMailbox {
   /** The client knows messages up to this one. */
   sinceId: number
+  /** Only messages that match are reported. */
+  filter?: MailFilter | undefined
   /** The client reconnects, and may have missed something. */
   resumes: boolean
   heartbeatMs: number
@@ -75,10 +79,11 @@ function singlePoll(poll: () => Promise<MailboxView>, signal: AbortSignal): View
  */
 function eventReader(
   { now, codes }: MailEventsDeps,
-  { session, sinceId, resumes, signal }: EventStreamRequest,
+  { session, sinceId, filter, resumes, signal }: EventStreamRequest,
 ): (views: Views) => AsyncGenerator<MailEvent, 'ended' | undefined> {
   // A client that reconnects is told again about recent messages: a code may have been found meanwhile.
   const recentSince = resumes ? now().getTime() - RECENT_MS : Number.POSITIVE_INFINITY
+  const reported = filter && changeFilter(filter, sinceId)
   let seen: KnownState | undefined
 
   async function* changesIn(view: MailboxView): AsyncGenerator<MailEvent> {
@@ -87,7 +92,7 @@ function eventReader(
     for (const step of [view.changed, view.arrived]) {
       const { events, seen: next } = await step(seen, codes)
       seen = next
-      yield* events
+      yield* reported ? events.flatMap((event) => reported(event) ?? []) : events
     }
   }
 

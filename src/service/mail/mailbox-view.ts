@@ -17,6 +17,8 @@ export interface MailboxView {
   session: Session
   /** True if there is a message newer than this one. */
   hasNewer(sinceId: number): Promise<boolean>
+  /** Newest first. */
+  newerThan(sinceId: number): Promise<readonly MessageSummary[]>
   /** The state of a client that has the messages up to `sinceId`. */
   initialState(reader: { sinceId: number; youngSince: number }): Promise<KnownState>
   /** Deletions, and messages scanned since, oldest first. */
@@ -35,7 +37,8 @@ export interface KnownState {
 }
 
 export type MailChange =
-  | { kind: 'message'; message: MessageSummary }
+  /** `late`: newer ones were reported before. */
+  | { kind: 'message'; message: MessageSummary; late?: true }
   /** A message that the client knew before it was scanned. */
   | { kind: 'updated'; message: MessageSummary }
   | { kind: 'deleted'; id: number }
@@ -89,10 +92,11 @@ function viewOf(
   session: Session,
   { left, intern }: { left: AbortSignal; intern(seen: KnownState): KnownState },
 ): MailboxView {
-  const { newest, ids, scanned, newMessages } = mailboxReader(deps, session, left)
+  const { newest, newerThan, ids, scanned, newMessages } = mailboxReader(deps, session, left)
   return {
     session,
     hasNewer: newerTest(session, newest),
+    newerThan,
     // Also the newest unscanned messages that the client already knows are scanned, since somebody watches the mailbox.
     async initialState({ sinceId, youngSince }) {
       const known = (await newest(RECENT_MESSAGES)).filter(({ id }) => id <= sinceId)
@@ -133,10 +137,11 @@ function mailboxReader({ store }: MailboxViewDeps, session: Session, left: Abort
     left.throwIfAborted()
     return await store.listMessages(session.id, { sinceId, limit })
   }
-  const after = memoized((sinceId: number) => list(sinceId, Number.MAX_SAFE_INTEGER))
+  const newerThan = memoized((sinceId: number) => list(sinceId, Number.MAX_SAFE_INTEGER))
 
   return {
     newest: memoized((limit: number) => list(0, limit)),
+    newerThan,
     ids: memoized(async (_all: 'ids') => {
       left.throwIfAborted()
       return new Set(await store.listMessageIds(session.id))
@@ -144,7 +149,9 @@ function mailboxReader({ store }: MailboxViewDeps, session: Session, left: Abort
     /** Messages that have been scanned since, oldest first. */
     async scanned({ unscanned }: KnownState, codes: ClientScanner) {
       if (unscanned.size === 0) return { unscanned, found: [] }
-      const known = (await after(Math.min(...unscanned) - 1)).filter(({ id }) => unscanned.has(id))
+      const known = (await newerThan(Math.min(...unscanned) - 1)).filter(({ id }) =>
+        unscanned.has(id),
+      )
       // All of them at first; later those for which the queue had no room.
       codes.scan(session.id, known)
       const found = known.filter(isScanned).toReversed()
@@ -152,7 +159,7 @@ function mailboxReader({ store }: MailboxViewDeps, session: Session, left: Abort
     },
     /** Newest first, with the results of scans that end within a short time. */
     async newMessages(sinceId: number, codes: ClientScanner): Promise<readonly MessageSummary[]> {
-      const messages = await after(sinceId)
+      const messages = await newerThan(sinceId)
       if (!(await codes.scan(session.id, messages)?.found())) return messages
       // Messages that arrived meanwhile are reported by the next poll.
       const known = idSet(messages)

@@ -191,7 +191,12 @@ export function recipientsContract(open: () => Promise<OpenMailStore>): void {
       await fixture.send(['ann@box.test'], { head: head('for one'), raw: new Uint8Array([7, 8]) })
       const [, first = 0] = await fixture.store.listMessageIds(ann.id)
       assert.equal(await fixture.store.saveScan(scanOf(ann.id, first, '123')), true)
-      const before = await fixture.store.listMessages(ann.id, { sinceId: 0, limit: 9 })
+      const list = async () =>
+        (await fixture.other.listMessages(ann.id, { sinceId: 0, limit: 9 })).map(
+          // Depends on the partition.
+          ({ rawId: _rawId, ...message }) => message,
+        )
+      const before = await list()
       for (const [day, until] of [
         [0, 2],
         [1, 4],
@@ -200,7 +205,7 @@ export function recipientsContract(open: () => Promise<OpenMailStore>): void {
       ] as const) {
         assert.ok(await fixture.store.extendSession(ann.id, at(until * DAY), at(day * DAY)))
         await fixture.sweepAll(at(until * DAY - HOUR))
-        assert.deepEqual(await fixture.other.listMessages(ann.id, { sinceId: 0, limit: 9 }), before)
+        assert.deepEqual(await list(), before)
       }
       assert.deepEqual(await fixture.store.listMessageIds(bob.id), [])
       const found = await Promise.all(before.map(({ id }) => fixture.store.findMessage(ann.id, id)))

@@ -1,8 +1,8 @@
-import type { Message, MessageSummary } from '../../../core/message.ts'
+import type { Message } from '../../../core/message.ts'
 import { isSharedMailbox, type MailboxId } from '../../../core/session.ts'
 import { type ScannedRow, scannedPage } from '../../mail/operator.ts'
 import type { MailScan, ScannedPage, Volume } from '../../operator-store.ts'
-import { type MessageRow, messageOf, summaryOf } from '../../rows.ts'
+import { type MessageRow, messageOf } from '../../rows.ts'
 import type { MessagePage, MessageScan } from '../../store.ts'
 import type { Connections, Db } from '../connection/connections.ts'
 import { FAR_PARTITION, type PartitionCache, partitionList, rawIdOf } from './partition-key.ts'
@@ -43,14 +43,11 @@ export function messageReads(db: Db, partitions: PartitionCache) {
   }
 
   return {
-    async listMessages(
-      mailbox: MailboxId,
-      { sinceId, limit }: MessagePage,
-    ): Promise<MessageSummary[]> {
+    async listMessages(mailbox: MailboxId, { sinceId, limit }: MessagePage): Promise<Message[]> {
       const where = 'message.id > $2 order by message.id desc limit $3'
       const values = [sinceId, limit]
-      const rows = await find<MessageRow>(mailbox, { columns: MESSAGE_COLUMNS, where, values })
-      return rows.map(summaryOf)
+      const rows = await find<StoredRow>(mailbox, { columns: MESSAGE_COLUMNS, where, values })
+      return rows.map(storedMessageOf)
     },
     async listMessageIds(mailbox: MailboxId): Promise<number[]> {
       const where = 'message.id > $2'

@@ -1,8 +1,8 @@
-import type { Message, MessageSummary } from '../../../core/message.ts'
+import type { Message } from '../../../core/message.ts'
 import { isSharedMailbox, type MailboxId, POOL } from '../../../core/session.ts'
 import { type ScannedRow, scannedPage } from '../../mail/operator.ts'
 import type { MailScan, ScannedPage, Volume } from '../../operator-store.ts'
-import { type MessageRow, messageOf, summaryOf } from '../../rows.ts'
+import { type MessageRow, messageOf } from '../../rows.ts'
 import type { MessagePage, MessageScan } from '../../store.ts'
 import type { Db } from '../files.ts'
 import type { Touch } from '../group-commit.ts'
@@ -18,7 +18,7 @@ export type StoredMessageRow = MessageRow & {
 }
 
 export function messageReads(db: Db) {
-  const list = db.prepare<[number, number, number], MessageRow>(
+  const list = db.prepare<[number, number, number], StoredMessageRow>(
     // With a bare parameter as limit, SQLite would plan the statement again at each run.
     'select * from message where mailbox = ? and id > ? order by id desc limit +?',
   )
@@ -36,8 +36,8 @@ export function messageReads(db: Db) {
   )
 
   return {
-    listMessages: (mailbox: MailboxId, { sinceId, limit }: MessagePage): MessageSummary[] =>
-      list.all(mailbox, sinceId, limit).map(summaryOf),
+    listMessages: (mailbox: MailboxId, { sinceId, limit }: MessagePage): Message[] =>
+      list.all(mailbox, sinceId, limit).map((row) => messageOf(row, row.raw_id)),
     listMessageIds: (mailbox: MailboxId): number[] => ids.all(mailbox),
     findMessage(mailbox: MailboxId, id: number): Message | undefined {
       const row = one.get(mailbox, id)

@@ -1,0 +1,109 @@
+import { foldCase } from './case-folding.ts'
+import type { MessageSummary } from './message.ts'
+import { Problem } from './problem.ts'
+
+/** An address, or a domain, which includes its subdomains. Case-folded. */
+export type SenderPattern = string & { readonly brand: 'SenderPattern' }
+
+// Of an address: RFC 5321 4.5.3.1, with some tolerance.
+const MAX_PATTERN = 320
+const HOST = /^(?:[\p{L}\p{N}\p{M}_-]+(?:\.[\p{L}\p{N}\p{M}_-]+)*|\[[\w.:]+\])$/u
+const LOCAL = /^[^\s\p{C}]+$/u
+
+/** Undefined if the text is neither an address nor a domain. */
+export function parseSenderPattern(text: string): SenderPattern | undefined {
+  const pattern = foldCase(text.trim())
+  const at = pattern.lastIndexOf('@')
+  const isValid = HOST.test(pattern.slice(at + 1)) && (at < 0 || LOCAL.test(pattern.slice(0, at)))
+  return isValid && pattern.length <= MAX_PATTERN ? (pattern as SenderPattern) : undefined
+}
+
+export function matchesSender(pattern: SenderPattern, sender: string): boolean {
+  const address = foldCase(sender)
+  if (pattern.includes('@')) return address === pattern
+  const host = address.slice(address.lastIndexOf('@') + 1)
+  return address.includes('@') && (host === pattern || host.endsWith(`.${pattern}`))
+}
+
+/** Conditions on a message; all must be met. */
+export interface MailFilter {
+  from: SenderPattern | undefined
+  /** Part of the subject, case-folded. */
+  subject: string | undefined
+  hasCode: boolean
+}
+
+const MAX_SUBJECT_CHARACTERS = 200
+
+interface FilterInput {
+  from?: string | undefined
+  subject?: string | undefined
+  has_code?: boolean | undefined
+}
+
+/** Undefined without a condition. Throws `invalid_parameter`. */
+export function parseFilter(input: FilterInput): MailFilter | undefined {
+  const { from, subject, has_code: hasCode = false } = input
+  if (from === undefined && subject === undefined && !hasCode) return undefined
+  const pattern = from === undefined ? undefined : parseSenderPattern(from)
+  if (from !== undefined && pattern === undefined) {
+    throw new Problem('invalid_parameter', 'from: give an address or a domain.')
+  }
+  if (subject !== undefined && characters(subject) > MAX_SUBJECT_CHARACTERS) {
+    throw new Problem(
+      'invalid_parameter',
+      `subject: give at most ${MAX_SUBJECT_CHARACTERS} characters.`,
+    )
+  }
+  return { from: pattern, subject: subject === undefined ? undefined : folded(subject), hasCode }
+}
+
+/** What a filter looks at. */
+type Filtered = Pick<MessageSummary, 'senderEmail' | 'subject' | 'code'>
+
+/** Undefined if that depends on the code, and the message has not been scanned yet. */
+export function matchesFilter(
+  { from, subject, hasCode }: MailFilter,
+  message: Filtered,
+): boolean | undefined {
+  if (from !== undefined && !matchesSender(from, message.senderEmail)) return false
+  if (subject !== undefined && !foldCase(message.subject).includes(subject)) return false
+  if (!hasCode) return true
+  return message.code === undefined ? undefined : message.code !== ''
+}
+
+/** Text to search for, case-folded. */
+export type SearchText = string & { readonly brand: 'SearchText' }
+
+const SEARCH_CHARACTERS = { min: 2, max: 100 }
+
+/** Throws `invalid_parameter`. */
+export function parseSearch(text: string): SearchText {
+  const { min, max } = SEARCH_CHARACTERS
+  const count = characters(text)
+  if (count < min || count > max) {
+    throw new Problem('invalid_parameter', `q: give ${min} to ${max} characters.`)
+  }
+  return folded(text) as SearchText
+}
+
+/** Whether the sender or the subject contains the text. */
+export function isInSummary(
+  search: SearchText,
+  { senderName, senderEmail, subject }: MessageSummary,
+): boolean {
+  return [senderName, senderEmail, subject].some((text) => isInText(search, text))
+}
+
+export function isInText(search: SearchText, text: string): boolean {
+  return foldCase(text).includes(search)
+}
+
+// Half of a pair would be found in every emoji.
+function folded(text: string): string {
+  return foldCase(text.toWellFormed())
+}
+
+function characters(text: string): number {
+  return Iterator.from(text).reduce((count) => count + 1, 0)
+}

@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { afterAll, beforeAll, test } from 'vitest'
+import { emailsOf } from '../../../test/support/api-client.ts'
+import { WITHOUT_POLLING } from '../../../test/support/app.ts'
+import { request } from '../../../test/support/http-client.ts'
+import { openTestServer, type TestServer } from '../../../test/support/http-server.ts'
+import { keyRing, type TestKey } from '../../../test/support/keys.ts'
+import { parseMail } from '../../mime/parse.ts'
+import { WAIT_FOREVER } from '../../service/testing/codes.ts'
+
+// Generated mails and questions, answered by the service and by a plain model of lists and a table of case folding.
+
+const MAILS = 40
+const QUESTIONS = 150
+
+/** From Unicode's CaseFolding.txt, for the characters used here besides ASCII; all others fold to themselves. */
+const FOLDED: Record<string, string> = {
+  É: 'é',
+  İ: 'i\u0307',
+  ß: 'ss',
+  ẞ: 'ss',
+  Σ: 'σ',
+  ς: 'σ',
+  ﬁ: 'fi',
+  '\u212a': 'k',
+}
+const PIECES = [
+  ...Object.keys(FOLDED),
+  ...[
+    'a',
+    'i',
+    'ı',
+    'ss',
+    'é',
+    'e\u0301',
+    'E\u0301',
+    'σ',
+    'k',
+    'fi',
+    'q\u0307\u0323',
+    'q\u0323\u0307',
+  ],
+  ...['中', '文', '👩‍👧', '👍', '👍🏽', '1', '-', '_'],
+]
+const SENDERS = [
+  'ann@shop.test',
+  'Ann@SHOP.test',
+  'bob@mail.shop.test',
+  'eve@notshop.test',
+  'eve@straße.test',
+]
+const PATTERNS = ['shop.test', 'SHOP.TEST', 'ann@shop.test', 'test', 'strasse.test', 'nobody.test']
+
+const words = (maxLength: number) =>
+  fc.array(fc.constantFrom(...PIECES), { minLength: 1, maxLength }).map((pieces) => pieces.join(''))
+const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined, freq: 1 })
+
+const mailArbitrary = fc.record({
+  from: fc.constantFrom(...SENDERS),
+  subject: words(6),
+  text: words(10),
+  hasCode: fc.boolean(),
+})
+const questionArbitrary = fc.record({
+  from: optional(fc.constantFrom(...PATTERNS)),
+  subject: optional(words(2)),
+  has_code: optional(fc.constantFrom('0', '1')),
+  q: optional(words(2).filter((text) => [...text].length >= 2)),
+  limit: optional(fc.integer({ min: 1, max: 20 })),
+  since: optional(fc.nat({ max: MAILS - 1 })),
+})
+type Question = typeof questionArbitrary extends fc.Arbitrary<infer Q> ? Q : never
+
+interface Listed {
+  id: number
+  sender_name: string
+  sender_email: string
+  subject: string
+  code: string | null
+}
+
+let server: TestServer
+let key: TestKey
+let session: { email: string; token: string }
+/** Newest first. */
+let all: (Listed & { text: string })[]
+
+beforeAll(async () => {
+  server = await openTestServer({
+    parse: async (raw) => parseMail(raw),
+    resultWaitMs: WAIT_FOREVER,
+    intervals: WITHOUT_POLLING,
+  })
+  key = await keyRing(server.shop, server.now).issue({ requests: 10_000 })
+  const options = { method: 'POST', headers: key.headers }
+  const { body } = await request(`${server.url}/api/create-session`, options)
+  session = { email: String(body['email']), token: String(body['token']) }
+  const mails = fc.sample(mailArbitrary, MAILS)
+  for (const { from, subject, text, hasCode } of mails) {
+    const code = hasCode ? '\r\n\r\nYour verification code is 482913.' : ''
+    const head = `From: Sender <${from}>\r\nSubject: ${subject}\r\nContent-Type: text/plain; charset=utf-8`
+    await server.mail(session.email, `${head}\r\n\r\n${text}${code}\r\n`)
+  }
+  const listed = await ask({})
+  assert.equal(listed.length, MAILS)
+  all = listed.map((message, at) => {
+    const { text = '', hasCode } = mails[MAILS - 1 - at] ?? {}
+    assert.equal(message.code, hasCode ? '482913' : null)
+    return { ...message, text: hasCode ? `${text}\nYour verification code is 482913.` : text }
+  })
+})
+afterAll(() => server.stop())
+
+async function ask(query: Record<string, string>): Promise<Listed[]> {
+  const parameters = new URLSearchParams({ token: session.token, ...query })
+  const { status, text, body } = await request(`${server.url}/api/check-mail?${parameters}`)
+  assert.equal(status, 200, text)
+  assert.equal('incomplete' in body, false)
+  return body['messages'] as Listed[]
+}
+
+function fold(text: string): string {
+  return [...text.normalize('NFC')]
+    .map((char) => FOLDED[char] ?? (/[A-Z]/.test(char) ? char.toLowerCase() : char))
+    .join('')
+    .normalize('NFC')
+}
+
+const contains = (text: string, part: string) => fold(text).includes(fold(part))
+
+function matchesSender(sender: string, pattern: string): boolean {
+  const [address, wanted] = [fold(sender), fold(pattern)]
+  if (wanted.includes('@')) return address === wanted
+  const host = address.split('@')[1] ?? ''
+  return `.${host}`.endsWith(`.${wanted}`)
+}
+
+/** The ids that the model finds, newest first. */
+function expectedIds({
+  from,
+  subject,
+  has_code: hasCode,
+  q,
+  limit = 100,
+  since,
+}: Question): number[] {
+  const sinceId = since === undefined ? 0 : (all[since]?.id ?? 0)
+  return all
+    .filter(({ id }) => id > sinceId)
+    .filter(({ sender_email: sender }) => from === undefined || matchesSender(sender, from))
+    .filter((message) => subject === undefined || contains(message.subject, subject))
+    .filter(({ code }) => hasCode !== '1' || code !== null)
+    .filter(
+      (message) =>
+        q === undefined ||
+        [message.sender_name, message.sender_email, message.subject, message.text].some((text) =>
+          contains(text, q),
+        ),
+    )
+    .slice(0, limit)
+    .map(({ id }) => id)
+}
+
+function queryOf({ since, limit, ...conditions }: Question): Record<string, string> {
+  const given = {
+    ...conditions,
+    limit,
+    since_id: since === undefined ? undefined : all[since]?.id,
+  }
+  const present = Object.entries(given).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(present.map(([name, value]) => [name, String(value)]))
+}
+
+test('check-mail finds what the model finds', async () => {
+  let found = 0
+  await fc.assert(
+    fc.asyncProperty(questionArbitrary, async (question) => {
+      const ids = (await ask(queryOf(question))).map(({ id }) => id)
+      found += ids.length
+      assert.deepEqual(ids, expectedIds(question))
+    }),
+    { numRuns: QUESTIONS },
+  )
+  assert.ok(found > QUESTIONS, `${found} messages were found in all`)
+})
+
+test('/emails finds what the model finds, page by page', async () => {
+  await fc.assert(
+    fc.asyncProperty(questionArbitrary, async ({ from = 'test', subject, limit = 3, since }) => {
+      const question = { from, subject, since, limit, has_code: undefined, q: undefined }
+      let path = `/emails?${new URLSearchParams({ to: session.email, ...queryOf(question) })}`
+      const ids: number[] = []
+      while (path !== '') {
+        const page = await request(`${server.url}${path}`, { headers: key.headers })
+        ids.push(...emailsOf(page).map(({ id }) => id))
+        path = /<(.*)>/.exec(page.headers.get('link') ?? '')?.[1] ?? ''
+      }
+      assert.deepEqual(ids, expectedIds({ ...question, limit: MAILS }))
+    }),
+    { numRuns: QUESTIONS / 3 },
+  )
+})

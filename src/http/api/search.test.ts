@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { afterAll, beforeAll, describe, onTestFinished, test } from 'vitest'
+import { WITHOUT_POLLING } from '../../../test/support/app.ts'
+import { request, requestFrom } from '../../../test/support/http-client.ts'
+import { openTestServer, type TestServer } from '../../../test/support/http-server.ts'
+import { newClient, PROXY, PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
+import { parseMail } from '../../mime/parse.ts'
+import { heldParser, NO_WAIT, WAIT_FOREVER } from '../../service/testing/codes.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await openTestServer({
+    env: PROXY_ENV,
+    parse: async (raw) => parseMail(raw),
+    resultWaitMs: WAIT_FOREVER,
+    intervals: WITHOUT_POLLING,
+  })
+})
+afterAll(() => server.stop())
+
+async function createSession({ url } = server) {
+  const { body } = await request(`${url}/api/create-session`, { method: 'POST' })
+  return { email: String(body['email']), token: String(body['token']) }
+}
+
+const search = (token: string, query: Record<string, string>, { url } = server) =>
+  request(`${url}/api/check-mail?${new URLSearchParams({ token, ...query })}`)
+const subjects = ({ body }: Awaited<ReturnType<typeof search>>) =>
+  (body['messages'] as { subject: string }[]).map(({ subject }) => subject)
+
+async function sessionWithMail() {
+  const session = await createSession()
+  for (const mail of [
+    'From: Ann Müller <ann@shop.test>\r\nSubject: One\r\n\r\nThe invoice is attached.',
+    'From: bob@other.test\r\nSubject: Two\r\nContent-Type: text/html\r\n\r\n<p>Your <b>INV</b>OICE</p><style>hidden</style>',
+    'From: eve@other.test\r\nSubject: Three invoices\r\n\r\nYour code is 482913.',
+  ]) {
+    await server.mail(session.email, `${mail}\r\n`)
+  }
+  return session
+}
+
+describe('200', () => {
+  for (const [query, expected] of [
+    [{ q: 'invoice' }, ['Three invoices', 'Two', 'One']],
+    [{ q: 'MÜLLER' }, ['One']],
+    [{ q: '@other.test' }, ['Three invoices', 'Two']],
+    [{ q: 'attached' }, ['One']],
+    [{ q: 'hidden' }, []],
+    [{ q: 'invoice', limit: '1' }, ['Three invoices']],
+    [{ q: 'invoice', from: 'other.test' }, ['Three invoices', 'Two']],
+    [{ q: 'invoice', has_code: '1' }, ['Three invoices']],
+  ] as const) {
+    test(`${JSON.stringify(query)} finds ${expected.join(', ') || 'nothing'}`, async () => {
+      const { token } = await sessionWithMail()
+      const response = await search(token, query)
+      assert.deepEqual(subjects(response), expected)
+      assert.equal('incomplete' in response.body, false)
+      assert.equal(response.headers.get('etag'), null)
+    })
+  }
+
+  test('the mail of another session is not found', async () => {
+    await sessionWithMail()
+    const { token } = await createSession()
+    assert.deepEqual(subjects(await search(token, { q: 'invoice' })), [])
+  })
+
+  test('messages that are not parsed in time make it incomplete; later they are found', async () => {
+    const parser = heldParser()
+    const options = { parse: parser.parse, resultWaitMs: NO_WAIT, intervals: WITHOUT_POLLING }
+    const slow = await openTestServer(options)
+    onTestFinished(() => slow.stop())
+    const { email, token } = await createSession(slow)
+    await slow.mail(email, 'Subject: needle\r\n\r\nx')
+    await slow.mail(email, 'Subject: y\r\n\r\nneedle')
+    parser.hold()
+    const first = await search(token, { q: 'needle' }, slow)
+    assert.deepEqual([subjects(first), first.body['incomplete']], [['needle'], true])
+    parser.release()
+    const second = await search(token, { q: 'needle' }, slow)
+    assert.deepEqual([subjects(second), second.body['incomplete']], [['y', 'needle'], undefined])
+  })
+})
+
+test('429: a mailbox is searched 60 times a minute; lists are not affected', async () => {
+  const { token } = await createSession()
+  const get = (query: string) =>
+    requestFrom(server.port, PROXY, {
+      path: `/api/check-mail?token=${token}${query}`,
+      headers: { 'x-forwarded-for': newClient() },
+    })
+  let passed = 0
+  for (;;) {
+    const { status, body } = await get('&q=abc')
+    if (status !== 200) {
+      assert.deepEqual([status, body['code']], [429, 'rate_limited'])
+      break
+    }
+    passed += 1
+    assert.ok(passed < 200, 'no search was refused')
+  }
+  assert.ok(passed >= 60, `${passed} passed`)
+  assert.equal((await get('')).status, 200)
+})
+
+describe('400 invalid_parameter', () => {
+  for (const query of [
+    { from: '@shop.test' },
+    { from: 'two words' },
+    { subject: 'a'.repeat(201) },
+    { has_code: '2' },
+    { q: 'a' },
+    { q: 'a'.repeat(101) },
+    { q: 'abc', wait: '1' },
+  ] as Record<string, string>[]) {
+    test(`for ${JSON.stringify(query).slice(0, 40)}`, async () => {
+      const { token } = await createSession()
+      const response = await search(token, query)
+      assert.deepEqual([response.status, response.body['code']], [400, 'invalid_parameter'])
+      assert.match(String(response.body['message']), new RegExp(`^${Object.keys(query)[0]}: `))
+    })
+  }
+})

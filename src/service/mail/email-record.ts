@@ -1,0 +1,56 @@
+import { type Address, parseAddress } from '../../core/address.ts'
+import type { Mail, Message, NamedAddress } from '../../core/message.ts'
+
+export interface EmailRecord {
+  id: number
+  /** The mailbox address; `to` is the matching entry of the To or Cc header. */
+  recipient: Address
+  from: string
+  to: string
+  subject: string
+  receivedAt: Date
+  body: string
+  truncated: boolean
+}
+
+const MAX_BODY_BYTES = 256 * 1024
+
+export function emailRecord(message: Message, mail: Mail): EmailRecord {
+  const text = mail.text ?? ''
+  const body = truncateUtf8(text, MAX_BODY_BYTES)
+  return {
+    id: message.id,
+    recipient: message.recipient,
+    from: message.senderEmail,
+    to: toHeader(message.recipient, mail),
+    subject: message.subject,
+    receivedAt: message.receivedAt,
+    body,
+    truncated: mail.truncated === true || body.length < text.length,
+  }
+}
+
+/** The entry of To or Cc with this recipient, in header form; the address itself if there is none. */
+function toHeader(recipient: Address, { to, cc }: Mail): string {
+  const entry = [...to, ...cc].find(({ address }) => parseAddress(address) === recipient)
+  return entry ? entryText(entry) : recipient
+}
+
+function entryText({ name, address }: NamedAddress): string {
+  if (name === '') return address
+  // RFC 5322 3.2.3: these need quotes in a display name.
+  const quoted = /[()<>[\]:;@\\,."]/.test(name) ? `"${name.replace(/["\\]/g, '\\$&')}"` : name
+  return `${quoted} <${address}>`
+}
+
+/** As many whole characters as fit into this many bytes of UTF-8. */
+function truncateUtf8(text: string, maxBytes: number): string {
+  // A UTF-16 unit is at most three bytes, so most texts need no encoding.
+  if (text.length * 3 <= maxBytes) return text
+  const bytes = Buffer.from(text)
+  if (bytes.length <= maxBytes) return text
+  let end = maxBytes
+  // Continuation bytes.
+  while (((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1
+  return bytes.toString('utf8', 0, end)
+}

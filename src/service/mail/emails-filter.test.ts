@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { afterAll, beforeAll, test } from 'vitest'
+import { openSqliteTestMail } from '../../../test/support/stores.ts'
+import { parseAddress, parseHost } from '../../core/address.ts'
+import { parseFilter } from '../../core/mail-filter.ts'
+import { EMPTY_MAIL } from '../../core/message.ts'
+import { POOL } from '../../core/session.ts'
+import type { MailStore } from '../../store/store.ts'
+import {
+  type EmailQuery,
+  emailMatchTest,
+  listEmails,
+  MAX_EXAMINED,
+  newestEmailId,
+} from './emails.ts'
+
+const MESSAGES = 12_000
+const now = () => new Date('2026-03-01T12:00:00Z')
+
+let opened: Awaited<ReturnType<typeof openSqliteTestMail>>
+beforeAll(async () => {
+  opened = await openSqliteTestMail({
+    mailbox: { maxMessages: 1_000_000, maxBytes: 100_000_000 },
+    poolMaxBytes: 1_000_000_000,
+    maxMailBytes: 1_000,
+  })
+  const [address, name] = [parseAddress('any@pool.test'), parseHost('pool.test')]
+  if (!address || !name) throw new Error('a good address')
+  await opened.store.addDomain({ name, sessions: true, reader: true, ttlSeconds: undefined })
+  const send = (subject: string) =>
+    opened.store.addMail({
+      recipients: [{ address, mailbox: POOL }],
+      envelope: { clientIp: '', helo: '', mailFrom: '', tls: undefined, protocol: 'SMTP' },
+      head: { senderName: '', senderEmail: 'ann@shop.test', subject },
+      raw: new Uint8Array([1]),
+      receivedAt: now(),
+    })
+  await send('wanted')
+  // Concurrent, so that they share commits; the oldest and the newest are single.
+  await Promise.all(Array.from({ length: MESSAGES - 2 }, (_, at) => send(`other ${at}`)))
+  await send('newest')
+})
+afterAll(() => opened.close())
+
+/** Counts the rows that are read of the mail of a key. */
+function countingDeps() {
+  let rows = 0
+  const listKeyMail: MailStore['listKeyMail'] = async (scope, page) => {
+    const found = await opened.store.listKeyMail(scope, page)
+    rows += found.length
+    return found
+  }
+  const deps = {
+    store: { ...opened.store, listKeyMail },
+    parsed: async () => EMPTY_MAIL,
+    poolAccess: 'open' as const,
+    now,
+  }
+  return { deps, rows: () => rows }
+}
+
+const queryFor = (subject: string): EmailQuery => ({
+  keyId: 'key',
+  to: undefined,
+  sinceId: 0,
+  beforeId: undefined,
+  limit: 10,
+  filter: parseFilter({ subject }),
+})
+
+test('a filtered page examines at most 5,000 messages, and the next one goes on there', async () => {
+  const pages: { found: number; rows: number }[] = []
+  let beforeId: number | undefined
+  do {
+    const { deps, rows } = countingDeps()
+    const query = { ...queryFor('wanted'), beforeId }
+    const page = await listEmails(deps, query, { client: undefined })
+    pages.push({ found: page.records.length, rows: rows() })
+    beforeId = page.nextAfter
+  } while (beforeId !== undefined)
+  assert.deepEqual(pages, [
+    { found: 0, rows: MAX_EXAMINED },
+    { found: 0, rows: MAX_EXAMINED },
+    { found: 1, rows: MESSAGES - 2 * MAX_EXAMINED },
+  ])
+})
+
+test('a page that is full examines no more than it needs', async () => {
+  const { deps, rows } = countingDeps()
+  const { records, nextAfter } = await listEmails(deps, queryFor('other'), { client: undefined })
+  assert.deepEqual([records.length, nextAfter], [10, records.at(-1)?.id])
+  assert.ok(rows() <= 500, `${rows()} rows`)
+})
+
+test('a wait tests each message once', async () => {
+  const { deps, rows } = countingDeps()
+  const query = queryFor('not there')
+  const newest = await newestEmailId(deps, query)
+  const before = rows()
+  const isDone = emailMatchTest(deps, query, query.filter ?? assert.fail())
+  const newestId = async () => newest
+  assert.equal(await isDone({ newestId }), false)
+  assert.equal(rows() - before, MAX_EXAMINED)
+  assert.equal(await isDone({ newestId }), false)
+  assert.equal(rows() - before, MAX_EXAMINED)
+})

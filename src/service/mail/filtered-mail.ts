@@ -1,0 +1,166 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import {
+  isInSummary,
+  isInText,
+  type MailFilter,
+  matchesFilter,
+  type SearchText,
+} from '../../core/mail-filter.ts'
+import { isScanned, type Message, type MessageSummary } from '../../core/message.ts'
+import { Problem } from '../../core/problem.ts'
+import type { Session } from '../../core/session.ts'
+import type { MessagePage } from '../../store/store.ts'
+import { withTimeout } from '../background/repeat.ts'
+import type { ServiceDeps } from '../deps.ts'
+import { liveSession } from '../sessions/session.ts'
+import type { FoundMailbox, MailboxState } from './check-mail.ts'
+import type { MailChange } from './mailbox-view.ts'
+
+type FilterDeps = Pick<ServiceDeps, 'store' | 'codes' | 'now'>
+
+const ALL = Number.MAX_SAFE_INTEGER
+
+/** The messages that match, newest first, with the results of scans that end within a short time. */
+export async function listMatching(
+  deps: FilterDeps,
+  { token, session, throwIfClosed = () => {} }: FoundMailbox,
+  { filter, sinceId, limit }: MessagePage & { filter: MailFilter },
+): Promise<{ session: Session; messages: MessageSummary[] }> {
+  const { store, codes } = deps
+  const all = await store.listMessages(session.id, { sinceId, limit: ALL })
+  const possible = all.filter((message) => matchesFilter(filter, message) !== false)
+  const wanted = filter.hasCode ? possible : possible.slice(0, limit)
+  const matching = (messages: readonly MessageSummary[]) =>
+    messages.filter((message) => matchesFilter(filter, message)).slice(0, limit)
+  if (!(await codes.scan(session.id, wanted)?.found())) {
+    return { session, messages: matching(possible) }
+  }
+  throwIfClosed()
+  const current = await liveSession(deps, token)
+  throwIfClosed()
+  const again = await store.listMessages(current.id, { sinceId, limit: ALL })
+  return { session: current, messages: matching(again) }
+}
+
+/** True once there is a matching message newer than `sinceId`. Each message is tested once; again when it has been scanned. */
+export function matchTest(
+  { codes }: Pick<ServiceDeps, 'codes'>,
+  filter: MailFilter,
+  sinceId: number,
+): (state: MailboxState) => Promise<boolean> {
+  let testedUpTo = sinceId
+  let undecided: ReadonlySet<number> = new Set()
+  let version = -1
+
+  return async ({ session, newerThan }) => {
+    if (session.version === version) return false
+    version = session.version
+    const oldest = Math.min(testedUpTo, ...[...undecided].map((id) => id - 1))
+    const messages = (await newerThan(oldest)).filter(
+      ({ id }) => id > testedUpTo || undecided.has(id),
+    )
+    testedUpTo = Math.max(testedUpTo, messages[0]?.id ?? 0)
+    const { yes = [], unknown = [] } = Object.groupBy(messages, (message) => {
+      const isMatch = matchesFilter(filter, message)
+      return isMatch === undefined ? 'unknown' : isMatch ? 'yes' : 'no'
+    })
+    undecided = new Set(unknown.map(({ id }) => id))
+    codes.scan(session.id, unknown)
+    return yes.length > 0
+  }
+}
+
+/**
+ * The changes that a stream with this filter reports. A message that is found to have a code only later is then reported as
+ * new, even if newer ones were reported before.
+ */
+export function changeFilter(
+  filter: MailFilter,
+  sinceId: number,
+): (change: MailChange) => MailChange | undefined {
+  const reported = new Set<number>()
+  let newest = sinceId
+
+  function asNew(change: Exclude<MailChange, { kind: 'deleted' }>): MailChange {
+    const { message } = change
+    const late = message.id < newest ? { late: true as const } : {}
+    reported.add(message.id)
+    newest = Math.max(newest, message.id)
+    // The same object for all streams: it is formatted once.
+    return change.kind === 'message' ? change : { kind: 'message', message, ...late }
+  }
+
+  return (change) => {
+    // The client may know older messages from a former stream.
+    if (change.kind === 'deleted') {
+      return change.id <= sinceId || reported.has(change.id) ? change : undefined
+    }
+    if (!matchesFilter(filter, change.message)) return undefined
+    const isKnown = reported.has(change.message.id) || !filter.hasCode
+    return change.kind === 'updated' && isKnown ? change : asNew(change)
+  }
+}
+
+interface SearchRequest extends MessagePage {
+  search: SearchText
+  filter: MailFilter | undefined
+  client: string | undefined
+  signal: AbortSignal
+}
+
+const SEARCH_MS = 2_000
+// Two processes parse; more reads at once would only use memory.
+const AT_ONCE = 4
+
+/**
+ * The messages whose sender, subject or text contains the search text, newest first. Messages that cannot be parsed and read
+ * in time are left out, and the result is incomplete; parsing continues.
+ */
+export async function searchMail(
+  deps: FilterDeps & Pick<ServiceDeps, 'parsed'>,
+  { token, session, throwIfClosed = () => {} }: FoundMailbox,
+  { search, filter, sinceId, limit, client, signal }: SearchRequest,
+): Promise<{ session: Session; messages: MessageSummary[]; incomplete: boolean }> {
+  const { store, codes } = deps
+  const endsAt = performance.now() + SEARCH_MS
+  const timeLeft = () => Math.max(endsAt - performance.now(), 0)
+  const all = await store.listMessages(session.id, { sinceId, limit: ALL })
+  const scan = codes.scan(session.id, all)
+  const hasResults = await scan?.found(timeLeft())
+  throwIfClosed()
+  const current = hasResults ? await liveSession(deps, token) : session
+  throwIfClosed()
+  const messages = hasResults ? await store.listMessages(current.id, { sinceId, limit: ALL }) : all
+  const found: MessageSummary[] = []
+  let incomplete = false
+
+  /** Undefined if the text could not be read in time. */
+  async function matches(message: Message): Promise<boolean | undefined> {
+    const isMatch = filter ? matchesFilter(filter, message) : true
+    if (!isMatch || isInSummary(search, message)) return isMatch
+    if (!isScanned(message)) return undefined
+    const { rawId, recipient: mailbox, size } = message
+    try {
+      const mail = await deps.parsed(rawId, { client, mailbox, size, signal })
+      // Undefined if it was deleted or moved to another partition.
+      return mail && isInText(search, mail.text ?? '')
+    } catch (error) {
+      if (error instanceof Problem && error.code === 'overloaded') return undefined
+      throw error
+    }
+  }
+
+  for (let at = 0; at < messages.length && found.length < limit; at += AT_ONCE) {
+    const some = messages.slice(at, at + AT_ONCE)
+    const results = await withTimeout(timeLeft(), Promise.all(some.map(matches)))
+    if (!results) return { session: current, messages: found, incomplete: true }
+    for (const [index, message] of some.entries()) {
+      if (results[index]) found.push(message)
+      incomplete ||= results[index] === undefined
+    }
+    // Reads of small mails do not yield to other requests by themselves.
+    await nextTurn()
+    throwIfClosed()
+  }
+  return { session: current, messages: found.slice(0, limit), incomplete }
+}
