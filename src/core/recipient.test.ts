@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type MailDomain, parseAddress, parseHost } from './address.ts'
+import { NO_RULES } from './address-rules.ts'
 import {
   decideRecipient,
   fitsSharedMailbox,
@@ -37,7 +38,13 @@ const facts: RecipientFacts = {
   operator: empty,
   senderShare: undefined,
 }
-const live = { id: SESSION_MAILBOX, expiresAt: new Date(now.getTime() + 1), ...empty }
+const live = {
+  id: SESSION_MAILBOX,
+  expiresAt: new Date(now.getTime() + 1),
+  rules: NO_RULES,
+  received: 0,
+  ...empty,
+}
 const expired = { ...live, expiresAt: now }
 const inactive = { ...domain, active: false }
 const removed = { ...domain, removed: true }

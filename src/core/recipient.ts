@@ -1,4 +1,5 @@
 import { type Address, localOf, type MailDomain } from './address.ts'
+import { type RuledAddress, type RuleRefusal, ruleRefusal } from './address-rules.ts'
 import { isOperatorLocalPart, isReservedLocalPart } from './prefix.ts'
 import { isLive, type MailboxId, type MailboxLimits, OPERATOR, POOL } from './session.ts'
 
@@ -11,7 +12,7 @@ export interface MailboxUsage {
 /** What the store knows about an address. Read at RCPT and again inside the commit. */
 export interface RecipientFacts {
   domain: MailDomain | undefined
-  session: (MailboxUsage & { id: MailboxId; expiresAt: Date }) | undefined
+  session: (MailboxUsage & RuledAddress & { id: MailboxId; expiresAt: Date }) | undefined
   /** True if the address ever belonged to a session: its mail then never goes to the pool. */
   everAssigned: boolean
   /** Pool mail for this address, in bytes as received. */
@@ -35,6 +36,8 @@ export interface ReceiveLimits {
 export interface Recipient {
   address: Address
   mailbox: MailboxId
+  /** Its rules depend on the From header. */
+  checksFrom?: true
 }
 
 /** Found by the exact alias that a fetched mail names. */
@@ -44,7 +47,7 @@ export interface FetchedRecipient extends Recipient {
 }
 
 /** unknown: no such mailbox; foreign: not our domain; full: would be accepted if there were room. */
-export type RecipientRefusal = 'unknown' | 'foreign' | 'full'
+export type RecipientRefusal = 'unknown' | 'foreign' | 'full' | RuleRefusal
 
 export type RecipientDecision = { mailbox: MailboxId } | { refused: RecipientRefusal }
 
@@ -86,6 +89,8 @@ interface DecisionContext {
   size: number
   /** Size as stored, which counts in shared mailboxes. Unknown before the mail arrives; `size` is its upper bound. */
   stored?: number
+  /** See ruleRefusal. Unknown before the mail arrives. */
+  from?: { address: string | undefined } | undefined
   /** Other recipients that the same mail is stored for. */
   others?: readonly Recipient[]
 }
@@ -94,7 +99,7 @@ interface DecisionContext {
 export function decideRecipient(
   address: Address,
   facts: RecipientFacts,
-  { limits, now, size, stored = size, others = [] }: DecisionContext,
+  { limits, now, size, stored = size, from, others = [] }: DecisionContext,
 ): RecipientDecision {
   const fits = (level: MailboxUsage) => fitsMailbox(level, limits.mailbox, size)
   const { domain, session } = facts
@@ -102,6 +107,8 @@ export function decideRecipient(
 
   if (!domain) return { refused: 'foreign' }
   if (session && isLive(session, now)) {
+    const refused = ruleRefusal(session, from)
+    if (refused) return { refused }
     return fits(session) ? { mailbox: session.id } : { refused: 'full' }
   }
   if (domain.removed) return { refused: 'foreign' }

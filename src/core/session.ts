@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Address, MailDomain } from './address.ts'
+import type { AddressRules } from './address-rules.ts'
 import { Problem } from './problem.ts'
 
 /** A session's mailbox, or one of the two shared ones. Never reused. */
@@ -52,6 +53,7 @@ export interface Session extends Mailbox {
   accountId: number | undefined
   createdAt: Date
   expiresAt: Date
+  rules: AddressRules
 }
 
 export interface LifetimeLimits {

@@ -184,6 +184,9 @@ function locationOf({ name, uidValidity }: OpenFolder, uid: number): MailLocatio
   return { folder: name, uidValidity, uid }
 }
 
+/** No recipient waits for the mail any more. */
+const SETTLED: ReadonlySet<ReceiveResult> = new Set(['stored', 'known', 'refused'])
+
 /** left: not fetched; unreadable: given up after repeated failures. */
 type FetchResult = ReceiveResult | 'left' | 'unreadable'
 
@@ -224,7 +227,7 @@ export async function fetchMessage(
   if (result === 'full' || result === 'partly_stored') {
     deps.log.warn(facts, 'mailbox full; mail left in the account and retried later')
   }
-  if (complete && (result === 'stored' || result === 'known')) context.onFetched(folder, head.uid)
+  if (complete && SETTLED.has(result)) context.onFetched(folder, head.uid)
   if (result === 'stored' || result === 'partly_stored') context.onProgress()
   return result
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readHead } from './header-summary.ts'
+import { readFromAddress, readHead } from './header-summary.ts'
 import { readDate } from './header-values.ts'
 
 const ENVELOPE = 'bounce@sender.test'
@@ -186,5 +186,29 @@ describe('a date', () => {
     ['', null],
   ] as const) {
     test(`${JSON.stringify(line)} is ${expected}`, () => expect(readDate(line)).toBe(expected))
+  }
+})
+
+describe('the address that rules are compared with', () => {
+  for (const [name, header, expected] of [
+    ['is that of the only From field', 'Subject: s\r\nFrom: Ann <a@a.test>', 'a@a.test'],
+    ['is the first of several mailboxes', 'From: <a@a.test>, <b@b.test>', 'a@a.test'],
+    ['is missing without From', 'Sender: s@s.test', undefined],
+    ['is missing if From has no address', 'From: Ann', undefined],
+    [
+      'is missing with two From fields',
+      'From: a@a.test\r\nSubject: s\r\nfrom: a@a.test',
+      undefined,
+    ],
+    [
+      'is missing if the header is too long to read',
+      `From: a@a.test\r\nX: ${'x'.repeat(102_400)}`,
+      undefined,
+    ],
+  ] as const) {
+    test(name, () => {
+      const raw = Buffer.from(`${header}\r\n\r\nFrom: body@example.test\r\n`)
+      expect(readFromAddress(raw)).toBe(expected)
+    })
   }
 })

@@ -1,4 +1,4 @@
-import type { HeaderSummary } from '../core/message.ts'
+import type { HeaderSummary, NamedAddress } from '../core/message.ts'
 import { cleanLine } from '../core/text.ts'
 import { readAddress, readMailboxes } from './addresses.ts'
 import { readHeader, unfold } from './header-fields.ts'
@@ -22,16 +22,25 @@ export function readHead(raw: Uint8Array, mailFrom: string): HeaderSummary {
     else if (key === 'subject') subject ??= value
     if (from !== undefined && subject !== undefined) break
   }
-  // A name without an address would be shown with another sender's address.
-  const sender =
-    from === undefined
-      ? undefined
-      : readMailboxes(unfold(shortenFrom(from))).find(({ address }) => address)
+  const sender = from === undefined ? undefined : firstMailbox(from)
   return {
     senderName: sender?.name ?? '',
     senderEmail: sender?.address ?? envelopeSender(mailFrom),
     subject: readSubject(subject ?? ''),
   }
+}
+
+/** The address of the From field; undefined unless there is exactly one such field, with an address. */
+export function readFromAddress(raw: Uint8Array): string | undefined {
+  const { fields, complete } = readHeader(raw)
+  const [from, ...more] = fields.filter(({ key }) => key === 'from').take(2)
+  const isOnly = complete && more.length === 0
+  return from && isOnly ? firstMailbox(from.value)?.address : undefined
+}
+
+/** A name without an address would be shown with another sender's address. */
+function firstMailbox(from: string): NamedAddress | undefined {
+  return readMailboxes(unfold(shortenFrom(from))).find(({ address }) => address)
 }
 
 /** Ends after a whole mailbox: half an address is a different address. */

@@ -1,3 +1,4 @@
+import type { RuleRefusal } from '../core/address-rules.ts'
 import type { Awaitable } from '../core/awaitable.ts'
 import type { Log } from '../core/log.ts'
 import type { Envelope } from '../core/message.ts'
@@ -19,7 +20,7 @@ export interface SmtpDeps {
     recipients: Recipient[]
     envelope: Envelope
     raw: Uint8Array
-  }): Promise<'stored' | 'no_recipients' | 'full'>
+  }): Promise<'stored' | 'no_recipients' | 'full' | RuleRefusal>
   /** Why no mail can be stored right now; undefined if it can. */
   storageFault(): Awaitable<{ kind: 'full' | 'unavailable'; reason: string } | undefined>
   /** Counts a connection of this IP and returns its release function; undefined if there are too many. */

@@ -1,4 +1,5 @@
 import type { Address } from '../core/address.ts'
+import type { RuleRefusal } from '../core/address-rules.ts'
 import type { Envelope } from '../core/message.ts'
 import type { Recipient, RecipientRefusal } from '../core/recipient.ts'
 import type { DataReader } from './data.ts'
@@ -156,9 +157,11 @@ export const REPLIES = {
   tlsActive: replyLine(503, '5.5.1', 'TLS already active'),
   inputAfterStartTls: replyLine(503, '5.5.1', 'Pipelining after STARTTLS not allowed'),
   unknownRecipient: replyLine(550, '5.1.1', 'No such mailbox'),
+  limitReached: replyLine(550, '5.2.1', 'Mailbox accepts no more messages'),
   bareNewline: replyLine(550, '5.6.11', 'Bare CR or LF not allowed'),
   needsUtf8: replyLine(550, '5.6.7', 'Address requires SMTPUTF8'),
   relayDenied: replyLine(550, '5.7.1', 'Relaying denied'),
+  senderNotAllowed: replyLine(550, '5.7.1', 'Sender not allowed by the recipient'),
   tooBig: replyLine(552, '5.3.4', 'Message too big'),
   noRecipient: replyLine(554, '5.5.1', 'No valid recipients'),
   unknownParameter: replyLine(555, '5.5.4', 'Parameter not recognized'),
@@ -173,7 +176,7 @@ export type ActionResult =
 
 export type SenderOutcome = 'accepted' | 'too_many_mails' | 'too_much_data' | ServerError
 export type RecipientOutcome = Recipient | { refused: RecipientRefusal | ServerError }
-export type MailOutcome = 'stored' | 'no_recipients' | 'full' | ServerError
+export type MailOutcome = 'stored' | 'no_recipients' | 'full' | RuleRefusal | ServerError
 /** Not the sender's fault: storage is full or unavailable, or an internal error. Always 4xx, so the sender retries. */
 export type ServerError = 'no_space' | 'unavailable' | 'fault'
 
@@ -208,8 +211,14 @@ const SENDER_REPLY = {
   too_much_data: REPLIES.tooMuchData,
 } as const satisfies Record<SenderOutcome, string>
 
+const RULE_REPLY = {
+  limit_reached: REPLIES.limitReached,
+  sender_not_allowed: REPLIES.senderNotAllowed,
+} as const satisfies Record<RuleRefusal, string>
+
 const RECIPIENT_REPLY = {
   ...SERVER_ERROR_REPLY,
+  ...RULE_REPLY,
   unknown: REPLIES.unknownRecipient,
   foreign: REPLIES.relayDenied,
   full: REPLIES.mailboxFull,
@@ -217,6 +226,7 @@ const RECIPIENT_REPLY = {
 
 const MAIL_REPLY = {
   ...SERVER_ERROR_REPLY,
+  ...RULE_REPLY,
   stored: REPLIES.accepted,
   no_recipients: REPLIES.unknownRecipient,
   full: REPLIES.mailboxFull,

@@ -1,3 +1,4 @@
+import { type RuledAddress, type RuleRefusal, ruleRefusal } from '../core/address-rules.ts'
 import { isAfterAliasCreation } from '../core/gmail.ts'
 import {
   decideRecipient,
@@ -7,54 +8,75 @@ import {
   type ReceiveLimits,
   type Recipient,
   type RecipientFacts,
+  type RecipientRefusal,
 } from '../core/recipient.ts'
 import { type MailboxId, OPERATOR, POOL } from '../core/session.ts'
-import { type DomainRow, domainOf } from './rows.ts'
-import type { NewFetchedMail, NewMail, StoredRecipient } from './store.ts'
+import { type DomainRow, domainOf, type RulesRow, rulesOf } from './rows.ts'
+import type { AddMailResult, NewFetchedMail, NewMail, StoredRecipient } from './store.ts'
 
 /** What decides about a recipient, with the key that the session was created with. */
 export type FoundRecipient = RecipientFacts & { keyId: string | undefined }
 
-/** The recipients that remain, or 'full' if one of their mailboxes is. Runs inside the transaction. */
+/** The recipients that remain, or why there are none. 'full' if one of their mailboxes is. Runs inside the transaction. */
 export function resolveRecipients(
-  mail: Pick<NewMail, 'recipients' | 'receivedAt'> & { size: number; stored: number },
+  mail: Pick<NewMail, 'recipients' | 'receivedAt' | 'fromAddress'> & {
+    size: number
+    stored: number
+  },
   limits: ReceiveLimits,
   find: (recipient: Recipient) => FoundRecipient,
-): StoredRecipient[] | 'full' {
+): StoredRecipient[] | Exclude<AddMailResult['outcome'], 'stored'> {
   const taken: StoredRecipient[] = []
-  const { receivedAt: now, size, stored } = mail
-  const rules = { limits, now, size, stored, others: taken }
+  const { receivedAt: now, size, stored, fromAddress } = mail
+  const context = { limits, now, size, stored, from: { address: fromAddress }, others: taken }
+  let refusal: RuleRefusal | 'no_recipients' = 'no_recipients'
   for (const { address, mailbox } of mail.recipients) {
     const { keyId, ...facts } = find({ address, mailbox })
-    const found = decideRecipient(address, facts, rules)
-    if ('refused' in found && found.refused === 'full') return 'full'
     // The address may have been reassigned since RCPT.
-    if ('mailbox' in found && found.mailbox === mailbox) taken.push({ address, mailbox, keyId })
+    const isSame = facts.session === undefined || facts.session.id === mailbox
+    const found = decideRecipient(address, facts, context)
+    if ('mailbox' in found) {
+      if (found.mailbox === mailbox) taken.push({ address, mailbox, keyId })
+    } else if (found.refused === 'full') return 'full'
+    else if (isSame && isRuleRefusal(found.refused)) refusal = found.refused
   }
-  return taken
+  return taken.length > 0 ? taken : refusal
+}
+
+function isRuleRefusal(refused: RecipientRefusal): refused is RuleRefusal {
+  return refused === 'limit_reached' || refused === 'sender_not_allowed'
 }
 
 /** A mail domain, and the session of the address, if any. */
 export type RecipientRow = DomainRow &
   (
     | { mailbox: null }
-    | (MailboxUsage & {
-        mailbox: MailboxId
-        owned: boolean | number
-        key_id: string | null
-        expires_at: number
-      })
+    | (MailboxUsage &
+        RulesRow & {
+          mailbox: MailboxId
+          owned: boolean | number
+          key_id: string | null
+          expires_at: number
+        })
   )
 
 /** The facts about an address with a session, live or ended; undefined if it has none. */
 export function sessionFacts(row: RecipientRow): FoundRecipient | undefined {
   if (row.mailbox === null) return undefined
-  const { mailbox: id, owned, expires_at: expiresAt, count, bytes } = row
+  const { mailbox: id, owned, expires_at: expiresAt, count, bytes, received } = row
+  const session = {
+    id,
+    expiresAt: new Date(expiresAt),
+    count,
+    bytes,
+    received,
+    rules: rulesOf(row),
+  }
   return {
     ...UNKNOWN_RECIPIENT,
     domain: domainOf(row),
     // Ended by its owner: not live, whatever the clock says.
-    session: owned ? { id, expiresAt: new Date(expiresAt), count, bytes } : undefined,
+    session: owned ? session : undefined,
     keyId: row.key_id ?? undefined,
     everAssigned: true,
   }
@@ -79,34 +101,52 @@ export const UNKNOWN_RECIPIENT = {
   senderShare: undefined,
 } satisfies RecipientFacts
 
-interface Alias {
+interface Alias extends MailboxUsage, RuledAddress {
   createdAt: Date
   keyId: string | undefined
-  count: number
-  bytes: number
 }
 
 /**
- * The recipients of fetched mail whose alias existed when it was received and still does: those with room, and those whose
- * mailbox is full, for whom the mail stays in the account.
+ * The recipients of fetched mail whose alias existed when it was received and still does: those with room, those whose
+ * mailbox is full, for whom the mail stays in the account, and whether the rules of others refuse it.
  */
 export function resolveFetched(
-  mail: Pick<NewFetchedMail, 'recipients' | 'receivedAt'> & { size: number },
+  mail: Pick<NewFetchedMail, 'recipients' | 'receivedAt' | 'fromAddress'> & { size: number },
   limits: ReceiveLimits,
   find: (recipient: FetchedRecipient) => Alias | undefined,
-): { taken: (StoredRecipient & FetchedRecipient)[]; full: FetchedRecipient[] } {
+): {
+  taken: (StoredRecipient & FetchedRecipient)[]
+  full: FetchedRecipient[]
+  isRefused: boolean
+} {
   const found = mail.recipients.flatMap((recipient) => {
     const alias = find(recipient)
     const isTheirs = alias && isAfterAliasCreation(mail.receivedAt, alias.createdAt)
     return isTheirs ? [{ recipient, alias }] : []
   })
-  const { roomy = [], full = [] } = Object.groupBy(found, ({ alias }) =>
-    fitsMailbox(alias, limits.mailbox, mail.size) ? 'roomy' : 'full',
-  )
+  const from = { address: mail.fromAddress }
+  const {
+    roomy = [],
+    full = [],
+    refused = [],
+  } = Object.groupBy(found, ({ alias }) => {
+    if (ruleRefusal(alias, from)) return 'refused'
+    return fitsMailbox(alias, limits.mailbox, mail.size) ? 'roomy' : 'full'
+  })
   return {
     taken: roomy.map(({ recipient, alias: { keyId } }) => ({ ...recipient, keyId })),
     full: full.map(({ recipient }) => recipient),
+    isRefused: refused.length > 0,
   }
+}
+
+/** Why fetched mail was stored for nobody. */
+export function fetchedOutcome({
+  full,
+  isRefused,
+}: Omit<ReturnType<typeof resolveFetched>, 'taken'>) {
+  if (full.length > 0) return 'full'
+  return isRefused ? 'refused' : 'no_recipients'
 }
 
 // SEARCH SINCE compares whole days, in the server's time zone.

@@ -16,6 +16,9 @@ const ROW: SessionRow = {
   count: 4,
   bytes: 400,
   cleared: false,
+  only_from: null,
+  max_messages: null,
+  received: 4,
 }
 
 test('the version is new if the last mail was lost and another one arrived', () => {

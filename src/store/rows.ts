@@ -1,5 +1,7 @@
 import type { Address, Host, MailDomain } from '../core/address.ts'
+import { type AddressRules, NO_RULES } from '../core/address-rules.ts'
 import { type ApiKey, utcDay } from '../core/key.ts'
+import type { SenderPattern } from '../core/mail-filter.ts'
 import type { Mail, Message, RawMail, SenderChecks } from '../core/message.ts'
 import type { Plan } from '../core/plan.ts'
 import { CLAIM_MS, type OrderState, type Purchase } from '../core/purchase.ts'
@@ -133,7 +135,29 @@ export function checksOf(text: string | null | undefined): SenderChecks | undefi
   return text ? (JSON.parse(text) as SenderChecks) : undefined
 }
 
-export interface SessionRow {
+/** What an address accepts, and how many messages were ever stored for it. */
+export interface RulesRow {
+  /** Separated by commas; null: all senders. */
+  only_from: string | null
+  max_messages: number | null
+  received: number
+}
+
+export function rulesOf({ only_from: senders, max_messages: maxMessages }: RulesRow): AddressRules {
+  if (senders === null && maxMessages === null) return NO_RULES
+  const onlyFrom = (senders?.split(',') ?? []) as SenderPattern[]
+  return { onlyFrom, maxMessages: maxMessages ?? undefined }
+}
+
+/** For the columns only_from and max_messages. */
+export function ruleValues({
+  onlyFrom,
+  maxMessages,
+}: AddressRules): [string | null, number | null] {
+  return [onlyFrom.length === 0 ? null : onlyFrom.join(), maxMessages ?? null]
+}
+
+export interface SessionRow extends RulesRow {
   id: MailboxId
   address: Address | null
   token_hash: string | null
@@ -151,7 +175,7 @@ export interface SessionRow {
 }
 
 export const SESSION_COLUMNS = `id, address, token_hash, key_id, account_id, created_at, expires_at, version, codes,
-  last_id, count, bytes, cleared`
+  last_id, count, bytes, cleared, only_from, max_messages, received`
 
 export function sessionOf(row: SessionRow): Session {
   return {
@@ -168,6 +192,7 @@ export function sessionOf(row: SessionRow): Session {
     lastId: row.last_id,
     count: row.count,
     bytes: row.bytes,
+    rules: rulesOf(row),
   }
 }
 
@@ -184,8 +209,8 @@ export function revivedSession(
   const { address, token_hash: tokenHash } = row
   if (!address || !tokenHash) return undefined
   if (isLive(spanOf(row), now) || !isAddressReserved(spanOf(row), now, cooldownMs)) return undefined
-  const { keyId, accountId } = sessionOf(row)
-  return { address, tokenHash, keyId, accountId, createdAt: now, expiresAt }
+  const { keyId, accountId, rules } = sessionOf(row)
+  return { address, tokenHash, keyId, accountId, createdAt: now, expiresAt, rules }
 }
 
 export function spanOf(row: SessionRow): { expiresAt: Date } {

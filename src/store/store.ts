@@ -1,4 +1,5 @@
 import type { Address, Host, MailDomain } from '../core/address.ts'
+import type { AddressRules, RuleRefusal } from '../core/address-rules.ts'
 import type { Awaitable } from '../core/awaitable.ts'
 import type { AccountHealth, DeferredMail, FolderState, GmailAccount } from '../core/gmail.ts'
 import type {
@@ -133,6 +134,8 @@ export interface NewSession {
   createdAt: Date
   expiresAt: Date
   cooldownMs: number
+  /** Default: none. */
+  rules?: AddressRules
 }
 
 export interface Revival {
@@ -147,6 +150,8 @@ export interface NewMail {
   recipients: Recipient[]
   envelope: Envelope
   head: HeaderSummary
+  /** Of its only From header, for recipients with rules. */
+  fromAddress?: string | undefined
   /** Transferred: the caller must not use it afterwards. */
   raw: Uint8Array
   receivedAt: Date
@@ -165,10 +170,10 @@ export interface NewFetchedMail extends NewMail {
   now: Date
 }
 
-/** known: all recipients have it already; full: deferred for all of them. */
+/** known: all recipients have it already; full: deferred for all of them; refused: the rules of all of them refuse it. */
 export type AddFetchedMailResult =
   | { outcome: 'stored'; recipients: StoredRecipient[]; deferred: boolean }
-  | { outcome: 'known' | 'no_recipients' | 'full' }
+  | { outcome: 'known' | 'no_recipients' | 'full' | 'refused' }
 
 export interface DeferredKey {
   accountId: number
@@ -184,8 +189,11 @@ export interface DeferredQuery extends Omit<DeferredKey, 'uids'> {
 
 export type AddMailResult =
   | { outcome: 'stored'; recipients: StoredRecipient[] }
-  /** no_recipients: all recipients have ended meanwhile; full: at least one mailbox is full. Nothing was stored. */
-  | { outcome: 'no_recipients' | 'full' }
+  /**
+   * Nothing was stored. no_recipients: all recipients have ended meanwhile; full: at least one mailbox is full; otherwise why
+   * the rules of those that remain refuse it.
+   */
+  | { outcome: 'no_recipients' | 'full' | RuleRefusal }
 
 /** `keyId`: of the key that the session was created with. */
 export interface StoredRecipient extends Recipient {

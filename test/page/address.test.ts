@@ -204,6 +204,28 @@ describe('a chosen name', () => {
     await page.getByText('59 min left').waitFor()
   })
 
+  test('may accept mail only from one sender, and only one message', async () => {
+    const { page, dialog, name } = await openForm()
+    await name.fill('ruled')
+    await dialog.getByLabel('Domain').selectOption({ label: '@box.test' })
+    const senders = dialog.getByLabel('Accept mail only from')
+    await senders.fill('two words')
+    await dialog.getByLabel('Accept at most').selectOption({ label: '1 message' })
+    allow({ complaint: /400/ })
+    await press(page, 'Create address')
+    await dialog.getByText('Enter up to 10 addresses or domains').waitFor()
+    await senders.fill('sender.test')
+    await press(page, 'Create address')
+    await address(page).filter({ hasText: 'ruled@box.test' }).waitFor()
+    const codes: number[] = []
+    for (const from of ['eve@other.test', 'ann@sender.test', 'ann@sender.test']) {
+      const mail = `From: ${from}\r\nSubject: From ${from}\r\n\r\nx\r\n`
+      codes.push(await app().mail('ruled@box.test', mail))
+    }
+    assert.deepEqual(codes, [550, 250, 550])
+    await row(page, 'From ann@sender.test').waitFor()
+  })
+
   test('is validated while it is typed', async () => {
     const { page, dialog, name } = await openForm()
     for (const [typed, words] of [

@@ -14,15 +14,28 @@ const MINUTE = 60
 const DAY = 86_400
 const LIFETIMES = [10 * MINUTE, 60 * MINUTE, DAY, 7 * DAY, 30 * DAY]
 
-const NO_ERRORS: FormErrors = { name: '', form: '' }
+const NO_ERRORS: FormErrors = { name: '', onlyFrom: '', form: '' }
 
-/** An address with a chosen name, domain and lifetime. */
+interface FormValues {
+  name: string
+  /** `domain <id>`, `gmail <id>` or `gmail any`. */
+  source: string
+  seconds: number
+  onlyFrom: string
+  /** A number of messages; empty: no limit. */
+  limit: string
+}
+
+/** An address with a chosen name, domain, lifetime and rules. */
 export function CustomAddressDialog({ onClose }: { onClose(): void }) {
   const [domains, setDomains] = useState<Domains>()
-  const [name, setName] = useState('')
-  /** `domain <id>`, `gmail <id>` or `gmail any`. */
-  const [source, setSource] = useState('')
-  const [seconds, setSeconds] = useState(siteConfig.life)
+  const [values, setValues] = useState<FormValues>({
+    name: '',
+    source: '',
+    seconds: siteConfig.life,
+    onlyFrom: '',
+    limit: '',
+  })
   const [errors, setErrors] = useState(NO_ERRORS)
   const [isCreating, setCreating] = useState(false)
 
@@ -31,9 +44,9 @@ export function CustomAddressDialog({ onClose }: { onClose(): void }) {
     try {
       const loaded = await requestJson<Domains>('/api/domains')
       setDomains(loaded)
-      setSource(sourcesOf(loaded)[0]?.[0] ?? '')
+      setValues((before) => ({ ...before, source: sourcesOf(loaded)[0]?.[0] ?? '' }))
     } catch (error) {
-      setErrors({ name: '', form: errorText(error) })
+      setErrors({ ...NO_ERRORS, form: errorText(error) })
     }
   }
   useEffect(() => void load(), [])
@@ -42,8 +55,7 @@ export function CustomAddressDialog({ onClose }: { onClose(): void }) {
     setCreating(true)
     setErrors(NO_ERRORS)
     try {
-      const options = { name: normaliseName(name), ...sourceOptions(source), seconds }
-      const { email } = await createMailbox(options)
+      const { email } = await createMailbox(optionsOf(values))
       announce(t('address_created', { email }))
       onClose()
     } catch (error) {
@@ -52,8 +64,7 @@ export function CustomAddressDialog({ onClose }: { onClose(): void }) {
     setCreating(false)
   }
 
-  const invalid = nameError(name)
-  const nameErrorText = invalid ? t(`address_name_${invalid}`) : errors.name
+  const invalid = nameError(values.name)
   return (
     <Dialog title={t('address_choose_title')} onClose={onClose}>
       <form
@@ -63,30 +74,14 @@ export function CustomAddressDialog({ onClose }: { onClose(): void }) {
           if (!invalid && domains && !isCreating) void create()
         }}
       >
-        <NameField
-          value={name}
-          error={isUnfinished(invalid) ? '' : nameErrorText}
-          onInput={(typed) => {
-            setName(typed)
+        <AddressFields
+          values={values}
+          domains={domains}
+          errors={errors}
+          onChange={(changed) => {
+            setValues({ ...values, ...changed })
             setErrors(NO_ERRORS)
           }}
-        />
-        <SelectField
-          label={t('address_form_domain')}
-          options={domains ? sourcesOf(domains) : [['', t('address_form_loading')]]}
-          value={source}
-          disabled={!domains}
-          dir="ltr"
-          onChange={(chosen) => {
-            setSource(chosen)
-            setErrors(NO_ERRORS)
-          }}
-        />
-        <SelectField
-          label={t('address_form_expiry')}
-          options={lifetimes()}
-          value={seconds}
-          onChange={(chosen) => setSeconds(Number(chosen))}
         />
         <ErrorMessage error={errors.form} />
         {!domains && errors.form && (
@@ -102,19 +97,89 @@ export function CustomAddressDialog({ onClose }: { onClose(): void }) {
   )
 }
 
+interface AddressFieldsProps {
+  values: FormValues
+  domains: Domains | undefined
+  errors: FormErrors
+  onChange(changed: Partial<FormValues>): void
+}
+
+function AddressFields({ values, domains, errors, onChange }: AddressFieldsProps) {
+  const invalid = nameError(values.name)
+  const nameErrorText = invalid ? t(`address_name_${invalid}`) : errors.name
+  return (
+    <>
+      <TextField
+        label={t('address_form_name')}
+        hint={`${t('address_form_name_hint')} ${t('address_form_random')}`}
+        value={values.name}
+        error={isUnfinished(invalid) ? '' : nameErrorText}
+        autofocus
+        onInput={(name) => onChange({ name })}
+      />
+      <SelectField
+        label={t('address_form_domain')}
+        options={domains ? sourcesOf(domains) : [['', t('address_form_loading')]]}
+        value={values.source}
+        disabled={!domains}
+        dir="ltr"
+        onChange={(source) => onChange({ source })}
+      />
+      <SelectField
+        label={t('address_form_expiry')}
+        options={lifetimes()}
+        value={values.seconds}
+        onChange={(seconds) => onChange({ seconds: Number(seconds) })}
+      />
+      <TextField
+        label={t('address_form_only_from')}
+        hint={t('address_form_only_from_hint')}
+        value={values.onlyFrom}
+        error={errors.onlyFrom}
+        onInput={(onlyFrom) => onChange({ onlyFrom })}
+      />
+      <SelectField
+        label={t('address_form_limit')}
+        options={limits()}
+        value={values.limit}
+        onChange={(limit) => onChange({ limit })}
+      />
+    </>
+  )
+}
+
+function optionsOf({ name, source, seconds, onlyFrom, limit }: FormValues): NewMailboxOptions {
+  return {
+    name: normaliseName(name),
+    ...sourceOptions(source),
+    seconds,
+    onlyFrom: onlyFrom.trim(),
+    maxMessages: limit === '' ? undefined : Number(limit),
+  }
+}
+
 interface FormErrors {
   /** Shown at the name. */
   name: string
+  onlyFrom: string
   form: string
 }
 
 function formErrorsFrom(error: unknown): FormErrors {
-  if (error instanceof TooManyMailboxes) return { name: '', form: listFullText() }
+  if (error instanceof TooManyMailboxes) return { ...NO_ERRORS, form: listFullText() }
   const code = error instanceof ApiError ? error.code : ''
-  if (code === 'address_taken') return { name: t('address_name_taken'), form: '' }
-  if (code === 'reserved_prefix') return { name: t('address_name_reserved'), form: '' }
-  if (code === 'invalid_prefix') return { name: t('address_name_characters'), form: '' }
-  return { name: '', form: code === 'gmail_unavailable' ? t('address_gmail') : errorText(error) }
+  if (code === 'address_taken') return { ...NO_ERRORS, name: t('address_name_taken') }
+  if (code === 'reserved_prefix') return { ...NO_ERRORS, name: t('address_name_reserved') }
+  if (code === 'invalid_prefix') return { ...NO_ERRORS, name: t('address_name_characters') }
+  if (code === 'invalid_parameter' && /^only_from:/.test(messageOf(error))) {
+    return { ...NO_ERRORS, onlyFrom: t('address_form_only_from_invalid') }
+  }
+  const form = code === 'gmail_unavailable' ? t('address_gmail') : errorText(error)
+  return { ...NO_ERRORS, form }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : ''
 }
 
 function sourceOptions(source: string): Pick<NewMailboxOptions, 'domainId' | 'gmail'> {
@@ -123,28 +188,31 @@ function sourceOptions(source: string): Pick<NewMailboxOptions, 'domainId' | 'gm
   return kind === 'domain' ? { domainId: Number(id) } : {}
 }
 
-interface NameFieldProps {
+interface TextFieldProps {
+  label: string
+  hint: string
   value: string
   error: string
+  autofocus?: boolean
   onInput(typed: string): void
 }
 
-function NameField({ value, error, onInput }: NameFieldProps) {
+function TextField({ label, hint, value, error, autofocus, onInput }: TextFieldProps) {
   const id = useId()
   return (
     <div class="field">
-      <label for={id}>{t('address_form_name')}</label>
+      <label for={id}>{label}</label>
       <input
         id={id}
         value={value}
         aria-invalid={error !== ''}
         aria-describedby={`${id}-hint`}
         {...VERBATIM}
-        autofocus
+        autofocus={autofocus}
         onInput={({ currentTarget }) => onInput(currentTarget.value)}
       />
       <p id={`${id}-hint`} class={error ? 'fault' : 'soft'} aria-live="polite">
-        {error || `${t('address_form_name_hint')} ${t('address_form_random')}`}
+        {error || hint}
       </p>
     </div>
   )
@@ -187,6 +255,15 @@ function sourcesOf({ domains, gmail_accounts }: Domains): [source: string, label
     ...domains.map(({ id, domain }): [string, string] => [`domain ${id}`, `@${domain}`]),
     ...(gmail_accounts.length > 1 ? [gmail('any', t('address_form_gmail_any'))] : []),
     ...gmail_accounts.map(({ id, email }) => gmail(id, email)),
+  ]
+}
+
+const LIMITS = [1, 10, 100]
+
+function limits(): Option[] {
+  return [
+    ['', t('address_form_limit_none')],
+    ...LIMITS.map((count): Option => [count, t('address_form_limit_count', { count })]),
   ]
 }
 

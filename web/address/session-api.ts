@@ -8,11 +8,15 @@ export interface NewMailboxOptions {
   /** An alias of this Gmail account, or of any. */
   gmail?: number | 'any' | undefined
   seconds?: number | undefined
+  /** Addresses or domains, separated by commas. */
+  onlyFrom?: string | undefined
+  maxMessages?: number | undefined
 }
 
 /** All throw ApiError or NetworkError. */
 export const sessionApi = {
-  create({ name, domainId, gmail, seconds }: NewMailboxOptions): Promise<Mailbox> {
+  create(options: NewMailboxOptions): Promise<Mailbox> {
+    const { name, domainId, gmail, seconds, onlyFrom, maxMessages } = options
     const values = {
       prefix: name || undefined,
       domain_id: domainId,
@@ -20,6 +24,8 @@ export const sessionApi = {
       gmail_auto: gmail === 'any' ? 1 : undefined,
       use_gmail: typeof gmail === 'number' ? 1 : undefined,
       gmail_id: typeof gmail === 'number' ? gmail : undefined,
+      only_from: onlyFrom || undefined,
+      max_messages: maxMessages,
     }
     return requestMailbox('/api/create-session', { method: 'POST', values })
   },

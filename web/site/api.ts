@@ -19,6 +19,7 @@ export interface ApiResponses {
     email: string
     expires_at: string
     expires_at_iso: string
+    rules?: { only_from: string[]; max_messages: number | null }
     full?: true
     messages: {
       id: number
@@ -28,8 +29,11 @@ export interface ApiResponses {
       received_at: string
       received_at_iso: string
       code: string | null
+      preview: string | null
+      attachments: number | null
     }[]
     timed_out?: true
+    incomplete?: true
   }
   'GET /api/read-mail': {
     status: 'success'
@@ -79,7 +83,7 @@ export interface ApiResponses {
       raw_url: string
     }
   }
-  'POST /api/delete-mail': { status: 'success'; message: string }
+  'POST /api/delete-mail': { status: 'success'; message: string; deleted: number }
   'POST /api/extend-session': {
     status: 'success'
     email: string
@@ -88,6 +92,7 @@ export interface ApiResponses {
     expires_at_iso: string
   }
   'POST /api/delete-session': { status: 'success'; message: string }
+  'POST /api/send-test': { status: 'success'; message: string }
   'GET /emails': {
     address?: string
     emails: {

@@ -1,3 +1,4 @@
+import type { AddressRules } from '../../core/address-rules.ts'
 import {
   type MailFilter,
   parseFilter,
@@ -52,8 +53,10 @@ export async function filteredListing(
   if (search !== undefined) return await searchListing(deps, request, { filter, search, ...wanted })
   if (!filter) throw new Error('a request without conditions')
   const services = forClient(deps, request.client)
-  const list = () => listMatching(services, wanted, { ...wanted, filter })
+  const { throwIfClosed } = request
+  const list = () => listMatching(services, { ...wanted, throwIfClosed }, { ...wanted, filter })
   const found = await list()
+  throwIfClosed()
   if (found.messages.length > 0 || wait === 0) return listing(deps, found)
 
   const { token, session, sinceId } = wanted
@@ -71,7 +74,7 @@ export async function filteredListing(
   } finally {
     release()
   }
-  request.throwIfClosed()
+  throwIfClosed()
   return listing(deps, await list())
 }
 
@@ -80,10 +83,11 @@ async function searchListing(
   request: HttpRequest,
   { search, filter, ...wanted }: Omit<FilteredRequest, 'wait' | 'search'> & { search: SearchText },
 ): Promise<HttpResponse<Listing>> {
-  const { client } = request
+  const { client, throwIfClosed } = request
   if (client !== undefined) await takeRate(deps, 'searchMail', String(wanted.session.id))
   const services = { ...forClient(deps, client), parsed: deps.parsed }
-  const { incomplete, ...found } = await searchMail(services, wanted, {
+  const mailbox = { ...wanted, throwIfClosed }
+  const { incomplete, ...found } = await searchMail(services, mailbox, {
     ...wanted,
     search,
     filter,
@@ -107,7 +111,17 @@ function listing(
 
 export function mailboxPart(deps: RouteDeps, session: Session) {
   const full = isMailboxFull(session, deps.mailbox) ? { full: true as const } : {}
-  return { status: 'success' as const, ...mailboxJson(session), ...full }
+  return {
+    status: 'success' as const,
+    ...mailboxJson(session),
+    ...rulesJson(session.rules),
+    ...full,
+  }
+}
+
+function rulesJson({ onlyFrom, maxMessages }: AddressRules): Pick<Listing, 'rules'> {
+  if (onlyFrom.length === 0 && maxMessages === undefined) return {}
+  return { rules: { only_from: [...onlyFrom], max_messages: maxMessages ?? null } }
 }
 
 export function forClient({ store, now, codes }: RouteDeps, client: string | undefined) {

@@ -63,7 +63,8 @@ export const senderFilterFields = {
   ),
   subject: Type.Optional(
     Type.String({
-      description: 'Only with this text in the subject, without regard to case; at most 200 characters.',
+      description:
+        'Only with this text in the subject, without regard to case; at most 200 characters.',
     }),
   ),
 }
@@ -132,6 +133,15 @@ export const mailboxFields = {
 
 export const listingSchema = successSchema({
   ...mailboxFields,
+  rules: Type.Optional(
+    Type.Object(
+      {
+        only_from: Type.Array(Type.String({ examples: ['shop.example'] })),
+        max_messages: nullable(Type.Integer({ examples: [1] }), 'Null: no limit.'),
+      },
+      { description: 'What the address accepts, if it was created with rules.' },
+    ),
+  ),
   full: Type.Optional(Type.Literal(true)),
   messages: Type.Array(listedSchema),
   timed_out: Type.Optional(Type.Literal(true)),

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { MAX_MESSAGES, parseRules } from '../../core/address-rules.ts'
 import { secretHash } from '../../core/id.ts'
 import { authenticateSessionKey } from '../../service/keys/authenticate-key.ts'
 import { takeRate } from '../../service/rates.ts'
@@ -68,6 +69,19 @@ export const createSessionRoute = route({
     use_gmail: flag('Create an alias of a Gmail account instead of an address at a mail domain.'),
     gmail_auto: flag('Like use_gmail, at the account with the fewest aliases.'),
     gmail_id: id('The id of a Gmail account from /api/domains.'),
+    only_from: Type.Optional(
+      Type.String({
+        description:
+          'Accept mail only from these senders: up to 10 addresses or domains with their subdomains, separated by commas. Compared with the From header, which can be forged: see auth in read-mail.',
+      }),
+    ),
+    max_messages: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: MAX_MESSAGES,
+        description: 'Accept this many messages, including deleted ones, and then no more.',
+      }),
+    ),
   }),
   output: sessionSchema,
   requestHeaders: [
@@ -108,6 +122,7 @@ export const createSessionRoute = route({
       gmailAuto: input.gmail_auto,
       gmailId: input.gmail_id,
       keyId: key?.id,
+      rules: parseRules(input),
     })
     return success(sessionJson(session, token))
   },

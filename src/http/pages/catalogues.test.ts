@@ -18,7 +18,10 @@ const SAME: Record<Exclude<Language, 'en'>, readonly string[]> = {
   es: ['API', 'Plan', 'No', 'Total', 'Cc', '{time} ms'],
   pt: ['API', 'Site', 'Total', 'Cc', 'Link', 'Links', '{time} ms'],
   de: ['API', 'System', 'Name', 'Domain', 'Text', 'Cc', 'Link', 'Links', '{time} ms'],
-  fr: ['API', 'Site', 'Message', 'Messages', 'Source', 'Active', 'Total', 'Cc', '{time} ms'],
+  fr: [
+    ...['API', 'Site', 'Message', 'Messages', 'Source', 'Active', 'Total', 'Cc', '{time} ms'],
+    '{count} messages',
+  ],
   zh: ['API', '{time} ms'],
   ar: ['API', '{time} ms'],
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import type { Address } from '../../core/address.ts'
+import { NO_RULES } from '../../core/address-rules.ts'
 import type { MailboxId } from '../../core/session.ts'
 import { keyedEtag, mailboxEtag, matchesEtag, openResponseCache } from './caching.ts'
 import { preparedJson } from './response.ts'
@@ -16,6 +17,7 @@ const box = (id: number, version: number) => ({
   accountId: undefined,
   createdAt: new Date(0),
   expiresAt: new Date(0),
+  rules: NO_RULES,
 })
 
 test('every mailbox and version has its own tag', () => {

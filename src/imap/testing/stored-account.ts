@@ -2,6 +2,7 @@ import { openSqliteTestMail } from '../../../test/support/stores.ts'
 import { waitUntil } from '../../../test/support/wait-until.ts'
 import type { Bus } from '../../bus/bus.ts'
 import { type Address, parseAddress } from '../../core/address.ts'
+import { NO_RULES } from '../../core/address-rules.ts'
 import type { AccountHealth } from '../../core/gmail.ts'
 import type { MailboxId } from '../../core/session.ts'
 import { accountMailDeps } from '../../service/mail/fetch-mail.ts'
@@ -42,7 +43,7 @@ export async function openStoredAccount(maxMessages: number) {
     requestPoll() {
       for (const poll of pollRequests) poll()
     },
-    async alias(text: string): Promise<MailboxId> {
+    async alias(text: string, rules = NO_RULES): Promise<MailboxId> {
       const session = await store.createSession({
         address: parseAddress(text) as Address,
         tokenHash: text,
@@ -51,6 +52,7 @@ export async function openStoredAccount(maxMessages: number) {
         createdAt: now(),
         expiresAt: new Date(clock.ms + 24 * HOUR),
         cooldownMs: 24 * HOUR,
+        rules,
       })
       if (!session) throw new Error(`${text} is taken`)
       return session.id

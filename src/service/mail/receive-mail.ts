@@ -8,7 +8,7 @@ import {
   type RecipientRefusal,
 } from '../../core/recipient.ts'
 import { keyedTopic, POOL, type Topic } from '../../core/session.ts'
-import { readHead } from '../../mime/header-summary.ts'
+import { readFromAddress, readHead } from '../../mime/header-summary.ts'
 import type { AddMailResult, MailStore, StoredRecipient } from '../../store/store.ts'
 import type { ServiceDeps } from '../deps.ts'
 
@@ -41,7 +41,9 @@ function decide(
 ): Awaitable<RecipientResult> {
   return whenAvailable(store.findRecipient(address, senderNetwork), (facts) => {
     const found = decideRecipient(address, facts, { limits, now: now(), size, others })
-    return 'refused' in found ? found : { address, mailbox: found.mailbox }
+    if ('refused' in found) return found
+    const checksFrom = (facts.session?.rules.onlyFrom.length ?? 0) > 0
+    return { address, mailbox: found.mailbox, ...(checksFrom ? { checksFrom } : {}) }
   })
 }
 
@@ -77,13 +79,16 @@ interface ReceivedMail {
   senderNetwork?: string | undefined
 }
 
-/** Stores one mail for every recipient that still exists, then wakes their waiters. */
+/** Stores one mail for every recipient that still exists and whose rules accept it, then wakes their waiters. */
 export async function receiveMail(
   { store, bus, now }: Pick<ServiceDeps, 'store' | 'bus' | 'now'>,
   mail: ReceivedMail,
 ): Promise<AddMailResult['outcome']> {
   const head = readHead(mail.raw, mail.envelope.mailFrom)
-  const stored = await store.addMail({ ...mail, head, receivedAt: now() })
+  const rules = mail.recipients.some(({ checksFrom }) => checksFrom)
+    ? { fromAddress: readFromAddress(mail.raw) }
+    : {}
+  const stored = await store.addMail({ ...mail, head, ...rules, receivedAt: now() })
   if (stored.outcome === 'stored')
     for (const topic of recipientTopics(stored.recipients)) bus.wake(topic)
   return stored.outcome

@@ -1,4 +1,5 @@
 import { type Address, joinAddress, type MailDomain } from '../../core/address.ts'
+import { type AddressRules, NO_RULES } from '../../core/address-rules.ts'
 import {
   type AccountRequest,
   chooseAccount,
@@ -28,6 +29,7 @@ interface SessionRequest {
   gmailId?: number | undefined
   /** The key that may also read the session's mail. */
   keyId?: string | undefined
+  rules?: AddressRules
 }
 
 /** Assigns a free address and returns its token. Only the hash of the token is stored. */
@@ -55,6 +57,7 @@ export async function createSession(
       createdAt,
       expiresAt: new Date(createdAt.getTime() + seconds * 1000),
       cooldownMs: deps.cooldownMs,
+      rules: request.rules ?? NO_RULES,
     })
     if (session) return { session, token }
   }

@@ -4,16 +4,29 @@ import type { FetchedRecipient, ReceiveLimits, Recipient } from '../../core/reci
 import type { MailboxId } from '../../core/session.ts'
 import { type Operation, query } from '../operation.ts'
 import { seenCutoff } from '../resolve-recipients.ts'
+import { type RulesRow, rulesOf } from '../rows.ts'
 import type { DeferredKey, DeferredQuery, NewFetchedMail } from '../store.ts'
 import { accountReads } from './accounts.ts'
 
-interface AliasRow {
+interface AliasRow extends RulesRow {
   address: Address
   id: MailboxId
   key_id: string | null
   created_at: number
   count: number
   bytes: number
+}
+
+export function aliasOf(row: AliasRow) {
+  const { count, bytes, received, created_at: createdAt, key_id: keyId } = row
+  return {
+    count,
+    bytes,
+    received,
+    rules: rulesOf(row),
+    createdAt: new Date(createdAt),
+    keyId: keyId ?? undefined,
+  }
 }
 
 /** By the whole address, exactly as it was issued. `live` is the engine's condition for a session that is live at $1. */
@@ -23,7 +36,8 @@ export function findAliasRows(
   { addresses, now }: { addresses: readonly Address[]; now: Date },
 ): Operation<AliasRow[]> {
   return query<AliasRow>(
-    `select address, id, key_id, created_at, count, bytes from mail.session
+    `select address, id, key_id, created_at, count, bytes, only_from, max_messages, received
+     from mail.session
      where address = any($3::text[]) and account_id = $2 and ${live}`,
     [now.getTime(), accountId, addresses],
   )
@@ -59,7 +73,8 @@ export function fetchReads(live: string, { mailbox: { maxMessages, maxBytes } }:
          where deferred.account_id = $2 and folder = $3 and uid_validity = $4 and next_at <= $1
          group by uid
          having count(session.id) = 0
-           or max(case when session.count < $5 and session.bytes + size <= $6 then 1 else 0 end) = 1
+           or max(case when session.count < $5 and session.bytes + size <= $6
+             or session.received >= session.max_messages then 1 else 0 end) = 1
          order by uid limit $7`,
         [now.getTime(), accountId, folder, uidValidity, maxMessages, maxBytes, limit],
       )

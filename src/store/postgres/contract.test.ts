@@ -13,6 +13,7 @@ import { messagesContract } from '../contract/messages.contract.ts'
 import { operatorContract } from '../contract/operator.contract.ts'
 import { purchasesContract } from '../contract/purchases.contract.ts'
 import { recipientsContract } from '../contract/recipients.contract.ts'
+import { rulesContract } from '../contract/rules.contract.ts'
 import { sessionsContract } from '../contract/sessions.contract.ts'
 import { sharesContract } from '../contract/shares.contract.ts'
 import { shopMaintenanceContract } from '../contract/shop-maintenance.contract.ts'
@@ -35,6 +36,7 @@ describe('PostgreSQL', () => {
   describe('messages', () => messagesContract(open))
   describe('codes', () => codesContract(open))
   describe('recipients', () => recipientsContract(open))
+  describe('rules of an address', () => rulesContract(open))
   describe('shares', () => sharesContract(() => openShares(postgres), 3))
   describe('accounts', () => accountsContract(open))
   describe('deferred mail', () => deferredContract(open))

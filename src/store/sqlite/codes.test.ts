@@ -3,11 +3,14 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'vitest'
 import { tempFolder } from '../../../test/support/stores.ts'
+import type { Address } from '../../core/address.ts'
+import { NO_RULES } from '../../core/address-rules.ts'
 import type { MailboxId } from '../../core/session.ts'
 import { compress } from '../compression.ts'
 import { MAIL_FILE, openWritable } from './files.ts'
-import { messageReads } from './mail/messages.ts'
+import { messageReads, messageWrites } from './mail/messages.ts'
 import { rawMailReads } from './mail/raw-mail.ts'
+import { recipientReads } from './mail/recipients.ts'
 import { sessionReads } from './mail/sessions.ts'
 import { openMigrated } from './migrate.ts'
 
@@ -19,6 +22,7 @@ test('mail stored before codes were extracted is scanned again', () => {
   }
   old.pragma('user_version = 3')
   old.exec(`
+    insert into mail_domain (name, sessions, reader) values ('box.test', 1, 0);
     insert into session (id, address, token_hash, created_at, expires_at, version, count)
       values (101, 'ann@box.test', 'h', 0, 1, 7, 1);
     insert into raw_mail values (5, 1, '192.0.2.1', 'x', '', null, 'SMTP', 0);
@@ -32,7 +36,19 @@ test('mail stored before codes were extracted is scanned again', () => {
   assert.deepEqual([message?.subject, message?.code], ['s', undefined])
   assert.equal(rawMailReads(db).readParsed(5), undefined)
   assert.equal(rawMailReads(db).readSenderChecks(5), undefined)
-  assert.equal(sessionReads(db).findSession('h')?.version, 7, 'an ETag of before stays good')
+  const session = sessionReads(db).findSession('h')
+  assert.equal(session?.version, 7, 'an ETag of before stays good')
+  assert.deepEqual(session?.rules, NO_RULES)
+  assert.equal(recipientReads(db).findRecipient('ann@box.test' as Address).session?.received, 0)
+
+  // As an earlier version with codes, but without previews, left it.
+  db.exec("update message set code = '123'")
+  const mailbox = 101 as MailboxId
+  const scan = { mailbox, id: 11, code: '123', preview: 'Your code', attachments: 0 }
+  assert.equal(messageWrites(db, () => {}).saveScan(scan), true)
+  const [scanned] = messageReads(db).listMessages(mailbox, { sinceId: 0, limit: 1 })
+  assert.deepEqual([scanned?.code, scanned?.preview], ['123', 'Your code'])
+  assert.equal(sessionReads(db).findSession('h')?.version, 8, 'and the preview changes it')
   db.close()
   folder.remove()
 })

@@ -14,6 +14,7 @@ import { messagesContract } from '../contract/messages.contract.ts'
 import { operatorContract } from '../contract/operator.contract.ts'
 import { purchasesContract } from '../contract/purchases.contract.ts'
 import { recipientsContract } from '../contract/recipients.contract.ts'
+import { rulesContract } from '../contract/rules.contract.ts'
 import { sessionsContract } from '../contract/sessions.contract.ts'
 import { type OpenShareStore, SHARE_LIMITS, sharesContract } from '../contract/shares.contract.ts'
 import { shopMaintenanceContract } from '../contract/shop-maintenance.contract.ts'
@@ -49,6 +50,7 @@ describe('SQLite', () => {
     messagesContract(() => openSqliteTestMail(undefined, startTestWriter)))
   describe('codes', () => codesContract(openSqliteTestMail))
   describe('recipients', () => recipientsContract(openSqliteTestMail))
+  describe('rules of an address', () => rulesContract(openSqliteTestMail))
   describe('shares', () => sharesContract(openShares, 15))
   describe('accounts', () => accountsContract(openSqliteTestMail))
   describe('deferred mail', () => deferredContract(openSqliteTestMail))

@@ -78,8 +78,7 @@ async function addMails(
     const resolved = resolveRecipients(sized, deps.limits, (recipient) =>
       factsOf(recipient, known, mail.senderNetwork),
     )
-    if (resolved === 'full') return { outcome: 'full' }
-    if (resolved.length === 0) return { outcome: 'no_recipients' }
+    if (typeof resolved === 'string') return { outcome: resolved }
     for (const { address, mailbox } of resolved) {
       const facts = mailbox === POOL ? known.addresses.get(address) : undefined
       if (facts) facts.poolAddress = addUsage(facts.poolAddress, 1, mail.size)

@@ -3,7 +3,7 @@ import { isLive } from '../../../core/session.ts'
 import { compressMailAsync } from '../../compression.ts'
 import { accountWrites } from '../../mail/accounts.ts'
 import { defer, findSeen, recordSeen } from '../../mail/fetched-mail.ts'
-import { resolveFetched } from '../../resolve-recipients.ts'
+import { fetchedOutcome, resolveFetched } from '../../resolve-recipients.ts'
 import type { AddFetchedMailResult, NewFetchedMail } from '../../store.ts'
 import type { Connections } from '../connection/connections.ts'
 import { runOperation } from '../connection/operations.ts'
@@ -24,11 +24,14 @@ export function fetchWrites(connections: Connections, deps: AddMailDeps) {
         const known = await runOperation(db, findSeen(mail))
         const fresh = mail.recipients.filter(({ identity }) => !known.has(identity))
         const boxes = await lockMailboxes(db, fresh)
-        const sized = { recipients: fresh, receivedAt: mail.receivedAt, size: compressed.size }
-        const { taken, full } = resolveFetched(sized, deps.limits, (one) => find(mail, one, boxes))
+        const sized = { ...mail, recipients: fresh, size: compressed.size }
+        const { taken, ...others } = resolveFetched(sized, deps.limits, (one) =>
+          find(mail, one, boxes),
+        )
+        const { full } = others
         await runOperation(db, defer(mail, full))
         if (fresh.length === 0 && mail.recipients.length > 0) return { outcome: 'known' }
-        if (taken.length === 0) return { outcome: full.length > 0 ? 'full' : 'no_recipients' }
+        if (taken.length === 0) return { outcome: fetchedOutcome(others) }
         await runOperation(db, recordSeen(LIVE, mail, taken))
         const { add, queueInsert } = mailInsert({ boxes, used, ...deps })
         add({ ...mail, ...compressed, serial }, taken)

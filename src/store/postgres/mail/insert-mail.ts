@@ -139,7 +139,8 @@ const INSERT_MAIL = `
       $24::integer[], $25::text[])
   ), sessions as (
     update mail.session set version = version + more.count, last_id = more.last_id,
-      count = session.count + more.count, bytes = session.bytes + more.bytes
+      count = session.count + more.count, bytes = session.bytes + more.bytes,
+      received = received + more.count
     from unnest($26::bigint[], $27::integer[], $28::bigint[], $29::bigint[])
       as more (id, count, bytes, last_id)
     where session.id = more.id

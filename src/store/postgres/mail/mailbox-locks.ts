@@ -2,7 +2,7 @@ import { idBounds } from '../../../core/id.ts'
 import { addUsage, type MailboxUsage, type Recipient } from '../../../core/recipient.ts'
 import { isSharedMailbox, type MailboxId, OPERATOR, POOL } from '../../../core/session.ts'
 import { NO_USAGE } from '../../resolve-recipients.ts'
-import { type DomainRow, domainOf, type SessionRow } from '../../rows.ts'
+import { type DomainRow, domainOf, rulesOf, type SessionRow } from '../../rows.ts'
 import type { Db } from '../connection/connections.ts'
 import { partitionFor } from './partition-key.ts'
 import { lockSharedMailboxes, readShares, type SharedRow } from './shared-mailboxes.ts'
@@ -84,7 +84,7 @@ export function heldShare(
 function lockSessions(db: Db, ids: readonly MailboxId[]): Promise<(BoxRow & DomainRow)[]> {
   return db.query(
     `select session.id, address, token_hash is not null and not cleared as owned, key_id, account_id,
-       created_at, expires_at, bucket, last_id, count, bytes,
+       created_at, expires_at, bucket, last_id, count, bytes, only_from, max_messages, received,
        domain.id as domain_id, name, active, removed, sessions, reader, ttl_seconds
      from mail.session left join mail.mail_domain as domain on name = split_part(address, '@', 2)
      where session.id = any($1::bigint[]) order by session.id for no key update of session`,
@@ -99,6 +99,7 @@ function boxOf(row: BoxRow & DomainRow) {
     keyId: row.key_id ?? undefined,
     createdAt: new Date(row.created_at),
     expiresAt: new Date(row.expires_at),
+    rules: rulesOf(row),
     added: { count: 0, bytes: 0 },
   }
 }
@@ -130,6 +131,7 @@ export function addToMailbox(
     const from = session.keyId === undefined ? least : (pool?.last_id ?? least)
     session.last_id = Math.max(session.last_id + step, from)
     add(session, mail.size)
+    session.received += 1
     return { id: session.last_id, bucket: session.bucket, keyId: session.keyId }
   }
   const shared = boxes.shared.get(mail.mailbox)

@@ -21,7 +21,7 @@ export function recipientReads(db: Db) {
       const rows = await db.query<RecipientRow & { asked: Address }>(
         `select asked.address as asked, domain.id, name, active, removed, sessions, reader,
          ttl_seconds, session.id as mailbox, token_hash is not null and not cleared as owned,
-         key_id, expires_at, count, bytes
+         key_id, expires_at, count, bytes, only_from, max_messages, received
        from unnest($1::text[], $2::text[]) as asked (address, host)
        join mail.mail_domain as domain on name = asked.host
        left join mail.session on session.address = asked.address`,

@@ -1,8 +1,10 @@
+import { NO_RULES } from '../../../core/address-rules.ts'
 import { idBounds, secretHash } from '../../../core/id.ts'
 import { isAddressReserved, type MailboxId, type Session } from '../../../core/session.ts'
 import {
   isExtendable,
   revivedSession,
+  ruleValues,
   SESSION_COLUMNS,
   type SessionRow,
   sessionOf,
@@ -143,9 +145,9 @@ function sessionInsert(random: () => number) {
     const [row] = await db.query<SessionRow>(
       `with made as (
          insert into mail.session (id, address, token_hash, key_id, account_id, created_at,
-           expires_at, bucket, last_id)
+           expires_at, bucket, last_id, only_from, max_messages)
          select greatest(coalesce(max(id), 0) + $1, $2), $3, $4, $5, $6::integer, $7::bigint,
-           $8::bigint, $9::integer, $10::bigint
+           $8::bigint, $9::integer, $10::bigint, $12, $13::integer
          from mail.session
          on conflict do nothing
          returning ${COLUMNS}
@@ -165,6 +167,7 @@ function sessionInsert(random: () => number) {
         partitionFor(expiresAt, createdAt),
         lastId,
         secretHash(address),
+        ...ruleValues(session.rules ?? NO_RULES),
       ],
     )
     return row && sessionOf(row)

@@ -19,8 +19,7 @@ export function addMailWrites(db: Db, limits: ReceiveLimits, insertMail: InsertM
       const resolved = resolveRecipients(sized, limits, ({ address }) =>
         findRecipient(address, mail.senderNetwork),
       )
-      if (resolved === 'full') return { outcome: 'full' }
-      if (resolved.length === 0) return { outcome: 'no_recipients' }
+      if (typeof resolved === 'string') return { outcome: resolved }
       insertMail({ ...sized, zstd }, resolved)
       return { outcome: 'stored', recipients: resolved }
     },
@@ -91,14 +90,14 @@ function messageInsert(db: Db, random: () => number) {
      values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   // Counts the mail and draws its id in one statement.
-  const countIn = (table: string) =>
+  const countIn = (table: string, more = '') =>
     db
       .prepare<[number, number, number, number], number>(
         `update ${table} set version = version + 1, last_id = max(last_id + ?, ?), count = count + 1,
-           bytes = bytes + ? where id = ? returning last_id`,
+           bytes = bytes + ? ${more} where id = ? returning last_id`,
       )
       .pluck()
-  const countInSession = countIn('session')
+  const countInSession = countIn('session', ', received = received + 1')
   const countInShared = countIn('shared_mailbox')
   const countAtAddress = db.prepare(
     `insert into pool_address (address, count, bytes) values (?, 1, ?)

@@ -1,8 +1,8 @@
 import type { ReceiveLimits } from '../../../core/recipient.ts'
 import { compressMail } from '../../compression.ts'
 import { accountWrites } from '../../mail/accounts.ts'
-import { defer, findAliasRows, findSeen, recordSeen } from '../../mail/fetched-mail.ts'
-import { resolveFetched } from '../../resolve-recipients.ts'
+import { aliasOf, defer, findAliasRows, findSeen, recordSeen } from '../../mail/fetched-mail.ts'
+import { fetchedOutcome, resolveFetched } from '../../resolve-recipients.ts'
 import type { AddFetchedMailResult, NewFetchedMail } from '../../store.ts'
 import type { Db } from '../files.ts'
 import { operationRunner } from '../operations.ts'
@@ -14,22 +14,21 @@ export function fetchWrites(db: Db, limits: ReceiveLimits, insertMail: InsertMai
 
   return {
     addFetchedMail(mail: NewFetchedMail): AddFetchedMailResult {
-      const { accountId, recipients, receivedAt, now } = mail
+      const { accountId, recipients, now } = mail
       run(accountWrites.saveFolder(accountId, mail.folder, mail.state))
       const known = run(findSeen(mail))
       const fresh = recipients.filter(({ identity }) => !known.has(identity))
       const addresses = fresh.map(({ address }) => address)
       const aliases = run(findAliasRows(LIVE, accountId, { addresses, now }))
-      const sized = { recipients: fresh, receivedAt, size: mail.raw.length }
-      const { taken, full } = resolveFetched(sized, limits, ({ address, mailbox }) => {
+      const sized = { ...mail, recipients: fresh, size: mail.raw.length }
+      const { taken, ...others } = resolveFetched(sized, limits, ({ address, mailbox }) => {
         const row = aliases.find((alias) => alias.address === address && alias.id === mailbox)
-        return (
-          row && { ...row, createdAt: new Date(row.created_at), keyId: row.key_id ?? undefined }
-        )
+        return row && aliasOf(row)
       })
+      const { full } = others
       run(defer(mail, full))
       if (fresh.length === 0 && recipients.length > 0) return { outcome: 'known' }
-      if (taken.length === 0) return { outcome: full.length > 0 ? 'full' : 'no_recipients' }
+      if (taken.length === 0) return { outcome: fetchedOutcome(others) }
       run(recordSeen(LIVE, mail, taken))
       insertMail({ ...mail, size: mail.raw.length, zstd: compressMail(mail) }, taken)
       return { outcome: 'stored', recipients: taken, deferred: full.length > 0 }

@@ -31,7 +31,7 @@ export function recipientReads(db: Db) {
   // One statement, because each one locks and unlocks the file.
   const byAddress = db.prepare<[string, string], RecipientRow>(
     `select mail_domain.*, session.id as mailbox, token_hash is not null as owned, key_id,
-       expires_at, count, bytes
+       expires_at, count, bytes, only_from, max_messages, received
      from mail_domain left join session on address = ? where name = ?`,
   )
   const inLedger = db

@@ -1,6 +1,14 @@
+import { NO_RULES } from '../../../core/address-rules.ts'
 import { nextId, secretHash } from '../../../core/id.ts'
 import { isAddressReserved, type MailboxId, type Session } from '../../../core/session.ts'
-import { isExtendable, revivedSession, type SessionRow, sessionOf, spanOf } from '../../rows.ts'
+import {
+  isExtendable,
+  revivedSession,
+  ruleValues,
+  type SessionRow,
+  sessionOf,
+  spanOf,
+} from '../../rows.ts'
 import type { NewSession, Revival } from '../../store.ts'
 import type { Db } from '../files.ts'
 import type { Touch } from '../group-commit.ts'
@@ -74,8 +82,9 @@ export function sessionWrites(db: Db, random: () => number, touch: Touch) {
 function sessionInsert(db: Db, random: () => number) {
   const newest = db.prepare<[], number | null>('select max(id) from session').pluck()
   const insert = db.prepare<unknown[], SessionRow>(
-    `insert into session (id, address, token_hash, key_id, account_id, created_at, expires_at, last_id)
-     values (?, ?, ?, ?, ?, ?, ?, ?) returning *`,
+    `insert into session (id, address, token_hash, key_id, account_id, created_at, expires_at,
+       last_id, only_from, max_messages)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) returning *`,
   )
   const remember = db.prepare('insert or ignore into address_ledger (hash) values (?)')
 
@@ -83,7 +92,19 @@ function sessionInsert(db: Db, random: () => number) {
     const { address, tokenHash, keyId = null, accountId = null, createdAt, expiresAt } = session
     const id = nextId(newest.get() ?? 0, createdAt, random())
     const [created, expires] = [createdAt.getTime(), expiresAt.getTime()]
-    const row = insert.get(id, address, tokenHash, keyId, accountId, created, expires, lastId)
+    const [onlyFrom, maxMessages] = ruleValues(session.rules ?? NO_RULES)
+    const row = insert.get(
+      id,
+      address,
+      tokenHash,
+      keyId,
+      accountId,
+      created,
+      expires,
+      lastId,
+      onlyFrom,
+      maxMessages,
+    )
     remember.run(secretHash(address))
     return row && sessionOf(row)
   }

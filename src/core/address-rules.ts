@@ -1,0 +1,59 @@
+import { matchesSender, parseSenderPattern, type SenderPattern } from './mail-filter.ts'
+import { Problem } from './problem.ts'
+
+/** What an address accepts; chosen when its session is created. */
+export interface AddressRules {
+  /** Accepted senders; empty: all. */
+  onlyFrom: readonly SenderPattern[]
+  /** Messages ever stored, including deleted ones; undefined: no limit. */
+  maxMessages: number | undefined
+}
+
+export const NO_RULES: AddressRules = { onlyFrom: [], maxMessages: undefined }
+
+const MAX_SENDERS = 10
+export const MAX_MESSAGES = 1_000
+
+interface RulesInput {
+  only_from?: string | undefined
+  max_messages?: number | undefined
+}
+
+/** Throws `invalid_parameter`. The range of `max_messages` is that of the parameter. */
+export function parseRules({
+  only_from: senders,
+  max_messages: maxMessages,
+}: RulesInput): AddressRules {
+  const texts = senders === undefined ? [] : senders.split(',')
+  const onlyFrom = [...new Set(texts.map(parseSenderPattern))].filter((one) => one !== undefined)
+  const isValid = texts.length <= MAX_SENDERS && texts.every((text) => parseSenderPattern(text))
+  if (isValid) return { onlyFrom, maxMessages }
+  throw new Problem(
+    'invalid_parameter',
+    `only_from: give up to ${MAX_SENDERS} addresses or domains, separated by commas.`,
+  )
+}
+
+/** An address with rules, and how many messages were ever stored for it. */
+export interface RuledAddress {
+  rules: AddressRules
+  received: number
+}
+
+/** limit_reached: it takes no more mail; sender_not_allowed: not from this sender. */
+export type RuleRefusal = 'limit_reached' | 'sender_not_allowed'
+
+/**
+ * Why the rules refuse a mail; undefined if they accept it. `from`: the address of its From header, undefined if it has none or
+ * several. Without `from`, as long as the header is not known, only the limit decides.
+ */
+export function ruleRefusal(
+  { rules: { onlyFrom, maxMessages }, received }: RuledAddress,
+  from?: { address: string | undefined },
+): RuleRefusal | undefined {
+  if (maxMessages !== undefined && received >= maxMessages) return 'limit_reached'
+  if (onlyFrom.length === 0 || from === undefined) return undefined
+  const { address } = from
+  const isAllowed = address !== undefined && onlyFrom.some((one) => matchesSender(one, address))
+  return isAllowed ? undefined : 'sender_not_allowed'
+}

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { type App, startApp } from '../../../test/support/app.ts'
+import { post, request } from '../../../test/support/http-client.ts'
+import { connectSmtp } from '../../../test/support/smtp-client.ts'
+
+let app: App
+beforeAll(async () => {
+  app = await startApp()
+})
+afterAll(() => app.stop())
+
+const check = async (token: string) =>
+  (await request(`${app.url}/api/check-mail?token=${token}`)).body
+const subjects = async (token: string) =>
+  ((await check(token))['messages'] as { subject: string }[]).map(({ subject }) => subject)
+const mailFrom = (header: string, subject = 'hi') => `${header}Subject: ${subject}\r\n\r\nx\r\n`
+const SHOP = 'From: Shop <no-reply@mail.shop.test>\r\n'
+
+/** Sends a mail; returns the last reply. */
+async function send(to: string | string[], raw: string): Promise<string> {
+  const client = await connectSmtp(app.smtpPort)
+  const { code, text } = await client.send({ to: [to].flat(), raw, from: 'any@envelope.test' })
+  client.close()
+  return `${code} ${/\d\.\d\.\d/.exec(text)?.[0]}`
+}
+
+describe('rules', () => {
+  test('are returned by check-mail, if there are any', async () => {
+    const rules = { only_from: 'Shop.test, ann@other.test', max_messages: '3' }
+    const { token } = await app.session(rules)
+    assert.deepEqual((await check(token))['rules'], {
+      only_from: ['shop.test', 'ann@other.test'],
+      max_messages: 3,
+    })
+    const { token: limited } = await app.session({ max_messages: '1' })
+    assert.deepEqual((await check(limited))['rules'], { only_from: [], max_messages: 1 })
+    assert.equal('rules' in (await check((await app.session()).token)), false)
+  })
+
+  for (const [name, value] of [
+    ['only_from', '@shop.test'],
+    ['only_from', Array.from({ length: 11 }, (_, at) => `s${at}.test`).join()],
+    ['max_messages', '0'],
+    ['max_messages', '1001'],
+  ] as const) {
+    test(`${name}=${value.slice(0, 20)} is refused with 400`, async () => {
+      const response = await post(`${app.url}/api/create-session`, { [name]: value })
+      assert.deepEqual([response.status, response.body['code']], [400, 'invalid_parameter'])
+      assert.ok(String(response.body['message']).startsWith(`${name}:`))
+    })
+  }
+})
+
+describe('only_from', () => {
+  for (const [name, header, reply] of [
+    ['a sender of the domain is accepted', SHOP, '250 2.0.0'],
+    ['the first mailbox of the header counts', 'From: a@shop.test, b@evil.test\r\n', '250 2.0.0'],
+    ['another sender is refused', 'From: a@evil.test\r\n', '550 5.7.1'],
+    ['a similar domain is refused', 'From: a@notshop.test\r\n', '550 5.7.1'],
+    [
+      'a name that looks like the sender is refused',
+      'From: "a@shop.test" <a@evil.test>\r\n',
+      '550 5.7.1',
+    ],
+    ['a mail with two From headers is refused', `${SHOP}${SHOP}`, '550 5.7.1'],
+    ['a second From header after the subject is seen', `${SHOP}Subject: a\r\n${SHOP}`, '550 5.7.1'],
+    ['a mail without a From header is refused', '', '550 5.7.1'],
+    ['a Sender header does not count', 'Sender: a@shop.test\r\n', '550 5.7.1'],
+  ] as const) {
+    test(name, async () => {
+      const { email, token } = await app.session({ only_from: 'shop.test' })
+      assert.equal(await send(email, mailFrom(header)), reply)
+      assert.equal((await subjects(token)).length, reply.startsWith('250') ? 1 : 0)
+    })
+  }
+
+  test('the envelope sender does not count', async () => {
+    const { email } = await app.session({ only_from: 'envelope.test' })
+    assert.equal(await send(email, mailFrom(SHOP)), '550 5.7.1')
+  })
+
+  test('recipients of one mail have different rules: 250 if one accepts it', async () => {
+    const strict = await app.session({ only_from: 'other.test' })
+    const open = await app.session()
+    const shop = await app.session({ only_from: 'shop.test', max_messages: '1' })
+    const all = [strict, open, shop]
+    const to = all.map(({ email }) => email)
+    assert.equal(await send(to, mailFrom(SHOP, 'one')), '250 2.0.0')
+    const received = await Promise.all(all.map(({ token }) => subjects(token)))
+    assert.deepEqual(received, [[], ['one'], ['one']])
+    assert.equal(await send([strict.email, open.email], mailFrom(SHOP, 'two')), '250 2.0.0')
+    assert.deepEqual(await subjects(open.token), ['two', 'one'])
+  })
+})
+
+describe('max_messages', () => {
+  test('the mail after the last is refused at RCPT; what was stored stays', async () => {
+    const { email, token } = await app.session({ max_messages: '1' })
+    assert.equal(await send(email, mailFrom(SHOP, 'one')), '250 2.0.0')
+    assert.equal(await send(email, mailFrom(SHOP, 'two')), '550 5.2.1')
+    assert.deepEqual(await subjects(token), ['one'])
+    const messages = (await check(token))['messages'] as { id: number }[]
+    await post(`${app.url}/api/delete-mail`, { token, id: String(messages[0]?.id) })
+    assert.equal(await send(email, mailFrom(SHOP, 'three')), '550 5.2.1')
+  })
+
+  test('of ten connections that passed RCPT, one delivers the last message', async () => {
+    const { email, token } = await app.session({ max_messages: '1' })
+    const clients = await Promise.all(
+      Array.from({ length: 10 }, async () => {
+        const client = await connectSmtp(app.smtpPort)
+        await client.command('EHLO sender.test')
+        await client.command('MAIL FROM:<a@shop.test>')
+        assert.equal((await client.command(`RCPT TO:<${email}>`)).code, 250)
+        assert.equal((await client.command('DATA')).code, 354)
+        return client
+      }),
+    )
+    const replies = await Promise.all(clients.map((client) => client.command(`${mailFrom(SHOP)}.`)))
+    for (const client of clients) client.close()
+    const codes = replies.map(({ code, text }) => `${code} ${/\d\.\d\.\d/.exec(text)?.[0]}`)
+    assert.deepEqual(codes.toSorted(), ['250 2.0.0', ...Array(9).fill('550 5.2.1')])
+    assert.equal((await subjects(token)).length, 1)
+  })
+})

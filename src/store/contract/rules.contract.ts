@@ -1,0 +1,216 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, describe, test } from 'vitest'
+import { parseRules } from '../../core/address-rules.ts'
+import type { NewFetchedMail } from '../store.ts'
+import {
+  address,
+  at,
+  COOLDOWN,
+  DAY,
+  type Fixture,
+  HOUR,
+  newMail,
+  newSession,
+  type OpenMailStore,
+  openFixture,
+  START,
+} from './fixture.ts'
+
+const JOE = address('joe@gmail.com')
+
+/** Addresses that accept mail only from certain senders, or a limited number. A mailbox holds 5 messages. */
+export function rulesContract(open: () => Promise<OpenMailStore>): void {
+  let fixture: Fixture
+  beforeEach(async () => {
+    fixture = await openFixture(await open())
+  })
+  afterEach(() => fixture.close())
+
+  let tokens = 0
+  async function ruled(
+    name: string,
+    rules: Parameters<typeof parseRules>[0],
+    more: { accountId?: number } = {},
+  ) {
+    tokens += 1
+    const session = newSession(name, {
+      tokenHash: `rules-${tokens}`,
+      createdAt: START,
+      lifeMs: HOUR,
+    })
+    const created = await fixture.store.createSession({
+      ...session,
+      ...more,
+      rules: parseRules(rules),
+    })
+    assert.ok(created)
+    return { ...created, tokenHash: session.tokenHash }
+  }
+  const send = async (to: string[], fromAddress?: string) =>
+    (await fixture.send(to, { fromAddress })).outcome
+  const counts = (...ids: Parameters<Fixture['store']['listMessageIds']>[0][]) =>
+    Promise.all(ids.map(async (id) => (await fixture.other.listMessageIds(id)).length))
+
+  test('the rules of a session are stored with it', async () => {
+    const { tokenHash } = await ruled('ann@box.test', {
+      only_from: 'shop.test,a@b.test',
+      max_messages: 3,
+    })
+    const expected = { onlyFrom: ['shop.test', 'a@b.test'], maxMessages: 3 }
+    assert.deepEqual((await fixture.other.findSession(tokenHash))?.rules, expected)
+    const facts = await fixture.other.findRecipient(address('ann@box.test'))
+    assert.deepEqual([facts.session?.rules, facts.session?.received], [expected, 0])
+    const free = await fixture.session('bob@box.test')
+    assert.deepEqual(free.rules, { onlyFrom: [], maxMessages: undefined })
+  })
+
+  describe('only_from', () => {
+    test('each recipient of a mail follows its own rules', async () => {
+      const ann = await ruled('ann@box.test', { only_from: 'shop.test' })
+      const bob = await ruled('bob@box.test', { only_from: 'other.test' })
+      const cleo = await fixture.session('cleo@box.test')
+      const all = ['ann@box.test', 'bob@box.test', 'cleo@box.test']
+      const result = await fixture.send(all, { fromAddress: 'x@mail.shop.test' })
+      assert.deepEqual(
+        result.outcome === 'stored' && result.recipients.map(({ mailbox }) => mailbox),
+        [ann.id, cleo.id],
+      )
+      assert.deepEqual(await counts(ann.id, bob.id, cleo.id), [1, 0, 1])
+    })
+
+    for (const from of ['x@evil.test', 'x@notshop.test', undefined]) {
+      test(`a mail from ${from ?? 'nobody'} that all refuse is not stored`, async () => {
+        const ann = await ruled('ann@box.test', { only_from: 'shop.test' })
+        const bob = await ruled('bob@box.test', { only_from: 'a@shop.test' })
+        const version = async () => (await fixture.other.findSession(ann.tokenHash))?.version
+        const before = await version()
+        assert.equal(await send(['ann@box.test', 'bob@box.test'], from), 'sender_not_allowed')
+        assert.deepEqual(await counts(ann.id, bob.id), [0, 0])
+        assert.equal(await version(), before)
+      })
+    }
+
+    test('a refusing recipient that is full does not defer the mail of the others', async () => {
+      const ann = await ruled('ann@box.test', { only_from: 'shop.test' })
+      for (let sent = 0; sent < 5; sent += 1) await send(['ann@box.test'], 'x@shop.test')
+      const bob = await fixture.session('bob@box.test')
+      assert.equal(await send(['ann@box.test', 'bob@box.test'], 'x@evil.test'), 'stored')
+      assert.equal(await send(['ann@box.test', 'bob@box.test'], 'x@shop.test'), 'full')
+      assert.deepEqual(await counts(ann.id, bob.id), [5, 1])
+    })
+  })
+
+  describe('max_messages', () => {
+    test('counts messages ever stored, also deleted ones', async () => {
+      const ann = await ruled('ann@box.test', { max_messages: 2 })
+      for (const expected of ['stored', 'stored', 'limit_reached']) {
+        assert.equal(await send(['ann@box.test']), expected)
+      }
+      const ids = await fixture.store.listMessageIds(ann.id)
+      await fixture.store.deleteMessages(ann.id, ids)
+      assert.equal(await send(['ann@box.test']), 'limit_reached')
+      assert.equal((await fixture.other.findRecipient(ann.address)).session?.received, 2)
+      assert.deepEqual(await counts(ann.id), [0])
+    })
+
+    test('of one mail, those with a place left get it', async () => {
+      const [ann, bob] = [
+        await ruled('ann@box.test', { max_messages: 1 }),
+        await ruled('bob@box.test', { max_messages: 2 }),
+      ]
+      const both = ['ann@box.test', 'bob@box.test']
+      assert.deepEqual(
+        [await send(both), await send(both), await send(both)],
+        ['stored', 'stored', 'limit_reached'],
+      )
+      assert.deepEqual(await counts(ann.id, bob.id), [1, 2])
+    })
+
+    test('of many mails racing for the last place, one is stored', async () => {
+      const ann = await ruled('ann@box.test', { max_messages: 1 })
+      const recipients = await fixture.accepted(['ann@box.test'])
+      const outcomes = await Promise.all(
+        Array.from({ length: 20 }, async (_, at) => {
+          const store = at % 2 === 0 ? fixture.store : fixture.other
+          return (await store.addMail(newMail(recipients))).outcome
+        }),
+      )
+      assert.deepEqual(outcomes.toSorted(), [...Array(19).fill('limit_reached'), 'stored'])
+      assert.deepEqual(await counts(ann.id), [1])
+    })
+
+    test('a revived session keeps its rules and counts anew', async () => {
+      const ann = await ruled('ann@box.test', { only_from: 'shop.test', max_messages: 1 })
+      assert.equal(await send(['ann@box.test'], 'x@shop.test'), 'stored')
+      const [now, expiresAt] = [at(2 * HOUR), at(DAY)]
+      const revival = { mailbox: ann.id, now, expiresAt, cooldownMs: COOLDOWN }
+      const revived = await fixture.store.reviveSession(revival)
+      assert.deepEqual(revived?.rules, ann.rules)
+      const late = async (fromAddress: string) =>
+        (await fixture.send(['ann@box.test'], { fromAddress, receivedAt: now })).outcome
+      assert.deepEqual(
+        [await late('x@evil.test'), await late('x@shop.test'), await late('x@shop.test')],
+        ['sender_not_allowed', 'stored', 'limit_reached'],
+      )
+    })
+  })
+
+  describe('mail fetched for aliases', () => {
+    let accountId: number
+    beforeEach(async () => {
+      await fixture.store.addAccount(JOE)
+      accountId = (await fixture.store.listAccounts(START))[0]?.id ?? 0
+    })
+    let uid = 40
+    const fetch = async (
+      to: string[],
+      fromAddress: string | undefined,
+      more: Partial<NewFetchedMail> = {},
+    ) => {
+      uid += 1
+      const found = await fixture.store.findAliases(accountId, to.map(address), START)
+      const recipients = found.map((one) => ({ ...one, identity: `${uid} ${one.address}` }))
+      const state = { uidValidity: 7, lastUid: uid }
+      const mail = {
+        ...newMail([]),
+        accountId,
+        folder: 'INBOX',
+        uid,
+        state,
+        recipients,
+        now: START,
+      }
+      return await fixture.store.addFetchedMail({ ...mail, fromAddress, ...more })
+    }
+
+    test('is settled for a refusing alias, and stored for the others', async () => {
+      const a = await ruled('joe+a@gmail.com', { only_from: 'shop.test' }, { accountId })
+      const b = await ruled('joe+b@gmail.com', { max_messages: 1 }, { accountId })
+      const both = ['joe+a@gmail.com', 'joe+b@gmail.com']
+      assert.equal((await fetch(both, 'x@evil.test')).outcome, 'stored')
+      assert.deepEqual(await counts(a.id, b.id), [0, 1])
+      assert.equal((await fetch(both, 'x@evil.test')).outcome, 'refused')
+      assert.equal((await fetch(both, undefined)).outcome, 'refused')
+      assert.equal((await fetch(both, 'x@shop.test')).outcome, 'stored')
+      assert.deepEqual(await counts(a.id, b.id), [1, 1])
+      const folder = await fixture.store.readFolder(accountId, 'INBOX')
+      assert.equal(folder?.lastUid, uid)
+    })
+
+    test('that waits for room is offered again once the alias takes no more', async () => {
+      const a = await ruled('joe+a@gmail.com', { max_messages: 2 }, { accountId })
+      const large = () => ({ raw: new Uint8Array(9_000) })
+      const [first, second] = [
+        await fetch(['joe+a@gmail.com'], 'x@a.test', large()),
+        await fetch(['joe+a@gmail.com'], 'x@a.test', large()),
+      ]
+      assert.deepEqual([first.outcome, second.outcome], ['stored', 'full'])
+      const query = { accountId, folder: 'INBOX', uidValidity: 7, now: at(HOUR - 1), limit: 10 }
+      const due = async () => (await fixture.store.listDeferred(query)).length
+      assert.equal(await due(), 0)
+      assert.equal((await fetch(['joe+a@gmail.com'], 'x@a.test')).outcome, 'stored')
+      assert.equal(await due(), 1)
+      assert.deepEqual(await counts(a.id), [2])
+    })
+  })
+}
