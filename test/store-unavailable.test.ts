@@ -171,6 +171,7 @@ const NEEDS_STORE = [
   'GET /emails',
   'GET /usage',
   'POST /api/roll-key',
+  'POST /api/send-test',
   'POST /api/checkout',
   'GET /api/orders/{id}',
   'POST /api/orders/{id}/claim',

@@ -11,6 +11,7 @@ export type ProblemCode =
   | 'invalid_key'
   | 'quota_exhausted'
   | 'plan_expired'
+  | 'not_allowed'
   | 'message_not_found'
   | 'not_found'
   | 'method_not_allowed'

@@ -7,6 +7,7 @@ import { rollKeyRoute, usageRoute } from './api/keys.ts'
 import { checkoutRoute, claimRoute, orderRoute, stripeWebhookRoute } from './api/orders.ts'
 import { plansRoute } from './api/plans.ts'
 import { deleteMailRoute, readMailRoute } from './api/read-mail.ts'
+import { sendTestRoute } from './api/send-test.ts'
 import {
   createSessionRoute,
   deleteSessionRoute,
@@ -29,6 +30,7 @@ export const documentedRoutes: readonly Route[] = [
   deleteMailRoute,
   extendSessionRoute,
   deleteSessionRoute,
+  sendTestRoute,
   attachmentRoute,
   rawMailRoute,
   eventsRoute,

@@ -9,6 +9,7 @@ import { openPaymentProvider } from '../pay/open.ts'
 import { openLargeReads } from '../service/mail/large-reads.ts'
 import type { ParseOnce } from '../service/mail/parse-once.ts'
 import { openSenderChecks, type SenderChecksDeps } from '../service/mail/sender-checks.ts'
+import { openLocalSmtp } from './local-smtp.ts'
 import { openCaller } from './ports.ts'
 import { openThreadParts, type ServerThreadSetup, serveMain } from './setup.ts'
 import { openShopStore } from './stores.ts'
@@ -36,6 +37,7 @@ const server = await openHttpServer(
     shop,
     pay,
     parse: parseOnMain,
+    sendLocalMail: openLocalSmtp({ ...config.smtp, host: listen.host }),
     largeReads,
     senderChecks: config.senderChecks.on
       ? openSenderChecks({ ...parts, largeReads, check: checkSender })

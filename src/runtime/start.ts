@@ -118,9 +118,9 @@ async function startParts(given: Config, { log, died, clock, parsing, closers }:
   const serverThreads: StartedThread[] = []
   closers.push(() => Promise.all(serverThreads.map((thread) => thread.close())))
   const host = await listenHost(config.host)
-  const open = (kind: 'http' | 'smtp') =>
+  const open = (kind: 'http' | 'smtp', smtpPort = config.smtp.port) =>
     startServerThreads(kind, {
-      config,
+      config: { ...config, smtp: { ...config.smtp, port: smtpPort } },
       host,
       shared,
       takePorts,
@@ -136,7 +136,7 @@ async function startParts(given: Config, { log, died, clock, parsing, closers }:
     const setup: ThreadSetup = { config, shared, mailPort, name: 'imap' }
     serverThreads.push(await startThread('./imap.ts', setup, { name: 'imap', died }))
   }
-  const httpPort = await open('http')
+  const httpPort = await open('http', smtpPort)
   // HTTP first: a load balancer sends traffic until it sees /readyz fail.
   const drain = async () => {
     for (const thread of serverThreads.toReversed()) await thread.call('drain')

@@ -97,6 +97,9 @@ export async function openTestServer({
     bus,
     limit: openMemoryLimit(makeRates()),
     parse: openParseOnce({ store, parser: inlineParser(parse) }),
+    async sendLocalMail(): Promise<never> {
+      throw new Error('there is no SMTP server here')
+    },
     connections: {
       max: config.http.connections,
       acquire: () => all.reserve(1),

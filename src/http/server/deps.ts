@@ -5,6 +5,7 @@ import type { ServiceDeps, SubscribableBus } from '../../service/deps.ts'
 import type { PoolAccess } from '../../service/mail/emails.ts'
 import type { LargeReads } from '../../service/mail/large-reads.ts'
 import type { ParseOnce } from '../../service/mail/parse-once.ts'
+import type { SendLocalMail } from '../../service/mail/send-test.ts'
 import type { ConfiguredAccount } from '../../service/sessions/accounts.ts'
 import type { BuiltPage } from '../pages/assets.ts'
 import type { ResponseCache } from './caching.ts'
@@ -19,6 +20,7 @@ export interface HttpDeps
   > {
   bus: SubscribableBus
   parse: ParseOnce
+  sendLocalMail: SendLocalMail
   /** Shared with everything else in this thread that reads large mail. */
   largeReads?: LargeReads
   connections: ConnectionSlots
@@ -34,7 +36,7 @@ export interface HttpDeps
 /** What routes work with: everything the services need, and the settings and limits of HTTP. */
 export interface RouteDeps
   extends ServiceDeps,
-    Pick<HttpDeps, 'metrics' | 'warnings' | 'builtPage'> {
+    Pick<HttpDeps, 'metrics' | 'warnings' | 'builtPage' | 'sendLocalMail'> {
   log: Log
   mailbox: MailboxLimits
   intervals: IdleIntervals

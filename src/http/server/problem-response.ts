@@ -17,6 +17,7 @@ export const problemStatus = {
   invalid_key: 401,
   quota_exhausted: 402,
   plan_expired: 402,
+  not_allowed: 403,
   message_not_found: 404,
   not_found: 404,
   method_not_allowed: 405,

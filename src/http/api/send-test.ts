@@ -1,0 +1,20 @@
+import { Type } from 'typebox'
+import { sendTestMail } from '../../service/mail/send-test.ts'
+import { success } from '../server/response.ts'
+import { route } from '../server/route.ts'
+import { messageSchema, tokenField } from './schemas.ts'
+
+export const sendTestRoute = route({
+  method: 'POST',
+  path: '/api/send-test',
+  title: 'Send a test message',
+  description:
+    'Sends one message with a code to the address of the session, from our postmaster, through our own SMTP server. At most once a minute per session and ten times a minute per client. Not for Gmail aliases; refused if the rules of the address refuse it.',
+  input: Type.Object({ token: tokenField }),
+  output: messageSchema,
+  problems: ['invalid_token', 'session_expired', 'not_allowed'],
+  async handle({ token }, deps, { client }) {
+    await sendTestMail(deps, { token, client })
+    return success({ message: 'Test message sent.' })
+  },
+})

@@ -1,0 +1,62 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { createInterface } from 'node:readline'
+import { ipRangeMatcher } from '../core/ip.ts'
+import type { SendLocalMail } from '../service/mail/send-test.ts'
+
+interface LocalSmtpOptions {
+  /** Where our SMTP server listens. */
+  host: string
+  port: number
+  /** Load balancers, which send a PROXY header. */
+  proxyFrom: readonly string[]
+}
+
+const TIMEOUT_MS = 10_000
+const ANY_ADDRESS = new Set(['::', '0.0.0.0'])
+
+/** A client of our own SMTP server: without TLS, because nothing leaves this machine. */
+export function openLocalSmtp({ host, port, proxyFrom }: LocalSmtpOptions): SendLocalMail {
+  const address = ANY_ADDRESS.has(host) ? '127.0.0.1' : host
+  const isProxy = ipRangeMatcher(proxyFrom)
+  return async ({ from, to, raw }) => {
+    const socket = connect({ host: address, port, timeout: TIMEOUT_MS })
+    socket.on('timeout', () => socket.destroy(new Error('the SMTP server did not reply in time')))
+    try {
+      await once(socket, 'connect')
+      const proxied = isProxy(socket.localAddress ?? '') ? 'PROXY UNKNOWN\r\n' : ''
+      return await deliver(socket, [
+        [proxied, 220],
+        ['EHLO localhost\r\n', 250],
+        [`MAIL FROM:<${from}>\r\n`, 250],
+        [`RCPT TO:<${to}>\r\n`, 250],
+        ['DATA\r\n', 354],
+        [`${raw.replace(/^\./gm, '..')}.\r\n`, 250],
+      ])
+    } finally {
+      socket.destroy()
+    }
+  }
+}
+
+/** Writes each text and reads its reply, up to the first one that is not as expected. */
+async function deliver(socket: Socket, steps: readonly (readonly [text: string, code: number])[]) {
+  const replies = readReplies(socket)
+  let reply = { code: 0, status: '' }
+  for (const [text, expected] of steps) {
+    socket.write(text)
+    const { value, done } = await replies.next()
+    if (done) throw new Error('the SMTP server closed the connection')
+    reply = value
+    if (reply.code !== expected) break
+  }
+  return reply
+}
+
+/** The last line of each reply, with its enhanced status code. */
+async function* readReplies(socket: Socket) {
+  for await (const line of createInterface(socket)) {
+    const [, code, status = ''] = /^(\d{3}) (?:(\d\.\d{1,3}\.\d{1,3}) )?/.exec(line) ?? []
+    if (code !== undefined) yield { code: Number(code), status }
+  }
+}
