@@ -1,6 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { MAIL } from './support/app.ts'
@@ -104,6 +105,26 @@ describe('mayfly inbox', () => {
     expect(text).toMatch(
       /From: {4}Ann Sender <ann@sender\.test>\nSubject: Hello\n\nYour code is 123456\.\n.*Subject: Again/s,
     )
+  })
+
+  test('with --code prints only the code of the first mail that matches, and exits', async () => {
+    const args = [SOURCE, 'inbox', '--prefix', 'coded', '--from', 'sender.test', '--code']
+    const child = spawn(process.execPath, args, {
+      cwd: ROOT,
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const ended = once(child, 'exit')
+    const printed = text(child.stdout)
+    for await (const line of createInterface(child.stderr)) {
+      const [, address] = /^Address {2}(coded@\S+)$/.exec(line) ?? []
+      if (!address) continue
+      expect(await mail(address, MAIL.replace('ann@sender.test', 'eve@other.test'))).toBe(250)
+      expect(await mail(address, MAIL.replace('Your code is 123456.', 'Hello.'))).toBe(250)
+      expect(await mail(address, MAIL.replace('123456', '482913'))).toBe(250)
+    }
+    expect(await ended).toEqual([0, null])
+    expect(await printed).toBe('482913\n')
   })
 
   test('prints the error of the service when a request is rejected', () => {

@@ -22,6 +22,9 @@ interface InboxOptions extends DeleteOptions {
   wait: boolean
   once?: boolean
   count?: number
+  from?: string
+  subject?: string
+  code?: boolean
 }
 
 export function addInboxCommand(mayfly: Command, actions: InboxActions, print: Print): void {
@@ -34,6 +37,9 @@ export function addInboxCommand(mayfly: Command, actions: InboxActions, print: P
     .option('--no-wait', 'with --operator: exit after showing stored mail')
     .option('--once', 'exit after one message')
     .option('--count <n>', 'exit after n messages', parseCount)
+    .option('--from <sender>', 'only mail from this address or domain')
+    .option('--subject <text>', 'only mail with this text in the subject')
+    .option('--code', 'print the code of the first mail that has one, and nothing else; then exit')
     .option('--delete [id]', 'with --operator: delete this message')
     .option('--all', 'with --operator --delete: delete all messages')
     .action(async ({ operator, wait, ...options }: InboxOptions) => {
@@ -50,8 +56,14 @@ export function addInboxCommand(mayfly: Command, actions: InboxActions, print: P
       }
       const local = actions.endpoints()
       const url = options.url?.replace(/\/+$/, '') ?? local.url
-      await watchInbox({ url, count, prefix: options.prefix }, print, (address) => {
-        if (url === local.url) print(swaksCommand(local, address))
+      const { prefix, from, subject, code = false } = options
+      // A script reads only the code.
+      const printStatus = code ? console.error : print
+      await watchInbox({ url, count, prefix, from, subject, code }, print, {
+        printStatus,
+        onAddress(address) {
+          if (url === local.url) printStatus(swaksCommand(local, address))
+        },
       })
     })
 }
@@ -65,32 +77,44 @@ function swaksCommand({ smtpHost, smtpPort }: Endpoints, address: string): strin
 interface WatchOptions {
   /** Without a trailing slash. */
   url: string
-  prefix: string | undefined
+  prefix?: string | undefined
   /** Returns after this many messages. */
   count: number
+  from?: string | undefined
+  subject?: string | undefined
+  /** Prints the first code instead of messages, and returns. */
+  code?: boolean
 }
 
-/** `onAddress` is called before any mail can arrive. */
+interface WatchOutput {
+  /** For everything but mail and codes. */
+  printStatus?: Print
+  /** Called before any mail can arrive. */
+  onAddress?(address: string): void
+}
+
 export async function watchInbox(
-  { url, prefix, count }: WatchOptions,
+  { url, prefix, count, code = false, ...filter }: WatchOptions,
   print: Print,
-  onAddress: (address: string) => void = () => {},
+  { printStatus = print, onAddress = () => {} }: WatchOutput = {},
 ): Promise<void> {
   const { email, token, expires } = await createSession(url, prefix)
-  print(`Address  ${email}`)
-  print(`Token    ${token}`)
-  print(`Expires  ${expires} UTC`)
+  printStatus(`Address  ${email}`)
+  printStatus(`Token    ${token}`)
+  printStatus(`Expires  ${expires} UTC`)
   onAddress(email)
 
   const headers = { authorization: `Bearer ${token}` }
   const stop = new AbortController()
   let shown = 0
   try {
-    // since_id=0 includes mail that arrived between the two requests.
-    const stream = await request(url, '/api/events?since_id=0', { headers, signal: stop.signal })
+    const path = eventsPath({ code, ...filter })
+    const stream = await request(url, path, { headers, signal: stop.signal })
     for await (const { name, data } of readEvents(stream, url)) {
+      if (name === 'end' && code) throw new CommandError('The session has ended without a code.')
       if (name === 'end') return print('The session has ended.')
       if (name !== 'message') continue
+      if (code) return print(printable(fieldOf(JSON.parse(data), 'code')))
       const mail = await fetchMail(url, fieldOf(JSON.parse(data), 'id'), headers)
       for (const line of formatMail(mail)) print(line)
       shown += 1
@@ -100,6 +124,17 @@ export async function watchInbox(
     stop.abort()
   }
   throw disconnected(url)
+}
+
+function eventsPath({ from, subject, code }: Pick<WatchOptions, 'from' | 'subject' | 'code'>) {
+  const query = new URLSearchParams({
+    // Includes mail that arrived before this request.
+    since_id: '0',
+    ...(from === undefined ? {} : { from }),
+    ...(subject === undefined ? {} : { subject }),
+    ...(code ? { has_code: '1' } : {}),
+  })
+  return `/api/events?${query}`
 }
 
 async function* readEvents({ body }: Response, url: string): AsyncGenerator<ServerSentEvent> {
