@@ -35,12 +35,13 @@ import {
 } from './tools/report.ts'
 
 // Rate and latency of polling and reading, compared with a route that returns a prebuilt response, and with a hundred times as
-// much stored mail. `--against FOLDER` also compares another checkout with that route.
+// much stored mail; and what previews cost. `--against FOLDER` also compares another checkout with that route. `--part previews`
+// measures only those.
 
 const { values: options } = parseArgs({
-  options: { quick: { type: 'boolean', default: false }, against: { type: 'string' } },
+  options: { quick: { type: 'boolean' }, against: { type: 'string' }, part: { type: 'string' } },
 })
-const { quick } = options
+const { quick = false } = options
 const ROUNDS = quick ? 2 : 5
 const SECONDS = quick ? 1 : 2
 const CONNECTIONS = 32
@@ -55,6 +56,8 @@ async function main(): Promise<void> {
     '- CPU: user and system seconds of the whole server per 1,000 requests.',
   )
   const folder = benchFolder()
+  await comparePreviews(folder)
+  if (options.part === 'previews') return
   const [few, many] = [FEW, MANY].map((messages) => {
     progress(`filling the store with ${figure(messages)} messages`)
     const path = folder.inside(String(messages))
@@ -174,6 +177,35 @@ async function timePoll(url: string): Promise<number> {
   const response = await fetch(url)
   await response.text()
   return performance.now() - start
+}
+
+/** Lists of ten messages with previews of 120 characters, and the same with empty ones. */
+async function comparePreviews(folder: ReturnType<typeof benchFolder>): Promise<void> {
+  say('', '### Previews')
+  const contestants = await Promise.all(
+    (['without', 'with'] as const).map(async (name) => {
+      const path = folder.inside(`${name}-previews`)
+      const { sessions } = fill(path, FEW, name === 'with' ? {} : { preview: '' })
+      const mayfly = await startMayfly(path)
+      const [, list, unchanged] = await cachedPolls(mayfly)
+      const fromStore = uncachedPolls(sessions, join(folder.path, `${name}-paths`))
+      return { ...mayfly, name, cases: [list, unchanged, fromStore] }
+    }),
+  )
+  const rows: string[][] = []
+  for (const index of [0, 1, 2]) {
+    const caseName = contestants[0]?.cases[index]?.name ?? ''
+    progress(`previews: ${caseName}`)
+    const results = await alternate(contestants, ROUNDS, (server) =>
+      load(server, server.cases[index]),
+    )
+    const ratio = medianRate(results.get('with')) / medianRate(results.get('without'))
+    for (const [name, list] of results) {
+      rows.push([caseName, name, ...requestCells(list), name === 'with' ? figure(ratio) : ''])
+    }
+  }
+  reportTable(['case', 'previews', ...REQUEST_COLUMNS, 'of without'], rows)
+  for (const { stop } of contestants) await stop()
 }
 
 interface Store {

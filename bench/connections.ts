@@ -57,7 +57,7 @@ async function main(): Promise<void> {
   )
   const folder = benchFolder()
   const filled = folder.inside('filled')
-  fill(filled, COUNTS.streams * MESSAGES_EACH, 1_000)
+  fill(filled, COUNTS.streams * MESSAGES_EACH, { mailBytes: 1_000 })
   const results: Result[] = []
   for (const load of LOADS) {
     progress(load.name)

@@ -267,7 +267,7 @@ async function measureSweeps(large: Store): Promise<void> {
       if (name === service.name) return await sweep(service, SWEPT_SESSIONS)
       const path = folder.inside('fresh')
       rmSync(path, { recursive: true })
-      fill(path, FEW, MAIL_BYTES)
+      fill(path, FEW, { mailBytes: MAIL_BYTES })
       const fresh = { name, path, sessions: liveSessions(path), ...(await startMayfly(path)) }
       const swept = await sweep(fresh, SWEPT_SESSIONS)
       await fresh.stop()

@@ -4,6 +4,7 @@ import { Client } from 'pg'
 import { joinAddress, parseHost } from '../../src/core/address.ts'
 import { secretHash } from '../../src/core/id.ts'
 import type { Recipient } from '../../src/core/recipient.ts'
+import { POOL } from '../../src/core/session.ts'
 import { readHead } from '../../src/mime/header-summary.ts'
 import { compress } from '../../src/store/compression.ts'
 import { dayOf } from '../../src/store/postgres/mail/partition-key.ts'
@@ -29,6 +30,9 @@ const host = parseHost('box.test')
 if (!host) throw new Error('unreachable: box.test is a host')
 const HOST = host
 export const DOMAIN = { name: HOST, sessions: true, reader: false, ttlSeconds: undefined }
+
+/** As long as one may be. */
+const PREVIEW = 'Thank you for your order. '.repeat(5).slice(0, 120)
 
 const ENVELOPE = {
   clientIp: '192.0.2.1',
@@ -60,15 +64,21 @@ const SESSIONS_PER_BATCH = 5_000
  * transaction 5,000 sessions are created and mail arrives for all of them in turn; the last one is of this moment, the first
  * one of a day ago. Nothing expires within 30 days.
  */
-export function fill(folder: string, messages: number, mailBytes = 2_000): { sessions: number } {
+export function fill(
+  folder: string,
+  messages: number,
+  { mailBytes = 2_000, preview = PREVIEW } = {},
+): { sessions: number } {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const sessions = Math.ceil(messages / MESSAGES_EACH)
   const db = openMigrated(folder, 'mail')
   db.pragma('synchronous = OFF')
   db.pragma('cache_size = -1000000')
   const writes = mailWrites(db, { limits: LIMITS }, () => {})
-  // As if listed before: the first listing of a mail scans it for a code.
-  const markScanned = db.prepare("update message set code = '' where mailbox >= ?")
+  // As if listed before: the first listing of a mail scans it.
+  const markScanned = db.prepare(
+    "update message set code = '', preview = ?, attachments = 0 where mailbox >= ?",
+  )
   const raw = Buffer.from(mailText(mailBytes))
   const now = Date.now()
   const expiresAt = new Date(now + 30 * DAY_MS)
@@ -85,7 +95,7 @@ export function fill(folder: string, messages: number, mailBytes = 2_000): { ses
     for (let count = 0; count < MESSAGES_EACH; count += 1) {
       for (const recipient of recipients) writes.addMail({ ...mail, recipients: [recipient] })
     }
-    markScanned.run(recipients[0]?.mailbox)
+    markScanned.run(preview, recipients[0]?.mailbox)
   })
 
   writes.addDomain(DOMAIN)
@@ -96,6 +106,27 @@ export function fill(folder: string, messages: number, mailBytes = 2_000): { ses
   db.pragma('wal_checkpoint(TRUNCATE)')
   db.close()
   return { sessions }
+}
+
+/** Fills the pool of a data directory, likewise. */
+export function fillPool(folder: string, messages: number): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const db = openMigrated(folder, 'mail')
+  db.pragma('synchronous = OFF')
+  const writes = mailWrites(db, { limits: LIMITS }, () => {})
+  writes.addDomain({ ...DOMAIN, reader: true })
+  const mail = incomingMail(Buffer.from(mailText(2_000)), new Date())
+  for (let from = 0; from < messages; from += 50_000) {
+    db.transaction(() => {
+      for (let number = from; number < Math.min(from + 50_000, messages); number += 1) {
+        // A thousand messages per address.
+        const address = joinAddress(`pool${number % Math.ceil(messages / 1_000)}`, HOST)
+        writes.addMail({ ...mail, recipients: [{ address, mailbox: POOL }] })
+      }
+    })()
+  }
+  db.pragma('wal_checkpoint(TRUNCATE)')
+  db.close()
 }
 
 interface FillOptions {
@@ -133,7 +164,7 @@ export async function fillPostgres(
   await client.query(RAW_MAIL, [messages, bucket, now, await compress(raw)])
   await client.query(MESSAGES, [
     ...[messages, bucket, now, sessions, raw.length],
-    ...[senderName, senderEmail, subject],
+    ...[senderName, senderEmail, subject, PREVIEW],
   ])
   await client.query(`select setval('mail.raw_block', ${Math.ceil(messages / BLOCK) + 1})`)
   await client.query('vacuum analyze')
@@ -173,10 +204,10 @@ const RAW_MAIL = `
     $4::bytea
   from generate_series(0, $1::integer - 1) as number`
 
-// Interleaved across mailboxes and already scanned for codes, as in fill().
+// Interleaved across mailboxes and already scanned, as in fill().
 const MESSAGES = `
   insert into mail.message (mailbox, bucket, id, serial, recipient, sender_name, sender_email,
-    subject, received_at, size, code)
+    subject, received_at, size, code, preview, attachments)
   select ($3::bigint - 600000) * 1024 + box * 32, $2::integer, ($3 - 600000) * 1024 + number * 32,
-    number, 'bench' || box || '@box.test', $6, $7, $8, $3, $5::integer, ''
+    number, 'bench' || box || '@box.test', $6, $7, $8, $3, $5::integer, '', $9, 0
   from generate_series(0, $1::integer - 1) as number, lateral (select number % $4::integer as box) as mailbox_number`

@@ -127,6 +127,7 @@ export const PROGRAMS = [
   'smtp-intake',
   'check-mail',
   'emails',
+  'filtered-page',
   'together',
   'visible',
   'fairness',

@@ -30,7 +30,7 @@ export function filledStore(folder: string, messages: number, mailBytes: number)
     progress(`filling a store with ${name}`)
     const start = performance.now()
     mkdirSync(folder, { recursive: true })
-    fill(`${path}.part`, messages, mailBytes)
+    fill(`${path}.part`, messages, { mailBytes })
     renameSync(`${path}.part`, path)
     say(`- Filling with ${name}: ${figure((performance.now() - start) / 1000)} s`)
   }
