@@ -1,7 +1,8 @@
 /**
- * A cache limited in size; each entry counts as one unless `sizeOf` is given. Evicts approximately the least recently used: it
- * has two generations, a hit in the old one moves the entry to the young one, and when the young one is full, the old one is
- * dropped. A hit in the young one moves nothing, which makes a poll a tenth cheaper than an exact order would.
+ * A cache limited in size; each entry counts as one unless `sizeOf` is given. Keeps at least the most recently used half, and
+ * evicts approximately in order of use: it has two generations, a hit in the old one moves the entry to the young one, and when
+ * the young one is full, the old one is dropped. A hit in the young one moves nothing, which makes a poll a tenth cheaper than an
+ * exact order would.
  */
 export function openLru<Key, Value>(maxSize: number, sizeOf: (value: Value) => number = () => 1) {
   let young = new Map<Key, Value>()

@@ -33,15 +33,15 @@ type UncompressedMail = Pick<NewMail, 'raw' | 'recipients'>
 
 /** The mail in zstd format. Small mail is not compressed, unless it is for a shared mailbox, which counts bytes as stored. */
 export function compressMail(mail: UncompressedMail): Uint8Array {
-  return isCompressed(mail) ? compress(mail.raw) : rawFrame(mail.raw)
+  return mustCompress(mail) ? compress(mail.raw) : rawFrame(mail.raw)
 }
 
-/** Mail that is given at once keeps its order, up to LARGE_BYTES. */
+/** Mail passed in the same turn keeps its order, up to LARGE_BYTES. */
 export function compressMailAsync(mail: UncompressedMail): Promise<Uint8Array> {
-  return isCompressed(mail) ? compressAsync(mail.raw) : Promise.resolve(rawFrame(mail.raw))
+  return mustCompress(mail) ? compressAsync(mail.raw) : Promise.resolve(rawFrame(mail.raw))
 }
 
-function isCompressed({ raw, recipients }: UncompressedMail): boolean {
+function mustCompress({ raw, recipients }: UncompressedMail): boolean {
   const isForShared = recipients.some(({ mailbox }) => isSharedMailbox(mailbox))
   return raw.length >= MIN_COMPRESSED_BYTES || isForShared
 }

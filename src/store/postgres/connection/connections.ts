@@ -16,7 +16,7 @@ export interface Db {
 
 export interface Transaction extends Db {
   /** The last statement: sent together with COMMIT, so that both cost one round trip. */
-  queueBeforeCommit(text: string, values: readonly unknown[]): void
+  queueBeforeCommit(query: () => Promise<unknown>): void
 }
 
 export interface Connections extends Db {
@@ -159,8 +159,8 @@ async function transact<T>(
   const transaction: Transaction = {
     query: db.query,
     queryUnprepared: statements(client, false).query,
-    queueBeforeCommit(text, values) {
-      last = () => db.query(text, values)
+    queueBeforeCommit(query) {
+      last = query
     },
   }
   try {

@@ -40,7 +40,9 @@ describe('a commit with durability off', () => {
       const pool = openConnections({ url: `${db.opened.url}${more}`, connections: 1 })
       const write = pool.transaction(async (db) => {
         await db.queryUnprepared('set local synchronous_commit = off')
-        db.queueBeforeCommit(`insert into mail.address_ledger values ($1)`, ['lost'])
+        db.queueBeforeCommit(() =>
+          db.query(`insert into mail.address_ledger values ($1)`, ['lost']),
+        )
       })
       await assert.rejects(write, isUnavailable)
       const found = await db.postgres.run(

@@ -248,7 +248,9 @@ describe('an error', () => {
     const pool = openConnections({ url })
     const operation = pool.transaction(async (db) => {
       await db.query(`insert into mail.address_ledger values ('one')`)
-      db.queueBeforeCommit('insert into mail.address_ledger values ($1), ($1)', ['two'])
+      db.queueBeforeCommit(() =>
+        db.query('insert into mail.address_ledger values ($1), ($1)', ['two']),
+      )
     })
     await assert.rejects(operation, /duplicate key/)
     assert.deepEqual(await postgres.run('select * from mail.address_ledger', database), [])

@@ -52,24 +52,26 @@ export function mailInsert({ boxes, used, retention, random }: MailInsertDeps) {
       const sessions = [...boxes.sessions.values()].filter(({ added }) => added.count > 0)
       const shared = [...boxes.shared.values()]
       const shares = [...boxes.shares.values()].filter(({ added }) => added.count > 0)
-      db.queueBeforeCommit(INSERT_MAIL, [
-        Buffer.concat(mails.map(({ zstd }) => zstd)),
-        ...columns(raws, RAW_COLUMNS),
-        ...columns(messages, MESSAGE_COLUMNS),
-        sessions.map(({ id }) => id),
-        sessions.map(({ added }) => added.count),
-        sessions.map(({ added }) => added.bytes),
-        sessions.map(({ last_id: lastId }) => lastId),
-        shared.map(({ id }) => id),
-        shared.map(({ added }) => added.count),
-        shared.map(({ added }) => added.bytes),
-        shared.map(({ last_id: lastId }) => lastId),
-        shared.map(({ buckets }) => `{${buckets.join(',')}}`),
-        shares.map(({ network }) => network),
-        shares.map(({ mailbox }) => mailbox),
-        shares.map(({ added }) => added.count),
-        shares.map(({ added }) => added.bytes),
-      ])
+      db.queueBeforeCommit(() =>
+        db.query(INSERT_MAIL, [
+          Buffer.concat(mails.map(({ zstd }) => zstd)),
+          ...columns(raws, RAW_COLUMNS),
+          ...columns(messages, MESSAGE_COLUMNS),
+          sessions.map(({ id }) => id),
+          sessions.map(({ added }) => added.count),
+          sessions.map(({ added }) => added.bytes),
+          sessions.map(({ last_id: lastId }) => lastId),
+          shared.map(({ id }) => id),
+          shared.map(({ added }) => added.count),
+          shared.map(({ added }) => added.bytes),
+          shared.map(({ last_id: lastId }) => lastId),
+          shared.map(({ buckets }) => `{${buckets.join(',')}}`),
+          shares.map(({ network }) => network),
+          shares.map(({ mailbox }) => mailbox),
+          shares.map(({ added }) => added.count),
+          shares.map(({ added }) => added.bytes),
+        ]),
+      )
     },
   }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { Client } from 'pg'
-import { beforeEach, describe, test, vi } from 'vitest'
+import { beforeEach, describe, onTestFinished, test, vi } from 'vitest'
 import { openPostgresTestMail } from '../../../../test/support/postgres-stores.ts'
 import { waitUntil } from '../../../../test/support/wait-until.ts'
 import { type MailboxId, OPERATOR, POOL } from '../../../core/session.ts'
@@ -65,6 +65,15 @@ describe('a node whose clock is two days ahead', () => {
   })
 })
 
+/** A client in the middle of a transaction. */
+async function otherClient(statements: string): Promise<Client> {
+  const client = new Client({ connectionString: db.opened.url })
+  onTestFinished(() => client.end())
+  await client.connect()
+  await client.query(statements)
+  return client
+}
+
 describe('partitions', () => {
   test('are created in advance for every day on which a session created today can expire', async () => {
     const ahead = await openPostgresTestMail(db.postgres, { aheadDays: 61 })
@@ -104,9 +113,7 @@ describe('partitions', () => {
   test('are not dropped while another client, such as a backup, has the tables locked, and no query waits long', async () => {
     const ann = await db.fixture.session('ann@box.test')
     await db.fixture.send(['ann@box.test'])
-    const backup = new Client({ connectionString: db.opened.url })
-    await backup.connect()
-    await backup.query('begin; select count(*) from mail.message')
+    const backup = await otherClient('begin; select count(*) from mail.message')
     await db.fixture.sweepAll(at(2 * DAY))
     assert.ok((await days('message')).includes(TODAY))
     assert.deepEqual(await db.fixture.store.listMessageIds(ann.id), [])
@@ -118,9 +125,9 @@ describe('partitions', () => {
   test('are not dropped before every session of that day is cleared', async () => {
     const ann = await db.fixture.session('ann@box.test')
     await db.fixture.send(['ann@box.test'])
-    const blocker = new Client({ connectionString: db.opened.url })
-    await blocker.connect()
-    await blocker.query(`begin; select 1 from mail.session where id = ${ann.id} for update`)
+    const blocker = await otherClient(
+      `begin; select 1 from mail.session where id = ${ann.id} for update`,
+    )
     await db.fixture.sweepAll(at(2 * DAY))
     assert.equal((await db.fixture.store.listMessageIds(ann.id)).length, 1)
     await blocker.end()
@@ -128,7 +135,7 @@ describe('partitions', () => {
     assert.ok(!(await days('message')).includes(TODAY))
   })
 
-  test('are dropped once by two nodes that sweep at the same time', async () => {
+  test('are dropped by two nodes that sweep at the same time, and the pool is counted off once', async () => {
     for (const [day, name] of ['a', 'b', 'c'].entries()) {
       await db.fixture.session(`${name}@box.test`, day * DAY)
       await db.fixture.send([`${name}@box.test`, `${name}@pool.test`])
@@ -146,9 +153,7 @@ describe('partitions', () => {
   test('are not dropped while a session is being extended out of them, and its mail remains', async () => {
     const ann = await db.fixture.session('ann@box.test')
     await db.fixture.send(['ann@box.test'])
-    const blocker = new Client({ connectionString: db.opened.url })
-    await blocker.connect()
-    await blocker.query('begin; select 1 from mail.raw_mail for update')
+    const blocker = await otherClient('begin; select 1 from mail.raw_mail for update')
     const extending = db.fixture.other.extendSession(ann.id, at(4 * DAY), START)
     const waits = `from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
     await waitUntil(async () => (await count(waits)) === 1)

@@ -42,7 +42,7 @@ const CREATED_PER_STEP = 4
 const GRACE_MS = 3_600_000
 const RETRY_MS = 60_000
 
-// While a lock on the tables is waited for, all other queries wait behind it. It doubles at each retry.
+// For each lock on the tables: while one is waited for, all other queries wait behind it. It doubles at each retry.
 const LOCK_MS = 10
 const MAX_LOCK_MS = 100
 
@@ -108,9 +108,11 @@ async function dropPartition(
   try {
     await connections.transaction(async (db) => {
       await acquireLock(db, PARTITION_LOCK)
+      // Writers that need a new partition wait behind this transaction.
+      await db.queryUnprepared(`set local lock_timeout = ${MAX_LOCK_MS}`)
       for (const box of await lockSharedMailboxes(db, [POOL, OPERATOR]))
         await countOffPartition(db, box, bucket)
-      db.queueBeforeCommit(dropTables(bucket, lockMs), [])
+      db.queueBeforeCommit(() => db.queryUnprepared(dropTables(bucket, lockMs)))
     })
     return true
   } catch (error) {

@@ -8,7 +8,7 @@ import { messageDeletion, type StoredMessageRow } from './messages.ts'
 const MESSAGES_PER_STEP = 100
 const SESSIONS_PER_STEP = 200
 const PAGES_PER_STEP = 64
-// 32 MB are left to mail that arrives: to release a page costs as much as to delete a message.
+// 32 MB are left for new mail: releasing a page costs about as much as deleting a message (bench/README.md).
 const KEPT_FREE_PAGES = 8_192
 
 // Reads check the expiry themselves; the sweep waits, so that it does not race with mail or extensions in flight.

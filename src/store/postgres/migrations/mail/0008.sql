@@ -1,8 +1,10 @@
--- Small mail is not compressed by the nodes any more, but by the server, if it was built with LZ4.
+-- Small mail is no longer compressed by the nodes, but by the server, if it was built with LZ4.
 do $$
 declare
   part regclass;
 begin
+  -- As for creating and dropping partitions: none may appear or disappear meanwhile.
+  perform pg_advisory_xact_lock(1296125281, 2);
   for part in
     select 'mail.raw_mail'::regclass union all
     select inhrelid from pg_inherits where inhparent = 'mail.raw_mail'::regclass
