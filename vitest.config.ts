@@ -1,7 +1,7 @@
 import { chmodSync, globSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { configDefaults, defineConfig } from 'vitest/config'
-import { startBundledPrograms } from './test/support/bundle.ts'
+import { startBundledPrograms } from './build/server.ts'
 import { filesLeftOut, reportLeftOut } from './test/support/left-out.ts'
 
 const LONG = process.env['MAYFLY_TEST_LONG'] !== undefined

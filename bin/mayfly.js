@@ -1,24 +1,57 @@
 #!/usr/bin/env node
 // Plain JavaScript, because it must start on a Node that is too old for the rest and say so.
 import { spawn } from 'node:child_process'
-import { existsSync, realpathSync } from 'node:fs'
+import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const NEEDED = 26
+const root = fileURLToPath(new URL('..', import.meta.url))
+const runsBuild = isBuildFresh()
+// TypeScript needs the Node of the clone; its bundle is for every supported one.
+const NEEDED = runsBuild ? 24 : 26
 
 if (Number.parseInt(process.versions.node, 10) >= NEEDED) {
-  await import('../src/main.ts')
+  await import(runsBuild ? '../dist/main.js' : '../src/main.ts')
 } else {
   startWithOurNode()
 }
 
-/** `npm ci` installs the Node that we need beside the other packages. */
+/** Whether dist/ is there and, in a clone, newer than everything it is made of. */
+function isBuildFresh() {
+  const built = modified('dist/sources')
+  return modified('package-lock.json') <= built && newestSource('src', built) <= built && built > 0
+}
+
+/** @param {string} path */
+function modified(path) {
+  return statSync(join(root, path), { throwIfNoEntry: false })?.mtimeMs ?? 0
+}
+
+/**
+ * The time of the last change under a folder; stops at the first that is after `limit`. Folders change when files are removed.
+ * @param {string} folder
+ * @param {number} limit
+ * @returns {number}
+ */
+function newestSource(folder, limit) {
+  let newest = modified(folder)
+  if (newest === 0) return newest
+  for (const entry of readdirSync(join(root, folder), { withFileTypes: true })) {
+    if (newest > limit) return newest
+    if (/\.test\.ts$|^(testing|contract|fixtures)$/.test(entry.name)) continue
+    const path = join(folder, entry.name)
+    newest = Math.max(newest, entry.isDirectory() ? newestSource(path, limit) : modified(path))
+  }
+  return newest
+}
+
+/** `npm ci` installs the Node that a clone needs beside the other packages. */
 function startWithOurNode() {
-  const ours = fileURLToPath(new URL('../node_modules/.bin/node', import.meta.url))
+  const ours = join(root, 'node_modules/.bin/node')
   if (!existsSync(ours) || realpathSync(ours) === realpathSync(process.execPath)) {
     console.error(
       `mayfly needs Node ${NEEDED} or newer, and this is ${process.versions.node}.\n` +
-        'Run it through npm, which brings the right one: npm ci && npm start\n' +
+        'In a clone, run it through npm, which brings the right one: npm ci && npm start\n' +
         'Other commands: npm run --silent mayfly -- <command>',
     )
     process.exitCode = 1

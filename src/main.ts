@@ -28,12 +28,14 @@ import { restoreShop } from './store/sqlite/restore.ts'
  */
 function cliActions(): CliActions {
   const read = () => readConfig(loadSettings(process.cwd(), process.env))
+  const manifest = readManifest(new URL('../package.json', import.meta.url))
   return {
-    version: versionOf(new URL('../package.json', import.meta.url)),
+    version: manifest.version,
     serve: async () => {
       const { config } = read()
       const { serve } = await import('./runtime/serve.ts')
-      await serve(config)
+      // Only a clone is private; packages have a manifest of their own.
+      await serve(config, manifest.private ? 'npm run --silent mayfly --' : 'mayfly')
     },
     settings: () => read().settings,
     endpoints: () => endpointsOf(read().config),
@@ -129,8 +131,8 @@ function sqliteFolder(config: Config): string {
   throw new OperatorError('Only for SQLite. For PostgreSQL use pg_dump, see docs/scaling.md.')
 }
 
-function versionOf(file: URL): string {
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
+function readManifest(file: URL): { version: string; private?: boolean } {
+  return JSON.parse(readFileSync(file, 'utf8'))
 }
 
 /** The message of an error that the operator can fix; undefined for others, which are printed with a stack trace. */

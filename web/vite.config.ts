@@ -9,7 +9,7 @@ export default defineConfig({
   publicDir: false,
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {
-    outDir: here('dist-next'),
+    outDir: here('../dist/page-next'),
     emptyOutDir: true,
     manifest: true,
     // Browsers of the last two years.

@@ -58,6 +58,7 @@ describe('banner', () => {
     domains: ['a.test'],
     dataLocation: './data',
     payments: 'manual',
+    command: 'mayfly',
   }
 
   test('shows the URLs of API and docs, the SMTP port and the data directory', () => {

@@ -52,6 +52,8 @@ interface BannerOptions {
   dataLocation: string
   /** Payment provider. */
   payments: string
+  /** How to run the CLI. */
+  command: string
 }
 
 /** Printed at start: endpoints, and commands to paste for a first mail. */
@@ -61,6 +63,7 @@ export function banner({
   domains,
   dataLocation,
   payments,
+  command,
 }: BannerOptions): string[] {
   const url = baseUrl || endpoints.url
   return [
@@ -74,7 +77,7 @@ export function banner({
     `  Data     ${dataLocation}`,
     ...(payments === 'manual' ? [] : [`  Shop     ${url}/pricing${SHOP_NOTES[payments] ?? ''}`]),
     '',
-    'To see mail arrive, open the page or run:  npm run --silent mayfly -- inbox',
+    `To see mail arrive, open the page or run:  ${command} inbox`,
     'Or paste these commands to create a mailbox, send it a mail and list it:',
     '',
     ...sampleCommands(endpoints).map((line) => `  ${line}`),

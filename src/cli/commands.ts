@@ -39,7 +39,8 @@ export async function run(args: readonly string[], actions: CliActions): Promise
   }
 }
 
-function program(actions: CliActions, print: Print): Command {
+/** All commands; the manual page and the shell completion are made from it. */
+export function program(actions: CliActions, print: Print): Command {
   const mayfly = new Command('mayfly')
     .description('Disposable email: receives mail over SMTP, serves it as JSON.')
     .version(actions.version)

@@ -179,15 +179,15 @@ function readList<const S extends object>(path: string, noun: string, schema: S)
   const list = parseJson(readFileSync(path, 'utf8'))
   if (!Array.isArray(list)) throw new Error(`the file must contain a JSON list of ${noun}s`)
   // Loaded only if there is a file: it would slow every start by about 100 ms.
-  const { Errors }: typeof import('typebox/schema') = load('typebox/schema')
+  const { schemaErrors }: typeof import('./schema-errors.ts') = load('./schema-errors.ts')
   return list.map((entry: unknown, index) => {
-    const [isValid, errors] = Errors(schema, entry)
+    const [isValid, errors] = schemaErrors(schema, entry)
     if (!isValid) throw new Error(`${noun} ${index + 1}${problemOf(errors)}`)
     return entry as XStatic<S>
   })
 }
 
-type SchemaErrors = ReturnType<typeof import('typebox/schema')['Errors']>[1]
+type SchemaErrors = ReturnType<typeof import('./schema-errors.ts')['schemaErrors']>[1]
 
 function problemOf(errors: SchemaErrors): string {
   // For an unknown field the first one says only "schema is false".

@@ -50,7 +50,7 @@ const server = await openHttpServer(
     },
     metrics: async () => String(await main('metrics')),
     warnings: async () => (await main('warnings')) as string[],
-    builtPage: readBuiltPage(fileURLToPath(new URL('../../web/dist/', import.meta.url))),
+    builtPage: readBuiltPage(fileURLToPath(new URL('../../dist/page/', import.meta.url))),
     randomBytes: (count) => randomBytes(count),
     config,
   },

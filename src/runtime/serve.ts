@@ -7,8 +7,8 @@ import { startService } from './start.ts'
 import { usesPostgres } from './stores.ts'
 import { descriptorLimit, limitConnections } from './system.ts'
 
-/** Runs the service until it is told to stop, then exits. */
-export async function serve(config: Config): Promise<void> {
+/** Runs the service until it is told to stop, then exits. `command` runs the CLI, for the banner. */
+export async function serve(config: Config, command: string): Promise<void> {
   const log = openLog({ level: config.logLevel, thread: 'main' })
   // Installed first: the service may be stopped while it starts.
   const stopRequested = stopSignal()
@@ -29,6 +29,7 @@ export async function serve(config: Config): Promise<void> {
     domains: names,
     dataLocation: usesPostgres(config) ? redactPasswords(config.store) : config.data,
     payments: config.payments.provider,
+    command,
   })
   // If a program reads the log, standard output has only JSON lines.
   const terminal = process.stdout.isTTY ? process.stdout : process.stderr

@@ -43,9 +43,8 @@ function candidates(): Isolation[] {
 /** Whether such a child can be started, can read its code, and can be killed by us. */
 function isPermitted(isolation: Isolation): boolean {
   if (!canKill(isolation)) return false
-  const read = ['./process.ts', '../../package.json'].map((path) =>
-    fileURLToPath(new URL(path, import.meta.url)),
-  )
+  const manifest = '../../package.json'
+  const read = [import.meta.filename, fileURLToPath(new URL(manifest, import.meta.url))]
   // A program in Node takes six times as long to start.
   const programs = existsSync(CAT)
     ? [

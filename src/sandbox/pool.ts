@@ -76,7 +76,9 @@ function openChildren<Job extends object, Result extends { kind: string }>(
 
   function take(): SandboxedChild<Job, Result> {
     idle = idle.filter((child) => child.alive() || !all.delete(child))
-    const child = idle.pop() ?? start()
+    const child = idle.pop()
+    // The first of all has no spare yet: an idle service needs only that one.
+    if (!child) return start()
     // A spare child starts meanwhile, so that one owner's job does not make another wait for a start.
     if (idle.length === 0 && all.size < most) idle.push(start())
     return child

@@ -40,7 +40,7 @@ export interface ChildProgram {
   /** For error messages. */
   name: string
   script: URL
-  /** Folders of its modules, besides core. */
+  /** Folders of its modules, besides core and its own. */
   folders: readonly URL[]
 }
 
@@ -54,7 +54,7 @@ export function startChild<Job extends object, Result extends { kind: string }>(
     `--max-old-space-size=${HEAP_MB}`,
     '--disallow-code-generation-from-strings',
     '--permission',
-    ...readablePaths(folders).map((path) => `--allow-fs-read=${path}`),
+    ...readablePaths([new URL('./', script), ...folders]).map((path) => `--allow-fs-read=${path}`),
   ])
   const child = fork(fileURLToPath(script), [], {
     ...options,

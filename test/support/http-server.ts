@@ -57,7 +57,7 @@ export async function openTestServer({
   resultWaitMs,
   intervals,
   now = () => new Date(),
-  builtPage = readBuiltPage(fileURLToPath(new URL('../../web/dist/', import.meta.url))),
+  builtPage = readBuiltPage(fileURLToPath(new URL('../../dist/page/', import.meta.url))),
   ...rest
 }: TestServerOptions = {}) {
   const scratch = await openTestStores({

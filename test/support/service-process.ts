@@ -5,7 +5,7 @@ import { freePorts } from './server-process.ts'
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-/** The program, relative to its root; in vitest the bundle of setup/bundle.ts. */
+/** The program, relative to its root; in vitest the build of setup/bundle.ts. */
 export const SOURCE = 'bin/mayfly.js'
 export const { MAYFLY_TEST_MAIN: MAIN = SOURCE } = process.env
 
@@ -31,6 +31,8 @@ export interface SpawnOptions {
   /** The root folder of another copy of the program. */
   root?: string
   main?: string
+  /** The Node.js to run it; by default the one of this process. */
+  node?: string
   /** A program to run it under, such as strace, with its options. */
   under?: string[]
 }
@@ -43,9 +45,10 @@ export async function spawnService(options: SpawnOptions): Promise<ServiceProces
     env = {},
     root = ROOT,
     main = root === ROOT ? MAIN : SOURCE,
+    node = process.execPath,
     under = [],
   } = options
-  const command = [...under, process.execPath, main, 'serve']
+  const command = [...under, node, main, 'serve']
   const child = spawn(command[0] ?? '', command.slice(1), {
     cwd: root,
     env: {

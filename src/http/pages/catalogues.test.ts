@@ -117,7 +117,7 @@ type Form = Intl.LDMLPluralRule
 
 function readSources(): string {
   const root = fileURLToPath(new URL('../../..', import.meta.url))
-  const exclude = ['web/dist*/**', '**/*.test.ts']
+  const exclude = ['**/*.test.ts']
   const names = globSync(['web/**/*.{ts,tsx}', 'src/http/pages/**/*.ts', 'src/shared/*.ts'], {
     cwd: root,
     exclude,

@@ -1,0 +1,4 @@
+import './page.ts'
+import { buildServer } from './server.ts'
+
+await buildServer()

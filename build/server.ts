@@ -1,0 +1,140 @@
+import { cpSync, globSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { posix } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Plugin } from 'vite'
+import { collectPackages, licencesOf } from './licences.ts'
+import { builtFrom, DIST, hashOfSources, ROOT } from './sources.ts'
+
+// The server as plain JavaScript: it starts in a third of the time, because each thread loads a few files instead of hundreds
+// and no types are stripped. dist/ takes the place of src/: a module finds the files beside it (migrations, icons) at the
+// same relative path.
+
+/** `node` runs this instead of `bin/mayfly.js`. */
+export const MAIN = `${DIST}main.js`
+
+const NEXT = `${ROOT}dist-next/`
+const STAMP = 'sources'
+
+/** The main program and its threads share code. */
+const SERVICE = [
+  'main',
+  ...['embed', 'http', 'imap', 'smtp', 'writer'].map((name) => `runtime/${name}`),
+]
+/** One file each: a child process may read nothing else. */
+const ALONE = ['mime/child', 'sender-auth/child', 'config/schema-errors']
+const FILES = 'src/**/*.{sql,svg}'
+
+// better-sqlite3 is native; pg uses the other one only where it is installed.
+const EXTERNAL = ['better-sqlite3', 'pg-native']
+
+/** Whether the build needs this package beside it. */
+export const isExternal = (name: string) => EXTERNAL.includes(name)
+
+/** Builds the server, unless it was already built from the same sources. */
+export async function buildServer(): Promise<void> {
+  const sources = hashOfSources(['src/**/*.{ts,json,sql,svg}', 'build/*.ts'])
+  if (builtFrom(`${DIST}${STAMP}`) === sources) {
+    // A checkout may have changed the times of the sources, which bin/mayfly.js compares.
+    const now = new Date()
+    utimesSync(`${DIST}${STAMP}`, now, now)
+    return
+  }
+  rmSync(NEXT, { recursive: true, force: true })
+  const packages = new Set<string>()
+  for (const entries of [SERVICE, ...ALONE.map((name) => [name])]) await bundle(entries, packages)
+  writeFileSync(`${NEXT}LICENSES.txt`, licencesOf(packages))
+  for (const name of globSync(FILES, { cwd: ROOT })) {
+    cpSync(`${ROOT}${name}`, `${NEXT}${posix.relative('src', name)}`)
+  }
+  cpSync(`${DIST}page`, `${NEXT}page`, { recursive: true })
+  writeFileSync(`${NEXT}${STAMP}`, sources)
+  // Only a complete build replaces the last one.
+  rmSync(DIST, { recursive: true, force: true })
+  renameSync(NEXT, DIST)
+}
+
+async function bundle(entries: string[], packages: Set<string>): Promise<void> {
+  // Not needed to see that nothing has changed.
+  const { build } = await import('vite')
+  await build({
+    root: ROOT,
+    configFile: false,
+    logLevel: 'error',
+    plugins: [keepModuleUrls, collectPackages(packages)],
+    ssr: { noExternal: true },
+    build: {
+      ssr: true,
+      outDir: NEXT,
+      emptyOutDir: false,
+      minify: false,
+      sourcemap: true,
+      target: 'node24',
+      rolldownOptions: {
+        input: Object.fromEntries(entries.map((name) => [name, `${ROOT}src/${name}.ts`])),
+        external: EXTERNAL,
+        output: {
+          entryFileNames: '[name].js',
+          chunkFileNames: 'chunks/[name]-[hash].js',
+          sourcemapExcludeSources: true,
+        },
+      },
+    },
+  })
+}
+
+/** Where modules name the file of a program, as it is in src. */
+const PROGRAMS: readonly [module: string, program: string][] = [
+  ['runtime/thread.ts', 'new URL(file, import.meta.url)'],
+  ['mime/parser.ts', "new URL('./child.ts', import.meta.url)"],
+  ['sender-auth/checker.ts', "new URL('./child.ts', import.meta.url)"],
+  ['config/files.ts', "load('./schema-errors.ts')"],
+]
+
+function nameBuiltPrograms(code: string, module: string, moduleUrl: string): string {
+  const [, program] = PROGRAMS.find(([path]) => path === module) ?? []
+  if (!program) return code
+  if (!code.includes(program)) throw new Error(`${module} starts its program in another way`)
+  const built = program
+    .replace('.ts', '.js')
+    .replace('(file,', "(file.replace(/ts$/, 'js'),")
+    .replace('import.meta.url', moduleUrl)
+  return code.replace(program, built)
+}
+
+/** For tests: threads and child processes start from dist/, although the main thread is from src/. */
+export const startBundledPrograms: Plugin = {
+  name: 'start-bundled-programs',
+  enforce: 'pre',
+  transform(code, id) {
+    const module = posix.relative(`${ROOT}src`, id)
+    const url = JSON.stringify(pathToFileURL(`${DIST}${module}`).href)
+    const changed = module === 'config/files.ts' ? code : nameBuiltPrograms(code, module, url)
+    return changed === code ? null : { code: changed, map: null }
+  },
+}
+
+const STACK_TRACES = `import '${ROOT}build/stack-traces.ts'`
+const MODULE_URL = /import\.meta\.module_(\w+)/g
+
+/** `import.meta.url` of a module becomes the URL of the same path in dist/, whichever chunk the module is in. */
+const keepModuleUrls: Plugin = {
+  name: 'keep-module-urls',
+  enforce: 'pre',
+  transform(code, id) {
+    if (!id.startsWith(`${ROOT}src/`)) return null
+    const module = posix.relative(`${ROOT}src`, id)
+    const url = `import.meta.module_${Buffer.from(module).toString('hex')}`
+    const changed = nameBuiltPrograms(code, module, url).replaceAll('import.meta.url', url)
+    const isEntry = this.getModuleInfo(id)?.isEntry
+    // Without a map: the lines stay as they are.
+    return { code: isEntry ? `${STACK_TRACES}; ${changed}` : changed, map: null }
+  },
+  renderChunk(code, { fileName }) {
+    const changed = code.replace(MODULE_URL, (_name, module: string) => {
+      const path = Buffer.from(module, 'hex').toString()
+      const relative = posix.relative(posix.dirname(fileName), path)
+      return `new URL(${JSON.stringify(relative)}, import.meta.url).href`
+    })
+    return { code: changed, map: null }
+  },
+}

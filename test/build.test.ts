@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { cpSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { ROOT, SOURCE } from './support/service-process.ts'
+import { tempFolder } from './support/stores.ts'
+
+// dist/ as `npm run build` makes it (by test/setup/bundle.ts before the first test).
+
+const folder = tempFolder()
+afterAll(folder.remove)
+
+const mayfly = (root: string, args: string[], env = {}) =>
+  spawnSync(process.execPath, [SOURCE, ...args], {
+    cwd: root,
+    env: { ...process.env, ...env },
+    encoding: 'utf8',
+  })
+
+describe('bin/mayfly.js runs', () => {
+  const clone = join(folder.path, 'clone')
+  const now = new Date()
+  const later = new Date(now.getTime() + 60_000)
+  const touch = (path: string, time: Date) => utimesSync(join(clone, path), time, time)
+  const program = () => (mayfly(clone, ['--version']).stdout === 'dist\n' ? 'dist' : 'src')
+
+  beforeEach(() => {
+    rmSync(clone, { recursive: true, force: true })
+    for (const name of ['bin', 'src', 'package.json', 'package-lock.json']) {
+      cpSync(join(ROOT, name), join(clone, name), { recursive: true, preserveTimestamps: true })
+    }
+    symlinkSync(join(ROOT, 'node_modules'), join(clone, 'node_modules'))
+    cpSync(join(ROOT, 'dist/sources'), join(clone, 'dist/sources'))
+    writeFileSync(join(clone, 'dist/main.js'), "console.log('dist')\n")
+    touch('dist/sources', later)
+  })
+
+  test('dist/ when it is newer than src/', () => expect(program()).toBe('dist'))
+
+  test('src/ without a build', () => {
+    rmSync(join(clone, 'dist'), { recursive: true })
+    expect(program()).toBe('src')
+  })
+
+  test('dist/ without src/, as it is installed', () => {
+    rmSync(join(clone, 'src'), { recursive: true })
+    expect(program()).toBe('dist')
+  })
+
+  for (const path of ['src/core/address.ts', 'src/store/sqlite', 'package-lock.json']) {
+    test(`src/ after a change of ${path}`, () => {
+      touch(path, new Date(later.getTime() + 1_000))
+      expect(program()).toBe('src')
+    })
+  }
+
+  test('dist/ after a change of a test', () => {
+    touch('src/core/address.test.ts', new Date(later.getTime() + 1_000))
+    expect(program()).toBe('dist')
+  })
+})
+
+test('a stack trace of the build names the file and the line in src', () => {
+  const env = { MAYFLY_DATA: join(folder.path, 'data') }
+  assert.equal(mayfly(ROOT, ['domain', 'list'], env).status, 0)
+  const db = new Database(join(env.MAYFLY_DATA, 'mail.db'))
+  db.exec('ALTER TABLE mail_domain RENAME TO gone')
+  db.close()
+  const { status, stderr } = mayfly(ROOT, ['domain', 'list'], env)
+  assert.equal(status, 1)
+  assert.match(stderr, /^SqliteError: no such table: mail_domain$/m)
+  assert.match(stderr, /^ {4}at .*\(file:\/\/\S+\/src\/store\/sqlite\/[\w/-]+\.ts:\d+:\d+\)$/m)
+  assert.doesNotMatch(stderr, /^ {4}at .*\/dist\//m)
+})
