@@ -15,6 +15,7 @@ export const PROGRAMS = {
   pgbouncer: ['pgbouncer', 'a connection pooler in front of PostgreSQL'],
   haproxy: ['haproxy', 'a load balancer in front of the nodes'],
   dovecot: ['dovecot-imapd', 'a mail account to fetch from'],
+  mmdebstrap: ['mmdebstrap', 'a Debian to install the package in'],
 } as const satisfies Record<string, readonly [debianPackage: string, purpose: string]>
 
 export type Program = keyof typeof PROGRAMS

@@ -1,0 +1,85 @@
+import { execFileSync } from 'node:child_process'
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { bashCompletion, manualPage } from './manual.ts'
+import { type Architecture, stageRuntime } from './runtime.ts'
+import { ROOT } from './sources.ts'
+
+const SCRIPTS = ['postinst', 'prerm', 'postrm']
+const PROGRAM = 'usr/lib/mayfly'
+
+/** Builds mayfly_VERSION_ARCHITECTURE.deb with the runtime inside; the path of the package. */
+export function buildDebianPackage(target: string, architecture: Architecture, version: string) {
+  const folder = mkdtempSync(join(tmpdir(), 'mayfly-deb-'))
+  try {
+    chmodSync(folder, 0o755)
+    stageRuntime(join(folder, PROGRAM), architecture)
+    const write = (path: string, content: string | Uint8Array, mode = 0o644) => {
+      const file = join(folder, path)
+      mkdirSync(dirname(file), { recursive: true })
+      writeFileSync(file, content)
+      chmodSync(file, mode)
+    }
+    write('usr/bin/mayfly', deployed('debian/mayfly'), 0o755)
+    write('etc/mayfly/mayfly.env', deployed('mayfly.env'), 0o640)
+    write('lib/systemd/system/mayfly.service', packagedUnit())
+    write('usr/share/man/man1/mayfly.1.gz', gzipSync(manualPage(version), { level: 9 }))
+    write('usr/share/bash-completion/completions/mayfly', bashCompletion(version))
+    write('usr/share/doc/mayfly/changelog.gz', gzipSync(read('CHANGELOG.md'), { level: 9 }))
+    write('usr/share/doc/mayfly/copyright', read('LICENSE'))
+    cpSync(`${ROOT}docs/install.md`, join(folder, 'usr/share/doc/mayfly/install.md'))
+    write('DEBIAN/control', control(architecture, version, sizeOf(folder)))
+    write('DEBIAN/conffiles', '/etc/mayfly/mayfly.env\n')
+    for (const name of SCRIPTS) write(`DEBIAN/${name}`, deployed(`debian/${name}`), 0o755)
+    const file = join(target, `mayfly_${version}_${architecture}.deb`)
+    execFileSync('dpkg-deb', ['--root-owner-group', '-Zzstd', '-z12', '--build', folder, file], {
+      stdio: 'pipe',
+    })
+    return file
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+const read = (path: string) => readFileSync(`${ROOT}${path}`, 'utf8')
+const deployed = (name: string) => read(`deploy/${name}`)
+
+/** deploy/mayfly.service with the paths of the package, and without how to install it by hand. */
+function packagedUnit(): string {
+  return deployed('mayfly.service')
+    .replace(/^[\s\S]*?(?=\[Unit\])/, '')
+    .replace('/opt/mayfly/docs/scaling.md', '/usr/share/doc/mayfly/install.md')
+    .replace('=/opt/mayfly\n', '=/var/lib/mayfly\n')
+    .replace('bin/mayfly.js', `/${PROGRAM}/bin/mayfly.js`)
+    .replaceAll('/opt/mayfly/', `/${PROGRAM}/`)
+}
+
+function sizeOf(folder: string): string {
+  return execFileSync('du', ['-sk', folder], { encoding: 'utf8' }).split('\t')[0] ?? ''
+}
+
+function control(architecture: Architecture, version: string, size: string): string {
+  return `Package: mayfly
+Version: ${version}
+Architecture: ${architecture}
+Maintainer: Mayfly contributors <mayfly@localhost>
+Installed-Size: ${size}
+Depends: libatomic1, libc6 (>= 2.28), libgcc-s1, libstdc++6, passwd, util-linux
+Section: mail
+Priority: optional
+Description: self-hosted disposable email service
+ Mayfly receives mail over SMTP, stores it until the mailbox expires, and
+ serves it through a web page and a JSON API. The Node.js that it runs on is
+ part of the package.
+`
+}

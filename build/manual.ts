@@ -1,0 +1,100 @@
+import type { Command } from 'commander'
+import { type CliActions, program } from '../src/cli/commands.ts'
+
+// mayfly(1) and the completion of bash, made from the commands themselves.
+
+/** The commands with their full names, such as `domain add`; groups of commands are left out. */
+function commands(parent: Command, path: string[] = []): { name: string; command: Command }[] {
+  return parent.commands.flatMap((command) => {
+    const names = [...path, command.name()]
+    if (command.commands.length > 0) return commands(command, names)
+    return [{ name: names.join(' '), command }]
+  })
+}
+
+const describe = (version: string) => program({ version } as CliActions, () => {})
+
+export function manualPage(version: string): string {
+  const mayfly = describe(version)
+  return [
+    `.TH MAYFLY 1 "" "mayfly ${version}"`,
+    '.SH NAME',
+    'mayfly \\- self-hosted disposable email service',
+    '.SH SYNOPSIS',
+    '.B mayfly',
+    '.I command',
+    '[\\fIoption\\fR ...]',
+    '.SH DESCRIPTION',
+    text(mayfly.description()),
+    '.PP',
+    'Settings are read from the environment or from \\fImayfly.config.json\\fR in the working directory.',
+    '\\fBmayfly config\\fR lists all of them with their values and meanings.',
+    '.SH COMMANDS',
+    ...commands(mayfly).flatMap(({ name, command }) => commandSection(name, command)),
+    '.SH EXIT STATUS',
+    '0 on success, 1 if the command failed, 2 if the command line is invalid.',
+    '.SH FILES',
+    '.TP',
+    '.I /etc/mayfly/mayfly.env',
+    'Settings of the service (Debian package). The command reads them too.',
+    '.TP',
+    '.I /var/lib/mayfly',
+    'Mail and keys (Debian package).',
+    '',
+  ].join('\n')
+}
+
+function commandSection(name: string, command: Command): string[] {
+  const options = command.options.flatMap(({ flags, description }) => [
+    '.RS',
+    '.TP',
+    `.B ${text(flags)}`,
+    text(description),
+    '.RE',
+  ])
+  const args = command.registeredArguments.map((one) =>
+    one.required ? one.name() : `[${one.name()}]`,
+  )
+  const title = `.B mayfly ${text([name, ...args].join(' '))}`
+  return ['.TP', title, text(`${command.description()}.`), ...options]
+}
+
+/** Escaped for roff, which gives a meaning to backslashes, leading dots and hyphens. */
+function text(plain: string): string {
+  return plain
+    .replaceAll('\\', '\\e')
+    .replaceAll('-', '\\-')
+    .replaceAll(/^([.'])/gm, '\\&$1')
+}
+
+export function bashCompletion(version: string): string {
+  const mayfly = describe(version)
+  const cases = [{ name: '', command: mayfly }, ...groups(mayfly), ...commands(mayfly)].map(
+    ({ name, command }) => `    '${name}') words='${wordsAfter(command).join(' ')}' ;;`,
+  )
+  return `# bash completion for mayfly
+_mayfly() {
+  local path='' words='' word
+  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    case $word in -*) ;; *) path="\${path:+$path }$word" ;; esac
+  done
+  case $path in
+${cases.join('\n')}
+  esac
+  mapfile -t COMPREPLY < <(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}")
+}
+complete -F _mayfly mayfly
+`
+}
+
+function groups(mayfly: Command): { name: string; command: Command }[] {
+  return mayfly.commands
+    .filter((command) => command.commands.length > 0)
+    .map((command) => ({ name: command.name(), command }))
+}
+
+function wordsAfter(command: Command): string[] {
+  const names = command.commands.map((one) => one.name())
+  const options = command.options.flatMap(({ long }) => (long ? [long] : []))
+  return [...names, ...options, '--help']
+}

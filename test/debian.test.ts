@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import { appendFileSync, copyFileSync, existsSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { buildDebianPackage } from '../build/debian-package.ts'
+import { ownArchitecture } from '../build/runtime.ts'
+import { checkMail, createSession } from './support/api-client.ts'
+import { MAIL } from './support/app.ts'
+import { type Chroot, chrootProblem, openChroot } from './support/chroot.ts'
+import { freeServicePorts, type ServiceProcess, spawnService } from './support/service-process.ts'
+import { connectSmtp } from './support/smtp-client.ts'
+import { DISK, tempFolder } from './support/stores.ts'
+
+// The Debian package from installation to purge, in order, in a Debian without the clone.
+
+const [OLD, NEW] = ['0.2.0', '0.2.1']
+const folder = tempFolder(DISK)
+let debian: Chroot
+let ports: { http: number; smtp: number }
+
+const inDebian = (path: string) => join(debian.path, path)
+const dpkg = (...args: string[]) => debian.run(['dpkg', '--force-confold', ...args])
+
+beforeAll(async () => {
+  if (chrootProblem) return
+  debian = openChroot()
+  ports = await freeServicePorts()
+  for (const version of [OLD, NEW]) {
+    const file = buildDebianPackage(folder.path, ownArchitecture, version)
+    copyFileSync(file, inDebian(`tmp/mayfly_${version}.deb`))
+  }
+}, 300_000)
+afterAll(() => {
+  debian?.remove()
+  folder.remove()
+})
+
+/** Runs the command line of the unit, as its user and with its environment. */
+async function startUnit(): Promise<ServiceProcess> {
+  const unit = readFileSync(inDebian('lib/systemd/system/mayfly.service'), 'utf8')
+  const setting = (name: string) => new RegExp(`^${name}=(.*)$`, 'm').exec(unit)?.[1] ?? ''
+  const file = readFileSync(inDebian(setting('EnvironmentFile')), 'utf8')
+  const lines = [...setting('Environment').split(' '), ...(file.match(/^\w+=.*$/gm) ?? [])]
+  const command = setting('ExecStart').split(' ')
+  assert.equal(command.at(-1), 'serve')
+  const as = `--userspec=${setting('User')}:${setting('Group')}`
+  return await spawnService({
+    folder: '/var/lib/mayfly',
+    ports,
+    env: Object.fromEntries(lines.map((line) => line.split('=', 2) as [string, string])),
+    under: ['chroot', as, debian.path, 'env', '-C', setting('WorkingDirectory')],
+    node: command[0] ?? '',
+    main: command[1] ?? '',
+  })
+}
+
+async function withService<T>(use: (service: ServiceProcess) => Promise<T>): Promise<T> {
+  const service = await startUnit()
+  const result = await use(service)
+  assert.equal(await service.kill('SIGTERM'), 0, service.output())
+  return result
+}
+
+const user = () => debian.run(['id', '-u', 'mayfly']).stdout.trim()
+let token = ''
+
+const withRoot = test.skipIf(chrootProblem !== undefined)
+
+withRoot('it installs, and creates its user and directory', () => {
+  const installed = dpkg('--install', `/tmp/mayfly_${OLD}.deb`)
+  assert.equal(installed.status, 0, installed.stderr)
+  assert.match(installed.stdout, /^Edit \/etc\/mayfly\/mayfly\.env, then start Mayfly: /m)
+  const data = statSync(inDebian('var/lib/mayfly'))
+  assert.deepEqual([data.mode & 0o777, String(data.uid)], [0o700, user()])
+  assert.equal(statSync(inDebian('etc/mayfly/mayfly.env')).mode & 0o777, 0o640)
+  const settings = `MAYFLY_DOMAINS=box.test\nMAYFLY_HTTP_PORT=${ports.http}\nMAYFLY_SMTP_PORT=${ports.smtp}\n`
+  appendFileSync(inDebian('etc/mayfly/mayfly.env'), settings)
+})
+
+withRoot('the service of the unit receives a mail', async () => {
+  token = await withService(async ({ url, smtpPort }) => {
+    const session = await createSession(url)
+    const client = await connectSmtp(smtpPort)
+    assert.equal((await client.send({ to: [session.email], raw: MAIL })).code, 250)
+    client.close()
+    const [{ id = 0 } = {}] = await checkMail(url, session.token)
+    const mail = await fetch(`${url}/api/read-mail?token=${session.token}&id=${id}`)
+    assert.match(await mail.text(), /Your code is 123456/)
+    return session.token
+  })
+})
+
+withRoot('the command has the settings and the user of the service', async () => {
+  const { stdout, stderr } = debian.run(['mayfly', 'domain', 'list', '--json'])
+  expect(JSON.parse(stdout), stderr).toContainEqual(expect.objectContaining({ name: 'box.test' }))
+  for (const name of ['mail.db', 'shop.db']) {
+    assert.equal(String(statSync(inDebian(`var/lib/mayfly/${name}`)).uid), user(), name)
+  }
+})
+
+withRoot('an upgrade keeps data and settings', async () => {
+  const upgraded = dpkg('--install', `/tmp/mayfly_${NEW}.deb`)
+  assert.equal(upgraded.status, 0, upgraded.stderr)
+  assert.match(
+    readFileSync(inDebian('etc/mayfly/mayfly.env'), 'utf8'),
+    /^MAYFLY_DOMAINS=box\.test$/m,
+  )
+  const messages = await withService(({ url }) => checkMail(url, token))
+  assert.equal(messages.length, 1)
+})
+
+withRoot('it has a manual page and a completion', () => {
+  const listed = debian.run(['dpkg', '--listfiles', 'mayfly']).stdout.split('\n')
+  expect(listed).toContain('/usr/share/man/man1/mayfly.1.gz')
+  const script = `. /usr/share/bash-completion/completions/mayfly
+    COMP_WORDS=(mayfly domain ''); COMP_CWORD=2; _mayfly; echo "\${COMPREPLY[*]}"`
+  const { stdout } = debian.run(['bash', '-c', script])
+  assert.equal(stdout, 'list add remove activate deactivate --help\n')
+})
+
+withRoot('removal keeps data and settings; purge removes them and the user', () => {
+  assert.equal(dpkg('--remove', 'mayfly').status, 0)
+  assert.ok(!existsSync(inDebian('usr/lib/mayfly')))
+  assert.ok(existsSync(inDebian('var/lib/mayfly/mail.db')))
+  assert.ok(existsSync(inDebian('etc/mayfly/mayfly.env')))
+  assert.equal(dpkg('--purge', 'mayfly').status, 0)
+  assert.ok(!existsSync(inDebian('var/lib/mayfly')))
+  assert.ok(!existsSync(inDebian('etc/mayfly')))
+  assert.equal(user(), '')
+})

@@ -1,0 +1,61 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, renameSync } from 'node:fs'
+import { join } from 'node:path'
+import { program } from './programs.ts'
+import { ROOT } from './service-process.ts'
+import { DISK, tempFolder } from './stores.ts'
+
+// A small Debian in a folder: nothing of the clone, and nothing of this machine but its kernel.
+
+const SUITE = 'bookworm'
+const CACHE = join(ROOT, 'node_modules/.cache')
+
+/** Why there can be none here; undefined if there can. */
+export const chrootProblem = process.getuid?.() === 0 ? undefined : 'needs root'
+
+/** Its files as a tarball, with what Node.js needs of Debian; downloaded once. */
+export function debianTarball(): string {
+  const file = join(CACHE, `${SUITE}.tar`)
+  if (existsSync(file)) return file
+  mkdirSync(CACHE, { recursive: true })
+  const next = `${file}.next.tar`
+  const options = [
+    '--quiet',
+    '--variant=minbase',
+    '--include=libatomic1,libstdc++6,ca-certificates',
+  ]
+  execFileSync(program('mmdebstrap'), [...options, SUITE, next], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  renameSync(next, file)
+  return file
+}
+
+export interface Chroot {
+  path: string
+  /** Runs a command as root. */
+  run(command: readonly string[]): { status: number | null; stdout: string; stderr: string }
+  remove(): void
+}
+
+export function openChroot(): Chroot {
+  const folder = tempFolder(DISK)
+  execFileSync('tar', ['-xf', debianTarball(), '-C', folder.path, '--exclude=./dev/*'])
+  const mounts = ['proc', 'dev'].map((name) => join(folder.path, name))
+  for (const mount of mounts)
+    execFileSync('mount', ['--bind', mount.slice(folder.path.length), mount])
+  return {
+    path: folder.path,
+    run([command = '', ...args]) {
+      const { status, stdout, stderr } = spawnSync('chroot', [folder.path, command, ...args], {
+        encoding: 'utf8',
+        env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', DEBIAN_FRONTEND: 'noninteractive' },
+      })
+      return { status, stdout, stderr }
+    },
+    remove() {
+      for (const mount of mounts) execFileSync('umount', [mount])
+      folder.remove()
+    },
+  }
+}
