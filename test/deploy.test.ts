@@ -42,7 +42,8 @@ test('the files use the same ports', () => {
   const many = read('deploy/mayfly.service.d/many.conf')
   assert.match(many, new RegExp(`MAYFLY_SMTP_PORT=${smtp.port}\\b`))
   const { mayfly } = compose('compose.yaml').services
-  assert.deepEqual(mayfly?.ports, [`25:${smtp.port}`, `127.0.0.1:${http.port}:${http.port}`])
+  assert.deepEqual(mayfly?.ports, [`25:${smtp.port}`])
+  assert.match(read('deploy/Caddyfile'), new RegExp(`^\\treverse_proxy mayfly:${http.port}$`, 'm'))
 })
 
 test('the nodes of the Compose file trust its HAProxy as a proxy and nothing else', () => {
@@ -53,6 +54,12 @@ test('the nodes of the Compose file trust its HAProxy as a proxy and nothing els
     assert.deepEqual(config.smtp.proxyFrom, [proxy])
     assert.deepEqual(config.http.trustProxy, [proxy])
   }
+})
+
+test('the node of the Compose file trusts its Caddy as a proxy and nothing else', () => {
+  const { mayfly, caddy } = compose('compose.yaml').services
+  const proxy = (caddy?.networks as Networks | undefined)?.['front']?.ipv4_address
+  assert.deepEqual(readNode(mayfly).config.http.trustProxy, [proxy])
 })
 
 test('the stop timeout is a minute longer than the drain', () => {
