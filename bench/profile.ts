@@ -187,7 +187,9 @@ async function profileCheckout(name: string, root: string | undefined) {
   const profiles = folder.inside(`profiles-${name}`)
   const flags = ['--cpu-prof', `--cpu-prof-dir=${profiles}`, `--cpu-prof-interval=${INTERVAL_US}`]
   const env = { NODE_OPTIONS: flags.join(' ') }
-  const mayfly = await startMayfly(folder.inside(name), env, root ? { root } : {})
+  // Not the build: areas are told apart by the files of src.
+  const from = { main: 'src/main.ts', ...(root ? { root } : {}) }
+  const mayfly = await startMayfly(folder.inside(name), env, from)
   const windows = new Map<Load, Window>()
   for (const load of LOADS) {
     progress(`${name}: ${load.name}`)

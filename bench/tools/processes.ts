@@ -121,6 +121,14 @@ export function memoryOf(root: number): Memory {
   return { rssMb: sum('VmRSS'), pssMb: sum('\\nPss'), anonymousMb: sum('RssAnon') }
 }
 
+/** Shared pages divided by the number of processes that share them. */
+export function pssMb(root: number): number {
+  const kilobytes = processTree(root, listProcesses()).map((pid) =>
+    Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1]),
+  )
+  return kilobytes.reduce((sum, one) => sum + one, 0) / 1024
+}
+
 function processTree(root: number, all: ReadonlyMap<number, ProcessStat>): number[] {
   const children = [...all].filter(([, { parent }]) => parent === root).map(([pid]) => pid)
   return [root, ...children.flatMap((pid) => processTree(pid, all))]

@@ -136,6 +136,7 @@ export const PROGRAMS = [
   'profile',
   'scale',
   'connections',
+  'start',
   'postgres-intake',
   'postgres-polls',
   'postgres-drop',
@@ -194,6 +195,7 @@ export function figure(value: number): string {
 
 /** Median (minimum to maximum). */
 export function spread(values: readonly number[]): string {
+  if (values.length === 0) return '-'
   return `${figure(median(values))} (${figure(Math.min(...values))} to ${figure(Math.max(...values))})`
 }
 

@@ -1,0 +1,145 @@
+import { execFileSync } from 'node:child_process'
+import { cpSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { buildDebianPackage } from '../build/debian-package.ts'
+import { pack, stagePackage } from '../build/npm-package.ts'
+import { ownArchitecture, stageRuntime } from '../build/runtime.ts'
+import { buildServer } from '../build/server.ts'
+import { freeServicePorts, ROOT, SOURCE, spawnService } from '../test/support/service-process.ts'
+import { fill } from './tools/fill.ts'
+import { benchFolder, pssMb } from './tools/processes.ts'
+import {
+  alternate,
+  figure,
+  median,
+  progress,
+  reportGoal,
+  reportHeader,
+  reportTable,
+  say,
+  spread,
+} from './tools/report.ts'
+
+// How long does it take to start, how much memory does it use when idle, and how much disk, for each way to install it?
+
+const quick = process.argv.includes('--quick')
+const ROUNDS = quick ? 2 : 20
+const MESSAGES = quick ? 10_000 : 1_000_000
+const IDLE_SECONDS = quick ? 1 : 4
+const MEMORY_ROUNDS = quick ? 1 : 3
+/** A data directory that is already filled. */
+const FILLED = process.argv.find((one) => one.startsWith('--filled='))?.slice('--filled='.length)
+
+interface Installation {
+  name: string
+  root: string
+  main: string
+  /** Data of a process that was killed; otherwise each start has an empty directory. */
+  data?: string
+}
+
+const folder = benchFolder()
+// A copy of its own: PSS would count only a share of the pages that the service has in common with this process.
+const node = join(folder.path, 'node')
+cpSync(process.execPath, node)
+
+function install(): Installation[] {
+  stagePackage(folder.inside('staged'))
+  const installed = folder.inside('npm')
+  writeFileSync(join(installed, 'package.json'), '{}')
+  const { path: tarball } = pack(join(folder.path, 'staged'), folder.path)
+  execFileSync('npm', ['install', '--prefer-offline', '--loglevel=error', tarball], {
+    cwd: installed,
+  })
+  const runtime = folder.inside('runtime')
+  stageRuntime(runtime, ownArchitecture)
+  const deb = buildDebianPackage(folder.path, ownArchitecture, '0.0.0')
+  reportTable(
+    ['', 'download MB', 'on disk MB'],
+    [
+      ['clone: node_modules', '', figure(diskMb(`${ROOT}node_modules`))],
+      ['dist/', '', figure(diskMb(`${ROOT}dist`))],
+      ['npm package with its dependency', figure(fileMb(tarball)), figure(diskMb(installed))],
+      ['Debian package', figure(fileMb(deb)), figure(diskMb(runtime))],
+    ],
+  )
+  return [
+    { name: 'clone, from src/', root: ROOT, main: 'src/main.ts' },
+    { name: 'clone, from dist/', root: ROOT, main: SOURCE },
+    { name: 'npm package', root: installed, main: 'node_modules/.bin/mayfly' },
+    { name: 'Debian package, image', root: runtime, main: SOURCE },
+  ]
+}
+
+const diskMb = (path: string) =>
+  Number(execFileSync('du', ['-sk', path], { encoding: 'utf8' }).split('\t')[0]) / 1024
+const fileMb = (path: string) => statSync(path).size / 2 ** 20
+
+async function startedMs({ root, main, data }: Installation): Promise<number> {
+  const empty = folder.inside('empty')
+  const begun = performance.now()
+  const service = await startIdle(root, main, data ?? empty)
+  const ms = performance.now() - begun
+  // Like a crash: the next start on the same data recovers.
+  await service.kill('SIGKILL')
+  rmSync(empty, { recursive: true })
+  return ms
+}
+
+async function idleMb({ root, main }: Installation): Promise<number> {
+  const service = await startIdle(root, main, folder.inside('empty'))
+  await pause(IDLE_SECONDS * 1000)
+  const mb = pssMb(service.pid)
+  await service.kill('SIGTERM')
+  return mb
+}
+
+/** With the default number of threads. */
+async function startIdle(root: string, main: string, data: string) {
+  const env = { MAYFLY_HTTP_THREADS: 'auto', MAYFLY_SMTP_THREADS: 'auto', MAYFLY_AUTH_CHECKS: 'on' }
+  return await spawnService({
+    folder: data,
+    ports: await freeServicePorts(),
+    env,
+    root,
+    main,
+    node,
+  })
+}
+
+function fillFolder(): string {
+  progress(`filling a data directory with ${MESSAGES} messages`)
+  const data = folder.inside('filled')
+  fill(data, MESSAGES)
+  return data
+}
+
+async function main(): Promise<void> {
+  reportHeader('Start, memory and size', 'start')
+  say(
+    `- Start: from the start of the process to the first 200 of /livez, on an empty data directory, killed with SIGKILL after it; ${ROUNDS} rounds`,
+    `- Memory: PSS of all processes, ${IDLE_SECONDS} s after the start, without traffic; ${MEMORY_ROUNDS} rounds`,
+  )
+  await buildServer()
+  const installations = install()
+  const [, built] = installations
+  if (!built) throw new Error('unreachable: there are four')
+  const data = FILLED ?? fillFolder()
+  const restart = `clone, from dist/, after SIGKILL with ${MESSAGES.toLocaleString('en-US')} messages`
+  const starts = [...installations, { ...built, name: restart, data }]
+  const times = await alternate(starts, ROUNDS, startedMs)
+  const memory = await alternate(installations, MEMORY_ROUNDS, idleMb, false)
+  reportTable(
+    ['', 'start, ms', 'idle, MB PSS'],
+    starts.map(({ name }) => [name, spread(times.get(name) ?? []), spread(memory.get(name) ?? [])]),
+  )
+  for (const { name } of starts.slice(1)) {
+    const ms = median(times.get(name) ?? [])
+    reportGoal(`ready in less than 1,000 ms: ${name}`, ms, ms < 1_000)
+  }
+  const mb = median(memory.get(built.name) ?? [])
+  reportGoal('at most 200 MB PSS when idle', mb, mb <= 200)
+}
+
+await main()
