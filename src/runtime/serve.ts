@@ -1,7 +1,6 @@
 import { banner, localEndpoints, startWarnings } from '../cli/banner.ts'
 import type { Config } from '../config/config.ts'
 import { redactPasswords } from '../config/values.ts'
-import { hasErrorCode } from '../core/problem.ts'
 import { openLog } from '../log/log.ts'
 import { startService } from './start.ts'
 import { usesPostgres } from './stores.ts'
@@ -37,10 +36,6 @@ export async function serve(config: Config, command: string): Promise<void> {
   terminal.on('error', () => {})
   terminal.write(`${lines.join('\n')}\n`)
   for (const warning of startWarnings(exposure(config))) log.warn({}, warning)
-  service.warm().catch((err: Error) => {
-    if (!hasErrorCode(err, 'shutting_down'))
-      log.warn({ err }, 'failed to start a parser process in advance')
-  })
 
   await stopRequested
   log.info({}, 'shutting down: completing mail in progress')

@@ -34,8 +34,6 @@ interface Service {
   httpPort: number
   smtpPort: number
   listDomains: MailStore['listDomains']
-  /** Starts a parser process in advance, so that the first code is found as quickly as later ones. */
-  warm(): Promise<void>
   /** Drains the adapters for MAYFLY_DRAIN, closes them, and then everything they use. */
   stop(): Promise<void>
 }
@@ -142,7 +140,7 @@ async function startParts(given: Config, { log, died, clock, parsing, closers }:
     for (const thread of serverThreads.toReversed()) await thread.call('drain')
     await pause(config.drainMs)
   }
-  return { httpPort, smtpPort, listDomains: store.listDomains, warm: children.warm, drain }
+  return { httpPort, smtpPort, listDomains: store.listDomains, drain }
 }
 
 const hasImapAccounts = ({ gmailAccounts }: Config) => gmailAccounts.length > 0
@@ -244,7 +242,6 @@ function openChildren({ senderChecks }: Config, { store, log, now, parsing }: Ch
       checkSender: ({ priority, ...facts }: SenderCheckInput & { priority?: 'background' }) =>
         checker.check(facts, priority),
     },
-    warm: async () => void (await parser.parse(new Uint8Array())),
     close: () => Promise.all([parser.close(), checker.close()]),
   }
 }
