@@ -73,7 +73,9 @@ function install(): Installation[] {
 }
 
 const diskMb = (path: string) =>
-  Number(execFileSync('du', ['-sk', path], { encoding: 'utf8' }).split('\t')[0]) / 1024
+  Number(
+    execFileSync('du', ['-sk', '--exclude=.cache', path], { encoding: 'utf8' }).split('\t')[0],
+  ) / 1024
 const fileMb = (path: string) => statSync(path).size / 2 ** 20
 
 async function startedMs({ root, main, data }: Installation): Promise<number> {
