@@ -52,7 +52,7 @@ const ON_POSTGRES = [
 /** Only in `npm run test:long`. */
 const LONG_ONLY = [
   'src/{bus,limit}/redis-cluster.test.ts',
-  'test/{balancer,debian,nodes-leases,pgbouncer,power-cut}.test.ts',
+  'test/{balancer,debian,image,nodes-leases,pgbouncer,power-cut,release}.test.ts',
 ]
 
 const leftOut = filesLeftOut()

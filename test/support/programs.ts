@@ -16,6 +16,7 @@ export const PROGRAMS = {
   haproxy: ['haproxy', 'a load balancer in front of the nodes'],
   dovecot: ['dovecot-imapd', 'a mail account to fetch from'],
   mmdebstrap: ['mmdebstrap', 'a Debian to install the package in'],
+  buildah: ['buildah', 'builds and runs the container image'],
 } as const satisfies Record<string, readonly [debianPackage: string, purpose: string]>
 
 export type Program = keyof typeof PROGRAMS
