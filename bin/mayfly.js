@@ -16,10 +16,13 @@ if (Number.parseInt(process.versions.node, 10) >= NEEDED) {
   startWithOurNode()
 }
 
-/** Whether dist/ is there and, in a clone, newer than everything it is made of. */
+/**
+ * Whether dist/ is there and, in a clone, newer than src/. New versions of packages are left to `npm start`: npm also rewrites
+ * package-lock.json without a change.
+ */
 function isBuildFresh() {
   const built = modified('dist/sources')
-  return modified('package-lock.json') <= built && newestSource('src', built) <= built && built > 0
+  return existsSync(join(root, 'dist/main.js')) && newestSource('src', built) <= built
 }
 
 /** @param {string} path */

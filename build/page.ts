@@ -1,10 +1,9 @@
-import { globSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { collectPackages, licencesOf } from './licences.ts'
-import { builtFrom, DIST, hashOfSources, ROOT } from './sources.ts'
+import { builtFrom, bundle, DIST, hashOfSources, ROOT, replaceFolder } from './sources.ts'
 
 const PAGE = `${DIST}page`
-const NEXT = `${DIST}page-next` // as web/vite.config.ts says
 const COMPRESSED = /\.(js|css)$/
 
 /** Builds the page and compresses its files, unless it was already built from the same sources. */
@@ -15,24 +14,24 @@ async function buildPage(): Promise<void> {
     'build/*.ts',
   ])
   if (builtFrom(`${PAGE}/sources`) === sources) return
-  const { build } = await import('vite')
-  const packages = new Set<string>()
-  await build({
-    configFile: `${ROOT}web/vite.config.ts`,
-    logLevel: 'warn',
-    plugins: [collectPackages(packages)],
+  mkdirSync(DIST, { recursive: true })
+  await replaceFolder(PAGE, async (folder) => {
+    const packages = new Set<string>()
+    await bundle({
+      configFile: `${ROOT}web/vite.config.ts`,
+      logLevel: 'warn',
+      plugins: [collectPackages(packages)],
+      build: { outDir: folder, emptyOutDir: false },
+    })
+    writeFileSync(`${folder}LICENSES.txt`, licencesOf(packages))
+    const names = globSync('**/*', { cwd: folder }).filter((name) => COMPRESSED.test(name))
+    for (const name of names) {
+      const bytes = readFileSync(`${folder}${name}`)
+      writeFileSync(`${folder}${name}.br`, brotliCompressSync(bytes))
+      writeFileSync(`${folder}${name}.gz`, gzipSync(bytes, { level: 9 }))
+    }
+    writeFileSync(`${folder}sources`, sources)
   })
-  writeFileSync(`${NEXT}/LICENSES.txt`, licencesOf(packages))
-  const names = globSync('**/*', { cwd: NEXT }).filter((name) => COMPRESSED.test(name))
-  for (const name of names) {
-    const bytes = readFileSync(`${NEXT}/${name}`)
-    writeFileSync(`${NEXT}/${name}.br`, brotliCompressSync(bytes))
-    writeFileSync(`${NEXT}/${name}.gz`, gzipSync(bytes, { level: 9 }))
-  }
-  writeFileSync(`${NEXT}/sources`, sources)
-  // Only a complete build replaces the last one.
-  rmSync(PAGE, { recursive: true, force: true })
-  renameSync(NEXT, PAGE)
 }
 
 // On import: `npm run dev` does so at every restart.

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
-import { globSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import type { InlineConfig } from 'vite'
 
 export const ROOT = fileURLToPath(new URL('..', import.meta.url))
 export const DIST = `${ROOT}dist/`
@@ -22,5 +23,48 @@ export function builtFrom(stamp: string): string | undefined {
     return readFileSync(stamp, 'utf8')
   } catch {
     return undefined
+  }
+}
+
+/** Builds in a folder of its own, which replaces `target` only when complete, whatever is interrupted or built at the same time. */
+export async function replaceFolder(
+  target: string,
+  build: (folder: string) => Promise<void>,
+): Promise<void> {
+  const scratch = mkdtempSync(`${ROOT}dist-`)
+  try {
+    await build(`${scratch}/next/`)
+    putInPlace(scratch, target)
+  } finally {
+    rmSync(scratch, { recursive: true, force: true })
+  }
+}
+
+const ATTEMPTS = 10
+
+function putInPlace(scratch: string, target: string): void {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      if (existsSync(target)) renameSync(target, `${scratch}/last-${attempt}`)
+      renameSync(`${scratch}/next`, target)
+      return
+    } catch (error) {
+      // Another build did the same in between.
+      if (attempt === ATTEMPTS) throw error
+    }
+  }
+}
+
+/** For production, although NODE_ENV may say `test`: a development build contains paths of this machine. */
+export async function bundle(config: InlineConfig): Promise<void> {
+  // Not needed to see that nothing has changed.
+  const { build } = await import('vite')
+  const { NODE_ENV: before } = process.env
+  process.env['NODE_ENV'] = 'production'
+  try {
+    await build(config)
+  } finally {
+    if (before === undefined) delete process.env['NODE_ENV']
+    else process.env['NODE_ENV'] = before
   }
 }

@@ -1,9 +1,21 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { cpSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { replaceFolder } from '../build/sources.ts'
 import { ROOT, SOURCE } from './support/service-process.ts'
 import { tempFolder } from './support/stores.ts'
 
@@ -24,7 +36,11 @@ describe('bin/mayfly.js runs', () => {
   const now = new Date()
   const later = new Date(now.getTime() + 60_000)
   const touch = (path: string, time: Date) => utimesSync(join(clone, path), time, time)
-  const program = () => (mayfly(clone, ['--version']).stdout === 'dist\n' ? 'dist' : 'src')
+  const program = () => {
+    const { stdout, stderr } = mayfly(clone, ['--version'])
+    assert.equal(stderr, '')
+    return stdout === 'dist\n' ? 'dist' : 'src'
+  }
 
   beforeEach(() => {
     rmSync(clone, { recursive: true, force: true })
@@ -49,12 +65,17 @@ describe('bin/mayfly.js runs', () => {
     expect(program()).toBe('dist')
   })
 
-  for (const path of ['src/core/address.ts', 'src/store/sqlite', 'package-lock.json']) {
+  for (const path of ['src/core/address.ts', 'src/store/sqlite']) {
     test(`src/ after a change of ${path}`, () => {
       touch(path, new Date(later.getTime() + 1_000))
       expect(program()).toBe('src')
     })
   }
+
+  test('dist/ after `npm prune`, which rewrites package-lock.json', () => {
+    touch('package-lock.json', new Date(later.getTime() + 1_000))
+    expect(program()).toBe('dist')
+  })
 
   test('dist/ after a change of a test', () => {
     touch('src/core/address.test.ts', new Date(later.getTime() + 1_000))
@@ -73,4 +94,35 @@ test('a stack trace of the build names the file and the line in src', () => {
   assert.match(stderr, /^SqliteError: no such table: mail_domain$/m)
   assert.match(stderr, /^ {4}at .*\(file:\/\/\S+\/src\/store\/sqlite\/[\w/-]+\.ts:\d+:\d+\)$/m)
   assert.doesNotMatch(stderr, /^ {4}at .*\/dist\//m)
+})
+
+test('no file of the build contains a path of the machine it was built on', () => {
+  const names = globSync('**/*.{js,map,css,json}', { cwd: join(ROOT, 'dist') })
+  assert.ok(names.includes('main.js'))
+  assert.ok(names.some((name) => name.startsWith('page/assets/')))
+  const found = names.filter((name) =>
+    readFileSync(join(ROOT, 'dist', name), 'utf8').includes(ROOT),
+  )
+  assert.deepEqual(found, [])
+})
+
+test('builds at the same time leave one that is complete', async () => {
+  // On the same disk as dist/.
+  const target = mkdtempSync(join(ROOT, 'dist-target-'))
+  const files = ['one', 'two', 'three']
+  const build = (number: number) =>
+    replaceFolder(target, async (made) => {
+      mkdirSync(made)
+      for (const name of files) {
+        writeFileSync(join(made, name), String(number))
+        await setTimeout(Math.random() * 10)
+      }
+    })
+  for (let round = 0; round < 5; round += 1) {
+    await Promise.all([build(1), build(2), build(3)])
+    const texts = files.map((name) => readFileSync(join(target, name), 'utf8'))
+    assert.equal(new Set(texts).size, 1)
+  }
+  rmSync(target, { recursive: true })
+  assert.deepEqual(globSync('dist-*', { cwd: ROOT }), [])
 })

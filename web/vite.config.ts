@@ -9,8 +9,6 @@ export default defineConfig({
   publicDir: false,
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {
-    outDir: here('../dist/page-next'),
-    emptyOutDir: true,
     manifest: true,
     // Browsers of the last two years.
     target: ['chrome128', 'firefox128', 'safari17.5'],
