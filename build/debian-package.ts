@@ -30,6 +30,9 @@ export function buildDebianPackage(target: string, architecture: Architecture, v
       writeFileSync(file, content)
       chmodSync(file, mode)
     }
+    write(`${PROGRAM}/defaults.env`, defaults())
+    // Whatever the umask: the service reads it as another user.
+    execFileSync('chmod', ['-R', 'u=rwX,go=rX', folder])
     write('usr/bin/mayfly', deployed('debian/mayfly'), 0o755)
     write('etc/mayfly/mayfly.env', deployed('mayfly.env'), 0o640)
     write('lib/systemd/system/mayfly.service', packagedUnit())
@@ -62,6 +65,12 @@ function packagedUnit(): string {
     .replace('=/opt/mayfly\n', '=/var/lib/mayfly\n')
     .replace('bin/mayfly.js', `/${PROGRAM}/bin/mayfly.js`)
     .replaceAll('/opt/mayfly/', `/${PROGRAM}/`)
+}
+
+/** The settings of the unit that its file of settings may change, for the command. */
+function defaults(): string {
+  const [, settings = ''] = /^Environment=(.*)$/m.exec(packagedUnit()) ?? []
+  return `${settings.replaceAll(' ', '\n')}\n`
 }
 
 function sizeOf(folder: string): string {

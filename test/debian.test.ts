@@ -91,7 +91,10 @@ withRoot('the service of the unit receives a mail', async () => {
 })
 
 withRoot('the command has the settings and the user of the service', async () => {
-  const { stdout, stderr } = debian.run(['mayfly', 'domain', 'list', '--json'])
+  // Which the user of the service may not read.
+  const inRoot = (...args: string[]) => debian.run(['env', '-C', '/root', 'mayfly', ...args])
+  assert.match(inRoot('config').stdout, /^ *MAYFLY_DOMAINS\s.*box\.test/m)
+  const { stdout, stderr } = inRoot('domain', 'list', '--json')
   expect(JSON.parse(stdout), stderr).toContainEqual(expect.objectContaining({ name: 'box.test' }))
   for (const name of ['mail.db', 'shop.db']) {
     assert.equal(String(statSync(inDebian(`var/lib/mayfly/${name}`)).uid), user(), name)
