@@ -138,9 +138,10 @@ const keepModuleUrls: Plugin = {
     const module = posix.relative(`${ROOT}src`, id)
     const url = `import.meta.module_${Buffer.from(module).toString('hex')}`
     const changed = nameBuiltPrograms(code, module, url).replaceAll('import.meta.url', url)
-    const isEntry = this.getModuleInfo(id)?.isEntry
+    // Not in a program that imports the package.
+    const hasTraces = this.getModuleInfo(id)?.isEntry && module !== 'runtime/embed.ts'
     // Without a map: the lines stay as they are.
-    return { code: isEntry ? `${STACK_TRACES}; ${changed}` : changed, map: null }
+    return { code: hasTraces ? `${STACK_TRACES}; ${changed}` : changed, map: null }
   },
   renderChunk(code, { fileName }) {
     const changed = code.replace(MODULE_URL, (_name, module: string) => {

@@ -104,19 +104,21 @@ test('it has types for what it exports', () => {
   assert.match(check(bad).stdout, /^bad\.mts\(3,\d+\): error TS2322: Type 'number' /)
 })
 
-test('a program can start and stop it', () => {
+test('a program can start and stop it, and keeps its own stack traces', () => {
   const program = `
-    import { startMayfly } from '${NAME}'
+    const { prepareStackTrace } = Error
+    const { startMayfly } = await import('${NAME}')
     const settings = { MAYFLY_DATA: 'data', MAYFLY_HOST: '127.0.0.1', MAYFLY_HTTP_PORT: '0', MAYFLY_SMTP_PORT: '0' }
     const mayfly = await startMayfly(settings)
     console.log((await fetch(\`http://127.0.0.1:\${mayfly.httpPort}/readyz\`)).status)
-    await mayfly.stop()`
+    await mayfly.stop()
+    console.log(Error.prepareStackTrace === prepareStackTrace)`
   writeFileSync(join(installed, 'program.mjs'), program)
   const { status, stdout, stderr } = spawnSync(process.execPath, ['program.mjs'], {
     cwd: installed,
     encoding: 'utf8',
   })
-  assert.deepEqual([status, stdout, stderr], [0, '200\n', ''])
+  assert.deepEqual([status, stdout, stderr], [0, '200\ntrue\n', ''])
 })
 
 test('it installs one dependency, runs no script and contains nothing of the tests', () => {
