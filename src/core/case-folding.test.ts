@@ -55,3 +55,10 @@ test('folding twice changes nothing more', () => {
     expect(foldCase(foldCase(text))).toBe(foldCase(text))
   }
 })
+
+test('runs of more than 30 marks are not put in order as a whole, which would take quadratic time', () => {
+  const [above, below] = ['\u0301', '\u0323']
+  const mixed = (count: number) => foldCase(`q${above.repeat(count)}${below.repeat(count)}`)
+  expect(mixed(10)).toBe(foldCase(`q${below.repeat(10)}${above.repeat(10)}`))
+  expect(mixed(30)).toBe(`q${above.repeat(30)}\u034f${below.repeat(30)}\u034f`)
+})
