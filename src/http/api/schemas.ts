@@ -146,7 +146,10 @@ export const listingSchema = successSchema({
   messages: Type.Array(listedSchema),
   timed_out: Type.Optional(Type.Literal(true)),
   incomplete: Type.Optional(
-    Type.Literal(true, { description: 'With q: some messages are not parsed yet. Search again.' }),
+    Type.Literal(true, {
+      description:
+        'With q: some messages are not parsed yet (search again), or longer than 100,000 characters, of which only the first are searched.',
+    }),
   ),
 })
 

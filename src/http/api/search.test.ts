@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, onTestFinished, test } from 'vitest'
 import { WITHOUT_POLLING } from '../../../test/support/app.ts'
-import { request, requestFrom } from '../../../test/support/http-client.ts'
+import { post, request, requestFrom } from '../../../test/support/http-client.ts'
 import { openTestServer, type TestServer } from '../../../test/support/http-server.ts'
 import { newClient, PROXY, PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
 import { parseMail } from '../../mime/parse.ts'
@@ -67,21 +67,89 @@ describe('200', () => {
   })
 
   test('messages that are not parsed in time make it incomplete; later they are found', async () => {
-    const parser = heldParser()
-    const options = { parse: parser.parse, resultWaitMs: NO_WAIT, intervals: WITHOUT_POLLING }
-    const slow = await openTestServer(options)
-    onTestFinished(() => slow.stop())
-    const { email, token } = await createSession(slow)
-    await slow.mail(email, 'Subject: needle\r\n\r\nx')
-    await slow.mail(email, 'Subject: y\r\n\r\nneedle')
+    const { parser, send, find } = await openSlow()
+    await send('needle', 'x')
+    await send('y', 'needle')
     parser.hold()
-    const first = await search(token, { q: 'needle' }, slow)
-    assert.deepEqual([subjects(first), first.body['incomplete']], [['needle'], true])
+    assert.deepEqual(await find(), { found: ['needle'], incomplete: true })
     parser.release()
-    const second = await search(token, { q: 'needle' }, slow)
-    assert.deepEqual([subjects(second), second.body['incomplete']], [['y', 'needle'], undefined])
+    assert.deepEqual(await find(), { found: ['y', 'needle'], incomplete: false })
+  })
+
+  test('mails that are slow to parse hide neither those that are parsed nor their own subjects', async () => {
+    const { parser, send, find } = await openSlow()
+    // Large ones are read one at a time, with pauses.
+    const large = `needle ${'hay '.repeat(70_000)}`
+    await send('one', large)
+    await send('two', large)
+    await send('three', large)
+    assert.deepEqual(await find(), { found: ['three', 'two', 'one'], incomplete: false })
+    parser.hold()
+    await send('a needle', 'slow')
+    for (let sent = 0; sent < 6; sent += 1) await send('new', 'needle')
+    const found = ['a needle', 'three', 'two', 'one']
+    assert.deepEqual(await find(), { found, incomplete: true })
+  })
+
+  test('it is complete if only messages older than the last one listed are not parsed', async () => {
+    const { parser, send, find } = await openSlow()
+    parser.hold()
+    await send('slow', 'needle')
+    await send('needle', '')
+    assert.deepEqual(await find({ limit: '1' }), { found: ['needle'], incomplete: false })
+    assert.deepEqual(await find({ limit: '2' }), { found: ['needle'], incomplete: true })
+  })
+
+  test('a message deleted during the search does not make it incomplete', async () => {
+    const { parser, send, find, remove } = await openSlow()
+    await send('kept', 'needle')
+    await find()
+    parser.hold()
+    await send('deleted', 'needle')
+    const searching = find()
+    while (parser.read.length < 2) await new Promise(setImmediate)
+    await remove('deleted')
+    parser.release()
+    assert.deepEqual(await searching, { found: ['kept'], incomplete: false })
+  })
+
+  test('only the first 100,000 characters of a text are searched; it is incomplete if there are more', async () => {
+    const { email, token } = await createSession()
+    await server.mail(
+      email,
+      `Subject: x\r\n\r\nfirst\r\n${'hay hay hay\r\n'.repeat(10_000)}last\r\n`,
+    )
+    const [first, last] = [await search(token, { q: 'first' }), await search(token, { q: 'last' })]
+    assert.deepEqual([subjects(first), 'incomplete' in first.body], [['x'], false])
+    assert.deepEqual([subjects(last), 'incomplete' in last.body], [[], true])
   })
 })
+
+/** A mailbox of a server whose parser can be blocked. */
+async function openSlow() {
+  const parser = heldParser()
+  const options = { parse: parser.parse, resultWaitMs: NO_WAIT, intervals: WITHOUT_POLLING }
+  const slow = await openTestServer(options)
+  onTestFinished(async () => {
+    parser.release()
+    await slow.stop()
+  })
+  const { email, token } = await createSession(slow)
+  return {
+    parser,
+    send: (subject: string, text: string) => slow.mail(email, `Subject: ${subject}\r\n\r\n${text}`),
+    /** Searches for `needle`. */
+    async find(query: Record<string, string> = {}) {
+      const response = await search(token, { q: 'needle', ...query }, slow)
+      return { found: subjects(response), incomplete: 'incomplete' in response.body }
+    },
+    async remove(subject: string) {
+      const { body } = await search(token, { subject }, slow)
+      const [{ id } = { id: 0 }] = body['messages'] as { id: number }[]
+      await post(`${slow.url}/api/delete-mail`, { token, id: String(id) })
+    },
+  }
+}
 
 test('429: a mailbox is searched 60 times a minute; lists are not affected', async () => {
   const { token } = await createSession()

@@ -6,7 +6,7 @@ import {
   matchesFilter,
   type SearchText,
 } from '../../core/mail-filter.ts'
-import { isScanned, type Message, type MessageSummary } from '../../core/message.ts'
+import { isScanned, type Message, type MessageSummary, scanResult } from '../../core/message.ts'
 import { Problem } from '../../core/problem.ts'
 import type { Session } from '../../core/session.ts'
 import type { MessagePage } from '../../store/store.ts'
@@ -113,54 +113,61 @@ const SEARCH_MS = 2_000
 const AT_ONCE = 4
 
 /**
- * The messages whose sender, subject or text contains the search text, newest first. Messages that cannot be parsed and read
- * in time are left out, and the result is incomplete; parsing continues.
+ * The messages whose sender, subject or text contains the search text, newest first. Incomplete if some of them could not be
+ * parsed and read in time; parsing continues.
  */
 export async function searchMail(
-  deps: FilterDeps & Pick<ServiceDeps, 'parsed'>,
-  { token, session, throwIfClosed = () => {} }: FoundMailbox,
+  { store, codes, parsed }: Pick<ServiceDeps, 'store' | 'codes' | 'parsed'>,
+  { session, throwIfClosed = () => {} }: Omit<FoundMailbox, 'token'>,
   { search, filter, sinceId, limit, client, signal }: SearchRequest,
 ): Promise<{ session: Session; messages: MessageSummary[]; incomplete: boolean }> {
-  const { store, codes } = deps
-  const endsAt = performance.now() + SEARCH_MS
-  const timeLeft = () => Math.max(endsAt - performance.now(), 0)
   const all = await store.listMessages(session.id, { sinceId, limit: ALL })
-  const scan = codes.scan(session.id, all)
-  const hasResults = await scan?.found(timeLeft())
-  throwIfClosed()
-  const current = hasResults ? await liveSession(deps, token) : session
-  throwIfClosed()
-  const messages = hasResults ? await store.listMessages(current.id, { sinceId, limit: ALL }) : all
-  const found: MessageSummary[] = []
-  let incomplete = false
+  codes.scan(session.id, all)
+  const hits: MessageSummary[] = []
+  const undecided = new Set<Message>()
+  for (const message of all) {
+    const isFiltered = filter ? matchesFilter(filter, message) : true
+    if (isFiltered === false) continue
+    if (isFiltered && isInSummary(search, message)) hits.push(message)
+    else undecided.add(message)
+  }
+  const timeout = new AbortController()
+  const ended = AbortSignal.any([signal, timeout.signal])
+  const isListed = ({ id }: Message) => hits.filter((hit) => hit.id > id).length < limit
 
-  /** Undefined if the text could not be read in time. */
-  async function matches(message: Message): Promise<boolean | undefined> {
-    const isMatch = filter ? matchesFilter(filter, message) : true
-    if (!isMatch || isInSummary(search, message)) return isMatch
-    if (!isScanned(message)) return undefined
+  async function examine(message: Message): Promise<void> {
     const { rawId, recipient: mailbox, size } = message
-    try {
-      const mail = await deps.parsed(rawId, { client, mailbox, size, signal })
-      // Undefined if it was deleted or moved to another partition.
-      return mail && isInText(search, mail.text ?? '')
-    } catch (error) {
-      if (error instanceof Problem && error.code === 'overloaded') return undefined
-      throw error
-    }
+    const mail = await parsed(rawId, { client, mailbox, size, signal: ended })
+    // Deleted, or moved to another partition.
+    if (!mail) return
+    const found = { ...message, ...scanResult(mail) }
+    const isMatch =
+      (!filter || matchesFilter(filter, found)) &&
+      (isInSummary(search, found) || isInText(search, mail.text ?? ''))
+    if (isMatch !== undefined) undecided.delete(message)
+    if (isMatch) hits.push(found)
   }
 
-  for (let at = 0; at < messages.length && found.length < limit; at += AT_ONCE) {
-    const some = messages.slice(at, at + AT_ONCE)
-    const results = await withTimeout(timeLeft(), Promise.all(some.map(matches)))
-    if (!results) return { session: current, messages: found, incomplete: true }
-    for (const [index, message] of some.entries()) {
-      if (results[index]) found.push(message)
-      incomplete ||= results[index] === undefined
-    }
-    // Reads of small mails do not yield to other requests by themselves.
-    await nextTurn()
-    throwIfClosed()
+  function throwUnlessLate(error: unknown): void {
+    const isOverload = error instanceof Problem && error.code === 'overloaded'
+    if (!isOverload && !timeout.signal.aborted) throw error
   }
-  return { session: current, messages: found.slice(0, limit), incomplete }
+
+  // Those that need not be parsed first, so that they do not wait for slow ones.
+  const queue = [...undecided].sort((a, b) => Number(isScanned(b)) - Number(isScanned(a))).values()
+  async function examineNext(): Promise<void> {
+    for (const message of queue) {
+      if (ended.aborted) return
+      if (isListed(message)) await examine(message).catch(throwUnlessLate)
+      // Reads of small mails do not yield to other requests by themselves.
+      await nextTurn()
+    }
+  }
+  await withTimeout(SEARCH_MS, Promise.all(Array.from({ length: AT_ONCE }, examineNext)))
+  timeout.abort()
+  throwIfClosed()
+  const ids = new Set(await store.listMessageIds(session.id))
+  const messages = hits.filter(({ id }) => ids.has(id)).sort((a, b) => b.id - a.id)
+  const incomplete = [...undecided].some((message) => ids.has(message.id) && isListed(message))
+  return { session, messages: messages.slice(0, limit), incomplete }
 }
