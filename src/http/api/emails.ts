@@ -98,7 +98,7 @@ export const emailsRoute = route({
     'Pool mail is shared by all key holders, like a public inbox: do not use it for anything confidential. The operator may restrict it to exact addresses or disable it.',
     'Each 200 is charged as one request, even if it is empty. Nothing else is charged: no 304, no error, no client that disconnects while waiting. The request is charged on disk before the mail is read, so that no key exceeds its plan; if the process or its store fails in between, requests in flight at that moment may be charged without a response.',
     'With wait, the response is sent as soon as there is mail newer than since_id. On timeout it is an empty list with the header X-Timed-Out: 1, which is charged; with If-None-Match it is a 304, which is free.',
-    'from and subject select messages; limit applies to those selected, and with wait only a matching message ends the wait. A page examines at most 5,000 messages and may then be empty although Link points to a next one. Such a response has no ETag, ignores If-None-Match and is always charged.',
+    'from and subject select messages; limit applies to those selected, and with wait only a matching message ends the wait. A page examines at most 5,000 messages and may then be empty although Link points to a next one, also after a wait that timed out. Such a response has no ETag, ignores If-None-Match and is always charged.',
     'Every response to a valid key reports the remaining quota in RateLimit, RateLimit-Policy and X-RateLimit-*. Link points to the next page. Reading does not mark or delete mail.',
   ].join('\n\n'),
   input: Type.Object({
@@ -150,7 +150,11 @@ export const emailsRoute = route({
     return await charge(deps, { key: found.key, caller: context.caller }, async () => {
       request.throwIfClosed()
       const response = found.timedOut
-        ? json(NO_EMAILS, { ...tagged(etag), 'x-timed-out': '1' })
+        ? json(NO_EMAILS, {
+            ...tagged(etag),
+            ...linked(context, found.nextAfter),
+            'x-timed-out': '1',
+          })
         : await listing(context, etag)
       request.reserveSendBudget(response.body)
       return response
@@ -177,15 +181,17 @@ async function visibleMail(
   key: ApiKey,
   wait: number,
 ) {
-  const found = { key, version: await emailsVersion(deps, query), timedOut: false }
+  const version = await emailsVersion(deps, query)
+  const found = { key, version, timedOut: false, nextAfter: undefined }
   if (wait === 0) return found
   const { filter } = query
+  const matchTest = filter && emailMatchTest(deps, query, filter, request.signal())
   const given = filter ? undefined : request.headers['if-none-match']
-  const hasNew = filter
-    ? emailMatchTest(deps, query, filter, request.signal())
-    : async ({ newestId }: Pick<KeyView, 'newestId'>) => (await newestId()) > query.sinceId
-  const isDone = async (view: Pick<KeyView, 'version' | 'newestId'>) =>
-    given === undefined ? await hasNew(view) : !matchesEtag(given, keyedEtag(query, view.version))
+  const isDone = async (view: Pick<KeyView, 'version' | 'newestId'>) => {
+    if (matchTest) return await matchTest.isFound(view)
+    if (given === undefined) return (await view.newestId()) > query.sinceId
+    return !matchesEtag(given, keyedEtag(query, view.version))
+  }
   request.throwIfClosed()
   if (await isDone({ version: found.version, newestId: () => newestEmailId(deps, query) }))
     return found
@@ -194,7 +200,8 @@ async function visibleMail(
   try {
     const { pollMs } = deps.intervals
     const signal = request.waitSignal()
-    return await awaitEmails(deps, { caller, query, seconds: wait, isDone, signal, pollMs })
+    const waited = await awaitEmails(deps, { caller, query, seconds: wait, isDone, signal, pollMs })
+    return { ...waited, nextAfter: matchTest?.nextAfter() }
   } finally {
     release()
   }
@@ -202,9 +209,10 @@ async function visibleMail(
 
 /** Serialized once per version of what the key can see. */
 async function listing(
-  { deps, request, query, conditions }: EmailsRequest,
+  context: EmailsRequest,
   etag: string | undefined,
 ): Promise<HttpResponse<never>> {
+  const { deps, request, query } = context
   const { keyId, to = '', sinceId, beforeId = '', limit } = query
   const name = `emails ${keyId} ${to} ${sinceId} ${beforeId} ${limit}`
   const cached = etag === undefined ? undefined : deps.responseCache.get(name, etag)
@@ -213,18 +221,18 @@ async function listing(
     client: request.client ?? `key ${keyId}`,
     signal: request.signal(),
   })
-  const link = nextAfter === undefined ? {} : { link: nextLink(query, conditions, nextAfter) }
-  const response = preparedJson(emailsJson(records), { ...tagged(etag), ...link })
+  const headers = { ...tagged(etag), ...linked(context, nextAfter) }
+  const response = preparedJson(emailsJson(records), headers)
   if (etag !== undefined) deps.responseCache.set(name, etag, response)
   return response
 }
 
-/** Relative, and without credentials: keys are sent in headers only. */
-function nextLink(
-  { to, sinceId, limit }: EmailQuery,
-  conditions: Record<string, string>,
-  nextAfter: number,
-): string {
+/** Links to the next page, if any. Relative, and without credentials: keys are sent in headers only. */
+function linked(
+  { query: { to, sinceId, limit }, conditions }: EmailsRequest,
+  nextAfter: number | undefined,
+): Record<string, string> {
+  if (nextAfter === undefined) return {}
   const next = new URLSearchParams({
     ...(to === undefined ? {} : { to }),
     ...conditions,
@@ -232,7 +240,7 @@ function nextLink(
     ...(limit === DEFAULT_LIMIT ? {} : { limit: String(limit) }),
     cursor: cursorOf(nextAfter),
   })
-  return `<${PATH}?${next}>; rel="next"`
+  return { link: `<${PATH}?${next}>; rel="next"` }
 }
 
 // Opaque, so that clients do not construct cursors and the format can change.

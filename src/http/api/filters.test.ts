@@ -1,24 +1,20 @@
 import assert from 'node:assert/strict'
 import { register } from 'prom-client'
 import { afterAll, beforeAll, describe, onTestFinished, test } from 'vitest'
-import { emailsOf } from '../../../test/support/api-client.ts'
 import { WITHOUT_POLLING } from '../../../test/support/app.ts'
 import { post, request } from '../../../test/support/http-client.ts'
 import { openTestServer, type TestServer } from '../../../test/support/http-server.ts'
-import { keyRing, type TestKey } from '../../../test/support/keys.ts'
 import { waitUntil } from '../../../test/support/wait-until.ts'
 import { parseMail } from '../../mime/parse.ts'
 import { heldParser, NO_WAIT, WAIT_FOREVER } from '../../service/testing/codes.ts'
 
 let server: TestServer
-let key: TestKey
 beforeAll(async () => {
   server = await openTestServer({
     parse: async (raw) => parseMail(raw),
     resultWaitMs: WAIT_FOREVER,
     intervals: WITHOUT_POLLING,
   })
-  key = await keyRing(server.shop, server.now).issue({ requests: 10_000 })
 })
 afterAll(() => server.stop())
 
@@ -28,10 +24,7 @@ interface Listed {
 }
 
 async function createSession({ url }: { url: string } = server) {
-  const { body } = await request(`${url}/api/create-session`, {
-    method: 'POST',
-    headers: key.headers,
-  })
+  const { body } = await request(`${url}/api/create-session`, { method: 'POST' })
   return { email: String(body['email']), token: String(body['token']) }
 }
 
@@ -42,10 +35,6 @@ const check = (token: string, query: Record<string, string>, headers = {}, { url
 const listed = ({ body }: Awaited<ReturnType<typeof check>>) => body['messages'] as Listed[]
 const subjects = (response: Awaited<ReturnType<typeof check>>) =>
   listed(response).map(({ subject }) => subject)
-const readEmails = (query: Record<string, string>, headers: Record<string, string> = {}) =>
-  request(`${server.url}/emails?${new URLSearchParams(query)}`, {
-    headers: { ...key.headers, ...headers },
-  })
 
 /** Resolves when this many requests of this process wait. */
 async function waitForWaits(count: number): Promise<void> {
@@ -234,51 +223,5 @@ describe('events, 200', () => {
     await server.mail(email, mailOf('ann@shop.test', 'again'))
     assert.deepEqual(await events.next(), { name: 'message', subject: 'again' })
     events.end()
-  })
-})
-
-describe('/emails, 200', () => {
-  test('from and subject select records, and a page links to the next one with them', async () => {
-    const { email } = await sessionWithMail()
-    const all = await readEmails({ to: email, from: 'shop.test' })
-    assert.deepEqual(
-      emailsOf(all).map(({ subject }) => subject),
-      ['Two', 'One'],
-    )
-    assert.equal(all.headers.get('etag'), null)
-    const first = await readEmails({ to: email, from: 'shop.test', subject: 'O', limit: '1' })
-    const [, next = ''] = /<(.*)>/.exec(first.headers.get('link') ?? '') ?? []
-    assert.match(next, /from=shop\.test&subject=O/)
-    const second = await request(`${server.url}${next}`, { headers: key.headers })
-    assert.deepEqual(
-      [first, second].map((page) => emailsOf(page).map(({ subject }) => subject)),
-      [['Two'], ['One']],
-    )
-    assert.equal(second.headers.get('link'), null)
-  })
-
-  test('a filtered page is charged, also with If-None-Match', async () => {
-    const { email } = await sessionWithMail()
-    const etag = (await readEmails({ to: email })).headers.get('etag') ?? ''
-    const remaining = (response: Awaited<ReturnType<typeof readEmails>>) =>
-      Number(response.headers.get('x-ratelimit-remaining'))
-    const free = await readEmails({ to: email }, { 'if-none-match': etag })
-    const charged = await readEmails({ to: email, from: 'x.test' }, { 'if-none-match': etag })
-    assert.deepEqual([free.status, charged.status, charged.text], [304, 200, '[{"emails":[]}]'])
-    assert.equal(remaining(charged), remaining(free) - 1)
-  })
-
-  test('only a matching mail ends a wait', async () => {
-    const { email } = await createSession()
-    const waiting = readEmails({ to: email, subject: 'wanted', wait: '55' })
-    await waitForWaits(1)
-    for (let sent = 0; sent < 20; sent += 1) {
-      await server.mail(email, mailOf('eve@other.test', `No ${sent}`))
-    }
-    await server.mail(email, mailOf('eve@other.test', 'WANTED'))
-    assert.deepEqual(
-      emailsOf(await waiting).map(({ subject }) => subject),
-      ['WANTED'],
-    )
   })
 })

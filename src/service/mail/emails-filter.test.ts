@@ -92,15 +92,39 @@ test('a page that is full examines no more than it needs', async () => {
   assert.ok(rows() <= 500, `${rows()} rows`)
 })
 
-test('a wait tests each message once', async () => {
+test('a full page ends with the rows that were read for it, and the next one goes on there', async () => {
   const { deps, rows } = countingDeps()
-  const query = queryFor('not there')
+  const query = { ...queryFor('newest'), limit: 1 }
+  const first = await listEmails(deps, query, { client: undefined })
+  assert.deepEqual([first.records.length, rows()], [1, 500])
+  const rest = { ...query, sinceId: 0, beforeId: first.nextAfter }
+  assert.deepEqual((await listEmails(deps, rest, { client: undefined })).records, [])
+})
+
+test('a wait tests each message once, and knows where it stopped', async () => {
+  const { deps, rows } = countingDeps()
+  const query = queryFor('wanted')
   const newest = await newestEmailId(deps, query)
   const before = rows()
-  const isDone = emailMatchTest(deps, query, query.filter ?? assert.fail())
+  const { isFound, nextAfter } = emailMatchTest(deps, query, query.filter ?? assert.fail())
   const newestId = async () => newest
-  assert.equal(await isDone({ newestId }), false)
+  assert.equal(await isFound({ newestId }), false)
   assert.equal(rows() - before, MAX_EXAMINED)
-  assert.equal(await isDone({ newestId }), false)
+  assert.equal(await isFound({ newestId }), false)
   assert.equal(rows() - before, MAX_EXAMINED)
+  const page = await listEmails(deps, query, { client: undefined })
+  assert.ok(page.nextAfter)
+  assert.equal(nextAfter(), page.nextAfter)
+})
+
+test('a wait for which all messages were tested has nothing more to examine', async () => {
+  const { deps } = countingDeps()
+  const [{ id = 0 } = {}] = await opened.store.listKeyMail(
+    { keyId: 'key', pool: true, to: undefined, now: now() },
+    { sinceId: 0, beforeId: undefined, limit: 1 },
+  )
+  const query = { ...queryFor('not there'), sinceId: id - 1 }
+  const { isFound, nextAfter } = emailMatchTest(deps, query, query.filter ?? assert.fail())
+  assert.equal(await isFound({ newestId: async () => id }), false)
+  assert.equal(nextAfter(), undefined)
 })

@@ -131,6 +131,7 @@ async function selectMatching(
     }
     if (some.length < EXAMINED_AT_ONCE) return { messages, nextAfter: undefined }
     beforeId = some.at(-1)?.id
+    if (messages.length === query.limit) break
     // On SQLite the reads do not yield to other requests by themselves.
     await nextTurn()
     signal?.throwIfAborted()
@@ -138,21 +139,28 @@ async function selectMatching(
   return { messages, nextAfter: beforeId }
 }
 
-/** True once there is a matching message newer than `sinceId`. Each message is tested once. */
+/** Tests whether there is a matching message newer than `sinceId`. Each message is tested at most once. */
 export function emailMatchTest(
   deps: EmailsDeps,
   query: EmailQuery,
   filter: MailFilter,
   signal?: AbortSignal,
-): (view: Pick<KeyView, 'newestId'>) => Promise<boolean> {
+) {
   let testedUpTo = query.sinceId
-  return async ({ newestId }) => {
-    const newest = await newestId()
-    if (newest <= testedUpTo) return false
-    const untested = { ...query, sinceId: testedUpTo, beforeId: newest + 1, limit: 1 }
-    testedUpTo = newest
-    signal?.throwIfAborted()
-    return (await selectMatching(deps, untested, filter, signal)).messages.length > 0
+  let nextAfter: number | undefined
+  return {
+    async isFound({ newestId }: Pick<KeyView, 'newestId'>): Promise<boolean> {
+      const newest = await newestId()
+      if (newest <= testedUpTo) return false
+      const untested = { ...query, sinceId: testedUpTo, beforeId: newest + 1, limit: 1 }
+      testedUpTo = newest
+      signal?.throwIfAborted()
+      const selection = await selectMatching(deps, untested, filter, signal)
+      nextAfter = selection.nextAfter ?? nextAfter
+      return selection.messages.length > 0
+    },
+    /** `beforeId` of a page that begins with the messages that were too many to test. */
+    nextAfter: () => nextAfter,
   }
 }
 

@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict'
+import { register } from 'prom-client'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { emailsOf } from '../../../test/support/api-client.ts'
+import { WITHOUT_POLLING } from '../../../test/support/app.ts'
+import { request } from '../../../test/support/http-client.ts'
+import { openTestServer, type TestServer } from '../../../test/support/http-server.ts'
+import { keyRing, type TestKey } from '../../../test/support/keys.ts'
+import { waitUntil } from '../../../test/support/wait-until.ts'
+import { parseMail } from '../../mime/parse.ts'
+
+let server: TestServer
+let key: TestKey
+beforeAll(async () => {
+  server = await openTestServer({
+    parse: async (raw) => parseMail(raw),
+    intervals: WITHOUT_POLLING,
+  })
+  key = await keyRing(server.shop, server.now).issue({ requests: 10_000 })
+})
+afterAll(() => server.stop())
+
+/** The address of a new session of the key. */
+async function newAddress(): Promise<string> {
+  const options = { method: 'POST', headers: key.headers }
+  const { body } = await request(`${server.url}/api/create-session`, options)
+  return String(body['email'])
+}
+
+const mailOf = (from: string, subject: string) =>
+  `From: Sender <${from}>\r\nSubject: ${subject}\r\n\r\nhello\r\n`
+
+/** An address with three mails. */
+async function addressWithMail(): Promise<string> {
+  const email = await newAddress()
+  await server.mail(email, mailOf('ann@shop.test', 'One'))
+  await server.mail(email, mailOf('bob@mail.shop.test', 'Two'))
+  await server.mail(email, mailOf('eve@other.test', 'Three'))
+  return email
+}
+
+const readEmails = (query: Record<string, string>, headers: Record<string, string> = {}) =>
+  request(`${server.url}/emails?${new URLSearchParams(query)}`, {
+    headers: { ...key.headers, ...headers },
+  })
+
+/** Resolves when this many requests of this process wait. */
+async function waitForWaits(count: number): Promise<void> {
+  const gauge = register.getSingleMetric('mayfly_http_waiting')
+  await waitUntil(async () => (await gauge?.get())?.values[0]?.value === count)
+}
+
+describe('200', () => {
+  test('from and subject select records, and a page links to the next one with them', async () => {
+    const email = await addressWithMail()
+    const all = await readEmails({ to: email, from: 'shop.test' })
+    assert.deepEqual(
+      emailsOf(all).map(({ subject }) => subject),
+      ['Two', 'One'],
+    )
+    assert.equal(all.headers.get('etag'), null)
+    const first = await readEmails({ to: email, from: 'shop.test', subject: 'O', limit: '1' })
+    const [, next = ''] = /<(.*)>/.exec(first.headers.get('link') ?? '') ?? []
+    assert.match(next, /from=shop\.test&subject=O/)
+    const second = await request(`${server.url}${next}`, { headers: key.headers })
+    assert.deepEqual(
+      [first, second].map((page) => emailsOf(page).map(({ subject }) => subject)),
+      [['Two'], ['One']],
+    )
+    assert.equal(second.headers.get('link'), null)
+  })
+
+  test('a filtered page is charged, also with If-None-Match', async () => {
+    const email = await addressWithMail()
+    const etag = (await readEmails({ to: email })).headers.get('etag') ?? ''
+    const remaining = (response: Awaited<ReturnType<typeof readEmails>>) =>
+      Number(response.headers.get('x-ratelimit-remaining'))
+    const free = await readEmails({ to: email }, { 'if-none-match': etag })
+    const charged = await readEmails({ to: email, from: 'x.test' }, { 'if-none-match': etag })
+    assert.deepEqual([free.status, charged.status, charged.text], [304, 200, '[{"emails":[]}]'])
+    assert.equal(remaining(charged), remaining(free) - 1)
+  })
+
+  test('only a matching mail ends a wait', async () => {
+    const email = await newAddress()
+    const waiting = readEmails({ to: email, subject: 'wanted', wait: '55' })
+    await waitForWaits(1)
+    for (let sent = 0; sent < 20; sent += 1) {
+      await server.mail(email, mailOf('eve@other.test', `No ${sent}`))
+    }
+    await server.mail(email, mailOf('eve@other.test', 'WANTED'))
+    assert.deepEqual(
+      emailsOf(await waiting).map(({ subject }) => subject),
+      ['WANTED'],
+    )
+  })
+  test('a wait without a match is charged once and says X-Timed-Out', async () => {
+    const email = await addressWithMail()
+    const before = await used()
+    const response = await readEmails({ to: email, from: 'nobody.test', wait: '1' })
+    assert.deepEqual([response.status, response.text], [200, '[{"emails":[]}]'])
+    assert.deepEqual(
+      ['x-timed-out', 'link', 'etag'].map((name) => response.headers.get(name)),
+      ['1', null, null],
+    )
+    assert.equal((await used()) - before, 1)
+  })
+
+  test('a wait that examined only a part links to the rest', async () => {
+    const old = await newAddress()
+    await server.mail(old, mailOf('ann@shop.test', 'in the rest'))
+    // More than are examined, in sessions that hold up to 1,000.
+    for (let sessions = 0; sessions < 6; sessions += 1) {
+      const email = await newAddress()
+      const mails = Array.from({ length: 900 }, () =>
+        server.mail(email, mailOf('eve@x.test', 'no')),
+      )
+      assert.deepEqual(new Set(await Promise.all(mails)), new Set(['stored']))
+    }
+    const response = await readEmails({ subject: 'in the rest', wait: '1' })
+    assert.deepEqual([response.headers.get('x-timed-out'), emailsOf(response)], ['1', []])
+    const [, next = ''] = /<(.*)>/.exec(response.headers.get('link') ?? '') ?? []
+    const rest = await request(`${server.url}${next}`, { headers: key.headers })
+    assert.deepEqual(
+      emailsOf(rest).map(({ subject }) => subject),
+      ['in the rest'],
+    )
+  })
+
+  test('a client that hangs up during a wait is not charged', async () => {
+    const email = await newAddress()
+    const before = await used()
+    const left = new AbortController()
+    const waiting = fetch(`${server.url}/emails?to=${email}&subject=x&wait=55`, {
+      headers: key.headers,
+      signal: left.signal,
+    })
+    await waitForWaits(1)
+    left.abort()
+    await assert.rejects(waiting)
+    await waitForWaits(0)
+    await server.mail(email, mailOf('eve@other.test', 'x'))
+    assert.equal((await used()) - before, 0)
+  })
+})
+
+/** The requests that the key was charged. */
+async function used(): Promise<number> {
+  const { body } = await request(`${server.url}/usage`, { headers: key.headers })
+  return Number(body['used'])
+}
