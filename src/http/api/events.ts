@@ -18,7 +18,7 @@ export const eventsRoute = route({
   path: '/api/events',
   title: 'Live stream',
   description:
-    'Server-sent events: message (a summary; its id is the event id), updated (the summary again, once the mail is parsed, with its code and preview), deleted ({"id":…}), end ({"reason":"expired" or "deleted"}). Last-Event-ID or since_id resumes after that message, and repeats older messages of the last five minutes as updated; without either, the stream starts now. With from, subject or has_code, only matching messages are reported; with has_code, once they are parsed: such a message may follow newer ones, then without an event id. It may close at any time without an end event: reconnect after the number of milliseconds in retry.',
+    'Server-sent events: message (a summary; its id is the event id), updated (the summary again, once the mail is parsed, with its code and preview), deleted ({"id":…}), end ({"reason":"expired" or "deleted"}). Last-Event-ID or since_id resumes after that message, and repeats older messages of the last five minutes as updated; without either, the stream starts now. With from, subject or has_code, only matching messages are reported; with has_code, once they are parsed: such a message may follow newer ones, and until then the event ids stay before it, so that a client that reconnects does not miss it but may get newer ones again. It may close at any time without an end event: reconnect after the number of milliseconds in retry.',
   input: Type.Object({ token: tokenField, since_id: sinceIdField, ...filterFields }),
   output: MEDIA_TYPE,
   problems: ['invalid_token', 'session_expired'],
@@ -87,7 +87,7 @@ export function formatEvent(event: MailEvent): string {
 function toEventStream(event: MailEvent): string {
   switch (event.kind) {
     case 'message':
-      return `event: message\n${event.late ? '' : `id: ${event.message.id}\n`}${dataLine(listedJson(event.message))}`
+      return `event: message\nid: ${event.resumeAfter ?? event.message.id}\n${dataLine(listedJson(event.message))}`
     // No id, so that a client resumes after the newest message and not after this one.
     case 'updated':
       return `event: updated\n${dataLine(listedJson(event.message))}`

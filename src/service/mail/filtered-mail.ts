@@ -54,7 +54,6 @@ export function matchTest(
 
   return async ({ session, newerThan }) => {
     if (session.version === version) return false
-    version = session.version
     const oldest = Math.min(testedUpTo, ...[...undecided].map((id) => id - 1))
     const messages = (await newerThan(oldest)).filter(
       ({ id }) => id > testedUpTo || undecided.has(id),
@@ -65,39 +64,46 @@ export function matchTest(
       return isMatch === undefined ? 'unknown' : isMatch ? 'yes' : 'no'
     })
     undecided = new Set(unknown.map(({ id }) => id))
-    codes.scan(session.id, unknown)
+    // A message for which the queue has no room is requested again by the next poll.
+    const isComplete = codes.scan(session.id, unknown)?.complete ?? true
+    version = isComplete ? session.version : -1
     return yes.length > 0
   }
 }
 
 /**
  * The changes that a stream with this filter reports. A message that is found to have a code only later is then reported as
- * new, even if newer ones were reported before.
+ * new. Until then, clients resume before it, and may get newer messages again.
  */
 export function changeFilter(
   filter: MailFilter,
   sinceId: number,
 ): (change: MailChange) => MailChange | undefined {
   const reported = new Set<number>()
+  const undecided = new Set<number>()
   let newest = sinceId
 
-  function asNew(change: Exclude<MailChange, { kind: 'deleted' }>): MailChange {
-    const { message } = change
-    const late = message.id < newest ? { late: true as const } : {}
-    reported.add(message.id)
-    newest = Math.max(newest, message.id)
-    // The same object for all streams: it is formatted once.
-    return change.kind === 'message' ? change : { kind: 'message', message, ...late }
-  }
-
   return (change) => {
-    // The client may know older messages from a former stream.
     if (change.kind === 'deleted') {
-      return change.id <= sinceId || reported.has(change.id) ? change : undefined
+      const { id } = change
+      undecided.delete(id)
+      // The client may know older messages from a former stream.
+      return reported.delete(id) || id <= sinceId ? change : undefined
     }
-    if (!matchesFilter(filter, change.message)) return undefined
-    const isKnown = reported.has(change.message.id) || !filter.hasCode
-    return change.kind === 'updated' && isKnown ? change : asNew(change)
+    const { kind, message } = change
+    const { id } = message
+    newest = Math.max(newest, id)
+    const isMatch = matchesFilter(filter, message)
+    if (isMatch === undefined) undecided.add(id)
+    else undecided.delete(id)
+    if (!isMatch) return undefined
+    if (kind === 'updated' && (id <= sinceId || reported.has(id))) return change
+    reported.add(id)
+    const resumeAfter = Math.min(newest, ...[...undecided].map((one) => one - 1))
+    // The same object for all streams if possible: it is formatted once.
+    return kind === 'message' && resumeAfter === id
+      ? change
+      : { kind: 'message', message, resumeAfter }
   }
 }
 

@@ -37,8 +37,8 @@ export interface KnownState {
 }
 
 export type MailChange =
-  /** `late`: newer ones were reported before. */
-  | { kind: 'message'; message: MessageSummary; late?: true }
+  /** `resumeAfter`: up to where the client need not be told again; default: this message. */
+  | { kind: 'message'; message: MessageSummary; resumeAfter?: number }
   /** A message that the client knew before it was scanned. */
   | { kind: 'updated'; message: MessageSummary }
   | { kind: 'deleted'; id: number }
