@@ -49,14 +49,18 @@ const MAX_KNOWN_SENDERS = 10_000
 export function senderLimitRules({
   rateLimits,
   relays,
+  host,
 }: {
   rateLimits: boolean
   relays: readonly string[]
+  /** Where this server listens. Its own test mail comes from there, if that is not loopback. */
+  host: string
 }) {
   const isRelay = ipRangeMatcher(relays)
+  const isLocal = ipRangeMatcher(isIP(host) === 0 ? [] : [host])
   const known = openLru<string, ReturnType<typeof rulesOf>>(MAX_KNOWN_SENDERS)
   const rulesOf = (ip: string) => ({
-    hasRates: rateLimits && !isLoopback(ip) && !isRelay(ip),
+    hasRates: rateLimits && !isLoopback(ip) && !isLocal(ip) && !isRelay(ip),
     shareNetwork: isRelay(ip) ? undefined : senderNetwork(ip),
   })
   const find = (ip: string) => {

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import { ipRangeMatcher } from '../core/ip.ts'
+import { Problem } from '../core/problem.ts'
 import type { SendLocalMail } from '../service/mail/send-test.ts'
 
 interface LocalSmtpOptions {
@@ -19,38 +20,52 @@ const ANY_ADDRESS = new Set(['::', '0.0.0.0'])
 export function openLocalSmtp({ host, port, proxyFrom }: LocalSmtpOptions): SendLocalMail {
   const address = ANY_ADDRESS.has(host) ? '127.0.0.1' : host
   const isProxy = ipRangeMatcher(proxyFrom)
-  return async ({ from, to, raw }) => {
+  return async ({ from, to, raw }, onGreeting) => {
     const socket = connect({ host: address, port, timeout: TIMEOUT_MS })
     socket.on('timeout', () => socket.destroy(new Error('the SMTP server did not reply in time')))
     try {
       await once(socket, 'connect')
+      const send = openDialogue(socket)
       const proxied = isProxy(socket.localAddress ?? '') ? 'PROXY UNKNOWN\r\n' : ''
-      return await deliver(socket, [
-        [proxied, 220],
+      const greeting = await send([[proxied, 220]])
+      if (greeting.code !== 220) return greeting
+      await onGreeting()
+      return await send([
         ['EHLO localhost\r\n', 250],
         [`MAIL FROM:<${from}>\r\n`, 250],
         [`RCPT TO:<${to}>\r\n`, 250],
         ['DATA\r\n', 354],
         [`${raw.replace(/^\./gm, '..')}.\r\n`, 250],
       ])
+    } catch (error) {
+      throw error instanceof Problem ? error : new SmtpUnavailable(error)
     } finally {
       socket.destroy()
     }
   }
 }
 
-/** Writes each text and reads its reply, up to the first one that is not as expected. */
-async function deliver(socket: Socket, steps: readonly (readonly [text: string, code: number])[]) {
-  const replies = readReplies(socket)
-  let reply = { code: 0, status: '' }
-  for (const [text, expected] of steps) {
-    socket.write(text)
-    const { value, done } = await replies.next()
-    if (done) throw new Error('the SMTP server closed the connection')
-    reply = value
-    if (reply.code !== expected) break
+class SmtpUnavailable extends Problem {
+  constructor(cause: unknown) {
+    super('overloaded', 'The SMTP server is unavailable. Try again in a moment.', 1)
+    this.cause = cause
   }
-  return reply
+}
+
+/** Writes each text and reads its reply, up to the first one that is not as expected. */
+function openDialogue(socket: Socket) {
+  const replies = readReplies(socket)
+  return async (steps: readonly (readonly [text: string, code: number])[]) => {
+    let reply = { code: 0, status: '' }
+    for (const [text, expected] of steps) {
+      socket.write(text)
+      const { value, done } = await replies.next()
+      if (done) throw new Error('the SMTP server closed the connection')
+      reply = value
+      if (reply.code !== expected) break
+    }
+    return reply
+  }
 }
 
 /** The last line of each reply, with its enhanced status code. */

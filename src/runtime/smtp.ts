@@ -25,7 +25,11 @@ const traffic = {
 }
 
 const { rateLimits, smtp } = config
-const { hasRates, shareNetwork } = senderLimitRules({ rateLimits, relays: smtp.relays })
+const { hasRates, shareNetwork } = senderLimitRules({
+  rateLimits,
+  relays: smtp.relays,
+  host: listen.host,
+})
 
 const mayPass = (waitMs: Awaitable<number>) => whenAvailable(waitMs, (ms) => ms === 0)
 

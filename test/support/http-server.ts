@@ -17,6 +17,7 @@ import {
   openSharedBudget,
 } from '../../src/limit/shared-counters.ts'
 import { openPaymentProvider } from '../../src/pay/open.ts'
+import { openLocalSmtp } from '../../src/runtime/local-smtp.ts'
 import { openParseOnce } from '../../src/service/mail/parse-once.ts'
 import { receiveMail } from '../../src/service/mail/receive-mail.ts'
 import type { ShopStore } from '../../src/store/shop-store.ts'
@@ -97,9 +98,8 @@ export async function openTestServer({
     bus,
     limit: openMemoryLimit(makeRates()),
     parse: openParseOnce({ store, parser: inlineParser(parse) }),
-    async sendLocalMail(): Promise<never> {
-      throw new Error('there is no SMTP server here')
-    },
+    // Nothing listens on port 1.
+    sendLocalMail: openLocalSmtp({ host: '127.0.0.1', port: 1, proxyFrom: [] }),
     connections: {
       max: config.http.connections,
       acquire: () => all.reserve(1),

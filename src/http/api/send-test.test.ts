@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
-import { afterAll, beforeAll, describe, test } from 'vitest'
+import { afterAll, beforeAll, describe, onTestFinished, test } from 'vitest'
 import {
   type App,
   startApp,
   WAIT_FOR_EXTRACTION,
   WITHOUT_POLLING,
 } from '../../../test/support/app.ts'
+import { startGmailApp } from '../../../test/support/gmail-app.ts'
 import { post, problemFault, request, requestFrom } from '../../../test/support/http-client.ts'
+import { openTestServer } from '../../../test/support/http-server.ts'
 import { newClient, PROXY, PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
 
 let app: App
@@ -44,7 +46,22 @@ describe('200', () => {
   })
 })
 
+test('200: also if load balancers on loopback send a PROXY header', async () => {
+  const proxied = await startApp({ env: { MAYFLY_SMTP_PROXY_FROM: '127.0.0.1,::1' } })
+  onTestFinished(() => proxied.stop())
+  const { token } = await proxied.session()
+  assert.equal((await post(`${proxied.url}/api/send-test`, { token })).status, 200)
+})
+
 describe('403', () => {
+  test('a Gmail alias', async () => {
+    const gmail = await startGmailApp([{ email: 'joe@gmail.com' }])
+    onTestFinished(() => gmail.stop())
+    const { token } = await gmail.session({ use_gmail: '1' })
+    const response = await post(`${gmail.url}/api/send-test`, { token })
+    assert.deepEqual([response.status, response.body['code']], [403, 'not_allowed'])
+  })
+
   for (const rules of [{ only_from: 'shop.test' }, { max_messages: '1' }] as const) {
     test(`an address with ${Object.keys(rules)[0]} that refuses the mail`, async () => {
       const { email, token } = await app.session(rules)
@@ -79,4 +96,19 @@ describe('429', () => {
     }
     assert.deepEqual(statuses, [...Array(10).fill(200), 429])
   })
+})
+
+test('503: the SMTP server is unreachable; the mailbox is not charged for it', async () => {
+  const server = await openTestServer({ env: PROXY_ENV })
+  onTestFinished(() => server.stop())
+  const { body } = await post(`${server.url}/api/create-session`, {})
+  for (const client of [newClient(), newClient()]) {
+    const response = await requestFrom(server.port, PROXY, {
+      method: 'POST',
+      path: `/api/send-test?token=${body['token']}`,
+      headers: { 'x-forwarded-for': client },
+    })
+    assert.deepEqual([response.status, response.body['code']], [503, 'overloaded'])
+    assert.equal(problemFault(response), undefined)
+  }
 })

@@ -4,12 +4,14 @@ import type { ServiceDeps } from '../deps.ts'
 import { takeRate } from '../rates.ts'
 import { liveSession } from '../sessions/session.ts'
 
-/** Sends a mail through our own SMTP server. Returns its reply to the mail, or to the command that it refused. */
-export type SendLocalMail = (mail: {
-  from: string
-  to: Address
-  raw: string
-}) => Promise<{ code: number; status: string }>
+/**
+ * Sends a mail through our own SMTP server, once `onGreeting` has resolved. Returns its reply to the mail, or to the command
+ * that it refused. Throws `overloaded` if the server cannot be reached.
+ */
+export type SendLocalMail = (
+  mail: { from: string; to: Address; raw: string },
+  onGreeting: () => Promise<void>,
+) => Promise<{ code: number; status: string }>
 
 type SendTestDeps = Pick<ServiceDeps, 'store' | 'limit' | 'now' | 'randomBytes'> & {
   sendLocalMail: SendLocalMail
@@ -24,22 +26,22 @@ export async function sendTestMail(
   if (accountId !== undefined) {
     throw new Problem('not_allowed', 'Test mail cannot be sent to a Gmail alias.')
   }
-  if (client !== undefined) {
-    await takeRate(deps, 'sendTestFromClient', client)
-    await takeRate(deps, 'sendTest', String(id))
-  }
+  if (client !== undefined) await takeRate(deps, 'sendTestFromClient', client)
   const from = `postmaster@${hostOf(address)}`
-  const reply = await deps.sendLocalMail({ from, to: address, raw: testMail(deps, from, address) })
-  if (reply.code === 250) return
-  throw (
-    REFUSALS[reply.status] ??
-    new Problem('overloaded', 'The test mail was not accepted. Try again in a moment.', 1)
-  )
+  const mail = { from, to: address, raw: testMail(deps, from, address) }
+  const { code, status } = await deps.sendLocalMail(mail, async () => {
+    if (client !== undefined) await takeRate(deps, 'sendTest', String(id))
+  })
+  if (code === 250) return
+  const refusal = REFUSALS[status]
+  throw refusal === undefined
+    ? new Problem('overloaded', 'The test mail was not accepted. Try again in a moment.', 1)
+    : new Problem('not_allowed', refusal)
 }
 
-const REFUSALS: Record<string, Problem> = {
-  '5.2.1': new Problem('not_allowed', 'The address accepts no more messages.'),
-  '5.7.1': new Problem('not_allowed', 'The address accepts mail only from certain senders.'),
+const REFUSALS: Record<string, string> = {
+  '5.2.1': 'The address accepts no more messages.',
+  '5.7.1': 'The address accepts mail only from certain senders.',
 }
 
 const CODES = 1_000_000
