@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { acceptsSessions, type MailDomain, parseHost } from './address.ts'
+import { NO_RULES } from './address-rules.ts'
 import { Problem } from './problem.ts'
 import {
   accountTopic,
@@ -131,8 +132,16 @@ describe('fullness of a mailbox', () => {
     ['one at its byte limit is full', 1, 1000, true],
     ['one beyond both limits is full', 11, 2000, true],
   ] as const) {
-    test(name, () => expect(isMailboxFull({ count, bytes }, limits)).toBe(full))
+    const box = { count, bytes, received: count, rules: NO_RULES }
+    test(name, () => expect(isMailboxFull(box, limits)).toBe(full))
   }
+
+  test('one that has received all that its rules accept is full, also after deletions', () => {
+    const rules = { ...NO_RULES, maxMessages: 2 }
+    const isFull = (received: number) =>
+      isMailboxFull({ count: 0, bytes: 0, received, rules }, limits)
+    expect([1, 2, 3].map(isFull)).toEqual([false, true, true])
+  })
 })
 
 describe('a domain accepts sessions', () => {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Address, MailDomain } from './address.ts'
-import type { AddressRules } from './address-rules.ts'
+import { type RuledAddress, ruleRefusal } from './address-rules.ts'
 import { Problem } from './problem.ts'
 
 /** A session's mailbox, or one of the two shared ones. Never reused. */
@@ -45,7 +45,7 @@ export interface Mailbox {
   bytes: number
 }
 
-export interface Session extends Mailbox {
+export interface Session extends Mailbox, RuledAddress {
   address: Address
   /** The key it was created with, if any. */
   keyId: string | undefined
@@ -53,7 +53,6 @@ export interface Session extends Mailbox {
   accountId: number | undefined
   createdAt: Date
   expiresAt: Date
-  rules: AddressRules
 }
 
 export interface LifetimeLimits {
@@ -139,9 +138,11 @@ export function isAddressReserved(
   return session.expiresAt.getTime() + cooldownMs > now.getTime()
 }
 
+/** True if it takes no more mail, whoever sends it. */
 export function isMailboxFull(
-  box: { count: number; bytes: number },
+  box: RuledAddress & { count: number; bytes: number },
   limits: MailboxLimits,
 ): boolean {
-  return box.count >= limits.maxMessages || box.bytes >= limits.maxBytes
+  const hasRoom = box.count < limits.maxMessages && box.bytes < limits.maxBytes
+  return !hasRoom || ruleRefusal(box) !== undefined
 }

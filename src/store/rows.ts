@@ -192,6 +192,7 @@ export function sessionOf(row: SessionRow): Session {
     lastId: row.last_id,
     count: row.count,
     bytes: row.bytes,
+    received: row.received,
     rules: rulesOf(row),
   }
 }

@@ -97,12 +97,34 @@ describe('only_from', () => {
 describe('max_messages', () => {
   test('the mail after the last is refused at RCPT; what was stored stays', async () => {
     const { email, token } = await app.session({ max_messages: '1' })
+    assert.equal('full' in (await check(token)), false)
     assert.equal(await send(email, mailFrom(SHOP, 'one')), '250 2.0.0')
     assert.equal(await send(email, mailFrom(SHOP, 'two')), '550 5.2.1')
+    assert.equal((await check(token))['full'], true)
     assert.deepEqual(await subjects(token), ['one'])
     const messages = (await check(token))['messages'] as { id: number }[]
     await post(`${app.url}/api/delete-mail`, { token, id: String(messages[0]?.id) })
     assert.equal(await send(email, mailFrom(SHOP, 'three')), '550 5.2.1')
+    assert.equal((await check(token))['full'], true)
+  })
+
+  test('a revived session keeps its rules and counts anew', async () => {
+    const rules = { only_from: ['shop.test'], max_messages: 1 }
+    const { email, token } = await app.session({
+      only_from: 'shop.test',
+      max_messages: '1',
+      ttl: '60',
+    })
+    assert.equal(await send(email, mailFrom(SHOP, 'before')), '250 2.0.0')
+    app.moveClock(61)
+    assert.equal(await send(email, mailFrom(SHOP, 'expired')), '550 5.1.1')
+    assert.equal((await post(`${app.url}/api/extend-session`, { token })).status, 200)
+    const revived = await check(token)
+    assert.deepEqual([revived['rules'], 'full' in revived], [rules, false])
+    assert.equal(await send(email, mailFrom('From: a@evil.test\r\n')), '550 5.7.1')
+    assert.equal(await send(email, mailFrom(SHOP, 'after')), '250 2.0.0')
+    assert.equal(await send(email, mailFrom(SHOP, 'too many')), '550 5.2.1')
+    assert.deepEqual(await subjects(token), ['after'])
   })
 
   test('of ten connections that passed RCPT, one delivers the last message', async () => {

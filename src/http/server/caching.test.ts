@@ -12,6 +12,7 @@ const box = (id: number, version: number) => ({
   lastId: 0,
   count: 0,
   bytes: 0,
+  received: 0,
   address: 'a@b.test' as Address,
   keyId: undefined,
   accountId: undefined,
