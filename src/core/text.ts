@@ -19,12 +19,13 @@ export function cleanLine(text: string, maxLength: number): string {
 }
 
 const PREVIEW_CHARACTERS = 120
-// Folded blanks, controls and surrogate pairs only shorten the text; a newsletter may begin with a page of blanks.
+// Folded blanks, controls and surrogate pairs only shorten the text.
 const PREVIEW_INPUT = 4_096
 
 /** The first characters of a text on one line, with each run of whitespace as one space. */
 export function previewOf(text: string): string {
   const line = text
+    .trimStart()
     .slice(0, PREVIEW_INPUT)
     .replace(/\s+/g, ' ')
     .replace(CONTROL, '')
