@@ -136,10 +136,13 @@ export async function deleteSeveral(
       ? [...new Set(selection.ids)]
       : (await store.listMessageIds(session.id)).filter((id) => id <= selection.upToId)
   let deleted = 0
-  for (let at = 0; at < ids.length; at += DELETED_AT_ONCE) {
-    const some = ids.slice(at, at + DELETED_AT_ONCE)
-    deleted += (await store.deleteMessages(session.id, some)).messages
+  try {
+    for (let at = 0; at < ids.length; at += DELETED_AT_ONCE) {
+      const some = ids.slice(at, at + DELETED_AT_ONCE)
+      deleted += (await store.deleteMessages(session.id, some)).messages
+    }
+  } finally {
+    if (deleted > 0) wakeSession(bus, session)
   }
-  if (deleted > 0) wakeSession(bus, session)
   return deleted
 }
