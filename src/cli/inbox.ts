@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { OPERATOR } from '../core/session.ts'
 import { printable } from '../core/text.ts'
 import { utcTimestamp } from '../core/time.ts'
@@ -33,7 +33,13 @@ export function addInboxCommand(mayfly: Command, actions: InboxActions, print: P
     .description('Create a mailbox and show its mail as it arrives')
     .option('--url <url>', 'URL of the service (default: from the settings)')
     .option('--prefix <name>', 'local part of the address (default: random)')
-    .option('--operator', 'show mail to postmaster and abuse instead')
+    .addOption(
+      new Option('--operator', 'show mail to postmaster and abuse instead').conflicts([
+        'from',
+        'subject',
+        'code',
+      ]),
+    )
     .option('--no-wait', 'with --operator: exit after showing stored mail')
     .option('--once', 'exit after one message')
     .option('--count <n>', 'exit after n messages', parseCount)
