@@ -40,8 +40,12 @@ export interface RuledAddress {
   received: number
 }
 
-/** limit_reached: it takes no more mail; sender_not_allowed: not from this sender. */
-export type RuleRefusal = 'limit_reached' | 'sender_not_allowed'
+/**
+ * sender_not_allowed: not from this sender; limit_reached: it takes no more mail. If the recipients of a mail refuse it for
+ * several reasons, the sender is told the first of these.
+ */
+export const RULE_REFUSALS = ['sender_not_allowed', 'limit_reached'] as const
+export type RuleRefusal = (typeof RULE_REFUSALS)[number]
 
 /**
  * Why the rules refuse a mail; undefined if they accept it. `from`: the address of its From header, undefined if it has none or

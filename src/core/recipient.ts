@@ -49,7 +49,7 @@ export interface FetchedRecipient extends Recipient {
 /** unknown: no such mailbox; foreign: not our domain; full: would be accepted if there were room. */
 export type RecipientRefusal = 'unknown' | 'foreign' | 'full' | RuleRefusal
 
-export type RecipientDecision = { mailbox: MailboxId } | { refused: RecipientRefusal }
+export type RecipientDecision = Omit<Recipient, 'address'> | { refused: RecipientRefusal }
 
 export function fitsMailbox(level: MailboxUsage, limits: MailboxLimits, size: number): boolean {
   return level.count < limits.maxMessages && level.bytes + size <= limits.maxBytes
@@ -109,7 +109,7 @@ export function decideRecipient(
   if (session && isLive(session, now)) {
     const refused = ruleRefusal(session, from)
     if (refused) return { refused }
-    return fits(session) ? { mailbox: session.id } : { refused: 'full' }
+    return fits(session) ? acceptedBy(session) : { refused: 'full' }
   }
   if (domain.removed) return { refused: 'foreign' }
   const fitsShared = (mailbox: MailboxId, level: MailboxUsage, held?: MailboxUsage) => {
@@ -131,6 +131,10 @@ export function decideRecipient(
   }
   const hasRoom = fits(facts.poolAddress) && fitsShared(POOL, facts.pool, facts.senderShare?.pool)
   return hasRoom ? { mailbox: POOL } : { refused: 'full' }
+}
+
+function acceptedBy({ id, rules }: RuledAddress & { id: MailboxId }): RecipientDecision {
+  return rules.onlyFrom.length > 0 ? { mailbox: id, checksFrom: true } : { mailbox: id }
 }
 
 // The pool is limited in bytes only.

@@ -1,4 +1,4 @@
-import { type RuledAddress, type RuleRefusal, ruleRefusal } from '../core/address-rules.ts'
+import { RULE_REFUSALS, type RuledAddress, ruleRefusal } from '../core/address-rules.ts'
 import { isAfterAliasCreation } from '../core/gmail.ts'
 import {
   decideRecipient,
@@ -29,7 +29,7 @@ export function resolveRecipients(
   const taken: StoredRecipient[] = []
   const { receivedAt: now, size, stored, fromAddress } = mail
   const context = { limits, now, size, stored, from: { address: fromAddress }, others: taken }
-  let refusal: RuleRefusal | 'no_recipients' = 'no_recipients'
+  const refusals = new Set<RecipientRefusal>()
   for (const { address, mailbox } of mail.recipients) {
     const { keyId, ...facts } = find({ address, mailbox })
     // The address may have been reassigned since RCPT.
@@ -38,13 +38,10 @@ export function resolveRecipients(
     if ('mailbox' in found) {
       if (found.mailbox === mailbox) taken.push({ address, mailbox, keyId })
     } else if (found.refused === 'full') return 'full'
-    else if (isSame && isRuleRefusal(found.refused)) refusal = found.refused
+    else if (isSame) refusals.add(found.refused)
   }
-  return taken.length > 0 ? taken : refusal
-}
-
-function isRuleRefusal(refused: RecipientRefusal): refused is RuleRefusal {
-  return refused === 'limit_reached' || refused === 'sender_not_allowed'
+  if (taken.length > 0) return taken
+  return RULE_REFUSALS.find((one) => refusals.has(one)) ?? 'no_recipients'
 }
 
 /** A mail domain, and the session of the address, if any. */

@@ -41,9 +41,7 @@ function decide(
 ): Awaitable<RecipientResult> {
   return whenAvailable(store.findRecipient(address, senderNetwork), (facts) => {
     const found = decideRecipient(address, facts, { limits, now: now(), size, others })
-    if ('refused' in found) return found
-    const checksFrom = (facts.session?.rules.onlyFrom.length ?? 0) > 0
-    return { address, mailbox: found.mailbox, ...(checksFrom ? { checksFrom } : {}) }
+    return 'refused' in found ? found : { address, ...found }
   })
 }
 

@@ -90,6 +90,26 @@ export function rulesContract(open: () => Promise<OpenMailStore>): void {
       })
     }
 
+    test('with several reasons, that of the sender is given first, then that of the limit', async () => {
+      await ruled('ann@box.test', { only_from: 'shop.test' })
+      await ruled('bob@box.test', { max_messages: 1 })
+      const gone = await fixture.session('gone@box.test')
+      assert.equal(await send(['bob@box.test'], 'x@evil.test'), 'stored')
+      const all = ['ann@box.test', 'bob@box.test', 'gone@box.test']
+      const [strict, limited, ended] = await fixture.accepted(all)
+      assert.ok(strict && limited && ended)
+      await fixture.store.endSession(gone.id, START)
+      for (const [recipients, expected] of [
+        [[strict, limited, ended], 'sender_not_allowed'],
+        [[ended, limited, strict], 'sender_not_allowed'],
+        [[limited, ended], 'limit_reached'],
+        [[ended], 'no_recipients'],
+      ] as const) {
+        const mail = { ...newMail([...recipients]), fromAddress: 'x@evil.test' }
+        assert.equal((await fixture.store.addMail(mail)).outcome, expected)
+      }
+    })
+
     test('a refusing recipient that is full does not defer the mail of the others', async () => {
       const ann = await ruled('ann@box.test', { only_from: 'shop.test' })
       for (let sent = 0; sent < 5; sent += 1) await send(['ann@box.test'], 'x@shop.test')
