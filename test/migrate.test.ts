@@ -8,7 +8,7 @@ import { moveToPostgres } from '../src/store/move/move.ts'
 import { NOT_EXPIRED } from '../src/store/postgres/mail/shared-mailboxes.ts'
 import { openPostgresMail } from '../src/store/postgres/mail-store.ts'
 import { openPostgresShop } from '../src/store/postgres/shop-store.ts'
-import { ENV, type Fixture, fillApp, LARGE_MAILS, responsesOf } from './moved-app.ts'
+import { ENV, type Fixture, fillApp, LARGE_MAILS, responsesOf, SHOP_MAIL } from './moved-app.ts'
 import { emailsOf } from './support/api-client.ts'
 import { type App, startApp, WAIT_FOR_EXTRACTION } from './support/app.ts'
 import { type CliResult, runMayfly } from './support/cli.ts'
@@ -112,6 +112,17 @@ describe('after a move', () => {
     const again = await request(`${app.url}/api/create-session`, { method: 'POST', body })
     expect(again.body).toMatchObject({ code: 'address_taken' })
     expect(await app.mail(fixture.boxes.ended.email)).toBe(550)
+  })
+
+  test('an address keeps its rules, and the number of messages it has received', async () => {
+    const { email, token } = fixture.ruled
+    const { body } = await request(`${app.url}/api/check-mail?token=${token}`)
+    expect(body['rules']).toEqual({ only_from: ['shop.test'], max_messages: 2 })
+    const codes = []
+    for (const mail of [SHOP_MAIL.replace('shop', 'evil'), SHOP_MAIL, SHOP_MAIL]) {
+      codes.push(await app.mail(email, mail))
+    }
+    expect(codes).toEqual([550, 250, 550])
   })
 
   test('the shares of senders add up to their messages', async () => {

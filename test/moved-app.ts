@@ -55,17 +55,21 @@ export async function fillApp(served: (folder: string) => Promise<void>) {
     over: await app.session(),
   }
   await sendMails(app, boxes)
+  const ruled = await app.session({ only_from: 'shop.test', max_messages: '2' })
+  if ((await app.mail(ruled.email, SHOP_MAIL)) !== 250) throw new Error('the shop is accepted')
   const emails = () => request(`${app.url}/emails`, { headers: { apikey: key } })
   await emails()
   const emailsTag = (await emails()).headers.get('etag') ?? ''
   await request(`${app.url}/api/delete-session?token=${boxes.ended.token}`, { method: 'POST' })
-  const fixture = { folder: folder.path, boxes, orders, key, remove: folder.remove }
+  const fixture = { folder: folder.path, boxes, ruled, orders, key, remove: folder.remove }
   const responses = await responsesOf(app, fixture)
   await served(folder.path)
   await app.stop()
   addRareRows(folder.path, boxes.over.email)
   return { ...fixture, responses, emailsTag, restsSince: Date.now() }
 }
+
+export const SHOP_MAIL = 'From: a@shop.test\r\nSubject: Shop\r\n\r\nx\r\n'
 
 type Boxes = Record<'short' | 'long' | 'keyed' | 'ended' | 'over', { email: string; token: string }>
 

@@ -150,6 +150,14 @@ describe.each(VERSIONS)('data of version %s', (version = '') => {
     assert.match(pooled.text, /Hello/)
   })
 
+  test('old sessions have no rules; new ones may have', async () => {
+    const { body } = await request(`${app.url}/api/check-mail?token=${sessions['parsed']?.token}`)
+    assert.deepEqual([body['status'], 'rules' in body, 'full' in body], ['success', false, false])
+    const made = await post(`${app.url}/api/create-session`, { domain_id: '2', max_messages: '1' })
+    const to = String(made.body['email'])
+    assert.deepEqual([await app.mail(to, MAIL), await app.mail(to, MAIL)], [250, 550])
+  })
+
   test('a live session is extended with its mail; one in its cool-down is revived, empty', async () => {
     const extend = (token: string) => post(`${app.url}/api/extend-session`, { token })
     const mails = await checkMail(app.url, sessions.unparsed.token)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { parseRules } from '../core/address-rules.ts'
 import type { MailboxId } from '../core/session.ts'
 import { asOwner, dovecotForTests, folderContents } from './testing/dovecot-account.ts'
 import { ANN, mailText } from './testing/fixture.ts'
@@ -76,6 +77,23 @@ describe('a mail to a full alias and to one with room', () => {
     await lookOnce()
     assert.deepEqual([...(await inAccount()), ...(await inAccount('Trash'))], [])
     assert.deepEqual(await account.bodies(free), ['both'])
+  })
+
+  test('is removed once the rules of the alias refuse it', async () => {
+    const address = 'ann+limited@mail.test'
+    const limited = await account.alias(address, parseRules({ max_messages: 3 }))
+    await account.connect(proxy.port, REMOVING)
+    for (const body of ['one', 'two', 'three', 'four']) deliver(body, address)
+    deliver('last', FREE)
+    await account.untilBodies(free, ['last'])
+    await lookOnce()
+    assert.deepEqual(await inAccount(), ['three', 'four'])
+    await account.deleteOldest(limited)
+    await account.deleteOldest(limited)
+    await lookOnce()
+    await lookOnce()
+    assert.deepEqual(await account.bodies(limited), ['three'])
+    assert.deepEqual([...(await inAccount()), ...(await inAccount('Trash'))], [])
   })
 
   test('is removed once the full alias has expired', async () => {
