@@ -36,7 +36,7 @@ const input = Type.Object({
   q: Type.Optional(
     Type.String({
       description:
-        'Only messages with this text in the sender, the subject or the text, without regard to case; 2 to 100 characters. Cannot be combined with wait. At most 60 searches a minute.',
+        'Only messages with this text in the sender, the subject or the first 100,000 characters of the text, without regard to case; 2 to 100 characters. Cannot be combined with wait. At most 60 searches a minute.',
     }),
   ),
   force: Type.Optional(

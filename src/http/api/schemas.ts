@@ -148,7 +148,7 @@ export const listingSchema = successSchema({
   incomplete: Type.Optional(
     Type.Literal(true, {
       description:
-        'With q: some messages are not parsed yet (search again), or longer than 100,000 characters, of which only the first are searched.',
+        'With q: some messages are not parsed yet (search again), or have a text of more than 100,000 characters, of which only the first are searched.',
     }),
   ),
 })
