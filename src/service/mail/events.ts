@@ -83,16 +83,22 @@ function eventReader(
 ): (views: Views) => AsyncGenerator<MailEvent, 'ended' | undefined> {
   // A client that reconnects is told again about recent messages: a code may have been found meanwhile.
   const recentSince = resumes ? now().getTime() - RECENT_MS : Number.POSITIVE_INFINITY
-  const reported = filter && changeFilter(filter, sinceId)
+  let reported: ReturnType<typeof changeFilter> | undefined
   let seen: KnownState | undefined
 
   async function* changesIn(view: MailboxView): AsyncGenerator<MailEvent> {
-    seen ??= await view.initialState({ sinceId, youngSince: recentSince })
+    if (!seen) {
+      seen = await view.initialState({ sinceId, youngSince: recentSince })
+      // Up to where a client resumes, every message was scanned.
+      const unscanned = resumes ? undefined : seen.unscanned
+      reported = filter && changeFilter(filter, sinceId, unscanned)
+    }
     if (view.session.version === seen.version) return
+    const report = reported
     for (const step of [view.changed, view.arrived]) {
       const { events, seen: next } = await step(seen, codes)
       seen = next
-      yield* reported ? events.flatMap((event) => reported(event) ?? []) : events
+      yield* report ? events.flatMap((event) => report(event) ?? []) : events
     }
   }
 

@@ -17,7 +17,7 @@ const HOUR_MS = 3_600_000
 const NO_SCANS: CodeScanner = { scan: () => undefined, close: () => {} }
 const HAS_CODE = parseFilter({ has_code: true }) ?? assert.fail()
 
-function openStream(sinceId: number) {
+function openStream(sinceId: number, resumes = true) {
   const { deps, token, session } = fixture
   return mailEvents(
     { ...deps, codes: NO_SCANS },
@@ -26,7 +26,7 @@ function openStream(sinceId: number) {
       session,
       sinceId,
       filter: HAS_CODE,
-      resumes: true,
+      resumes,
       heartbeatMs: HOUR_MS,
       pollMs: HOUR_MS,
       signal: new AbortController().signal,
@@ -90,6 +90,18 @@ describe('has_code on a stream', () => {
     const events = openStream(known)
     assert.deepEqual(await next(events), { kind: 'updated', subject: 'known', id: undefined })
     assert.equal((await next(events)).kind, 'message')
+    await events.return(undefined)
+  })
+
+  test('a message from before the start of the stream is new once it is scanned', async () => {
+    fixture = await openCodeFixture()
+    const id = await fixture.send('', 'earlier')
+    const events = openStream(id, false)
+    const event = next(events)
+    // The first poll.
+    for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate)
+    await saveCode(id, '111111')
+    assert.deepEqual(await event, { kind: 'message', subject: 'earlier', id })
     await events.return(undefined)
   })
 

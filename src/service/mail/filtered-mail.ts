@@ -73,14 +73,17 @@ export function matchTest(
 
 /**
  * The changes that a stream with this filter reports. A message that is found to have a code only later is then reported as
- * new. Until then, clients resume before it, and may get newer messages again.
+ * new, also one that was there when the stream started (`unscanned`). Until then, clients resume before it, and may get newer
+ * messages again.
  */
 export function changeFilter(
   filter: MailFilter,
   sinceId: number,
+  unscanned: ReadonlySet<number> = new Set(),
 ): (change: MailChange) => MailChange | undefined {
   const reported = new Set<number>()
   const undecided = new Set<number>()
+  const isKnown = (id: number) => id <= sinceId && !(filter.hasCode && unscanned.has(id))
   let newest = sinceId
 
   return (change) => {
@@ -97,7 +100,7 @@ export function changeFilter(
     if (isMatch === undefined) undecided.add(id)
     else undecided.delete(id)
     if (!isMatch) return undefined
-    if (kind === 'updated' && (id <= sinceId || reported.has(id))) return change
+    if (kind === 'updated' && (isKnown(id) || reported.has(id))) return change
     reported.add(id)
     const resumeAfter = Math.min(newest, ...[...undecided].map((one) => one - 1))
     // The same object for all streams if possible: it is formatted once.
@@ -169,8 +172,11 @@ export async function searchMail(
       await nextTurn()
     }
   }
-  await withTimeout(SEARCH_MS, Promise.all(Array.from({ length: AT_ONCE }, examineNext)))
-  timeout.abort()
+  try {
+    await withTimeout(SEARCH_MS, Promise.all(Array.from({ length: AT_ONCE }, examineNext)))
+  } finally {
+    timeout.abort()
+  }
   throwIfClosed()
   const ids = new Set(await store.listMessageIds(session.id))
   const messages = hits.filter(({ id }) => ids.has(id)).sort((a, b) => b.id - a.id)
