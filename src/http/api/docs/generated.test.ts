@@ -10,3 +10,10 @@ test('docs/api.md matches the routes', async () => {
 test('web/site/api.ts matches the responses of the routes', async () => {
   await expect(typescriptTypes(documentedRoutes)).toMatchFileSnapshot('../../../../web/site/api.ts')
 })
+
+const CLIENT_PATHS = /^\/(api\/(create-session|check-mail|read-mail|extend-session)|emails)$/
+
+test('clients/js/src/api.ts matches the responses of the routes', async () => {
+  const used = documentedRoutes.filter(({ path }) => CLIENT_PATHS.test(path))
+  await expect(typescriptTypes(used)).toMatchFileSnapshot('../../../../clients/js/src/api.ts')
+})

@@ -1,0 +1,148 @@
+import type { Filter, Summary } from './mailbox.ts'
+import {
+  type Connection,
+  MayflyError,
+  MayflyTimeoutError,
+  request,
+  sleep,
+  startDeadline,
+  toNetworkError,
+} from './request.ts'
+
+/** `updated` follows once a message is parsed, with its code and preview. `end` is the last event. */
+export type MailEvent =
+  | { type: 'message' | 'updated'; message: Summary }
+  | { type: 'deleted'; id: number }
+  | { type: 'end'; reason: 'expired' | 'deleted' }
+
+interface StreamOptions extends Filter {
+  has_code?: boolean
+  since_id?: number
+  signal?: AbortSignal
+}
+
+/** What a stream is resumed with. */
+interface Position {
+  lastId: string | undefined
+  retryMs: number
+}
+
+// The server sends a heartbeat every 15 s.
+const SILENCE_MS = 45_000
+const PASSING = [0, 429, 502, 503, 504]
+
+export async function* mailEvents(
+  connection: Connection,
+  token: string,
+  { signal, ...params }: StreamOptions,
+): AsyncGenerator<MailEvent, void, void> {
+  const position: Position = { lastId: undefined, retryMs: 1_000 }
+  const reported = new Set<number>()
+  const isPassing = (error: unknown) =>
+    error instanceof MayflyError && PASSING.includes(error.status) && position.lastId !== undefined
+  for (;;) {
+    try {
+      for await (const event of openStream(connection, { token, params, position, signal })) {
+        if (!isRepeated(event, reported)) yield event
+        if (event.type === 'end') return
+      }
+    } catch (error) {
+      if (signal?.aborted || !isPassing(error)) throw error
+    }
+    await sleep(position.retryMs, signal)
+  }
+}
+
+/** After a reconnect the server may repeat messages. */
+function isRepeated(event: MailEvent, reported: Set<number>): boolean {
+  if (event.type !== 'message') return false
+  const { size } = reported
+  return reported.add(event.message.id).size === size
+}
+
+interface OpenOptions {
+  token: string
+  params: Omit<StreamOptions, 'signal'>
+  /** Updated by what is read. */
+  position: Position
+  signal: AbortSignal | undefined
+}
+
+/** One connection, until it ends or is silent for too long. */
+async function* openStream(
+  connection: Connection,
+  { token, params, position, signal }: OpenOptions,
+): AsyncGenerator<MailEvent, void, void> {
+  const silence = startSilenceTimer(signal)
+  const headers: Record<string, string> =
+    position.lastId === undefined ? {} : { 'last-event-id': position.lastId }
+  const wanted = { path: 'api/events', params: { ...params }, token, headers }
+  // The time is that of the request; the stream goes on.
+  const deadline = { ...startDeadline({ signal: silence.signal }), signal: silence.signal }
+  try {
+    const parse = blockParser()
+    for await (const chunk of chunksOf(await request(connection, wanted, deadline))) {
+      silence.reset()
+      for (const block of parse(chunk)) yield* readBlock(block, position)
+    }
+  } catch (error) {
+    if (signal?.aborted) throw signal.reason
+    throw error instanceof MayflyError ? error : toNetworkError(connection, error)
+  } finally {
+    silence.end()
+  }
+}
+
+function startSilenceTimer(signal: AbortSignal | undefined) {
+  const closed = new AbortController()
+  const fail = () => closed.abort(new MayflyTimeoutError('The event stream is silent'))
+  let timer = setTimeout(fail, SILENCE_MS)
+  return {
+    signal: signal ? AbortSignal.any([signal, closed.signal]) : closed.signal,
+    reset() {
+      clearTimeout(timer)
+      timer = setTimeout(fail, SILENCE_MS)
+    },
+    /** Closes the connection. */
+    end() {
+      clearTimeout(timer)
+      closed.abort()
+    },
+  }
+}
+
+function* readBlock({ id, retry, event, data }: Block, position: Position): Generator<MailEvent> {
+  if (id) position.lastId = id
+  if (retry) position.retryMs = Number(retry)
+  if (data) yield eventOf(event ?? 'message', data)
+}
+
+/** Safari cannot iterate over a stream. */
+async function* chunksOf({ body }: Response): AsyncGenerator<string, void, void> {
+  const reader = body?.pipeThrough(new TextDecoderStream()).getReader()
+  for (let read = await reader?.read(); read && !read.done; read = await reader?.read()) {
+    yield read.value
+  }
+}
+
+/** The fields of a server-sent event that the server uses, each at most once. */
+type Block = Partial<Record<'id' | 'retry' | 'event' | 'data', string>>
+
+/** Fields of a server-sent event by name. A chunk may end anywhere. */
+function blockParser(): (chunk: string) => Block[] {
+  let rest = ''
+  return (chunk) => {
+    rest += chunk
+    const blocks = rest.split(/\r?\n\r?\n/)
+    rest = blocks.pop() ?? ''
+    return blocks.map((block) => {
+      const lines = block.split(/\r?\n/).map((line) => /^([^:]*):? ?(.*)$/.exec(line) ?? [])
+      return Object.fromEntries(lines.map(([, name = '', value = '']) => [name, value]))
+    })
+  }
+}
+
+function eventOf(type: string, data: string): MailEvent {
+  const value = JSON.parse(data)
+  return type === 'message' || type === 'updated' ? { type, message: value } : { type, ...value }
+}

@@ -1,0 +1,259 @@
+import type { ApiResponses } from './api.ts'
+import { type MailEvent, mailEvents } from './events.ts'
+import {
+  type ApiRequest,
+  type CallOptions,
+  type Connection,
+  type Deadline,
+  MayflyError,
+  MayflyTimeoutError,
+  request,
+  requestJson,
+  startDeadline,
+} from './request.ts'
+
+export type Session = ApiResponses['POST /api/create-session']
+export type Listing = ApiResponses['GET /api/check-mail']
+/** A message as it is listed. */
+export type Summary = Listing['messages'][number]
+/** A message as it is read. */
+export type Message = ApiResponses['GET /api/read-mail']['message']
+export type Link = Message['links'][number]
+
+/** Which messages; several conditions must all hold. */
+export interface Filter {
+  /** An address, or a domain with its subdomains. */
+  from?: string | undefined
+  /** Part of the subject, without regard to case. */
+  subject?: string | undefined
+}
+
+export interface ListOptions extends Filter, CallOptions {
+  has_code?: boolean
+  /** Text in the sender, the subject or the body. */
+  q?: string
+  since_id?: number
+  limit?: number
+}
+
+export interface WaitOptions extends Filter, CallOptions {}
+
+// Of one long poll; the server allows 55 s.
+const MAX_WAIT_SECONDS = 50
+// After that, also older messages that were parsed meanwhile are found.
+const MAX_CODE_WAIT_SECONDS = 5
+const LIST_LIMIT = 500
+const FINAL_CHECK_MS = 10_000
+
+/** Links that a person is meant to follow. */
+const LINK_KINDS: readonly Link['kind'][] = ['verify', 'sign_in', 'reset']
+
+interface NextOptions extends WaitOptions {
+  has_code?: true
+}
+
+type PickFrom<T> = (summary: Summary, deadline: Deadline) => Promise<T | undefined>
+
+export class Mailbox {
+  readonly email: string
+  /** Anyone who has it can read the mailbox. */
+  readonly token: string
+  expiresAt: Date
+  readonly #connection: Connection
+  /** Messages that a waiting method has returned. */
+  readonly #returned = new Set<number>()
+
+  /** Use `createMailbox` or `openMailbox`. */
+  constructor(
+    connection: Connection,
+    session: Pick<Session, 'email' | 'token' | 'expires_at_iso'>,
+  ) {
+    this.#connection = connection
+    this.email = session.email
+    this.token = session.token
+    this.expiresAt = new Date(session.expires_at_iso)
+  }
+
+  /**
+   * The next message that matches, whether it is there already or still to come. Each message is returned once by
+   * `waitForMessage`, `waitForCode` and `waitForLink` together, the oldest first.
+   */
+  waitForMessage(options: WaitOptions = {}): Promise<Message> {
+    return this.#next('message', options, ({ id }, deadline) => this.#read(id, deadline))
+  }
+
+  /** The code of the next message that has one. */
+  waitForCode(options: WaitOptions = {}): Promise<string> {
+    return this.#next(
+      'message with a code',
+      { ...options, has_code: true },
+      async ({ code }) => code ?? undefined,
+    )
+  }
+
+  /** The link of the next message that has one: to verify, to sign in or to reset a password, unless `kind` names another. */
+  waitForLink({ kind, ...options }: WaitOptions & { kind?: Link['kind'] } = {}): Promise<string> {
+    const kinds = kind ? [kind] : LINK_KINDS
+    return this.#next('message with a link', options, async ({ id }, deadline) => {
+      const { links } = await this.#read(id, deadline)
+      return links.find((link) => kinds.includes(link.kind))?.url
+    })
+  }
+
+  /** Waits for the whole timeout, by default 5,000 ms; throws `unexpected_message` if a message that matches is there or arrives. */
+  async expectNoMessage({ timeout = 5_000, ...options }: WaitOptions = {}): Promise<void> {
+    const find = (summary: Summary) => Promise.resolve(summary)
+    const found = await this.#next('message', { ...options, timeout }, find).catch(
+      async (error: unknown) => {
+        if (!(error instanceof MayflyTimeoutError)) throw error
+        // A server that no longer responds proves nothing.
+        const last = await this.messages({ ...options, timeout: FINAL_CHECK_MS })
+        return last.find(({ id }) => !this.#returned.has(id))
+      },
+    )
+    if (!found) return
+    const { subject, sender_email: sender } = found
+    throw new MayflyError(`Unexpected message at ${this.email}: “${subject}” from ${sender}`, {
+      code: 'unexpected_message',
+    })
+  }
+
+  /** The messages, newest first. */
+  async messages({ timeout, signal, ...params }: ListOptions = {}): Promise<Summary[]> {
+    return await this.#list({ ...params }, startDeadline({ timeout, signal }))
+  }
+
+  async read(message: number | { id: number }, options: CallOptions = {}): Promise<Message> {
+    return await this.#read(idOf(message), startDeadline(options))
+  }
+
+  /** The content of an attachment, by its `index` in the message. */
+  async attachment(
+    message: number | { id: number },
+    index: number,
+    options: CallOptions = {},
+  ): Promise<Uint8Array> {
+    const deadline = startDeadline(options)
+    const params = { id: idOf(message), index }
+    const wanted = { path: 'api/attachment', params, token: this.token }
+    const response = await request(this.#connection, wanted, deadline)
+    try {
+      return new Uint8Array(await response.arrayBuffer())
+    } catch (error) {
+      throw deadline.explain(error)
+    }
+  }
+
+  /**
+   * What happens in the mailbox from now on, or after `since_id`, until it ends. A connection that is lost is resumed
+   * without a gap.
+   */
+  events(
+    options: Filter & { has_code?: boolean; since_id?: number; signal?: AbortSignal } = {},
+  ): AsyncGenerator<MailEvent, void, void> {
+    return mailEvents(this.#connection, this.token, options)
+  }
+
+  /** Sets the expiry to `ttl` seconds from now; without it, to the default life. */
+  async extend({ ttl, ...options }: { ttl?: number } & CallOptions = {}): Promise<void> {
+    const wanted = this.#post('extend-session', { ttl })
+    const session = await requestJson<Session>(this.#connection, wanted, startDeadline(options))
+    this.expiresAt = new Date(session.expires_at_iso)
+  }
+
+  /** Ends the mailbox at once and deletes its mail. */
+  async end(options: CallOptions = {}): Promise<void> {
+    await request(this.#connection, this.#post('delete-session', {}), startDeadline(options))
+  }
+
+  #post(name: string, params: NonNullable<ApiRequest['params']>): ApiRequest {
+    return { method: 'POST', path: `api/${name}`, params, token: this.token }
+  }
+
+  async #list(params: NonNullable<ApiRequest['params']>, deadline: Deadline): Promise<Summary[]> {
+    const wanted = { path: 'api/check-mail', params, token: this.token }
+    return (await requestJson<Listing>(this.#connection, wanted, deadline)).messages
+  }
+
+  async #read(id: number, deadline: Deadline): Promise<Message> {
+    const wanted = { path: 'api/read-mail', params: { id }, token: this.token }
+    type Response = ApiResponses['GET /api/read-mail']
+    return (await requestJson<Response>(this.#connection, wanted, deadline)).message
+  }
+
+  /** What `pick` makes of the oldest message for which it makes something. */
+  async #next<T>(
+    what: string,
+    { timeout, signal, ...filter }: NextOptions,
+    pick: PickFrom<T>,
+  ): Promise<T> {
+    const deadline = startDeadline({ timeout, signal })
+    const seen = new Set(this.#returned)
+    try {
+      for (;;) {
+        const wait = seen.size === 0 ? waitSeconds(deadline) : 0
+        const found = await this.#list({ ...filter, limit: LIST_LIMIT, wait }, deadline)
+        const picked = await this.#pickOldest(found, seen, (summary) => pick(summary, deadline))
+        if (picked !== undefined) return picked
+        if (seen.size > 0) await this.#waitAfter(found[0]?.id ?? 0, filter, deadline)
+      }
+    } catch (cause) {
+      if (!(cause instanceof MayflyTimeoutError)) throw cause
+      const where = `at ${this.email} within ${deadline.timeout} ms; ${await this.#contents()}`
+      throw new MayflyTimeoutError(`No ${what}${describe(filter)} ${where}`, { cause })
+    }
+  }
+
+  async #pickOldest<T>(
+    found: readonly Summary[],
+    seen: Set<number>,
+    pick: (summary: Summary) => Promise<T | undefined>,
+  ): Promise<T | undefined> {
+    for (const summary of found.filter(({ id }) => !seen.has(id)).reverse()) {
+      seen.add(summary.id)
+      const picked = await pick(summary)
+      if (picked === undefined) continue
+      this.#returned.add(summary.id)
+      return picked
+    }
+    return undefined
+  }
+
+  /** The result is ignored and all are listed again, because the oldest may be the last to be parsed. */
+  async #waitAfter(
+    sinceId: number,
+    filter: Omit<NextOptions, keyof CallOptions>,
+    deadline: Deadline,
+  ): Promise<void> {
+    const seconds = waitSeconds(deadline)
+    const wait = filter.has_code ? Math.min(MAX_CODE_WAIT_SECONDS, seconds) : seconds
+    await this.#list({ ...filter, wait, since_id: sinceId }, deadline)
+  }
+
+  /** For the message of an error. */
+  async #contents(): Promise<string> {
+    try {
+      const messages = await this.messages({ limit: 10, timeout: FINAL_CHECK_MS })
+      const lines = messages.map(
+        ({ subject, sender_email: sender }) => `“${subject}” from ${sender}`,
+      )
+      return lines.length === 0 ? 'the mailbox is empty' : `the mailbox has ${lines.join(', ')}`
+    } catch (error) {
+      return `the mailbox cannot be read: ${(error as Error).message}`
+    }
+  }
+}
+
+function waitSeconds(deadline: Deadline): number {
+  return Math.min(MAX_WAIT_SECONDS, Math.max(1, Math.ceil(deadline.remainingMs() / 1_000)))
+}
+
+function idOf(message: number | { id: number }): number {
+  return typeof message === 'number' ? message : message.id
+}
+
+function describe({ from, subject }: Filter): string {
+  return [from && ` from ${from}`, subject && ` with “${subject}” in the subject`]
+    .filter(Boolean)
+    .join('')
+}

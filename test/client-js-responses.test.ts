@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Webhook } from 'standardwebhooks'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { Mayfly, MayflyError, verifyWebhook } from '../clients/js/src/mayfly.ts'
+
+// What the client does with responses that our service seldom gives, and with webhooks.
+
+describe('429 and 503', () => {
+  const answers: [number, Record<string, string>][] = []
+  const server = createServer((_request, response) => {
+    const [status, headers] = answers.shift() ?? [200, {}]
+    const body = { status: 'error', message: 'Later.', code: 'rate_limited', messages: [] }
+    response.writeHead(status, headers).end(JSON.stringify(body))
+  })
+  let url = ''
+  beforeAll(async () => {
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  })
+  afterAll(() => server.close())
+  const list = async (options: { timeout?: number }) => {
+    const mailbox = await new Mayfly({ url }).openMailbox('token')
+    answers.push(...planned.splice(0))
+    return await mailbox.messages(options)
+  }
+  const planned: typeof answers = []
+
+  test('are retried after Retry-After', async () => {
+    const soon = new Date(Date.now() - 1_000).toUTCString()
+    planned.push([429, { 'retry-after': '0' }], [503, { 'retry-after': soon }])
+    assert.deepEqual(await list({}), [])
+    assert.deepEqual(answers, [])
+  })
+
+  test('are thrown at once if Retry-After is beyond the timeout', async () => {
+    planned.push([429, { 'retry-after': '3600' }])
+    const error = await caught(list({ timeout: 60_000 }))
+    assert.ok(error instanceof MayflyError)
+    assert.deepEqual([error.status, error.code, error.message], [429, 'rate_limited', 'Later.'])
+  })
+
+  test('of a proxy need not be JSON', async () => {
+    const proxy = createServer((_request, response) => response.writeHead(502).end('<html>'))
+    proxy.listen(0, '127.0.0.1')
+    onTestFinished(() => void proxy.close())
+    await once(proxy, 'listening')
+    const { port } = proxy.address() as AddressInfo
+    const error = await caught(new Mayfly({ url: `http://127.0.0.1:${port}` }).createMailbox())
+    assert.ok(error instanceof MayflyError)
+    assert.deepEqual([error.status, error.code, error.message], [502, 'unknown', 'HTTP status 502'])
+  })
+})
+
+describe('verifyWebhook', () => {
+  const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+  const body = JSON.stringify({ type: 'message.received', data: { id: 1, subject: 'Grüße' } })
+  const signed = (signer = new Webhook(secret), time = new Date()) => ({
+    'webhook-id': 'msg_1',
+    'webhook-timestamp': String(Math.floor(time.getTime() / 1_000)),
+    'webhook-signature': signer.sign('msg_1', time, body),
+  })
+  const other = new Webhook(`whsec_${Buffer.alloc(32, 8).toString('base64')}`)
+
+  test('returns the event of a valid request, from text or bytes', async () => {
+    const expected = JSON.parse(body)
+    const headers = signed()
+    assert.deepEqual(await verifyWebhook({ body, headers, secret }), expected)
+    const bytes = new TextEncoder().encode(body)
+    const fetched = new Headers(headers)
+    assert.deepEqual(await verifyWebhook({ body: bytes, headers: fetched, secret }), expected)
+    const both = `${signed(other)['webhook-signature']} ${headers['webhook-signature']}`
+    const rolled = { ...headers, 'webhook-signature': both }
+    assert.deepEqual(await verifyWebhook({ body, headers: rolled, secret }), expected)
+  })
+
+  const hour = 3_600_000
+  for (const [name, request] of [
+    ['another secret', { headers: signed(other) }],
+    ['another body', { body: `${body} ` }],
+    ['another id', { headers: { ...signed(), 'webhook-id': 'msg_2' } }],
+    ['an old timestamp', { headers: signed(undefined, new Date(Date.now() - hour)) }],
+    ['a future timestamp', { headers: signed(undefined, new Date(Date.now() + hour)) }],
+    ['no headers', { headers: {} }],
+    ['no secret', { secret: '' }],
+    ['a signature that is not base64', { headers: { ...signed(), 'webhook-signature': 'v1,*' } }],
+    [
+      'a version that is not known',
+      {
+        headers: {
+          ...signed(),
+          'webhook-signature': signed()['webhook-signature'].replace('v1', 'v2'),
+        },
+      },
+    ],
+  ] as const) {
+    test(`refuses ${name}`, async () => {
+      const error = await caught(verifyWebhook({ body, headers: signed(), secret, ...request }))
+      expect(codeOf(error)).toBe('invalid_signature')
+    })
+  }
+})
+
+async function caught(promise: Promise<unknown>): Promise<Error> {
+  return await promise.then(
+    () => assert.fail('it did not throw'),
+    (error: Error) => error,
+  )
+}
+
+function codeOf(error: Error): string | undefined {
+  return error instanceof MayflyError ? error.code : `${error}`
+}

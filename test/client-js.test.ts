@@ -1,0 +1,268 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { afterAll, beforeAll, describe, onTestFinished, test } from 'vitest'
+import {
+  type MailEvent,
+  Mayfly,
+  MayflyError,
+  MayflyTimeoutError,
+} from '../clients/js/src/mayfly.ts'
+import { waitForLongPolls } from './support/api-client.ts'
+import { type AppWithKeys, startAppWithKeys } from './support/keys.ts'
+
+let app: AppWithKeys
+let mayfly: Mayfly
+beforeAll(async () => {
+  app = await startAppWithKeys()
+  mayfly = new Mayfly({ url: app.url })
+})
+afterAll(() => app.stop())
+
+interface MailText {
+  from?: string
+  subject?: string
+  text?: string
+}
+
+async function send(
+  to: string,
+  { from = 'ann@sender.test', subject = 'Hi', text = 'Hi.' }: MailText,
+) {
+  const raw = `From: ${from}\r\nTo: ${to}\r\nSubject: ${subject}\r\n\r\n${text}\r\n`
+  assert.equal(await app.mail(to, raw), 250)
+}
+
+const CODE = { subject: 'Sign in', text: 'Your code is 493027.' }
+const LINK = {
+  subject: 'Welcome',
+  text: 'Confirm your address: https://shop.test/verify?t=1',
+}
+
+describe('waitForMessage', () => {
+  test('returns a message that arrives later', async () => {
+    const mailbox = await mayfly.createMailbox({ prefix: 'later', domain_id: 1 })
+    assert.equal(mailbox.email, 'later@box.test')
+    const waiting = mailbox.waitForMessage()
+    await waitForLongPolls(1, app)
+    await send(mailbox.email, { subject: 'Hello', text: 'A body.' })
+    const { subject, body_text: text } = await waiting
+    assert.deepEqual([subject, text?.trim()], ['Hello', 'A body.'])
+  })
+
+  test('returns each message once, the oldest first', async () => {
+    const mailbox = await mayfly.createMailbox()
+    for (const subject of ['one', 'two']) await send(mailbox.email, { subject })
+    assert.equal((await mailbox.waitForMessage()).subject, 'one')
+    assert.equal((await mailbox.waitForMessage()).subject, 'two')
+    const third = mailbox.waitForMessage()
+    await waitForLongPolls(1, app)
+    await send(mailbox.email, { subject: 'three' })
+    assert.equal((await third).subject, 'three')
+  })
+
+  test('selects by sender and subject, also messages older than the last one returned', async () => {
+    const mailbox = await mayfly.createMailbox()
+    await send(mailbox.email, { from: 'a@mail.shop.test', subject: 'Order 1' })
+    await send(mailbox.email, { from: 'b@other.test', subject: 'Invoice' })
+    assert.equal((await mailbox.waitForMessage({ subject: 'INVOICE' })).subject, 'Invoice')
+    assert.equal((await mailbox.waitForMessage({ from: 'shop.test' })).subject, 'Order 1')
+  })
+
+  test('throws an error of its own in the end, which lists the mailbox', async () => {
+    const mailbox = await mayfly.createMailbox()
+    await send(mailbox.email, { subject: 'Hello' })
+    const error = await caught(mailbox.waitForMessage({ from: 'shop.test', timeout: 200 }))
+    assert.ok(error instanceof MayflyTimeoutError)
+    assert.equal(
+      error.message,
+      `No message from shop.test at ${mailbox.email} within 200 ms; the mailbox has “Hello” from ann@sender.test`,
+    )
+  })
+
+  test('ends with the reason of the signal', async () => {
+    const mailbox = await mayfly.createMailbox()
+    const controller = new AbortController()
+    const waiting = caught(mailbox.waitForMessage({ signal: controller.signal }))
+    await waitForLongPolls(1, app)
+    controller.abort(new Error('not needed any more'))
+    assert.equal((await waiting).message, 'not needed any more')
+    await waitForLongPolls(0, app)
+  })
+})
+
+test('waitForCode and waitForLink skip messages without one', async () => {
+  const mailbox = await mayfly.createMailbox()
+  for (const mail of [{ subject: 'News' }, CODE, LINK]) await send(mailbox.email, mail)
+  assert.equal(await mailbox.waitForLink(), 'https://shop.test/verify?t=1')
+  assert.equal(await mailbox.waitForCode(), '493027')
+  assert.ok((await caught(mailbox.waitForCode({ timeout: 100 }))) instanceof MayflyTimeoutError)
+  assert.equal((await mailbox.waitForMessage()).subject, 'News')
+  await send(mailbox.email, { ...CODE, text: 'Your code is 118822.' })
+  assert.equal(await mailbox.waitForCode(), '118822')
+})
+
+describe('expectNoMessage', () => {
+  test('passes if nothing that matches comes, messages returned before apart', async () => {
+    const mailbox = await mayfly.createMailbox()
+    await send(mailbox.email, CODE)
+    await mailbox.waitForCode()
+    await mailbox.expectNoMessage({ timeout: 100 })
+    await mailbox.expectNoMessage({ timeout: 0 })
+  })
+
+  test('fails on a message that is there or arrives', async () => {
+    const mailbox = await mayfly.createMailbox()
+    const waiting = caught(mailbox.expectNoMessage())
+    await waitForLongPolls(1, app)
+    await send(mailbox.email, CODE)
+    assert.deepEqual(
+      [(await waiting).message, codeOf(await waiting)],
+      [
+        `Unexpected message at ${mailbox.email}: “Sign in” from ann@sender.test`,
+        'unexpected_message',
+      ],
+    )
+    const other = await mayfly.createMailbox()
+    await send(other.email, CODE)
+    assert.equal(codeOf(await caught(other.expectNoMessage({ timeout: 0 }))), 'unexpected_message')
+  })
+
+  test('fails if the server no longer responds', async () => {
+    const proxy = await openTcpProxy()
+    const mailbox = await new Mayfly({ url: proxy.url }).createMailbox()
+    const waiting = caught(mailbox.expectNoMessage({ timeout: 500 }))
+    await waitForLongPolls(1, app)
+    await proxy.close()
+    assert.equal(codeOf(await waiting), 'network')
+  })
+})
+
+test('messages, read and attachment return what was received', async () => {
+  const mailbox = await mayfly.createMailbox()
+  const raw = [
+    'From: ann@sender.test',
+    'Subject: Report',
+    'Content-Type: multipart/mixed; boundary=b',
+    '',
+    '--b\r\nContent-Type: text/plain\r\n\r\nSee the file.',
+    '--b\r\nContent-Type: application/pdf\r\nContent-Disposition: attachment; filename=r.pdf',
+    'Content-Transfer-Encoding: base64\r\n\r\nAAEC/w==',
+    '--b--\r\n',
+  ].join('\r\n')
+  assert.equal(await app.mail(mailbox.email, raw), 250)
+  await send(mailbox.email, CODE)
+  const subjects = (await mailbox.messages()).map(({ subject }) => subject)
+  assert.deepEqual(subjects, ['Sign in', 'Report'])
+  const [listed] = await mailbox.messages({ subject: 'report' })
+  const message = await mailbox.read(listed ?? 0)
+  assert.deepEqual(
+    message.attachments.map(({ filename }) => filename),
+    ['r.pdf'],
+  )
+  assert.deepEqual([...(await mailbox.attachment(message, 0))], [0, 1, 2, 255])
+})
+
+test('extend moves the expiry, a token opens the mailbox again, and end deletes it', async () => {
+  const mailbox = await mayfly.createMailbox({ ttl: 120 })
+  const before = mailbox.expiresAt
+  await mailbox.extend({ ttl: 3_600 })
+  assert.ok(mailbox.expiresAt.getTime() > before.getTime() + 3_000_000)
+  const again = await mayfly.openMailbox(mailbox.token)
+  assert.deepEqual([again.email, again.expiresAt], [mailbox.email, mailbox.expiresAt])
+  await again.end()
+  const error = await caught(mailbox.messages())
+  assert.ok(error instanceof MayflyError && !(error instanceof MayflyTimeoutError))
+  assert.deepEqual([error.status, error.code], [401, 'invalid_token'])
+  assert.match(error.requestId ?? '', /^[\w-]{16}$/)
+})
+
+test('events resume after a lost connection without a gap, and end with the mailbox', async () => {
+  const proxy = await openTcpProxy()
+  const mailbox = await new Mayfly({ url: proxy.url }).createMailbox()
+  await send(mailbox.email, { subject: 'before' })
+  const events = mailbox.events()
+  const messages = async () => {
+    let event: MailEvent | undefined
+    do event = (await events.next()).value ?? undefined
+    while (event?.type === 'updated')
+    return event?.type === 'message' ? event.message.subject : event?.type
+  }
+  const first = messages()
+  await waitForLongPolls(1, app)
+  await send(mailbox.email, { subject: 'one' })
+  assert.equal(await first, 'one')
+  proxy.cut()
+  await send(mailbox.email, { subject: 'two' })
+  assert.equal(await messages(), 'two')
+  await (await mayfly.openMailbox(mailbox.token)).end()
+  assert.equal(await messages(), 'end')
+  assert.equal(await messages(), undefined)
+})
+
+test('leaving a loop over events closes the stream', async () => {
+  const mailbox = await mayfly.createMailbox()
+  await send(mailbox.email, CODE)
+  for await (const event of mailbox.events({ since_id: 0 })) {
+    if (event.type === 'message') break
+  }
+  await waitForLongPolls(0, app)
+})
+
+test('emails returns the mail of mailboxes created with the key, page by page', async () => {
+  const key = await app.ring.issue()
+  const keyed = new Mayfly({ url: app.url, apiKey: key.secret })
+  const mailbox = await keyed.createMailbox()
+  for (const subject of ['one', 'two', 'three']) await send(mailbox.email, { subject })
+  const { emails, cursor } = await keyed.emails({ to: mailbox.email, limit: 2 })
+  assert.deepEqual(
+    emails.map(({ subject, address }) => [subject, address]),
+    [
+      ['three', mailbox.email],
+      ['two', mailbox.email],
+    ],
+  )
+  assert.ok(cursor)
+  const rest = await keyed.emails({ to: mailbox.email, limit: 2, cursor })
+  assert.deepEqual([rest.emails.map(({ subject }) => subject), rest.cursor], [['one'], undefined])
+  assert.equal(codeOf(await caught(mayfly.emails())), 'invalid_key')
+  const wrong = new Mayfly({ url: app.url, apiKey: 'mf_live_wrong' })
+  assert.equal(codeOf(await caught(wrong.emails())), 'invalid_key')
+})
+
+async function caught(promise: Promise<unknown>): Promise<Error> {
+  return await promise.then(
+    () => assert.fail('it did not throw'),
+    (error: Error) => error,
+  )
+}
+
+function codeOf(error: Error): string | undefined {
+  return error instanceof MayflyError ? error.code : `${error}`
+}
+
+/** In front of the service. */
+async function openTcpProxy() {
+  const sockets = new Set<Socket>()
+  const server = createServer((client) => {
+    const upstream = connect(app.httpPort, '127.0.0.1')
+    for (const socket of [client, upstream]) {
+      sockets.add(socket)
+      socket.on('error', () => {}).on('close', () => [client, upstream].map((one) => one.destroy()))
+    }
+    client.pipe(upstream).pipe(client)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const cut = () => {
+    for (const socket of sockets) socket.destroy()
+  }
+  const close = async () => {
+    cut()
+    if (!server.listening) return
+    server.close()
+    await once(server, 'close')
+  }
+  onTestFinished(close)
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, cut, close }
+}

@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict'
+import { execFile, execFileSync, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { stageClient } from '../build/client-packages.ts'
+import { pack } from '../build/npm-package.ts'
+import { launchBrowser } from './page/support/browser.ts'
+import { type App, startApp } from './support/app.ts'
+import { ROOT } from './support/service-process.ts'
+import { DISK, tempFolder } from './support/stores.ts'
+
+// The clients as they are published.
+
+const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+const NODE_20 = '20.20.2'
+
+const folder = tempFolder(DISK)
+const staged = join(folder.path, 'staged')
+const installed = join(folder.path, 'installed')
+let tarball: string
+
+beforeAll(() => {
+  stageClient(staged)
+  tarball = pack(staged, folder.path).path
+  mkdirSync(installed)
+  writeFileSync(join(installed, 'package.json'), '{}')
+  npm(installed, ['install', tarball])
+}, 120_000)
+afterAll(folder.remove)
+
+function npm(cwd: string, args: string[]): string {
+  const quiet = ['--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error']
+  return execFileSync('npm', [...args, ...quiet], { cwd, encoding: 'utf8' })
+}
+
+/** From npm; kept with the other packages. */
+function node20(): string {
+  const name = `node-${process.platform}-${process.arch}`
+  const cache = join(ROOT, 'node_modules/.cache/node-20')
+  const program = join(cache, `node_modules/${name}/bin/node`)
+  if (!existsSync(program)) {
+    mkdirSync(cache, { recursive: true })
+    writeFileSync(join(cache, 'package.json'), '{}')
+    npm(cache, ['install', `${name}@${NODE_20}`])
+  }
+  return program
+}
+
+test('the JavaScript package contains its modules and types, and depends on nothing', () => {
+  const names = execFileSync('tar', ['-tf', tarball], { encoding: 'utf8' }).trim().split('\n')
+  const modules = ['api', 'events', 'mailbox', 'mayfly', 'request', 'webhook']
+  expect(names.sort()).toEqual(
+    [
+      ...['LICENSE', 'README.md', 'package.json'],
+      ...modules.flatMap((name) => [`dist/${name}.d.ts`, `dist/${name}.js`]),
+    ]
+      .map((name) => `package/${name}`)
+      .sort(),
+  )
+  const manifest = JSON.parse(readFileSync(join(staged, 'package.json'), 'utf8'))
+  assert.deepEqual(
+    [manifest.version, manifest.dependencies, manifest.private],
+    [version, undefined, undefined],
+  )
+})
+
+test('npm would publish the JavaScript package as it is', () => {
+  const { status, stderr } = spawnSync('npm', ['publish', '--dry-run'], {
+    cwd: staged,
+    encoding: 'utf8',
+  })
+  assert.equal(status, 0, stderr)
+  assert.doesNotMatch(stderr, /npm warn publish|auto-corrected/)
+})
+
+for (const [where, options] of [
+  ['Node.js', ['--module', 'nodenext', '--typeRoots', join(ROOT, 'node_modules/@types')]],
+  ['browsers', ['--module', 'esnext', '--moduleResolution', 'bundler', '--lib', 'esnext,dom']],
+] as const) {
+  test(`the JavaScript package has types for ${where}`, () => {
+    const program = (argument: string) => `
+      import { Mayfly, type Message } from '@mayfly-mail/client'
+      const mailbox = await new Mayfly({ url: 'http://localhost' }).createMailbox()
+      export const message: Message = await mailbox.waitForMessage({ ${argument} })
+      for await (const event of mailbox.events()) if (event.type === 'end') event.reason satisfies string`
+    const check = (argument: string) => {
+      writeFileSync(join(installed, 'program.mts'), program(argument))
+      const args = ['--noEmit', '--strict', '--target', 'esnext', ...options, 'program.mts']
+      return spawnSync(join(ROOT, 'node_modules/.bin/tsc'), args, {
+        cwd: installed,
+        encoding: 'utf8',
+      }).stdout
+    }
+    assert.equal(check("from: 'shop.test', timeout: 1_000"), '')
+    assert.match(check('timeout: true'), /^program\.mts\(4,\d+\): error TS2322: Type 'boolean' /)
+  })
+}
+
+describe('the JavaScript package waits for mail', () => {
+  let app: App
+  beforeAll(async () => {
+    app = await startApp()
+  })
+  afterAll(() => app.stop())
+
+  /** For a mailbox that has a mail with a code. */
+  async function program(log: string): Promise<string> {
+    const { email, token } = await app.session()
+    await app.mail(email)
+    return `
+      const mailbox = await new Mayfly({ url: '${app.url}' }).openMailbox('${token}')
+      for await (const { type } of mailbox.events({ since_id: 0 })) if (type === 'message') break
+      ${log}(await mailbox.waitForCode())
+      await mailbox.waitForMessage({ timeout: 100 }).catch((error) => ${log}(error.name))`
+  }
+
+  test('on Node.js 20', async () => {
+    const node = node20()
+    assert.equal(execFileSync(node, ['--version'], { encoding: 'utf8' }).trim(), `v${NODE_20}`)
+    const start = "import { Mayfly } from '@mayfly-mail/client'"
+    writeFileSync(join(installed, 'program.mjs'), start + (await program('console.log')))
+    const output = await promisify(execFile)(node, ['program.mjs'], { cwd: installed })
+    assert.deepEqual(output, { stdout: '123456\nMayflyTimeoutError\n', stderr: '' })
+  })
+
+  test('in a browser, on a page of another origin', async () => {
+    const server = createServer((request, response) => {
+      if (request.url === '/') response.setHeader('content-type', 'text/html').end('<title>Page')
+      else if (request.url?.endsWith('.js'))
+        response
+          .setHeader('content-type', 'text/javascript')
+          .end(readFileSync(join(staged, request.url)))
+      else response.writeHead(404).end()
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const browser = await launchBrowser()
+    const page = await browser.newPage()
+    await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+    const logged = await page.evaluate(`(async () => {
+      const { Mayfly } = await import('/dist/mayfly.js')
+      const logged = []
+      ${await program('logged.push')}
+      return logged
+    })()`)
+    await browser.close()
+    server.close()
+    assert.deepEqual(logged, ['123456', 'MayflyTimeoutError'])
+  })
+})
