@@ -42,6 +42,13 @@ export function senderNetwork(ip: string): string {
     .join(':')}::/48`
 }
 
+/** The two ends of a connection. */
+export interface PeerAddresses {
+  ip: string
+  /** Ours. */
+  localIp: string
+}
+
 // The rules are needed several times per mail.
 const MAX_KNOWN_SENDERS = 10_000
 
@@ -49,18 +56,14 @@ const MAX_KNOWN_SENDERS = 10_000
 export function senderLimitRules({
   rateLimits,
   relays,
-  host,
 }: {
   rateLimits: boolean
   relays: readonly string[]
-  /** Where this server listens. Its own test mail comes from there, if that is not loopback. */
-  host: string
 }) {
   const isRelay = ipRangeMatcher(relays)
-  const isLocal = ipRangeMatcher(isIP(host) === 0 ? [] : [host])
   const known = openLru<string, ReturnType<typeof rulesOf>>(MAX_KNOWN_SENDERS)
   const rulesOf = (ip: string) => ({
-    hasRates: rateLimits && !isLoopback(ip) && !isLocal(ip) && !isRelay(ip),
+    hasRates: rateLimits && !isLoopback(ip) && !isRelay(ip),
     shareNetwork: isRelay(ip) ? undefined : senderNetwork(ip),
   })
   const find = (ip: string) => {
@@ -71,7 +74,8 @@ export function senderLimitRules({
     return rules
   }
   return {
-    hasRates: (ip: string): boolean => find(ip).hasRates,
+    /** None for this machine, whose test mail comes from the address that it is sent to. */
+    hasRates: ({ ip, localIp }: PeerAddresses): boolean => ip !== localIp && find(ip).hasRates,
     /** The network whose storage share its mail counts towards. Shares also apply to loopback and without rate limits. */
     shareNetwork: (ip: string): string | undefined => find(ip).shareNetwork,
   }

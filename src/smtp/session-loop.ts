@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
+import type { PeerAddresses } from '../core/ip.ts'
 import { countMailOutcome, runAction, type ServiceAction } from './actions.ts'
 import {
   type Connection,
@@ -17,8 +18,7 @@ import { type Step, smtpSession } from './protocol.ts'
 import { type ActionResult, type CloseReason, greeting, REPLIES } from './state.ts'
 import { upgradeToTls } from './tls.ts'
 
-interface Client {
-  ip: string
+interface Client extends PeerAddresses {
   /** Called once the connection is closed. */
   release: () => void
   /** Input received after the PROXY header. */
@@ -29,13 +29,14 @@ interface Client {
 export function runSession(
   server: ServerContext,
   socket: Socket,
-  { ip, release, early }: Client,
+  { ip, localIp, release, early }: Client,
 ): void {
   const now = server.clock()
   const connection: Connection = {
     server,
     socket,
     ip,
+    localIp,
     session: smtpSession(server.limits, ip),
     phase: 'open',
     pendingReplies: greeting(server.limits.hostname),
@@ -160,12 +161,12 @@ function closeAfterQuit(connection: Connection): void {
 }
 
 function startAction(connection: Connection, action: ServiceAction): Step | undefined {
-  const { server, ip, session } = connection
+  const { server, session } = connection
   if (action.kind === 'message' && !reserveMemory(connection, action.raw.length)) {
     countMailOutcome('no_space', action.raw.length)
     return session.complete({ kind: 'message', outcome: 'no_space' })
   }
-  const result = runAction(server, ip, action)
+  const result = runAction(server, connection, action)
   if (!(result instanceof Promise)) return session.complete(result)
   connection.actionPending = true
   const done = (known: ActionResult) => {
