@@ -1,5 +1,5 @@
-import { matchesSender, parseSenderPattern, type SenderPattern } from './mail-filter.ts'
 import { Problem } from './problem.ts'
+import { matchesSender, parseSenderPattern, type SenderPattern } from './sender-pattern.ts'
 
 /** What an address accepts; chosen when its session is created. */
 export interface AddressRules {
@@ -24,14 +24,20 @@ export function parseRules({
   only_from: senders,
   max_messages: maxMessages,
 }: RulesInput): AddressRules {
-  const texts = senders === undefined ? [] : senders.split(',')
-  const onlyFrom = [...new Set(texts.map(parseSenderPattern))].filter((one) => one !== undefined)
-  const isValid = texts.length <= MAX_SENDERS && texts.every((text) => parseSenderPattern(text))
-  if (isValid) return { onlyFrom, maxMessages }
+  const onlyFrom = senders === undefined ? [] : parseSenderList(senders)
+  if (onlyFrom) return { onlyFrom, maxMessages }
   throw new Problem(
     'invalid_parameter',
     `only_from: give up to ${MAX_SENDERS} addresses or domains, separated by commas.`,
   )
+}
+
+/** Addresses and domains, separated by commas. Undefined if one is invalid, or there are too many. */
+export function parseSenderList(text: string): SenderPattern[] | undefined {
+  const texts = text.split(',')
+  const senders = texts.map(parseSenderPattern).filter((one) => one !== undefined)
+  const isValid = texts.length <= MAX_SENDERS && senders.length === texts.length
+  return isValid ? [...new Set(senders)] : undefined
 }
 
 /** An address with rules, and how many messages were ever stored for it. */
@@ -41,19 +47,22 @@ export interface RuledAddress {
 }
 
 /**
- * sender_not_allowed: not from this sender; limit_reached: it takes no more mail. If the recipients of a mail refuse it for
- * several reasons, the sender is told the first of these.
+ * sender_not_allowed: not from this sender; limit_reached: it takes no more mail. By priority: a mail that nobody accepts after
+ * DATA gets one reply, for the first of these reasons that applies to one of its recipients.
  */
 export const RULE_REFUSALS = ['sender_not_allowed', 'limit_reached'] as const
 export type RuleRefusal = (typeof RULE_REFUSALS)[number]
 
-/**
- * Why the rules refuse a mail; undefined if they accept it. `from`: the address of its From header, undefined if it has none or
- * several. Without `from`, as long as the header is not known, only the limit decides.
- */
+/** The From header of a mail. */
+export interface FromHeader {
+  /** Undefined if it has none, or several. */
+  address: string | undefined
+}
+
+/** Why the rules refuse a mail; undefined if they accept it. Without `from`, before DATA, only the limit decides. */
 export function ruleRefusal(
   { rules: { onlyFrom, maxMessages }, received }: RuledAddress,
-  from?: { address: string | undefined },
+  from?: FromHeader,
 ): RuleRefusal | undefined {
   if (maxMessages !== undefined && received >= maxMessages) return 'limit_reached'
   if (onlyFrom.length === 0 || from === undefined) return undefined

@@ -1,5 +1,10 @@
 import { type Address, localOf, type MailDomain } from './address.ts'
-import { type RuledAddress, type RuleRefusal, ruleRefusal } from './address-rules.ts'
+import {
+  type FromHeader,
+  type RuledAddress,
+  type RuleRefusal,
+  ruleRefusal,
+} from './address-rules.ts'
 import { isOperatorLocalPart, isReservedLocalPart } from './prefix.ts'
 import { isLive, type MailboxId, type MailboxLimits, OPERATOR, POOL } from './session.ts'
 
@@ -89,8 +94,8 @@ interface DecisionContext {
   size: number
   /** Size as stored, which counts in shared mailboxes. Unknown before the mail arrives; `size` is its upper bound. */
   stored?: number
-  /** See ruleRefusal. Unknown before the mail arrives. */
-  from?: { address: string | undefined } | undefined
+  /** Unknown before the mail arrives. */
+  from?: FromHeader
   /** Other recipients that the same mail is stored for. */
   others?: readonly Recipient[]
 }
@@ -131,6 +136,11 @@ export function decideRecipient(
   }
   const hasRoom = fits(facts.poolAddress) && fitsShared(POOL, facts.pool, facts.senderShare?.pool)
   return hasRoom ? { mailbox: POOL } : { refused: 'full' }
+}
+
+/** Whether the rules of one of them will be decided by the From header. */
+export function needsFromHeader(recipients: readonly Recipient[]): boolean {
+  return recipients.some(({ checksFrom }) => checksFrom)
 }
 
 function acceptedBy({ id, rules }: RuledAddress & { id: MailboxId }): RecipientDecision {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readFromAddress, readHead } from './header-summary.ts'
+import { readFromHeader, readHead } from './header-summary.ts'
 import { readDate } from './header-values.ts'
 
 const ENVELOPE = 'bounce@sender.test'
@@ -208,7 +208,7 @@ describe('the address that rules are compared with', () => {
   ] as const) {
     test(name, () => {
       const raw = Buffer.from(`${header}\r\n\r\nFrom: body@example.test\r\n`)
-      expect(readFromAddress(raw)).toBe(expected)
+      expect(readFromHeader(raw).address).toBe(expected)
     })
   }
 })

@@ -1,3 +1,4 @@
+import type { FromHeader } from '../core/address-rules.ts'
 import type { HeaderSummary, NamedAddress } from '../core/message.ts'
 import { cleanLine } from '../core/text.ts'
 import { readAddress, readMailboxes } from './addresses.ts'
@@ -30,12 +31,12 @@ export function readHead(raw: Uint8Array, mailFrom: string): HeaderSummary {
   }
 }
 
-/** The address of the From field; undefined unless there is exactly one such field, with an address. */
-export function readFromAddress(raw: Uint8Array): string | undefined {
+/** For the rules of an address, which need exactly one From field. */
+export function readFromHeader(raw: Uint8Array): FromHeader {
   const { fields, complete } = readHeader(raw)
   const [from, ...more] = fields.filter(({ key }) => key === 'from').take(2)
   const isOnly = complete && more.length === 0
-  return from && isOnly ? firstMailbox(from.value)?.address : undefined
+  return { address: from && isOnly ? firstMailbox(from.value)?.address : undefined }
 }
 
 /** A name without an address would be shown with another sender's address. */

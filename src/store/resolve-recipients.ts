@@ -1,4 +1,9 @@
-import { RULE_REFUSALS, type RuledAddress, ruleRefusal } from '../core/address-rules.ts'
+import {
+  type FromHeader,
+  RULE_REFUSALS,
+  type RuledAddress,
+  ruleRefusal,
+} from '../core/address-rules.ts'
 import { isAfterAliasCreation } from '../core/gmail.ts'
 import {
   decideRecipient,
@@ -14,12 +19,15 @@ import { type MailboxId, OPERATOR, POOL } from '../core/session.ts'
 import { type DomainRow, domainOf, type RulesRow, rulesOf } from './rows.ts'
 import type { AddMailResult, NewFetchedMail, NewMail, StoredRecipient } from './store.ts'
 
+// Rules do not change, so those that need the header were known at RCPT. If in doubt they refuse.
+const NOT_READ: FromHeader = { address: undefined }
+
 /** What decides about a recipient, with the key that the session was created with. */
 export type FoundRecipient = RecipientFacts & { keyId: string | undefined }
 
 /** The recipients that remain, or why there are none. 'full' if one of their mailboxes is. Runs inside the transaction. */
 export function resolveRecipients(
-  mail: Pick<NewMail, 'recipients' | 'receivedAt' | 'fromAddress'> & {
+  mail: Pick<NewMail, 'recipients' | 'receivedAt' | 'from'> & {
     size: number
     stored: number
   },
@@ -27,8 +35,8 @@ export function resolveRecipients(
   find: (recipient: Recipient) => FoundRecipient,
 ): StoredRecipient[] | Exclude<AddMailResult['outcome'], 'stored'> {
   const taken: StoredRecipient[] = []
-  const { receivedAt: now, size, stored, fromAddress } = mail
-  const context = { limits, now, size, stored, from: { address: fromAddress }, others: taken }
+  const { receivedAt: now, size, stored, from = NOT_READ } = mail
+  const context = { limits, now, size, stored, from, others: taken }
   const refusals = new Set<RecipientRefusal>()
   for (const { address, mailbox } of mail.recipients) {
     const { keyId, ...facts } = find({ address, mailbox })
@@ -108,7 +116,7 @@ interface Alias extends MailboxUsage, RuledAddress {
  * mailbox is full, for whom the mail stays in the account, and whether the rules of others refuse it.
  */
 export function resolveFetched(
-  mail: Pick<NewFetchedMail, 'recipients' | 'receivedAt' | 'fromAddress'> & { size: number },
+  mail: Pick<NewFetchedMail, 'recipients' | 'receivedAt' | 'from'> & { size: number },
   limits: ReceiveLimits,
   find: (recipient: FetchedRecipient) => Alias | undefined,
 ): {
@@ -121,7 +129,7 @@ export function resolveFetched(
     const isTheirs = alias && isAfterAliasCreation(mail.receivedAt, alias.createdAt)
     return isTheirs ? [{ recipient, alias }] : []
   })
-  const from = { address: mail.fromAddress }
+  const { from = NOT_READ } = mail
   const {
     roomy = [],
     full = [],

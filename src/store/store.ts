@@ -1,5 +1,5 @@
 import type { Address, Host, MailDomain } from '../core/address.ts'
-import type { AddressRules, RuleRefusal } from '../core/address-rules.ts'
+import type { AddressRules, FromHeader, RuleRefusal } from '../core/address-rules.ts'
 import type { Awaitable } from '../core/awaitable.ts'
 import type { AccountHealth, DeferredMail, FolderState, GmailAccount } from '../core/gmail.ts'
 import type {
@@ -150,8 +150,8 @@ export interface NewMail {
   recipients: Recipient[]
   envelope: Envelope
   head: HeaderSummary
-  /** Of its only From header, for recipients with rules. */
-  fromAddress?: string | undefined
+  /** Undefined: not read, because no recipient had a rule about it at RCPT. */
+  from?: FromHeader | undefined
   /** Transferred: the caller must not use it afterwards. */
   raw: Uint8Array
   receivedAt: Date

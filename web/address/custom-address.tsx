@@ -1,4 +1,5 @@
 import { useEffect, useId, useState } from 'preact/hooks'
+import { parseSenderList } from '../../src/core/address-rules.ts'
 import { announce } from '../site/announce.ts'
 import { ApiError, type Domains, errorText, requestJson } from '../site/api-client.ts'
 import { Button, ErrorMessage, VERBATIM } from '../site/controls.tsx'
@@ -64,6 +65,12 @@ export function CustomAddressDialog({ onClose }: { onClose(): void }) {
     setCreating(false)
   }
 
+  const submit = () => {
+    const senders = values.onlyFrom.trim()
+    if (senders === '' || parseSenderList(senders)) void create()
+    else setErrors({ ...NO_ERRORS, onlyFrom: t('address_form_only_from_invalid') })
+  }
+
   const invalid = nameError(values.name)
   return (
     <Dialog title={t('address_choose_title')} onClose={onClose}>
@@ -71,7 +78,7 @@ export function CustomAddressDialog({ onClose }: { onClose(): void }) {
         noValidate
         onSubmit={(event) => {
           event.preventDefault()
-          if (!invalid && domains && !isCreating) void create()
+          if (!invalid && domains && !isCreating) submit()
         }}
       >
         <AddressFields
@@ -171,15 +178,8 @@ function formErrorsFrom(error: unknown): FormErrors {
   if (code === 'address_taken') return { ...NO_ERRORS, name: t('address_name_taken') }
   if (code === 'reserved_prefix') return { ...NO_ERRORS, name: t('address_name_reserved') }
   if (code === 'invalid_prefix') return { ...NO_ERRORS, name: t('address_name_characters') }
-  if (code === 'invalid_parameter' && /^only_from:/.test(messageOf(error))) {
-    return { ...NO_ERRORS, onlyFrom: t('address_form_only_from_invalid') }
-  }
   const form = code === 'gmail_unavailable' ? t('address_gmail') : errorText(error)
   return { ...NO_ERRORS, form }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : ''
 }
 
 function sourceOptions(source: string): Pick<NewMailboxOptions, 'domainId' | 'gmail'> {

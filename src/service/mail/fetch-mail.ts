@@ -3,7 +3,7 @@ import type { AccountHealth, FetchedMail, FolderState } from '../../core/gmail.t
 import type { Envelope } from '../../core/message.ts'
 import { accountTopic } from '../../core/session.ts'
 import { readHeader, unfold } from '../../mime/header-fields.ts'
-import { readFromAddress, readHead } from '../../mime/header-summary.ts'
+import { readFromHeader, readHead } from '../../mime/header-summary.ts'
 import type { AccountStore } from '../../store/store.ts'
 import type { SubscribableBus } from '../deps.ts'
 import { recipientTopics } from './receive-mail.ts'
@@ -23,8 +23,8 @@ export function accountMailDeps(
     async receive({ raw, ...fetched }: FetchedMail) {
       const envelope = fetchedEnvelope(raw)
       const head = readHead(raw, envelope.mailFrom)
-      const fromAddress = readFromAddress(raw)
-      const mail = { ...fetched, accountId, envelope, head, fromAddress, raw, now: now() }
+      const from = readFromHeader(raw)
+      const mail = { ...fetched, accountId, envelope, head, from, raw, now: now() }
       const stored = await store.addFetchedMail(mail)
       if (stored.outcome !== 'stored') return stored.outcome
       for (const topic of recipientTopics(stored.recipients)) bus.wake(topic)

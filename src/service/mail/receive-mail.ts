@@ -3,12 +3,13 @@ import { type Awaitable, whenAvailable } from '../../core/awaitable.ts'
 import type { Envelope } from '../../core/message.ts'
 import {
   decideRecipient,
+  needsFromHeader,
   type ReceiveLimits,
   type Recipient,
   type RecipientRefusal,
 } from '../../core/recipient.ts'
 import { keyedTopic, POOL, type Topic } from '../../core/session.ts'
-import { readFromAddress, readHead } from '../../mime/header-summary.ts'
+import { readFromHeader, readHead } from '../../mime/header-summary.ts'
 import type { AddMailResult, MailStore, StoredRecipient } from '../../store/store.ts'
 import type { ServiceDeps } from '../deps.ts'
 
@@ -83,10 +84,8 @@ export async function receiveMail(
   mail: ReceivedMail,
 ): Promise<AddMailResult['outcome']> {
   const head = readHead(mail.raw, mail.envelope.mailFrom)
-  const rules = mail.recipients.some(({ checksFrom }) => checksFrom)
-    ? { fromAddress: readFromAddress(mail.raw) }
-    : {}
-  const stored = await store.addMail({ ...mail, head, ...rules, receivedAt: now() })
+  const from = needsFromHeader(mail.recipients) ? readFromHeader(mail.raw) : undefined
+  const stored = await store.addMail({ ...mail, head, from, receivedAt: now() })
   if (stored.outcome === 'stored')
     for (const topic of recipientTopics(stored.recipients)) bus.wake(topic)
   return stored.outcome

@@ -46,8 +46,8 @@ export function rulesContract(open: () => Promise<OpenMailStore>): void {
     assert.ok(created)
     return { ...created, tokenHash: session.tokenHash }
   }
-  const send = async (to: string[], fromAddress?: string) =>
-    (await fixture.send(to, { fromAddress })).outcome
+  const send = async (to: string[], address?: string) =>
+    (await fixture.send(to, { from: { address } })).outcome
   const counts = (...ids: Parameters<Fixture['store']['listMessageIds']>[0][]) =>
     Promise.all(ids.map(async (id) => (await fixture.other.listMessageIds(id)).length))
 
@@ -65,12 +65,18 @@ export function rulesContract(open: () => Promise<OpenMailStore>): void {
   })
 
   describe('only_from', () => {
+    test('a mail whose From header was not read is refused', async () => {
+      await ruled('ann@box.test', { only_from: 'shop.test' })
+      const { outcome } = await fixture.send(['ann@box.test'])
+      assert.equal(outcome, 'sender_not_allowed')
+    })
+
     test('each recipient of a mail follows its own rules', async () => {
       const ann = await ruled('ann@box.test', { only_from: 'shop.test' })
       const bob = await ruled('bob@box.test', { only_from: 'other.test' })
       const cleo = await fixture.session('cleo@box.test')
       const all = ['ann@box.test', 'bob@box.test', 'cleo@box.test']
-      const result = await fixture.send(all, { fromAddress: 'x@mail.shop.test' })
+      const result = await fixture.send(all, { from: { address: 'x@mail.shop.test' } })
       assert.deepEqual(
         result.outcome === 'stored' && result.recipients.map(({ mailbox }) => mailbox),
         [ann.id, cleo.id],
@@ -105,7 +111,7 @@ export function rulesContract(open: () => Promise<OpenMailStore>): void {
         [[limited, ended], 'limit_reached'],
         [[ended], 'no_recipients'],
       ] as const) {
-        const mail = { ...newMail([...recipients]), fromAddress: 'x@evil.test' }
+        const mail = { ...newMail([...recipients]), from: { address: 'x@evil.test' } }
         assert.equal((await fixture.store.addMail(mail)).outcome, expected)
       }
     })
@@ -166,8 +172,9 @@ export function rulesContract(open: () => Promise<OpenMailStore>): void {
       const revival = { mailbox: ann.id, now, expiresAt, cooldownMs: COOLDOWN }
       const revived = await fixture.store.reviveSession(revival)
       assert.deepEqual(revived?.rules, ann.rules)
-      const late = async (fromAddress: string) =>
-        (await fixture.send(['ann@box.test'], { fromAddress, receivedAt: now })).outcome
+      const late = async (sender: string) =>
+        (await fixture.send(['ann@box.test'], { from: { address: sender }, receivedAt: now }))
+          .outcome
       assert.deepEqual(
         [await late('x@evil.test'), await late('x@shop.test'), await late('x@shop.test')],
         ['sender_not_allowed', 'stored', 'limit_reached'],
@@ -184,7 +191,7 @@ export function rulesContract(open: () => Promise<OpenMailStore>): void {
     let uid = 40
     const fetch = async (
       to: string[],
-      fromAddress: string | undefined,
+      sender: string | undefined,
       more: Partial<NewFetchedMail> = {},
     ) => {
       uid += 1
@@ -200,7 +207,7 @@ export function rulesContract(open: () => Promise<OpenMailStore>): void {
         recipients,
         now: START,
       }
-      return await fixture.store.addFetchedMail({ ...mail, fromAddress, ...more })
+      return await fixture.store.addFetchedMail({ ...mail, from: { address: sender }, ...more })
     }
 
     test('is settled for a refusing alias, and stored for the others', async () => {
