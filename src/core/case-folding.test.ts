@@ -60,5 +60,14 @@ test('runs of more than 30 marks are not put in order as a whole, which would ta
   const [above, below] = ['\u0301', '\u0323']
   const mixed = (count: number) => foldCase(`q${above.repeat(count)}${below.repeat(count)}`)
   expect(mixed(10)).toBe(foldCase(`q${below.repeat(10)}${above.repeat(10)}`))
+  // Composed or not, and once folded, the joiners are in the same places.
+  for (const marks of [
+    above.repeat(29),
+    above.repeat(40),
+    `${'\u0344'.repeat(20)}${below.repeat(70)}`,
+  ]) {
+    expect(foldCase(`é${marks}`)).toBe(foldCase(`E\u0301${marks}`))
+    expect(foldCase(foldCase(`é${marks}`))).toBe(foldCase(`é${marks}`))
+  }
   expect(mixed(30)).toBe(`q${above.repeat(30)}\u034f${below.repeat(30)}\u034f`)
 })

@@ -4,15 +4,35 @@
  */
 export function foldCase(text: string): string {
   if (ASCII.test(text)) return text.toLowerCase()
-  const safe = text.replace(MARKS, '$&\u034f')
-  return safe.normalize('NFD').split(DOTLESS_I).map(foldCased).join(DOTLESS_I).normalize('NFC')
+  return decomposed(text).split(DOTLESS_I).map(foldCased).join(DOTLESS_I).normalize('NFC')
+}
+
+/** The last position up to `at` where a text can be divided: its parts fold as the whole does. */
+export function foldingBoundary(text: string, at: number): number {
+  if (at >= text.length) return text.length
+  const start = Math.max(0, at - MAX_JOINED)
+  const found = LAST_STARTER.exec(text.slice(start, at + 1))
+  return found ? start + found.index : at
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII has them
 const ASCII = /^[\u0000-\u007f]*$/
 
-// Unicode's stream-safe format: a joiner after every 30 marks. Normalization sorts each run of marks in quadratic time.
-const MARKS = /\p{M}{30}/gu
+// Normalization sorts each run of marks in quadratic time. Unicode's stream-safe format has a joiner after every 30.
+function decomposed(text: string): string {
+  if (!MANY_MARKS.test(text)) return text.normalize('NFD')
+  const parts = Array.from(text, (char) => char.normalize('NFD'))
+  return parts.join('').replace(RUN, '$&\u034f').normalize('NFD')
+}
+
+// Decomposed, they may be 30: a letter contains up to three, a mark two.
+const MANY_MARKS = /\p{M}{13}/u
+const RUN = /(?:(?!\u034f)\p{M}){30}(?!\u034f)/gu
+
+// Nothing before it joins with a character that is neither a mark, nor a vowel or final consonant of Hangul. Half of a pair may
+// be a mark.
+const LAST_STARTER = /[^\p{M}\u1160-\u11ff\ud800-\udbff][\p{M}\u1160-\u11ff\ud800-\udbff]*$/u
+const MAX_JOINED = 100
 
 // It has no case folding, but its upper case is an ASCII I.
 const DOTLESS_I = 'ı'

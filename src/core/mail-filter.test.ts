@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { matchesFilter, parseFilter, parseSearch } from './mail-filter.ts'
+import { matchesFilter, parseFilter, parseSearch, searchSteps } from './mail-filter.ts'
 
 const INVALID = expect.objectContaining({ code: 'invalid_parameter' })
 
@@ -58,4 +58,49 @@ test('a search takes 2 to 100 characters', () => {
   for (const text of ['a', '👍', 'a'.repeat(101)]) {
     expect(() => parseSearch(text)).toThrow(INVALID)
   }
+})
+
+describe('a long text, searched in steps', () => {
+  const STEP = 20_000
+  const find = (search: string, text: string) => {
+    const steps = searchSteps(parseSearch(search), text)
+    for (let count = 1; ; count += 1) {
+      const { done, value } = steps.next()
+      if (done) return { value, count }
+    }
+  }
+  const offsets = Array.from({ length: 10 }, (_, at) => at - 8)
+
+  for (const [search, written] of [
+    ['Code', 'CODE'],
+    ['café', 'cafe\u0301'],
+    ['q\u0307\u0323', 'Q\u0323\u0307'],
+    ['한글', '한글'.normalize('NFD')],
+    ['straße', 'STRASSE'],
+    ['x👍🏽', 'x👍🏽'],
+    ['\u{11131}\u{11127}', '\u{1112e}'],
+  ] as const) {
+    test(`contains ${search} also where two steps meet`, () => {
+      for (const offset of offsets) {
+        const text = `${' '.repeat(STEP + offset)}${written}${' '.repeat(STEP)}`
+        expect([offset, find(search, text).value]).toEqual([offset, true])
+      }
+    })
+  }
+
+  test('does not contain a letter whose accent follows in the next step', () => {
+    for (const offset of offsets) {
+      const text = `${'x'.repeat(STEP + offset)}cafe\u0301 ${'y'.repeat(STEP)}`
+      expect([offset, find('cafe', text).value]).toEqual([offset, false])
+    }
+  })
+
+  test('is not searched beyond 100,000 characters', () => {
+    expect(find('ab', `${' '.repeat(99_000)}ab${' '.repeat(50_000)}`)).toEqual({
+      value: true,
+      count: 5,
+    })
+    expect(find('ab', `${' '.repeat(101_000)}ab`)).toEqual({ value: undefined, count: 6 })
+    expect(find('ab', ' '.repeat(100_000)).value).toBe(false)
+  })
 })

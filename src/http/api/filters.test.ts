@@ -179,28 +179,56 @@ describe('has_code, while parsing is slow', () => {
     assert.deepEqual(await events.next(), { name: 'message', subject: 's222222' })
     events.end()
   })
+
+  test('a client that reconnects with Last-Event-ID gets the message that was not parsed yet', async () => {
+    const { parser, send, slow, token } = await openSlow()
+    const query = { token, has_code: '1', since_id: '0' }
+    parser.hold('111111')
+    const events = await openEvents(slow.url, query)
+    await send('111111')
+    await send('222222')
+    assert.deepEqual(await events.next(), { name: 'message', subject: 's222222' })
+    events.end()
+    const again = await openEvents(slow.url, query, events.lastEventId())
+    assert.deepEqual(await again.next(), { name: 'message', subject: 's222222' })
+    parser.release()
+    assert.deepEqual(await again.next(), { name: 'message', subject: 's111111' })
+    again.end()
+    const last = await openEvents(slow.url, query, again.lastEventId())
+    await send('333333')
+    for (const subject of ['s111111', 's222222']) {
+      assert.deepEqual(await last.next(), { name: 'updated', subject })
+    }
+    assert.deepEqual(await last.next(), { name: 'message', subject: 's333333' })
+    last.end()
+  })
 })
 
-async function openEvents(url: string, query: Record<string, string>) {
-  const { body } = await fetch(`${url}/api/events?${new URLSearchParams(query)}`)
+async function openEvents(url: string, query: Record<string, string>, lastEventId?: string) {
+  const headers = lastEventId === undefined ? {} : { 'last-event-id': lastEventId }
+  const { body } = await fetch(`${url}/api/events?${new URLSearchParams(query)}`, { headers })
   assert.ok(body)
   const reader = body.pipeThrough(new TextDecoderStream()).getReader()
   let text = ''
+  let resumeAfter: string | undefined
   return {
-    /** Name and subject of the next event. */
+    /** Name of the next event, and the subject of its message, or the id if it was deleted. */
     async next() {
       for (;;) {
-        const found = /event: (\w+)\n(?:id: \d+\n)?data: (.*)\n\n/.exec(text)
+        const found = /event: (\w+)\n(?:id: (\d+)\n)?data: (.*)\n\n/.exec(text)
         if (found) {
           text = text.slice(found.index + found[0].length)
-          const { subject } = JSON.parse(found[2] ?? '{}') as { subject?: string }
-          return { name: found[1], ...(subject === undefined ? {} : { subject }) }
+          resumeAfter = found[2] ?? resumeAfter
+          const { id, subject } = JSON.parse(found[3] ?? '{}') as Partial<Listed>
+          return { name: found[1], ...(subject === undefined ? { id } : { subject }) }
         }
         const { done, value } = await reader.read()
         assert.ok(!done, `the stream ended: ${text}`)
         text += value
       }
     },
+    /** What EventSource sends when it reconnects. */
+    lastEventId: () => resumeAfter ?? assert.fail(),
     end: () => void reader.cancel(),
   }
 }
@@ -216,10 +244,11 @@ describe('events, 200', () => {
       await server.mail(email, mailOf(from, subject))
     }
     assert.deepEqual(await events.next(), { name: 'message', subject: 'yes' })
-    for (const { id } of listed(await check(token, {})).toReversed()) {
-      await post(`${server.url}/api/delete-mail`, { token, id: String(id) })
+    const [yes, no] = listed(await check(token, {}))
+    for (const message of [no, yes]) {
+      await post(`${server.url}/api/delete-mail`, { token, id: String(message?.id) })
     }
-    assert.deepEqual(await events.next(), { name: 'deleted' })
+    assert.deepEqual(await events.next(), { name: 'deleted', id: yes?.id })
     await server.mail(email, mailOf('ann@shop.test', 'again'))
     assert.deepEqual(await events.next(), { name: 'message', subject: 'again' })
     events.end()

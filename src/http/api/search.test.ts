@@ -66,14 +66,13 @@ describe('200', () => {
     assert.deepEqual(subjects(await search(token, { q: 'invoice' })), [])
   })
 
-  test('messages that are not parsed in time make it incomplete; later they are found', async () => {
+  test('a message found by its subject makes it incomplete until it is parsed', async () => {
     const { parser, send, find } = await openSlow()
     await send('needle', 'x')
-    await send('y', 'needle')
     parser.hold()
     assert.deepEqual(await find(), { found: ['needle'], incomplete: true })
     parser.release()
-    assert.deepEqual(await find(), { found: ['y', 'needle'], incomplete: false })
+    assert.deepEqual(await find(), { found: ['needle'], incomplete: false })
   })
 
   test('mails that are slow to parse hide neither those that are parsed nor their own subjects', async () => {
@@ -91,13 +90,15 @@ describe('200', () => {
     assert.deepEqual(await find(), { found, incomplete: true })
   })
 
-  test('it is complete if only messages older than the last one listed are not parsed', async () => {
+  test('it is incomplete if messages that might be listed are not parsed; later they are found', async () => {
     const { parser, send, find } = await openSlow()
-    parser.hold()
-    await send('slow', 'needle')
+    parser.hold('a needle')
+    await send('slow', 'a needle')
     await send('needle', '')
     assert.deepEqual(await find({ limit: '1' }), { found: ['needle'], incomplete: false })
     assert.deepEqual(await find({ limit: '2' }), { found: ['needle'], incomplete: true })
+    parser.release()
+    assert.deepEqual(await find(), { found: ['needle', 'slow'], incomplete: false })
   })
 
   test('a message deleted during the search does not make it incomplete', async () => {
@@ -111,6 +112,21 @@ describe('200', () => {
     await remove('deleted')
     parser.release()
     assert.deepEqual(await searching, { found: ['kept'], incomplete: false })
+  })
+
+  test('it is incomplete if a message deleted during the search kept an older one off the page', async () => {
+    const { parser, send, find, remove } = await openSlow()
+    await send('older', 'needle')
+    await find()
+    parser.hold('slow')
+    await send('a needle', '')
+    await send('new', 'slow')
+    const searching = find({ limit: '1' })
+    while (!parser.read.includes('slow')) await new Promise(setImmediate)
+    await remove('a needle')
+    parser.release()
+    assert.deepEqual(await searching, { found: [], incomplete: true })
+    assert.deepEqual(await find({ limit: '1' }), { found: ['older'], incomplete: false })
   })
 
   test('only the first 100,000 characters of a text are searched; it is incomplete if there are more', async () => {
@@ -137,6 +153,8 @@ async function openSlow() {
   const { email, token } = await createSession(slow)
   return {
     parser,
+    token,
+    slow,
     send: (subject: string, text: string) => slow.mail(email, `Subject: ${subject}\r\n\r\n${text}`),
     /** Searches for `needle`. */
     async find(query: Record<string, string> = {}) {
@@ -150,6 +168,18 @@ async function openSlow() {
     },
   }
 }
+
+test('401: the session is deleted during the search', async () => {
+  const { parser, send, token, slow } = await openSlow()
+  parser.hold()
+  await send('slow', '')
+  const searching = search(token, { q: 'needle' }, slow)
+  while (parser.read.length === 0) await new Promise(setImmediate)
+  await post(`${slow.url}/api/delete-session`, { token })
+  parser.release()
+  const { status, body } = await searching
+  assert.deepEqual([status, body['code']], [401, 'invalid_token'])
+})
 
 test('429: a mailbox is searched 60 times a minute; lists are not affected', async () => {
   const { token } = await createSession()

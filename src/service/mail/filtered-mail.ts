@@ -1,16 +1,7 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import {
-  isInSummary,
-  isInText,
-  type MailFilter,
-  matchesFilter,
-  type SearchText,
-} from '../../core/mail-filter.ts'
-import { isScanned, type Message, type MessageSummary, scanResult } from '../../core/message.ts'
-import { Problem } from '../../core/problem.ts'
+import { type MailFilter, matchesFilter } from '../../core/mail-filter.ts'
+import type { MessageSummary } from '../../core/message.ts'
 import type { Session } from '../../core/session.ts'
 import type { MessagePage } from '../../store/store.ts'
-import { withTimeout } from '../background/repeat.ts'
 import type { ServiceDeps } from '../deps.ts'
 import { liveSession } from '../sessions/session.ts'
 import type { FoundMailbox, MailboxState } from './check-mail.ts'
@@ -108,78 +99,4 @@ export function changeFilter(
       ? change
       : { kind: 'message', message, resumeAfter }
   }
-}
-
-interface SearchRequest extends MessagePage {
-  search: SearchText
-  filter: MailFilter | undefined
-  client: string | undefined
-  signal: AbortSignal
-}
-
-const SEARCH_MS = 2_000
-// Two processes parse; more reads at once would only use memory.
-const AT_ONCE = 4
-
-/**
- * The messages whose sender, subject or text contains the search text, newest first. Incomplete if some of them could not be
- * parsed and read in time; parsing continues.
- */
-export async function searchMail(
-  { store, codes, parsed }: Pick<ServiceDeps, 'store' | 'codes' | 'parsed'>,
-  { session, throwIfClosed = () => {} }: Omit<FoundMailbox, 'token'>,
-  { search, filter, sinceId, limit, client, signal }: SearchRequest,
-): Promise<{ session: Session; messages: MessageSummary[]; incomplete: boolean }> {
-  const all = await store.listMessages(session.id, { sinceId, limit: ALL })
-  codes.scan(session.id, all)
-  const hits: MessageSummary[] = []
-  const undecided = new Set<Message>()
-  for (const message of all) {
-    const isFiltered = filter ? matchesFilter(filter, message) : true
-    if (isFiltered === false) continue
-    if (isFiltered && isInSummary(search, message)) hits.push(message)
-    else undecided.add(message)
-  }
-  const timeout = new AbortController()
-  const ended = AbortSignal.any([signal, timeout.signal])
-  const isListed = ({ id }: Message) => hits.filter((hit) => hit.id > id).length < limit
-
-  async function examine(message: Message): Promise<void> {
-    const { rawId, recipient: mailbox, size } = message
-    const mail = await parsed(rawId, { client, mailbox, size, signal: ended })
-    // Deleted, or moved to another partition.
-    if (!mail) return
-    const found = { ...message, ...scanResult(mail) }
-    const isMatch =
-      (!filter || matchesFilter(filter, found)) &&
-      (isInSummary(search, found) || isInText(search, mail.text ?? ''))
-    if (isMatch !== undefined) undecided.delete(message)
-    if (isMatch) hits.push(found)
-  }
-
-  function throwUnlessLate(error: unknown): void {
-    const isOverload = error instanceof Problem && error.code === 'overloaded'
-    if (!isOverload && !timeout.signal.aborted) throw error
-  }
-
-  // Those that need not be parsed first, so that they do not wait for slow ones.
-  const queue = [...undecided].sort((a, b) => Number(isScanned(b)) - Number(isScanned(a))).values()
-  async function examineNext(): Promise<void> {
-    for (const message of queue) {
-      if (ended.aborted) return
-      if (isListed(message)) await examine(message).catch(throwUnlessLate)
-      // Reads of small mails do not yield to other requests by themselves.
-      await nextTurn()
-    }
-  }
-  try {
-    await withTimeout(SEARCH_MS, Promise.all(Array.from({ length: AT_ONCE }, examineNext)))
-  } finally {
-    timeout.abort()
-  }
-  throwIfClosed()
-  const ids = new Set(await store.listMessageIds(session.id))
-  const messages = hits.filter(({ id }) => ids.has(id)).sort((a, b) => b.id - a.id)
-  const incomplete = [...undecided].some((message) => ids.has(message.id) && isListed(message))
-  return { session, messages: messages.slice(0, limit), incomplete }
 }

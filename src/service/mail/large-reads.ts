@@ -37,6 +37,10 @@ const LIMITS = {
 const REST = 2
 const MAX_REST_MS = 200
 
+export function isLarge({ size }: Pick<LargeRead, 'size'>): boolean {
+  return size >= LARGE_BYTES
+}
+
 /**
  * A mail of 10 MB blocks this thread for 50 to 100 ms. Large mails are therefore read one at a time, fairly by client and
  * mailbox, with pauses for all other requests.
@@ -61,7 +65,7 @@ export function openLargeReads({ rest = pause, deadlineMs = DEADLINE_MS }: Large
 
   return {
     run(key, { size, signal, background = false, ...reader }, read) {
-      if (size < LARGE_BYTES) return read()
+      if (!isLarge({ size })) return read()
       const owner = ownerKeys(reader)
       if (background) return scheduler.run(key, { owner, background }, () => startRead(read))
       return withDeadline(deadlineMs, signal, (ended) =>

@@ -23,6 +23,12 @@ const LIMITS = {
   retry: { first: 1, max: 1 },
 }
 
+const STORE_LIMITS = {
+  mailbox: { maxMessages: 100, maxBytes: 1_000_000 },
+  poolMaxBytes: 1_000_000,
+  maxMailBytes: 1_000_000,
+}
+
 export type CodeFixture = Awaited<ReturnType<typeof openCodeFixture>>
 
 const HOUR_MS = 3_600_000
@@ -43,18 +49,21 @@ export function mailWith(value: string): Mail {
 export function heldParser() {
   const read: string[] = []
   let gate = Promise.withResolvers<void>()
+  let heldBody: string | undefined
   gate.resolve()
   return {
     /** The bodies, in the order in which parsing started. */
     read,
-    hold(): void {
+    /** All mails, or those with this body. */
+    hold(body?: string): void {
       gate = Promise.withResolvers<void>()
+      heldBody = body
     },
     release: () => gate.resolve(),
     async parse(raw: Uint8Array): Promise<Mail> {
       const body = Buffer.from(raw).toString().split('\r\n\r\n')[1] ?? ''
       read.push(body)
-      await gate.promise
+      if (heldBody === undefined || heldBody === body) await gate.promise
       return mailWith(body)
     },
   }
@@ -65,7 +74,7 @@ export async function openCodeFixture({
   resultWaitMs = WAIT_FOREVER,
   parse = heldParser().parse,
 } = {}) {
-  const opened = await openSqliteTestMail()
+  const opened = await openSqliteTestMail(STORE_LIMITS)
   const { store } = opened
   const bus = openMemoryBus(randomUUID(), makeWaiterCounts())
   const [address, name] = [parseAddress('ann@box.test'), parseHost('box.test')]
@@ -105,7 +114,7 @@ export async function openCodeFixture({
     { resultWaitMs, limits: LIMITS },
   )
   const mailboxPolls = openSharedPolls<MailboxView>(bus)
-  const deps = { store, bus, now, codes, mailboxPolls }
+  const deps = { store, bus, now, codes, parsed, mailboxPolls }
 
   return {
     ...deps,
