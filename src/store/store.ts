@@ -7,6 +7,7 @@ import type {
   HeaderSummary,
   Mail,
   Message,
+  MessageSummary,
   RawMail,
   ScanResult,
   SenderChecks,
@@ -67,6 +68,10 @@ export interface MailStore extends OperatorStore, AccountStore {
   keyMailVersion(scope: KeyScope): Promise<string>
   /** Newest first. Ids of all mail that a key may see rise in the order of commit, across mailboxes. */
   listKeyMail(scope: KeyScope, page: KeyMailPage): Promise<Message[]>
+  /** Of the same messages what a filter compares, which takes less time to read. */
+  listKeyMailHeads(scope: KeyScope, page: KeyMailPage): Promise<KeyMailHead[]>
+  /** Those of these messages that the key may see, newest first. */
+  readKeyMail(scope: KeyScope, ids: readonly number[]): Promise<Message[]>
   readRaw(rawId: number): Promise<RawMail | undefined>
   readParsed(rawId: number): Promise<Mail | undefined>
   /** Does nothing if the mail has been deleted. */
@@ -220,6 +225,8 @@ export interface KeyScope {
   to: Address | undefined
   now: Date
 }
+
+export type KeyMailHead = Pick<MessageSummary, 'id' | 'senderEmail' | 'subject'>
 
 export interface KeyMailPage extends MessagePage {
   /** Only messages with a smaller id; undefined: from the newest. */

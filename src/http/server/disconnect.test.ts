@@ -24,6 +24,7 @@ const LOOKUPS = [
   'listMessageIds',
   'keyMailVersion',
   'listKeyMail',
+  'listKeyMailHeads',
   'findKey',
 ]
 const MAX_CALLS = 20

@@ -49,8 +49,8 @@ export async function emailsVersion(deps: EmailsDeps, query: EmailQuery): Promis
 /** Id of the newest message that the key may see; 0 if there is none. */
 export async function newestEmailId(deps: EmailsDeps, query: EmailQuery): Promise<number> {
   const page = { sinceId: 0, beforeId: undefined, limit: 1 }
-  const [message] = await deps.store.listKeyMail(scopeOf(deps, query), page)
-  return message?.id ?? 0
+  const [newest] = await deps.store.listKeyMailHeads(scopeOf(deps, query), page)
+  return newest?.id ?? 0
 }
 
 interface PageRequest {
@@ -99,7 +99,11 @@ async function selectMessages(
   signal: AbortSignal | undefined,
 ): Promise<Selection> {
   const { sinceId, beforeId, limit, filter } = query
-  if (filter) return await selectMatching(deps, query, filter, signal)
+  if (filter) {
+    const { ids, nextAfter } = await selectMatching(deps, query, filter, signal)
+    const messages = ids.length > 0 ? await deps.store.readKeyMail(scopeOf(deps, query), ids) : []
+    return { messages, nextAfter }
+  }
   // One more than requested, to see whether there is a next page.
   const page = { sinceId, beforeId, limit: limit + 1 }
   const messages = await deps.store.listKeyMail(scopeOf(deps, query), page)
@@ -117,26 +121,26 @@ async function selectMatching(
   query: EmailQuery,
   filter: MailFilter,
   signal: AbortSignal | undefined,
-): Promise<Selection> {
+): Promise<Pick<Selection, 'nextAfter'> & { ids: number[] }> {
   const scope = scopeOf(deps, query)
-  const messages: Message[] = []
+  const ids: number[] = []
   let { beforeId } = query
   for (let examined = 0; examined < MAX_EXAMINED; examined += EXAMINED_AT_ONCE) {
     const page = { sinceId: query.sinceId, beforeId, limit: EXAMINED_AT_ONCE }
-    const some = await deps.store.listKeyMail(scope, page)
-    for (const message of some) {
-      if (!matchesFilter(filter, message)) continue
-      if (messages.length === query.limit) return { messages, nextAfter: messages.at(-1)?.id }
-      messages.push(message)
+    const some = await deps.store.listKeyMailHeads(scope, page)
+    for (const head of some) {
+      if (!matchesFilter(filter, head)) continue
+      if (ids.length === query.limit) return { ids, nextAfter: ids.at(-1) }
+      ids.push(head.id)
     }
-    if (some.length < EXAMINED_AT_ONCE) return { messages, nextAfter: undefined }
+    if (some.length < EXAMINED_AT_ONCE) return { ids, nextAfter: undefined }
     beforeId = some.at(-1)?.id
-    if (messages.length === query.limit) break
+    if (ids.length === query.limit) break
     // On SQLite the reads do not yield to other requests by themselves.
     await nextTurn()
     signal?.throwIfAborted()
   }
-  return { messages, nextAfter: beforeId }
+  return { ids, nextAfter: beforeId }
 }
 
 /** Tests whether there is a matching message newer than `sinceId`. Each message is tested at most once. */
@@ -157,7 +161,7 @@ export function emailMatchTest(
       signal?.throwIfAborted()
       const selection = await selectMatching(deps, untested, filter, signal)
       nextAfter = selection.nextAfter ?? nextAfter
-      return selection.messages.length > 0
+      return selection.ids.length > 0
     },
     /** `beforeId` of a page that begins with the messages that were too many to test. */
     nextAfter: () => nextAfter,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'vitest'
 import { POOL } from '../../core/session.ts'
+import type { ScanPosition } from '../operator-store.ts'
 import type { KeyScope, MailStore } from '../store.ts'
 import {
   address,
@@ -33,7 +34,22 @@ export function keyMailContract(open: () => Promise<OpenMailStore>): void {
 
   const seen = async (more: Partial<KeyScope> = {}) => {
     const scope = { keyId: KEY, pool: true, to: undefined, now: START, ...more }
-    return (await fixture.other.listKeyMail(scope, ALL)).map((message) => message.subject)
+    const found = await fixture.other.listKeyMail(scope, ALL)
+    const heads = found.map(({ id, senderEmail, subject }) => ({ id, senderEmail, subject }))
+    assert.deepEqual(await fixture.other.listKeyMailHeads(scope, ALL), heads)
+    assert.deepEqual(await fixture.other.readKeyMail(scope, await everyId()), found)
+    return found.map((message) => message.subject)
+  }
+  /** Of all messages, whoever may see them. */
+  const everyId = async () => {
+    const ids: number[] = []
+    let after: ScanPosition | undefined
+    do {
+      const page = await store.scanMail({ clientIp: '192.0.2.7', after, limit: 100 })
+      ids.push(...page.found.map(({ id }) => id))
+      after = page.next
+    } while (after)
+    return ids
   }
   const send = (to: string, subject: string, ms = 0) =>
     fixture.send([to], { head: head(subject), receivedAt: at(ms) })
@@ -83,6 +99,21 @@ export function keyMailContract(open: () => Promise<OpenMailStore>): void {
       assert.deepEqual(await seen({ to, pool: false }), ['own'])
       assert.deepEqual(await seen({ to: address('b@box.test') }), ['elsewhere'])
       assert.deepEqual(await seen({ to: address('nobody@box.test') }), [])
+    })
+
+    test('a page of heads, and only the messages requested', async () => {
+      await fixture.session('a@box.test', HOUR, KEY)
+      for (const to of ['a@box.test', 'any@pool.test', 'a@box.test', 'x@pool.test']) {
+        await send(to, to)
+      }
+      const scope = { keyId: KEY, pool: true, to: undefined, now: START }
+      const [four, three, two, one] = await fixture.other.listKeyMail(scope, ALL)
+      const page = { sinceId: one?.id ?? 0, beforeId: four?.id, limit: 1 }
+      const [head, ...more] = await fixture.other.listKeyMailHeads(scope, page)
+      assert.deepEqual([head?.id, more], [three?.id, []])
+      const ids = [two?.id ?? 0, 12_345, four?.id ?? 0]
+      assert.deepEqual(await fixture.other.readKeyMail(scope, ids), [four, two])
+      assert.deepEqual(await fixture.other.readKeyMail(scope, []), [])
     })
 
     test('a mail to several of its addresses once for each', async () => {

@@ -37,7 +37,7 @@ test('every query uses an index, and only the partition of its day', async () =>
   const recordingDb = recordPlans(pool, explainer, plans)
   const partitions = openPartitionCache()
   const { listMessages, findMessage } = messageReads(recordingDb, partitions)
-  const { keyMailVersion, listKeyMail } = keyMailReads(recordingDb, partitions)
+  const { keyMailVersion, listKeyMail, readKeyMail } = keyMailReads(recordingDb, partitions)
   const sessionDay = dayOf(at(3 * DAY))
   const sharedDay = dayOf(at(DAY))
   const page = { sinceId: 0, limit: 9, beforeId: undefined }
@@ -59,6 +59,7 @@ test('every query uses an index, and only the partition of its day', async () =>
     ['version of an address', () => keyMailVersion(oneAddress), [sharedDay]],
     ['all mail of a key', () => listKeyMail(scope, page), [sessionDay, sharedDay]],
     ['one address of a key', () => listKeyMail(oneAddress, page), [sharedDay]],
+    ['messages by id', () => readKeyMail(scope, [id]), [sessionDay, sharedDay]],
   ] as const) {
     await query()
     plans.length = 0

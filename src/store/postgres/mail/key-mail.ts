@@ -6,7 +6,7 @@ import {
   type KeyVersionRow,
   keyVersion,
 } from '../../key-mail-version.ts'
-import type { KeyMailPage, KeyScope } from '../../store.ts'
+import type { KeyMailHead, KeyMailPage, KeyScope } from '../../store.ts'
 import type { Db } from '../connection/connections.ts'
 import {
   foundRows,
@@ -20,6 +20,19 @@ import { NOT_EXPIRED } from './shared-mailboxes.ts'
 
 /** Mail that a key may read. Each method is one statement, so that its result is of one moment. */
 export function keyMailReads(db: Db, partitions: PartitionCache) {
+  async function list<Row>(scope: KeyScope, wanted: Wanted): Promise<Row[]> {
+    const { keyId, pool, to, now } = scope
+    const cacheKey = `${pool ? 'pool and ' : ''}${keyId} ${to ?? ''}`
+    const values = [keyId, now.getTime(), ...wanted.values, ...(to ? [to] : [])]
+    const rows = await partitions.query(cacheKey, (buckets) => {
+      // Few texts name one partition, too many name several to prepare them all.
+      const [own = ''] = buckets.split(' ')
+      const query = own.includes(',') ? db.queryUnprepared : db.query
+      return query<WithPartitions<Row>>(listStatement(scope, buckets, wanted), values)
+    })
+    return foundRows(rows)
+  }
+
   return {
     async keyMailVersion(scope: KeyScope): Promise<string> {
       const { keyId, to, now } = scope
@@ -38,17 +51,23 @@ export function keyMailReads(db: Db, partitions: PartitionCache) {
     },
 
     async listKeyMail(scope: KeyScope, page: KeyMailPage): Promise<Message[]> {
-      const { keyId, pool, to, now } = scope
-      const cacheKey = `${pool ? 'pool and ' : ''}${keyId} ${to ?? ''}`
-      const { sinceId, beforeId = Number.MAX_SAFE_INTEGER, limit } = page
-      const values = [keyId, now.getTime(), sinceId, beforeId, limit, ...(to ? [to] : [])]
-      const rows = await partitions.query(cacheKey, (buckets) => {
-        // Few texts name one partition, too many name several to prepare them all.
-        const [own = ''] = buckets.split(' ')
-        const query = own.includes(',') ? db.queryUnprepared : db.query
-        return query<WithPartitions<StoredRow>>(list({ pool, to }, buckets), values)
+      const rows = await list<StoredRow>(scope, pageOf(MESSAGE_COLUMNS, page))
+      return rows.map(storedMessageOf)
+    },
+
+    async listKeyMailHeads(scope: KeyScope, page: KeyMailPage): Promise<KeyMailHead[]> {
+      const rows = await list<KeyMailHead>(scope, pageOf(HEAD_COLUMNS, page))
+      return rows.map(({ id, senderEmail, subject }) => ({ id, senderEmail, subject }))
+    },
+
+    async readKeyMail(scope: KeyScope, ids: readonly number[]): Promise<Message[]> {
+      const rows = await list<StoredRow>(scope, {
+        columns: MESSAGE_COLUMNS,
+        where: 'message.id = any($3::bigint[])',
+        limit: '',
+        values: [ids],
       })
-      return foundRows(rows).map(storedMessageOf)
+      return rows.map(storedMessageOf)
     },
   }
 }
@@ -73,20 +92,43 @@ function selectAddressVersion(buckets: string): string {
     where box.id = ${POOL}`
 }
 
-const PAGE = 'message.id > $3 and message.id < $4 order by message.id desc limit $5'
+/** Which columns of which messages, newest first; `values` are those of $3 and following. */
+interface Wanted {
+  columns: string
+  where: string
+  limit: string
+  values: readonly unknown[]
+}
+
+const HEAD_COLUMNS = 'message.id, message.sender_email as "senderEmail", message.subject'
+
+function pageOf(columns: string, { sinceId, beforeId, limit }: KeyMailPage): Wanted {
+  return {
+    columns,
+    where: 'message.id > $3 and message.id < $4',
+    limit: 'limit $5',
+    values: [sinceId, beforeId ?? Number.MAX_SAFE_INTEGER, limit],
+  }
+}
 
 /** The mail of the key's live sessions, or of one address, and that of the pool. */
-function list({ pool, to }: Pick<KeyScope, 'pool' | 'to'>, buckets: string): string {
+function listStatement(
+  { pool, to }: Pick<KeyScope, 'pool' | 'to'>,
+  buckets: string,
+  { columns, where, limit, values }: Wanted,
+): string {
   const [own = '', ofPool = ''] = buckets.split(' ')
-  const mine = to === undefined ? OWN : `${OWN} and session.address = $6`
-  const key = to === undefined ? 'message.key_id = $1' : 'session.address = $6'
+  const address = `$${3 + values.length}`
+  const page = `${where} order by message.id desc ${limit}`
+  const mine = to === undefined ? OWN : `${OWN} and session.address = ${address}`
+  const key = to === undefined ? 'message.key_id = $1' : `session.address = ${address}`
   const parts = [
-    `select ${MESSAGE_COLUMNS} from mail.message
+    `select ${columns} from mail.message
      join mail.session on session.id = message.mailbox and session.bucket = message.bucket
-     where ${key} and message.bucket in (${partitionList(own)}) and ${OWN} and ${LIVE} and ${PAGE}`,
-    `select ${MESSAGE_COLUMNS} from mail.message
+     where ${key} and message.bucket in (${partitionList(own)}) and ${OWN} and ${LIVE} and ${page}`,
+    `select ${columns} from mail.message
      where mailbox = ${POOL} and bucket in (${partitionList(ofPool)}) and ${NOT_EXPIRED}
-       ${to === undefined ? '' : 'and recipient = $6'} and ${PAGE}`,
+       ${to === undefined ? '' : `and recipient = ${address}`} and ${page}`,
   ]
   const union = parts.slice(0, pool ? 2 : 1).map((part) => `select * from (${part}) as part`)
   return `select at, found.* from (
@@ -94,6 +136,6 @@ function list({ pool, to }: Pick<KeyScope, 'pool' | 'to'>, buckets: string): str
         from mail.session where ${mine} and ${LIVE}), '') || ' ' || ${pool ? AT_POOL : `''`} as at
       from mail.shared_mailbox as box where id = ${POOL}
     ) as box left join lateral (
-      ${union.join(' union all ')} order by id desc limit $5
+      ${union.join(' union all ')} order by id desc ${limit}
     ) as found on true order by found.id desc`
 }

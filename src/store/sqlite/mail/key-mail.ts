@@ -7,7 +7,7 @@ import {
   keyVersion,
 } from '../../key-mail-version.ts'
 import { messageOf } from '../../rows.ts'
-import type { KeyMailPage, KeyScope } from '../../store.ts'
+import type { KeyMailHead, KeyMailPage, KeyScope } from '../../store.ts'
 import type { Db } from '../files.ts'
 import type { StoredMessageRow } from './messages.ts'
 
@@ -20,12 +20,9 @@ export function keyMailReads(db: Db) {
     `select ${POOL_COUNT}, ${POOL_NEWEST}, session.id as mailbox, session.version
      from (select 1) left join session on address = @to and ${OWN} and ${LIVE}`,
   )
-  const lists = {
-    own: list(db, [OWN_MAIL]),
-    ownAndPool: list(db, [OWN_MAIL, POOL_MAIL]),
-    ownAt: list(db, [OWN_MAIL_AT]),
-    ownAndPoolAt: list(db, [OWN_MAIL_AT, POOL_MAIL_AT]),
-  }
+  const messages = lists<PageParameters, StoredMessageRow>(db, MESSAGE, IN_PAGE)
+  const heads = lists<PageParameters, KeyMailHead>(db, HEAD, IN_PAGE)
+  const byId = lists<IdParameters, StoredMessageRow>(db, MESSAGE, IS_LISTED)
 
   return {
     keyMailVersion(scope: KeyScope): string {
@@ -34,11 +31,16 @@ export function keyMailReads(db: Db) {
     },
 
     listKeyMail(scope: KeyScope, page: KeyMailPage): Message[] {
-      const [own, ownAndPool] =
-        scope.to === undefined ? [lists.own, lists.ownAndPool] : [lists.ownAt, lists.ownAndPoolAt]
-      const before = page.beforeId ?? Number.MAX_SAFE_INTEGER
-      const range = { since: page.sinceId, before, limit: page.limit }
-      const rows = (scope.pool ? ownAndPool : own).all({ ...parameters(scope), ...range })
+      const rows = messages(scope).all({ ...parameters(scope), ...pageParameters(page) })
+      return rows.map((row) => messageOf(row, row.raw_id))
+    },
+
+    listKeyMailHeads: (scope: KeyScope, page: KeyMailPage): KeyMailHead[] =>
+      heads(scope).all({ ...parameters(scope), ...pageParameters(page) }),
+
+    readKeyMail(scope: KeyScope, ids: readonly number[]): Message[] {
+      const given = { ids: JSON.stringify(ids), limit: ids.length }
+      const rows = byId(scope).all({ ...parameters(scope), ...given })
       return rows.map((row) => messageOf(row, row.raw_id))
     },
   }
@@ -51,6 +53,11 @@ interface Parameters {
 }
 
 type PageParameters = Parameters & { since: number; before: number; limit: number }
+type IdParameters = Parameters & { ids: string; limit: number }
+
+function pageParameters({ sinceId: since, beforeId, limit }: KeyMailPage) {
+  return { since, before: beforeId ?? Number.MAX_SAFE_INTEGER, limit }
+}
 
 function parameters({ keyId, to, now }: KeyScope): Parameters {
   return { key: keyId, to: to ?? null, now: now.getTime() }
@@ -69,25 +76,47 @@ const IN_POOL = `mailbox <= ${POOL}`
 const POOL_COUNT = '(select count from pool_address where address = @to) as count'
 const POOL_NEWEST = `(select max(id) from message where ${IN_POOL} and recipient = @to) as newest`
 
-// With a bare parameter as limit, SQLite would plan the statement again at each run, most of the cost of an empty page.
-const PAGE = 'message.id > @since and message.id < @before order by message.id desc limit +@limit'
-const POOL_MAIL = `select * from message where mailbox = ${POOL} and ${PAGE}`
+/** Columns of a message, and a condition on its id. The id may be that of an index. */
+type Columns = (id: string) => string
+type Condition = (id: string) => string
+
+const MESSAGE: Columns = (id) =>
+  `${id} as id, message.mailbox, message.raw_id, message.recipient, message.sender_name, message.sender_email,
+  message.subject, message.received_at, message.size, message.code, message.preview, message.attachments`
+const HEAD: Columns = (id) => `${id} as id, message.sender_email as "senderEmail", message.subject`
+const IN_PAGE: Condition = (id) => `${id} > @since and ${id} < @before`
+const IS_LISTED: Condition = (id) => `${id} in (select value from json_each(@ids))`
+
+// Each part is read in the order of its ids, so that they are merged without sorting.
+type Part = (columns: Columns, condition: Condition) => string
+
+const POOL_MAIL: Part = (columns, condition) => `select ${columns('message.id')} from message
+  where mailbox = ${POOL} and ${condition('message.id')}`
 // Without the hint SQLite would scan the whole pool in the order of ids.
-const POOL_MAIL_AT = `select * from message indexed by message_in_pool
-  where ${IN_POOL} and recipient = @to and ${PAGE}`
+const POOL_MAIL_AT: Part = (columns, condition) => `select ${columns('message.id')}
+  from message indexed by message_in_pool
+  where ${IN_POOL} and recipient = @to and ${condition('message.id')}`
 // Cross joins fix the order of the tables: the key's mail from the newest, then the session of each; or one session, then its
 // mailbox. Mail of an ended session is skipped in the index alone.
-const OWN_LIVE = `select message.mailbox, message.id from message
-  cross join session on session.id = message.mailbox
-  where message.key_id = @key and ${LIVE} and ${PAGE}`
-const OWN_MAIL = `select message.* from (${OWN_LIVE}) as own
-  cross join message on message.mailbox = own.mailbox and message.id = own.id`
-const OWN_MAIL_AT = `select message.* from session cross join message on message.mailbox = session.id
-  where session.address = @to and ${OWN} and ${LIVE} and ${PAGE}`
+const OWN_MAIL: Part = (columns, condition) => `select ${columns('own.id')} from message as own
+  cross join session on session.id = own.mailbox
+  cross join message on message.mailbox = own.mailbox and message.id = own.id
+  where own.key_id = @key and ${LIVE} and ${condition('own.id')}`
+const OWN_MAIL_AT: Part = (columns, condition) => `select ${columns('message.id')} from session
+  cross join message on message.mailbox = session.id
+  where session.address = @to and ${OWN} and ${LIVE} and ${condition('message.id')}`
 
-function list(db: Db, parts: readonly string[]) {
-  const union = parts.map((part) => `select * from (${part})`).join(' union all ')
-  return db.prepare<[PageParameters], StoredMessageRow>(`${union} order by id desc limit +@limit`)
+/** The statement of each scope. */
+function lists<P extends Parameters, Row>(db: Db, columns: Columns, condition: Condition) {
+  const list = (...parts: Part[]) =>
+    db.prepare<[P], Row>(
+      // With a bare parameter as limit, SQLite would plan the statement again at each run, most of the cost of an empty page.
+      `${parts.map((part) => part(columns, condition)).join(' union all ')}
+       order by id desc limit +@limit`,
+    )
+  const all = { own: list(OWN_MAIL), ownAndPool: list(OWN_MAIL, POOL_MAIL) }
+  const at = { own: list(OWN_MAIL_AT), ownAndPool: list(OWN_MAIL_AT, POOL_MAIL_AT) }
+  return ({ to, pool }: KeyScope) => (to === undefined ? all : at)[pool ? 'ownAndPool' : 'own']
 }
 
 // Limits: mail of ended sessions is skipped one by one until the sweep, about a minute: 24 ms for 100,000.
