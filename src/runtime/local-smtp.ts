@@ -22,7 +22,7 @@ export function openLocalSmtp({ host, port, proxyFrom }: LocalSmtpOptions): Send
   const isProxy = ipRangeMatcher(proxyFrom)
   return async ({ from, to, raw }, onGreeting) => {
     const socket = connect({ host: address, port, timeout: TIMEOUT_MS })
-    socket.on('timeout', () => socket.destroy(new Error('the SMTP server did not reply in time')))
+    socket.on('timeout', () => socket.destroy(new SmtpUnavailable('no reply in time')))
     try {
       await once(socket, 'connect')
       const send = openDialogue(socket)
@@ -38,7 +38,8 @@ export function openLocalSmtp({ host, port, proxyFrom }: LocalSmtpOptions): Send
         [`${raw.replace(/^\./gm, '..')}.\r\n`, 250],
       ])
     } catch (error) {
-      throw error instanceof Problem ? error : new SmtpUnavailable(error)
+      // Only errors of the system: all others are bugs.
+      throw error instanceof Error && 'syscall' in error ? new SmtpUnavailable(error) : error
     } finally {
       socket.destroy()
     }
@@ -60,7 +61,7 @@ function openDialogue(socket: Socket) {
     for (const [text, expected] of steps) {
       socket.write(text)
       const { value, done } = await replies.next()
-      if (done) throw new Error('the SMTP server closed the connection')
+      if (done) throw new SmtpUnavailable('the connection was closed')
       reply = value
       if (reply.code !== expected) break
     }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { type App, startApp } from '../../../test/support/app.ts'
-import { post, request } from '../../../test/support/http-client.ts'
+import { post, problemFault, request } from '../../../test/support/http-client.ts'
 import { connectSmtp } from '../../../test/support/smtp-client.ts'
 
 let app: App
@@ -92,6 +92,19 @@ describe('only_from', () => {
     assert.equal(await send([strict.email, open.email], mailFrom(SHOP, 'two')), '250 2.0.0')
     assert.deepEqual(await subjects(open.token), ['two', 'one'])
   })
+})
+
+test('test mail follows the rules: 403 if they refuse it', async () => {
+  const sendTest = (token: string) => post(`${app.url}/api/send-test`, { token })
+  const { token: limited } = await app.session({ max_messages: '1' })
+  assert.equal((await sendTest(limited)).status, 200)
+  assert.deepEqual(await subjects(limited), ['Test message'])
+  const { token: strict } = await app.session({ only_from: 'shop.test' })
+  for (const token of [limited, strict]) {
+    const response = await sendTest(token)
+    assert.deepEqual([response.status, response.body['code']], [403, 'not_allowed'])
+    assert.equal(problemFault(response), undefined)
+  }
 })
 
 describe('max_messages', () => {
