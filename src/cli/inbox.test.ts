@@ -1,12 +1,15 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
+import { Command } from 'commander'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openSqliteTestMail } from '../../test/support/stores.ts'
 import { parseAddress, parseHost } from '../core/address.ts'
 import { EMPTY_MAIL } from '../core/message.ts'
 import { OPERATOR, POOL } from '../core/session.ts'
 import {
+  addInboxCommand,
   deleteOperatorMessages,
+  type InboxActions,
   type OperatorMail,
   parseSelection,
   watchInbox,
@@ -44,6 +47,17 @@ for (const [name, type, body, status] of [
       `The server at ${url} does not respond like Mayfly (status ${status}).`,
     )
     expect(printed).toEqual([])
+  })
+}
+
+for (const [option, ...value] of [['--from', 'shop.test'], ['--subject', 'x'], ['--code']]) {
+  test(`--operator cannot be combined with ${option}`, async () => {
+    const mayfly = new Command().exitOverride().configureOutput({ writeErr() {} })
+    addInboxCommand(mayfly, {} as InboxActions, () => {})
+    const args = ['inbox', '--operator', String(option), ...value]
+    await expect(mayfly.parseAsync(args, { from: 'user' })).rejects.toThrow(
+      `'--operator' cannot be used with option '${option}`,
+    )
   })
 }
 
