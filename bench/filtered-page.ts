@@ -9,12 +9,12 @@ import { listEmails } from '../src/service/mail/emails.ts'
 import { openReadOnly } from '../src/store/sqlite/files.ts'
 import { keyMailReads } from '../src/store/sqlite/mail/key-mail.ts'
 import type { KeyMailPage, KeyScope, MailStore } from '../src/store/store.ts'
-import { startMayfly } from './contestants/mayfly.ts'
+import { type Mayfly, startMayfly } from './contestants/mayfly.ts'
 import { fillPool } from './tools/fill.ts'
 import { runLoad } from './tools/http-load.ts'
-import { whileSending } from './tools/intake.ts'
+import { sendAtRate, whileSending } from './tools/intake.ts'
 import { writeMail } from './tools/mail-text.ts'
-import { benchFolder } from './tools/processes.ts'
+import { benchFolder, threadTimes } from './tools/processes.ts'
 import {
   alternate,
   figure,
@@ -29,7 +29,7 @@ import {
 } from './tools/report.ts'
 
 // A page of /emails with a filter that nothing matches, over a large pool: how many rows it examines, how long it takes, and
-// whether intake notices clients that request such pages all the time.
+// whether intake notices clients that request such pages all the time: at a bounded rate, and at full load.
 
 const quick = process.argv.includes('--quick')
 const MESSAGES = quick ? 50_000 : 1_000_000
@@ -37,6 +37,9 @@ const PAGES = quick ? 20 : 50
 const ROUNDS = quick ? 2 : 5
 const SECONDS = 1
 const READERS = 4
+// Far from what the machine can take.
+const PACED = { perSecond: 300, seconds: quick ? 2 : 10 }
+const PAGES_PER_SECOND = 10
 
 const PLAN = { id: 'bench', name: 'Bench', price_cents: 0, requests: 1_000_000_000 }
 const PATH = '/emails?subject=nothing+matches'
@@ -60,12 +63,19 @@ async function main(): Promise<void> {
   const env = { MAYFLY_PLANS_FILE: plans, MAYFLY_POOL_BYTES: '1000GB' }
   const mayfly = await startMayfly(data, env)
   const headers = { APIKey: issueKey({ ...env, MAYFLY_DATA: data }) }
+  await timePages(mayfly, headers)
+  await comparePaced(mayfly, headers)
+  await compareFullLoad(mayfly, headers, writeMail(join(folder.path, 'mail'), 4096))
+  await mayfly.stop()
+}
+
+type Headers = Record<string, string>
+
+async function timePages({ url }: Mayfly, headers: Headers): Promise<void> {
   const times: { filtered: number[]; plain: number[] } = { filtered: [], plain: [] }
   for (let page = 0; page < PAGES; page += 1) {
-    times.filtered.push(await timeRequest(`${mayfly.url}${PATH}`, headers))
-    times.plain.push(
-      await timeRequest(`${mayfly.url}/emails?limit=1&cursor=${cursor(page)}`, headers),
-    )
+    times.filtered.push(await timeRequest(`${url}${PATH}`, headers))
+    times.plain.push(await timeRequest(`${url}/emails?limit=1&cursor=${cursor(page)}`, headers))
   }
   reportTable(
     ['request, sequential', 'p50 ms', 'p99 ms'],
@@ -74,20 +84,74 @@ async function main(): Promise<void> {
       ['page of one record', ...p50AndP99(times.plain)],
     ],
   )
+}
 
-  const file = writeMail(join(folder.path, 'mail'), 4096)
+/** Requests filtered pages at a fixed rate. */
+async function requestPages({ url }: Mayfly, headers: Headers, seconds: number): Promise<void> {
+  for (let page = 0; page < seconds * PAGES_PER_SECOND; page += 1) {
+    await Promise.all([pause(1000 / PAGES_PER_SECOND), timeRequest(`${url}${PATH}`, headers)])
+  }
+}
+
+const PAGES_NAME = `with ${PAGES_PER_SECOND} filtered pages a second`
+
+/** At a bounded rate: the times of the senders, and the CPU time of the threads that receive mail. */
+async function comparePaced(mayfly: Mayfly, headers: Headers): Promise<void> {
+  const { perSecond, seconds } = PACED
+  const clients = [
+    { name: 'alone', work: async () => {} },
+    { name: PAGES_NAME, work: () => requestPages(mayfly, headers, seconds) },
+  ]
+  const results = await alternate(clients, ROUNDS, async ({ work }) => {
+    const before = threadTimes(mayfly.pid)
+    const [times] = await Promise.all([sendAtRate(mayfly, PACED), work()])
+    const after = threadTimes(mayfly.pid)
+    const cpu = (thread: RegExp) =>
+      [...after].reduce(
+        (sum, [name, s]) => sum + (thread.test(name) ? s - (before.get(name) ?? 0) : 0),
+        0,
+      )
+    const perMail = (thread: RegExp) => (cpu(thread) / times.mails) * 1e6
+    return { ...times, writer: perMail(/^mail-writer$/), smtp: perMail(/^smtp-/) }
+  })
+  const rows = [...results].map(([name, list]) => {
+    const of = (field: 'perSecond' | 'p50Ms' | 'p99Ms' | 'writer' | 'smtp') =>
+      list.map((one) => one[field])
+    return { name, of }
+  })
+  reportTable(
+    ['intake, 4 KB, 300 mails/s', 'mails/s', 'p50 ms', 'p99 ms', 'writer µs', 'SMTP µs'],
+    rows.map(({ name, of }) => [
+      name,
+      figure(median(of('perSecond'))),
+      ...(['p50Ms', 'p99Ms', 'writer', 'smtp'] as const).map((field) => spread(of(field))),
+    ]),
+  )
+  say(
+    `- ${perSecond} mails a second for ${seconds} s, over 20 connections; times from the last byte to the 250, CPU time of the threads per mail.`,
+  )
+  const [alone, withPages] = rows
+  if (!alone || !withPages) return
+  const ratio = (field: 'p50Ms' | 'p99Ms' | 'writer' | 'smtp') =>
+    median(withPages.of(field)) / median(alone.of(field))
+  reportGoal('p50 with pages at most 1.1 of alone', ratio('p50Ms'), ratio('p50Ms') <= 1.1)
+  reportGoal('p99 with pages at most 1.5 of alone', ratio('p99Ms'), ratio('p99Ms') <= 1.5)
+  for (const [name, field] of [
+    ['writer', 'writer'],
+    ['SMTP threads', 'smtp'],
+  ] as const) {
+    const value = ratio(field)
+    reportGoal(`CPU of the ${name} per mail with pages at most 1.1 of alone`, value, value <= 1.1)
+  }
+}
+
+/** Where senders and pages compete for every core. */
+async function compareFullLoad(mayfly: Mayfly, headers: Headers, file: string): Promise<void> {
   const flood = (path: string) => () =>
     runLoad({ url: `${mayfly.url}${path}`, headers, seconds: SECONDS, connections: READERS })
   const clients = [
     { name: 'alone', work: () => pause(SECONDS * 1_000) },
-    {
-      name: 'with ten filtered pages a second',
-      async work() {
-        for (let page = 0; page < SECONDS * 10; page += 1) {
-          await Promise.all([pause(100), timeRequest(`${mayfly.url}${PATH}`, headers)])
-        }
-      },
-    },
+    { name: PAGES_NAME, work: () => requestPages(mayfly, headers, SECONDS) },
     { name: `with ${READERS} clients, unfiltered pages`, work: flood('/emails?limit=1') },
     { name: `with ${READERS} clients, filtered pages`, work: flood(PATH) },
   ]
@@ -99,13 +163,12 @@ async function main(): Promise<void> {
   })
   const [alone = []] = results.values()
   reportTable(
-    ['intake, 4 KB, reused connections, 20 senders', 'mails/s', 'of alone'],
+    ['intake at full load, 4 KB, reused connections, 20 senders', 'mails/s', 'of alone'],
     [...results].map(([name, list]) => [name, spread(list), figure(median(list) / median(alone))]),
   )
   say(
     '- Clients, HTTP threads and intake share the cores; four clients keep the HTTP threads busy.',
   )
-  await mayfly.stop()
 }
 
 /** What one page reads, counted at the store. */
@@ -114,8 +177,8 @@ async function countRows(file: string): Promise<{ rows: number; statements: numb
   const reads = keyMailReads(db)
   const counted = { rows: 0, statements: 0 }
   const store = {
-    async listKeyMail(scope: KeyScope, page: KeyMailPage) {
-      const found = reads.listKeyMail(scope, page)
+    async listKeyMailHeads(scope: KeyScope, page: KeyMailPage) {
+      const found = reads.listKeyMailHeads(scope, page)
       counted.rows += found.length
       counted.statements += 1
       return found
@@ -142,7 +205,7 @@ function cursor(page: number): string {
   return Buffer.from(`after ${Number.MAX_SAFE_INTEGER - page}`).toString('base64url')
 }
 
-async function timeRequest(url: string, headers: Record<string, string>): Promise<number> {
+async function timeRequest(url: string, headers: Headers): Promise<number> {
   const start = performance.now()
   const response = await fetch(url, { headers })
   await response.text()

@@ -6,7 +6,7 @@ import { type Mayfly, startMayfly } from './contestants/mayfly.ts'
 import { runLoad } from './tools/http-load.ts'
 import { sendMails } from './tools/intake.ts'
 import { mailText, writeMail } from './tools/mail-text.ts'
-import { benchFolder } from './tools/processes.ts'
+import { benchFolder, threadTimes } from './tools/processes.ts'
 import { figure, progress, reportHeader, reportTable, say } from './tools/report.ts'
 
 // Where the CPU time of each thread goes, from V8's profiler. `--against FOLDER` also profiles another checkout.
@@ -161,23 +161,6 @@ function samplesIn({ nodes, samples }: Profile, part: string): number {
     nodes.filter(({ callFrame }) => callFrame.url.includes(part)).map((n) => n.id),
   )
   return samples.filter((id) => ids.has(id)).length
-}
-
-/** CPU seconds of a process by thread name. */
-function threadTimes(pid: number): Map<string, number> {
-  const tasks = `/proc/${pid}/task`
-  const times = new Map<string, number>()
-  for (const task of readdirSync(tasks)) {
-    const text = readFileSync(join(tasks, task, 'stat'), 'utf8')
-    const name = text.slice(text.indexOf('(') + 1, text.lastIndexOf(')'))
-    const [user = 0, system = 0] = text
-      .slice(text.lastIndexOf(')') + 2)
-      .split(' ')
-      .slice(11, 13)
-      .map(Number)
-    times.set(name, (times.get(name) ?? 0) + (user + system) / 100)
-  }
-  return times
 }
 
 const nowUs = () => Number(process.hrtime.bigint() / 1000n)

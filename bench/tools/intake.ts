@@ -233,6 +233,38 @@ async function sendUntil(
   smtp.close()
 }
 
+/** Sends 4 KB mails to one mailbox at a fixed rate, in turn over 20 connections. */
+export async function sendAtRate(
+  mayfly: Mayfly,
+  { perSecond, seconds }: { perSecond: number; seconds: number },
+): Promise<IntakeTimes> {
+  const connections = 20
+  const { email } = await mayfly.session()
+  const bytes = stuffed(mailText(4096))
+  const accepted: AcceptedMail[] = []
+  const clients = await Promise.all(
+    Array.from({ length: connections }, async () => {
+      const smtp = await connectSmtp(mayfly.smtpPort)
+      await smtp.command('EHLO sender.test')
+      return smtp
+    }),
+  )
+  const from = performance.now()
+  const sendShare = async (smtp: SmtpClient, first: number) => {
+    for (let mail = first; mail < perSecond * seconds; mail += connections) {
+      await pause(Math.max(0, from + (mail / perSecond) * 1000 - performance.now()))
+      await startData(smtp, email)
+      const start = performance.now()
+      smtp.write(bytes)
+      const at = await acceptedAt(smtp)
+      accepted.push({ at, ms: at - start })
+    }
+    smtp.close()
+  }
+  await Promise.all(clients.map(sendShare))
+  return measureTimes(accepted, from, performance.now())
+}
+
 /** Sends the commands up to DATA; throws if one is rejected. */
 export async function startData(smtp: SmtpClient, to: string): Promise<void> {
   for (const line of ['MAIL FROM:<ann@sender.test>', `RCPT TO:<${to}>`, 'DATA']) {

@@ -88,6 +88,19 @@ export function cpuSeconds(root: number): number {
   )
 }
 
+/** CPU seconds of a process by thread name. */
+export function threadTimes(pid: number): Map<string, number> {
+  const tasks = `/proc/${pid}/task`
+  const times = new Map<string, number>()
+  for (const task of readdirSync(tasks)) {
+    const name = readFileSync(join(tasks, task, 'comm'), 'utf8').trim()
+    // In nanoseconds; `stat` counts hundredths of a second.
+    const [ns] = readFileSync(join(tasks, task, 'schedstat'), 'utf8').split(' ')
+    times.set(name, (times.get(name) ?? 0) + Number(ns) / 1e9)
+  }
+  return times
+}
+
 /** CPU time of a server and, if any, of its database server. */
 export function cpuOf({ pid, storePid }: { pid: number; storePid?: number }): {
   server: number
