@@ -1,20 +1,66 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pack } from './npm-package.ts'
 import { ROOT } from './sources.ts'
 
-const FOLDER = `${ROOT}clients/js/`
+// The packages of the clients, with the version of the service.
 
-/** Writes the folder that `npm pack` and `npm publish` take for the JavaScript client, with the version of the service. */
+const JAVASCRIPT = `${ROOT}clients/js/`
+const PYTHON = `${ROOT}clients/python/`
+const { version } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')) as { version: string }
+
+/** Adds the npm package, and the wheel and source distribution for Python. */
+export function packClients(target: string): void {
+  const folder = mkdtempSync(join(tmpdir(), 'mayfly-clients-'))
+  try {
+    stageClient(join(folder, 'js'))
+    pack(join(folder, 'js'), target)
+    buildPythonClient(join(folder, 'python'), target)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** By flit, which needs no network. */
+function buildPythonClient(folder: string, target: string): void {
+  mkdirSync(folder)
+  for (const name of ['README.md', 'mayfly_mail', 'pyproject.toml']) {
+    const filter = (path: string) => !path.endsWith('__pycache__')
+    cpSync(`${PYTHON}${name}`, join(folder, name), { recursive: true, filter })
+  }
+  cpSync(`${ROOT}LICENSE`, join(folder, 'LICENSE'))
+  const project = readFileSync(join(folder, 'pyproject.toml'), 'utf8')
+  writeFileSync(join(folder, 'pyproject.toml'), project.replace('"0.0.0"', `"${version}"`))
+  execFileSync('flit', ['build'], { cwd: folder, stdio: 'pipe' })
+  for (const name of readdirSync(join(folder, 'dist'))) {
+    cpSync(join(folder, 'dist', name), join(target, name))
+    // flit writes the wheel as a temporary file.
+    chmodSync(join(target, name), 0o644)
+  }
+}
+
+/** Writes the folder that `npm pack` and `npm publish` take. */
 export function stageClient(folder: string): void {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
   const tsc = `${ROOT}node_modules/.bin/tsc`
-  execFileSync(tsc, ['--project', FOLDER, '--outDir', join(folder, 'dist')], { stdio: 'inherit' })
-  cpSync(`${FOLDER}README.md`, join(folder, 'README.md'))
+  execFileSync(tsc, ['--project', JAVASCRIPT, '--outDir', join(folder, 'dist')], {
+    stdio: 'inherit',
+  })
+  cpSync(`${JAVASCRIPT}README.md`, join(folder, 'README.md'))
   cpSync(`${ROOT}LICENSE`, join(folder, 'LICENSE'))
-  const { version } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8'))
-  const { private: _, ...manifest } = JSON.parse(readFileSync(`${FOLDER}package.json`, 'utf8'))
+  const { private: _, ...manifest } = JSON.parse(readFileSync(`${JAVASCRIPT}package.json`, 'utf8'))
   writeFileSync(
     join(folder, 'package.json'),
     `${JSON.stringify({ ...manifest, version }, undefined, 2)}\n`,

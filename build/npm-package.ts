@@ -1,8 +1,16 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { isExternal } from './server.ts'
+import { EXPORTS, isExternal } from './server.ts'
 import { ROOT } from './sources.ts'
 
 /** `mayfly` itself belongs to somebody else. */
@@ -22,7 +30,7 @@ export function stagePackage(folder: string): void {
     recursive: true,
     filter: (path) => path === `${ROOT}docs` || path.endsWith('.md'),
   })
-  writeFileSync(join(folder, 'dist/runtime/embed.d.ts'), declarations())
+  writeDeclarations(join(folder, 'dist'))
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest(), undefined, 2)}\n`)
 }
 
@@ -41,9 +49,13 @@ export function manifest(): object {
     engines: { node: '>=24' },
     bin,
     exports: {
-      '.': { types: './dist/runtime/embed.d.ts', default: './dist/runtime/embed.js' },
+      '.': exported('embed'),
+      './test': exported('test-kit'),
+      './playwright': exported('playwright'),
       './package.json': './package.json',
     },
+    peerDependencies: { '@playwright/test': '>=1.50' },
+    peerDependenciesMeta: { '@playwright/test': { optional: true } },
     publishConfig: { access: 'public' },
     dependencies: Object.fromEntries(
       Object.entries(dependencies).filter(([name]) => isExternal(name)),
@@ -51,16 +63,28 @@ export function manifest(): object {
   }
 }
 
-/** The types of src/runtime/embed.ts, which needs no types of other modules. */
-function declarations(): string {
+function exported(name: string) {
+  return { types: `./dist/runtime/${name}.d.ts`, default: `./dist/runtime/${name}.js` }
+}
+
+/** The types of what is exported: of these modules, and of the client that they use. */
+function writeDeclarations(dist: string): void {
   const folder = mkdtempSync(join(tmpdir(), 'mayfly-types-'))
   try {
     const options =
       '--ignoreConfig --declaration --emitDeclarationOnly --noResolve --noCheck --module nodenext --target esnext --allowImportingTsExtensions'
-    const source = `${ROOT}src/runtime/embed.ts`
-    const args = [...options.split(' '), '--outDir', folder, source]
+    const sources = [
+      ...EXPORTS.map((name) => `src/runtime/${name}.ts`),
+      ...globSync('clients/js/src/*.ts', { cwd: ROOT }),
+    ]
+    const args = [...options.split(' '), '--rootDir', ROOT, '--outDir', folder, ...sources]
     execFileSync(`${ROOT}node_modules/.bin/tsc`, args, { cwd: ROOT })
-    return readFileSync(join(folder, 'embed.d.ts'), 'utf8')
+    cpSync(join(folder, 'clients/js/src'), join(dist, 'client'), { recursive: true })
+    for (const name of EXPORTS) {
+      const types = readFileSync(join(folder, `src/runtime/${name}.d.ts`), 'utf8')
+      const moved = types.replaceAll('../../clients/js/src/', '../client/')
+      writeFileSync(join(dist, `runtime/${name}.d.ts`), moved)
+    }
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

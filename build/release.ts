@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import './all.ts'
+import { packClients } from './client-packages.ts'
 import { buildDebianPackage } from './debian-package.ts'
 import { bundledPackages } from './licences.ts'
 import { pack, stagePackage } from './npm-package.ts'
@@ -21,6 +22,7 @@ function buildRelease(withImages: boolean): void {
   const staged = `${ROOT}node_modules/.cache/npm-package`
   stagePackage(staged)
   pack(staged, RELEASE)
+  packClients(RELEASE)
   for (const architecture of Object.keys(ARCHITECTURES) as Architecture[]) {
     buildDebianPackage(RELEASE, architecture, version)
     if (withImages) buildImage(architecture)

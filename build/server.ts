@@ -15,17 +15,20 @@ export const MAIN = `${DIST}main.js`
 
 const STAMP = 'sources'
 
+/** In src/runtime: what programs import from the npm package. */
+export const EXPORTS = ['embed', 'test-kit', 'playwright']
+
 /** The main program and its threads share code. */
 const SERVICE = [
   'main',
-  ...['embed', 'http', 'imap', 'smtp', 'writer'].map((name) => `runtime/${name}`),
+  ...['http', 'imap', 'smtp', 'writer', ...EXPORTS].map((name) => `runtime/${name}`),
 ]
 /** One file each: a child process may read nothing else. */
 const ALONE = ['mime/child', 'sender-auth/child', 'config/schema-errors']
 const FILES = 'src/**/*.{sql,svg}'
 
-// better-sqlite3 is native; pg uses the other one only where it is installed.
-const EXTERNAL = ['better-sqlite3', 'pg-native']
+// better-sqlite3 is native; pg uses the other one only where it is installed; users of the fixtures have Playwright.
+const EXTERNAL = ['better-sqlite3', 'pg-native', '@playwright/test']
 
 /** Whether the build needs this package beside it. */
 export const isExternal = (name: string) => EXTERNAL.includes(name)
@@ -34,7 +37,7 @@ export const isExternal = (name: string) => EXTERNAL.includes(name)
 export async function buildServer(): Promise<void> {
   // What is changed while this runs is newer than the build.
   const started = new Date()
-  const sources = hashOfSources(['src/**/*.{ts,json,sql,svg}', 'build/*.ts'])
+  const sources = hashOfSources(['src/**/*.{ts,json,sql,svg}', 'clients/js/src/*.ts', 'build/*.ts'])
   if (builtFrom(`${DIST}${STAMP}`) === sources) {
     confirmBuild(started)
     return
@@ -139,7 +142,8 @@ const keepModuleUrls: Plugin = {
     const url = `import.meta.module_${Buffer.from(module).toString('hex')}`
     const changed = nameBuiltPrograms(code, module, url).replaceAll('import.meta.url', url)
     // Not in a program that imports the package.
-    const hasTraces = this.getModuleInfo(id)?.isEntry && module !== 'runtime/embed.ts'
+    const isExport = EXPORTS.some((name) => module === `runtime/${name}.ts`)
+    const hasTraces = this.getModuleInfo(id)?.isEntry && !isExport
     // Without a map: the lines stay as they are.
     return { code: hasTraces ? `${STACK_TRACES}; ${changed}` : changed, map: null }
   },

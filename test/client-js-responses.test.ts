@@ -55,6 +55,21 @@ describe('429 and 503', () => {
   })
 })
 
+test('a redirect is not followed: it would take the token along', async () => {
+  const asked: string[] = []
+  const server = createServer(({ url = '' }, response) => {
+    asked.push(url)
+    response.writeHead(302, { location: '/elsewhere' }).end()
+  })
+  server.listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const opened = new Mayfly({ url: `http://127.0.0.1:${port}` }).openMailbox('token')
+  assert.equal(codeOf(await caught(opened)), 'network')
+  assert.deepEqual(asked, ['/api/check-mail?limit=1'])
+})
+
 describe('verifyWebhook', () => {
   const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
   const body = JSON.stringify({ type: 'message.received', data: { id: 1, subject: 'Grüße' } })

@@ -7,10 +7,11 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { stageClient } from '../build/client-packages.ts'
+import { packClients, stageClient } from '../build/client-packages.ts'
 import { pack } from '../build/npm-package.ts'
 import { launchBrowser } from './page/support/browser.ts'
 import { type App, startApp } from './support/app.ts'
+import { program } from './support/programs.ts'
 import { ROOT } from './support/service-process.ts'
 import { DISK, tempFolder } from './support/stores.ts'
 
@@ -152,4 +153,37 @@ describe('the JavaScript package waits for mail', () => {
     server.close()
     assert.deepEqual(logged, ['123456', 'MayflyTimeoutError'])
   })
+})
+
+test('the Python packages contain the client and its pytest plugin, and nothing of its tests', async () => {
+  const built = join(folder.path, 'built')
+  mkdirSync(built)
+  assert.ok(program('flit'))
+  packClients(built)
+  const wheel = join(built, `mayfly_mail-${version}-py3-none-any.whl`)
+  const list = execFileSync(program('python3'), ['-m', 'zipfile', '-l', wheel], {
+    encoding: 'utf8',
+  })
+  const modules = [...list.matchAll(/^mayfly_mail\/(\S+)/gm)].map(([, name]) => name)
+  assert.deepEqual(modules.sort(), ['__init__.py', '_request.py', 'py.typed', 'pytest_plugin.py'])
+  const source = join(built, `mayfly_mail-${version}.tar.gz`)
+  const sources = execFileSync('tar', ['-tf', source], { encoding: 'utf8' })
+  assert.match(sources, /pyproject\.toml/)
+  assert.doesNotMatch(sources, /\/test/)
+
+  // As pip installs it: unpacked, where Python finds it and pytest its entry point.
+  const site = join(folder.path, 'site')
+  execFileSync(program('python3'), ['-m', 'zipfile', '-e', wheel, site])
+  writeFileSync(
+    join(folder.path, 'test_it.py'),
+    'def test_it(mailbox):\n    assert "@" in mailbox.email\n',
+  )
+  const app = await startApp()
+  const env = { ...process.env, PYTHONPATH: site, MAYFLY_URL: app.url }
+  const { stdout } = await promisify(execFile)(
+    program('pytest-3'),
+    ['-q', '-p', 'no:cacheprovider', 'test_it.py'],
+    { cwd: folder.path, env },
+  ).finally(app.stop)
+  assert.match(stdout, /^1 passed/m)
 })

@@ -18,15 +18,18 @@ test('one command makes every artefact, with sums that match', () => {
   expect(readdirSync(RELEASE).sort()).toEqual([
     'SHA256SUMS',
     `mayfly-${version}.cdx.json`,
+    `mayfly-mail-client-${version}.tgz`,
     `mayfly-mail-mayfly-${version}.tgz`,
     `mayfly_${version}_amd64.deb`,
     `mayfly_${version}_arm64.deb`,
+    `mayfly_mail-${version}-py3-none-any.whl`,
+    `mayfly_mail-${version}.tar.gz`,
   ])
   const checked = execFileSync('sha256sum', ['--check', 'SHA256SUMS'], {
     cwd: RELEASE,
     encoding: 'utf8',
   })
-  assert.equal(checked.match(/: OK$/gm)?.length, 4)
+  assert.equal(checked.match(/: OK$/gm)?.length, 7)
 })
 
 test('each Debian package contains the Node.js and the SQLite of its architecture', () => {

@@ -9,6 +9,8 @@ export const PROGRAMS = {
   strace: ['strace', 'proves that a mail is on disk before its 250'],
   openssl: ['openssl', 'makes and verifies certificates'],
   python3: ['python3', 'runs the sample of the key page'],
+  'pytest-3': ['python3-pytest', 'runs the tests of the Python client'],
+  flit: ['flit', 'builds the Python client'],
   'chromium-headless-shell': ['chromium-headless-shell', 'opens the pages'],
   postgres: ['postgresql', 'the second store engine'],
   'redis-server': ['redis-server', 'notifications and rate limits across nodes'],

@@ -71,7 +71,11 @@ export class Mayfly {
     this.#connection = { url: base, apiKey, fetch: (...args) => send(...args) }
   }
 
-  async createMailbox({ timeout, signal, ...params }: NewMailbox & CallOptions = {}) {
+  async createMailbox({
+    timeout,
+    signal,
+    ...params
+  }: NewMailbox & CallOptions = {}): Promise<Mailbox> {
     const { apiKey } = this.#connection
     const session = await requestJson<Session>(
       this.#connection,

@@ -130,6 +130,8 @@ async function send(
     return await connection.fetch(target, {
       method,
       headers: { ...(token ? { authorization: `Bearer ${token}` } : {}), ...headers },
+      // The service does not redirect, and another server must not see a token or key.
+      redirect: 'error',
       signal: deadline.signal,
       ...(method === 'POST' ? { body: encoded } : {}),
     })

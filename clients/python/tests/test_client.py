@@ -1,0 +1,267 @@
+"""Run by test/client-python.test.ts, which starts the service and a signed webhook."""
+
+import http.server
+import json
+import os
+import smtplib
+import socket
+import threading
+import time
+from datetime import timedelta
+
+import pytest
+
+from mayfly_mail import Mayfly, MayflyError, MayflyTimeoutError, verify_webhook
+
+CODE = {"subject": "Sign in", "text": "Your code is 493027."}
+LINK = {"subject": "Welcome", "text": "Confirm your address: https://shop.test/verify?t=1"}
+
+
+def send(mailbox, *, sender="ann@sender.test", subject="Hi", text="Hi.", headers=""):
+    raw = f"From: {sender}\r\nSubject: {subject}\r\n{headers}\r\n{text}\r\n"
+    with smtplib.SMTP("127.0.0.1", int(os.environ["SMTP_PORT"])) as smtp:
+        smtp.sendmail("bounce@sender.test", [mailbox.email], raw)
+
+
+def send_later(mailbox, **mail):
+    threading.Timer(0.3, send, [mailbox], mail).start()
+
+
+def test_wait_for_message_returns_each_message_once_the_oldest_first(mailbox):
+    send(mailbox, subject="one")
+    send(mailbox, subject="two")
+    assert [mailbox.wait_for_message()["subject"] for _ in range(2)] == ["one", "two"]
+    send_later(mailbox, subject="three", text="A body.")
+    message = mailbox.wait_for_message()
+    assert (message["subject"], message["body_text"].strip()) == ("three", "A body.")
+
+
+def test_wait_for_message_selects_by_sender_and_subject(mailbox):
+    send(mailbox, sender="a@mail.shop.test", subject="Order 1")
+    send(mailbox, sender="b@other.test", subject="Invoice")
+    assert mailbox.wait_for_message(subject="INVOICE")["subject"] == "Invoice"
+    assert mailbox.wait_for_message(from_="shop.test")["subject"] == "Order 1"
+
+
+def test_wait_for_message_raises_an_error_of_its_own_that_lists_the_mailbox(mailbox):
+    send(mailbox, subject="Hello")
+    with pytest.raises(MayflyTimeoutError) as caught:
+        mailbox.wait_for_message(from_="shop.test", timeout=0.2)
+    assert str(caught.value) == (
+        f"No message from shop.test at {mailbox.email} within 0.2 s; the mailbox has “Hello” from ann@sender.test"
+    )
+    assert isinstance(caught.value, TimeoutError)
+
+
+def test_wait_for_code_and_wait_for_link_skip_messages_without_one(mailbox):
+    for mail in ({"subject": "News"}, CODE, LINK):
+        send(mailbox, **mail)
+    assert mailbox.wait_for_link() == "https://shop.test/verify?t=1"
+    assert mailbox.wait_for_code() == "493027"
+    assert mailbox.wait_for_message()["subject"] == "News"
+    send_later(mailbox, subject="Again", text="Your code is 118822.")
+    assert mailbox.wait_for_code() == "118822"
+
+
+def test_expect_no_message(mailbox):
+    mailbox.expect_no_message(timeout=0.1)
+    send(mailbox, **CODE)
+    with pytest.raises(MayflyError, match="“Sign in” from ann@sender.test") as caught:
+        mailbox.expect_no_message(timeout=0)
+    assert caught.value.code == "unexpected_message"
+    mailbox.wait_for_code()
+    mailbox.expect_no_message(timeout=0)
+    send_later(mailbox, subject="late")
+    with pytest.raises(MayflyError, match="“late”"):
+        mailbox.expect_no_message()
+
+
+def test_messages_read_and_attachment(mailbox):
+    parts = [
+        "--b\r\nContent-Type: text/plain\r\n\r\nSee the file.",
+        "--b\r\nContent-Type: application/pdf\r\nContent-Disposition: attachment; filename=r.pdf",
+        "Content-Transfer-Encoding: base64\r\n\r\nAAEC/w==\r\n--b--",
+    ]
+    headers = "Content-Type: multipart/mixed; boundary=b\r\n"
+    send(mailbox, subject="Report", headers=headers, text="\r\n".join(parts))
+    send(mailbox, **CODE)
+    assert [one["subject"] for one in mailbox.messages()] == ["Sign in", "Report"]
+    (listed,) = mailbox.messages(subject="report")
+    message = mailbox.read(listed)
+    assert [one["filename"] for one in message["attachments"]] == ["r.pdf"]
+    assert mailbox.attachment(message, 0) == b"\x00\x01\x02\xff"
+
+
+def test_extend_open_and_end(mayfly):
+    mailbox = mayfly.create_mailbox(ttl=120, only_from=["shop.test", "other.test"])
+    before = mailbox.expires_at
+    mailbox.extend(ttl=3_600)
+    assert mailbox.expires_at > before + timedelta(minutes=50)
+    again = mayfly.open_mailbox(mailbox.token)
+    assert (again.email, again.expires_at) == (mailbox.email, mailbox.expires_at)
+    again.end()
+    with pytest.raises(MayflyError) as caught:
+        mailbox.messages()
+    assert (caught.value.status, caught.value.code) == (401, "invalid_token")
+    assert caught.value.request_id
+
+
+def test_events_resume_after_a_lost_connection_and_end_with_the_mailbox(mayfly):
+    proxy = Proxy()
+    mailbox = Mayfly(proxy.url).create_mailbox()
+    events = mailbox.events(since_id=0)
+    send(mailbox, subject="one")
+    assert next_subject(events) == "one"
+    proxy.cut()
+    send(mailbox, subject="two")
+    assert next_subject(events) == "two"
+    mayfly.open_mailbox(mailbox.token).end()
+    assert [event["type"] for event in events if event["type"] != "updated"] == ["end"]
+
+
+def next_subject(events):
+    return next(event["message"]["subject"] for event in events if event["type"] == "message")
+
+
+def test_emails_page_by_page():
+    mayfly = Mayfly(os.environ["MAYFLY_URL"], api_key=os.environ["API_KEY"])
+    mailbox = mayfly.create_mailbox()
+    for subject in ("one", "two", "three"):
+        send(mailbox, subject=subject)
+    first = mayfly.emails(to=mailbox.email, limit=2)
+    assert [(one["subject"], one["address"]) for one in first.emails] == [
+        ("three", mailbox.email),
+        ("two", mailbox.email),
+    ]
+    rest = mayfly.emails(to=mailbox.email, limit=2, cursor=first.cursor)
+    assert ([one["subject"] for one in rest.emails], rest.cursor) == (["one"], None)
+    with pytest.raises(MayflyError) as caught:
+        Mayfly(os.environ["MAYFLY_URL"], api_key="mf_live_wrong").emails()
+    assert caught.value.code == "invalid_key"
+
+
+class Scripted(http.server.BaseHTTPRequestHandler):
+    """Answers each request with the next of `answers`."""
+
+    answers, asked = [], []
+
+    def do_GET(self):
+        self.asked.append(self.path)
+        status, headers = self.answers.pop(0)
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(b'{"code": "rate_limited", "message": "Later.", "email": "a@b.test", "messages": []')
+        self.wfile.write(b', "expires_at_iso": "2026-03-01T12:00:00Z"}')
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture
+def scripted():
+    server = http.server.HTTPServer(("127.0.0.1", 0), Scripted)
+    threading.Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
+    Scripted.answers, Scripted.asked = [(200, {})], []
+    yield Mayfly(f"http://127.0.0.1:{server.server_port}").open_mailbox("token")
+    server.shutdown()
+    server.server_close()
+
+
+def test_429_and_503_are_retried_after_retry_after(scripted):
+    Scripted.answers = [(429, {"Retry-After": "0"}), (503, {"Retry-After": "Sun, 01 Mar 2026 12:00:00 GMT"}), (200, {})]
+    assert scripted.messages() == []
+    assert Scripted.answers == []
+
+
+def test_429_is_raised_at_once_if_retry_after_is_beyond_the_timeout(scripted):
+    Scripted.answers = [(429, {"Retry-After": "3600"})]
+    with pytest.raises(MayflyError, match="Later.") as caught:
+        scripted.messages(timeout=60)
+    assert (caught.value.status, caught.value.code) == (429, "rate_limited")
+
+
+def test_a_redirect_is_not_followed(scripted):
+    Scripted.answers = [(302, {"Location": "/elsewhere"})]
+    with pytest.raises(MayflyError) as caught:
+        scripted.messages()
+    assert caught.value.status == 302
+    assert Scripted.asked == ["/api/check-mail?limit=1", "/api/check-mail"]
+
+
+def test_a_server_that_is_not_there_is_a_network_error():
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        with pytest.raises(MayflyError) as caught:
+            Mayfly(f"http://127.0.0.1:{unused.getsockname()[1]}").create_mailbox()
+    assert (caught.value.status, caught.value.code) == (0, "network")
+
+
+def webhook():
+    """Signed by the reference implementation."""
+    return json.loads(os.environ["WEBHOOK"])
+
+
+def test_verify_webhook_returns_the_event():
+    signed = webhook()
+    assert verify_webhook(**signed)["data"]["subject"] == "Grüße"
+    assert verify_webhook(signed["body"].encode(), signed["headers"], signed["secret"])["type"] == "message.received"
+    rolled = {**signed["headers"], "webhook-signature": "v1,AAAA " + signed["headers"]["webhook-signature"]}
+    assert verify_webhook(signed["body"], rolled, signed["secret"])
+
+
+@pytest.mark.parametrize(
+    "part, change",
+    [
+        ("body", lambda body: body + " "),
+        ("secret", lambda secret: "whsec_" + "A" * 43 + "="),
+        ("secret", lambda secret: ""),
+        ("headers", lambda headers: {}),
+        ("headers", lambda headers: {**headers, "webhook-id": "msg_2"}),
+        ("headers", lambda headers: {**headers, "webhook-timestamp": str(int(time.time()) - 3_600)}),
+        ("headers", lambda headers: {**headers, "webhook-signature": "v1,*"}),
+        ("headers", lambda headers: {**headers, "webhook-signature": headers["webhook-signature"].replace("v1", "v2")}),
+    ],
+)
+def test_verify_webhook_refuses_another(part, change):
+    signed = webhook()
+    with pytest.raises(MayflyError) as caught:
+        verify_webhook(**{**signed, part: change(signed[part])})
+    assert caught.value.code == "invalid_signature"
+
+
+class Proxy:
+    """In front of the service; its connections can be cut."""
+
+    def __init__(self):
+        host, port = os.environ["MAYFLY_URL"].split("//")[1].split(":")
+        self._target = (host, int(port))
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._sockets = []
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            client, _ = self._listener.accept()
+            upstream = socket.create_connection(self._target)
+            self._sockets += [client, upstream]
+            for source, target in ((client, upstream), (upstream, client)):
+                threading.Thread(target=self._copy, args=(source, target), daemon=True).start()
+
+    def _copy(self, source, target):
+        try:
+            while data := source.recv(65_536):
+                target.sendall(data)
+            target.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
+
+    def cut(self):
+        for one in self._sockets:
+            try:
+                one.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+            one.close()

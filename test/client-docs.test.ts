@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { stageClient } from '../build/client-packages.ts'
+import { stagePackage } from '../build/npm-package.ts'
+import { waitForLongPolls } from './support/api-client.ts'
+import { type App, startApp } from './support/app.ts'
+import { program } from './support/programs.ts'
+import { freePort } from './support/server-process.ts'
+import { ROOT } from './support/service-process.ts'
+import { DISK, tempFolder } from './support/stores.ts'
+import { waitUntil } from './support/wait-until.ts'
+
+// The examples of docs/clients.md as they stand there, in a folder with nothing else but the packages that they name.
+
+const folder = tempFolder(DISK)
+const packages = join(folder.path, 'node_modules')
+/** By the file name that the text before the example ends with. */
+const examples = new Map(
+  [
+    ...readFileSync(join(ROOT, 'docs/clients.md'), 'utf8').matchAll(
+      /`([\w.-]+)`:\n\n```\w+\n(.*?)```\n/gs,
+    ),
+  ].map(([, name = '', code = '']) => [name, code]),
+)
+let app: App
+
+beforeAll(async () => {
+  // The parser runs as another user.
+  chmodSync(folder.path, 0o755)
+  for (const [name, code] of examples) writeFileSync(join(folder.path, name), code)
+  stagePackage(join(packages, '@mayfly-mail/mayfly'))
+  stageClient(join(packages, '@mayfly-mail/client'))
+  for (const name of ['@playwright/test', 'better-sqlite3', 'nodemailer', 'vitest']) link(name)
+  app = await startApp()
+}, 120_000)
+afterAll(async () => {
+  await app.stop()
+  folder.remove()
+})
+
+function link(name: string): void {
+  mkdirSync(dirname(join(packages, name)), { recursive: true })
+  symlinkSync(join(ROOT, 'node_modules', name), join(packages, name))
+}
+
+function start(command: string, args: string[], env: Record<string, string> = {}) {
+  const { NODE_OPTIONS: _, VITEST: __, ...own } = process.env
+  const child = spawn(command, args, {
+    cwd: folder.path,
+    env: { ...own, TMPDIR: folder.path, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk) => {
+      output += chunk
+    })
+  }
+  const ended = once(child, 'close').then(() => ({ status: child.exitCode, output }))
+  return { output: () => output, ended }
+}
+
+const run = (...args: Parameters<typeof start>) => start(...args).ended
+
+/** What tests have left in the folder for temporary files. */
+const leftBehind = () => readdirSync(folder.path).filter((name) => name.startsWith('mayfly-test-'))
+
+test('the Playwright test signs up at the site with a code from its mail, in less than 15 lines', async () => {
+  expect(examples.get('sign-up.spec.mjs')?.trim().split('\n').length).toBeLessThan(15)
+  const launchOptions = {
+    executablePath: program('chromium-headless-shell'),
+    args: ['--headless', '--no-sandbox', '--disable-gpu'],
+  }
+  const config = { use: { launchOptions }, testMatch: '*.spec.mjs', timeout: 120_000 }
+  writeFileSync(
+    join(folder.path, 'playwright.config.mjs'),
+    `export default ${JSON.stringify(config)}`,
+  )
+  const cli = join(packages, '@playwright/test/cli.js')
+  const { status, output } = await run(process.execPath, [cli, 'test', '--reporter=line'])
+  assert.equal(status, 0, output)
+  assert.match(output, /^ {2}1 passed/m)
+  assert.deepEqual(leftBehind(), [])
+})
+
+test('the Vitest test passes', async () => {
+  const args = [
+    join(packages, 'vitest/vitest.mjs'),
+    'run',
+    '--root',
+    folder.path,
+    'sign-up.test.mjs',
+  ]
+  const { status, output } = await run(process.execPath, args, { NO_COLOR: '1' })
+  assert.equal(status, 0, output)
+  assert.match(output, /^ +Tests +1 passed/m)
+  assert.deepEqual(leftBehind(), [])
+})
+
+test('the tasks for Cypress create a mailbox and wait for its code', async () => {
+  // Cypress itself is not on this machine: this calls the tasks in its place.
+  mkdirSync(join(packages, 'cypress'))
+  writeFileSync(join(packages, 'cypress/package.json'), '{"type":"module","exports":"./index.js"}')
+  writeFileSync(join(packages, 'cypress/index.js'), 'export const defineConfig = (given) => given')
+  writeFileSync(
+    join(folder.path, 'run-tasks.mjs'),
+    `import config from './cypress.config.mjs'
+    import { startSite } from './site.mjs'
+    const handlers = {}
+    await config.e2e.setupNodeEvents((name, handler) => { handlers[name] = handler })
+    const { email, token } = await handlers.task.createMailbox()
+    const site = await startSite({ smtpPort: Number(process.env.SMTP_PORT) })
+    await fetch(site.url, { method: 'POST', body: new URLSearchParams({ email }) })
+    console.log('code', await handlers.task.waitForCode(token))
+    site.stop()
+    await handlers['after:run']()`,
+  )
+  const smtpPort = String(await freePort())
+  const { status, output } = await run(process.execPath, ['run-tasks.mjs'], { SMTP_PORT: smtpPort })
+  assert.equal(status, 0, output)
+  assert.match(output, /^code \d{6}$/m)
+  assert.deepEqual(leftBehind(), [])
+})
+
+test('the pytest test passes', async () => {
+  const args = ['-q', '-p', 'mayfly_mail.pytest_plugin', '-p', 'no:cacheprovider', 'test_mail.py']
+  const { status, output } = await run(program('pytest-3'), args, {
+    PYTHONPATH: join(ROOT, 'clients/python'),
+    PYTHONDONTWRITEBYTECODE: '1',
+    MAYFLY_URL: app.url,
+    SMTP_PORT: String(app.smtpPort),
+  })
+  assert.equal(status, 0, output)
+  assert.match(output, /^1 passed/m)
+})
+
+test('the program prints what arrives and stops at the first code', async () => {
+  const { ended, output: printed } = start(process.execPath, ['watch.mjs'], { MAYFLY_URL: app.url })
+  await waitUntil(() => printed().includes('\n'))
+  await waitForLongPolls(1, app)
+  const email = printed().trim()
+  await app.mail(email)
+  const { status, output } = await ended
+  assert.deepEqual([status, output], [0, `${email}\nann@sender.test: Hello\n`])
+})

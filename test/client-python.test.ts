@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { Webhook } from 'standardwebhooks'
+import { afterAll, beforeAll, test } from 'vitest'
+import { type AppWithKeys, startAppWithKeys } from './support/keys.ts'
+import { program } from './support/programs.ts'
+import { ROOT } from './support/service-process.ts'
+
+const FOLDER = join(ROOT, 'clients/python')
+
+let app: AppWithKeys
+beforeAll(async () => {
+  app = await startAppWithKeys()
+})
+afterAll(() => app.stop())
+
+test('the tests of the Python client pass', async () => {
+  const { secret } = await app.ring.issue()
+  const { status, output } = await pytest(['tests'], {
+    MAYFLY_URL: app.url,
+    SMTP_PORT: String(app.smtpPort),
+    API_KEY: secret,
+    WEBHOOK: JSON.stringify(signedWebhook()),
+  })
+  assert.equal(status, 0, output)
+  const [, passed] = /^(\d+) passed in/m.exec(output) ?? []
+  assert.ok(Number(passed) >= 22, output)
+})
+
+function signedWebhook() {
+  const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+  const body = JSON.stringify({ type: 'message.received', data: { id: 1, subject: 'Grüße' } })
+  const now = new Date()
+  const headers = {
+    'webhook-id': 'msg_1',
+    'webhook-timestamp': String(Math.floor(now.getTime() / 1_000)),
+    'webhook-signature': new Webhook(secret).sign('msg_1', now, body),
+  }
+  return { body, headers, secret }
+}
+
+/** Debian's, with its Python; the client is not installed, so its plugin is named. */
+function pytest(args: string[], env: Record<string, string>) {
+  const options = ['-q', '-p', 'mayfly_mail.pytest_plugin', '-p', 'no:cacheprovider']
+  return new Promise<{ status: number; output: string }>((resolve) => {
+    const child = execFile(
+      program('pytest-3'),
+      [...options, ...args],
+      {
+        cwd: FOLDER,
+        env: { ...process.env, PYTHONPATH: FOLDER, PYTHONDONTWRITEBYTECODE: '1', ...env },
+      },
+      (_error, stdout, stderr) => resolve({ status: child.exitCode ?? 1, output: stdout + stderr }),
+    )
+  })
+}
