@@ -133,6 +133,7 @@ export const PROGRAMS = [
   'fairness',
   'imap-visible',
   'memory',
+  'parse',
   'profile',
   'scale',
   'connections',
