@@ -105,7 +105,7 @@ export const EMPTY_MAIL: Mail = {
 export interface Code {
   /** As entered: without spaces or hyphens that only group digits. */
   value: string
-  kind: 'digits' | 'letters_and_digits'
+  kind: 'digits' | 'letters_and_digits' | 'words'
   /** From 0 to 1. */
   confidence: number
 }

@@ -1,10 +1,12 @@
+import type { Code } from '../core/message.ts'
+import type { Vocabulary } from './vocabulary/vocabulary.ts'
 import { UNSPACED, wordFinder } from './word-finder.ts'
 
 /** A possible code and its position in the folded text. */
 export interface Candidate {
   /** As a person would type it. */
   value: string
-  kind: 'digits' | 'letters_and_digits'
+  kind: Code['kind']
   start: number
   end: number
   /** Written in groups of equal length, or character by character. */
@@ -17,13 +19,18 @@ export interface Candidate {
  * usually accepts the hyphen, and some require it. `starts` are the offsets of all tokens with a digit, candidates or not: a
  * label refers to the first one after it.
  */
-export function findCandidates(text: string): { candidates: Candidate[]; starts: number[] } {
+export function findCandidates(
+  text: string,
+  languages: Vocabulary[],
+): { candidates: Candidate[]; starts: number[] } {
   const tokens = readTokens(text.replace(LINK, (link) => '|'.repeat(link.length)))
   const starts = tokens.filter(({ word }) => DIGIT.test(word)).map(({ start }) => start)
   const candidates: Candidate[] = []
   for (let at = 0; at < tokens.length && candidates.length < MAX_CANDIDATES; ) {
     const run = runFrom(tokens, at, text)
-    candidates.push(...fromRun(run, text))
+    for (const candidate of fromRun(run, text)) {
+      if (!isExcluded(candidate, text, languages)) candidates.push(candidate)
+    }
     at += run.length
   }
   return { candidates, starts }
@@ -51,9 +58,10 @@ const MEASUREMENT = /^[0-9]+[a-z]{1,3}(?:[0-9]{2})?$/
 const YEARS = /^(?:19|20)[0-9]{2}-(?:19|20)[0-9]{2}$/
 /** The number is partly masked, signed, a price or part of a path. */
 const EXCLUDED_BEFORE =
-  /[·./\\&~@+]$|(?:[#\p{Sc}]|s\/|(?:^|[^\p{L}])(?:usd|eur|gbp|inr|rs|chf|rub|vnd|jpy|cny|rmb|aud|cad|mxn|ars|aed|sar|egp)\.?) ?$/iu
+  /[·./\\&~@+]$|(?:[#\p{Sc}]|s\/|(?:^|[^\p{L}])(?:usd|eur|gbp|inr|rs|chf|rub|vnd|jpy|cny|rmb|aud|cad|mxn|ars|aed|sar|egp|pln|czk|huf|ron|bgn|uah|try|tl|ils|nis|thb|idr|rp|myr|rm|sek|dkk|nok|kr|krw|bdt|irr|php|rsd|tk)\.?) ?$/iu
 const EXCLUDED_AFTER = /^ ?(?:[%°]|\p{Sc})|^[/\\=]/u
 const LETTER = /[\p{L}\p{M}]/u
+const HANGUL = /\p{sc=Hangul}/u
 const LONGEST_UNIT = 16
 const findUnits = wordFinder(['unit'])
 
@@ -61,7 +69,7 @@ function readTokens(text: string): Token[] {
   const tokens: Token[] = []
   for (const { 0: word, index: start } of text.matchAll(TOKEN)) {
     if (tokens.length >= MAX_TOKENS) break
-    if (DIGIT.test(word) || CAPITALS.test(word)) {
+    if ([DIGIT, CAPITALS, LOWER_GROUPS, WORDS].some((shape) => shape.test(word))) {
       tokens.push({ word, start, end: start + word.length })
     }
   }
@@ -70,6 +78,9 @@ function readTokens(text: string): Token[] {
 
 const MAX_TOKENS = 5_000
 const CAPITALS = /^[A-Z]+(?:-[A-Z]+)*$/
+const LOWER_GROUPS = /^[a-z]{3,5}-[a-z]{3,5}$/
+/** smooth-otter-light-cabin; words like "not-for-profit" need a label, and "state-of-the-art" has a short one. */
+const WORDS = /^[A-Za-z]{3,12}(?:-[A-Za-z]{3,12}){2,7}(?:-[0-9]{1,4})?$/
 const BETWEEN_CELLS = /^[ \t]*(?:[-·*][ \t]*)?$/
 
 /** The tokens from here on that may form one code: digit groups separated by a blank, or single characters. */
@@ -107,11 +118,11 @@ function fromRun(run: Token[], text: string): Candidate[] {
   if (run.length > 1) {
     const value = run.map(({ word }) => word.replace(/-/g, '')).join('')
     if (isGrouped(run, value, text))
-      return unlessExcluded({ ...whole, ...valueAndKind(value), grouped: true }, text)
+      return [{ ...whole, value, kind: kindOf(value), grouped: true }]
     // Three or more groups are a phone number, an account or an amount; two may be a code and another number.
     if (run.length > 2 && DIGIT_GROUPS.test(value)) return []
   }
-  return run.flatMap((token) => fromToken(token, text))
+  return run.flatMap(fromToken)
 }
 
 function isGrouped(run: Token[], value: string, text: string): boolean {
@@ -129,18 +140,19 @@ function isAlone(run: Token[], text: string): boolean {
   return /(?:^|\n)[ \t]*$/.test(before) && /^[ \t]*(?:\n|$)/.test(text.slice(end, end + 4))
 }
 
-function fromToken({ word, start, end }: Token, text: string): Candidate[] {
+function fromToken({ word, start, end }: Token): Candidate[] {
   if (DIGIT_GROUPS.test(word)) {
     const groups = word.split(/-/)
     const value = groups.join('')
     if (value.length < MIN_LENGTH || value.length > MAX_DIGITS || YEARS.test(word)) return []
     if (groups.length > 1 && !isCodeGrouping(groups)) return []
-    return unlessExcluded({ start, end, ...valueAndKind(value), grouped: groups.length > 1 }, text)
+    return [{ start, end, value, kind: kindOf(value), grouped: groups.length > 1 }]
   }
+  if (WORDS.test(word)) return [{ start, end, value: word, kind: 'words', grouped: true }]
   const length = word.replace(/-/g, '').length
   if (!MIXED.test(word) || MEASUREMENT.test(word)) return []
   if (length < MIN_LENGTH || length > MAX_LENGTH) return []
-  return unlessExcluded({ start, end, ...valueAndKind(word), grouped: word.includes('-') }, text)
+  return [{ start, end, value: word, kind: kindOf(word), grouped: word.includes('-') }]
 }
 
 /** Two groups, or more of equal length; a date has three of different lengths. */
@@ -148,19 +160,20 @@ function isCodeGrouping(groups: string[]): boolean {
   return groups.length === 2 || new Set(groups.map((group) => group.length)).size === 1
 }
 
-function valueAndKind(value: string): Pick<Candidate, 'value' | 'kind'> {
-  return { value, kind: /^[0-9]+$/.test(value) ? 'digits' : 'letters_and_digits' }
+export function kindOf(value: string): Code['kind'] {
+  if (WORDS.test(value)) return 'words'
+  return /^[0-9]+$/.test(value) ? 'digits' : 'letters_and_digits'
 }
 
-/** Empty if the surrounding text shows that it is something else. */
-function unlessExcluded(candidate: Candidate, text: string): Candidate[] {
+/** Whether the surrounding text shows that it is something else. */
+function isExcluded(candidate: Candidate, text: string, languages: Vocabulary[]): boolean {
   const before = text.slice(Math.max(0, candidate.start - 8), candidate.start)
   const after = text.slice(candidate.end, candidate.end + LONGEST_UNIT)
-  if (isAdjoiningLetter(before.at(-1)) || isAdjoiningLetter(after[0])) return []
-  if (EXCLUDED_BEFORE.test(before) || EXCLUDED_AFTER.test(after)) return []
+  if (isAdjoiningLetter(before.at(-1)) || isAdjoiningLetter(after[0])) return true
+  if (EXCLUDED_BEFORE.test(before) || EXCLUDED_AFTER.test(after)) return true
   // A star before a number masks the rest of a card number; stars on both sides are emphasis.
-  if (before.endsWith('*') && !after.startsWith('*')) return []
-  return candidate.kind === 'digits' && isFollowedByUnit(after) ? [] : [candidate]
+  if (before.endsWith('*') && !after.startsWith('*')) return true
+  return candidate.kind === 'digits' && isFollowedByUnit(after, languages)
 }
 
 function isAdjoiningLetter(neighbour: string | undefined): boolean {
@@ -168,7 +181,13 @@ function isAdjoiningLetter(neighbour: string | undefined): boolean {
 }
 
 /** Whether the number is followed by a unit. */
-function isFollowedByUnit(after: string): boolean {
-  const start = findUnits(after)[0]?.start
-  return start !== undefined && after.slice(0, start).trim() === '' && start <= 1
+function isFollowedByUnit(after: string, languages: Vocabulary[]): boolean {
+  const unit = findUnits(after, languages)[0]
+  if (!unit || unit.start > 1 || after.slice(0, unit.start).trim() !== '') return false
+  // Korean units are attached; after a blank, other words start with the same syllable.
+  return (
+    unit.start === 0 ||
+    !HANGUL.test(after[unit.end - 1] ?? '') ||
+    !LETTER.test(after[unit.end] ?? '')
+  )
 }

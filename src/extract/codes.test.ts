@@ -1,12 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import { findCodes } from './codes.ts'
-import { visibleTextOfHtml, visibleTextOfPlain } from './visible-text.ts'
+import { languagesOf } from './languages.ts'
+import { type VisibleText, visibleTextOfHtml, visibleTextOfPlain } from './visible-text.ts'
 
-const NOBODY = { senderName: '', senderHost: '', subject: '', otpToken: '' }
-const inText = (text: string, letter = {}) =>
-  findCodes({ ...NOBODY, texts: [visibleTextOfPlain(text).text], ...letter })
-const inHtml = (html: string, letter = {}) =>
-  findCodes({ ...NOBODY, texts: [visibleTextOfHtml(html).text], ...letter })
+const NOBODY = { senderName: '', senderAddress: '', subject: '', otpToken: '' }
+const inVisible = ({ text, large }: VisibleText, letter: { subject?: string } = {}) => {
+  const languages = languagesOf([letter.subject ?? '', text])
+  return findCodes({ ...NOBODY, texts: [text], largeTexts: large, languages, ...letter })
+}
+const inText = (text: string, letter = {}) => inVisible(visibleTextOfPlain(text), letter)
+const inHtml = (html: string, letter = {}) => inVisible(visibleTextOfHtml(html), letter)
 const values = (codes: { value: string }[]) => codes.map(({ value }) => value)
 
 describe('a code is returned as it is typed', () => {
@@ -19,6 +22,9 @@ describe('a code is returned as it is typed', () => {
     ['leading zeros are kept', 'Your code is 004829', '004829', 'digits'],
     ['Arabic digits become ASCII', 'رمز التحقق: ٤٨٢٩١٣', '482913', 'digits'],
     ['Persian digits become ASCII', 'رمز التحقق: ۴۸۲۹۱۳', '482913', 'digits'],
+    ['Devanagari digits become ASCII', 'आपका कोड ४८२९१३ है', '482913', 'digits'],
+    ['Bengali digits become ASCII', 'আপনার কোড: ৪৮২৯১৩', '482913', 'digits'],
+    ['Thai digits become ASCII', 'รหัสของคุณคือ ๔๘๒๙๑๓', '482913', 'digits'],
     ['full-width digits become ASCII', '验证码：４８２９１３', '482913', 'digits'],
     ['letters and digits', 'Your code: R7KQ2', 'R7KQ2', 'letters_and_digits'],
     ['with letters, the hyphen is kept', 'Code: 7F3K-9QXZ', '7F3K-9QXZ', 'letters_and_digits'],
@@ -28,6 +34,8 @@ describe('a code is returned as it is typed', () => {
       '7F3K9QXZ',
       'letters_and_digits',
     ],
+    ['words keep their hyphens', 'Your code:\n\nsmooth-otter-cabin', 'smooth-otter-cabin', 'words'],
+    ['lower-case letters', 'Your code: qvmx-tzap', 'qvmx-tzap', 'letters_and_digits'],
     ['case is kept', 'Code: k3x9p2', 'k3x9p2', 'letters_and_digits'],
     ['letters alone', 'Your code:\n\nKXWPTM', 'KXWPTM', 'letters_and_digits'],
     ['between stars', 'Your code is *482913*', '482913', 'digits'],
@@ -42,12 +50,12 @@ describe('a code is returned as it is typed', () => {
     ['a prefix that abbreviates the sender is removed', { senderName: 'Gazelle' }, '482913'],
     [
       'a prefix that abbreviates the host is removed',
-      { senderHost: 'mail.gazelle.example' },
+      { senderAddress: 'no-reply@mail.gazelle.example' },
       '482913',
     ],
     [
       'any other prefix is kept',
-      { senderName: 'Kestrel', senderHost: 'kestrel.example' },
+      { senderName: 'Kestrel', senderAddress: 'no-reply@kestrel.example' },
       'G-482913',
     ],
   ] as const) {
@@ -114,7 +122,9 @@ describe('a code is found', () => {
       visibleTextOfHtml('<p>Your code is <b>482913</b></p>').text,
       'Your code is 482913',
     ]
-    expect(values(findCodes({ ...NOBODY, texts }))).toEqual(['482913'])
+    const languages = languagesOf(texts)
+    const codes = findCodes({ ...NOBODY, texts, largeTexts: [], languages })
+    expect(values(codes)).toEqual(['482913'])
   })
 
   test('in a wrapped sentence', () => {
@@ -152,6 +162,8 @@ describe('not a code:', () => {
     ['a number below another label', 'Order number\n482913'],
     ['an unlabelled number', 'We are 482913 friends'],
     ['an account', 'Account: 4829 1377 2046 9911, IBAN DE89 3704 0044 0532 0130 00'],
+    ['hyphenated prose', 'The code is easy-to-use, not-for-profit and state-of-the-art'],
+    ['words that nobody calls a code', 'Drive along smooth-otter-light-cabin'],
     ['a count', 'The code has 48291 lines, 12500 users and 5000 km'],
   ] as const) {
     test(name, () => expect(inText(`${NAMED}\n\n${text}\n\n${NAMED}`)).toEqual([]))
@@ -163,6 +175,43 @@ describe('not a code:', () => {
       '<!-- code: 482915 --><script>code = 482916</script><title>code 482917</title>'
     expect(inHtml(html)).toEqual([])
   })
+})
+
+const AUTOMATIC = { senderAddress: 'no-reply@a.test' }
+
+describe('in a language without a table, a code is found', () => {
+  for (const [name, codes] of [
+    ['alone on its line', inText('Sæl Anna\n\n482913\n\nKveðja', AUTOMATIC)],
+    [
+      'in a large font',
+      inHtml('<p>Sæl! <b style="font-size:28px">482913</b> er það.</p>', AUTOMATIC),
+    ],
+    ['in a heading', inHtml('<p>Sæl Anna</p><h1>482 913</h1>', AUTOMATIC)],
+  ] as const) {
+    test(name, () => expect(values(codes)).toEqual(['482913']))
+  }
+})
+
+describe('without words for a code, a number is not a code', () => {
+  for (const [name, codes] of [
+    ['from a person', inText('Sæl Anna\n\n482913\n\nKveðja', { senderAddress: 'jon@a.test' })],
+    ['beside another one', inText('482913\n\nSæl Anna\n\n550821', AUTOMATIC)],
+    ['in a long mail', inText(`482913\n\n${'orð og fleiri '.repeat(100)}`, AUTOMATIC)],
+    ['in small print', inHtml('<p>Sæl! <b>482913</b> er það.</p>', AUTOMATIC)],
+    ['that is a year', inText('Sæl Anna\n\n2027\n\nKveðja', AUTOMATIC)],
+    ['below a word for an order', inText('Vielen Dank\n\nIhre Bestellung\n\n482913', AUTOMATIC)],
+  ] as const) {
+    test(name, () => expect(codes).toEqual([]))
+  }
+})
+
+test('a number that is an order in one place is a code in none', () => {
+  const text = 'Enter the code below.\n\n482913\n\nOrder number: 482913'
+  expect(inText(text)).toEqual([])
+})
+
+test('the PIN of a meeting is not a code', () => {
+  expect(inText('Join the meeting\nMeeting ID: 845 1234 5678\nPasscode: 482913')).toEqual([])
 })
 
 describe('limits', () => {

@@ -1,8 +1,10 @@
 import type { Code } from '../core/message.ts'
-import { type Candidate, findCandidates } from './candidates.ts'
-import { findLabels } from './context.ts'
+import { type Candidate, findCandidates, kindOf } from './candidates.ts'
+import { findLabels, type Label } from './context.ts'
 import { fold } from './fold.ts'
-import { score } from './scoring.ts'
+import { type ScoredCandidate, type ScoredText, score } from './scoring.ts'
+import { structurePoints } from './structure.ts'
+import type { Vocabulary } from './vocabulary/vocabulary.ts'
 import { wordFinder } from './word-finder.ts'
 
 /** Text beyond this is ignored. */
@@ -10,17 +12,20 @@ export const MAX_TEXT_LENGTH = 200_000
 
 interface CodeSource {
   senderName: string
-  senderHost: string
+  senderAddress: string
   subject: string
   /** Value of the OTP-Token field, '' if there is none. */
   otpToken: string
   /** Visible text of the plain and of the HTML body. */
   texts: string[]
+  /** Short texts that are set in a large font. */
+  largeTexts: string[]
+  languages: Vocabulary[]
 }
 
 /**
  * Verification codes, most likely first. Two kinds are marked by the sender: the OTP-Token field, and the last line of
- * an origin-bound code (`@example.com #123456`). All others are found by the words around them.
+ * an origin-bound code (`@example.com #123456`). All others are found by the words around them and by their position.
  */
 export function findCodes(source: CodeSource): Code[] {
   const found = new Map<string, Code>()
@@ -49,37 +54,65 @@ function originBound(text: string): string | undefined {
 }
 
 function scoredCodes(source: CodeSource): Code[] {
-  const subject = fold(source.subject)
-  const texts = source.texts.map((text) => fold(text.slice(0, MAX_TEXT_LENGTH)))
-  const announced = findLabels(subject).some(({ kind }) => kind === 'code') ? 1.5 : 0
-  const purposes = [subject, ...texts].reduce((count, text) => count + countPurposes(text), 0)
+  const { languages } = source
+  const subject = scanText(fold(source.subject), languages, true)
+  const texts = source.texts.map((text) =>
+    scanText(fold(text.slice(0, MAX_TEXT_LENGTH)), languages),
+  )
+  const all = [subject, ...texts]
+  if (all.every(({ scored }) => scored.length === 0)) return []
+  const purposes = all.reduce((count, { text }) => count + countPurposes(text, languages), 0)
   const prior = Math.min(1, purposes * 0.35)
-  const inSubject = scoreText(subject)
-  const inTexts = texts.flatMap(scoreText)
+  const structure = structurePoints(source, { subject, texts, purposes })
+  const inTexts = texts.flatMap(({ scored }) => scored)
+  const named = namedOtherwise([...subject.scored, ...inTexts])
   const toCodes = (scored: ScoredCandidate[], elsewhere: ScoredCandidate[], bonus: number) => {
     const repeated = new Set(elsewhere.map(({ candidate }) => candidate.value))
-    return scored.map(({ candidate, points }) => {
-      const all = points + prior + bonus + (repeated.has(candidate.value) ? 1 : 0)
-      return codeOf(withoutSenderPrefix(candidate, source), confidenceOf(all))
-    })
+    return scored
+      .filter(({ candidate }) => isWrittenSo(candidate, source))
+      .map((one) => {
+        const { value } = one.candidate
+        const more = prior + bonus + (repeated.has(value) ? 1 : 0) + structure(one)
+        const less = Math.min(0, (named.get(value) ?? 0) - one.contrary)
+        return codeOf(withoutSenderPrefix(value, source), confidenceOf(one.points + more + less))
+      })
   }
-  return [...toCodes(inSubject, inTexts, 0), ...toCodes(inTexts, inSubject, announced)]
+  return [
+    ...toCodes(subject.scored, inTexts, 0),
+    ...toCodes(inTexts, subject.scored, subjectPoints(subject.labels)),
+  ]
 }
 
-interface ScoredCandidate {
-  candidate: Candidate
-  points: number
+/** Labels matter only beside a number, except in a subject. */
+function scanText(text: string, languages: Vocabulary[], isSubject = false): ScoredText {
+  const { candidates, starts } = findCandidates(text, languages)
+  const labels = isSubject || candidates.length > 0 ? findLabels(text, languages) : []
+  const reading = { text, languages, starts, labels }
+  const scored = candidates.map((candidate) => score(candidate, reading))
+  return { text, labels, scored, numbers: starts.length }
 }
 
-function scoreText(text: string): ScoredCandidate[] {
-  const { candidates, starts } = findCandidates(text)
-  const reading = { text, starts, labels: candidates.length > 0 ? findLabels(text) : [] }
-  return candidates.map((candidate) => ({ candidate, points: score(candidate, reading) }))
+/** Values that are clearly something else in one place, and are therefore nowhere a code: an order, a discount. */
+function namedOtherwise(scored: ScoredCandidate[]): Map<string, number> {
+  const found = new Map<string, number>()
+  for (const { candidate, contrary } of scored) {
+    if (contrary > CLEARLY_OTHER) continue
+    found.set(candidate.value, Math.min(contrary, found.get(candidate.value) ?? 0))
+  }
+  return found
+}
+
+const CLEARLY_OTHER = -5
+
+/** A subject that announces a code, or a discount. */
+function subjectPoints(labels: Label[]): number {
+  if (labels.some(({ kind }) => kind === 'code')) return 1.5
+  return labels.some(({ kind }) => kind === 'sale' || kind === 'meeting') ? -2 : 0
 }
 
 /** Only the beginning: the effect is capped after a few words. */
-function countPurposes(text: string): number {
-  return findPurposes(text.slice(0, 4_000)).length
+function countPurposes(text: string, languages: Vocabulary[]): number {
+  return findPurposes(text.slice(0, 4_000), languages).length
 }
 
 function addCode(found: Map<string, Code>, code: Code): void {
@@ -89,7 +122,7 @@ function addCode(found: Map<string, Code>, code: Code): void {
 }
 
 function codeOf(value: string, confidence: number): Code {
-  return { value, kind: /^[0-9]+$/.test(value) ? 'digits' : 'letters_and_digits', confidence }
+  return { value, kind: kindOf(value), confidence }
 }
 
 /** Logistic: four points are even odds, and each further point more than doubles them. Always below MARKED_CONFIDENCE. */
@@ -98,17 +131,23 @@ function confidenceOf(points: number): number {
   return Math.min(0.97, Math.round(likely * 100) / 100)
 }
 
+/** Folding removes accents, which are part of a word that is typed. */
+function isWrittenSo({ kind, value }: Candidate, { subject, texts }: CodeSource): boolean {
+  return kind !== 'words' || [subject, ...texts].some((text) => text.includes(value))
+}
+
 const PREFIXED = /^([A-Za-z]{1,3})-([0-9]{4,8})$/
 
 /** In `G-482913` from Gazelle the prefix names the sender, and the form already shows it: only the digits are typed. */
-function withoutSenderPrefix({ value }: Candidate, { senderName, senderHost }: CodeSource): string {
+function withoutSenderPrefix(value: string, { senderName, senderAddress }: CodeSource): string {
   const [, letters = '', digits = ''] = PREFIXED.exec(value) ?? []
   if (!digits) return value
-  const names = [senderName, ...senderHost.split('.')].map(fold)
+  const host = senderAddress.split('@').at(-1) ?? ''
+  const names = [senderName, ...host.split('.')].map(fold)
   return names.some((name) => abbreviates(letters, name)) ? digits : value
 }
 
-/** Whether the letters occur in the name in this order, starting with its first source. */
+/** Whether the letters occur in the name in this order, starting with its first letter. */
 function abbreviates(letters: string, name: string): boolean {
   const lower = name.toLowerCase()
   let at = -1
@@ -119,5 +158,5 @@ function abbreviates(letters: string, name: string): boolean {
   return lower[0] === letters[0]?.toLowerCase()
 }
 
-// Limits: the first 200,000 characters of each text, the first 300 candidates; codes of 4 to 8 digits or up to 12
-// letters and digits; ten languages.
+// Limits: the first 200,000 characters of each text, the first 300 candidates; codes of 4 to 8 digits, up to 12 letters
+// and digits, or words with hyphens; the languages of languages.ts, and any other only by the structure of a short mail.

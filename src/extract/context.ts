@@ -1,9 +1,11 @@
 import type { Candidate } from './candidates.ts'
-import { type WordMatch, wordFinder, wordsOf } from './word-finder.ts'
+import type { Vocabulary } from './vocabulary/vocabulary.ts'
+import { UNSPACED, type WordKind, type WordMatch, wordFinder, wordsOf } from './word-finder.ts'
 
 /** A folded text with its labels and numbers, in order. */
 export interface ScannedText {
   text: string
+  languages: Vocabulary[]
   labels: Label[]
   /** Offsets of all numbers. */
   starts: number[]
@@ -30,27 +32,24 @@ export interface Line {
 const MAX_LINE = 400
 const MAX_ABOVE = 200
 const MAX_PASSED = 30
-const IS_WORDS = wordsOf('is')
-const FILLER_WORDS = new Set(
-  [...IS_WORDS, ...wordsOf('particle')].flatMap((words) => words.split(' ')),
-)
-const findPurposes = wordFinder(['purpose'])
+const findFillers = wordFinder(['purpose', 'is', 'particle'])
 const WORDLESS = /^[^\p{L}\p{N}]*$/u
 const COLON = /[:：=>→-]/
-/** "is" in Chinese and Japanese, which have no blanks. */
-const LAST_LETTER = /[是为為は]$/
-const FIRST_LETTER = /^[^\p{L}\p{N}]*[是为為がは]/u
-const SPACED_LETTERS = /^[\p{L}--[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}]]*/v
-const FIRST_WORD = /^[^\p{L}\p{N}]*([\p{L}]+)/u
+const SPACED_LETTERS =
+  /^[[\p{L}\p{M}]--[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Hangul}\p{sc=Thai}]]*/v
+const FIRST_WORD = /^[^\p{L}\p{N}]*([\p{L}\p{M}]+)/u
 
-export function contextOf({ start, end }: Candidate, text: string): CandidateContext {
+export function contextOf(
+  { start, end }: Candidate,
+  { text, languages }: ScannedText,
+): CandidateContext {
   const lineStart = lineStartBefore(text, start)
   const before = text.slice(lineStart, start)
   const after = text.slice(end, end + MAX_LINE).split('\n', 1)[0] ?? ''
   const lineEnd = end + after.length
   const startsLine = WORDLESS.test(before)
   const aloneOnLine = startsLine && WORDLESS.test(after)
-  const afterLeadIn = endsWithLeadIn(before)
+  const afterLeadIn = endsWithLeadIn(before, languages)
   return { start, end, lineStart, lineEnd, aloneOnLine, startsLine, afterLeadIn }
 }
 
@@ -61,7 +60,7 @@ function lineStartBefore(text: string, at: number): number {
 }
 
 /** Whether the text ends with a colon or a word like "is". */
-export function endsWithLeadIn(text: string): boolean {
+export function endsWithLeadIn(text: string, languages: Vocabulary[]): boolean {
   const tail = text.slice(-40)
   let end = tail.length
   while (end > 0 && WORDLESS.test(tail[end - 1] ?? '')) end -= 1
@@ -69,31 +68,46 @@ export function endsWithLeadIn(text: string): boolean {
   if (end === 0 || /[0-9]/.test(tail[end - 1] ?? '')) return false
   const words = lettersOf(tail.slice(0, end)).split(' ')
   const last = words.at(-1) ?? ''
-  return IS_WORDS.has(last) || LAST_LETTER.test(last) || IS_WORDS.has(words.slice(-2).join(' '))
+  return (
+    isWord('is', last, languages) ||
+    isWord('is', words.slice(-2).join(' '), languages) ||
+    unspacedIs(last.at(-1), languages).some((word) => last.endsWith(word))
+  )
+}
+
+function isWord(kind: WordKind, word: string, languages: Vocabulary[]): boolean {
+  return languages.some((language) => wordsOf(kind, language).has(word))
+}
+
+/** The words like "is" that are attached to others, if this letter is of such a script. */
+function unspacedIs(letter: string | undefined, languages: Vocabulary[]): string[] {
+  if (letter === undefined || !UNSPACED.test(letter)) return []
+  const words = languages.flatMap((language) => [...wordsOf('is', language)])
+  return words.filter((word) => UNSPACED.test(word))
 }
 
 /** Whether only punctuation, blanks and words like "is" separate a label from its number. */
-export function isDirect(between: string): boolean {
+export function isDirect(between: string, languages: Vocabulary[]): boolean {
   if (between.length > 40) return false
-  return WORDLESS.test(between) || IS_WORDS.has(lettersOf(between))
+  return WORDLESS.test(between) || isWord('is', lettersOf(between), languages)
 }
 
 /** The same, with words for the purpose of the code: "code to sign in", "código de verificación". */
-export function isDescribed(between: string): boolean {
+export function isDescribed(between: string, languages: Vocabulary[]): boolean {
   if (between.length > 60) return false
-  const purposes = findPurposes(between)
-  const rest = purposes.reduceRight(
+  const fillers = findFillers(between, languages)
+  const rest = fillers.reduceRight(
     (text, { start, end }) => text.slice(0, start) + text.slice(wordEnd(text, end)),
     between,
   )
-  const words = lettersOf(rest)
-  return words === '' || words.split(' ').every((word) => FILLER_WORDS.has(word))
+  return lettersOf(rest) === ''
 }
 
-export function startsWithIs(text: string): boolean {
+export function startsWithIs(text: string, languages: Vocabulary[]): boolean {
+  const first = FIRST_WORD.exec(text.slice(0, 30).toLowerCase())?.[1] ?? ''
   return (
-    FIRST_LETTER.test(text) ||
-    IS_WORDS.has(FIRST_WORD.exec(text.slice(0, 30).toLowerCase())?.[1] ?? '')
+    isWord('is', first, languages) ||
+    unspacedIs(first[0], languages).some((word) => first.startsWith(word))
   )
 }
 
@@ -147,50 +161,82 @@ function wordEnd(text: string, from: number): number {
 function lettersOf(text: string): string {
   return text
     .toLowerCase()
-    .replace(/[^\p{L}]+/gu, ' ')
+    .replace(/[^\p{L}\p{M}]+/gu, ' ')
     .trim()
 }
 
 /** A word that says what a nearby number is. */
-export type Label = WordMatch<'code' | 'secret' | 'sale' | 'other' | 'number' | 'type'>
+export type Label = WordMatch<
+  'code' | 'secret' | 'sale' | 'other' | 'neutral' | 'number' | 'meeting' | 'type'
+>
 
 /**
  * The labels of a folded text, in order. "Promo code" and "código de reserva" are one label each, of another kind than
  * code; "code number" is one label for a code.
  */
-export function findLabels(text: string): Label[] {
+export function findLabels(text: string, languages: Vocabulary[]): Label[] {
   const labels: Label[] = []
-  for (const found of findLabelWords(text)) {
+  for (const found of findLabelWords(text, languages)) {
     const next = isCompound(found, text) ? { ...found, kind: 'other' as const } : found
     const last = labels.at(-1)
-    const joined = last && joinLabels(last, next, text)
+    const joined = last && joinLabels(last, next, text, languages)
     if (joined) labels[labels.length - 1] = joined
     else labels.push(next)
   }
   return labels
 }
 
-const findLabelWords = wordFinder(['code', 'sale', 'other', 'number', 'secret', 'type'])
+const findLabelWords = wordFinder([
+  ...(['code', 'sale', 'other', 'neutral', 'number', 'meeting', 'secret', 'type'] as const),
+])
 const MAX_LABEL_GAP = 16
 const SEPARATOR = /^[ '’-]*$/
-const OF = /^(?: (?:de|de la|de l|de los|del|du|des|d|do|da|dos|das|of|of the|la) ?)?[ '’-]*$/
+/** Words for "of" and "for" between a code and what it belongs to, in any of the languages. */
+const OF =
+  /^(?: (?:de|de la|de l|de los|del|du|des|d|do|da|dos|das|of|of the|la|di|della|dell|dello|dei|delle|za|за|на|της|του|ng|al|a|של) ?)?[ '’-]*$/
+/** The same where the code comes last. */
+const POSSESSIVE = /^ (?:का|के|की|এর|کا|کی|کے) $/
 const CONFIRMATION = /^ (?:confirmation |reference )?$/
 
-function joinLabels(last: Label, next: Label, text: string): Label | undefined {
+function joinLabels(
+  last: Label,
+  next: Label,
+  text: string,
+  languages: Vocabulary[],
+): Label | undefined {
   if (next.start - last.end > MAX_LABEL_GAP) return undefined
   const between = text.slice(last.end, next.start).toLowerCase()
-  const { start } = last
-  const { end } = next
-  if (last.kind === 'code') {
-    if (next.kind === 'code' && SEPARATOR.test(between)) return { kind: 'code', start, end }
-    if (next.kind === 'number' && SEPARATOR.test(between)) return { kind: 'code', start, end }
-    if (isOther(next) && OF.test(between)) return { kind: next.kind, start, end }
-  }
-  const another = next.kind === 'code' && isOther(last)
-  if (another && (SEPARATOR.test(between) || CONFIRMATION.test(between))) {
-    return { kind: last.kind, start, end }
-  }
-  return undefined
+  const kind = joinedKind(last, next, between, languages)
+  return kind && { kind, start: last.start, end: next.end }
+}
+
+function joinedKind(
+  last: Label,
+  next: Label,
+  between: string,
+  languages: Vocabulary[],
+): Label['kind'] | undefined {
+  if (last.kind === 'code') return kindAfterCode(next, between, languages)
+  // "Enter the number 482913"
+  if (last.kind === 'type' && next.kind === 'neutral')
+    return isDescribed(between, languages) ? 'type' : undefined
+  if (next.kind !== 'code' || !isOther(last)) return undefined
+  return BEFORE_CODE.some((words) => words.test(between)) ? last.kind : undefined
+}
+
+const BEFORE_CODE = [SEPARATOR, CONFIRMATION, POSSESSIVE]
+
+function kindAfterCode(
+  next: Label,
+  between: string,
+  languages: Vocabulary[],
+): Label['kind'] | undefined {
+  if (next.kind === 'code' || next.kind === 'number' || next.kind === 'neutral')
+    return SEPARATOR.test(between) ? 'code' : undefined
+  if (isOther(next) && OF.test(between)) return next.kind
+  // "code for your discount"
+  const isSale = next.kind === 'sale' && /^ [^.:\n]* $/.test(between)
+  return isSale && isDescribed(between, languages) ? 'sale' : undefined
 }
 
 /** In Japanese and Chinese the qualifier directly precedes the word for code; verification codes are in the vocabulary. */
@@ -202,5 +248,5 @@ const COMPOUND = /^(?:コード|代码|代碼)[：:]?$/
 const COMPOUND_BEFORE = /[^\P{L}のはがを的下]/u
 
 function isOther({ kind }: Label): boolean {
-  return kind === 'other' || kind === 'sale'
+  return kind === 'other' || kind === 'sale' || kind === 'meeting'
 }

@@ -50,7 +50,7 @@ describe('the codes and links of a mail', () => {
 
 const PIECES =
   'code|Your code is |: |482913|482 913|7F3K-9QXZ|\n|\t| |<p>|<a href="|https://a.test/|">|</a>|<td>|&#|' +
-  '验证码|٤٨|mã |\u0301|\ud800|👋|order |#|@a.test #|<style>|<!--|is |http://|@|%|(|verify'
+  '验证码|रहस्य|รหัส|코드|ab-cde-fgh|<h1>|٤٨|mã |\u0301|\ud800|👋|order |#|@a.test #|<style>|<!--|is |http://|@|%|(|verify'
 const text = fc
   .array(fc.oneof(fc.constantFrom(...PIECES.split('|')), fc.string({ unit: 'binary' })))
   .map((pieces) => pieces.join(''))
@@ -81,7 +81,9 @@ for (const [name, text, expected] of [
   ['accents are removed', 'Código, vérification, gültig', 'Codigo, verification, gultig'],
   ['Vietnamese marks are removed', 'Đăng nhập, mật khẩu', 'Dang nhap, mat khau'],
   ['except in the word for code', 'Mã của bạn, irmã', 'Mã cua ban, irma'],
-  ['digits of other scripts become ASCII', '٠٩ ۰۹ ०९ ０９', '09 09 09 09'],
+  ['digits of other scripts become ASCII', '٠٩ ۰۹ ०९ ০৯ ௦௯ ๐๙ ០៩ ０９', '09 09 09 09 09 09 09 09'],
+  ['letters with a stroke become ASCII', 'łódź, kø, đak, ılık', 'lodz, ko, dak, ilik'],
+  ['Arabic and Persian letters are the same', 'كي تأييد', 'کی تایید'],
   ['full-width letters become ASCII', 'Ａｂ：', 'Ab:'],
   ['kana keep their marks', 'ガパード', 'ガパード'],
   ['Arabic short vowels and tatweel are removed', 'رَمْز ـ', 'رمز '],

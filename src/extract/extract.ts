@@ -1,5 +1,6 @@
 import type { Mail, NamedAddress } from '../core/message.ts'
 import { findCodes, MAX_TEXT_LENGTH } from './codes.ts'
+import { languagesOf } from './languages.ts'
 import { findLinks } from './links.ts'
 import { visibleTextOfHtml, visibleTextOfPlain } from './visible-text.ts'
 
@@ -18,15 +19,19 @@ export function findCodesAndLinks(content: MailContent): Pick<Mail, 'codes' | 'l
   // First, because links in HTML have a text.
   if (content.html) visible.unshift(visibleTextOfHtml(content.html.slice(0, MAX_TEXT_LENGTH)))
   const { sender, subject, otpToken, listUnsubscribe } = content
+  const texts = visible.map(({ text }) => text)
+  const languages = languagesOf([subject, ...texts])
   return {
     codes: findCodes({
       senderName: sender?.name ?? '',
-      senderHost: sender?.address.split('@').at(-1) ?? '',
+      senderAddress: sender?.address ?? '',
       subject,
       otpToken,
-      texts: visible.map(({ text }) => text),
+      texts,
+      largeTexts: visible.flatMap(({ large }) => large),
+      languages,
     }),
-    links: findLinks(visible, listUnsubscribe),
+    links: findLinks(visible, listUnsubscribe, languages),
   }
 }
 

@@ -14,7 +14,7 @@ export function fold(text: string): string {
     .normalize('NFD')
     .replace(MARK, '')
     .normalize('NFC')
-    .replace(STROKE, (letter) => (letter === 'đ' ? 'd' : 'D'))
+    .replace(STROKE, (letter) => STROKES.get(letter) ?? letter)
     .replaceAll(KEPT, 'ã')
   return narrow(plain)
 }
@@ -38,20 +38,22 @@ const SIGNS = new Map([
   ['→', '>'],
   ['‰', '%'],
 ])
-/** Arabic-Indic, Persian, Devanagari. */
-const DIGIT = /[\u0660-\u0669\u06f0-\u06f9\u0966-\u096f]/g
+/** Decimal digits of other scripts: Arabic-Indic, Persian, those of India (which start at 6), Thai and its neighbours. */
+const DIGIT =
+  /[\u0660-\u0669\u06f0-\u06f9\u0966-\u096f\u09e6-\u09ef\u0a66-\u0a6f\u0ae6-\u0aef\u0b66-\u0b6f\u0be6-\u0bef\u0c66-\u0c6f\u0ce6-\u0cef\u0d66-\u0d6f\u0e50-\u0e59\u0ed0-\u0ed9\u1040-\u1049\u17e0-\u17e9]/g
 const WIDE = /[\uff0d\uff10-\uff1a\uff21-\uff3a\uff41-\uff5a]/g
-/** Latin accents and Arabic short vowels; kana keep their marks, which distinguish letters. */
-const MARK = /[\u0300-\u036f\u064b-\u0652]/g
+/** Latin accents, Arabic short vowels and hamza, Hebrew vowels; kana keep their marks, which distinguish letters. */
+const MARK = /[\u0300-\u036f\u05b0-\u05bc\u05c1\u05c2\u064b-\u0655]/g
 /** "mã", Vietnamese for code, keeps its mark: "ma" is French for "my". */
 const MA = /(?<!\p{L})([Mm])[ãÃ](?!\p{L})/gu
 const KEPT = '\ue000'
-/** Not decomposed by Unicode. */
-const STROKE = /[đĐ]/g
+/** Not decomposed by Unicode; Arabic and Persian have their own forms of two letters. */
+const STROKE = /[đĐłŁøØıيك]/g
+const STROKES = new Map([...'đĐłŁøØıيك'].map((letter, at) => [letter, 'dDlLoOiیک'[at] ?? letter]))
 
 function asciiDigit(digit: string): string {
   const code = digit.charCodeAt(0)
-  return String.fromCharCode(0x30 + (code & 0xf) - (code >= 0x966 ? 6 : 0))
+  return String.fromCharCode(0x30 + (code & 0xf) - (code >= 0x966 && code <= 0xd6f ? 6 : 0))
 }
 
 /** The same text as a one-byte string if possible: regular expressions then run four times as fast. */

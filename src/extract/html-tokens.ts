@@ -1,7 +1,13 @@
 /** Text as written in the source, or a tag; the name of an end tag starts with `/`. */
 export type HtmlToken =
   | { kind: 'text'; text: string }
-  | { kind: 'tag'; name: string; attributes(wanted: readonly string[]): Record<string, string> }
+  | {
+      kind: 'tag'
+      name: string
+      /** The attributes as written. */
+      source: string
+      attributes(wanted: readonly string[]): Record<string, string>
+    }
 
 /**
  * Tokenizes HTML in one pass; as in a browser, a construct that is never closed extends to the end. Comments, declarations
@@ -34,9 +40,9 @@ function readTag(html: string, at: number): TokenEnd {
   const end = tagEnd(html, at + 1 + name.length)
   if (SKIPPED_ELEMENTS.has(name))
     return { end: indexAfter(html, '>', indexOfClosing(html, name, end)) }
-  const inside = html.slice(at + 1 + name.length, Math.min(end, at + MAX_TAG))
-  const attributes = (wanted: readonly string[]) => readAttributes(inside, wanted)
-  return { token: { kind: 'tag', name, attributes }, end }
+  const source = html.slice(at + 1 + name.length, Math.min(end, at + MAX_TAG))
+  const attributes = (wanted: readonly string[]) => readAttributes(source, wanted)
+  return { token: { kind: 'tag', name, source, attributes }, end }
 }
 
 /** A comment, a declaration or a literal `<`. */

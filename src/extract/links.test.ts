@@ -1,10 +1,13 @@
 import { describe, expect, test } from 'vitest'
+import { languagesOf } from './languages.ts'
 import { findLinks } from './links.ts'
-import { visibleTextOfHtml, visibleTextOfPlain } from './visible-text.ts'
+import { type VisibleText, visibleTextOfHtml, visibleTextOfPlain } from './visible-text.ts'
 
+const inVisible = (texts: VisibleText[], listUnsubscribe = '') =>
+  findLinks(texts, listUnsubscribe, languagesOf(texts.map(({ text }) => text)))
 const inHtml = (html: string, listUnsubscribe = '') =>
-  findLinks([visibleTextOfHtml(html)], listUnsubscribe)
-const inText = (text: string) => findLinks([visibleTextOfPlain(text)], '')
+  inVisible([visibleTextOfHtml(html)], listUnsubscribe)
+const inText = (text: string) => inVisible([visibleTextOfPlain(text)])
 
 describe('the URL of a link', () => {
   for (const [name, href, url, host] of [
@@ -134,7 +137,7 @@ describe('the list of links', () => {
     const html =
       '<a href="https://a.test/c"><img src="x"></a> <a href="https://a.test/c">Verify me</a>'
     const text = visibleTextOfPlain('Shop: https://a.test/c')
-    expect(findLinks([visibleTextOfHtml(html), text], '')).toEqual([
+    expect(inVisible([visibleTextOfHtml(html), text])).toEqual([
       { url: 'https://a.test/c', text: 'Verify me', host: 'a.test', kind: 'verify' },
     ])
   })

@@ -2,16 +2,22 @@ import { LINK_KINDS, type Link, type LinkKind } from '../core/message.ts'
 import { cleanLine } from '../core/text.ts'
 import { fold } from './fold.ts'
 import type { Anchor, VisibleText } from './visible-text.ts'
+import type { Vocabulary } from './vocabulary/vocabulary.ts'
 import { wordFinder, wordsOf } from './word-finder.ts'
 
 /**
  * The links of a mail, each URL once: by kind, with unsubscribe links last, and in the order of the mail within a kind.
  */
-export function findLinks(texts: VisibleText[], listUnsubscribe: string): Link[] {
+export function findLinks(
+  texts: VisibleText[],
+  listUnsubscribe: string,
+  languages: Vocabulary[],
+): Link[] {
   const links = new Map<string, Link>()
   for (const lines of texts) {
-    for (const anchor of lines.anchors) addLink(links, fromAnchor(lines.text, anchor))
-    for (const anchor of bareLinks(lines.text)) addLink(links, fromAnchor(lines.text, anchor))
+    for (const anchor of lines.anchors) addLink(links, fromAnchor(lines.text, anchor, languages))
+    for (const anchor of bareLinks(lines.text))
+      addLink(links, fromAnchor(lines.text, anchor, languages))
   }
   for (const [, href = ''] of listUnsubscribe.slice(0, MAX_URL * 2).matchAll(BRACKETED)) {
     const url = readUrl(href)
@@ -33,12 +39,13 @@ const BRACKETED = /<\s{0,9}(https?:\/\/[^<>\s]+)\s{0,9}>/gi
 const BARE = /\bhttps?:\/\/[^\s/?#<>"'\u3000-\u303f\uff00-\uffef]+(?:[/?#][!#-;=?-~]*)?/gi
 const TRAILING_PUNCTUATION = ".,;:!?'*_~"
 
-function fromAnchor(text: string, anchor: Anchor): Link | undefined {
+function fromAnchor(text: string, anchor: Anchor, languages: Vocabulary[]): Link | undefined {
   const url = readUrl(anchor.href)
   if (!url) return undefined
   const name = nameOf(text.slice(anchor.start, anchor.end)) || nameOf(anchor.alt)
   const bare = anchor.alt === '' && name === nameOf(anchor.href)
-  const kind = linkKind({ name: bare ? '' : name, url, ...linkContext(text, anchor) })
+  const evidence = { name: bare ? '' : name, url, ...linkContext(text, anchor) }
+  const kind = linkKind(evidence, languages)
   return { url: url.href, text: bare ? '' : name, host: url.host, kind }
 }
 
@@ -131,11 +138,15 @@ interface LinkEvidence {
  * The purpose of a link: by its text, then by its path. The sentence around it counts only if the text is generic, because
  * a sentence about a password often contains other links, too.
  */
-function linkKind({ name, url, sentence, line, above }: LinkEvidence): LinkKind {
+function linkKind(
+  { name, url, sentence, line, above }: LinkEvidence,
+  languages: Vocabulary[],
+): LinkKind {
+  const kindFromWords = (text: string) => kindOfWords(text, languages)
   const folded = fold(name.slice(0, MAX_NAME))
-  const named = kindFromWords(folded) ?? kindFromPath(url)
+  const named = kindFromWords(folded) ?? kindFromPath(url, languages)
   if (named) return named
-  if (!isGenericText(folded)) return 'other'
+  if (!isGenericText(folded, languages)) return 'other'
   const inSentence = kindFromWords(fold(sentence)) ?? kindFromWords(fold(line))
   return inSentence ?? kindFromWords(fold(above)) ?? 'other'
 }
@@ -145,11 +156,10 @@ const MAX_PATH = 400
 /** Of several, the first counts: "confirm that you want to unsubscribe" is not a verification. */
 const KIND_ORDER = ['unsubscribe', 'reset', 'verify', 'signIn'] as const
 const findKindWords = wordFinder([...KIND_ORDER])
-const GENERIC_TEXTS = wordsOf('here')
 const ADDRESS = /^(?:https?:\/\/|www\.)\S*$/i
 
-function kindFromWords(folded: string): LinkKind | undefined {
-  const found = new Set(findKindWords(folded).map(({ kind }) => kind))
+function kindOfWords(folded: string, languages: Vocabulary[]): LinkKind | undefined {
+  const found = new Set(findKindWords(folded, languages).map(({ kind }) => kind))
   const kind = KIND_ORDER.find((one) => found.has(one))
   return kind === 'signIn' ? 'sign_in' : kind
 }
@@ -168,17 +178,21 @@ const PATH_WORDS: [LinkKind, RegExp][] = [
 const UNRELATED_PATHS =
   /\b(?:orders?|booking|reservation|checkout|shipping|shipment|pedidos?|commande|bestellung|help|support|faq|aide|ayuda|ajuda|hilfe|blog|privacy|terms|legal|docs)\b/
 
-function kindFromPath({ pathname, searchParams }: URL): LinkKind | undefined {
+function kindFromPath(
+  { pathname, searchParams }: URL,
+  languages: Vocabulary[],
+): LinkKind | undefined {
   const acts = [...searchParams]
     .slice(0, 20)
     .flatMap(([key, value]) => [key, actionValue(key, value)])
   const words = fold(decode(pathname.slice(0, MAX_PATH)))
     .concat(' ', acts.join(' ').slice(0, MAX_PATH))
     .replace(/(\p{Ll})(\p{Lu})/gu, '$1 $2')
-    .replace(/[^\p{L}\p{N}]+/gu, ' ')
+    .replace(/[^\p{L}\p{M}\p{N}]+/gu, ' ')
   if (UNRELATED_PATHS.test(words.toLowerCase())) return 'other'
   return (
-    kindFromWords(words) ?? PATH_WORDS.find(([, known]) => known.test(words.toLowerCase()))?.[0]
+    kindOfWords(words, languages) ??
+    PATH_WORDS.find(([, known]) => known.test(words.toLowerCase()))?.[0]
   )
 }
 
@@ -196,10 +210,12 @@ function decode(path: string): string {
   }
 }
 
-function isGenericText(folded: string): boolean {
+function isGenericText(folded: string, languages: Vocabulary[]): boolean {
   const words = folded
     .toLowerCase()
-    .replace(/[^\p{L}\p{N}':/.]+/gu, ' ')
+    .replace(/[^\p{L}\p{M}\p{N}':/.]+/gu, ' ')
     .trim()
-  return words === '' || GENERIC_TEXTS.has(words.replace(/[.:]+$/, '')) || ADDRESS.test(words)
+  const text = words.replace(/[.:]+$/, '')
+  const isGeneric = languages.some((language) => wordsOf('here', language).has(text))
+  return words === '' || isGeneric || ADDRESS.test(words)
 }

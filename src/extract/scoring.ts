@@ -18,25 +18,47 @@ import {
  * Evidence that a candidate is a code: the words before, after and above it, whether it is alone on its line, and its
  * shape. From 4 points on it is more likely a code than not.
  */
-export function score(candidate: Candidate, reading: ScannedText): number {
-  const context = contextOf(candidate, reading.text)
+export function score(candidate: Candidate, reading: ScannedText): ScoredCandidate {
+  const context = contextOf(candidate, reading)
   const after = pointsAfter(context, reading)
   const named = Math.max(pointsBefore(context, reading), after, pointsAbove(context, reading))
   // An explicit statement after it ("… is your code") outweighs other words before it.
-  const contrary = Math.max(pointsAgainst(context, reading), after >= LABELLED_AFTER ? -1.5 : -10)
-  const alone = context.aloneOnLine ? 1.5 : 0
-  return named + contrary + alone + shapePoints(candidate, { named, alone: context.aloneOnLine })
+  const contrary = Math.max(
+    pointsAgainst(context, reading, named),
+    after >= LABELLED_AFTER ? -1.5 : -10,
+  )
+  const alone = context.aloneOnLine
+  const shape = shapePoints(candidate, { named, alone })
+  return { candidate, alone, contrary, points: named + contrary + (alone ? 1.5 : 0) + shape }
+}
+
+export interface ScoredCandidate {
+  candidate: Candidate
+  points: number
+  /** Points against it, which are included. */
+  contrary: number
+  /** Alone on its line. */
+  alone: boolean
+}
+
+export interface ScoredText {
+  text: string
+  labels: Label[]
+  scored: ScoredCandidate[]
+  /** How many tokens contain a digit. */
+  numbers: number
 }
 
 const LABEL_RANGE = 160
 const NEAR_RANGE = 40
-const SENTENCE_END = /[.!?。！？؟](?:\s|$)|[。！？]/
+const TYPED_RANGE = 60
+const SENTENCE_END = /[.!?。！？؟।۔](?:\s|$)|[。！？।]/
 
 /** Labels before it on the same line: the last name for a code, or a request to type something. */
 function pointsBefore(context: CandidateContext, reading: ScannedText): number {
   const from = Math.max(context.lineStart, context.start - LABEL_RANGE)
   const labels = labelsWithin(reading, from, context.start)
-  const code = labels.findLast(({ kind }) => kind === 'code')
+  const code = labels.findLast(isCode)
   const hint = labels.findLast(isHint)
   return Math.max(
     code ? codeLabelPoints(code, context, reading) : 0,
@@ -51,8 +73,8 @@ function codeLabelPoints(
 ): number {
   const between = reading.text.slice(label.end, start)
   if (SENTENCE_END.test(between)) return 1
-  if (isDirect(between)) return 5
-  if (isDescribed(between)) return 4.5
+  if (isDirect(between, reading.languages)) return 5
+  if (isDescribed(between, reading.languages)) return 4.5
   if (afterLeadIn) return 4
   if (numberWithin(reading, label.end, start)) return 1
   return between.length <= NEAR_RANGE ? 3 : 2
@@ -63,24 +85,50 @@ function hintPoints(
   { start, afterLeadIn }: CandidateContext,
   reading: ScannedText,
 ): number {
-  if (isDirect(reading.text.slice(label.end, start))) return 3.5
-  return afterLeadIn && !numberWithin(reading, label.end, start) ? 2 : 0
+  const between = reading.text.slice(label.end, start)
+  if (isDirect(between, reading.languages)) return 3.5
+  if (SENTENCE_END.test(between) || numberWithin(reading, label.end, start)) return 0
+  if (label.kind === 'secret') return afterLeadIn ? 2 : 0
+  const mentioned = mentionPoints(reading)
+  if (isDescribed(between, reading.languages)) return 3 + mentioned
+  return afterLeadIn || between.length <= TYPED_RANGE ? 2.5 + mentioned : 0
+}
+
+/** "Enter 482913 in the app. The code is valid for ten minutes." */
+function mentionPoints({ labels }: ScannedText): number {
+  return labels.some(isCode) ? 1 : 0
 }
 
 /** "482913 is your code." */
-function pointsAfter({ end, lineEnd }: CandidateContext, reading: ScannedText): number {
-  const labels = labelsWithin(reading, end, Math.min(lineEnd, end + 80))
-  const label = labels.find(({ kind }) => kind === 'code') ?? labels.find(isHint)
+function pointsAfter(context: CandidateContext, reading: ScannedText): number {
+  const { end, lineEnd } = context
+  const line = reading.text.slice(end, Math.min(lineEnd, end + 80))
+  const sentence = SENTENCE_END.exec(line)?.index ?? line.length
+  const labels = labelsWithin(reading, end, end + sentence)
+  const label = labels.find(isCode) ?? labels.find(isHint)
   // A label with a colon refers to what follows it.
   if (!label || /^ ?[:：]/.test(reading.text.slice(label.end, label.end + 2))) return 0
-  const between = reading.text.slice(end, label.start)
-  if (SENTENCE_END.test(between) || label.kind === 'type') return 0
-  const isStatement = startsWithIs(between) || /^ ?[(（]/.test(between)
-  if (label.kind === 'secret') return isStatement ? 3.5 : 0
-  if (isStatement) return LABELLED_AFTER
   if (numberWithin(reading, end, label.start)) return 0
-  if (between.length <= 16) return 3.5
-  return between.length <= NEAR_RANGE ? 2 : 1
+  const between = reading.text.slice(end, label.start)
+  if (label.kind === 'type') return typedAfterPoints(between, reading)
+  const isStatement = startsWithIs(between, reading.languages) || /^ ?[(（]/.test(between)
+  const isAttached = /^['"」』】\])） ]*$/.test(between)
+  if (label.kind === 'secret') return isStatement || isAttached ? 3.5 : 0
+  if (isStatement) return LABELLED_AFTER
+  // "Enter the 482913 code": the usual order in Turkish, Hindi and others.
+  if (isAttached || isDescribed(between, reading.languages)) return 4.5
+  return codeNearPoints(between, context)
+}
+
+/** The verb comes last in Turkish, Japanese, Hindi and others. */
+function typedAfterPoints(between: string, reading: ScannedText): number {
+  if (between.length > NEAR_RANGE) return 0
+  return (between.length <= 8 ? 3 : 2) + mentionPoints(reading)
+}
+
+function codeNearPoints(between: string, { startsLine }: CandidateContext): number {
+  if (between.length > NEAR_RANGE) return 1
+  return startsLine || between.length <= 16 ? 3.5 : 2
 }
 
 const LABELLED_AFTER = 5
@@ -104,35 +152,52 @@ const TYPE_HINT_ABOVE = 3
 
 function lineAbovePoints({ start, end }: Line, reading: ScannedText): number {
   const labels = labelsWithin(reading, start, end)
-  const leads = endsWithLeadIn(reading.text.slice(start, end))
-  const code = labels.findLast(({ kind }) => kind === 'code')
+  const leads = endsWithLeadIn(reading.text.slice(start, end), reading.languages)
+  const code = labels.findLast(isCode)
   if (code) {
     // A number on the line of the label is probably the code itself.
     const taken = numberWithin(reading, code.end, end) ? 1 : 0
     return 3.5 + (leads ? 1 : 0) - taken
   }
   const typed = labels.findLast(({ kind }) => kind === 'type')
-  const last = typed && isDirect(reading.text.slice(typed.end, end))
+  const last = typed && isDirect(reading.text.slice(typed.end, end), reading.languages)
   return typed && (leads || last) ? TYPE_HINT_ABOVE : 0
 }
 
 /** Labels that make it another kind of number. */
-function pointsAgainst(context: CandidateContext, reading: ScannedText): number {
-  const { start, lineStart, end } = context
+function pointsAgainst(context: CandidateContext, reading: ScannedText, named: number): number {
+  const { start, lineStart } = context
   const labels = labelsWithin(reading, Math.max(lineStart, start - LABEL_RANGE), start)
-  const sold = labelsWithin(reading, lineStart - 80, end + 80)
-  const sale = sold.some(({ kind }) => kind === 'sale') ? -3 : 0
+  const sale = isSale(context, reading) ? -3 : meetingPoints(context, reading)
   const label = labels.findLast(isOtherNumber)
   if (!label) return sale + headingPoints(context, reading)
   if (numberWithin(reading, label.end, start)) return sale
   const between = reading.text.slice(label.end, start)
-  const code = labels.findLast(({ kind }) => kind === 'code')
+  const code = labels.findLast(isCode)
   // "The code for your order is 4821": the number is the code, not the order.
   if (code && context.afterLeadIn && isLabelledCode(code, label, context, reading)) return sale
-  if (isDirect(between)) return sale - 6
+  if (isDirect(between, reading.languages)) return sale - 6
   const short = label.end - label.start <= 3
   const nearer = !code || code.end < label.start
-  return sale + (nearer && !short && between.length <= 25 ? -2.5 : 0)
+  return sale + (nearer && !short && named < 4.5 && between.length <= 25 ? -2.5 : 0)
+}
+
+const SALE_RANGE = 80
+const PERCENTAGE = /[0-9] ?[%٪％]/
+
+function isSale({ lineStart, end }: CandidateContext, reading: ScannedText): boolean {
+  const from = Math.max(0, lineStart - SALE_RANGE)
+  const near = labelsWithin(reading, from, end + SALE_RANGE)
+  if (near.some(({ kind }) => kind === 'sale')) return true
+  return PERCENTAGE.test(reading.text.slice(from, end + SALE_RANGE))
+}
+
+const MEETING_RANGE = 300
+
+/** The PIN of a call is not a verification code. */
+function meetingPoints({ start, end }: CandidateContext, reading: ScannedText): number {
+  const near = labelsWithin(reading, start - MEETING_RANGE, end + MEETING_RANGE)
+  return near.some(({ kind }) => kind === 'meeting') ? -3.5 : 0
 }
 
 function isLabelledCode(
@@ -157,15 +222,19 @@ function headingPoints({ aloneOnLine, lineStart }: CandidateContext, reading: Sc
   const labels = labelsWithin(reading, line, end)
   const label = labels.at(-1)
   if (!label || !labels.every(isOtherNumber) || end - line > MAX_HEADING) return 0
-  return isDirect(reading.text.slice(label.end, end)) ? -5 : 0
+  return isDirect(reading.text.slice(label.end, end), reading.languages) ? -5 : 0
+}
+
+function isCode({ kind }: Label): boolean {
+  return kind === 'code'
 }
 
 function isHint({ kind }: Label): boolean {
   return kind === 'secret' || kind === 'type'
 }
 
-function isOtherNumber({ kind }: Label): boolean {
-  return kind === 'sale' || kind === 'other' || kind === 'number'
+export function isOtherNumber({ kind }: Label): boolean {
+  return kind !== 'code' && kind !== 'secret' && kind !== 'type'
 }
 
 /** Points for the shape; a shape that ordinary words have, too, needs a label right beside it. */
@@ -175,14 +244,16 @@ function shapePoints(
 ): number {
   if (kind === 'digits') return digitPoints(value, grouped, named >= 5)
   const isLabelled = named >= 4.5 || (alone && named >= 2.5)
-  if (!/[0-9]/.test(value)) return isLabelled && looksRandom(value) ? -0.5 : EXCLUDED
   if (COUPON.test(value)) return -1.5
-  if (/[a-z]/.test(value)) return isLabelled ? -0.5 : EXCLUDED
-  return 0.5
+  if (/^[0-9A-Z-]*[0-9][0-9A-Z-]*$/.test(value)) return 0.5
+  if (!isLabelled) return EXCLUDED
+  if (kind === 'words') return alone ? 0 : -1.5
+  return /[0-9]/.test(value) || looksRandom(value) ? -0.5 : EXCLUDED
 }
 
 const EXCLUDED = -100
-const YEAR = /^(?:19|20)[0-9]{2}$/
+/** Of dates that occur in mail. */
+export const YEAR = /^(?:19[4-9]|20[0-4])[0-9]$/
 /** A word with a number at its end: SPRING20. */
 const COUPON = /^[A-Z]{3,}[0-9]{1,4}$/
 const LENGTH_POINTS: Partial<Record<number, number>> = { 4: 0.5, 5: 0.5, 6: 1, 8: 0.5 }
@@ -196,7 +267,8 @@ function digitPoints(value: string, grouped: boolean, named: boolean): number {
 /** Random letters have few vowels or are grouped; a word in capitals is neither. */
 function looksRandom(value: string): boolean {
   const letters = value.replaceAll('-', '')
-  const vowels = letters.replace(/[^AEIOU]/g, '').length
+  const vowels = letters.replace(/[^AEIOU]/gi, '').length
+  if (/[a-z]/.test(value)) return vowels * 5 <= letters.length
   return value.includes('-')
     ? letters.length <= 8
     : vowels * 4 <= letters.length && letters.length >= 5

@@ -4,6 +4,8 @@ import { decodeEntities, type HtmlToken, htmlTokens } from './html-tokens.ts'
 export interface VisibleText {
   text: string
   anchors: Anchor[]
+  /** The beginnings of texts in a large font. */
+  large: string[]
 }
 
 /** A link and the position of its text. */
@@ -17,22 +19,33 @@ export interface Anchor {
 
 /** Not html-to-text, which reports neither the position of a link nor which words share a cell. */
 export function visibleTextOfHtml(html: string): VisibleText {
-  const page: TextBuilder = { text: '', anchors: [], open: undefined, preDepth: 0 }
+  const page: TextBuilder = {
+    ...{ text: '', anchors: [], large: [] },
+    ...{ open: undefined, preDepth: 0, isLarge: false },
+  }
   for (const token of htmlTokens(html)) {
     if (token.kind === 'text') appendText(page, token.text)
     else applyTag(page, token)
   }
   closeAnchor(page)
-  return { text: page.text, anchors: page.anchors }
+  return { text: page.text, anchors: page.anchors, large: page.large }
 }
 
 interface TextBuilder extends VisibleText {
   open: Anchor | undefined
   /** Number of open `pre` elements. */
   preDepth: number
+  /** Whether a tag with a large font was opened and its text has not started. */
+  isLarge: boolean
 }
 
 const MAX_ANCHORS = 1_000
+const MAX_LARGE = 20
+const MAX_LARGE_LENGTH = 24
+/** From 20 px on, or with space between the characters. */
+const LARGE_STYLE =
+  /font-size\s*:\s*(?:[2-9][0-9](?:\.[0-9]+)?(?:px|pt)|(?:1\.[5-9]|[2-9])[0-9.]*r?em|(?:xx?-)large)|letter-spacing\s*:\s*(?:[2-9]|[1-9][0-9]|0?\.[2-9])/i
+const HEADING = /^h[1-3]$/
 const INLINE = new Set(
   'a abbr b bdi bdo big cite code del dfn em font i img ins kbd label mark nobr o:p q s samp small span strike strong sub sup tt u var wbr'.split(
     ' ',
@@ -43,14 +56,19 @@ function appendText(page: TextBuilder, source: string): void {
   if (source === '') return
   const text = decodeEntities(source)
   page.text += page.preDepth > 0 ? text : text.replace(/[ \t\r\n\f]+/g, ' ')
+  if (page.isLarge && text.trim() !== '') {
+    page.isLarge = false
+    if (page.large.length < MAX_LARGE) page.large.push(text.trim().slice(0, MAX_LARGE_LENGTH))
+  }
 }
 
 function applyTag(
   page: TextBuilder,
-  { name, attributes }: Extract<HtmlToken, { kind: 'tag' }>,
+  { name, source, attributes }: Extract<HtmlToken, { kind: 'tag' }>,
 ): void {
   if (name === 'pre') page.preDepth += 1
   if (name === '/pre') page.preDepth = Math.max(0, page.preDepth - 1)
+  if (HEADING.test(name) || LARGE_STYLE.test(source)) page.isLarge = true
   const bare = name.replace('/', '')
   if (bare === 'a') closeAnchor(page)
   if (bare === 'td' || bare === 'th') page.text += '\t'
@@ -82,7 +100,7 @@ export function visibleTextOfPlain(text: string): VisibleText {
     joined += isWrapped(last, line) ? ` ${line.trimStart()}` : `\n${line}`
     last = line
   }
-  return { text: joined.slice(1), anchors: [] }
+  return { text: joined.slice(1), anchors: [], large: [] }
 }
 
 /** Shorter lines are not wrapped. */

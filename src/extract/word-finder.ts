@@ -1,16 +1,22 @@
 import { fold } from './fold.ts'
-import { arabic, chinese, japanese, vietnamese } from './vocabulary/asian.ts'
-import { english, french, german, portuguese, russian, spanish } from './vocabulary/european.ts'
 import type { Vocabulary } from './vocabulary/vocabulary.ts'
 
-const LANGUAGES: Vocabulary[] = [
-  ...[english, spanish, portuguese, french, german],
-  ...[russian, chinese, japanese, arabic, vietnamese],
-]
+export type WordKind = Exclude<keyof Vocabulary, 'script'>
 
-/** The words of one kind in all languages, folded and without wildcards. */
-export function wordsOf(kind: keyof Vocabulary): Set<string> {
-  return new Set(entriesOf(kind).map(({ word }) => word))
+/** The words of one kind, folded and without wildcards. */
+export function wordsOf(kind: WordKind, language: Vocabulary): Set<string> {
+  const byKind = getOrAdd(wordSets, language, () => new Map<WordKind, Set<string>>())
+  return getOrAdd(byKind, kind, () => new Set(readEntries(language[kind]).map(({ word }) => word)))
+}
+
+const wordSets = new Map<Vocabulary, Map<WordKind, Set<string>>>()
+
+function getOrAdd<Key, Value>(map: Map<Key, Value>, key: Key, create: () => Value): Value {
+  const known = map.get(key)
+  if (known !== undefined) return known
+  const value = create()
+  map.set(key, value)
+  return value
 }
 
 export interface WordMatch<Kind> {
@@ -21,36 +27,91 @@ export interface WordMatch<Kind> {
 
 /**
  * Finds the words of several kinds in folded text. Of two matches at the same offset the longer one counts, and of equal
- * words the kind listed first. The list is one alternation of literals, which V8 compiles into a trie: the time does not
- * grow with their number.
+ * words the kind listed first. The words of a language are one alternation of literals, which V8 compiles into a trie: the
+ * time does not grow with their number.
  */
-export function wordFinder<Kind extends keyof Vocabulary>(
+export function wordFinder<Kind extends WordKind>(
   kinds: Kind[],
-): (text: string) => WordMatch<Kind>[] {
+): (text: string, languages: Vocabulary[]) => WordMatch<Kind>[] {
+  const finders = new Map<Vocabulary, Finder<Kind>>()
+  return (text, languages) => {
+    const lower = text.toLowerCase()
+    const found: WordMatch<Kind>[] = []
+    for (const language of languages) {
+      const finder = getOrAdd(finders, language, () => finderOf(kinds, language))
+      findIn(finder, text, lower, found)
+    }
+    return withoutOverlaps(found, kinds)
+  }
+}
+
+interface Finder<Kind> {
+  entries: Map<string, Entry & { kind: Kind }>
+  any: RegExp
+  /** Length of the longest word. */
+  longest: number
+}
+
+function finderOf<Kind extends WordKind>(kinds: Kind[], language: Vocabulary): Finder<Kind> {
   const entries = new Map<string, Entry & { kind: Kind }>()
   for (const kind of kinds) {
-    for (const entry of entriesOf(kind)) mergeEntry(entries, { ...entry, kind })
+    for (const entry of readEntries(language[kind])) mergeEntry(entries, { ...entry, kind })
   }
   const all = [...entries.values()].sort((a, b) => b.word.length - a.word.length)
   const anywhere = all.filter(({ word, suffix }) => suffix || UNSPACED.test(word))
   const apart = all.filter((entry) => !anywhere.includes(entry))
-  const any = new RegExp(`(?<!${SPACED})(?:${alternation(apart)})|${alternation(anywhere)}`, 'g')
-  return (text) => {
-    const found: WordMatch<Kind>[] = []
-    const lower = text.toLowerCase()
-    // Not matchAll: it clones the expression, which takes long to compile.
-    any.lastIndex = 0
-    for (let match = any.exec(lower); match; match = any.exec(lower)) {
-      const { 0: word, index: start } = match
-      const entry = entries.get(word)
-      const end = start + word.length
-      if (entry && isWholeWord(entry, text, start, end))
-        found.push({ kind: entry.kind, start, end })
-      // Another word may start inside a rejected match.
-      else any.lastIndex = start + 1
-    }
-    return found
+  const alternatives = [
+    ...(apart.length > 0 ? [`(?<!${SPACED})(?:${alternation(apart)})`] : []),
+    ...(anywhere.length > 0 ? [alternation(anywhere)] : []),
+  ]
+  const longest = all[0]?.word.length ?? 0
+  return { entries, any: new RegExp(alternatives.join('|') || '(?!)', 'g'), longest }
+}
+
+function findIn<Kind>(
+  finder: Finder<Kind>,
+  text: string,
+  lower: string,
+  found: WordMatch<Kind>[],
+): void {
+  const { entries, any } = finder
+  // Not matchAll: it clones the expression, which takes long to compile.
+  any.lastIndex = 0
+  for (let match = any.exec(lower); match; match = any.exec(lower)) {
+    const { 0: word, index: start } = match
+    const entry = entries.get(word)
+    const isWhole = entry && isWholeWord(entry, text, start, start + word.length)
+    const whole = isWhole ? entry : anotherWhole(finder, text, lower, start)
+    // Another word may start inside a rejected match.
+    any.lastIndex = start + (whole?.word.length ?? 1)
+    if (whole) found.push({ kind: whole.kind, start, end: any.lastIndex })
   }
+}
+
+/** The longest word that starts here and ends where a word of the text ends: not "verifica" of "verificare", but `verif*`. */
+function anotherWhole<Kind>(
+  { entries, longest }: Finder<Kind>,
+  text: string,
+  lower: string,
+  start: number,
+): (Entry & { kind: Kind }) | undefined {
+  for (let length = longest; length > 0; length -= 1) {
+    const entry = entries.get(lower.slice(start, start + length))
+    if (entry && isWholeWord(entry, text, start, start + length)) return entry
+  }
+  return undefined
+}
+
+function withoutOverlaps<Kind>(found: WordMatch<Kind>[], kinds: Kind[]): WordMatch<Kind>[] {
+  found.sort(
+    (a, b) => a.start - b.start || b.end - a.end || kinds.indexOf(a.kind) - kinds.indexOf(b.kind),
+  )
+  let end = 0
+  return found.filter((match) => {
+    if (match.start < end) return false
+    end = match.end
+    return true
+  })
 }
 
 interface Entry {
@@ -62,11 +123,12 @@ interface Entry {
   capitals: boolean
 }
 
-const LETTER = /[\p{L}\p{N}]/u
-/** Scripts without blanks between words. */
-export const UNSPACED = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}ー]/u
+const LETTER = /[\p{L}\p{M}\p{N}]/u
+/** Scripts without blanks between words, or with particles attached to them. */
+export const UNSPACED = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Hangul}\p{sc=Thai}ー]/u
 /** Fast check that skips most matches inside words; isWholeWord decides. */
-const SPACED = '[0-9a-z\\u0430-\\u044f\\u0620-\\u064a]'
+const SPACED =
+  '[0-9a-z\\u03b1-\\u03c9\\u0430-\\u045f\\u05d0-\\u05ea\\u0620-\\u064a\\u066e-\\u06d3\\u0900-\\u0963\\u0980-\\u09e3\\u0b80-\\u0bcd]'
 const MA_AND_MORE = /mã | mã/
 const CAPITALS = /^[A-Z]{2,}$/
 
@@ -74,22 +136,20 @@ function alternation(entries: Entry[]): string {
   return entries.map(({ word }) => RegExp.escape(word)).join('|')
 }
 
-function entriesOf(kind: keyof Vocabulary): Entry[] {
-  const all = LANGUAGES.flatMap((language) => language[kind].split('|'))
+/** Reads words separated by bars. */
+export function readEntries(words: string): Entry[] {
+  const all = fold(words).split('|')
   // Vietnamese is often written without marks; "ma" alone is too ambiguous, so only phrases are added.
-  const bare = all
-    .filter((written) => MA_AND_MORE.test(written))
-    .map((written) => written.replace('mã', 'ma'))
-  return [...all, ...bare].map((written) => {
-    const text = written.trim().replace(/\s+/g, ' ')
-    const word = fold(text.replaceAll('*', '')).toLowerCase()
-    return {
-      word,
+  const bare = all.filter((written) => MA_AND_MORE.test(written))
+  return [...all, ...bare.map((written) => written.replace('mã', 'ma'))]
+    .map((written) => written.trim())
+    .filter(Boolean)
+    .map((text) => ({
+      word: text.replaceAll('*', '').toLowerCase(),
       suffix: text.startsWith('*'),
       prefix: text.endsWith('*'),
       capitals: CAPITALS.test(text),
-    }
-  })
+    }))
 }
 
 function mergeEntry<Of extends Entry>(entries: Map<string, Of>, entry: Of): void {

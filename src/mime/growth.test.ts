@@ -3,6 +3,7 @@ import { isSuperlinear } from '../../test/support/growth.ts'
 import { cleanLine } from '../core/text.ts'
 import { findCodes } from '../extract/codes.ts'
 import { fold } from '../extract/fold.ts'
+import { languagesOf } from '../extract/languages.ts'
 import { findLinks } from '../extract/links.ts'
 import { visibleTextOfHtml, visibleTextOfPlain } from '../extract/visible-text.ts'
 import { readAddress, readMailboxes } from './addresses.ts'
@@ -34,7 +35,9 @@ const CODE_AND_LINK_TEXT =
 |482913 is your code. |order |promo code |code 482913 |\u9a8c\u8bc1\u7801|\u30b3|m\u00e3 |a\u0301|\ud83d\udc4b|de |verify
 |http://|http://a |http://a/.|http://a/(|https://a/x)|www.|http://a/%|http://a/?a=|<a href=|<a href="|<a b='|<a =|<a b=
 |<a href=http://a>|<a href="http://a">here</a>|<td>1|<style>|<pre>|</pre>|<img alt=|&amp;|&eacute|<https://a>|<!|<?
-|@a.b #1|</a>|<a>| <a href=//a>x|<p>1|=" |= |[. |1 is |code\n\n|\n1\n|a:\n1\n`.split('|')
+|@a.b #1|otter-|abc-def-|รหัส|코드 |कोड |kodu|<h1>|<b style=font-size:|</a>|<a>| <a href=//a>x|<p>1|=" |= |[. |1 is |code\n\n|\n1\n|a:\n1\n`.split(
+    '|',
+  )
 
 const READERS: [string, (text: string) => unknown, longest?: number][] = [
   [
@@ -60,13 +63,25 @@ const READERS: [string, (text: string) => unknown, longest?: number][] = [
   ['a whole mail', (text) => parseMail(Buffer.from(`To: ${text}\nX: ${text}\n\n${text}`))],
 ]
 
-const NOBODY = { senderName: '', senderHost: '', otpToken: '' }
+const NOBODY = { senderName: '', senderAddress: 'no-reply@a.test', otpToken: '' }
 const FINDERS: [string, (text: string) => unknown][] = [
   ['visible text of HTML', visibleTextOfHtml],
   ['visible text of plain text', visibleTextOfPlain],
   ['folded text', fold],
-  ['codes', (text) => findCodes({ ...NOBODY, subject: text, texts: [text] })],
-  ['links', (text) => findLinks([visibleTextOfHtml(text), visibleTextOfPlain(text)], text)],
+  [
+    'codes',
+    (text) => {
+      const languages = languagesOf([text])
+      return findCodes({ ...NOBODY, subject: text, texts: [text], largeTexts: [text], languages })
+    },
+  ],
+  [
+    'links',
+    (text) => {
+      const visible = [visibleTextOfHtml(text), visibleTextOfPlain(text)]
+      return findLinks(visible, text, languagesOf([text]))
+    },
+  ],
 ]
 
 describe('time to parse', { timeout: TIMEOUT_MS }, () => {

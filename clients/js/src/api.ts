@@ -61,7 +61,7 @@ export interface ApiResponses {
       headers?: { name: string; value: string }[]
       codes: {
         value: string
-        kind: 'digits' | 'letters_and_digits'
+        kind: 'digits' | 'letters_and_digits' | 'words'
         confidence: number
       }[]
       links: {

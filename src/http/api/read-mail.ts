@@ -46,10 +46,15 @@ const attachmentSchema = Type.Object({
 
 const codeSchema = Type.Object({
   value: Type.String({
-    description: 'As to be typed, without spaces or hyphens used for readability.',
+    description:
+      'As to be typed, without spaces or hyphens used for readability; words keep their hyphens.',
     examples: ['123456'],
   }),
-  kind: Type.Union([Type.Literal('digits'), Type.Literal('letters_and_digits')]),
+  kind: Type.Union([
+    Type.Literal('digits'),
+    Type.Literal('letters_and_digits'),
+    Type.Literal('words'),
+  ]),
   confidence: Type.Number({ minimum: 0, maximum: 1, examples: [0.98] }),
 })
 

@@ -1,0 +1,111 @@
+import { fold } from './fold.ts'
+import { bulgarian, russian, serbian, ukrainian } from './vocabulary/cyrillic.ts'
+import { chinese, japanese, korean, thai } from './vocabulary/east-asian.ts'
+import {
+  estonian,
+  finnish,
+  greek,
+  hungarian,
+  latvian,
+  lithuanian,
+  turkish,
+} from './vocabulary/european.ts'
+import { danish, dutch, english, german, norwegian, swedish } from './vocabulary/germanic.ts'
+import { arabic, hebrew, persian, urdu } from './vocabulary/middle-eastern.ts'
+import { catalan, french, italian, portuguese, romanian, spanish } from './vocabulary/romance.ts'
+import { croatian, czech, polish, slovak, slovenian } from './vocabulary/slavic.ts'
+import { bengali, hindi, tamil } from './vocabulary/south-asian.ts'
+import { filipino, indonesian, malay, vietnamese } from './vocabulary/southeast-asian.ts'
+import { SCRIPTS, type Vocabulary } from './vocabulary/vocabulary.ts'
+import { readEntries } from './word-finder.ts'
+
+export const LANGUAGES: Vocabulary[] = [
+  ...[english, german, dutch, swedish, danish, norwegian],
+  ...[spanish, portuguese, french, italian, catalan, romanian],
+  ...[polish, czech, slovak, croatian, slovenian],
+  ...[turkish, finnish, hungarian, greek, estonian, lithuanian, latvian],
+  ...[russian, ukrainian, bulgarian, serbian],
+  ...[arabic, persian, urdu, hebrew, hindi, bengali, tamil],
+  ...[chinese, japanese, korean, thai],
+  ...[vietnamese, indonesian, malay, filipino],
+]
+
+/**
+ * The languages of texts, English included. The same word is a code in one language and a street in another, so only
+ * these tables are searched. Related languages may be returned together, and all that share a word with a few lines.
+ */
+export function languagesOf(texts: string[]): Vocabulary[] {
+  const folded = fold(texts.map((text) => text.slice(0, MAX_SAMPLE)).join('\n'))
+  const scores = scoreLanguages(new Set(folded.toLowerCase().match(WORD)))
+  const found = new Set([english])
+  for (const [script, candidates] of isOnlyLatin(folded) ? LATIN : BY_SCRIPT) {
+    if (!SCRIPTS[script].test(folded)) continue
+    const scoreOf = (language: Vocabulary) =>
+      scores.get(language) ?? (candidates.length === 1 ? 1 : 0)
+    const best = Math.max(...candidates.map(scoreOf))
+    const least = best < MIN_SCORE ? 0 : Math.max(MIN_SHARE * best, best - MARGIN)
+    for (const language of candidates) if (scoreOf(language) > least) found.add(language)
+  }
+  return [...found]
+}
+
+/** Without letters of other scripts. */
+function isOnlyLatin(text: string): boolean {
+  return !/[\u0250-\uffff]/.test(text)
+}
+
+const BY_SCRIPT = Map.groupBy(LANGUAGES, ({ script }) => script)
+const LATIN = new Map([...BY_SCRIPT].filter(([script]) => script === 'Latin'))
+const MAX_SAMPLE = 2_000
+const MIN_SCORE = 2
+const MIN_SHARE = 0.4
+/** Related languages differ by chance. */
+const MARGIN = 1.5
+const MIN_STEM = 4
+const RECOGNIZED_BY = [
+  ...(['common', 'code', 'sale', 'other', 'number', 'purpose', 'type', 'is', 'particle'] as const),
+]
+const WORD = /[\p{L}\p{M}]+/gu
+
+/** Each word counts once, and less if several languages have it. */
+function scoreLanguages(words: Set<string>): Map<Vocabulary, number> {
+  const scores = new Map<Vocabulary, number>()
+  index ??= indexLanguages()
+  const { exact, stems } = index
+  for (const word of words) {
+    let languages = exact.get(word)
+    for (let end = word.length; !languages && end >= MIN_STEM; end -= 1) {
+      languages = stems.get(word.slice(0, end))
+    }
+    for (const language of languages ?? []) {
+      scores.set(language, (scores.get(language) ?? 0) + 1 / (languages?.length ?? 1))
+    }
+  }
+  return scores
+}
+
+interface LanguageIndex {
+  exact: Map<string, Vocabulary[]>
+  /** Words that may be continued. */
+  stems: Map<string, Vocabulary[]>
+}
+
+let index: LanguageIndex | undefined
+
+function indexLanguages(): LanguageIndex {
+  const built: LanguageIndex = { exact: new Map(), stems: new Map() }
+  for (const language of LANGUAGES) {
+    const entries = readEntries(RECOGNIZED_BY.map((kind) => language[kind]).join('|'))
+    for (const { word, prefix } of entries.filter(({ suffix }) => !suffix)) {
+      const words = prefix ? built.stems : built.exact
+      for (const one of word.split(' ')) addLanguage(words, one, language)
+    }
+  }
+  return built
+}
+
+function addLanguage(words: Map<string, Vocabulary[]>, word: string, language: Vocabulary): void {
+  const known = words.get(word)
+  if (!known) words.set(word, [language])
+  else if (!known.includes(language)) known.push(language)
+}
