@@ -1,0 +1,193 @@
+import { describe, expect, test } from 'vitest'
+import {
+  evaluateAdminToken,
+  evaluateBackup,
+  evaluateBaseUrl,
+  evaluateClock,
+  evaluateDataDirectory,
+  evaluatePayments,
+  evaluatePostgres,
+  evaluateProxy,
+} from './installation-rules.ts'
+
+const MB = 1024 * 1024
+const NOW = new Date('2026-03-01T12:00:00Z')
+const hoursAgo = (hours: number) => new Date(NOW.getTime() - hours * 3_600_000)
+
+describe('data directory', () => {
+  const data = {
+    path: '/var/lib/mayfly',
+    fault: undefined,
+    uid: 900,
+    ownUid: 900,
+    mode: 0o700,
+    freeBytes: 2_000 * MB,
+    minFreeBytes: 512 * MB,
+    fsyncMs: 1.2,
+  }
+  for (const [name, changed, status, fix] of [
+    ['right', {}, 'ok', ''],
+    ['missing', { fault: 'ENOENT' }, 'failure', 'install -d -m 700 /var/lib/mayfly'],
+    ['of another user', { uid: 0 }, 'failure', 'chown -R 900 /var/lib/mayfly'],
+    ['readable by others', { mode: 0o755 }, 'warning', 'chmod 700 /var/lib/mayfly'],
+    ['full', { freeBytes: 511 * MB }, 'failure', 'Free some space'],
+    ['nearly full', { freeBytes: 1_023 * MB }, 'warning', 'Free some space'],
+    ['slow', { fsyncMs: 51 }, 'warning', 'local SSD'],
+  ] as const) {
+    test(`${name}: ${status}`, () => {
+      const result = evaluateDataDirectory({ ...data, ...changed })
+      expect(result).toMatchObject({ status, fix: expect.stringContaining(fix) })
+    })
+  }
+})
+
+describe('clock', () => {
+  for (const [synchronized, offsetMs, status] of [
+    [true, undefined, 'ok'],
+    [true, -60_000, 'ok'],
+    [undefined, 1_000, 'ok'],
+    [true, 60_001, 'failure'],
+    [undefined, -61_000, 'failure'],
+    [false, 0, 'warning'],
+    [undefined, undefined, 'skipped'],
+  ] as const) {
+    test(`synchronized ${synchronized}, ${offsetMs} ms: ${status}`, () => {
+      const reference = 'https://box.example.org'
+      expect(evaluateClock({ synchronized, offsetMs, reference }).status).toBe(status)
+    })
+  }
+})
+
+describe('admin token', () => {
+  for (const [token, open, status] of [
+    ['', true, 'warning'],
+    ['short', false, 'warning'],
+    ['x'.repeat(20), undefined, 'ok'],
+    ['x'.repeat(20), false, 'ok'],
+    ['x'.repeat(20), true, 'failure'],
+  ] as const) {
+    test(`${token.length} characters, metrics ${open ? 'open' : 'closed'}: ${status}`, () =>
+      expect(evaluateAdminToken(token, open).status).toBe(status))
+  }
+})
+
+describe('base URL', () => {
+  const local = '{"domains":[]}'
+  const here = { status: 200, body: local }
+  for (const [name, url, response, status] of [
+    ['this service', 'https://box.example.org', here, 'ok'],
+    ['not tried', 'https://box.example.org', undefined, 'ok'],
+    ['on this machine', 'http://127.0.0.1:8080', here, 'ok'],
+    ['none', '', undefined, 'warning'],
+    ['without TLS', 'http://box.example.org', here, 'warning'],
+    ['unreachable', 'https://box.example.org', { error: 'ETIMEDOUT', isTls: false }, 'warning'],
+    [
+      'a bad certificate',
+      'https://box.example.org',
+      { error: 'CERT_HAS_EXPIRED', isTls: true },
+      'failure',
+    ],
+    ['another service', 'https://box.example.org', { status: 200, body: '{}' }, 'failure'],
+    ['not found', 'https://box.example.org', { status: 404, body: '' }, 'failure'],
+  ] as const) {
+    test(`${name}: ${status}`, () =>
+      expect(evaluateBaseUrl(url, { response, local }).status).toBe(status))
+  }
+})
+
+describe('proxy', () => {
+  const facts = {
+    baseUrl: 'https://box.example.org',
+    trustProxy: ['127.0.0.1'],
+    rateLimits: true,
+    counted: '203.0.113.9',
+  }
+  for (const [name, changed, status, fix] of [
+    ['clients are counted', {}, 'ok', ''],
+    ['unknown', { counted: undefined }, 'ok', ''],
+    ['no proxy', { baseUrl: 'http://box.example.org' }, 'skipped', ''],
+    ['rates off', { rateLimits: false }, 'skipped', ''],
+    ['none is trusted', { trustProxy: [] }, 'failure', 'Set MAYFLY_TRUST_PROXY'],
+    [
+      'another one is trusted',
+      { counted: 'untrusted local proxy' },
+      'failure',
+      'MAYFLY_TRUST_PROXY',
+    ],
+    ['no forwarded address', { counted: null }, 'failure', 'X-Forwarded-For'],
+    ['the proxy is counted', { counted: '127.0.0.1' }, 'failure', 'X-Forwarded-For'],
+    ['everybody is trusted', { trustProxy: ['0.0.0.0/0'] }, 'failure', 'your proxy alone'],
+    ['half of IPv6 is trusted', { trustProxy: ['2000::/3'] }, 'failure', 'your proxy alone'],
+    ['a private network is trusted', { trustProxy: ['10.0.0.0/8'] }, 'ok', ''],
+  ] as const) {
+    test(`${name}: ${status}`, () => {
+      const result = evaluateProxy({ ...facts, ...changed })
+      expect(result).toMatchObject({ status, fix: expect.stringContaining(fix) })
+    })
+  }
+})
+
+describe('backup', () => {
+  for (const [name, entries, at, status] of [
+    ['nothing to lose', 0, undefined, 'ok'],
+    ['recent', 3, hoursAgo(20), 'ok'],
+    ['a week old', 3, hoursAgo(168), 'ok'],
+    ['older', 3, hoursAgo(169), 'warning'],
+    ['never', 3, undefined, 'warning'],
+  ] as const) {
+    test(`${name}: ${status}`, () =>
+      expect(evaluateBackup({ entries, at }, NOW).status).toBe(status))
+  }
+})
+
+describe('PostgreSQL', () => {
+  const facts = {
+    version: 170_002,
+    durabilityFault: undefined,
+    usedConnections: 40,
+    maxConnections: 100,
+    requiredStandbys: '',
+    standbys: [],
+    offsetMs: 10,
+  }
+  const standby = (state: string) => ({ requiredStandbys: 'b', standbys: [{ name: 'b', state }] })
+  for (const [name, changed, status, fix] of [
+    ['right', {}, 'ok', ''],
+    ['too old', { version: 140_010 }, 'failure', 'PostgreSQL 15'],
+    ['not durable', { durabilityFault: 'fsync is off' }, 'failure', 'SET fsync = on'],
+    ['with a synchronous standby', standby('sync'), 'ok', ''],
+    ['one of a quorum', standby('quorum'), 'ok', ''],
+    ['only an asynchronous standby', standby('async'), 'failure', 'Start the standby b'],
+    ['no standby', { requiredStandbys: 'b' }, 'failure', 'RESET synchronous_standby_names'],
+    ['another clock', { offsetMs: -2_001 }, 'warning', 'set-ntp'],
+    ['nearly all connections used', { usedConnections: 81 }, 'warning', 'max_connections = 200'],
+  ] as const) {
+    test(`${name}: ${status}`, () => {
+      const result = evaluatePostgres({ ...facts, ...changed })
+      expect(result).toMatchObject({ status, fix: expect.stringContaining(fix) })
+    })
+  }
+})
+
+describe('payments', () => {
+  const url = 'https://box.example.org/api/stripe/webhook'
+  const facts = {
+    provider: 'stripe',
+    isTestMode: false,
+    baseUrl: 'https://box.example.org',
+    endpoints: [{ url, enabled: true }],
+  } as const
+  for (const [name, changed, status] of [
+    ['manual', { provider: 'manual' }, 'ok'],
+    ['a test shop', { provider: 'fake' }, 'warning'],
+    ['Stripe', {}, 'ok'],
+    ['Stripe in test mode', { isTestMode: true }, 'warning'],
+    ['no endpoint', { endpoints: [] }, 'failure'],
+    ['an endpoint elsewhere', { endpoints: [{ url: `${url}s`, enabled: true }] }, 'failure'],
+    ['a disabled endpoint', { endpoints: [{ url, enabled: false }] }, 'failure'],
+    ['a key that may not list them', { endpoints: { error: 'permission' } }, 'warning'],
+  ] as const) {
+    test(`${name}: ${status}`, () =>
+      expect(evaluatePayments({ ...facts, ...changed }).status).toBe(status))
+  }
+})

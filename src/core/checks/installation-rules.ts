@@ -1,0 +1,297 @@
+import { ipRangeMatcher, isLoopback } from '../ip.ts'
+import { type CheckResult, failure, ok, skipped, warning } from './result.ts'
+
+const MB = 1024 * 1024
+
+export interface DataDirectory {
+  path: string
+  /** Why files cannot be created there; undefined if they can. */
+  fault: string | undefined
+  uid: number
+  /** The user that runs the check. */
+  ownUid: number
+  /** Permission bits. */
+  mode: number
+  freeBytes: number
+  /** Below this, mail is deferred. */
+  minFreeBytes: number
+  fsyncMs: number
+}
+
+const SLOW_FSYNC_MS = 50
+
+export function evaluateDataDirectory(data: DataDirectory): CheckResult {
+  const { path, fault, freeBytes, minFreeBytes, fsyncMs } = data
+  if (fault !== undefined) {
+    return failure(`${path}: ${fault}`, `install -d -m 700 ${path}, as the user of the service`)
+  }
+  const free = `${Math.floor(freeBytes / MB)} MB free`
+  const seen = `${path}: ${free}, fsync ${fsyncMs.toFixed(1)} ms`
+  if (data.uid !== data.ownUid) {
+    return failure(
+      `${path} belongs to user ${data.uid}, not to ${data.ownUid}`,
+      `Run this command as the user of the service, or: chown -R ${data.ownUid} ${path}`,
+    )
+  }
+  if ((data.mode & 0o077) !== 0) {
+    return warning(
+      `${path} has mode ${data.mode.toString(8)}: other users can look inside`,
+      `chmod 700 ${path}`,
+    )
+  }
+  if (freeBytes < minFreeBytes) {
+    return failure(
+      `${seen}: below ${Math.floor(minFreeBytes / MB)} MB mail is deferred with 452`,
+      'Free some space, move MAYFLY_DATA to a larger disk, or lower MAYFLY_MIN_FREE',
+    )
+  }
+  if (freeBytes < 2 * minFreeBytes) {
+    return warning(
+      `${seen}: below ${Math.floor(minFreeBytes / MB)} MB mail is deferred with 452`,
+      'Free some space, or move MAYFLY_DATA to a larger disk',
+    )
+  }
+  if (fsyncMs > SLOW_FSYNC_MS) {
+    return warning(
+      `${seen}: slow, each mail waits for one`,
+      'Use a local SSD for MAYFLY_DATA, not a network file system',
+    )
+  }
+  return ok(seen)
+}
+
+const MAX_OFFSET_MS = 60_000
+
+/** `synchronized` is what the system says, `offsetMs` the difference to another machine; undefined if unknown. */
+export function evaluateClock({
+  synchronized,
+  offsetMs,
+  reference,
+}: {
+  synchronized: boolean | undefined
+  offsetMs: number | undefined
+  /** The other machine. */
+  reference: string
+}): CheckResult {
+  const fix = 'Synchronize the clock: timedatectl set-ntp true'
+  if (offsetMs !== undefined && Math.abs(offsetMs) > MAX_OFFSET_MS) {
+    const seconds = Math.round(offsetMs / 1_000)
+    return failure(
+      `${reference} is ${Math.abs(seconds)} s ${seconds > 0 ? 'ahead of' : 'behind'} this machine: sessions would expire at the wrong time`,
+      `${fix}, here and at ${reference}`,
+    )
+  }
+  if (synchronized === false) return warning('the system clock is not synchronized', fix)
+  if (synchronized === undefined && offsetMs === undefined) {
+    return skipped('the system does not say whether its clock is synchronized')
+  }
+  const agrees = offsetMs === undefined ? '' : `agrees with ${reference}`
+  return ok([synchronized ? 'synchronized' : '', agrees].filter((part) => part !== '').join(', '))
+}
+
+const MIN_TOKEN_LENGTH = 20
+
+/** `open` tells whether the running service gives metrics without the token; undefined if it is not running. */
+export function evaluateAdminToken(token: string, open: boolean | undefined): CheckResult {
+  const make =
+    'openssl rand -base64 32 > admin-token, and set MAYFLY_ADMIN_TOKEN_FILE to the path of that file'
+  if (token === '') {
+    return warning('not set: /metrics and the details of /readyz are public', make)
+  }
+  if (token.length < MIN_TOKEN_LENGTH) {
+    return warning(`only ${token.length} characters: it could be guessed`, make)
+  }
+  if (open) {
+    return failure(
+      'the running service gives /metrics without the token: it has other settings than this command',
+      'Restart the service: systemctl restart mayfly',
+    )
+  }
+  return ok('set')
+}
+
+/** Response to `/api/domains`, through the public URL and directly. */
+export type PublicResponse = { status: number; body: string } | { error: string; isTls: boolean }
+
+export function evaluateBaseUrl(
+  baseUrl: string,
+  { response, local }: { response: PublicResponse | undefined; local: string | undefined },
+): CheckResult {
+  if (baseUrl === '') {
+    return warning(
+      'MAYFLY_BASE_URL is not set: links follow the Host header that a client sends',
+      'Set MAYFLY_BASE_URL=https://… to the address of your reverse proxy',
+    )
+  }
+  const url = new URL(baseUrl)
+  const isLocal = url.hostname === 'localhost' || isLoopback(url.hostname.replace(/^\[|\]$/g, ''))
+  if (response && 'error' in response) {
+    if (response.isTls) {
+      return failure(
+        `${baseUrl}: ${response.error}`,
+        `Install a valid certificate for ${url.hostname} in the proxy; Caddy gets one by itself`,
+      )
+    }
+    return warning(
+      `${baseUrl} cannot be reached from here (${response.error}); many networks cannot reach their own public address`,
+      `Try it from elsewhere: curl -i ${baseUrl}/livez`,
+    )
+  }
+  if (response && local !== undefined && (response.status !== 200 || response.body !== local)) {
+    return failure(
+      `${baseUrl}/api/domains has status ${response.status} and is not this service`,
+      `Make the proxy forward ${url.hostname} to the HTTP port of this service, with its path`,
+    )
+  }
+  if (url.protocol === 'http:' && !isLocal) {
+    return warning(
+      `${baseUrl} is not encrypted: tokens and mail can be read on the way`,
+      `Put a proxy with TLS in front and set MAYFLY_BASE_URL=https://${url.host}`,
+    )
+  }
+  return ok(response === undefined ? baseUrl : `${baseUrl} is this service`)
+}
+
+export interface ProxyFacts {
+  baseUrl: string
+  trustProxy: readonly string[]
+  rateLimits: boolean
+  /** How the service counts a request of ours through the base URL; null: not at all. Undefined if that is unknown. */
+  counted: string | null | undefined
+}
+
+/** Whether rate limits count clients rather than the proxy. */
+export function evaluateProxy(facts: ProxyFacts): CheckResult {
+  const { baseUrl, trustProxy, rateLimits, counted } = facts
+  if (!rateLimits) return skipped('MAYFLY_RATE_LIMITS=off')
+  const wide = trustProxy.find((range) => coversInternet(range))
+  if (wide !== undefined) {
+    return failure(
+      `MAYFLY_TRUST_PROXY=${wide} trusts everybody: clients can forge the address that is counted`,
+      'Set MAYFLY_TRUST_PROXY to the address of your proxy alone, such as 127.0.0.1',
+    )
+  }
+  if (!baseUrl.startsWith('https:')) return skipped('no proxy: MAYFLY_BASE_URL is not https')
+  const trust = 'Set MAYFLY_TRUST_PROXY to the address of your proxy, such as 127.0.0.1'
+  if (trustProxy.length === 0 || counted === 'untrusted local proxy') {
+    return failure('the proxy is not trusted: all of its clients share one rate limit', trust)
+  }
+  // Without a forwarded address, the proxy itself is counted, or nobody if it is on loopback and not trusted.
+  if (counted === null || (counted !== undefined && ipRangeMatcher(trustProxy)(counted))) {
+    return failure(
+      'the proxy does not say who its clients are: they are not counted one by one',
+      'Make it send X-Forwarded-For; nginx: proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;',
+    )
+  }
+  if (counted === undefined) return ok(`trusted: ${trustProxy.join(', ')}; not tried`)
+  return ok(`trusted: ${trustProxy.join(', ')}; this machine counts as ${counted}`)
+}
+
+/** Wider than any network of one operator. */
+function coversInternet(range: string): boolean {
+  const [address = '', bits = '128'] = range.split('/')
+  return Number(bits) <= (address.includes(':') ? 16 : 7)
+}
+
+const HOUR_MS = 3_600_000
+const MAX_BACKUP_HOURS = 7 * 24
+
+/** `entries` is the number of keys and orders; `at` when `mayfly backup` last succeeded. */
+export function evaluateBackup(
+  { entries, at }: { entries: number; at: Date | undefined },
+  now: Date,
+): CheckResult {
+  if (entries === 0) return ok('no keys and no orders to back up')
+  const fix = 'mayfly backup /elsewhere/shop.db, daily by cron or a systemd timer'
+  if (at === undefined) return warning(`${entries} keys and orders were never backed up`, fix)
+  const hours = Math.floor((now.getTime() - at.getTime()) / HOUR_MS)
+  const age = hours < 48 ? `${hours} hours` : `${Math.floor(hours / 24)} days`
+  if (hours > MAX_BACKUP_HOURS) return warning(`the last backup is ${age} old`, fix)
+  return ok(`the last backup is ${age} old`)
+}
+
+export interface PostgresFacts {
+  /** `server_version_num`. */
+  version: number
+  durabilityFault: string | undefined
+  usedConnections: number
+  maxConnections: number
+  /** `synchronous_standby_names`. */
+  requiredStandbys: string
+  standbys: readonly { name: string; state: string }[]
+  /** Its clock minus ours. */
+  offsetMs: number
+}
+
+const OLDEST_POSTGRES = 150_000
+const MAX_POSTGRES_OFFSET_MS = 2_000
+
+export function evaluatePostgres(facts: PostgresFacts): CheckResult {
+  const { version, durabilityFault, usedConnections, maxConnections, standbys, offsetMs } = facts
+  const major = Math.floor(version / 10_000)
+  const replicas = standbys.map(({ name, state }) => `${name} (${state})`).join(', ')
+  const seen = `PostgreSQL ${major}, ${usedConnections} of ${maxConnections} connections, ${replicas === '' ? 'no standby' : `standby ${replicas}`}`
+  if (version < OLDEST_POSTGRES) return failure(seen, 'Upgrade to PostgreSQL 15 or newer')
+  if (durabilityFault !== undefined) {
+    return failure(
+      durabilityFault,
+      'ALTER SYSTEM SET fsync = on; ALTER SYSTEM SET synchronous_commit = on; SELECT pg_reload_conf();',
+    )
+  }
+  const isSynced = standbys.some(({ state }) => state === 'sync' || state === 'quorum')
+  if (facts.requiredStandbys !== '' && !isSynced) {
+    return failure(
+      `${seen}: synchronous_standby_names requires one, so commits wait for ever`,
+      `Start the standby ${facts.requiredStandbys}, or: ALTER SYSTEM RESET synchronous_standby_names; SELECT pg_reload_conf();`,
+    )
+  }
+  if (Math.abs(offsetMs) > MAX_POSTGRES_OFFSET_MS) {
+    return warning(
+      `its clock differs from this machine by ${Math.round(offsetMs / 1_000)} s`,
+      'Synchronize both clocks: timedatectl set-ntp true',
+    )
+  }
+  if (usedConnections > maxConnections * 0.8) {
+    return warning(
+      seen,
+      `ALTER SYSTEM SET max_connections = ${2 * maxConnections}; then restart PostgreSQL`,
+    )
+  }
+  return ok(seen)
+}
+
+export interface PaymentFacts {
+  provider: 'manual' | 'stripe' | 'fake'
+  /** Of the Stripe key. */
+  isTestMode: boolean
+  baseUrl: string
+  /** The webhook endpoints of the Stripe account, or why they could not be listed. */
+  endpoints: readonly { url: string; enabled: boolean }[] | { error: string } | undefined
+}
+
+export function evaluatePayments(facts: PaymentFacts): CheckResult {
+  const { provider, isTestMode, baseUrl, endpoints } = facts
+  if (provider === 'manual') return ok('manual: you issue the keys')
+  if (provider === 'fake') {
+    return warning('fake: everybody gets a key for free', 'Set MAYFLY_PAYMENTS=manual or stripe')
+  }
+  const url = `${baseUrl}/api/stripe/webhook`
+  const create = `Create a webhook endpoint for ${url} in the Stripe dashboard (docs/stripe.md) and set MAYFLY_STRIPE_WEBHOOK_SECRET`
+  if (endpoints === undefined || 'error' in endpoints) {
+    return warning(
+      `Stripe: the webhook endpoints cannot be listed (${endpoints?.error ?? 'not tried'})`,
+      `Check the key, and that there is an endpoint for ${url}`,
+    )
+  }
+  const ours = endpoints.find((endpoint) => endpoint.url === url)
+  if (!ours) return failure(`Stripe has no webhook endpoint for ${url}`, create)
+  if (!ours.enabled)
+    return failure(`the webhook endpoint ${url} is disabled`, 'Enable it in the Stripe dashboard')
+  if (isTestMode) {
+    return warning(
+      'Stripe in test mode: payments are not real',
+      'For real payments set MAYFLY_STRIPE_SECRET_KEY to the live key',
+    )
+  }
+  return ok(`Stripe, webhook ${url}`)
+}

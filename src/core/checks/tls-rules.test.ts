@@ -1,0 +1,147 @@
+import { hash } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import type { Lookup } from './result.ts'
+import {
+  evaluateCertificate,
+  evaluateMtaSts,
+  evaluateTlsa,
+  evaluateTlsReporting,
+  matchesName,
+  type ServedCertificate,
+} from './tls-rules.ts'
+
+const HOST = 'mx.example.org'
+const DOMAIN = 'box.example.org'
+const NOW = new Date('2026-03-01T12:00:00Z')
+const found = <T = never>(...records: T[]): Lookup<T> => ({ records })
+const days = (count: number) => new Date(NOW.getTime() + count * 86_400_000)
+
+const LEAF = { der: Buffer.from('leaf'), publicKey: Buffer.from('leaf key') }
+const ISSUER = { der: Buffer.from('issuer'), publicKey: Buffer.from('issuer key') }
+const CERTIFICATE: ServedCertificate = {
+  names: [HOST],
+  notBefore: days(-10),
+  notAfter: days(80),
+  untrusted: '',
+  chain: [LEAF, ISSUER],
+}
+
+describe('certificate', () => {
+  for (const [name, changed, status, seen] of [
+    ['valid', {}, 'ok', 'for mx.example.org, valid until 2026-05-20'],
+    ['with a wildcard', { names: ['*.example.org'] }, 'ok', '*.example.org'],
+    ['expired', { notAfter: NOW }, 'failure', 'expired'],
+    ['one second left', { notAfter: new Date(NOW.getTime() + 1_000) }, 'warning', 'in 0 days'],
+    ['expires within two weeks', { notAfter: days(13) }, 'warning', 'expires in 13 days'],
+    ['two weeks left', { notAfter: days(14) }, 'ok', ''],
+    ['not valid yet', { notBefore: days(1) }, 'failure', 'not valid before'],
+    ['for another name', { names: ['www.example.org'] }, 'warning', 'not for mx.example.org'],
+    ['without a name', { names: [] }, 'warning', 'no name'],
+    ['self-signed', { untrusted: 'DEPTH_ZERO_SELF_SIGNED_CERT' }, 'warning', 'not verifiable'],
+  ] as const) {
+    test(`${name}: ${status}`, () => {
+      const result = evaluateCertificate(HOST, { ...CERTIFICATE, ...changed }, NOW)
+      expect(result).toMatchObject({ status, seen: expect.stringContaining(seen) })
+      expect(result.fix !== '').toBe(status !== 'ok')
+    })
+  }
+
+  for (const [pattern, host, matches] of [
+    ['mx.example.org', 'MX.example.org', true],
+    ['*.example.org', 'mx.example.org', true],
+    ['*.example.org', 'a.mx.example.org', false],
+    ['*.example.org', 'example.org', false],
+    ['*.org', 'localhost', false],
+  ] as const) {
+    test(`${pattern} ${matches ? 'matches' : 'does not match'} ${host}`, () =>
+      expect(matchesName(pattern, host)).toBe(matches))
+  }
+})
+
+describe('TLSA', () => {
+  const record = (usage: number, selector: number, match: number, data: string) =>
+    found({ usage, selector, match, data })
+  const keyHash = hash('sha256', LEAF.publicKey)
+  const publish = `_25._tcp.mx.example.org. 3600 IN TLSA 3 1 1 ${keyHash}`
+  for (const [name, tlsa, status, fix] of [
+    ['none', found(), 'skipped', ''],
+    ['the key', record(3, 1, 1, keyHash), 'ok', ''],
+    ['the key in capitals', record(3, 1, 1, keyHash.toUpperCase()), 'ok', ''],
+    ['the key by SHA-512', record(3, 1, 2, hash('sha512', LEAF.publicKey)), 'ok', ''],
+    ['the certificate', record(3, 0, 1, hash('sha256', LEAF.der)), 'ok', ''],
+    ['the whole certificate', record(3, 0, 0, LEAF.der.toString('hex')), 'ok', ''],
+    ['the issuer', record(2, 1, 1, hash('sha256', ISSUER.publicKey)), 'ok', ''],
+    [
+      'the issuer as end entity',
+      record(3, 1, 1, hash('sha256', ISSUER.publicKey)),
+      'failure',
+      publish,
+    ],
+    ['another key', record(3, 1, 1, hash('sha256', 'old')), 'failure', publish],
+    ['a usage for web sites', record(1, 1, 1, keyHash), 'warning', publish],
+    ['no answer', { error: 'ESERVFAIL' }, 'skipped', ''],
+  ] as const) {
+    test(`${name}: ${status}`, () => {
+      const result = evaluateTlsa(HOST, tlsa, CERTIFICATE)
+      expect(result).toMatchObject({ status, fix: expect.stringContaining(fix) })
+    })
+  }
+})
+
+describe('MTA-STS', () => {
+  const STS = found('v=STSv1; id=20260301')
+  const policy = (body: string, status = 200) => ({ status, body })
+  const GOOD = policy('version: STSv1\r\nmode: enforce\r\nmx: mx.example.org\r\nmax_age: 86400\r\n')
+  for (const [name, txt, fetched, status, fix] of [
+    ['not used', found<string>(), undefined, 'skipped', ''],
+    ['right', STS, GOOD, 'ok', ''],
+    ['a wildcard', STS, policy(GOOD.body.replace('mx.', '*.')), 'ok', ''],
+    [
+      'another host',
+      STS,
+      policy(GOOD.body.replace('mx.', 'old.')),
+      'failure',
+      'mx: mx.example.org',
+    ],
+    [
+      'another host while testing',
+      STS,
+      policy(GOOD.body.replace('mx.', 'old.').replace('enforce', 'testing')),
+      'warning',
+      'mx: mx.example.org',
+    ],
+    ['switched off', STS, policy('version: STSv1\nmode: none\nmax_age: 0\n'), 'ok', ''],
+    ['no mode', STS, policy('version: STSv1\nmax_age: 0\n'), 'failure', 'mode: enforce'],
+    [
+      'not found',
+      STS,
+      policy('', 404),
+      'failure',
+      'https://mta-sts.box.example.org/.well-known/mta-sts.txt',
+    ],
+    ['unreachable', STS, { error: 'ECONNREFUSED' }, 'failure', 'version: STSv1'],
+    ['an id with a dash', found('v=STSv1; id=2026-03-01'), undefined, 'failure', '"v=STSv1; id='],
+    ['two records', found('v=STSv1; id=1', 'v=STSv1; id=2'), undefined, 'failure', 'Replace it'],
+  ] as const) {
+    test(`${name}: ${status}`, () => {
+      const result = evaluateMtaSts(DOMAIN, txt, { host: HOST, policy: fetched })
+      expect(result).toMatchObject({ status, fix: expect.stringContaining(fix) })
+    })
+  }
+})
+
+describe('TLS reporting', () => {
+  const publish = '_smtp._tls.box.example.org. 3600 IN TXT "v=TLSRPTv1; rua=mailto:ann@example.org"'
+  for (const [records, status, fix] of [
+    [[], 'skipped', ''],
+    [['v=TLSRPTv1; rua=mailto:tls@example.org'], 'ok', ''],
+    [['v=TLSRPTv1; rua=https://reports.example.org/'], 'ok', ''],
+    [['v=TLSRPTv1'], 'warning', publish],
+    [['v=TLSRPTv1; rua=tls@example.org'], 'warning', publish],
+  ] as const) {
+    test(`${records.join() || 'no record'}: ${status}`, () => {
+      const result = evaluateTlsReporting(DOMAIN, found(...records), 'ann@example.org')
+      expect(result).toMatchObject({ status, fix: expect.stringContaining(fix) })
+    })
+  }
+})

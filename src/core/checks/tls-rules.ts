@@ -1,0 +1,194 @@
+import { hash } from 'node:crypto'
+import { mtaStsPolicy, mtaStsRecord, tlsaRecord, tlsReportRecord } from './dns-records.ts'
+import { tagsOf } from './dns-rules.ts'
+import { type CheckResult, failure, type Lookup, ok, skipped, warning } from './result.ts'
+
+/** The certificate that a server presents. */
+export interface ServedCertificate {
+  /** DNS names, possibly with a wildcard. */
+  names: readonly string[]
+  notBefore: Date
+  notAfter: Date
+  /** Why it is not trusted; empty if a public CA vouches for it. The name is not part of this. */
+  untrusted: string
+  /** The certificate and its issuers, as far as they were sent. */
+  chain: readonly { der: Uint8Array; publicKey: Uint8Array }[]
+}
+
+const DAY_MS = 86_400_000
+const RENEWAL_DAYS = 14
+
+/** Most servers deliver to a certificate that they cannot verify; those with MTA-STS or DANE do not. */
+export function evaluateCertificate(
+  host: string,
+  certificate: ServedCertificate,
+  now: Date,
+): CheckResult {
+  const { names, notBefore, notAfter, untrusted } = certificate
+  const until = notAfter.toISOString().slice(0, 10)
+  const seen = `for ${names.join(', ') || 'no name'}, valid until ${until}`
+  const renew = `Renew it, and set MAYFLY_SMTP_TLS_CERT and MAYFLY_SMTP_TLS_KEY to the new files: certbot renew --cert-name ${host}`
+  if (notAfter <= now) return failure(`${seen}: expired`, renew)
+  if (notBefore > now) return failure(`${seen}: not valid before ${notBefore.toISOString()}`, renew)
+  if (!names.some((name) => matchesName(name, host))) {
+    return warning(
+      `${seen}: not for ${host}`,
+      `Get a certificate for the host name: certbot certonly --standalone -d ${host}`,
+    )
+  }
+  if (untrusted !== '') {
+    return warning(
+      `${seen}: encrypted, but not verifiable (${untrusted})`,
+      `certbot certonly --standalone -d ${host}\nThen set MAYFLY_SMTP_TLS_CERT=/etc/letsencrypt/live/${host}/fullchain.pem and MAYFLY_SMTP_TLS_KEY=/etc/letsencrypt/live/${host}/privkey.pem`,
+    )
+  }
+  const days = Math.floor((notAfter.getTime() - now.getTime()) / DAY_MS)
+  if (days < RENEWAL_DAYS) return warning(`${seen}: expires in ${days} days`, renew)
+  return ok(seen)
+}
+
+/** RFC 6125: a wildcard stands for one label. */
+export function matchesName(pattern: string, host: string): boolean {
+  const [given, name] = [pattern.toLowerCase(), host.toLowerCase()]
+  if (!given.startsWith('*.')) return given === name
+  return name.includes('.') && given.slice(2) === name.slice(name.indexOf('.') + 1)
+}
+
+export interface TlsaRecord {
+  usage: number
+  selector: number
+  match: number
+  /** Hexadecimal. */
+  data: string
+}
+
+const DANE_TA = 2
+const DANE_EE = 3
+
+/** Compares the records with the certificate that is served; whether the zone is signed is not judged. */
+export function evaluateTlsa(
+  host: string,
+  tlsa: Lookup<TlsaRecord>,
+  { chain }: ServedCertificate,
+): CheckResult {
+  if ('error' in tlsa) return skipped(`DNS did not answer (${tlsa.error})`)
+  const { records } = tlsa
+  if (records.length === 0) return skipped('no TLSA record; optional, for DANE')
+  const leaf = chain[0]
+  const publish = tlsaRecord(host, leaf ? hash('sha256', leaf.publicKey) : 'SHA256_OF_KEY')
+  const usable = records.filter(({ usage }) => usage === DANE_TA || usage === DANE_EE)
+  if (usable.length === 0) {
+    return warning(
+      `${textOf(records)}: mail servers use only 2 (DANE-TA) and 3 (DANE-EE)`,
+      `Replace it: ${publish}`,
+    )
+  }
+  const matches = usable.some((record) =>
+    (record.usage === DANE_EE ? chain.slice(0, 1) : chain).some((one) => tlsaMatches(record, one)),
+  )
+  if (!matches) {
+    return failure(
+      `${textOf(records)}: does not match the certificate, so servers with DANE do not deliver`,
+      publish,
+    )
+  }
+  return ok(textOf(records))
+}
+
+function tlsaMatches(
+  { selector, match, data }: TlsaRecord,
+  { der, publicKey }: { der: Uint8Array; publicKey: Uint8Array },
+): boolean {
+  const content = selector === 1 ? publicKey : der
+  const digest =
+    match === 0
+      ? Buffer.from(content).toString('hex')
+      : hash(match === 1 ? 'sha256' : 'sha512', content)
+  return digest === data.toLowerCase()
+}
+
+function textOf(records: readonly TlsaRecord[]): string {
+  return records
+    .map(
+      ({ usage, selector, match, data }) => `${usage} ${selector} ${match} ${data.slice(0, 16)}…`,
+    )
+    .join(', ')
+}
+
+/** The policy as fetched: the status and body, or the error. */
+export type FetchedPolicy = { status: number; body: string } | { error: string }
+
+export const mtaStsUrl = (domain: string) => `https://mta-sts.${domain}/.well-known/mta-sts.txt`
+
+export function hasMtaSts(txt: Lookup<string>): boolean {
+  return 'records' in txt && txt.records.some(isSts)
+}
+
+const isSts = (text: string) => /^v=STSv1\s*(?:;|$)/i.test(text)
+
+/** RFC 8461. `policy` is needed only if the domain has a record. */
+export function evaluateMtaSts(
+  domain: string,
+  txt: Lookup<string>,
+  { host, policy }: { host: string; policy: FetchedPolicy | undefined },
+): CheckResult {
+  if ('error' in txt) return skipped(`DNS did not answer (${txt.error})`)
+  const found = txt.records.filter(isSts)
+  const [record = '', second] = found
+  if (record === '') return skipped('not used; optional')
+  const publish = mtaStsRecord(domain, '1')
+  if (second !== undefined || !/^[a-z0-9]{1,32}$/i.test(tagsOf(record).get('id') ?? '')) {
+    return failure(
+      `${found.join(', ')}: senders ignore it (one record with an id of letters and digits)`,
+      `Replace it: ${publish}`,
+    )
+  }
+  const serve = `Serve this at ${mtaStsUrl(domain)}, and change the id in the record whenever it changes:\n${mtaStsPolicy(host).trimEnd()}`
+  if (!policy || 'error' in policy) {
+    return failure(`the policy cannot be fetched: ${policy?.error ?? 'not tried'}`, serve)
+  }
+  if (policy.status !== 200) return failure(`the policy has status ${policy.status}`, serve)
+  const { mode, hosts } = readPolicy(policy.body)
+  if (mode === undefined) return failure('the policy is invalid', serve)
+  if (mode !== 'none' && !hosts.some((name) => matchesName(name, host))) {
+    const seen = `the policy (${mode}) allows ${hosts.join(', ') || 'no host'}, not ${host}`
+    return mode === 'enforce' ? failure(seen, serve) : warning(seen, serve)
+  }
+  return ok(`${record}; mode ${mode}, ${hosts.join(', ')}`)
+}
+
+/** The mode is undefined if the policy is invalid. */
+function readPolicy(body: string): { mode: string | undefined; hosts: string[] } {
+  const fields = body.split(/\r?\n/).map((line) => line.split(/:\s*/, 2))
+  const values = (name: string) =>
+    fields.filter(([one]) => one === name).map(([, value = '']) => value.trim())
+  const [[version], [mode = ''], [maxAge = '']] = ['version', 'mode', 'max_age'].map(values) as [
+    string[],
+    string[],
+    string[],
+  ]
+  const isValid =
+    version === 'STSv1' && /^(enforce|testing|none)$/.test(mode) && /^\d{1,10}$/.test(maxAge)
+  return { mode: isValid ? mode : undefined, hosts: values('mx') }
+}
+
+export function evaluateTlsReporting(
+  domain: string,
+  txt: Lookup<string>,
+  email: string,
+): CheckResult {
+  if ('error' in txt) return skipped(`DNS did not answer (${txt.error})`)
+  const found = txt.records.filter((text) => /^v=TLSRPTv1\s*(?:;|$)/i.test(text))
+  const [record = '', second] = found
+  if (record === '') return skipped('not used; optional')
+  if (
+    second !== undefined ||
+    !/^(mailto:\S+@|https:\/\/)\S+$/i.test(tagsOf(record).get('rua') ?? '')
+  ) {
+    return warning(
+      `${found.join(', ')}: no reports are sent (one record with rua=mailto:…)`,
+      `Replace it: ${tlsReportRecord(domain, email)}`,
+    )
+  }
+  return ok(record)
+}
