@@ -4,8 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { localEndpoints } from './cli/banner.ts'
 import { type CliActions, run } from './cli/commands.ts'
 import { type Config, readConfig } from './config/config.ts'
-import { loadSettings } from './config/settings.ts'
+import { loadSettings, SettingsError } from './config/settings.ts'
 import type { Address } from './core/address.ts'
+import { failure } from './core/checks/result.ts'
 import type { Log } from './core/log.ts'
 import { hasErrorCode, OperatorError, Problem } from './core/problem.ts'
 import { openParser } from './mime/parser.ts'
@@ -15,6 +16,7 @@ import {
   openShopStoreForCli,
   usesPostgres,
 } from './runtime/stores.ts'
+import type { Check } from './service/checks/context.ts'
 import { openLargeReads } from './service/mail/large-reads.ts'
 import { openParseOnce } from './service/mail/parse-once.ts'
 import { openParsedMail } from './service/mail/parsed-mail.ts'
@@ -29,15 +31,17 @@ import { restoreShop } from './store/sqlite/restore.ts'
 function cliActions(): CliActions {
   const read = () => readConfig(loadSettings(process.cwd(), process.env))
   const manifest = readManifest(new URL('../package.json', import.meta.url))
+  // Only a clone is private; packages have a manifest of their own.
+  const command = manifest.private ? 'npm run --silent mayfly --' : 'mayfly'
   return {
     version: manifest.version,
     serve: async () => {
       const { config } = read()
       const { serve } = await import('./runtime/serve.ts')
-      // Only a clone is private; packages have a manifest of their own.
-      await serve(config, manifest.private ? 'npm run --silent mayfly --' : 'mayfly')
+      await serve(config, command)
     },
     settings: () => read().settings,
+    withChecks: (options, operation) => withChecks(read, options, operation),
     endpoints: () => endpointsOf(read().config),
     plans: () => read().config.plans,
     withAccounts: (operation) => withAccounts(read().config, operation),
@@ -81,6 +85,42 @@ function cliActions(): CliActions {
           await parser.close()
         }
       }),
+  }
+}
+
+/** With invalid settings, that is the only check. */
+async function withChecks(
+  read: () => ReturnType<typeof readConfig>,
+  { domain, listings }: { domain: string | undefined; listings: boolean },
+  operation: (checks: readonly Check[]) => Promise<void>,
+): Promise<void> {
+  let given: ReturnType<typeof readConfig>
+  try {
+    given = read()
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error
+    const result = failure(
+      error.problems.join('\n'),
+      'Correct the settings. All of them: mayfly config',
+    )
+    return await operation([{ name: 'settings', run: async () => result }])
+  }
+  const { openCheckContext, openStoreForChecks, settingsReport } = await import(
+    './runtime/checks.ts'
+  )
+  const { listChecks } = await import('./service/checks/checks.ts')
+  const { config, settings } = given
+  const store = await openStoreForChecks(config)
+  try {
+    const context = await openCheckContext(config, {
+      log: await openErrorLog(),
+      domain,
+      store,
+      settingsReport: settingsReport(settings, process.env),
+    })
+    await operation(listChecks(context, { listings }))
+  } finally {
+    await store?.close()
   }
 }
 

@@ -9,6 +9,7 @@ const SERVICES = [
   ['redis-server', 'redis-server'],
   ['pgbouncer', 'pgbouncer'],
   ['haproxy', 'haproxy'],
+  ['knot', 'knot'],
 ] as const
 
 const QUIET = ['-qq', '-o', 'DPkg::Lock::Timeout=300', '-o', 'Dpkg::Use-Pty=0']

@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander'
 import { type AccountActions, addAccountCommands } from './account.ts'
 import { addBackupCommands, type BackupActions } from './backup.ts'
 import { printConfig, type SettingLine } from './config.ts'
+import { addDoctorCommand, type DoctorActions } from './doctor.ts'
 import { addDomainCommands, type DomainActions } from './domain.ts'
 import { addInboxCommand, type InboxActions } from './inbox.ts'
 import { addKeyCommands, type KeyActions } from './key.ts'
@@ -15,6 +16,7 @@ import { addSessionCommands } from './session.ts'
 export interface CliActions
   extends AccountActions,
     BackupActions,
+    DoctorActions,
     DomainActions,
     InboxActions,
     KeyActions,
@@ -34,7 +36,7 @@ export async function run(args: readonly string[], actions: CliActions): Promise
     // Commander has already printed its message. --help and --version end with code 0.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
     if (!(error instanceof CommandError)) throw error
-    console.error(error.message)
+    if (error.message !== '') console.error(error.message)
     return error.exitCode
   }
 }
@@ -57,6 +59,7 @@ export function program(actions: CliActions, print: Print): Command {
     .description('Show every setting: value, origin and meaning')
     .option('--json', 'print JSON')
     .action((options: JsonOption) => printConfig(actions.settings(), options, print))
+  addDoctorCommand(mayfly, actions, print)
   addDomainCommands(group('domain', 'Manage mail domains'), actions, print)
   addAccountCommands(group('account', 'Manage Gmail accounts'), actions, print)
   addInboxCommand(mayfly, actions, print)

@@ -104,7 +104,7 @@ function stateOf({ active, removed }: MailDomain): string {
   return active ? 'active' : 'inactive'
 }
 
-function parseDomain(text: string): Host {
+export function parseDomain(text: string): Host {
   const name = parseHost(text)
   if (name?.includes('.')) return name
   throw new CommandError(`${JSON.stringify(text)} is not a domain name.`, 2)

@@ -291,7 +291,7 @@ function senderChecksConfig({ setting }: SettingReader) {
       'MAYFLY_DNS',
       dnsServers,
       '',
-      'DNS servers for sender checks, such as 9.9.9.9 or 127.0.0.1:5353; empty: those of the system',
+      'DNS servers for sender checks and mayfly doctor, such as 9.9.9.9 or 127.0.0.1:5353; empty: those of the system',
     ),
   }
 }

@@ -26,7 +26,7 @@ export function rateLimitNetwork(ip: string): string {
   // Invalid addresses share one count, so that garbage does not get a fresh allowance.
   if (plain === undefined) return 'unknown'
   if (isIP(plain) === 4) return plain
-  return `${groupsOf(plain).slice(0, 4).map(hex).join(':')}::/64`
+  return `${ipv6Groups(plain).slice(0, 4).map(hex).join(':')}::/64`
 }
 
 /** The network by which storage shares are counted: an IPv4 address, or the /48 that an IPv6 site is assigned. */
@@ -35,7 +35,7 @@ export function senderNetwork(ip: string): string {
   if (plain === undefined) return 'unknown'
   if (isIP(plain) === 4) return plain
   // As PostgreSQL formats it: its migration computes the same text.
-  const site = groupsOf(plain).slice(0, 3)
+  const site = ipv6Groups(plain).slice(0, 3)
   return `${site
     .slice(0, site.findLastIndex((group) => group !== 0) + 1)
     .map(hex)
@@ -91,7 +91,7 @@ export function plainIp(ip: string): string | undefined {
   if (family === 0) return undefined
   if (family === 4) return ip
   const plain = ip.split('%')[0] ?? ''
-  const groups = groupsOf(plain)
+  const groups = ipv6Groups(plain)
   const mapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff
   if (!mapped) return plain
   return groups
@@ -111,7 +111,7 @@ export function canonicalIp(text: string): string | undefined {
 const LOOPBACK = ipRangeMatcher(['127.0.0.0/8', '::1'])
 
 /** The eight groups of a valid IPv6 address. */
-function groupsOf(ip: string): number[] {
+export function ipv6Groups(ip: string): number[] {
   const [head = '', tail] = ip.replace(/\d+\.\d+\.\d+\.\d+$/, quadToGroups).split('::')
   const before = numbers(head)
   const after = numbers(tail ?? '')

@@ -5,6 +5,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { openRedis, type TestRedis } from '../../test/support/redis.ts'
 import { waitUntil } from '../../test/support/wait-until.ts'
+import { inspectRedis } from '../runtime/probes/backends.ts'
 import { connectRedis, type Redis } from './connect.ts'
 import { recordingLog } from './testing/log.ts'
 
@@ -173,4 +174,9 @@ test('a Redis Cluster is found through any of its servers', async () => {
   )
   const { redis } = await connect(`redis://127.0.0.1:1,${server.url}`)
   assert.equal(await redis.send('any', ['SET', 'any', '1']), 'OK')
+})
+
+test('mayfly doctor sees its version', async () => {
+  const { url } = await serverWith()
+  expect(await inspectRedis(url, recordingLog().log)).toMatch(/^\d+\.\d+\.\d+$/)
 })

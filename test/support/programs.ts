@@ -17,6 +17,8 @@ export const PROGRAMS = {
   pgbouncer: ['pgbouncer', 'a connection pooler in front of PostgreSQL'],
   haproxy: ['haproxy', 'a load balancer in front of the nodes'],
   dovecot: ['dovecot-imapd', 'a mail account to fetch from'],
+  knotd: ['knot', 'a name server with the zones of mail domains'],
+  ip: ['iproute2', 'addresses of a private network'],
   mmdebstrap: ['mmdebstrap', 'a Debian to install the package in'],
   buildah: ['buildah', 'builds and runs the container image'],
 } as const satisfies Record<string, readonly [debianPackage: string, purpose: string]>

@@ -192,6 +192,7 @@ export interface ApiResponses {
   'GET /livez': { status: 'success' }
   'GET /readyz': {
     status: 'success'
+    client?: string | null
     warnings?: string[]
     gmail_accounts?: {
       id: number

@@ -1,3 +1,5 @@
+import { ipv6Groups } from '../ip.ts'
+
 // Records as lines of a zone file.
 
 const TTL_SECONDS = 3_600
@@ -35,7 +37,8 @@ export const tlsaRecord = (host: string, keySha256: string) =>
 /** The name under which an address is looked up in reverse. */
 export function reverseName(ip: string): string {
   if (!ip.includes(':')) return `${ip.split('.').toReversed().join('.')}.in-addr.arpa`
-  return `${nibbles(ip).toReversed().join('.')}.ip6.arpa`
+  const digits = ipv6Groups(ip).flatMap((group) => [...group.toString(16).padStart(4, '0')])
+  return `${digits.toReversed().join('.')}.ip6.arpa`
 }
 
 export const ptrRecord = (ip: string, host: string) => record(reverseName(ip), 'PTR', `${host}.`)
@@ -43,16 +46,6 @@ export const ptrRecord = (ip: string, host: string) => record(reverseName(ip), '
 /** The name under which a block list has an address. */
 export function listedName(ip: string, list: string): string {
   return `${reverseName(ip).replace(/\.(in-addr|ip6)\.arpa$/, '')}.${list}`
-}
-
-/** The 32 hexadecimal digits of an IPv6 address. */
-function nibbles(ip: string): string[] {
-  const [head = '', tail] = ip.split('::')
-  const groups = (part: string) => (part === '' ? [] : part.split(':'))
-  const before = groups(head)
-  const after = groups(tail ?? '')
-  const zeros = Array<string>(8 - before.length - after.length).fill('0')
-  return [...before, ...zeros, ...after].flatMap((group) => [...group.padStart(4, '0')])
 }
 
 /** The policy to serve at `https://mta-sts.DOMAIN/.well-known/mta-sts.txt`. */

@@ -29,6 +29,13 @@ export const readyzRoute = route({
   description:
     'Whether mail can be received and stored now. With an admin token configured, the reason and the health of each Gmail account are returned to the operator only. Neither a failing account nor a warning makes the service unready.',
   output: successSchema({
+    client: Type.Optional(
+      Type.Union([Type.String(), Type.Null()], {
+        description:
+          'The address that rate limits count this request for; null if they do not apply. Shows whether a proxy passes on the addresses of clients.',
+        examples: ['203.0.113.9'],
+      }),
+    ),
     warnings: Type.Optional(
       Type.Array(Type.String(), {
         description:
@@ -65,6 +72,7 @@ export const readyzRoute = route({
     const warnings = await deps.warnings()
     const accounts = await accountStatuses(deps)
     return success({
+      ...(request.headers.authorization === undefined ? {} : { client: request.client ?? null }),
       ...(warnings.length > 0 ? { warnings } : {}),
       ...(accounts.length > 0 ? { gmail_accounts: accounts } : {}),
     })

@@ -9,6 +9,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  writeFileSync,
 } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import Database from 'better-sqlite3'
@@ -52,8 +53,26 @@ export function backupShop(
     checkTarget(folder, target, force)
     renameSync(copy, target)
     sync(dirname(target), 'r')
+    // Its time is that of the last backup.
+    writeFileSync(join(folder, LAST_BACKUP), `${target}\n`)
     return contents
   })
+}
+
+const LAST_BACKUP = 'last-backup'
+
+/** The number of keys and orders, and when they were last backed up. */
+export function backupState(folder: string): { entries: number; at: Date | undefined } {
+  const at = statSync(join(folder, LAST_BACKUP), { throwIfNoEntry: false })?.mtime
+  const path = join(folder, SHOP_FILE)
+  if (!existsSync(path)) return { entries: 0, at }
+  const db = openReadOnly(path)
+  try {
+    const { keys, orders } = contentsOf(db, path)
+    return { entries: keys + orders, at }
+  } finally {
+    db.close()
+  }
 }
 
 function checkTarget(folder: string, target: string, force: boolean): void {

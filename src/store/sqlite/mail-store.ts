@@ -134,13 +134,18 @@ export function openSqliteMail({
 const MIN_FREE_SHARE = 0.05
 const MIN_FREE_BYTES = 512 * 1024 * 1024
 
-function lowDisk(folder: string, minFreeBytes: number | 'auto'): string | undefined {
+/** Free bytes on the disk of a folder, and the limit below which mail is deferred. */
+export function diskSpace(folder: string, minFreeBytes: number | 'auto') {
   const { bavail, blocks, bsize } = statfsSync(folder)
   const least =
     minFreeBytes === 'auto'
       ? Math.min(blocks * bsize * MIN_FREE_SHARE, MIN_FREE_BYTES)
       : minFreeBytes
-  const free = bavail * bsize
+  return { free: bavail * bsize, least }
+}
+
+function lowDisk(folder: string, minFreeBytes: number | 'auto'): string | undefined {
+  const { free, least } = diskSpace(folder, minFreeBytes)
   if (free >= least) return undefined
   const mb = (bytes: number) => `${Math.round(bytes / 1024 / 1024)} MB`
   return `${mb(free)} of disk space are free, less than the ${mb(least)} of MAYFLY_MIN_FREE`

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, test, vi } from 'vitest'
+import { evaluatePostgres } from '../../../core/checks/installation-rules.ts'
 import { StoreUnavailable } from '../../../core/problem.ts'
+import { inspectPostgres } from '../../../runtime/probes/backends.ts'
 import { newMail } from '../../contract/fixture.ts'
 import { mailForTests } from '../testing/mail-for-tests.ts'
 import { openConnections } from './connections.ts'
@@ -115,4 +117,17 @@ describe('a setting changed while the service runs', () => {
     await untilFault((reason) => reason === undefined)
     assert.equal((await db.fixture.store.listDomains()).length, 2)
   })
+})
+
+test('mayfly doctor sees version, connections and clock, and that durability is off', async () => {
+  const { url, database } = db.opened
+  const right = await inspectPostgres(url)
+  assert.equal(evaluatePostgres(right).status, 'ok')
+  assert.ok(right.version >= 150_000 && right.usedConnections >= 1)
+  await db.postgres.run(`alter database ${database} set synchronous_commit = off`)
+  const lost = evaluatePostgres(await inspectPostgres(url))
+  assert.deepEqual(
+    [lost.status, lost.seen],
+    ['failure', 'synchronous_commit is off: acknowledged mail could be lost'],
+  )
 })

@@ -1,0 +1,87 @@
+import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Config } from '../config/config.ts'
+import { parseAddress } from '../core/address.ts'
+import { isPrivateIp } from '../core/checks/dns-rules.ts'
+import type { Log } from '../core/log.ts'
+import type { CheckContext } from '../service/checks/context.ts'
+import { backupState } from '../store/sqlite/backup.ts'
+import { MAIL_FILE } from '../store/sqlite/files.ts'
+import type { MailStore } from '../store/store.ts'
+import { inspectPostgres, inspectRedis, inspectStripe } from './probes/backends.ts'
+import { openDnsProbe } from './probes/dns.ts'
+import { openHttpProbe } from './probes/http.ts'
+import { clockSynchronized, inspectDataDirectory, machineAddresses } from './probes/machine.ts'
+import { openSmtpProbe } from './probes/smtp.ts'
+import { openMailStoreForCli, usesPostgres } from './stores.ts'
+
+interface CheckOptions {
+  log: Log
+  /** Only this domain, whether it is one of ours or not. */
+  domain?: string | undefined
+  settingsReport: CheckContext['settingsReport']
+  store: Pick<MailStore, 'listMessages' | 'deleteMessages' | 'listDomains'> | undefined
+}
+
+/** What the checks of this installation work with. */
+export async function openCheckContext(
+  config: Config,
+  { log, domain, settingsReport, store }: CheckOptions,
+): Promise<CheckContext> {
+  const dns = openDnsProbe(config.senderChecks.dns)
+  const names = domain === undefined ? await activeDomains(config, store) : [domain]
+  const isExample = (name: string) => name.endsWith('.example')
+  return {
+    settings: config,
+    settingsReport,
+    domains: names.filter((name) => !isExample(name)),
+    exampleDomains: names.filter(isExample),
+    now: () => new Date(),
+    uniqueId: randomUUID,
+    dns,
+    connectSmtp: openSmtpProbe(config.smtp),
+    httpGet: openHttpProbe(dns),
+    publicPorts: { smtp: 25, https: 443 },
+    ownAddresses: machineAddresses().filter((ip) => !isPrivateIp(ip)),
+    isPrivateIp,
+    dataDirectory: async () => inspectDataDirectory(config.data, config.minFreeBytes),
+    clockSynchronized,
+    store,
+    backup: async () => (usesPostgres(config) ? undefined : backupState(config.data)),
+    postgres: () => inspectPostgres(config.store),
+    redis: () => inspectRedis(config.redis, log),
+    async testAccount(email) {
+      const account = config.gmailAccounts.find((one) => one.email === parseAddress(email))
+      if (!account) return { ok: false, reason: 'not in the accounts file' }
+      const { testAccount } = await import('../imap/account.ts')
+      return await testAccount(account)
+    },
+    stripe: () => inspectStripe(config.payments.stripe),
+  }
+}
+
+/** The store of a command, and undefined before the first start: a check creates nothing. */
+export async function openStoreForChecks(config: Config) {
+  const isNew = !usesPostgres(config) && !existsSync(join(config.data, MAIL_FILE))
+  return isNew ? undefined : await openMailStoreForCli(config)
+}
+
+async function activeDomains(config: Config, store: CheckOptions['store']): Promise<string[]> {
+  if (!store) return [...config.domains]
+  const domains = await store.listDomains()
+  return domains.filter(({ active, removed }) => active && !removed).map(({ name }) => name)
+}
+
+/** Settings of the environment that do not exist, most likely misspelt. */
+export function settingsReport(
+  settings: readonly { name: string; origin: string }[],
+  env: NodeJS.ProcessEnv,
+): CheckContext['settingsReport'] {
+  const known = new Set(settings.flatMap(({ name }) => [name, `${name}_FILE`]))
+  return {
+    count: settings.length,
+    changed: settings.filter(({ origin }) => origin !== 'default').length,
+    unknown: Object.keys(env).filter((name) => name.startsWith('MAYFLY_') && !known.has(name)),
+  }
+}

@@ -1,0 +1,61 @@
+import { execFile } from 'node:child_process'
+import { closeSync, fsyncSync, mkdtempSync, openSync, rmSync, statSync, writeSync } from 'node:fs'
+import { networkInterfaces } from 'node:os'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import type { DataDirectory } from '../../core/checks/installation-rules.ts'
+import { toError } from '../../core/problem.ts'
+import { diskSpace } from '../../store/sqlite/mail-store.ts'
+
+const SYNCS = 5
+
+export function inspectDataDirectory(folder: string, minFreeBytes: number | 'auto'): DataDirectory {
+  const path = resolve(folder)
+  const ownUid = process.getuid?.() ?? 0
+  const unknown = { uid: ownUid, mode: 0o700, freeBytes: 0, minFreeBytes: 0, fsyncMs: 0 }
+  try {
+    const { uid, mode } = statSync(path)
+    const { free: freeBytes, least } = diskSpace(path, minFreeBytes)
+    const facts = { path, ownUid, uid, mode: mode & 0o777, freeBytes, minFreeBytes: least }
+    return { ...facts, fault: undefined, fsyncMs: uid === ownUid ? syncMs(path) : 0 }
+  } catch (error) {
+    return { path, ownUid, ...unknown, fault: toError(error).message }
+  }
+}
+
+/** The median time of an fsync. Synchronous, so that other checks do not count. */
+function syncMs(path: string): number {
+  const folder = mkdtempSync(join(path, '.check-'))
+  try {
+    const file = openSync(join(folder, 'sync'), 'w')
+    const times: number[] = []
+    for (let round = 0; round < SYNCS; round += 1) {
+      const start = performance.now()
+      writeSync(file, Buffer.alloc(4_096))
+      fsyncSync(file)
+      times.push(performance.now() - start)
+    }
+    closeSync(file)
+    return times.sort((a, b) => a - b)[Math.floor(SYNCS / 2)] ?? 0
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** What systemd says; undefined without it. */
+export async function clockSynchronized(): Promise<boolean | undefined> {
+  try {
+    const args = ['show', '--property=NTPSynchronized', '--value']
+    const { stdout } = await promisify(execFile)('timedatectl', args, { timeout: 3_000 })
+    return stdout.trim() === '' ? undefined : stdout.trim() === 'yes'
+  } catch {
+    return undefined
+  }
+}
+
+/** All addresses of this machine. A public one may be on the loopback interface, as load balancers do it. */
+export function machineAddresses(): string[] {
+  return Object.values(networkInterfaces())
+    .flatMap((all) => all ?? [])
+    .map(({ address }) => address)
+}

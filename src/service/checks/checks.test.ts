@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest'
+import { ok } from '../../core/checks/result.ts'
+import { runChecks } from './checks.ts'
+
+test('results are in the order of the checks; one that hangs or throws is a failure of its own', async () => {
+  const pending: string[][] = []
+  const results = await runChecks(
+    [
+      {
+        name: 'hanging',
+        run: (signal) =>
+          new Promise((_, reject) => signal.addEventListener('abort', () => setTimeout(reject))),
+      },
+      {
+        name: 'throwing',
+        domain: 'box.test',
+        run: () => Promise.reject(new Error('no such thing')),
+      },
+      { name: 'right', run: async () => ok('fine') },
+    ],
+    { timeoutMs: 20, onProgress: (checks) => pending.push(checks.map(({ name }) => name)) },
+  )
+  expect(results).toEqual([
+    expect.objectContaining({
+      name: 'hanging',
+      status: 'failure',
+      seen: 'no result within 0.02 s',
+    }),
+    expect.objectContaining({
+      name: 'throwing',
+      domain: 'box.test',
+      status: 'failure',
+      seen: 'the check failed: no such thing',
+    }),
+    { name: 'right', status: 'ok', seen: 'fine', fix: '' },
+  ])
+  expect(pending.at(-1)).toEqual([])
+  expect(pending.at(-2)).toEqual(['hanging'])
+})

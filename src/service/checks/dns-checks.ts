@@ -1,0 +1,179 @@
+import { parseAddress } from '../../core/address.ts'
+import { listedName } from '../../core/checks/dns-records.ts'
+import {
+  evaluateAddresses,
+  evaluateDmarc,
+  evaluateListing,
+  evaluateMx,
+  evaluatePtr,
+  evaluateSpf,
+  type Sending,
+} from '../../core/checks/dns-rules.ts'
+import { failure, type Lookup, skipped } from '../../core/checks/result.ts'
+import {
+  evaluateMtaSts,
+  evaluateTlsReporting,
+  type FetchedPolicy,
+  hasMtaSts,
+  mtaStsUrl,
+} from '../../core/checks/tls-rules.ts'
+import { toError } from '../../core/problem.ts'
+import type { Check, CheckContext } from './context.ts'
+import type { Facts } from './facts.ts'
+
+/** Checks of the host name, and of each domain. */
+export function dnsChecks(context: CheckContext, facts: Facts): Check[] {
+  const { domains, settings } = context
+  const sender = senderDomain(settings.mailOut)
+  const others = sender === undefined || domains.includes(sender) ? [] : [sender]
+  return [
+    ...hostChecks(context, facts),
+    ...domains.flatMap((domain) => domainChecks(context, facts, domain)),
+    ...others.flatMap((domain) => senderChecks(context, facts, domain)),
+  ]
+}
+
+function hostChecks(context: CheckContext, facts: Facts): Check[] {
+  const { settings, dns, ownAddresses: own, isPrivateIp: isPrivate } = context
+  const host = settings.smtp.hostname
+  return [
+    {
+      name: 'address',
+      async run() {
+        if (!host.includes('.')) {
+          return failure(
+            `MAYFLY_SMTP_HOSTNAME is ${host}, which is not a public name`,
+            'Set MAYFLY_SMTP_HOSTNAME to the target of your MX record, such as mx.example.org',
+          )
+        }
+        const [a, aaaa, cname] = await Promise.all([
+          facts.a(host),
+          facts.aaaa(host),
+          dns.cname(host),
+        ])
+        return evaluateAddresses(host, { a, aaaa, cname }, { own, isPrivate })
+      },
+    },
+    {
+      name: 'ptr',
+      async run() {
+        const addresses = (await facts.addresses(host)).filter((ip) => !isPrivate(ip))
+        if (addresses.length === 0) return skipped(`no public address of ${host}`)
+        const names = await Promise.all(
+          addresses.map(async (ip) => [ip, await dns.ptr(ip)] as const),
+        )
+        return evaluatePtr(host, new Map(names))
+      },
+    },
+  ]
+}
+
+function domainChecks(context: CheckContext, facts: Facts, domain: string): Check[] {
+  const { settings, httpGet, publicPorts } = context
+  const host = settings.smtp.hostname
+  return [
+    {
+      name: 'mx',
+      domain,
+      run: async () => evaluateMx(domain, host, await facts.mx(domain)),
+    },
+    ...senderChecks(context, facts, domain),
+    {
+      name: 'mta-sts',
+      domain,
+      async run(signal) {
+        const txt = await facts.txt(`_mta-sts.${domain}`)
+        const url = mtaStsUrl(domain).replace('/.well', `:${publicPorts.https}/.well`)
+        const policy = hasMtaSts(txt)
+          ? await httpGet(url, { signal }).catch(
+              (error: unknown): FetchedPolicy => ({ error: toError(error).message }),
+            )
+          : undefined
+        return evaluateMtaSts(domain, txt, { host, policy })
+      },
+    },
+    {
+      name: 'tls-rpt',
+      domain,
+      run: async () =>
+        evaluateTlsReporting(
+          domain,
+          await facts.txt(`_smtp._tls.${domain}`),
+          `postmaster@${domain}`,
+        ),
+    },
+  ]
+}
+
+/** SPF and DMARC: what others may send in the name of the domain. */
+function senderChecks({ settings }: CheckContext, facts: Facts, domain: string): Check[] {
+  const { mailOut } = settings
+  const sending: Sending | undefined =
+    senderDomain(mailOut) === domain ? { server: new URL(mailOut.url).hostname } : undefined
+  return [
+    {
+      name: 'spf',
+      domain,
+      run: async () => evaluateSpf(domain, await facts.txt(domain), sending),
+    },
+    {
+      name: 'dmarc',
+      domain,
+      async run() {
+        const txt = await facts.txt(`_dmarc.${domain}`)
+        const parents: Lookup<string>[] = []
+        for (const parent of parentsOf(domain)) parents.push(await facts.txt(`_dmarc.${parent}`))
+        return evaluateDmarc(domain, txt, { parents, sending })
+      },
+    },
+  ]
+}
+
+/** The domain that receipts come from; undefined if none are sent. */
+function senderDomain({ url, from }: { url: string; from: string }): string | undefined {
+  if (url === '') return undefined
+  const [, bare = from] = /<([^<>]+)>\s*$/.exec(from) ?? []
+  return parseAddress(bare.trim())?.split('@')[1]
+}
+
+/** `a.b.example.org`: b.example.org, example.org */
+function parentsOf(domain: string): string[] {
+  const labels = domain.split('.')
+  return labels.slice(1, -1).map((_, index) => labels.slice(index + 1).join('.'))
+}
+
+const IP_LISTS = ['zen.spamhaus.org', 'bl.spamcop.net', 'b.barracudacentral.org']
+const DOMAIN_LISTS = ['dbl.spamhaus.org', 'multi.surbl.org']
+
+/** Asks others about our addresses and domains, so only on request. */
+export function listingChecks(context: CheckContext, facts: Facts): Check[] {
+  const { dns, domains, settings } = context
+  const ask = async (names: readonly (readonly [list: string, name: string])[]) =>
+    new Map(
+      await Promise.all(names.map(async ([list, name]) => [list, await dns.a(name)] as const)),
+    )
+  return [
+    {
+      name: 'listings',
+      async run() {
+        const [ip] = (await facts.addresses(settings.smtp.hostname)).filter(
+          (address) => !context.isPrivateIp(address),
+        )
+        if (ip === undefined) return skipped('no public address')
+        return evaluateListing(
+          ip,
+          await ask(IP_LISTS.map((list) => [list, listedName(ip, list)] as const)),
+        )
+      },
+    },
+    ...domains.map((domain) => ({
+      name: 'listings',
+      domain,
+      run: async () =>
+        evaluateListing(
+          domain,
+          await ask(DOMAIN_LISTS.map((list) => [list, `${domain}.${list}`] as const)),
+        ),
+    })),
+  ]
+}

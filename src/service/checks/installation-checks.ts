@@ -1,0 +1,202 @@
+import {
+  evaluateAdminToken,
+  evaluateBackup,
+  evaluateBaseUrl,
+  evaluateClock,
+  evaluateDataDirectory,
+  evaluatePayments,
+  evaluatePostgres,
+  evaluateProxy,
+  type PublicResponse,
+} from '../../core/checks/installation-rules.ts'
+import { failure, ok, skipped, warning } from '../../core/checks/result.ts'
+import { toError } from '../../core/problem.ts'
+import { type Check, type CheckContext, type HttpProbeResponse, TlsError } from './context.ts'
+import type { Facts } from './facts.ts'
+
+const SQLITE = 'sqlite:'
+
+/** Checks of this machine, its settings and its HTTP server. */
+export function installationChecks(context: CheckContext, facts: Facts): Check[] {
+  const { settings } = context
+  const { baseUrl, port } = settings.http
+  // Not more than one request through the proxy.
+  let request: Promise<HttpProbeResponse | Error> | undefined
+  const throughProxy = (signal: AbortSignal) => {
+    request ??= context
+      .httpGet(`${baseUrl}/readyz`, {
+        headers: { authorization: `Bearer ${settings.adminToken}` },
+        signal,
+      })
+      .catch(toError)
+    return request
+  }
+  return [
+    { name: 'settings', run: async () => checkSettings(context) },
+    { name: 'domains', run: async () => checkDomains(context) },
+    { name: 'data', run: async () => evaluateDataDirectory(await context.dataDirectory()) },
+    {
+      name: 'clock',
+      async run(signal) {
+        const synchronized = await context.clockSynchronized()
+        const response = baseUrl === '' ? undefined : await throughProxy(signal)
+        const date = response instanceof Error ? undefined : response?.date
+        const offsetMs = date && date.getTime() - context.now().getTime()
+        return evaluateClock({ synchronized, offsetMs, reference: baseUrl })
+      },
+    },
+    {
+      name: 'http',
+      async run() {
+        const local = await facts.localHttp()
+        if (!('error' in local)) return ok(`port ${port}`)
+        if ('error' in (await facts.localSmtp())) return skipped('the service is not running')
+        return failure(
+          `${facts.localUrl}/api/domains: ${local.error}`,
+          `Another program uses the port, or the service has other settings than this command: restart it, or set MAYFLY_HTTP_PORT`,
+        )
+      },
+    },
+    {
+      name: 'base-url',
+      async run(signal) {
+        const local = await facts.localHttp()
+        const response =
+          baseUrl === '' || 'error' in local ? undefined : await publicDomains(context, signal)
+        return evaluateBaseUrl(baseUrl, {
+          response,
+          local: 'error' in local ? undefined : local.domains,
+        })
+      },
+    },
+    {
+      name: 'proxy',
+      async run(signal) {
+        const { trustProxy } = settings.http
+        const isTried = baseUrl.startsWith('https:') && (await facts.isRunning())
+        const response = isTried ? await throughProxy(signal) : undefined
+        const counted = response instanceof Error ? undefined : countedClient(response)
+        return evaluateProxy({ baseUrl, trustProxy, rateLimits: settings.rateLimits, counted })
+      },
+    },
+    {
+      name: 'admin-token',
+      async run(signal) {
+        const isRunning = !('error' in (await facts.localHttp()))
+        const response = isRunning
+          ? await context.httpGet(`${facts.localUrl}/metrics`, { signal })
+          : undefined
+        return evaluateAdminToken(settings.adminToken, response && response.status === 200)
+      },
+    },
+  ]
+}
+
+async function publicDomains(
+  { settings, httpGet }: CheckContext,
+  signal: AbortSignal,
+): Promise<PublicResponse> {
+  try {
+    return await httpGet(`${settings.http.baseUrl}/api/domains`, { signal })
+  } catch (error) {
+    return { error: toError(error).message, isTls: error instanceof TlsError }
+  }
+}
+
+/** `client` of /readyz; undefined if the response does not have it. */
+function countedClient(response: HttpProbeResponse | undefined): string | null | undefined {
+  try {
+    const { client } = JSON.parse(response?.body ?? '') as { client?: unknown }
+    return client === null || typeof client === 'string' ? client : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function checkSettings({ settingsReport: { count, changed, unknown } }: CheckContext) {
+  if (unknown.length > 0) {
+    return warning(
+      `unknown: ${unknown.join(', ')}`,
+      'Correct the names or remove them. All settings: mayfly config',
+    )
+  }
+  return ok(`${count} settings, ${changed} of them set`)
+}
+
+function checkDomains({ domains, exampleDomains: examples }: CheckContext) {
+  if (domains.length === 0) {
+    return failure(
+      examples.length > 0 ? `only examples: ${examples.join(', ')}` : 'no active domain',
+      'mayfly domain add YOUR.DOMAIN, or: mayfly setup',
+    )
+  }
+  if (examples.length > 0) {
+    return warning(
+      `${examples.join(', ')}: nobody can send mail there`,
+      examples.map((name) => `mayfly domain remove ${name}`).join('\n'),
+    )
+  }
+  return ok(domains.join(', '))
+}
+
+/** Checks of other servers: database, accounts, payments. */
+export function backendChecks(context: CheckContext): Check[] {
+  const { settings, now } = context
+  const accounts = settings.gmailAccounts.filter(({ active }) => active)
+  return [
+    {
+      name: 'postgres',
+      async run() {
+        if (settings.store === SQLITE) return skipped('not used')
+        try {
+          return evaluatePostgres(await context.postgres())
+        } catch (error) {
+          return failure(toError(error).message, 'Start PostgreSQL, or correct MAYFLY_STORE')
+        }
+      },
+    },
+    {
+      name: 'redis',
+      async run() {
+        if (settings.redis === '') return skipped('not used')
+        try {
+          return ok(`Redis ${await context.redis()}`)
+        } catch (error) {
+          return failure(toError(error).message, 'Start Redis, or correct MAYFLY_REDIS')
+        }
+      },
+    },
+    ...(accounts.length === 0
+      ? [{ name: 'gmail', run: async () => skipped('no accounts') }]
+      : accounts.map(({ email }) => ({
+          name: 'gmail',
+          domain: email,
+          async run() {
+            const result = await context.testAccount(email)
+            if (result.ok) return ok('logged in')
+            return failure(
+              result.reason,
+              `Correct its password or token in the file of MAYFLY_GMAIL_ACCOUNTS_FILE (docs/gmail.md), then: mayfly account test ${email}`,
+            )
+          },
+        }))),
+    {
+      name: 'payments',
+      async run() {
+        const { provider } = settings.payments
+        const { baseUrl } = settings.http
+        const stripe = provider === 'stripe' ? await context.stripe() : undefined
+        const facts = stripe ?? { isTestMode: false, endpoints: undefined }
+        return evaluatePayments({ provider, baseUrl, ...facts })
+      },
+    },
+    {
+      name: 'backup',
+      async run() {
+        const state = await context.backup()
+        if (!state) return skipped('PostgreSQL: see docs/scaling.md')
+        return evaluateBackup(state, now())
+      },
+    },
+  ]
+}

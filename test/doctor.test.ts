@@ -1,0 +1,336 @@
+import { hash, X509Certificate } from 'node:crypto'
+import { once } from 'node:events'
+import { chmodSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import {
+  type AddressInfo,
+  connect,
+  createServer as createTcpServer,
+  type Server,
+  type Socket,
+} from 'node:net'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { reportLines } from '../src/cli/doctor.ts'
+import { tlsaRecord } from '../src/core/checks/dns-records.ts'
+import { OPERATOR } from '../src/core/session.ts'
+import { openLog } from '../src/log/log.ts'
+import { settingsReport } from '../src/runtime/checks.ts'
+import { inspectPostgres, inspectRedis } from '../src/runtime/probes/backends.ts'
+import { openDnsProbe } from '../src/runtime/probes/dns.ts'
+import { inspectDataDirectory } from '../src/runtime/probes/machine.ts'
+import type { FinishedCheck } from '../src/service/checks/checks.ts'
+import type { CheckContext, CheckedSettings } from '../src/service/checks/context.ts'
+import { HOST, startCheckedApp } from './support/checked-app.ts'
+import { BROKEN, DOMAIN_FAULTS, FAULTY, RIGHT, rows, zone } from './support/faulty-zones.ts'
+import { certificateFor, trustCertificates } from './support/https-proxy.ts'
+import { freePort } from './support/server-process.ts'
+
+// One service, one name server, one proxy. Each fault of a domain has a domain of its own, so that one run finds all of them;
+// faults of the host and of the installation are planted one after the other.
+
+let fixture: Awaited<ReturnType<typeof startCheckedApp>>
+let settings: CheckedSettings
+beforeAll(async () => {
+  const policies = [RIGHT, ...FAULTY].filter((domain) => domain !== 'no-policy.test')
+  fixture = await startCheckedApp({
+    domains: [RIGHT, BROKEN, ...FAULTY.filter((name) => name !== 'unknown.test')],
+    policies: Object.fromEntries(
+      policies.map((name) => [`mta-sts.${name}`, name === 'old-sts.test' ? 'old.test' : HOST]),
+    ),
+    records: zone(),
+    broken: BROKEN,
+  })
+  settings = fixture.settings
+})
+afterAll(() => fixture.stop())
+
+const check: typeof fixture.check = (changed, options) => fixture.check(changed, options)
+const LISTINGS = { listings: true }
+
+const wrong = (results: readonly FinishedCheck[]) =>
+  results.filter(({ status }) => status === 'warning' || status === 'failure')
+
+/** Exactly this check is not ok, and the report has its fix. */
+function expectOnly(results: readonly FinishedCheck[], expected: readonly (string | undefined)[]) {
+  const [status, name, fix = ''] = expected
+  const found = wrong(results)
+  expect(found).toEqual([expect.objectContaining({ status, name })])
+  const printed = found[0]?.fix.split('\n').join(`\n${' '.repeat(14)}`)
+  expect(reportLines(results).join('\n')).toContain(`         Fix: ${printed}\n`)
+  expect(found[0]?.fix).toContain(fix)
+}
+
+test('with right zones nothing is wrong, and the test mail is removed again', async () => {
+  const results = await check({}, LISTINGS)
+  expect(wrong(results)).toEqual([])
+  const skipped = results.filter(({ status }) => status === 'skipped').map(({ name }) => name)
+  expect(skipped).toEqual(['tlsa', 'postgres', 'redis', 'gmail'])
+  expect(results.find(({ name }) => name === 'delivery')?.seen).toContain('arrived')
+  const { store } = fixture.context
+  expect(await store?.listMessages(OPERATOR, { sinceId: 0, limit: 10 })).toEqual([])
+})
+
+describe('a fault of a domain', () => {
+  let results: FinishedCheck[] = []
+  const resultsOf = (domain: string) => results.filter((result) => result.domain === domain)
+  beforeAll(async () => {
+    results = await check({ domains: [RIGHT, BROKEN, ...FAULTY] }, LISTINGS)
+  })
+
+  for (const { domain, status, check: name, fix } of DOMAIN_FAULTS) {
+    test(`${domain}: only ${name} reports it`, () =>
+      expectOnly(resultsOf(domain), [status, name, fix.replaceAll('DOMAIN', domain)]))
+  }
+
+  test('SERVFAIL: only mx reports it', () =>
+    expectOnly(resultsOf(BROKEN), ['failure', 'mx', `dig +trace ${BROKEN}`]))
+
+  test('none of them is reported elsewhere', () =>
+    expect(wrong([...results.filter(({ domain }) => !domain), ...resultsOf(RIGHT)])).toEqual([]))
+
+  test('the printed records, once published, satisfy every check', async () => {
+    const fixes = wrong(results).flatMap(({ domain = '', name, fix }) => {
+      const [record] = /\S+\. 3600 IN .+/.exec(fix) ?? []
+      return record === undefined ? [] : [[domain, { [name]: record }] as const]
+    })
+    expect(fixes.length).toBe(14)
+    await fixture.dns.change(zone({}, Object.fromEntries(fixes)))
+    expect(wrong(await check({ domains: fixes.map(([domain]) => domain) }))).toEqual([])
+    await fixture.dns.change(zone())
+  })
+})
+
+describe('a fault of the host', () => {
+  test('a TLSA record of the certificate is right; other keys and usages are reported', async () => {
+    const pem = fixture.certificate.slice(fixture.certificate.indexOf('-----BEGIN CERT'))
+    const key = new X509Certificate(pem).publicKey.export({ type: 'spki', format: 'der' })
+    const right = tlsaRecord(HOST, hash('sha256', key))
+    await fixture.dns.change(zone({ tlsa: right }))
+    const results = await check()
+    expect(wrong(results)).toEqual([])
+    expect(results.find(({ name }) => name === 'tlsa')?.status).toBe('ok')
+    await fixture.dns.change(zone({ tlsa: tlsaRecord(HOST, '00'.repeat(32)) }))
+    expectOnly(await check(), ['failure', 'tlsa', right])
+    await fixture.dns.change(zone({ tlsa: right.replace('3 1 1', '1 1 1') }))
+    expectOnly(await check(), ['warning', 'tlsa', `Replace it: ${right}`])
+  })
+
+  for (const [name = '', record = '', instead = '', ...expected] of rows(`
+no address               | address |                                                             | failure | address | mx.test. 3600 IN A 127.0.0.1
+a private address        | address | mx.test. 60 IN A 10.0.0.5                                   | failure | address | mx.test. 3600 IN A 127.0.0.1
+another machine          | address | mx.test. 60 IN A 127.0.0.1 & mx.test. 60 IN A 127.0.0.2 & 2.0.0.127.in-addr.arpa. 60 IN PTR mx.test. | warning | address | mx.test. 3600 IN A 127.0.0.1
+an alias                 | address | mx.test. 60 IN CNAME host.test. & host.test. 60 IN A 127.0.0.1 | warning | address | Replace the CNAME record: mx.test. 3600 IN A 127.0.0.1
+no reverse name          | ptr     |                                                             | warning | ptr     | 1.0.0.127.in-addr.arpa. 3600 IN PTR mx.test.
+another reverse name     | ptr     | 1.0.0.127.in-addr.arpa. 60 IN PTR vps1.test.                | warning | ptr     | 1.0.0.127.in-addr.arpa. 3600 IN PTR mx.test.
+a listed address         | list    | 1.0.0.127.zen.spamhaus.org. 60 IN A 127.0.0.2               | warning | listings | at the site of each list: zen.spamhaus.org
+`)) {
+    test(`${name}: only ${expected[1]} reports it`, async () => {
+      await fixture.dns.change(zone({ [record]: instead }))
+      expectOnly(await check({}, LISTINGS), expected)
+      await fixture.dns.change(zone())
+    })
+  }
+
+  const years = (count: number) => new Date(Date.now() + count * 365.25 * 86_400_000)
+  for (const [name, pem, status, fix] of [
+    ['expired', certificateFor(HOST, years(-11)), 'failure', 'certbot renew --cert-name mx.test'],
+    [
+      'expires soon',
+      certificateFor(HOST, years(-9.98)),
+      'warning',
+      'certbot renew --cert-name mx.test',
+    ],
+    [
+      'of another name',
+      certificateFor('old.test'),
+      'warning',
+      'certbot certonly --standalone -d mx.test',
+    ],
+    [
+      'not trusted',
+      certificateFor(HOST),
+      'warning',
+      'MAYFLY_SMTP_TLS_CERT=/etc/letsencrypt/live/mx.test/',
+    ],
+  ] as const) {
+    test(`a certificate that is ${name}: only certificate reports it`, async () => {
+      const stopTrusting = trustCertificates(
+        name === 'not trusted' ? [] : [pem],
+        fixture.certificate,
+      )
+      const results = await fixture.withCertificate(pem, () => check()).finally(stopTrusting)
+      expectOnly(results, [status, 'certificate', fix])
+    })
+  }
+})
+
+/** A TCP server on a free local port, as long as the operation runs. */
+async function withServer<T>(server: Server, use: (port: number) => Promise<T>): Promise<T> {
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  try {
+    return await use((server.address() as AddressInfo).port)
+  } finally {
+    server.close()
+  }
+}
+
+describe('a fault of the mail port', () => {
+  const checkPort = (smtp: number) =>
+    check({ publicPorts: { ...fixture.context.publicPorts, smtp } })
+
+  /** In front of the service; `change` may answer a command itself, or alter what passes. */
+  const frontEnd = (change: (chunk: string, answer: (reply: string) => void) => string) =>
+    createTcpServer((client) => {
+      const inner = connect(fixture.app.smtpPort, '127.0.0.1')
+      const answer = (reply: string) => void client.write(reply)
+      const pass = (from: Socket, to: Socket) =>
+        from
+          .on('error', () => {})
+          .on('data', (chunk) => {
+            // What is encrypted stays as it is.
+            to.write(change(chunk.toString('latin1'), answer), 'latin1')
+          })
+      pass(inner, client)
+      pass(client, inner)
+      client.on('close', () => inner.destroy())
+    })
+
+  test('a closed port: only smtp-public reports it', async () =>
+    expectOnly(await checkPort(await freePort()), ['warning', 'smtp-public', 'open port']))
+
+  test('another mail server: only smtp-public reports it', async () => {
+    const other = createTcpServer((socket) =>
+      socket.on('error', () => {}).write('220 other.test\r\n'),
+    )
+    const results = await withServer(other, checkPort)
+    expectOnly(results, ['failure', 'smtp-public', `redirect to :${fixture.app.smtpPort}`])
+  })
+
+  test('an open relay in front: only relay reports it', async () => {
+    const relay = frontEnd((chunk, answer) => {
+      if (!chunk.includes('relay-check.invalid')) return chunk
+      answer('250 2.1.5 OK\r\n')
+      return ''
+    })
+    expectOnly(await withServer(relay, checkPort), ['failure', 'relay', 'relay_domains'])
+  })
+
+  test('a firewall that removes STARTTLS: only certificate reports it', async () => {
+    const filter = frontEnd((chunk) => chunk.replace('STARTTLS', 'XXXXXXXX'))
+    const results = await withServer(filter, checkPort)
+    expectOnly(results, ['failure', 'certificate', 'must not remove STARTTLS'])
+  })
+
+  test('another installation that answers: only delivery reports it', async () => {
+    const store = {
+      listMessages: async () => [],
+      deleteMessages: async () => ({ messages: 0, bytes: 0 }),
+    }
+    expectOnly(await check({ store }), ['failure', 'delivery', 'Another installation answers at'])
+  })
+
+  test('a service that does not run: only smtp reports it', async () => {
+    const smtp = { ...settings.smtp, port: await freePort() }
+    const http = { ...settings.http, port: await freePort() }
+    const results = await check({ settings: { ...settings, smtp, http } })
+    expectOnly(results, ['failure', 'smtp', 'systemctl start mayfly'])
+  })
+
+  test('no answer from DNS: address and mx report it', async () => {
+    const dns = openDnsProbe([`127.0.0.1:${await freePort()}`])
+    expect(wrong(await check({ dns })).map(({ name }) => name)).toEqual(['address', 'mx'])
+  })
+})
+
+describe('a fault of the installation', () => {
+  const DOWN = 'postgres://127.0.0.1:1/mail'
+  const log = openLog({ level: 'error', thread: 'main' })
+  const set = (changed: Partial<CheckedSettings>) => ({ settings: { ...settings, ...changed } })
+  const http = (changed: Partial<CheckedSettings['http']>) =>
+    set({ http: { ...settings.http, ...changed } })
+
+  const FAULTS: Record<string, () => Partial<CheckContext>> = {
+    'unknown setting': () => ({ settingsReport: settingsReport([], { MAYFLY_TYPO: 'x' }) }),
+    'example domain': () => ({ exampleDomains: ['mayfly.example'] }),
+    'no domain': () => ({ domains: [] }),
+    'clock adrift': () => ({ clockSynchronized: async () => false }),
+    'no base URL': () => http({ baseUrl: '' }),
+    'closed base URL': () => http({ baseUrl: 'https://web.test:1' }),
+    'wrong certificate': () => http({ baseUrl: settings.http.baseUrl.replace('web.', 'mx.') }),
+    'untrusted proxy': () => http({ trustProxy: [] }),
+    'everybody trusted': () => http({ trustProxy: ['0.0.0.0/0'] }),
+    'no admin token': () => set({ adminToken: '' }),
+    'short admin token': () => set({ adminToken: 'secret' }),
+    'PostgreSQL down': () => ({ ...set({ store: DOWN }), postgres: () => inspectPostgres(DOWN) }),
+    'Redis down': () => ({
+      ...set({ redis: DOWN }),
+      redis: () => inspectRedis('redis://127.0.0.1:1', log),
+    }),
+    'no webhook': () => ({
+      ...set({ payments: { provider: 'stripe' } }),
+      stripe: async () => ({ isTestMode: false, endpoints: [] }),
+    }),
+    'unknown account': () => set({ gmailAccounts: [{ email: 'ann@gmail.com', active: true }] }),
+    'test shop': () => set({ payments: { provider: 'fake' } }),
+    'no data': () => ({ dataDirectory: async () => inspectDataDirectory('/missing', 'auto') }),
+    'full disk': () => ({
+      dataDirectory: async () => inspectDataDirectory(fixture.app.folder, 2 ** 50),
+    }),
+  }
+  for (const [name = '', ...expected] of rows(`
+unknown setting   | warning | settings    | mayfly config
+example domain    | warning | domains     | mayfly domain remove mayfly.example
+no domain         | failure | domains     | mayfly setup
+clock adrift      | warning | clock       | timedatectl set-ntp true
+no base URL       | warning | base-url    | Set MAYFLY_BASE_URL=https://
+closed base URL   | warning | base-url    | curl -i https://web.test:1/livez
+wrong certificate | failure | base-url    | Install a valid certificate for mx.test
+untrusted proxy   | failure | proxy       | Set MAYFLY_TRUST_PROXY
+everybody trusted | failure | proxy       | your proxy alone
+no admin token    | warning | admin-token | openssl rand -base64 32
+short admin token | warning | admin-token | openssl rand -base64 32
+PostgreSQL down   | failure | postgres    | MAYFLY_STORE
+Redis down        | failure | redis       | MAYFLY_REDIS
+no webhook        | failure | payments    | /api/stripe/webhook
+unknown account   | failure | gmail       | mayfly account test ann@gmail.com
+test shop         | warning | payments    | MAYFLY_PAYMENTS=manual
+no data           | failure | data        | install -d -m 700 /missing
+full disk         | failure | data        | MAYFLY_MIN_FREE
+`)) {
+    test(`${name}: only ${expected[1]} reports it`, async () =>
+      expectOnly(await check(FAULTS[name]?.()), expected))
+  }
+
+  test('a data directory that others can read: only data reports it', async () => {
+    chmodSync(fixture.app.folder, 0o755)
+    const results = await check()
+    chmodSync(fixture.app.folder, 0o700)
+    expectOnly(results, ['warning', 'data', `chmod 700 ${fixture.app.folder}`])
+  })
+
+  test('keys that were never backed up: only backup reports it, until they are', async () => {
+    rmSync(join(fixture.app.folder, 'last-backup'))
+    expectOnly(await check(), ['warning', 'backup', 'mayfly backup'])
+    fixture.backUp()
+    expect(wrong(await check())).toEqual([])
+  })
+
+  const elsewhere = createServer((_request, response) => response.end('{}'))
+  for (const [name, options, ...expected] of [
+    ['that hides its clients', { forwards: false }, 'failure', 'proxy', 'X-Forwarded-For'],
+    ['at another address', { from: '127.0.0.8' }, 'failure', 'proxy', 'MAYFLY_TRUST_PROXY'],
+    ['with another time', { aheadMs: 600_000 }, 'failure', 'clock', 'timedatectl set-ntp true'],
+    ['of another service', 'elsewhere', 'failure', 'base-url', 'forward web.test to the HTTP port'],
+  ] as const) {
+    test(`a proxy ${name}: only ${expected[1]} reports it`, async () => {
+      const results = await withServer(elsewhere, async (port) => {
+        const other = await fixture.openProxy(options === 'elsewhere' ? { port } : options)
+        const found = await check(http({ baseUrl: `https://web.test:${other.port}` }))
+        await other.close()
+        return found
+      })
+      expectOnly(results, expected)
+    })
+  }
+})

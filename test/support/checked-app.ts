@@ -1,0 +1,139 @@
+import { randomBytes } from 'node:crypto'
+import { chmodSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { mtaStsPolicy } from '../../src/core/checks/dns-records.ts'
+import { isPrivateIp } from '../../src/core/checks/dns-rules.ts'
+import { openLog } from '../../src/log/log.ts'
+import { openCheckContext, openStoreForChecks, settingsReport } from '../../src/runtime/checks.ts'
+import { openShopStoreForCli } from '../../src/runtime/stores.ts'
+import { listChecks, runChecks } from '../../src/service/checks/checks.ts'
+import type { CheckContext, CheckedSettings } from '../../src/service/checks/context.ts'
+import { issueKey } from '../../src/service/keys/keys.ts'
+import { backupShop } from '../../src/store/sqlite/backup.ts'
+import { startApp } from './app.ts'
+import { openDnsServer } from './dns-server.ts'
+import { certificateFor, openHttpsProxy, trustCertificates } from './https-proxy.ts'
+import { tempFolder } from './stores.ts'
+
+export const HOST = 'mx.test'
+const PROXY = '127.0.0.9'
+
+interface Options {
+  /** Domains of the service. */
+  domains: readonly string[]
+  /** Hosts that serve an MTA-STS policy, and the host that it allows. */
+  policies: Readonly<Record<string, string>>
+  /** Lines of a zone file. */
+  records: readonly string[]
+  /** Names there are answered with SERVFAIL. */
+  broken: string
+}
+
+/** A service for which every check is ok if the records are right: with a name server and an HTTPS proxy of its own. */
+export async function startCheckedApp({ domains, policies, records, broken }: Options) {
+  const files = tempFolder()
+  const certificateFile = join(files.path, 'smtp.pem')
+  const backupFile = join(files.path, 'shop.db')
+  const certificate = certificateFor(HOST)
+  const webNames = ['web.test', ...Object.keys(policies)]
+  const certificates = Object.fromEntries(webNames.map((name) => [name, certificateFor(name)]))
+  const stopTrusting = trustCertificates([certificate, ...Object.values(certificates)])
+  writeFileSync(certificateFile, certificate)
+  const dns = await openDnsServer(records, { broken })
+  const app = await startApp({
+    env: {
+      MAYFLY_HOST: '0.0.0.0',
+      MAYFLY_SMTP_HOSTNAME: HOST,
+      MAYFLY_SMTP_TLS_CERT: certificateFile,
+      MAYFLY_SMTP_TLS_KEY: certificateFile,
+      MAYFLY_ADMIN_TOKEN: 'x'.repeat(32),
+      MAYFLY_TRUST_PROXY: PROXY,
+      MAYFLY_DNS: dns.server,
+      MAYFLY_DOMAINS: domains.join(),
+    },
+  })
+  chmodSync(app.folder, 0o700)
+  const openProxy = (options: Partial<Parameters<typeof openHttpsProxy>[0]> = {}) =>
+    openHttpsProxy({ certificates, port: app.httpPort, from: PROXY, ...options })
+  const proxy = await openProxy({
+    files: Object.fromEntries(
+      Object.entries(policies).map(([name, host]) => {
+        return [`${name}/.well-known/mta-sts.txt`, mtaStsPolicy(host)]
+      }),
+    ),
+  })
+  const backUp = () => backupShop(app.folder, backupFile, { force: true, tell() {} })
+  await storeKey(app.config)
+  backUp()
+
+  const settings: CheckedSettings = {
+    ...app.config,
+    http: {
+      ...app.config.http,
+      port: app.httpPort,
+      baseUrl: `https://web.test:${proxy.port}`,
+    },
+    smtp: { ...app.config.smtp, port: app.smtpPort },
+  }
+  const store = await openStoreForChecks(app.config)
+  const opened = await openCheckContext(app.config, {
+    log: openLog({ level: 'error', thread: 'main' }),
+    store,
+    domain: domains[0],
+    settingsReport: settingsReport([], {}),
+  })
+  const context: CheckContext = {
+    ...opened,
+    settings,
+    publicPorts: { smtp: app.smtpPort, https: proxy.port },
+    ownAddresses: ['127.0.0.1'],
+    // The only addresses that a test has.
+    isPrivateIp: (ip) => isPrivateIp(ip) && !ip.startsWith('127.'),
+    // Both depend on the machine.
+    clockSynchronized: async () => true,
+    dataDirectory: async () => ({ ...(await opened.dataDirectory()), fsyncMs: 1 }),
+  }
+  return {
+    app,
+    dns,
+    settings,
+    context,
+    certificate,
+    openProxy,
+    backUp,
+    /** Runs all checks, with this changed. */
+    check: (changed: Partial<CheckContext> = {}, { listings = false } = {}) =>
+      runChecks(listChecks({ ...context, ...changed }, { listings })),
+    /** Serves another certificate on the mail port. */
+    async withCertificate<T>(pem: string, use: () => Promise<T>): Promise<T> {
+      writeFileSync(certificateFile, pem)
+      try {
+        return await use()
+      } finally {
+        writeFileSync(certificateFile, certificate)
+      }
+    },
+    async stop() {
+      await store?.close()
+      await proxy.close()
+      await app.stop()
+      dns.close()
+      stopTrusting()
+      files.remove()
+    },
+  }
+}
+
+/** Something to back up. */
+async function storeKey(
+  config: Parameters<typeof openShopStoreForCli>[0] & { plans: readonly Plan[] },
+) {
+  const shop = await openShopStoreForCli(config)
+  const [plan] = config.plans
+  if (!plan) throw new Error('there are no plans')
+  const deps = { shop, now: () => new Date(), randomBytes }
+  await issueKey(deps, { plan, label: 'test', mode: 'live' })
+  await shop.close()
+}
+
+type Plan = Parameters<typeof issueKey>[1]['plan']

@@ -1,0 +1,88 @@
+import { Resolver } from 'node:dns/promises'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { program } from './programs.ts'
+import { freePort, startServer } from './server-process.ts'
+import { tempFolder } from './stores.ts'
+import { waitUntil } from './wait-until.ts'
+
+interface ZoneOptions {
+  /** Address and port, such as 127.0.0.1@53. */
+  listen: string
+  /** Lines of a zone file, with absolute names. */
+  records: readonly string[]
+  serial?: number
+  /** A zone that cannot be loaded: names in it are answered with SERVFAIL. */
+  broken?: string
+}
+
+/** Writes knot.conf and the zone of a Knot DNS that is the root of a private name space. */
+export function dnsServerFiles(folder: string, options: ZoneOptions): void {
+  const { listen, records, serial = 1, broken = 'broken.test' } = options
+  writeFileSync(join(folder, 'root.zone'), zoneText(serial, records))
+  writeFileSync(join(folder, 'knot.conf'), configuration(folder, listen, broken))
+}
+
+/** Debian's Knot DNS on a free local port. */
+export async function openDnsServer(records: readonly string[], { broken = 'broken.test' } = {}) {
+  const folder = tempFolder()
+  const port = await freePort()
+  const listen = `127.0.0.1@${port}`
+  let serial = 1
+  dnsServerFiles(folder.path, { listen, records, broken })
+  const server = await startServer({
+    command: [program('knotd'), '-c', join(folder.path, 'knot.conf')],
+    folder: folder.path,
+    ready: /server started/,
+  })
+  const resolver = new Resolver()
+  resolver.setServers([`127.0.0.1:${port}`])
+  const isLoaded = async () =>
+    (await resolver.resolveSoa('.').catch(() => undefined))?.serial === serial
+  await waitUntil(isLoaded)
+
+  return {
+    server: `127.0.0.1:${port}`,
+    /** Replaces all records. */
+    async change(lines: readonly string[]) {
+      serial += 1
+      dnsServerFiles(folder.path, { listen, records: lines, serial, broken })
+      server.kill('SIGHUP')
+      await waitUntil(isLoaded)
+    },
+    close() {
+      server.kill('SIGKILL')
+      folder.remove()
+    },
+  }
+}
+
+function zoneText(serial: number, records: readonly string[]): string {
+  const soa = `. 60 IN SOA ns.test. hostmaster.test. ${serial} 3600 600 86400 60`
+  return `${[soa, '. 60 IN NS ns.test.', ...records].join('\n')}\n`
+}
+
+function configuration(folder: string, listen: string, broken: string): string {
+  return `server:
+    rundir: "${folder}"
+    listen: ${listen}
+    udp-workers: 1
+    tcp-workers: 1
+    background-workers: 1
+log:
+  - target: stderr
+    any: info
+database:
+    storage: "${folder}"
+template:
+  - id: default
+    storage: "${folder}"
+    journal-content: none
+    zonefile-sync: -1
+zone:
+  - domain: "."
+    file: root.zone
+  - domain: "${broken}"
+    file: missing.zone
+`
+}

@@ -1,0 +1,67 @@
+// Zones of mail domains for doctor.test.ts: one that is right, and one for each fault.
+
+/** The records of a domain as they should be. */
+const RIGHT_RECORDS = {
+  mx: 'DOMAIN. 60 IN MX 10 mx.test.',
+  spf: 'DOMAIN. 60 IN TXT "v=spf1 -all"',
+  dmarc: '_dmarc.DOMAIN. 60 IN TXT "v=DMARC1; p=reject"',
+  'mta-sts': '_mta-sts.DOMAIN. 60 IN TXT "v=STSv1; id=1"',
+  policy: 'mta-sts.DOMAIN. 60 IN A 127.0.0.1',
+  'tls-rpt': '_smtp._tls.DOMAIN. 60 IN TXT "v=TLSRPTv1; rua=mailto:tls@DOMAIN"',
+}
+
+export const rows = (table: string) =>
+  table
+    .trim()
+    .split('\n')
+    .map((line) => line.split('|').map((cell) => cell.trim()))
+
+/** The domain, the record that is wrong, what it is instead, and who says so with which fix. */
+export const DOMAIN_FAULTS = rows(`
+no-mx      | mx      |                                                 | failure | mx       | DOMAIN. 3600 IN MX 10 mx.test.
+null-mx    | mx      | DOMAIN. 60 IN MX 0 .                            | failure | mx       | Replace it: DOMAIN. 3600 IN MX 10 mx.test.
+other-mx   | mx      | DOMAIN. 60 IN MX 10 old.test.                   | failure | mx       | DOMAIN. 3600 IN MX 10 mx.test.
+address-mx | mx      | DOMAIN. 60 IN MX 10 127.0.0.1.                  | failure | mx       | Replace it: DOMAIN. 3600 IN MX 10 mx.test.
+second-mx  | mx      | DOMAIN. 60 IN MX 9 mx.test. & DOMAIN. 60 IN MX 5 old.test. | warning | mx | If old.test is not one of your nodes, remove its record.
+no-spf     | spf     |                                                 | warning | spf      | DOMAIN. 3600 IN TXT "v=spf1 -all"
+two-spf    | spf     | DOMAIN. 60 IN TXT "v=spf1 -all" & DOMAIN. 60 IN TXT "v=spf1 mx -all" | failure | spf | Keep only one: DOMAIN. 3600 IN TXT "v=spf1 -all"
+open-spf   | spf     | DOMAIN. 60 IN TXT "v=spf1 +all"                 | warning | spf      | Replace it: DOMAIN. 3600 IN TXT "v=spf1 -all"
+bad-spf    | spf     | DOMAIN. 60 IN TXT "v=spf1 ip:203.0.113.7 -all"  | failure | spf      | Replace it: DOMAIN. 3600 IN TXT "v=spf1 -all"
+no-dmarc   | dmarc   |                                                 | warning | dmarc    | _dmarc.DOMAIN. 3600 IN TXT "v=DMARC1; p=reject"
+lax-dmarc  | dmarc   | _dmarc.DOMAIN. 60 IN TXT "v=DMARC1; p=none"     | warning | dmarc    | Replace it: _dmarc.DOMAIN. 3600 IN TXT "v=DMARC1; p=reject"
+two-dmarc  | dmarc   | _dmarc.DOMAIN. 60 IN TXT "v=DMARC1; p=none" & _dmarc.DOMAIN. 60 IN TXT "v=DMARC1; p=reject" | failure | dmarc | Keep only one: _dmarc.DOMAIN. 3600 IN TXT "v=DMARC1; p=reject"
+bad-dmarc  | dmarc   | _dmarc.DOMAIN. 60 IN TXT "v=DMARC1; q=reject"   | failure | dmarc    | Replace it: _dmarc.DOMAIN. 3600 IN TXT "v=DMARC1; p=reject"
+bad-sts    | mta-sts | _mta-sts.DOMAIN. 60 IN TXT "v=STSv1; id=2026-1" | failure | mta-sts  | Replace it: _mta-sts.DOMAIN. 3600 IN TXT "v=STSv1; id=1"
+lost-sts   | policy  |                                                 | failure | mta-sts  | Serve this at https://mta-sts.DOMAIN/.well-known/mta-sts.txt
+old-sts    |         |                                                 | failure | mta-sts  | mx: mx.test
+no-policy  |         |                                                 | failure | mta-sts  | mode: enforce
+bad-rpt    | tls-rpt | _smtp._tls.DOMAIN. 60 IN TXT "v=TLSRPTv1; rua=tls@DOMAIN" | warning | tls-rpt | Replace it: _smtp._tls.DOMAIN. 3600 IN TXT "v=TLSRPTv1; rua=mailto:postmaster@DOMAIN"
+unknown    |         |                                                 | failure | delivery | mayfly domain add DOMAIN
+listed     |         |                                                 | warning | listings | ask for removal at the site of each list: dbl.spamhaus.org
+`).map(([name, record = '', instead = '', status = '', check = '', fix = '']) => {
+  return { domain: `${name}.test`, faults: { [record]: instead }, status, check, fix }
+})
+export const RIGHT = 'right.test'
+export const BROKEN = 'broken.test'
+export const FAULTY = DOMAIN_FAULTS.map(({ domain }) => domain)
+
+const HOST_RECORDS = {
+  address: 'mx.test. 60 IN A 127.0.0.1',
+  ptr: '1.0.0.127.in-addr.arpa. 60 IN PTR mx.test.',
+  web: 'web.test. 60 IN A 127.0.0.1 & listed.test.dbl.spamhaus.org. 60 IN A 127.0.1.2',
+}
+
+/** All records; `host` and `fixes`, by domain, replace some. */
+export function zone(
+  host: Record<string, string> = {},
+  fixes: Record<string, Record<string, string>> = {},
+) {
+  const domains = [{ domain: RIGHT, faults: {} }, ...DOMAIN_FAULTS].flatMap(
+    ({ domain, faults }) => {
+      const records = { ...RIGHT_RECORDS, ...faults, ...fixes[domain] }
+      return Object.values(records).map((text) => text.replaceAll('DOMAIN', domain))
+    },
+  )
+  const all = [...Object.values({ ...HOST_RECORDS, ...host }), ...domains]
+  return all.flatMap((text) => text.split(' & ')).filter((line) => line !== '')
+}
