@@ -41,6 +41,10 @@ function cliActions(): CliActions {
       await serve(config, command)
     },
     settings: () => read().settings,
+    setup: async () => {
+      const { setupActions } = await import('./runtime/setup-machine.ts')
+      return setupActions(read().config, { command, env: process.env })
+    },
     withChecks: (options, operation) => withChecks(read, options, operation),
     endpoints: () => endpointsOf(read().config),
     plans: () => read().config.plans,

@@ -69,7 +69,7 @@ const withRoot = test.skipIf(chrootProblem !== undefined)
 withRoot('it installs, and creates its user and directory', () => {
   const installed = dpkg('--install', `/tmp/mayfly_${OLD}.deb`)
   assert.equal(installed.status, 0, installed.stderr)
-  assert.match(installed.stdout, /^Edit \/etc\/mayfly\/mayfly\.env, then start Mayfly: /m)
+  assert.match(installed.stdout, /^Set up your domain: mayfly setup; then start Mayfly: /m)
   const data = statSync(inDebian('var/lib/mayfly'))
   assert.deepEqual([data.mode & 0o777, String(data.uid)], [0o700, user()])
   assert.equal(statSync(inDebian('etc/mayfly/mayfly.env')).mode & 0o777, 0o640)

@@ -11,6 +11,7 @@ import { addMigrateCommand, type MigrateActions } from './migrate.ts'
 import { addOrderCommands } from './order.ts'
 import { CommandError, type JsonOption, type Print } from './output.ts'
 import { addSessionCommands } from './session.ts'
+import { addSetupCommand, type SetupActions } from './setup.ts'
 
 /** What the commands call; main.ts opens each part only when a command needs it. */
 export interface CliActions
@@ -21,6 +22,7 @@ export interface CliActions
     InboxActions,
     KeyActions,
     MigrateActions {
+  setup(): Promise<SetupActions>
   version: string
   /** Resolves when the service has stopped. */
   serve(): Promise<void>
@@ -59,6 +61,7 @@ export function program(actions: CliActions, print: Print): Command {
     .description('Show every setting: value, origin and meaning')
     .option('--json', 'print JSON')
     .action((options: JsonOption) => printConfig(actions.settings(), options, print))
+  addSetupCommand(mayfly, actions.setup, print)
   addDoctorCommand(mayfly, actions, print)
   addDomainCommands(group('domain', 'Manage mail domains'), actions, print)
   addAccountCommands(group('account', 'Manage Gmail accounts'), actions, print)

@@ -1,0 +1,162 @@
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { tempFolder } from '../../test/support/stores.ts'
+import { readConfig } from '../config/config.ts'
+import { setupActions } from '../runtime/setup-machine.ts'
+import { CommandError } from './output.ts'
+import { setUp } from './setup.ts'
+
+let folder: ReturnType<typeof tempFolder>
+beforeEach(() => {
+  folder = tempFolder()
+})
+afterEach(() => folder.remove())
+
+const ADDRESS = ['203.0.113.7', '2001:db8::7']
+// Nothing answers there; the machine of the test may have public addresses.
+const DNS = { MAYFLY_DNS: '127.0.0.1:1' }
+
+type Options = Parameters<typeof setUp>[1]
+
+/** Runs the command with these settings in effect; each question is answered by its first word, or with the proposal. */
+async function run(
+  options: Options,
+  { env = {}, answers }: { env?: Record<string, string>; answers?: Record<string, string> } = {},
+) {
+  const { config } = readConfig({ env: { ...DNS, ...env }, file: {} })
+  const printed: string[] = []
+  const asked: [string, string][] = []
+  const ask = async (question: string, proposal: string) => {
+    asked.push([question, proposal])
+    return answers?.[question.split(' ')[0] ?? ''] ?? proposal
+  }
+  await setUp(
+    setupActions(config, { command: 'mayfly', env }),
+    { address: ADDRESS, ...options },
+    { print: (line) => printed.push(line), ask: answers && ask },
+  )
+  return { output: printed.join('\n'), asked }
+}
+
+const file = (name: string) => join(folder.path, name)
+const written = (name: string) => readFileSync(file(name), 'utf8')
+
+const TEMPLATE = `# Settings
+MAYFLY_DOMAINS=box.example.org
+MAYFLY_SMTP_HOSTNAME=mx.example.org
+#MAYFLY_BASE_URL=https://box.example.org
+#MAYFLY_ADMIN_TOKEN_FILE=/etc/mayfly/admin-token
+`
+
+test('fills in the settings file of a package and prints the zone', async () => {
+  writeFileSync(file('mayfly.env'), TEMPLATE, { mode: 0o640 })
+  const env = {
+    MAYFLY_DOMAINS: 'box.example.org',
+    MAYFLY_SMTP_HOSTNAME: 'mx.example.org',
+    MAYFLY_SMTP_PORT: '25',
+  }
+  const { output } = await run(
+    { file: file('mayfly.env'), domain: ['mail.test'], tlsRpt: true, mtaSts: true },
+    { env },
+  )
+  expect(written('mayfly.env')).toBe(`# Settings
+MAYFLY_DOMAINS=mail.test
+MAYFLY_SMTP_HOSTNAME=mx.mail.test
+MAYFLY_BASE_URL=https://mail.test
+MAYFLY_ADMIN_TOKEN_FILE=${file('admin-token')}
+MAYFLY_TRUST_PROXY=127.0.0.1
+`)
+  expect(statSync(file('mayfly.env')).mode & 0o777).toBe(0o640)
+  expect(written('admin-token')).toMatch(/^[\w+/]{43}=\n$/)
+  expect(output).toContain('MAYFLY_DOMAINS=mail.test (was box.example.org)')
+  expect(output).toContain(`mx.mail.test. 3600 IN A 203.0.113.7
+mx.mail.test. 3600 IN AAAA 2001:db8::7
+mail.test. 3600 IN A 203.0.113.7
+mail.test. 3600 IN AAAA 2001:db8::7
+mail.test. 3600 IN MX 10 mx.mail.test.
+mail.test. 3600 IN TXT "v=spf1 -all"
+_dmarc.mail.test. 3600 IN TXT "v=DMARC1; p=reject; rua=mailto:postmaster@mail.test"
+_mta-sts.mail.test. 3600 IN TXT "v=STSv1; id=1"
+mta-sts.mail.test. 3600 IN A 203.0.113.7
+mta-sts.mail.test. 3600 IN AAAA 2001:db8::7
+_smtp._tls.mail.test. 3600 IN TXT "v=TLSRPTv1; rua=mailto:postmaster@mail.test"
+; at the provider of the address: 7.113.0.203.in-addr.arpa. 3600 IN PTR mx.mail.test.`)
+  expect(output).toContain('mode: enforce\nmx: mx.mail.test\n')
+  expect(output).toMatch(
+    /1\. Start the service: +mayfly serve\n.*Check the installation: +mayfly doctor$/s,
+  )
+})
+
+test('a second run adds a domain, keeps the others and the secrets, and says what the environment overrides', async () => {
+  writeFileSync(
+    file('mayfly.config.json'),
+    '{"MAYFLY_DOMAINS": "a.test", "MAYFLY_ADMIN_TOKEN": "secret"}',
+  )
+  const env = {
+    MAYFLY_DOMAINS: 'a.test',
+    MAYFLY_ADMIN_TOKEN: 'secret',
+    MAYFLY_SMTP_PORT: '25',
+    MAYFLY_SMTP_HOSTNAME: 'mx.a.test',
+    MAYFLY_TRUST_PROXY: '10.0.0.1',
+    MAYFLY_BASE_URL: 'https://www.a.test',
+  }
+  const { output } = await run(
+    { file: file('mayfly.config.json'), domain: ['b.test'], url: 'https://b.test/' },
+    { env },
+  )
+  expect(JSON.parse(written('mayfly.config.json'))).toEqual({
+    MAYFLY_DOMAINS: 'a.test,b.test',
+    MAYFLY_ADMIN_TOKEN: 'secret',
+    MAYFLY_SMTP_HOSTNAME: 'mx.a.test',
+    MAYFLY_BASE_URL: 'https://b.test',
+  })
+  expect(existsSync(file('admin-token'))).toBe(false)
+  expect(output).toContain('MAYFLY_BASE_URL=https://b.test; the environment has another value')
+  expect(output).not.toContain('secret')
+})
+
+describe('on a terminal', () => {
+  test('it asks with proposals, and writes only after a yes', async () => {
+    const answers = { Mail: 'mail.test', Write: 'no' }
+    await expect(run({ file: file('mayfly.env') }, { answers })).rejects.toThrow(
+      'Nothing was written.',
+    )
+    expect(existsSync(file('mayfly.env'))).toBe(false)
+    const { asked } = await run({ file: file('mayfly.env') }, { answers: { Mail: 'mail.test' } })
+    expect(asked).toEqual([
+      ['Mail domain', ''],
+      ['Host name of this machine', expect.stringMatching(/\./)],
+      ['Public URL', 'https://mail.test'],
+      ['E-mail for reports', 'postmaster@mail.test'],
+      ['Write them?', 'yes'],
+    ])
+    expect(written('mayfly.env')).toContain('MAYFLY_DOMAINS=mail.test\n')
+  })
+})
+
+test('--dry-run writes nothing', async () => {
+  const { output } = await run({ file: file('mayfly.env'), domain: ['mail.test'], dryRun: true })
+  expect(output).toContain('MAYFLY_DOMAINS=mail.test')
+  expect(existsSync(file('mayfly.env'))).toBe(false)
+  expect(existsSync(file('admin-token'))).toBe(false)
+})
+
+describe('an invalid command line', () => {
+  for (const [options, message] of [
+    [{}, 'Which domain?'],
+    [{ domain: ['localhost'] }, '--domain "localhost" is not a host name.'],
+    [{ domain: ['a.test'], hostname: '10.0.0.1' }, '--hostname "10.0.0.1" is not a host name.'],
+    [{ domain: ['a.test'], url: 'a.test' }, '--url "a.test" is not an http(s) URL.'],
+    [{ domain: ['a.test'], email: 'ann' }, '--email "ann" is not an e-mail address.'],
+    [{ domain: ['a.test'], address: ['mx.a.test'] }, '--address "mx.a.test" is not an IP address.'],
+  ] as const) {
+    test(message, async () => {
+      const failed = await run({ ...options, file: file('mayfly.env') } as Options).catch(
+        (error: unknown) => error,
+      )
+      expect(failed).toBeInstanceOf(CommandError)
+      expect(failed).toMatchObject({ exitCode: 2, message: expect.stringContaining(message) })
+    })
+  }
+})

@@ -1,0 +1,271 @@
+import { isIP } from 'node:net'
+import { createInterface } from 'node:readline/promises'
+import type { Command } from 'commander'
+import { type Host, parseAddress, parseHost } from '../core/address.ts'
+import { mtaStsPolicy, zoneLines } from '../core/checks/dns-records.ts'
+import { CommandError, type Print } from './output.ts'
+
+/** What is known about the machine and its settings before anything is asked. */
+export interface Machine {
+  /** The file that the settings are written to. */
+  file: string
+  /** How to run this program. */
+  command: string
+  /** Public addresses of its network interfaces; none behind NAT. */
+  addresses: readonly string[]
+  /** Host names that DNS has for these addresses. */
+  reverseNames: readonly string[]
+  /** Whether DNS answers. */
+  hasDns: boolean
+  smtpPort: number
+  httpPort: number
+  /** Whether port 25 can be listened on: free, in use by another program, or not permitted. */
+  port25: 'free' | 'in use' | 'not permitted'
+  /** The settings in effect. */
+  domains: readonly string[]
+  hostname: string
+  baseUrl: string
+  trustProxy: readonly string[]
+  hasAdminToken: boolean
+}
+
+interface WrittenSetting {
+  name: string
+  value: string
+  before: string | undefined
+  /** The environment sets another value, which takes precedence. */
+  overridden: boolean
+}
+
+export interface SetupActions {
+  inspectMachine(file: string | undefined): Promise<Machine>
+  /** What writing these settings would change. */
+  previewSettings(file: string, settings: Readonly<Record<string, string>>): WrittenSetting[]
+  writeSettings(file: string, settings: Readonly<Record<string, string>>): void
+  /** Creates a file with a random token beside the settings, unless there is one; returns its path. */
+  createAdminToken(file: string): string
+}
+
+interface SetupOptions {
+  domain?: string[]
+  hostname?: string
+  url?: string
+  email?: string
+  address?: string[]
+  file?: string
+  mtaSts?: boolean
+  tlsRpt?: boolean
+  dryRun?: boolean
+}
+
+export function addSetupCommand(
+  mayfly: Command,
+  open: () => Promise<SetupActions>,
+  print: Print,
+): void {
+  mayfly
+    .command('setup')
+    .description('Write the settings for your domain and print the DNS records to publish')
+    .option('--domain <name...>', 'mail domains')
+    .option('--hostname <name>', 'host name of this machine, the target of the MX records')
+    .option('--url <url>', 'public URL of the web page')
+    .option('--email <address>', 'where other mail servers send their reports')
+    .option('--address <ip...>', 'public addresses of this machine (default: found)')
+    .option('--mta-sts', 'also print the records and the policy of MTA-STS')
+    .option('--tls-rpt', 'also print the record for reports about TLS')
+    .option('--file <path>', 'settings file: .json, or lines of NAME=value')
+    .option('--dry-run', 'write nothing')
+    .action(async (options: SetupOptions) => {
+      const isTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true
+      const prompt = isTerminal ? openPrompt() : undefined
+      try {
+        await setUp(await open(), options, { print, ask: prompt?.ask })
+      } finally {
+        prompt?.close()
+      }
+    })
+}
+
+type Ask = (question: string, proposal: string) => Promise<string>
+
+function openPrompt(): { ask: Ask; close(): void } {
+  const lines = createInterface({ input: process.stdin, output: process.stdout })
+  return {
+    async ask(question, proposal) {
+      const hint = proposal === '' ? '' : ` [${proposal}]`
+      return (await lines.question(`${question}${hint}: `)).trim() || proposal
+    },
+    close: () => lines.close(),
+  }
+}
+
+/** `ask` is undefined without a terminal: then the options and what was found must suffice. */
+interface Dialogue {
+  print: Print
+  ask: Ask | undefined
+}
+
+interface Answers {
+  domains: Host[]
+  host: Host
+  url: string
+  email: string
+  addresses: string[]
+}
+
+export async function setUp(
+  actions: SetupActions,
+  options: SetupOptions,
+  { print, ask }: Dialogue,
+): Promise<void> {
+  const machine = await actions.inspectMachine(options.file)
+  for (const line of machineLines(machine)) print(line)
+  const answers = await readAnswers(machine, options, ask)
+  await applySettings(actions, settingsOf(machine, answers), { machine, options, print, ask })
+  for (const line of resultLines(machine, answers, options)) print(line)
+}
+
+/** Shows what changes, and writes it; on a terminal only after a yes. */
+async function applySettings(
+  actions: SetupActions,
+  settings: Readonly<Record<string, string>>,
+  { machine, options, print, ask }: Dialogue & { machine: Machine; options: SetupOptions },
+): Promise<void> {
+  const { file, hasAdminToken } = machine
+  const changes = actions.previewSettings(file, settings)
+  print('')
+  if (changes.length === 0 && hasAdminToken) return print(`${file} is up to date.`)
+  print(`Settings in ${file}:`)
+  for (const change of changes) print(`  ${changeText(change)}`)
+  if (!hasAdminToken) print('  MAYFLY_ADMIN_TOKEN_FILE: a file with a new random token')
+  if (options.dryRun) return print('Nothing was written.')
+  if (ask && !/^y/i.test(await ask('Write them?', 'yes'))) {
+    throw new CommandError('Nothing was written.')
+  }
+  const token = hasAdminToken ? {} : { MAYFLY_ADMIN_TOKEN_FILE: actions.createAdminToken(file) }
+  actions.writeSettings(file, { ...settings, ...token })
+}
+
+function machineLines({ addresses, reverseNames, hasDns, port25 }: Machine): string[] {
+  const names = reverseNames.length > 0 ? ` (${reverseNames.join(', ')})` : ''
+  return [
+    `Addresses  ${addresses.length > 0 ? `${addresses.join(', ')}${names}` : 'no public one: this machine is behind NAT'}`,
+    `Port 25    ${port25}`,
+    `DNS        ${hasDns ? 'answers' : 'does not answer: check /etc/resolv.conf or set MAYFLY_DNS'}`,
+  ]
+}
+
+async function readAnswers(
+  machine: Machine,
+  options: SetupOptions,
+  ask: Ask | undefined,
+): Promise<Answers> {
+  const current = machine.domains.filter((name) => !isPlaceholder(name))
+  const get = async (option: string | undefined, question: string, proposal: string) =>
+    option ?? (ask ? await ask(question, proposal) : proposal)
+  const given = await get(options.domain?.join(','), 'Mail domain', current.join(','))
+  if (given === '') {
+    throw new CommandError('Which domain? For example: mayfly setup --domain box.example.org', 2)
+  }
+  const names = given.split(/[\s,]+/).filter((name) => name !== '')
+  const added = names.map((name) => hostOption('--domain', name))
+  const [first = ''] = added
+  const proposedHost = proposeHost(machine, first)
+  const host = hostOption(
+    '--hostname',
+    await get(options.hostname, 'Host name of this machine', proposedHost),
+  )
+  const url = urlOption(await get(options.url, 'Public URL', machine.baseUrl || `https://${first}`))
+  const email = await get(options.email, 'E-mail for reports', `postmaster@${first}`)
+  if (!parseAddress(email)) throw invalid('--email', email, 'an e-mail address')
+  const addresses = options.address ?? [...machine.addresses]
+  const bad = addresses.find((ip) => isIP(ip) === 0)
+  if (bad !== undefined) throw invalid('--address', bad, 'an IP address')
+  const domains = [
+    ...new Set([...current.map((name) => hostOption('MAYFLY_DOMAINS', name)), ...added]),
+  ]
+  return { domains, host, url, email, addresses }
+}
+
+/** The name it has already, the name that DNS has for its address if it is ours, else `mx.` and the domain. */
+function proposeHost({ hostname, reverseNames }: Machine, domain: string): string {
+  if (hostname.includes('.') && !isPlaceholder(hostname)) return hostname
+  const zone = domain.split('.').slice(-2).join('.')
+  return reverseNames.find((name) => name.endsWith(`.${zone}`)) ?? `mx.${domain}`
+}
+
+function hostOption(option: string, text: string): Host {
+  const name = parseHost(text)
+  if (name?.includes('.')) return name
+  throw invalid(option, text, 'a host name')
+}
+
+function urlOption(text: string): string {
+  const url = URL.parse(text)
+  if (url && /^https?:$/.test(url.protocol)) return text.replace(/\/+$/, '')
+  throw invalid('--url', text, 'an http(s) URL')
+}
+
+function invalid(option: string, text: string, what: string): CommandError {
+  return new CommandError(`${option} ${JSON.stringify(text)} is not ${what}.`, 2)
+}
+
+/** Names of examples and templates: nobody owns them. */
+const isPlaceholder = (name: string) => /(?:^|\.)example(?:\.(?:com|net|org))?$/.test(name)
+
+const DEFAULT_SMTP_PORT = 2525
+
+function settingsOf(machine: Machine, { domains, host, url }: Answers): Record<string, string> {
+  const isProxied = url.startsWith('https:') && machine.trustProxy.length === 0
+  const takes25 = machine.smtpPort === DEFAULT_SMTP_PORT && machine.port25 === 'free'
+  return {
+    MAYFLY_DOMAINS: domains.join(','),
+    MAYFLY_SMTP_HOSTNAME: host,
+    MAYFLY_BASE_URL: url,
+    ...(isProxied ? { MAYFLY_TRUST_PROXY: '127.0.0.1' } : {}),
+    ...(takes25 ? { MAYFLY_SMTP_PORT: '25' } : {}),
+  }
+}
+
+function changeText({ name, value, before, overridden }: WrittenSetting): string {
+  const was = before === undefined ? '' : ` (was ${before})`
+  const note = overridden ? '; the environment has another value, which takes precedence' : ''
+  return `${name}=${value}${was}${note}`
+}
+
+function resultLines(machine: Machine, answers: Answers, options: SetupOptions): string[] {
+  const { domains, host, url, email, addresses } = answers
+  const webHost = parseHost(new URL(url).hostname)
+  const { mtaSts = false, tlsRpt: tlsReporting = false } = options
+  const zone = zoneLines({ domains, host, addresses, webHost, email, mtaSts, tlsReporting })
+  const policy = mtaSts
+    ? ['', `Serve this at https://mta-sts.DOMAIN/.well-known/mta-sts.txt:`, '', mtaStsPolicy(host)]
+    : []
+  const steps = nextSteps(machine, url)
+  return [
+    '',
+    'Publish these DNS records:',
+    '',
+    ...zone,
+    ...policy,
+    '',
+    'Then:',
+    ...steps.map((step, index) => `  ${index + 1}. ${step}`),
+  ]
+}
+
+const DEBIAN_FILE = '/etc/mayfly/mayfly.env'
+
+function nextSteps({ file, command, port25, smtpPort, httpPort }: Machine, url: string): string[] {
+  const start = file === DEBIAN_FILE ? 'systemctl enable --now mayfly' : `${command} serve`
+  const isRedirected = smtpPort !== 25 && port25 !== 'free'
+  const steps = [
+    port25 === 'in use' && smtpPort !== 25 && 'Stop the other mail server that uses port 25.',
+    `Start the service:       ${start}`,
+    isRedirected && `Redirect port 25 to ${smtpPort}: see "Port 25" in docs/install.md`,
+    url.startsWith('https:') &&
+      `Put HTTPS in front of port ${httpPort}: see "Behind Caddy or nginx" in docs/install.md`,
+    `Check the installation:  ${command} doctor`,
+  ]
+  return steps.filter((step) => step !== false)
+}

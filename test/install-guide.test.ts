@@ -1,0 +1,172 @@
+import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import type { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { dnsServerFiles } from './support/dns-server.ts'
+import { program } from './support/programs.ts'
+import { endWithParent } from './support/server-process.ts'
+import { MAIN, ROOT } from './support/service-process.ts'
+import { tempFolder } from './support/stores.ts'
+import { waitUntil } from './support/wait-until.ts'
+
+// Follows "From a domain to a working MX in ten minutes" of docs/install.md on a machine of its own: a network namespace with the
+// address of the document, and a name server that has only what setup printed.
+
+const ADDRESS = '203.0.113.7'
+const GUIDE = /^## From a domain to a working MX in ten minutes\n(.*?)(?=^## |$(?![\s\S]))/ms
+const guide = GUIDE.exec(readFileSync(join(ROOT, 'docs/install.md'), 'utf8'))?.[1] ?? ''
+const blocks = [...guide.matchAll(/^```(\w*)\n(.*?)^```$/gms)].map(([, , block = '']) =>
+  block.trim(),
+)
+const [setup = '', zone = '', serve = '', doctor = '', mail = ''] = blocks
+
+const folder = tempFolder()
+const inFolder = (name: string) => join(folder.path, name)
+let machine: ChildProcessByStdio<null, Readable, Readable>
+let service: ChildProcess | undefined
+
+/** Runs a command of the guide on that machine. */
+function start(command: string): ChildProcessByStdio<null, Readable, Readable> {
+  const inside = [
+    'nsenter',
+    '--target',
+    String(machine.pid),
+    '--net',
+    '--mount',
+    `--wd=${folder.path}`,
+  ]
+  const env = {
+    PATH: [folder.path, dirname(program('swaks')), process.env['PATH']].join(':'),
+    MAYFLY_HTTP_THREADS: '1',
+    MAYFLY_SMTP_THREADS: '1',
+  }
+  const [file = '', ...args] = endWithParent([...inside, 'sh', '-ec', command])
+  return spawn(file, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
+}
+
+async function run(command: string) {
+  const child = start(command)
+  const ended = once(child, 'exit')
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)])
+  await ended
+  return { status: child.exitCode, stdout, stderr }
+}
+
+const isRoot = process.getuid?.() === 0
+const asRoot = test.skipIf(!isRoot)
+
+beforeAll(async () => {
+  if (!isRoot) return
+  writeFileSync(
+    inFolder('mayfly'),
+    `#!/bin/sh\nexec ${process.execPath} ${resolve(ROOT, MAIN)} "$@"\n`,
+  )
+  chmodSync(inFolder('mayfly'), 0o755)
+  writeFileSync(inFolder('resolv.conf'), 'nameserver 127.0.0.53\n')
+  dnsServerFiles(folder.path, { listen: '127.0.0.53@53', records: [] })
+  const script = [
+    `${program('ip')} link set lo up`,
+    `${program('ip')} addr add ${ADDRESS}/32 dev lo`,
+    `mount --bind ${inFolder('resolv.conf')} /etc/resolv.conf`,
+    `exec ${program('knotd')} -c ${inFolder('knot.conf')}`,
+  ]
+  const [file = '', ...args] = endWithParent([
+    'unshare',
+    '--net',
+    '--mount',
+    'sh',
+    '-ec',
+    script.join('\n'),
+  ])
+  machine = spawn(file, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  for (const stream of [machine.stdout, machine.stderr])
+    stream.on('data', (chunk) => (output += chunk))
+  await waitUntil(() => {
+    if (machine.exitCode !== null) throw new Error(output)
+    return output.includes('server started')
+  })
+})
+
+afterAll(async () => {
+  for (const child of [service, machine]) {
+    if (!child || child.exitCode !== null) continue
+    const ended = once(child, 'exit')
+    child.kill('SIGKILL')
+    await ended
+  }
+  folder.remove()
+})
+
+/** The lines of the output that are records. */
+const recordsOf = (output: string) => output.match(/^\S+\. 3600 IN .*$/gm) ?? []
+
+test('the guide has its five steps', () => {
+  expect(blocks).toHaveLength(5)
+  expect(setup).toMatch(/^mayfly setup --domain box\.example\.org /)
+})
+
+asRoot('doctor fails before there is anything, and names the first step', async () => {
+  const { status, stdout } = await run(`${doctor} --json`)
+  expect(status).toBe(1)
+  expect(JSON.parse(stdout)).toContainEqual(
+    expect.objectContaining({
+      name: 'domains',
+      status: 'failure',
+      fix: expect.stringContaining('mayfly setup'),
+    }),
+  )
+})
+
+asRoot('setup writes the settings and prints the records of the guide', async () => {
+  const { status, stdout, stderr } = await run(setup)
+  expect(status, stderr).toBe(0)
+  expect(recordsOf(stdout)).toEqual(zone.split('\n'))
+  const settings = JSON.parse(readFileSync(inFolder('mayfly.config.json'), 'utf8'))
+  expect(settings).toEqual({
+    MAYFLY_DOMAINS: 'box.example.org',
+    MAYFLY_SMTP_HOSTNAME: 'mx.example.org',
+    MAYFLY_BASE_URL: 'https://box.example.org',
+    MAYFLY_TRUST_PROXY: '127.0.0.1',
+    MAYFLY_SMTP_PORT: '25',
+    MAYFLY_ADMIN_TOKEN_FILE: inFolder('admin-token'),
+  })
+  expect(statSync(inFolder('admin-token')).mode & 0o777).toBe(0o600)
+  dnsServerFiles(folder.path, { listen: '127.0.0.53@53', serial: 2, records: recordsOf(stdout) })
+  machine.kill('SIGHUP')
+})
+
+asRoot('a second run changes nothing, and keeps the token', async () => {
+  const token = readFileSync(inFolder('admin-token'), 'utf8')
+  const { stdout } = await run(setup)
+  expect(stdout).toContain('mayfly.config.json is up to date.')
+  expect(readFileSync(inFolder('admin-token'), 'utf8')).toBe(token)
+})
+
+asRoot('the service starts, and doctor finds no failure', async () => {
+  const started = start(`exec ${serve}`)
+  service = started
+  let output = ''
+  for (const stream of [started.stdout, started.stderr])
+    stream.on('data', (chunk) => (output += chunk))
+  await waitUntil(() => output.includes('Mayfly is running.'))
+  const { status, stdout, stderr } = await run(doctor)
+  expect([status, stderr], stdout).toEqual([0, ''])
+  expect(stdout).toMatch(
+    /^ok +delivery box\.example\.org +a mail to postmaster@box\.example\.org arrived/m,
+  )
+  expect(stdout).toMatch(/^ok +relay /m)
+  expect(stdout).toMatch(/^warning +certificate /m)
+  expect(stdout).toMatch(/^warning +ptr /m)
+  expect(stdout).toMatch(/^0 failures, /m)
+})
+
+asRoot('a mail arrives', async () => {
+  const { status, stdout, stderr } = await run(mail)
+  expect([status, stderr], stdout).toEqual([0, ''])
+  expect(stdout).toMatch(/^To: +postmaster@box\.example\.org$/m)
+  expect(stdout).toContain('This is a test mailing')
+})
