@@ -92,6 +92,8 @@ function cliActions(): CliActions {
   }
 }
 
+const EXIT_MS = 500
+
 /** With invalid settings, that is the only check. */
 async function withChecks(
   read: () => ReturnType<typeof readConfig>,
@@ -114,17 +116,20 @@ async function withChecks(
   )
   const { listChecks } = await import('./service/checks/checks.ts')
   const { config, settings } = given
-  const store = await openStoreForChecks(config)
+  const { store, storeFault } = await openStoreForChecks(config)
   try {
     const context = await openCheckContext(config, {
       log: await openErrorLog(),
       domain,
       store,
+      storeFault,
       settingsReport: settingsReport(settings, process.env),
     })
     await operation(listChecks(context, { listings }))
   } finally {
     await store?.close()
+    // A check that took too long may still have a connection open.
+    setTimeout(() => process.exit(), EXIT_MS).unref()
   }
 }
 

@@ -62,6 +62,7 @@ async function withService<T>(use: (service: ServiceProcess) => Promise<T>): Pro
 }
 
 const user = () => debian.run(['id', '-u', 'mayfly']).stdout.trim()
+const group = () => debian.run(['id', '-g', 'mayfly']).stdout.trim()
 let token = ''
 
 const withRoot = test.skipIf(chrootProblem !== undefined)
@@ -75,6 +76,26 @@ withRoot('it installs, and creates its user and directory', () => {
   assert.equal(statSync(inDebian('etc/mayfly/mayfly.env')).mode & 0o777, 0o640)
   const settings = `MAYFLY_DOMAINS=box.test\nMAYFLY_HTTP_PORT=${ports.http}\nMAYFLY_SMTP_PORT=${ports.smtp}\n`
   appendFileSync(inDebian('etc/mayfly/mayfly.env'), settings)
+})
+
+withRoot('setup adds a domain to the settings of the service, which only root may change', () => {
+  const args = [
+    '--domain',
+    'other.test',
+    '--hostname',
+    'mx.other.test',
+    '--url',
+    'https://other.test',
+  ]
+  const { status, stderr } = debian.run(['mayfly', 'setup', ...args])
+  assert.equal(status, 0, stderr)
+  const settings = readFileSync(inDebian('etc/mayfly/mayfly.env'), 'utf8')
+  assert.match(settings, /^MAYFLY_DOMAINS=box\.test,other\.test$/m)
+  assert.match(settings, /^MAYFLY_ADMIN_TOKEN_FILE=\/etc\/mayfly\/admin-token$/m)
+  for (const name of ['mayfly.env', 'admin-token']) {
+    const { mode, uid, gid } = statSync(inDebian(`etc/mayfly/${name}`))
+    assert.deepEqual([mode & 0o777, uid, String(gid)], [0o640, 0, group()], name)
+  }
 })
 
 withRoot('the service of the unit receives a mail', async () => {
@@ -106,7 +127,7 @@ withRoot('an upgrade keeps data and settings', async () => {
   assert.equal(upgraded.status, 0, upgraded.stderr)
   assert.match(
     readFileSync(inDebian('etc/mayfly/mayfly.env'), 'utf8'),
-    /^MAYFLY_DOMAINS=box\.test$/m,
+    /^MAYFLY_DOMAINS=box\.test,other\.test$/m,
   )
   const messages = await withService(({ url }) => checkMail(url, token))
   assert.equal(messages.length, 1)

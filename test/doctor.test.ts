@@ -1,17 +1,9 @@
 import { hash, X509Certificate } from 'node:crypto'
-import { once } from 'node:events'
 import { chmodSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
-import {
-  type AddressInfo,
-  connect,
-  createServer as createTcpServer,
-  type Server,
-  type Socket,
-} from 'node:net'
+import { connect, createServer as createTcpServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { reportLines } from '../src/cli/doctor.ts'
 import { tlsaRecord } from '../src/core/checks/dns-records.ts'
 import { OPERATOR } from '../src/core/session.ts'
 import { openLog } from '../src/log/log.ts'
@@ -21,8 +13,16 @@ import { openDnsProbe } from '../src/runtime/probes/dns.ts'
 import { inspectDataDirectory } from '../src/runtime/probes/machine.ts'
 import type { FinishedCheck } from '../src/service/checks/checks.ts'
 import type { CheckContext, CheckedSettings } from '../src/service/checks/context.ts'
-import { HOST, startCheckedApp } from './support/checked-app.ts'
-import { BROKEN, DOMAIN_FAULTS, FAULTY, RIGHT, rows, zone } from './support/faulty-zones.ts'
+import { expectOnly, HOST, startCheckedApp, withServer, wrong } from './support/checked-app.ts'
+import {
+  BROKEN,
+  DOMAIN_FAULTS,
+  FAULTY,
+  HOST_FAULTS,
+  RIGHT,
+  rows,
+  zone,
+} from './support/faulty-zones.ts'
 import { certificateFor, trustCertificates } from './support/https-proxy.ts'
 import { freePort } from './support/server-process.ts'
 
@@ -48,19 +48,6 @@ afterAll(() => fixture.stop())
 const check: typeof fixture.check = (changed, options) => fixture.check(changed, options)
 const LISTINGS = { listings: true }
 
-const wrong = (results: readonly FinishedCheck[]) =>
-  results.filter(({ status }) => status === 'warning' || status === 'failure')
-
-/** Exactly this check is not ok, and the report has its fix. */
-function expectOnly(results: readonly FinishedCheck[], expected: readonly (string | undefined)[]) {
-  const [status, name, fix = ''] = expected
-  const found = wrong(results)
-  expect(found).toEqual([expect.objectContaining({ status, name })])
-  const printed = found[0]?.fix.split('\n').join(`\n${' '.repeat(14)}`)
-  expect(reportLines(results).join('\n')).toContain(`         Fix: ${printed}\n`)
-  expect(found[0]?.fix).toContain(fix)
-}
-
 test('with right zones nothing is wrong, and the test mail is removed again', async () => {
   const results = await check({}, LISTINGS)
   expect(wrong(results)).toEqual([])
@@ -73,7 +60,7 @@ test('with right zones nothing is wrong, and the test mail is removed again', as
 
 describe('a fault of a domain', () => {
   let results: FinishedCheck[] = []
-  const resultsOf = (domain: string) => results.filter((result) => result.domain === domain)
+  const resultsOf = (domain: string) => results.filter(({ subject }) => subject === domain)
   beforeAll(async () => {
     results = await check({ domains: [RIGHT, BROKEN, ...FAULTY] }, LISTINGS)
   })
@@ -87,10 +74,10 @@ describe('a fault of a domain', () => {
     expectOnly(resultsOf(BROKEN), ['failure', 'mx', `dig +trace ${BROKEN}`]))
 
   test('none of them is reported elsewhere', () =>
-    expect(wrong([...results.filter(({ domain }) => !domain), ...resultsOf(RIGHT)])).toEqual([]))
+    expect(wrong([...results.filter(({ subject }) => !subject), ...resultsOf(RIGHT)])).toEqual([]))
 
   test('the printed records, once published, satisfy every check', async () => {
-    const fixes = wrong(results).flatMap(({ domain = '', name, fix }) => {
+    const fixes = wrong(results).flatMap(({ subject: domain = '', name, fix }) => {
       const [record] = /\S+\. 3600 IN .+/.exec(fix) ?? []
       return record === undefined ? [] : [[domain, { [name]: record }] as const]
     })
@@ -116,15 +103,7 @@ describe('a fault of the host', () => {
     expectOnly(await check(), ['warning', 'tlsa', `Replace it: ${right}`])
   })
 
-  for (const [name = '', record = '', instead = '', ...expected] of rows(`
-no address               | address |                                                             | failure | address | mx.test. 3600 IN A 127.0.0.1
-a private address        | address | mx.test. 60 IN A 10.0.0.5                                   | failure | address | mx.test. 3600 IN A 127.0.0.1
-another machine          | address | mx.test. 60 IN A 127.0.0.1 & mx.test. 60 IN A 127.0.0.2 & 2.0.0.127.in-addr.arpa. 60 IN PTR mx.test. | warning | address | mx.test. 3600 IN A 127.0.0.1
-an alias                 | address | mx.test. 60 IN CNAME host.test. & host.test. 60 IN A 127.0.0.1 | warning | address | Replace the CNAME record: mx.test. 3600 IN A 127.0.0.1
-no reverse name          | ptr     |                                                             | warning | ptr     | 1.0.0.127.in-addr.arpa. 3600 IN PTR mx.test.
-another reverse name     | ptr     | 1.0.0.127.in-addr.arpa. 60 IN PTR vps1.test.                | warning | ptr     | 1.0.0.127.in-addr.arpa. 3600 IN PTR mx.test.
-a listed address         | list    | 1.0.0.127.zen.spamhaus.org. 60 IN A 127.0.0.2               | warning | listings | at the site of each list: zen.spamhaus.org
-`)) {
+  for (const [name = '', record = '', instead = '', ...expected] of HOST_FAULTS) {
     test(`${name}: only ${expected[1]} reports it`, async () => {
       await fixture.dns.change(zone({ [record]: instead }))
       expectOnly(await check({}, LISTINGS), expected)
@@ -164,16 +143,6 @@ a listed address         | list    | 1.0.0.127.zen.spamhaus.org. 60 IN A 127.0.0
     })
   }
 })
-
-/** A TCP server on a free local port, as long as the operation runs. */
-async function withServer<T>(server: Server, use: (port: number) => Promise<T>): Promise<T> {
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  try {
-    return await use((server.address() as AddressInfo).port)
-  } finally {
-    server.close()
-  }
-}
 
 describe('a fault of the mail port', () => {
   const checkPort = (smtp: number) =>
@@ -273,6 +242,7 @@ describe('a fault of the installation', () => {
     }),
     'unknown account': () => set({ gmailAccounts: [{ email: 'ann@gmail.com', active: true }] }),
     'test shop': () => set({ payments: { provider: 'fake' } }),
+    'damaged store': () => ({ store: undefined, storeFault: 'mail.db is damaged' }),
     'no data': () => ({ dataDirectory: async () => inspectDataDirectory('/missing', 'auto') }),
     'full disk': () => ({
       dataDirectory: async () => inspectDataDirectory(fixture.app.folder, 2 ** 50),
@@ -295,6 +265,7 @@ Redis down        | failure | redis       | MAYFLY_REDIS
 no webhook        | failure | payments    | /api/stripe/webhook
 unknown account   | failure | gmail       | mayfly account test ann@gmail.com
 test shop         | warning | payments    | MAYFLY_PAYMENTS=manual
+damaged store     | failure | store       | restore the file system or a backup
 no data           | failure | data        | install -d -m 700 /missing
 full disk         | failure | data        | MAYFLY_MIN_FREE
 `)) {

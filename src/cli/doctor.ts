@@ -73,8 +73,8 @@ export function reportLines(
   return [...lines, '', summary(finished)]
 }
 
-export function titleOf({ name, domain }: { name: string; domain?: string }): string {
-  return domain === undefined ? name : `${name} ${domain}`
+function titleOf({ name, subject }: { name: string; subject?: string }): string {
+  return subject === undefined ? name : `${name} ${subject}`
 }
 
 function summary(finished: readonly FinishedCheck[]): string {
@@ -97,7 +97,7 @@ function openCheckProgress(screen: NodeJS.WriteStream) {
       if (!screen.isTTY || pending.length === 0) return
       const names = pending.slice(0, 3).map(titleOf).join(', ')
       const line = `${all - pending.length} of ${all} checks done; waiting for ${names}`
-      screen.write(`${CLEAR_LINE}${line.slice(0, (screen.columns ?? 80) - 1)}`)
+      screen.write(`${CLEAR_LINE}${line.slice(0, (screen.columns || 80) - 1)}`)
     },
     end(): void {
       if (screen.isTTY) screen.write(CLEAR_LINE)

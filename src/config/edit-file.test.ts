@@ -29,6 +29,7 @@ for (const [name, path, before, wanted, after] of [
     { MAYFLY_SMTP_PORT: '25' },
     `${ENV}\nMAYFLY_SMTP_PORT=25\n`,
   ],
+  ['of two lines the last counts', 'mayfly.env', 'A=1\nA=2\n', { A: '3' }, 'A=1\nA=3\n'],
   ['a dollar sign stays one', 'mayfly.env', 'A=1\n', { A: '$&$1' }, 'A=$&$1\n'],
   ['what is there already is not written', 'mayfly.env', 'A="x y"\n', { A: 'x y' }, 'A="x y"\n'],
   ['a JSON file is created', 'mayfly.config.json', '', { A: '1' }, '{\n  "A": "1"\n}\n'],

@@ -32,20 +32,24 @@ export function editSettings(
 
 function editLine(text: string, name: string, value: string): string {
   const line = `${name}=${value}`
-  const ending = text === '' || text.endsWith('\n') ? '' : '\n'
   // A setting of the template is commented out.
-  for (const old of [envLine(name), new RegExp(`^#[ \\t]*${name}=.*$`, 'm')]) {
-    if (old.test(text)) return text.replace(old, () => line)
-  }
+  const old = lastLine(text, name) ?? new RegExp(`^#[ \\t]*${name}=.*$`, 'm').exec(text)
+  if (old) return `${text.slice(0, old.index)}${line}${text.slice(old.index + old[0].length)}`
+  const ending = text === '' || text.endsWith('\n') ? '' : '\n'
   return `${text}${ending}${line}\n`
 }
 
 const isJson = (path: string) => path.endsWith('.json')
-const envLine = (name: string) => new RegExp(`^[ \\t]*${name}=(.*)$`, 'm')
+
+/** Of several lines, the last one counts. */
+function lastLine(text: string, name: string): RegExpExecArray | undefined {
+  return [...text.matchAll(new RegExp(`^[ \\t]*${name}=(.*)$`, 'gm'))].at(-1)
+}
 
 function envValue(text: string, name: string): string | undefined {
-  const [, value] = envLine(name).exec(text) ?? []
-  return value?.trim().replace(/^(["'])(.*)\1$/, '$2')
+  return lastLine(text, name)?.[1]
+    ?.trim()
+    .replace(/^(["'])(.*)\1$/, '$2')
 }
 
 function jsonValue(text: string): (name: string) => string | undefined {

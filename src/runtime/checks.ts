@@ -5,6 +5,7 @@ import type { Config } from '../config/config.ts'
 import { parseAddress } from '../core/address.ts'
 import { isPrivateIp } from '../core/checks/dns-rules.ts'
 import type { Log } from '../core/log.ts'
+import { toError } from '../core/problem.ts'
 import type { CheckContext } from '../service/checks/context.ts'
 import { backupState } from '../store/sqlite/backup.ts'
 import { MAIL_FILE } from '../store/sqlite/files.ts'
@@ -22,12 +23,13 @@ interface CheckOptions {
   domain?: string | undefined
   settingsReport: CheckContext['settingsReport']
   store: Pick<MailStore, 'listMessages' | 'deleteMessages' | 'listDomains'> | undefined
+  storeFault: string | undefined
 }
 
 /** What the checks of this installation work with. */
 export async function openCheckContext(
   config: Config,
-  { log, domain, settingsReport, store }: CheckOptions,
+  { log, domain, settingsReport, store, storeFault }: CheckOptions,
 ): Promise<CheckContext> {
   const dns = openDnsProbe(config.senderChecks.dns)
   const names = domain === undefined ? await activeDomains(config, store) : [domain]
@@ -48,6 +50,7 @@ export async function openCheckContext(
     dataDirectory: async () => inspectDataDirectory(config.data, config.minFreeBytes),
     clockSynchronized,
     store,
+    storeFault,
     backup: async () => (usesPostgres(config) ? undefined : backupState(config.data)),
     postgres: () => inspectPostgres(config.store),
     redis: () => inspectRedis(config.redis, log),
@@ -61,10 +64,15 @@ export async function openCheckContext(
   }
 }
 
-/** The store of a command, and undefined before the first start: a check creates nothing. */
+/** The store of a command, or why there is none: before the first start, because a check creates nothing, or if it is unusable. */
 export async function openStoreForChecks(config: Config) {
   const isNew = !usesPostgres(config) && !existsSync(join(config.data, MAIL_FILE))
-  return isNew ? undefined : await openMailStoreForCli(config)
+  if (isNew) return { store: undefined, storeFault: undefined }
+  try {
+    return { store: await openMailStoreForCli(config), storeFault: undefined }
+  } catch (error) {
+    return { store: undefined, storeFault: toError(error).message }
+  }
 }
 
 async function activeDomains(config: Config, store: CheckOptions['store']): Promise<string[]> {

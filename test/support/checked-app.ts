@@ -1,12 +1,16 @@
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { chmodSync, writeFileSync } from 'node:fs'
+import type { AddressInfo, Server } from 'node:net'
 import { join } from 'node:path'
+import { expect } from 'vitest'
+import { reportLines } from '../../src/cli/doctor.ts'
 import { mtaStsPolicy } from '../../src/core/checks/dns-records.ts'
 import { isPrivateIp } from '../../src/core/checks/dns-rules.ts'
 import { openLog } from '../../src/log/log.ts'
 import { openCheckContext, openStoreForChecks, settingsReport } from '../../src/runtime/checks.ts'
 import { openShopStoreForCli } from '../../src/runtime/stores.ts'
-import { listChecks, runChecks } from '../../src/service/checks/checks.ts'
+import { type FinishedCheck, listChecks, runChecks } from '../../src/service/checks/checks.ts'
 import type { CheckContext, CheckedSettings } from '../../src/service/checks/context.ts'
 import { issueKey } from '../../src/service/keys/keys.ts'
 import { backupShop } from '../../src/store/sqlite/backup.ts'
@@ -75,10 +79,11 @@ export async function startCheckedApp({ domains, policies, records, broken }: Op
     },
     smtp: { ...app.config.smtp, port: app.smtpPort },
   }
-  const store = await openStoreForChecks(app.config)
+  const { store, storeFault } = await openStoreForChecks(app.config)
   const opened = await openCheckContext(app.config, {
     log: openLog({ level: 'error', thread: 'main' }),
     store,
+    storeFault,
     domain: domains[0],
     settingsReport: settingsReport([], {}),
   })
@@ -137,3 +142,29 @@ async function storeKey(
 }
 
 type Plan = Parameters<typeof issueKey>[1]['plan']
+
+export const wrong = (results: readonly FinishedCheck[]) =>
+  results.filter(({ status }) => status === 'warning' || status === 'failure')
+
+/** Exactly this check is not ok, and the report has its fix. */
+export function expectOnly(
+  results: readonly FinishedCheck[],
+  expected: readonly (string | undefined)[],
+) {
+  const [status, name, fix = ''] = expected
+  const found = wrong(results)
+  expect(found).toEqual([expect.objectContaining({ status, name })])
+  const printed = found[0]?.fix.split('\n').join(`\n${' '.repeat(14)}`)
+  expect(reportLines(results).join('\n')).toContain(`         Fix: ${printed}\n`)
+  expect(found[0]?.fix).toContain(fix)
+}
+
+/** A TCP server on a free local port, as long as the operation runs. */
+export async function withServer<T>(server: Server, use: (port: number) => Promise<T>): Promise<T> {
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  try {
+    return await use((server.address() as AddressInfo).port)
+  } finally {
+    server.close()
+  }
+}

@@ -51,6 +51,17 @@ const HOST_RECORDS = {
   web: 'web.test. 60 IN A 127.0.0.1 & listed.test.dbl.spamhaus.org. 60 IN A 127.0.1.2',
 }
 
+/** The fault, the record of the host that is wrong, what it is instead, and who says so with which fix. */
+export const HOST_FAULTS = rows(`
+no address               | address |                                                             | failure | address | mx.test. 3600 IN A 127.0.0.1
+a private address        | address | mx.test. 60 IN A 10.0.0.5                                   | failure | address | mx.test. 3600 IN A 127.0.0.1
+another machine          | address | mx.test. 60 IN A 127.0.0.1 & mx.test. 60 IN A 127.0.0.2 & 2.0.0.127.in-addr.arpa. 60 IN PTR mx.test. | warning | address | mx.test. 3600 IN A 127.0.0.1
+an alias                 | address | mx.test. 60 IN CNAME host.test. & host.test. 60 IN A 127.0.0.1 | warning | address | Replace the CNAME record: mx.test. 3600 IN A 127.0.0.1
+no reverse name          | ptr     |                                                             | warning | ptr     | 1.0.0.127.in-addr.arpa. 3600 IN PTR mx.test.
+another reverse name     | ptr     | 1.0.0.127.in-addr.arpa. 60 IN PTR vps1.test.                | warning | ptr     | 1.0.0.127.in-addr.arpa. 3600 IN PTR mx.test.
+a listed address         | list    | 1.0.0.127.zen.spamhaus.org. 60 IN A 127.0.0.2               | warning | listings | at the site of each list: zen.spamhaus.org
+`)
+
 /** All records; `host` and `fixes`, by domain, replace some. */
 export function zone(
   host: Record<string, string> = {},

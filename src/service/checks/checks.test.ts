@@ -13,7 +13,7 @@ test('results are in the order of the checks; one that hangs or throws is a fail
       },
       {
         name: 'throwing',
-        domain: 'box.test',
+        subject: 'box.test',
         run: () => Promise.reject(new Error('no such thing')),
       },
       { name: 'right', run: async () => ok('fine') },
@@ -28,7 +28,7 @@ test('results are in the order of the checks; one that hangs or throws is a fail
     }),
     expect.objectContaining({
       name: 'throwing',
-      domain: 'box.test',
+      subject: 'box.test',
       status: 'failure',
       seen: 'the check failed: no such thing',
     }),

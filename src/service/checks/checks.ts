@@ -8,7 +8,7 @@ import { smtpChecks } from './smtp-checks.ts'
 
 export interface FinishedCheck extends CheckResult {
   name: string
-  domain?: string
+  subject?: string
 }
 
 /** All checks of this installation. Facts that several of them need are established once, so make a new list for each run. */
@@ -36,11 +36,11 @@ export async function runChecks(
   const pending = new Set(checks)
   return await Promise.all(
     checks.map(async (check) => {
-      const { name, domain } = check
+      const { name, subject } = check
       const result = await runCheck(check, timeoutMs)
       pending.delete(check)
       onProgress([...pending])
-      return { name, ...(domain === undefined ? {} : { domain }), ...result }
+      return { name, ...(subject === undefined ? {} : { subject }), ...result }
     }),
   )
 }

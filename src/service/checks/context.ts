@@ -11,8 +11,8 @@ import type { MailStore } from '../../store/store.ts'
 /** One check of the installation. Values like this are run by `mayfly doctor` and by whatever else shows them. */
 export interface Check {
   name: string
-  /** The domain it is about; undefined for the installation as a whole. */
-  domain?: string
+  /** The domain or account it is about; undefined for the installation as a whole. */
+  subject?: string
   run(signal: AbortSignal): Promise<CheckResult>
 }
 
@@ -94,8 +94,10 @@ export interface CheckContext {
   dataDirectory(): Promise<DataDirectory>
   /** Whether the system says that its clock is synchronized; undefined if it does not say. */
   clockSynchronized(): Promise<boolean | undefined>
-  /** Undefined if there is no store yet. */
+  /** Undefined if there is no store yet, or if it cannot be used. */
   store: Pick<MailStore, 'listMessages' | 'deleteMessages'> | undefined
+  /** Why it cannot be used. */
+  storeFault: string | undefined
   /** Keys and orders, and the last backup; undefined on PostgreSQL, which is backed up by other means. */
   backup(): Promise<{ entries: number; at: Date | undefined } | undefined>
   /** Rejects if it cannot be reached. */

@@ -74,13 +74,13 @@ function domainChecks(context: CheckContext, facts: Facts, domain: string): Chec
   return [
     {
       name: 'mx',
-      domain,
+      subject: domain,
       run: async () => evaluateMx(domain, host, await facts.mx(domain)),
     },
     ...senderChecks(context, facts, domain),
     {
       name: 'mta-sts',
-      domain,
+      subject: domain,
       async run(signal) {
         const txt = await facts.txt(`_mta-sts.${domain}`)
         const url = mtaStsUrl(domain).replace('/.well', `:${publicPorts.https}/.well`)
@@ -94,7 +94,7 @@ function domainChecks(context: CheckContext, facts: Facts, domain: string): Chec
     },
     {
       name: 'tls-rpt',
-      domain,
+      subject: domain,
       run: async () =>
         evaluateTlsReporting(
           domain,
@@ -113,12 +113,12 @@ function senderChecks({ settings }: CheckContext, facts: Facts, domain: string):
   return [
     {
       name: 'spf',
-      domain,
+      subject: domain,
       run: async () => evaluateSpf(domain, await facts.txt(domain), sending),
     },
     {
       name: 'dmarc',
-      domain,
+      subject: domain,
       async run() {
         const txt = await facts.txt(`_dmarc.${domain}`)
         const parents: Lookup<string>[] = []
@@ -168,7 +168,7 @@ export function listingChecks(context: CheckContext, facts: Facts): Check[] {
     },
     ...domains.map((domain) => ({
       name: 'listings',
-      domain,
+      subject: domain,
       run: async () =>
         evaluateListing(
           domain,

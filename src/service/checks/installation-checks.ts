@@ -35,6 +35,7 @@ export function installationChecks(context: CheckContext, facts: Facts): Check[]
     { name: 'settings', run: async () => checkSettings(context) },
     { name: 'domains', run: async () => checkDomains(context) },
     { name: 'data', run: async () => evaluateDataDirectory(await context.dataDirectory()) },
+    { name: 'store', run: async () => checkStore(context) },
     {
       name: 'clock',
       async run(signal) {
@@ -139,6 +140,16 @@ function checkDomains({ domains, exampleDomains: examples }: CheckContext) {
   return ok(domains.join(', '))
 }
 
+function checkStore({ settings, store, storeFault }: CheckContext) {
+  if (store) return ok(settings.store === SQLITE ? 'mail.db' : 'PostgreSQL')
+  if (storeFault === undefined) return skipped('created when the service starts')
+  if (settings.store !== SQLITE) return skipped('see postgres')
+  return failure(
+    storeFault,
+    'If the service runs, restart it; otherwise read its log, and restore the file system or a backup',
+  )
+}
+
 /** Checks of other servers: database, accounts, payments. */
 export function backendChecks(context: CheckContext): Check[] {
   const { settings, now } = context
@@ -170,7 +181,7 @@ export function backendChecks(context: CheckContext): Check[] {
       ? [{ name: 'gmail', run: async () => skipped('no accounts') }]
       : accounts.map(({ email }) => ({
           name: 'gmail',
-          domain: email,
+          subject: email,
           async run() {
             const result = await context.testAccount(email)
             if (result.ok) return ok('logged in')

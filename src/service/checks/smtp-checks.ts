@@ -57,7 +57,7 @@ export function smtpChecks(context: CheckContext, facts: Facts): Check[] {
     },
     ...domains.map((domain) => ({
       name: 'delivery',
-      domain,
+      subject: domain,
       run: (signal: AbortSignal) => checkDelivery(context, facts, { domain, signal }),
     })),
   ]
