@@ -1,3 +1,4 @@
+import { signal as createSignal } from '@preact/signals'
 import type { ApiResponses } from './api.ts'
 import { t } from './i18n.ts'
 
@@ -18,6 +19,9 @@ export class ApiError extends Error {
 
 /** No response of the API: we are offline, or the server is. */
 export class NetworkError extends Error {}
+
+/** False after a request without a response, until another gets one. */
+export const isReachable = createSignal(true)
 
 export interface RequestOptions {
   method?: 'GET' | 'POST'
@@ -59,9 +63,11 @@ export async function request(path: string, options: RequestOptions = {}): Promi
     })
   } catch (cause) {
     if (signal?.aborted) throw cause
+    isReachable.value = false
     throw new NetworkError('the server could not be reached', { cause })
   }
   if (!response.ok && response.status !== 304) throw await errorFrom(response)
+  isReachable.value = true
   return response
 }
 
@@ -99,6 +105,7 @@ export function rejectInvalidSecrets(headers: Readonly<Record<string, string>>):
 }
 
 async function errorFrom(response: Response): Promise<Error> {
+  if (response.status >= 500) isReachable.value = false
   const seconds = Number(response.headers.get('retry-after'))
   try {
     return new ApiError(response.status, await response.json(), seconds > 0 ? seconds : undefined)

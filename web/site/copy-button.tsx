@@ -1,5 +1,6 @@
 import type { RefObject } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { announce } from './announce.ts'
 import { Button } from './controls.tsx'
 import { t } from './i18n.ts'
 
@@ -25,6 +26,8 @@ export function CopyButton({ text, textRef, label, class: className = 'plain' }:
   const caption = t(CAPTIONS[outcome])
   const copy = async () => {
     setOutcome(await copyText(text, textRef?.current ?? undefined))
+    // It may be about what was copied before.
+    announce('')
   }
   return (
     <>

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
-import { Button } from './controls.tsx'
 import { t } from './i18n.ts'
+import { Icon } from './icon.tsx'
 import './dialog.css'
 
 interface DialogProps {
@@ -14,10 +14,14 @@ interface DialogProps {
 /** Modal, and open as long as it is rendered. Then the focus returns to where it was. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null)
+  const heading = useRef<HTMLHeadingElement>(null)
+  const closeButton = useRef<HTMLButtonElement>(null)
   const id = useId()
   useEffect(() => {
     const focused = document.activeElement
     ref.current?.showModal()
+    // Without a field to fill in, the focus belongs on what the dialog says, not on its close button.
+    if (document.activeElement === closeButton.current) heading.current?.focus()
     // By then the dialog is removed, and close() would not return the focus.
     return () => {
       if (focused instanceof HTMLElement && focused.isConnected) focused.focus()
@@ -37,8 +41,18 @@ export function Dialog({ title, onClose, children }: DialogProps) {
     >
       <div class="dialog-inside">
         <header class="dialog-top">
-          <h2 id={id}>{title}</h2>
-          <Button icon="close" class="quiet icon" aria-label={t('site_close')} onClick={onClose} />
+          <h2 id={id} ref={heading} tabIndex={-1}>
+            {title}
+          </h2>
+          <button
+            type="button"
+            ref={closeButton}
+            class="quiet icon"
+            aria-label={t('site_close')}
+            onClick={onClose}
+          >
+            <Icon name="close" />
+          </button>
         </header>
         {children}
       </div>

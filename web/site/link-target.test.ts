@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
-import { leavePath, parseLink } from './link-target.ts'
+import { leavePath, otherHost, parseLink } from './link-target.ts'
 
 describe('a link on the web', () => {
   for (const [name, link, host, warnings] of [
@@ -109,4 +109,21 @@ test('the leave page gets the whole link in the fragment', () => {
   assert.equal(url.pathname, '/leave')
   assert.equal(url.search, '')
   assert.equal(decodeURIComponent(url.hash.slice(1)), link)
+})
+
+describe('the text of a link', () => {
+  for (const [text, host, named] of [
+    ['bank.test', 'evil.test', 'bank.test'],
+    ['https://Bank.test/login', 'evil.test:8080', 'bank.test'],
+    ['bank.test', 'bank.test.evil.test', 'bank.test'],
+    ['bank.test', 'www.bank.test', undefined],
+    ['www.bank.test/x', 'bank.test', undefined],
+    ['bank.test', 'login.bank.test:8443', undefined],
+    ['Your bank', 'evil.test', undefined],
+    ['Version 2.0', 'a.test', undefined],
+  ] as const) {
+    test(`${text} to ${host} names ${named ?? 'no other site'}`, () => {
+      assert.equal(otherHost(text, host), named)
+    })
+  }
 })

@@ -58,6 +58,16 @@ function warningsOf({ protocol, username, password, hostname, port }: URL): Link
   return (Object.keys(warnings) as LinkWarning[]).filter((name) => warnings[name])
 }
 
+const HOST = /^(?:https?:\/\/)?((?:[a-z0-9-]+\.)+[a-z]{2,})(?:[/?#:]|$)/i
+
+/** The host that the text of a link names, if the link leads to another one. */
+export function otherHost(text: string, host: string): string | undefined {
+  const named = HOST.exec(text.trim())?.[1]?.toLowerCase()
+  if (named === undefined) return undefined
+  const [bare, target] = [named, host.toLowerCase()].map((one) => one.replace(/^www\.|:\d+$/g, ''))
+  return bare === target || target?.endsWith(`.${bare}`) ? undefined : named
+}
+
 /** The first address only: a sender could set subject, body or attachments as well. */
 function mailtoAddress({ pathname }: URL): string {
   const first = pathname.split(',')[0] ?? ''
