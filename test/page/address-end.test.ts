@@ -64,6 +64,19 @@ describe('an address that has ended', () => {
   })
 })
 
+test('an address opened shortly before its end is announced and marked, too', async () => {
+  const page = await visit('/favicon.svg')
+  await page.clock.install()
+  await page.goto(app().url)
+  await waitForInbox(page)
+  assert.equal(await page.locator('.address-life.soon').count(), 0)
+  await page.goto(`${app().url}/favicon.svg`)
+  await page.clock.fastForward((86_400 - 150) * 1000)
+  await page.goto(app().url)
+  await page.getByRole('status').filter({ hasText: 'expires in 3 minutes' }).waitFor()
+  await page.locator('.address-life.soon').waitFor()
+})
+
 describe('ending the address on the page', () => {
   test('leaves no address, and a button creates a new one', async () => {
     const page = await visit('/')

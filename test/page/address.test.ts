@@ -105,7 +105,7 @@ describe('the first address', () => {
     const { email } = await waitForInbox(page)
     await app().mail(email, plainMail({ subject: 'Canary subject', text: 'canary body' }))
     await row(page, 'Canary subject').click()
-    await page.getByText('canary body').waitFor()
+    await page.locator('.mail-text', { hasText: 'canary body' }).waitFor()
     const memory = String(
       await page.evaluate('JSON.stringify({...localStorage, ...sessionStorage})'),
     )

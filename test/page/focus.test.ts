@@ -15,7 +15,8 @@ describe('the focus returns to where it was', () => {
       await waitForInbox(page)
       await page.getByRole('button', { name: 'Open on a phone' }).focus()
       await page.keyboard.press('Enter')
-      await page.getByRole('dialog').waitFor()
+      // Not on the close button.
+      await page.getByRole('dialog').locator('h2:focus').waitFor()
       await close(page)
       await page.getByRole('dialog').waitFor({ state: 'detached' })
       await page.locator('button:focus', { hasText: 'Open on a phone' }).waitFor()

@@ -9,6 +9,8 @@ const { app, visit } = openPages()
 /** Records the calls of the page to the Notification API, which does not work in this browser. */
 const RECORD_CALLS = `{
   window.seen = { asked: 0, notes: [], tones: 0 }
+  window.badges = []
+  Object.defineProperty(navigator, 'setAppBadge', { value: async (count) => { window.badges.push(count) } })
   let permission = 'default'
   window.Notification = class extends EventTarget {
     static get permission() { return permission }
@@ -51,6 +53,16 @@ test('permission is requested only when notifications are enabled; then mail is 
   await app().mail(email, plainMail({ subject: 'Your secret', from: 'Ann <ann@sender.test>' }))
   await row(page, 'Your secret').waitFor()
   assert.deepEqual((await seen(page)).notes, [['New message', 'Ann']], 'the subject is not told')
+})
+
+test('the icon of the installed app has the number of unread messages', async () => {
+  const { page, email } = await openWatched()
+  await app().mail(email, plainMail({ subject: 'One' }))
+  await app().mail(email, plainMail({ subject: 'Two' }))
+  await row(page, 'Two').waitFor()
+  await row(page, 'One').locator('.mail-open').click()
+  await page.getByText('1 unread').waitFor()
+  assert.deepEqual(await page.evaluate('window.badges'), [0, 1, 2, 1])
 })
 
 test('if the browser denies permission, the switch stays off', async () => {

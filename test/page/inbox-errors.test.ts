@@ -95,6 +95,27 @@ test('the page shows that it is offline, and then the mail received meanwhile', 
   await waitForInbox(page)
 })
 
+test('errors disappear once the server responds, and the open message is loaded then', async () => {
+  allow({ complaint: /ERR_INTERNET_DISCONNECTED/ })
+  const page = await visit('/')
+  const { email } = await waitForInbox(page)
+  await app().mail(email, plainMail({ subject: 'Later', text: 'Here at last.' }))
+  await row(page, 'Later').waitFor()
+  await page.context().setOffline(true)
+  await opener(page, 'Later').click()
+  await page.getByRole('article').getByText('Could not reach the server').waitFor()
+  await page.getByRole('button', { name: 'New address' }).click()
+  const failure = page.locator('.address').getByRole('alert')
+  await failure.getByText('You are offline.').waitFor()
+  await failure.getByRole('button', { name: 'Dismiss' }).click()
+  await failure.waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'New address' }).click()
+  await failure.waitFor()
+  await page.context().setOffline(false)
+  await page.locator('.mail-text', { hasText: 'Here at last.' }).waitFor()
+  await failure.waitFor({ state: 'detached' })
+})
+
 describe('a session that has ended', () => {
   test('by expiry empties the page, with a notice', async () => {
     allow({ complaint: /401/ })

@@ -58,7 +58,7 @@ describe('while a message is open', () => {
     await page.getByRole('heading', { name: 'Mail 3' }).waitFor()
     await page.keyboard.press('j')
     await page.getByRole('heading', { name: 'Mail 2' }).waitFor()
-    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('j')
     await page.getByRole('heading', { name: 'Mail 1' }).waitFor()
     await page.keyboard.press('j')
     await page.keyboard.press('k')
@@ -113,7 +113,7 @@ test('? lists the shortcuts, and they can be turned off permanently', async () =
   await page.keyboard.press('?')
   const help = page.getByRole('dialog', { name: 'Keyboard shortcuts' })
   await help.waitFor()
-  assert.equal(await help.locator('kbd').count(), 11)
+  assert.equal(await help.locator('kbd').count(), 14)
   await page.keyboard.press('Escape')
   await help.waitFor({ state: 'detached' })
 
@@ -140,14 +140,38 @@ test('the first tab stop is a skip link to the messages', async () => {
   assert.equal(await page.evaluate('document.activeElement.id'), 'messages')
 })
 
-test('Enter in the list opens the current message', async () => {
+test('Enter opens the current message and moves the focus into it, a click does not', async () => {
   const page = await visit('/')
   const { email } = await waitForInbox(page)
   await mailMany(app(), email, 2)
   await row(page, 'Mail 2').waitFor()
   await page.evaluate(`document.getElementById('messages').focus()`)
   await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Mail 2' }).and(page.locator(':focus')).waitFor()
+  await page.keyboard.press('j')
+  await page.getByRole('heading', { name: 'Mail 1' }).and(page.locator(':focus')).waitFor()
+  // Four steps of the header, then the tabs: not through the list.
+  await page.keyboard.press('Tab')
+  await page.locator('#reader :focus').waitFor()
+  await page.locator('.mail-open').first().click()
   await page.getByRole('heading', { name: 'Mail 2' }).waitFor()
+  assert.match(await focused(page), /Mail 2/)
+  await page.locator('.mail-open:focus').waitFor()
+})
+
+test('x selects, Delete deletes, z restores', async () => {
+  const page = await visit('/')
+  const { email } = await waitForInbox(page)
+  await mailMany(app(), email, 3)
+  await row(page, 'Mail 3').waitFor()
+  for (const key of ['j', 'x', 'j', 'x', 'x', 'j', 'x']) await page.keyboard.press(key)
+  await page.getByText('2 selected').waitFor()
+  await page.keyboard.press('Delete')
+  await page.locator('.toast', { hasText: '2 messages deleted' }).waitFor()
+  assert.deepEqual(await page.locator('.mail-subject').allTextContents(), ['Mail 2'])
+  await page.keyboard.press('z')
+  await row(page, 'Mail 3').waitFor()
+  assert.equal(await page.locator('.mail').count(), 3)
 })
 
 test('a message opened right after u stays open, and Back leads to the list', async () => {

@@ -1,6 +1,6 @@
-import { signal } from '@preact/signals'
+import { effect, signal } from '@preact/signals'
 import { announce } from '../site/announce.ts'
-import { ApiError, NetworkError } from '../site/api-client.ts'
+import { ApiError, isReachable, NetworkError } from '../site/api-client.ts'
 import { copyText } from '../site/copy-button.tsx'
 import { formatDateTime, formatWait } from '../site/format.ts'
 import { t } from '../site/i18n.ts'
@@ -19,6 +19,16 @@ import { type NewMailboxOptions, sessionApi } from './session-api.ts'
 
 /** Why the last action failed, or why there is no address yet. */
 export const failure = signal<Failure | undefined>(undefined)
+export function dismissFailure(): void {
+  failure.value = undefined
+}
+
+// Once the server responds again, an error about that is out of date.
+effect(() => {
+  const { kind, automatic } = failure.peek() ?? {}
+  const isOver = kind === 'offline' || kind === 'unreachable' || kind === 'busy'
+  if (isReachable.value && isOver && !automatic) dismissFailure()
+})
 /** True while an action of the address bar is running. */
 export const busy = signal(false)
 

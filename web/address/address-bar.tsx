@@ -2,17 +2,19 @@ import { signal } from '@preact/signals'
 import { Button } from '../site/controls.tsx'
 import { t } from '../site/i18n.ts'
 import { Icon } from '../site/icon.tsx'
+import { Popover } from '../site/popover.tsx'
 import {
   busy,
   copyAddress,
   copyOutcome,
+  dismissFailure,
   extend,
   failure,
   failureText,
   newAddress,
   restore,
 } from './actions.ts'
-import { isCurrentExpired, timeLeftText, unrecoverableToken } from './countdown.ts'
+import { isCurrentExpired, isEndingSoon, timeLeftText, unrecoverableToken } from './countdown.ts'
 import { CustomAddressDialog } from './custom-address.tsx'
 import { isStarting } from './first-address.ts'
 import { currentMailbox, storageBlocked } from './mailboxes.ts'
@@ -28,13 +30,27 @@ const show = (dialog: typeof openDialog.value) => {
   openDialog.value = dialog
 }
 
-export function AddressBar() {
+interface AddressBarProps {
+  /** One line: a message is open and needs the room. */
+  isCompact: boolean
+  /** Unread messages by address. */
+  unread: ReadonlyMap<string, number>
+}
+
+export function AddressBar({ isCompact, unread }: AddressBarProps) {
   const mailbox = currentMailbox.value
   const isLive = mailbox !== undefined && !isCurrentExpired.value
   return (
-    <section class="address panel" aria-label={t('address_title')}>
+    <section
+      class={`address panel${isCompact && isLive ? ' compact' : ''}`}
+      aria-label={t('address_title')}
+    >
       <div class="address-line row">
-        <p id="address" class={`address-text${isCurrentExpired.value ? ' over' : ''}`}>
+        <p
+          id="address"
+          class={`address-text${isCurrentExpired.value ? ' over' : ''}`}
+          title={isCompact ? mailbox?.email : undefined}
+        >
           {mailbox ? (
             <bdi dir="ltr">
               <AddressText email={mailbox.email} />
@@ -53,7 +69,7 @@ export function AddressBar() {
       </div>
       <div class="address-actions row">
         <TimeLeft />
-        <div class="row">
+        <div class="address-buttons row">
           <Button
             icon="plus"
             id="new-address"
@@ -63,23 +79,33 @@ export function AddressBar() {
           >
             {t('address_new')}
           </Button>
-          <Button icon="pen" class="plain" onClick={() => show('own')}>
+          <Button icon="pen" class="plain address-choose" onClick={() => show('own')}>
             {t('address_choose')}
           </Button>
-          <Button icon="phone" class="plain" disabled={!isLive} onClick={() => show('phone')}>
-            {t('address_qr')}
-          </Button>
-          <Button
-            icon="bin"
-            class="plain"
-            disabled={!isLive}
-            onClick={() => mailbox && confirmDelete(mailbox)}
+          <Popover
+            icon="more"
+            label={t('site_more')}
+            class="plain icon address-more"
+            panelClass="address-rest"
           >
-            {t('address_delete')}
-          </Button>
+            <Button icon="pen" class="quiet address-choose-too" onClick={() => show('own')}>
+              {t('address_choose')}
+            </Button>
+            <Button icon="phone" class="quiet" disabled={!isLive} onClick={() => show('phone')}>
+              {t('address_qr')}
+            </Button>
+            <Button
+              icon="bin"
+              class="quiet address-delete"
+              disabled={!isLive}
+              onClick={() => mailbox && confirmDelete(mailbox)}
+            >
+              {t('address_delete')}
+            </Button>
+          </Popover>
         </div>
       </div>
-      <Switcher />
+      <Switcher unread={unread} />
       {failure.value && <FailureNotice {...failure.value} />}
       {storageBlocked.value && <p class="notice">{t('address_storage_blocked')}</p>}
       {openDialog.value === 'own' && <CustomAddressDialog onClose={() => show(undefined)} />}
@@ -101,9 +127,20 @@ function FailureNotice(failed: NonNullable<typeof failure.value>) {
   return (
     <div class="notice bad row" role="alert">
       <span>{failureText(failed)}</span>
-      <Button class="plain" onClick={isFull ? openSwitcher : failed.retry}>
-        {t(isFull ? 'address_list' : 'site_try_again')}
-      </Button>
+      <span class="row">
+        <Button class="plain" onClick={isFull ? openSwitcher : failed.retry}>
+          {t(isFull ? 'address_list' : 'site_try_again')}
+        </Button>
+        {/* The first address is retried until there is one. */}
+        {!failed.automatic && (
+          <Button
+            icon="close"
+            class="quiet icon"
+            aria-label={t('site_dismiss')}
+            onClick={dismissFailure}
+          />
+        )}
+      </span>
     </div>
   )
 }
@@ -113,7 +150,7 @@ function TimeLeft() {
   if (!mailbox) return <p class="address-life" />
   if (!isCurrentExpired.value) {
     return (
-      <p class="address-life">
+      <p class={`address-life${isEndingSoon(mailbox) ? ' soon' : ''}`}>
         <Icon name="clock" />
         <span>{t('address_left', { time: timeLeftText(mailbox) })}</span>
         <Button class="quiet small" disabled={busy.value} onClick={() => void extend(mailbox)}>

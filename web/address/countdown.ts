@@ -2,7 +2,7 @@ import { computed, effect, signal } from '@preact/signals'
 import { announce } from '../site/announce.ts'
 import { ApiError, NetworkError } from '../site/api-client.ts'
 import { formatDuration, nextChangeMs } from '../site/format.ts'
-import { language, t } from '../site/i18n.ts'
+import { language, loadLanguage, t } from '../site/i18n.ts'
 import { isExpired, type Mailbox } from './mailbox.ts'
 import { currentMailbox, mailboxes, saveMailbox } from './mailboxes.ts'
 import { sessionApi } from './session-api.ts'
@@ -28,7 +28,8 @@ export function startCountdown(): void {
   effect(tick)
   // Timers are throttled while the page is hidden.
   document.addEventListener('visibilitychange', tick)
-  effect(announceExpiry)
+  // In the user's language.
+  void loadLanguage().then(() => effect(announceExpiry))
   effect(() => {
     if (isCurrentExpired.value && currentMailbox.value) void confirmExpiry(currentMailbox.value)
   })
@@ -47,18 +48,23 @@ function tick(): void {
 }
 
 const WARNING_MS = 5 * 60_000
-let tokenToWarn: string | undefined
+let warnedToken: string | undefined
 
-/** Warns once, for screen readers too. */
+export function isEndingSoon({ expiresAt }: Mailbox): boolean {
+  return expiresAt.getTime() - now.value <= WARNING_MS
+}
+
+/** Warns once, for screen readers too; also if the page is opened only then. */
 function announceExpiry(): void {
   if (!currentMailbox.value) return
   const { token, expiresAt } = currentMailbox.value
   // `now` may lag behind the clock: an address deleted a moment ago has expired.
   const left = expiresAt.getTime() - Math.max(now.value, Date.now())
-  if (left > WARNING_MS) tokenToWarn = token
-  if (left > WARNING_MS || left <= 0 || tokenToWarn !== token) return
-  tokenToWarn = undefined
-  const time = formatDuration(WARNING_MS, language.peek(), 'long')
+  if (left > WARNING_MS && warnedToken === token) warnedToken = undefined
+  if (left > WARNING_MS || left <= 0 || warnedToken === token) return
+  warnedToken = token
+  const minutes = Math.ceil(left / 60_000)
+  const time = formatDuration(minutes * 60_000, language.peek(), 'long')
   announce(t('address_expires_soon', { time }))
 }
 

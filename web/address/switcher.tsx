@@ -21,7 +21,7 @@ export function openSwitcher(): void {
 }
 
 /** The other addresses of this browser. */
-export function Switcher() {
+export function Switcher({ unread }: { unread: ReadonlyMap<string, number> }) {
   const others = mailboxes.value.filter(({ email }) => email !== currentMailbox.value?.email)
   const summary = useRef<HTMLElement>(null)
   const show = (mailbox: Mailbox) => {
@@ -37,10 +37,16 @@ export function Switcher() {
           <summary ref={summary}>
             <Icon name="down" />
             {t('address_more', { count: others.length })}
+            <Unread count={others.reduce((sum, { email }) => sum + (unread.get(email) ?? 0), 0)} />
           </summary>
           <ul>
             {others.map((mailbox) => (
-              <SwitcherRow key={mailbox.email} mailbox={mailbox} onShow={() => show(mailbox)} />
+              <SwitcherRow
+                key={mailbox.email}
+                mailbox={mailbox}
+                unread={unread.get(mailbox.email) ?? 0}
+                onShow={() => show(mailbox)}
+              />
             ))}
           </ul>
         </details>
@@ -50,7 +56,17 @@ export function Switcher() {
   )
 }
 
-function SwitcherRow({ mailbox, onShow }: { mailbox: Mailbox; onShow(): void }) {
+function Unread({ count }: { count: number }) {
+  return count > 0 ? <span class="badge good">{t('inbox_unread', { count })}</span> : null
+}
+
+interface SwitcherRowProps {
+  mailbox: Mailbox
+  unread: number
+  onShow(): void
+}
+
+function SwitcherRow({ mailbox, unread, onShow }: SwitcherRowProps) {
   const { email } = mailbox
   return (
     <li>
@@ -60,6 +76,7 @@ function SwitcherRow({ mailbox, onShow }: { mailbox: Mailbox; onShow(): void }) 
             <AddressText email={email} />
           </bdi>
         </span>
+        <Unread count={unread} />
         <span class="soft">
           {isExpired(mailbox, now.value) ? t('address_state_expired') : timeLeftText(mailbox)}
         </span>

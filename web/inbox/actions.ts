@@ -1,6 +1,15 @@
-import { deleteMessages } from './deletions.ts'
-import { selectAll, selected, visibleMessages } from './messages.ts'
-import { closeMessage, newerId, olderId, openedMessage, openMessage } from './open-message.ts'
+import { deleteAllMessages, deleteMessages } from './deletions.ts'
+import { isSearching, selectAll, selected, setSelected, visibleMessages } from './messages.ts'
+import {
+  closeMessage,
+  isAlone,
+  isFullWindow,
+  isOnePane,
+  newerId,
+  olderId,
+  openedMessage,
+  openMessage,
+} from './open-message.ts'
 
 /** Id of the row that had the focus last. */
 let cursor: number | undefined
@@ -21,13 +30,39 @@ export function moveCursor(step: 1 | -1): void {
   const to = from < 0 ? rows[0] : rows[from + step]
   if (!to) return
   cursor = to.id
-  if (openedMessage.value) openMessage(to.id)
-  if (!openedMessage.value || !isOnePane()) focusRow(to.id)
+  const isInReader = document.getElementById('reader')?.contains(document.activeElement)
+  if (isAlone.value || isInReader) openAndFocus(to.id)
+  else {
+    if (openedMessage.value) openMessage(to.id)
+    focusRow(to.id)
+  }
+}
+
+/** Of the current row. */
+export function toggleSelected(): void {
+  const id = currentId()
+  if (id !== undefined) setSelected(id, !selected.value.has(id))
 }
 
 export function openCurrent(): void {
   const id = currentId() ?? visibleMessages.value[0]?.id
-  if (id !== undefined) openMessage(id)
+  if (id !== undefined) openAndFocus(id)
+}
+
+/** For the keyboard: the next Tab leads into the message, not through the rest of the list. */
+export function openAndFocus(id: number): void {
+  wantsFocus = openedMessage.value?.id !== id
+  openMessage(id)
+  if (!wantsFocus) focusReader()
+}
+
+let wantsFocus = false
+
+/** True once after `openAndFocus`, for the component that renders the message. */
+export function takesFocus(): boolean {
+  const wanted = wantsFocus
+  wantsFocus = false
+  return wanted
 }
 
 /** Deletes the open message, else the selected ones, else the current row. */
@@ -57,27 +92,22 @@ export function deleteRow(id: number): void {
   if (!focusRow(next?.id)) focusList()
 }
 
-/** Deletes the selected messages; all visible ones if none is selected. */
+/** Deletes the selected messages; if none is selected those found by a search, else all. */
 export function deleteSelectedOrAll(): void {
-  const all = visibleMessages.value.map(({ id }) => id)
-  deleteMessages(selected.value.size > 0 ? [...selected.value] : all)
+  if (selected.value.size > 0) deleteMessages([...selected.value])
+  else if (isSearching.value) deleteMessages(visibleMessages.value.map(({ id }) => id))
+  else deleteAllMessages()
   selectAll(false)
   focusList()
 }
 
-/** Closes the message or clears the selection. False if there was neither. */
+/** Leaves the full window, closes the message or clears the selection. False if there was none of them. */
 export function dismiss(): boolean {
-  if (openedMessage.value) closeMessage()
+  if (isFullWindow.value) isFullWindow.value = false
+  else if (openedMessage.value) closeMessage()
   else if (selected.value.size > 0) selectAll(false)
   else return false
   return true
-}
-
-/** Too narrow for list and reader side by side; inbox.css has the same. */
-const ONE_PANE = matchMedia('(max-width: 48rem)')
-
-export function isOnePane(): boolean {
-  return ONE_PANE.matches
 }
 
 export function rowId(id: number): string {

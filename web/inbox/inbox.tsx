@@ -4,13 +4,14 @@ import { t } from '../site/i18n.ts'
 import { Layout, mountPage } from '../site/layout.tsx'
 import { focusList } from './actions.ts'
 import { startDeletions } from './deletions.ts'
-import { connectionStatus, messages, unreadCount } from './messages.ts'
+import { messages } from './messages.ts'
 import { startNotifications, startUnreadTitle } from './notifications.ts'
-import { openedMessage, startHistory } from './open-message.ts'
-import { EmptyState, Panes } from './panes.tsx'
+import { isAlone, isReading, startHistory } from './open-message.ts'
+import { otherUnread, startOtherUnread } from './other-unread.ts'
+import { EmptyState, ListHeader, Panes } from './panes.tsx'
+import { startSearch } from './search.ts'
 import { Privacy, Settings, ShortcutHelp } from './settings.tsx'
 import { startShortcuts } from './shortcuts.ts'
-import { RefreshButton, StatusLine } from './status.tsx'
 import { startSync } from './sync/sync.ts'
 import { Toasts } from './toast.tsx'
 import './inbox.css'
@@ -21,6 +22,8 @@ startDeletions()
 startHistory()
 startUnreadTitle()
 startNotifications()
+startOtherUnread()
+startSearch()
 startShortcuts()
 
 await mountPage(() => <Inbox />)
@@ -34,26 +37,29 @@ function Inbox() {
         {t('inbox_skip')}
       </Button>
       <Layout section="inbox">
-        <div class={`inbox${openedMessage.value ? ' reading' : ''}`}>
+        <div class={`inbox${isAlone.value ? ' alone' : ''}`}>
           <h1 class="unseen">{t('site_inbox')}</h1>
-          <AddressBar />
-          <section id="messages" class="messages" aria-labelledby="messages-title" tabIndex={-1}>
-            <header class="messages-top row">
-              <h2 id="messages-title">{t('inbox_title')}</h2>
-              {connectionStatus.value.kind !== 'ended' && <StatusLine />}
-              {unreadCount.value > 0 && (
-                <span class="badge good">{t('inbox_unread', { count: unreadCount.value })}</span>
-              )}
-              {connectionStatus.value.kind !== 'ended' && <RefreshButton />}
-            </header>
-            {messages.value.length > 0 ? <Panes /> : <EmptyState />}
-          </section>
+          <div class="inbox-screen">
+            <AddressBar isCompact={isReading.value} unread={otherUnread.value} />
+            <section id="messages" class="messages" aria-labelledby="messages-title" tabIndex={-1}>
+              {messages.value.length > 0 ? <Panes /> : <EmptyInbox />}
+            </section>
+          </div>
           <Settings />
           <Privacy />
         </div>
         <Toasts />
         <ShortcutHelp />
       </Layout>
+    </>
+  )
+}
+
+function EmptyInbox() {
+  return (
+    <>
+      <ListHeader />
+      <EmptyState />
     </>
   )
 }

@@ -7,6 +7,7 @@ import {
   allSelected,
   clearSearch,
   isMailboxFull,
+  isSearching,
   isTruncated,
   messages,
   readIds,
@@ -22,7 +23,7 @@ import { Icon } from '../site/icon.tsx'
 
 export function MessageRows() {
   return (
-    <div class="list">
+    <>
       <Toolbar />
       {isMailboxFull.value && <p class="notice list-notice">{t('inbox_full')}</p>}
       {isTruncated.value && (
@@ -30,7 +31,7 @@ export function MessageRows() {
       )}
       {/* A new query starts at the top. */}
       {visibleMessages.value.length === 0 ? <NoMatches /> : <Rows key={searchQuery.value} />}
-    </div>
+    </>
   )
 }
 
@@ -136,15 +137,21 @@ export function Toolbar() {
           onClick={deleteSelectedOrAll}
           disabled={visibleMessages.value.length === 0}
         >
-          {count > 0 ? t('site_delete') : t('inbox_delete_all')}
+          {deleteLabel()}
         </Button>
       </div>
     </div>
   )
 }
 
+function deleteLabel(): string {
+  if (selected.value.size > 0) return t('site_delete')
+  const count = visibleMessages.value.length
+  return isSearching.value ? t('inbox_delete_found', { count }) : t('inbox_delete_all')
+}
+
 function SearchField() {
-  const isOn = searchQuery.value.trim() !== ''
+  const isOn = isSearching.value
   return (
     <search class="search">
       <Icon name="search" />

@@ -45,6 +45,19 @@ export function without(list: MessageList, ids: ReadonlySet<number>): MessageLis
   }
 }
 
+/** Messages of one mailbox: these, or all up to an id. */
+export interface Deletion {
+  token: string
+  ids: readonly number[]
+  /** Also those that are not listed. */
+  upToId?: number
+}
+
+export function isDeletedBy({ ids, upToId = 0 }: Deletion): (id: number) => boolean {
+  const listed = new Set(ids)
+  return (id) => id <= upToId || listed.has(id)
+}
+
 /**
  * Applies the server's list, which is as old as the request. Messages in `addedMeanwhile` were added since then: they are
  * not deleted because the list lacks them.
@@ -84,10 +97,10 @@ export function arrivals(before: MessageList, after: MessageList): MessageSummar
   return after.rows.filter(({ id }) => id > before.newest)
 }
 
-/** True if each word of the query occurs in the sender, the subject or the code. */
+/** True if each word of the query occurs in the sender, the subject, the code or the beginning of the text. */
 export function matchesQuery(message: MessageSummary, query: string): boolean {
-  const { sender_name, sender_email, subject, code } = message
-  const text = foldText([sender_name, sender_email, subject, code ?? ''].join('\n'))
+  const { sender_name, sender_email, subject, code, preview } = message
+  const text = foldText([sender_name, sender_email, subject, code ?? '', preview ?? ''].join('\n'))
   return foldText(query)
     .split(/\s+/)
     .every((word) => text.includes(word))

@@ -2,10 +2,11 @@ import { batch, computed, signal } from '@preact/signals'
 import { currentMailbox, mailboxes } from '../address/mailboxes.ts'
 import type { MessageSummary } from '../site/api-client.ts'
 import { localStore } from '../site/storage.ts'
-import type { Deletion } from './deletions.ts'
 import {
   arrivals,
+  type Deletion,
   EMPTY_LIST,
+  isDeletedBy,
   type MessageList,
   matchesQuery,
   parseIds,
@@ -37,9 +38,10 @@ export const isTruncated = computed(() => messageList.value.truncated)
 export const deleting = signal<ReadonlySet<Deletion>>(new Set())
 const deletingHere = computed(() => {
   const token = currentMailbox.value?.token
-  return new Set([...deleting.value].filter((one) => one.token === token).map(({ id }) => id))
+  return [...deleting.value].filter((one) => one.token === token).map(isDeletedBy)
 })
 export const searchQuery = signal('')
+export const isSearching = computed(() => searchQuery.value.trim() !== '')
 
 export function clearSearch(): void {
   searchQuery.value = ''
@@ -47,14 +49,18 @@ export function clearSearch(): void {
 
 /** Newest first. */
 export const messages = computed(() =>
-  messageList.value.rows.filter(({ id }) => !deletingHere.value.has(id)),
+  messageList.value.rows.filter(({ id }) => !deletingHere.value.some((isDeleted) => isDeleted(id))),
+)
+/** Ids of messages whose text contains the query, according to the server. */
+export const textMatches = signal<{ query: string; ids: ReadonlySet<number> } | undefined>(
+  undefined,
 )
 /** Messages that match the search. */
 export const visibleMessages = computed(() => {
   const query = searchQuery.value
-  return query.trim() === ''
-    ? messages.value
-    : messages.value.filter((message) => matchesQuery(message, query))
+  if (!isSearching.value) return messages.value
+  const { ids } = textMatches.value?.query === query.trim() ? textMatches.value : { ids: undefined }
+  return messages.value.filter((message) => matchesQuery(message, query) || ids?.has(message.id))
 })
 
 /** Called with new messages; not with those that were there when the page was opened. */
@@ -65,11 +71,6 @@ const activePolls = new Set<Set<number>>()
 /** The messages of the current mailbox, as stream and polls report them. */
 export const messageStore = {
   newestId: () => messageList.value.newest,
-  /** False only if the server's list rules it out. */
-  mayContain(id: number): boolean {
-    const { rows, truncated } = messageList.value
-    return rows.some((row) => row.id === id) || (truncated && id < (rows.at(-1)?.id ?? 0))
-  },
   /** For another mailbox. */
   reset(): void {
     batch(() => {
@@ -86,8 +87,11 @@ export const messageStore = {
   update(message: MessageSummary): void {
     updateList((before) => withUpdate(before, message))
   },
-  remove(ids: ReadonlySet<number>): void {
-    updateList((before) => without(before, ids))
+  remove(isDeleted: (id: number) => boolean): void {
+    updateList((before) => {
+      const ids = before.rows.map(({ id }) => id).filter(isDeleted)
+      return without(before, new Set(ids))
+    })
   },
   /** Call before requesting a list; pass the result to `setSnapshot` with the response, and to `endPoll` in any case. */
   beginPoll(): Set<number> {
@@ -120,10 +124,13 @@ function updateList(step: (before: MessageList) => MessageList): void {
 const STORAGE_KEY = 'read'
 const readByAddress = signal(parseIds(localStore.get(STORAGE_KEY)))
 
-/** Messages of this mailbox that were read in this browser. */
-export const readIds = computed(
-  () => new Set(readByAddress.value[currentMailbox.value?.email ?? ''] ?? []),
-)
+/** Messages of an address that were read in this browser. */
+export function readIdsOf(email: string): readonly number[] {
+  return readByAddress.value[email] ?? []
+}
+
+/** Of the current mailbox. */
+export const readIds = computed(() => new Set(readIdsOf(currentMailbox.value?.email ?? '')))
 export const unreadCount = computed(
   () => messages.value.filter(({ id }) => !readIds.value.has(id)).length,
 )

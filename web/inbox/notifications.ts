@@ -100,7 +100,13 @@ function chime(): void {
   }
 }
 
-/** Shows the unread count in the title and the icon of the tab. */
+/** On the icon of the installed app; 0 removes it. Firefox and plain http do not have it. */
+function setAppBadge(count: number): void {
+  const { setAppBadge } = navigator as Partial<Navigator>
+  setAppBadge?.call(navigator, count).catch(() => undefined)
+}
+
+/** Shows the unread count in the title and on the icons of the tab and the app. */
 export function startUnreadTitle(): void {
   effect(() => {
     const count = unreadCount.value
@@ -108,6 +114,7 @@ export function startUnreadTitle(): void {
     document.title = `${prefix}${t('site_inbox')} – Mayfly`
     const link = document.querySelector<HTMLLinkElement>('link[rel="icon"]')
     if (link) link.href = count === 0 ? '/favicon.svg' : badgeIcon(count)
+    setAppBadge(count)
   })
 }
 

@@ -5,8 +5,32 @@ import { isLoaded, messages, visibleMessages } from './messages.ts'
 const openId = signal(messageIdIn(history.state))
 
 export const openedMessage = computed(() => messages.value.find(({ id }) => id === openId.value))
+/** True also while the list with the message is being loaded. */
+export const isReading = computed(() => openId.value !== undefined)
 export const newerId = computed(() => neighbour(-1))
 export const olderId = computed(() => neighbour(1))
+
+// Too narrow or too low for list and reader side by side. The style sheets of inbox and reader have the same condition.
+const ONE_PANE = matchMedia('(max-width: 48rem), (max-height: 30rem)')
+const hasOnePane = signal(ONE_PANE.matches)
+ONE_PANE.addEventListener('change', ({ matches }) => {
+  hasOnePane.value = matches
+})
+
+/** Chosen by the user, where there is room for two panes. */
+export const isFullWindow = signal(false)
+/** The open message is all that is shown. */
+export const isAlone = computed(
+  () => openedMessage.value !== undefined && (hasOnePane.value || isFullWindow.value),
+)
+
+export function isOnePane(): boolean {
+  return hasOnePane.value
+}
+
+export function toggleFullWindow(): void {
+  if (openedMessage.value && !hasOnePane.value) isFullWindow.value = !isFullWindow.value
+}
 
 /** Scroll position of the list before a message replaced it. */
 export const listScrollTop = signal(0)
@@ -22,7 +46,7 @@ export function openMessage(id: number): void {
 }
 
 export function closeMessage(): void {
-  openId.value = undefined
+  showMessage(undefined)
   if (isGoingBack || messageIdIn(history.state) === undefined) return
   isGoingBack = true
   history.back()
@@ -48,6 +72,7 @@ export function startHistory(): void {
 
 function showMessage(id: number | undefined): void {
   if (openId.value === undefined) listScrollTop.value = scrollY
+  if (id === undefined) isFullWindow.value = false
   openId.value = id
 }
 

@@ -1,32 +1,72 @@
+import { signal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { currentMailbox } from '../address/mailboxes.ts'
-import { Reader } from '../reader/reader.tsx'
+import { isReachable } from '../site/api-client.ts'
+import { Button } from '../site/controls.tsx'
 import { t } from '../site/i18n.ts'
 import { Icon } from '../site/icon.tsx'
-import { deleteOpened, focusReader, focusRow, isOnePane } from './actions.ts'
+import { deleteOpened, focusReader, focusRow, takesFocus } from './actions.ts'
 import { MessageRows } from './list.tsx'
-import { connectionStatus, markRead } from './messages.ts'
+import { connectionStatus, markRead, unreadCount } from './messages.ts'
 import {
   closeMessage,
+  isFullWindow,
+  isOnePane,
   listScrollTop,
   newerId,
   olderId,
   openedMessage,
   openMessage,
+  toggleFullWindow,
 } from './open-message.ts'
+import { RefreshButton, StatusLine } from './status.tsx'
 import './empty.css'
 
 /** List and message, side by side if there is room. */
 export function Panes() {
   useFocusAndScroll()
+  // While the user looks at the list; again once the server responds.
+  useEffect(() => {
+    if (isReachable.value) void loadReader()
+  }, [isReachable.value])
   return (
     <div class="panes">
-      <MessageRows />
+      <div class="list">
+        <ListHeader />
+        <MessageRows />
+      </div>
       <section id="reader" class="reader-pane" aria-label={t('inbox_reader')} tabIndex={-1}>
         <ReaderPane />
       </section>
     </div>
   )
+}
+
+export function ListHeader() {
+  const hasEnded = connectionStatus.value.kind === 'ended'
+  return (
+    <header class="messages-top row">
+      <h2 id="messages-title">{t('inbox_title')}</h2>
+      {unreadCount.value > 0 && (
+        <span class="badge good">{t('inbox_unread', { count: unreadCount.value })}</span>
+      )}
+      {!hasEnded && <RefreshButton />}
+      {!hasEnded && <StatusLine />}
+    </header>
+  )
+}
+
+/** Not part of the first load: a new visitor has no mail. */
+const readerModule = signal<typeof import('../reader/reader.tsx') | 'failed' | undefined>(undefined)
+
+async function loadReader(): Promise<void> {
+  if (typeof readerModule.peek() === 'object') return
+  try {
+    readerModule.value = await import('../reader/reader.tsx')
+  } catch {
+    // Offline, or a newer build has replaced the files.
+    readerModule.value = 'failed'
+  }
 }
 
 function ReaderPane() {
@@ -40,10 +80,24 @@ function ReaderPane() {
       </p>
     )
   }
+  if (readerModule.value === undefined) return <p class="reader-none">{t('site_loading')}</p>
+  if (readerModule.value === 'failed') {
+    return (
+      <div class="reader-none" role="alert">
+        <p>{t('site_unreachable')}</p>
+        <Button class="plain" onClick={() => void loadReader()}>
+          {t('site_try_again')}
+        </Button>
+      </div>
+    )
+  }
+  const { Reader } = readerModule.value
   return (
     <Reader
       token={token}
       summary={summary}
+      isFullWindow={isFullWindow.value}
+      onFullWindow={toggleFullWindow}
       onBack={closeMessage}
       onNewer={openHandler(newerId.value)}
       onOlder={openHandler(olderId.value)}
@@ -71,7 +125,7 @@ function useFocusAndScroll(): void {
     } else if (isOnePane()) {
       scrollTo({ top: 0, behavior: 'instant' })
       focusReader()
-    } else document.getElementById('reader')?.scrollTo({ top: 0, behavior: 'instant' })
+    } else if (takesFocus()) focusReader()
   }, [id])
 }
 

@@ -6,7 +6,7 @@ import { copyText } from '../site/copy-button.tsx'
 import { formatReceived } from '../site/format.ts'
 import { language, t } from '../site/i18n.ts'
 import { Icon } from '../site/icon.tsx'
-import { deleteRow, rowId, setCursor } from './actions.ts'
+import { deleteRow, openAndFocus, rowId, setCursor } from './actions.ts'
 import { setSelected } from './messages.ts'
 import { openMessage } from './open-message.ts'
 
@@ -19,6 +19,7 @@ export interface RowProps {
 
 export function MessageRow({ message, isUnread, isSelected, isOpen }: RowProps) {
   const { id, code } = message
+  const files = message.attachments ?? 0
   const { title: sender } = displaySender(message.sender_name, message.sender_email)
   const subject = message.subject || t('reader_no_subject')
   return (
@@ -39,16 +40,28 @@ export function MessageRow({ message, isUnread, isSelected, isOpen }: RowProps) 
         class="mail-open"
         id={rowId(id)}
         aria-current={isOpen || undefined}
-        onClick={() => openMessage(id)}
+        // Without a pointer there is no count of clicks.
+        onClick={({ detail }) => (detail === 0 ? openAndFocus(id) : openMessage(id))}
         onFocus={() => setCursor(id)}
       >
         {isUnread && <span class="unseen">{t('inbox_unread_label')}</span>}
         <span class="mail-from">
           <bdi>{sender || t('reader_no_sender')}</bdi>
         </span>
-        <Received at={message.received_at_iso} />
+        <span class="mail-end">
+          {files > 0 && (
+            <span class="mail-files">
+              <Icon name="clip" />
+              <span class="unseen">{t('reader_attachments', { count: files })}</span>
+            </span>
+          )}
+          <Received at={message.received_at_iso} />
+        </span>
         <span class="mail-subject">
           <bdi>{subject}</bdi>
+        </span>
+        <span class="mail-preview">
+          <bdi>{message.preview}</bdi>
         </span>
       </button>
       {code && <CodeChip code={code} />}

@@ -65,6 +65,8 @@ function Switch({ on, onChoose, children }: SwitchProps) {
   )
 }
 
+const KEY_NAMES: Record<string, string> = { Escape: 'Esc', '#': '# Del' }
+
 export function ShortcutHelp() {
   if (!isHelpOpen.value) return null
   return (
@@ -73,7 +75,7 @@ export function ShortcutHelp() {
         {Object.entries(SHORTCUTS).map(([key, { text }]) => (
           <div key={key}>
             <dt>
-              <kbd>{key === 'Escape' ? 'Esc' : key}</kbd>
+              <kbd>{KEY_NAMES[key] ?? key}</kbd>
             </dt>
             <dd>{t(text)}</dd>
           </div>

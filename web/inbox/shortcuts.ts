@@ -2,9 +2,10 @@ import { signal } from '@preact/signals'
 import type { Catalogue } from '../../src/shared/translate.ts'
 import { copyAddress, newAddress } from '../address/actions.ts'
 import { localStore } from '../site/storage.ts'
-import { deleteCurrent, dismiss, moveCursor, openCurrent } from './actions.ts'
+import { deleteCurrent, dismiss, moveCursor, openCurrent, toggleSelected } from './actions.ts'
+import { undo } from './deletions.ts'
 import { clearSearch } from './messages.ts'
-import { closeMessage, openedMessage } from './open-message.ts'
+import { closeMessage, openedMessage, toggleFullWindow } from './open-message.ts'
 import { refresh } from './sync/sync.ts'
 
 const STORAGE_KEY = 'keys'
@@ -28,7 +29,10 @@ export const SHORTCUTS = {
   k: { text: 'inbox_key_former', run: () => moveCursor(-1) },
   Enter: { text: 'inbox_key_open', run: openCurrent },
   u: { text: 'reader_back', run: () => openedMessage.value && closeMessage() },
+  f: { text: 'reader_full_window', run: toggleFullWindow },
+  x: { text: 'inbox_key_select', run: toggleSelected },
   '#': { text: 'inbox_key_delete', run: deleteCurrent },
+  z: { text: 'inbox_key_undo', run: undo },
   r: { text: 'inbox_refresh', run: () => void refresh() },
   n: { text: 'address_new', run: () => void newAddress() },
   c: { text: 'inbox_key_copy', run: () => void copyAddress() },
@@ -40,7 +44,7 @@ export const SHORTCUTS = {
 type Key = keyof typeof SHORTCUTS
 
 /** Not repeated while the key is held down. */
-const NO_REPEAT: readonly Key[] = ['#', 'r', 'n', 'c']
+const NO_REPEAT: readonly Key[] = ['#', 'f', 'x', 'r', 'n', 'c']
 
 export function startShortcuts(): void {
   document.addEventListener('keydown', (event) => {
@@ -55,12 +59,13 @@ export function startShortcuts(): void {
 function shortcutOf({ key, code }: KeyboardEvent): Key | undefined {
   const letter =
     /^Key[A-Z]$/.test(code) && !/^[\x20-\x7e]$/.test(key) ? code.slice(3).toLowerCase() : key
-  return (Object.keys(SHORTCUTS) as Key[]).find((one) => one === letter)
+  const name = letter === 'Delete' ? '#' : letter
+  return (Object.keys(SHORTCUTS) as Key[]).find((one) => one === name)
 }
 
 function isCommand(event: KeyboardEvent, key: Key): boolean {
   if (event.defaultPrevented || event.isComposing || isModified(event)) return false
-  if (isTyping(event.target) || document.querySelector('dialog[open]')) return false
+  if (isTyping(event.target) || document.querySelector('dialog[open], :popover-open')) return false
   // Enter activates the focused element; the list as a whole has no such action.
   if (key === 'Enter' && !isPageOrList(event.target)) return false
   return !(event.repeat && NO_REPEAT.includes(key))

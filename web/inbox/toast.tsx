@@ -3,17 +3,14 @@ import { Button } from '../site/controls.tsx'
 import { t } from '../site/i18n.ts'
 import { focusList } from './actions.ts'
 import {
-  deleteProgress,
   failedDeletions,
+  isAllUndoable,
   pauseUndo,
   resumeUndo,
   retryFailed,
   undo,
   undoableCount,
 } from './deletions.ts'
-
-// Fewer are deleted before anyone could read the progress.
-const MIN_PROGRESS = 20
 
 export function Toasts() {
   return (
@@ -44,7 +41,7 @@ function UndoToast() {
           onFocusCapture={pauseUndo}
           onBlurCapture={resumeUndo}
         >
-          {t('inbox_deleted', { count })}
+          {isAllUndoable.value ? t('inbox_deleted_all') : t('inbox_deleted', { count })}
           <Button class="quiet small" onClick={() => thenFocusList(undo)}>
             {t('inbox_undo')}
           </Button>
@@ -61,22 +58,16 @@ function thenFocusList(operation: () => void): void {
 }
 
 function DeleteToast() {
-  const { done, total } = deleteProgress.value ?? { done: 0, total: 0 }
-  const failed = failedDeletions.value.length
-  if (failed > 0)
-    return (
-      <p class="toast row">
-        {t('inbox_delete_failed', { count: failed })}
-        <Button class="quiet small" onClick={() => thenFocusList(retryFailed)}>
-          {t('inbox_retry_now')}
-        </Button>
-      </p>
-    )
-  if (total < MIN_PROGRESS) return null
+  const failed = failedDeletions.value
+  if (failed.length === 0) return null
+  // What is left of an earlier visit is not counted.
+  const count = failed.flatMap(({ ids }) => ids).length || 1
   return (
     <p class="toast row">
-      {t('inbox_deleting', { done, total })}
-      <progress value={done} max={total} aria-label={t('inbox_deleting', { done, total })} />
+      {t('inbox_delete_failed', { count })}
+      <Button class="quiet small" onClick={() => thenFocusList(retryFailed)}>
+        {t('inbox_retry_now')}
+      </Button>
     </p>
   )
 }

@@ -1,36 +1,34 @@
+import { useEffect, useState } from 'preact/hooks'
 import { formatSize } from '../../src/shared/format-size.ts'
-import type { Attachment } from '../site/api-client.ts'
+import { type Attachment, errorText } from '../site/api-client.ts'
+import { Button, ErrorMessage } from '../site/controls.tsx'
 import { language, t } from '../site/i18n.ts'
 import { Icon } from '../site/icon.tsx'
 import { type Risk, risksOf } from './attachment-risk.ts'
-import { SaveButton } from './save-button.tsx'
+import { typeName } from './attachment-type.ts'
+import { pictureUri } from './pictures.ts'
+import { download, SaveButton } from './save-button.tsx'
 
 interface AttachmentsProps {
   attachments: readonly Attachment[]
   token: string
-  /** Element id of the heading. */
-  id: string
 }
 
 /** Images that the body displays are listed separately. */
-export function Attachments({ attachments, token, id }: AttachmentsProps) {
+export function Attachments({ attachments, token }: AttachmentsProps) {
   const inline = attachments.filter(isInlineImage)
   const files = regularFiles(attachments)
   return (
     <>
-      {files.length > 0 && (
-        <section class="files">
-          <h3 id={id} tabIndex={-1}>
-            {t('reader_attachments', { count: files.length })}
-          </h3>
-          <Files files={files} token={token} />
-        </section>
+      {attachments.length > 1 && (
+        <SaveAll files={files.length > 1 ? files : attachments} token={token} />
       )}
+      {files.length > 0 && <Files files={files} token={token} />}
       {inline.length > 0 && (
-        <details class="files">
-          <summary>{t('reader_inline_images', { count: inline.length })}</summary>
+        <section class="files">
+          <h3>{t('reader_inline_images', { count: inline.length })}</h3>
           <Files files={inline} token={token} />
-        </details>
+        </section>
       )}
     </>
   )
@@ -40,8 +38,38 @@ export function regularFiles(attachments: readonly Attachment[]): Attachment[] {
   return attachments.filter((one) => !isInlineImage(one))
 }
 
+export function attachmentsLabel(attachments: readonly Attachment[]): string {
+  const files = regularFiles(attachments).length
+  if (files > 0) return t('reader_attachments', { count: files })
+  return t('reader_inline_images', { count: attachments.length })
+}
+
 function isInlineImage({ inline, content_id: id, content_type: type }: Attachment): boolean {
   return inline && id !== null && type.startsWith('image/') && !type.includes('svg')
+}
+
+/** One after the other: the browser asks once whether it may save several files. */
+function SaveAll({ files, token }: { files: readonly Attachment[]; token: string }) {
+  const [error, setError] = useState('')
+  const [isSaving, setSaving] = useState(false)
+  const save = async () => {
+    setSaving(true)
+    setError('')
+    try {
+      for (const { url, filename } of files) await download(url, token, filename)
+    } catch (cause) {
+      setError(errorText(cause))
+    }
+    setSaving(false)
+  }
+  return (
+    <div>
+      <Button icon="save" class="plain small" disabled={isSaving} onClick={() => void save()}>
+        {t('reader_attachments_save_all')}
+      </Button>
+      <ErrorMessage error={error} />
+    </div>
+  )
 }
 
 function Files({ files, token }: { files: readonly Attachment[]; token: string }) {
@@ -58,11 +86,11 @@ function File({ file, token }: { file: Attachment; token: string }) {
   const { filename: name, content_type: type, size, url } = file
   return (
     <li class="file row">
-      <Icon name="file" />
+      <Preview file={file} token={token} />
       <div class="file-about">
         <bdi class="file-name">{name}</bdi>
         <span class="soft">
-          <bdi>{type}</bdi> · <bdi>{formatSize(size, language.value)}</bdi>
+          <bdi>{typeName(type)}</bdi> · <bdi>{formatSize(size, language.value)}</bdi>
         </span>
       </div>
       <SaveButton path={url} token={token} name={name} caption={t('reader_attachment_save')} />
@@ -76,3 +104,24 @@ function File({ file, token }: { file: Attachment; token: string }) {
 }
 
 const SEVERE: ReadonlySet<Risk> = new Set<Risk>(['double', 'program', 'turned'])
+
+// Loaded only to be looked at.
+const MAX_PREVIEW_BYTES = 3_000_000
+
+/** A small picture of an image, an icon for anything else. */
+function Preview({ file, token }: { file: Attachment; token: string }) {
+  const [uri, setUri] = useState<string>()
+  const { content_type: type, size, url } = file
+  useEffect(() => {
+    if (!type.startsWith('image/') || size > MAX_PREVIEW_BYTES) return
+    const abort = new AbortController()
+    void pictureUri(url, token, abort.signal).then(setUri)
+    return () => abort.abort()
+  }, [url, token])
+  // What only claims to be an image gets the icon, too.
+  return uri ? (
+    <img class="file-preview" src={uri} alt="" onError={() => setUri(undefined)} />
+  ) : (
+    <Icon name="file" />
+  )
+}

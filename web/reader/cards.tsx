@@ -4,6 +4,7 @@ import { CopyButton } from '../site/copy-button.tsx'
 import { t } from '../site/i18n.ts'
 import { Icon } from '../site/icon.tsx'
 import { parseLink } from '../site/link-target.ts'
+import './cards.css'
 
 /** Verification codes, the most likely one large. */
 export function CodeCard({ codes }: { codes: readonly string[] }) {

@@ -2,7 +2,10 @@
  * The document of the frame. The policy comes first, before anything of the mail, and restricts also what the sanitiser
  * might miss: only images are loaded, and only those of the mail itself unless remote images are allowed.
  */
-export function frameDocument(clean: string, remoteImages: boolean): string {
+export function frameDocument(
+  clean: string,
+  { remoteImages, colorScheme }: { remoteImages: boolean; colorScheme?: string | undefined },
+): string {
   const policy = [
     "default-src 'none'",
     "style-src 'unsafe-inline'",
@@ -14,9 +17,9 @@ export function frameDocument(clean: string, remoteImages: boolean): string {
     '<!doctype html>',
     `<meta http-equiv="Content-Security-Policy" content="${policy}">`,
     '<meta name="referrer" content="no-referrer">',
-    '<meta name="color-scheme" content="light">',
+    `<meta name="color-scheme" content="${colorScheme ?? 'light'}">`,
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
-    `<style>${BASE_STYLE}</style>`,
+    `<style>html{${colorScheme ? '' : LIGHT}}${BASE_STYLE}</style>`,
     clean,
   ].join('')
 }
@@ -24,7 +27,8 @@ export function frameDocument(clean: string, remoteImages: boolean): string {
 /** May open links in a new tab. No scripts, not our origin, no navigation of the page. */
 export const SANDBOX = 'allow-popups allow-popups-to-escape-sandbox'
 
-// Senders expect dark text on white. Their styles come later and take precedence.
+// Senders expect dark text on white, unless they declare a color scheme. Their styles come later and take precedence.
+const LIGHT = 'background:#fff;color:#1d2529'
 const BASE_STYLE =
-  'html{background:#fff;color:#1d2529}body{margin:1rem;font:1rem/1.5 system-ui,sans-serif;overflow-wrap:break-word}' +
+  'body{margin:1rem;font:1rem/1.5 system-ui,sans-serif;overflow-wrap:break-word}' +
   'img{max-width:100%}img:not([src]){outline:1px dashed #b8c0bd;outline-offset:-1px;color:#5a676c;font-size:.8rem}'

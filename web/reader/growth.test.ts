@@ -80,7 +80,10 @@ beforeAll(() => {
 afterAll(() => vi.unstubAllGlobals())
 
 for (const [name, parse, maxLength = MAX_LENGTH] of [
-  ['a style sheet', (text: string) => sanitiseStyleSheet(text, () => false)],
+  [
+    'a style sheet',
+    (text: string) => sanitiseStyleSheet(text, { allows: () => false, dark: true }),
+  ],
   ['text with URLs', autolink],
   // A URL is at most 4,000 characters long.
   ['the end of a URL', (text: string) => autolink(`http://a.test/${text}`), 3_900],

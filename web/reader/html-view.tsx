@@ -8,10 +8,17 @@ import { frameDocument, SANDBOX } from './frame-document.ts'
 import { picturesOf } from './pictures.ts'
 import { TextView } from './text-views.tsx'
 
-export interface HtmlViewProps {
+interface HtmlViewProps {
   message: Message
   token: string
   onShown(): void
+}
+
+/** To see how the mail looks on a phone. Stays on for the next message. */
+export const isPhoneWidth = signal(false)
+
+export function togglePhoneWidth(): void {
+  isPhoneWidth.value = !isPhoneWidth.value
 }
 
 /** The HTML of a mail, sanitised, in a sandboxed frame. */
@@ -55,11 +62,11 @@ export function HtmlView({ message, token, onShown }: HtmlViewProps) {
       <iframe
         // Another policy needs a new frame.
         key={String(remoteImages)}
-        class="mail-frame"
+        class={`mail-frame${clean.colorScheme ? ' own-scheme' : ''}${isPhoneWidth.value ? ' phone-width' : ''}`}
         title={t('reader_frame', { subject: message.subject || t('reader_no_subject') })}
         sandbox={SANDBOX}
         referrerpolicy="no-referrer"
-        srcdoc={frameDocument(clean.html, remoteImages)}
+        srcdoc={frameDocument(clean.html, { remoteImages, colorScheme: clean.colorScheme })}
       />
     </>
   )
@@ -122,35 +129,46 @@ interface RemoteImagesNoticeProps {
   onLoadOnce(): void
 }
 
+/** One line above the mail; with one pane it floats at the bottom. */
 function RemoteImagesNotice(props: RemoteImagesNoticeProps) {
   const { count, isLoaded, sender, isTrusted, onLoadOnce } = props
+  const [isDismissed, setDismissed] = useState(false)
+  if (isDismissed || (isLoaded && !isTrusted)) return null
+  const dismissButton = (
+    <Button
+      icon="close"
+      class="quiet icon small"
+      aria-label={t('site_dismiss')}
+      title={t('site_dismiss')}
+      onClick={() => setDismissed(true)}
+    />
+  )
   if (isTrusted && sender) {
     return (
-      <div class="remote-images row" role="status">
+      <div class="remote-images" role="status">
         <p>{t('reader_images_always_loaded', { sender })}</p>
-        <Button class="plain" onClick={() => trustedSenders.remove(sender)}>
+        <Button class="plain small" onClick={() => trustedSenders.remove(sender)}>
           {t('reader_images_stop')}
         </Button>
+        {dismissButton}
       </div>
     )
   }
-  if (isLoaded) return null
+  const why = `${t('reader_images_why')}${sender ? '' : ` ${t('reader_images_unverified')}`}`
   return (
-    <div class="remote-images row">
-      <p>
-        <strong>{t('reader_images', { count })}</strong> {t('reader_images_why')}
-        {!sender && <> {t('reader_images_unverified')}</>}
+    <div class="remote-images">
+      <p title={why}>
+        <strong>{t('reader_images', { count })}</strong> <span>{why}</span>
       </p>
-      <div class="row">
-        <Button class="plain" onClick={onLoadOnce}>
-          {t('reader_images_load_once')}
+      <Button class="plain small" onClick={onLoadOnce}>
+        {t('reader_images_load_once')}
+      </Button>
+      {sender && (
+        <Button class="plain small remote-always" onClick={() => trustedSenders.add(sender)}>
+          <span>{t('reader_images_load_always', { sender })}</span>
         </Button>
-        {sender && (
-          <Button class="plain" onClick={() => trustedSenders.add(sender)}>
-            {t('reader_images_load_always', { sender })}
-          </Button>
-        )}
-      </div>
+      )}
+      {dismissButton}
     </div>
   )
 }

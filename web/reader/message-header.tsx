@@ -1,9 +1,8 @@
 import { Fragment } from 'preact'
 import { displaySender, senderBadge } from '../../src/shared/sender-display.ts'
 import type { Message, MessageSummary } from '../site/api-client.ts'
-import { Button } from '../site/controls.tsx'
 import { language, listSeparator, t } from '../site/i18n.ts'
-import { regularFiles } from './attachments.tsx'
+import { Popover } from '../site/popover.tsx'
 
 interface MessageHeaderProps {
   id: string
@@ -11,59 +10,83 @@ interface MessageHeaderProps {
   /** Undefined until it is loaded. */
   message: Message | undefined
   isChecking: boolean
-  /** Element id of the list of attachments. */
-  attachmentsId: string
 }
 
-export function MessageHeader(props: MessageHeaderProps) {
-  const { id, summary, message, isChecking, attachmentsId } = props
-  const { subject, sender_name: name, sender_email: address } = summary
-  const { title, address: shownAddress, claimedName } = displaySender(name, address)
-  const at = new Date(summary.received_at_iso)
+/** Subject and sender; the rest on demand. */
+export function MessageHeader({ id, summary, message, isChecking }: MessageHeaderProps) {
+  const { sender_name: name, sender_email: address } = summary
+  const { title, address: shownAddress } = displaySender(name, address)
+  const subject = summary.subject || t('reader_no_subject')
   return (
-    <header class="reader-head">
-      <h2 id={id} tabIndex={-1}>
-        <bdi>{subject || t('reader_no_subject')}</bdi>
+    <header class="reader-title">
+      <h2 id={id} tabIndex={-1} title={subject}>
+        <bdi>{subject}</bdi>
       </h2>
-      <div class="reader-from row">
+      <div class="reader-from">
         <p>
           <span class="unseen">{t('reader_from')}: </span>
           <bdi class="reader-sender">{title || t('reader_no_sender')}</bdi>
           {shownAddress && <bdi class="reader-address">{shownAddress}</bdi>}
         </p>
-        <time dateTime={summary.received_at_iso}>
-          {at.toLocaleString(language.value, { dateStyle: 'medium', timeStyle: 'short' })}
-        </time>
+        <Details summary={summary} message={message} isChecking={isChecking} />
+        <Received at={summary.received_at_iso} />
       </div>
-      {claimedName && <p class="notice bad">{t('reader_claimed_name', { name: claimedName })}</p>}
-      <div class="reader-marks row">
-        <dl class="reader-lines">
-          <Recipients label={t('reader_to')} people={message?.to ?? []} />
-          <Recipients label={t('reader_cc')} people={message?.cc ?? []} />
-          <Recipients label={t('reader_reply_to')} people={otherReplyTo(message, address)} />
-        </dl>
-        {message?.auth && <SenderChecks checks={message.auth} sender={address} />}
-        {message?.auth === null && isChecking && <span class="badge">{t('reader_checking')}</span>}
-        <AttachmentsLink
-          count={regularFiles(message?.attachments ?? []).length}
-          target={attachmentsId}
-        />
-      </div>
+      <dl class="reader-lines">
+        <Recipients label={t('reader_reply_to')} people={otherReplyTo(message, address)} />
+      </dl>
     </header>
   )
 }
 
-/** Attachments are listed below the body, which may be long. */
-function AttachmentsLink({ count, target }: { count: number; target: string }) {
-  if (count === 0) return null
+function Received({ at }: { at: string }) {
   return (
-    <Button
-      icon="file"
-      class="quiet reader-files"
-      onClick={() => document.getElementById(target)?.focus()}
-    >
-      {t('reader_attachments', { count })}
-    </Button>
+    <time dateTime={at}>
+      {new Date(at).toLocaleString(language.value, { dateStyle: 'medium', timeStyle: 'short' })}
+    </time>
+  )
+}
+
+type DetailsProps = Pick<MessageHeaderProps, 'summary' | 'message' | 'isChecking'>
+
+/** A badge with the result of the sender checks, and behind it the reasons and all lines of the header. */
+function Details({ summary, message, isChecking }: DetailsProps) {
+  const { sender_name: name, sender_email: address } = summary
+  const checks = message?.auth
+  const { domain, badge, tone } = checks
+    ? senderBadge(address, checks.dmarc)
+    : { domain: '', badge: undefined, tone: '' }
+  const label = badge
+    ? t(`reader_${badge}`, { domain })
+    : t(isChecking ? 'reader_checking' : 'reader_details')
+  return (
+    <Popover label={label} caption={label} class={`badge ${tone}`} panelClass="reader-details">
+      <p class="reader-subject">
+        <bdi>{summary.subject || t('reader_no_subject')}</bdi>
+      </p>
+      <dl class="facts">
+        <Recipients label={t('reader_from')} people={[{ name, address }]} />
+        <Recipients label={t('reader_to')} people={message?.to ?? []} />
+        <Recipients label={t('reader_cc')} people={message?.cc ?? []} />
+        <Recipients label={t('reader_reply_to')} people={otherReplyTo(message, address)} />
+        <dt>{t('reader_received')}</dt>
+        <dd>
+          <Received at={summary.received_at_iso} />
+        </dd>
+      </dl>
+      {badge && checks && (
+        <>
+          <p>{t(`reader_${badge}_why`, { domain })}</p>
+          <dl class="facts">
+            {(['dmarc', 'dkim', 'spf'] as const).map((check) => (
+              <Fragment key={check}>
+                <dt>{t(`reader_${check}`)}</dt>
+                <dd>{t(`reader_check_${checks[check]}`)}</dd>
+              </Fragment>
+            ))}
+          </dl>
+        </>
+      )}
+    </Popover>
   )
 }
 
@@ -78,22 +101,22 @@ function Recipients({ label, people }: { label: string; people: readonly Person[
     <>
       <dt>{label}</dt>
       <dd>
-        {people.slice(0, MAX_RECIPIENTS).map(({ name, address }, index) => {
-          const { title, address: shownAddress } = displaySender(name, address)
-          return (
-            <Fragment key={`${index} ${address}`}>
-              {index > 0 && listSeparator()}
-              <bdi>
-                {title}
-                {shownAddress && ` <${shownAddress}>`}
-              </bdi>
-            </Fragment>
-          )
-        })}
+        {people.slice(0, MAX_RECIPIENTS).map(({ name, address }, index) => (
+          <Fragment key={`${index} ${address}`}>
+            {index > 0 && listSeparator()}
+            <bdi>{personText(name, address)}</bdi>
+          </Fragment>
+        ))}
         {rest > 0 && ` ${t('reader_more_recipients', { count: rest })}`}
       </dd>
     </>
   )
+}
+
+/** `Ann <ann@example.com>` */
+export function personText(name: string, address: string): string {
+  const { title, address: shownAddress } = displaySender(name, address)
+  return shownAddress ? `${title} <${shownAddress}>` : title || t('reader_no_sender')
 }
 
 /** Only if it differs from the sender. */
@@ -102,25 +125,4 @@ function otherReplyTo(message: Message | undefined, sender: string): Person[] {
   return replyTo.some(({ address }) => address.toLowerCase() !== sender.toLowerCase())
     ? replyTo
     : []
-}
-
-type Checks = NonNullable<Message['auth']>
-
-/** A badge, with the reasons on demand. */
-function SenderChecks({ checks, sender }: { checks: Checks; sender: string }) {
-  const { domain, badge, tone } = senderBadge(sender, checks.dmarc)
-  return (
-    <details class="checks">
-      <summary class={`badge ${tone}`}>{t(`reader_${badge}`, { domain })}</summary>
-      <p>{t(`reader_${badge}_why`, { domain })}</p>
-      <dl class="facts">
-        {(['dmarc', 'dkim', 'spf'] as const).map((name) => (
-          <>
-            <dt key={name}>{t(`reader_${name}`)}</dt>
-            <dd>{t(`reader_check_${checks[name]}`)}</dd>
-          </>
-        ))}
-      </dl>
-    </details>
-  )
 }

@@ -30,14 +30,15 @@ export async function picturesOf(
   return new Map(loaded.flat())
 }
 
-async function pictureUri(
+/** A raster image as data: URI; undefined if it is declared as anything else or cannot be loaded. */
+export async function pictureUri(
   path: string,
   token: string,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   try {
     const response = await request(path, { token, signal })
-    // The server sets an image type only after checking the bytes.
+    // The server names no other image type, and never SVG.
     const type = response.headers.get('content-type') ?? ''
     if (!RASTER.test(type)) return undefined
     return `data:${type};base64,${base64(new Uint8Array(await response.arrayBuffer()))}`

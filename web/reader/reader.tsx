@@ -1,23 +1,27 @@
 import { useEffect, useId, useState } from 'preact/hooks'
-import { isSuspicious } from '../../src/shared/sender-display.ts'
+import { displaySender, isSuspicious } from '../../src/shared/sender-display.ts'
 import type { Message, MessageSummary } from '../site/api-client.ts'
-import { Button, type ButtonProps } from '../site/controls.tsx'
+import { Button } from '../site/controls.tsx'
 import { t } from '../site/i18n.ts'
 import { Tabs } from '../site/tabs.tsx'
-import { Attachments } from './attachments.tsx'
+import { Attachments, attachmentsLabel } from './attachments.tsx'
 import { CodeCard, LinkCard } from './cards.tsx'
-import { HtmlView, type HtmlViewProps, loadSanitiser } from './html-view.tsx'
+import { HtmlView, loadSanitiser } from './html-view.tsx'
+import { LinksView } from './links-view.tsx'
 import { MessageHeader } from './message-header.tsx'
-import { SaveButton } from './save-button.tsx'
+import { printMessage } from './print.ts'
 import { HeadersView, RawView, TextView } from './text-views.tsx'
+import { ReaderActions } from './toolbar.tsx'
 import { LoadingOrError } from './use-fetched.tsx'
 import { useMessage } from './use-message.ts'
 import './reader.css'
 import './views.css'
 
-interface ReaderProps {
+export interface ReaderProps {
   token: string
   summary: MessageSummary
+  isFullWindow: boolean
+  onFullWindow(): void
   onBack(): void
   /** Undefined if there is no newer or older message. */
   onNewer: (() => void) | undefined
@@ -27,25 +31,53 @@ interface ReaderProps {
   onShown(): void
 }
 
+export type View = 'html' | 'text' | 'files' | 'links' | 'headers' | 'raw'
+
+/** Head and tabs stay in place; below them a single part scrolls. */
 export function Reader(props: ReaderProps) {
-  const { token, summary, onShown } = props
+  const { token, summary, onBack, onShown } = props
   const { fetched, message, isChecking } = useMessage(token, summary)
+  const [chosen, choose] = useState<{ id: number; view: View }>()
   const id = useId()
   useEffect(() => {
     // In parallel with the message. HtmlView handles a failure.
     loadSanitiser().catch(() => {})
   }, [])
+  useEffect(() => {
+    if (!message) return
+    // The browser itself would print only the visible part of the frame.
+    const print = (event: KeyboardEvent) => {
+      if (!(event.ctrlKey || event.metaKey) || event.key !== 'p') return
+      event.preventDefault()
+      printMessage(message)
+    }
+    addEventListener('keydown', print)
+    return () => removeEventListener('keydown', print)
+  }, [message])
+  const views = message ? viewsOf(message) : []
+  const view = (chosen?.id === summary.id ? chosen.view : views[0]?.[0]) ?? 'text'
+  const onView = (name: View) => choose({ id: summary.id, view: name })
+  const { claimedName } = displaySender(summary.sender_name, summary.sender_email)
   return (
     <article class="reader" aria-labelledby={id} aria-busy={fetched.kind === 'loading'}>
-      <ReaderToolbar {...props} />
-      <MessageHeader
-        key={`head ${summary.id}`}
-        id={id}
-        summary={summary}
-        message={message}
-        isChecking={isChecking}
-        attachmentsId={`${id}-files`}
-      />
+      <div class="reader-head">
+        <Button
+          icon="back"
+          class="quiet icon reader-back"
+          aria-label={t('reader_back')}
+          title={t('reader_back')}
+          onClick={onBack}
+        />
+        <MessageHeader
+          key={summary.id}
+          id={id}
+          summary={summary}
+          message={message}
+          isChecking={isChecking}
+        />
+        <ReaderActions {...props} message={message} views={views} view={view} onView={onView} />
+      </div>
+      {claimedName && <p class="notice bad">{t('reader_claimed_name', { name: claimedName })}</p>}
       <div class="cards">
         <CodeCard key={`code ${summary.id}`} codes={codesOf(summary, message)} />
         {message && !isSuspicious(message.sender_name, message.sender_email, message.auth) && (
@@ -53,15 +85,15 @@ export function Reader(props: ReaderProps) {
         )}
       </div>
       {message ? (
-        <>
-          <Views key={`views ${message.id}`} message={message} token={token} onShown={onShown} />
-          <Attachments
-            key={`files ${message.id}`}
-            attachments={message.attachments}
+        <Tabs<View> label={t('reader_views')} tabs={views} chosen={view} onChoose={onView}>
+          <Body
+            key={`${view} ${message.id}`}
+            view={view}
+            message={message}
             token={token}
-            id={`${id}-files`}
+            onShown={onShown}
           />
-        </>
+        </Tabs>
       ) : (
         <LoadingOrError fetched={fetched} />
       )}
@@ -75,60 +107,43 @@ function codesOf({ code }: MessageSummary, message: Message | undefined): string
   return code ? [code] : []
 }
 
-function ReaderToolbar(props: ReaderProps) {
-  const { token, summary, onBack, onNewer, onOlder, onDelete } = props
-  const { id } = summary
-  return (
-    <div class="reader-bar row">
-      <Button icon="back" class="quiet reader-back" onClick={onBack}>
-        <span>{t('reader_back')}</span>
-      </Button>
-      <StepButton label={t('reader_newer')} icon="up" onClick={onNewer} />
-      <StepButton label={t('reader_older')} icon="down" onClick={onOlder} />
-      <span class="reader-gap" />
-      <SaveButton
-        key={id}
-        path={`/api/raw-mail?id=${id}`}
-        token={token}
-        name={`message-${id}.eml`}
-        caption={t('reader_save')}
-        class="quiet reader-save"
-      />
-      <Button icon="bin" class="quiet reader-delete" onClick={onDelete}>
-        <span>{t('site_delete')}</span>
-      </Button>
-    </div>
-  )
+function viewsOf({ body_html: html, attachments, links }: Message): [View, string][] {
+  const count = links.length
+  return [
+    ...(html ? ([['html', t('reader_view_html')]] as [View, string][]) : []),
+    ['text', t('reader_view_text')],
+    ...(attachments.length > 0
+      ? ([['files', attachmentsLabel(attachments)]] as [View, string][])
+      : []),
+    ...(count > 0 ? ([['links', t('reader_links', { count })]] as [View, string][]) : []),
+    ['headers', t('reader_view_headers')],
+    ['raw', t('reader_view_raw')],
+  ]
 }
 
-function StepButton({ label, ...button }: { label: string } & ButtonProps) {
-  const { onClick } = button
-  return (
-    <Button class="quiet icon" aria-label={label} title={label} disabled={!onClick} {...button} />
-  )
+interface BodyProps {
+  view: View
+  message: Message
+  token: string
+  onShown(): void
 }
 
-type View = 'html' | 'text' | 'headers' | 'raw'
-
-function Views({ message, token, onShown }: HtmlViewProps) {
-  const names: readonly View[] = message.body_html
-    ? ['html', 'text', 'headers', 'raw']
-    : ['text', 'headers', 'raw']
-  const [chosen, choose] = useState<View>(names[0] ?? 'text')
+function Body({ view, message, token, onShown }: BodyProps) {
   useEffect(() => {
-    if (chosen === 'text') onShown()
-  }, [chosen])
-  return (
-    <Tabs<View>
-      label={t('reader_views')}
-      tabs={names.map((name) => [name, t(`reader_view_${name}`)] as const)}
-      chosen={chosen}
-      onChoose={choose}
-    >
-      {chosen === 'html' && <HtmlView message={message} token={token} onShown={onShown} />}
-      {chosen === 'text' && <TextView text={message.body_text} />}
-      {chosen === 'headers' && <HeadersView message={message} token={token} />}
-      {chosen === 'raw' && <RawView message={message} token={token} />}
-    </Tabs>
-  )
+    if (view === 'text') onShown()
+  }, [])
+  switch (view) {
+    case 'html':
+      return <HtmlView message={message} token={token} onShown={onShown} />
+    case 'text':
+      return <TextView text={message.body_text} />
+    case 'files':
+      return <Attachments attachments={message.attachments} token={token} />
+    case 'links':
+      return <LinksView links={message.links} />
+    case 'headers':
+      return <HeadersView message={message} token={token} />
+    case 'raw':
+      return <RawView message={message} token={token} />
+  }
 }

@@ -1,11 +1,17 @@
 /** Whether an image URL may stay; the caller counts them. */
 type AllowsImage = (url: string) => boolean
 
+interface SheetOptions {
+  allows: AllowsImage
+  /** Keep rules for dark mode: the frame may be dark. */
+  dark: boolean
+}
+
 /**
  * Parsed and serialised by the browser itself, so that our reading of it cannot differ from the browser's. Style rules and
  * media queries stay; what loads or overlays something does not.
  */
-export function sanitiseStyleSheet(css: string, allows: AllowsImage): string {
+export function sanitiseStyleSheet(css: string, options: SheetOptions): string {
   const sheet = new CSSStyleSheet()
   try {
     // A constructed sheet loads nothing and ignores @import, with a warning in the console. The pattern stops at the next @:
@@ -15,7 +21,7 @@ export function sanitiseStyleSheet(css: string, allows: AllowsImage): string {
     return ''
   }
   // A `<` could end the style element.
-  return sanitiseRules(sheet.cssRules, allows, 0).replaceAll('<', '\\3c ')
+  return sanitiseRules(sheet.cssRules, options, 0).replaceAll('<', '\\3c ')
 }
 
 /** For style attributes. Cached, because mail layouts repeat the same style in a thousand table cells. */
@@ -37,18 +43,18 @@ export function createStyleSanitiser(allows: AllowsImage): (css: string) => stri
 
 const MAX_STYLE = 10_000
 const MAX_DEPTH = 3
+const FOR_DARK = /prefers-color-scheme:\s*dark/i
 
-function sanitiseRules(rules: CSSRuleList, allows: AllowsImage, depth: number): string {
+function sanitiseRules(rules: CSSRuleList, options: SheetOptions, depth: number): string {
   if (depth > MAX_DEPTH) return ''
   const clean: string[] = []
   for (const rule of rules) {
     if (rule instanceof CSSMediaRule) {
-      // The frame is always light.
-      if (/prefers-color-scheme:\s*dark/i.test(rule.media.mediaText)) continue
-      const inner = sanitiseRules(rule.cssRules, allows, depth + 1)
+      const isUsed = options.dark || !FOR_DARK.test(rule.media.mediaText)
+      const inner = isUsed && sanitiseRules(rule.cssRules, options, depth + 1)
       if (inner) clean.push(`@media ${rule.media.mediaText} {\n${inner}\n}`)
     } else if (rule instanceof CSSStyleRule) {
-      const inner = sanitiseDeclarations(rule.style, allows)
+      const inner = sanitiseDeclarations(rule.style, options.allows)
       if (inner) clean.push(`${rule.selectorText} { ${inner} }`)
     }
   }

@@ -21,6 +21,8 @@ export function sanitise(html: string, options: SanitiseOptions) {
   const purifier = createPurifier(window)
   const context = { ...options, remote: new Set<string>() }
   const allowsImage = (url: string) => imageSource(url, context) !== undefined
+  const colorScheme = declaredScheme(html)
+  const rules = { allows: allowsImage, dark: colorScheme !== undefined }
   const cleanStyle = createStyleSanitiser(allowsImage)
   let cssBudget = MAX_CSS
 
@@ -28,12 +30,11 @@ export function sanitise(html: string, options: SanitiseOptions) {
     if (tagName !== 'style') return
     const css = node.textContent ?? ''
     cssBudget -= css.length
-    node.textContent = cssBudget < 0 ? '' : sanitiseStyleSheet(css, allowsImage)
+    node.textContent = cssBudget < 0 ? '' : sanitiseStyleSheet(css, rules)
   })
   purifier.addHook('uponSanitizeAttribute', (node, event) => {
     const { attrName: name, attrValue: value } = event
-    const clean =
-      name === 'style' ? cleanStyle(value) : cleanAttribute(node.localName, event, context)
+    const clean = name === 'style' ? cleanStyle(value) : cleanAttribute(node, event, context)
     if (clean === undefined) event.keepAttr = false
     else event.attrValue = clean
   })
@@ -52,7 +53,7 @@ export function sanitise(html: string, options: SanitiseOptions) {
     ADD_URI_SAFE_ATTR: SAFE_ATTRIBUTES,
   })
   // Images on other servers are counted whether they are kept or not.
-  return { html: clean, remoteImages: context.remote.size }
+  return { html: clean, remoteImages: context.remote.size, colorScheme }
 }
 
 // Ten times what real mail has.
@@ -63,17 +64,29 @@ interface Context extends SanitiseOptions {
   remote: Set<string>
 }
 
+// Bounded, so that a mail cannot make them slow.
+const SCHEMES =
+  /<meta\b[^<>]{0,200}\b(?:supported-)?color-schemes?\b[^<>]{0,200}|(?<![\w-])color-scheme\s{0,9}:[^;}"'<]{0,60}/gi
+
+/** The color schemes that the sender has designed for, if dark is among them. */
+function declaredScheme(html: string): 'dark' | 'light dark' | undefined {
+  const declared = (html.match(SCHEMES) ?? []).join(' ')
+  if (!/\bdark\b/i.test(declared)) return undefined
+  return /\blight\b/i.test(declared) ? 'light dark' : 'dark'
+}
+
 /** The new value, or undefined to remove the attribute. */
 function cleanAttribute(
-  tag: string,
+  node: Element,
   { attrName: name, attrValue: value }: UponSanitizeAttributeHookEvent,
   context: Context,
 ): string | undefined {
+  const { localName: tag } = node
   switch (name) {
     case 'href':
       return tag === 'a' || tag === 'area' ? redirectLink(value, context.leave) : undefined
     case 'src':
-      return tag === 'img' ? imageSource(value, context) : undefined
+      return tag === 'img' ? (imageSource(value, context) ?? placeholder(node)) : undefined
     case 'background':
       return imageSource(value, context)
     // Never kept, but counted as a remote image.
@@ -97,6 +110,28 @@ function imageSource(text: string, context: Context): string | undefined {
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:') return undefined
   context.remote.add(url.href)
   return context.remoteImages ? url.href : undefined
+}
+
+// Smaller ones are spacers and tracking pixels.
+const MIN_BOX = 16
+const MAX_ALT = 200
+
+/** An empty image of the same size with the alternative text, so that the layout stays. Undefined if the size is not known. */
+function placeholder(node: Element): string | undefined {
+  const [width = 0, height = 0] = [boxLength(node, 'width'), boxLength(node, 'height')]
+  if (width < MIN_BOX || height < MIN_BOX) return undefined
+  const alt = (node.getAttribute('alt') ?? '').slice(0, MAX_ALT).replace(/[<>&]/g, ' ')
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"><rect width="100%" height="100%" fill="#87938f22" stroke="#87938f" stroke-dasharray="4"/><text x="8" y="20" font-family="sans-serif" font-size="13" fill="#87938f">${alt}</text></svg>`
+  return `data:image/svg+xml,${encodeURIComponent(svg.toWellFormed())}`
+}
+
+/** In pixels; a percentage counts as some length, because the attribute sets the size then. */
+function boxLength(node: Element, name: 'width' | 'height'): number | undefined {
+  const style = node instanceof HTMLElement ? node.style[name] : ''
+  const text = node.getAttribute(name) || style
+  const pixels = /^\s*(\d{1,4})(?:\.\d+)?(?:px)?\s*$/.exec(text)?.[1]
+  if (pixels !== undefined) return Number(pixels)
+  return text.trim().endsWith('%') ? 300 : undefined
 }
 
 const LINK_SCHEMES = new Set(['http:', 'https:', 'mailto:', 'tel:'])

@@ -50,7 +50,7 @@ function statusText(state: State, name: string): string {
 }
 
 /** A plain link cannot send the bearer token. */
-async function download(path: string, token: string, name: string): Promise<void> {
+export async function download(path: string, token: string, name: string): Promise<void> {
   const response = await request(path, { token })
   const bytes = await response.arrayBuffer()
   // A type that no browser displays: the file is saved and never opened.

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { ApiError, errorText } from '../site/api-client.ts'
+import { ApiError, errorText, isReachable } from '../site/api-client.ts'
 import { Button } from '../site/controls.tsx'
 import { t } from '../site/i18n.ts'
 
@@ -28,6 +28,10 @@ export function useFetched<T>(key: string, fetch: (signal: AbortSignal) => Promi
     )
     return () => abort.abort()
   }, [key, attempt])
+  // The server responds again.
+  useEffect(() => {
+    if (isReachable.value && fetched.kind === 'failed') fetched.retry?.()
+  }, [isReachable.value])
   // After a change of the key, the old value is there until the effect runs.
   return fetched.key === key ? fetched : { kind: 'loading' }
 }

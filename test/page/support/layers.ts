@@ -116,7 +116,7 @@ async function show(html, { purifier, sandbox, policy }) {
   const inside = purifier ? sanitise(html, defaults).html : html
   const frame = document.createElement('iframe')
   if (sandbox !== false) frame.setAttribute('sandbox', sandbox === true ? SANDBOX : sandbox)
-  frame.srcdoc = policy ? frameDocument(inside, false) : '<!doctype html>' + inside
+  frame.srcdoc = policy ? frameDocument(inside, { remoteImages: false }) : '<!doctype html>' + inside
   const loaded = new Promise((done) => { frame.onload = done; setTimeout(done, 2000) })
   document.body.append(frame)
   await loaded

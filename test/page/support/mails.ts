@@ -107,3 +107,23 @@ export function welcomeMail(): string {
     { subject: 'Confirm your address at Acme' },
   )
 }
+
+/** A long newsletter with remote images, as most are. */
+export function newsletterMail(): string {
+  const article = (title: string, at: number) =>
+    `<tr><td style="padding:16px 32px"><img src="https://img.weekly.test/${at}.jpg" width="496" height="198" alt="${title}" style="width:100%;height:auto">
+    <h2 style="font:700 20px Georgia,serif;margin:16px 0 8px">${title}</h2><p style="font:16px/1.6 Georgia,serif;margin:0 0 12px">${'A paragraph of some length about what happened this week and why it matters to you. '.repeat(4)}</p>
+    <a href="https://click.weekly.test/${at}" style="color:#0b6b63">Read more</a></td></tr>`
+  const titles = ['Trains that run on time', 'What the river brought', 'Three recipes for autumn']
+  return htmlMail(
+    `<html><body style="margin:0;background:#f2efe9"><table width="100%" cellpadding="0"><tr><td align="center"><table width="560" style="max-width:560px;background:#fff" cellpadding="0">
+    <tr><td style="padding:24px 32px;background:#23303a;color:#fff;font:700 28px Georgia,serif">The Weekly</td></tr>
+    <tr><td><img src="https://img.weekly.test/hero.jpg" width="560" height="224" alt="A harbour at dawn" style="display:block;max-width:100%"></td></tr>
+    ${titles.map(article).join('')}
+    <tr><td style="padding:24px 32px;color:#777;font:13px sans-serif">You receive this because you subscribed. <a href="http://weekly.test/unsubscribe?u=1">weekly.test/unsubscribe</a></td></tr></table></td></tr></table></body></html>`,
+    {
+      from: 'The Weekly <news@weekly.test>',
+      subject: 'Trains, a river and three recipes for autumn evenings',
+    },
+  )
+}

@@ -60,7 +60,7 @@ export const inboxViews: readonly View[] = [
     continues: true,
     async open({ page }) {
       await opener(page, 'GitHub').click()
-      await page.getByText('If it was not you').waitFor()
+      await page.locator('.mail-text', { hasText: 'If it was not you' }).waitFor()
     },
   },
   {

@@ -25,7 +25,9 @@ function tabView(name: string, tab: string, content: string): View {
     name,
     continues: true,
     async open({ page }) {
-      await page.getByRole('tab', { name: tab, exact: true }).click()
+      await page.getByRole('button', { name: 'More' }).click()
+      const choices = page.locator('.reader-choices')
+      await choices.getByRole('button', { name: tab, exact: true }).click()
       await page.locator(content).waitFor()
     },
   }
@@ -61,7 +63,19 @@ export const readerViews: readonly View[] = [
       await stage.page.frameLocator('.mail-frame').getByText('valid for ten minutes').waitFor()
     },
   },
+  {
+    name: 'reader-details',
+    within: 'article',
+    continues: true,
+    async open({ page }) {
+      await page.getByRole('button', { name: 'Details' }).click()
+      await page.getByText('You <you@box.test>').waitFor()
+      await page.keyboard.press('Escape')
+    },
+  },
   tabView('reader-text', 'Text', '.mail-text'),
+  tabView('reader-files', '2 attachments', '.files'),
+  tabView('reader-links', '1 link', '.link-text'),
   tabView('reader-headers', 'Headers', '.mail-headers'),
   tabView('reader-source', 'Source', '.mail-raw'),
   {

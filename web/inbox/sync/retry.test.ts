@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
-import { afterFailure, createRateLimiter, INITIAL, retryDelaySeconds, upgrade } from './retry.ts'
+import { afterFailure, INITIAL, retryDelaySeconds, upgrade } from './retry.ts'
 
 test('each transport is tried twice, then the next simpler one; polling goes on', () => {
   const transports: string[] = []
@@ -31,31 +31,5 @@ describe('the retry delay', () => {
     test(name, () => {
       assert.ok(Math.abs(retryDelaySeconds(failures, random, retryAfter) - seconds) < 1e-9)
     })
-  }
-})
-
-test('a burst is sent at once, the rest at the given rate', () => {
-  const wait = createRateLimiter({ burst: 3, perSecond: 10 })
-  assert.deepEqual(
-    [0, 0, 0, 0, 0].map((now) => wait(now)),
-    [0, 0, 0, 100, 200],
-  )
-})
-
-test('idle time allows another burst, but no more than that', () => {
-  const wait = createRateLimiter({ burst: 2, perSecond: 10 })
-  assert.deepEqual(
-    [0, 0, 60_000, 60_000, 60_000].map((now) => wait(now)),
-    [0, 0, 0, 0, 100],
-  )
-})
-
-test('no second has more requests than a burst plus the rate', () => {
-  const rate = { burst: 100, perSecond: 25 }
-  const wait = createRateLimiter(rate)
-  const times = Array.from({ length: 500 }, () => wait(0))
-  for (const start of times) {
-    const count = times.filter((time) => time >= start && time < start + 1000).length
-    assert.ok(count <= rate.burst + rate.perSecond, `${count} from ${start}`)
   }
 })

@@ -71,21 +71,3 @@ export function afterFailure({ transport, failures }: FallbackState): FallbackSt
 export function upgrade(state: FallbackState): FallbackState {
   return state.transport === 'stream' ? state : { transport: 'stream', failures: MAX_FAILURES - 1 }
 }
-
-interface Rate {
-  burst: number
-  perSecond: number
-}
-
-/** Returns a function to call once per request: how many milliseconds that request has to wait. */
-export function createRateLimiter({ burst, perSecond }: Rate): (now: number) => number {
-  let tokens = burst
-  let refilledAt: number | undefined
-
-  return (now) => {
-    tokens = Math.min(burst, tokens + ((now - (refilledAt ?? now)) / 1000) * perSecond)
-    refilledAt = now
-    tokens -= 1
-    return tokens >= 0 ? 0 : (-tokens / perSecond) * 1000
-  }
-}

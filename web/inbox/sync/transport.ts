@@ -108,7 +108,9 @@ const TRANSPORTS: Record<Transport, (context: TransportContext) => Promise<void>
 function applyEvent({ name, data }: ServerSentEvent): void {
   if (name === 'message') messageStore.add(JSON.parse(data) as MessageSummary)
   if (name === 'updated') messageStore.update(JSON.parse(data) as MessageSummary)
-  if (name === 'deleted') messageStore.remove(new Set([(JSON.parse(data) as { id: number }).id]))
+  if (name !== 'deleted') return
+  const { id: deleted } = JSON.parse(data) as { id: number }
+  messageStore.remove((id) => id === deleted)
 }
 
 function shutdownError(seconds: number): ApiError {

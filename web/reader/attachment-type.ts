@@ -1,0 +1,27 @@
+const NAMES: readonly (readonly [RegExp, string])[] = [
+  [/wordprocessingml/, 'DOCX'],
+  [/spreadsheetml/, 'XLSX'],
+  [/presentationml/, 'PPTX'],
+  [/^application\/msword/, 'DOC'],
+  [/ms-excel$/, 'XLS'],
+  [/ms-powerpoint$/, 'PPT'],
+  [/opendocument\.text/, 'ODT'],
+  [/opendocument\.spreadsheet/, 'ODS'],
+  [/^application\/(?:x-)?zip/, 'ZIP'],
+  [/^text\/plain/, 'TXT'],
+  [/^text\/calendar/, 'ICS'],
+  [/^message\/rfc822/, 'EML'],
+  [/^image\/jpe?g/, 'JPEG'],
+  [/^image\/svg/, 'SVG'],
+  [/^audio\/mpeg/, 'MP3'],
+]
+// Types whose second part is the usual name.
+const PLAIN =
+  /^(?:application\/(?:pdf|json|rtf|gzip)|text\/(?:csv|html|xml|markdown)|(?:image|audio|video)\/\w{2,5})$/
+
+/** `PDF` for `application/pdf`. By the declared type only: the extension may be forged, and is shown anyway. */
+export function typeName(contentType: string): string {
+  const type = contentType.toLowerCase()
+  const name = NAMES.find(([pattern]) => pattern.test(type))?.[1]
+  return name ?? (PLAIN.test(type) ? type.slice(type.indexOf('/') + 1).toUpperCase() : contentType)
+}

@@ -1,0 +1,61 @@
+import type { Message } from '../site/api-client.ts'
+import { language, t } from '../site/i18n.ts'
+import { frameDocument } from './frame-document.ts'
+import { personText } from './message-header.tsx'
+import './print.css'
+
+// Our origin, so that we can print it, but no scripts: nothing in it can make use of the origin.
+const SANDBOX = 'allow-same-origin allow-modals'
+const KEPT_MS = 60_000
+
+/** Prints the message alone: what is on display, or its text, below a short header. */
+export function printMessage(message: Message): void {
+  const shown = document.querySelector<HTMLIFrameElement>('.mail-frame')
+  const frame = document.createElement('iframe')
+  frame.className = 'print-frame'
+  frame.setAttribute('sandbox', SANDBOX)
+  frame.setAttribute('aria-hidden', 'true')
+  frame.tabIndex = -1
+  frame.srcdoc = shown?.srcdoc ?? frameDocument('', { remoteImages: false })
+  frame.addEventListener('load', () => {
+    const page = frame.contentDocument
+    if (!page) return
+    if (!shown) page.body.append(paragraph(page, message.body_text ?? ''))
+    page.body.prepend(headerOf(message, page))
+    const focused = document.activeElement
+    // Safari prints the page that has the focus.
+    frame.contentWindow?.focus()
+    frame.contentWindow?.print()
+    if (focused instanceof HTMLElement) focused.focus()
+  })
+  document.querySelector('.print-frame')?.remove()
+  document.body.append(frame)
+  // On a phone the preview outlives the call.
+  setTimeout(() => frame.remove(), KEPT_MS)
+}
+
+function headerOf(message: Message, page: Document): HTMLElement {
+  const header = page.createElement('header')
+  const title = page.createElement('h1')
+  title.style.cssText = 'margin:0 0 .25rem;font-size:1.25rem'
+  title.textContent = message.subject || t('reader_no_subject')
+  const at = new Date(message.received_at_iso)
+  const lines = [
+    `${t('reader_from')}: ${personText(message.sender_name, message.sender_email)}`,
+    `${t('reader_to')}: ${message.to.map(({ name, address }) => personText(name, address)).join(', ')}`,
+    at.toLocaleString(language.value, { dateStyle: 'full', timeStyle: 'short' }),
+  ]
+  header.append(title, paragraph(page, lines.join('\n')))
+  header.style.cssText =
+    'margin:0 0 1rem;padding:0 0 .5rem;border-bottom:1px solid #999;font:.875rem/1.5 system-ui,sans-serif;text-align:start'
+  header.dir = document.documentElement.dir
+  return header
+}
+
+function paragraph(page: Document, text: string): HTMLElement {
+  const element = page.createElement('p')
+  element.style.cssText = 'margin:0;white-space:pre-wrap;overflow-wrap:anywhere'
+  element.dir = 'auto'
+  element.textContent = text
+  return element
+}
