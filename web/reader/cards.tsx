@@ -1,3 +1,4 @@
+import { Fragment } from 'preact'
 import { useRef } from 'preact/hooks'
 import type { Message } from '../site/api-client.ts'
 import { CopyButton } from '../site/copy-button.tsx'
@@ -61,7 +62,19 @@ export function LinkCard({ links }: { links: Message['links'] }) {
       <div class="code-row row">
         <p class="link-host">
           <span class="unseen">{t('reader_link_goes_to')} </span>
-          <bdi dir="ltr">{target.host}</bdi>
+          <bdi dir="ltr">
+            {/* Breaks at the dots first. */}
+            {target.host.split('.').map((label, index) => (
+              <Fragment key={index}>
+                {index > 0 && (
+                  <>
+                    .<wbr />
+                  </>
+                )}
+                {label}
+              </Fragment>
+            ))}
+          </bdi>
         </p>
         <a class="button" href={target.href} target="_blank" rel="noopener noreferrer">
           <Icon name="out" />

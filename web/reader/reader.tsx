@@ -85,7 +85,13 @@ export function Reader(props: ReaderProps) {
         )}
       </div>
       {message ? (
-        <Tabs<View> label={t('reader_views')} tabs={views} chosen={view} onChoose={onView}>
+        <Tabs<View>
+          label={t('reader_views')}
+          tabs={views}
+          chosen={view}
+          onChoose={onView}
+          scrolls={view !== 'html'}
+        >
           <Body
             key={`${view} ${message.id}`}
             view={view}
@@ -107,18 +113,20 @@ function codesOf({ code }: MessageSummary, message: Message | undefined): string
   return code ? [code] : []
 }
 
+/** Those that the message has, with their labels. */
 function viewsOf({ body_html: html, attachments, links }: Message): [View, string][] {
-  const count = links.length
-  return [
-    ...(html ? ([['html', t('reader_view_html')]] as [View, string][]) : []),
-    ['text', t('reader_view_text')],
-    ...(attachments.length > 0
-      ? ([['files', attachmentsLabel(attachments)]] as [View, string][])
-      : []),
-    ...(count > 0 ? ([['links', t('reader_links', { count })]] as [View, string][]) : []),
-    ['headers', t('reader_view_headers')],
-    ['raw', t('reader_view_raw')],
-  ]
+  const labels: Record<View, string | false> = {
+    html: html !== null && html !== '' && t('reader_view_html'),
+    text: t('reader_view_text'),
+    files: attachments.length > 0 && attachmentsLabel(attachments),
+    links: links.length > 0 && t('reader_links', { count: links.length }),
+    headers: t('reader_view_headers'),
+    raw: t('reader_view_raw'),
+  }
+  return (Object.keys(labels) as View[]).flatMap((view): [View, string][] => {
+    const label = labels[view]
+    return label ? [[view, label]] : []
+  })
 }
 
 interface BodyProps {

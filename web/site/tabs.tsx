@@ -7,13 +7,15 @@ interface TabsProps<Name extends string> {
   tabs: readonly (readonly [name: Name, words: string])[]
   chosen: Name
   onChoose(name: Name): void
+  /** The panel scrolls, so that the keyboard must reach it. */
+  scrolls?: boolean
   /** Panel of the selected tab. */
   children: ComponentChildren
 }
 
 /** Arrow keys move between tabs (ARIA tabs pattern). */
 export function Tabs<Name extends string>(props: TabsProps<Name>) {
-  const { label, tabs, chosen, onChoose, children } = props
+  const { label, tabs, chosen, onChoose, scrolls = false, children } = props
   const id = useId()
   const list = useRef<HTMLDivElement>(null)
   const move = (event: TargetedKeyboardEvent<HTMLElement>) => {
@@ -44,7 +46,13 @@ export function Tabs<Name extends string>(props: TabsProps<Name>) {
           </button>
         ))}
       </div>
-      <div class="tab-view" role="tabpanel" id={`${id}-panel`} aria-labelledby={`${id}-${chosen}`}>
+      <div
+        class="tab-view"
+        role="tabpanel"
+        id={`${id}-panel`}
+        aria-labelledby={`${id}-${chosen}`}
+        tabIndex={scrolls ? 0 : undefined}
+      >
         {children}
       </div>
     </>
