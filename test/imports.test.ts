@@ -25,10 +25,11 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   limit: ['core', 'redis'],
   pay: ['core', 'shared'],
   service: ['core', 'shared', 'mime', 'extract'],
+  mcp: ['core', 'shared'],
   smtp: ['core', 'shared', 'service'],
   imap: ['core', 'shared', 'service'],
-  http: ['core', 'shared', 'service'],
-  cli: ['core', 'shared', 'service'],
+  http: ['core', 'shared', 'service', 'mcp'],
+  cli: ['core', 'shared', 'service', 'mcp'],
 }
 
 /** Folders of which a service may import types only: the values are passed to it. */

@@ -7,6 +7,7 @@ import { addDomainCommands, type DomainActions } from './domain.ts'
 import { addInboxCommand, type InboxActions } from './inbox.ts'
 import { addKeyCommands, type KeyActions } from './key.ts'
 import { addMailCommands } from './mail.ts'
+import { addMcpCommand } from './mcp.ts'
 import { addMigrateCommand, type MigrateActions } from './migrate.ts'
 import { addOrderCommands } from './order.ts'
 import { CommandError, type JsonOption, type Print } from './output.ts'
@@ -66,6 +67,7 @@ export function program(actions: CliActions, print: Print): Command {
   addDomainCommands(group('domain', 'Manage mail domains'), actions, print)
   addAccountCommands(group('account', 'Manage Gmail accounts'), actions, print)
   addInboxCommand(mayfly, actions, print)
+  addMcpCommand(mayfly, actions)
   addSessionCommands(group('session', 'Manage live sessions'), actions, print)
   addMailCommands(group('mail', 'Manage stored mail'), actions, print)
   addKeyCommands(group('key', 'Manage API keys'), actions, print)

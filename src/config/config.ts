@@ -172,6 +172,7 @@ function httpConfig({ setting }: SettingReader) {
       '',
       'proxies whose X-Forwarded-For is trusted: addresses or CIDR ranges',
     ),
+    mcp: setting('MAYFLY_MCP', flag, 'on', 'tools for agents at /mcp (Model Context Protocol)'),
     connections: setting(
       'MAYFLY_HTTP_CONNECTIONS',
       integer(16, 1_000_000),

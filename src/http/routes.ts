@@ -4,6 +4,7 @@ import { emailsRoute } from './api/emails.ts'
 import { eventsRoute } from './api/events.ts'
 import { livezRoute, metricsRoute, readyzRoute } from './api/health.ts'
 import { rollKeyRoute, usageRoute } from './api/keys.ts'
+import { mcpRoute } from './api/mcp.ts'
 import { checkoutRoute, claimRoute, orderRoute, stripeWebhookRoute } from './api/orders.ts'
 import { plansRoute } from './api/plans.ts'
 import { deleteMailRoute, readMailRoute } from './api/read-mail.ts'
@@ -49,6 +50,7 @@ export const documentedRoutes: readonly Route[] = [
 
 export const routes: readonly Route[] = [
   ...documentedRoutes,
+  mcpRoute,
   ...pageRoutes,
   ...plainRoutes,
   ...assetRoutes,

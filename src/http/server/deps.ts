@@ -48,6 +48,8 @@ export interface RouteDeps
   adminToken: string
   /** Origins allowed to use the keyed API. */
   keyedOrigins: readonly string[]
+  /** Whether /mcp exists. */
+  mcp: boolean
   /** Whether receipts are mailed. */
   receipts: boolean
   checksSenders: boolean
@@ -72,6 +74,7 @@ export interface HttpConfig {
     threads: number
     trustProxy: readonly string[]
     baseUrl: string
+    mcp: boolean
     /** For tests only. */
     intervals?: IdleIntervals
     /** For tests only. */

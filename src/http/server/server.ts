@@ -155,6 +155,7 @@ function routeSettings(config: HttpConfig) {
     checksSenders: config.senderChecks.on,
     accountRules: accountRules(config.gmailAccounts),
     baseUrl: http.baseUrl,
+    mcp: http.mcp,
     hostname: smtp.hostname,
     lifetimes: sessions,
     cooldownMs: sessions.cooldownMs,

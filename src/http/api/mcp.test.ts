@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { requestFrom } from '../../../test/support/http-client.ts'
+import { openTestServer, type TestServer } from '../../../test/support/http-server.ts'
+import { newClient, PROXY, PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
+
+// Who may use /mcp, and how it counts. The tools through the official client: test/mcp.test.ts.
+
+const MODERN = '2026-07-28'
+
+// The clock is fixed, so rate limits are exact.
+const now = new Date()
+let server: TestServer
+beforeAll(async () => {
+  server = await openTestServer({ env: PROXY_ENV, now: () => now })
+})
+afterAll(() => server.stop())
+
+/** One request without the official client, from a client of its own unless `headers` name it. */
+async function post(
+  method: string,
+  params: object,
+  headers: Record<string, string> = {},
+  { port } = server,
+) {
+  return await requestFrom(port, PROXY, {
+    method: 'POST',
+    path: '/mcp',
+    headers: {
+      host: 'localhost',
+      'x-forwarded-for': newClient(),
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...headers,
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+  })
+}
+
+const createInbox = (headers: Record<string, string> = {}, at = server) =>
+  post('tools/call', { name: 'create_inbox', arguments: {} }, headers, at)
+
+describe('a web page cannot use it', () => {
+  for (const [name, headers, status] of [
+    ['no Origin', {}, 200],
+    ['the Origin of the site', { origin: 'http://localhost' }, 200],
+    ['another Origin', { origin: 'http://evil.test' }, 403],
+    ['the Origin of a sandboxed frame', { origin: 'null' }, 403],
+    ['another port', { origin: 'http://localhost:81' }, 403],
+    ['a name as Host', { host: 'evil.test' }, 403],
+    ['a name as Host and Origin', { host: 'evil.test', origin: 'http://evil.test' }, 403],
+    ['an IPv4 address as Host', { host: '192.0.2.1:8080' }, 200],
+    ['an IPv6 address as Host', { host: '[2001:db8::1]:8080' }, 200],
+    ['a name that looks like an address', { host: '127.0.0.1.evil.test' }, 403],
+  ] as const) {
+    test(`${name}: ${status}`, async () => {
+      const response = await createInbox(headers)
+      assert.equal(response.status, status, response.text)
+      assert.equal(response.text.includes('token'), status === 200)
+      assert.equal(response.headers.get('access-control-allow-origin'), null)
+      if (status === 403) assert.equal(response.body['code'], 'not_allowed')
+    })
+  }
+})
+
+test('with a public URL, its host is the only one', async () => {
+  const env = { ...PROXY_ENV, MAYFLY_BASE_URL: 'https://mail.test' }
+  const named = await openTestServer({ env })
+  for (const [host, origin, status] of [
+    ['mail.test', 'https://mail.test', 200],
+    ['MAIL.test', 'https://mail.test', 200],
+    ['mail.test', 'http://mail.test', 403],
+    ['localhost', 'http://localhost', 403],
+    ['127.0.0.1', 'https://mail.test', 403],
+  ] as const) {
+    assert.equal((await createInbox({ host, origin }, named)).status, status, `${host} ${origin}`)
+  }
+  await named.stop()
+})
+
+test('MAYFLY_MCP=off: there is no such path', async () => {
+  const off = await openTestServer({ env: { ...PROXY_ENV, MAYFLY_MCP: 'off' } })
+  const { status, body } = await createInbox({}, off)
+  assert.deepEqual([status, body['code']], [404, 'not_found'])
+  await off.stop()
+})
+
+test('inboxes count like sessions: 60 a minute', async () => {
+  const client = { 'x-forwarded-for': newClient() }
+  const results = await Promise.all(Array.from({ length: 61 }, () => createInbox(client)))
+  const refused = results.filter(({ text }) => text.includes('rate_limited: '))
+  assert.equal(refused.length, 1)
+  assert.equal((await post('tools/list', {}, client)).status, 200)
+})
+
+test('there are no subscriptions, which would hold a connection', async () => {
+  const envelope = {
+    _meta: {
+      'io.modelcontextprotocol/protocolVersion': MODERN,
+      'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+      'io.modelcontextprotocol/clientCapabilities': {},
+    },
+  }
+  const { text } = await post(
+    'subscriptions/listen',
+    { ...envelope, notifications: {} },
+    {
+      'mcp-protocol-version': MODERN,
+      'mcp-method': 'subscriptions/listen',
+    },
+  )
+  assert.match(text, /Subscription limit reached/)
+})

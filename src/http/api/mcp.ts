@@ -1,0 +1,104 @@
+import { isIP } from 'node:net'
+import { Problem, toError } from '../../core/problem.ts'
+import type { ApiCall, Endpoints } from '../../mcp/tools.ts'
+import { takeRate } from '../../service/rates.ts'
+import { siteUrl } from '../server/client.ts'
+import type { RouteDeps } from '../server/deps.ts'
+import { isDisconnect } from '../server/disconnect.ts'
+import { inputReader, NO_PARAMS } from '../server/parameters.ts'
+import { contentResponse, type HttpResponse } from '../server/response.ts'
+import { type HttpRequest, type Route, route } from '../server/route.ts'
+import { checkMailRoute } from './check-mail.ts'
+import { readMailRoute } from './read-mail.ts'
+import { createSessionRoute, deleteSessionRoute } from './sessions.ts'
+
+export const mcpRoute = route({
+  method: 'POST',
+  path: '/mcp',
+  title: 'Model Context Protocol',
+  description: 'Tools for agents. See docs/agents.md.',
+  output: 'application/json',
+  problems: ['not_allowed', 'not_found'],
+  // Closed to other origins.
+  api: 'keyed',
+  rawBody: true,
+  async handle(_input, deps, request) {
+    if (!deps.mcp) throw new Problem('not_found', 'Not found.')
+    checkOrigin(deps, request)
+    const { handleMcpRequest } = await import('../../mcp/server.ts')
+    const response = await handleMcpRequest(webRequest(request), endpointCaller(deps, request), {
+      onError(error) {
+        if (!isDisconnect(error)) deps.log.error({ err: toError(error) }, 'MCP tool failed')
+      },
+    })
+    return await httpResponse(response)
+  },
+})
+
+/**
+ * Against DNS rebinding: a page whose name resolves to this machine has an Origin of its own, and its name as Host. Without a
+ * configured URL only names that cannot be rebound are accepted.
+ */
+function checkOrigin({ baseUrl }: RouteDeps, request: HttpRequest): void {
+  const { origin, host = '' } = request.headers
+  const isOurHost =
+    baseUrl === '' ? isLocalName(host) : host.toLowerCase() === new URL(baseUrl).host
+  if (!isOurHost) throw new Problem('not_allowed', 'Host: not allowed. Set MAYFLY_BASE_URL.')
+  if (origin !== undefined && origin !== URL.parse(siteUrl(baseUrl, request))?.origin) {
+    throw new Problem('not_allowed', 'Origin: not allowed.')
+  }
+}
+
+function isLocalName(host: string): boolean {
+  const name = host.toLowerCase().replace(/:\d+$/, '')
+  return name === 'localhost' || isIP(name.replace(/^\[(.*)\]$/, '$1')) > 0
+}
+
+/** The parts that the protocol defines. */
+const PROTOCOL_HEADERS = /^(?:content-type|accept|mcp-.*)$/
+
+function webRequest({ headers, body }: HttpRequest): Request {
+  const passed = Object.entries(headers).filter(([name]) => PROTOCOL_HEADERS.test(name))
+  return new Request('http://localhost/mcp', {
+    method: 'POST',
+    headers: passed.map(([name, value]): [string, string] => [name, String(value)]),
+    body: Buffer.from(body),
+  })
+}
+
+async function httpResponse(response: Response): Promise<HttpResponse> {
+  const type = response.headers.get('content-type') ?? 'application/json'
+  // For a client of 2025 it is a stream, with one event at the end of a wait.
+  const made = contentResponse(type, await response.text(), { 'cache-control': 'no-store' })
+  return { ...made, status: response.status }
+}
+
+const ENDPOINTS = {
+  'create-session': endpoint(createSessionRoute),
+  'check-mail': endpoint(checkMailRoute),
+  'read-mail': endpoint(readMailRoute),
+  'delete-session': endpoint(deleteSessionRoute),
+} satisfies Record<keyof Endpoints, unknown>
+
+function endpoint(called: Route) {
+  return { called, read: inputReader(called.input) }
+}
+
+/** Each call is validated, counted and delayed like a request to the endpoint. */
+function endpointCaller(deps: RouteDeps, request: HttpRequest): ApiCall {
+  const { 'if-none-match': _, ...headers } = request.headers
+  return async (name, params) => {
+    const { called, read } = ENDPOINTS[name]
+    if (request.client !== undefined) {
+      await takeRate(deps, 'request', request.client)
+      if (called.rate) await takeRate(deps, called.rate, request.client)
+    }
+    const own: HttpRequest = { ...request, headers, method: called.method }
+    if (called.authenticate) own.key = await called.authenticate(deps, own)
+    const body = new Map(Object.entries(params))
+    const input = read({ path: NO_PARAMS, query: NO_PARAMS, body, bearer: undefined })
+    const response = await called.handle(input, deps, own)
+    const bytes = Buffer.from(String(response.body), response.latin1 ? 'latin1' : 'utf8')
+    return JSON.parse(bytes.toString('utf8'))
+  }
+}
