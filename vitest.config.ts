@@ -46,7 +46,8 @@ function startsServers(line: string): boolean {
 /** Where the engine matters beyond what the store contracts prove: waiting, charging, privacy, commands, old data. */
 const ON_POSTGRES = [
   'src/http/api/{check-mail,create-session,delete-mail,emails-cost,emails-filter,emails-wait,events,filters,filters-model,rules,search}.test.ts',
-  'test/{client-js,client-python,key-privacy,operator-commands,privacy,upgrade,visible-after-250}.test.ts',
+  'test/{client-js,key-privacy,operator-commands,privacy,upgrade,visible-after-250}.test.ts',
+  ...(LONG ? ['test/client-python.test.ts'] : []),
 ]
 
 /** Only in `npm run test:long`. */

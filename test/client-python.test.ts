@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, test } from 'vitest'
 import { type AppWithKeys, startAppWithKeys } from './support/keys.ts'
 import { program } from './support/programs.ts'
 import { ROOT } from './support/service-process.ts'
+import { tempFolder } from './support/stores.ts'
 
 const FOLDER = join(ROOT, 'clients/python')
 
@@ -15,17 +17,22 @@ beforeAll(async () => {
 })
 afterAll(() => app.stop())
 
-test('the tests of the Python client pass', async () => {
+test('the tests of the Python client and the example of docs/clients.md pass', async () => {
   const { secret } = await app.ring.issue()
-  const { status, output } = await pytest(['tests'], {
+  const docs = readFileSync(join(ROOT, 'docs/clients.md'), 'utf8')
+  const [, example = ''] = /`test_mail\.py`:\n\n```python\n(.*?)```\n/s.exec(docs) ?? []
+  const folder = tempFolder()
+  writeFileSync(join(folder.path, 'test_mail.py'), example)
+  const { status, output } = await pytest(['tests', folder.path], {
     MAYFLY_URL: app.url,
     SMTP_PORT: String(app.smtpPort),
     API_KEY: secret,
     WEBHOOK: JSON.stringify(signedWebhook()),
   })
+  folder.remove()
   assert.equal(status, 0, output)
   const [, passed] = /^(\d+) passed in/m.exec(output) ?? []
-  assert.ok(Number(passed) >= 22, output)
+  assert.ok(Number(passed) >= 23, output)
 })
 
 function signedWebhook() {

@@ -8,7 +8,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { waitForLongPolls } from './support/api-client.ts'
 import { request } from './support/http-client.ts'
-import { type AppWithKeys, startAppWithKeys } from './support/keys.ts'
+import { type AppWithKeys, startAppWithKeys, type TestKey } from './support/keys.ts'
 import { MAIN, ROOT } from './support/service-process.ts'
 import { tempFolder } from './support/stores.ts'
 import { waitUntil } from './support/wait-until.ts'
@@ -95,8 +95,10 @@ const TIMEOUT = {
 for (const [name, connect] of Object.entries(CONNECTIONS)) {
   describe(name, () => {
     let client: Client
+    let key: TestKey
     beforeAll(async () => {
-      client = await connect()
+      key = await app.ring.issue()
+      client = await connect({ apikey: key.secret })
     })
 
     test('an agent signs up with a code, then with a link, and sees no text of a mail', async () => {
@@ -169,8 +171,7 @@ for (const [name, connect] of Object.entries(CONNECTIONS)) {
     })
 
     test('an API key is passed on to create_inbox', async () => {
-      const key = await app.ring.issue()
-      const { address } = await newInbox(await connect({ apikey: key.secret }))
+      const { address } = await newInbox(client)
       await app.mail(address, CODE)
       const { text } = await request(`${app.url}/emails?to=${address}`, { headers: key.headers })
       assert.match(text, /Your code is 493027/)

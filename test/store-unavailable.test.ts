@@ -206,6 +206,8 @@ const WORKS_WITHOUT_STORE = {
   // There is no file of this name, and no account at Stripe.
   'GET /assets/{name}': 404,
   'POST /api/stripe/webhook': 404,
+  // The body is not JSON.
+  'POST /mcp': 415,
 }
 
 /** Requests every route and returns the statuses; error responses are checked here. */
