@@ -47,7 +47,7 @@ async function latinWords(page: Page): Promise<string[]> {
 }
 
 const LATIN =
-  /Starter|Business|Standard e-mail support|24\/7 priority support|USD|\S+@\S+|MAYFLY_PAYMENTS|mayfly key issue --plan starter/g
+  /Starter|Business|Standard e-mail support|24\/7 priority support|API|USD|\S+@\S+|MAYFLY_PAYMENTS|mayfly key issue --plan starter/g
 
 describe('Arabic', () => {
   test('is used at first paint, right to left, before any script runs', async () => {
