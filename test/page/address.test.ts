@@ -125,10 +125,13 @@ describe('copying', () => {
     assert.equal(await page.evaluate('navigator.clipboard.readText()'), email)
   })
 
-  test('selects the address if there is no clipboard', async () => {
+  test('selects the address if the browser refuses to copy', async () => {
     const page = await visit('/favicon.svg')
-    await page.addInitScript(() => {
-      Object.defineProperty(navigator, 'clipboard', { value: undefined })
+    await page.addInitScript({
+      content: `
+        Object.defineProperty(navigator, 'clipboard', { value: undefined })
+        document.execCommand = () => false
+      `,
     })
     await page.goto(`${app().url}/`)
     const email = await shown(page)

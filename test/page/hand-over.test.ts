@@ -37,6 +37,27 @@ test('a phone opens the mailbox with the QR code, after a confirmation', async (
   assert.deepEqual((await mailboxOf(phone)).token, token)
 })
 
+test('address and link are copied without the clipboard API, as over plain http', async () => {
+  const page = await visit('/favicon.svg', { permissions: ['clipboard-read'] })
+  await page.addInitScript({ content: HIDE_CLIPBOARD })
+  await page.goto(`${app().url}/`)
+  const { email, token } = await waitForInbox(page)
+  await press(page, 'Copy')
+  await page.getByRole('button', { name: 'Copied' }).waitFor()
+  assert.equal(await page.evaluate('hidden.readText()'), email)
+  await press(page, 'Open on a phone')
+  await page.getByText('Other devices cannot open 127.0.0.1.').waitFor()
+  await press(page, 'Copy link')
+  await page.getByRole('dialog').getByRole('button', { name: 'Copied' }).waitFor()
+  assert.equal(await page.evaluate('hidden.readText()'), `${app().url}/#open=${token}`)
+})
+
+/** Run in the page. */
+const HIDE_CLIPBOARD = `
+  hidden = navigator.clipboard
+  Object.defineProperty(navigator, 'clipboard', { value: undefined })
+`
+
 test('a phone that declines gets its own address', async () => {
   const { email, token } = await app().session()
   const phone = await visit(`/#open=${token}`)

@@ -31,7 +31,9 @@ async function latinWords(page: Page): Promise<string[]> {
       ...[...one.childNodes].filter((node) => node.nodeType === 3).map((node) => node.data),
     ]),
   ]`)) as string[]
-  const left = texts.map((text) => text.replace(/\S*@\S*|\S*\.eml|Mayfly|API|QR/g, ''))
+  const left = texts.map((text) =>
+    text.replace(/https?:\S+|\S*@\S*|\S*\.(eml|test)|Mayfly|API|QR/g, ''),
+  )
   const known = [
     name,
     'English',

@@ -65,10 +65,13 @@ test('the key can be copied and downloaded', async () => {
   assert.equal(readFileSync(await download.path(), 'utf8'), `${key}\n`)
 })
 
-test('the key is selected for manual copying if there is no clipboard', async () => {
+test('the key is selected for manual copying if the browser refuses to copy', async () => {
   const { id, secret } = await paidOrder()
   const page = await visit(`/orders/${id}#${secret}`)
-  await page.evaluate(`Object.defineProperty(navigator, 'clipboard', { value: undefined })`)
+  await page.evaluate(`
+    Object.defineProperty(navigator, 'clipboard', { value: undefined })
+    document.execCommand = () => false
+  `)
   await button(page, 'Show my key').click()
   const key = await shownKey(page)
   await button(page, 'Copy: your key').click()

@@ -1,11 +1,12 @@
 import { signal, useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { announce } from '../site/announce.ts'
 import { ApiError } from '../site/api-client.ts'
 import { Button } from '../site/controls.tsx'
 import { CopyButton } from '../site/copy-button.tsx'
 import { Dialog } from '../site/dialog.tsx'
 import { loadLanguage, t } from '../site/i18n.ts'
+import { siteConfig } from '../site/site-config.ts'
 import { startCountdown } from './countdown.ts'
 import { ensureMailbox, retryUntilDone } from './first-address.ts'
 import type { Mailbox } from './mailbox.ts'
@@ -67,16 +68,30 @@ function isAccepted(mailbox: Mailbox): Promise<boolean> {
 }
 
 export function TransferDialog({ mailbox, onClose }: { mailbox: Mailbox; onClose(): void }) {
+  const shown = useRef<HTMLElement>(null)
+  const site = isLocal(location.hostname) ? new URL(siteConfig.site) : location
   // The token is in the fragment, which browsers do not send to a server.
-  const link = `${location.origin}/#open=${mailbox.token}`
+  const link = `${site.origin}/#open=${mailbox.token}`
   return (
     <Dialog title={t('address_qr')} onClose={onClose}>
+      {isLocal(site.hostname) && (
+        <p class="notice">{t('address_qr_local', { host: site.hostname })}</p>
+      )}
       <p>{t('address_qr_how')}</p>
       <QrCode text={link} label={t('address_qr_label', { email: mailbox.email })} />
       <p class="notice">{t('address_qr_warning')}</p>
-      <CopyButton text={link} label={t('address_qr_copy_link')} />
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard */}
+      <pre class="qr-link" tabIndex={0}>
+        <code ref={shown}>{link}</code>
+      </pre>
+      <CopyButton text={link} textRef={shown} caption={t('address_qr_copy_link')} />
     </Dialog>
   )
+}
+
+/** Whether only this device can open it. */
+function isLocal(hostname: string): boolean {
+  return /^(?:(?:.*\.)?localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname)
 }
 
 export function IncomingTransferDialog() {

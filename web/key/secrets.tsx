@@ -20,7 +20,8 @@ export function SecretSample({ text, secret, label }: SecretSampleProps) {
   const shown = isMaskable && !isRevealed ? text.replaceAll(secret, masked(secret)) : text
   return (
     <div class="secret-sample">
-      <pre>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard */}
+      <pre tabIndex={0}>
         <code ref={code}>{shown}</code>
       </pre>
       <div class="row">

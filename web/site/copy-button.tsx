@@ -6,26 +6,31 @@ import { t } from './i18n.ts'
 
 interface CopyButtonProps {
   text: string
-  /** Element with the text, to be selected where the clipboard is not available. */
-  textRef?: RefObject<HTMLElement | null>
+  /** Element with the text, to be selected if it cannot be copied. */
+  textRef: RefObject<HTMLElement | null>
+  /** On the button; `Copy` if omitted. */
+  caption?: string
   /** For screen readers: what is copied. */
   label?: string
+  /** An icon instead of the caption. */
+  isIcon?: boolean
   class?: string
 }
 
 const SHOWN_MS = 4_000
 
-export function CopyButton({ text, textRef, label, class: className = 'plain' }: CopyButtonProps) {
-  const [outcome, setOutcome] = useState<Outcome>('ready')
+export function CopyButton(props: CopyButtonProps) {
+  const { text, textRef, caption, label, isIcon = false, class: className = 'plain' } = props
+  const [outcome, setOutcome] = useState<Outcome | undefined>(undefined)
   useEffect(() => {
-    if (outcome === 'ready') return
-    const timer = setTimeout(() => setOutcome('ready'), SHOWN_MS)
+    if (outcome === undefined) return
+    const timer = setTimeout(() => setOutcome(undefined), SHOWN_MS)
     return () => clearTimeout(timer)
   }, [outcome])
-  useEffect(() => setOutcome('ready'), [text])
-  const caption = t(CAPTIONS[outcome])
+  useEffect(() => setOutcome(undefined), [text])
+  const shown = outcome ? t(`site_${outcome}`) : (caption ?? t('site_copy'))
   const copy = async () => {
-    setOutcome(await copyText(text, textRef?.current ?? undefined))
+    setOutcome(await copyText(text, textRef.current ?? undefined))
     // It may be about what was copied before.
     announce('')
   }
@@ -33,33 +38,47 @@ export function CopyButton({ text, textRef, label, class: className = 'plain' }:
     <>
       <Button
         class={className}
-        aria-label={label && `${caption}: ${label}`}
+        {...(isIcon ? { icon: outcome === 'copied' ? 'done' : 'copy', title: shown } : {})}
+        aria-label={label || isIcon ? [shown, label].filter(Boolean).join(': ') : undefined}
         onClick={() => void copy()}
       >
-        {caption}
+        {!isIcon && shown}
       </Button>
       <span class="unseen" role="status">
-        {outcome === 'ready' ? '' : caption}
+        {outcome ? shown : ''}
       </span>
     </>
   )
 }
 
-type Outcome = 'ready' | 'copied' | 'marked'
+type Outcome = 'copied' | 'marked'
 
-const CAPTIONS = {
-  ready: 'site_copy',
-  copied: 'site_copied',
-  marked: 'site_marked',
-} as const satisfies Record<Outcome, string>
-
-/** The clipboard needs https. Without it the text is selected, to be copied by hand. */
-export async function copyText(text: string, element?: HTMLElement): Promise<'copied' | 'marked'> {
+/** Selects the element, to be copied by hand, if the browser does not let us copy. */
+export async function copyText(text: string, element?: HTMLElement): Promise<Outcome> {
   try {
     await navigator.clipboard.writeText(text)
     return 'copied'
   } catch {
+    if (copyByCommand(text)) return 'copied'
     if (element) getSelection()?.selectAllChildren(element)
     return 'marked'
+  }
+}
+
+/** Over plain http, where browsers have no clipboard API. */
+function copyByCommand(text: string): boolean {
+  const focused = document.activeElement
+  const field = document.createElement('textarea')
+  field.className = 'unseen'
+  field.value = text
+  // Everything outside a modal dialog is inert.
+  const parent = focused?.closest('dialog') ?? document.body
+  parent.append(field)
+  field.select()
+  try {
+    return document.execCommand('copy')
+  } finally {
+    field.remove()
+    if (focused instanceof HTMLElement) focused.focus({ preventScroll: true })
   }
 }

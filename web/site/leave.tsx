@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { CopyButton } from './copy-button.tsx'
 import { t } from './i18n.ts'
 import { Layout, mountPage, setTitle } from './layout.tsx'
@@ -34,19 +34,7 @@ function Destination({ target }: { target: LinkTarget }) {
     case 'web':
       return <WebLink target={target} />
     case 'mail':
-      return (
-        <>
-          <h1>{t('leave_mail')}</h1>
-          <p class="leave-host">
-            <bdi dir="ltr">{target.address}</bdi>
-          </p>
-          <p>{t('leave_mail_why')}</p>
-          <div class="row">
-            <CopyButton text={target.address} class="" />
-            <BackButton />
-          </div>
-        </>
-      )
+      return <MailLink address={target.address} />
     case 'other':
       return (
         <>
@@ -69,6 +57,25 @@ function Destination({ target }: { target: LinkTarget }) {
         </>
       )
   }
+}
+
+function MailLink({ address }: { address: string }) {
+  const shown = useRef<HTMLElement>(null)
+  return (
+    <>
+      <h1>{t('leave_mail')}</h1>
+      <p class="leave-host">
+        <bdi ref={shown} dir="ltr">
+          {address}
+        </bdi>
+      </p>
+      <p>{t('leave_mail_why')}</p>
+      <div class="row">
+        <CopyButton text={address} textRef={shown} class="" />
+        <BackButton />
+      </div>
+    </>
+  )
 }
 
 function WebLink({ target: { host, href, warnings } }: { target: LinkTarget & { kind: 'web' } }) {
