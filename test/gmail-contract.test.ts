@@ -220,7 +220,7 @@ describe('the choice of the alias', () => {
     assert.equal(new Set(given).size, 30)
     const tags = given.filter((email) => email.includes('+'))
     assert.ok(tags.length >= 30 - 7, 'joey has seven dot forms')
-    for (const tag of tags) assert.match(tag, /^joey\+[a-z]+\.[a-z]+\d{8}@gmail\.com$/)
+    for (const tag of tags) assert.match(tag, /^joey\+[a-z]+\.[a-z]+\d{3}@gmail\.com$/)
     assert.ok(!given.includes(JOEY))
     // Tags are generated only after all dot forms are in use.
     const dots = given.slice(0, given.length - tags.length)

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { isOperatorLocalPart, isReservedLocalPart, parsePrefix, randomLocalPart } from './prefix.ts'
 import { Problem } from './problem.ts'
@@ -81,36 +82,38 @@ test('only postmaster and abuse are operator addresses', () => {
   ).toEqual([true, true, false, false, false, false])
 })
 
-const bytes =
-  (...values: number[]) =>
-  () =>
-    Uint8Array.from(values)
+const nameFrom = (number: bigint) => {
+  const bytes = Buffer.alloc(8)
+  bytes.writeBigUInt64BE(number)
+  return randomLocalPart(() => bytes)
+}
 
-test('every byte selects a different word', () => {
-  const all = Array.from({ length: 256 }, (_, byte) =>
-    randomLocalPart(bytes(byte, byte, 0, 0, 0, 0, 0)),
+test('a random name is a valid prefix of pronounceable syllables, shorter than 20 characters', () => {
+  fc.assert(
+    fc.property(fc.bigInt(0n, 2n ** 64n - 1n), (number) => {
+      const name = nameFrom(number)
+      assert.equal(parsePrefix(name), name)
+      assert.match(name, /^([b-z][aeiou]){3}\.([b-z][aeiou]){3}\d{3}$/)
+      assert.ok(name.length < 20)
+    }),
   )
-  const words = all.map((name) => name.replace(/\d+$/, '').split('.'))
-  assert.equal(new Set(words.map(([adjective]) => adjective)).size, 256)
-  assert.equal(new Set(words.map(([, noun]) => noun)).size, 256)
 })
 
-test('every generated name is a valid prefix', () => {
-  for (let byte = 0; byte < 256; byte += 1) {
-    const name = randomLocalPart(bytes(byte, 255 - byte, byte, byte, byte, byte, byte))
-    assert.equal(parsePrefix(name), name)
-    assert.match(name, /^[a-z]{2,12}\.[a-z]{2,12}[0-9]{8}$/)
+test('a random name has at least 40 random bits: every part is drawn independently', () => {
+  let scale = 1n
+  let bits = 0
+  for (const [start, end, choices] of PARTS) {
+    const names = Array.from({ length: choices }, (_, drawn) => nameFrom(BigInt(drawn) * scale))
+    assert.equal(new Set(names).size, choices)
+    assert.equal(new Set(names.map((name) => name.slice(0, start) + name.slice(end))).size, 1)
+    scale *= BigInt(choices)
+    bits += Math.log2(choices)
   }
+  assert.ok(bits >= 40, `${bits} bits`)
 })
 
-test('every random byte matters', () => {
-  const names = new Set<string>()
-  for (let changed = 0; changed < 7; changed += 1) {
-    names.add(
-      randomLocalPart(
-        bytes(...Array.from({ length: 7 }, (_, index) => (index === changed ? 1 : 0))),
-      ),
-    )
-  }
-  assert.equal(names.size, 7)
-})
+/** Where each part of a name is, and its number of choices. */
+const PARTS = [
+  ...[0, 2, 4, 7, 9, 11].map((start) => [start, start + 2, 50] as const),
+  [13, 16, 1_000] as const,
+]

@@ -40,46 +40,20 @@ const RESERVED = new Set(
   webmaster whois www wwwadmin`.split(/\s+/),
 )
 
-/** Two words and eight digits: 42 random bits that can be read out over the phone. */
+/** Two made-up words of three syllables and three digits, `tovuna.lemisa472`: 43 random bits that can be read out over the phone. */
 export function randomLocalPart(randomBytes: (count: number) => Uint8Array): string {
-  const [first = 0, second = 0, ...rest] = randomBytes(7)
-  // 40 bits modulo 10^8: the bias is negligible.
-  const number = Buffer.from(rest).readUIntBE(0, 5) % 100_000_000
-  return `${ADJECTIVES[first]}.${NOUNS[second]}${String(number).padStart(8, '0')}`
+  // 64 bits for 43: the bias is negligible.
+  let left = Buffer.from(randomBytes(8)).readBigUInt64BE()
+  const draw = (choices: number) => {
+    const drawn = Number(left % BigInt(choices))
+    left /= BigInt(choices)
+    return drawn
+  }
+  const word = () => Array.from({ length: 3 }, () => SYLLABLES[draw(SYLLABLES.length)]).join('')
+  return `${word()}.${word()}${String(draw(1_000)).padStart(3, '0')}`
 }
 
-// 256 of each, so that one random byte selects one uniformly. Harmless in every combination.
-const ADJECTIVES =
-  `able agile airy alert alive alpine amber ample apt arctic ashen aware azure balmy basic bold bonny brave
-  breezy brief bright brisk broad bronze bubbly busy calm candid careful casual cheery chilly chosen civil classic clean
-  clear clever cloudy coastal cobalt cool copper coral cosmic cosy crafty creamy crisp cubic curious curly cyan dainty
-  dapper daring dawn deep deft dewy direct distant dotted downy dreamy dry dusky eager early earnest earthy east easy
-  elder elegant even exact fabled fair famous fancy far fast fawn feathery festive few fine firm first fleet floral flowing
-  fluent fluffy foggy fond frank free fresh frosty full gentle gifted gilded glad gleaming glossy golden good graceful
-  grand grassy great green happy hardy hazel hearty helpful high hilly honest humble hushed icy idle indigo inland
-  ivory jade jaunty jolly jovial joyful jubilant just keen kind large lasting late leafy level light likely lilac lime
-  little lively local lofty long loyal lucid lucky lunar magic major mellow merry mighty mild minor mint misty modern
-  modest mossy musical mystic narrow native navy near neat new nimble noble north novel oaken ocean olive open orange
-  orderly outer oval pale patient peaceful pearly placid plain playful pleasant plucky plush polar polite prime proper
-  proud pure purple quaint quick quiet rapid rare ready red regal rosy round royal ruby rural russet rustic safe sandy
-  scenic serene shady sharp shiny silent silver simple sleek smooth snowy social soft solar solid sonic south spare
-  spry starry steady stellar still sturdy sunlit sunny supple sweet swift tall tender tidy warm`.split(
-    /\s+/,
-  )
-
-const NOUNS =
-  `acorn alder almond anchor apple apricot arch aspen atlas atoll aurora autumn badge bakery bamboo banjo barley
-  basin basket bay beach beacon beech bell berry birch bloom boat book bough boulder breeze bridge brook broom button
-  cabin cactus camera canal candle canoe canyon castle cedar cello chalk chapter cherry chestnut chime cinema citrus
-  clarinet clay cliff cloud clover cluster coast cobble comet compass cottage cove crane creek cricket crystal curtain
-  cypress daisy dale delta desert dew dolphin door dove drum dune easel echo elm ember estuary falcon feather fern
-  ferry fiddle field finch fir fjord flame flute forest fossil fountain fox galaxy garden garnet gate geyser ginger
-  glacier glade glen globe grain granite grape grove gull guitar hamlet harbor harp harvest hazelnut heath hedge heron
-  hill honey horizon island ivy jasmine jetty jigsaw juniper kayak kettle key kite lagoon lake lamp lantern larch lark
-  laurel lemon lens letter lighthouse lily linden linen lotus lute magnolia mango map maple marble marsh meadow melody
-  melon meteor mill mirror moon moor moss mountain nectar nest nutmeg oak oasis oat olivine onyx opal orbit orchard
-  orchid otter owl paddle palette palm panda paper path peach peak pear pebble pencil penguin peony pepper petal piano
-  pier pillow pine planet plaza plum pond poplar poppy prairie prism puffin quartz quill rain raven reed reef ribbon
-  ridge river robin rocket rose rowan saddle saffron sail sapling satchel shell shore sky slope sparrow spring
-  spruce star stream summit sunrise swan tangerine teapot thicket thistle tide timber trail tulip valley velvet vine
-  violin walnut willow`.split(/\s+/)
+// Without the consonants that most offensive words have, and those that are pronounced differently in other languages.
+const SYLLABLES = [...'bdlmnrstvw'].flatMap((consonant) =>
+  [...'aeiou'].map((vowel) => consonant + vowel),
+)

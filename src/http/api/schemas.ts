@@ -83,7 +83,7 @@ export const timeField = Type.String({
   examples: ['2026-03-01 12:00:00'],
 })
 export const isoTimeField = Type.String({ format: 'date-time', examples: ['2026-03-01T12:00:00Z'] })
-export const addressField = Type.String({ examples: ['calm.river12345678@mayfly.example'] })
+export const addressField = Type.String({ examples: ['tovuna.lemisa472@mayfly.example'] })
 export const messageIdField = Type.Integer({ examples: [1_836_000_000_000_000] })
 
 export const nullable = <T extends TSchema>(field: T, description?: string) =>

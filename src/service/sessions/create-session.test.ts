@@ -33,8 +33,8 @@ const deps = (...names: number[]) => ({
   accountRules: [],
   now: () => new Date('2026-03-01T12:00:00Z'),
   randomBytes(count: number) {
-    if (count === 7)
-      return new Uint8Array(7).fill((names.length > 1 ? names.shift() : names[0]) ?? 0)
+    if (count === 8)
+      return new Uint8Array(8).fill((names.length > 1 ? names.shift() : names[0]) ?? 0)
     tokens += 1
     return new Uint8Array(count).fill(count === 32 ? tokens : 0)
   },
@@ -90,13 +90,13 @@ describe('at a Gmail account', () => {
         'joe.y@gmail.com',
       ])
       for (const alias of created.slice(7))
-        assert.match(alias, /^joey\+[a-z]+\.[a-z]+\d{8}@gmail\.com$/)
+        assert.match(alias, /^joey\+[a-z]+\.[a-z]+\d{3}@gmail\.com$/)
     })
 
     test('an account without dots gives out tags', async () => {
       fixture = await openGmailFixture(rules('joey@gmail.com'))
       const created = await aliases('joey@gmail.com', 5)
-      for (const alias of created) assert.match(alias, /^joey\+[a-z]+\.[a-z]+\d{8}@gmail\.com$/)
+      for (const alias of created) assert.match(alias, /^joey\+[a-z]+\.[a-z]+\d{3}@gmail\.com$/)
       assert.equal(new Set(created).size, 5)
     })
 
