@@ -103,7 +103,7 @@ describe('mayfly inbox', () => {
     const text = lines.join('\n')
     expect(text).toContain(`swaks --server 127.0.0.1:${served.smtpPort} --to watched@`)
     expect(text).toMatch(
-      /From: {4}Ann Sender <ann@sender\.test>\nSubject: Hello\n\nYour code is 123456\.\n.*Subject: Again/s,
+      /Waiting for 2 messages\. Press Ctrl\+C to exit\.\n.*From: {4}Ann Sender <ann@sender\.test>\nSubject: Hello\nCode: {4}123456\n\nYour code is 123456\.\n.*Subject: Again/s,
     )
   })
 
@@ -146,7 +146,7 @@ describe('mayfly inbox', () => {
     expect(await mail('abuse@pool.test', MAIL.replace('Hello', 'Spam from you'))).toBe(250)
     const { status, stdout } = mayfly('inbox', '--operator', '--count', '2')
     expect(status).toBe(0)
-    expect(stdout).toMatch(/To: {6}postmaster@box\.test\nSubject: Hello\n\nYour code is 123456\./)
+    expect(stdout).toMatch(/To: {6}postmaster@box\.test\nSubject: Hello\nCode: {4}123456\n\nYour/)
     expect(stdout).toMatch(/To: {6}abuse@pool\.test\nSubject: Spam from you/)
   })
 })

@@ -62,9 +62,9 @@ describe('with a running service', () => {
   })
 
   test('a label is stored and listed', async () => {
-    const { id } = await issueKey(folder.path)
+    const { id, prefix } = await issueKey(folder.path)
     expect((await key('label', id, 'the robot of Ann')).status).toBe(0)
-    expect((await key('list')).stdout).toMatch(new RegExp(`${id} .* the robot of Ann$`, 'm'))
+    expect((await key('list')).stdout).toMatch(new RegExp(`^${prefix} .* the robot of Ann$`, 'm'))
   })
 
   test('orders are listed even if there are none', async () => {
@@ -85,7 +85,7 @@ test('every command works without a running service', async () => {
 
 describe('an invalid command line is rejected with one clear line', () => {
   for (const [args, status, line] of [
-    [['key', 'issue'], 2, "required option '--plan <id>'"],
+    [['key', 'issue'], 2, "--plan is missing. Available plans:"],
     [['key', 'show', 'key_nobody'], 1, 'No key matches "key_nobody". See: mayfly key list'],
   ] as const) {
     test(args.join(' '), async () => {

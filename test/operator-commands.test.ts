@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
-import { deleteOperatorMessages } from '../src/cli/inbox.ts'
 import { deleteMail } from '../src/cli/mail.ts'
+import { deleteOperatorMessages } from '../src/cli/operator-inbox.ts'
 import { endSession, printSessions } from '../src/cli/session.ts'
 import { openMailStoreForCli, openShopStoreForCli } from '../src/runtime/stores.ts'
 import type { OperatorDeps } from '../src/service/operator-commands.ts'

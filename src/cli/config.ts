@@ -1,5 +1,5 @@
 import { printable } from '../core/text.ts'
-import { type JsonOption, type Print, printJson, table, wrapList } from './output.ts'
+import { type JsonOption, type Print, printJson, table, wrapList, wrapWords } from './output.ts'
 
 /** One setting as printed, without the values of secrets. */
 export interface SettingLine {
@@ -9,11 +9,20 @@ export interface SettingLine {
   meaning: string
 }
 
+const VALUE_WIDTH = 40
+const MEANING_WIDTH = 96
+
+/** Each setting with its meaning below. */
 export function printConfig(settings: readonly SettingLine[], { json }: JsonOption, print: Print) {
   const values = settings.map(({ shown, ...rest }) => ({ ...rest, value: shown }))
-  const rows = values.map(({ name, value, origin, meaning }) => {
-    return [name, wrapList(printable(value), 32) || '-', origin, meaning]
+  if (json) return printJson(values, print)
+  const shown = values.map(({ value }) => wrapList(printable(value), VALUE_WIDTH) || '-')
+  const rows = values.map(({ name, origin }, at) => [name, shown[at] ?? '', origin])
+  const [head = '', ...lines] = table([['SETTING', 'VALUE', 'FROM'], ...rows])
+  print(head)
+  values.forEach(({ meaning }, at) => {
+    const height = shown[at]?.split('\n').length ?? 1
+    for (const line of lines.splice(0, height)) print(line)
+    for (const line of wrapWords(meaning, MEANING_WIDTH)) print(`    ${line}`)
   })
-  if (json) printJson(values, print)
-  else for (const line of table([['SETTING', 'VALUE', 'FROM', 'MEANING'], ...rows])) print(line)
 }

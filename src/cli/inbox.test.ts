@@ -6,15 +6,15 @@ import { openSqliteTestMail } from '../../test/support/stores.ts'
 import { parseAddress, parseHost } from '../core/address.ts'
 import { EMPTY_MAIL } from '../core/message.ts'
 import { OPERATOR, POOL } from '../core/session.ts'
+import { watchInbox } from './inbox.ts'
 import {
   addInboxCommand,
   deleteOperatorMessages,
   type InboxActions,
   type OperatorMail,
   parseSelection,
-  watchInbox,
   watchOperator,
-} from './inbox.ts'
+} from './operator-inbox.ts'
 
 const servers: ReturnType<typeof createServer>[] = []
 afterEach(() => {
@@ -113,7 +113,7 @@ test('shows mail for postmaster and abuse only, oldest first', async () => {
   await watchOperator(operatorMail(), unlimited, print)
   expect(lines).toEqual([
     '',
-    expect.stringMatching(/^── 2026-03-01 12:00:00 ─+$/),
+    expect.stringMatching(/^── 2026-03-01 12:00:00 UTC ─+$/),
     expect.stringMatching(/^Id: {6}\d+$/),
     'From:    Ann <ann@sender.test>',
     'To:      postmaster@box.test',

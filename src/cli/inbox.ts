@@ -1,13 +1,24 @@
 import { type Command, Option } from 'commander'
-import { OPERATOR } from '../core/session.ts'
 import { printable } from '../core/text.ts'
-import { utcTimestamp } from '../core/time.ts'
-import type { ReadParsed } from '../service/mail/parsed-mail.ts'
-import type { MessageSource } from '../service/mail/read-mail.ts'
-import { deleteOperatorMail, type OperatorDeps } from '../service/operator-commands.ts'
 import { eventStreamParser, type ServerSentEvent } from '../shared/event-stream-parser.ts'
 import type { Endpoints } from './banner.ts'
-import { CommandError, formatMail, formatVolume, type Print } from './output.ts'
+import {
+  type DeleteOptions,
+  deleteOperatorMessages,
+  type OperatorMail,
+  parseSelection,
+  watchOperator,
+} from './operator-inbox.ts'
+import {
+  CommandError,
+  formatMail,
+  HOW_TO_EXIT,
+  noPaint,
+  type Paint,
+  type Print,
+  plural,
+  terminalPaint,
+} from './output.ts'
 import { type OperatorActions, parseCount } from './session.ts'
 
 export interface InboxActions extends OperatorActions {
@@ -58,7 +69,9 @@ export function addInboxCommand(mayfly: Command, actions: InboxActions, print: P
       }
       const count = options.once ? 1 : (options.count ?? Number.POSITIVE_INFINITY)
       if (operator) {
-        return await actions.withOperatorMail((mail) => watchOperator(mail, { count, wait }, print))
+        return await actions.withOperatorMail((mail) =>
+          watchOperator(mail, { count, wait, paint: terminalPaint }, print),
+        )
       }
       const local = actions.endpoints()
       const url = options.url?.replace(/\/+$/, '') ?? local.url
@@ -67,6 +80,7 @@ export function addInboxCommand(mayfly: Command, actions: InboxActions, print: P
       const printStatus = code ? console.error : print
       await watchInbox({ url, count, prefix, from, subject, code }, print, {
         printStatus,
+        paint: terminalPaint,
         onAddress(address) {
           if (url === local.url) printStatus(swaksCommand(local, address))
         },
@@ -95,6 +109,7 @@ interface WatchOptions {
 interface WatchOutput {
   /** For everything but mail and codes. */
   printStatus?: Print
+  paint?: Paint
   /** Called before any mail can arrive. */
   onAddress?(address: string): void
 }
@@ -102,13 +117,14 @@ interface WatchOutput {
 export async function watchInbox(
   { url, prefix, count, code = false, ...filter }: WatchOptions,
   print: Print,
-  { printStatus = print, onAddress = () => {} }: WatchOutput = {},
+  { printStatus = print, paint = noPaint, onAddress = () => {} }: WatchOutput = {},
 ): Promise<void> {
   const { email, token, expires } = await createSession(url, prefix)
   printStatus(`Address  ${email}`)
   printStatus(`Token    ${token}`)
   printStatus(`Expires  ${expires} UTC`)
   onAddress(email)
+  printStatus(`\n${waitingText({ count, code, ...filter })}`)
 
   const headers = { authorization: `Bearer ${token}` }
   const stop = new AbortController()
@@ -122,7 +138,7 @@ export async function watchInbox(
       if (name !== 'message') continue
       if (code) return print(printable(fieldOf(JSON.parse(data), 'code')))
       const mail = await fetchMail(url, fieldOf(JSON.parse(data), 'id'), headers)
-      for (const line of formatMail(mail)) print(line)
+      for (const line of formatMail(mail, paint)) print(line)
       shown += 1
       if (shown >= count) return
     }
@@ -130,6 +146,14 @@ export async function watchInbox(
     stop.abort()
   }
   throw disconnected(url)
+}
+
+/** `Waiting for 2 messages from sender.test. Press Ctrl+C to exit.` */
+function waitingText({ count, code, from, subject }: Omit<WatchOptions, 'url' | 'prefix'>): string {
+  const what = code ? 'a code' : Number.isFinite(count) ? plural(count, 'message') : 'mail'
+  const sender = from === undefined ? '' : ` from ${from}`
+  const text = subject === undefined ? '' : ` with ${JSON.stringify(subject)} in the subject`
+  return `Waiting for ${what}${sender}${text}. ${HOW_TO_EXIT}`
 }
 
 function eventsPath({ from, subject, code }: Pick<WatchOptions, 'from' | 'subject' | 'code'>) {
@@ -177,6 +201,16 @@ async function fetchMail(url: string, id: string, headers: Record<string, string
     senderEmail: fieldOf(message, 'sender_email'),
     subject: fieldOf(message, 'subject'),
     text: fieldOf(message, 'body_text'),
+    codes: listOf(message, 'codes').map((code) => ({ value: fieldOf(code, 'value') })),
+    links: listOf(message, 'links').map((link) => ({
+      kind: fieldOf(link, 'kind'),
+      url: fieldOf(link, 'url'),
+    })),
+    attachments: listOf(message, 'attachments').map((attachment) => ({
+      filename: fieldOf(attachment, 'filename'),
+      size: Number(fieldOf(attachment, 'size')),
+      inline: isRecord(attachment) && attachment['inline'] === true,
+    })),
   }
 }
 
@@ -208,77 +242,12 @@ function fieldOf(value: unknown, name: string): string {
   return typeof field === 'string' || typeof field === 'number' ? String(field) : ''
 }
 
+/** A list of the API; empty if missing. */
+function listOf(value: unknown, name: string): unknown[] {
+  const list = isRecord(value) ? value[name] : undefined
+  return Array.isArray(list) ? list : []
+}
+
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
-}
-
-export interface OperatorMail extends MessageSource {
-  parsed: ReadParsed
-  waitForNextPoll(): Promise<void>
-}
-
-/** Mail to postmaster and abuse, oldest first: the first `count`, or all; with `wait` also those that arrive later. */
-export async function watchOperator(
-  mail: OperatorMail,
-  { count, wait }: { count: number; wait: boolean },
-  print: Print,
-): Promise<void> {
-  let shown = 0
-  let sinceId = 0
-  for (;;) {
-    const page = await mail.listMessages(OPERATOR, { sinceId, limit: 10_000 })
-    for (const { id } of page.toReversed()) {
-      await printOperatorMail(mail, id, print)
-      shown += 1
-      if (shown >= count) return
-    }
-    if (!wait) {
-      if (shown === 0) print('No mail for postmaster or abuse.')
-      return
-    }
-    sinceId = page[0]?.id ?? sinceId
-    await mail.waitForNextPoll()
-  }
-}
-
-async function printOperatorMail(mail: OperatorMail, id: number, print: Print): Promise<void> {
-  const message = await mail.findMessage(OPERATOR, id)
-  if (!message) return
-  const { rawId, recipient, size } = message
-  const parsed = await mail.parsed(rawId, { client: undefined, mailbox: recipient, size })
-  const receivedAt = utcTimestamp(message.receivedAt)
-  const lines = formatMail({ ...message, receivedAt, text: parsed?.text ?? '' })
-  for (const line of lines) print(line)
-}
-
-interface DeleteOptions {
-  /** The id; true if the option has none. */
-  delete?: string | true
-  all?: boolean
-}
-
-/** Which messages `--delete` selects. */
-export function parseSelection({ delete: id, all }: DeleteOptions): number | 'all' {
-  if (all && id === true) return 'all'
-  if (all) throw new CommandError('--all: use either --delete ID or --delete --all.', 2)
-  if (id === true)
-    throw new CommandError('--delete: give a message id, or --all for all messages.', 2)
-  if (id !== undefined && /^[1-9]\d{0,15}$/.test(id)) return Number(id)
-  throw new CommandError(`--delete: ${JSON.stringify(id)} is not a message id.`, 2)
-}
-
-export async function deleteOperatorMessages(
-  deps: OperatorDeps,
-  selection: number | 'all',
-  print: Print,
-): Promise<void> {
-  const deleted = await deleteOperatorMail(deps, selection)
-  if (selection !== 'all' && deleted.messages === 0) {
-    throw new CommandError(`No message for postmaster or abuse has the id ${selection}.`)
-  }
-  print(
-    deleted.messages === 0
-      ? 'No mail for postmaster or abuse.'
-      : `Deleted ${formatVolume(deleted)} for postmaster and abuse.`,
-  )
 }

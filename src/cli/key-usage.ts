@@ -1,7 +1,7 @@
 import { type ApiKey, nextUtcDay, precheckQuota, remainingQuota, utcDayText } from '../core/key.ts'
 import { printable } from '../core/text.ts'
-import { timestampFields, utcTimestamp } from '../core/time.ts'
-import { bar, formatCount, table } from './output.ts'
+import { timestampFields } from '../core/time.ts'
+import { bar, formatCount, formatMinute, formatTime, table } from './output.ts'
 
 /** A key as JSON: names and times as in the API. */
 export function keyJson(key: ApiKey) {
@@ -26,14 +26,13 @@ export function keyJson(key: ApiKey) {
 export function keyTable(keys: readonly ApiKey[], now: Date): string[] {
   const rows = keys.map((key) => [
     key.prefix,
-    key.id,
     key.plan,
     stateOf(key, now),
     usedOf(key.used, key.maxRequests),
-    formatExpiry(key),
+    key.expiresAt ? formatMinute(key.expiresAt) : 'never',
     printable(key.label),
   ])
-  return table([['KEY', 'ID', 'PLAN', 'STATE', 'USED', 'EXPIRES', 'LABEL'], ...rows])
+  return table([['KEY', 'PLAN', 'STATE', 'USED', 'EXPIRES (UTC)', 'LABEL'], ...rows])
 }
 
 export function keyLines(key: ApiKey, now: Date): string[] {
@@ -45,7 +44,7 @@ export function keyLines(key: ApiKey, now: Date): string[] {
     ['State', stateOf(key, now)],
     ['Used', `${usedOf(key.used, key.maxRequests)} requests`],
     ['Today', usedOf(key.usedToday, key.maxPerDay)],
-    ['Created', utcTimestamp(key.createdAt)],
+    ['Created', formatTime(key.createdAt)],
     ['Expires', formatExpiry(key)],
   ])
 }
@@ -65,7 +64,7 @@ export function usageBars(key: ApiKey, now: Date): string[] {
             'Today',
             usedOf(usedToday, maxPerDay),
             bar(usedToday, maxPerDay),
-            `${formatCount(left.today ?? 0)} left until ${utcTimestamp(nextUtcDay(now))}`,
+            `${formatCount(left.today ?? 0)} left until ${formatMinute(nextUtcDay(now))} UTC`,
           ],
     ]),
     `Expires  ${formatExpiry(key)}`,
@@ -78,7 +77,7 @@ function usedOf(used: number, most: number | undefined): string {
 }
 
 export function formatExpiry({ expiresAt }: Pick<ApiKey, 'expiresAt'>): string {
-  return expiresAt ? utcTimestamp(expiresAt) : 'never'
+  return expiresAt ? formatTime(expiresAt) : 'never'
 }
 
 const REFUSAL_STATES = {

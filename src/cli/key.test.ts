@@ -71,11 +71,22 @@ describe('issue', () => {
     expect(text).toContain(`curl -s -H 'APIKey: ${key}' http://here/emails`)
   })
 
-  test('refuses an unknown plan and lists the available ones', async () => {
-    expect(await exitOf(() => newKeyOptions(PLANS, { plan: 'gold' }))).toEqual([
-      2,
-      'Unknown plan "gold". Available plans: starter, business',
-    ])
+  test('refuses a missing or unknown plan and lists the available ones', async () => {
+    const available = [
+      'Available plans:',
+      '  starter   1,000 requests                  no expiry',
+      '  business  100,000 requests, 1,000 a day   valid for 1 year',
+    ].join('\n')
+    for (const [options, problem] of [
+      [{ plan: 'gold' }, 'Unknown plan "gold".'],
+      [{}, '--plan is missing.'],
+    ] as const) {
+      const [code, text] = await exitOf(() => newKeyOptions(PLANS, options))
+      expect([code, text?.replace(/ +/g, ' ')]).toEqual([
+        2,
+        `${problem} ${available.replace(/ +/g, ' ')}`,
+      ])
+    }
   })
 
   for (const [name, text] of [
@@ -102,9 +113,12 @@ describe('list and show', () => {
     await fixture.store.revokeKey(revoked)
     const text = await printed(printKeys(deps(), {}, print))
     for (const { key } of keys) expect(text).not.toContain(key.slice(12))
-    const stateOf = (id: string) => text.split('\n').find((line) => line.includes(id)) ?? ''
+    const prefixOf = (id: string) => keys.find((one) => one.id === id)?.key.slice(0, 12) ?? ''
+    const stateOf = (id: string) =>
+      text.split('\n').find((line) => line.startsWith(prefixOf(id))) ?? ''
     expect(stateOf(used)).toMatch(/ starter +used up +1,000 of 1,000 +never$/)
-    expect(stateOf(daily)).toMatch(/ used up for today +1,000 of 100,000 +2027-03-01 12:00:00$/)
+    expect(stateOf(daily)).toMatch(/ used up for today +1,000 of 100,000 +2027-03-01 12:00$/)
+    expect(text).toContain('EXPIRES (UTC)')
     expect(stateOf(revoked)).toMatch(/ revoked /)
     const json = JSON.parse(await printed(printKeys(deps(), { json: true }, print)))
     expect(json).toHaveLength(4)
@@ -173,7 +187,7 @@ describe('roll, revoke and label', () => {
     }
     const text = await printed(printRolledKey(deps(), id, {}, print))
     expect(text).toMatch(/^Key +mf_live_[A-Za-z0-9]{37}\n/)
-    expect(text).toContain('until 2026-03-02 12:00:00')
+    expect(text).toContain('until 2026-03-02 12:00:00 UTC')
   })
 
   test('a revoked key cannot be rolled', async () => {
@@ -198,7 +212,7 @@ describe('usage', () => {
     const text = await printed(printKeyUsage(deps(), prefix, { drawn: true }, print))
     expect(text).toContain(`${prefix}  business  active`)
     expect(text).toMatch(/^Used +500 of 100,000 +█░{29} +99,500 left$/m)
-    expect(text).toMatch(/^Today +498 of 1,000 +█{15}░{15} +502 left until 2026-03-02 00:00:00$/m)
+    expect(text).toMatch(/^Today +498 of 1,000 +█{15}░{15} +502 left until 2026-03-02 00:00 UTC$/m)
     expect(text).toMatch(/^498 ┤ {58}█$/m)
     expect(text).toMatch(/^ +│ {56}▁ █$/m)
   })

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { type ApiKey, utcDayText } from '../core/key.ts'
-import type { Plan } from '../core/plan.ts'
+import { type Plan, validityOf } from '../core/plan.ts'
 import { printable } from '../core/text.ts'
-import { timestampFields, utcTimestamp } from '../core/time.ts'
+import { timestampFields } from '../core/time.ts'
 import {
   findKeys,
   issueKey,
@@ -16,6 +16,7 @@ import { formatExpiry, keyJson, keyLines, keyTable, plot, usageBars } from './ke
 import {
   CommandError,
   formatCount,
+  formatTime,
   type JsonOption,
   type Print,
   printJson,
@@ -35,10 +36,11 @@ export function addKeyCommands(key: Command, actions: KeyActions, print: Print):
   key
     .command('issue')
     .description('Create a key (shown once)')
-    .requiredOption('--plan <id>', 'plan of the key')
+    .option('--plan <id>', 'plan of the key')
     .option('--label <text>', 'who or what the key is for')
     .option('--json', 'print JSON')
-    .action((options: { plan: string; label?: string; json?: boolean }) => {
+    .addHelpText('after', () => `\nPlans:\n${planLines(plans()).join('\n')}`)
+    .action((options: { plan?: string; label?: string; json?: boolean }) => {
       const request = newKeyOptions(plans(), options)
       const { url } = endpoints()
       return withKeys((deps) => printNewKey(deps, request, { ...options, url }, print))
@@ -86,12 +88,27 @@ export function addKeyCommands(key: Command, actions: KeyActions, print: Print):
 /** Validates the options of `key issue` before any store is opened. */
 export function newKeyOptions(
   plans: readonly Plan[],
-  { plan: id, label = '' }: { plan: string; label?: string },
+  { plan: id, label = '' }: { plan?: string; label?: string },
 ): KeyRequest {
-  const plan = plans.find((plan) => plan.id === id.toLowerCase())
+  const plan = plans.find((plan) => plan.id === id?.toLowerCase())
   if (plan) return { plan, label: parseLabel(label), mode: 'live' }
-  const known = plans.map(({ id }) => id).join(', ')
-  throw new CommandError(`Unknown plan ${JSON.stringify(id)}. Available plans: ${known}`, 2)
+  const problem = id === undefined ? '--plan is missing.' : `Unknown plan ${JSON.stringify(id)}.`
+  throw new CommandError(`${problem} Available plans:\n${planLines(plans).join('\n')}`, 2)
+}
+
+function planLines(plans: readonly Plan[]): string[] {
+  return table(
+    plans.map((plan) => [
+      `  ${plan.id}`,
+      planText(plan),
+      plan.months === undefined ? 'no expiry' : `valid for ${validityOf(plan)}`,
+    ]),
+  )
+}
+
+/** `100,000 requests, 1,000 a day` */
+function planText({ requests, perDay }: Plan): string {
+  return `${formatCount(requests)} requests${perDay === undefined ? '' : `, ${formatCount(perDay)} a day`}`
 }
 
 export async function printNewKey(
@@ -103,12 +120,11 @@ export async function printNewKey(
   const { plan } = request
   const { key, secret } = await issueKey(deps, request)
   if (json) return print(JSON.stringify(secretJson(key, secret)))
-  const perDay = plan.perDay === undefined ? '' : `, ${formatCount(plan.perDay)} a day`
   const rows = [
     ['Key', secret],
     ['', SHOWN_ONCE],
     ['Id', key.id],
-    ['Plan', `${printable(plan.name)}: ${formatCount(plan.requests)} requests${perDay}`],
+    ['Plan', `${printable(plan.name)}: ${planText(plan)}`],
     ...(key.label === '' ? [] : [['Label', printable(key.label)]]),
     ['Expires', formatExpiry(key)],
     ['Try', `curl -s -H 'APIKey: ${secret}' ${url}/emails`],
@@ -149,7 +165,7 @@ export async function printRolledKey(
   const rows = [
     ['Key', secret],
     ['', SHOWN_ONCE],
-    ['Old key', `works until ${utcTimestamp(oldUntil)}; both share plan and quota`],
+    ['Old key', `works until ${formatTime(oldUntil)}; both share plan and quota`],
   ]
   for (const line of table(rows)) print(line)
 }

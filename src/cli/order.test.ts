@@ -33,7 +33,7 @@ async function settlePaid(id: string, plan: Plan, more: Partial<Payment> = {}): 
   expect(await fixture.store.settlePurchase({ ...change, settlement })).toBe(true)
 }
 
-test('list shows state, plan, key and notes, and masks the buyer', async () => {
+test('list shows state, plan and notes, and masks the buyer', async () => {
   await addOrder('ord_open', starter, 'ann.smith@box.example')
   await addOrder('ord_paid', business, 'Not An Address')
   await settlePaid('ord_paid', business)
@@ -52,10 +52,10 @@ test('list shows state, plan, key and notes, and masks the buyer', async () => {
 
   const text = await printed(printOrders(deps(), {}, print))
   const line = (id: string) => text.split('\n').find((line) => line.startsWith(`${id} `)) ?? ''
-  expect(line('ord_open')).toMatch(/ 2026-03-01 12:00:00 +starter +open +- +a…@box\.example$/)
-  expect(line('ord_paid')).toMatch(/ business +paid +mf_live_abcd +… +key not claimed yet$/)
+  expect(line('ord_open')).toMatch(/ 2026-03-01 12:00 +starter +open +a…@box\.example$/)
+  expect(line('ord_paid')).toMatch(/ business +paid +… +key not claimed yet$/)
   expect(line('ord_back')).toMatch(/ refunded .*refunded: the key is stopped$/)
-  expect(line('ord_part')).toMatch(/ paid +mf_live_abcd +- +partially refunded$/)
+  expect(line('ord_part')).toMatch(/ paid +- +partially refunded$/)
   expect(line('ord_dispute')).toMatch(/ disputed .*disputed: the key is stopped$/)
   expect(text).not.toMatch(/smith|secret-path|claim of/)
 })
@@ -67,7 +67,7 @@ test('show includes price, key and the ids of the provider', async () => {
   for (const part of [
     /^Plan +Business, 45 USD a year$/m,
     /^State +paid$/m,
-    /^Paid until +2027-03-01 12:00:00$/m,
+    /^Paid until +2027-03-01 12:00:00 UTC$/m,
     /^Key +mf_live_abcd \(key_of_ord_1\)$/m,
     /^Claimed +not yet$/m,
     /^E-mail +ann\.smith@box\.example$/m,

@@ -3,10 +3,18 @@ import { maskAddress, parseAddress } from '../core/address.ts'
 import { priceText, termText } from '../core/plan.ts'
 import type { Purchase } from '../core/purchase.ts'
 import { printable } from '../core/text.ts'
-import { timestampFields, utcTimestamp } from '../core/time.ts'
+import { timestampFields } from '../core/time.ts'
 import type { KeyDeps } from '../service/keys/keys.ts'
 import type { KeyActions } from './key.ts'
-import { CommandError, type JsonOption, type Print, printJson, table } from './output.ts'
+import {
+  CommandError,
+  formatMinute,
+  formatTime,
+  type JsonOption,
+  type Print,
+  printJson,
+  table,
+} from './output.ts'
 
 const MAX_LISTED = 1_000
 
@@ -35,14 +43,13 @@ export async function printOrders({ shop }: KeyDeps, { json }: JsonOption, print
   if (orders.length === 0) return print('No orders yet.')
   const rows = orders.map((order) => [
     order.id,
-    utcTimestamp(order.createdAt),
+    formatMinute(order.createdAt),
     order.plan.id,
     order.state,
-    order.payments > 0 ? order.keyPrefix : '-',
     maskedEmail(order) ?? '-',
     notesOf(order).join('; '),
   ])
-  const head = ['ORDER', 'CREATED', 'PLAN', 'STATE', 'KEY', 'E-MAIL', 'NOTES']
+  const head = ['ORDER', 'CREATED (UTC)', 'PLAN', 'STATE', 'E-MAIL', 'NOTES']
   for (const line of table([head, ...rows])) print(line)
   if (orders.length === MAX_LISTED) print(`Newest ${MAX_LISTED} shown.`)
 }
@@ -58,13 +65,13 @@ export async function printOrder(
   if (json) return printJson({ ...orderJson(order), email: order.email ?? null }, print)
   const rows = [
     ['Order', order.id],
-    ['Created', utcTimestamp(order.createdAt)],
+    ['Created', formatTime(order.createdAt)],
     ['Plan', `${printable(order.plan.name)}, ${priceText(order.plan)} ${termText(order.plan)}`],
     ['State', order.state],
     ['Payments', String(order.payments)],
-    ['Paid until', order.paidUntil ? utcTimestamp(order.paidUntil) : '-'],
+    ['Paid until', order.paidUntil ? formatTime(order.paidUntil) : '-'],
     ['Key', order.payments > 0 ? `${order.keyPrefix} (${order.keyId})` : '-'],
-    ['Claimed', order.claimedAt ? utcTimestamp(order.claimedAt) : 'not yet'],
+    ['Claimed', order.claimedAt ? formatTime(order.claimedAt) : 'not yet'],
     // Unmasked: the operator may need to contact the buyer.
     ['E-mail', order.email === undefined ? '-' : printable(order.email)],
     ['Provider', `${order.provider}, ${order.mode}`],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { utcDayText } from '../core/key.ts'
 import { plot } from './key-usage.ts'
-import { bar, table, wrapList } from './output.ts'
+import { bar, formatMail, noPaint, table, wrapList } from './output.ts'
 
 test('columns are aligned without trailing spaces', () => {
   expect(
@@ -20,6 +20,47 @@ test('a cell may have several lines', () => {
       ['c', 'x', 'd'],
     ]),
   ).toEqual(['a  one  b', '   two', 'c  x    d'])
+})
+
+test('the last column is wrapped at spaces to fit 100 columns; longer words stay whole', () => {
+  const lines = table([
+    ['NAME', 'TEXT'],
+    ['x'.repeat(30), 'some words '.repeat(20).trim()],
+    ['y', 'z'.repeat(90)],
+  ])
+  expect(lines.filter((line) => line.length > 100)).toEqual([`y${' '.repeat(31)}${'z'.repeat(90)}`])
+  expect(lines.slice(1, -1).every((line) => line.slice(32).startsWith('some words'))).toBe(true)
+})
+
+test('a mail shows its code, the links to follow and its attachments, in colours if painted', () => {
+  const mail = {
+    receivedAt: '2026-03-01 12:00:00',
+    senderName: '',
+    senderEmail: 'a@sender.test',
+    subject: 'Hi',
+    text: 'Body',
+    codes: [{ value: '482913' }, { value: '1111' }],
+    links: [
+      { kind: 'verify', url: 'https://sender.test/v\u202e' },
+      { kind: 'other', url: 'https://sender.test/other' },
+      { kind: 'toString', url: 'https://sender.test/odd' },
+    ],
+    attachments: [
+      { filename: 'a.pdf', size: 2_048, inline: false },
+      { filename: 'logo.png', size: 1, inline: true },
+    ],
+  }
+  expect(formatMail(mail, noPaint).slice(2)).toEqual([
+    'From:    a@sender.test',
+    'Subject: Hi',
+    'Code:    482913',
+    'Confirm: https://sender.test/v\\u202e',
+    'File:    a.pdf (2 KB)',
+    '',
+    'Body',
+  ])
+  const painted = formatMail(mail, (style, text) => `<${style}>${text}`)
+  expect(painted).toContain('Code:    <green>482913')
 })
 
 for (const [text, width, wrapped] of [

@@ -1,4 +1,6 @@
+import { styleText } from 'node:util'
 import { printable, printableLines } from '../core/text.ts'
+import { utcTimestamp } from '../core/time.ts'
 
 /** Printed as one line, without a stack trace. */
 export class CommandError extends Error {
@@ -13,6 +15,9 @@ export class CommandError extends Error {
 
 export type Print = (line: string) => void
 
+/** For commands that wait. */
+export const HOW_TO_EXIT = 'Press Ctrl+C to exit.'
+
 export interface JsonOption {
   json?: boolean
 }
@@ -21,15 +26,24 @@ export function printJson(value: unknown, print: Print): void {
   print(JSON.stringify(value, null, 2))
 }
 
-/** Aligned columns; a cell may have several lines. */
+/** Of a terminal. */
+const MAX_WIDTH = 100
+const MIN_WRAPPED = 16
+
+/** Aligned columns; a cell may have several lines. The last column is wrapped where it would exceed 100 columns. */
 export function table(rows: readonly (readonly string[])[]): string[] {
-  const split = rows.map((row) => row.map((cell) => cell.split('\n')))
-  const widths: number[] = []
-  for (const row of split) {
-    row.forEach((lines, column) => {
-      widths[column] = Math.max(widths[column] ?? 0, ...lines.map(({ length }) => length))
-    })
-  }
+  const last = Math.max(...rows.map(({ length }) => length)) - 1
+  const cells = rows.map((row) => row.map((cell) => cell.split('\n')))
+  const before = columnWidths(cells)
+    .slice(0, last)
+    .reduce((sum, width) => sum + width + 2, 0)
+  const width = Math.max(MAX_WIDTH - before, MIN_WRAPPED)
+  const split = cells.map((row) =>
+    row.map((lines, column) =>
+      column === last ? lines.flatMap((line) => wrapWords(line, width)) : lines,
+    ),
+  )
+  const widths = columnWidths(split)
   return split.flatMap((row) => {
     const height = Math.max(...row.map(({ length }) => length))
     return Array.from({ length: height }, (_, line) =>
@@ -41,6 +55,28 @@ export function table(rows: readonly (readonly string[])[]): string[] {
   })
 }
 
+function columnWidths(rows: readonly (readonly string[][])[]): number[] {
+  const widths: number[] = []
+  for (const row of rows) {
+    row.forEach((lines, column) => {
+      widths[column] = Math.max(widths[column] ?? 0, ...lines.map(({ length }) => length))
+    })
+  }
+  return widths
+}
+
+/** Breaks a text at spaces; a longer word stays whole, so that it can be copied. */
+export function wrapWords(text: string, width: number): string[] {
+  const lines: string[] = []
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1)
+    if (line !== undefined && line.length + 1 + word.length <= width)
+      lines.push(`${lines.pop()} ${word}`)
+    else lines.push(word)
+  }
+  return lines
+}
+
 /** Breaks a list after commas to fit the width. */
 export function wrapList(text: string, width: number): string {
   const lines: string[] = []
@@ -50,6 +86,16 @@ export function wrapList(text: string, width: number): string {
     else lines.push(part)
   }
   return lines.join('\n')
+}
+
+/** `2026-03-01 12:00:00 UTC` */
+export function formatTime(time: Date): string {
+  return `${utcTimestamp(time)} UTC`
+}
+
+/** `2026-03-01 12:00`, for a column whose heading names UTC. */
+export function formatMinute(time: Date): string {
+  return utcTimestamp(time).slice(0, 16)
 }
 
 /** `100,000` */
@@ -88,7 +134,16 @@ export function bar(used: number, total: number, width = 30): string {
   return '█'.repeat(full) + '░'.repeat(width - full)
 }
 
+/** Colours for a terminal; elsewhere the text stays as it is. */
+export type Paint = (style: 'bold' | 'dim' | 'green' | 'cyan', text: string) => string
+
+export const noPaint: Paint = (_style, text) => text
+
+/** Colours only on a terminal, and not if NO_COLOR is set. */
+export const terminalPaint: Paint = (style, text) => styleText(style, text)
+
 interface PrintedMail {
+  /** In UTC. */
   receivedAt: string
   senderName: string
   senderEmail: string
@@ -96,22 +151,39 @@ interface PrintedMail {
   recipient?: string
   subject: string
   text: string
+  codes: readonly { value: string }[]
+  links: readonly { kind: string; url: string }[]
+  attachments: readonly { filename: string; size: number; inline: boolean }[]
+}
+
+/** The links that a mail asks to follow. */
+const LINK_NAMES: Readonly<Record<string, string>> = {
+  verify: 'Confirm:',
+  sign_in: 'Sign in:',
+  reset: 'Reset:  ',
 }
 
 const MAX_CHARACTERS = 20_000
 
 /** Everything in a mail is untrusted: control characters are escaped. */
-export function formatMail({ text, ...mail }: PrintedMail): string[] {
+export function formatMail({ text, ...mail }: PrintedMail, paint: Paint): string[] {
   const sender = mail.senderEmail || '<> (bounce)'
   const body = text.slice(0, MAX_CHARACTERS).replaceAll('\r\n', '\n').trimEnd()
   const left = text.length - MAX_CHARACTERS
   return [
     '',
-    `── ${printable(mail.receivedAt)} ${'─'.repeat(40)}`,
+    paint('dim', `── ${printable(mail.receivedAt)} UTC ${'─'.repeat(40)}`),
     ...(mail.id === undefined ? [] : [`Id:      ${mail.id}`]),
     `From:    ${printable(mail.senderName ? `${mail.senderName} <${sender}>` : sender)}`,
     ...(mail.recipient ? [`To:      ${printable(mail.recipient)}`] : []),
-    `Subject: ${printable(mail.subject)}`,
+    `Subject: ${paint('bold', printable(mail.subject))}`,
+    ...mail.codes.slice(0, 1).map(({ value }) => `Code:    ${paint('green', printable(value))}`),
+    ...mail.links
+      .filter(({ kind }) => Object.hasOwn(LINK_NAMES, kind))
+      .map(({ kind, url }) => `${LINK_NAMES[kind] ?? ''} ${paint('cyan', printable(url))}`),
+    ...mail.attachments
+      .filter(({ inline }) => !inline)
+      .map(({ filename, size }) => `File:    ${printable(filename)} (${formatBytes(size)})`),
     '',
     ...printableLines(body).split('\n'),
     ...(left > 0 ? [`… and ${left} more characters`] : []),

@@ -13,9 +13,9 @@ describe('session list', () => {
     await fixture.send(['bob'], { bytes: 2_560 })
     await printSessions(fixture.deps(), { limit: 50 }, fixture.print)
     assert.deepEqual(fixture.lines, [
-      'ADDRESS       CREATED              EXPIRES              MESSAGES  SIZE     KEY',
-      'bob@box.test  2026-03-01 12:00:00  2026-03-01 14:00:00  1         2.5 KB   no',
-      'ann@box.test  2026-03-01 12:00:00  2026-03-01 13:00:00  0         0 bytes  yes',
+      'ADDRESS       CREATED (UTC)     EXPIRES (UTC)     MESSAGES  SIZE     KEY',
+      'bob@box.test  2026-03-01 12:00  2026-03-01 14:00  1         2.5 KB   no',
+      'ann@box.test  2026-03-01 12:00  2026-03-01 13:00  0         0 bytes  yes',
     ])
   })
 

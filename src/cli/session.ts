@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { parseAddress } from '../core/address.ts'
 import type { Session } from '../core/session.ts'
-import { timestampFields, utcTimestamp } from '../core/time.ts'
+import { timestampFields } from '../core/time.ts'
 import {
   endSessionByAddress,
   listSessions,
@@ -11,6 +11,7 @@ import {
   CommandError,
   formatBytes,
   formatCount,
+  formatMinute,
   formatVolume,
   type JsonOption,
   type Print,
@@ -65,13 +66,13 @@ export async function printSessions(
   if (sessions.length === 0) return print('No live sessions.')
   const rows = sessions.map((session) => [
     session.address,
-    utcTimestamp(session.createdAt),
-    utcTimestamp(session.expiresAt),
+    formatMinute(session.createdAt),
+    formatMinute(session.expiresAt),
     formatCount(session.count),
     formatBytes(session.bytes),
     session.keyId === undefined ? 'no' : 'yes',
   ])
-  const heading = ['ADDRESS', 'CREATED', 'EXPIRES', 'MESSAGES', 'SIZE', 'KEY']
+  const heading = ['ADDRESS', 'CREATED (UTC)', 'EXPIRES (UTC)', 'MESSAGES', 'SIZE', 'KEY']
   for (const line of table([heading, ...rows])) print(line)
   if (found.length > limit) print(`First ${formatCount(limit)} shown; use --limit for more.`)
 }
