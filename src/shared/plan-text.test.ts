@@ -8,18 +8,18 @@ import { type Translate, translate } from './translate.ts'
 const t: Translate = (name, values = {}) => translate(en[name], 'en', values)
 
 for (const [cents, currency, expected] of [
-  [500, 'usd', '5 USD'],
-  [4_550, 'eur', '45.50 EUR'],
-  [500, 'jpy', '500 JPY'],
-  [123_456_00, 'usd', '123,456 USD'],
+  [500, 'usd', '$5'],
+  [4_550, 'eur', '€45.50'],
+  [500, 'jpy', '¥500'],
+  [123_456_00, 'usd', '$123,456'],
 ] as const) {
   test(`${cents} of ${currency} is ${expected}`, () => {
     assert.equal(formatPrice(cents, currency, 'en'), expected)
   })
 }
 
-test('the number is written as the language writes numbers', () => {
-  assert.equal(formatPrice(123_456_50, 'usd', 'de'), '123.456,50 USD')
+test('the price is written as the language writes prices', () => {
+  assert.equal(formatPrice(123_456_50, 'usd', 'de'), '123.456,50\u00a0$')
 })
 
 for (const [months, renews, term, validity] of [

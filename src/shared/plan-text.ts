@@ -1,14 +1,16 @@
 import { minorDigits, termText } from '../core/plan.ts'
 import type { Translate } from './translate.ts'
 
-/** `45 USD`, with the number as the language writes it. */
+/** `$45` or `45 $`, as the language writes it. */
 export function formatPrice(cents: number, currency: string, language: string): string {
   const digits = minorDigits(currency)
   const isWhole = cents % 10 ** digits === 0
-  const number = (cents / 10 ** digits).toLocaleString(language, {
+  return (cents / 10 ** digits).toLocaleString(language, {
+    style: 'currency',
+    currency,
     minimumFractionDigits: isWhole ? 0 : digits,
+    maximumFractionDigits: digits,
   })
-  return `${number} ${currency.toUpperCase()}`
 }
 
 interface Term {

@@ -49,7 +49,7 @@ async function latinWords(page: Page): Promise<string[]> {
 }
 
 const LATIN =
-  /Starter|Business|Standard e-mail support|24\/7 priority support|API|USD|\S+@\S+|MAYFLY_PAYMENTS|mayfly key issue --plan starter/g
+  /Starter|Business|Standard e-mail support|24\/7 priority support|API|US\$|\S+@\S+|MAYFLY_PAYMENTS|mayfly key issue --plan starter/g
 
 describe('Arabic', () => {
   test('is used at first paint, right to left, before any script runs', async () => {

@@ -38,7 +38,7 @@ async function paidOrder(): Promise<Order> {
 test('a plan can be bought with clicks, and its key works', async () => {
   const page = await buy('Business', 'ann@buyer.example')
   await page.getByText('This is a test shop').waitFor()
-  await button(page, 'Pay 45 USD').click()
+  await button(page, 'Pay $45').click()
   await page.waitForURL('**/orders/**')
   await button(page, 'Show my key').click()
   const key = await shownKey(page)
@@ -130,7 +130,7 @@ describe('returning to an order', () => {
 
   test('by the private link shown on the page works', async () => {
     const page = await buy('Starter')
-    await button(page, 'Pay 5 USD').click()
+    await button(page, 'Pay $5').click()
     await button(page, 'Show my key').waitFor()
     const link = await page.getByRole('link', { name: 'Private link' }).getAttribute('href')
     const elsewhere = await visit(`${new URL(page.url()).pathname}${link}`)
@@ -266,7 +266,7 @@ test('without JavaScript the pages give instructions, and the test shop accepts 
   assert.match(await page.locator('noscript').innerText(), /curl -X POST/)
   assert.ok(await button(page, 'Buy Starter').isDisabled())
   await page.goto(made.payUrl)
-  await button(page, 'Pay 5 USD').click()
+  await button(page, 'Pay $5').click()
   await page.waitForURL('**/orders/**')
   assert.match(await page.locator('noscript').innerText(), /Claim-Secret/)
   assert.equal((await claim(app().url, made)).status, 200)
