@@ -54,6 +54,16 @@ async function assertComplete(page: Page): Promise<void> {
   assert.equal(await page.getByRole('button').count(), 0)
 }
 
+test('every sample has a button that copies it', async () => {
+  const page = await visit('/docs', { permissions: ['clipboard-read', 'clipboard-write'] })
+  const [first] = await page.locator('.copyable').all()
+  await first?.getByRole('button', { name: 'Copy' }).click()
+  await first?.getByRole('button', { name: 'Copied' }).waitFor()
+  const copied = await page.evaluate('navigator.clipboard.readText()')
+  assert.equal(copied, `curl -X POST ${app().url}/api/create-session`)
+  assert.equal(await page.locator('pre').count(), await page.locator('.copyable button').count())
+})
+
 test('the layout does not shift when the script runs', async () => {
   const plain = await visit('/docs', { viewport: DESKTOP, javaScriptEnabled: false })
   const scripted = await visit('/docs', { viewport: DESKTOP })

@@ -57,19 +57,23 @@ function groupOf({ path, api }: Route): string {
 }
 
 function firstSteps(baseUrl: string): Markup {
+  const step = (text: string, command: string) => html`<p class="step">${text}</p>
+<pre tabindex="0"><code>${command}</code></pre>
+`
   return html`<section id="first-steps" aria-labelledby="first-steps-title">
 <h2 id="first-steps-title">First steps</h2>
-<pre><code><span class="note"># create an address and its token</span>
-curl -X POST ${baseUrl}/api/create-session
-
-<span class="note"># list messages; add &amp;wait=30 to wait for the next one</span>
-curl '${baseUrl}/api/check-mail?token=TOKEN'
-
-<span class="note"># read a message</span>
-curl '${baseUrl}/api/read-mail?token=TOKEN&amp;id=ID'
-
-<span class="note"># stream events as they happen</span>
-curl -N -H 'Authorization: Bearer TOKEN' ${baseUrl}/api/events</code></pre></section>`
+${[
+  step('Create an address and its token:', `curl -X POST ${baseUrl}/api/create-session`),
+  step(
+    'List messages; add &wait=30 to wait for the next one:',
+    `curl '${baseUrl}/api/check-mail?token=TOKEN'`,
+  ),
+  step('Read a message:', `curl '${baseUrl}/api/read-mail?token=TOKEN&id=ID'`),
+  step(
+    'Stream events as they happen:',
+    `curl -N -H 'Authorization: Bearer TOKEN' ${baseUrl}/api/events`,
+  ),
+]}</section>`
 }
 
 function requestRules(): Markup {
@@ -174,6 +178,7 @@ export function docsRoutes(routes: readonly Route[]): Route[] {
       page: {
         title: 'site_docs',
         current: 'docs',
+        publicPath: '/docs',
         entry: 'docs/docs.tsx',
         content: ({ site }) => docsContent(routes, site),
       },
