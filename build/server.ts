@@ -25,7 +25,7 @@ const SERVICE = [
 ]
 /** One file each: a child process may read nothing else. */
 const ALONE = ['mime/child', 'sender-auth/child', 'config/schema-errors']
-const FILES = 'src/**/*.{sql,svg}'
+const FILES = 'src/**/*.{sql,svg,png}'
 
 // better-sqlite3 is native; pg uses the other one only where it is installed; users of the fixtures have Playwright.
 const EXTERNAL = ['better-sqlite3', 'pg-native', '@playwright/test']
@@ -37,7 +37,11 @@ export const isExternal = (name: string) => EXTERNAL.includes(name)
 export async function buildServer(): Promise<void> {
   // What is changed while this runs is newer than the build.
   const started = new Date()
-  const sources = hashOfSources(['src/**/*.{ts,json,sql,svg}', 'clients/js/src/*.ts', 'build/*.ts'])
+  const sources = hashOfSources([
+    'src/**/*.{ts,json,sql,svg,png}',
+    'clients/js/src/*.ts',
+    'build/*.ts',
+  ])
   if (builtFrom(`${DIST}${STAMP}`) === sources) {
     confirmBuild(started)
     return

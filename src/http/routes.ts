@@ -20,6 +20,7 @@ import { assetRoutes } from './pages/assets.ts'
 import { docsRoutes } from './pages/docs.ts'
 import { plainRoutes } from './pages/plain/routes.ts'
 import { fakePayRoutes, shopPageRoutes } from './pages/shop.ts'
+import { siteFileRoutes } from './pages/site-files.ts'
 import type { Route } from './server/route.ts'
 
 /** In the order of the documentation. */
@@ -54,6 +55,7 @@ export const routes: readonly Route[] = [
   ...pageRoutes,
   ...plainRoutes,
   ...assetRoutes,
+  ...siteFileRoutes,
   ...shopPageRoutes,
   ...fakePayRoutes,
   ...docsRoutes(documentedRoutes),

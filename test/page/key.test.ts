@@ -5,10 +5,11 @@ import type { BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, test, vi } from 'vitest'
 import { type KeyRing, openKeyRing, type TestKey } from '../support/keys.ts'
 import { program } from '../support/programs.ts'
-import { OWN_SERVER, openPages } from './support/pages.ts'
+import { FAKE_SHOP } from '../support/shop-client.ts'
+import { openPages } from './support/pages.ts'
 import { enterKey, spend } from './views/key.ts'
 
-const { app, visit, newTab, allow } = openPages(OWN_SERVER)
+const { app, visit, newTab, allow } = openPages(FAKE_SHOP)
 let ring: KeyRing
 beforeAll(async () => {
   ring = await openKeyRing(app())

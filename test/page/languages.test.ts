@@ -58,18 +58,16 @@ describe('Arabic', () => {
     await page.route('**/assets/*.js', (route) => route.abort())
     for (const [path, words] of [
       ['/', 'الوارد'],
-      ['/pricing', 'الباقات'],
-      ['/key', 'مفتاحك'],
+      ['/pricing', undefined],
+      ['/key', undefined],
       ['/docs', 'API'],
     ] as const) {
       await page.goto(`${app().url}${path}`)
       assert.deepEqual(await announced(page), ['ar', 'rtl'])
-      assert.equal(await page.locator('nav [aria-current]').innerText(), words)
-      assert.deepEqual(
-        await page.locator('header.top a').allInnerTexts(),
-        ['Mayfly', 'الوارد', 'الباقات', 'مفتاحك', 'API'],
-        path,
-      )
+      const current = await page.locator('nav [aria-current]').allInnerTexts()
+      assert.deepEqual(current, words === undefined ? [] : [words])
+      const links = await page.locator('header.top a').allInnerTexts()
+      assert.deepEqual(links, ['Mayfly', 'الوارد', 'API'], path)
       // The reference is in English. Elsewhere only plan names, an address and a command are.
       if (path === '/docs') continue
       const text = await page.locator('main').innerText()

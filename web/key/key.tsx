@@ -4,6 +4,7 @@ import { ApiError, errorText } from '../site/api-client.ts'
 import { VERBATIM } from '../site/controls.tsx'
 import { t } from '../site/i18n.ts'
 import { Layout, mountPage, setTitle } from '../site/layout.tsx'
+import { siteConfig } from '../site/site-config.ts'
 import {
   hasInteracted,
   isLoading,
@@ -65,9 +66,11 @@ export function KeyForm() {
           {t('key_storage_hint')}
         </span>
       </div>
-      <p class="soft key-none">
-        {t('key_none')} <a href="/pricing">{t('key_see_plans')}</a>
-      </p>
+      {siteConfig.shop && (
+        <p class="soft key-none">
+          {t('key_none')} <a href="/pricing">{t('key_see_plans')}</a>
+        </p>
+      )}
     </form>
   )
 }

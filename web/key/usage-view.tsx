@@ -3,6 +3,7 @@ import type { Usage } from '../site/api-client.ts'
 import { Button, ErrorMessage } from '../site/controls.tsx'
 import { formatDateTime } from '../site/format.ts'
 import { language, listSeparator, t } from '../site/i18n.ts'
+import { siteConfig } from '../site/site-config.ts'
 import {
   clearUsage,
   hasInteracted,
@@ -83,7 +84,7 @@ function State({ usage: { state, resets_at_iso: resets } }: { usage: Usage }) {
   return (
     <p class="notice bad">
       {t(`key_hint_${refusal}`, { time: formatDateTime(resets) })}{' '}
-      {buys && <a href="/pricing">{t('key_see_plans')}</a>}
+      {buys && siteConfig.shop && <a href="/pricing">{t('key_see_plans')}</a>}
     </p>
   )
 }

@@ -10,7 +10,12 @@
     }
   }
   const theme = stored('mayfly theme')
-  if (theme === 'light' || theme === 'dark') root.dataset['theme'] = theme
+  if (theme === 'light' || theme === 'dark') {
+    root.dataset['theme'] = theme
+    for (const meta of document.querySelectorAll<HTMLElement>('meta[name="theme-color"]')) {
+      meta.setAttribute('media', meta.dataset['scheme'] === theme ? 'all' : 'not all')
+    }
+  }
   // A page without a script of its own keeps the language of the server.
   const language = 'scripted' in root.dataset ? stored('mayfly language') : null
   if (language) {

@@ -1,7 +1,7 @@
 import { effect, signal } from '@preact/signals'
 import { type ComponentChild, type ComponentChildren, render } from 'preact'
 import { isLanguage, LANGUAGES } from '../../src/shared/languages.ts'
-import { NAVIGATION, type NavigationItem } from '../../src/shared/site.ts'
+import { type NavigationItem, navigation } from '../../src/shared/site.ts'
 import type { Catalogue } from '../../src/shared/translate.ts'
 import { language, loadLanguage, setLanguage, t } from './i18n.ts'
 import { siteConfig } from './site-config.ts'
@@ -59,8 +59,9 @@ function SiteHeader({ section }: Pick<LayoutProps, 'section'>) {
       <a class="mark" href="/">
         Mayfly
       </a>
+      <span class="tagline">{t('site_tagline')}</span>
       <nav aria-label={t('site_nav')}>
-        {NAVIGATION.map(([name, path, text]) => (
+        {navigation(siteConfig.shop).map(([name, path, text]) => (
           <a key={name} href={path} aria-current={name === section ? 'page' : undefined}>
             {t(text)}
           </a>
@@ -124,7 +125,16 @@ effect(() => {
   const { dataset } = document.documentElement
   if (theme.value === 'auto') delete dataset['theme']
   else dataset['theme'] = theme.value
+  for (const meta of document.querySelectorAll<HTMLElement>('meta[name="theme-color"]')) {
+    meta.setAttribute('media', themeColourMedia(meta.dataset['scheme'], theme.value))
+  }
 })
+
+/** When the browser applies the theme colour of this scheme. */
+function themeColourMedia(scheme: string | undefined, theme: Theme): string {
+  if (theme === 'auto') return `(prefers-color-scheme: ${scheme})`
+  return theme === scheme ? 'all' : 'not all'
+}
 
 function setTheme(chosen: Theme): void {
   theme.value = chosen

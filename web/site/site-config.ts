@@ -10,6 +10,7 @@ export const siteConfig: SiteConfig = {
   operator: '',
   checks: false,
   receipts: false,
+  shop: false,
   site: location.origin,
   ...(json ? (JSON.parse(json) as Partial<SiteConfig>) : {}),
 }

@@ -14,6 +14,7 @@ export const pageRoutes: readonly Route[] = [
     page: {
       title: 'site_inbox',
       entry: 'inbox/inbox.tsx',
+      publicPath: '/',
       showsMail: true,
       content: startContent,
     },
@@ -22,7 +23,13 @@ export const pageRoutes: readonly Route[] = [
     path: '/key',
     title: 'Your key',
     description: 'Usage and remaining requests of a key, for people.',
-    page: { title: 'site_key', current: 'key', entry: 'key/key.tsx', content: keyContent },
+    page: {
+      title: 'site_key',
+      current: 'key',
+      publicPath: '/key',
+      entry: 'key/key.tsx',
+      content: keyContent,
+    },
   }),
   pageRoute({
     path: '/leave',

@@ -2,7 +2,12 @@ import { maxLifetimeSeconds } from '../../core/session.ts'
 import { unlessUnavailable } from '../../service/background/outage.ts'
 import { sessionDomains } from '../../service/sessions/domains.ts'
 import { type Language, textDirection } from '../../shared/languages.ts'
-import { NAVIGATION, type NavigationItem, type SiteConfig } from '../../shared/site.ts'
+import {
+  type NavigationItem,
+  navigation,
+  type SiteConfig,
+  THEME_COLOURS,
+} from '../../shared/site.ts'
 import { siteUrl } from '../server/client.ts'
 import type { RouteDeps } from '../server/deps.ts'
 import { contentResponse, type HttpResponse } from '../server/response.ts'
@@ -24,10 +29,12 @@ interface Page {
   showsMail?: boolean
   /** Seconds until a page without a script reloads itself. */
   refresh?: number
+  /** For search engines and links in other sites; undefined: the page is not for them. */
+  share?: { url: string; description: string; image: string } | undefined
 }
 
 export function page(built: BuiltPage, page: Page): HttpResponse {
-  const { title, language, entry, config = {}, content, showsMail = false, refresh } = page
+  const { title, language, entry, config = {}, content, showsMail = false, refresh, share } = page
   const files = entry === undefined ? undefined : built.entry(entry)
   const document = html`<!doctype html>
 <html lang="${language}" dir="${textDirection(language)}"${files ? html` data-scripted` : html``}>
@@ -35,8 +42,13 @@ export function page(built: BuiltPage, page: Page): HttpResponse {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>${title} – Mayfly</title>
-<link rel="icon" href="/favicon.svg" type="image/svg+xml">
+${Object.entries(THEME_COLOURS).map(
+  ([scheme, colour]) =>
+    html`<meta name="theme-color" content="${colour}" media="(prefers-color-scheme: ${scheme})" data-scheme="${scheme}">\n`,
+)}<title>${title} – Mayfly</title>
+${sharing(title, share)}<link rel="icon" href="/favicon.svg" type="image/svg+xml">
+<link rel="apple-touch-icon" href="/icons/touch-180.png">
+<link rel="manifest" href="/manifest.webmanifest">
 ${head(built, files, files && built.catalogue(language))}${refresh === undefined ? html`` : html`<meta http-equiv="refresh" content="${refresh}">`}
 </head>
 <body data-facts="${JSON.stringify(config)}">
@@ -51,6 +63,17 @@ ${content}
     'content-security-policy': policy(showsMail),
     vary: 'Accept-Language',
   })
+}
+
+function sharing(title: string, share: Page['share']): Markup {
+  if (!share) return html`<meta name="robots" content="noindex">\n`
+  const { url, description, image } = share
+  const properties = { type: 'website', site_name: 'Mayfly', title, description, url, image }
+  return html`<meta name="description" content="${description}">
+<link rel="canonical" href="${url}">
+${Object.entries(properties).map(
+  ([name, value]) => html`<meta property="og:${name}" content="${value}">\n`,
+)}`
 }
 
 function head(
@@ -75,6 +98,7 @@ function policy(showsMail: boolean): string {
     "script-src 'self'",
     `style-src 'self'${showsMail ? " 'unsafe-inline'" : ''}`,
     `img-src 'self' data: blob:${showsMail ? ' http: https:' : ''}`,
+    "manifest-src 'self'",
     "connect-src 'self'",
     "form-action 'self'",
     "base-uri 'none'",
@@ -86,6 +110,8 @@ interface SitePage extends Pick<Page, 'entry' | 'showsMail'> {
   title: Parameters<Locale['t']>[0]
   /** Where it is in the navigation; undefined: the content has its own header and footer. */
   current?: NavigationItem
+  /** The path of a page that search engines may list. */
+  publicPath?: string | undefined
   /** `isScripted`: a script takes over. */
   content(config: SiteConfig, locale: Locale, isScripted: boolean): Markup
 }
@@ -94,7 +120,7 @@ interface SitePage extends Pick<Page, 'entry' | 'showsMail'> {
 export async function sitePage(
   deps: RouteDeps,
   request: HttpRequest,
-  { title, current, content, ...rest }: SitePage,
+  { title, current, publicPath, content, ...rest }: SitePage,
 ): Promise<HttpResponse> {
   const locale = localeOf(request.headers['accept-language'])
   const config = await siteConfig(deps, request)
@@ -105,8 +131,16 @@ export async function sitePage(
     language: locale.language,
     config,
     content: current
-      ? html`${siteHeader(locale, current)}\n${main}\n${siteFooter(locale, config.abuse)}`
+      ? html`${siteHeader(locale, config, current)}\n${main}\n${siteFooter(locale, config.abuse)}`
       : main,
+    share:
+      publicPath === undefined
+        ? undefined
+        : {
+            url: `${config.site}${publicPath}`,
+            description: locale.t('plain_description'),
+            image: `${config.site}/icons/icon-512.png`,
+          },
     ...rest,
   })
 }
@@ -120,13 +154,18 @@ export function pageRoute({ page, ...rest }: PageRoute): Route {
 }
 
 /** The header that the script renders, too, so that nothing moves when it takes over. */
-export function siteHeader({ t }: Locale, current: NavigationItem): Markup {
-  const links = NAVIGATION.map(
+export function siteHeader(
+  { t }: Locale,
+  { shop }: Pick<SiteConfig, 'shop'>,
+  current?: NavigationItem,
+): Markup {
+  const links = navigation(shop).map(
     ([item, path, name]) =>
       html`<a href="${path}"${item === current ? html` aria-current="page"` : html``}>${t(name)}</a>`,
   )
   return html`<header class="top">
 <a class="mark" href="/">Mayfly</a>
+<span class="tagline">${t('site_tagline')}</span>
 <nav aria-label="${t('site_nav')}">${links}</nav>
 </header>`
 }
@@ -134,6 +173,11 @@ export function siteHeader({ t }: Locale, current: NavigationItem): Markup {
 /** Without the theme and the language, which need a script. */
 export function siteFooter({ t }: Locale, abuse: string): Markup {
   return html`<footer class="foot">${abuse === '' ? html`` : html`<a href="mailto:${abuse}">${t('site_abuse')}</a>`}</footer>`
+}
+
+/** Whether plans are sold online. Otherwise the operator issues keys. */
+export function isShopOpen({ plans, pay }: Pick<RouteDeps, 'plans' | 'pay'>): boolean {
+  return pay.provider !== 'manual' && plans.length > 0
 }
 
 export async function siteConfig(
@@ -151,6 +195,7 @@ export async function siteConfig(
     operator: domain ? `postmaster@${domain.name}` : '',
     checks: deps.checksSenders,
     receipts: deps.receipts,
+    shop: isShopOpen(deps),
     site: siteUrl(deps.baseUrl, request),
   }
 }

@@ -49,16 +49,22 @@ describe('/pricing', () => {
   test('shows the plans of /api/plans', async () => {
     const { text } = await request(`${app.url}/pricing`)
     const { body } = await request(`${app.url}/api/plans`)
-    const plans = body['plans'] as { id: string; name: string; price: { text: string } }[]
+    const plans = body['plans'] as { id: string; name: string }[]
     assert.deepEqual(
       plans.map(({ id }) => id),
       ['starter', 'business'],
     )
-    for (const { id, name, price } of plans) {
+    for (const { id, name } of plans) {
       assert.ok(text.includes(`id="plan-${id}"`) && text.includes(`>${name}<`))
-      assert.ok(text.includes(price.text))
     }
-    for (const words of ['1,000 requests', 'No daily limit', '100,000 requests', '24/7 priority']) {
+    for (const words of [
+      '$5',
+      '$45',
+      '1,000 requests',
+      'No daily limit',
+      '100,000 requests',
+      '24/7 priority',
+    ]) {
       assert.ok(text.includes(words), words)
     }
   })
@@ -67,12 +73,18 @@ describe('/pricing', () => {
     assert.match((await request(`${app.url}/pricing`)).text, /test shop/)
   })
 
-  test('says how to contact the operator if plans are not sold online', async () => {
+  test('says how to contact the operator if plans are not sold online, and nothing links to it', async () => {
     const server = await openTestServer()
-    const { text } = await request(`${server.url}/pricing`)
+    const [pricing, home, sitemap] = await Promise.all(
+      ['/pricing', '/', '/sitemap.xml'].map((path) => request(`${server.url}${path}`)),
+    )
     await server.stop()
-    assert.match(text, /mailto:postmaster@box\.test/)
-    assert.doesNotMatch(text, /<button|test shop/)
+    assert.match(pricing?.text ?? '', /mailto:postmaster@box\.test/)
+    assert.doesNotMatch(pricing?.text ?? '', /<button|test shop/)
+    assert.match(pricing?.text ?? '', /<meta name="robots" content="noindex">/)
+    assert.doesNotMatch(`${home?.text}${sitemap?.text}`, /\/pricing|\/key/)
+    const sold = await request(`${app.url}/`)
+    assert.match(sold.text, /href="\/pricing"[\s\S]*href="\/key"/)
   })
 
   test('escapes the names of custom plans', async () => {

@@ -34,6 +34,8 @@ export interface HttpServerContext {
   reportOutage: ReportOutage
   requestId(): string
   routes: readonly Route[]
+  /** For a browser that requested a page. */
+  problemPage: NonNullable<Route['problemPage']>
 }
 
 const NO_QUERY = {}
@@ -107,11 +109,8 @@ function routeHandler(context: HttpServerContext, route: Route) {
       if (deps.draining()) response.shouldKeepAlive = false
       await writeResponse(response, withHeaders(made))
     } catch (error) {
-      const toResponse: ProblemOptions['toResponse'] = (problem, requestId) =>
-        route.problemPage?.(problem, deps, { headers: request.headers, requestId }) ??
-        problemResponse(problem, requestId)
-      const { path } = route
-      await sendProblem(context, request, { path, response, error, withHeaders, toResponse })
+      const { path, problemPage } = route
+      await sendProblem(context, request, { path, response, error, withHeaders, problemPage })
     }
   }
 }
@@ -220,22 +219,17 @@ interface ProblemOptions {
   error: unknown
   /** Adds the headers of every response of the route. */
   withHeaders?(response: HttpResponse): HttpResponse
-  /** JSON unless the route has a page for it. */
-  toResponse?(problem: Problem, requestId: string): HttpResponse
+  /** Of the route. */
+  problemPage?: Route['problemPage']
 }
 
 /** Unexpected errors go to the log; the client gets only the request id. */
 async function sendProblem(
-  { deps, requestId, reportOutage }: HttpServerContext,
+  context: HttpServerContext,
   raw: IncomingMessage,
-  {
-    path = 'none',
-    response,
-    error,
-    withHeaders = (plain) => plain,
-    toResponse = problemResponse,
-  }: ProblemOptions,
+  { path = 'none', response, error, withHeaders = (plain) => plain, ...options }: ProblemOptions,
 ): Promise<void> {
+  const { deps, requestId, reportOutage } = context
   if (isDisconnect(error)) {
     response.destroy()
     return
@@ -249,7 +243,11 @@ async function sendProblem(
   // Another response cannot start in the middle of one.
   if (response.headersSent) response.destroy()
   else {
-    const made = withHeaders(toResponse(problem, id))
+    const problemPage = options.problemPage ?? (wantsPage(raw) ? context.problemPage : undefined)
+    const made = withHeaders(
+      problemPage?.(problem, deps, { headers: raw.headers, requestId: id }) ??
+        problemResponse(problem, id),
+    )
     countResponse(path, made.status)
     // A kept connection would delay shutdown.
     if (deps.draining()) response.shouldKeepAlive = false
@@ -262,6 +260,19 @@ async function takeRates(deps: RouteDeps, route: Route, client: string): Promise
   if (route.unlimited || route.operator) return
   await takeRate(deps, 'request', client)
   if (route.rate) await takeRate(deps, route.rate, client)
+}
+
+// Used by programs, which always get JSON.
+const API_PATH = /^\/+(?:api|emails|usage|webhooks|mcp|admin\/api|livez|readyz|metrics)(?:[/?#]|$)/i
+
+/** Whether a browser requested a page: only then its Accept header names HTML. */
+function wantsPage({ url = '', headers: { accept = '' } }: IncomingMessage): boolean {
+  if (API_PATH.test(url)) return false
+  return accept
+    .split(',')
+    .some(
+      (range) => /^\s*text\/html\s*(?:;|$)/i.test(range) && !/;\s*q=0(?:\.0*)?\s*$/i.test(range),
+    )
 }
 
 // Checked here rather than by Node, for an error in our format.

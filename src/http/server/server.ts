@@ -9,6 +9,7 @@ import { openLargeReads } from '../../service/mail/large-reads.ts'
 import { openParsedMail } from '../../service/mail/parsed-mail.ts'
 import { openSharedPolls } from '../../service/mail/shared-poll.ts'
 import { accountRules } from '../../service/sessions/accounts.ts'
+import { browserProblemPage } from '../pages/plain/page.ts'
 import { routes } from '../routes.ts'
 import { openResponseCache } from './caching.ts'
 import {
@@ -82,6 +83,7 @@ export async function openHttpServer(
     reportOutage: outageReporter(deps.log),
     requestId: () => Buffer.from(deps.randomBytes(12)).toString('base64url'),
     routes,
+    problemPage: browserProblemPage,
   }
   const server = createHttpServer(context, requestTimeoutMs)
   const isProxy = ipRangeMatcher(trustProxy)

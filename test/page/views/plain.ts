@@ -31,6 +31,11 @@ export const plainViews: readonly View[] = [
     open: async ({ page, app }) => void (await page.goto(`${app.url}/plain`)),
   },
   {
+    name: 'plain-not-found',
+    complaint: /404/,
+    open: async ({ page, app }) => void (await page.goto(`${app.url}/nope`)),
+  },
+  {
     name: 'plain-refused',
     complaint: /400/,
     async open({ page, app }) {

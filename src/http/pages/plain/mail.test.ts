@@ -101,7 +101,9 @@ describe('200', () => {
       const { locale, built } = { locale: localeOf('en'), built: NO_BUILD }
       const checks = { spf: 'none', dkim: 'none', dmarc } as const
       const content = { message: MESSAGE, mail: EMPTY_MAIL, checks, token: 't' }
-      assert.ok(String(mailPage({ built, locale, abuse: '' }, content).body).includes(badge))
+      assert.ok(
+        String(mailPage({ built, locale, abuse: '', shop: false }, content).body).includes(badge),
+      )
     })
   }
 
@@ -114,7 +116,7 @@ describe('200', () => {
       const { locale, built } = { locale: localeOf('en'), built: NO_BUILD }
       const link = { url: 'https://a.test/', text: 'x', host: 'a.test', kind: 'verify' } as const
       const body = mailPage(
-        { built, locale, abuse: '' },
+        { built, locale, abuse: '', shop: false },
         {
           message: { ...MESSAGE, senderName: name },
           mail: { ...EMPTY_MAIL, links: [link] },

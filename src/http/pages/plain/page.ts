@@ -1,10 +1,13 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Problem, ProblemCode } from '../../../core/problem.ts'
+import type { RouteDeps } from '../../server/deps.ts'
 import { problemResponse } from '../../server/problem-response.ts'
 import type { HttpResponse } from '../../server/response.ts'
+import type { Route } from '../../server/route.ts'
 import type { BuiltPage } from '../assets.ts'
 import { html, type Markup } from '../html.ts'
-import type { Locale } from '../locale.ts'
-import { page, siteFooter, siteHeader } from '../page.ts'
+import { type Locale, localeOf } from '../locale.ts'
+import { isShopOpen, page, siteFooter, siteHeader } from '../page.ts'
 import { csrfToken } from './csrf.ts'
 
 /** `look=1`: the browser had an address a moment ago. If the cookie has expired with it, the page can say so. */
@@ -16,6 +19,17 @@ export interface PlainSite {
   locale: Locale
   /** The abuse contact; empty if unknown. */
   abuse: string
+  /** Whether plans are sold online. */
+  shop: boolean
+}
+
+/** For an error, where the store may be unreachable. */
+export function siteWithoutStore(
+  deps: RouteDeps,
+  { headers }: { headers: IncomingHttpHeaders },
+): PlainSite {
+  const locale = localeOf(headers['accept-language'])
+  return { built: deps.builtPage, locale, abuse: '', shop: isShopOpen(deps) }
 }
 
 interface PlainPage {
@@ -25,15 +39,18 @@ interface PlainPage {
   headers?: Record<string, string>
   /** Seconds until the page reloads itself. */
   refresh?: number
+  /** Where it is in the navigation; '': nowhere. */
+  current?: 'inbox' | ''
 }
 
-export function plainPage({ built, locale, abuse }: PlainSite, plain: PlainPage): HttpResponse {
-  const { title, content, status = 200, headers = {}, refresh } = plain
+export function plainPage(site: PlainSite, plain: PlainPage): HttpResponse {
+  const { built, locale, abuse } = site
+  const { title, content, status = 200, headers = {}, refresh, current = 'inbox' } = plain
   const response = page(built, {
     title,
     language: locale.language,
     ...(refresh === undefined ? {} : { refresh }),
-    content: html`${siteHeader(locale, 'inbox')}
+    content: html`${siteHeader(locale, site, current || undefined)}
 <main id="main" class="plain-page">
 ${content}
 </main>
@@ -60,6 +77,7 @@ const ERRORS = {
   expired: ['inbox_ended', 'plain_expired_text'],
   none: ['plain_none_title', 'plain_none_text'],
   missing: ['plain_missing_title', 'plain_missing_text'],
+  noPage: ['plain_no_page_title', 'plain_no_page_text'],
   crossSite: ['plain_rejected_title', 'plain_rejected_text'],
   invalid: ['plain_invalid_title', 'plain_invalid_text'],
   rateLimited: ['address_limited', 'site_try_again_in'],
@@ -82,28 +100,39 @@ const ERROR_KINDS: Partial<Record<ProblemCode, ErrorKind>> = {
 // After these errors a new address helps; after the others, going back to the inbox.
 const OFFER_ADDRESS: readonly ErrorKind[] = ['cookie', 'expired', 'none']
 
-/** A problem as a page, with its status and Retry-After. */
-export function problemPage(site: PlainSite, problem: Problem, requestId: string): HttpResponse {
+/** A problem as a page, with its status and Retry-After. `isPlain`: of a page without scripts. */
+export function problemPage(
+  site: PlainSite,
+  problem: Problem,
+  { requestId, isPlain }: { requestId: string; isPlain: boolean },
+): HttpResponse {
   const { status, headers } = problemResponse(problem, requestId)
   const { 'retry-after': wait, 'x-request-id': id = '' } = headers
+  const kind = ERROR_KINDS[problem.code] ?? 'invalid'
   return errorPage(site, {
-    kind: ERROR_KINDS[problem.code] ?? 'invalid',
+    kind: kind === 'missing' && !isPlain ? 'noPage' : kind,
     status,
     values: { id, time: site.locale.duration(Number(wait ?? 1)) },
     headers: { 'x-request-id': id, ...(wait === undefined ? {} : { 'retry-after': wait }) },
+    isPlain,
   })
 }
+
+/** Of any path that a browser requested, except those of the API. */
+export const browserProblemPage: NonNullable<Route['problemPage']> = (problem, deps, request) =>
+  problemPage(siteWithoutStore(deps, request), problem, { ...request, isPlain: false })
 
 interface PlainError {
   kind: ErrorKind
   status: number
   values?: Record<string, string>
   headers?: Record<string, string>
+  isPlain?: boolean
 }
 
 export function errorPage(
   site: PlainSite,
-  { kind, status, values = {}, headers = {} }: PlainError,
+  { kind, status, values = {}, headers = {}, isPlain = true }: PlainError,
 ): HttpResponse {
   const { t } = site.locale
   const [title, text] = ERRORS[kind]
@@ -115,9 +144,10 @@ export function errorPage(
     title: t(title),
     status,
     headers,
+    current: isPlain ? 'inbox' : '',
     content: html`<h1>${t(title)}</h1>
 <p class="lead">${t(text, values)}</p>
 ${offer}
-${kind === 'cookie' || kind === 'expired' ? html`` : html`<p><a href="/plain">${back}</a></p>`}`,
+${kind === 'cookie' || kind === 'expired' ? html`` : html`<p><a href="${isPlain ? '/plain' : '/'}">${back}</a></p>`}`,
   })
 }

@@ -7,7 +7,7 @@ import { type HttpRequest, type Route, route } from '../../server/route.ts'
 import { localeOf } from '../locale.ts'
 import { siteConfig } from '../page.ts'
 import { isCrossSite, isValidCsrfToken, tokenFromCookie } from './csrf.ts'
-import { errorPage, type PlainSite, problemPage } from './page.ts'
+import { errorPage, type PlainSite, problemPage, siteWithoutStore } from './page.ts'
 
 export interface PlainRequest {
   deps: RouteDeps
@@ -39,9 +39,11 @@ export function plainRoute<I extends TObject>(options: PlainRoute<I>): Route {
       if (isForm && isCrossSite(request.headers, deps.baseUrl)) return crossSiteError(plain)
       return withPrivateHeaders(await respond(input, plain))
     },
-    problemPage(problem, { builtPage: built }, { headers, requestId }) {
-      const site = { built, locale: localeOf(headers['accept-language']), abuse: '' }
-      return withPrivateHeaders(problemPage(site, hideInvalidIds(problem), requestId))
+    problemPage(problem, deps, request) {
+      const site = siteWithoutStore(deps, request)
+      return withPrivateHeaders(
+        problemPage(site, hideInvalidIds(problem), { ...request, isPlain: true }),
+      )
     },
   })
 }
@@ -67,7 +69,8 @@ export function mailboxRoute<I extends TObject>(
 async function plainRequestOf(deps: RouteDeps, request: HttpRequest): Promise<PlainRequest> {
   const config = await siteConfig(deps, request)
   const locale = localeOf(request.headers['accept-language'])
-  const site = { built: deps.builtPage, locale, abuse: config.abuse }
+  const { abuse, shop } = config
+  const site = { built: deps.builtPage, locale, abuse, shop }
   return { deps, request, site, config, token: tokenFromCookie(request) }
 }
 

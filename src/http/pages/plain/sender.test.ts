@@ -9,7 +9,7 @@ import { inboxPage } from './inbox.ts'
 import { mailPage } from './mail.ts'
 
 const ADDRESS = 'x@evil.test'
-const SITE = { built: NO_BUILD, locale: localeOf('en'), abuse: '' }
+const SITE = { built: NO_BUILD, locale: localeOf('en'), abuse: '', shop: false }
 const NOW = new Date('2026-03-01T12:00:00Z')
 
 const from = (senderName: string): Message => ({

@@ -21,7 +21,7 @@ interface Start {
 
 /** What `/` shows until its script takes over, and for good without one. */
 export function startContent(
-  { abuse, life }: SiteConfig,
+  { abuse, life, shop }: SiteConfig,
   locale: Locale,
   isScripted: boolean,
 ): Markup {
@@ -34,9 +34,9 @@ ${getAddressForm(locale, life)}
 <p><a href="/plain">${t('plain_open')}</a></p>
 </div>`
   if (!isScripted)
-    return html`${siteHeader(locale, 'inbox')}<main id="main">${start}</main>${footer}`
+    return html`${siteHeader(locale, { shop }, 'inbox')}<main id="main">${start}</main>${footer}`
   // Visible only if scripts are off, or if this one does not load.
-  return html`${siteHeader(locale, 'inbox')}
+  return html`${siteHeader(locale, { shop }, 'inbox')}
 <main id="main">
 <noscript>${start}</noscript>
 <p class="plain-late">${t('plain_slow')} <a href="/plain">${t('plain_get')}</a></p>

@@ -1,0 +1,109 @@
+import { readFileSync } from 'node:fs'
+import { Type } from 'typebox'
+import { Problem } from '../../core/problem.ts'
+import { textDirection } from '../../shared/languages.ts'
+import { THEME_COLOURS } from '../../shared/site.ts'
+import { siteUrl } from '../server/client.ts'
+import { contentResponse } from '../server/response.ts'
+import { type Route, route } from '../server/route.ts'
+import { html } from './html.ts'
+import { localeOf } from './locale.ts'
+import { isShopOpen } from './page.ts'
+
+const FOR_A_DAY = { 'cache-control': 'public, max-age=86400' }
+
+const ICONS = new Map(
+  ['icon-192.png', 'icon-512.png', 'maskable-512.png', 'touch-180.png'].map((name) => [
+    name,
+    readFileSync(new URL(`./icons/${name}`, import.meta.url)),
+  ]),
+)
+
+const MANIFEST_ICONS = [
+  { src: '/favicon.svg', sizes: 'any', type: 'image/svg+xml' },
+  { src: '/icons/icon-192.png', sizes: '192x192', type: 'image/png' },
+  { src: '/icons/icon-512.png', sizes: '512x512', type: 'image/png' },
+  { src: '/icons/maskable-512.png', sizes: '512x512', type: 'image/png', purpose: 'maskable' },
+]
+
+/** What browsers and search engines request from a site. */
+export const siteFileRoutes: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/manifest.webmanifest',
+    title: 'Web app manifest',
+    description: 'Makes the page installable.',
+    output: 'application/manifest+json',
+    async handle(_input, _deps, { headers }) {
+      const { language, t } = localeOf(headers['accept-language'])
+      const manifest = {
+        id: '/',
+        name: 'Mayfly',
+        short_name: 'Mayfly',
+        description: t('plain_description'),
+        lang: language,
+        dir: textDirection(language),
+        start_url: '/',
+        scope: '/',
+        display: 'standalone',
+        theme_color: THEME_COLOURS.light,
+        background_color: THEME_COLOURS.light,
+        icons: MANIFEST_ICONS,
+      }
+      return contentResponse('application/manifest+json', JSON.stringify(manifest), {
+        ...FOR_A_DAY,
+        vary: 'Accept-Language',
+      })
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/icons/{name}',
+    title: 'Icons',
+    description: 'The icon of the site as PNG.',
+    input: Type.Object({ name: Type.String() }),
+    output: 'image/png',
+    problems: ['not_found'],
+    async handle({ name }) {
+      const icon = ICONS.get(name)
+      if (!icon) throw new Problem('not_found', 'Not found.')
+      return contentResponse('image/png', icon, FOR_A_DAY)
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/robots.txt',
+    title: 'Rules for crawlers',
+    description: 'Which pages search engines may read.',
+    output: 'text/plain',
+    async handle(_input, { baseUrl }, request) {
+      const lines = [
+        'User-agent: *',
+        ...['/api/', '/emails', '/usage', '/plain', '/orders/', '/pay/', '/leave'].map(
+          (path) => `Disallow: ${path}`,
+        ),
+        '',
+        `Sitemap: ${siteUrl(baseUrl, request)}/sitemap.xml`,
+        '',
+      ]
+      return contentResponse('text/plain; charset=utf-8', lines.join('\n'), FOR_A_DAY)
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/sitemap.xml',
+    title: 'Sitemap',
+    description: 'The public pages.',
+    output: 'application/xml',
+    async handle(_input, deps, request) {
+      const paths = ['/', '/docs', ...(isShopOpen(deps) ? ['/pricing', '/key'] : [])]
+      const site = siteUrl(deps.baseUrl, request)
+      const urls = paths.map((path) => html`<url><loc>${site}${path}</loc></url>\n`)
+      const xml = html`<?xml version="1.0" encoding="UTF-8"?>
+<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
+${urls}</urlset>
+`
+      return contentResponse('application/xml; charset=utf-8', xml.markup, FOR_A_DAY)
+    },
+  }),
+]
