@@ -21,6 +21,14 @@ test('a tab opened by a link is monitored like the tabs that a test opens', asyn
   assert.ok(seen.requested.includes(`${app().url}/livez?from-a-link`))
 })
 
+test('a new visitor reads what this is, and receives a test mail where others cannot arrive', async () => {
+  const page = await visit('/', { viewport: PHONE })
+  await page.getByText('Disposable email addresses, no sign-up').filter({ visible: true }).waitFor()
+  await page.getByText('Mail from the Internet cannot reach this address').waitFor()
+  await page.getByRole('button', { name: 'Send me a test mail' }).click()
+  await page.locator('.mail-open', { hasText: 'Test message' }).waitFor()
+})
+
 describe('a page that is used again', () => {
   const heard: string[] = []
   let first: Page | undefined

@@ -20,6 +20,7 @@ import {
   toggleFullWindow,
 } from './open-message.ts'
 import { RefreshButton, StatusLine } from './status.tsx'
+import { TestMail } from './test-mail.tsx'
 import './empty.css'
 
 /** List and message, side by side if there is room. */
@@ -131,12 +132,16 @@ function useFocusAndScroll(): void {
 
 export function EmptyState() {
   const isEnded = connectionStatus.value.kind === 'ended'
+  const mailbox = currentMailbox.value
   return (
     <div class={`empty${isEnded ? ' over' : ''}`}>
+      {/* In the header if there is room. */}
+      <p class="empty-tagline">{t('site_tagline')}</p>
       <Illustration />
       <h3>{t(isEnded ? 'inbox_ended' : 'inbox_empty')}</h3>
       <p>{t(isEnded ? 'inbox_ended_hint' : 'inbox_empty_hint')}</p>
       {!isEnded && <p class="soft">{t('inbox_empty_codes')}</p>}
+      {!isEnded && <TestMail key={mailbox?.token} mailbox={mailbox} />}
     </div>
   )
 }

@@ -2,6 +2,7 @@ import type { MessageSummary } from '../../../core/message.ts'
 import type { Session } from '../../../core/session.ts'
 import { isoTimestamp } from '../../../core/time.ts'
 import { displaySender } from '../../../shared/sender-display.ts'
+import { isExampleAddress } from '../../../shared/site.ts'
 import type { HttpResponse } from '../../server/response.ts'
 import { html, type Markup } from '../html.ts'
 import type { Locale } from '../locale.ts'
@@ -39,7 +40,7 @@ ${alreadyHasAddress ? notice(t('plain_already')) : html``}${isFull ? notice(t('i
 ${addressPanel(locale, inbox)}
 <section aria-labelledby="mail">
 <div class="plain-head row"><h2 id="mail">${t('inbox_title')}</h2>${refreshControls(locale, refreshes)}</div>
-${messages.length === 0 ? html`<p class="plain-none">${t('plain_empty')}</p>` : html`<ul class="plain-list">${messages.map((message) => messageRow(locale, message, inbox.now))}</ul>`}
+${messages.length === 0 ? emptyInbox(locale, inbox) : html`<ul class="plain-list">${messages.map((message) => messageRow(locale, message, inbox.now))}</ul>`}
 ${isTruncated ? html`<p class="soft">${t('inbox_truncated', { count: messages.length })}</p>` : html``}
 </section>`,
   })
@@ -59,6 +60,16 @@ function addressPanel(locale: Locale, { session, token, now }: Inbox): Markup {
 <a class="button quiet" href="/plain/end">${t('address_delete')}</a>
 </div>
 </section>`
+}
+
+function emptyInbox({ t }: Locale, { session: { address, accountId }, token }: Inbox): Markup {
+  const notice = isExampleAddress(address)
+    ? html`<p class="notice">${t('inbox_example')}</p>`
+    : html``
+  const testMail = html`${notice}
+<form method="post" action="/plain/test">${csrfField(token)}<button class="plain">${t('inbox_test_mail')}</button></form>`
+  return html`<p class="plain-none">${t('plain_empty')}</p>
+${accountId === undefined ? testMail : html``}`
 }
 
 /** Slow readers can stop the reloading (WCAG 2.2.1). */

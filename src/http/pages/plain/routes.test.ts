@@ -139,6 +139,16 @@ describe('303', () => {
     assert.match(flags.join(), /Max-Age=86[34]\d\d/)
   })
 
+  test('an empty inbox at an example domain says so, and a test message can be sent', async () => {
+    const { token } = await app.session()
+    const { text } = await get('/plain', cookieFor(token))
+    assert.match(text, /Mail from the Internet cannot reach this address/)
+    assert.match(text, /<form method="post" action="\/plain\/test">/)
+    const response = await submitForm('/plain/test', token)
+    assert.deepEqual([response.status, response.headers.get('location')], [303, '/plain?look=1'])
+    assert.match((await get('/plain', cookieFor(token))).text, /Test message/)
+  })
+
   test('a message is deleted', async () => {
     const { token, id } = await sessionWithMail(undefined)
     const response = await submitForm(`/plain/mail/${id}/delete`, token)

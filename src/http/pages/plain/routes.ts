@@ -4,6 +4,7 @@ import { Problem, type ProblemCode } from '../../../core/problem.ts'
 import { isMailboxFull, type Session } from '../../../core/session.ts'
 import { listMail } from '../../../service/mail/check-mail.ts'
 import { scannerForClient } from '../../../service/mail/code-scanner.ts'
+import { sendTestMail } from '../../../service/mail/send-test.ts'
 import { takeRate } from '../../../service/rates.ts'
 import { createSession } from '../../../service/sessions/create-session.ts'
 import { sessionDomains } from '../../../service/sessions/domains.ts'
@@ -65,6 +66,17 @@ export const plainRoutes: readonly Route[] = [
       if (request.client !== undefined) await takeRate(deps, 'extendSession', secretHash(token))
       const session = await extendSession(deps, token, undefined)
       return redirect(INBOX_PATH, sessionCookie(deps.now(), request.secure(), { session, token }))
+    },
+  }),
+  mailboxRoute({
+    method: 'POST',
+    path: '/plain/test',
+    title: 'Send a test message',
+    description: 'Sends a test message to the address.',
+    input: Type.Object({ proof }),
+    async respond(_input, { deps, request, token }) {
+      await sendTestMail(deps, { token, client: request.client })
+      return redirect(INBOX_PATH)
     },
   }),
   mailboxRoute({
