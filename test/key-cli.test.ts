@@ -85,7 +85,7 @@ test('every command works without a running service', async () => {
 
 describe('an invalid command line is rejected with one clear line', () => {
   for (const [args, status, line] of [
-    [['key', 'issue'], 2, "--plan is missing. Available plans:"],
+    [['key', 'issue'], 2, '--plan is missing. Available plans:'],
     [['key', 'show', 'key_nobody'], 1, 'No key matches "key_nobody". See: mayfly key list'],
   ] as const) {
     test(args.join(' '), async () => {

@@ -6,6 +6,7 @@ import { Button } from '../site/controls.tsx'
 import { t } from '../site/i18n.ts'
 import { Icon } from '../site/icon.tsx'
 import { deleteOpened, focusReader, focusRow, takesFocus } from './actions.ts'
+import { FirstMail } from './first-mail.tsx'
 import { MessageRows } from './list.tsx'
 import { connectionStatus, markRead, unreadCount } from './messages.ts'
 import {
@@ -20,7 +21,6 @@ import {
   toggleFullWindow,
 } from './open-message.ts'
 import { RefreshButton, StatusLine } from './status.tsx'
-import { TestMail } from './test-mail.tsx'
 import './empty.css'
 
 /** List and message, side by side if there is room. */
@@ -132,16 +132,13 @@ function useFocusAndScroll(): void {
 
 export function EmptyState() {
   const isEnded = connectionStatus.value.kind === 'ended'
-  const mailbox = currentMailbox.value
   return (
     <div class={`empty${isEnded ? ' over' : ''}`}>
       {/* In the header if there is room. */}
       <p class="empty-tagline">{t('site_tagline')}</p>
       <Illustration />
       <h3>{t(isEnded ? 'inbox_ended' : 'inbox_empty')}</h3>
-      <p>{t(isEnded ? 'inbox_ended_hint' : 'inbox_empty_hint')}</p>
-      {!isEnded && <p class="soft">{t('inbox_empty_codes')}</p>}
-      {!isEnded && <TestMail key={mailbox?.token} mailbox={mailbox} />}
+      {isEnded ? <p>{t('inbox_ended_hint')}</p> : <FirstMail mailbox={currentMailbox.value} />}
     </div>
   )
 }

@@ -18,7 +18,8 @@ export function OrderDetails({ order, prefix }: OrderDetailsProps) {
       <dd>{plan}</dd>
       <dt>{t('shop_price')}</dt>
       <dd>
-        {formatPrice(price.cents, price.currency, language.value)} {translateTerm(price.term, t)}
+        <bdi dir="ltr">{formatPrice(price.cents, price.currency, language.value)}</bdi>{' '}
+        {translateTerm(price.term, t)}
       </dd>
       {keyPrefix !== null && (
         <>

@@ -69,7 +69,7 @@ function PlanCard({ plan, onBuy }: PlanCardProps) {
     <section class="card" aria-labelledby={`plan-${id}`}>
       <h2 id={`plan-${id}`}>{name}</h2>
       <p class="price">
-        {formatPrice(price.cents, price.currency, language.value)}{' '}
+        <bdi dir="ltr">{formatPrice(price.cents, price.currency, language.value)}</bdi>{' '}
         <span>{formatTerm({ months, renews }, t)}</span>
       </p>
       <ul>

@@ -57,20 +57,20 @@ function groupOf({ path, api }: Route): string {
 }
 
 function firstSteps(baseUrl: string): Markup {
-  const step = (text: string, command: string) => html`<p class="step">${text}</p>
+  const step = (text: Markup, command: string) => html`<p class="step">${text}</p>
 <pre tabindex="0"><code>${command}</code></pre>
 `
   return html`<section id="first-steps" aria-labelledby="first-steps-title">
 <h2 id="first-steps-title">First steps</h2>
 ${[
-  step('Create an address and its token:', `curl -X POST ${baseUrl}/api/create-session`),
+  step(html`Create an address and its token:`, `curl -X POST ${baseUrl}/api/create-session`),
   step(
-    'List messages; add &wait=30 to wait for the next one:',
+    html`List messages; add <code>&amp;wait=30</code> to wait for the next one:`,
     `curl '${baseUrl}/api/check-mail?token=TOKEN'`,
   ),
-  step('Read a message:', `curl '${baseUrl}/api/read-mail?token=TOKEN&id=ID'`),
+  step(html`Read a message:`, `curl '${baseUrl}/api/read-mail?token=TOKEN&id=ID'`),
   step(
-    'Stream events as they happen:',
+    html`Stream events as they happen:`,
     `curl -N -H 'Authorization: Bearer TOKEN' ${baseUrl}/api/events`,
   ),
 ]}</section>`

@@ -89,7 +89,7 @@ ${isSold ? html`<button type="button" disabled>${t('shop_buy', { plan: plan.name
 
 function price(plan: Plan, { language, t }: Locale): Markup {
   const amount = formatPrice(plan.priceCents, plan.currency, language)
-  return html`<p class="price">${amount} <span>${formatTerm(plan, t)}</span></p>`
+  return html`<p class="price"><bdi dir="ltr">${amount}</bdi> <span>${formatTerm(plan, t)}</span></p>`
 }
 
 function emailField({ plans, site, receipts }: Shop, { t }: Locale): Markup {
