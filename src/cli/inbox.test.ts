@@ -6,11 +6,9 @@ import { openSqliteTestMail } from '../../test/support/stores.ts'
 import { parseAddress, parseHost } from '../core/address.ts'
 import { EMPTY_MAIL } from '../core/message.ts'
 import { OPERATOR, POOL } from '../core/session.ts'
-import { watchInbox } from './inbox.ts'
+import { addInboxCommand, type InboxActions, watchInbox } from './inbox.ts'
 import {
-  addInboxCommand,
   deleteOperatorMessages,
-  type InboxActions,
   type OperatorMail,
   parseSelection,
   watchOperator,

@@ -25,9 +25,20 @@ test('a new visitor reads what this is, and receives a test mail where others ca
   const page = await visit('/', { viewport: PHONE })
   await page.getByText('Disposable email addresses, no sign-up').filter({ visible: true }).waitFor()
   await page.getByText('Mail from the Internet cannot reach this address').waitFor()
+  await page.locator('#address', { hasText: '@' }).waitFor()
+  assert.deepEqual(await page.evaluate(LINES), [1, 1], 'the address breaks only before the @')
   await page.getByRole('button', { name: 'Send me a test mail' }).click()
   await page.locator('.mail-open', { hasText: 'Test message' }).waitFor()
 })
+
+/** Run in the page: the number of lines of each part of the address. */
+const LINES = `[...document.querySelector('#address bdi').childNodes]
+  .filter(({ nodeType }) => nodeType === 3)
+  .map((part) => {
+    const range = document.createRange()
+    range.selectNodeContents(part)
+    return range.getClientRects().length
+  })`
 
 describe('a page that is used again', () => {
   const heard: string[] = []
