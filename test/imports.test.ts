@@ -47,7 +47,7 @@ const ROOTS = ['main', 'runtime']
 
 /** Parts of Node that core may import: pure functions without clock, randomness, disk or network. */
 const PURE: Record<string, readonly string[]> = {
-  'node:crypto': ['hash'],
+  'node:crypto': ['createHmac', 'hash'],
   'node:zlib': ['crc32'],
   'node:url': ['domainToASCII'],
   'node:net': ['BlockList', 'isIP'],

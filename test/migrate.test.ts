@@ -95,7 +95,7 @@ describe('after a move', () => {
     expect((await check()).body['messages']).toMatchObject([{ subject: 'Hello' }])
   })
 
-  test('a key keeps its usage, its ETag, its mail and the pool', async () => {
+  test('a key keeps its usage, its ETag, its mail, the pool and its webhooks', async () => {
     const headers = { apikey: fixture.key }
     const unchanged = { ...headers, 'if-none-match': fixture.emailsTag }
     expect((await request(`${app.url}/emails`, { headers: unchanged })).status).toBe(304)
@@ -105,6 +105,8 @@ describe('after a move', () => {
     expect(pool).toMatchObject([{ subject: 'Your code' }])
     const usage = await request(`${app.url}/usage`, { headers })
     expect(usage.body['used']).toBe(fixture.responses.used + 2)
+    const { body } = await request(`${app.url}/webhooks`, { headers })
+    expect(body['webhooks']).toMatchObject([{ id: 'wh_1', state: 'disabled', reason: 'gone' }])
   })
 
   test('an ended address stays reserved, and its mail is refused', async () => {

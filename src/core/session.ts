@@ -31,6 +31,11 @@ export function accountTopic(accountId: number): Topic {
   return topic(`account ${accountId}`)
 }
 
+/** Changes of a webhook by its owner. */
+export function webhookTopic(webhookId: string): Topic {
+  return topic(`webhook ${webhookId}`)
+}
+
 function topic(text: string): Topic {
   return Number.parseInt(hash('sha256', text).slice(0, 12), 16) as Topic
 }

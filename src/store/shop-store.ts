@@ -1,8 +1,9 @@
 import type { ApiKey } from '../core/key.ts'
 import type { Purchase, Settlement } from '../core/purchase.ts'
+import type { WebhookStore } from './webhook-store.ts'
 
-/** Keys, orders and usage. */
-export interface ShopStore {
+/** Keys, orders, usage and webhooks. */
+export interface ShopStore extends WebhookStore {
   addKey(key: NewKey): Promise<void>
   /** By the hash of a valid secret. */
   findKey(secretHash: string, now: Date): Promise<ApiKey | undefined>

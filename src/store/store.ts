@@ -66,8 +66,8 @@ export interface MailStore extends OperatorStore, AccountStore {
   saveScan(scan: MessageScan): Promise<boolean>
   /** The version of all mail that a key may see now: while it is equal, so is the mail. */
   keyMailVersion(scope: KeyScope): Promise<string>
-  /** Newest first. Ids of all mail that a key may see rise in the order of commit, across mailboxes. */
-  listKeyMail(scope: KeyScope, page: KeyMailPage): Promise<Message[]>
+  /** Newest first, unless the page says otherwise. Ids of all mail that a key may see rise in the order of commit, across mailboxes. */
+  listKeyMail(scope: KeyScope, page: OrderedKeyMailPage): Promise<Message[]>
   /** Of the same messages what a filter compares, which takes less time to read. */
   listKeyMailHeads(scope: KeyScope, page: KeyMailPage): Promise<KeyMailHead[]>
   /** Those of these messages that the key may see, newest first. */
@@ -231,6 +231,11 @@ export type KeyMailHead = Pick<MessageSummary, 'id' | 'senderEmail' | 'subject'>
 export interface KeyMailPage extends MessagePage {
   /** Only messages with a smaller id; undefined: from the newest. */
   beforeId: number | undefined
+}
+
+export interface OrderedKeyMailPage extends KeyMailPage {
+  /** Default: newest first. */
+  oldestFirst?: boolean
 }
 
 /** Exclusive right to a task among all threads and nodes. */

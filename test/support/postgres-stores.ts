@@ -97,7 +97,8 @@ async function openEngines<Store extends { close(): Promise<void> }>(
 // Emptying a database takes a tenth of the time of creating one.
 const idleMail = new WeakMap<Postgres, string[]>()
 const idleShop = new WeakMap<Postgres, string[]>()
-const SHOP_TABLES = 'key_secret api_key usage_day purchase payment_event installation reconciled'
+const SHOP_TABLES =
+  'webhook_delivery webhook key_secret api_key usage_day purchase payment_event installation reconciled'
 const EMPTY_SHOP = deleteAll('shop', SHOP_TABLES)
 const MAIL_TABLES =
   'session address_ledger key_view mail_domain gmail_account gmail_folder gmail_seen gmail_deferred lease sender_share'

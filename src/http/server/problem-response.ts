@@ -12,6 +12,7 @@ export const problemStatus = {
   reserved_prefix: 400,
   unknown_domain: 400,
   unknown_gmail_account: 400,
+  invalid_url: 400,
   invalid_token: 401,
   session_expired: 401,
   invalid_key: 401,
@@ -19,6 +20,7 @@ export const problemStatus = {
   plan_expired: 402,
   not_allowed: 403,
   message_not_found: 404,
+  webhook_not_found: 404,
   not_found: 404,
   method_not_allowed: 405,
   timeout: 408,
@@ -27,6 +29,7 @@ export const problemStatus = {
   order_stopped: 409,
   already_claimed: 409,
   already_rolled: 409,
+  webhook_limit: 409,
   idempotency_conflict: 409,
   // 431 if it is the headers: see parserProblem.
   too_large: 413,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'vitest'
 import type { Message } from '../../core/message.ts'
 import { POOL } from '../../core/session.ts'
-import type { KeyMailPage, KeyScope, MailStore } from '../store.ts'
+import type { KeyScope, MailStore, OrderedKeyMailPage } from '../store.ts'
 import {
   address,
   at,
@@ -32,7 +32,7 @@ export function keyMailOrderContract(open: () => Promise<OpenMailStore>): void {
   })
   afterEach(() => fixture.close())
 
-  const list = (page: Partial<KeyMailPage> = {}) =>
+  const list = (page: Partial<OrderedKeyMailPage> = {}) =>
     other.listKeyMail(SCOPE, { sinceId: 0, beforeId: undefined, limit: 500, ...page })
   const subjects = (messages: Message[]) => messages.map((message) => message.subject)
   const numbered = (count: number) => Array.from({ length: count }, (_, index) => String(index))
@@ -130,15 +130,15 @@ export function keyMailOrderContract(open: () => Promise<OpenMailStore>): void {
 
       const received: Message[] = []
       const poll = async () => {
-        const newer = await list({ sinceId: received.at(-1)?.id ?? 0 })
-        received.push(...newer.toReversed())
+        const sinceId = received.at(-1)?.id ?? 0
+        received.push(...(await list({ sinceId, limit: 7, oldestFirst: true })))
       }
       while (isSending) {
         await poll()
         await new Promise(setImmediate)
       }
       await sending
-      await poll()
+      for (let before = -1; before < received.length; await poll()) before = received.length
       assert.deepEqual(received, (await list()).toReversed())
       assert.equal(received.length, (2 + 2 + 1 + 1) * names.length)
     })

@@ -17,6 +17,7 @@ import { rulesContract } from '../contract/rules.contract.ts'
 import { sessionsContract } from '../contract/sessions.contract.ts'
 import { sharesContract } from '../contract/shares.contract.ts'
 import { shopMaintenanceContract } from '../contract/shop-maintenance.contract.ts'
+import { webhooksContract } from '../contract/webhooks.contract.ts'
 import { openShares } from './testing/share-store.ts'
 
 let postgres: Postgres
@@ -48,4 +49,5 @@ describe('PostgreSQL', () => {
   describe('keys', () => keysContract(openShop))
   describe('purchases', () => purchasesContract(openShop))
   describe('shop maintenance', () => shopMaintenanceContract(openShop))
+  describe('webhooks', () => webhooksContract(openShop))
 })

@@ -2,6 +2,8 @@ import { keyReads, keyTransactions, keyWrites } from '../shop/keys.ts'
 import { purchaseReads, purchaseWrites } from '../shop/purchases.ts'
 import { settlementTransactions } from '../shop/settlements.ts'
 import { shopSweep } from '../shop/sweep.ts'
+import { webhookReads } from '../shop/webhook-reads.ts'
+import { webhookTransactions, webhookWrites } from '../shop/webhook-writes.ts'
 import type { ShopStore } from '../shop-store.ts'
 import { asyncMethods, transactionMethods } from './connection/operations.ts'
 import {
@@ -19,10 +21,16 @@ export async function openPostgresShop(options: CheckedConnectionOptions): Promi
     ...purchaseReads,
     ...purchaseWrites,
     ...shopSweep,
+    ...webhookReads,
+    ...webhookWrites,
   })
   return {
     ...methods,
-    ...transactionMethods(connections, { ...keyTransactions, ...settlementTransactions }),
+    ...transactionMethods(connections, {
+      ...keyTransactions,
+      ...settlementTransactions,
+      ...webhookTransactions,
+    }),
     ...spendingWrites(connections),
     installationSecret: async (fresh) => (await findSecret()) ?? (await saveSecret(fresh)),
     close: () => connections.close(),

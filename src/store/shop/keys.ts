@@ -1,7 +1,7 @@
-import type { ApiKey } from '../../core/key.ts'
+import { type ApiKey, utcDay } from '../../core/key.ts'
 import { type Operation, query } from '../operation.ts'
 import { type KeyRow, keyOf } from '../rows.ts'
-import type { KeyRoll, KeyRollResult, NewKey, UsageDay } from '../shop-store.ts'
+import type { KeyRoll, KeyRollResult, NewKey, SpentFrom, UsageDay } from '../shop-store.ts'
 
 export const KEY_COLUMNS = `id, prefix, plan, label, state, max_requests, max_per_day, used, day, used_today,
   period, created_at, expires_at`
@@ -113,3 +113,22 @@ export const SPEND = `update shop.api_key set used = used + $4,
 export const REFUND = `update shop.api_key set used = used - case when period = $3 then 1 else 0 end,
     used_today = used_today - case when day = $2 then 1 else 0 end
   where id = $1 and (used > 0 or period <> $3) returning id`
+
+/** The key after the last of these requests; undefined, and nothing is charged, unless all of them may pass. */
+export function* spend(keyId: string, now: Date, wanted: number): Operation<KeyRow | undefined> {
+  const [row] = yield* query<KeyRow>(SPEND, [keyId, now.getTime(), utcDay(now), wanted])
+  if (!row) return undefined
+  yield* query(
+    `insert into shop.usage_day as known (key_id, day, count) values ($1, $2, $3)
+     on conflict (key_id, day) do update set count = known.count + excluded.count`,
+    [keyId, row.day, wanted],
+  )
+  return row
+}
+
+export function* refund(keyId: string, { day, period }: SpentFrom): Operation<void> {
+  const refunded = yield* query(REFUND, [keyId, day, period])
+  if (refunded.length === 0) return
+  const uncount = 'update shop.usage_day set count = count - 1 where key_id = $1 and day = $2'
+  yield* query(uncount, [keyId, day])
+}

@@ -4,6 +4,8 @@ import { keyReads, keyTransactions, keyWrites } from '../shop/keys.ts'
 import { purchaseReads, purchaseWrites } from '../shop/purchases.ts'
 import { settlementTransactions } from '../shop/settlements.ts'
 import { shopSweep } from '../shop/sweep.ts'
+import { webhookReads } from '../shop/webhook-reads.ts'
+import { webhookTransactions, webhookWrites } from '../shop/webhook-writes.ts'
 import type { ShopStore } from '../shop-store.ts'
 import { type Db, openReadOnly, SHOP_FILE } from './files.ts'
 import { groupCommit, readMethods, type Write, writeMethods } from './group-commit.ts'
@@ -18,6 +20,8 @@ const SHOP_WRITES = {
   ...settlementTransactions,
   ...refundWrites,
   ...shopSweep,
+  ...webhookWrites,
+  ...webhookTransactions,
 }
 
 const NAMES = [...namesOf(SHOP_WRITES), 'spendRequest'] as const
@@ -38,7 +42,11 @@ export function openShopWriter(db: Db) {
 /** The shop of one thread. Keys are read for every request, so that a revoked one is refused at once. */
 export function openSqliteShop(folder: string, write: Write): ShopStore {
   const db = openReadOnly(join(folder, SHOP_FILE))
-  const { findSecret, ...reads } = syncMethods(db, { ...keyReads, ...purchaseReads })
+  const { findSecret, ...reads } = syncMethods(db, {
+    ...keyReads,
+    ...purchaseReads,
+    ...webhookReads,
+  })
   const { saveSecret, ...writes } = writeMethods<ShopWrites, (typeof NAMES)[number]>(NAMES, write)
 
   return {

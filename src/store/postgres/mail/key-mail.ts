@@ -6,7 +6,7 @@ import {
   type KeyVersionRow,
   keyVersion,
 } from '../../key-mail-version.ts'
-import type { KeyMailHead, KeyMailPage, KeyScope } from '../../store.ts'
+import type { KeyMailHead, KeyMailPage, KeyScope, OrderedKeyMailPage } from '../../store.ts'
 import type { Db } from '../connection/connections.ts'
 import {
   foundRows,
@@ -50,7 +50,7 @@ export function keyMailReads(db: Db, partitions: PartitionCache) {
       return addressVersion(scope, row)
     },
 
-    async listKeyMail(scope: KeyScope, page: KeyMailPage): Promise<Message[]> {
+    async listKeyMail(scope: KeyScope, page: OrderedKeyMailPage): Promise<Message[]> {
       const rows = await list<StoredRow>(scope, pageOf(MESSAGE_COLUMNS, page))
       return rows.map(storedMessageOf)
     },
@@ -92,22 +92,27 @@ function selectAddressVersion(buckets: string): string {
     where box.id = ${POOL}`
 }
 
-/** Which columns of which messages, newest first; `values` are those of $3 and following. */
+/** Which columns of which messages, by default newest first; `values` are those of $3 and following. */
 interface Wanted {
   columns: string
   where: string
   limit: string
   values: readonly unknown[]
+  direction?: 'asc' | 'desc'
 }
 
 const HEAD_COLUMNS = 'message.id, message.sender_email as "senderEmail", message.subject'
 
-function pageOf(columns: string, { sinceId, beforeId, limit }: KeyMailPage): Wanted {
+function pageOf(
+  columns: string,
+  { sinceId, beforeId, limit, oldestFirst }: OrderedKeyMailPage,
+): Wanted {
   return {
     columns,
     where: 'message.id > $3 and message.id < $4',
     limit: 'limit $5',
     values: [sinceId, beforeId ?? Number.MAX_SAFE_INTEGER, limit],
+    direction: oldestFirst ? 'asc' : 'desc',
   }
 }
 
@@ -115,11 +120,11 @@ function pageOf(columns: string, { sinceId, beforeId, limit }: KeyMailPage): Wan
 function listStatement(
   { pool, to }: Pick<KeyScope, 'pool' | 'to'>,
   buckets: string,
-  { columns, where, limit, values }: Wanted,
+  { columns, where, limit, values, direction = 'desc' }: Wanted,
 ): string {
   const [own = '', ofPool = ''] = buckets.split(' ')
   const address = `$${3 + values.length}`
-  const page = `${where} order by message.id desc ${limit}`
+  const page = `${where} order by message.id ${direction} ${limit}`
   const mine = to === undefined ? OWN : `${OWN} and session.address = ${address}`
   const key = to === undefined ? 'message.key_id = $1' : `session.address = ${address}`
   const parts = [
@@ -136,6 +141,6 @@ function listStatement(
         from mail.session where ${mine} and ${LIVE}), '') || ' ' || ${pool ? AT_POOL : `''`} as at
       from mail.shared_mailbox as box where id = ${POOL}
     ) as box left join lateral (
-      ${union.join(' union all ')} order by id desc ${limit}
-    ) as found on true order by found.id desc`
+      ${union.join(' union all ')} order by id ${direction} ${limit}
+    ) as found on true order by found.id ${direction}`
 }

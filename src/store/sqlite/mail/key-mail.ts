@@ -7,7 +7,7 @@ import {
   keyVersion,
 } from '../../key-mail-version.ts'
 import { messageOf } from '../../rows.ts'
-import type { KeyMailHead, KeyMailPage, KeyScope } from '../../store.ts'
+import type { KeyMailHead, KeyMailPage, KeyScope, OrderedKeyMailPage } from '../../store.ts'
 import type { Db } from '../files.ts'
 import type { StoredMessageRow } from './messages.ts'
 
@@ -21,6 +21,7 @@ export function keyMailReads(db: Db) {
      from (select 1) left join session on address = @to and ${OWN} and ${LIVE}`,
   )
   const messages = lists<PageParameters, StoredMessageRow>(db, MESSAGE, IN_PAGE)
+  const oldestFirst = lists<PageParameters, StoredMessageRow>(db, MESSAGE, IN_PAGE, 'asc')
   const heads = lists<PageParameters, KeyMailHead>(db, HEAD, IN_PAGE)
   const byId = lists<IdParameters, StoredMessageRow>(db, MESSAGE, IS_LISTED)
 
@@ -30,8 +31,9 @@ export function keyMailReads(db: Db) {
       return addressVersion(scope, versionOfAddress.get(parameters(scope)))
     },
 
-    listKeyMail(scope: KeyScope, page: KeyMailPage): Message[] {
-      const rows = messages(scope).all({ ...parameters(scope), ...pageParameters(page) })
+    listKeyMail(scope: KeyScope, page: OrderedKeyMailPage): Message[] {
+      const list = page.oldestFirst ? oldestFirst : messages
+      const rows = list(scope).all({ ...parameters(scope), ...pageParameters(page) })
       return rows.map((row) => messageOf(row, row.raw_id))
     },
 
@@ -107,12 +109,17 @@ const OWN_MAIL_AT: Part = (columns, condition) => `select ${columns('message.id'
   where session.address = @to and ${OWN} and ${LIVE} and ${condition('message.id')}`
 
 /** The statement of each scope. */
-function lists<P extends Parameters, Row>(db: Db, columns: Columns, condition: Condition) {
+function lists<P extends Parameters, Row>(
+  db: Db,
+  columns: Columns,
+  condition: Condition,
+  direction: 'asc' | 'desc' = 'desc',
+) {
   const list = (...parts: Part[]) =>
     db.prepare<[P], Row>(
       // With a bare parameter as limit, SQLite would plan the statement again at each run, most of the cost of an empty page.
       `${parts.map((part) => part(columns, condition)).join(' union all ')}
-       order by id desc limit +@limit`,
+       order by id ${direction} limit +@limit`,
     )
   const all = { own: list(OWN_MAIL), ownAndPool: list(OWN_MAIL, POOL_MAIL) }
   const at = { own: list(OWN_MAIL_AT), ownAndPool: list(OWN_MAIL_AT, POOL_MAIL_AT) }

@@ -1,0 +1,144 @@
+import { Webhook as Verifier } from 'standardwebhooks'
+import { describe, expect, test } from 'vitest'
+import {
+  afterFailure,
+  deliveryId,
+  isDelivered,
+  parseRetryAfter,
+  retryDelayMs,
+  signedHeaders,
+  validSecrets,
+  webhookSecret,
+} from './webhook.ts'
+
+const INSTALLATION = new Uint8Array(32).fill(1)
+const NOW = new Date()
+const BODY = '{"type":"message.received","data":{"subject":"ü"}}'
+
+describe('a signature', () => {
+  const secret = webhookSecret(INSTALLATION, 'wh_1', 1)
+  const message = { id: 'msg_1', timestamp: NOW, body: BODY }
+
+  test('is accepted by another implementation of Standard Webhooks', () => {
+    const headers = signedHeaders([secret], message)
+    expect(new Verifier(secret).verify(BODY, headers)).toEqual(JSON.parse(BODY))
+  })
+
+  for (const [name, change] of [
+    ['another body', { body: `${BODY} ` }],
+    ['another id', { headers: { 'webhook-id': 'msg_2' } }],
+    ['another time', { headers: { 'webhook-timestamp': String(NOW.getTime()) } }],
+    ['another secret', { secret: webhookSecret(INSTALLATION, 'wh_1', 2) }],
+  ] as [string, Change][]) {
+    test(`does not cover ${name}`, () => {
+      const headers = { ...signedHeaders([secret], message), ...change.headers }
+      const verifier = new Verifier(change.secret ?? secret)
+      expect(() => verifier.verify(change.body ?? BODY, headers)).toThrow()
+    })
+  }
+
+  test('is accepted with the old and the new secret for 24 hours after a roll', () => {
+    const webhook = { id: 'wh_1', generation: 2, oldSecretUntil: new Date(NOW.getTime() + 1) }
+    const next = webhookSecret(INSTALLATION, 'wh_1', 2)
+    const both = signedHeaders(validSecrets(INSTALLATION, webhook, NOW), message)
+    for (const one of [secret, next])
+      expect(() => new Verifier(one).verify(BODY, both)).not.toThrow()
+    const later = validSecrets(INSTALLATION, webhook, new Date(NOW.getTime() + 1))
+    expect(later).toEqual([next])
+  })
+})
+
+interface Change {
+  body?: string
+  headers?: Record<string, string>
+  secret?: string
+}
+
+test('secrets are 32 bytes, different for each installation, webhook and generation', () => {
+  const secrets = [
+    webhookSecret(INSTALLATION, 'wh_1', 1),
+    webhookSecret(INSTALLATION, 'wh_1', 2),
+    webhookSecret(INSTALLATION, 'wh_2', 1),
+    webhookSecret(new Uint8Array(32), 'wh_1', 1),
+  ]
+  expect(new Set(secrets).size).toBe(4)
+  for (const secret of secrets) {
+    expect(secret).toMatch(/^whsec_/)
+    expect(Buffer.from(secret.slice(6), 'base64').length).toBe(32)
+  }
+})
+
+test('the id of a delivery differs by webhook, message and replay only', () => {
+  const pending = { id: 1, replay: 0, charged: true }
+  const ids = [
+    deliveryId('wh_1', pending),
+    deliveryId('wh_2', pending),
+    deliveryId('wh_1', { ...pending, id: 2 }),
+    deliveryId('wh_1', { ...pending, replay: 1 }),
+  ]
+  expect(new Set(ids).size).toBe(4)
+  expect(deliveryId('wh_1', { ...pending, charged: false })).toBe(ids[0])
+})
+
+test('retries are after 5 s, 30 s, 2 m, 10 m, 30 m, then hourly with jitter', () => {
+  const seconds = (failures: number, random: number) => retryDelayMs(failures, random) / 1000
+  expect([1, 2, 3, 4, 5].map((failures) => seconds(failures, 0))).toEqual([5, 30, 120, 600, 1800])
+  expect([0, 0.5, 1].map((random) => seconds(6, random))).toEqual([3240, 3600, 3960])
+  expect(seconds(50, 0.5)).toBe(3600)
+})
+
+for (const [retryAfterMs, expected] of [
+  [0, 5],
+  [1_000, 5],
+  [60_000, 60],
+  [999_999_999, 86_400],
+] as const) {
+  test(`Retry-After of ${retryAfterMs} ms delays the first retry to ${expected} s`, () => {
+    expect(retryDelayMs(1, 0, retryAfterMs) / 1000).toBe(expected)
+  })
+}
+
+for (const [value, expected] of [
+  [undefined, undefined],
+  ['120', 120_000],
+  ['Sun, 01 Mar 2026 12:00:30 GMT', 30_000],
+  ['Sun, 01 Mar 2026 11:00:00 GMT', 0],
+  ['soon', undefined],
+  ['-5', undefined],
+  ['', undefined],
+] as const) {
+  test(`Retry-After: ${value}`, () => {
+    expect(parseRetryAfter(value, new Date('2026-03-01T12:00:00Z'))).toBe(expected)
+  })
+}
+
+for (const [status, delivered] of [
+  [undefined, false],
+  [199, false],
+  [200, true],
+  [299, true],
+  [301, false],
+  [400, false],
+  [503, false],
+] as const) {
+  test(`${status} is ${delivered ? 'a success' : 'a failure'}`, () => {
+    expect(isDelivered({ status })).toBe(delivered)
+  })
+}
+
+describe('a failure', () => {
+  const DAY = 86_400_000
+  const after = (failingForMs: number | undefined, status: number) => {
+    const failingSince =
+      failingForMs === undefined ? undefined : new Date(NOW.getTime() - failingForMs)
+    return afterFailure({ failures: 0, failingSince }, { status }, { now: NOW, random: 0 })
+  }
+  test('of five days disables', () => {
+    expect(after(5 * DAY, 500)).toEqual({ disabled: 'failing' })
+    expect(after(5 * DAY - 1, 500)).toHaveProperty('retryAt')
+    expect(after(undefined, 500)).toHaveProperty('retryAt')
+  })
+  test('with 410 disables at once', () => {
+    expect(after(undefined, 410)).toEqual({ disabled: 'gone' })
+  })
+})

@@ -1,0 +1,300 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, test } from 'vitest'
+import type { Address } from '../../core/address.ts'
+import { KEPT_DELIVERIES, type Webhook } from '../../core/webhook.ts'
+import type { NewKey, ShopStore } from '../shop-store.ts'
+import type { NewWebhook, RecordedAttempt } from '../webhook-store.ts'
+import { DAY, KEY, later, NOON, type OpenShopStore } from './shop-fixture.ts'
+
+const HOOK: NewWebhook = {
+  id: 'wh_1',
+  keyId: 'k1',
+  url: 'https://receiver.example/',
+  to: 'ann@mayfly.example' as Address,
+  from: undefined,
+  subject: 'code',
+  createdAt: NOON,
+  lastId: 100,
+}
+
+/** Webhooks: their cursor, what they charge, and their deliveries. */
+export function webhooksContract(open: () => Promise<OpenShopStore>): void {
+  let opened: OpenShopStore
+  let store: ShopStore
+
+  beforeEach(async () => {
+    opened = await open()
+    store = opened.store
+  })
+  afterEach(() => opened.close())
+
+  async function addHook(key: Partial<NewKey> = {}, hook: Partial<NewWebhook> = {}) {
+    await store.addKey({ ...KEY, ...key })
+    assert.equal(await store.addWebhook({ ...HOOK, ...hook }, 10), true)
+  }
+  async function read(): Promise<Webhook> {
+    const webhook = await store.readWebhook('wh_1')
+    assert.ok(webhook)
+    return webhook
+  }
+  const used = async (now = NOON) => (await store.readKey('k1', now))?.used
+  const usedByDay = async () => (await store.readUsage('k1', 0)).map(({ count }) => count)
+  const take = async (messageId: number, now = NOON) =>
+    await store.takeMessage({ webhook: await read(), messageId, now })
+  const record = (more: Partial<RecordedAttempt> = {}) =>
+    store.recordAttempt({
+      webhookId: 'wh_1',
+      messageId: 101,
+      replay: 0,
+      attempt: 1,
+      status: 200,
+      error: undefined,
+      ms: 12,
+      at: NOON,
+      result: 'delivered',
+      ...more,
+    })
+  const fail = (more: Partial<RecordedAttempt> = {}) =>
+    record({ status: 503, result: { retryAt: later(5_000) }, ...more })
+
+  test('a new webhook is active and has delivered nothing', async () => {
+    await addHook()
+    assert.deepEqual(await read(), {
+      id: 'wh_1',
+      keyId: 'k1',
+      url: 'https://receiver.example/',
+      to: 'ann@mayfly.example',
+      from: undefined,
+      subject: 'code',
+      createdAt: NOON,
+      generation: 1,
+      oldSecretUntil: undefined,
+      disabled: undefined,
+      paused: undefined,
+      lastId: 100,
+      replays: 0,
+      pending: undefined,
+      attempts: 0,
+      failures: 0,
+      lastError: undefined,
+      nextAttemptAt: undefined,
+      failingSince: undefined,
+      gapSince: undefined,
+      lastDelivery: undefined,
+    })
+  })
+
+  test('a key has at most so many webhooks, also if they are added at once', async () => {
+    await store.addKey(KEY)
+    await store.addKey({ ...KEY, id: 'k2', secretHash: 'other' })
+    const ids = Array.from({ length: 8 }, (_, at) => `wh_${at}`)
+    const added = await Promise.all(ids.map((id) => store.addWebhook({ ...HOOK, id }, 3)))
+    assert.equal(added.filter(Boolean).length, 3)
+    assert.equal(await store.addWebhook({ ...HOOK, id: 'wh_k2', keyId: 'k2' }, 3), true)
+    assert.equal((await store.listWebhooks('k1')).length, 3)
+    assert.equal((await store.listWebhooks()).length, 4)
+  })
+
+  test('disabled webhooks and those of revoked keys are not delivered', async () => {
+    await addHook()
+    assert.deepEqual(await store.listDeliverable(), [
+      { id: 'wh_1', keyId: 'k1', to: 'ann@mayfly.example', keyPrefix: 'mf_live_abcd' },
+    ])
+    await take(101)
+    await record({ status: 410, result: { disabled: 'gone' } })
+    assert.deepEqual(await store.listDeliverable(), [])
+    await store.enableWebhook('wh_1')
+    assert.equal((await store.listDeliverable()).length, 1)
+    await store.revokeKey('k1')
+    assert.deepEqual(await store.listDeliverable(), [])
+  })
+
+  test('a message taken by many at once is charged once', async () => {
+    await addHook()
+    const webhook = await read()
+    const next = { webhook, messageId: 101, now: NOON }
+    const results = await Promise.all(Array.from({ length: 10 }, () => store.takeMessage(next)))
+    assert.deepEqual(results.sort(), [...Array(9).fill('changed'), 'taken'])
+    assert.equal(await used(), 1)
+    assert.deepEqual(await usedByDay(), [1])
+    assert.deepEqual((await read()).pending, { id: 101, replay: 0, charged: true })
+  })
+
+  test('webhooks and requests together never get more than the plan has', async () => {
+    await store.addKey({ ...KEY, maxRequests: 5 })
+    const hooks = Array.from({ length: 6 }, (_, at) => ({ ...HOOK, id: `wh_${at}` }))
+    for (const hook of hooks) await store.addWebhook(hook, 10)
+    const webhooks = await store.listWebhooks('k1')
+    const takes = webhooks.map((webhook) =>
+      store.takeMessage({ webhook, messageId: 101, now: NOON }).then((found) => found === 'taken'),
+    )
+    const spends = Array.from({ length: 6 }, () =>
+      store.spendRequest('k1', NOON).then((spent) => spent !== undefined),
+    )
+    const passed = await Promise.all([...takes, ...spends])
+    assert.equal(passed.filter(Boolean).length, 5)
+    assert.equal(await used(), 5)
+  })
+
+  test('a delivered message moves the cursor, and its request stays charged', async () => {
+    await addHook()
+    await take(101)
+    assert.equal(await record(), true)
+    const { lastId, pending, lastDelivery } = await read()
+    assert.deepEqual([lastId, pending], [101, undefined])
+    assert.deepEqual(lastDelivery, { messageId: 101, at: NOON })
+    assert.equal(await used(), 1)
+  })
+
+  test('the result of an attempt counts once, and only for the pending message', async () => {
+    await addHook()
+    assert.equal(await record(), false)
+    await take(101)
+    assert.equal(await record({ messageId: 102 }), false)
+    assert.equal(await record({ replay: 1 }), false)
+    assert.equal(await record(), true)
+    assert.equal(await record(), false)
+    assert.equal((await store.listDeliveries('wh_1')).length, 1)
+  })
+
+  test('a failed attempt is not charged again, and its message stays the next one', async () => {
+    await addHook()
+    await take(101)
+    await fail()
+    assert.equal(await take(101, later(6_000)), 'changed')
+    await fail({ attempt: 2, at: later(6_000), error: 'timeout', status: undefined })
+    const failing = await read()
+    assert.deepEqual(
+      [failing.lastId, failing.attempts, failing.failures, failing.lastError, failing.failingSince],
+      [100, 2, 2, 'timeout', NOON],
+    )
+    await record({ attempt: 3, at: later(9_000) })
+    const { failures, failingSince, nextAttemptAt, lastError } = await read()
+    assert.deepEqual([failures, failingSince, nextAttemptAt, lastError], [0, ...Array(3)])
+    assert.equal(await used(), 1)
+    assert.deepEqual(
+      (await store.listDeliveries('wh_1')).map(({ attempt, status, error }) => [
+        attempt,
+        status,
+        error,
+      ]),
+      [
+        [3, 200, undefined],
+        [2, undefined, 'timeout'],
+        [1, 503, undefined],
+      ],
+    )
+  })
+
+  test('a message that expires undelivered is refunded to its day, and leaves a gap', async () => {
+    await addHook({ maxRequests: 100, maxPerDay: 5 })
+    await take(101)
+    await fail()
+    assert.equal(await store.skipMessage('wh_1', 102, later(DAY)), false)
+    assert.equal(await store.skipMessage('wh_1', 101, later(DAY)), true)
+    const { lastId, gapSince, pending, failures, nextAttemptAt } = await read()
+    assert.deepEqual([lastId, gapSince, pending], [101, NOON, undefined])
+    assert.deepEqual([failures, nextAttemptAt], [1, later(5_000)])
+    assert.equal(await used(), 0)
+    assert.deepEqual(await usedByDay(), [])
+    assert.equal(await take(102, later(DAY)), 'taken')
+  })
+
+  test('a webhook that is disabled gets its request back, and charges anew once enabled', async () => {
+    await addHook()
+    await take(101)
+    await record({ status: 410, result: { disabled: 'gone' } })
+    const disabled = await read()
+    assert.deepEqual([disabled.disabled, disabled.lastId], ['gone', 100])
+    assert.deepEqual(disabled.pending, { id: 101, replay: 0, charged: false })
+    assert.equal(await used(), 0)
+    assert.equal(await take(101), 'changed')
+    await store.enableWebhook('wh_1')
+    assert.equal(await take(101), 'taken')
+    assert.equal(await used(), 1)
+  })
+
+  test('a message without quota waits, and is charged once there is some', async () => {
+    await addHook({ maxRequests: 100, maxPerDay: 1 })
+    await take(101)
+    await record()
+    assert.equal(await take(102), 'refused')
+    await store.pauseWebhook({ webhook: await read(), messageId: 102, now: NOON }, 'daily_limit')
+    const paused = await read()
+    assert.deepEqual([paused.paused, paused.pending?.charged], ['daily_limit', false])
+    assert.equal(await take(102, later(DAY)), 'taken')
+    assert.deepEqual([(await read()).paused, await used(later(DAY))], [undefined, 2])
+  })
+
+  test('messages that are not selected move the cursor free of charge', async () => {
+    await addHook()
+    await store.passMessages({ webhook: await read(), messageId: 500 })
+    assert.equal((await read()).lastId, 500)
+    const before = await read()
+    await take(501)
+    await store.passMessages({ webhook: before, messageId: 600 })
+    assert.equal((await read()).lastId, 500)
+    assert.equal(await used(), 1)
+  })
+
+  test('a replay moves the cursor back; what is charged is delivered before', async () => {
+    await addHook()
+    await take(101)
+    await record()
+    await take(102)
+    await store.replayWebhook('wh_1', 50)
+    assert.deepEqual((await read()).pending, { id: 102, replay: 0, charged: true })
+    assert.equal(await record({ messageId: 102 }), true)
+    const replayed = await read()
+    assert.deepEqual([replayed.lastId, replayed.replays, replayed.pending], [50, 1, undefined])
+    await take(101)
+    // The late result of a former attempt.
+    assert.equal(await record({ messageId: 101, replay: 0 }), false)
+    assert.equal(await record({ messageId: 101, replay: 1 }), true)
+    assert.equal(await used(), 3)
+  })
+
+  test('a replay from a later message skips nothing', async () => {
+    await addHook()
+    await store.replayWebhook('wh_1', 1_000)
+    assert.equal((await read()).lastId, 100)
+    assert.equal(await store.replayWebhook('wh_2', 1), false)
+  })
+
+  test('a secret cannot be rolled while the old one is valid', async () => {
+    await addHook()
+    const roll = (now: Date) => store.rollWebhook('wh_1', now, new Date(now.getTime() + DAY))
+    const both = await Promise.all([roll(NOON), roll(NOON)])
+    assert.deepEqual(
+      both.sort((one) => ('until' in (one ?? {}) ? 1 : -1)),
+      [{ generation: 2 }, { until: later(DAY) }],
+    )
+    assert.deepEqual(await roll(later(DAY)), { generation: 3 })
+    assert.equal(await store.rollWebhook('wh_2', NOON, later(DAY)), undefined)
+  })
+
+  for (const [name, attempted, now, left] of [
+    ['before its first attempt ended', false, NOON, 1],
+    ['while it waits for a retry', true, NOON, 0],
+    ['when a retry is due', true, later(5_000), 1],
+  ] as const) {
+    test(`deleted ${name}, a webhook keeps ${left} requests charged`, async () => {
+      await addHook()
+      await take(101)
+      if (attempted) await fail()
+      assert.equal(await store.deleteWebhook('wh_1', now), true)
+      assert.equal(await used(), left)
+      assert.deepEqual(await store.listDeliveries('wh_1'), [])
+      assert.equal(await store.readWebhook('wh_1'), undefined)
+      assert.equal(await store.deleteWebhook('wh_1', now), false)
+    })
+  }
+
+  test('only the last deliveries are kept', async () => {
+    await addHook()
+    await take(101)
+    for (let attempt = 1; attempt <= KEPT_DELIVERIES + 3; attempt += 1) await fail({ attempt })
+    const kept = await store.listDeliveries('wh_1')
+    assert.deepEqual([kept.length, kept[0]?.attempt, kept.at(-1)?.attempt], [100, 103, 4])
+  })
+}

@@ -1,0 +1,190 @@
+import type { QuotaProblemCode } from '../../core/key.ts'
+import { KEPT_DELIVERIES, outcomeText } from '../../core/webhook.ts'
+import { type Operation, query } from '../operation.ts'
+import type { NewWebhook, NextMessage, RecordedAttempt, WebhookRoll } from '../webhook-store.ts'
+import { lockKey, refund, spend } from './keys.ts'
+import { dateOf, type WebhookRow } from './webhook-reads.ts'
+
+export const webhookWrites = {
+  *pauseWebhook(
+    { webhook: { id, lastId, replays }, messageId, now }: NextMessage,
+    reason: QuotaProblemCode,
+  ): Operation<void> {
+    yield* query(
+      `update shop.webhook set pending_id = $4, pending_replay = replays, paused = $5,
+         blocked_since = coalesce(blocked_since, $6)
+       where id = $1 and last_id = $2 and replays = $3 and charged_day is null`,
+      [id, lastId, replays, messageId, reason, now.getTime()],
+    )
+  },
+  *passMessages({
+    webhook: { id, lastId, replays },
+    messageId,
+  }: Omit<NextMessage, 'now'>): Operation<void> {
+    yield* query(
+      `update shop.webhook set last_id = $4
+       where id = $1 and last_id = $2 and replays = $3 and pending_id is null`,
+      [id, lastId, replays, messageId],
+    )
+  },
+  *replayWebhook(id: string, sinceId: number): Operation<boolean> {
+    // What is charged is still delivered first; then from there.
+    const changed = yield* query(
+      `update shop.webhook set last_id = case when last_id < $2 then last_id else $2 end,
+         replays = replays + 1, pending_id = case when charged_day is null then null else pending_id end,
+         paused = null, gap_since = null, next_attempt_at = null
+       where id = $1 returning id`,
+      [id, sinceId],
+    )
+    return changed.length === 1
+  },
+  *enableWebhook(id: string): Operation<boolean> {
+    const changed = yield* query(
+      `update shop.webhook set disabled = null, paused = null, failures = 0, last_error = null,
+         failing_since = null, next_attempt_at = null
+       where id = $1 returning id`,
+      [id],
+    )
+    return changed.length === 1
+  },
+}
+
+type Pending = Pick<
+  WebhookRow,
+  'key_id' | 'charged_day' | 'charged_period' | 'deliveries' | 'attempts' | 'next_attempt_at'
+>
+
+const LOCK = `select key_id, charged_day, charged_period, deliveries, attempts, next_attempt_at
+  from shop.webhook where id = $1`
+
+/** The cursor after the pending message, unless a replay has moved it since. */
+const NEXT_CURSOR = `last_id = case when replays = pending_replay then pending_id else last_id end,
+  pending_id = null, charged_day = null, charged_period = null, attempts = 0`
+
+/** Of several statements. Each locks the webhook first, then its key. */
+export const webhookTransactions = {
+  *addWebhook(webhook: NewWebhook, max: number): Operation<boolean> {
+    const { id, keyId, url, to, from, subject, createdAt, lastId } = webhook
+    yield* lockKey(keyId)
+    const known = yield* query('select 1 from shop.webhook where key_id = $1', [keyId])
+    if (known.length >= max) return false
+    yield* query(
+      `insert into shop.webhook (id, key_id, url, to_address, from_pattern, subject, created_at, last_id)
+       values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+      [id, keyId, url, to, from, subject, createdAt.getTime(), lastId],
+    )
+    return true
+  },
+  *takeMessage({
+    webhook: { id, keyId, lastId, replays },
+    messageId,
+    now,
+  }: NextMessage): Operation<'taken' | 'refused' | 'changed'> {
+    const [row] = yield* query(
+      `${LOCK} and last_id = $2 and replays = $3 and charged_day is null and disabled is null
+       for no key update`,
+      [id, lastId, replays],
+    )
+    if (!row) return 'changed'
+    const spent = yield* spend(keyId, now, 1)
+    if (!spent) return 'refused'
+    yield* query(
+      `update shop.webhook set pending_id = $2, pending_replay = replays, charged_day = $3,
+         charged_period = $4, attempts = 0, paused = null, blocked_since = null
+       where id = $1`,
+      [id, messageId, spent.day, spent.period],
+    )
+    return 'taken'
+  },
+  *recordAttempt(attempt: RecordedAttempt): Operation<boolean> {
+    const { webhookId: id, messageId, replay, status, error, ms, result } = attempt
+    const at = attempt.at.getTime()
+    const [row] = yield* query<Pending>(
+      `${LOCK} and pending_id = $2 and pending_replay = $3 and charged_day is not null
+       for no key update`,
+      [id, messageId, replay],
+    )
+    if (!row) return false
+    const number = row.deliveries + 1
+    yield* query(
+      `insert into shop.webhook_delivery (webhook_id, number, message_id, attempt, status, error, ms, at)
+       values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+      [id, number, messageId, attempt.attempt, status, error, ms, at],
+    )
+    yield* query('delete from shop.webhook_delivery where webhook_id = $1 and number <= $2', [
+      id,
+      number - KEPT_DELIVERIES,
+    ])
+    if (result === 'delivered') {
+      yield* query(
+        `update shop.webhook set ${NEXT_CURSOR}, deliveries = $2, delivered_at = $3, delivered_id = pending_id,
+           failures = 0, last_error = null, failing_since = null, next_attempt_at = null
+         where id = $1`,
+        [id, number, at],
+      )
+      return true
+    }
+    const [retryAt, disabled] =
+      'retryAt' in result ? [result.retryAt.getTime(), null] : [null, result.disabled]
+    yield* query(
+      `update shop.webhook set deliveries = $2, attempts = $3, failures = failures + 1, last_error = $4,
+         failing_since = coalesce(failing_since, $5), next_attempt_at = $6, disabled = $7
+       where id = $1`,
+      [id, number, attempt.attempt, outcomeText({ status, error }), at, retryAt, disabled],
+    )
+    if (disabled === null) return true
+    yield* refundPending(row)
+    yield* query(
+      `update shop.webhook set charged_day = null, charged_period = null,
+         blocked_since = coalesce(blocked_since, failing_since)
+       where id = $1`,
+      [id],
+    )
+    return true
+  },
+  *skipMessage(id: string, messageId: number, now: Date): Operation<boolean> {
+    const [row] = yield* query<Pending>(`${LOCK} and pending_id = $2 for no key update`, [
+      id,
+      messageId,
+    ])
+    if (!row) return false
+    yield* refundPending(row)
+    yield* query(
+      `update shop.webhook set ${NEXT_CURSOR}, paused = null,
+         gap_since = coalesce(gap_since, blocked_since, failing_since, $2)
+       where id = $1`,
+      [id, now.getTime()],
+    )
+    return true
+  },
+  *rollWebhook(id: string, now: Date, oldUntil: Date): Operation<WebhookRoll | undefined> {
+    const [row] = yield* query<Pick<WebhookRow, 'generation' | 'old_secret_until'>>(
+      'select generation, old_secret_until from shop.webhook where id = $1 for no key update',
+      [id],
+    )
+    if (!row) return undefined
+    const until = dateOf(row.old_secret_until)
+    if (until && until.getTime() > now.getTime()) return { until }
+    const generation = row.generation + 1
+    yield* query('update shop.webhook set generation = $2, old_secret_until = $3 where id = $1', [
+      id,
+      generation,
+      oldUntil.getTime(),
+    ])
+    return { generation }
+  },
+  *deleteWebhook(id: string, now: Date): Operation<boolean> {
+    const [row] = yield* query<Pending>(`${LOCK} for update`, [id])
+    if (!row) return false
+    // Otherwise who deletes a webhook during an attempt would get that message free.
+    const isWaiting = row.attempts > 0 && (row.next_attempt_at ?? 0) > now.getTime()
+    if (isWaiting) yield* refundPending(row)
+    yield* query('delete from shop.webhook_delivery where webhook_id = $1', [id])
+    yield* query('delete from shop.webhook where id = $1', [id])
+    return true
+  },
+}
+
+function* refundPending({ key_id: keyId, charged_day: day, charged_period: period }: Pending) {
+  if (day !== null && period !== null) yield* refund(keyId, { day, period })
+}

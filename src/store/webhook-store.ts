@@ -1,0 +1,64 @@
+import type { QuotaProblemCode } from '../core/key.ts'
+import type { DisableReason, Webhook, WebhookDelivery } from '../core/webhook.ts'
+
+/** Webhooks, how far each has delivered, and what it has charged. A change that finds another state than expected does nothing. */
+export interface WebhookStore {
+  /** False if the key has `max` of them. */
+  addWebhook(webhook: NewWebhook, max: number): Promise<boolean>
+  readWebhook(id: string): Promise<Webhook | undefined>
+  /** Oldest first; without a key, all of them. */
+  listWebhooks(keyId?: string): Promise<Webhook[]>
+  /** Those that are not disabled, of keys that are not revoked. */
+  listDeliverable(): Promise<DeliverableWebhook[]>
+  /** Newest first. */
+  listDeliveries(id: string): Promise<WebhookDelivery[]>
+
+  /**
+   * Charges one request and records the message as pending, in one commit. `refused`: the key has none left; `changed`: this
+   * message is not the next one any more, or another node has charged it.
+   */
+  takeMessage(next: NextMessage): Promise<'taken' | 'refused' | 'changed'>
+  /** Records the message as pending without a charge. */
+  pauseWebhook(next: NextMessage, reason: QuotaProblemCode): Promise<void>
+  /** Records that messages up to this id are not selected. */
+  passMessages(next: Omit<NextMessage, 'now'>): Promise<void>
+  /** Records an attempt. The message is delivered, or pending until the next attempt, or the webhook is disabled and its charge refunded. */
+  recordAttempt(attempt: RecordedAttempt): Promise<boolean>
+  /** The pending message has expired or was deleted: refunds its charge. */
+  skipMessage(id: string, messageId: number, now: Date): Promise<boolean>
+
+  /** Undefined if there is no such webhook. */
+  rollWebhook(id: string, now: Date, oldUntil: Date): Promise<WebhookRoll | undefined>
+  /** Delivers again what is newer than this id, and the rest. */
+  replayWebhook(id: string, sinceId: number): Promise<boolean>
+  /** Enables it, and makes the next attempt due now. */
+  enableWebhook(id: string): Promise<boolean>
+  /** Refunds the charge of the pending message, unless an attempt may be in progress. */
+  deleteWebhook(id: string, now: Date): Promise<boolean>
+}
+
+export type NewWebhook = Pick<
+  Webhook,
+  'id' | 'keyId' | 'url' | 'to' | 'from' | 'subject' | 'createdAt' | 'lastId'
+>
+
+export interface DeliverableWebhook extends Pick<Webhook, 'id' | 'keyId' | 'to'> {
+  keyPrefix: string
+}
+
+/** The next message of a webhook that was read with `lastId` and `replays`. */
+export interface NextMessage {
+  webhook: Pick<Webhook, 'id' | 'keyId' | 'lastId' | 'replays'>
+  messageId: number
+  now: Date
+}
+
+export interface RecordedAttempt extends WebhookDelivery {
+  webhookId: string
+  /** Of the pending message. */
+  replay: number
+  result: 'delivered' | { retryAt: Date } | { disabled: DisableReason }
+}
+
+/** `until`: the old secret is still valid, so it was not rolled. */
+export type WebhookRoll = { generation: number } | { until: Date }
