@@ -1,7 +1,16 @@
 import type { Plan } from '../core/plan.ts'
 import { plansFile, stripePrices } from './files.ts'
 import type { SettingReader } from './settings.ts'
-import { choice, commaSeparated, httpUrl, lifetime, origins, size, text } from './values.ts'
+import {
+  allowedTargets,
+  choice,
+  commaSeparated,
+  httpUrl,
+  lifetime,
+  origins,
+  size,
+  text,
+} from './values.ts'
 
 /** The pool, and what the keyed API may read of it. */
 export function keyedApiConfig({ setting }: SettingReader) {
@@ -27,6 +36,21 @@ export function keyedApiConfig({ setting }: SettingReader) {
       '',
       'origins of web pages that may call /emails and /usage, or *; empty: none',
     ),
+    webhooks: {
+      on:
+        setting(
+          'MAYFLY_WEBHOOKS',
+          choice('keys', 'off'),
+          'keys',
+          'who may create webhooks: keys (every key holder), off (nobody; none are delivered)',
+        ) === 'keys',
+      allowed: setting(
+        'MAYFLY_WEBHOOK_ALLOW',
+        allowedTargets,
+        '',
+        'targets of webhooks that may be loopback, private or without TLS: host names, addresses or CIDR ranges',
+      ),
+    },
   }
 }
 

@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os'
 import { type Host, parseHost } from '../core/address.ts'
 import { isIpRange } from '../core/ip.ts'
 import { parseDuration } from '../core/time.ts'
+import { type AllowedTargets, parseAllowedTarget } from '../core/webhook-target.ts'
 
 // Each parser takes the text of one setting. Its errors complete the sentence "NAME: …".
 
@@ -128,6 +129,19 @@ export function ipRanges(given: string): string[] {
   const bad = ranges.find((part) => !isIpRange(part))
   if (bad !== undefined) throw new Error(`${quoted(bad)} is not an IP address or CIDR range`)
   return ranges
+}
+
+/** Host names, IP addresses and CIDR ranges. */
+export function allowedTargets(given: string): AllowedTargets {
+  const targets = commaSeparated(given).map((part) => {
+    const target = parseAllowedTarget(part)
+    if (target) return target
+    throw new Error(`${quoted(part)} is not a host name, IP address or CIDR range`)
+  })
+  return {
+    hosts: targets.flatMap(({ hosts = [] }) => hosts),
+    ranges: targets.flatMap(({ ranges = [] }) => ranges),
+  }
 }
 
 /** IP addresses, with a port unless it is 53. */

@@ -1,13 +1,19 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { Config } from '../config/config.ts'
 import type { Log } from '../core/log.ts'
+import { openWebhookClient } from '../http/client/webhook-client.ts'
 import { openPaymentProvider } from '../pay/open.ts'
 import { openMailer } from '../pay/receipt-mail.ts'
 import { type ClockGuard, type ClockSample, guardClock } from '../service/background/clock-guard.ts'
 import { type LeaseDeps, runUnderLease } from '../service/background/lease.ts'
 import { runSweep } from '../service/background/repeat.ts'
+import type { SubscribableBus } from '../service/deps.ts'
+import { openLargeReads } from '../service/mail/large-reads.ts'
+import type { ParseOnce } from '../service/mail/parse-once.ts'
+import { openParsedMail } from '../service/mail/parsed-mail.ts'
 import { runReceipts } from '../service/shop/receipts.ts'
 import { runReconcile } from '../service/shop/reconcile.ts'
+import { runWebhooks } from '../service/webhooks/run-webhooks.ts'
 import type { ShopStore } from '../store/shop-store.ts'
 import type { MailStore, SweepOptions } from '../store/store.ts'
 import { OPERATOR_MAIL_MS, usesPostgres } from './stores.ts'
@@ -103,6 +109,41 @@ export async function startShopJobs(
 
   const work = { name: 'shop', operation: runShopJobs, ended: end.signal }
   const done = runUnderLease({ store, newHolder: randomUUID, log }, work)
+  return async () => {
+    end.abort()
+    await done
+  }
+}
+
+interface WebhookJobDeps extends JobDeps {
+  shop: ShopStore
+  parse: ParseOnce
+  bus: SubscribableBus
+}
+
+/** Delivers webhooks, each on one node at a time. Returns a function that stops it. */
+export async function startWebhooks(
+  { webhooks, senderChecks, payments, poolAccess }: Config,
+  { store, shop, parse, bus, now, log }: WebhookJobDeps,
+): Promise<() => Promise<void>> {
+  const end = new AbortController()
+  const { allowed } = webhooks
+  const pay = await openPaymentProvider({ ...payments, now })
+  const done = runWebhooks({
+    store,
+    shop,
+    bus,
+    log,
+    now,
+    poolAccess,
+    parsed: openParsedMail({ store, parse, largeReads: openLargeReads() }),
+    webhookClient: openWebhookClient({ allowed, dnsServers: senderChecks.dns }),
+    installationSecret: await shop.installationSecret(randomBytes(32)),
+    random: Math.random,
+    newHolder: randomUUID,
+    testKeys: pay.mode === 'test',
+    ended: end.signal,
+  })
   return async () => {
     end.abort()
     await done

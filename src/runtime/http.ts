@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { workerData } from 'node:worker_threads'
 import type { SenderChecks } from '../core/message.ts'
+import { openWebhookClient } from '../http/client/webhook-client.ts'
 import { readBuiltPage } from '../http/pages/assets.ts'
 import { openHttpServer } from '../http/server/server.ts'
 import { openCounters, openSharedBudget } from '../limit/shared-counters.ts'
@@ -38,6 +39,10 @@ const server = await openHttpServer(
     pay,
     parse: parseOnMain,
     sendLocalMail: openLocalSmtp({ ...config.smtp, host: listen.host }),
+    webhookClient: openWebhookClient({
+      allowed: config.webhooks.allowed,
+      dnsServers: config.senderChecks.dns,
+    }),
     largeReads,
     senderChecks: config.senderChecks.on
       ? openSenderChecks({ ...parts, largeReads, check: checkSender })

@@ -63,7 +63,7 @@ export function serveMain(commands: ThreadCommands): void {
 }
 
 /** Over the threads of this node, and with Redis over all nodes. */
-async function openBusAndLimit({ redis: url }: Config, shared: SharedMemory, log: Log) {
+export async function openBusAndLimit({ redis: url }: Config, shared: SharedMemory, log: Log) {
   const local = {
     bus: openMemoryBus(shared.busName, shared.waiterCounts),
     limit: openMemoryLimit(shared.rates),

@@ -17,10 +17,11 @@ import { addConfiguredDomains } from '../service/sessions/domains.ts'
 import { lockFolder } from '../store/sqlite/files.ts'
 import { makeVersions } from '../store/sqlite/mailbox-cache.ts'
 import type { MailStore } from '../store/store.ts'
-import { startShopJobs, startSweep } from './background.ts'
+import { startShopJobs, startSweep, startWebhooks } from './background.ts'
 import { serve } from './ports.ts'
 import {
   makeClock,
+  openBusAndLimit,
   openClock,
   type ServerThreadSetup,
   type SharedMemory,
@@ -111,6 +112,12 @@ async function startParts(given: Config, { log, died, clock, parsing, closers }:
   const sweep = startSweep(config, { store, now, log })
   closers.push(sweep.stop)
   closers.push(await startShopJobs(config, { store, shop, now, log }))
+  if (config.webhooks.on) {
+    const { bus, close: closeBus } = await openBusAndLimit(config, shared, log)
+    closers.push(closeBus)
+    const { parse } = children
+    closers.push(await startWebhooks(config, { store, shop, parse, bus, now, log }))
+  }
 
   // All adapter threads at once: each may need time to complete what is in progress.
   const serverThreads: StartedThread[] = []
@@ -236,6 +243,7 @@ function openChildren({ senderChecks }: Config, { store, log, now, parsing }: Ch
   else log.debug({ isolation }, 'isolation of child processes')
   const checker = openChecker({ dns: openDns({ servers: senderChecks.dns, now }), log })
   return {
+    parse,
     commands: {
       parse: ({ rawId, request }: { rawId: number; request: ParseRequest }, signal: AbortSignal) =>
         parse(rawId, request, signal),
@@ -255,7 +263,10 @@ function portTaker({ ports }: Writer): () => MessagePort {
 }
 
 async function aggregateMetrics(threads: readonly Thread[]): Promise<string> {
-  const metrics = await Promise.all(threads.map((thread) => thread.call('metrics')))
-  const { AggregatorRegistry } = await import('prom-client')
+  const { AggregatorRegistry, register } = await import('prom-client')
+  const metrics = await Promise.all([
+    ...threads.map((thread) => thread.call('metrics')),
+    register.getMetricsAsJSON(),
+  ])
   return AggregatorRegistry.aggregate(metrics as object[][]).metrics()
 }

@@ -14,6 +14,8 @@ const RATES = {
   searchMail: { count: 60, seconds: 60, burst: 60 },
   sendTest: { count: 1, seconds: 60, burst: 1 },
   sendTestFromClient: { count: 10, seconds: 60, burst: 10 },
+  createWebhook: { count: 60, seconds: 60, burst: 60 },
+  testWebhook: { count: 10, seconds: 60, burst: 10 },
   extendSession: { count: 10, seconds: 60, burst: 10 },
   wrongKey: { count: 20, seconds: 60, burst: 21 },
   wrongAdminToken: { count: 20, seconds: 60, burst: 21 },

@@ -42,10 +42,11 @@ export async function post(
 export async function postJson(
   url: string,
   body: string | Uint8Array<ArrayBuffer>,
+  headers: Record<string, string> = {},
 ): Promise<TestResponse> {
   return await request(url, {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
+    headers: { ...headers, 'content-type': 'application/json' },
     body,
   })
 }

@@ -6,6 +6,7 @@ import { type Address, parseHost } from '../../src/core/address.ts'
 import type { Log, LogFacts } from '../../src/core/log.ts'
 import type { Mail, Message, SenderChecks } from '../../src/core/message.ts'
 import { OPERATOR } from '../../src/core/session.ts'
+import { openWebhookClient } from '../../src/http/client/webhook-client.ts'
 import { type BuiltPage, readBuiltPage } from '../../src/http/pages/assets.ts'
 import type { IdleIntervals } from '../../src/http/server/deps.ts'
 import { openHttpServer } from '../../src/http/server/server.ts'
@@ -100,6 +101,10 @@ export async function openTestServer({
     parse: openParseOnce({ store, parser: inlineParser(parse) }),
     // Nothing listens on port 1.
     sendLocalMail: openLocalSmtp({ host: '127.0.0.1', port: 1, proxyFrom: [] }),
+    webhookClient: openWebhookClient({
+      allowed: config.webhooks.allowed,
+      dnsServers: config.senderChecks.dns,
+    }),
     connections: {
       max: config.http.connections,
       acquire: () => all.reserve(1),

@@ -7,6 +7,7 @@ import type { LargeReads } from '../../service/mail/large-reads.ts'
 import type { ParseOnce } from '../../service/mail/parse-once.ts'
 import type { SendLocalMail } from '../../service/mail/send-test.ts'
 import type { ConfiguredAccount } from '../../service/sessions/accounts.ts'
+import type { WebhookClient } from '../../service/webhooks/webhook-client.ts'
 import type { BuiltPage } from '../pages/assets.ts'
 import type { ResponseCache } from './caching.ts'
 import type { ConnectionSlots } from './connection-limit.ts'
@@ -21,6 +22,7 @@ export interface HttpDeps
   bus: SubscribableBus
   parse: ParseOnce
   sendLocalMail: SendLocalMail
+  webhookClient: WebhookClient
   /** Shared with everything else in this thread that reads large mail. */
   largeReads?: LargeReads
   connections: ConnectionSlots
@@ -36,7 +38,7 @@ export interface HttpDeps
 /** What routes work with: everything the services need, and the settings and limits of HTTP. */
 export interface RouteDeps
   extends ServiceDeps,
-    Pick<HttpDeps, 'metrics' | 'warnings' | 'builtPage' | 'sendLocalMail'> {
+    Pick<HttpDeps, 'metrics' | 'warnings' | 'builtPage' | 'sendLocalMail' | 'webhookClient'> {
   log: Log
   mailbox: MailboxLimits
   intervals: IdleIntervals
@@ -53,6 +55,8 @@ export interface RouteDeps
   /** Whether receipts are mailed. */
   receipts: boolean
   checksSenders: boolean
+  /** Whether key holders may use webhooks. */
+  webhooks: boolean
   responseCache: ResponseCache
   sendBudget: SendBudget
   longPolls: LongPollLimit
@@ -69,6 +73,7 @@ export interface HttpConfig {
   plans: readonly Plan[]
   mailOut: { url: string }
   senderChecks: { on: boolean }
+  webhooks: { on: boolean }
   gmailAccounts: readonly ConfiguredAccount[]
   http: {
     threads: number

@@ -155,6 +155,7 @@ function routeSettings(config: HttpConfig) {
     plans,
     receipts: config.mailOut.url !== '',
     checksSenders: config.senderChecks.on,
+    webhooks: config.webhooks.on,
     accountRules: accountRules(config.gmailAccounts),
     baseUrl: http.baseUrl,
     mcp: http.mcp,

@@ -169,7 +169,7 @@ test('a failure to open an account is logged and retried, and its lease is relea
   while (tries < 2) await pause(5)
   end.abort()
   await done
-  assert.deepEqual(new Set(logged), new Set(['opening or closing an account failed; retrying']))
+  assert.deepEqual(new Set(logged), new Set(['a task under a lease failed; retrying']))
   const lease = { name: `account ${await fixture.idOf(JOE)}`, holder: 'them', ms: 1 }
   assert.equal(await fixture.other.acquireLease(lease), true)
 })

@@ -31,7 +31,7 @@ export function emailRecord(message: Message, mail: Mail): EmailRecord {
 }
 
 /** The entry of To or Cc with this recipient, in header form; the address itself if there is none. */
-function toHeader(recipient: Address, { to, cc }: Mail): string {
+export function toHeader(recipient: Address, { to, cc }: Mail): string {
   const entry = [...to, ...cc].find(({ address }) => parseAddress(address) === recipient)
   return entry ? entryText(entry) : recipient
 }

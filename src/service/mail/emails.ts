@@ -6,7 +6,7 @@ import { type MailFilter, matchesFilter } from '../../core/mail-filter.ts'
 import type { Message } from '../../core/message.ts'
 import { Problem } from '../../core/problem.ts'
 import { keyedTopic, POOL, type Topic } from '../../core/session.ts'
-import type { KeyScope } from '../../store/store.ts'
+import type { KeyScope, MailStore } from '../../store/store.ts'
 import type { ServiceDeps } from '../deps.ts'
 import { type Caller, type KeyAuthDeps, requireQuota, rereadKey } from '../keys/authenticate-key.ts'
 import { type EmailRecord, emailRecord } from './email-record.ts'
@@ -43,13 +43,16 @@ const AT_ONCE = 4
 
 /** The version of what the key may see of this query: unchanged while the response is. */
 export async function emailsVersion(deps: EmailsDeps, query: EmailQuery): Promise<string> {
-  return await deps.store.keyMailVersion(scopeOf(deps, query))
+  return await deps.store.keyMailVersion(keyScope(deps, query))
 }
 
 /** Id of the newest message that the key may see; 0 if there is none. */
-export async function newestEmailId(deps: EmailsDeps, query: EmailQuery): Promise<number> {
+export async function newestEmailId(
+  deps: Pick<EmailsDeps, 'poolAccess' | 'now'> & { store: Pick<MailStore, 'listKeyMailHeads'> },
+  query: Pick<EmailQuery, 'keyId' | 'to'>,
+): Promise<number> {
   const page = { sinceId: 0, beforeId: undefined, limit: 1 }
-  const [newest] = await deps.store.listKeyMailHeads(scopeOf(deps, query), page)
+  const [newest] = await deps.store.listKeyMailHeads(keyScope(deps, query), page)
   return newest?.id ?? 0
 }
 
@@ -101,12 +104,12 @@ async function selectMessages(
   const { sinceId, beforeId, limit, filter } = query
   if (filter) {
     const { ids, nextAfter } = await selectMatching(deps, query, filter, signal)
-    const messages = ids.length > 0 ? await deps.store.readKeyMail(scopeOf(deps, query), ids) : []
+    const messages = ids.length > 0 ? await deps.store.readKeyMail(keyScope(deps, query), ids) : []
     return { messages, nextAfter }
   }
   // One more than requested, to see whether there is a next page.
   const page = { sinceId, beforeId, limit: limit + 1 }
-  const messages = await deps.store.listKeyMail(scopeOf(deps, query), page)
+  const messages = await deps.store.listKeyMail(keyScope(deps, query), page)
   const wanted = messages.slice(0, limit)
   return { messages: wanted, nextAfter: messages.length > limit ? wanted.at(-1)?.id : undefined }
 }
@@ -122,7 +125,7 @@ async function selectMatching(
   filter: MailFilter,
   signal: AbortSignal | undefined,
 ): Promise<Pick<Selection, 'nextAfter'> & { ids: number[] }> {
-  const scope = scopeOf(deps, query)
+  const scope = keyScope(deps, query)
   const ids: number[] = []
   let { beforeId } = query
   for (let examined = 0; examined < MAX_EXAMINED; examined += EXAMINED_AT_ONCE) {
@@ -188,7 +191,11 @@ async function* recordsOf(
   }
 }
 
-function scopeOf(deps: EmailsDeps, { keyId, to }: EmailQuery): KeyScope {
+/** What a key may see, of one address or of all. */
+export function keyScope(
+  deps: Pick<EmailsDeps, 'poolAccess' | 'now'>,
+  { keyId, to }: Pick<EmailQuery, 'keyId' | 'to'>,
+): KeyScope {
   return { keyId, pool: seesPool(deps.poolAccess, to), to, now: deps.now() }
 }
 
@@ -234,7 +241,7 @@ export async function awaitEmails(
 ): Promise<{ key: ApiKey; version: string; timedOut: boolean }> {
   const wanted: PollSource<KeyView> = {
     key: `${secretHash(caller.keyText ?? '')} ${query.to ?? ''}`,
-    topics: queryTopics(deps, query),
+    topics: keyTopics(deps, query),
     open: (left) => () => keyView(deps, caller, query, left),
     intervalMs: pollMs,
     signal,
@@ -270,7 +277,11 @@ async function keyView(
   }
 }
 
-function queryTopics({ poolAccess }: EmailsDeps, { keyId, to }: EmailQuery): Topic[] {
+/** The topics whose changes change what the key may see. */
+export function keyTopics(
+  { poolAccess }: Pick<EmailsDeps, 'poolAccess'>,
+  { keyId, to }: Pick<EmailQuery, 'keyId' | 'to'>,
+): Topic[] {
   const own = keyedTopic('key', keyId)
   if (!seesPool(poolAccess, to)) return [own]
   return [own, to === undefined ? POOL : keyedTopic('pool', to)]

@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { afterAll, afterEach, beforeAll, describe, onTestFinished, test } from 'vitest'
+import { isProblem } from '../../../test/support/problem.ts'
+import { openReceiver } from '../../../test/support/webhook-receiver.ts'
+import type { AllowedTargets } from '../../core/webhook-target.ts'
+import { openDnsServer } from '../../sender-auth/testing/dns-server.ts'
+import { selfSigned } from '../../smtp/tls.ts'
+import { openWebhookClient } from './webhook-client.ts'
+
+const LOOPBACK: AllowedTargets = { hosts: [], ranges: ['127.0.0.1'] }
+const NONE: AllowedTargets = { hosts: [], ranges: [] }
+
+let receiver: Awaited<ReturnType<typeof openReceiver>>
+let dns: Awaited<ReturnType<typeof openDnsServer>>
+beforeAll(async () => {
+  receiver = await openReceiver()
+  dns = await openDnsServer({})
+})
+afterAll(async () => {
+  await receiver.close()
+  await dns.close()
+})
+afterEach(() => {
+  receiver.state.behaviour = 200
+  receiver.state.headers = {}
+  receiver.received.length = 0
+})
+
+const local = openWebhookClient({ allowed: LOOPBACK, dnsServers: [], timeoutMs: 1_000 })
+const post = (url: string, client = local) =>
+  client.send({ url, headers: { 'webhook-id': 'msg_1' }, body: '{"data":{}}' })
+
+describe('one attempt', () => {
+  test('posts the body as JSON with the headers given', async () => {
+    const { status, error } = await post(receiver.url)
+    assert.deepEqual([status, error], [200, undefined])
+    const [one] = receiver.received
+    assert.equal(one?.body, '{"data":{}}')
+    assert.equal(one?.id, 'msg_1')
+    assert.equal(one?.headers['content-type'], 'application/json')
+    assert.equal(one?.headers['host'], `127.0.0.1:${receiver.port}`)
+  })
+
+  for (const [behaviour, status, error] of [
+    [204, 204, undefined],
+    [503, 503, undefined],
+    ['redirect', 302, undefined],
+    ['endless', 200, undefined],
+    ['slow', 200, undefined],
+    ['hang', undefined, 'timeout'],
+    ['reset', undefined, 'connection_failed'],
+    ['garbage', undefined, 'invalid_response'],
+  ] as const) {
+    test(`${behaviour}: ${error ?? status}`, async () => {
+      receiver.state.behaviour = behaviour
+      const outcome = await post(receiver.url)
+      assert.deepEqual([outcome.status, outcome.error], [status, error])
+      // A redirect is not followed.
+      assert.equal(receiver.received.length, 1)
+    })
+  }
+
+  test('returns Retry-After', async () => {
+    receiver.state.behaviour = 429
+    receiver.state.headers = { 'retry-after': '17' }
+    assert.equal((await post(receiver.url)).retryAfter, '17')
+  })
+
+  test('fails without a listener', async () => {
+    const { error } = await post('http://127.0.0.1:1/')
+    assert.equal(error, 'connection_failed')
+  })
+
+  test('rejects if it is aborted', async () => {
+    receiver.state.behaviour = 'hang'
+    const end = new AbortController()
+    const sent = local.send({ url: receiver.url, headers: {}, body: '{}', signal: end.signal })
+    end.abort(new Error('over'))
+    await assert.rejects(sent, /over/)
+  })
+})
+
+describe('a name', () => {
+  const client = (allowed = NONE) =>
+    openWebhookClient({ allowed, dnsServers: [dns.server], timeoutMs: 2_000 })
+
+  test('that resolves to a special-purpose address is refused when it is created', async () => {
+    dns.zone['A 127.0.0.1.nip.test'] = ['127.0.0.1']
+    dns.zone['AAAA six.test'] = ['::1']
+    dns.zone['A both.test'] = ['93.184.215.14', '10.0.0.1']
+    for (const host of ['127.0.0.1.nip.test', 'six.test', 'both.test']) {
+      await assert.rejects(client().check(`https://${host}/`), isProblem('not_allowed'))
+    }
+    await assert.rejects(client().check('https://missing.test/'), isProblem('invalid_url'))
+    await assert.rejects(client().check('http://both.test/'), isProblem('not_allowed'))
+  })
+
+  test('that resolves to another address later is refused then: nothing is connected to', async () => {
+    dns.zone['A rebind.test'] = ['93.184.215.14']
+    const one = client()
+    assert.equal(await one.check('https://rebind.test'), 'https://rebind.test/')
+    for (const address of ['127.0.0.1', '169.254.169.254', '10.0.0.1']) {
+      dns.zone['A rebind.test'] = [address]
+      const { error } = await post(`https://rebind.test:8443/`, one)
+      assert.equal(error, 'not_allowed')
+    }
+    assert.equal(receiver.received.length, 0)
+  })
+
+  test('is resolved once for each attempt, and connected to as resolved', async () => {
+    dns.zone['A once.test'] = ['127.0.0.1']
+    dns.asked.length = 0
+    const { status } = await post(`http://once.test:${receiver.port}/`, client(LOOPBACK))
+    assert.equal(status, 200)
+    assert.deepEqual(dns.asked.toSorted(), ['A once.test', 'AAAA once.test'])
+    assert.equal(receiver.received[0]?.headers['host'], `once.test:${receiver.port}`)
+  })
+
+  test('without an answer from its servers times out', async () => {
+    dns.zone['A silent.test'] = 'silence'
+    dns.zone['AAAA silent.test'] = 'silence'
+    const { error } = await post(
+      'https://silent.test/',
+      openWebhookClient({ allowed: NONE, dnsServers: [dns.server], timeoutMs: 100 }),
+    )
+    assert.equal(error, 'timeout')
+  })
+})
+
+describe('TLS', () => {
+  const serial = Buffer.from([1, 2, 3])
+  const pem = selfSigned({ hostname: 'receiver.test', serial, now: new Date() })
+  const certificate = pem.slice(pem.indexOf('-----BEGIN CERTIFICATE'))
+  async function openTls() {
+    const server = createServer({ cert: pem, key: pem }, (_request, response) => response.end())
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    onTestFinished(() => void server.close())
+    return (server.address() as AddressInfo).port
+  }
+  const client = (ca?: string) =>
+    openWebhookClient({
+      allowed: LOOPBACK,
+      dnsServers: [dns.server],
+      timeoutMs: 2_000,
+      ...(ca === undefined ? {} : { ca }),
+    })
+
+  test('a certificate is verified for the name in the URL, not for the address', async () => {
+    dns.zone['A receiver.test'] = ['127.0.0.1']
+    dns.zone['A other.test'] = ['127.0.0.1']
+    const port = await openTls()
+    const trusting = client(certificate)
+    assert.equal((await post(`https://receiver.test:${port}/`, trusting)).status, 200)
+    assert.equal((await post(`https://other.test:${port}/`, trusting)).error, 'tls')
+    assert.equal((await post(`https://receiver.test:${port}/`, client())).error, 'tls')
+    assert.equal((await post(`https://127.0.0.1:${port}/`, trusting)).error, 'tls')
+  })
+})

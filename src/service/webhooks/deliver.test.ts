@@ -1,0 +1,261 @@
+import assert from 'node:assert/strict'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'vitest'
+import { openPostgres, type Postgres } from '../../../test/support/postgres.ts'
+import type { Behaviour } from '../../../test/support/webhook-receiver.ts'
+import { deliverNext } from './deliver.ts'
+import { openWebhookFixture, type WebhookFixture } from './testing/fixture.ts'
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+const NEW_MAIL = { waitMs: undefined }
+
+let postgres: Postgres
+beforeAll(async () => {
+  postgres = await openPostgres()
+})
+afterAll(() => postgres.close())
+
+let fixture: WebhookFixture
+afterEach(async () => {
+  await fixture.close()
+  assert.deepEqual(fixture.logged, [])
+})
+
+for (const [engine, open] of [
+  ['SQLite', () => openWebhookFixture()],
+  ['PostgreSQL', () => openWebhookFixture(postgres)],
+] as const) {
+  describe(`on ${engine}`, () => {
+    beforeEach(async () => {
+      fixture = await open()
+    })
+
+    test('what the key may see is delivered oldest first, each for one request', async () => {
+      const { id: keyId } = await fixture.issue()
+      await fixture.mail.session('own@box.test', HOUR, keyId)
+      await fixture.mail.session('foreign@box.test', HOUR, 'another')
+      const id = await fixture.hook(keyId)
+      await fixture.send('1')
+      await fixture.send('2', 'own@box.test')
+      await fixture.send('not mine', 'foreign@box.test')
+      await fixture.send('3', 'other@pool.test')
+      assert.deepEqual(await fixture.run(id), NEW_MAIL)
+      assert.deepEqual(fixture.receiver.subjects(), ['1', '2', '3'])
+      assert.equal(await fixture.used(keyId), 3)
+      await fixture.send('4')
+      await fixture.run(id)
+      assert.deepEqual(fixture.receiver.subjects(), ['1', '2', '3', '4'])
+    })
+
+    test('every message arrives in order, whatever the receiver does, and is charged once', async () => {
+      const { id: keyId } = await fixture.issue()
+      const id = await fixture.hook(keyId)
+      const bad: Behaviour[] = [500, 'hang', 404, 'redirect', 'reset', 'garbage', 429, 'slow']
+      const { state, received, close, open } = fixture.receiver
+      for (const [at, behaviour] of bad.entries()) {
+        await fixture.send(String(at))
+        state.behaviour = behaviour
+        await fixture.run(id)
+        // Dead for one attempt.
+        await close()
+        fixture.pass(31 * SECOND)
+        await fixture.run(id)
+        await open()
+        state.behaviour = 200
+        fixture.pass(DAY / 24)
+        assert.deepEqual(await fixture.run(id), NEW_MAIL)
+      }
+      const inOrder = received.map(({ event }) => Number(event.data['subject']))
+      assert.deepEqual(inOrder, inOrder.toSorted())
+      assert.deepEqual([...new Set(inOrder)], [...bad.keys()])
+      // All attempts of a message carry the same id.
+      assert.equal(new Set(received.map((one) => one.id)).size, bad.length)
+      assert.equal(await fixture.used(keyId), bad.length)
+      assert.equal((await fixture.read(id)).gapSince, undefined)
+    })
+
+    test('a crash between charge, attempt and record charges once and loses nothing', async () => {
+      const { id: keyId } = await fixture.issue()
+      const id = await fixture.hook(keyId)
+      await fixture.send('1')
+      await fixture.send('2')
+      const crash = new Error('crash')
+      const fail = () => Promise.reject(crash)
+      const { shop, webhookClient } = fixture.deps
+      const crashes = [
+        // Before the attempt.
+        { ...fixture.deps, webhookClient: { send: fail } },
+        // After the receiver has it.
+        {
+          ...fixture.deps,
+          webhookClient: {
+            send: async (request: Parameters<typeof webhookClient.send>[0]) => {
+              await webhookClient.send(request)
+              throw crash
+            },
+          },
+        },
+        // After the response, before the record; and on another node.
+        { ...fixture.deps, shop: { ...shop, recordAttempt: fail } },
+        { ...fixture.deps, shop: { ...fixture.other, recordAttempt: fail } },
+      ]
+      for (const deps of crashes) await assert.rejects(deliverNext(deps, id), crash)
+      assert.equal(await fixture.used(keyId), 1)
+      assert.equal((await fixture.read(id)).pending?.charged, true)
+      await fixture.run(id)
+      assert.deepEqual(fixture.receiver.subjects(), ['1', '1', '1', '1', '2'])
+      assert.equal(await fixture.used(keyId), 2)
+    })
+
+    test('two nodes at once deliver in order and charge each message once', async () => {
+      const { id: keyId } = await fixture.issue()
+      const id = await fixture.hook(keyId)
+      for (let at = 0; at < 8; at += 1) await fixture.send(String(at))
+      const { deps } = fixture
+      const nodes = [deps, { ...deps, shop: fixture.other, store: fixture.mail.other }]
+      await Promise.all(
+        nodes.map(async (node) => {
+          while ((await deliverNext(node, id)).waitMs === 0);
+        }),
+      )
+      const firsts = [...new Set(fixture.receiver.subjects())]
+      assert.deepEqual(firsts, ['0', '1', '2', '3', '4', '5', '6', '7'])
+      assert.equal(await fixture.used(keyId), 8)
+    })
+
+    test('the daily limit pauses until midnight UTC; a used-up or expired plan until it is renewed', async () => {
+      const { id: keyId } = await fixture.issue({ requests: 3, perDay: 2 })
+      const id = await fixture.hook(keyId)
+      for (let at = 0; at < 5; at += 1) await fixture.send(String(at))
+      assert.deepEqual(await fixture.run(id), { waitMs: MINUTE })
+      assert.deepEqual(fixture.receiver.subjects(), ['0', '1'])
+      assert.equal((await fixture.read(id)).paused, 'daily_limit')
+      fixture.clock.now = new Date('2026-03-01T23:59:59.500Z')
+      assert.deepEqual(await fixture.run(id), { waitMs: 500 })
+      fixture.pass(500)
+      assert.deepEqual(await fixture.run(id), { waitMs: MINUTE })
+      assert.deepEqual(fixture.receiver.subjects(), ['0', '1', '2'])
+      const paused = await fixture.read(id)
+      assert.deepEqual([paused.paused, paused.pending?.charged], ['quota_exhausted', false])
+      assert.equal(await fixture.used(keyId), 3)
+      // A refund leaves one request.
+      await fixture.shop.returnRequest(keyId, { day: 20_514, period: 0 })
+      assert.deepEqual(await fixture.run(id), { waitMs: MINUTE })
+      assert.deepEqual(fixture.receiver.subjects(), ['0', '1', '2', '3'])
+      assert.equal((await fixture.read(id)).gapSince, undefined)
+    })
+
+    test('a message that expires before it is delivered is refunded, skipped, and leaves a gap', async () => {
+      const { id: keyId } = await fixture.issue()
+      const id = await fixture.hook(keyId)
+      await fixture.mail.session('short@box.test', HOUR, keyId)
+      await fixture.send('expires', 'short@box.test')
+      fixture.receiver.state.behaviour = 503
+      const failedAt = fixture.clock.now
+      await fixture.run(id)
+      assert.equal(await fixture.used(keyId), 1)
+      fixture.pass(2 * HOUR)
+      await fixture.send('stays')
+      fixture.receiver.state.behaviour = 200
+      await fixture.run(id)
+      assert.deepEqual(fixture.receiver.subjects(), ['expires', 'stays'])
+      assert.equal(await fixture.used(keyId), 1)
+      assert.deepEqual((await fixture.read(id)).gapSince, failedAt)
+    })
+
+    test('a replay charges again, under new ids, and the quota stays exact', async () => {
+      const { id: keyId } = await fixture.issue({ requests: 5 })
+      const id = await fixture.hook(keyId)
+      for (const subject of ['a', 'b', 'c']) await fixture.send(subject)
+      await fixture.run(id)
+      await fixture.shop.replayWebhook(id, 0)
+      assert.deepEqual(await fixture.run(id), { waitMs: MINUTE })
+      assert.deepEqual(fixture.receiver.subjects(), ['a', 'b', 'c', 'a', 'b'])
+      assert.equal(new Set(fixture.receiver.received.map((one) => one.id)).size, 5)
+      assert.equal(await fixture.used(keyId), 5)
+      assert.equal((await fixture.read(id)).paused, 'quota_exhausted')
+    })
+  })
+}
+
+describe('a webhook', () => {
+  beforeEach(async () => {
+    fixture = await openWebhookFixture()
+  })
+
+  test('delivers only what its conditions select, and charges nothing else', async () => {
+    const { id: keyId } = await fixture.issue()
+    const toOne = await fixture.hook(keyId, { to: 'b@pool.test' as never })
+    const fromShop = await fixture.hook(keyId, { from: 'shop.test', subject: 'CODE' })
+    await fixture.send('your code', 'a@pool.test', 'ann@shop.test')
+    await fixture.send('your code', 'b@pool.test', 'ann@other.test')
+    await fixture.send('hello', 'b@pool.test', 'ann@eu.shop.test')
+    await fixture.run(toOne)
+    const addresses = () => fixture.receiver.received.map(({ event }) => event.data['address'])
+    assert.deepEqual(addresses(), ['b@pool.test', 'b@pool.test'])
+    await fixture.run(fromShop)
+    assert.deepEqual(addresses().slice(2), ['a@pool.test'])
+    assert.equal(await fixture.used(keyId), 3)
+  })
+
+  test('stores how far it has examined mail that it does not select, now and then', async () => {
+    const { id: keyId } = await fixture.issue()
+    const id = await fixture.hook(keyId, { subject: 'wanted' })
+    for (let at = 0; at < 1_050; at += 1) await fixture.send('x')
+    await fixture.send('wanted')
+    await fixture.run(id)
+    assert.deepEqual(fixture.receiver.subjects(), ['wanted'])
+    const { lastId, lastDelivery } = await fixture.read(id)
+    assert.equal(lastId, lastDelivery?.messageId)
+  })
+
+  test('waits as the schedule says, longer if Retry-After does, and is disabled after five days', async () => {
+    const { id: keyId } = await fixture.issue()
+    const id = await fixture.hook(keyId)
+    await fixture.mail.session('long@box.test', 30 * DAY, keyId)
+    await fixture.send('1', 'long@box.test')
+    fixture.receiver.state.behaviour = 500
+    const waits: (number | undefined)[] = []
+    for (let count = 0; count < 7; count += 1) {
+      const { waitMs = 0 } = await fixture.run(id)
+      waits.push(waitMs / SECOND)
+      fixture.pass(waitMs)
+    }
+    assert.deepEqual(waits, [5, 30, 120, 600, 1_800, 3_600, 3_600])
+    fixture.receiver.state.headers = { 'retry-after': '7200' }
+    assert.deepEqual(await fixture.run(id), { waitMs: 2 * HOUR })
+    fixture.pass(5 * DAY)
+    assert.deepEqual(await fixture.run(id), NEW_MAIL)
+    assert.equal((await fixture.read(id)).disabled, 'failing')
+    assert.equal(await fixture.used(keyId), 0)
+    fixture.receiver.state.behaviour = 200
+    await fixture.shop.enableWebhook(id)
+    await fixture.run(id)
+    assert.equal(fixture.receiver.received.length, 10)
+    assert.equal(await fixture.used(keyId), 1)
+  })
+
+  test('is disabled by 410', async () => {
+    const { id: keyId } = await fixture.issue()
+    const id = await fixture.hook(keyId)
+    await fixture.send('1')
+    fixture.receiver.state.behaviour = 410
+    await fixture.run(id)
+    assert.equal((await fixture.read(id)).disabled, 'gone')
+    assert.equal(await fixture.used(keyId), 0)
+  })
+
+  test('tells a gap if the mail it could not charge expires', async () => {
+    const { id: keyId } = await fixture.issue({ requests: 0 })
+    const id = await fixture.hook(keyId)
+    await fixture.mail.session('short@box.test', HOUR, keyId)
+    await fixture.send('1', 'short@box.test')
+    const pausedAt = fixture.clock.now
+    await fixture.run(id)
+    fixture.pass(2 * HOUR)
+    assert.deepEqual(await fixture.run(id), NEW_MAIL)
+    assert.deepEqual((await fixture.read(id)).gapSince, pausedAt)
+  })
+})

@@ -1,0 +1,189 @@
+import { nextUtcDay, precheckQuota } from '../../core/key.ts'
+import { matchesFilter, parseFilter } from '../../core/mail-filter.ts'
+import type { Message } from '../../core/message.ts'
+import {
+  afterFailure,
+  deliveryId,
+  isDelivered,
+  type PendingMessage,
+  parseRetryAfter,
+  signedHeaders,
+  validSecrets,
+  type Webhook,
+} from '../../core/webhook.ts'
+import type { RecordedAttempt } from '../../store/webhook-store.ts'
+import type { ServiceDeps } from '../deps.ts'
+import { keyScope } from '../mail/emails.ts'
+import { messageEvent } from './event.ts'
+import type { WebhookClient } from './webhook-client.ts'
+
+export interface DeliverDeps
+  extends Pick<ServiceDeps, 'store' | 'shop' | 'parsed' | 'poolAccess' | 'now'> {
+  webhookClient: Pick<WebhookClient, 'send'>
+  /** Of this installation: webhook secrets are derived from it. */
+  installationSecret: Uint8Array
+  /** From 0 to 1. */
+  random(): number
+  /** Runs an attempt when it is the turn of this key; default: at once. */
+  inTurn?<T>(keyId: string, attempt: () => Promise<T>): Promise<T>
+}
+
+/** When to look again. */
+export interface NextStep {
+  /** Undefined: when there is new mail. */
+  waitMs: number | undefined
+}
+
+/** How far messages were examined that are not selected. Rarely stored: each write would cost more than examining them again. */
+export interface Position {
+  replays: number
+  lastId: number
+  /** Since the last time it was stored. */
+  passed: number
+}
+
+const NOW: NextStep = { waitMs: 0 }
+const NEW_MAIL: NextStep = { waitMs: undefined }
+// A plan may be renewed, or a request refunded.
+const QUOTA_POLL_MS = 60_000
+const RACE_MS = 1_000
+const EXAMINED_AT_ONCE = 100
+const PASSED_AT_MOST = 1_000
+
+/**
+ * Delivers the next message of a webhook, if one is due. It is charged when it becomes pending, in one commit; every attempt
+ * after that finds it pending, also on another node or after a crash.
+ */
+export async function deliverNext(
+  deps: DeliverDeps,
+  webhookId: string,
+  { position = newPosition(), signal }: { position?: Position; signal?: AbortSignal } = {},
+): Promise<NextStep> {
+  const { shop } = deps
+  const webhook = await shop.readWebhook(webhookId)
+  if (!webhook || webhook.disabled) return NEW_MAIL
+  const now = deps.now()
+  const waitMs = (webhook.nextAttemptAt?.getTime() ?? 0) - now.getTime()
+  if (waitMs > 0) return { waitMs }
+
+  const message = await nextMessage(deps, webhook, position)
+  if (!message) {
+    if (!webhook.pending) return NEW_MAIL
+    await shop.skipMessage(webhookId, webhook.pending.id, now)
+    return NOW
+  }
+  const { rawId, recipient: mailbox, size } = message
+  const request = { client: `key ${webhook.keyId}`, mailbox, size }
+  const mail = await deps.parsed(rawId, { ...request, ...(signal && { signal }) })
+  // Deleted meanwhile, or moved to another partition.
+  if (!mail) return { waitMs: RACE_MS }
+  signal?.throwIfAborted()
+  if (!webhook.pending?.charged) {
+    const wait = await charge(deps, webhook, message.id)
+    if (wait) return wait
+  }
+  const { replay } = webhook.pending?.charged ? webhook.pending : { replay: webhook.replays }
+  const pending = { id: message.id, replay, charged: true }
+  await attempt(deps, webhook, { pending, body: messageEvent(message, mail), signal })
+  return NOW
+}
+
+export function newPosition(): Position {
+  return { replays: -1, lastId: 0, passed: 0 }
+}
+
+/** The pending message, or the oldest one after the cursor that is selected, if the key may still see it. */
+async function nextMessage(
+  deps: DeliverDeps,
+  webhook: Webhook,
+  position: Position,
+): Promise<Message | undefined> {
+  const scope = keyScope(deps, webhook)
+  const { pending, lastId, replays, from, subject } = webhook
+  if (pending) {
+    const page = { sinceId: pending.id - 1, beforeId: pending.id + 1, limit: 1 }
+    const [message] = await deps.store.listKeyMail(scope, page)
+    return message
+  }
+  const filter = parseFilter({ from, subject })
+  if (position.replays !== replays || position.lastId < lastId) {
+    Object.assign(position, { replays, lastId, passed: 0 })
+  }
+  for (;;) {
+    const limit = filter ? EXAMINED_AT_ONCE : 1
+    const page = { sinceId: position.lastId, beforeId: undefined, limit, oldestFirst: true }
+    const some = await deps.store.listKeyMail(scope, page)
+    const at = some.findIndex((message) => !filter || matchesFilter(filter, message))
+    const passed = at < 0 ? some : some.slice(0, at)
+    position.lastId = passed.at(-1)?.id ?? position.lastId
+    position.passed += passed.length
+    if (at >= 0) return some[at]
+    if (position.passed >= PASSED_AT_MOST) {
+      await deps.shop.passMessages({ webhook, messageId: position.lastId })
+      position.passed = 0
+    }
+    if (some.length < limit) return undefined
+  }
+}
+
+/** Charges the message. Otherwise returns when to look again. */
+async function charge(
+  { shop, now }: DeliverDeps,
+  webhook: Webhook,
+  messageId: number,
+): Promise<NextStep | undefined> {
+  const next = { webhook, messageId, now: now() }
+  const taken = await shop.takeMessage(next)
+  if (taken === 'taken') return undefined
+  if (taken === 'changed') return NOW
+  const key = await shop.readKey(webhook.keyId, next.now)
+  const reason = key && precheckQuota(key, next.now)
+  // A request was refunded, or a day has begun.
+  if (!reason) return { waitMs: RACE_MS }
+  if (webhook.paused !== reason || webhook.pending?.id !== messageId) {
+    await shop.pauseWebhook(next, reason)
+  }
+  const untilMidnight = nextUtcDay(next.now).getTime() - next.now.getTime()
+  const isDaily = reason === 'daily_limit'
+  return { waitMs: isDaily ? Math.min(untilMidnight, QUOTA_POLL_MS) : QUOTA_POLL_MS }
+}
+
+interface Attempt {
+  pending: PendingMessage
+  body: string
+  signal: AbortSignal | undefined
+}
+
+async function attempt(
+  { shop, webhookClient, installationSecret, now, random, inTurn = atOnce }: DeliverDeps,
+  webhook: Webhook,
+  { pending, body, signal }: Attempt,
+): Promise<void> {
+  const { status, error, ms, retryAfter } = await inTurn(webhook.keyId, () => {
+    signal?.throwIfAborted()
+    const timestamp = now()
+    const id = deliveryId(webhook.id, pending)
+    const secrets = validSecrets(installationSecret, webhook, timestamp)
+    const headers = signedHeaders(secrets, { id, timestamp, body })
+    return webhookClient.send({ url: webhook.url, headers, body, ...(signal && { signal }) })
+  })
+  const at = now()
+  const retryAfterMs = parseRetryAfter(retryAfter, at)
+  const result: RecordedAttempt['result'] = isDelivered({ status })
+    ? 'delivered'
+    : afterFailure(webhook, { status }, { now: at, random: random(), retryAfterMs })
+  // False if its owner has changed the webhook meanwhile, or another node was faster.
+  await shop.recordAttempt({
+    webhookId: webhook.id,
+    messageId: pending.id,
+    replay: pending.replay,
+    attempt: (webhook.pending?.charged ? webhook.attempts : 0) + 1,
+    status,
+    error,
+    ms,
+    at,
+    result,
+  })
+}
+
+const atOnce: NonNullable<DeliverDeps['inTurn']> = (_key, attempt) => attempt()

@@ -1,0 +1,50 @@
+import type { Mail, Message } from '../../core/message.ts'
+import { isoTimestamp, utcTimestamp } from '../../core/time.ts'
+import { toHeader } from '../mail/email-record.ts'
+
+const MAX_BYTES = 20_000
+const MAX_TO_LENGTH = 1_000
+
+/** The body of a delivery: the same for every attempt. Links that would make it too long are left out. */
+export function messageEvent(message: Message, mail: Mail): string {
+  const to = toHeader(message.recipient, mail)
+  const data = {
+    id: message.id,
+    address: message.recipient,
+    from: message.senderEmail,
+    to: to.length > MAX_TO_LENGTH ? message.recipient : to,
+    subject: message.subject,
+    date: utcTimestamp(message.receivedAt),
+    date_iso: isoTimestamp(message.receivedAt),
+    code: mail.codes[0]?.value ?? null,
+    size: message.size,
+    attachments: mail.attachments.length,
+  }
+  const rest = JSON.stringify({ ...data, links: [], links_truncated: true })
+  let room = MAX_BYTES - Buffer.byteLength(rest) - ENVELOPE_BYTES
+  const links = mail.links
+    .map(({ url, text, host, kind }) => ({ url, text, host, kind }))
+    .filter((link) => {
+      const left = room - Buffer.byteLength(JSON.stringify(link)) - 1
+      if (left < 0) return false
+      room = left
+      return true
+    })
+  return JSON.stringify({
+    type: 'message.received',
+    timestamp: isoTimestamp(message.receivedAt),
+    data: {
+      ...data,
+      links,
+      ...(links.length < mail.links.length ? { links_truncated: true } : {}),
+    },
+  })
+}
+
+// Of type and timestamp.
+const ENVELOPE_BYTES = 100
+
+export function testEvent(webhookId: string, now: Date): string {
+  const data = { webhook_id: webhookId }
+  return JSON.stringify({ type: 'webhook.test', timestamp: isoTimestamp(now), data })
+}

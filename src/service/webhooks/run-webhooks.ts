@@ -1,0 +1,190 @@
+import { hash } from 'node:crypto'
+import { openScheduler } from '../../core/fair-scheduler.ts'
+import { isTestKey } from '../../core/key.ts'
+import { Problem, StoreUnavailable } from '../../core/problem.ts'
+import { webhookTopic } from '../../core/session.ts'
+import type { DeliverableWebhook } from '../../store/webhook-store.ts'
+import { type LeaseDeps, untilAborted } from '../background/lease.ts'
+import { logFault } from '../background/outage.ts'
+import {
+  SUPERVISION_TIMING,
+  type SupervisionTiming,
+  superviseTasks,
+} from '../background/supervise-tasks.ts'
+import type { ServiceDeps, SubscribableBus } from '../deps.ts'
+import { keyTopics } from '../mail/emails.ts'
+import { type DeliverDeps, deliverNext, newPosition } from './deliver.ts'
+
+interface RunDeps
+  extends Omit<DeliverDeps, 'inTurn'>,
+    Omit<LeaseDeps, 'store' | 'timing'>,
+    Pick<ServiceDeps, 'log'> {
+  bus: Pick<SubscribableBus, 'subscribe'>
+  /** Without the test mode of a shop, test keys deliver nothing. */
+  testKeys: boolean
+  ended: AbortSignal
+  timing?: SupervisionTiming
+}
+
+// A lease per group rather than per webhook: renewals cost the same however many there are.
+const GROUPS = 8
+// Attempts at the same time, on this node. Of one key at most all but one.
+const ATTEMPTS = {
+  slots: 64,
+  maxWaiting: 100_000,
+  maxWaitingPerKey: 100,
+  overloadMessage: 'Too many deliveries are waiting.',
+}
+const TIMING: SupervisionTiming = { ...SUPERVISION_TIMING, staggerMs: 50 }
+// Wakes may get lost.
+const IDLE_MS = 10_000
+// The clock may be set, and tests move it.
+const MAX_WAIT_MS = 30_000
+const BUSY_MS = 2_000
+const FAULT_MS = 5_000
+// An attempt that ends soon is recorded; otherwise the next holder of the lease repeats it.
+const GRACE_MS = 2_000
+
+/** Delivers the webhooks whose lease this node gets, until `ended`. */
+export async function runWebhooks(deps: RunDeps): Promise<void> {
+  const scheduler = openScheduler(ATTEMPTS)
+  const inTurn: InTurn = (keyId, attempt) =>
+    scheduler.run({}, { owner: [`key ${keyId}`] }, () => {
+      const startedAt = performance.now()
+      const result = attempt()
+      const costMs = () => performance.now() - startedAt
+      return { result, cost: result.then(costMs, costMs) }
+    })
+  const groups = new Map<string, ReturnType<typeof openGroup>>()
+  let byGroup = new Map<string, DeliverableWebhook[]>()
+
+  async function list() {
+    const all = await deps.shop.listDeliverable()
+    const webhooks = all.filter(({ keyPrefix }) => deps.testKeys || !isTestKey(keyPrefix))
+    byGroup = Map.groupBy(webhooks, ({ id }) => groupOf(id))
+    for (const [name, group] of groups) group.update(byGroup.get(name) ?? [])
+    return [...byGroup.keys()].map((name) => ({ name, run: runGroup(name) }))
+  }
+
+  const runGroup = (name: string) => async (stop: AbortSignal) => {
+    const group = openGroup({ ...deps, inTurn })
+    groups.set(name, group)
+    group.update(byGroup.get(name) ?? [])
+    await untilAborted(stop)
+    groups.delete(name)
+    await group.close()
+  }
+
+  await superviseTasks({ timing: TIMING, ...deps, list })
+  scheduler.close()
+}
+
+function groupOf(webhookId: string): string {
+  return `webhooks ${Number.parseInt(hash('sha256', webhookId).slice(0, 8), 16) % GROUPS}`
+}
+
+type InTurn = NonNullable<DeliverDeps['inTurn']>
+type GroupDeps = RunDeps & { inTurn: InTurn }
+
+/** One loop per webhook. */
+function openGroup(deps: GroupDeps) {
+  const loops = new Map<string, { end: AbortController; done: Promise<void> }>()
+
+  function start(webhook: DeliverableWebhook): void {
+    const end = new AbortController()
+    const done = runLoop(deps, webhook, end.signal).finally(() => loops.delete(webhook.id))
+    loops.set(webhook.id, { end, done })
+  }
+
+  return {
+    update(webhooks: readonly DeliverableWebhook[]): void {
+      const ids = new Set(webhooks.map(({ id }) => id))
+      for (const [id, { end }] of loops) if (!ids.has(id)) end.abort()
+      for (const webhook of webhooks) if (!loops.has(webhook.id)) start(webhook)
+    },
+    async close(): Promise<void> {
+      const running = [...loops.values()]
+      for (const { end } of running) end.abort()
+      await Promise.all(running.map(({ done }) => done))
+    },
+  }
+}
+
+/** Delivers one message after the other. */
+async function runLoop(
+  deps: GroupDeps,
+  webhook: DeliverableWebhook,
+  ended: AbortSignal,
+): Promise<void> {
+  const position = newPosition()
+  const wake = openWakeSignal()
+  const attempt = new AbortController()
+  const end = () => {
+    wake.changed()
+    setTimeout(() => attempt.abort(), GRACE_MS).unref()
+  }
+  ended.addEventListener('abort', end, { once: true })
+  const inTurn: InTurn = (keyId, run) =>
+    deps.inTurn(keyId, () => {
+      ended.throwIfAborted()
+      return run()
+    })
+  const unsubscribes = [
+    deps.bus.subscribe(webhookTopic(webhook.id), wake.changed),
+    ...keyTopics(deps, webhook).map((topic) => deps.bus.subscribe(topic, wake.mail)),
+  ]
+  while (!ended.aborted) {
+    wake.reset()
+    const { waitMs } = await step()
+    if (waitMs === undefined) await wake.wait({ ms: IDLE_MS, forMail: true })
+    else if (waitMs > 0) await wake.wait({ ms: Math.min(waitMs, MAX_WAIT_MS), forMail: false })
+  }
+  for (const unsubscribe of unsubscribes) unsubscribe()
+
+  async function step() {
+    try {
+      return await deliverNext({ ...deps, inTurn }, webhook.id, {
+        position,
+        signal: attempt.signal,
+      })
+    } catch (error) {
+      if (ended.aborted) return { waitMs: undefined }
+      const isBusy = error instanceof Problem && !(error instanceof StoreUnavailable)
+      if (isBusy) return { waitMs: BUSY_MS }
+      logFault(deps.log, error, 'delivering a webhook failed; retrying', { webhook: webhook.id })
+      return { waitMs: FAULT_MS }
+    }
+  }
+}
+
+/** Remembers what happens between `reset` and `wait`. */
+function openWakeSignal() {
+  let [isChanged, hasMail] = [false, false]
+  let resume = (_hasMail: boolean) => {}
+  return {
+    reset() {
+      isChanged = false
+      hasMail = false
+    },
+    changed() {
+      isChanged = true
+      resume(false)
+    },
+    mail() {
+      hasMail = true
+      resume(true)
+    },
+    async wait({ ms, forMail }: { ms: number; forMail: boolean }): Promise<void> {
+      if (isChanged || (hasMail && forMail)) return
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, ms)
+        resume = (byMail) => {
+          if (byMail && !forMail) return
+          clearTimeout(timer)
+          resolve()
+        }
+      })
+      resume = () => {}
+    },
+  }
+}

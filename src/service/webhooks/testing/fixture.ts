@@ -1,0 +1,126 @@
+import { randomBytes } from 'node:crypto'
+import { inlineParser } from '../../../../test/support/inline-parser.ts'
+import { keyRing } from '../../../../test/support/keys.ts'
+import type { Postgres } from '../../../../test/support/postgres.ts'
+import {
+  openPostgresTestMail,
+  openPostgresTestShop,
+} from '../../../../test/support/postgres-stores.ts'
+import { openSqliteTestMail, openSqliteTestShop } from '../../../../test/support/stores.ts'
+import { openReceiver } from '../../../../test/support/webhook-receiver.ts'
+import { EMPTY_MAIL } from '../../../core/message.ts'
+import { POOL } from '../../../core/session.ts'
+import type { Webhook } from '../../../core/webhook.ts'
+import { openWebhookClient } from '../../../http/client/webhook-client.ts'
+import { head, newMail, openFixture } from '../../../store/contract/fixture.ts'
+import type { ShopStore } from '../../../store/shop-store.ts'
+import type { MailStore } from '../../../store/store.ts'
+import { openLargeReads } from '../../mail/large-reads.ts'
+import { openParseOnce } from '../../mail/parse-once.ts'
+import { openParsedMail } from '../../mail/parsed-mail.ts'
+import { deliverNext, type NextStep } from '../deliver.ts'
+
+const LIMITS = {
+  mailbox: { maxMessages: 2_000, maxBytes: 1_000_000 },
+  poolMaxBytes: 1_000_000,
+  maxMailBytes: 100_000,
+}
+
+export type WebhookFixture = Awaited<ReturnType<typeof openWebhookFixture>>
+
+/** Real stores, a real receiver, and a manual clock; deliveries are made step by step. */
+export async function openWebhookFixture(postgres?: Postgres) {
+  const { mail, shops } = await openStores(postgres)
+  const shop = shops.store
+  const receiver = await openReceiver()
+  const clock = { now: new Date('2026-03-01T12:00:00Z') }
+  const now = () => clock.now
+  const logged: string[] = []
+  const deps = openDeps({ store: mail.store, shop, now, logged })
+  const keys = keyRing(shop, now)
+
+  return {
+    clock,
+    pass(ms: number): void {
+      clock.now = new Date(clock.now.getTime() + ms)
+    },
+    mail,
+    shop,
+    /** The shop as another node sees it; on SQLite there is one node. */
+    other: (shops as { other?: ShopStore }).other ?? shop,
+    receiver,
+    deps,
+    logged,
+    issue: keys.issue,
+    used: async (keyId: string) => (await shop.readKey(keyId, now()))?.used,
+    /** Mail to the pool, or to a session. */
+    async send(subject: string, to = 'any@pool.test', from = 'ann@sender.test'): Promise<void> {
+      const more = { head: { ...head(subject), senderEmail: from }, receivedAt: now() }
+      const recipients = to.endsWith('@pool.test')
+        ? [{ address: to as never, mailbox: POOL }]
+        : await mail.accepted([to])
+      const { outcome } = await mail.store.addMail(newMail(recipients, more))
+      if (outcome !== 'stored') throw new Error(outcome)
+    },
+    async hook(keyId: string, more: Partial<Webhook> = {}): Promise<string> {
+      const id = more.id ?? `wh_${randomBytes(8).toString('hex')}`
+      const { url } = receiver
+      const { to, from, subject } = more
+      await shop.addWebhook(
+        { id, keyId, url, to, from, subject, createdAt: now(), lastId: 0, ...more },
+        10,
+      )
+      return id
+    },
+    async read(id: string): Promise<Webhook> {
+      const webhook = await shop.readWebhook(id)
+      if (!webhook) throw new Error('no webhook')
+      return webhook
+    },
+    /** Delivers until there is something to wait for. */
+    async run(id: string): Promise<NextStep> {
+      for (;;) {
+        const step = await deliverNext(deps, id)
+        if (step.waitMs !== 0) return step
+      }
+    },
+    async close(): Promise<void> {
+      await receiver.close()
+      await shops.close()
+      await mail.close()
+    },
+  }
+}
+
+async function openStores(postgres: Postgres | undefined) {
+  const mail = await openFixture(
+    postgres
+      ? await openPostgresTestMail(postgres, { limits: LIMITS })
+      : await openSqliteTestMail(LIMITS),
+  )
+  const shops = postgres ? await openPostgresTestShop(postgres) : await openSqliteTestShop()
+  return { mail, shops }
+}
+
+interface Parts {
+  store: MailStore
+  shop: ShopStore
+  now(): Date
+  logged: string[]
+}
+
+function openDeps({ store, shop, now, logged }: Parts) {
+  const parse = openParseOnce({ store, parser: inlineParser(async () => EMPTY_MAIL) })
+  const allowed = { hosts: [], ranges: ['127.0.0.1'] }
+  return {
+    store,
+    shop,
+    parsed: openParsedMail({ store, parse, largeReads: openLargeReads() }),
+    poolAccess: 'open' as const,
+    now,
+    random: () => 0.5,
+    installationSecret: new Uint8Array(32).fill(7),
+    webhookClient: openWebhookClient({ allowed, dnsServers: [], timeoutMs: 1_000 }),
+    log: { warn() {}, error: (_facts: object, text: string) => void logged.push(text) },
+  }
+}

@@ -1,0 +1,197 @@
+import { type ApiKey, KEY_RANDOM_BYTES, makeWebhookId } from '../../core/key.ts'
+import { matchesFilter, parseFilter } from '../../core/mail-filter.ts'
+import { Problem } from '../../core/problem.ts'
+import { webhookTopic } from '../../core/session.ts'
+import { utcTimestamp } from '../../core/time.ts'
+import {
+  type AttemptOutcome,
+  MAX_WEBHOOKS_PER_KEY,
+  signedHeaders,
+  validSecrets,
+  type Webhook,
+  type WebhookDelivery,
+  webhookSecret,
+} from '../../core/webhook.ts'
+import type { MailStore } from '../../store/store.ts'
+import type { ServiceDeps } from '../deps.ts'
+import { OLD_SECRET_MS } from '../keys/keys.ts'
+import { keyScope, newestEmailId, parseTo } from '../mail/emails.ts'
+import { takeRate } from '../rates.ts'
+import { testEvent } from './event.ts'
+import type { WebhookClient } from './webhook-client.ts'
+
+export interface WebhookDeps
+  extends Pick<ServiceDeps, 'shop' | 'bus' | 'limit' | 'poolAccess' | 'now' | 'randomBytes'> {
+  store: Pick<MailStore, 'listKeyMail'>
+  webhookClient: WebhookClient
+}
+
+/** Whose webhooks a request may see: those of its key, or all, for the operator. */
+export interface WebhookCaller {
+  keyId: string | undefined
+  /** Rate-limit key of the client; undefined if rate limits do not apply. */
+  client: string | undefined
+}
+
+export interface WebhookOptions {
+  url: string
+  to?: string | undefined
+  from?: string | undefined
+  subject?: string | undefined
+  /** Default: only mail from now on. */
+  sinceId?: number | undefined
+}
+
+export async function createWebhook(
+  deps: WebhookDeps,
+  { id: keyId }: Pick<ApiKey, 'id'>,
+  { url: given, to: toText, from, subject, sinceId }: WebhookOptions,
+  client: string | undefined,
+): Promise<{ webhook: Webhook; secret: string }> {
+  const { shop, now, randomBytes, webhookClient } = deps
+  const to = toText === undefined ? undefined : parseTo(toText)
+  // Throws if they are invalid.
+  parseFilter({ from, subject })
+  if (client !== undefined) await takeRate(deps, 'createWebhook', keyId)
+  const url = await webhookClient.check(given)
+  const id = makeWebhookId(randomBytes(KEY_RANDOM_BYTES))
+  const lastId = sinceId ?? (await newestEmailId(deps, { keyId, to }))
+  const isAdded = await shop.addWebhook(
+    { id, keyId, url, to, from, subject, createdAt: now(), lastId },
+    MAX_WEBHOOKS_PER_KEY,
+  )
+  if (!isAdded) {
+    throw new Problem('webhook_limit', `A key has at most ${MAX_WEBHOOKS_PER_KEY} webhooks.`)
+  }
+  const webhook = await readWebhook(deps, id)
+  return { webhook, secret: webhookSecret(await installationSecret(deps), id, webhook.generation) }
+}
+
+/** Throws `webhook_not_found`, also for a webhook of another key: its id tells nothing. */
+export async function findWebhook(
+  deps: Pick<WebhookDeps, 'shop'>,
+  id: string,
+  { keyId }: Pick<WebhookCaller, 'keyId'>,
+): Promise<Webhook> {
+  const webhook = await readWebhook(deps, id)
+  if (keyId !== undefined && webhook.keyId !== keyId) throw notFound()
+  return webhook
+}
+
+async function readWebhook({ shop }: Pick<WebhookDeps, 'shop'>, id: string): Promise<Webhook> {
+  const webhook = await shop.readWebhook(id)
+  if (!webhook) throw notFound()
+  return webhook
+}
+
+function notFound(): Problem {
+  return new Problem('webhook_not_found', 'No such webhook.')
+}
+
+const MAX_BACKLOG = 100
+
+/** How many of the next 100 messages are selected: they are not delivered yet. */
+export async function webhookBacklog(
+  deps: Pick<WebhookDeps, 'store' | 'poolAccess' | 'now'>,
+  webhook: Webhook,
+): Promise<number> {
+  const { lastId: sinceId, from, subject } = webhook
+  const page = { sinceId, beforeId: undefined, limit: MAX_BACKLOG, oldestFirst: true }
+  const messages = await deps.store.listKeyMail(keyScope(deps, webhook), page)
+  const filter = parseFilter({ from, subject })
+  return messages.filter((message) => !filter || matchesFilter(filter, message)).length
+}
+
+/** Newest first. */
+export async function webhookDeliveries(
+  deps: Pick<WebhookDeps, 'shop'>,
+  id: string,
+  caller: Pick<WebhookCaller, 'keyId'>,
+): Promise<WebhookDelivery[]> {
+  await findWebhook(deps, id, caller)
+  return await deps.shop.listDeliveries(id)
+}
+
+/** Sends a test event now, once. It is free, and not recorded. */
+export async function testWebhook(
+  deps: WebhookDeps,
+  id: string,
+  caller: WebhookCaller,
+): Promise<AttemptOutcome> {
+  const webhook = await findWebhook(deps, id, caller)
+  if (caller.client !== undefined) await takeRate(deps, 'testWebhook', webhook.keyId)
+  const timestamp = deps.now()
+  const body = testEvent(id, timestamp)
+  const secrets = validSecrets(await installationSecret(deps), webhook, timestamp)
+  const messageId = `msg_test_${Buffer.from(deps.randomBytes(12)).toString('base64url')}`
+  const headers = signedHeaders(secrets, { id: messageId, timestamp, body })
+  const { status, error, ms } = await deps.webhookClient.send({ url: webhook.url, headers, body })
+  return { status, error, ms }
+}
+
+/** A new secret; the old one is valid for another day, and both sign meanwhile. */
+export async function rollWebhookSecret(
+  deps: WebhookDeps,
+  id: string,
+  caller: WebhookCaller,
+): Promise<{ secret: string; oldUntil: Date }> {
+  await findWebhook(deps, id, caller)
+  const now = deps.now()
+  const oldUntil = new Date(now.getTime() + OLD_SECRET_MS)
+  const rolled = await deps.shop.rollWebhook(id, now, oldUntil)
+  if (!rolled) throw notFound()
+  if ('until' in rolled) {
+    const until = utcTimestamp(rolled.until)
+    const text = `This secret was rolled already. The old one is valid until ${until} UTC.`
+    throw new Problem('already_rolled', text)
+  }
+  const secret = webhookSecret(await installationSecret(deps), id, rolled.generation)
+  return { secret, oldUntil }
+}
+
+/** Delivers messages newer than `sinceId` again, charged like any other. */
+export async function replayWebhook(
+  deps: WebhookDeps,
+  id: string,
+  { sinceId, ...caller }: WebhookCaller & { sinceId: number },
+): Promise<Webhook> {
+  return await changeWebhook(deps, id, caller, () => deps.shop.replayWebhook(id, sinceId))
+}
+
+/** Enables a disabled webhook, and makes the next attempt now. */
+export async function enableWebhook(
+  deps: WebhookDeps,
+  id: string,
+  caller: WebhookCaller,
+): Promise<Webhook> {
+  return await changeWebhook(deps, id, caller, () => deps.shop.enableWebhook(id))
+}
+
+async function changeWebhook(
+  deps: WebhookDeps,
+  id: string,
+  caller: WebhookCaller,
+  change: () => Promise<boolean>,
+): Promise<Webhook> {
+  await findWebhook(deps, id, caller)
+  if (!(await change())) throw notFound()
+  deps.bus.wake(webhookTopic(id))
+  return await readWebhook(deps, id)
+}
+
+export async function deleteWebhook(
+  deps: WebhookDeps,
+  id: string,
+  caller: WebhookCaller,
+): Promise<void> {
+  await findWebhook(deps, id, caller)
+  if (!(await deps.shop.deleteWebhook(id, deps.now()))) throw notFound()
+  deps.bus.wake(webhookTopic(id))
+}
+
+async function installationSecret({
+  shop,
+  randomBytes,
+}: Pick<WebhookDeps, 'shop' | 'randomBytes'>): Promise<Uint8Array> {
+  return await shop.installationSecret(randomBytes(32))
+}
