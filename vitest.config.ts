@@ -30,7 +30,7 @@ function freeBytes(folder: string): number {
 
 /** Tests beside the code that start servers, threads or programs. The others are fast. */
 const STARTS_SERVERS =
-  /\/(app|dovecot|dovecot-account|gmail-app|http-server|keys|mail-for-tests|manual-clock|postgres|redis|share-store|shop-client|smtp-sink|stores|stripe-app)\.ts'/
+  /\/(app|dovecot|dovecot-account|gmail-app|http-server|keys|mail-for-tests|manual-clock|postgres|redis|share-store|shop-client|smtp-sink|stores|stripe-app|webhook-receiver)\.ts'/
 const SERVICE = globSync('src/**/*.test.ts').filter((file) =>
   readFileSync(file, 'utf8').split('\n').some(startsServers),
 )
@@ -45,7 +45,7 @@ function startsServers(line: string): boolean {
 
 /** Where the engine matters beyond what the store contracts prove: waiting, charging, privacy, commands, old data. */
 const ON_POSTGRES = [
-  'src/http/api/{check-mail,create-session,delete-mail,emails-cost,emails-filter,emails-wait,events,filters,filters-model,rules,search}.test.ts',
+  'src/http/api/{check-mail,create-session,delete-mail,emails-cost,emails-filter,emails-wait,events,filters,filters-model,rules,search,webhooks}.test.ts',
   'test/{client-js,key-privacy,operator-commands,privacy,upgrade,visible-after-250}.test.ts',
   ...(LONG ? ['test/client-python.test.ts'] : []),
 ]

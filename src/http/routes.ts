@@ -15,6 +15,8 @@ import {
   domainsRoute,
   extendSessionRoute,
 } from './api/sessions.ts'
+import { webhookActionRoutes } from './api/webhook-actions.ts'
+import { webhookRoutes } from './api/webhooks.ts'
 import { pageRoutes } from './pages/app-pages.ts'
 import { assetRoutes } from './pages/assets.ts'
 import { docsRoutes } from './pages/docs.ts'
@@ -39,6 +41,8 @@ export const documentedRoutes: readonly Route[] = [
   emailsRoute,
   usageRoute,
   rollKeyRoute,
+  ...webhookRoutes,
+  ...webhookActionRoutes,
   plansRoute,
   checkoutRoute,
   orderRoute,

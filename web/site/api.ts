@@ -132,6 +132,150 @@ export interface ApiResponses {
     former_until: string
     former_until_iso: string
   }
+  'POST /webhooks': {
+    status: 'success'
+    webhook: {
+      id: string
+      url: string
+      state: 'active' | 'failing' | 'paused' | 'disabled'
+      reason: string | null
+      to: string | null
+      from: string | null
+      subject: string | null
+      created_at: string
+      created_at_iso: string
+      last_delivery_at: string | null
+      last_delivery_at_iso: string | null
+      last_message_id: number | null
+      next_attempt_at: string | null
+      next_attempt_at_iso: string | null
+      backlog: number
+      gap_since: string | null
+      gap_since_iso: string | null
+      old_secret_until: string | null
+      old_secret_until_iso: string | null
+      secret: string
+    }
+  }
+  'GET /webhooks': {
+    status: 'success'
+    webhooks: {
+      id: string
+      url: string
+      state: 'active' | 'failing' | 'paused' | 'disabled'
+      reason: string | null
+      to: string | null
+      from: string | null
+      subject: string | null
+      created_at: string
+      created_at_iso: string
+      last_delivery_at: string | null
+      last_delivery_at_iso: string | null
+      last_message_id: number | null
+      next_attempt_at: string | null
+      next_attempt_at_iso: string | null
+      backlog: number
+      gap_since: string | null
+      gap_since_iso: string | null
+      old_secret_until: string | null
+      old_secret_until_iso: string | null
+    }[]
+  }
+  'GET /webhooks/{id}': {
+    status: 'success'
+    webhook: {
+      id: string
+      url: string
+      state: 'active' | 'failing' | 'paused' | 'disabled'
+      reason: string | null
+      to: string | null
+      from: string | null
+      subject: string | null
+      created_at: string
+      created_at_iso: string
+      last_delivery_at: string | null
+      last_delivery_at_iso: string | null
+      last_message_id: number | null
+      next_attempt_at: string | null
+      next_attempt_at_iso: string | null
+      backlog: number
+      gap_since: string | null
+      gap_since_iso: string | null
+      old_secret_until: string | null
+      old_secret_until_iso: string | null
+    }
+  }
+  'GET /webhooks/{id}/deliveries': {
+    status: 'success'
+    deliveries: {
+      message_id: number
+      attempt: number
+      status: number | null
+      error: string | null
+      ms: number
+      attempted_at: string
+      attempted_at_iso: string
+    }[]
+  }
+  'POST /webhooks/{id}/test': {
+    status: 'success'
+    delivery: { status: number | null; error: string | null; ms: number }
+  }
+  'POST /webhooks/{id}/replay': {
+    status: 'success'
+    webhook: {
+      id: string
+      url: string
+      state: 'active' | 'failing' | 'paused' | 'disabled'
+      reason: string | null
+      to: string | null
+      from: string | null
+      subject: string | null
+      created_at: string
+      created_at_iso: string
+      last_delivery_at: string | null
+      last_delivery_at_iso: string | null
+      last_message_id: number | null
+      next_attempt_at: string | null
+      next_attempt_at_iso: string | null
+      backlog: number
+      gap_since: string | null
+      gap_since_iso: string | null
+      old_secret_until: string | null
+      old_secret_until_iso: string | null
+    }
+  }
+  'POST /webhooks/{id}/roll-secret': {
+    status: 'success'
+    secret: string
+    old_secret_until: string
+    old_secret_until_iso: string
+  }
+  'POST /webhooks/{id}/enable': {
+    status: 'success'
+    webhook: {
+      id: string
+      url: string
+      state: 'active' | 'failing' | 'paused' | 'disabled'
+      reason: string | null
+      to: string | null
+      from: string | null
+      subject: string | null
+      created_at: string
+      created_at_iso: string
+      last_delivery_at: string | null
+      last_delivery_at_iso: string | null
+      last_message_id: number | null
+      next_attempt_at: string | null
+      next_attempt_at_iso: string | null
+      backlog: number
+      gap_since: string | null
+      gap_since_iso: string | null
+      old_secret_until: string | null
+      old_secret_until_iso: string | null
+    }
+  }
+  'POST /webhooks/{id}/delete': { status: 'success'; message: string }
   'GET /api/plans': {
     status: 'success'
     plans: {

@@ -15,11 +15,22 @@ const LANGUAGE_NAMES = Object.keys(LANGUAGES) as Language[]
 
 /** Texts that are the same in English. */
 const SAME: Record<Exclude<Language, 'en'>, readonly string[]> = {
-  es: ['API', 'Plan', 'No', 'Total', 'Cc', '{time} ms'],
-  pt: ['API', 'Site', 'Total', 'Cc', 'Link', 'Links', '{time} ms'],
-  de: ['API', 'System', 'Name', 'Domain', 'Text', 'Cc', 'Link', 'Links', '{time} ms'],
+  es: ['API', 'Webhooks', 'Plan', 'No', 'Total', 'Cc', '{time} ms'],
+  pt: ['API', 'Webhooks', 'Site', 'Total', 'Cc', 'Link', 'Links', '{time} ms'],
+  de: ['API', 'Webhooks', 'System', 'Name', 'Domain', 'Text', 'Cc', 'Link', 'Links', '{time} ms'],
   fr: [
-    ...['API', 'Site', 'Message', 'Messages', 'Source', 'Active', 'Total', 'Cc', '{time} ms'],
+    ...[
+      'API',
+      'Webhooks',
+      'Site',
+      'Message',
+      'Messages',
+      'Source',
+      'Active',
+      'Total',
+      'Cc',
+      '{time} ms',
+    ],
     '{count} messages',
   ],
   zh: ['API', '{time} ms'],

@@ -52,7 +52,7 @@ const MANY_IN_JSON: readonly [string, (name: string) => string][] = [
 /** Parameters that a route requires besides the one under test. */
 async function others(route: Route, name: string): Promise<[string, string][]> {
   const token = (await app.session()).token
-  const known = { token, id: '1', index: '0', plan: 'starter' }
+  const known = { token, id: '1', index: '0', plan: 'starter', url: 'https://8.8.8.8/' }
   return Object.entries(known).filter(([key]) => key !== name && key in route.input.properties)
 }
 
@@ -60,14 +60,16 @@ async function send(route: Route, pairs: Pairs, encoding: Encoding): Promise<Tes
   const url = `${app.url}${route.path}`
   const form = new URLSearchParams(pairs.map(([name, value]) => [name, value]))
   const signal = AbortSignal.timeout(20_000)
+  const headers = route.api === 'keyed' ? key : {}
   if (encoding === 'query') {
-    const headers = route.api === 'keyed' ? key : {}
     return await request(`${url}?${form}`, { method: route.method, headers, signal })
   }
-  if (encoding === 'form') return await request(url, { method: 'POST', body: form, signal })
+  if (encoding === 'form') {
+    return await request(url, { method: 'POST', body: form, headers, signal })
+  }
   const parts = new FormData()
   for (const [name, value] of pairs) parts.append(name, value)
-  return await request(url, { method: 'POST', body: parts, signal })
+  return await request(url, { method: 'POST', body: parts, headers, signal })
 }
 
 function assertRefused(response: TestResponse, name: string, label: string): void {
@@ -98,7 +100,8 @@ for (const route of routes.filter(({ problemPage }) => !problemPage)) {
         test(`${notation} in JSON: 400`, async () => {
           const rest = (await others(route, name)).map(([key, text]) => `"${key}":"${text}",`)
           const body = `{${rest.join('')}${make(name)}}`
-          assertRefused(await postJson(`${app.url}${route.path}`, body), name, body)
+          const headers = route.api === 'keyed' ? key : {}
+          assertRefused(await postJson(`${app.url}${route.path}`, body, headers), name, body)
         })
       }
     })

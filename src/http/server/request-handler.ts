@@ -52,7 +52,9 @@ export function requestHandler(context: HttpServerContext) {
 
   return (request: IncomingMessage, response: ServerResponse): void => {
     const found = router.find(request.method as 'GET', request.url ?? '')
-    const handled: Promise<void> = found
+    // The router accepts an empty parameter.
+    const isComplete = found && !Object.values(found.params).includes('')
+    const handled: Promise<void> = isComplete
       ? (found.handler as ReturnType<typeof routeHandler>)(request, response, found.params)
       : fallback(request, response)
     handled.catch((err) => {

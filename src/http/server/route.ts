@@ -10,6 +10,8 @@ export interface Route<I extends TObject = TObject, O extends TSchema = TSchema>
   method: 'GET' | 'POST'
   /** With parameters in braces: `/api/orders/{id}`. */
   path: string
+  /** Operation id, where the path does not give one of its own: see routeName. */
+  name?: string
   title: string
   description: string
   input: I
@@ -86,8 +88,8 @@ export function route<I extends TObject, O extends TSchema>(options: RouteOption
 const NO_INPUT = Type.Object({})
 
 /** The last part of the path that is not a parameter: the operation id in the documentation. */
-export function routeName({ path }: Route): string {
-  return path.replace(/\/\{\w+\}$/, '').replace(/^.*\//, '')
+export function routeName({ name, path }: Route): string {
+  return name ?? path.replace(/\/\{\w+\}$/, '').replace(/^.*\//, '')
 }
 
 export function isInPath({ path }: Route, name: string): boolean {

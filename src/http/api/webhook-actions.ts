@@ -1,0 +1,120 @@
+import { Type } from 'typebox'
+import { isoTimestamp, utcTimestamp } from '../../core/time.ts'
+import {
+  deleteWebhook,
+  enableWebhook,
+  replayWebhook,
+  rollWebhookSecret,
+  testWebhook,
+} from '../../service/webhooks/webhooks.ts'
+import { success } from '../server/response.ts'
+import { type Route, route } from '../server/route.ts'
+import { isoTimeField, messageSchema, successSchema, timeField } from './schemas.ts'
+import {
+  idField,
+  keyed,
+  outcomeFields,
+  outcomeJson,
+  secretField,
+  sinceField,
+  webhookCaller,
+  webhookJson,
+  webhookSchema,
+} from './webhooks.ts'
+
+const testWebhookRoute = route({
+  ...keyed,
+  method: 'POST',
+  path: '/webhooks/{id}/test',
+  name: 'test-webhook',
+  title: 'Test a webhook',
+  description:
+    'Posts a signed event of the type webhook.test now, once, and returns the result. Free; at most ten a minute per key. It is not one of the deliveries.',
+  input: Type.Object({ id: idField }),
+  output: successSchema({ delivery: Type.Object(outcomeFields) }),
+  problems: ['invalid_key', 'not_allowed', 'webhook_not_found'],
+  async handle({ id }, deps, request) {
+    return success({ delivery: outcomeJson(await testWebhook(deps, id, webhookCaller(request))) })
+  },
+})
+
+const replayWebhookRoute = route({
+  ...keyed,
+  method: 'POST',
+  path: '/webhooks/{id}/replay',
+  name: 'replay-webhook',
+  title: 'Replay messages',
+  description:
+    'Delivers messages newer than since_id again, in order, under new ids. Each is charged like any other. A message that is being delivered is completed first.',
+  input: Type.Object({ id: idField, since_id: sinceField }),
+  output: successSchema({ webhook: webhookSchema }),
+  problems: ['invalid_key', 'not_allowed', 'webhook_not_found'],
+  async handle({ id, since_id: sinceId }, deps, request) {
+    const webhook = await replayWebhook(deps, id, { ...webhookCaller(request), sinceId })
+    return success({ webhook: await webhookJson(deps, webhook) })
+  },
+})
+
+const rollSecretRoute = route({
+  ...keyed,
+  method: 'POST',
+  path: '/webhooks/{id}/roll-secret',
+  title: 'Roll the secret of a webhook',
+  description:
+    'Returns a new secret. For 24 hours deliveries carry the signatures of both; until then it cannot be rolled again. Free.',
+  input: Type.Object({ id: idField }),
+  output: successSchema({
+    secret: secretField,
+    old_secret_until: timeField,
+    old_secret_until_iso: isoTimeField,
+  }),
+  problems: ['invalid_key', 'not_allowed', 'webhook_not_found', 'already_rolled'],
+  async handle({ id }, deps, request) {
+    const { secret, oldUntil } = await rollWebhookSecret(deps, id, webhookCaller(request))
+    return success({
+      secret,
+      old_secret_until: utcTimestamp(oldUntil),
+      old_secret_until_iso: isoTimestamp(oldUntil),
+    })
+  },
+})
+
+const enableWebhookRoute = route({
+  ...keyed,
+  method: 'POST',
+  path: '/webhooks/{id}/enable',
+  name: 'enable-webhook',
+  title: 'Enable a webhook',
+  description: 'Enables a disabled webhook; of a failing one, makes the next attempt now. Free.',
+  input: Type.Object({ id: idField }),
+  output: successSchema({ webhook: webhookSchema }),
+  problems: ['invalid_key', 'not_allowed', 'webhook_not_found'],
+  async handle({ id }, deps, request) {
+    const webhook = await enableWebhook(deps, id, webhookCaller(request))
+    return success({ webhook: await webhookJson(deps, webhook) })
+  },
+})
+
+const deleteWebhookRoute = route({
+  ...keyed,
+  method: 'POST',
+  path: '/webhooks/{id}/delete',
+  name: 'delete-webhook',
+  title: 'Delete a webhook',
+  description: 'Deletes the webhook and its list of deliveries. Free.',
+  input: Type.Object({ id: idField }),
+  output: messageSchema,
+  problems: ['invalid_key', 'not_allowed', 'webhook_not_found'],
+  async handle({ id }, deps, request) {
+    await deleteWebhook(deps, id, webhookCaller(request))
+    return success({ message: 'Webhook deleted.' })
+  },
+})
+
+export const webhookActionRoutes: readonly Route[] = [
+  testWebhookRoute,
+  replayWebhookRoute,
+  rollSecretRoute,
+  enableWebhookRoute,
+  deleteWebhookRoute,
+]

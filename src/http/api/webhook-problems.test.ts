@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict'
+import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
+import { problemFault, request, requestFrom } from '../../../test/support/http-client.ts'
+import { openTestServer, type TestServer } from '../../../test/support/http-server.ts'
+import { keyRing, type TestKey } from '../../../test/support/keys.ts'
+import { newClient, PROXY, PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
+import { openReceiver } from '../../../test/support/webhook-receiver.ts'
+
+// What is refused. Nothing is delivered here: see webhooks.test.ts.
+
+let server: TestServer
+let receiver: Awaited<ReturnType<typeof openReceiver>>
+let key: TestKey
+beforeAll(async () => {
+  server = await openTestServer({ env: { ...PROXY_ENV, MAYFLY_WEBHOOK_ALLOW: '127.0.0.1' } })
+  receiver = await openReceiver()
+})
+afterAll(async () => {
+  await server.stop()
+  await receiver.close()
+})
+const issue = () => keyRing(server.shop, server.now).issue()
+beforeEach(async () => {
+  key = await issue()
+})
+
+type Params = Record<string, string>
+const call = (path: string, params?: Params, { headers }: Pick<TestKey, 'headers'> = key) =>
+  request(`${server.url}/webhooks${path}`, {
+    headers,
+    ...(params && { method: 'POST', body: new URLSearchParams(params) }),
+  })
+
+async function create(): Promise<{ id: string }> {
+  const { body } = await call('', { url: receiver.url })
+  return body['webhook'] as { id: string }
+}
+
+describe('400', () => {
+  for (const [name, params, code] of [
+    ['no URL', {}, 'missing_parameter'],
+    ['a URL that is none', { url: 'receiver' }, 'invalid_url'],
+    ['a URL with a user', { url: 'https://ann@receiver.test/' }, 'invalid_url'],
+    ['a decimal address', { url: 'https://2130706433/' }, 'invalid_url'],
+    ['a name that does not resolve', { url: 'https://nothing.invalid/' }, 'invalid_url'],
+    ['an invalid recipient', { url: 'https://8.8.8.8/', to: 'ann' }, 'invalid_parameter'],
+    ['an invalid sender', { url: 'https://8.8.8.8/', from: 'a b' }, 'invalid_parameter'],
+    ['an invalid since_id', { url: 'https://8.8.8.8/', since_id: '-1' }, 'invalid_parameter'],
+  ] as [string, Params, string][]) {
+    test(name, async () => {
+      const response = await call('', params)
+      assert.deepEqual([response.status, response.body['code']], [400, code])
+      assert.equal(problemFault(response), undefined)
+    })
+  }
+
+  test('a replay without since_id', async () => {
+    const { id } = await create()
+    const { status, body } = await call(`/${id}/replay`, {})
+    assert.deepEqual([status, body['code']], [400, 'missing_parameter'])
+  })
+})
+
+const PATHS = ['', '/deliveries', '/test', '/replay', '/roll-secret', '/enable', '/delete']
+const toEach = async (id: string, caller: Pick<TestKey, 'headers'>) =>
+  await Promise.all(
+    PATHS.map((path) => {
+      const isRead = path === '' || path === '/deliveries'
+      return call(`/${id}${path}`, isRead ? undefined : { since_id: '0' }, caller)
+    }),
+  )
+
+test('401: no key, or a wrong one', async () => {
+  const { id } = await create()
+  for (const headers of [{}, { apikey: 'wrong' }] as Params[]) {
+    const responses = [
+      await call('', undefined, { headers }),
+      await call('', { url: receiver.url }, { headers }),
+      ...(await toEach(id, { headers })),
+    ]
+    for (const { status, body } of responses) {
+      assert.deepEqual([status, body['code']], [401, 'invalid_key'])
+    }
+  }
+})
+
+describe('403', () => {
+  test('a target that is not public', async () => {
+    for (const url of [
+      'https://10.0.0.1/',
+      'https://[::1]/',
+      'https://[::ffff:10.0.0.1]/',
+      'https://169.254.169.254/',
+      'http://8.8.8.8/',
+      'https://8.8.8.8:25/',
+    ]) {
+      const response = await call('', { url })
+      assert.deepEqual([response.status, response.body['code']], [403, 'not_allowed'], url)
+      assert.equal(problemFault(response), undefined)
+    }
+  })
+
+  test('webhooks are off', async () => {
+    const other = await openTestServer({ env: { MAYFLY_WEBHOOKS: 'off' } })
+    const { headers } = await keyRing(other.shop, other.now).issue()
+    const { status, body } = await request(`${other.url}/webhooks`, { headers })
+    await other.stop()
+    assert.deepEqual([status, body['code']], [403, 'not_allowed'])
+  })
+})
+
+test('404: unknown, deleted, or of another key', async () => {
+  const { id } = await create()
+  const other = await issue()
+  const deleted = await create()
+  await call(`/${deleted.id}/delete`, {})
+  for (const responses of [
+    await toEach(id, other),
+    await toEach(deleted.id, key),
+    await toEach('wh_none', key),
+  ]) {
+    for (const { status, body } of responses) {
+      assert.deepEqual([status, body['code']], [404, 'webhook_not_found'])
+    }
+  }
+  assert.equal((await call(`/${id}`)).status, 200)
+})
+
+describe('409', () => {
+  test('webhook_limit: the eleventh webhook of a key', async () => {
+    const created = Array.from({ length: 12 }, () => call('', { url: receiver.url }))
+    const statuses = (await Promise.all(created)).map(({ status }) => status)
+    assert.deepEqual(statuses.toSorted(), [...Array(10).fill(200), 409, 409])
+    const { body } = await call('', { url: receiver.url })
+    assert.equal(body['code'], 'webhook_limit')
+  })
+
+  test('already_rolled: while the old secret is valid', async () => {
+    const { id } = await create()
+    await call(`/${id}/roll-secret`, {})
+    const { status, body } = await call(`/${id}/roll-secret`, {})
+    assert.deepEqual([status, body['code']], [409, 'already_rolled'])
+  })
+})
+
+test('429: the eleventh test within a minute', async () => {
+  const { id } = await create()
+  const statuses: number[] = []
+  for (let count = 0; count < 11; count += 1) {
+    const headers = { ...key.headers, 'x-forwarded-for': newClient() }
+    const path = `/webhooks/${id}/test`
+    const { status } = await requestFrom(server.port, PROXY, { method: 'POST', path, headers })
+    statuses.push(status)
+  }
+  assert.deepEqual(statuses, [...Array(10).fill(200), 429])
+})

@@ -1,0 +1,240 @@
+import assert from 'node:assert/strict'
+import { Webhook as Verifier } from 'standardwebhooks'
+import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
+import { request } from '../../../test/support/http-client.ts'
+import { type AppWithKeys, startAppWithKeys, type TestKey } from '../../../test/support/keys.ts'
+import { waitUntil } from '../../../test/support/wait-until.ts'
+import { openReceiver } from '../../../test/support/webhook-receiver.ts'
+
+let app: AppWithKeys
+let receiver: Awaited<ReturnType<typeof openReceiver>>
+let key: TestKey
+beforeAll(async () => {
+  app = await startAppWithKeys({ env: { MAYFLY_WEBHOOK_ALLOW: '127.0.0.1' } })
+  receiver = await openReceiver()
+})
+afterAll(async () => {
+  await app.stop()
+  await receiver.close()
+})
+beforeEach(async () => {
+  key = await app.ring.issue()
+  receiver.received.length = 0
+  receiver.state.behaviour = 200
+})
+
+type Params = Record<string, string>
+const call = (path: string, params?: Params, { headers }: Pick<TestKey, 'headers'> = key) =>
+  request(`${app.url}/webhooks${path}`, {
+    headers,
+    ...(params && { method: 'POST', body: new URLSearchParams(params) }),
+  })
+
+interface WebhookJson extends Record<string, unknown> {
+  id: string
+  secret: string
+}
+async function create(params: Params = {}): Promise<WebhookJson> {
+  const { status, body, text } = await call('', { url: receiver.url, ...params })
+  assert.equal(status, 200, text)
+  return body['webhook'] as WebhookJson
+}
+const read = async (id: string) => (await call(`/${id}`)).body['webhook'] as WebhookJson
+const received = (count: number) => waitUntil(() => receiver.received.length >= count)
+
+let addresses = 0
+/** Nobody else's mail in this file. */
+function newAddress(): string {
+  addresses += 1
+  return `hook${addresses}@pool.test`
+}
+
+const mailWith = (subject: string, body = 'Your code is 123456.') =>
+  `From: Ann <ann@sender.test>\r\nTo: You <you@pool.test>\r\nSubject: ${subject}\r\n\r\n${body}\r\n`
+
+describe('200', () => {
+  test('mail is delivered as it arrives, signed, and costs one request each', async () => {
+    const to = newAddress()
+    await app.mail(to, mailWith('before'))
+    const { id, secret, ...webhook } = await create({ to })
+    assert.deepEqual(
+      [webhook['state'], webhook['reason'], webhook['to'], webhook['backlog']],
+      ['active', null, to, 0],
+    )
+    const text = 'Your code is 493 027.\r\nhttps://site.test/verify?x=1'
+    await app.mail(to, mailWith('first', text))
+    await app.mail(to, mailWith('second'))
+    await received(2)
+    assert.deepEqual(receiver.subjects(), ['first', 'second'])
+    const [first] = receiver.received
+    assert.ok(first)
+    const event = new Verifier(secret).verify(first.body, first.headers) as typeof first.event
+    const { id: messageId, date, date_iso: iso, size, links, ...data } = event.data
+    assert.deepEqual(data, {
+      address: to,
+      from: 'ann@sender.test',
+      to,
+      subject: 'first',
+      code: '493027',
+      attachments: 0,
+    })
+    assert.equal(event.type, 'message.received')
+    assert.deepEqual(
+      [event.timestamp, String(date).replace(' ', 'T')],
+      [iso, `${iso}`.slice(0, -1)],
+    )
+    assert.ok(Number(size) > 100)
+    assert.equal((links as { url: string }[])[0]?.url, 'https://site.test/verify?x=1')
+
+    await waitUntil(async () => (await read(id))['last_message_id'] !== null)
+    await waitUntil(async () => (await read(id))['backlog'] === 0)
+    assert.equal(await app.ring.used(key), 2)
+    const { body } = await call(`/${id}/deliveries`)
+    const deliveries = body['deliveries'] as Record<string, unknown>[]
+    assert.deepEqual(
+      deliveries.map(({ attempt, status, error }) => [attempt, status, error]),
+      [
+        [1, 200, null],
+        [1, 200, null],
+      ],
+    )
+    assert.equal(deliveries[1]?.['message_id'], messageId)
+  })
+
+  test('with since_id, stored mail is delivered, too; a replay delivers it again', async () => {
+    const to = newAddress()
+    await app.mail(to, mailWith('stored'))
+    const { id } = await create({ to, since_id: '0' })
+    await received(1)
+    await waitUntil(async () => (await read(id))['backlog'] === 0)
+    const { status, body } = await call(`/${id}/replay`, { since_id: '0' })
+    assert.equal(status, 200)
+    assert.equal((body['webhook'] as WebhookJson)['id'], id)
+    await received(2)
+    const [one, again] = receiver.received
+    assert.equal(one?.body, again?.body)
+    assert.notEqual(one?.id, again?.id)
+    await waitUntil(async () => (await app.ring.used(key)) === 2)
+  })
+
+  test('only the mail of the key and of the pool is delivered, with the conditions given', async () => {
+    const other = await app.ring.issue()
+    const [mine, theirs] = [
+      await app.session({ domain_id: '1' }, key.headers),
+      await app.session({ domain_id: '1' }, other.headers),
+    ]
+    await create({ subject: `for me ${mine.email}` })
+    await app.mail(theirs.email, mailWith(`for me ${mine.email}`))
+    await app.mail(mine.email, mailWith('something else'))
+    await app.mail(mine.email, mailWith(`For Me ${mine.email}`))
+    await received(1)
+    assert.deepEqual(
+      receiver.received.map(({ event }) => event.data['address']),
+      [mine.email],
+    )
+  })
+
+  test('a test is sent at once, signed and free', async () => {
+    const { id, secret } = await create({ to: newAddress() })
+    const { body } = await call(`/${id}/test`, {})
+    const { ms, ...delivery } = body['delivery'] as Record<string, unknown>
+    assert.deepEqual(delivery, { status: 200, error: null })
+    assert.equal(typeof ms, 'number')
+    const [one] = receiver.received
+    assert.ok(one)
+    const event = new Verifier(secret).verify(one.body, one.headers) as typeof one.event
+    assert.deepEqual([event.type, event.data], ['webhook.test', { webhook_id: id }])
+    assert.equal(await app.ring.used(key), 0)
+    assert.deepEqual((await call(`/${id}/deliveries`)).body['deliveries'], [])
+    receiver.state.behaviour = 500
+    assert.equal(
+      ((await call(`/${id}/test`, {})).body['delivery'] as { status: number }).status,
+      500,
+    )
+  })
+
+  test('after a roll both secrets verify a delivery', async () => {
+    const { id, secret } = await create({ to: newAddress() })
+    const { status, body } = await call(`/${id}/roll-secret`, {})
+    assert.equal(status, 200)
+    assert.notEqual(body['secret'], secret)
+    await call(`/${id}/test`, {})
+    const [one] = receiver.received
+    assert.ok(one)
+    for (const each of [secret, String(body['secret'])]) {
+      new Verifier(each).verify(one.body, one.headers)
+    }
+    assert.equal((await read(id))['old_secret_until'], body['old_secret_until'])
+  })
+
+  test('a failing webhook says why and when it tries again; enabling it tries now', async () => {
+    const to = newAddress()
+    const { id } = await create({ to })
+    receiver.state.behaviour = 503
+    await app.mail(to, mailWith('late'))
+    await waitUntil(async () => (await read(id))['state'] === 'failing')
+    const failing = await read(id)
+    assert.deepEqual([failing['reason'], failing['backlog']], ['status_503', 1])
+    assert.match(String(failing['next_attempt_at']), /^\d{4}-/)
+    receiver.state.behaviour = 200
+    assert.equal((await call(`/${id}/enable`, {})).status, 200)
+    await received(2)
+    await waitUntil(async () => (await read(id))['state'] === 'active')
+    assert.equal(await app.ring.used(key), 1)
+  })
+
+  test('a disabled webhook is enabled again', async () => {
+    const to = newAddress()
+    const { id } = await create({ to })
+    receiver.state.behaviour = 410
+    await app.mail(to, mailWith('gone'))
+    await waitUntil(async () => (await read(id))['state'] === 'disabled')
+    assert.equal((await read(id))['reason'], 'gone')
+    receiver.state.behaviour = 200
+    await call(`/${id}/enable`, {})
+    await received(2)
+    await waitUntil(async () => (await app.ring.used(key)) === 1)
+  })
+
+  test('a paused webhook says so, and delivers once the plan allows it', async () => {
+    const limited = await app.ring.issue({ requests: 10, perDay: 1 })
+    const to = newAddress()
+    const { body } = await call('', { url: receiver.url, to }, limited)
+    const { id } = body['webhook'] as WebhookJson
+    const state = async () =>
+      ((await call(`/${id}`, undefined, limited)).body['webhook'] as WebhookJson)['reason']
+    await app.mail(to, mailWith('1'))
+    await app.mail(to, mailWith('2'))
+    await waitUntil(async () => (await state()) === 'daily_limit')
+    assert.equal(await app.ring.used(limited), 1)
+    app.moveClock(86_400)
+    // The pause is over, not only polled less often.
+    await call(`/${id}/enable`, {}, limited)
+    await received(2)
+    assert.deepEqual(receiver.subjects(), ['1', '2'])
+  })
+
+  test('webhooks are listed oldest first, without secrets, and are deleted', async () => {
+    const ids = [(await create()).id, (await create()).id]
+    const list = async () => (await call('')).body['webhooks'] as WebhookJson[]
+    assert.deepEqual(
+      (await list()).map(({ id }) => id),
+      ids,
+    )
+    assert.ok((await list()).every((webhook) => !('secret' in webhook)))
+    const { status, body } = await call(`/${ids[0]}/delete`, {})
+    assert.deepEqual([status, body['message']], [200, 'Webhook deleted.'])
+    assert.deepEqual(
+      (await list()).map(({ id }) => id),
+      ids.slice(1),
+    )
+  })
+
+  test('a key without quota may still manage its webhooks', async () => {
+    const spent = await app.ring.issue({ requests: 0 })
+    const { status, headers } = await call('', { url: receiver.url }, spent)
+    assert.equal(status, 200)
+    assert.equal(headers.get('cache-control'), 'no-store')
+    assert.equal((await call('', undefined, spent)).status, 200)
+  })
+})

@@ -1,0 +1,237 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { type Static, Type } from 'typebox'
+import { Problem } from '../../core/problem.ts'
+import { isoTimestamp, timestampFields, utcTimestamp } from '../../core/time.ts'
+import { type AttemptOutcome, type Webhook, webhookStatus } from '../../core/webhook.ts'
+import { identifyKey } from '../../service/keys/authenticate-key.ts'
+import {
+  createWebhook,
+  findWebhook,
+  type WebhookCaller,
+  webhookBacklog,
+  webhookDeliveries,
+} from '../../service/webhooks/webhooks.ts'
+import { KEY_HEADER } from '../server/credentials.ts'
+import type { RouteDeps } from '../server/deps.ts'
+import { authenticatedKey, callerOf } from '../server/quota-headers.ts'
+import { success } from '../server/response.ts'
+import { type HttpRequest, type Route, route } from '../server/route.ts'
+import {
+  addressField,
+  countField,
+  enumField,
+  isoTimeField,
+  messageIdField,
+  nullable,
+  senderFilterFields,
+  successSchema,
+  timeField,
+} from './schemas.ts'
+
+const webhookFields = {
+  id: Type.String({ examples: ['wh_4bNqC2tZ8yR6uVe0LgYx5f'] }),
+  url: Type.String({ examples: ['https://receiver.example/mail'] }),
+  state: enumField(['active', 'failing', 'paused', 'disabled']),
+  reason: nullable(
+    Type.String({ examples: ['daily_limit'] }),
+    'failing: the last error or status; paused: daily_limit, quota_exhausted or plan_expired; disabled: gone (the receiver answered 410) or failing (for five days).',
+  ),
+  to: nullable(addressField, 'Null: all mail that the key sees.'),
+  from: nullable(Type.String({ examples: ['shop.example'] })),
+  subject: nullable(Type.String({ examples: ['code'] })),
+  created_at: timeField,
+  created_at_iso: isoTimeField,
+  last_delivery_at: nullable(timeField),
+  last_delivery_at_iso: nullable(isoTimeField),
+  last_message_id: nullable(messageIdField, 'Of the last delivery.'),
+  next_attempt_at: nullable(
+    timeField,
+    'Of a failing or paused webhook; null if that depends on a renewal.',
+  ),
+  next_attempt_at_iso: nullable(isoTimeField),
+  backlog: Type.Integer({
+    description: 'How many of the next 100 messages that the key sees are still to be delivered.',
+    examples: [0],
+  }),
+  gap_since: nullable(
+    timeField,
+    'Since then, mail may have expired before it was delivered. Cleared by a replay.',
+  ),
+  gap_since_iso: nullable(isoTimeField),
+  old_secret_until: nullable(timeField, 'Until then, deliveries carry two signatures.'),
+  old_secret_until_iso: nullable(isoTimeField),
+}
+export const webhookSchema = Type.Object(webhookFields)
+
+export const secretField = Type.String({
+  description: 'Verifies the signatures. Shown only here.',
+  examples: ['whsec_ and 44 characters, to be kept secret'],
+})
+
+export const outcomeFields = {
+  status: nullable(Type.Integer({ examples: [200] }), 'Of the response; null if there was none.'),
+  error: nullable(
+    Type.String({ examples: ['timeout'] }),
+    'timeout, not_resolved, not_allowed, connection_failed, tls or invalid_response.',
+  ),
+  ms: countField(42),
+}
+
+export const sinceField = Type.Integer({
+  minimum: 0,
+  maximum: Number.MAX_SAFE_INTEGER,
+  description:
+    'Deliver messages newer than this id; by default, a new webhook delivers those from now on.',
+})
+export const idField = Type.String({ description: 'The id of a webhook.' })
+
+export async function webhookJson(
+  deps: RouteDeps,
+  webhook: Webhook,
+): Promise<Static<typeof webhookSchema>> {
+  const { state, reason, nextAttemptAt } = webhookStatus(webhook, deps.now())
+  const { lastDelivery } = webhook
+  return {
+    id: webhook.id,
+    url: webhook.url,
+    state,
+    reason: reason ?? null,
+    to: webhook.to ?? null,
+    from: webhook.from ?? null,
+    subject: webhook.subject ?? null,
+    created_at: utcTimestamp(webhook.createdAt),
+    created_at_iso: isoTimestamp(webhook.createdAt),
+    ...timestampFields('last_delivery_at', lastDelivery?.at),
+    last_message_id: lastDelivery?.messageId ?? null,
+    ...timestampFields('next_attempt_at', nextAttemptAt),
+    backlog: await webhookBacklog(deps, webhook),
+    ...timestampFields('gap_since', webhook.gapSince),
+    ...timestampFields('old_secret_until', unlessOver(webhook.oldSecretUntil, deps.now())),
+  }
+}
+
+function unlessOver(time: Date | undefined, now: Date): Date | undefined {
+  return time && time.getTime() > now.getTime() ? time : undefined
+}
+
+export function outcomeJson({ status, error, ms }: AttemptOutcome) {
+  return { status: status ?? null, error: error ?? null, ms }
+}
+
+/** Free, whatever is left of the quota. */
+export const keyed = {
+  requestHeaders: [KEY_HEADER],
+  api: 'keyed',
+  async authenticate(deps: RouteDeps, request: HttpRequest) {
+    if (!deps.webhooks) throw new Problem('not_allowed', 'Webhooks are disabled on this server.')
+    return await identifyKey(deps, callerOf(deps, request))
+  },
+} as const
+
+export function webhookCaller(request: HttpRequest): WebhookCaller {
+  return { keyId: authenticatedKey(request).id, client: request.client }
+}
+
+const createWebhookRoute = route({
+  ...keyed,
+  method: 'POST',
+  path: '/webhooks',
+  name: 'create-webhook',
+  title: 'Create a webhook',
+  description: [
+    'Mail that the key sees is posted to the URL as it arrives: at least once, and in order. Each message costs one request of the quota, however many attempts it takes; one that is never delivered is refunded.',
+    'Deliveries are signed as Standard Webhooks describes, with the secret of the response. A response of 2xx within 15 seconds is a success. Anything else is repeated after 5 s, 30 s, 2 m, 10 m, 30 m and then hourly, until the mail expires; 410 disables the webhook, and so do five days of failures.',
+    'The URL must be https, at port 443 or 8443 of a public address. A key has at most ten webhooks. Free.',
+  ].join('\n\n'),
+  input: Type.Object({
+    url: Type.String({ description: 'Where to deliver: an https URL.' }),
+    to: Type.Optional(Type.String({ description: 'Only mail to this address.' })),
+    ...senderFilterFields,
+    since_id: Type.Optional(sinceField),
+  }),
+  output: successSchema({ webhook: Type.Object({ ...webhookFields, secret: secretField }) }),
+  problems: ['invalid_key', 'invalid_url', 'not_allowed', 'webhook_limit'],
+  async handle({ since_id: sinceId, ...options }, deps, request) {
+    const key = authenticatedKey(request)
+    const given = { ...options, sinceId }
+    const { webhook, secret } = await createWebhook(deps, key, given, request.client)
+    return success({ webhook: { ...(await webhookJson(deps, webhook)), secret } })
+  },
+})
+
+const listWebhooksRoute = route({
+  ...keyed,
+  method: 'GET',
+  path: '/webhooks',
+  name: 'list-webhooks',
+  title: 'List webhooks',
+  description: 'The webhooks of the key, oldest first. Free.',
+  output: successSchema({ webhooks: Type.Array(webhookSchema) }),
+  problems: ['invalid_key', 'not_allowed'],
+  async handle(_input, deps, request) {
+    const all = await deps.shop.listWebhooks(authenticatedKey(request).id)
+    const webhooks: Static<typeof webhookSchema>[] = []
+    for (const webhook of all) {
+      webhooks.push(await webhookJson(deps, webhook))
+      // On SQLite the reads do not yield to other requests by themselves.
+      await nextTurn()
+    }
+    return success({ webhooks })
+  },
+})
+
+const readWebhookRoute = route({
+  ...keyed,
+  method: 'GET',
+  path: '/webhooks/{id}',
+  name: 'read-webhook',
+  title: 'Read a webhook',
+  description: 'State, last delivery, next attempt and backlog of one webhook. Free.',
+  input: Type.Object({ id: idField }),
+  output: successSchema({ webhook: webhookSchema }),
+  problems: ['invalid_key', 'not_allowed', 'webhook_not_found'],
+  async handle({ id }, deps, request) {
+    const webhook = await findWebhook(deps, id, webhookCaller(request))
+    return success({ webhook: await webhookJson(deps, webhook) })
+  },
+})
+
+const deliveriesRoute = route({
+  ...keyed,
+  method: 'GET',
+  path: '/webhooks/{id}/deliveries',
+  title: 'List deliveries',
+  description: 'The last 100 attempts of a webhook, newest first. Free.',
+  input: Type.Object({ id: idField }),
+  output: successSchema({
+    deliveries: Type.Array(
+      Type.Object({
+        message_id: messageIdField,
+        attempt: Type.Integer({ description: 'From 1, per message.', examples: [1] }),
+        ...outcomeFields,
+        attempted_at: timeField,
+        attempted_at_iso: isoTimeField,
+      }),
+    ),
+  }),
+  problems: ['invalid_key', 'not_allowed', 'webhook_not_found'],
+  async handle({ id }, deps, request) {
+    const deliveries = await webhookDeliveries(deps, id, webhookCaller(request))
+    return success({
+      deliveries: deliveries.map(({ messageId, attempt, at, ...outcome }) => ({
+        message_id: messageId,
+        attempt,
+        ...outcomeJson(outcome),
+        attempted_at: utcTimestamp(at),
+        attempted_at_iso: isoTimestamp(at),
+      })),
+    })
+  },
+})
+
+export const webhookRoutes: readonly Route[] = [
+  createWebhookRoute,
+  listWebhooksRoute,
+  readWebhookRoute,
+  deliveriesRoute,
+]
