@@ -21,6 +21,7 @@ import { openLargeReads } from './service/mail/large-reads.ts'
 import { openParseOnce } from './service/mail/parse-once.ts'
 import { openParsedMail } from './service/mail/parsed-mail.ts'
 import type { AccountAdminDeps } from './service/sessions/accounts.ts'
+import type { WebhookDeps } from './service/webhooks/webhooks.ts'
 import { backupShop } from './store/sqlite/backup.ts'
 import { restoreShop } from './store/sqlite/restore.ts'
 
@@ -66,6 +67,7 @@ function cliActions(): CliActions {
       withStore(openShopStoreForCli(read().config), (shop) =>
         operation({ shop, now: () => new Date(), randomBytes }),
       ),
+    withWebhooks: (operation) => withWebhooks(read().config, operation),
     backup: async (file, options) => backupShop(sqliteFolder(read().config), file, options),
     restore: async (file, { tell }) =>
       restoreShop(sqliteFolder(read().config), file, { now: new Date(), tell }),
@@ -150,6 +152,27 @@ async function withStore<Store extends { close(): Promise<void> }>(
   } finally {
     await store.close()
   }
+}
+
+async function withWebhooks(
+  config: Config,
+  operation: (deps: WebhookDeps) => Promise<void>,
+): Promise<void> {
+  const { openWebhookClient } = await import('./http/client/webhook-client.ts')
+  const { poolAccess, webhooks, senderChecks } = config
+  const client = { allowed: webhooks.allowed, dnsServers: senderChecks.dns }
+  const deps = {
+    now: () => new Date(),
+    randomBytes,
+    poolAccess,
+    webhookClient: openWebhookClient(client),
+    // The service looks for changes by itself; rates do not apply to the operator.
+    bus: { wake() {} },
+    limit: { take: async () => 0, peek: async () => 0 },
+  }
+  await withStore(openMailStoreForCli(config), (store) =>
+    withStore(openShopStoreForCli(config), (shop) => operation({ ...deps, store, shop })),
+  )
 }
 
 async function withAccounts(

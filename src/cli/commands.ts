@@ -13,6 +13,7 @@ import { addOrderCommands } from './order.ts'
 import { CommandError, type JsonOption, type Print } from './output.ts'
 import { addSessionCommands } from './session.ts'
 import { addSetupCommand, type SetupActions } from './setup.ts'
+import { addWebhookCommands, type WebhookActions } from './webhook.ts'
 
 /** What the commands call; main.ts opens each part only when a command needs it. */
 export interface CliActions
@@ -22,7 +23,8 @@ export interface CliActions
     DomainActions,
     InboxActions,
     KeyActions,
-    MigrateActions {
+    MigrateActions,
+    WebhookActions {
   setup(): Promise<SetupActions>
   version: string
   /** Resolves when the service has stopped. */
@@ -71,6 +73,7 @@ export function program(actions: CliActions, print: Print): Command {
   addSessionCommands(group('session', 'Manage live sessions'), actions, print)
   addMailCommands(group('mail', 'Manage stored mail'), actions, print)
   addKeyCommands(group('key', 'Manage API keys'), actions, print)
+  addWebhookCommands(group('webhook', 'Manage webhooks of keys'), actions, print)
   addOrderCommands(group('order', 'Show orders'), actions, print)
   addBackupCommands(mayfly, actions, print)
   addMigrateCommand(mayfly, actions, print)
