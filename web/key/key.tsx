@@ -18,6 +18,7 @@ import {
 import { RolledKeyView, rolledKey } from './roll.tsx'
 import { Samples } from './samples.tsx'
 import { UsageView } from './usage-view.tsx'
+import { Webhooks } from './webhooks.tsx'
 import './key.css'
 
 export function KeyForm() {
@@ -91,6 +92,7 @@ function KeyPage() {
           <>
             {rolledKey.value && <RolledKeyView key={rolledKey.value.key} made={rolledKey.value} />}
             <UsageView usage={usage.value} />
+            <Webhooks />
             <section class="panel" aria-labelledby="samples">
               <h2 id="samples">{t('key_samples')}</h2>
               <Samples apiKey={storedKey.value} />

@@ -15,6 +15,7 @@ import {
 } from './key-state.ts'
 import { Plot } from './plot.tsx'
 import { RollButton, rolledKey } from './roll.tsx'
+import { clearWebhooks } from './webhook-state.ts'
 
 export function UsageView({ usage }: { usage: Usage }) {
   const { plan, label, prefix, state, expires_at_iso: end, resets_at_iso: resets } = usage
@@ -104,6 +105,7 @@ function Actions() {
             rolledKey.value = undefined
             storeKey('')
             clearUsage()
+            clearWebhooks()
           }}
         >
           {t('key_forget')}

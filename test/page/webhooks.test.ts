@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import type { Page } from 'playwright-core'
+import { Webhook as Verifier } from 'standardwebhooks'
+import { afterAll, beforeAll, onTestFinished, test, vi } from 'vitest'
+import { type KeyRing, openKeyRing, type TestKey } from '../support/keys.ts'
+import { openReceiver } from '../support/webhook-receiver.ts'
+import { openPages } from './support/pages.ts'
+import { enterKey } from './views/key.ts'
+
+const { app, visit, allow } = openPages({ MAYFLY_WEBHOOK_ALLOW: '127.0.0.1' })
+let ring: KeyRing
+beforeAll(async () => {
+  ring = await openKeyRing(app())
+})
+afterAll(() => ring.close())
+
+async function showUsage(key: TestKey): Promise<Page> {
+  const page = await visit('/key')
+  await enterKey(page, key.secret)
+  await page.getByText('Last 30 days').waitFor()
+  return page
+}
+
+test('webhooks are created, tested, rolled, replayed and deleted, with their deliveries', async () => {
+  const receiver = await openReceiver()
+  onTestFinished(() => receiver.close())
+  const key = await ring.issue()
+  const page = await showUsage(key)
+  const section = page.getByRole('region', { name: 'Webhooks' })
+  const press = (name: string) => section.getByRole('button', { name, exact: true }).click()
+  const confirm = async (name: string) => {
+    await press(name)
+    await page.getByRole('dialog').getByRole('button', { name, exact: true }).click()
+  }
+  await section.getByLabel('URL to deliver to').fill(receiver.url)
+  await section.getByLabel('Filter by address').fill('page@pool.test')
+  await press('Create webhook')
+  await section.getByText('This is the secret of the webhook').waitFor()
+  await press('Show secret')
+  const secret = (await section.locator('.secret-sample code').textContent()) ?? ''
+  await press('Send a test')
+  await section.getByText('Result of the test: 200').waitFor()
+  const [one] = receiver.received
+  new Verifier(secret).verify(one?.body ?? '', one?.headers ?? {})
+  await app().mail('page@pool.test')
+  await vi.waitUntil(() => receiver.received.length === 2, 10_000)
+  await confirm('Deliver again')
+  await vi.waitUntil(() => receiver.received.length === 3, 10_000)
+  await confirm('Roll secret')
+  await vi.waitUntil(
+    async () => (await section.locator('.secret-sample code').textContent()) !== secret,
+    10_000,
+  )
+  await section.getByText('Deliveries').click()
+  await section.getByRole('columnheader', { name: 'Result' }).waitFor()
+  assert.deepEqual(
+    (await section.locator('tbody tr td:nth-child(2)').allTextContents()).slice(-1),
+    ['200'],
+  )
+  await confirm('Delete webhook')
+  await vi.waitUntil(async () => (await section.locator('details').count()) === 0, 10_000)
+})
+
+test('a webhook that is refused says why', async () => {
+  allow({ complaint: /403/ })
+  const page = await showUsage(await ring.issue())
+  const section = page.getByRole('region', { name: 'Webhooks' })
+  await section.getByLabel('URL to deliver to').fill('https://10.0.0.1/')
+  await section.getByRole('button', { name: 'Create webhook' }).click()
+  await section.getByRole('alert').getByText('the address is not public').waitFor()
+})
