@@ -132,6 +132,7 @@ export const PROGRAMS = [
   'visible',
   'fairness',
   'imap-visible',
+  'webhooks',
   'memory',
   'parse',
   'profile',
