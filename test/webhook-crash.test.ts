@@ -63,7 +63,7 @@ async function usedOf(key: string): Promise<number> {
   return ((await response.json()) as { used: number }).used
 }
 
-test('after SIGKILL before, during and after attempts, every message arrives in order and is charged once', async () => {
+test('after SIGKILL during and between attempts, every message arrives in order and is charged once', async () => {
   const receiver = await openReceiver()
   const { key } = await issueKey(folder.path)
   const to = 'crash@pool.test'
@@ -71,18 +71,13 @@ test('after SIGKILL before, during and after attempts, every message arrives in 
   const subjects = Array.from({ length: 12 }, (_, at) => String(at))
   // During an attempt: the receiver has the message, and does not answer.
   receiver.state.behaviour = 'hang'
-  await mail(to, subjects.slice(0, 4))
+  await mail(to, subjects)
   await waitUntil(() => receiver.received.length === 1)
-  await kill()
-  await waitUntil(() => receiver.received.length === 2)
   assert.equal(await usedOf(key), 1)
-  // While messages are delivered one after the other.
   receiver.state.behaviour = 200
   await kill()
-  await waitUntil(() => receiver.subjects().includes('1'))
-  await kill()
-  await mail(to, subjects.slice(4))
-  await waitUntil(() => receiver.subjects().includes('7'))
+  // While messages are delivered one after the other.
+  await waitUntil(() => receiver.subjects().includes('3'))
   await kill()
   await waitUntil(() => receiver.subjects().includes('11'), 60_000)
   const order = receiver.subjects().map(Number)

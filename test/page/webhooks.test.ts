@@ -33,7 +33,7 @@ test('webhooks are created, tested, rolled, replayed and deleted, with their del
     await page.getByRole('dialog').getByRole('button', { name, exact: true }).click()
   }
   await section.getByLabel('URL to deliver to').fill(receiver.url)
-  await section.getByLabel('Filter by address').fill('page@pool.test')
+  await section.getByLabel('Only mail to this address').fill('page@pool.test')
   await press('Create webhook')
   await section.getByText('This is the secret of the webhook').waitFor()
   await press('Show secret')

@@ -234,7 +234,7 @@ function CreateForm() {
         <input id={`${id}-url`} name="url" type="url" placeholder="https://" {...VERBATIM} />
       </div>
       <div class="field">
-        <label for={`${id}-to`}>{t('key_filter')}</label>
+        <label for={`${id}-to`}>{t('hook_to')}</label>
         <input id={`${id}-to`} name="to" type="email" {...VERBATIM} />
       </div>
       <div class="row">

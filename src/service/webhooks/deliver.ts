@@ -101,8 +101,7 @@ async function nextMessage(
   const scope = keyScope(deps, webhook)
   const { pending, lastId, replays, from, subject } = webhook
   if (pending) {
-    const page = { sinceId: pending.id - 1, beforeId: pending.id + 1, limit: 1 }
-    const [message] = await deps.store.listKeyMail(scope, page)
+    const [message] = await deps.store.readKeyMail(scope, [pending.id])
     return message
   }
   const filter = parseFilter({ from, subject })

@@ -22,7 +22,7 @@ import type { WebhookClient } from './webhook-client.ts'
 
 export interface WebhookDeps
   extends Pick<ServiceDeps, 'shop' | 'bus' | 'limit' | 'poolAccess' | 'now' | 'randomBytes'> {
-  store: Pick<MailStore, 'listKeyMail'>
+  store: Pick<MailStore, 'listKeyMail' | 'listKeyMailHeads'>
   webhookClient: WebhookClient
 }
 
