@@ -74,11 +74,13 @@ test('after SIGKILL during and between attempts, every message arrives in order 
   await mail(to, subjects)
   await waitUntil(() => receiver.received.length === 1)
   assert.equal(await usedOf(key), 1)
-  receiver.state.behaviour = 200
+  receiver.state.behaviour = 'slow'
   await kill()
   // While messages are delivered one after the other.
   await waitUntil(() => receiver.subjects().includes('3'))
+  assert.ok(!receiver.subjects().includes('11'))
   await kill()
+  receiver.state.behaviour = 200
   await waitUntil(() => receiver.subjects().includes('11'), 60_000)
   const order = receiver.subjects().map(Number)
   assert.deepEqual(

@@ -59,7 +59,7 @@ function answer(
   else if (behaviour === 'reset') request.socket.resetAndDestroy()
   else if (behaviour === 'garbage') request.socket.end('220 hello\r\n')
   else if (behaviour === 'redirect') response.writeHead(302, { location: request.url }).end()
-  else if (behaviour === 'slow') setTimeout(() => response.end('late'), 100)
+  else if (behaviour === 'slow') setTimeout(() => response.end('late'), 300)
   else if (behaviour === 'endless') {
     response.writeHead(200)
     const timer = setInterval(() => response.write('x'.repeat(10_000)), 5)

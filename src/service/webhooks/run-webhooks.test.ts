@@ -102,8 +102,9 @@ test('while two nodes run, one of them delivers each webhook', async () => {
   const { id: keyId } = await fixture.issue()
   for (let count = 0; count < 6; count += 1) await fixture.hook(keyId)
   const senders = new Map<string, Set<number>>()
+  const nodes: { wake(): void }[] = []
   for (const [node, deps] of [{}, { shop: fixture.other, store: fixture.mail.other }].entries()) {
-    startNode({
+    const started = startNode({
       ...deps,
       webhookClient: {
         send(request) {
@@ -113,9 +114,12 @@ test('while two nodes run, one of them delivers each webhook', async () => {
         },
       },
     })
+    nodes.push(started)
   }
   for (const subject of ['1', '2', '3']) await fixture.send(subject)
-  await delivered(18)
+  // The loops may or may not run yet.
+  const wakeAll = setInterval(() => nodes.forEach((node) => node.wake()), 50)
+  await delivered(18).finally(() => clearInterval(wakeAll))
   assert.equal(senders.size, 18)
   for (const nodes of senders.values()) assert.equal(nodes.size, 1)
   await waitUntil(async () => (await fixture.used(keyId)) === 18)
