@@ -118,7 +118,9 @@ test('while two nodes run, one of them delivers each webhook', async () => {
   }
   for (const subject of ['1', '2', '3']) await fixture.send(subject)
   // The loops may or may not run yet.
-  const wakeAll = setInterval(() => nodes.forEach((node) => node.wake()), 50)
+  const wakeAll = setInterval(() => {
+    for (const node of nodes) node.wake()
+  }, 50)
   await delivered(18).finally(() => clearInterval(wakeAll))
   assert.equal(senders.size, 18)
   for (const nodes of senders.values()) assert.equal(nodes.size, 1)
