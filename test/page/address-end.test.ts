@@ -112,6 +112,17 @@ test('on a phone the layout does not shift when the first address arrives', asyn
   held.resolve()
   await waitForInbox(page)
   assert.equal((await page.locator('#messages').boundingBox())?.y, before?.y)
+  // A longer text makes the empty inbox longer; it does not cover the drawing.
+  await page
+    .locator('.empty p')
+    .first()
+    .evaluate((text) => {
+      text.textContent = 'long '.repeat(120)
+    })
+  const [drawing, heading] = await Promise.all(
+    ['.drawing', '.empty h3'].map((part) => page.locator(part).boundingBox()),
+  )
+  assert.ok(drawing && heading && drawing.y + drawing.height <= heading.y)
 })
 
 describe('with the keyboard', () => {
