@@ -55,7 +55,7 @@ const DIGIT_GROUPS = /^[0-9]+(?:-[0-9]+)*$/
 const MIXED = /^[0-9A-Za-z]+(?:-[0-9A-Za-z]+){0,3}$/
 /** 11h20, 250ml, 1080p. */
 const MEASUREMENT = /^[0-9]+[a-z]{1,3}(?:[0-9]{2})?$/
-const YEARS = /^(?:19|20)[0-9]{2}-(?:19|20)[0-9]{2}$/
+const YEARS = /^(?:19|20)[0-9]{2}-?(?:19|20)[0-9]{2}$/
 /** The number is partly masked, signed, a price or part of a path. */
 const EXCLUDED_BEFORE =
   /[·./\\&~@+]$|(?:[#\p{Sc}]|s\/|(?:^|[^\p{L}])(?:usd|eur|gbp|inr|rs|chf|rub|vnd|jpy|cny|rmb|aud|cad|mxn|ars|aed|sar|egp|pln|czk|huf|ron|bgn|uah|try|tl|ils|nis|thb|idr|rp|myr|rm|sek|dkk|nok|kr|krw|bdt|irr|php|rsd|tk)\.?) ?$/iu
@@ -81,6 +81,7 @@ const CAPITALS = /^[A-Z]+(?:-[A-Z]+)*$/
 const LOWER_GROUPS = /^[a-z]{3,5}-[a-z]{3,5}$/
 /** smooth-otter-light-cabin; words like "not-for-profit" need a label, and "state-of-the-art" has a short one. */
 const WORDS = /^[A-Za-z]{3,12}(?:-[A-Za-z]{3,12}){2,7}(?:-[0-9]{1,4})?$/
+const GROUP_SEPARATOR = /^(?: | ?· ?| - )$/
 const BETWEEN_CELLS = /^[ \t]*(?:[-·*][ \t]*)?$/
 
 /** The tokens from here on that may form one code: digit groups separated by a blank, or single characters. */
@@ -102,7 +103,7 @@ const CAPITAL_GROUP = /^(?=[0-9]*[A-Z])[0-9A-Z]{3,5}$/
 function follows(last: Token, next: Token, between: string): boolean {
   if (between.length > 8 || !BETWEEN_CELLS.test(between)) return false
   if (last.word.length === 1 && next.word.length === 1) return true
-  if (between !== ' ') return false
+  if (!GROUP_SEPARATOR.test(between)) return false
   const pieces = [last.word, next.word]
   return (
     pieces.every((piece) => DIGIT_GROUPS.test(piece)) ||
@@ -128,6 +129,7 @@ function fromRun(run: Token[], text: string): Candidate[] {
 function isGrouped(run: Token[], value: string, text: string): boolean {
   const sizes = new Set(run.map(({ word }) => word.length))
   if (sizes.size !== 1 || value.length < MIN_LENGTH || value.length > MAX_DIGITS) return false
+  if (YEARS.test(value)) return false
   const size = run[0]?.word.length ?? 0
   if (!DIGIT_GROUPS.test(value) && !isAlone(run, text)) return false
   return size === 1 ? DIGIT.test(value) : size > 2 || run.length > 2

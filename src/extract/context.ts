@@ -35,8 +35,6 @@ const MAX_PASSED = 30
 const findFillers = wordFinder(['purpose', 'is', 'particle'])
 const WORDLESS = /^[^\p{L}\p{N}]*$/u
 const COLON = /[:：=>→-]/
-const SPACED_LETTERS =
-  /^[[\p{L}\p{M}]--[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Hangul}\p{sc=Thai}]]*/v
 const FIRST_WORD = /^[^\p{L}\p{N}]*([\p{L}\p{M}]+)/u
 
 export function contextOf(
@@ -97,7 +95,7 @@ export function isDescribed(between: string, languages: Vocabulary[]): boolean {
   if (between.length > 60) return false
   const fillers = findFillers(between, languages)
   const rest = fillers.reduceRight(
-    (text, { start, end }) => text.slice(0, start) + text.slice(wordEnd(text, end)),
+    (text, { start, end }) => text.slice(0, start) + text.slice(end),
     between,
   )
   return lettersOf(rest) === ''
@@ -122,6 +120,15 @@ export function* linesAbove(text: string, from: number, most: number): Generator
     seen += 1
     yield { start, end }
   }
+}
+
+/** The nearest line below that contains a word, or its beginning. */
+export function lineBelow(text: string, from: number): Line | undefined {
+  const below = text.slice(from, from + MAX_LINE)
+  const start = below.search(/\n[^\p{L}\p{N}\n]*[\p{L}\p{N}]/u)
+  if (start < 0) return undefined
+  const end = below.indexOf('\n', start + 1)
+  return { start: from + start + 1, end: from + (end < 0 ? below.length : end) }
 }
 
 /** The labels between two offsets, in order. */
@@ -151,11 +158,6 @@ function firstFrom(from: number, count: number, startOf: (at: number) => number)
     else high = middle
   }
   return low
-}
-
-/** End of a word of which only the prefix matched. */
-function wordEnd(text: string, from: number): number {
-  return from + (SPACED_LETTERS.exec(text.slice(from, from + 30))?.[0].length ?? 0)
 }
 
 function lettersOf(text: string): string {

@@ -46,6 +46,8 @@ export function languagesOf(texts: string[]): Vocabulary[] {
     const least = best < MIN_SCORE ? 0 : Math.max(MIN_SHARE * best, best - MARGIN)
     for (const language of candidates) if (scoreOf(language) > least) found.add(language)
   }
+  // A short Japanese text may have no kana.
+  if (found.has(chinese)) found.add(japanese)
   return [...found]
 }
 
@@ -56,48 +58,57 @@ function isOnlyLatin(text: string): boolean {
 
 const BY_SCRIPT = Map.groupBy(LANGUAGES, ({ script }) => script)
 const LATIN = new Map([...BY_SCRIPT].filter(([script]) => script === 'Latin'))
-const MAX_SAMPLE = 2_000
+const MAX_SAMPLE = 1_000
 const MIN_SCORE = 2
+const CLEAR_SCORE = 5
 const MIN_SHARE = 0.4
 /** Related languages differ by chance. */
 const MARGIN = 1.5
-const MIN_STEM = 4
+const MIN_STEM = 3
 const RECOGNIZED_BY = [
   ...(['common', 'code', 'sale', 'other', 'number', 'purpose', 'type', 'is', 'particle'] as const),
 ]
 const WORD = /[\p{L}\p{M}]+/gu
 
-/** Each word counts once, and less if several languages have it. */
+/** Each word counts once, and less if several languages have it. Parts of words count only if whole ones are too few. */
 function scoreLanguages(words: Set<string>): Map<Vocabulary, number> {
-  const scores = new Map<Vocabulary, number>()
   index ??= indexLanguages()
-  const { exact, stems } = index
-  for (const word of words) {
-    let languages = exact.get(word)
-    for (let end = word.length; !languages && end >= MIN_STEM; end -= 1) {
-      languages = stems.get(word.slice(0, end))
-    }
-    for (const language of languages ?? []) {
-      scores.set(language, (scores.get(language) ?? 0) + 1 / (languages?.length ?? 1))
+  const { exact, stems, endings } = index
+  const scores = new Map<Vocabulary, number>()
+  const others = [...words].filter((word) => !addScore(scores, exact.get(word)))
+  if (Math.max(0, ...scores.values()) >= CLEAR_SCORE) return scores
+  for (const word of others) {
+    for (let length = word.length; length >= MIN_STEM; length -= 1) {
+      const part = stems.get(word.slice(0, length)) ?? endings.get(word.slice(-length))
+      if (addScore(scores, part)) break
     }
   }
   return scores
+}
+
+function addScore(scores: Map<Vocabulary, number>, languages: Vocabulary[] = []): boolean {
+  for (const language of languages) {
+    scores.set(language, (scores.get(language) ?? 0) + 1 / languages.length)
+  }
+  return languages.length > 0
 }
 
 interface LanguageIndex {
   exact: Map<string, Vocabulary[]>
   /** Words that may be continued. */
   stems: Map<string, Vocabulary[]>
+  /** Words that may be the end of a longer one. */
+  endings: Map<string, Vocabulary[]>
 }
 
 let index: LanguageIndex | undefined
 
 function indexLanguages(): LanguageIndex {
-  const built: LanguageIndex = { exact: new Map(), stems: new Map() }
+  const built: LanguageIndex = { exact: new Map(), stems: new Map(), endings: new Map() }
   for (const language of LANGUAGES) {
     const entries = readEntries(RECOGNIZED_BY.map((kind) => language[kind]).join('|'))
-    for (const { word, prefix } of entries.filter(({ suffix }) => !suffix)) {
-      const words = prefix ? built.stems : built.exact
+    for (const { word, prefix, suffix } of entries) {
+      const words = suffix ? built.endings : prefix ? built.stems : built.exact
       for (const one of word.split(' ')) addLanguage(words, one, language)
     }
   }

@@ -8,6 +8,7 @@ import {
   type Label,
   type Line,
   labelsWithin,
+  lineBelow,
   linesAbove,
   numberWithin,
   type ScannedText,
@@ -21,7 +22,8 @@ import {
 export function score(candidate: Candidate, reading: ScannedText): ScoredCandidate {
   const context = contextOf(candidate, reading)
   const after = pointsAfter(context, reading)
-  const named = Math.max(pointsBefore(context, reading), after, pointsAbove(context, reading))
+  const around = [pointsAbove(context, reading), pointsBelow(context, reading)]
+  const named = Math.max(pointsBefore(context, reading), after, ...around)
   // An explicit statement after it ("… is your code") outweighs other words before it.
   const contrary = Math.max(
     pointsAgainst(context, reading, named),
@@ -148,6 +150,18 @@ function pointsAbove(context: CandidateContext, reading: ScannedText): number {
   return 0
 }
 
+/** "482913", and on the next line "is your code". */
+function pointsBelow({ aloneOnLine, lineEnd }: CandidateContext, reading: ScannedText): number {
+  const line = aloneOnLine ? lineBelow(reading.text, lineEnd) : undefined
+  const label = line && labelsWithin(reading, line.start, line.end).find(isCode)
+  if (!line || !label || numberWithin(reading, line.start, line.end)) return 0
+  if (/^ ?[:：]/.test(reading.text.slice(label.end, label.end + 2))) return 0
+  const before = reading.text.slice(line.start, label.start)
+  if (SENTENCE_END.test(before)) return 0
+  if (startsWithIs(before, reading.languages)) return 4.5
+  return before.length <= NEAR_RANGE ? 3 : 1
+}
+
 const TYPE_HINT_ABOVE = 3
 
 function lineAbovePoints({ start, end }: Line, reading: ScannedText): number {
@@ -176,6 +190,8 @@ function pointsAgainst(context: CandidateContext, reading: ScannedText, named: n
   const code = labels.findLast(isCode)
   // "The code for your order is 4821": the number is the code, not the order.
   if (code && context.afterLeadIn && isLabelledCode(code, label, context, reading)) return sale
+  // "Enter the number 482913", where the verb comes last.
+  if (label.kind === 'neutral' && named >= 2) return sale
   if (isDirect(between, reading.languages)) return sale - 6
   const short = label.end - label.start <= 3
   const nearer = !code || code.end < label.start

@@ -28,11 +28,12 @@ export function structurePoints(
   if (isAutomatic(senderAddress) && valuesOf(standing).size === 1) {
     return (one) => (standing.includes(one) ? STANDS_OUT + (isLarge(one) ? LARGE : 0) : 0)
   }
-  // "Sign in with 4829." and nothing else
   const isSole = length <= MAX_TERSE && texts.every(({ numbers }) => numbers <= 1)
   if (!isSole || valuesOf(typical).size !== 1) return NONE
+  // "Sign in with 4829." and nothing else
   const aboutSignIn = all.some(({ text }) => findSignIn(text, languages).length > 0)
-  return (one) => (aboutSignIn && typical.includes(one) ? SOLE : 0)
+  const points = ({ points }: ScoredCandidate) => (points >= ALMOST ? SOLE_AND_NAMED : 0)
+  return (one) => (typical.includes(one) ? (aboutSignIn ? SOLE : points(one)) : 0)
 }
 
 interface StructureSource {
@@ -61,6 +62,9 @@ const NONE = () => 0
 const STANDS_OUT = 2.5
 const LARGE = 1
 const SOLE = 3.5
+const SOLE_AND_NAMED = 1
+/** With some words for it. */
+const ALMOST = 2.5
 /** Without words for or against it, a candidate has about as many points as its shape gives. */
 const LEAST_POINTS = -1
 const MAX_SHORT = 1_200

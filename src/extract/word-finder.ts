@@ -83,10 +83,19 @@ function findIn<Kind>(
     const isWhole = entry && isWholeWord(entry, text, start, start + word.length)
     const whole = isWhole ? entry : anotherWhole(finder, text, lower, start)
     // Another word may start inside a rejected match.
-    any.lastIndex = start + (whole?.word.length ?? 1)
+    any.lastIndex = whole ? endOf(whole, lower, start) : start + 1
     if (whole) found.push({ kind: whole.kind, start, end: any.lastIndex })
   }
 }
+
+/** A word that may be continued ends where the word of the text ends. */
+function endOf({ word, prefix }: Entry, lower: string, start: number): number {
+  const end = start + word.length
+  if (!prefix) return end
+  return end + (CONTINUATION.exec(lower.slice(end, end + MAX_CONTINUATION))?.[0].length ?? 0)
+}
+
+const MAX_CONTINUATION = 30
 
 /** The longest word that starts here and ends where a word of the text ends: not "verifica" of "verificare", but `verif*`. */
 function anotherWhole<Kind>(
@@ -129,6 +138,7 @@ export const UNSPACED = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Hangul}\p{sc=Tha
 /** Fast check that skips most matches inside words; isWholeWord decides. */
 const SPACED =
   '[0-9a-z\\u03b1-\\u03c9\\u0430-\\u045f\\u05d0-\\u05ea\\u0620-\\u064a\\u066e-\\u06d3\\u0900-\\u0963\\u0980-\\u09e3\\u0b80-\\u0bcd]'
+const CONTINUATION = /^[[\p{L}\p{M}]--[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Hangul}\p{sc=Thai}]]*/v
 const MA_AND_MORE = /mã | mã/
 const CAPITALS = /^[A-Z]{2,}$/
 

@@ -5,9 +5,10 @@ export const turkish: Vocabulary = {
   common: `bu|için|ve|ile|bir|değil|siz|sizin|lütfen|merhaba|eğer|veya|olarak|teşekkürler|hesabınız|hesabınıza|hesabınızı
     |sayın|talep|etmediyseniz|sevgiler|saygılarımızla|iyi|kimseyle|kimse|aşağıdaki|sonra|kadar|tarafından|de|da|size|içinde
     |olan|yapmadıysanız|hesap|en|ya`,
-  code: `rakamları|rakamlarını|rakamlar|*kod|kodu|kodun|kodunu|kodunuz|kodunuzu|kodunuzun|kodum|kodlar|koda|kodla|*kodu|*kodunuz|tek kullanımlık şifre*
-    |tek kullanımlık parola*|geçici şifre*|geçici parola*|doğrulama numarası|onay numarası|6 haneli|altı haneli|4 haneli
-    |dört haneli|5 haneli|8 haneli|aşağıdaki rakamları|aşağıdaki sayıyı|şifreniz|parolanız`,
+  code: `sms şifresi|sms şifreniz|sms şifren|rakamları|rakamlarını|rakamlar|*kod|kodu|kodun|kodunu|kodunuz|kodunuzu
+    |kodunuzun|kodum|kodlar|koda|kodla|*kodu|*kodunuz|tek kullanımlık şifre*|tek kullanımlık parola*|geçici şifre*
+    |geçici parola*|doğrulama numarası|onay numarası|6 haneli|altı haneli|4 haneli|dört haneli|5 haneli|8 haneli
+    |aşağıdaki rakamları|aşağıdaki sayıyı|şifreniz|parolanız`,
   secret: 'şifre*|parola*|anahtar',
   sale: `indirim*|kupon*|promosyon*|kampanya*|hediye*|çek|hediye çeki|fırsat*|davet*|tasarruf*|puan kazan*`,
   other: `posta|barkod*|sipariş*|rezervasyon*|kargo|takip|fatura|müşteri|ürün|stok|hata|kaynak|ülke|alan|renk|ceza|uçuş
@@ -42,9 +43,9 @@ export const finnish: Vocabulary = {
   common: `on|ei|ja|että|jos|sinun|olet|tämä|tämän|tai|hei|kiitos|ystävällisin|terveisin|voit|ole|et|älä|kun|se|sen|oli
     |kanssa|mutta|myös|jotta|sinulle|meidän|tätä|vain|alla|seuraava|seuraavan|tilisi|ette|teidän|olette|kenellekään|viesti
     |pyytänyt`,
-  code: `numerosarja|numerot|*koodi|*koodin|*koodia|*koodisi|*koodilla|*koodinne|*koodit|kertakäyttösalasana*|kertakäyttöinen salasana
-    |väliaikainen salasana|tunnusluku*|tunnusluvu*|avainluku|avainlukusi|kuusinumeroi*|6-numeroi*|nelinumeroi*|4-numeroi*
-    |kuusi numeroa|neljä numeroa|seuraavat numerot|numerosarja*|vahvistusnumero*|pin-koodi*`,
+  code: `numerosarja|numerot|*koodi|*koodin|*koodia|*koodisi|*koodilla|*koodinne|*koodit|kertakäyttösalasana*
+    |kertakäyttöinen salasana|väliaikainen salasana|tunnusluku*|tunnusluvu*|avainluku|avainlukusi|kuusinumeroi*|6-numeroi*
+    |nelinumeroi*|4-numeroi*|kuusi numeroa|neljä numeroa|seuraavat numerot|numerosarja*|vahvistusnumero*|pin-koodi*`,
   secret: 'salasana|salasanasi|avain',
   sale: `alennus*|alennuskoodi*|kampanja*|kampanjakoodi*|lahjakort*|lahjakoodi*|tarjous*|etu|etukoodi*|kuponki*
     |kuponkikoodi*|säästä*|ale|suosittelukoodi*|etukuponki*`,
@@ -79,9 +80,9 @@ export const hungarian: Vocabulary = {
   common: `nem|és|hogy|ez|az|ha|ön|vagy|köszönjük|köszönöm|kedves|üdvözlettel|kérjük|szia|a|egy|meg|is|volt|van|ezt|ennek
     |önnek|önt|fiók|fiókja|fiókjába|fiókod|fiókjához|már|csak|még|senkivel|senkinek|el|tisztelt|kérte|kérted|alábbi|be|ki|le
     |te|hozzá|során|ne`,
-  code: `számjegyek|számjegyeket|számsor|számsort|kód|kódja|kódod|kódot|kódját|kódodat|kóddal|kódok|*kód|*kódja|*kódod|*kódot|*kódját|egyszer használatos jelszó*
-    |egyszeri jelszó*|ideiglenes jelszó*|hat számjegy*|6 számjegy*|négy számjegy*|4 számjegy*|hatjegyű|6 jegyű|négyjegyű
-    |4 jegyű|alábbi számokat|alábbi számsort|ellenőrző szám`,
+  code: `számjegyek|számjegyeket|számsor|számsort|kód|kódja|kódod|kódot|kódját|kódodat|kóddal|kódok|*kód|*kódja|*kódod
+    |*kódot|*kódját|egyszer használatos jelszó*|egyszeri jelszó*|ideiglenes jelszó*|hat számjegy*|6 számjegy*|négy számjegy*
+    |4 számjegy*|hatjegyű|6 jegyű|négyjegyű|4 jegyű|alábbi számokat|alábbi számsort|ellenőrző szám`,
   secret: 'jelszó|jelszava|jelszavad|kulcs',
   sale: `kedvezmény*|kedvezménykód*|kupon*|kuponkód*|promóció*|promo*|promóciós kód*|ajándék*|utalvány*|utalványkód*|akció*
     |leárazás*|meghívókód*|ajánlókód*|megtakarít*`,
@@ -98,7 +99,7 @@ export const hungarian: Vocabulary = {
     |lejár*|érvényes*|ne ossza meg|ne oszd meg|senkivel|adja meg|add meg|írja be|írd be|személyazonosság*|biztonság*
     |hozzáfér*|regisztrá*|kétlépcsős|kétfaktoros|jelszó-visszaállít*`,
   type: `adja meg|add meg|adja|írja be|írd be|írja|írd|gépelje be|üsse be|másolja|illessze be|használja|használd|megadása
-    |beírása|megadni|megadásával|beírni|beírásával|beütni|üsd be|gépeld be|másold|illeszd be|használatával|felhasználva
+    |beírása|megadni|megadásával|beírni*|beírásával|beütni|üsd be|gépeld be|másold|illeszd be|használatával|felhasználva
     |adjuk meg|írjátok be|vigye be|vidd be`,
   is: 'a következő|következő|az alábbi|alábbi|ez|lent',
   particle: `a|az|ön|önnek|te|és|egy|ehhez|bejelentkezéshez|belépéshez|fiókjához|fiókodhoz|megerősítéshez|ideiglenes|új
@@ -120,9 +121,9 @@ export const greek: Vocabulary = {
   script: 'Greek',
   common: `δεν|και|να|το|για|με|σας|σου|αν|εάν|από|που|είναι|στο|στη|στην|στον|του|της|τον|την|τα|ή|γεια|ευχαριστούμε
     |παρακαλούμε|μην|έχετε|εσείς|αυτό|αυτόν|αυτή|κανέναν|σε|ο|η|οι|ζητήσατε`,
-  code: `ψηφία|συνδυασμό|κωδικός|κωδικό|κωδικού|κωδικοί|κωδικούς|κωδ|κώδικας|κώδικα|συνθηματικό μίας χρήσης|συνθηματικό μιας χρήσης
-    |προσωρινός κωδικός|εξαψήφιο*|6ψήφιο*|6-ψήφιο*|τετραψήφιο*|4ψήφιο*|4-ψήφιο*|έξι ψηφία|6 ψηφία|τέσσερα ψηφία|4 ψηφία
-    |παρακάτω ψηφία|αριθμό επαλήθευσης|αριθμός επαλήθευσης`,
+  code: `ψηφία|συνδυασμό|κωδικός|κωδικό|κωδικού|κωδικοί|κωδικούς|κωδ|κώδικας|κώδικα|συνθηματικό μίας χρήσης
+    |συνθηματικό μιας χρήσης|προσωρινός κωδικός|εξαψήφιο*|6ψήφιο*|6-ψήφιο*|τετραψήφιο*|4ψήφιο*|4-ψήφιο*|έξι ψηφία|6 ψηφία
+    |τέσσερα ψηφία|4 ψηφία|παρακάτω ψηφία|αριθμό επαλήθευσης|αριθμός επαλήθευσης`,
   secret: 'συνθηματικό|κλειδί',
   sale: `έκπτωση|έκπτωσης|εκπτωτικ*|εκπτώσεις|προσφορ*|κουπόνι*|κουπονιού|δωροκάρτα*|δώρο|δώρου|δωροεπιταγ*|προωθητικ*
     |κέρδισε*|εξοικονομ*|πρόσκλησης φίλου`,
@@ -157,13 +158,13 @@ export const estonian: Vocabulary = {
   script: 'Latin',
   common: `ei|ja|et|kui|teie|sinu|oled|see|selle|või|tere|aitäh|tervitades|palun|te|on|ole|ärge|ära|kes|ka|oma|seda
     |lugupidamisega|konto|kontole|sa|me|meie|kellelegi|allpool|siis|mis|taotlenud|kirja`,
-  code: `numbrid|numbreid|*kood|*koodi|*koodid|*koodiga|ühekordne parool|ühekordset parooli|ajutine parool|kuuekohali*|6-kohali*|neljakohali*
-    |4-kohali*|kuus numbrit|6 numbrit|neli numbrit|4 numbrit|järgmised numbrid|pin-kood*`,
+  code: `numbrid|numbreid|*kood|*koodi|*koodid|*koodiga|ühekordne parool|ühekordset parooli|ajutine parool|kuuekohali*
+    |6-kohali*|neljakohali*|4-kohali*|kuus numbrit|6 numbrit|neli numbrit|4 numbrit|järgmised numbrid|pin-kood*`,
   secret: 'parool|parooli|võti',
   sale: `soodus*|sooduskood*|allahindlus*|kampaania*|kinkekaar*|kinkekood*|kupong*|pakkumi*|säästa*|soodustus*|sooduskupong*`,
-  other: `sihtnumber|postikood|triipkood*|ribakood*|tellimuskood*|broneeringukood*|jälgimiskood*|saadetis*|arve|kliendikood*
-    |tootekood*|veakood*|lähtekood*|riigikood*|värvikood*|qr-kood*|riietumisstiil|isikukood*|registrikood*|suunakood*
-    |piletikood*|viitenumber`,
+  other: `sihtnumber|postikood|triipkood*|ribakood*|tellimuskood*|tellimuse|broneeringukood*|jälgimiskood*|saadetis*|arve
+    |kliendikood*|tootekood*|veakood*|lähtekood*|riigikood*|värvikood*|qr-kood*|riietumisstiil|isikukood*|registrikood*
+    |suunakood*|piletikood*|viitenumber`,
   number: `tellimu*|arve*|*number|nr|kliendi*|konto number|lõpeb|lõppev|viimased neli numbrit|viimased 4 numbrit|telefon*
     |tel|helista*|faks|tuba|koht|lend|rong|vagun|mudel|versioon|kmkr|viite*|juhtum*|pakk*|paki*|saadetis*|broneering*|pilet*
     |summa|kokku|saldo|punkt*|aasta|*tänav|tn|mnt|liikme*|kviitung*|leping*`,
@@ -188,8 +189,8 @@ export const lithuanian: Vocabulary = {
   script: 'Latin',
   common: `ne|ir|kad|jei|jūsų|tavo|esate|šis|ši|šio|šį|arba|sveiki|labas|ačiū|dėkojame|pagarbiai|prašome|yra|buvo|su|iš|nuo
     |tai|mes|jums|niekam|žemiau|savo|kuris|paskyros|paskyrą|prie|dėl|jūs|neprašėte|gavote|laiškas|per`,
-  code: `skaitmenys|skaitmenis|kodas|kodą|kodo|kodu|kodai|kodus|vienkartinis slaptažodis|vienkartinį slaptažodį|laikinas slaptažodis|šešiaženkl*
-    |6 skaitmenų|šeši skaitmenys|keturženkl*|4 skaitmenų|šie skaitmenys|šiuos skaitmenis`,
+  code: `skaitmenys|skaitmenis|kodas|kodą|kodo|kodu|kodai|kodus|vienkartinis slaptažodis|vienkartinį slaptažodį
+    |laikinas slaptažodis|šešiaženkl*|6 skaitmenų|šeši skaitmenys|keturženkl*|4 skaitmenų|šie skaitmenys|šiuos skaitmenis`,
   secret: 'slaptažodis|slaptažodį|raktas',
   sale: `nuolaid*|akcij*|akcijos|kupon*|dovan*|čekis|pasiūlym*|išpardavim*|promo*|sutaup*|rekomendac*`,
   other: `pašto|brūkšninis|užsakymo|rezervacijos|siuntos|sekimo|sąskaitos|kliento|prekės|produkto|klaidos|šaltinio|šalies
@@ -220,8 +221,8 @@ export const latvian: Vocabulary = {
   script: 'Latin',
   common: `ne|un|ka|ja|jūsu|tavs|esat|šis|šī|šo|vai|sveiki|labdien|paldies|cieņā|lūdzu|ir|bija|ar|no|tas|mēs|jums|nevienam
     |zemāk|savu|kas|konta|kontu|pie|par|jūs|nepieprasījāt|saņēmāt|vēstule|tiks|lai|pēc`,
-  code: `cipari|ciparus|kods|kodu|koda|kodam|kodi|kodus|vienreizēja parole|vienreizējo paroli|vienreizējā parole|pagaidu parole|sešciparu
-    |6 ciparu|seši cipari|četrciparu|4 ciparu|šos ciparus|šie cipari`,
+  code: `cipari|ciparus|kods|kodu|koda|kodam|kodi|kodus|vienreizēja parole|vienreizējo paroli|vienreizējā parole
+    |pagaidu parole|sešciparu|6 ciparu|seši cipari|četrciparu|4 ciparu|šos ciparus|šie cipari`,
   secret: 'parole|paroli|atslēga',
   sale: 'atlaid*|akcij*|kupon*|dāvan*|piedāvāj*|izpārdošan*|promo*|ietaup*|vaučer*',
   other: `pasta|svītrkods|svītrkodu|pasūtījuma|rezervācijas|sūtījuma|izsekošanas|rēķina|klienta|preces|produkta|kļūdas

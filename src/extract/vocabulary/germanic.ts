@@ -4,30 +4,31 @@ export const english: Vocabulary = {
   script: 'Latin',
   common: `you|your|we|this|that|not|have|if|was|it|be|by|from|or|has|please|thanks|hello|hi|dear|will|can|just|any|all|here
     |there|until|before`,
-  code: `digits|*code|*codes|passcode*|pin|pins|otp|otps|totp|one-time password*|one time password*|single-use password*|one-time pass
-    |one-time key|verification number|security number|access number|token|temporary password|setup key|pairing key
-    |activation key|door key|keypad|six digits|6 digits|six-digit*|6-digit*|four digits|4 digits|four-digit*|4-digit*
-    |five-digit*|5-digit*|eight-digit*|8-digit*|following digits|digits below|these digits|digits shown|enter the number
-    |type the number|following numbers`,
+  code: `digits|*code|*codes|passcode*|pin|pins|otp|otps|totp|one-time password*|one time password*|single-use password*
+    |one-time pass|one-time key|verification number|security number|access number|token|temporary password|setup key
+    |pairing key|activation key|door key|keypad|six digits|6 digits|six-digit*|6-digit*|four digits|4 digits|four-digit*
+    |4-digit*|five-digit*|5-digit*|eight-digit*|8-digit*|following digits|digits below|these digits|digits shown
+    |enter the number|type the number|following numbers`,
   secret: 'password|passphrase|key',
-  sale: `promo*|coupon*|discount*|voucher*|gift|gift card|redeem*|redemption|savings|checkout|% off|off everything|off your
-    |referral|refer a friend`,
-  other: `order|approval|invoice|tracking|booking|reservation|ticket|postal|post|zip|area|country|dialing|bar|qr|qr-code|barcode|source
-    |error|status|response|dress|color|colour|swift|sort|conduct|of conduct|product|purchase|airport|tax|unicode|decode|encode
-    |morse|genetic|cheat|license|licence|style|discount|tariff|batch|lot|penal|customer|client|member|membership|branch|agent
-    |vendor|organization|medical|procedure|species|vin`,
-  number: `order|order number|table|score|rank|queue|reference|ref|account|acct|customer|client|contract|ending|ending in|ending with|ends in|ends with
-    |last 4 digits|last four digits|phone|tel|call|fax|mobile|text|room|suite|ste|apt|apartment|unit|seat|gate|flight|train
-    |model|sku|article|isbn|part|serial|version|build|registration|reg|vat|po box|p.o. box|box|member*|loyalty|transaction|txn
-    |request|case|incident|session|number|no|nr|num|id|locker|store|street|avenue|road|copyright|since|year|iban|bic|parcel|package|shipment|policy|claim|plate|employee|student|patient|points|miles|total|amount
-    |balance|quantity|qty|confirmation number|issue|page|chapter|section|episode|receipt|statement|bill|terminal|pnr|device|OS
-    |windows|ios|android|chrome|firefox|safari|edge|opera`,
+  sale: `offer|offers|promo*|coupon*|discount*|voucher*|gift|gift card|redeem*|redemption|savings|checkout|% off
+    |off everything|off your|referral|refer a friend`,
+  other: `order|approval|invoice|tracking|booking|reservation|ticket|postal|post|zip|area|country|dialing|bar|qr|qr-code
+    |barcode|source|error|status|response|dress|color|colour|swift|sort|conduct|of conduct|product|purchase|airport|tax
+    |unicode|decode|encode|morse|genetic|cheat|license|licence|style|discount|tariff|batch|lot|penal|customer|client|member
+    |membership|branch|agent|vendor|organization|medical|procedure|species|vin`,
+  number: `order|order number|table|score|rank|queue|reference|ref|account|acct|customer|client|contract|ending|ending in
+    |ending with|ends in|ends with|last 4 digits|last four digits|phone|tel|call|fax|mobile|text|room|suite|ste|apt
+    |apartment|unit|seat|gate|flight|train|model|sku|article|isbn|part|serial|version|build|registration|reg|vat|po box
+    |p.o. box|box|member*|loyalty|transaction|txn|request|case|incident|session|number|no|nr|num|id|locker|store|street
+    |avenue|road|copyright|since|year|iban|bic|parcel|package|shipment|policy|claim|plate|employee|student|patient|points
+    |miles|total|amount|balance|quantity|qty|confirmation number|issue|page|chapter|section|episode|receipt|statement|bill
+    |terminal|pnr|device|OS|windows|ios|android|chrome|firefox|safari|edge|opera`,
   neutral: 'number|numbers|no|num',
   meeting:
     'meeting*|webinar*|conference|conference call|video call|dial-in|dial in by phone|join by phone|join the call',
-  purpose: `verif*|confirm*|sign in|signing in|sign-in|signin|log in|login|log-in|logging in|authenticat*|two-factor|two-step
-    |2-step|one-time|single-use|activat*|expire*|do not share|don't share|never share|do not forward|enter|type|didn't request
-    |did not request|identity|unlock|access|security|register*|sign up|signing up`,
+  purpose: `verif*|confirm*|sign in|signing in|sign-in|signin|log in|login|log-in|logging in|authenticat*|two-factor
+    |two-step|2-step|one-time|single-use|activat*|expire*|do not share|don't share|never share|do not forward|enter|type
+    |didn't request|did not request|identity|unlock|access|security|register*|sign up|signing up`,
   type: `enter|enter it|enter this|type|type in|key in|dial in|punch|input|copy|paste|fill in|punch in|submit|use|use this
     |use the following|provide|entering|typing|using|write|write down|key it|put in|put|entered|with the number`,
   is: `is|are|as|is the following|below|is as follows|as follows|follows|is below|reads|will be|to use is`,
@@ -40,30 +41,33 @@ export const english: Vocabulary = {
     |complete your sign|finish signing up|finish setting up|accept invitation|accept the invitation|accept invite`,
   signIn: `sign in|sign-in|signin|sign me in|log in|log-in|login|log me in|logging in|magic link|magic-link|one-time link
     |passwordless|open session|access your account`,
-  reset: `reset*|new password|change password|change your password|change my password|change the password|update your password
-    |create a password|choose a password|set a password|set your password|forgot*|recover*|lost password`,
+  reset: `reset*|new password|change password|change your password|change my password|change the password
+    |update your password|create a password|choose a password|set a password|set your password|forgot*|recover*
+    |lost password`,
   unsubscribe: `unsubscribe*|unsub|opt out|opt-out|optout|email preferences|mail preferences|email settings
     |notification settings|manage notifications|manage preferences|manage your preferences|manage emails|manage email
-    |stop receiving|stop these|stop emails|no longer wish|update preferences|update your preferences|subscription preferences
-    |communication preferences|mailing list`,
-  here: `here|click here|this link|link|the link|this page|button|click|tap here|tap|open|go|continue|get started|start|next|ok
-    |yes|yes it's me|this button|follow this link|click this link|press here`,
+    |stop receiving|stop these|stop emails|no longer wish|update preferences|update your preferences
+    |subscription preferences|communication preferences|mailing list`,
+  here: `here|click here|this link|link|the link|this page|button|click|tap here|tap|open|go|continue|get started|start|next
+    |ok|yes|yes it's me|this button|follow this link|click this link|press here`,
 }
 
 export const german: Vocabulary = {
   script: 'Latin',
   common: `sie|wir|nicht|mit|haben|bitte|auf|wenn|oder|auch|sich|dieser|diese|dieses|wird|uns|hallo|guten|danke|vielen|dank
     |mich|du|hat|wurde|einen|ihren|ihrem|ihrer|nach|noch|aus`,
-  code: `ziffern|*code|*codes|*-pin|*geheimzahl|pin|TAN|mTAN|smsTAN|mobileTAN|pushTAN|photoTAN|chipTAN|*-tan|einmalpin|einmalpasswort|einmal-passwort|einmalkennwort
-    |einmal-kennwort|*kennzahl|bestätigungsnummer|sicherheitsnummer|token|otp|*freischaltschlüssel|zugangsschlüssel|*prüfnummer
-    |*kontrollnummer|sechsstellig*|6-stellig*|vierstellig*|4-stellig*|fünfstellig*|achtstellig*|sechs ziffern|folgende zahl
-    |folgende zahlen|folgenden ziffern|folgende ziffern|zahlenfolge|zahlenkombination|ziffernfolge`,
+  code: `temporäres passwort|vorläufiges passwort|temporäres kennwort|vorläufiges kennwort|ziffern|*code|*codes|*-pin
+    |*geheimzahl|pin|TAN|mTAN|smsTAN|mobileTAN|pushTAN|photoTAN|chipTAN|*-tan|einmalpin|einmalpasswort|einmal-passwort
+    |einmalkennwort|einmal-kennwort|*kennzahl|bestätigungsnummer|sicherheitsnummer|token|otp|*freischaltschlüssel
+    |zugangsschlüssel|*prüfnummer|*kontrollnummer|sechsstellig*|6-stellig*|vierstellig*|4-stellig*|fünfstellig*|achtstellig*
+    |sechs ziffern|folgende zahl|folgende zahlen|folgenden ziffern|folgende ziffern|zahlenfolge|zahlenkombination
+    |ziffernfolge`,
   secret: 'passwort|kennwort|*schlüssel|einstiegspasswort',
-  sale: `gutschein*|rabatt*|aktions*|coupon*|geschenk*|einlösen|sparen|angebot*|aktionscode|gutscheincode|rabattcode
-    |empfehlungscode`,
-  other: `bestell*|rechnung*|sendung*|buchung*|reservierung*|postleitzahl|plz|strichcode|barcode|verhaltens*|verhaltenscode
-    |dresscode|kleider*|qr|qr-code|quell*|quellcode|fehler*|fehlercode|produkt*|artikel*|länder*|ländercode|farb*|farbcode
-    |morsecode|flughafen*|kunden*|filial*|mitglieds*|veranstaltungs*|aktenzeichen|branchen*`,
+  sale: `werbe*|einladung*|empfehlung*|gutschein*|rabatt*|aktions*|coupon*|geschenk*|einlösen|sparen|angebot*|aktionscode
+    |gutscheincode|rabattcode|empfehlungscode`,
+  other: `ticket*|bestell*|rechnung*|sendung*|buchung*|reservierung*|postleitzahl|plz|strichcode|barcode|verhaltens*
+    |verhaltenscode|dresscode|kleider*|qr|qr-code|quell*|quellcode|fehler*|fehlercode|produkt*|artikel*|länder*|ländercode
+    |farb*|farbcode|morsecode|flughafen*|kunden*|filial*|mitglieds*|veranstaltungs*|aktenzeichen|branchen*`,
   number: `tracking|ticket|referenz|az|konto|kontonummer|kunde|vertrag*|endet auf|endend auf|endziffern|letzten vier ziffern
     |letzten 4 ziffern|mit der endung|endung|telefon|tel|fax|mobil|anruf*|rufnummer|hotline|zimmer|sitz|platz|flug|zug|ICE
     |fahrkarte|modell|isbn|version|hrb|hra|ust-id|steuernummer|mitglied*|transaktion*|vorgang*|auftrag*|*nummer|nummern|nr
@@ -71,14 +75,15 @@ export const german: Vocabulary = {
     |sperr-notruf|paketbox|box|fach|saison|iban|bic|blz|postfach|raum|ausgabe|karte`,
   neutral: 'nummer|zahl|zahlen|nr',
   meeting: 'meeting*|besprechung*|videokonferenz*|telefonkonferenz*|konferenz*|einwahl*|webinar*',
-  purpose: `bestätig*|verifizier*|anmeld*|einlogg*|login|log-in|authentifi*|einmal*|aktivier*|freischalt*|freigabe|gültig|läuft*
-    |verfällt|geben sie|gib|eingeben|eintipp*|nicht weiter*|niemandem|angefordert|identität|sicherheits*|zugang*|zurücksetz*
-    |registrier*`,
+  purpose: `bestätig*|verifizier*|anmeld*|einlogg*|login|log-in|authentifi*|einmal*|aktivier*|freischalt*|freigabe|gültig
+    |läuft*|verfällt|geben sie|gib|eingeben|eintipp*|nicht weiter*|niemandem|angefordert|identität|sicherheits*|zugang*
+    |zurücksetz*|registrier*`,
   type: `geben sie|gib|eingeben|eintippen|tippen sie|tippe|eintragen|tragen sie|kopieren sie|kopiere|nutzen sie|nutze
     |benutze|benutzen sie|verwenden sie|verwende|einzugeben|gebe|gebt|geben|gibst|einzutippen|eingibst|eintippst|tippst
     |trage|trag|schreib|schreiben sie|nimm|nehmen sie|nutzt|benutzt|verwendest|verwenden|übertragen sie`,
   is: 'ist|als|lautet|lautet wie folgt|sind|wie folgt|folgende|folgenden|lauten',
-  particle: `für|zu|zum|zur|die|der|das|den|ihr|ihre|dein|deine|bei|in|im|und|des|von|ein|eine|persönlicher|bitte|einfach|nun|jetzt`,
+  particle: `für|zu|zum|zur|die|der|das|den|ihr|ihre|dein|deine|bei|in|im|und|des|von|ein|eine|persönlicher|bitte|einfach
+    |nun|jetzt`,
   unit: `sekunde*|minute*|min|stunde*|std|uhr|tag*|woche*|monat*|jahr*|euro*|eur|franken|chf|punkte*|km|kg|mal|personen
     |nutzer*|zeichen|plätze|meter|stück|prozent|einwohner`,
   verify: `bestätig*|verifizier*|aktivier*|freischalt*|registrierung abschließen|anmeldung abschließen|konto freischalten
@@ -98,9 +103,9 @@ export const dutch: Vocabulary = {
   script: 'Latin',
   common: `je|jij|u|uw|jouw|wij|we|niet|met|het|een|dit|deze|dat|hebt|heeft|als|heb|of|ook|naar|door|geen|hallo|beste
     |bedankt|groet|groeten|zijn|wordt|kun|kunt|hieronder|hierbij|ons|onze|ben|er|nog`,
-  code: `cijfers|*code|*codes|*pincode|eenmalig wachtwoord|tijdelijk wachtwoord|wegwerpwachtwoord|toegangsnummer|verificatienummer
-    |controlegetal|zescijferig*|6-cijferig*|viercijferig*|4-cijferig*|zes cijfers|vier cijfers|volgende cijfers
-    |cijfercombinatie|cijferreeks`,
+  code: `cijfers|*code|*codes|*pincode|eenmalig wachtwoord|tijdelijk wachtwoord|wegwerpwachtwoord|toegangsnummer
+    |verificatienummer|controlegetal|zescijferig*|6-cijferig*|viercijferig*|4-cijferig*|zes cijfers|vier cijfers
+    |volgende cijfers|cijfercombinatie|cijferreeks`,
   secret: 'wachtwoord|sleutel',
   sale: `korting*|kortingscode*|actiecode*|couponcode*|cadeau*|cadeaubon*|tegoedbon*|aanbieding*|besparen|bespaar
     |vouchercode*|promotiecode*|uitverkoop|vriendencode|waardebon*`,
@@ -136,9 +141,9 @@ export const swedish: Vocabulary = {
   script: 'Latin',
   common: `du|din|ditt|dina|vi|och|inte|att|det|som|har|om|den|detta|denna|eller|kan|hej|tack|med|av|oss|ej|er|vill|ska
     |ingen|någon|från|när|hälsningar|vänliga|nedan|behöver|är|på|dig|sig|så|bara`,
-  code: `siffror|siffrorna|*kod|*koden|*koder|kodord*|engångslösenord*|tillfälligt lösenord|engångskod*|*pinkod*|verifieringsnummer
-    |kontrollnummer|sexsiffrig*|6-siffrig*|fyrsiffrig*|4-siffrig*|sex siffror|fyra siffror|följande siffror
-    |sifferkombination*|siffrorna nedan`,
+  code: `siffror|siffrorna|*kod|*koden|*koder|kodord*|engångslösenord*|tillfälligt lösenord|engångskod*|*pinkod*
+    |verifieringsnummer|kontrollnummer|sexsiffrig*|6-siffrig*|fyrsiffrig*|4-siffrig*|sex siffror|fyra siffror
+    |följande siffror|sifferkombination*|siffrorna nedan`,
   secret: 'lösenord*|nyckel',
   sale: `rabatt*|rabattkod*|kampanj*|kampanjkod*|presentkort*|presentkod*|erbjudande*|värdekod*|kupong*|kupongkod*|rea|spara
     |värdecheck|värvningskod*|gåvokort`,
@@ -171,9 +176,9 @@ export const danish: Vocabulary = {
   script: 'Latin',
   common: `du|din|dit|dine|vi|og|ikke|at|det|som|har|hvis|den|dette|denne|eller|kan|hej|tak|med|af|os|jer|vil|skal|ingen
     |nogen|fra|når|hilsen|venlig|nedenfor|nedenstående|blev|er|på|dig|bliver|kun|anmodet|bedt`,
-  code: `cifre|cifrene|*kode|*koden|*koder|engangskode*|engangsadgangskode*|midlertidig adgangskode|*pinkode*|bekræftelsesnummer
-    |kontrolnummer|sekscifret|sekscifrede|6-cifret|6-cifrede|firecifret|firecifrede|4-cifret|4-cifrede|seks cifre|fire cifre
-    |følgende cifre|følgende tal|talkode*`,
+  code: `cifre|cifrene|*kode|*koden|*koder|engangskode*|engangsadgangskode*|midlertidig adgangskode|*pinkode*
+    |bekræftelsesnummer|kontrolnummer|sekscifret|sekscifrede|6-cifret|6-cifrede|firecifret|firecifrede|4-cifret|4-cifrede
+    |seks cifre|fire cifre|følgende cifre|følgende tal|talkode*`,
   secret: 'adgangskode|adgangskoden|password|kodeord|nøgle',
   sale: `rabat*|rabatkode*|kampagne*|kampagnekode*|gavekort*|gavekode*|tilbud*|tilbudskode*|kupon*|kuponkode*|udsalg|spar
     |værdibevis|værdikode*|henvisningskode*`,
@@ -206,9 +211,9 @@ export const norwegian: Vocabulary = {
   script: 'Latin',
   common: `du|din|ditt|dine|vi|og|ikke|å|det|som|har|hvis|den|dette|denne|eller|kan|hei|takk|med|av|oss|dere|vil|skal|ingen
     |noen|fra|når|hilsen|vennlig|nedenfor|bedt|ble|er|på|deg|blir|kun|bare|etter|om`,
-  code: `siffer|sifrene|siffrene|*kode|*koden|*koder|engangskode*|engangspassord*|midlertidig passord|*pinkode*|bekreftelsesnummer|kontrollnummer
-    |sekssifret|sekssifrede|6-sifret|6-sifrede|firesifret|firesifrede|4-sifret|4-sifrede|seks siffer|fire siffer
-    |følgende siffer|følgende tall|tallkode*`,
+  code: `siffer|sifrene|siffrene|*kode|*koden|*koder|engangskode*|engangspassord*|midlertidig passord|*pinkode*
+    |bekreftelsesnummer|kontrollnummer|sekssifret|sekssifrede|6-sifret|6-sifrede|firesifret|firesifrede|4-sifret|4-sifrede
+    |seks siffer|fire siffer|følgende siffer|følgende tall|tallkode*`,
   secret: 'passord|passordet|nøkkel',
   sale: `rabatt*|rabattkode*|kampanje*|kampanjekode*|gavekort*|gavekode*|tilbud*|tilbudskode*|kupong*|kupongkode*|salg|spar
     |verdikode*|vervekode*|verdibevis`,

@@ -4,19 +4,19 @@ export const spanish: Vocabulary = {
   script: 'Latin',
   common: `no|con|por|si|este|esta|se|has|ha|los|las|y|hola|gracias|te|nos|hemos|usted|más|sus|tus|lo|le|estimado|estimada
     |saludos|o|fue|pero|aquí|nunca|nadie`,
-  code: `dígitos|cifras|código|códigos|clave|claves|pin|otp|token|contraseña de un solo uso|contraseña temporal|número de verificación
-    |número de seguridad|clave dinámica|código pin|seis dígitos|6 dígitos|6 cifras|seis cifras|cuatro dígitos|4 dígitos|4 cifras
-    |siguientes dígitos|siguientes números|números siguientes`,
+  code: `dígitos|cifras|código|códigos|clave|claves|pin|otp|token|contraseña de un solo uso|contraseña temporal
+    |número de verificación|número de seguridad|clave dinámica|código pin|seis dígitos|6 dígitos|6 cifras|seis cifras
+    |cuatro dígitos|4 dígitos|4 cifras|siguientes dígitos|siguientes números|números siguientes`,
   secret: 'contraseña',
   sale: `descuento*|promocional*|promo*|cupón|cupones|regalo|tarjeta regalo|rebaja*|oferta*|de dto|canjear|canjea|referido*`,
-  other: `postal|pedido|reserva|seguimiento|rastreo|envío|factura|barras|conducta|penal|civil|error|qr|fuente|vestimenta|área
-    |país|producto|artículo|cliente|localizador|swift|tributario|ético|ética|color|morse|genético|operación|compra|afiliado
-    |afiliada|empleado|tienda|sucursal|suscriptor|socio|alumno|evento|entidad|organismo|abonado|agente|vendedor`,
+  other: `postal|pedido|reserva|seguimiento|rastreo|envío|factura|barras|conducta|penal|civil|error|qr|fuente|vestimenta
+    |área|país|producto|artículo|cliente|localizador|swift|tributario|ético|ética|color|morse|genético|operación|compra
+    |afiliado|afiliada|empleado|tienda|sucursal|suscriptor|socio|alumno|evento|entidad|organismo|abonado|agente|vendedor`,
   number: `referencia|ref|cuenta|contrato|terminada en|termina en|terminado en|terminación|acabada en|últimos dígitos
     |últimos 4 dígitos|últimos cuatro dígitos|teléfono|tel|llama|llame|llamando|llamar|móvil|habitación|asiento|vuelo|boleto
-    |billete|entrada|modelo|isbn|versión|cif|nif|dni|ruc|rut|cuit|socio|transacción|solicitud|expediente|caso|número|núm|n.º|nº
-    |n°|calle|avenida|av|piso|año|desde|historia|trámite|folio|importe|total|saldo|puntos|grupo|sucursal|paquete|guía|cups
-    |afiliado|póliza|matrícula|cédula|tarjeta|apartado|terminal|aula|tomo|edición`,
+    |billete|entrada|modelo|isbn|versión|cif|nif|dni|ruc|rut|cuit|socio|transacción|solicitud|expediente|caso|número|núm|n.º
+    |nº|n°|calle|avenida|av|piso|año|desde|historia|trámite|folio|importe|total|saldo|puntos|grupo|sucursal|paquete|guía
+    |cups|afiliado|póliza|matrícula|cédula|tarjeta|apartado|terminal|aula|tomo|edición`,
   neutral: 'número|números|núm|nº|n.º',
   meeting: 'reunión*|videollamada*|videoconferencia*|conferencia*|seminario web|webinar*',
   purpose: `verific*|confirm*|iniciar sesión|inicia sesión|inicio de sesión|acceso|acceder|ingres*|autentic*|autoriz*
@@ -30,18 +30,19 @@ export const spanish: Vocabulary = {
   particle: 'de|del|la|el|para|tu|su|en|un|una|a|al|que|temporal|único|nuevo',
   unit: `segundo*|minuto*|min|hora*|h|día*|semana*|mes|meses|año*|euro*|eur|dólar*|peso*|usd|mxn|puntos|km|kg|veces|personas
     |usuarios|caracteres|metros|socios|clientes|plazas`,
-  verify: `verific*|confirm*|activar*|activa tu|activa su|validar*|valida tu|valida su|completa tu registro|completar registro
-    |completar el registro|activación|aceptar invitación|aceptar la invitación`,
+  verify: `verific*|confirm*|activar*|activa tu|activa su|validar*|valida tu|valida su|completa tu registro
+    |completar registro|completar el registro|activación|aceptar invitación|aceptar la invitación`,
   signIn: `iniciar sesión|inicia sesión|inicie sesión|inicio de sesión|entrar|acceder a mi cuenta|acceder a tu cuenta
     |acceder a su cuenta|accede a tu cuenta|ingresar|ingresa a tu cuenta|enlace mágico|enlace de acceso|login`,
   reset: `restablec*|restablezca|cambiar contraseña|cambiar la contraseña|cambia tu contraseña|cambie su contraseña
-    |cambiar tu contraseña|cambiar mi contraseña|nueva contraseña|crear contraseña|crea una contraseña|recuperar*|recupera tu
-    |olvid*`,
+    |cambiar tu contraseña|cambiar mi contraseña|nueva contraseña|crear contraseña|crea una contraseña|recuperar*
+    |recupera tu|olvid*`,
   unsubscribe: `darse de baja|darte de baja|date de baja|dése de baja|darme de baja|dar de baja|baja|cancelar suscripción
     |cancelar la suscripción|cancelar tu suscripción|anular suscripción|anular la suscripción|desuscri*|desuscrib*
-    |preferencias de correo|gestionar preferencias|dejar de recibir|no deseas recibir|no quieres recibir|preferencias de email`,
-  here: `aquí|haz clic aquí|haga clic aquí|clic aquí|pulsa aquí|este enlace|el enlace|enlace|botón|este botón|continuar|empezar
-    |ver|abrir`,
+    |preferencias de correo|gestionar preferencias|dejar de recibir|no deseas recibir|no quieres recibir
+    |preferencias de email`,
+  here: `aquí|haz clic aquí|haga clic aquí|clic aquí|pulsa aquí|este enlace|el enlace|enlace|botón|este botón|continuar
+    |empezar|ver|abrir`,
 }
 
 export const portuguese: Vocabulary = {
@@ -53,13 +54,13 @@ export const portuguese: Vocabulary = {
     |seis dígitos|6 dígitos|quatro dígitos|4 dígitos|dígitos abaixo|números abaixo|números a seguir|dígitos a seguir`,
   secret: 'senha|palavra-passe|chave',
   sale: `desconto*|promocional*|promo*|cupom|cupons|cupão|presente|vale-presente|oferta*|resgate|resgatar|indicação`,
-  other: `postal|pedido|encomenda|reserva|rastreio|rastreamento|envio|fatura|barras|conduta|penal|civil|erro|qr|fonte|vestimenta
-    |área|país|produto|artigo|cliente|localizador|swift|tributário|ética|cor|morse|genético|boleto|compra|associado|funcionário
-    |loja|agência|assinante|sócio|aluno|evento|entidade|revendedor|instalação`,
+  other: `postal|pedido|encomenda|reserva|rastreio|rastreamento|envio|fatura|barras|conduta|penal|civil|erro|qr|fonte
+    |vestimenta|área|país|produto|artigo|cliente|localizador|swift|tributário|ética|cor|morse|genético|boleto|compra
+    |associado|funcionário|loja|agência|assinante|sócio|aluno|evento|entidade|revendedor|instalação`,
   number: `referência|ref|conta|contrato|final|terminado em|terminada em|últimos dígitos|últimos 4 dígitos
     |últimos quatro dígitos|telefone|tel|ligue|ligar|ramal|celular|telemóvel|quarto|assento|voo|bilhete|ingresso|modelo|isbn
-    |versão|cpf|cnpj|nif|rg|sócio|transação|solicitação|protocolo|matrícula|processo|número|núm|nº|n.º|n°|rua|avenida|av|andar
-    |ano|desde|placa|total|valor|saldo|pontos|agência|linha digitável|apólice|central|cep|cartão|sala|edição`,
+    |versão|cpf|cnpj|nif|rg|sócio|transação|solicitação|protocolo|matrícula|processo|número|núm|nº|n.º|n°|rua|avenida|av
+    |andar|ano|desde|placa|total|valor|saldo|pontos|agência|linha digitável|apólice|central|cep|cartão|sala|edição`,
   neutral: 'número|números|núm|nº|n.º',
   meeting: 'reunião|reuniões|videochamada*|videoconferência*|conferência*|webinar*',
   purpose: `verific*|confirm*|iniciar sessão|entrar|acesso|acessar|aceder|autentic*|autoriz*|uso único|ativ*|expira|caduca
@@ -72,14 +73,14 @@ export const portuguese: Vocabulary = {
   particle: 'de|do|da|o|a|para|seu|sua|no|na|em|um|uma|que|temporário|único',
   unit: `segundo*|minuto*|min|hora*|h|dia|dias|semana*|mês|meses|ano|anos|reais|real|euro*|pontos|km|kg|vezes|pessoas
     |usuários|utilizadores|caracteres|metros|caminhantes|clientes`,
-  verify: `verific*|confirm*|ativar*|ative sua|ative a sua|ative seu|ativação|validar*|valide seu|valide o seu|concluir cadastro
-    |concluir registo|completar cadastro|aceitar convite`,
+  verify: `verific*|confirm*|ativar*|ative sua|ative a sua|ative seu|ativação|validar*|valide seu|valide o seu
+    |concluir cadastro|concluir registo|completar cadastro|aceitar convite`,
   signIn: `entrar|iniciar sessão|inicie sessão|fazer login|faça login|acessar conta|acessar minha conta|acessar sua conta
     |acesse sua conta|aceder à conta|login|link mágico|link de acesso`,
-  reset: `redefin*|redefina|repor senha|repor a senha|repor palavra-passe|repor a palavra-passe|alterar senha|alterar a senha
-    |alterar sua senha|altere sua senha|trocar senha|trocar a senha|troque sua senha|troque a senha|nova senha
-    |nova palavra-passe|alterar a palavra-passe|altere a palavra-passe|criar senha|crie uma nova senha|recuper*|esqueci*
-    |esqueceu*|mudar senha`,
+  reset: `redefin*|redefina|repor senha|repor a senha|repor palavra-passe|repor a palavra-passe|alterar senha
+    |alterar a senha|alterar sua senha|altere sua senha|trocar senha|trocar a senha|troque sua senha|troque a senha
+    |nova senha|nova palavra-passe|alterar a palavra-passe|altere a palavra-passe|criar senha|crie uma nova senha|recuper*
+    |esqueci*|esqueceu*|mudar senha`,
   unsubscribe: `descadastr*|cancelar inscrição|cancelar a inscrição|cancelar subscrição|cancelar a subscrição
     |cancele sua inscrição|sair da lista|remover meu e-mail|deixar de receber|não quer mais receber|não deseja mais receber
     |não deseja receber|preferências de e-mail|gerenciar preferências|anular subscrição`,
@@ -90,19 +91,19 @@ export const french: Vocabulary = {
   script: 'Latin',
   common: `vous|nous|et|ne|pas|que|qui|avec|ce|cette|est|avez|dans|si|bonjour|merci|vos|nos|par|il|ou|cordialement|plus|aux
     |tu|ta|tes|en|ci|afin|été|êtes`,
-  code: `chiffres|combinaison|code|codes|pin|otp|mot de passe à usage unique|mot de passe temporaire|mot de passe provisoire|mot de passe unique
-    |numéro de vérification|jeton|clé de sécurité|code secret|digicode|six chiffres|6 chiffres|quatre chiffres|4 chiffres
-    |chiffres suivants|chiffres ci-après|chiffres ci-dessous|numéro suivant`,
+  code: `chiffres|combinaison|code|codes|pin|otp|mot de passe à usage unique|mot de passe temporaire|mot de passe provisoire
+    |mot de passe unique|numéro de vérification|jeton|clé de sécurité|code secret|digicode|six chiffres|6 chiffres
+    |quatre chiffres|4 chiffres|chiffres suivants|chiffres ci-après|chiffres ci-dessous|numéro suivant`,
   secret: 'mot de passe|clé',
   sale: `promo*|promotionnel*|avantage|réduction*|remise*|cadeau|carte cadeau|parrainage|bon d'achat|offre*|soldes|rabais`,
   other: `postal|commande|réservation|suivi|facture|barres|barre|conduite|pénal|civil|vestimentaire|erreur|qr|source|route
     |produit|article|client|pays|région|swift|travail|couleur|morse|génétique|ape|naf|guichet|dossier|insee|adhérent|agence
     |établissement|groupe|abonné|magasin|société|salarié|élève|événement|colis`,
   number: `référence|réf|compte|contrat|se terminant par|finissant par|terminant par|derniers chiffres|4 derniers chiffres
-    |quatre derniers chiffres|téléphone|tél|appelez|appeler|fax|mobile|chambre|place|voiture|vol|train|billet|e-billet|modèle
-    |isbn|version|siret|siren|rcs|tva|adhérent|transaction|demande|identifiant|numéro|n°|nº|no|rue|avenue|av|boulevard|boul|bd
-    |étage|année|depuis|montant|total|solde|points|cedex|capital|opposition|abonné|TGV|TER|colis|bp|salle|quai|police|sinistre
-    |immatriculation|carte|édition|service client`,
+    |quatre derniers chiffres|téléphone|tél|appelez|appeler|fax|mobile|chambre|place|voiture|vol|train|billet|e-billet
+    |modèle|isbn|version|siret|siren|rcs|tva|adhérent|transaction|demande|identifiant|numéro|n°|nº|no|rue|avenue|av
+    |boulevard|boul|bd|étage|année|depuis|montant|total|solde|points|cedex|capital|opposition|abonné|TGV|TER|colis|bp|salle
+    |quai|police|sinistre|immatriculation|carte|édition|service client`,
   neutral: 'numéro|numéros|nombre|n°|nº',
   meeting: 'réunion*|visioconférence*|visio|conférence*|webinaire*',
   purpose: `vérif*|confirm*|connexion|connecter|session|identifi*|authentif*|usage unique|activ*|expire*|valable|valide*
@@ -114,10 +115,10 @@ export const french: Vocabulary = {
   particle: `de|d|du|des|la|le|les|l|pour|votre|ton|à|au|un|une|sur|temporaire|unique|secret|personnel`,
   unit: `seconde*|minute*|min|heure*|h|jour*|semaine*|mois|ans|année*|euro*|eur|dollar*|points|km|kg|fois|personnes
     |utilisateurs|caractères|places|mètres|rue|avenue|bis|ttc|ht`,
-  verify: `vérif*|confirm*|activer*|activez|valider*|validez|activation|finaliser mon inscription|finaliser votre inscription
-    |terminer mon inscription|accepter l'invitation`,
-  signIn: `se connecter|me connecter|vous connecter|connectez-vous|connexion|identifiez-vous|s'identifier|accéder à mon compte
-    |accéder à votre compte|lien magique|login`,
+  verify: `vérif*|confirm*|activer*|activez|valider*|validez|activation|finaliser mon inscription
+    |finaliser votre inscription|terminer mon inscription|accepter l'invitation`,
+  signIn: `se connecter|me connecter|vous connecter|connectez-vous|connexion|identifiez-vous|s'identifier
+    |accéder à mon compte|accéder à votre compte|lien magique|login`,
   reset: `réinitialis*|nouveau mot de passe|changer de mot de passe|changer mon mot de passe|changer votre mot de passe
     |changez votre mot de passe|modifier mon mot de passe|modifier votre mot de passe|modifiez votre mot de passe
     |changez de mot de passe|créer un mot de passe|choisir un mot de passe|mot de passe oublié|récupér*`,
@@ -131,9 +132,9 @@ export const italian: Vocabulary = {
   script: 'Latin',
   common: `che|non|con|sei|hai|ha|questa|questo|nel|nella|ti|ci|abbiamo|se|grazie|ciao|gentile|stai|puoi|entro|richiesto
     |tuoi|suoi|gli|le|i|è|sono|sul|sulla|dal|dalla|qui|anche|buongiorno|saluti|mai|nessuno`,
-  code: `cifre|combinazione|codice|codici|password monouso|password temporanea|password usa e getta|password provvisoria|sei cifre|6 cifre
-    |quattro cifre|4 cifre|cinque cifre|8 cifre|cifre seguenti|seguenti cifre|seguenti numeri|numero di verifica
-    |chiave di accesso|chiave temporanea`,
+  code: `cifre|combinazione|codice|codici|password monouso|password temporanea|password usa e getta|password provvisoria
+    |sei cifre|6 cifre|quattro cifre|4 cifre|cinque cifre|8 cifre|cifre seguenti|seguenti cifre|seguenti numeri
+    |numero di verifica|chiave di accesso|chiave temporanea`,
   secret: `password|chiave|parola chiave|parola d'ordine`,
   sale: `sconto|sconti|scontato|promo*|coupon|buono|buoni|regalo|offerta|offerte|saldi|risparmi*|cashback|amico
     |invita un amico`,
@@ -171,8 +172,9 @@ export const catalan: Vocabulary = {
   script: 'Latin',
   common: `que|no|amb|els|les|aquest|aquesta|si|has|ha|hem|gràcies|hola|teu|teva|vostre|vostra|seu|seva|us|et|per|i|és|són
     |als|dels|pel|salutacions|estimat|estimada|benvolgut|ens|ho|ningú|mai|o|sol·licitat|més|hi|també`,
-  code: `dígits|xifres|codi|codis|clau d'accés|contrasenya d'un sol ús|contrasenya temporal|clau temporal|sis dígits|6 dígits|sis xifres
-    |6 xifres|quatre dígits|4 dígits|quatre xifres|4 xifres|dígits següents|xifres següents|número de verificació`,
+  code: `dígits|xifres|codi|codis|clau d'accés|contrasenya d'un sol ús|contrasenya temporal|clau temporal|sis dígits
+    |6 dígits|sis xifres|6 xifres|quatre dígits|4 dígits|quatre xifres|4 xifres|dígits següents|xifres següents
+    |número de verificació`,
   secret: 'contrasenya|clau',
   sale: 'descompte*|promo*|cupó|cupons|val|regal|oferta|ofertes|rebaix*|bescanvi*|estalvi*',
   other: `postal|comanda|reserva|seguiment|enviament|factura|de barres|barres|client|article|producte|error|font|penal|civil
@@ -205,9 +207,9 @@ export const romanian: Vocabulary = {
   script: 'Latin',
   common: `nu|cu|pentru|este|sunt|dacă|acest|această|ați|ai|am|și|vă|bună|mulțumim|mulțumesc|salut|dumneavoastră|dvs|tău
     |tale|ta|să|fi|care|din|pe|sau|mai|ne|te|dumneavoastra|stimate|stimată|cont|contul|nimeni|nimănui|în|la|o|fost`,
-  code: `cifre|cifrele|cod|codul|codului|coduri|codurile|parolă unică|parola unică|parolă de unică folosință|parola de unică folosință
-    |parolă temporară|parola temporară|șase cifre|6 cifre|patru cifre|4 cifre|cifrele următoare|următoarele cifre
-    |număr de verificare|numărul de verificare|cheie de acces|cheia de acces`,
+  code: `cifre|cifrele|cod|codul|codului|coduri|codurile|parolă unică|parola unică|parolă de unică folosință
+    |parola de unică folosință|parolă temporară|parola temporară|șase cifre|6 cifre|patru cifre|4 cifre|cifrele următoare
+    |următoarele cifre|număr de verificare|numărul de verificare|cheie de acces|cheia de acces`,
   secret: 'parolă|parola|cheie|cheia',
   sale: `reducere|reduceri|reducerea|discount*|promo*|cupon|cuponul|cupoane|voucher*|cadou|ofertă|oferta|oferte|economis*
     |recomandare|black friday`,

@@ -4,19 +4,20 @@ export const polish: Vocabulary = {
   script: 'Latin',
   common: `nie|się|jest|na|że|to|jeśli|jeżeli|twój|twoje|twoja|twojego|oraz|lub|dziękujemy|cześć|witaj|proszę|został|została
     |przez|od|państwa|dzień|dobry|pozdrawiamy|wiadomość|nikomu|tej|ten|tego|aby|po|ze|prosimy|o|pani|panie|szanowny`,
-  code: `cyfry|cyfr|kod|kodu|kodem|kodzie|kody|kodów|*-kod|hasło jednorazowe|hasła jednorazowego|jednorazowe hasło|hasło tymczasowe
-    |tymczasowe hasło|hasło sms|numer weryfikacyjny|sześć cyfr|6 cyfr|cztery cyfry|4 cyfry|sześciocyfrowy|czterocyfrowy
-    |następujące cyfry|poniższe cyfry|ciąg cyfr`,
+  code: `cyfry|cyfr|kod|kodu|kodem|kodzie|kody|kodów|*-kod|hasło jednorazowe|hasła jednorazowego|jednorazowe hasło
+    |hasło tymczasowe|tymczasowe hasło|hasło sms|numer weryfikacyjny|sześć cyfr|6 cyfr|cztery cyfry|4 cyfry|sześciocyfrowy
+    |czterocyfrowy|następujące cyfry|poniższe cyfry|ciąg cyfr`,
   secret: 'hasło|hasła|klucz',
   sale: `rabat*|zniżk*|promoc*|promo*|kupon*|bon|bonu|bony|voucher*|podarunk*|upominkow*|wyprzedaż*|oszczęd*|okazj*|prezent*
     |polecając*|zniżkow*`,
-  other: `pocztow*|kreskow*|zamówienia|rezerwacji|przesyłki|śledzenia|śledzące*|faktury|klienta|nabywcy|odbiorcy|kontrahenta|produktu|towaru|artykułu
-    |błędu|źródłow*|kraju|koloru|karny|cywilny|pracy|etyki|ubioru|biletu|lotu|umowy|abonenta|sklepu|oddziału|pkd|swift
-    |paczki|kierunkow*|pnr|ean|ucznia`,
-  number: `zamówieni*|nr|numer*|referencj*|konto|konta|rachun*|umow*|kończący się na|kończąca się na|kończącą się na|kończy się na|ostatnie cztery cyfry
-    |ostatnie 4 cyfry|telefon*|tel|zadzwoń|infolini*|kom|faks|pokój|pokoju|miejsce|lot|lotu|pociąg*|wagon|bilet*|model
-    |wersj*|nip|regon|krs|pesel|transakcj*|zgłoszeni*|wniosek|wniosku|spraw*|ulica|ul|aleja|al|rok|roku|od|kwot*|suma|razem
-    |saldo|punkt*|polis*|karta|karty|przesył*|paczk*|rezerwacj*|faktur*|paragon*|klient*|członk*`,
+  other: `rezerwacyjn*|pocztow*|kreskow*|zamówienia|rezerwacji|przesyłki|śledzenia|śledzące*|faktury|klienta|nabywcy
+    |odbiorcy|kontrahenta|produktu|towaru|artykułu|błędu|źródłow*|kraju|koloru|karny|cywilny|pracy|etyki|ubioru|biletu|lotu
+    |umowy|abonenta|sklepu|oddziału|pkd|swift|paczki|kierunkow*|pnr|ean|ucznia`,
+  number: `zamówieni*|nr|numer*|referencj*|konto|konta|rachun*|umow*|kończący się na|kończąca się na|kończącą się na
+    |kończy się na|ostatnie cztery cyfry|ostatnie 4 cyfry|telefon*|tel|zadzwoń|infolini*|kom|faks|pokój|pokoju|miejsce|lot
+    |lotu|pociąg*|wagon|bilet*|model|wersj*|nip|regon|krs|pesel|transakcj*|zgłoszeni*|wniosek|wniosku|spraw*|ulica|ul|aleja
+    |al|rok|roku|od|kwot*|suma|razem|saldo|punkt*|polis*|karta|karty|przesył*|paczk*|rezerwacj*|faktur*|paragon*|klient*
+    |członk*`,
   neutral: 'numer|liczba|liczbę|nr',
   meeting: 'spotkani*|wideokonferencj*|telekonferencj*|konferencj*|webinar*|wideorozmow*',
   purpose: `weryfik*|potwierd*|zalog*|logowani*|logować|uwierzytelni*|autoryz*|jednorazow*|aktyw*|wygas*|ważny|ważność|ważne
@@ -41,12 +42,13 @@ export const czech: Vocabulary = {
   script: 'Latin',
   common: `se|je|na|že|to|pokud|váš|vaše|vašeho|nebo|děkujeme|dobrý|den|prosím|byl|byla|jste|od|ve|jsme|si|tento|této|tuto
     |pro|nikomu|pozdravem|zdravíme|ahoj|vám|vás|po|abyste|který|jsou|tvůj|ještě|při|už|ne|zprávu|žádost`,
-  code: `číslice|číslic|kód|kódu|kódem|kódy|kódů|jednorázové heslo|jednorázového hesla|dočasné heslo|ověřovací číslo|šest číslic|6 číslic
-    |čtyři číslice|4 číslice|šestimístn*|čtyřmístn*|následující číslice|tyto číslice|heslo z sms`,
+  code: `číslice|číslic|kód|kódu|kódem|kódy|kódů|jednorázové heslo|jednorázového hesla|dočasné heslo|ověřovací číslo
+    |šest číslic|6 číslic|čtyři číslice|4 číslice|šestimístn*|čtyřmístn*|následující číslice|tyto číslice|heslo z sms`,
   secret: 'heslo|hesla|klíč',
   sale: `slev*|promo*|kupon*|kupón*|poukaz*|voucher*|dárkov*|akční*|výprodej*|akce|ušetř*|doporučení příteli`,
-  other: `čárov*|poštovní|směrovac*|objednávky|rezervace|zásilky|sledovací|faktury|zákazníka|zákaznick*|produktu|zboží|chyby
-    |chybov*|zdrojov*|země|barvy|trestní|jízdenky|letu|smlouvy|prodejny|banky|etick*|odesílatele|variabilní|podací|vstupenky`,
+  other: `rezervačn*|čárov*|poštovní|směrovac*|objednávky|rezervace|zásilky|sledovací|faktury|zákazníka|zákaznick*|produktu
+    |zboží|chyby|chybov*|zdrojov*|země|barvy|trestní|jízdenky|letu|smlouvy|prodejny|banky|etick*|odesílatele|variabilní
+    |podací|vstupenky`,
   number: `objednávk*|č|číslo|čísla|reference|účet|účtu|smlouv*|končící na|končí na|končící číslem|poslední čtyři číslice
     |poslední 4 číslice|telefon*|tel|volejte|zavolejte|linka|linku|mobil|fax|pokoj|místo|sedadlo|let|letu|vlak|vůz|jízdenk*
     |model|verze|ič|ičo|dič|transakc*|žádost*|případ*|spis*|ulice|ul|náměstí|psč|rok|roku|částk*|celkem|zůstatek|body
@@ -74,12 +76,13 @@ export const slovak: Vocabulary = {
   script: 'Latin',
   common: `sa|je|na|že|to|ak|váš|vaše|vášho|alebo|ďakujeme|dobrý|deň|prosím|bol|bola|ste|od|vo|sme|si|tento|tejto|túto|pre
     |nikomu|pozdravom|ahoj|vám|vás|po|aby|ktorý|sú|tvoj|ešte|pri|už|nie|správu|žiadosť|teraz`,
-  code: `číslice|číslic|kód|kódu|kódom|kódy|kódov|jednorazové heslo|jednorazového hesla|dočasné heslo|overovacie číslo|šesť číslic|6 číslic
-    |štyri číslice|4 číslice|šesťmiestn*|štvormiestn*|nasledujúce číslice|tieto číslice`,
+  code: `číslice|číslic|kód|kódu|kódom|kódy|kódov|jednorazové heslo|jednorazového hesla|dočasné heslo|overovacie číslo
+    |šesť číslic|6 číslic|štyri číslice|4 číslice|šesťmiestn*|štvormiestn*|nasledujúce číslice|tieto číslice`,
   secret: 'heslo|hesla|kľúč',
   sale: `zľav*|promo*|kupón*|poukaz*|poukážk*|voucher*|darčekov*|akciov*|výpredaj*|akcia|ušetr*|odporúčac*`,
-  other: `čiarov*|poštov*|smerov*|objednávky|rezervácie|zásielky|sledovac*|faktúry|zákazníka|zákazníck*|produktu|tovaru
-    |chyby|chybov*|zdrojov*|krajiny|farby|trestn*|lístka|letu|zmluvy|predajne|banky|etick*|odosielateľa|variabilný|vstupenky`,
+  other: `rezervačn*|čiarov*|poštov*|smerov*|objednávky|rezervácie|zásielky|sledovac*|faktúry|zákazníka|zákazníck*|produktu
+    |tovaru|chyby|chybov*|zdrojov*|krajiny|farby|trestn*|lístka|letu|zmluvy|predajne|banky|etick*|odosielateľa|variabilný
+    |vstupenky`,
   number: `objednávk*|č|číslo|čísla|referenc*|účet|účtu|zmluv*|končiaci na|končiaca na|končí na|končiaca číslom
     |posledné štyri číslice|posledné 4 číslice|telefón*|tel|volajte|zavolajte|linka|linku|mobil|fax|izba|miesto|sedadlo|let
     |letu|vlak|vozeň|lístok|lístk*|model|verzia|ičo|dič|transakci*|žiados*|prípad*|spis*|ulica|ul|námestie|psč|rok|roku|sum*
@@ -108,14 +111,15 @@ export const croatian: Vocabulary = {
   common: `je|se|na|da|za|ako|vaš|vaša|vaše|vašeg|ili|hvala|pozdrav|molimo|niste|ste|od|smo|ovaj|ova|ovu|ovo|nije|nemojte
     |zatražili|nikome|nikom|poštovani|poštovana|vam|vas|koji|koja|su|će|ne|tvoj|lijep|srdačan|ukoliko|nalog|bio|račun|dobar
     |dan|ovog|zahtev|zahtjev|sa`,
-  code: `znamenke|znamenki|cifre|cifara|kod|kôd|koda|kodom|kodu|kodovi|šifra|šifru|šifre|jednokratna lozinka|jednokratnu lozinku|privremena lozinka
-    |jednokratna šifra|šest znamenki|6 znamenki|četiri znamenke|4 znamenke|šest cifara|6 cifara|četiri cifre|4 cifre
-    |šesteroznamenkast*|četveroznamenkast*|šestocifren*|sljedeće znamenke|sledeće cifre|verifikacijski broj`,
+  code: `znamenke|znamenki|cifre|cifara|kod|kôd|koda|kodom|kodu|kodovi|šifra|šifru|šifre|jednokratna lozinka
+    |jednokratnu lozinku|privremena lozinka|jednokratna šifra|šest znamenki|6 znamenki|četiri znamenke|4 znamenke
+    |šest cifara|6 cifara|četiri cifre|4 cifre|šesteroznamenkast*|četveroznamenkast*|šestocifren*|sljedeće znamenke
+    |sledeće cifre|verifikacijski broj`,
   secret: 'lozinka|lozinku|zaporka|zaporku|ključ',
   sale: 'popust*|promo*|kupon*|vaučer*|poklon*|akcij*|rasprodaj*|ušted*|preporuk*|sniženj*',
-  other: `poštanski|bar|crtični|narudžbe|narudžbine|porudžbine|rezervacije|pošiljke|praćenje|za praćenje|računa|fakture
-    |kupca|klijenta|proizvoda|artikla|greške|pogreške|izvorni|države|boje|karte|leta|ugovora|poslovnice|banke|odijevanja
-    |ponašanja|pozivni|člana|učenika`,
+  other: `rezervacijsk*|poštanski|bar|crtični|narudžbe|narudžbine|porudžbine|rezervacije|pošiljke|praćenje|za praćenje
+    |računa|fakture|kupca|klijenta|proizvoda|artikla|greške|pogreške|izvorni|države|boje|karte|leta|ugovora|poslovnice|banke
+    |odijevanja|ponašanja|pozivni|člana|učenika`,
   number: `narudžb*|porudžb*|broj|br|referenc*|račun*|ugovor*|koja završava na|koji završava na|završava na|završava s
     |zadnje četiri znamenke|posljednje četiri znamenke|zadnje 4 znamenke|poslednje četiri cifre|telefon*|tel|nazovite
     |pozovite|mob|faks|soba|sjedalo|mjesto|let|leta|vlak|voz|vagon|kart*|model|verzija|oib|pib|mb|jmbg|transakcij*|zahtjev*
@@ -135,8 +139,8 @@ export const croatian: Vocabulary = {
     |kg|put|puta|osob*|korisnik*|znak*|kom|komad*|metar*|posto`,
   verify: 'potvr*|verifi*|aktiv*|dovršite registraciju|završite registraciju|prihvati poziv*',
   signIn: 'prijavi se|prijavite se|prijava|prijaviti se|prijavu|link za prijavu',
-  reset: `ponovno postav*|resetir*|resetuj*|nova lozinka|nova zaporka|novu lozinku|promijenite lozinku
-    |promijeni lozinku|promenite lozinku|oporav*|zaboravljen*|zaboravili`,
+  reset: `ponovno postav*|resetir*|resetuj*|nova lozinka|nova zaporka|novu lozinku|promijenite lozinku|promijeni lozinku
+    |promenite lozinku|oporav*|zaboravljen*|zaboravili`,
   unsubscribe: `odjav*|otkaži pretplatu|otkažite pretplatu|ne želite primati|ne želite više primati|postavke obavijesti
     |upravljaj*`,
   here: `ovdje|ovde|kliknite ovdje|kliknite ovde|ovaj link|ova poveznica|poveznica|poveznicu|link|gumb|dugme|nastavi|otvori
@@ -147,12 +151,12 @@ export const slovenian: Vocabulary = {
   script: 'Latin',
   common: `je|se|na|da|za|če|vaš|vaša|vaše|vašega|ali|hvala|pozdrav|prosimo|niste|ste|od|smo|ta|tega|to|ni|zahtevali|nikomur
     |spoštovani|spoštovana|vam|vas|ki|so|bo|ne|tvoj|lep|pozdravljeni|ter|pri|še|račun|v|z|s|sporočilo|bil|po|že`,
-  code: `števke|števk|koda|kodo|kode|kodi|kod|enkratno geslo|začasno geslo|potrditvena številka|šestmestn*|štirimestn*|šest števk|6 števk
-    |štiri števke|4 števke|naslednje števke|šifra|šifro`,
+  code: `števke|števk|koda|kodo|kode|kodi|kod|enkratno geslo|začasno geslo|potrditvena številka|šestmestn*|štirimestn*
+    |šest števk|6 števk|štiri števke|4 števke|naslednje števke|šifra|šifro`,
   secret: 'geslo|ključ',
   sale: `popust*|promo*|kupon*|bon|bona|vavčer*|daril*|akcij*|razprodaj*|prihran*|priporočil*|ugodnost*`,
-  other: `poštna|črtna|naročila|rezervacije|pošiljke|sledenje|za sledenje|sledilna|računa|stranke|kupca|izdelka|artikla
-    |napake|izvorna|države|barve|vozovnice|leta|pogodbe|poslovalnice|oblačenja|qr|klicna|člana`,
+  other: `rezervacijsk*|poštna|črtna|naročila|rezervacije|pošiljke|sledenje|za sledenje|sledilna|računa|stranke|kupca
+    |izdelka|artikla|napake|izvorna|države|barve|vozovnice|leta|pogodbe|poslovalnice|oblačenja|qr|klicna|člana`,
   number: `naročil*|številka|številko|št|sklic*|referenc*|račun*|pogodb*|ki se konča na|se konča z|konča z
     |zadnje štiri števke|zadnje 4 števke|telefon*|tel|pokličite|gsm|faks|soba|sedež|let|vlak|vagon|vozovnic*|model|različica
     |ddv|davčna|transakcij*|zahtevek|zahtevk*|zadev*|ulica|cesta|trg|leto|leta|znesek|skupaj|stanje|točk*|polic*|kartic*

@@ -4,25 +4,25 @@ export const vietnamese: Vocabulary = {
   script: 'Latin',
   common: `không|và|có|này|các|được|với|những|nếu|chúng|tôi|xin|chào|cảm|ơn|đã|khi|trong|hoặc|vui|lòng|một|người|đến|bạn|quý
     |của|đừng|trên|hãy|từ`,
-  code: `chữ số|mã xác nhận|mã xác thực|mã xác minh|mã otp|mã pin|mã bảo mật|mã an toàn|mã đăng nhập|mã kích hoạt|mã truy cập
-    |mã khôi phục|mã đặt lại|mã mở tủ|mã mở|mã nhận hàng|mã nhận|mã lấy hàng|mã kiểm tra|mã một lần|mã dùng một lần
-    |mã số xác nhận|mã số bí mật|mã bí mật|mã code|nhập mã|mã này|mã dưới đây|mã bên dưới|mã sau|mã của bạn|mã là|mã|dãy số
-    |6 chữ số|6 số|4 chữ số|4 số|chữ số sau|chữ số dưới đây|chữ số bên dưới|các số sau|mật khẩu một lần|mật khẩu dùng một lần
-    |mật khẩu tạm thời|mật khẩu kích hoạt|mật khẩu giao dịch|mật mã|otp|code|pin|token`,
+  code: `chữ số|mã xác nhận|mã xác thực|mã xác minh|mã otp|mã pin|mã bảo mật|mã an toàn|mã đăng nhập|mã kích hoạt
+    |mã truy cập|mã khôi phục|mã đặt lại|mã mở tủ|mã mở|mã nhận hàng|mã nhận|mã lấy hàng|mã kiểm tra|mã một lần
+    |mã dùng một lần|mã số xác nhận|mã số bí mật|mã bí mật|mã code|nhập mã|mã này|mã dưới đây|mã bên dưới|mã sau|mã của bạn
+    |mã là|mã|dãy số|6 chữ số|6 số|4 chữ số|4 số|chữ số sau|chữ số dưới đây|chữ số bên dưới|các số sau|mật khẩu một lần
+    |mật khẩu dùng một lần|mật khẩu tạm thời|mật khẩu kích hoạt|mật khẩu giao dịch|mật mã|otp|code|pin|token`,
   secret: 'mật khẩu',
   sale: `giảm giá|mã giảm giá|khuyến mãi|khuyến mại|mã khuyến mãi|ưu đãi|mã ưu đãi|giới thiệu|quà tặng|voucher|tặng|giảm`,
-  other: `đơn hàng|mã đơn|mã đơn hàng|đặt chỗ|mã đặt chỗ|mã đặt phòng|mã đặt vé|vận đơn|mã vận đơn|mã giao dịch|mã khách hàng
-    |mã số thuế|mã bưu chính|mã bưu điện|mã sản phẩm|mã vạch|mã qr|mã nguồn|mã lỗi|mã vùng|mã sinh viên|mã học viên|mã nhân viên
-    |mã hồ sơ|mã tra cứu|mã số|mã vé|mã hóa đơn|mã chuyến|mã hàng|mã cổ phiếu|mã lớp|mã phòng|mã đại lý|mã cửa hàng
-    |mã thành viên|mã hội viên|mã dự thưởng|mã chứng khoán|mã ngân hàng|mã chi nhánh|mã bệnh nhân|mã thẻ|mã báo danh|mã công ty
-    |mã môn|mã trường|mã hợp đồng|mã nhóm|mã màu`,
-  number: `hóa đơn|đặt vé|tra cứu|theo dõi|tham chiếu|giao dịch|tài khoản|số tài khoản|khách hàng|mst|hợp đồng|số cuối|4 số cuối
-    |6 số cuối|đuôi số|điện thoại|đt|sđt|hotline|tổng đài|gọi|phòng|ghế|chuyến bay|chuyến|mẫu|sản phẩm|phiên bản|đường|phố|quận
-    |phường|năm|số tiền|tổng cộng|tổng|số dư|điểm|chỉ số|kỳ|số thẻ|số báo danh|tủ số|trang`,
+  other: `đơn hàng|mã đơn|mã đơn hàng|đặt chỗ|mã đặt chỗ|mã đặt phòng|mã đặt vé|vận đơn|mã vận đơn|mã giao dịch
+    |mã khách hàng|mã số thuế|mã bưu chính|mã bưu điện|mã sản phẩm|mã vạch|mã qr|mã nguồn|mã lỗi|mã vùng|mã sinh viên
+    |mã học viên|mã nhân viên|mã hồ sơ|mã tra cứu|mã số|mã vé|mã hóa đơn|mã chuyến|mã hàng|mã cổ phiếu|mã lớp|mã phòng
+    |mã đại lý|mã cửa hàng|mã thành viên|mã hội viên|mã dự thưởng|mã chứng khoán|mã ngân hàng|mã chi nhánh|mã bệnh nhân
+    |mã thẻ|mã báo danh|mã công ty|mã môn|mã trường|mã hợp đồng|mã nhóm|mã màu`,
+  number: `hóa đơn|đặt vé|tra cứu|theo dõi|tham chiếu|giao dịch|tài khoản|số tài khoản|khách hàng|mst|hợp đồng|số cuối
+    |4 số cuối|6 số cuối|đuôi số|điện thoại|đt|sđt|hotline|tổng đài|gọi|phòng|ghế|chuyến bay|chuyến|mẫu|sản phẩm|phiên bản
+    |đường|phố|quận|phường|năm|số tiền|tổng cộng|tổng|số dư|điểm|chỉ số|kỳ|số thẻ|số báo danh|tủ số|trang`,
   neutral: 'số',
   meeting: 'cuộc họp|hội nghị|họp trực tuyến|hội thảo|phòng họp',
-  purpose: `xác nhận|xác thực|xác minh|đăng nhập|đăng ký|kích hoạt|hiệu lực|hết hạn|không chia sẻ|không cung cấp|nhập|bảo mật
-    |đặt lại mật khẩu|yêu cầu|khôi phục`,
+  purpose: `xác nhận|xác thực|xác minh|đăng nhập|đăng ký|kích hoạt|hiệu lực|hết hạn|không chia sẻ|không cung cấp|nhập
+    |bảo mật|đặt lại mật khẩu|yêu cầu|khôi phục`,
   type: `nhập|điền|gõ|bấm số|sao chép|hãy dùng|dùng|sử dụng|điền vào|nhập vào|gõ vào|viết|dán|dùng số|nhập số`,
   is: 'là|như sau|sau|dưới đây|bên dưới|sau đây|la',
   particle: 'của|cho|bạn|quý|khách|để|vào|tài|khoản|và|quý khách',
@@ -39,8 +39,9 @@ export const indonesian: Vocabulary = {
   script: 'Latin',
   common: `yang|dan|untuk|tidak|anda|kami|ini|dengan|jika|telah|dari|akun|halo|hai|terima|kasih|salam|jangan|kepada|siapa
     |pun|adalah|atau|oleh|silakan|mohon|kamu|bukan|akan|melakukan|segera|ke|di|pada|sebagai|itu|abaikan|hormat|demi`,
-  code: `digit|kode|kodenya|kata sandi sekali pakai|sandi sekali pakai|kata sandi sementara|nomor verifikasi|angka verifikasi
-    |enam digit|6 digit|6 angka|enam angka|empat digit|4 digit|4 angka|angka berikut|angka di bawah|digit berikut|sandi otp`,
+  code: `digit|kode|kodenya|kata sandi sekali pakai|sandi sekali pakai|kata sandi sementara|nomor verifikasi
+    |angka verifikasi|enam digit|6 digit|6 angka|enam angka|empat digit|4 digit|4 angka|angka berikut|angka di bawah
+    |digit berikut|sandi otp`,
   secret: 'kata sandi|sandi|kunci',
   sale: `promo*|diskon*|kupon*|voucher*|hadiah|potongan*|referral|cashback|hemat|penawaran|undangan teman`,
   other: `pos|pesanan|pemesanan|booking|reservasi|pelacakan|resi|pengiriman|faktur|tagihan|pelanggan|produk|barang|kesalahan
@@ -74,8 +75,8 @@ export const malay: Vocabulary = {
   common: `yang|dan|untuk|tidak|anda|kami|ini|dengan|jika|telah|daripada|akaun|helo|hai|terima|kasih|salam|jangan|kepada
     |sesiapa|ialah|adalah|atau|oleh|sila|awak|bukan|akan|membuat|segera|ke|di|pada|sebagai|itu|abaikan|hormat|dalam|tuan
     |puan|kerana`,
-  code: `digit|kod|kodnya|kata laluan sekali guna|kata laluan sementara|nombor pengesahan|enam digit|6 digit|6 angka|empat digit
-    |4 digit|digit berikut|angka berikut|nombor berikut|nombor tac|tac`,
+  code: `digit|kod|kodnya|kata laluan sekali guna|kata laluan sementara|nombor pengesahan|enam digit|6 digit|6 angka
+    |empat digit|4 digit|digit berikut|angka berikut|nombor berikut|nombor tac|tac`,
   secret: 'kata laluan|kunci',
   sale: 'promo*|diskaun*|kupon*|baucar*|hadiah|potongan|tawaran|jimat|rebat',
   other: `pos|poskod|pesanan|tempahan|penjejakan|pengesanan|penghantaran|invois|bil|pelanggan|produk|barang|ralat|sumber
@@ -105,8 +106,8 @@ export const filipino: Vocabulary = {
   script: 'Latin',
   common: `ang|ng|mga|sa|na|at|ay|hindi|ito|iyong|mo|para|kung|huwag|salamat|kumusta|kamusta|namin|natin|ikaw|o|po|sinuman
     |kanino|ibahagi|may|kami|inyong|inyo|ni|nang|upang|gamitin|hiniling|lamang|ka|naming|pakilagay|mabuhay`,
-  code: `digit|code|kodigo|kowd|pansamantalang password|isang beses na password|anim na digit|6 na digit|apat na digit|4 na digit
-    |sumusunod na numero|numerong ito`,
+  code: `digit|code|kodigo|kowd|pansamantalang password|isang beses na password|anim na digit|6 na digit|apat na digit
+    |4 na digit|sumusunod na numero|numerong ito`,
   secret: 'password|susi',
   sale: 'promo*|diskwento|kupon*|voucher*|regalo|alok|bawas|makatipid',
   other: `postal|order|booking|tracking|reserbasyon|resibo|customer|produkto|error|bansa|zip|bar|ticket|tiket`,
