@@ -8,7 +8,7 @@ import { tlsaRecord } from '../src/core/checks/dns-records.ts'
 import { OPERATOR } from '../src/core/session.ts'
 import { openLog } from '../src/log/log.ts'
 import { settingsReport } from '../src/runtime/checks.ts'
-import { inspectPostgres, inspectRedis } from '../src/runtime/probes/backends.ts'
+import { inspectPostgres, inspectRedis, inspectStripe } from '../src/runtime/probes/backends.ts'
 import { openDnsProbe } from '../src/runtime/probes/dns.ts'
 import { inspectDataDirectory } from '../src/runtime/probes/machine.ts'
 import type { FinishedCheck } from '../src/service/checks/checks.ts'
@@ -236,10 +236,8 @@ describe('a fault of the installation', () => {
       ...set({ redis: DOWN }),
       redis: () => inspectRedis('redis://127.0.0.1:1', log),
     }),
-    'no webhook': () => ({
-      ...set({ payments: { provider: 'stripe' } }),
-      stripe: async () => ({ isTestMode: false, endpoints: [] }),
-    }),
+    'receipts denied': () =>
+      set({ mailOut: { url: 'smtp://out.test:587', from: 'Shop <shop@right.test>' } }),
     'unknown account': () => set({ gmailAccounts: [{ email: 'ann@gmail.com', active: true }] }),
     'test shop': () => set({ payments: { provider: 'fake' } }),
     'damaged store': () => ({ store: undefined, storeFault: 'mail.db is damaged' }),
@@ -262,7 +260,7 @@ no admin token    | warning | admin-token | openssl rand -base64 32
 short admin token | warning | admin-token | openssl rand -base64 32
 PostgreSQL down   | failure | postgres    | MAYFLY_STORE
 Redis down        | failure | redis       | MAYFLY_REDIS
-no webhook        | failure | payments    | /api/stripe/webhook
+receipts denied   | failure | spf         | right.test. 3600 IN TXT "v=spf1 a:out.test -all"
 unknown account   | failure | gmail       | mayfly account test ann@gmail.com
 test shop         | warning | payments    | MAYFLY_PAYMENTS=manual
 damaged store     | failure | store       | restore the file system or a backup
@@ -272,6 +270,19 @@ full disk         | failure | data        | MAYFLY_MIN_FREE
     test(`${name}: only ${expected[1]} reports it`, async () =>
       expectOnly(await check(FAULTS[name]?.()), expected))
   }
+
+  test('a Stripe account without our webhook: only payments reports it', async () => {
+    const list = JSON.stringify({ object: 'list', data: [], has_more: false })
+    const api = createServer((_request, response) => response.end(list))
+    const results = await withServer(api, (port) => {
+      const stripe = { secretKey: 'sk_live_1', apiUrl: `http://127.0.0.1:${port}` }
+      return check({
+        ...set({ payments: { provider: 'stripe' } }),
+        stripe: () => inspectStripe(stripe),
+      })
+    })
+    expectOnly(results, ['failure', 'payments', `${settings.http.baseUrl}/api/stripe/webhook`])
+  })
 
   test('a data directory that others can read: only data reports it', async () => {
     chmodSync(fixture.app.folder, 0o755)
