@@ -52,11 +52,13 @@ function newestSource(folder, limit) {
 function startWithOurNode() {
   const ours = join(root, 'node_modules/.bin/node')
   if (!existsSync(ours) || realpathSync(ours) === realpathSync(process.execPath)) {
-    console.error(
-      `mayfly needs Node ${NEEDED} or newer, and this is ${process.versions.node}.\n` +
-        'In a clone, run it through npm, which brings the right one: npm ci && npm start\n' +
-        'Other commands: npm run --silent mayfly -- <command>',
-    )
+    console.error(`mayfly needs Node.js ${NEEDED} or newer, and this is ${process.versions.node}.`)
+    if (existsSync(join(root, 'src'))) {
+      console.error(
+        'Run it through npm, which brings the right one: npm ci && npm start\n' +
+          'Other commands: npm run --silent mayfly -- <command>',
+      )
+    }
     process.exitCode = 1
     return
   }

@@ -217,7 +217,13 @@ async function fetchMail(url: string, id: string, headers: Record<string, string
 /** Throws a CommandError if the service is unreachable or refuses. */
 async function request(url: string, path: string, init: RequestInit): Promise<Response> {
   const response = await fetch(url + path, init).catch((cause: unknown) => {
-    throw new CommandError(`No Mayfly service at ${url}. Start one with: npm start`, 1, { cause })
+    throw new CommandError(
+      `No Mayfly service at ${url}. Start it, or name another with --url.`,
+      1,
+      {
+        cause,
+      },
+    )
   })
   if (response.ok && /json|event-stream/.test(response.headers.get('content-type') ?? '')) {
     return response
