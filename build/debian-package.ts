@@ -15,7 +15,7 @@ import { bashCompletion, manualPage } from './manual.ts'
 import { type Architecture, stageRuntime } from './runtime.ts'
 import { ROOT } from './sources.ts'
 
-const SCRIPTS = ['postinst', 'prerm', 'postrm']
+const SCRIPTS = ['preinst', 'postinst', 'prerm', 'postrm']
 const PROGRAM = 'usr/lib/mayfly'
 
 /** Builds mayfly_VERSION_ARCHITECTURE.deb with the runtime inside; the path of the package. */
@@ -36,7 +36,7 @@ export function buildDebianPackage(target: string, architecture: Architecture, v
     write('usr/bin/mayfly', deployed('debian/mayfly'), 0o755)
     write('etc/mayfly/mayfly.env', deployed('mayfly.env'), 0o640)
     write('lib/systemd/system/mayfly.service', packagedUnit())
-    write('usr/share/man/man1/mayfly.1.gz', gzipSync(manualPage(version), { level: 9 }))
+    write('usr/share/man/man1/mayfly.1.gz', gzipSync(manualPage(version, date()), { level: 9 }))
     write('usr/share/bash-completion/completions/mayfly', bashCompletion(version))
     write('usr/share/doc/mayfly/changelog.gz', gzipSync(read('CHANGELOG.md'), { level: 9 }))
     write('usr/share/doc/mayfly/copyright', read('LICENSE'))
@@ -56,6 +56,11 @@ export function buildDebianPackage(target: string, architecture: Architecture, v
 
 const read = (path: string) => readFileSync(`${ROOT}${path}`, 'utf8')
 const deployed = (name: string) => read(`deploy/${name}`)
+
+/** Of the latest version in the changelog. */
+function date(): string {
+  return /^## \S+ \((.*)\)$/m.exec(read('CHANGELOG.md'))?.[1] ?? ''
+}
 
 /** deploy/mayfly.service with the paths of the package, and without how to install it by hand. */
 function packagedUnit(): string {
@@ -77,11 +82,17 @@ function sizeOf(folder: string): string {
   return execFileSync('du', ['-sk', folder], { encoding: 'utf8' }).split('\t')[0] ?? ''
 }
 
+/** From the variables that Debian's own tools use. */
+function maintainer(): string {
+  const { DEBFULLNAME = 'Mayfly contributors', DEBEMAIL = 'mayfly@localhost' } = process.env
+  return `${DEBFULLNAME} <${DEBEMAIL}>`
+}
+
 function control(architecture: Architecture, version: string, size: string): string {
   return `Package: mayfly
 Version: ${version}
 Architecture: ${architecture}
-Maintainer: Mayfly contributors <mayfly@localhost>
+Maintainer: ${maintainer()}
 Installed-Size: ${size}
 Depends: libatomic1, libc6 (>= 2.28), libgcc-s1, libstdc++6, passwd, util-linux
 Section: mail

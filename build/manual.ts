@@ -14,10 +14,10 @@ function commands(parent: Command, path: string[] = []): { name: string; command
 
 const describe = (version: string) => program({ version } as CliActions, () => {})
 
-export function manualPage(version: string): string {
+export function manualPage(version: string, date: string): string {
   const mayfly = describe(version)
   return [
-    `.TH MAYFLY 1 "" "mayfly ${version}"`,
+    `.TH MAYFLY 1 ${date} "mayfly ${version}"`,
     '.SH NAME',
     'mayfly \\- self-hosted disposable email service',
     '.SH SYNOPSIS',
@@ -27,7 +27,8 @@ export function manualPage(version: string): string {
     '.SH DESCRIPTION',
     text(mayfly.description()),
     '.PP',
-    'Settings are read from the environment or from \\fImayfly.config.json\\fR in the working directory.',
+    'Settings are read from the environment or from',
+    '\\fImayfly.config.json\\fR in the working directory.',
     '\\fBmayfly config\\fR lists all of them with their values and meanings.',
     '.SH COMMANDS',
     ...commands(mayfly).flatMap(({ name, command }) => commandSection(name, command)),

@@ -1,14 +1,25 @@
 import assert from 'node:assert/strict'
-import { appendFileSync, copyFileSync, existsSync, readFileSync, statSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import {
+  appendFileSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { buildDebianPackage } from '../build/debian-package.ts'
 import { ownArchitecture } from '../build/runtime.ts'
-import { checkMail, createSession } from './support/api-client.ts'
-import { MAIL } from './support/app.ts'
+import { checkMail } from './support/api-client.ts'
 import { type Chroot, chrootProblem, openChroot } from './support/chroot.ts'
+import { readFirstMail } from './support/first-mail.ts'
+import { program } from './support/programs.ts'
 import { freeServicePorts, type ServiceProcess, spawnService } from './support/service-process.ts'
-import { connectSmtp } from './support/smtp-client.ts'
 import { DISK, tempFolder } from './support/stores.ts'
 
 // The Debian package from installation to purge, in order, in a Debian without the clone.
@@ -49,8 +60,7 @@ async function startUnit(): Promise<ServiceProcess> {
     ports,
     env: Object.fromEntries(lines.map((line) => line.split('=', 2) as [string, string])),
     under: ['chroot', as, debian.path, 'env', '-C', setting('WorkingDirectory')],
-    node: command[0] ?? '',
-    main: command[1] ?? '',
+    command,
   })
 }
 
@@ -98,17 +108,9 @@ withRoot('setup adds a domain to the settings of the service, which only root ma
   }
 })
 
-withRoot('the service of the unit receives a mail', async () => {
-  token = await withService(async ({ url, smtpPort }) => {
-    const session = await createSession(url)
-    const client = await connectSmtp(smtpPort)
-    assert.equal((await client.send({ to: [session.email], raw: MAIL })).code, 250)
-    client.close()
-    const [{ id = 0 } = {}] = await checkMail(url, session.token)
-    const mail = await fetch(`${url}/api/read-mail?token=${session.token}&id=${id}`)
-    assert.match(await mail.text(), /Your code is 123456/)
-    return session.token
-  })
+withRoot('the service of the unit receives a mail and shows it on the page', async () => {
+  const mailbox = await withService(readFirstMail)
+  token = mailbox.token
 })
 
 withRoot('the command has the settings and the user of the service', async () => {
@@ -134,21 +136,57 @@ withRoot('an upgrade keeps data and settings', async () => {
 })
 
 withRoot('it has a manual page and a completion', () => {
-  const listed = debian.run(['dpkg', '--listfiles', 'mayfly']).stdout.split('\n')
-  expect(listed).toContain('/usr/share/man/man1/mayfly.1.gz')
+  const page = gunzipSync(readFileSync(inDebian('usr/share/man/man1/mayfly.1.gz')))
+  const mandoc = (...args: string[]) =>
+    spawnSync(program('mandoc'), args, { input: page, encoding: 'utf8' })
+  const lint = mandoc('-T', 'lint', '-W', 'style')
+  assert.deepEqual([lint.status, lint.stdout], [0, ''])
+  // Bold letters are printed twice.
+  const text = mandoc('-T', 'ascii').stdout.replaceAll('\b', '<')
+  assert.match(text.replaceAll(/.</g, ''), /^ +mayfly domain add name$/m)
   const script = `. /usr/share/bash-completion/completions/mayfly
     COMP_WORDS=(mayfly domain ''); COMP_CWORD=2; _mayfly; echo "\${COMPREPLY[*]}"`
   const { stdout } = debian.run(['bash', '-c', script])
   assert.equal(stdout, 'list add remove activate deactivate --help\n')
 })
 
-withRoot('removal keeps data and settings; purge removes them and the user', () => {
-  assert.equal(dpkg('--remove', 'mayfly').status, 0)
-  assert.ok(!existsSync(inDebian('usr/lib/mayfly')))
-  assert.ok(existsSync(inDebian('var/lib/mayfly/mail.db')))
-  assert.ok(existsSync(inDebian('etc/mayfly/mayfly.env')))
-  assert.equal(dpkg('--purge', 'mayfly').status, 0)
-  assert.ok(!existsSync(inDebian('var/lib/mayfly')))
-  assert.ok(!existsSync(inDebian('etc/mayfly')))
-  assert.equal(user(), '')
-})
+withRoot(
+  'removal stops the service and keeps data and settings; purge removes them and the user',
+  () => {
+    const log = recordSystemctl()
+    assert.equal(dpkg('--remove', 'mayfly').status, 0)
+    assert.match(readFileSync(log, 'utf8'), /^disable --now mayfly\.service$/m)
+    assert.ok(!existsSync(inDebian('usr/lib/mayfly')))
+    assert.ok(existsSync(inDebian('var/lib/mayfly/mail.db')))
+    assert.ok(existsSync(inDebian('etc/mayfly/mayfly.env')))
+    assert.equal(dpkg('--purge', 'mayfly').status, 0)
+    assert.ok(!existsSync(inDebian('var/lib/mayfly')))
+    assert.ok(!existsSync(inDebian('etc/mayfly')))
+    assert.equal(user(), '')
+  },
+)
+
+withRoot(
+  'it is not installed over the unit of a clone, and does not delete a user that it did not create',
+  () => {
+    debian.run(['useradd', '--system', 'mayfly'])
+    const unit = inDebian('etc/systemd/system/mayfly.service')
+    writeFileSync(unit, '')
+    const refused = dpkg('--install', `/tmp/mayfly_${NEW}.deb`)
+    assert.notEqual(refused.status, 0)
+    assert.match(refused.stderr, /^mayfly: stop and remove \S+\/mayfly\.service first\./m)
+    rmSync(unit)
+    assert.equal(dpkg('--install', `/tmp/mayfly_${NEW}.deb`).status, 0)
+    assert.equal(dpkg('--purge', 'mayfly').status, 0)
+    assert.notEqual(user(), '')
+  },
+)
+
+/** There is no systemd in the chroot: this records what it would be told. */
+function recordSystemctl(): string {
+  mkdirSync(inDebian('run/systemd/system'), { recursive: true })
+  mkdirSync(inDebian('etc/systemd/system'), { recursive: true })
+  const script = '#!/bin/sh\necho "$@" >> /tmp/systemctl.log\n'
+  writeFileSync(inDebian('usr/bin/systemctl'), script, { mode: 0o755 })
+  return inDebian('tmp/systemctl.log')
+}
