@@ -171,7 +171,8 @@ async function profileCheckout(name: string, root: string | undefined) {
   const flags = ['--cpu-prof', `--cpu-prof-dir=${profiles}`, `--cpu-prof-interval=${INTERVAL_US}`]
   const env = { NODE_OPTIONS: flags.join(' ') }
   // Not the build: areas are told apart by the files of src.
-  const from = { main: 'src/main.ts', ...(root ? { root } : {}) }
+  const command = [process.execPath, 'src/main.ts', 'serve']
+  const from = { command, ...(root ? { root } : {}) }
   const mayfly = await startMayfly(folder.inside(name), env, from)
   const windows = new Map<Load, Window>()
   for (const load of LOADS) {

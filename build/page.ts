@@ -15,7 +15,7 @@ async function buildPage(): Promise<void> {
   ])
   if (builtFrom(`${PAGE}/sources`) === sources) return
   mkdirSync(DIST, { recursive: true })
-  await replaceFolder(PAGE, async (folder) => {
+  const build = async (folder: string) => {
     const packages = new Set<string>()
     await bundle({
       configFile: `${ROOT}web/vite.config.ts`,
@@ -31,7 +31,9 @@ async function buildPage(): Promise<void> {
       writeFileSync(`${folder}${name}.gz`, gzipSync(bytes, { level: 9 }))
     }
     writeFileSync(`${folder}sources`, sources)
-  })
+  }
+  // Not inside dist/, which may be replaced meanwhile.
+  await replaceFolder(PAGE, build, DIST)
 }
 
 // On import: `npm run dev` does so at every restart.

@@ -1,50 +1,69 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import './all.ts'
 import { packClients } from './client-packages.ts'
 import { buildDebianPackage } from './debian-package.ts'
 import { bundledPackages } from './licences.ts'
 import { pack, stagePackage } from './npm-package.ts'
-import { ARCHITECTURES, type Architecture } from './runtime.ts'
-import { DIST, ROOT } from './sources.ts'
+import { ARCHITECTURES, type Architecture, ownArchitecture } from './runtime.ts'
+import { DIST, ROOT, replaceFolder } from './sources.ts'
 
-// npm run release: all artefacts of this version in release/. `-- --no-images` leaves out the container images, which need
-// buildah and a registry for their base.
+// npm run release: all artefacts of this version in release/, or in the folder that is named. `-- --no-images` leaves out the
+// container images, which need buildah and a registry for their base.
 
-const RELEASE = `${ROOT}release/`
 const { version } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')) as { version: string }
+const SUMS = 'SHA256SUMS'
+/** The image is called the same in the documentation and the Compose files. */
+const IMAGE = 'mayfly:latest'
+const BUILD_PLATFORM = `BUILDPLATFORM=linux/${ownArchitecture}`
 
-function buildRelease(withImages: boolean): void {
-  rmSync(RELEASE, { recursive: true, force: true })
-  mkdirSync(RELEASE)
-  const staged = `${ROOT}node_modules/.cache/npm-package`
-  stagePackage(staged)
-  pack(staged, RELEASE)
-  packClients(RELEASE)
-  for (const architecture of Object.keys(ARCHITECTURES) as Architecture[]) {
-    buildDebianPackage(RELEASE, architecture, version)
-    if (withImages) buildImage(architecture)
+async function buildRelease(target: string, withImages: boolean): Promise<void> {
+  if (existsSync(target) && !existsSync(join(target, SUMS)) && readdirSync(target).length > 0) {
+    throw new Error(`${target} would be replaced, but is not a release`)
   }
-  writeFileSync(
-    join(RELEASE, `mayfly-${version}.cdx.json`),
-    `${JSON.stringify(bom(), undefined, 2)}\n`,
-  )
-  const names = readdirSync(RELEASE).sort()
-  writeFileSync(
-    join(RELEASE, 'SHA256SUMS'),
-    names.map((name) => `${sha256(name)}  ${name}\n`).join(''),
-  )
+  const notes = notesOf(readFileSync(`${ROOT}CHANGELOG.md`, 'utf8'))
+  await replaceFolder(target, async (folder) => {
+    mkdirSync(folder)
+    const staged = `${ROOT}node_modules/.cache/npm-package`
+    stagePackage(staged)
+    pack(staged, folder)
+    packClients(folder)
+    for (const architecture of ARCHITECTURES) {
+      buildDebianPackage(folder, architecture, version)
+      if (withImages) buildImage(folder, architecture)
+    }
+    writeFileSync(join(folder, 'NOTES.md'), notes)
+    const bill = `${JSON.stringify(bom(), undefined, 2)}\n`
+    writeFileSync(join(folder, `mayfly-${version}.cdx.json`), bill)
+    const names = readdirSync(folder).sort()
+    const sums = names.map((name) => `${sha256(join(folder, name))}  ${name}\n`)
+    writeFileSync(join(folder, SUMS), sums.join(''))
+  })
 }
 
-function buildImage(architecture: Architecture): void {
-  const name = `mayfly:${version}-${architecture}`
-  const options = ['--arch', architecture, '--build-arg', `VERSION=${version}`, '--tag', name]
-  const file = ['--file', `${ROOT}deploy/Dockerfile`]
-  execFileSync('buildah', ['build', ...options, ...file, ROOT], { stdio: 'inherit' })
-  const archive = join(RELEASE, `mayfly-${version}-${architecture}.oci.tar`)
-  execFileSync('buildah', ['push', name, `oci-archive:${archive}:${name}`], { stdio: 'inherit' })
+/** What the changelog says about this version. */
+function notesOf(changelog: string): string {
+  const section = changelog.split(/^(?=## )/m).find((text) => text.startsWith(`## ${version} (`))
+  if (!section) throw new Error(`CHANGELOG.md has no heading for ${version}`)
+  return `${section.slice(section.indexOf('\n')).trim()}\n`
+}
+
+/** Writes an archive for `docker load`. */
+function buildImage(folder: string, architecture: Architecture): void {
+  const buildah = (...args: string[]) => execFileSync('buildah', args, { stdio: 'inherit' })
+  const archive = join(folder, `mayfly-image-${version}-${architecture}.tar`)
+  const id = `${archive}.id`
+  // The format of OCI has no health check. buildah does not set BUILDPLATFORM itself.
+  const platforms = ['--platform', `linux/${architecture}`, '--build-arg', BUILD_PLATFORM]
+  const options = ['--format', 'docker', ...platforms, '--build-arg', `VERSION=${version}`]
+  buildah('build', ...options, '--file', `${ROOT}deploy/Dockerfile`, '--iidfile', id, ROOT)
+  const image = readFileSync(id, 'utf8')
+  rmSync(id)
+  buildah('push', image, `docker-archive:${archive}:${IMAGE}`)
+  buildah('rmi', image)
+  execFileSync('gzip', ['--no-name', archive])
 }
 
 interface Component {
@@ -60,6 +79,9 @@ interface Bom {
   dependencies: { ref: string; dependsOn: string[] }[]
 }
 
+/** Installed in a clone only; the packages contain the Node.js for Linux, or none. */
+const NOT_SHIPPED = /^node-bin-darwin/
+
 /** The software bill of materials of what is shipped: npm's, without the tools that only build and test. */
 function bom(): object {
   const args = ['sbom', '--sbom-format=cyclonedx', '--package-lock-only']
@@ -70,7 +92,8 @@ function bom(): object {
   const inPage = bundledPackages(`${DIST}page/LICENSES.txt`)
   const components = all.components.filter(
     ({ name, version: at, properties = [] }) =>
-      inPage.has(`${name} ${at}`) || !properties.some((one) => one.name.endsWith(':development')),
+      inPage.has(`${name} ${at}`) ||
+      !(NOT_SHIPPED.test(name) || properties.some((one) => one.name.endsWith(':development'))),
   )
   const { component } = all.metadata
   const refs = new Set([component, ...components].map((one) => one['bom-ref']))
@@ -85,10 +108,10 @@ function bom(): object {
   }
 }
 
-function sha256(name: string): string {
-  return createHash('sha256')
-    .update(readFileSync(join(RELEASE, name)))
-    .digest('hex')
+function sha256(file: string): string {
+  return createHash('sha256').update(readFileSync(file)).digest('hex')
 }
 
-buildRelease(!process.argv.includes('--no-images'))
+const options = process.argv.slice(2)
+const [target = `${ROOT}release`] = options.filter((one) => !one.startsWith('--'))
+await buildRelease(resolve(target), !options.includes('--no-images'))

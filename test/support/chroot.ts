@@ -1,6 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
+import { type Architecture, ownArchitecture } from '../../build/runtime.ts'
 import { program } from './programs.ts'
 import { ROOT } from './service-process.ts'
 import { DISK, tempFolder } from './stores.ts'
@@ -8,25 +9,29 @@ import { DISK, tempFolder } from './stores.ts'
 // A small Debian in a folder: nothing of the clone, and nothing of this machine but its kernel.
 
 const SUITE = 'bookworm'
+/** Left out of the small image of Debian as well. */
+const SLIM = ['doc', 'man', 'locale', 'info'].map(
+  (name) => `--dpkgopt=path-exclude=/usr/share/${name}/*`,
+)
 const CACHE = join(ROOT, 'node_modules/.cache')
 
 /** Why there can be none here; undefined if there can. */
 export const chrootProblem = process.getuid?.() === 0 ? undefined : 'needs root'
 
-/** Its files as a tarball, with what Node.js needs of Debian; downloaded once. */
-export function debianTarball(): string {
-  const file = join(CACHE, `${SUITE}.tar`)
+/**
+ * Its files as a tarball, with what Node.js needs of Debian; downloaded once. For another architecture its packages are only
+ * unpacked, because their scripts do not run here.
+ */
+export function debianTarball(architecture: Architecture = ownArchitecture): string {
+  const file = join(CACHE, `${SUITE}-${architecture}.tar`)
   if (existsSync(file)) return file
   mkdirSync(CACHE, { recursive: true })
   const next = `${file}.next.tar`
-  const options = [
-    '--quiet',
-    '--variant=minbase',
-    '--include=libatomic1,libstdc++6,ca-certificates',
-  ]
-  execFileSync(program('mmdebstrap'), [...options, SUITE, next], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
+  const own = ['--variant=minbase', '--include=libatomic1,libstdc++6,ca-certificates']
+  const other = ['--variant=extract', '--include=?essential', '--include=libstdc++6']
+  const options = architecture === ownArchitecture ? own : other
+  const args = ['--quiet', `--architectures=${architecture}`, ...SLIM, ...options, SUITE, next]
+  execFileSync(program('mmdebstrap'), args, { stdio: ['ignore', 'ignore', 'pipe'] })
   renameSync(next, file)
   return file
 }

@@ -1,16 +1,17 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { readFileSync, realpathSync, writeFileSync } from 'node:fs'
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { ARCHITECTURES, type Architecture } from '../../build/runtime.ts'
 import { debianTarball } from './chroot.ts'
 import { program } from './programs.ts'
 import { ROOT } from './service-process.ts'
 
-// Builds and runs deploy/Dockerfile with buildah, which needs neither a daemon nor a registry: its base images are made of
+// deploy/Dockerfile is built with buildah and run with crun, which need neither a daemon nor a registry: the base images are made of
 // Debian packages and get the names that the Dockerfile uses.
 
 const [NODE_IMAGE = '', DEBIAN_IMAGE = ''] = [
   ...readFileSync(join(ROOT, 'deploy/Dockerfile'), 'utf8').matchAll(/^FROM (?:--\S+ )?(\S+)/gm),
-].map(([, name]) => `docker.io/library/${name}`)
+].map(([, name = '']) => name)
 
 const CERTIFICATES = '/etc/ssl/certs/ca-certificates.crt'
 
@@ -22,35 +23,55 @@ export interface ImageConfig {
   Cmd: string[]
   StopSignal: string
   Labels: Record<string, string>
+  Volumes: Record<string, unknown>
   Healthcheck?: { Test: string[] }
 }
 
+interface Image {
+  architecture: string
+  config: ImageConfig
+}
+
+/** Reads what an archive says about its image. */
+export function inspect(archive: string): Image & { names: string[] } {
+  const read = (name: string) =>
+    JSON.parse(execFileSync('tar', ['-xzOf', archive, name], { encoding: 'utf8' }))
+  const [{ RepoTags: names, Config }] = read('manifest.json')
+  return { names, ...read(Config) }
+}
+
+/** Images in a folder. `env` makes every buildah use them. */
 export function openImages(folder: string) {
-  const registries = join(folder, 'registries.conf')
-  writeFileSync(registries, 'unqualified-search-registries = ["docker.io"]\n')
-  const storage = ['--root', join(folder, 'root'), '--runroot', join(folder, 'run')]
-  const common = ['--storage-driver', 'vfs', ...storage, '--registries-conf', registries]
-  const env = { ...process.env, TMPDIR: folder, BUILDAH_ISOLATION: 'chroot' }
+  const storage = join(folder, 'storage.conf')
+  const settings = ['driver = "vfs"', `graphroot = "${folder}/root"`, `runroot = "${folder}/run"`]
+  writeFileSync(storage, `[storage]\n${settings.join('\n')}\n`)
+  const own = { CONTAINERS_STORAGE_CONF: storage, BUILDAH_ISOLATION: 'chroot', TMPDIR: folder }
+  const env = { ...process.env, ...own }
   const buildah = (...args: string[]) =>
-    execFileSync(program('buildah'), [...common, ...args], {
+    execFileSync(program('buildah'), args, {
       env,
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'pipe'],
       maxBuffer: 100_000_000,
     }).trim()
 
-  function makeBase(name: string, fill: (container: string) => void): void {
+  function makeBase(
+    name: string,
+    architecture: Architecture | undefined,
+    fill: (container: string) => void = () => {},
+  ): void {
     const container = buildah('from', 'scratch')
-    buildah('add', container, debianTarball(), '/')
+    buildah('add', container, debianTarball(architecture), '/')
     fill(container)
+    if (architecture) buildah('config', '--arch', architecture, container)
     buildah('commit', '--quiet', '--rm', container, name)
   }
 
   return {
+    env,
     buildah,
     makeBases(): void {
-      makeBase(DEBIAN_IMAGE, () => {})
-      makeBase(NODE_IMAGE, (container) => {
+      makeBase(NODE_IMAGE, undefined, (container) => {
         const command = execFileSync('sh', ['-c', 'command -v npm'], { encoding: 'utf8' })
         const npm = join(realpathSync(command.trim()), '../..')
         buildah('copy', container, process.execPath, '/usr/local/bin/node')
@@ -60,25 +81,87 @@ export function openImages(folder: string) {
         const link = ['ln', '-s', '../lib/node_modules/npm/bin/npm-cli.js', '/usr/local/bin/npm']
         buildah('run', container, '--', ...link)
       })
+      // One name for all architectures, as in a registry.
+      buildah('manifest', 'create', DEBIAN_IMAGE)
+      for (const architecture of ARCHITECTURES) {
+        const name = `localhost/debian:${architecture}`
+        makeBase(name, architecture)
+        buildah('manifest', 'add', DEBIAN_IMAGE, name)
+      }
     },
-    build(name: string, ...options: string[]): void {
-      const file = ['--file', join(ROOT, 'deploy/Dockerfile')]
-      buildah('build', '--pull-never', ...options, ...file, '--tag', name, ROOT)
+    /** Unpacks an archive; the path of its files. */
+    unpack(archive: string, architecture: Architecture): string {
+      const tar = join(folder, `${architecture}.tar`)
+      // buildah does not read compressed archives.
+      execFileSync('sh', ['-c', 'gzip -dc "$1" > "$2"', 'sh', archive, tar])
+      const container = buildah('from', '--arch', architecture, `docker-archive:${tar}`)
+      rmSync(tar)
+      return buildah('mount', container)
     },
-    configOf(name: string): { architecture: string; config: ImageConfig } {
-      return JSON.parse(buildah('inspect', '--type', 'image', name)).OCIv1
+  }
+}
+
+export interface Container {
+  child: ChildProcess
+  output(): string
+  /** Runs a command in the container. */
+  exec(command: readonly string[]): { status: number | null; stderr: string }
+  signal(name: string): void
+  remove(): void
+}
+
+/**
+ * Runs the files of an image like `docker run --read-only --tmpfs /tmp --cap-drop ALL --security-opt no-new-privileges --network host`,
+ * with a folder as its /data.
+ */
+export function startContainer(
+  { root, config }: { root: string; config: ImageConfig },
+  { folder, data, settings }: { folder: string; data: string; settings: Record<string, string> },
+): Container {
+  const crun = ['--root', join(folder, 'crun'), '--cgroup-manager=disabled']
+  const id = `mayfly-test-${process.pid}`
+  const [uid = 0, gid = 0] = config.User.split(':').map(Number)
+  const mount = (type: string, destination: string, options: string[] = []) => ({
+    type,
+    source: type,
+    destination,
+    options: ['nosuid', 'nodev', ...options],
+  })
+  const spec = {
+    ociVersion: '1.0.2',
+    process: {
+      args: [...config.Entrypoint, ...config.Cmd],
+      env: [...config.Env, ...Object.entries(settings).map(([name, value]) => `${name}=${value}`)],
+      cwd: config.WorkingDir,
+      user: { uid, gid },
+      capabilities: {},
+      noNewPrivileges: true,
     },
-    /** Runs the entry point in a container of the image, as its user. */
-    start(name: string, settings: Record<string, string>): ChildProcess {
-      const container = buildah('from', '--pull-never', name)
-      const { config } = this.configOf(name)
-      const options = Object.entries(settings).flatMap(([key, value]) => [
-        '--env',
-        `${key}=${value}`,
-      ])
-      const command = [...config.Entrypoint, ...config.Cmd]
-      const run = [...common, 'run', ...options, container, '--', ...command]
-      return spawn(program('buildah'), run, { env, stdio: ['ignore', 'pipe', 'pipe'] })
-    },
+    root: { path: root, readonly: true },
+    mounts: [
+      mount('proc', '/proc'),
+      mount('tmpfs', '/dev', ['mode=755']),
+      mount('tmpfs', '/tmp'),
+      { type: 'bind', source: data, destination: '/data', options: ['bind', 'rw'] },
+    ],
+    linux: { namespaces: ['mount', 'pid', 'ipc', 'uts'].map((type) => ({ type })) },
+  }
+  writeFileSync(join(folder, 'config.json'), JSON.stringify(spec))
+  const run = [...crun, 'run', '--bundle', folder, id]
+  const child = spawn(program('crun'), run, { stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', (part) => {
+      output += part
+    })
+  }
+  const control = (...args: string[]) =>
+    spawnSync(program('crun'), [...crun, ...args], { encoding: 'utf8' })
+  return {
+    child,
+    output: () => output,
+    exec: (command) => control('exec', id, ...command),
+    signal: (name) => void control('kill', id, name),
+    remove: () => void control('delete', '--force', id),
   }
 }

@@ -20,7 +20,9 @@ export const PROGRAMS = {
   knotd: ['knot', 'a name server with the zones of mail domains'],
   ip: ['iproute2', 'addresses of a private network'],
   mmdebstrap: ['mmdebstrap', 'a Debian to install the package in'],
-  buildah: ['buildah', 'builds and runs the container image'],
+  buildah: ['buildah', 'builds the container image'],
+  crun: ['crun', 'runs the container image'],
+  mandoc: ['mandoc', 'checks the manual page'],
 } as const satisfies Record<string, readonly [debianPackage: string, purpose: string]>
 
 export type Program = keyof typeof PROGRAMS

@@ -30,9 +30,8 @@ export interface SpawnOptions {
   env?: Record<string, string>
   /** The root folder of another copy of the program. */
   root?: string
-  main?: string
-  /** The Node.js to run it; by default the one of this process. */
-  node?: string
+  /** How it is started; by default with the Node.js of this process. */
+  command?: readonly string[]
   /** A program to run it under, such as strace, with its options. */
   under?: string[]
 }
@@ -44,12 +43,11 @@ export async function spawnService(options: SpawnOptions): Promise<ServiceProces
     ports,
     env = {},
     root = ROOT,
-    main = root === ROOT ? MAIN : SOURCE,
-    node = process.execPath,
+    command = [process.execPath, root === ROOT ? MAIN : SOURCE, 'serve'],
     under = [],
   } = options
-  const command = [...under, node, main, 'serve']
-  const child = spawn(command[0] ?? '', command.slice(1), {
+  const [program = '', ...args] = [...under, ...command]
+  const child = spawn(program, args, {
     cwd: root,
     env: {
       ...process.env,
