@@ -42,7 +42,7 @@ beforeAll(() => {
 afterAll(() => {
   if (withImages) images.buildah('umount', '--all')
   folder.remove()
-})
+}, 600_000)
 
 test('one command makes every artefact, with sums that match', () => {
   const imageNames = ARCHITECTURES.map((name) => `mayfly-image-${version}-${name}.tar.gz`)

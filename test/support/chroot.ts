@@ -9,10 +9,13 @@ import { DISK, tempFolder } from './stores.ts'
 // A small Debian in a folder: nothing of the clone, and nothing of this machine but its kernel.
 
 const SUITE = 'bookworm'
-/** Left out of the small image of Debian as well. */
-const SLIM = ['doc', 'man', 'locale', 'info'].map(
-  (name) => `--dpkgopt=path-exclude=/usr/share/${name}/*`,
-)
+/** Left out of the small image of Debian as well, but not of packages that are installed later. */
+const SLIM = [
+  ...['doc', 'man', 'locale', 'info'].map(
+    (name) => `--dpkgopt=path-exclude=/usr/share/${name}/*`,
+  ),
+  '--customize-hook=rm "$1/etc/dpkg/dpkg.cfg.d/99mmdebstrap"',
+]
 const CACHE = join(ROOT, 'node_modules/.cache')
 
 /** Why there can be none here; undefined if there can. */

@@ -6,7 +6,7 @@ import { debianTarball } from './chroot.ts'
 import { program } from './programs.ts'
 import { ROOT } from './service-process.ts'
 
-// deploy/Dockerfile is built with buildah and run with crun, which need neither a daemon nor a registry: the base images are made of
+// deploy/Dockerfile is built with buildah and run with runc, which need neither a daemon nor a registry: the base images are made of
 // Debian packages and get the names that the Dockerfile uses.
 
 const [NODE_IMAGE = '', DEBIAN_IMAGE = ''] = [
@@ -118,14 +118,14 @@ export function startContainer(
   { root, config }: { root: string; config: ImageConfig },
   { folder, data, settings }: { folder: string; data: string; settings: Record<string, string> },
 ): Container {
-  const crun = ['--root', join(folder, 'crun'), '--cgroup-manager=disabled']
+  const runc = ['--root', join(folder, 'runc')]
   const id = `mayfly-test-${process.pid}`
   const [uid = 0, gid = 0] = config.User.split(':').map(Number)
   const mount = (type: string, destination: string, options: string[] = []) => ({
     type,
     source: type,
     destination,
-    options: ['nosuid', 'nodev', ...options],
+    options: ['nosuid', ...options],
   })
   const spec = {
     ociVersion: '1.0.2',
@@ -139,16 +139,16 @@ export function startContainer(
     },
     root: { path: root, readonly: true },
     mounts: [
-      mount('proc', '/proc'),
+      mount('proc', '/proc', ['nodev']),
       mount('tmpfs', '/dev', ['mode=755']),
-      mount('tmpfs', '/tmp'),
+      mount('tmpfs', '/tmp', ['nodev']),
       { type: 'bind', source: data, destination: '/data', options: ['bind', 'rw'] },
     ],
     linux: { namespaces: ['mount', 'pid', 'ipc', 'uts'].map((type) => ({ type })) },
   }
   writeFileSync(join(folder, 'config.json'), JSON.stringify(spec))
-  const run = [...crun, 'run', '--bundle', folder, id]
-  const child = spawn(program('crun'), run, { stdio: ['ignore', 'pipe', 'pipe'] })
+  const run = [...runc, 'run', '--bundle', folder, id]
+  const child = spawn(program('runc'), run, { stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on('data', (part) => {
@@ -156,7 +156,7 @@ export function startContainer(
     })
   }
   const control = (...args: string[]) =>
-    spawnSync(program('crun'), [...crun, ...args], { encoding: 'utf8' })
+    spawnSync(program('runc'), [...runc, ...args], { encoding: 'utf8' })
   return {
     child,
     output: () => output,

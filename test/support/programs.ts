@@ -21,7 +21,7 @@ export const PROGRAMS = {
   ip: ['iproute2', 'addresses of a private network'],
   mmdebstrap: ['mmdebstrap', 'a Debian to install the package in'],
   buildah: ['buildah', 'builds the container image'],
-  crun: ['crun', 'runs the container image'],
+  runc: ['runc', 'runs the container image'],
   mandoc: ['mandoc', 'checks the manual page'],
 } as const satisfies Record<string, readonly [debianPackage: string, purpose: string]>
 
