@@ -11,9 +11,7 @@ import { DISK, tempFolder } from './stores.ts'
 const SUITE = 'bookworm'
 /** Left out of the small image of Debian as well, but not of packages that are installed later. */
 const SLIM = [
-  ...['doc', 'man', 'locale', 'info'].map(
-    (name) => `--dpkgopt=path-exclude=/usr/share/${name}/*`,
-  ),
+  ...['doc', 'man', 'locale', 'info'].map((name) => `--dpkgopt=path-exclude=/usr/share/${name}/*`),
   '--customize-hook=rm "$1/etc/dpkg/dpkg.cfg.d/99mmdebstrap"',
 ]
 const CACHE = join(ROOT, 'node_modules/.cache')
@@ -29,7 +27,7 @@ export function debianTarball(architecture: Architecture = ownArchitecture): str
   const file = join(CACHE, `${SUITE}-${architecture}.tar`)
   if (existsSync(file)) return file
   mkdirSync(CACHE, { recursive: true })
-  const next = `${file}.next.tar`
+  const next = `${file}.${process.pid}.tar`
   const own = ['--variant=minbase', '--include=libatomic1,libstdc++6,ca-certificates']
   const other = ['--variant=extract', '--include=?essential', '--include=libstdc++6']
   const options = architecture === ownArchitecture ? own : other
