@@ -40,7 +40,7 @@ beforeAll(async () => {
     const file = buildDebianPackage(folder.path, ownArchitecture, version)
     copyFileSync(file, inDebian(`tmp/mayfly_${version}.deb`))
   }
-}, 300_000)
+}, 900_000)
 afterAll(() => {
   debian?.remove()
   folder.remove()
