@@ -85,13 +85,17 @@ function install(): Installation[] {
 /** The packages and images of `npm run release`, for all architectures. */
 function artefactRows(): string[][] {
   const names = existsSync(RELEASE) ? readdirSync(RELEASE).sort() : []
-  const artefacts = names.filter((name) => /\.(deb|tar\.gz|tgz|json)$/.test(name))
+  const artefacts = names.filter((name) => /\.(deb|gz|tgz|json|whl)$/.test(name))
   if (artefacts.length === 0) progress(`${RELEASE} is missing: run npm run release first`)
   return artefacts.map((name) => {
     const path = join(RELEASE, name)
-    const unpacked = name.endsWith('.deb') ? installedMb(path) : unpackedMb(path)
-    return [name, figure(fileMb(path)), name.endsWith('.json') ? '' : figure(unpacked)]
+    return [name, figure(fileMb(path)), unpackedSize(path)]
   })
+}
+
+function unpackedSize(path: string): string {
+  if (path.endsWith('.deb')) return figure(installedMb(path))
+  return /gz$/.test(path) ? figure(unpackedMb(path)) : ''
 }
 
 const installedMb = (deb: string) =>
