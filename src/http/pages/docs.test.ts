@@ -77,7 +77,7 @@ describe('/openapi.json', () => {
         const withQuota = Object.keys(responses).filter(
           (code) => responses[code]?.headers?.['RateLimit'],
         )
-        const isKeyed = ['/emails', '/usage', '/api/roll-key'].includes(path)
+        const isKeyed = /^\/(?:emails|usage|api\/roll-key|webhooks(?:\/.*)?)$/.test(path)
         assert.equal(
           withQuota.includes('200') && withQuota.includes('429') && withQuota.includes('500'),
           isKeyed,
