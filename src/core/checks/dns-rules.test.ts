@@ -157,6 +157,7 @@ describe('block lists', () => {
     ['listed by one', found('127.0.0.2'), found(), 'warning'],
     ['a list that refuses public resolvers', found('127.255.255.254'), found(), 'ok'],
     ['lists that all refuse', found('127.255.255.254'), found('127.255.255.254'), 'skipped'],
+    ['lists that do not answer', { error: 'ETIMEOUT' }, { error: 'ESERVFAIL' }, 'skipped'],
   ] as const) {
     test(`${name}: ${status}`, () => {
       const lists = new Map<string, Lookup<string>>([

@@ -223,9 +223,10 @@ export function evaluateListing(
       `Read why and ask for removal at the site of each list: ${listed.map(({ list }) => list).join(', ')}`,
     )
   }
-  const refused = answers.filter(({ codes }) => codes.length > 0).map(({ list }) => list)
-  const clear = answers.filter(({ codes }) => codes.length === 0).map(({ list }) => list)
-  if (clear.length === 0) return skipped(`${refused.join(', ')} do not answer this resolver`)
+  const clear = [...lists]
+    .filter(([, lookup]) => 'records' in lookup && lookup.records.length === 0)
+    .map(([list]) => list)
+  if (clear.length === 0) return skipped(`no answer from ${[...lists.keys()].join(', ')}`)
   return ok(`${what} is not listed by ${clear.join(', ')}`)
 }
 
