@@ -16,8 +16,20 @@ const LANGUAGE_NAMES = Object.keys(LANGUAGES) as Language[]
 /** Texts that are the same in English. */
 const SAME: Record<Exclude<Language, 'en'>, readonly string[]> = {
   es: ['API', 'Webhooks', 'Plan', 'No', 'Total', 'Cc', '{time} ms'],
-  pt: ['API', 'Webhooks', 'Site', 'Total', 'Cc', 'Link', 'Links', '{time} ms'],
-  de: ['API', 'Webhooks', 'System', 'Name', 'Domain', 'Text', 'Cc', 'Link', 'Links', '{time} ms'],
+  pt: ['API', 'Webhooks', 'Site', 'Total', 'Cc', 'Link', 'Links', '{count} links', '{time} ms'],
+  de: [
+    'API',
+    'Webhooks',
+    'System',
+    'Name',
+    'Domain',
+    'Text',
+    'Details',
+    'Cc',
+    'Link',
+    'Links',
+    '{time} ms',
+  ],
   fr: [
     ...[
       'API',
