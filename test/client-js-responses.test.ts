@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { Mayfly, MayflyError, verifyWebhook } from '../clients/js/src/mayfly.ts'
+import { Mayfly, MayflyError, MayflyTimeoutError, verifyWebhook } from '../clients/js/src/mayfly.ts'
 
 // What the client does with responses that our service seldom gives, and with webhooks.
 
@@ -53,6 +53,22 @@ describe('429 and 503', () => {
     assert.ok(error instanceof MayflyError)
     assert.deepEqual([error.status, error.code, error.message], [502, 'unknown', 'HTTP status 502'])
   })
+})
+
+test('a response that breaks off or stops in the middle is an error of the client', async () => {
+  const server = createServer((_request, response) => {
+    response.writeHead(200, { 'content-length': '100' }).write('[')
+    if (breaksOff) response.destroy()
+  })
+  server.listen(0, '127.0.0.1')
+  onTestFinished(() => server.closeAllConnections())
+  await once(server, 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const emails = () => new Mayfly({ url, apiKey: 'mf_live_key' }).emails({ timeout: 300 })
+  let breaksOff = true
+  assert.equal(codeOf(await caught(emails())), 'network')
+  breaksOff = false
+  assert.ok((await caught(emails())) instanceof MayflyTimeoutError)
 })
 
 test('a redirect is not followed: it would take the token along', async () => {

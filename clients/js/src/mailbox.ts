@@ -7,6 +7,7 @@ import {
   type Deadline,
   MayflyError,
   MayflyTimeoutError,
+  readBody,
   request,
   requestJson,
   startDeadline,
@@ -137,11 +138,8 @@ export class Mailbox {
     const params = { id: idOf(message), index }
     const wanted = { path: 'api/attachment', params, token: this.token }
     const response = await request(this.#connection, wanted, deadline)
-    try {
-      return new Uint8Array(await response.arrayBuffer())
-    } catch (error) {
-      throw deadline.explain(error)
-    }
+    const bytes = await readBody(this.#connection, deadline, () => response.arrayBuffer())
+    return new Uint8Array(bytes)
   }
 
   /**

@@ -5,6 +5,7 @@ import {
   type CallOptions,
   type Connection,
   MayflyError,
+  readBody,
   request,
   requestJson,
   startDeadline,
@@ -108,7 +109,11 @@ export class Mayfly {
     const deadline = startDeadline({ timeout: timeout ?? 30_000 + wait * 1_000, signal })
     const wanted = { path: 'emails', params: { ...params }, headers: { apikey: apiKey } }
     const response = await request(this.#connection, wanted, deadline)
-    const groups = (await response.json()) as EmailGroup[]
+    const groups = await readBody(
+      this.#connection,
+      deadline,
+      () => response.json() as Promise<EmailGroup[]>,
+    )
     const [, next] = /<([^>]*)>; *rel="?next/.exec(response.headers.get('link') ?? '') ?? []
     return {
       emails: groups.flatMap(({ address = '', emails }) =>

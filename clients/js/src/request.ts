@@ -111,8 +111,17 @@ export async function requestJson<T>(
   deadline: Deadline,
 ): Promise<T> {
   const response = await request(connection, wanted, deadline)
+  return await readBody(connection, deadline, () => response.json() as Promise<T>)
+}
+
+/** The time may end, or the connection, while the body is read. */
+export async function readBody<T>(
+  connection: Connection,
+  deadline: Deadline,
+  read: () => Promise<T>,
+): Promise<T> {
   try {
-    return (await response.json()) as T
+    return await read()
   } catch (error) {
     throw deadline.explain(toNetworkError(connection, error))
   }
