@@ -1,5 +1,6 @@
+import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
+import { Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import { ipRangeMatcher } from '../core/ip.ts'
 import { Problem } from '../core/problem.ts'
@@ -18,13 +19,13 @@ const ANY_ADDRESS = new Set(['::', '0.0.0.0'])
 
 /** A client of our own SMTP server: without TLS, because nothing leaves this machine. */
 export function openLocalSmtp({ host, port, proxyFrom }: LocalSmtpOptions): SendLocalMail {
-  const address = ANY_ADDRESS.has(host) ? '127.0.0.1' : host
   const isProxy = ipRangeMatcher(proxyFrom)
   return async ({ from, to, raw }, onGreeting) => {
-    const socket = connect({ host: address, port, timeout: TIMEOUT_MS })
+    const socket = new Socket()
+    socket.setTimeout(TIMEOUT_MS)
     socket.on('timeout', () => socket.destroy(new SmtpUnavailable('no reply in time')))
     try {
-      await once(socket, 'connect')
+      await connectFromLoopback(socket, ANY_ADDRESS.has(host) ? '127.0.0.1' : host, port)
       const send = openDialogue(socket)
       const proxied = isProxy(socket.localAddress ?? '') ? 'PROXY UNKNOWN\r\n' : ''
       const greeting = await send([[proxied, 220]])
@@ -44,6 +45,14 @@ export function openLocalSmtp({ host, port, proxyFrom }: LocalSmtpOptions): Send
       socket.destroy()
     }
   }
+}
+
+/** Loopback has no sender limits, and other addresses of this machine have: forwarders may send everybody's mail from there. */
+async function connectFromLoopback(socket: Socket, host: string, port: number): Promise<void> {
+  // One address, as the server listens on one.
+  const { address, family } = await lookup(host)
+  const localAddress = family === 6 ? '::1' : '127.0.0.1'
+  await once(socket.connect({ host: address, port, localAddress }), 'connect')
 }
 
 class SmtpUnavailable extends Problem {

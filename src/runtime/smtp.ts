@@ -39,18 +39,15 @@ const server = await openSmtpServer(
         { ...mail, senderNetwork: shareNetwork(mail.envelope.clientIp) },
       ),
     storageFault: store.storageFault,
-    acquireConnection: (peer) =>
-      hasRates(peer)
-        ? connections.hold(`smtp ${rateLimitNetwork(peer.ip)}`, connectionsPerIp)
-        : () => {},
-    allowMail: (peer) =>
-      !hasRates(peer) || mayPass(limit.take(`mail ${rateLimitNetwork(peer.ip)}`, mailRate, now())),
-    allowTraffic: (peer) =>
-      !hasRates(peer) ||
-      mayPass(limit.peek(`traffic ${rateLimitNetwork(peer.ip)}`, traffic, now())),
-    countTraffic(peer, received) {
-      if (hasRates(peer))
-        void limit.spend(`traffic ${rateLimitNetwork(peer.ip)}`, received, traffic, now())
+    acquireConnection: (ip) =>
+      hasRates(ip) ? connections.hold(`smtp ${rateLimitNetwork(ip)}`, connectionsPerIp) : () => {},
+    allowMail: (ip) =>
+      !hasRates(ip) || mayPass(limit.take(`mail ${rateLimitNetwork(ip)}`, mailRate, now())),
+    allowTraffic: (ip) =>
+      !hasRates(ip) || mayPass(limit.peek(`traffic ${rateLimitNetwork(ip)}`, traffic, now())),
+    countTraffic(ip, received) {
+      if (hasRates(ip))
+        void limit.spend(`traffic ${rateLimitNetwork(ip)}`, received, traffic, now())
     },
     reserveBytes: bytes.reserve,
     releaseBytes: bytes.release,

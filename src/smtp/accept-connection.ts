@@ -9,16 +9,16 @@ import { REPLIES } from './state.ts'
 export function acceptConnection(server: ServerContext, socket: Socket): void {
   // Network errors are expected; the close event that follows is handled.
   socket.on('error', () => {})
-  const peer = ipOf(socket.remoteAddress)
+  const peer = peerAddress(socket)
   if (peer === undefined) socket.destroy()
   else if (server.isProxy?.(peer)) readProxyHeader(server, socket, peer)
   else guard(server, socket, peer, () => acceptClient(server, socket, peer))
 }
 
 // IPv4 first: plainIp takes longer than greeting the client. Undefined if the client is already gone.
-function ipOf(address = ''): string | undefined {
-  const ipv4 = address.startsWith('::ffff:') ? address.slice(7) : address
-  return isIPv4(ipv4) ? ipv4 : plainIp(address)
+function peerAddress({ remoteAddress = '' }: Socket): string | undefined {
+  const ipv4 = remoteAddress.startsWith('::ffff:') ? remoteAddress.slice(7) : remoteAddress
+  return isIPv4(ipv4) ? ipv4 : plainIp(remoteAddress)
 }
 
 function acceptClient(server: ServerContext, socket: Socket, ip: string, early?: Buffer): void {
@@ -26,11 +26,10 @@ function acceptClient(server: ServerContext, socket: Socket, ip: string, early?:
     refuse(socket, 'shutting_down', REPLIES.shuttingDown)
     return
   }
-  const peer = { ip, localIp: ipOf(socket.localAddress) ?? '' }
-  const release = server.deps.acquireConnection(peer)
+  const release = server.deps.acquireConnection(ip)
   if (release) {
     connectionCounts.add('greeted')
-    runSession(server, socket, { ...peer, release, early })
+    runSession(server, socket, { ip, release, early })
   } else refuse(socket, 'refused', REPLIES.tooManyConnections)
 }
 

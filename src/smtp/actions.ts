@@ -1,5 +1,4 @@
 import { type Awaitable, recoverable, whenAvailable } from '../core/awaitable.ts'
-import type { PeerAddresses } from '../core/ip.ts'
 import { Problem, StoreUnavailable, toError } from '../core/problem.ts'
 import type { ServerContext } from './connection.ts'
 import { mailBytes, mails, refusedRecipients } from './metrics.ts'
@@ -21,12 +20,12 @@ type ActionContext = Pick<ServerContext, 'deps' | 'reportOutage'>
 /** Available at once if nothing has to be waited for. Never rejects: an unexpected error is logged and becomes 451, a full store 452. */
 export function runAction(
   context: ActionContext,
-  peer: PeerAddresses,
+  ip: string,
   action: ServiceAction,
 ): Awaitable<ActionResult> {
-  if (action.kind === 'mail-from') return checkSender(context, peer, action.size)
-  if (action.kind === 'rcpt-to') return checkRecipient(context, peer.ip, action)
-  return deliverMail(context, peer.ip, action)
+  if (action.kind === 'mail-from') return checkSender(context, ip, action.size)
+  if (action.kind === 'rcpt-to') return checkRecipient(context, ip, action)
+  return deliverMail(context, ip, action)
 }
 
 export function countMailOutcome(outcome: MailOutcome, bytes: number): void {
@@ -34,20 +33,16 @@ export function countMailOutcome(outcome: MailOutcome, bytes: number): void {
   mailBytes.add(outcome, bytes)
 }
 
-function checkSender(
-  context: ActionContext,
-  peer: PeerAddresses,
-  size: number,
-): Awaitable<ActionResult> {
+function checkSender(context: ActionContext, ip: string, size: number): Awaitable<ActionResult> {
   const outcome = recoverable(
-    () => whenAvailable(storageFault(context, size), (fault) => fault ?? checkRates(context, peer)),
-    (err) => serverError(context, err, { ip: peer.ip, command: 'MAIL' }),
+    () => whenAvailable(storageFault(context, size), (fault) => fault ?? checkRates(context, ip)),
+    (err) => serverError(context, err, { ip, command: 'MAIL' }),
   )
   return whenAvailable(outcome, (known) => ({ kind: 'mail-from', outcome: known }))
 }
 
-function checkRates({ deps }: ActionContext, peer: PeerAddresses): Awaitable<SenderOutcome> {
-  const [traffic, mail] = [deps.allowTraffic(peer), deps.allowMail(peer)]
+function checkRates({ deps }: ActionContext, ip: string): Awaitable<SenderOutcome> {
+  const [traffic, mail] = [deps.allowTraffic(ip), deps.allowMail(ip)]
   if (traffic instanceof Promise || mail instanceof Promise) {
     return Promise.all([traffic, mail]).then(([trafficOk, mailOk]) =>
       rateOutcome(trafficOk, mailOk),

@@ -1,6 +1,5 @@
 import type { Socket } from 'node:net'
 import type { SecureContext } from 'node:tls'
-import type { PeerAddresses } from '../core/ip.ts'
 import { toError } from '../core/problem.ts'
 import type { ReportOutage } from '../service/background/outage.ts'
 import { closedSessions } from './metrics.ts'
@@ -24,7 +23,7 @@ export interface ServerContext {
   awaitingProxyHeader: Map<Socket, number>
 }
 
-export interface Connection extends PeerAddresses {
+export interface Connection {
   server: ServerContext
   socket: Socket
   /** Address of the client, from the PROXY header if one is required. */
@@ -83,11 +82,11 @@ export function flush(connection: Connection): void {
 
 /** Counts the mail bytes received since the last call. */
 export function countTraffic(connection: Connection): void {
-  const { server, session, countedBytes } = connection
+  const { server, ip, session, countedBytes } = connection
   const bytes = session.dataBytes() - countedBytes
   if (bytes === 0) return
   connection.countedBytes += bytes
-  server.deps.countTraffic(connection, bytes)
+  server.deps.countTraffic(ip, bytes)
 }
 
 /** Resizes the reservation of this connection; false if the memory is not available. */

@@ -1,6 +1,5 @@
 import type { RuleRefusal } from '../core/address-rules.ts'
 import type { Awaitable } from '../core/awaitable.ts'
-import type { PeerAddresses } from '../core/ip.ts'
 import type { Log } from '../core/log.ts'
 import type { Envelope } from '../core/message.ts'
 import type { Recipient, RecipientRefusal } from '../core/recipient.ts'
@@ -25,13 +24,13 @@ export interface SmtpDeps {
   /** Why no mail can be stored right now; undefined if it can. */
   storageFault(): Awaitable<{ kind: 'full' | 'unavailable'; reason: string } | undefined>
   /** Counts a connection of this IP and returns its release function; undefined if there are too many. */
-  acquireConnection(peer: PeerAddresses): (() => void) | undefined
+  acquireConnection(ip: string): (() => void) | undefined
   /** Counts a mail of this IP; false if it exceeds the limit per minute. */
-  allowMail(peer: PeerAddresses): Awaitable<boolean>
+  allowMail(ip: string): Awaitable<boolean>
   /** False if this IP has exceeded its bytes per hour. */
-  allowTraffic(peer: PeerAddresses): Awaitable<boolean>
+  allowTraffic(ip: string): Awaitable<boolean>
   /** Counts bytes of mail received from this IP, including rejected mail. */
-  countTraffic(peer: PeerAddresses, bytes: number): void
+  countTraffic(ip: string, bytes: number): void
   /** Reserves memory for mail in progress; false if none is left. */
   reserveBytes(bytes: number): boolean
   releaseBytes(bytes: number): void

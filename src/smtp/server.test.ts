@@ -248,7 +248,7 @@ test('an IPv6 client is served and counted by its address', async () => {
   const client = openClient(port, '::1')
   await expectReply(client, 'the greeting', 220)
   client.socket.destroy()
-  assert.deepEqual([seen.heldIps, seen.localIps], [['::1'], ['::1']])
+  assert.deepEqual(seen.heldIps, ['::1'])
 })
 
 test('two servers share a port only if both set reusePort', async () => {

@@ -1,6 +1,5 @@
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
-import type { PeerAddresses } from '../core/ip.ts'
 import { countMailOutcome, runAction, type ServiceAction } from './actions.ts'
 import {
   type Connection,
@@ -18,7 +17,8 @@ import { type Step, smtpSession } from './protocol.ts'
 import { type ActionResult, type CloseReason, greeting, REPLIES } from './state.ts'
 import { upgradeToTls } from './tls.ts'
 
-interface Client extends PeerAddresses {
+interface Client {
+  ip: string
   /** Called once the connection is closed. */
   release: () => void
   /** Input received after the PROXY header. */
@@ -29,14 +29,13 @@ interface Client extends PeerAddresses {
 export function runSession(
   server: ServerContext,
   socket: Socket,
-  { ip, localIp, release, early }: Client,
+  { ip, release, early }: Client,
 ): void {
   const now = server.clock()
   const connection: Connection = {
     server,
     socket,
     ip,
-    localIp,
     session: smtpSession(server.limits, ip),
     phase: 'open',
     pendingReplies: greeting(server.limits.hostname),
@@ -161,12 +160,12 @@ function closeAfterQuit(connection: Connection): void {
 }
 
 function startAction(connection: Connection, action: ServiceAction): Step | undefined {
-  const { server, session } = connection
+  const { server, ip, session } = connection
   if (action.kind === 'message' && !reserveMemory(connection, action.raw.length)) {
     countMailOutcome('no_space', action.raw.length)
     return session.complete({ kind: 'message', outcome: 'no_space' })
   }
-  const result = runAction(server, connection, action)
+  const result = runAction(server, ip, action)
   if (!(result instanceof Promise)) return session.complete(result)
   connection.actionPending = true
   const done = (known: ActionResult) => {

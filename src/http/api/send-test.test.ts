@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import { afterAll, beforeAll, describe, onTestFinished, test } from 'vitest'
 import {
   type App,
@@ -17,6 +20,10 @@ beforeAll(async () => {
   app = await startApp({ env: PROXY_ENV, ...WAIT_FOR_EXTRACTION, intervals: WITHOUT_POLLING })
 })
 afterAll(() => app.stop())
+
+const OWN_ADDRESS = Object.values(networkInterfaces())
+  .flatMap((found) => found ?? [])
+  .find(({ internal, family }) => !internal && family === 'IPv4')?.address
 
 const sendTest = (token: string) => post(`${app.url}/api/send-test`, { token })
 const list = async (token: string) =>
@@ -47,11 +54,40 @@ describe('200', () => {
   })
 })
 
-test('200: also if load balancers on loopback send a PROXY header', async () => {
-  const proxied = await startApp({ env: { MAYFLY_SMTP_PROXY_FROM: '127.0.0.1,::1' } })
-  onTestFinished(() => proxied.stop())
-  const { token } = await proxied.session()
-  assert.equal((await post(`${proxied.url}/api/send-test`, { token })).status, 200)
+describe('behind load balancers on loopback that send a PROXY header', () => {
+  let proxied: App
+  beforeAll(async () => {
+    proxied = await startApp({
+      env: { MAYFLY_HOST: '::', MAYFLY_SMTP_PROXY_FROM: '127.0.0.1,::1' },
+    })
+  })
+  afterAll(() => proxied.stop())
+
+  test('200', async () => {
+    const { token } = await proxied.session()
+    assert.equal((await post(`${proxied.url}/api/send-test`, { token })).status, 200)
+  })
+
+  // Forwarders, such as those of rootless containers, send all mail from there.
+  test.skipIf(!OWN_ADDRESS)('other mail from an address of this machine has limits', async () => {
+    const host = OWN_ADDRESS ?? assert.fail()
+    const sockets: Socket[] = []
+    onTestFinished(() => {
+      for (const socket of sockets) socket.destroy()
+    })
+    const greet = async (localAddress: string, header = '') => {
+      const socket = connect({ host, port: proxied.smtpPort, localAddress })
+      sockets.push(socket)
+      socket.write(header)
+      const [reply] = await once(socket, 'data')
+      return Number(String(reply).slice(0, 3))
+    }
+    const greetings = await Promise.all(Array.from({ length: 50 }, () => greet(host)))
+    assert.deepEqual(new Set(greetings), new Set([220]))
+    assert.equal(await greet(host), 421)
+    assert.equal(await greet('127.0.0.1', `PROXY TCP4 ${host} ${host} 40000 25\r\n`), 421)
+    assert.equal(await greet('127.0.0.1', 'PROXY UNKNOWN\r\n'), 220)
+  })
 })
 
 test('403: a Gmail alias; addresses whose rules refuse the mail are in rules.test.ts', async () => {

@@ -20,7 +20,6 @@ export function recordingDeps(overrides: Partial<SmtpDeps> = {}) {
     lines: [] as { level: string; facts: LogFacts; message: string }[],
     held: 0,
     heldIps: [] as string[],
-    localIps: [] as string[],
     reserved: 0,
   }
   const logAs = (level: string) => (facts: LogFacts, message: string) => {
@@ -36,17 +35,16 @@ export function recordingDeps(overrides: Partial<SmtpDeps> = {}) {
       return 'stored'
     },
     storageFault: async () => undefined,
-    acquireConnection({ ip, localIp }) {
+    acquireConnection(ip) {
       seen.held += 1
       seen.heldIps.push(ip)
-      seen.localIps.push(localIp)
       return () => {
         seen.held -= 1
       }
     },
     allowMail: async () => true,
     allowTraffic: async () => true,
-    countTraffic({ ip }, bytes) {
+    countTraffic(ip, bytes) {
       seen.traffic.push({ ip, bytes })
     },
     reserveBytes(bytes) {
