@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { parseFilter } from '../src/core/mail-filter.ts'
 import { EMPTY_MAIL } from '../src/core/message.ts'
 import { listEmails } from '../src/service/mail/emails.ts'
+import { openStepScheduler } from '../src/service/mail/step-scheduler.ts'
 import { openReadOnly } from '../src/store/sqlite/files.ts'
 import { keyMailReads } from '../src/store/sqlite/mail/key-mail.ts'
 import type { KeyMailPage, KeyScope, MailStore } from '../src/store/store.ts'
@@ -185,7 +186,13 @@ async function countRows(file: string): Promise<{ rows: number; statements: numb
     },
   } as MailStore
   await listEmails(
-    { store, parsed: async () => EMPTY_MAIL, poolAccess: 'open', now: () => new Date() },
+    {
+      store,
+      parsed: async () => EMPTY_MAIL,
+      steps: openStepScheduler(),
+      poolAccess: 'open',
+      now: () => new Date(),
+    },
     {
       keyId: 'bench',
       to: undefined,

@@ -14,6 +14,7 @@ import type { MailboxView } from './mail/mailbox-view.ts'
 import type { ReadParsed } from './mail/parsed-mail.ts'
 import type { CheckSender } from './mail/sender-checks.ts'
 import type { SharedPolls } from './mail/shared-poll.ts'
+import type { StepScheduler } from './mail/step-scheduler.ts'
 
 /** For those who also wait for changes. */
 export type SubscribableBus = Pick<Bus, 'wake' | 'subscribe'>
@@ -32,6 +33,7 @@ export interface ServiceDeps {
   // One of each per thread.
   parsed: ReadParsed
   largeReads: LargeReads
+  steps: StepScheduler
   senderChecks: CheckSender
   codes: Pick<CodeScanner, 'scan'>
   mailboxPolls: SharedPolls<MailboxView>

@@ -54,20 +54,22 @@ export async function filteredListing(
   if (search !== undefined) return await searchListing(deps, request, { filter, search, ...wanted })
   if (!filter) throw new Error('a request without conditions')
   const services = forClient(deps, request.client)
-  const { throwIfClosed } = request
-  const list = () => listMatching(services, { ...wanted, throwIfClosed }, { ...wanted, filter })
+  const { client, throwIfClosed } = request
+  const test = { filter, sinceId: wanted.sinceId, client, signal: request.signal() }
+  const list = () =>
+    listMatching(services, { ...wanted, throwIfClosed }, { ...test, limit: wanted.limit })
   const found = await list()
   throwIfClosed()
   if (found.messages.length > 0 || wait === 0) return listing(deps, found)
 
-  const { token, session, sinceId } = wanted
+  const { token, session } = wanted
   const release = deps.longPolls.acquire(session.id, request)
   try {
     const { timedOut, session: current } = await awaitMail(deps, {
       token,
       session,
       seconds: wait,
-      isDone: matchTest(services, filter, sinceId),
+      isDone: matchTest(services, test),
       pollMs: deps.intervals.pollMs,
       signal: request.waitSignal(),
     })
@@ -125,6 +127,6 @@ function rulesJson({ onlyFrom, maxMessages }: AddressRules): Pick<Listing, 'rule
   return { rules: { only_from: [...onlyFrom], max_messages: maxMessages ?? null } }
 }
 
-export function forClient({ store, now, codes }: RouteDeps, client: string | undefined) {
-  return { store, now, codes: scannerForClient(codes, client) }
+export function forClient({ store, now, codes, steps }: RouteDeps, client: string | undefined) {
+  return { store, now, steps, codes: scannerForClient(codes, client) }
 }

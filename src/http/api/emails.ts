@@ -185,7 +185,7 @@ async function visibleMail(
   const found = { key, version, timedOut: false, nextAfter: undefined }
   if (wait === 0) return found
   const { filter } = query
-  const matchTest = filter && emailMatchTest(deps, query, filter, request.signal())
+  const matchTest = filter && emailMatchTest(deps, query, filter, pageRequest(request, query))
   const given = filter ? undefined : request.headers['if-none-match']
   const isDone = async (view: Pick<KeyView, 'version' | 'newestId'>) => {
     if (matchTest) return await matchTest.isFound(view)
@@ -207,6 +207,10 @@ async function visibleMail(
   }
 }
 
+function pageRequest(request: HttpRequest, { keyId }: EmailQuery) {
+  return { client: request.client ?? `key ${keyId}`, signal: request.signal() }
+}
+
 /** Serialized once per version of what the key can see. */
 async function listing(
   context: EmailsRequest,
@@ -217,10 +221,7 @@ async function listing(
   const name = `emails ${keyId} ${to} ${sinceId} ${beforeId} ${limit}`
   const cached = etag === undefined ? undefined : deps.responseCache.get(name, etag)
   if (cached) return cached
-  const { records, nextAfter } = await listEmails(deps, query, {
-    client: request.client ?? `key ${keyId}`,
-    signal: request.signal(),
-  })
+  const { records, nextAfter } = await listEmails(deps, query, pageRequest(request, query))
   const headers = { ...tagged(etag), ...linked(context, nextAfter) }
   const response = preparedJson(emailsJson(records), headers)
   if (etag !== undefined) deps.responseCache.set(name, etag, response)

@@ -41,6 +41,7 @@ export const eventsRoute = route({
         session,
         sinceId: startsAfter,
         filter,
+        client: request.client,
         resumes: resumesAfter !== undefined,
         ...deps.intervals,
         signal: request.waitSignal(),

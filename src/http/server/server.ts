@@ -8,6 +8,7 @@ import { openCodeScanner } from '../../service/mail/code-scanner.ts'
 import { openLargeReads } from '../../service/mail/large-reads.ts'
 import { openParsedMail } from '../../service/mail/parsed-mail.ts'
 import { openSharedPolls } from '../../service/mail/shared-poll.ts'
+import { openStepScheduler } from '../../service/mail/step-scheduler.ts'
 import { accountRules } from '../../service/sessions/accounts.ts'
 import { browserProblemPage } from '../pages/plain/page.ts'
 import { routes } from '../routes.ts'
@@ -136,6 +137,7 @@ function openRouteDeps(
     parsed,
     codes,
     largeReads,
+    steps: openStepScheduler(),
     mailboxPolls: openSharedPolls(deps.bus),
     keyPolls: openSharedPolls(deps.bus),
     responseCache: openResponseCache(RESPONSE_CACHE_BYTES / config.http.threads),

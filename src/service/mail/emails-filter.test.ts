@@ -6,6 +6,7 @@ import { parseFilter } from '../../core/mail-filter.ts'
 import { EMPTY_MAIL } from '../../core/message.ts'
 import { POOL } from '../../core/session.ts'
 import type { MailStore } from '../../store/store.ts'
+import { countTurns } from '../testing/turns.ts'
 import {
   type EmailQuery,
   emailMatchTest,
@@ -13,8 +14,12 @@ import {
   MAX_EXAMINED,
   newestEmailId,
 } from './emails.ts'
+import { openStepScheduler } from './step-scheduler.ts'
 
 const MESSAGES = 12_000
+/** The oldest, with long subjects. */
+const LONG = 40
+const LONG_TO = parseAddress('long@pool.test') ?? assert.fail()
 const now = () => new Date('2026-03-01T12:00:00Z')
 
 let opened: Awaited<ReturnType<typeof openSqliteTestMail>>
@@ -27,17 +32,18 @@ beforeAll(async () => {
   const [address, name] = [parseAddress('any@pool.test'), parseHost('pool.test')]
   if (!address || !name) throw new Error('a good address')
   await opened.store.addDomain({ name, sessions: true, reader: true, ttlSeconds: undefined })
-  const send = (subject: string) =>
+  const send = (subject: string, to = address) =>
     opened.store.addMail({
-      recipients: [{ address, mailbox: POOL }],
+      recipients: [{ address: to, mailbox: POOL }],
       envelope: { clientIp: '', helo: '', mailFrom: '', tls: undefined, protocol: 'SMTP' },
       head: { senderName: '', senderEmail: 'ann@shop.test', subject },
       raw: new Uint8Array([1]),
       receivedAt: now(),
     })
+  for (let sent = 0; sent < LONG; sent += 1) await send('ᾷ'.repeat(998), LONG_TO)
   await send('wanted')
   // Concurrent, so that they share commits; the oldest and the newest are single.
-  await Promise.all(Array.from({ length: MESSAGES - 2 }, (_, at) => send(`other ${at}`)))
+  await Promise.all(Array.from({ length: MESSAGES - LONG - 2 }, (_, at) => send(`other ${at}`)))
   await send('newest')
 })
 afterAll(() => opened.close())
@@ -64,11 +70,14 @@ function countingDeps() {
       listKeyMail: async () => assert.fail(),
     },
     parsed: async () => EMPTY_MAIL,
+    steps: openStepScheduler(),
     poolAccess: 'open' as const,
     now,
   }
   return { deps, rows: () => rows, whole: () => whole }
 }
+
+const NOBODY = { client: undefined }
 
 const queryFor = (subject: string): EmailQuery => ({
   keyId: 'key',
@@ -85,7 +94,7 @@ test('a filtered page examines at most 5,000 messages, and the next one goes on 
   do {
     const { deps, rows, whole } = countingDeps()
     const query = { ...queryFor('wanted'), beforeId }
-    const page = await listEmails(deps, query, { client: undefined })
+    const page = await listEmails(deps, query, NOBODY)
     pages.push({ found: page.records.length, rows: rows(), whole: whole() })
     beforeId = page.nextAfter
   } while (beforeId !== undefined)
@@ -98,7 +107,7 @@ test('a filtered page examines at most 5,000 messages, and the next one goes on 
 
 test('a page that is full examines no more than it needs', async () => {
   const { deps, rows } = countingDeps()
-  const { records, nextAfter } = await listEmails(deps, queryFor('other'), { client: undefined })
+  const { records, nextAfter } = await listEmails(deps, queryFor('other'), NOBODY)
   assert.deepEqual([records.length, nextAfter], [10, records.at(-1)?.id])
   assert.ok(rows() <= 500, `${rows()} rows`)
 })
@@ -106,10 +115,10 @@ test('a page that is full examines no more than it needs', async () => {
 test('a full page ends with the rows that were read for it, and the next one goes on there', async () => {
   const { deps, rows } = countingDeps()
   const query = { ...queryFor('newest'), limit: 1 }
-  const first = await listEmails(deps, query, { client: undefined })
+  const first = await listEmails(deps, query, NOBODY)
   assert.deepEqual([first.records.length, rows()], [1, 500])
   const rest = { ...query, sinceId: 0, beforeId: first.nextAfter }
-  assert.deepEqual((await listEmails(deps, rest, { client: undefined })).records, [])
+  assert.deepEqual((await listEmails(deps, rest, NOBODY)).records, [])
 })
 
 test('a wait tests each message once, and knows where it stopped', async () => {
@@ -117,13 +126,13 @@ test('a wait tests each message once, and knows where it stopped', async () => {
   const query = queryFor('wanted')
   const newest = await newestEmailId(deps, query)
   const before = rows()
-  const { isFound, nextAfter } = emailMatchTest(deps, query, query.filter ?? assert.fail())
+  const { isFound, nextAfter } = emailMatchTest(deps, query, query.filter ?? assert.fail(), NOBODY)
   const newestId = async () => newest
   assert.equal(await isFound({ newestId }), false)
   assert.equal(rows() - before, MAX_EXAMINED)
   assert.equal(await isFound({ newestId }), false)
   assert.equal(rows() - before, MAX_EXAMINED)
-  const page = await listEmails(deps, query, { client: undefined })
+  const page = await listEmails(deps, query, NOBODY)
   assert.ok(page.nextAfter)
   assert.equal(nextAfter(), page.nextAfter)
 })
@@ -135,7 +144,18 @@ test('a wait for which all messages were tested has nothing more to examine', as
     { sinceId: 0, beforeId: undefined, limit: 1 },
   )
   const query = { ...queryFor('not there'), sinceId: id - 1 }
-  const { isFound, nextAfter } = emailMatchTest(deps, query, query.filter ?? assert.fail())
+  const { isFound, nextAfter } = emailMatchTest(deps, query, query.filter ?? assert.fail(), NOBODY)
   assert.equal(await isFound({ newestId: async () => id }), false)
   assert.equal(nextAfter(), undefined)
+})
+
+test('other requests are served while a filter reads many long subjects', async () => {
+  const { deps, rows } = countingDeps()
+  const query = { ...queryFor('not there'), to: LONG_TO }
+  const turns = countTurns()
+  await listEmails(deps, query, NOBODY)
+  turns.stop()
+  assert.equal(rows(), LONG)
+  // 10,000 characters each.
+  assert.ok(turns.count() >= 3, `${turns.count()} turns`)
 })

@@ -18,6 +18,7 @@ import {
   newestEmailId,
   parseTo,
 } from './emails.ts'
+import { openStepScheduler } from './step-scheduler.ts'
 
 const ROOM = {
   mailbox: { maxMessages: 1_000, maxBytes: 1e9 },
@@ -46,6 +47,7 @@ const textMail = (text: string) => ({ to: [], cc: [], text }) as unknown as Mail
 const deps = (more: Partial<Parameters<typeof listEmails>[0]> = {}) => ({
   store: fixture.store,
   parsed: async () => textMail('text') as Mail | undefined,
+  steps: openStepScheduler(),
   poolAccess: 'open' as const,
   now: () => START,
   ...more,

@@ -1,8 +1,7 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Address, parseAddress } from '../../core/address.ts'
 import { secretHash } from '../../core/id.ts'
 import type { ApiKey } from '../../core/key.ts'
-import { type MailFilter, matchesFilter } from '../../core/mail-filter.ts'
+import { groupSteps, type MailFilter, matchesFilter } from '../../core/mail-filter.ts'
 import type { Message } from '../../core/message.ts'
 import { Problem } from '../../core/problem.ts'
 import { keyedTopic, POOL, type Topic } from '../../core/session.ts'
@@ -13,7 +12,7 @@ import { type EmailRecord, emailRecord } from './email-record.ts'
 import type { ReadParsed } from './parsed-mail.ts'
 import { type PollSource, pollUntil } from './shared-poll.ts'
 
-type EmailsDeps = Pick<ServiceDeps, 'store' | 'parsed' | 'poolAccess' | 'now'>
+type EmailsDeps = Pick<ServiceDeps, 'store' | 'parsed' | 'steps' | 'poolAccess' | 'now'>
 
 /** What keys see of the pool: all of it, mail whose address they name, or nothing. */
 export type PoolAccess = 'open' | 'by-address' | 'off'
@@ -68,7 +67,7 @@ export async function listEmails(
   query: EmailQuery,
   request: PageRequest,
 ): Promise<EmailPage> {
-  const { messages, nextAfter } = await selectMessages(deps, query, request.signal)
+  const { messages, nextAfter } = await selectMessages(deps, query, request)
   const records: EmailRecord[] = []
   const endsAt = deps.now().getTime() + MAX_PAGE_MS
   let bytes = 0
@@ -99,11 +98,11 @@ interface Selection {
 async function selectMessages(
   deps: EmailsDeps,
   query: EmailQuery,
-  signal: AbortSignal | undefined,
+  request: PageRequest,
 ): Promise<Selection> {
   const { sinceId, beforeId, limit, filter } = query
   if (filter) {
-    const { ids, nextAfter } = await selectMatching(deps, query, filter, signal)
+    const { ids, nextAfter } = await selectMatching(deps, query, filter, request)
     const messages = ids.length > 0 ? await deps.store.readKeyMail(keyScope(deps, query), ids) : []
     return { messages, nextAfter }
   }
@@ -123,7 +122,7 @@ async function selectMatching(
   deps: EmailsDeps,
   query: EmailQuery,
   filter: MailFilter,
-  signal: AbortSignal | undefined,
+  request: PageRequest,
 ): Promise<Pick<Selection, 'nextAfter'> & { ids: number[] }> {
   const scope = keyScope(deps, query)
   const ids: number[] = []
@@ -131,17 +130,18 @@ async function selectMatching(
   for (let examined = 0; examined < MAX_EXAMINED; examined += EXAMINED_AT_ONCE) {
     const page = { sinceId: query.sinceId, beforeId, limit: EXAMINED_AT_ONCE }
     const some = await deps.store.listKeyMailHeads(scope, page)
-    for (const head of some) {
-      if (!matchesFilter(filter, head)) continue
+    const groups = await deps.steps.run(
+      { ...request, mailbox: `key ${query.keyId}` },
+      groupSteps(some, (head) => matchesFilter(filter, head)),
+    )
+    request.signal?.throwIfAborted()
+    for (const head of groups.get(true) ?? []) {
       if (ids.length === query.limit) return { ids, nextAfter: ids.at(-1) }
       ids.push(head.id)
     }
     if (some.length < EXAMINED_AT_ONCE) return { ids, nextAfter: undefined }
     beforeId = some.at(-1)?.id
     if (ids.length === query.limit) break
-    // On SQLite the reads do not yield to other requests by themselves.
-    await nextTurn()
-    signal?.throwIfAborted()
   }
   return { ids, nextAfter: beforeId }
 }
@@ -151,7 +151,7 @@ export function emailMatchTest(
   deps: EmailsDeps,
   query: EmailQuery,
   filter: MailFilter,
-  signal?: AbortSignal,
+  request: PageRequest,
 ) {
   let testedUpTo = query.sinceId
   let nextAfter: number | undefined
@@ -161,8 +161,8 @@ export function emailMatchTest(
       if (newest <= testedUpTo) return false
       const untested = { ...query, sinceId: testedUpTo, beforeId: newest + 1, limit: 1 }
       testedUpTo = newest
-      signal?.throwIfAborted()
-      const selection = await selectMatching(deps, untested, filter, signal)
+      request.signal?.throwIfAborted()
+      const selection = await selectMatching(deps, untested, filter, request)
       nextAfter = selection.nextAfter ?? nextAfter
       return selection.ids.length > 0
     },

@@ -14,6 +14,7 @@ import type { MailboxView } from './mailbox-view.ts'
 import { deleteMail } from './read-mail.ts'
 import { receiveMail } from './receive-mail.ts'
 import { openSharedPolls, type SharedPolls } from './shared-poll.ts'
+import { openStepScheduler } from './step-scheduler.ts'
 
 const token = makeSecretToken(new Uint8Array(32))
 const address = parseAddress('ann@box.test')
@@ -61,17 +62,20 @@ afterEach(() => close())
 const openStream = (
   more: { sinceId?: number; heartbeatMs?: number; pollMs?: number; signal?: AbortSignal } = {},
 ) =>
-  mailEvents(deps, {
-    token,
-    session,
-    sinceId: 0,
-    resumes: true,
-    heartbeatMs: hour,
-    // Never elapses: a change that does not wake the bus leaves the test waiting.
-    pollMs: hour,
-    signal: new AbortController().signal,
-    ...more,
-  })
+  mailEvents(
+    { ...deps, steps: openStepScheduler() },
+    {
+      token,
+      session,
+      sinceId: 0,
+      resumes: true,
+      heartbeatMs: hour,
+      // Never elapses: a change that does not wake the bus leaves the test waiting.
+      pollMs: hour,
+      signal: new AbortController().signal,
+      ...more,
+    },
+  )
 const envelope = {
   clientIp: '192.0.2.1',
   helo: 'x',

@@ -11,7 +11,7 @@ import {
 } from './mailbox-view.ts'
 import type { Subscription } from './shared-poll.ts'
 
-type MailEventsDeps = Pick<ServiceDeps, 'store' | 'now' | 'codes' | 'mailboxPolls'>
+type MailEventsDeps = Pick<ServiceDeps, 'store' | 'now' | 'codes' | 'steps' | 'mailboxPolls'>
 
 export type MailEvent =
   | MailChange
@@ -24,6 +24,8 @@ interface EventStreamRequest extends WatchedMailbox {
   sinceId: number
   /** Only messages that match are reported. */
   filter?: MailFilter | undefined
+  /** Rate-limit key; undefined if rate limits do not apply. */
+  client?: string | undefined
   /** The client reconnects, and may have missed something. */
   resumes: boolean
   heartbeatMs: number
@@ -78,13 +80,25 @@ function singlePoll(poll: () => Promise<MailboxView>, signal: AbortSignal): View
  * does not reconnect to a stream that was refused.
  */
 function eventReader(
-  { now, codes }: MailEventsDeps,
-  { session, sinceId, filter, resumes, signal }: EventStreamRequest,
+  { now, codes, steps }: MailEventsDeps,
+  { session, sinceId, filter, client, resumes, signal }: EventStreamRequest,
 ): (views: Views) => AsyncGenerator<MailEvent, 'ended' | undefined> {
   // A client that reconnects is told again about recent messages: a code may have been found meanwhile.
   const recentSince = resumes ? now().getTime() - RECENT_MS : Number.POSITIVE_INFINITY
+  const reader = { client, mailbox: session.id }
   let reported: ReturnType<typeof changeFilter> | undefined
   let seen: KnownState | undefined
+
+  /** In steps: a stream may start with all messages of a mailbox. */
+  async function* reportedOf(
+    changes: readonly MailChange[],
+    report: ReturnType<typeof changeFilter>,
+  ): AsyncGenerator<MailChange> {
+    for (const change of changes) {
+      const found = await steps.step(reader, () => report(change))
+      if (found) yield found
+    }
+  }
 
   async function* changesIn(view: MailboxView): AsyncGenerator<MailEvent> {
     if (!seen) {
@@ -98,7 +112,8 @@ function eventReader(
     for (const step of [view.changed, view.arrived]) {
       const { events, seen: next } = await step(seen, codes)
       seen = next
-      yield* report ? events.flatMap((event) => report(event) ?? []) : events
+      if (report) yield* reportedOf(events, report)
+      else yield* events
     }
   }
 

@@ -3,10 +3,11 @@ import { afterEach, describe, test } from 'vitest'
 import { parseFilter } from '../../core/mail-filter.ts'
 import { liveSession } from '../sessions/session.ts'
 import { type CodeFixture, NO_WAIT, openCodeFixture, SCAN } from '../testing/codes.ts'
+import { countTurns } from '../testing/turns.ts'
 import { mailboxState } from './check-mail.ts'
 import type { CodeScanner } from './code-scanner.ts'
 import { type MailEvent, mailEvents } from './events.ts'
-import { changeFilter, matchTest } from './filtered-mail.ts'
+import { changeFilter, listMatching, matchTest } from './filtered-mail.ts'
 import { deleteMail } from './read-mail.ts'
 
 let fixture: CodeFixture
@@ -121,6 +122,7 @@ describe('has_code on a stream', () => {
 test('has_code: a wait asks again for the scan of a message for which the queue had no room', async () => {
   fixture = await openCodeFixture({ resultWaitMs: NO_WAIT })
   const { token, deps } = fixture
+  const test = { filter: HAS_CODE, sinceId: 0, client: undefined }
   await fixture.send('111111', 'one')
   let requests = 0
   const codes: CodeScanner = {
@@ -131,8 +133,28 @@ test('has_code: a wait asks again for the scan of a message for which the queue 
       return isFull ? { complete: false, found: async () => false } : fixture.codes.scan(...request)
     },
   }
-  const isDone = matchTest({ codes }, HAS_CODE, 0)
+  const isDone = matchTest({ ...deps, codes }, test)
   const poll = async () => isDone(mailboxState(deps, await liveSession(deps, token)))
   assert.equal(await poll(), false)
   while (!(await poll())) await new Promise(setImmediate)
+})
+
+test('other requests are served while a filter reads many long subjects', async () => {
+  fixture = await openCodeFixture({ resultWaitMs: NO_WAIT })
+  const { token, session, deps } = fixture
+  for (let sent = 0; sent < 40; sent += 1) await fixture.send('', 'ᾷ'.repeat(998))
+  const filter = parseFilter({ subject: 'not there' }) ?? assert.fail()
+  const request = { filter, sinceId: 0, client: undefined }
+  const codes = NO_SCANS
+  const isDone = matchTest({ ...deps, codes }, request)
+  for (const find of [
+    () => listMatching({ ...deps, codes }, { token, session }, { ...request, limit: 100 }),
+    async () => isDone(mailboxState(deps, await liveSession(deps, token))),
+  ]) {
+    const turns = countTurns()
+    await find()
+    turns.stop()
+    // 10,000 characters each.
+    assert.ok(turns.count() >= 3, `${turns.count()} turns`)
+  }
 })

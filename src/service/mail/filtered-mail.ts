@@ -1,4 +1,4 @@
-import { type MailFilter, matchesFilter } from '../../core/mail-filter.ts'
+import { groupSteps, type MailFilter, matchesFilter } from '../../core/mail-filter.ts'
 import type { MessageSummary } from '../../core/message.ts'
 import type { Session } from '../../core/session.ts'
 import type { MessagePage } from '../../store/store.ts'
@@ -6,8 +6,9 @@ import type { ServiceDeps } from '../deps.ts'
 import { liveSession } from '../sessions/session.ts'
 import type { FoundMailbox, MailboxState } from './check-mail.ts'
 import type { MailChange } from './mailbox-view.ts'
+import type { StepRequest } from './step-scheduler.ts'
 
-type FilterDeps = Pick<ServiceDeps, 'store' | 'codes' | 'now'>
+type FilterDeps = Pick<ServiceDeps, 'store' | 'codes' | 'steps' | 'now'>
 
 const ALL = Number.MAX_SAFE_INTEGER
 
@@ -15,29 +16,42 @@ const ALL = Number.MAX_SAFE_INTEGER
 export async function listMatching(
   deps: FilterDeps,
   { token, session, throwIfClosed = () => {} }: FoundMailbox,
-  { filter, sinceId, limit }: MessagePage & { filter: MailFilter },
+  { sinceId, limit, ...test }: MessagePage & FilterRequest,
 ): Promise<{ session: Session; messages: MessageSummary[] }> {
   const { store, codes } = deps
   const all = await store.listMessages(session.id, { sinceId, limit: ALL })
-  const possible = all.filter((message) => matchesFilter(filter, message) !== false)
-  const wanted = filter.hasCode ? possible : possible.slice(0, limit)
-  const matching = (messages: readonly MessageSummary[]) =>
-    messages.filter((message) => matchesFilter(filter, message)).slice(0, limit)
-  if (!(await codes.scan(session.id, wanted)?.found())) {
-    return { session, messages: matching(possible) }
-  }
+  const { matching, undecided } = await applyFilter(deps, session, all, test)
+  const messages = matching.slice(0, limit)
+  // Those whose code decides; else those that are listed, for their previews.
+  const wanted = test.filter.hasCode ? undecided : messages
+  if (!(await codes.scan(session.id, wanted)?.found())) return { session, messages }
   throwIfClosed()
   const current = await liveSession(deps, token)
   throwIfClosed()
   const again = await store.listMessages(current.id, { sinceId, limit: ALL })
-  return { session: current, messages: matching(again) }
+  const found = await applyFilter(deps, current, again, test)
+  return { session: current, messages: found.matching.slice(0, limit) }
+}
+
+interface FilterRequest extends Pick<StepRequest, 'client' | 'signal'> {
+  filter: MailFilter
+}
+
+async function applyFilter<M extends MessageSummary>(
+  { steps }: Pick<ServiceDeps, 'steps'>,
+  { id: mailbox }: Session,
+  messages: readonly M[],
+  { filter, ...request }: FilterRequest,
+): Promise<{ matching: M[]; undecided: M[] }> {
+  const test = (message: M) => matchesFilter(filter, message)
+  const groups = await steps.run({ ...request, mailbox }, groupSteps(messages, test))
+  return { matching: groups.get(true) ?? [], undecided: groups.get(undefined) ?? [] }
 }
 
 /** True once there is a matching message newer than `sinceId`. Each message is tested once; again when it has been scanned. */
 export function matchTest(
-  { codes }: Pick<ServiceDeps, 'codes'>,
-  filter: MailFilter,
-  sinceId: number,
+  deps: Pick<ServiceDeps, 'codes' | 'steps'>,
+  { sinceId, ...test }: FilterRequest & { sinceId: number },
 ): (state: MailboxState) => Promise<boolean> {
   let testedUpTo = sinceId
   let undecided: ReadonlySet<number> = new Set()
@@ -50,15 +64,12 @@ export function matchTest(
       ({ id }) => id > testedUpTo || undecided.has(id),
     )
     testedUpTo = Math.max(testedUpTo, messages[0]?.id ?? 0)
-    const { yes = [], unknown = [] } = Object.groupBy(messages, (message) => {
-      const isMatch = matchesFilter(filter, message)
-      return isMatch === undefined ? 'unknown' : isMatch ? 'yes' : 'no'
-    })
-    undecided = new Set(unknown.map(({ id }) => id))
+    const found = await applyFilter(deps, session, messages, test)
+    undecided = new Set(found.undecided.map(({ id }) => id))
     // A message for which the queue has no room is requested again by the next poll.
-    const isComplete = codes.scan(session.id, unknown)?.complete ?? true
+    const isComplete = deps.codes.scan(session.id, found.undecided)?.complete ?? true
     version = isComplete ? session.version : -1
-    return yes.length > 0
+    return found.matching.length > 0
   }
 }
 

@@ -1,5 +1,5 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
+  groupSteps,
   isInSummary,
   type MailFilter,
   matchesFilter,
@@ -15,7 +15,6 @@ import type { ServiceDeps } from '../deps.ts'
 import { liveSession } from '../sessions/session.ts'
 import type { FoundMailbox } from './check-mail.ts'
 import { isLarge } from './large-reads.ts'
-import type { ReadParsed } from './parsed-mail.ts'
 
 interface SearchRequest extends MessagePage {
   search: SearchText
@@ -31,18 +30,18 @@ const SEARCH_MS = 2_000
  * parsed and read in time; parsing continues.
  */
 export async function searchMail(
-  deps: Pick<ServiceDeps, 'store' | 'codes' | 'parsed' | 'now'>,
+  deps: Pick<ServiceDeps, 'store' | 'codes' | 'parsed' | 'steps' | 'now'>,
   { token, session, throwIfClosed = () => {} }: FoundMailbox,
   request: SearchRequest,
 ): Promise<{ session: Session; messages: MessageSummary[]; incomplete: boolean }> {
-  const { store, codes, parsed } = deps
+  const { store, codes } = deps
   const { sinceId, limit } = request
   const all = await store.listMessages(session.id, { sinceId, limit: Number.MAX_SAFE_INTEGER })
   codes.scan(session.id, all)
-  const results = searchSummaries(all, request)
+  const results = await searchSummaries(deps, session, all, request)
   const timeout = new AbortController()
   try {
-    await withTimeout(SEARCH_MS, searchTexts(parsed, results, request, timeout.signal))
+    await withTimeout(SEARCH_MS, searchTexts(deps, results, request, timeout.signal))
   } finally {
     timeout.abort()
   }
@@ -66,16 +65,23 @@ interface Results {
   unread: Set<Message>
 }
 
-function searchSummaries(messages: readonly Message[], { search, filter }: SearchRequest): Results {
-  const results: Results = { hits: new Map(), unread: new Set() }
-  for (const message of messages) {
+async function searchSummaries(
+  { steps }: Pick<ServiceDeps, 'steps'>,
+  { id: mailbox }: Session,
+  messages: readonly Message[],
+  { search, filter, client, signal }: SearchRequest,
+): Promise<Results> {
+  const test = (message: Message) => {
     const isFiltered = filter ? matchesFilter(filter, message) : true
-    if (isFiltered === false) continue
-    const isHit = isFiltered && isInSummary(search, message)
-    if (isHit) results.hits.set(message.id, message)
-    if (!isHit || !isScanned(message)) results.unread.add(message)
+    if (isFiltered === false) return 'excluded'
+    return isFiltered && isInSummary(search, message) ? 'hit' : 'undecided'
   }
-  return results
+  const groups = await steps.run({ client, mailbox, signal }, groupSteps(messages, test))
+  const [hits, undecided] = [groups.get('hit') ?? [], groups.get('undecided') ?? []]
+  return {
+    hits: new Map(hits.map((message) => [message.id, message])),
+    unread: new Set([...undecided, ...hits.filter((message) => !isScanned(message))]),
+  }
 }
 
 /** Whether fewer than `limit` newer ones were found. */
@@ -90,25 +96,23 @@ const AT_ONCE = 4
 
 /** Reads the messages that may be listed, until `late`. */
 async function searchTexts(
-  parsed: ReadParsed,
+  deps: TextDeps,
   results: Results,
   request: SearchRequest,
   late: AbortSignal,
 ): Promise<void> {
   const ended = AbortSignal.any([request.signal, late])
-  const queue = [...results.unread].sort((a, b) => readCost(a) - readCost(b)).values()
+  const queue = [...results.unread]
+    .sort((a, b) => readCost(a) - readCost(b) || b.id - a.id)
+    .values()
 
   async function searchNext(): Promise<void> {
     for (const message of queue) {
       if (ended.aborted) return
-      if (hasRoomFor(message, results, request.limit)) {
-        await searchText(parsed, results, message, { ...request, signal: ended }).catch((error) => {
-          const isOverload = error instanceof Problem && error.code === 'overloaded'
-          if (!isOverload && !late.aborted) throw error
-        })
-      }
-      // Reads of small mails do not yield to other requests by themselves.
-      await nextTurn()
+      await searchText(deps, results, message, { ...request, signal: ended }).catch((error) => {
+        const isOverload = error instanceof Problem && error.code === 'overloaded'
+        if (!isOverload && !late.aborted) throw error
+      })
     }
   }
 
@@ -121,35 +125,34 @@ function readCost(message: Message): number {
   return isLarge(message) ? 1 : 0
 }
 
+type TextDeps = Pick<ServiceDeps, 'parsed' | 'steps'>
+
 async function searchText(
-  parsed: ReadParsed,
-  { hits, unread }: Results,
+  { parsed, steps }: TextDeps,
+  results: Results,
   message: Message,
-  { search, filter, client, signal }: SearchRequest,
+  { search, filter, limit, client, signal }: SearchRequest,
 ): Promise<void> {
   const { id, rawId, recipient: mailbox, size } = message
-  const mail = await parsed(rawId, { client, mailbox, size, signal })
+  const reader = { client, mailbox, signal }
+  // Reading a small mail is a step, too: it does not yield to other requests by itself.
+  if (!(await steps.step(reader, () => hasRoomFor(message, results, limit)))) return
+  const mail = await parsed(rawId, { ...reader, size })
   // Deleted, or moved to another partition.
   if (!mail) return
   const found = { ...message, ...scanResult(mail) }
-  const isMatch =
-    (!filter || matchesFilter(filter, found)) &&
-    (isInSummary(search, found) || (await isInText(search, mail.text ?? '', signal)))
-  if (isMatch !== undefined) unread.delete(message)
-  if (isMatch) hits.set(id, found)
+  const isMatch = await steps.run(reader, matchSteps(search, filter, found, mail.text ?? ''))
+  if (isMatch !== undefined) results.unread.delete(message)
+  if (isMatch) results.hits.set(id, found)
 }
 
-/** Undefined if it is too long, or there was no time for all of it. */
-async function isInText(
+/** Undefined if the text is too long to search all of it. */
+function* matchSteps(
   search: SearchText,
+  filter: MailFilter | undefined,
+  message: MessageSummary,
   text: string,
-  signal: AbortSignal,
-): Promise<boolean | undefined> {
-  const steps = searchSteps(search, text)
-  for (;;) {
-    const { done, value } = steps.next()
-    if (done) return value
-    await nextTurn()
-    if (signal.aborted) return undefined
-  }
+): Generator<void, boolean | undefined> {
+  if (filter && !matchesFilter(filter, message)) return false
+  return isInSummary(search, message) || (yield* searchSteps(search, text))
 }

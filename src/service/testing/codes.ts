@@ -14,6 +14,7 @@ import { openParseOnce } from '../mail/parse-once.ts'
 import { openParsedMail } from '../mail/parsed-mail.ts'
 import { receiveMail } from '../mail/receive-mail.ts'
 import { openSharedPolls } from '../mail/shared-poll.ts'
+import { openStepScheduler } from '../mail/step-scheduler.ts'
 
 const LIMITS = {
   atOnce: 8,
@@ -114,7 +115,7 @@ export async function openCodeFixture({
     { resultWaitMs, limits: LIMITS },
   )
   const mailboxPolls = openSharedPolls<MailboxView>(bus)
-  const deps = { store, bus, now, codes, parsed, mailboxPolls }
+  const deps = { store, bus, now, codes, parsed, steps: openStepScheduler(), mailboxPolls }
 
   return {
     ...deps,
