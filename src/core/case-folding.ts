@@ -29,9 +29,10 @@ function decomposed(text: string): string {
 const MANY_MARKS = /\p{M}{13}/u
 const RUN = /(?:(?!\u034f)\p{M}){30}(?!\u034f)/gu
 
-// Nothing before it joins with a character that is neither a mark, nor a vowel or final consonant of Hangul. Half of a pair may
-// be a mark.
-const LAST_STARTER = /[^\p{M}\u1160-\u11ff\ud800-\udbff][\p{M}\u1160-\u11ff\ud800-\udbff]*$/u
+// Nothing before it joins with a character that is neither a mark, nor a vowel or final consonant of Hangul, nor a vowel of Kirat
+// Rai. Half of a pair may be a mark.
+const LAST_STARTER =
+  /[^\p{M}\u1160-\u11ff\u{16d67}\ud800-\udbff][\p{M}\u1160-\u11ff\u{16d67}\ud800-\udbff]*$/u
 const MAX_JOINED = 100
 
 // It has no case folding, but its upper case is an ASCII I.

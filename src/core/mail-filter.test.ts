@@ -79,6 +79,7 @@ describe('a long text, searched in steps', () => {
     ['straße', 'STRASSE'],
     ['x👍🏽', 'x👍🏽'],
     ['\u{11131}\u{11127}', '\u{1112e}'],
+    ['\u{16d68}\u{16d6a}', '\u{16d67}\u{16d67}\u{16d69}\u{16d67}'],
   ] as const) {
     test(`contains ${search} also where two steps meet`, () => {
       for (const offset of offsets) {
