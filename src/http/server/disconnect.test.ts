@@ -25,6 +25,7 @@ const LOOKUPS = [
   'keyMailVersion',
   'listKeyMail',
   'listKeyMailHeads',
+  'readKeyMail',
   'findKey',
 ]
 const MAX_CALLS = 20

@@ -169,6 +169,16 @@ describe('a page', () => {
     ])
   })
 
+  test('reads a message again if its session moved to another partition meanwhile', async () => {
+    const former = -1
+    const { store } = fixture
+    const listKeyMail: typeof store.listKeyMail = async (...page) =>
+      (await store.listKeyMail(...page)).map((message) => ({ ...message, rawId: former }))
+    const parsed = async (rawId: number) => (rawId === former ? undefined : textMail('text'))
+    const moved = deps({ store: { ...store, listKeyMail }, parsed })
+    assert.deepEqual(await subjects(moved, query({ to, limit: 2 })), ['7', '6'])
+  })
+
   test('is parsed by at most four concurrent calls', async () => {
     let concurrent = 0
     let maxConcurrent = 0

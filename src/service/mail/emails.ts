@@ -9,7 +9,6 @@ import type { KeyScope, MailStore } from '../../store/store.ts'
 import type { ServiceDeps } from '../deps.ts'
 import { type Caller, type KeyAuthDeps, requireQuota, rereadKey } from '../keys/authenticate-key.ts'
 import { type EmailRecord, emailRecord } from './email-record.ts'
-import type { ReadParsed } from './parsed-mail.ts'
 import { type PollSource, pollUntil } from './shared-poll.ts'
 
 type EmailsDeps = Pick<ServiceDeps, 'store' | 'parsed' | 'steps' | 'poolAccess' | 'now'>
@@ -72,7 +71,7 @@ export async function listEmails(
   const endsAt = deps.now().getTime() + MAX_PAGE_MS
   let bytes = 0
   try {
-    for await (const record of recordsOf(deps.parsed, messages, request)) {
+    for await (const record of recordsOf(deps, query, messages, request)) {
       bytes += Buffer.byteLength(JSON.stringify(record))
       const last = records.at(-1)
       const isOver = bytes > MAX_PAGE_BYTES || deps.now().getTime() > endsAt
@@ -173,22 +172,34 @@ export function emailMatchTest(
 
 /** Skips mail that was deleted meanwhile. */
 async function* recordsOf(
-  parsed: ReadParsed,
+  deps: EmailsDeps,
+  query: EmailQuery,
   messages: readonly Message[],
   request: PageRequest,
 ): AsyncGenerator<EmailRecord> {
   for (let at = 0; at < messages.length; at += AT_ONCE) {
     const some = messages.slice(at, at + AT_ONCE)
-    const mails = await Promise.all(
-      some.map(({ rawId, recipient: mailbox, size }) =>
-        parsed(rawId, { ...request, mailbox, size }),
-      ),
+    const records = await Promise.all(
+      some.map((message) => readRecord(deps, query, message, request)),
     )
-    for (const [index, message] of some.entries()) {
-      const mail = mails[index]
-      if (mail) yield emailRecord(message, mail)
-    }
+    yield* records.filter((record) => record !== undefined)
   }
+}
+
+async function readRecord(
+  deps: EmailsDeps,
+  query: EmailQuery,
+  message: Message,
+  request: PageRequest,
+): Promise<EmailRecord | undefined> {
+  const { id, rawId, recipient: mailbox, size } = message
+  const mail = await deps.parsed(rawId, { ...request, mailbox, size })
+  if (mail) return emailRecord(message, mail)
+  request.signal?.throwIfAborted()
+  // An extended session may have moved to another partition, where its mail has other raw ids.
+  const [moved] = await deps.store.readKeyMail(keyScope(deps, query), [id])
+  if (!moved || moved.rawId === rawId) return undefined
+  return await readRecord(deps, query, moved, request)
 }
 
 /** What a key may see, of one address or of all. */
