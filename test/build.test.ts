@@ -90,16 +90,8 @@ describe('bin/mayfly.js runs', () => {
 
 test('npm start builds what has changed and serves it', async () => {
   const clone = join(folder.path, 'changed')
-  const names = [
-    'bin',
-    'build',
-    'dist',
-    'package-lock.json',
-    'package.json',
-    'src',
-    'tsconfig.json',
-  ]
-  for (const name of [...names, 'web']) {
+  const folders = ['bin', 'build', 'clients', 'dist', 'src', 'web']
+  for (const name of [...folders, 'package-lock.json', 'package.json', 'tsconfig.json']) {
     cpSync(join(ROOT, name), join(clone, name), { recursive: true, preserveTimestamps: true })
   }
   symlinkSync(join(ROOT, 'node_modules'), join(clone, 'node_modules'))
