@@ -16,8 +16,10 @@ import { readFirstMail } from './support/first-mail.ts'
 import { freeServicePorts, ROOT, spawnService } from './support/service-process.ts'
 import { DISK, tempFolder } from './support/stores.ts'
 
-// The npm package, installed from its tarball, on the oldest Node.js that it supports and on ours; both are from npm.
+// The npm package, installed from its tarball, on our Node.js; in `npm run test:long` also on the oldest that it supports, and with npx.
+// Both are from npm.
 
+const LONG = process.env['MAYFLY_TEST_LONG'] !== undefined
 const NAME = '@mayfly-mail/mayfly'
 const NODE_24 = '24.20.0'
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
@@ -61,8 +63,8 @@ function node24(): string {
 }
 
 for (const [major, find] of [
-  ['24', node24],
   ['26', () => process.execPath],
+  ...(LONG ? [['24', node24] as const] : []),
 ] as const) {
   describe(`on Node.js ${major}`, () => {
     const prefix = join(folder.path, `global-${major}`)
@@ -94,7 +96,7 @@ for (const [major, find] of [
       assert.match(served.output(), / or run: {2}mayfly inbox$/m)
     })
 
-    test('npx runs it', () => {
+    test.runIf(LONG)('npx runs it', () => {
       const command = ['--yes', `--package=${tarball}`, '-c', 'mayfly --version && node --version']
       const [printed, ran] = npm(node, ['npx', ...command]).split('\n')
       assert.equal(printed, version)

@@ -187,6 +187,16 @@ const NEEDS_STORE = [
   'GET /plain/mail/{id}/raw',
   'GET /plain/mail/{id}/files/{index}',
   'POST /plain/mail/{id}/delete',
+  'POST /plain/test',
+  'GET /webhooks',
+  'POST /webhooks',
+  'GET /webhooks/{id}',
+  'GET /webhooks/{id}/deliveries',
+  'POST /webhooks/{id}/test',
+  'POST /webhooks/{id}/replay',
+  'POST /webhooks/{id}/roll-secret',
+  'POST /webhooks/{id}/enable',
+  'POST /webhooks/{id}/delete',
 ]
 
 /** With their status. */
@@ -203,8 +213,12 @@ const WORKS_WITHOUT_STORE = {
   'GET /docs': 200,
   'GET /favicon.svg': 200,
   'GET /favicon.ico': 200,
-  // There is no file of this name, and no account at Stripe.
+  'GET /manifest.webmanifest': 200,
+  'GET /robots.txt': 200,
+  'GET /sitemap.xml': 200,
+  // There are no files of these names, and no account at Stripe.
   'GET /assets/{name}': 404,
+  'GET /icons/{name}': 404,
   'POST /api/stripe/webhook': 404,
   // The body is not JSON.
   'POST /mcp': 415,

@@ -28,8 +28,11 @@ for (const { name, ...viewport } of SCREENS) {
     if (name === 'phone') await contents.locator('summary').click()
     const links = await contents.getByRole('link').all()
     assert.ok(links.length > 20)
-    for (const link of links) {
+    for (const [at, link] of links.entries()) {
       const target = (await link.getAttribute('href')) ?? ''
+      assert.equal(await page.locator(target).count(), 1, target)
+      // Clicks take long.
+      if (at % 5 > 0) continue
       await link.click()
       const box = await page.locator(target).boundingBox()
       assert.ok(box && box.y < viewport.height && box.y + box.height > 0, `${target} is in sight`)

@@ -65,7 +65,7 @@ test('the unread messages of other addresses are counted', async () => {
   await page.locator('.switcher summary', { hasText: '2 unread' }).click()
   await page.getByTitle(`Show ${there.email}`).getByText('2 unread').click()
   await opener(page, 'Mail 2').click()
-  await page.getByRole('heading', { name: 'Mail 2' }).waitFor()
+  await page.locator('.mail.unread', { hasText: 'Mail 2' }).waitFor({ state: 'detached' })
   await page.keyboard.press('u')
   await page.getByTitle(`Show ${here.email}`).click()
   await page.locator('.switcher summary', { hasText: '1 unread' }).waitFor()

@@ -171,7 +171,7 @@ describe('the sender', () => {
       await page.getByRole('article').getByText(badge).click()
       await page.getByText(why).waitFor()
       // It is about the envelope domain, which the sender chooses.
-      await page.getByText('of some domain (SPF)').waitFor()
+      await page.getByText('by the envelope domain (SPF)').waitFor()
       await checkAccessibility(page)
       await page.emulateMedia({ colorScheme: 'dark' })
       await checkColours(page)
