@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { groupSteps, matchesFilter, parseFilter, parseSearch, searchSteps } from './mail-filter.ts'
+import {
+  findIndexSteps,
+  groupSteps,
+  matchesFilter,
+  parseFilter,
+  parseSearch,
+  searchSteps,
+} from './mail-filter.ts'
 
 const INVALID = expect.objectContaining({ code: 'invalid_parameter' })
 
@@ -110,10 +117,19 @@ test('many messages are tested in steps of 10,000 characters', () => {
   const messages = Array.from({ length: 100 }, (_, id) => {
     return { id, senderName: 'ᾷ'.repeat(500), senderEmail: '', subject: 'ᾷ'.repeat(500) }
   })
-  const steps = groupSteps(messages, ({ id }) => id % 3)
-  let count = 0
-  let step = steps.next()
-  for (; !step.done; step = steps.next()) count += 1
-  expect(count).toBe(9)
-  expect(step.value).toEqual(Map.groupBy(messages, ({ id }) => id % 3))
+  const run = <T>(steps: Iterator<void, T>) => {
+    let count = 1
+    let step = steps.next()
+    for (; !step.done; step = steps.next()) count += 1
+    return { count, value: step.value }
+  }
+  expect(run(groupSteps(messages, ({ id }) => id % 3))).toEqual({
+    count: 10,
+    value: Map.groupBy(messages, ({ id }) => id % 3),
+  })
+  expect(run(findIndexSteps(messages, () => false))).toEqual({ count: 10, value: -1 })
+  const tested: number[] = []
+  const isWanted = ({ id }: { id: number }) => tested.push(id) > 25
+  expect(run(findIndexSteps(messages, isWanted))).toEqual({ count: 3, value: 25 })
+  expect(tested).toHaveLength(26)
 })

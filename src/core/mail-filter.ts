@@ -59,20 +59,39 @@ export function* groupSteps<M extends Filtered, Result>(
   test: (message: M) => Result,
 ): Generator<void, Map<Result, M[]>> {
   const groups = new Map<Result, M[]>()
-  let characters = 0
+  const isNextStep = stepCounter()
   for (const message of messages) {
-    const { senderName = '', senderEmail, subject } = message
-    characters += senderName.length + senderEmail.length + subject.length
-    if (characters > STEP_CHARACTERS) {
-      yield
-      characters = 0
-    }
+    if (isNextStep(message)) yield
     const result = test(message)
     const group = groups.get(result)
     if (group) group.push(message)
     else groups.set(result, [message])
   }
   return groups
+}
+
+/** Finds the first message that passes such a test, in the same steps; -1 if none does. */
+export function* findIndexSteps<M extends Filtered>(
+  messages: readonly M[],
+  test: (message: M) => boolean | undefined,
+): Generator<void, number> {
+  const isNextStep = stepCounter()
+  for (const [at, message] of messages.entries()) {
+    if (isNextStep(message)) yield
+    if (test(message)) return at
+  }
+  return -1
+}
+
+/** True for a message with which a new step begins. */
+function stepCounter(): (message: Filtered) => boolean {
+  let characters = 0
+  return ({ senderName = '', senderEmail, subject }) => {
+    const more = senderName.length + senderEmail.length + subject.length
+    const isFull = characters + more > STEP_CHARACTERS
+    characters = isFull ? more : characters + more
+    return isFull
+  }
 }
 
 /** Text to search for, case-folded. */

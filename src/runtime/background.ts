@@ -11,6 +11,7 @@ import type { SubscribableBus } from '../service/deps.ts'
 import { openLargeReads } from '../service/mail/large-reads.ts'
 import type { ParseOnce } from '../service/mail/parse-once.ts'
 import { openParsedMail } from '../service/mail/parsed-mail.ts'
+import { openStepScheduler } from '../service/mail/step-scheduler.ts'
 import { runReceipts } from '../service/shop/receipts.ts'
 import { runReconcile } from '../service/shop/reconcile.ts'
 import { runWebhooks } from '../service/webhooks/run-webhooks.ts'
@@ -137,6 +138,7 @@ export async function startWebhooks(
     now,
     poolAccess,
     parsed: openParsedMail({ store, parse, largeReads: openLargeReads() }),
+    steps: openStepScheduler(),
     webhookClient: openWebhookClient({ allowed, dnsServers: senderChecks.dns }),
     installationSecret: await shop.installationSecret(randomBytes(32)),
     random: Math.random,

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, onTestFinished, test } from 'vitest'
 import { openPostgres, type Postgres } from '../../../test/support/postgres.ts'
 import type { Behaviour } from '../../../test/support/webhook-receiver.ts'
+import { countTurns } from '../testing/turns.ts'
 import { deliverNext } from './deliver.ts'
 import { openWebhookFixture, type WebhookFixture } from './testing/fixture.ts'
+import { webhookBacklog } from './webhooks.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -198,6 +200,24 @@ describe('a webhook', () => {
     await fixture.run(fromShop)
     assert.deepEqual(addresses().slice(2), ['a@pool.test'])
     assert.equal(await fixture.used(keyId), 3)
+  })
+
+  test('reads many long subjects in steps, between which others are served', async () => {
+    const { id: keyId } = await fixture.issue()
+    const id = await fixture.hook(keyId, { subject: 'wanted' })
+    for (let sent = 0; sent < 40; sent += 1) await fixture.send('ᾷ'.repeat(998))
+    const turns = countTurns()
+    onTestFinished(turns.stop)
+    assert.deepEqual(await deliverNext(fixture.deps, id), NEW_MAIL)
+    // 10,000 characters each.
+    assert.ok(turns.count() >= 3, `${turns.count()} turns`)
+    await fixture.send('Wanted')
+    const webhook = await fixture.read(id)
+    const before = turns.count()
+    assert.equal(await webhookBacklog(fixture.deps, webhook), 1)
+    assert.ok(turns.count() - before >= 3, `${turns.count() - before} turns`)
+    await fixture.run(id)
+    assert.deepEqual(fixture.receiver.subjects(), ['Wanted'])
   })
 
   test('stores how far it has examined mail that it does not select, now and then', async () => {

@@ -1,5 +1,10 @@
 import { nextUtcDay, precheckQuota } from '../../core/key.ts'
-import { matchesFilter, parseFilter } from '../../core/mail-filter.ts'
+import {
+  findIndexSteps,
+  type MailFilter,
+  matchesFilter,
+  parseFilter,
+} from '../../core/mail-filter.ts'
 import type { Message } from '../../core/message.ts'
 import {
   afterFailure,
@@ -18,7 +23,7 @@ import { messageEvent } from './event.ts'
 import type { WebhookClient } from './webhook-client.ts'
 
 export interface DeliverDeps
-  extends Pick<ServiceDeps, 'store' | 'shop' | 'parsed' | 'poolAccess' | 'now'> {
+  extends Pick<ServiceDeps, 'store' | 'shop' | 'parsed' | 'steps' | 'poolAccess' | 'now'> {
   webhookClient: Pick<WebhookClient, 'send'>
   /** Of this installation: webhook secrets are derived from it. */
   installationSecret: Uint8Array
@@ -66,7 +71,7 @@ export async function deliverNext(
   const waitMs = (webhook.nextAttemptAt?.getTime() ?? 0) - now.getTime()
   if (waitMs > 0) return { waitMs }
 
-  const message = await nextMessage(deps, webhook, position)
+  const message = await nextMessage(deps, webhook, position, signal)
   if (!message) {
     if (!webhook.pending) return NEW_MAIL
     await shop.skipMessage(webhookId, webhook.pending.id, now)
@@ -97,6 +102,7 @@ async function nextMessage(
   deps: DeliverDeps,
   webhook: Webhook,
   position: Position,
+  signal: AbortSignal | undefined,
 ): Promise<Message | undefined> {
   const scope = keyScope(deps, webhook)
   const { pending, lastId, replays, from, subject } = webhook
@@ -112,7 +118,7 @@ async function nextMessage(
     const limit = filter ? EXAMINED_AT_ONCE : 1
     const page = { sinceId: position.lastId, beforeId: undefined, limit, oldestFirst: true }
     const some = await deps.store.listKeyMail(scope, page)
-    const at = some.findIndex((message) => !filter || matchesFilter(filter, message))
+    const at = await findSelected(deps, webhook, { filter, messages: some, signal })
     const passed = at < 0 ? some : some.slice(0, at)
     position.lastId = passed.at(-1)?.id ?? position.lastId
     position.passed += passed.length
@@ -123,6 +129,24 @@ async function nextMessage(
     }
     if (some.length < limit) return undefined
   }
+}
+
+interface Examined {
+  filter: MailFilter | undefined
+  messages: readonly Message[]
+  signal: AbortSignal | undefined
+}
+
+/** Position of the first message that is selected; -1 if none is. */
+async function findSelected(
+  { steps }: Pick<DeliverDeps, 'steps'>,
+  { keyId }: Webhook,
+  { filter, messages, signal }: Examined,
+): Promise<number> {
+  if (!filter) return messages.length > 0 ? 0 : -1
+  const request = { client: undefined, mailbox: `key ${keyId}`, signal }
+  const test = (message: Message) => matchesFilter(filter, message)
+  return await steps.run(request, findIndexSteps(messages, test))
 }
 
 /** Charges the message. Otherwise returns when to look again. */

@@ -1,5 +1,5 @@
 import { type ApiKey, KEY_RANDOM_BYTES, makeWebhookId } from '../../core/key.ts'
-import { matchesFilter, parseFilter } from '../../core/mail-filter.ts'
+import { groupSteps, matchesFilter, parseFilter } from '../../core/mail-filter.ts'
 import { Problem } from '../../core/problem.ts'
 import { webhookTopic } from '../../core/session.ts'
 import { utcTimestamp } from '../../core/time.ts'
@@ -92,14 +92,19 @@ const MAX_BACKLOG = 100
 
 /** How many of the next 100 messages are selected: they are not delivered yet. */
 export async function webhookBacklog(
-  deps: Pick<WebhookDeps, 'store' | 'poolAccess' | 'now'>,
+  deps: Pick<WebhookDeps, 'store' | 'poolAccess' | 'now'> & Pick<ServiceDeps, 'steps'>,
   webhook: Webhook,
 ): Promise<number> {
-  const { lastId: sinceId, from, subject } = webhook
+  const { keyId, lastId: sinceId, from, subject } = webhook
   const page = { sinceId, beforeId: undefined, limit: MAX_BACKLOG, oldestFirst: true }
   const messages = await deps.store.listKeyMail(keyScope(deps, webhook), page)
   const filter = parseFilter({ from, subject })
-  return messages.filter((message) => !filter || matchesFilter(filter, message)).length
+  if (!filter) return messages.length
+  const groups = await deps.steps.run(
+    { client: undefined, mailbox: `key ${keyId}` },
+    groupSteps(messages, (message) => matchesFilter(filter, message)),
+  )
+  return groups.get(true)?.length ?? 0
 }
 
 /** Newest first. */

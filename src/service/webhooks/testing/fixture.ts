@@ -18,6 +18,7 @@ import type { MailStore } from '../../../store/store.ts'
 import { openLargeReads } from '../../mail/large-reads.ts'
 import { openParseOnce } from '../../mail/parse-once.ts'
 import { openParsedMail } from '../../mail/parsed-mail.ts'
+import { openStepScheduler } from '../../mail/step-scheduler.ts'
 import { deliverNext, type NextStep } from '../deliver.ts'
 
 const LIMITS = {
@@ -116,6 +117,7 @@ function openDeps({ store, shop, now, logged }: Parts) {
     store,
     shop,
     parsed: openParsedMail({ store, parse, largeReads: openLargeReads() }),
+    steps: openStepScheduler(),
     poolAccess: 'open' as const,
     now,
     random: () => 0.5,
