@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { makeWaiterCounts, openMemoryBus } from '../../src/bus/memory.ts'
 import { readConfig } from '../../src/config/config.ts'
-import { type Address, parseHost } from '../../src/core/address.ts'
+import { type Address, localOf, parseHost } from '../../src/core/address.ts'
 import type { Log, LogFacts } from '../../src/core/log.ts'
 import type { Mail, Message, SenderChecks } from '../../src/core/message.ts'
-import { OPERATOR } from '../../src/core/session.ts'
+import { isOperatorLocalPart } from '../../src/core/prefix.ts'
+import { OPERATOR, POOL } from '../../src/core/session.ts'
 import { openWebhookClient } from '../../src/http/client/webhook-client.ts'
 import { type BuiltPage, readBuiltPage } from '../../src/http/pages/assets.ts'
 import type { IdleIntervals } from '../../src/http/server/deps.ts'
@@ -140,8 +141,9 @@ export async function openTestServer({
     /** Stores a mail like the SMTP server after the final dot. */
     mail: async (to: string, raw = 'Subject: hi\r\n\r\nhello\r\n') => {
       const { session } = await store.findRecipient(to as Address)
+      const shared = isOperatorLocalPart(localOf(to as Address)) ? OPERATOR : POOL
       return receiveMail(deps, {
-        recipients: [{ address: to as Address, mailbox: session?.id ?? OPERATOR }],
+        recipients: [{ address: to as Address, mailbox: session?.id ?? shared }],
         envelope: {
           clientIp: '192.0.2.1',
           helo: 'sender.test',

@@ -239,6 +239,9 @@ describe('400', () => {
     ['?since_id=9007199254740992', 'since_id'],
     ['?wait=56', 'wait'],
     ['?wait=-1', 'wait'],
+    ['?from=ann%40', 'from'],
+    ['?from=a%20b.test&wait=55', 'from'],
+    [`?subject=${'x'.repeat(201)}`, 'subject'],
   ] as const) {
     test(`${query} is refused`, async () => {
       const response = await read(query)

@@ -6,12 +6,13 @@ import { WITHOUT_POLLING } from '../../../test/support/app.ts'
 import { request } from '../../../test/support/http-client.ts'
 import { openTestServer, type TestServer } from '../../../test/support/http-server.ts'
 import { keyRing, type TestKey } from '../../../test/support/keys.ts'
+import { parseHost } from '../../core/address.ts'
 import { parseMail } from '../../mime/parse.ts'
 import { WAIT_FOREVER } from '../../service/testing/codes.ts'
 
 // Generated mails and questions, answered by the service and by a plain model of lists and a table of case folding.
 
-const MAILS = 40
+const MAILS = 60
 const QUESTIONS = 150
 
 /** From Unicode's CaseFolding.txt, for the characters used here besides ASCII; all others fold to themselves. */
@@ -72,19 +73,25 @@ const questionArbitrary = fc.record({
 })
 type Question = typeof questionArbitrary extends fc.Arbitrary<infer Q> ? Q : never
 
-interface Listed {
-  id: number
-  sender_name: string
-  sender_email: string
-  subject: string
-  code: string | null
+const NO_CONDITION: Question = {
+  from: undefined,
+  subject: undefined,
+  has_code: undefined,
+  q: undefined,
+  limit: undefined,
+  since: undefined,
 }
+const POOLED = 'any@pool.test'
+const CODE_TEXT = 'Your verification code is 482913.'
+
+type Sent =
+  typeof mailArbitrary extends fc.Arbitrary<infer M> ? M & { id: number; to: string } : never
 
 let server: TestServer
 let key: TestKey
 let session: { email: string; token: string }
-/** Newest first. */
-let all: (Listed & { text: string })[]
+/** Newest first. A third is mail to the pool. */
+let all: Sent[]
 
 beforeAll(async () => {
   server = await openTestServer({
@@ -96,28 +103,43 @@ beforeAll(async () => {
   const options = { method: 'POST', headers: key.headers }
   const { body } = await request(`${server.url}/api/create-session`, options)
   session = { email: String(body['email']), token: String(body['token']) }
-  const mails = fc.sample(mailArbitrary, MAILS)
-  for (const { from, subject, text, hasCode } of mails) {
-    const code = hasCode ? '\r\n\r\nYour verification code is 482913.' : ''
-    const head = `From: Sender <${from}>\r\nSubject: ${subject}\r\nContent-Type: text/plain; charset=utf-8`
-    await server.mail(session.email, `${head}\r\n\r\n${text}${code}\r\n`)
-  }
-  const listed = await ask({})
-  assert.equal(listed.length, MAILS)
-  all = listed.map((message, at) => {
-    const { text = '', hasCode } = mails[MAILS - 1 - at] ?? {}
-    assert.equal(message.code, hasCode ? '482913' : null)
-    return { ...message, text: hasCode ? `${text}\nYour verification code is 482913.` : text }
+  const name = parseHost('pool.test') ?? assert.fail()
+  await server.store.addDomain({ name, sessions: false, reader: true, ttlSeconds: undefined })
+  const mails = fc.sample(mailArbitrary, MAILS).map((mail, at) => {
+    return { ...mail, to: at % 3 === 0 ? POOLED : session.email }
   })
+  for (const { from, subject, text, hasCode, to } of mails) {
+    const code = hasCode ? `\r\n\r\n${CODE_TEXT}` : ''
+    const head = `From: Sender <${from}>\r\nSubject: ${subject}\r\nContent-Type: text/plain; charset=utf-8`
+    await server.mail(to, `${head}\r\n\r\n${text}${code}\r\n`)
+  }
+  const ids = await readPages({ limit: '500' })
+  assert.equal(ids.length, MAILS)
+  all = mails.toReversed().map((mail, at) => ({ ...mail, id: ids[at] ?? 0 }))
 })
 afterAll(() => server.stop())
 
-async function ask(query: Record<string, string>): Promise<Listed[]> {
+/** The ids that check-mail lists. */
+async function ask(query: Record<string, string>): Promise<number[]> {
   const parameters = new URLSearchParams({ token: session.token, ...query })
   const { status, text, body } = await request(`${server.url}/api/check-mail?${parameters}`)
   assert.equal(status, 200, text)
   assert.equal('incomplete' in body, false)
-  return body['messages'] as Listed[]
+  return (body['messages'] as { id: number }[]).map(({ id }) => id)
+}
+
+/** The ids on all pages of /emails, newest first. */
+async function readPages(query: Record<string, string>): Promise<number[]> {
+  let path = `/emails?${new URLSearchParams(query)}`
+  const ids: number[] = []
+  while (path !== '') {
+    const page = await request(`${server.url}${path}`, { headers: key.headers })
+    // A page is grouped by address.
+    const found = emailsOf(page).map(({ id }) => id)
+    ids.push(...found.toSorted((one, other) => other - one))
+    path = /<(.*)>/.exec(page.headers.get('link') ?? '')?.[1] ?? ''
+  }
+  return ids
 }
 
 function fold(text: string): string {
@@ -136,31 +158,27 @@ function matchesSender(sender: string, pattern: string): boolean {
   return `.${host}`.endsWith(`.${wanted}`)
 }
 
-/** The ids that the model finds, newest first. */
-function expectedIds({
-  from,
-  subject,
-  has_code: hasCode,
-  q,
-  limit = 100,
-  since,
-}: Question): number[] {
+/** The ids that the model finds in the mail to this address, or in all, newest first. */
+function expectedIds(question: Question, to: string | undefined): number[] {
+  const { from, subject, has_code: hasCode, q, limit = 100, since } = question
   const sinceId = since === undefined ? 0 : (all[since]?.id ?? 0)
   return all
-    .filter(({ id }) => id > sinceId)
-    .filter(({ sender_email: sender }) => from === undefined || matchesSender(sender, from))
-    .filter((message) => subject === undefined || contains(message.subject, subject))
-    .filter(({ code }) => hasCode !== '1' || code !== null)
-    .filter(
-      (message) =>
-        q === undefined ||
-        [message.sender_name, message.sender_email, message.subject, message.text].some((text) =>
-          contains(text, q),
-        ),
-    )
+    .filter((mail) => mail.id > sinceId && (to === undefined || mail.to === to))
+    .filter((mail) => from === undefined || matchesSender(mail.from, from))
+    .filter((mail) => subject === undefined || contains(mail.subject, subject))
+    .filter((mail) => hasCode !== '1' || mail.hasCode)
+    .filter((mail) => q === undefined || textsOf(mail).some((text) => contains(text, q)))
     .slice(0, limit)
     .map(({ id }) => id)
 }
+
+const textsOf = ({ from, subject, text, hasCode }: Sent) => [
+  'Sender',
+  from,
+  subject,
+  text,
+  ...(hasCode ? [CODE_TEXT] : []),
+]
 
 function queryOf({ since, limit, ...conditions }: Question): Record<string, string> {
   const given = {
@@ -176,28 +194,30 @@ test('check-mail finds what the model finds', async () => {
   let found = 0
   await fc.assert(
     fc.asyncProperty(questionArbitrary, async (question) => {
-      const ids = (await ask(queryOf(question))).map(({ id }) => id)
+      const ids = await ask(queryOf(question))
       found += ids.length
-      assert.deepEqual(ids, expectedIds(question))
+      assert.deepEqual(ids, expectedIds(question, session.email))
     }),
     { numRuns: QUESTIONS },
   )
   assert.ok(found > QUESTIONS, `${found} messages were found in all`)
 })
 
-test('/emails finds what the model finds, page by page', async () => {
+test('/emails finds what the model finds in a session, in the pool and in both, page by page', async () => {
+  const addresses = [session.email, POOLED, undefined]
   await fc.assert(
-    fc.asyncProperty(questionArbitrary, async ({ from = 'test', subject, limit = 3, since }) => {
-      const question = { from, subject, since, limit, has_code: undefined, q: undefined }
-      let path = `/emails?${new URLSearchParams({ to: session.email, ...queryOf(question) })}`
-      const ids: number[] = []
-      while (path !== '') {
-        const page = await request(`${server.url}${path}`, { headers: key.headers })
-        ids.push(...emailsOf(page).map(({ id }) => id))
-        path = /<(.*)>/.exec(page.headers.get('link') ?? '')?.[1] ?? ''
-      }
-      assert.deepEqual(ids, expectedIds({ ...question, limit: MAILS }))
-    }),
-    { numRuns: QUESTIONS / 3 },
+    fc.asyncProperty(
+      questionArbitrary,
+      fc.constantFrom(...addresses),
+      async ({ from = 'test', subject, limit = 7, since }, to) => {
+        const question = { from, subject, since, limit, has_code: undefined, q: undefined }
+        const ids = await readPages({ ...(to === undefined ? {} : { to }), ...queryOf(question) })
+        assert.deepEqual(ids, expectedIds({ ...question, limit: MAILS }, to))
+      },
+    ),
+    {
+      numRuns: QUESTIONS / 3,
+      examples: addresses.map((to) => [NO_CONDITION, to]),
+    },
   )
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { register } from 'prom-client'
 import { afterAll, beforeAll, describe, onTestFinished, test } from 'vitest'
 import { WITHOUT_POLLING } from '../../../test/support/app.ts'
-import { post, request } from '../../../test/support/http-client.ts'
+import { post, problemFault, request } from '../../../test/support/http-client.ts'
 import { openTestServer, type TestServer } from '../../../test/support/http-server.ts'
 import { waitUntil } from '../../../test/support/wait-until.ts'
 import { parseMail } from '../../mime/parse.ts'
@@ -232,6 +232,26 @@ async function openEvents(url: string, query: Record<string, string>, lastEventI
     end: () => void reader.cancel(),
   }
 }
+
+describe('400', () => {
+  for (const path of ['/api/check-mail', '/api/events']) {
+    test(`${path} refuses invalid filters`, async () => {
+      const { token } = await createSession()
+      for (const [name, value] of [
+        ['from', 'ann@'],
+        ['from', 'a b.test'],
+        ['subject', 'x'.repeat(201)],
+        ['has_code', '2'],
+      ] as const) {
+        const query = new URLSearchParams({ token, [name]: value })
+        const response = await request(`${server.url}${path}?${query}`)
+        assert.deepEqual([response.status, response.body['code']], [400, 'invalid_parameter'])
+        assert.match(String(response.body['message']), new RegExp(`^${name}: `))
+        assert.equal(problemFault(response), undefined)
+      }
+    })
+  }
+})
 
 describe('events, 200', () => {
   test('only matching messages are reported, and their deletions', async () => {

@@ -39,10 +39,13 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
       assert.deepEqual(await codesOf(mailbox), [undefined])
       assert.equal((await fixture.other.findMessage(mailbox, id))?.code, undefined)
       assert.equal(await fixture.store.saveScan(scanOf(mailbox, id, '123456')), true)
-      assert.deepEqual(await codesOf(mailbox), ['123456'])
-      const message = await fixture.other.findMessage(mailbox, id)
-      const { code, preview, attachments } = message ?? {}
-      assert.deepEqual({ mailbox, id, code, preview, attachments }, scanOf(mailbox, id, '123456'))
+      const found = await fixture.other.findMessage(mailbox, id)
+      const listed = await fixture.other.listMessages(mailbox, { sinceId: 0, limit: 100 })
+      for (const message of [found, ...listed]) {
+        const { code, preview, attachments } = message ?? {}
+        assert.deepEqual({ mailbox, id, code, preview, attachments }, scanOf(mailbox, id, '123456'))
+      }
+      assert.equal(listed.length, 1)
     })
 
     for (const [name, codes, versionChanges] of [
