@@ -50,7 +50,7 @@ export function matchesFilter(
   return message.code === undefined ? undefined : message.code !== ''
 }
 
-// Folding this many takes about 5 ms at worst, during which the thread serves nobody else.
+// Folding this many takes 2 ms (ᾷ), or 5 ms if all are marks that decompose: during that time the thread serves nobody else.
 const STEP_CHARACTERS = 10_000
 
 /** Groups messages by the result of a test that folds their header fields, in steps: the caller can do something else between them. */
