@@ -4,7 +4,8 @@ import { Webhook as Verifier } from 'standardwebhooks'
 import { afterAll, beforeAll, onTestFinished, test, vi } from 'vitest'
 import { type KeyRing, openKeyRing, type TestKey } from '../support/keys.ts'
 import { openReceiver } from '../support/webhook-receiver.ts'
-import { openPages } from './support/pages.ts'
+import { PHONE } from './support/browser.ts'
+import { checkAccessibility, openPages } from './support/pages.ts'
 import { enterKey } from './views/key.ts'
 
 const { app, visit, allow } = openPages({ MAYFLY_WEBHOOK_ALLOW: '127.0.0.1' })
@@ -57,6 +58,8 @@ test('webhooks are created, tested, rolled, replayed and deleted, with their del
     (await section.locator('tbody tr td:nth-child(2)').allTextContents()).slice(-1),
     ['200'],
   )
+  await page.setViewportSize(PHONE)
+  await checkAccessibility(page)
   await confirm('Delete webhook')
   await vi.waitUntil(async () => (await section.locator('details').count()) === 0, 10_000)
 })

@@ -186,7 +186,8 @@ function Confirmed({ name, run, children }: ConfirmedProps) {
 function DeliveryTable({ deliveries }: { deliveries: readonly Delivery[] }) {
   if (deliveries.length === 0) return <p class="soft">{t('hook_none')}</p>
   return (
-    <div class="webhook-table">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls sideways on a phone, also by keyboard
+    <section class="webhook-table" aria-label={t('hook_deliveries')} tabIndex={0}>
       <table>
         <thead>
           <tr>
@@ -211,7 +212,7 @@ function DeliveryTable({ deliveries }: { deliveries: readonly Delivery[] }) {
           ))}
         </tbody>
       </table>
-    </div>
+    </section>
   )
 }
 
