@@ -11,7 +11,16 @@ export interface ReceivedDelivery {
 }
 
 /** A status, or how to misbehave. */
-export type Behaviour = number | 'hang' | 'reset' | 'garbage' | 'redirect' | 'endless' | 'slow'
+export type Behaviour =
+  | number
+  | 'hang'
+  | 'reset'
+  | 'garbage'
+  | 'redirect'
+  | 'endless'
+  | 'slow'
+  | 'upgrade'
+  | 'continue'
 
 /** The receiver of a webhook on loopback. It answers as told, by default with 200. */
 export async function openReceiver() {
@@ -50,6 +59,8 @@ export async function openReceiver() {
   }
 }
 
+const UPGRADE = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n'
+
 function answer(
   { behaviour, headers }: { behaviour: Behaviour; headers: Record<string, string> },
   request: IncomingMessage,
@@ -58,6 +69,8 @@ function answer(
   if (typeof behaviour === 'number') response.writeHead(behaviour, headers).end('thanks')
   else if (behaviour === 'reset') request.socket.resetAndDestroy()
   else if (behaviour === 'garbage') request.socket.end('220 hello\r\n')
+  else if (behaviour === 'upgrade') request.socket.write(UPGRADE)
+  else if (behaviour === 'continue') response.writeContinue()
   else if (behaviour === 'redirect') response.writeHead(302, { location: request.url }).end()
   else if (behaviour === 'slow') setTimeout(() => response.end('late'), 300)
   else if (behaviour === 'endless') {

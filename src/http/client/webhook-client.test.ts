@@ -51,7 +51,9 @@ describe('one attempt', () => {
     ['endless', 200, undefined],
     ['slow', 200, undefined],
     ['hang', undefined, 'timeout'],
-    ['reset', undefined, 'connection_failed'],
+    ['continue', undefined, 'timeout'],
+    ['reset', undefined, 'invalid_response'],
+    ['upgrade', undefined, 'invalid_response'],
     ['garbage', undefined, 'invalid_response'],
   ] as const) {
     test(`${behaviour}: ${error ?? status}`, async () => {

@@ -60,11 +60,24 @@ export function openWebhookClient(options: ClientOptions): WebhookClient {
         ...headers,
       },
     })
+    let isConnected = false
+    sent.on('socket', (socket) => {
+      const event = url.protocol === 'https:' ? 'secureConnect' : 'connect'
+      socket.once(event, () => {
+        isConnected = true
+      })
+    })
     sent.on('response', resolve)
     // Also after the response: the receiver may reset the connection.
     sent.on('error', reject)
+    // After a status of 101 there is neither a response nor an error.
+    sent.on('close', () => reject(new Error('closed')))
     sent.end(body)
-    const response = await promise
+    const response = await unlessAborted(promise, signal).catch((error: unknown) => {
+      sent.destroy()
+      if (!isConnected) throw error
+      throw new AttemptFailed('invalid_response', 'no response')
+    })
     discard(response)
     return { status: response.statusCode, retryAfter: response.headers['retry-after'] }
   }
@@ -188,9 +201,9 @@ function discard(response: IncomingMessage): void {
 }
 
 function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted()
   const { promise: aborted, reject } = Promise.withResolvers<never>()
   const abort = () => reject(signal.reason)
+  if (signal.aborted) abort()
   signal.addEventListener('abort', abort, { once: true })
   return Promise.race([promise, aborted]).finally(() => signal.removeEventListener('abort', abort))
 }
@@ -203,6 +216,5 @@ function errorOf(error: unknown, deadline: AbortSignal): AttemptError {
   // A target that was valid when the webhook was created.
   if (error instanceof Problem) return 'not_allowed'
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  if (TLS.test(code)) return 'tls'
-  return code.startsWith('HPE_') ? 'invalid_response' : 'connection_failed'
+  return TLS.test(code) ? 'tls' : 'connection_failed'
 }

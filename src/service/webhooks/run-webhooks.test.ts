@@ -97,6 +97,24 @@ test('webhooks of a node that dies in an attempt are taken over, and nothing is 
   assert.equal(await fixture.used(keyId), 2)
 })
 
+test('a node stops although an attempt never ends', async () => {
+  fixture = await openWebhookFixture(postgres)
+  const { id: keyId } = await fixture.issue()
+  await fixture.hook(keyId)
+  await fixture.send('1')
+  let attempts = 0
+  const node = startNode({
+    webhookClient: {
+      send() {
+        attempts += 1
+        return new Promise<never>(() => {})
+      },
+    },
+  })
+  await waitUntil(() => attempts === 1)
+  await node.stop()
+})
+
 test('while two nodes run, one of them delivers each webhook', async () => {
   fixture = await openWebhookFixture(postgres)
   const { id: keyId } = await fixture.issue()

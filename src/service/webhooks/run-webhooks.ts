@@ -6,6 +6,7 @@ import { webhookTopic } from '../../core/session.ts'
 import type { DeliverableWebhook } from '../../store/webhook-store.ts'
 import { type LeaseDeps, untilAborted } from '../background/lease.ts'
 import { logFault } from '../background/outage.ts'
+import { withTimeout } from '../background/repeat.ts'
 import {
   SUPERVISION_TIMING,
   type SupervisionTiming,
@@ -105,7 +106,8 @@ function openGroup(deps: GroupDeps) {
     async close(): Promise<void> {
       const running = [...loops.values()]
       for (const { end } of running) end.abort()
-      await Promise.all(running.map(({ done }) => done))
+      const { stopTimeoutMs } = deps.timing ?? TIMING
+      await withTimeout(GRACE_MS + stopTimeoutMs, Promise.all(running.map(({ done }) => done)))
     },
   }
 }
