@@ -73,6 +73,14 @@ export type AttemptError =
   | 'tls'
   | 'invalid_response'
 
+/** Those after which the receiver cannot have the message. */
+export const UNSENT_ERRORS = [
+  'not_resolved',
+  'not_allowed',
+  'connection_failed',
+  'tls',
+] as const satisfies AttemptError[]
+
 /** 2xx. A redirect is a failure: its target was not checked. */
 export function isDelivered({ status = 0 }: Pick<AttemptOutcome, 'status'>): boolean {
   return status >= 200 && status < 300

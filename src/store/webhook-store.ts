@@ -22,7 +22,7 @@ export interface WebhookStore {
   pauseWebhook(next: NextMessage, reason: QuotaProblemCode): Promise<void>
   /** Records that messages up to this id are not selected. */
   passMessages(next: Omit<NextMessage, 'now'>): Promise<void>
-  /** Records an attempt. The message is delivered, or pending until the next attempt, or the webhook is disabled and its charge refunded. */
+  /** Records an attempt. The message is delivered, or pending until the next attempt, or the webhook is disabled (refunded if it is `failing`). */
   recordAttempt(attempt: RecordedAttempt): Promise<boolean>
   /** The pending message has expired or was deleted: refunds its charge. */
   skipMessage(id: string, messageId: number, now: Date): Promise<boolean>
@@ -33,7 +33,7 @@ export interface WebhookStore {
   replayWebhook(id: string, sinceId: number): Promise<boolean>
   /** Enables it, and makes the next attempt due now. */
   enableWebhook(id: string): Promise<boolean>
-  /** Refunds the charge of the pending message, unless an attempt may be in progress. */
+  /** Refunds the charge of the pending message if its receiver cannot have it, and no attempt may be in progress. */
   deleteWebhook(id: string, now: Date): Promise<boolean>
 }
 

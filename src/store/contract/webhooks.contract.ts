@@ -1,61 +1,18 @@
 import assert from 'node:assert/strict'
-import { afterEach, beforeEach, test } from 'vitest'
-import type { Address } from '../../core/address.ts'
-import { KEPT_DELIVERIES, type Webhook } from '../../core/webhook.ts'
-import type { NewKey, ShopStore } from '../shop-store.ts'
-import type { NewWebhook, RecordedAttempt } from '../webhook-store.ts'
+import { beforeEach, test } from 'vitest'
+import { KEPT_DELIVERIES } from '../../core/webhook.ts'
+import type { ShopStore } from '../shop-store.ts'
 import { DAY, KEY, later, NOON, type OpenShopStore } from './shop-fixture.ts'
-
-const HOOK: NewWebhook = {
-  id: 'wh_1',
-  keyId: 'k1',
-  url: 'https://receiver.example/',
-  to: 'ann@mayfly.example' as Address,
-  from: undefined,
-  subject: 'code',
-  createdAt: NOON,
-  lastId: 100,
-}
+import { HOOK, webhookFixture } from './webhook-fixture.ts'
 
 /** Webhooks: their cursor, what they charge, and their deliveries. */
 export function webhooksContract(open: () => Promise<OpenShopStore>): void {
-  let opened: OpenShopStore
+  const fixture = webhookFixture(open)
+  const { addHook, read, used, usedByDay, take, record, fail } = fixture
   let store: ShopStore
-
-  beforeEach(async () => {
-    opened = await open()
-    store = opened.store
+  beforeEach(() => {
+    store = fixture.store()
   })
-  afterEach(() => opened.close())
-
-  async function addHook(key: Partial<NewKey> = {}, hook: Partial<NewWebhook> = {}) {
-    await store.addKey({ ...KEY, ...key })
-    assert.equal(await store.addWebhook({ ...HOOK, ...hook }, 10), true)
-  }
-  async function read(): Promise<Webhook> {
-    const webhook = await store.readWebhook('wh_1')
-    assert.ok(webhook)
-    return webhook
-  }
-  const used = async (now = NOON) => (await store.readKey('k1', now))?.used
-  const usedByDay = async () => (await store.readUsage('k1', 0)).map(({ count }) => count)
-  const take = async (messageId: number, now = NOON) =>
-    await store.takeMessage({ webhook: await read(), messageId, now })
-  const record = (more: Partial<RecordedAttempt> = {}) =>
-    store.recordAttempt({
-      webhookId: 'wh_1',
-      messageId: 101,
-      replay: 0,
-      attempt: 1,
-      status: 200,
-      error: undefined,
-      ms: 12,
-      at: NOON,
-      result: 'delivered',
-      ...more,
-    })
-  const fail = (more: Partial<RecordedAttempt> = {}) =>
-    record({ status: 503, result: { retryAt: later(5_000) }, ...more })
 
   test('a new webhook is active and has delivered nothing', async () => {
     await addHook()
@@ -200,20 +157,6 @@ export function webhooksContract(open: () => Promise<OpenShopStore>): void {
     assert.equal(await take(102, later(DAY)), 'taken')
   })
 
-  test('a webhook that is disabled gets its request back, and charges anew once enabled', async () => {
-    await addHook()
-    await take(101)
-    await record({ status: 410, result: { disabled: 'gone' } })
-    const disabled = await read()
-    assert.deepEqual([disabled.disabled, disabled.lastId], ['gone', 100])
-    assert.deepEqual(disabled.pending, { id: 101, replay: 0, charged: false })
-    assert.equal(await used(), 0)
-    assert.equal(await take(101), 'changed')
-    await store.enableWebhook('wh_1')
-    assert.equal(await take(101), 'taken')
-    assert.equal(await used(), 1)
-  })
-
   test('a message without quota waits, and is charged once there is some', async () => {
     await addHook({ maxRequests: 100, maxPerDay: 1 })
     await take(101)
@@ -237,30 +180,6 @@ export function webhooksContract(open: () => Promise<OpenShopStore>): void {
     assert.equal(await used(), 1)
   })
 
-  test('a replay moves the cursor back; what is charged is delivered before', async () => {
-    await addHook()
-    await take(101)
-    await record()
-    await take(102)
-    await store.replayWebhook('wh_1', 50)
-    assert.deepEqual((await read()).pending, { id: 102, replay: 0, charged: true })
-    assert.equal(await record({ messageId: 102 }), true)
-    const replayed = await read()
-    assert.deepEqual([replayed.lastId, replayed.replays, replayed.pending], [50, 1, undefined])
-    await take(101)
-    // The late result of a former attempt.
-    assert.equal(await record({ messageId: 101, replay: 0 }), false)
-    assert.equal(await record({ messageId: 101, replay: 1 }), true)
-    assert.equal(await used(), 3)
-  })
-
-  test('a replay from a later message skips nothing', async () => {
-    await addHook()
-    await store.replayWebhook('wh_1', 1_000)
-    assert.equal((await read()).lastId, 100)
-    assert.equal(await store.replayWebhook('wh_2', 1), false)
-  })
-
   test('a secret cannot be rolled while the old one is valid', async () => {
     await addHook()
     const roll = (now: Date) => store.rollWebhook('wh_1', now, new Date(now.getTime() + DAY))
@@ -272,23 +191,6 @@ export function webhooksContract(open: () => Promise<OpenShopStore>): void {
     assert.deepEqual(await roll(later(DAY)), { generation: 3 })
     assert.equal(await store.rollWebhook('wh_2', NOON, later(DAY)), undefined)
   })
-
-  for (const [name, attempted, now, left] of [
-    ['before its first attempt ended', false, NOON, 1],
-    ['while it waits for a retry', true, NOON, 0],
-    ['when a retry is due', true, later(5_000), 1],
-  ] as const) {
-    test(`deleted ${name}, a webhook keeps ${left} requests charged`, async () => {
-      await addHook()
-      await take(101)
-      if (attempted) await fail()
-      assert.equal(await store.deleteWebhook('wh_1', now), true)
-      assert.equal(await used(), left)
-      assert.deepEqual(await store.listDeliveries('wh_1'), [])
-      assert.equal(await store.readWebhook('wh_1'), undefined)
-      assert.equal(await store.deleteWebhook('wh_1', now), false)
-    })
-  }
 
   test('only the last deliveries are kept', async () => {
     await addHook()

@@ -17,6 +17,7 @@ import { rulesContract } from '../contract/rules.contract.ts'
 import { sessionsContract } from '../contract/sessions.contract.ts'
 import { sharesContract } from '../contract/shares.contract.ts'
 import { shopMaintenanceContract } from '../contract/shop-maintenance.contract.ts'
+import { webhookChargesContract } from '../contract/webhook-charges.contract.ts'
 import { webhooksContract } from '../contract/webhooks.contract.ts'
 import { openShares } from './testing/share-store.ts'
 
@@ -50,4 +51,5 @@ describe('PostgreSQL', () => {
   describe('purchases', () => purchasesContract(openShop))
   describe('shop maintenance', () => shopMaintenanceContract(openShop))
   describe('webhooks', () => webhooksContract(openShop))
+  describe('charges of webhooks', () => webhookChargesContract(openShop))
 })

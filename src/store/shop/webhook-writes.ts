@@ -1,5 +1,5 @@
 import type { QuotaProblemCode } from '../../core/key.ts'
-import { KEPT_DELIVERIES, outcomeText } from '../../core/webhook.ts'
+import { KEPT_DELIVERIES, outcomeText, UNSENT_ERRORS } from '../../core/webhook.ts'
 import { type Operation, query } from '../operation.ts'
 import type { NewWebhook, NextMessage, RecordedAttempt, WebhookRoll } from '../webhook-store.ts'
 import { lockKey, refund, spend } from './keys.ts'
@@ -28,10 +28,11 @@ export const webhookWrites = {
     )
   },
   *replayWebhook(id: string, sinceId: number): Operation<boolean> {
-    // What is charged is still delivered first; then from there.
+    // What is charged is still delivered first; then from there. Unless the cursor moves back, nothing is repeated.
     const changed = yield* query(
       `update shop.webhook set last_id = case when last_id < $2 then last_id else $2 end,
-         replays = replays + 1, pending_id = case when charged_day is null then null else pending_id end,
+         replays = replays + case when $2 < last_id then 1 else 0 end,
+         pending_id = case when charged_day is null then null else pending_id end,
          paused = null, gap_since = null, next_attempt_at = null
        where id = $1 returning id`,
       [id, sinceId],
@@ -118,7 +119,7 @@ export const webhookTransactions = {
     if (result === 'delivered') {
       yield* query(
         `update shop.webhook set ${NEXT_CURSOR}, deliveries = $2, delivered_at = $3, delivered_id = pending_id,
-           failures = 0, last_error = null, failing_since = null, next_attempt_at = null
+           failures = 0, last_error = null, failing_since = null, next_attempt_at = null, blocked_since = null
          where id = $1`,
         [id, number, at],
       )
@@ -133,10 +134,16 @@ export const webhookTransactions = {
       [id, number, attempt.attempt, outcomeText({ status, error }), at, retryAt, disabled],
     )
     if (disabled === null) return true
+    yield* query(
+      'update shop.webhook set blocked_since = coalesce(blocked_since, failing_since) where id = $1',
+      [id],
+    )
+    // A receiver that answers 410 has the message.
+    if (disabled === 'gone') return true
     yield* refundPending(row)
     yield* query(
       `update shop.webhook set charged_day = null, charged_period = null,
-         blocked_since = coalesce(blocked_since, failing_since)
+         pending_id = case when replays = pending_replay then pending_id end
        where id = $1`,
       [id],
     )
@@ -176,13 +183,23 @@ export const webhookTransactions = {
   *deleteWebhook(id: string, now: Date): Operation<boolean> {
     const [row] = yield* query<Pending>(`${LOCK} for update`, [id])
     if (!row) return false
-    // Otherwise who deletes a webhook during an attempt would get that message free.
+    // Otherwise who deletes a webhook during an attempt, or fails it on purpose, would get that message free.
     const isWaiting = row.attempts > 0 && (row.next_attempt_at ?? 0) > now.getTime()
-    if (isWaiting) yield* refundPending(row)
+    if (isWaiting && (yield* isUnsent(id, row))) yield* refundPending(row)
     yield* query('delete from shop.webhook_delivery where webhook_id = $1', [id])
     yield* query('delete from shop.webhook where id = $1', [id])
     return true
   },
+}
+
+/** True if the receiver cannot have the pending message, as far as its attempts are kept. */
+function* isUnsent(id: string, { deliveries, attempts }: Pending) {
+  const unsent = yield* query(
+    `select 1 from shop.webhook_delivery
+     where webhook_id = $1 and number > $2 and error in ($3, $4, $5, $6)`,
+    [id, deliveries - attempts, ...UNSENT_ERRORS],
+  )
+  return unsent.length === attempts
 }
 
 function* refundPending({ key_id: keyId, charged_day: day, charged_period: period }: Pending) {

@@ -18,6 +18,7 @@ import { rulesContract } from '../contract/rules.contract.ts'
 import { sessionsContract } from '../contract/sessions.contract.ts'
 import { type OpenShareStore, SHARE_LIMITS, sharesContract } from '../contract/shares.contract.ts'
 import { shopMaintenanceContract } from '../contract/shop-maintenance.contract.ts'
+import { webhookChargesContract } from '../contract/webhook-charges.contract.ts'
 import { webhooksContract } from '../contract/webhooks.contract.ts'
 import { MAIL_FILE, openReadOnly, openWritable } from './files.ts'
 
@@ -61,4 +62,5 @@ describe('SQLite', () => {
   describe('purchases', () => purchasesContract(openSqliteTestShop))
   describe('shop maintenance', () => shopMaintenanceContract(openSqliteTestShop))
   describe('webhooks', () => webhooksContract(openSqliteTestShop))
+  describe('charges of webhooks', () => webhookChargesContract(openSqliteTestShop))
 })
