@@ -82,7 +82,7 @@ const waitOutput = Type.Object({
   id: Type.Union([Type.Integer(), Type.Null()]),
   code: Type.Union([Type.String(), Type.Null()]),
   link: Type.Union([Type.String(), Type.Null()], {
-    description: 'The link to verify, sign in or reset a password.',
+    description: 'The link to verify, sign in or reset a password. Null: none, or a very long one.',
   }),
   sender_domain: Type.Union([Type.String(), Type.Null()], {
     description: 'Of the From header, which can be forged unless dmarc is pass.',
@@ -146,7 +146,7 @@ export const TOOLS: readonly Tool[] = [
     name: 'wait_for_code',
     title: 'Wait for a code',
     description:
-      'Waits for a mail with a verification code and returns the code of the newest one. Does not return the text of the mail.',
+      'Waits for a mail with a verification code and returns the code of the newest one. Does not return the text of the mail; code is null if it consists of words, which read_message shows.',
     input: waitInput,
     output: waitOutput,
     readOnly: true,
@@ -229,8 +229,8 @@ export const TOOLS: readonly Tool[] = [
   }),
 ]
 
-/** Messages without a link that one call of wait_for_link reads at a time. */
-const EXAMINED = 20
+/** Messages that one call of wait_for_link reads at a time: as many as check-mail returns, so that none is passed over. */
+const EXAMINED = 500
 const LINK_KINDS = ['verify', 'sign_in', 'reset']
 
 function readParams({ token: secret }: { token: string }, { id }: Summary) {
@@ -241,14 +241,18 @@ function linkOf({ links }: FullMessage): string | undefined {
   return links.find(({ kind }) => LINK_KINDS.includes(kind))?.url
 }
 
-/** Nothing of it is prose: a stranger can choose only a code, a URL and a domain. */
+const MAX_LINK = 1_000
+
+/** Little of it can be prose: a stranger can choose only a code without words, a URL and a domain. */
 function found(message: FullMessage) {
   const [, domain = null] = /@([a-z0-9.-]+)$/i.exec(message.sender_email) ?? []
+  const words = message.code?.match(/\p{L}{3,}/gu) ?? []
+  const link = linkOf(message) ?? null
   return {
     status: 'found',
     id: message.id,
-    code: message.code,
-    link: linkOf(message) ?? null,
+    code: words.length > 2 ? null : message.code,
+    link: link !== null && link.length > MAX_LINK ? null : link,
     sender_domain: domain,
     dmarc: message.auth?.dmarc ?? null,
   }
