@@ -16,6 +16,7 @@ const RATES = {
   sendTestFromClient: { count: 10, seconds: 60, burst: 10 },
   createWebhook: { count: 60, seconds: 60, burst: 60 },
   testWebhook: { count: 10, seconds: 60, burst: 10 },
+  retryWebhook: { count: 10, seconds: 60, burst: 10 },
   extendSession: { count: 10, seconds: 60, burst: 10 },
   wrongKey: { count: 20, seconds: 60, burst: 21 },
   wrongAdminToken: { count: 20, seconds: 60, burst: 21 },

@@ -45,7 +45,7 @@ const replayWebhookRoute = route({
   name: 'replay-webhook',
   title: 'Replay messages',
   description:
-    'Delivers messages newer than since_id again, in order, under new ids. Each is charged like any other. A message that is being delivered is completed first.',
+    'Delivers messages newer than since_id again, in order, under new ids. Each is charged like any other. A message that is being delivered is completed first. Replays and enable-webhook together: at most ten a minute per key.',
   input: Type.Object({ id: idField, since_id: sinceField }),
   output: successSchema({ webhook: webhookSchema }),
   problems: ['invalid_key', 'not_allowed', 'webhook_not_found'],
@@ -85,7 +85,8 @@ const enableWebhookRoute = route({
   path: '/webhooks/{id}/enable',
   name: 'enable-webhook',
   title: 'Enable a webhook',
-  description: 'Enables a disabled webhook; of a failing one, makes the next attempt now. Free.',
+  description:
+    'Enables a disabled webhook; of a failing one, makes the next attempt now. Free; at most ten a minute per key.',
   input: Type.Object({ id: idField }),
   output: successSchema({ webhook: webhookSchema }),
   problems: ['invalid_key', 'not_allowed', 'webhook_not_found'],

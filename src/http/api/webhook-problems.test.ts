@@ -143,14 +143,19 @@ describe('409', () => {
   })
 })
 
-test('429: the eleventh test within a minute', async () => {
-  const { id } = await create()
-  const statuses: number[] = []
-  for (let count = 0; count < 11; count += 1) {
-    const headers = { ...key.headers, 'x-forwarded-for': newClient() }
-    const path = `/webhooks/${id}/test`
-    const { status } = await requestFrom(server.port, PROXY, { method: 'POST', path, headers })
-    statuses.push(status)
-  }
-  assert.deepEqual(statuses, [...Array(10).fill(200), 429])
-})
+for (const [name, actions] of [
+  ['test', ['test']],
+  ['replay or enable', ['replay?since_id=0', 'enable']],
+] as const) {
+  test(`429: the eleventh ${name} within a minute`, async () => {
+    const { id } = await create()
+    const statuses: number[] = []
+    for (let count = 0; count < 11; count += 1) {
+      const headers = { ...key.headers, 'x-forwarded-for': newClient() }
+      const path = `/webhooks/${id}/${actions[count % actions.length]}`
+      const { status } = await requestFrom(server.port, PROXY, { method: 'POST', path, headers })
+      statuses.push(status)
+    }
+    assert.deepEqual(statuses, [...Array(10).fill(200), 429])
+  })
+}

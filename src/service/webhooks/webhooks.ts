@@ -178,7 +178,9 @@ async function changeWebhook(
   caller: WebhookCaller,
   change: () => Promise<boolean>,
 ): Promise<Webhook> {
-  await findWebhook(deps, id, caller)
+  const { keyId } = await findWebhook(deps, id, caller)
+  // Each may cause an attempt at once, and the receiver may be anybody's.
+  if (caller.client !== undefined) await takeRate(deps, 'retryWebhook', keyId)
   if (!(await change())) throw notFound()
   deps.bus.wake(webhookTopic(id))
   return await readWebhook(deps, id)
