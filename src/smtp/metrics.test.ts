@@ -8,7 +8,8 @@ import { recordingDeps } from './testing/recording-deps.ts'
 /** What was counted since these counts. Other tests run in the same process. */
 async function counts(since = new Map<string, number>()): Promise<Map<string, number>> {
   const metrics = await register.getMetricsAsJSON()
-  const all = metrics.flatMap(({ name, values }) =>
+  const ours = metrics.filter(({ name }) => name.startsWith('mayfly_smtp_'))
+  const all = ours.flatMap(({ name, values }) =>
     values.map(({ value, labels }) => {
       const label = `${name} ${Object.values(labels).join()}`
       return [label, value - (since.get(label) ?? 0)] as const
