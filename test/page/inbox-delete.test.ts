@@ -219,9 +219,13 @@ describe('several messages', () => {
       await page.getByText('12 unread').waitFor()
       // Neither the deletion of some nor that of all the rest is answered, as when the page is closed.
       let sent = 0
-      await page.route('**/api/delete-mail', async (route) => {
+      const listed = Promise.withResolvers<void>()
+      const deleted = Promise.withResolvers<void>()
+      await page.context().route('**/api/delete-mail', async (route) => {
         sent += 1
-        if (sent > 2) await route.continue()
+        if (sent <= 2) return
+        await listed.promise
+        await route.continue()
       })
       await page.getByRole('checkbox', { name: 'Select “Mail 3”' }).check()
       await page.getByRole('button', { name: 'Delete', exact: true }).click()
@@ -235,11 +239,19 @@ describe('several messages', () => {
       )
       assert.equal((await subjects(app(), token)).length, 12)
       await page.context().addInitScript({ content: WATCH_ROWS })
+      // The first list is older than the deletions but arrives after them.
+      await page.context().route('**/api/check-mail?*', async (route) => {
+        const response = await route.fetch()
+        listed.resolve()
+        await deleted.promise
+        await route.fulfill({ response })
+      })
       const after = await leave(page)
       await waitForSubjects(app(), token, [])
+      await vi.waitUntil(async () => (await pending(after)) === '', 30_000)
+      deleted.resolve()
       await after.getByText('Waiting for mail').waitFor()
       assert.equal(await after.evaluate('rowsSeen'), 0, 'a deleted message was listed again')
-      await vi.waitUntil(async () => (await pending(after)) === '', 30_000)
     })
   }
 })

@@ -2,7 +2,7 @@ import { batch, computed, signal } from '@preact/signals'
 import { currentMailbox, mailboxes } from '../address/mailboxes.ts'
 import { ApiError, requestJson } from '../site/api-client.ts'
 import { localStore } from '../site/storage.ts'
-import { type Deletion, isDeletedBy, parseIds } from './message-list.ts'
+import { type Deletion, parseIds } from './message-list.ts'
 import { deleting, isMailboxFull, isTruncated, messageStore, messages } from './messages.ts'
 import { delay, retryDelaySeconds } from './sync/retry.ts'
 import { pollNow } from './sync/transport.ts'
@@ -107,7 +107,7 @@ async function send(deletion: Deletion): Promise<void> {
   batch(() => {
     if (!isDeleted) failedDeletions.value = [...failedDeletions.value, deletion]
     // Another mailbox is listed anew when it is shown again.
-    else if (isHere) messageStore.remove(isDeletedBy(deletion))
+    else if (isHere) messageStore.remove(deletion)
     unhide([deletion])
   })
   // There may be room again, or older messages to list.

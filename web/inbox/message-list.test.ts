@@ -38,10 +38,24 @@ describe('an added message', () => {
   }
 
   test('does not come back after it was deleted', () => {
-    const without5 = without(listed(9, 5), new Set([5]))
+    const without5 = without(listed(9, 5), { ids: [5] })
     assert.deepEqual(ids(withMessage(without5, message(5))), [9])
     assert.deepEqual(ids(withSnapshot(without5, [message(9), message(5)], NONE)), [9])
   })
+
+  for (const [name, deletion] of [
+    ['by its id', { ids: [5, 3] }],
+    ['with all up to an id', { ids: [], upToId: 5 }],
+  ] as const) {
+    test(`is never listed if it was deleted ${name} before the first list arrived`, () => {
+      const empty = without(EMPTY_LIST, deletion)
+      const late = [message(9), message(5), message(3)]
+      assert.deepEqual(ids(withSnapshot(empty, late, NONE)), [9])
+      assert.deepEqual(ids(withMessage(empty, message(5))), [])
+      const again = without(empty, { ids: [], upToId: 1 })
+      assert.deepEqual(ids(withSnapshot(again, late, NONE)), [9])
+    })
+  }
 
   test('is replaced by an update', () => {
     const { rows } = withUpdate(listed(9, 5), message(5, 'new subject'))
@@ -103,7 +117,7 @@ test('arrivals are messages newer than any seen before', () => {
     [9, 7],
   )
   assert.deepEqual(arrivals(listed(5, 3), listed(3)), [])
-  assert.deepEqual(arrivals(without(listed(9, 3), new Set([9, 3])), listed(7)), [])
+  assert.deepEqual(arrivals(without(listed(9, 3), { ids: [9, 3] }), listed(7)), [])
 })
 
 const MESSAGE = {

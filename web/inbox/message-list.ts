@@ -7,7 +7,10 @@ export const MAX_LISTED = 500
 export interface MessageList {
   /** Newest first. */
   rows: readonly MessageSummary[]
+  /** Also of messages that were never listed. */
   deletedIds: ReadonlySet<number>
+  /** All messages up to this id are deleted. */
+  deletedUpToId: number
   /** Highest id ever seen; 0 if none. */
   newest: number
   /** The mailbox has older messages that were not listed. */
@@ -17,14 +20,15 @@ export interface MessageList {
 export const EMPTY_LIST: MessageList = {
   rows: [],
   deletedIds: new Set(),
+  deletedUpToId: 0,
   newest: 0,
   truncated: false,
 }
 
 /** Adds or replaces a message. A deleted one stays deleted, however late its event arrives. */
 export function withMessage(list: MessageList, message: MessageSummary): MessageList {
-  const { rows, deletedIds } = list
-  if (deletedIds.has(message.id)) return list
+  const { rows } = list
+  if (isDeleted(list, message.id)) return list
   const newest = Math.max(list.newest, message.id)
   const index = rows.findIndex(({ id }) => id <= message.id)
   if (index < 0) return { ...list, newest, rows: [...rows, message] }
@@ -37,25 +41,35 @@ export function withUpdate(list: MessageList, message: MessageSummary): MessageL
   return list.rows.some(({ id }) => id === message.id) ? withMessage(list, message) : list
 }
 
-export function without(list: MessageList, ids: ReadonlySet<number>): MessageList {
-  return {
-    ...list,
-    rows: list.rows.filter(({ id }) => !ids.has(id)),
-    deletedIds: list.deletedIds.union(ids),
-  }
-}
-
-/** Messages of one mailbox: these, or all up to an id. */
-export interface Deletion {
-  token: string
+/** These messages, or all up to an id. */
+export interface DeletedMessages {
   ids: readonly number[]
   /** Also those that are not listed. */
   upToId?: number
 }
 
-export function isDeletedBy({ ids, upToId = 0 }: Deletion): (id: number) => boolean {
+/** Messages of one mailbox. */
+export interface Deletion extends DeletedMessages {
+  token: string
+}
+
+export function isDeletedBy({ ids, upToId = 0 }: DeletedMessages): (id: number) => boolean {
   const listed = new Set(ids)
   return (id) => id <= upToId || listed.has(id)
+}
+
+/** A list that was requested before the deletion may arrive after it, so messages that are not listed are recorded, too. */
+export function without(list: MessageList, deleted: DeletedMessages): MessageList {
+  const after = {
+    ...list,
+    deletedIds: list.deletedIds.union(new Set(deleted.ids)),
+    deletedUpToId: Math.max(list.deletedUpToId, deleted.upToId ?? 0),
+  }
+  return { ...after, rows: list.rows.filter(({ id }) => !isDeleted(after, id)) }
+}
+
+function isDeleted({ deletedIds, deletedUpToId }: MessageList, id: number): boolean {
+  return id <= deletedUpToId || deletedIds.has(id)
 }
 
 /**
@@ -74,14 +88,14 @@ export function withSnapshot(
   const missing = rows.filter(({ id }) => !listedIds.has(id))
   const added = missing.filter(({ id }) => addedMeanwhile.has(id))
   const removed = missing.filter(({ id }) => !addedMeanwhile.has(id) && id > oldestListed)
-  const deletedIds = list.deletedIds.union(new Set(removed.map(({ id }) => id)))
+  const after = without(list, { ids: removed.map(({ id }) => id) })
   const before = new Map(rows.map((row) => [row.id, row]))
   const listed = snapshot
-    .filter(({ id }) => !deletedIds.has(id))
+    .filter(({ id }) => !isDeleted(after, id))
     .map((row) => reuseEqual(before.get(row.id), row))
   return {
+    ...after,
     rows: [...added, ...listed].sort((a, b) => b.id - a.id),
-    deletedIds,
     newest: Math.max(list.newest, snapshot[0]?.id ?? 0),
     truncated,
   }

@@ -4,6 +4,7 @@ import type { MessageSummary } from '../site/api-client.ts'
 import { localStore } from '../site/storage.ts'
 import {
   arrivals,
+  type DeletedMessages,
   type Deletion,
   EMPTY_LIST,
   isDeletedBy,
@@ -87,11 +88,8 @@ export const messageStore = {
   update(message: MessageSummary): void {
     updateList((before) => withUpdate(before, message))
   },
-  remove(isDeleted: (id: number) => boolean): void {
-    updateList((before) => {
-      const ids = before.rows.map(({ id }) => id).filter(isDeleted)
-      return without(before, new Set(ids))
-    })
+  remove(deleted: DeletedMessages): void {
+    updateList((before) => without(before, deleted))
   },
   /** Call before requesting a list; pass the result to `setSnapshot` with the response, and to `endPoll` in any case. */
   beginPoll(): Set<number> {

@@ -109,8 +109,8 @@ function applyEvent({ name, data }: ServerSentEvent): void {
   if (name === 'message') messageStore.add(JSON.parse(data) as MessageSummary)
   if (name === 'updated') messageStore.update(JSON.parse(data) as MessageSummary)
   if (name !== 'deleted') return
-  const { id: deleted } = JSON.parse(data) as { id: number }
-  messageStore.remove((id) => id === deleted)
+  const { id } = JSON.parse(data) as { id: number }
+  messageStore.remove({ ids: [id] })
 }
 
 function shutdownError(seconds: number): ApiError {
