@@ -15,13 +15,14 @@ import type {
 import type { FetchedRecipient, Recipient, RecipientFacts } from '../core/recipient.ts'
 import type { Mailbox, MailboxId, Session } from '../core/session.ts'
 import type { OperatorStore, Volume } from './operator-store.ts'
+import type { SeriesStore } from './series-store.ts'
 
 // Two stores, because no operation needs one commit across both: mail lives for hours, orders for years.
 // A write is on disk when its promise resolves, and every read that starts afterwards, on any thread or node, sees it.
 // A full store throws Problem('overloaded') and stores nothing. An unreachable one throws StoreUnavailable.
 
-/** Mail, sessions, mail domains and Gmail accounts. */
-export interface MailStore extends OperatorStore, AccountStore {
+/** Mail, sessions, mail domains, Gmail accounts, and counts over time. */
+export interface MailStore extends OperatorStore, AccountStore, SeriesStore {
   /** All domains, including removed ones, by id. */
   listDomains(): Promise<MailDomain[]>
   findDomain(name: Host): Promise<MailDomain | undefined>

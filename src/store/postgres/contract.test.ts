@@ -14,6 +14,7 @@ import { operatorContract } from '../contract/operator.contract.ts'
 import { purchasesContract } from '../contract/purchases.contract.ts'
 import { recipientsContract } from '../contract/recipients.contract.ts'
 import { rulesContract } from '../contract/rules.contract.ts'
+import { seriesContract } from '../contract/series.contract.ts'
 import { sessionsContract } from '../contract/sessions.contract.ts'
 import { sharesContract } from '../contract/shares.contract.ts'
 import { shopMaintenanceContract } from '../contract/shop-maintenance.contract.ts'
@@ -44,6 +45,7 @@ describe('PostgreSQL', () => {
   describe('deferred mail', () => deferredContract(open))
   describe('leases', () => leasesContract(open))
   describe('operator', () => operatorContract(open))
+  describe('series', () => seriesContract(open))
   describe('mail visible to a key', () => keyMailContract(open))
   describe('version of the mail of a key', () => keyMailVersionContract(open, 3))
   describe('order of the mail of a key', () => keyMailOrderContract(open))

@@ -4,6 +4,7 @@ import { accountReads, accountWrites } from '../mail/accounts.ts'
 import { domainReads, domainWrites } from '../mail/domains.ts'
 import { deferredWrites, fetchReads } from '../mail/fetched-mail.ts'
 import { operatorReads } from '../mail/operator.ts'
+import { levelReads, seriesReads, seriesTransactions } from '../mail/series.ts'
 import type { MailStore, StoreFault } from '../store.ts'
 import { throttled } from '../throttled.ts'
 import type { Connections } from './connection/connections.ts'
@@ -13,7 +14,7 @@ import {
   durabilityFault,
   NotDurable,
 } from './connection/durability.ts'
-import { asyncMethods } from './connection/operations.ts'
+import { asyncMethods, transactionMethods } from './connection/operations.ts'
 import {
   type CheckedConnectionOptions,
   openCheckedConnections,
@@ -58,8 +59,11 @@ function mailStore(connections: Connections, options: PostgresMailOptions): Mail
       ...accountReads(LIVE),
       ...fetchReads(LIVE, limits),
       ...operatorReads(LIVE),
+      ...seriesReads,
+      ...levelReads('select pg_database_size(current_database()) as bytes'),
     }),
     ...asyncMethods(connections, { ...domainWrites, ...accountWrites, ...deferredWrites }),
+    ...transactionMethods(connections, seriesTransactions),
     ...fetchWrites(connections, deps),
     ...sessionReads(connections, partitions),
     ...sessionWrites(connections, random),

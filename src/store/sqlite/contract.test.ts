@@ -15,6 +15,7 @@ import { operatorContract } from '../contract/operator.contract.ts'
 import { purchasesContract } from '../contract/purchases.contract.ts'
 import { recipientsContract } from '../contract/recipients.contract.ts'
 import { rulesContract } from '../contract/rules.contract.ts'
+import { seriesContract } from '../contract/series.contract.ts'
 import { sessionsContract } from '../contract/sessions.contract.ts'
 import { type OpenShareStore, SHARE_LIMITS, sharesContract } from '../contract/shares.contract.ts'
 import { shopMaintenanceContract } from '../contract/shop-maintenance.contract.ts'
@@ -58,6 +59,7 @@ describe('SQLite', () => {
   describe('deferred mail', () => deferredContract(openSqliteTestMail))
   describe('leases', () => leasesContract(openSqliteTestMail))
   describe('operator', () => operatorContract(openSqliteTestMail))
+  describe('series', () => seriesContract(openSqliteTestMail))
   describe('keys', () => keysContract(openSqliteTestShop))
   describe('purchases', () => purchasesContract(openSqliteTestShop))
   describe('shop maintenance', () => shopMaintenanceContract(openSqliteTestShop))

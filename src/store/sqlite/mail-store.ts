@@ -6,6 +6,7 @@ import { accountReads, accountWrites } from '../mail/accounts.ts'
 import { domainReads, domainWrites } from '../mail/domains.ts'
 import { deferredWrites, fetchReads } from '../mail/fetched-mail.ts'
 import { operatorReads } from '../mail/operator.ts'
+import { levelReads, seriesReads, seriesTransactions } from '../mail/series.ts'
 import { namesOf } from '../operation.ts'
 import type { MailStore, StoreFault } from '../store.ts'
 import { throttled } from '../throttled.ts'
@@ -30,7 +31,12 @@ import { sweepWrites } from './mail/sweep.ts'
 import { cachedByMailbox, type Versions } from './mailbox-cache.ts'
 import { syncMethods } from './operations.ts'
 
-const SHARED_WRITES = { ...domainWrites, ...accountWrites, ...deferredWrites }
+const SHARED_WRITES = {
+  ...domainWrites,
+  ...accountWrites,
+  ...deferredWrites,
+  ...seriesTransactions,
+}
 
 /** Methods that the mail writer runs. */
 const MAIL_WRITES = [
@@ -114,6 +120,8 @@ export function openSqliteMail({
         ...accountReads(LIVE),
         ...fetchReads(LIVE, limits),
         ...operatorReads(LIVE),
+        ...seriesReads,
+        ...levelReads(USED_BYTES),
       }),
       readSharedMailbox,
       ...messageReads(db),
@@ -130,6 +138,9 @@ export function openSqliteMail({
     },
   }
 }
+
+const USED_BYTES = `select (pages.page_count - free.freelist_count) * size.page_size as bytes
+  from pragma_page_count as pages, pragma_freelist_count as free, pragma_page_size as size`
 
 const MIN_FREE_SHARE = 0.05
 const MIN_FREE_BYTES = 512 * 1024 * 1024

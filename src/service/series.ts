@@ -1,0 +1,47 @@
+import {
+  rangeEnds,
+  SERIES,
+  SERIES_NAMES,
+  SERIES_RANGES,
+  type SeriesName,
+  type SeriesPoint,
+  type SeriesRange,
+  seriesPoints,
+} from '../core/series.ts'
+import type { MailStore } from '../store/store.ts'
+import type { ServiceDeps } from './deps.ts'
+
+export interface SeriesSummary {
+  name: SeriesName
+  /** How to read its values: what happened in a step, what was there on average, or `p50` and `p99`. */
+  kind: (typeof SERIES)[SeriesName]['kind']
+  unit: (typeof SERIES)[SeriesName]['unit']
+}
+
+export interface Series extends SeriesSummary {
+  stepSeconds: number
+  /** Of all nodes, one per complete step, oldest first. */
+  points: SeriesPoint[]
+}
+
+export function listSeries(): SeriesSummary[] {
+  return SERIES_NAMES.map(summaryOf)
+}
+
+export async function readSeries(
+  { store, now }: Pick<ServiceDeps, 'now'> & { store: Pick<MailStore, 'readSeries'> },
+  { name, range }: { name: SeriesName; range: SeriesRange },
+): Promise<Series> {
+  const time = now()
+  const rows = await store.readSeries({ name, ...rangeEnds(range, time) })
+  return {
+    ...summaryOf(name),
+    stepSeconds: SERIES_RANGES[range].stepMs / 1000,
+    points: seriesPoints(name, rows, { range, now: time }),
+  }
+}
+
+function summaryOf(name: SeriesName): SeriesSummary {
+  const { kind, unit } = SERIES[name]
+  return { name, kind, unit }
+}

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, test } from 'vitest'
+import type { SeriesName } from '../../core/series.ts'
+import type { SeriesMinute } from '../series-store.ts'
+import { at, DAY, type Fixture, HOUR, MINUTE, type OpenMailStore, openFixture } from './fixture.ts'
+
+export function seriesContract(open: () => Promise<OpenMailStore>): void {
+  let fixture: Fixture
+  beforeEach(async () => {
+    fixture = await openFixture(await open())
+  })
+  afterEach(() => fixture.close())
+
+  const save = (ms: number, node: string, counts: SeriesMinute['counts']) =>
+    fixture.store.saveMinute({ at: at(ms), node, counts })
+  /** The rows from START until then, with their times since START. */
+  const read = async (name: SeriesName, until = 100 * DAY) => {
+    const rows = await fixture.other.readSeries({ name, from: at(0), until: at(until) })
+    return rows.map(({ at: time, counts }) => [time - at(0).getTime(), counts])
+  }
+
+  test('each node has its own row of a minute', async () => {
+    await save(MINUTE, 'one', { mails: { stored: 2 }, waiting: { '': 1 } })
+    await save(MINUTE, 'two', { mails: { stored: 3, full: 1 } })
+    await save(0, 'two', { mails: { stored: 7 } })
+    const rows = await read('mails')
+    assert.deepEqual(rows[0], [0, { stored: 7 }])
+    assert.deepEqual(
+      new Set(rows.slice(1).map((row) => JSON.stringify(row))),
+      new Set([
+        JSON.stringify([MINUTE, { stored: 2 }]),
+        JSON.stringify([MINUTE, { stored: 3, full: 1 }]),
+      ]),
+    )
+    assert.deepEqual(await read('waiting'), [[MINUTE, { '': 1 }]])
+    assert.deepEqual(await read('mails', MINUTE), [[0, { stored: 7 }]])
+  })
+
+  test('a minute that is saved again is not counted twice', async () => {
+    await save(0, 'one', { mails: { stored: 2 } })
+    await save(0, 'one', { mails: { stored: 2 } })
+    assert.deepEqual(await read('mails'), [[0, { stored: 2 }]])
+    await save(0, 'one', { mails: { stored: 5 } })
+    assert.deepEqual(await read('mails'), [[0, { stored: 5 }]])
+  })
+
+  test('of the installation there is one row, whichever node saves it', async () => {
+    await save(0, 'one', { sessions: { '': 10 } })
+    await save(0, 'two', { sessions: { '': 11 } })
+    assert.deepEqual(await read('sessions'), [[0, { '': 11 }]])
+  })
+
+  test('minutes are rolled up to hours after a day', async () => {
+    for (const node of ['one', 'two']) {
+      await save(0, node, { mails: { stored: 1 }, waiting: { '': 4 } })
+      await save(59 * MINUTE, node, { mails: { stored: 2, full: 1 }, waiting: { '': 6 } })
+      await save(HOUR, node, { mails: { stored: 4 } })
+    }
+    await fixture.store.sweepSeries(at(25 * HOUR - 1))
+    assert.equal((await read('mails')).length, 6)
+    await fixture.store.sweepSeries(at(25 * HOUR))
+    const [hour, ...minutes] = await read('mails')
+    assert.deepEqual(hour, [0, { stored: 6, full: 2 }])
+    assert.deepEqual(minutes, [
+      [HOUR, { stored: 4 }],
+      [HOUR, { stored: 4 }],
+    ])
+    assert.deepEqual(await read('waiting'), [[0, { '': 10 }]])
+  })
+
+  test('a minute that is saved after the roll-up is added to its hour', async () => {
+    await save(0, 'one', { mails: { stored: 1 } })
+    await fixture.store.sweepSeries(at(25 * HOUR))
+    await save(MINUTE, 'late', { mails: { stored: 2 } })
+    await fixture.store.sweepSeries(at(25 * HOUR))
+    assert.deepEqual(await read('mails'), [[0, { stored: 3 }]])
+  })
+
+  test('of concurrent roll-ups none counts twice or loses a count', async () => {
+    for (let minute = 0; minute < 60; minute += 1) {
+      await save(minute * MINUTE, 'one', { mails: { stored: 1 } })
+    }
+    const both = [fixture.store, fixture.other, fixture.store, fixture.other]
+    await Promise.all(both.map((store) => store.sweepSeries(at(2 * DAY))))
+    assert.deepEqual(await read('mails'), [[0, { stored: 60 }]])
+  })
+
+  test('hours are deleted after 30 days', async () => {
+    await save(0, 'one', { mails: { stored: 1 } })
+    await save(HOUR, 'one', { mails: { stored: 2 } })
+    await fixture.store.sweepSeries(at(30 * DAY + HOUR - 1))
+    assert.equal((await read('mails')).length, 2)
+    await fixture.store.sweepSeries(at(30 * DAY + HOUR))
+    assert.deepEqual(await read('mails'), [[HOUR, { stored: 2 }]])
+  })
+
+  test('levels: live sessions, the oldest expiry that is not swept, bytes on disk', async () => {
+    const before = await fixture.other.readStoreLevels(at(1))
+    assert.equal(before.oldestExpiry, undefined)
+    await fixture.session('ann@box.test', HOUR)
+    await fixture.session('bob@box.test', 2 * HOUR)
+    const ended = await fixture.session('cid@box.test', 2 * HOUR)
+    await fixture.store.endSession(ended.id, at(90 * MINUTE))
+    const levels = async (ms: number) => {
+      const { liveSessions, oldestExpiry } = await fixture.other.readStoreLevels(at(ms))
+      return [liveSessions, oldestExpiry]
+    }
+    assert.deepEqual(await levels(1), [3, at(HOUR)])
+    assert.deepEqual(await levels(HOUR), [2, at(HOUR)])
+    assert.deepEqual(await levels(100 * MINUTE), [1, at(HOUR)])
+    await fixture.sweepAll(at(HOUR + 2 * MINUTE))
+    assert.deepEqual(await levels(100 * MINUTE), [1, at(90 * MINUTE)])
+    const raw = new Uint8Array(9_000).map((_, index) => (index * 7_919) % 251)
+    await fixture.send(['bob@box.test'], { raw })
+    const { storedBytes } = await fixture.other.readStoreLevels(at(1))
+    assert.ok(storedBytes >= before.storedBytes && storedBytes > 0)
+  })
+}

@@ -1,0 +1,99 @@
+import { rollUp, SERIES, SERIES_NAMES, type SeriesRow, seriesCutoffs } from '../../core/series.ts'
+import { type Operation, query } from '../operation.ts'
+import type { SeriesMinute, SeriesQuery, StoreLevels } from '../series-store.ts'
+
+const MINUTE = 60
+const HOUR = 3_600
+
+interface Row {
+  at: number
+  counts: string
+}
+
+export const seriesReads = {
+  *readSeries({ name, from, until }: SeriesQuery): Operation<SeriesRow[]> {
+    const rows = yield* query<Row>(
+      `select at, counts from mail.series
+       where name = $1 and seconds in (${MINUTE}, ${HOUR}) and at >= $2 and at < $3 order by at`,
+      [name, from.getTime(), until.getTime()],
+    )
+    return rows.map(rowOf)
+  },
+}
+
+/** Each in one transaction. */
+export const seriesTransactions = {
+  *saveMinute({ at, node, counts }: SeriesMinute): Operation<void> {
+    for (const name of SERIES_NAMES) {
+      const found = counts[name]
+      if (!found) continue
+      const writer = SERIES[name].of === 'node' ? node : ''
+      yield* save([name, MINUTE, at.getTime(), writer, JSON.stringify(found)])
+    }
+  },
+
+  *sweepSeries(now: Date): Operation<void> {
+    const { minutes, hours } = seriesCutoffs(now)
+    for (const name of SERIES_NAMES) {
+      // Rows that another node deletes at the same time are returned to one of both.
+      const rows = yield* query<Row>(
+        `delete from mail.series where name = $1 and seconds = ${MINUTE} and at < $2
+         returning at, counts`,
+        [name, minutes],
+      )
+      const known = yield* takeHours(name, rollUp(name, rows.map(rowOf)))
+      for (const { at, counts } of rollUp(name, [...rows.map(rowOf), ...known])) {
+        yield* save([name, HOUR, at, '', JSON.stringify(counts)])
+      }
+      yield* query(`delete from mail.series where name = $1 and seconds = ${HOUR} and at < $2`, [
+        name,
+        hours,
+      ])
+    }
+  },
+}
+
+/** The hours as rolled up before, if minutes of them were saved late. */
+function* takeHours(name: string, hours: readonly SeriesRow[]): Operation<SeriesRow[]> {
+  if (hours.length === 0) return []
+  const rows = yield* query<Row>(
+    `delete from mail.series where name = $1 and seconds = ${HOUR} and at = any($2::bigint[])
+     returning at, counts`,
+    [name, hours.map(({ at }) => at)],
+  )
+  return rows.map(rowOf)
+}
+
+function* save(values: (string | number)[]): Operation<void> {
+  yield* query(
+    `insert into mail.series (name, seconds, at, node, counts) values ($1, $2, $3, $4, $5)
+     on conflict (name, seconds, at, node) do update set counts = excluded.counts`,
+    values,
+  )
+}
+
+function rowOf({ at, counts }: Row): SeriesRow {
+  return { at, counts: JSON.parse(counts) }
+}
+
+/** `bytes` selects what the database takes, as `bytes`. */
+export function levelReads(bytes: string) {
+  return {
+    *readStoreLevels(now: Date): Operation<StoreLevels> {
+      const [live] = yield* query<{ sessions: number }>(
+        `select cast(count(*) as bigint) as sessions from mail.session
+         where cleared = false and expires_at > $1`,
+        [now.getTime()],
+      )
+      const [due] = yield* query<{ oldest: number | null }>(
+        'select min(expires_at) as oldest from mail.session where cleared = false',
+      )
+      const [stored] = yield* query<{ bytes: number }>(bytes)
+      return {
+        liveSessions: live?.sessions ?? 0,
+        storedBytes: stored?.bytes ?? 0,
+        oldestExpiry: typeof due?.oldest === 'number' ? new Date(due.oldest) : undefined,
+      }
+    },
+  }
+}
