@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, test } from 'vitest'
 import { openMigrated } from '../src/store/sqlite/migrate.ts'
 import { checkMail, createSession } from './support/api-client.ts'
+import { seriesSums } from './support/series-sums.ts'
 import { freeServicePorts, type ServiceProcess, spawnService } from './support/service-process.ts'
 import { connectSmtp, readGreeting, stuffed } from './support/smtp-client.ts'
 import { setSchemaVersion } from './support/sql.ts'
@@ -111,6 +112,7 @@ describe('a stop', () => {
     const again = await serve()
     const subjects = (await checkMail(again.url, box.token, '&limit=500')).map((one) => one.subject)
     assert.deepEqual(subjects.sort(), stored.sort())
+    assert.deepEqual(await seriesSums(folder.path), { stored: TRANSACTIONS }, 'the last minute')
   })
 
   test('drains first: not ready, but serving, until load balancers have noticed', async () => {

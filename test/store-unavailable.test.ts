@@ -5,7 +5,7 @@ import { EMPTY_MAIL } from '../src/core/message.ts'
 import { OPERATOR } from '../src/core/session.ts'
 import { csrfToken } from '../src/http/pages/plain/csrf.ts'
 import { routes } from '../src/http/routes.ts'
-import { longPollsGauge } from '../src/http/server/limits.ts'
+import { waitingRequests } from '../src/http/server/limits.ts'
 import { receiveMail } from '../src/service/mail/receive-mail.ts'
 import { host } from '../src/store/contract/fixture.ts'
 import { openPostgresShop } from '../src/store/postgres/shop-store.ts'
@@ -107,9 +107,9 @@ describe('while the store is unreachable', () => {
 
   test('pending long polls are answered with 503', async () => {
     const { token } = await createSession(server.url)
-    const before = await longPolls()
+    const before = waitingRequests()
     const waiting = request(`${server.url}/api/check-mail?wait=55&token=${token}`)
-    await waitUntil(async () => (await longPolls()) === before + 1)
+    await waitUntil(async () => waitingRequests() === before + 1)
     await postgres.stop()
     const response = await waiting
     assert.deepEqual([response.status, response.body['code']], [503, 'overloaded'])
@@ -240,11 +240,6 @@ async function requestEveryRoute(params: Record<string, string>, headers: Record
     if (!isPage) assert.equal(problemFault(response), undefined, path)
   }
   return statuses
-}
-
-/** Of this process, in which other test files may have run. */
-async function longPolls(): Promise<number> {
-  return (await longPollsGauge.get()).values[0]?.value ?? 0
 }
 
 async function mailFor(email: string): Promise<Parameters<typeof receiveMail>[1]> {

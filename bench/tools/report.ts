@@ -133,6 +133,7 @@ export const PROGRAMS = [
   'fairness',
   'imap-visible',
   'webhooks',
+  'series',
   'memory',
   'parse',
   'profile',

@@ -1,6 +1,7 @@
 import type { JobRequest } from '../core/fair-scheduler.ts'
 import type { Log } from '../core/log.ts'
 import { EMPTY_MAIL, type Mail } from '../core/message.ts'
+import { gauge, histogram } from '../core/metrics.ts'
 import { logFailure, openProcessPool, type RunJob } from '../sandbox/pool.ts'
 import type { ChildLost, JobLimits } from '../sandbox/process.ts'
 import type { JobFailed } from '../sandbox/serve-jobs.ts'
@@ -37,6 +38,10 @@ export interface ParserOptions {
   script?: URL
 }
 
+let waiting = 0
+gauge('mayfly_parse_waiting', 'Mails that wait to be parsed', () => waiting)
+const parseSeconds = histogram('mayfly_parse_seconds', 'Time to parse a mail')
+
 export function openParser({
   log,
   children = 2,
@@ -55,19 +60,35 @@ export function openParser({
   })
 
   async function parse(run: RunJob<ParseJob, ParseResult>, raw: Uint8Array): Promise<Mail> {
+    const startedAt = performance.now()
     let outcome = await run({ raw })
     if (outcome.kind === 'lost' && outcome.reason === 'died') {
       // The mail may not be the cause, and the result is stored for good.
       log.warn({ bytes: raw.length }, 'a parse child died; parsing its mail again')
       outcome = await run({ raw })
     }
+    parseSeconds.observe('', (performance.now() - startedAt) / 1000)
     if (outcome.kind === 'mail') return outcome.mail
     logFailure(log, { bytes: raw.length }, outcome, 'cannot parse a mail')
     return unparsableMail(outcome)
   }
 
-  const use: Parser['use'] = (key, request, task) =>
-    pool.use(key, request, (run) => task((raw) => parse(run, raw)))
+  const use: Parser['use'] = async (key, request, task) => {
+    let isWaiting = true
+    const leave = () => {
+      if (isWaiting) waiting -= 1
+      isWaiting = false
+    }
+    waiting += 1
+    try {
+      return await pool.use(key, request, (run) => {
+        leave()
+        return task((raw) => parse(run, raw))
+      })
+    } finally {
+      leave()
+    }
+  }
   return {
     use,
     parse: (raw) => use({}, { owner: ['service'] }, (parseOne) => parseOne(raw)),

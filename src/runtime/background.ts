@@ -1,12 +1,15 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { Config } from '../config/config.ts'
 import type { Log } from '../core/log.ts'
+import { type Metric, readMetrics } from '../core/metrics.ts'
 import { openWebhookClient } from '../http/client/webhook-client.ts'
 import { openPaymentProvider } from '../pay/open.ts'
 import { openMailer } from '../pay/receipt-mail.ts'
 import { type ClockGuard, type ClockSample, guardClock } from '../service/background/clock-guard.ts'
 import { type LeaseDeps, runUnderLease } from '../service/background/lease.ts'
-import { runSweep } from '../service/background/repeat.ts'
+import { logFault } from '../service/background/outage.ts'
+import { openRecorder } from '../service/background/record-series.ts'
+import { runSweep, withTimeout } from '../service/background/repeat.ts'
 import type { SubscribableBus } from '../service/deps.ts'
 import { openLargeReads } from '../service/mail/large-reads.ts'
 import type { ParseOnce } from '../service/mail/parse-once.ts'
@@ -26,6 +29,7 @@ interface JobDeps {
 }
 
 const SWEEP_IDLE_MS = 5_000
+const SERIES_SWEEP_MS = 600_000
 
 /** Deletes expired mail and sessions, on one node at a time. */
 export function startSweep(config: Config, { store, now, log }: JobDeps) {
@@ -38,11 +42,21 @@ export function startSweep(config: Config, { store, now, log }: JobDeps) {
   // On PostgreSQL the sweep never runs ahead of the server's clock.
   const guard = usesPostgres(config) ? undefined : guardClock(systemClocks, log)
   const step = sweepStep(retention, { store, now, guard })
+  const sweepSeries = async () => {
+    const time = now()
+    if (!guard || guard.isTrusted()) await store.sweepSeries(time)
+    return false
+  }
   const swept = runUnderLease(
     { store, newHolder: randomUUID, log },
     {
       name: 'sweep',
-      operation: (stop) => runSweep({ step, idleMs: SWEEP_IDLE_MS, ended: stop, log }),
+      operation: async (ended) => {
+        await Promise.all([
+          runSweep({ step, idleMs: SWEEP_IDLE_MS, ended, log }),
+          runSweep({ step: sweepSeries, idleMs: SERIES_SWEEP_MS, ended, log }),
+        ])
+      },
       ended: end.signal,
     },
   )
@@ -113,6 +127,37 @@ export async function startShopJobs(
   return async () => {
     end.abort()
     await done
+  }
+}
+
+interface SeriesJobDeps extends JobDeps {
+  readMetrics(): Promise<readonly Metric[]>
+}
+
+// A store that is unavailable does not delay the exit.
+const LAST_RECORD_MS = 3_000
+
+/** Saves the series of this node. `pause` must be called before the threads close, `finish` afterwards. */
+export function startSeries({ readMetrics: read, ...deps }: SeriesJobDeps) {
+  const end = new AbortController()
+  const recorder = openRecorder({
+    ...deps,
+    readMetrics: read,
+    before: readMetrics(),
+    node: randomUUID(),
+  })
+  const running = recorder.run(end.signal)
+  return {
+    async pause(): Promise<void> {
+      end.abort()
+      await withTimeout(LAST_RECORD_MS, running)
+    },
+    async finish(): Promise<void> {
+      const last = recorder.record().catch((error) => {
+        logFault(deps.log, error, 'cannot save the last minute of the series')
+      })
+      await withTimeout(LAST_RECORD_MS, last)
+    },
   }
 }
 

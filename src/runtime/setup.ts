@@ -1,8 +1,8 @@
 import { type MessagePort, parentPort } from 'node:worker_threads'
-import { register } from 'prom-client'
 import { openMemoryBus } from '../bus/memory.ts'
 import type { Config } from '../config/config.ts'
 import type { Log } from '../core/log.ts'
+import { readMetrics } from '../core/metrics.ts'
 import { openMemoryLimit } from '../limit/memory.ts'
 import { openLog } from '../log/log.ts'
 import { serve } from './ports.ts'
@@ -59,7 +59,16 @@ interface ThreadCommands {
 }
 
 export function serveMain(commands: ThreadCommands): void {
-  if (parentPort) serve(parentPort, { ...commands, metrics: () => register.getMetricsAsJSON() })
+  if (!parentPort) return
+  serve(parentPort, {
+    ...commands,
+    metrics: readMetrics,
+    /** Resolves with the last metrics, which count everything. */
+    async close() {
+      await commands.close()
+      return readMetrics()
+    },
+  })
 }
 
 /** Over the threads of this node, and with Redis over all nodes. */

@@ -17,7 +17,8 @@ import { addConfiguredDomains } from '../service/sessions/domains.ts'
 import { lockFolder } from '../store/sqlite/files.ts'
 import { makeVersions } from '../store/sqlite/mailbox-cache.ts'
 import type { MailStore } from '../store/store.ts'
-import { startShopJobs, startSweep, startWebhooks } from './background.ts'
+import { startSeries, startShopJobs, startSweep, startWebhooks } from './background.ts'
+import { type Metrics, openMetrics } from './metrics.ts'
 import { serve } from './ports.ts'
 import {
   makeClock,
@@ -88,24 +89,22 @@ async function closeAll(closers: Closer[]): Promise<void> {
 
 async function startParts(given: Config, { log, died, clock, parsing, closers }: Starting) {
   const config = limitConnections(given, descriptorLimit())
-  const shared: SharedMemory = {
-    clock,
-    versions: makeVersions(),
-    waiterCounts: makeWaiterCounts(),
-    rates: makeRates(),
-    connections: makeCounters(),
-    httpConnections: makeSharedBudget(),
-    mailBytes: makeSharedBudget(),
-    busName: `mayfly-${randomUUID()}`,
-  }
-  const takePorts = await startWriters(config, { versions: shared.versions, died, closers })
-  const store = await openMailStore(config, { versions: shared.versions, port: takePorts.mail() })
+  const shared = makeSharedMemory(clock)
+  const { versions } = shared
+  const { takePorts, writers } = await startWriters(config, { versions, died, closers })
+  const store = await openMailStore(config, { versions, port: takePorts.mail() })
   closers.push(store.close)
   const { now } = openClock(clock)
   const shop = await openShopStore(config, takePorts.shop())
   closers.push(shop.close)
   await addConfiguredDomains({ store }, config)
   await addConfiguredAccounts({ store }, config.gmailAccounts)
+
+  const serverThreads: StartedThread[] = []
+  const metrics = openMetrics(config, { store, now, writers, threads: serverThreads })
+  const series = startSeries({ store, now, log, readMetrics: metrics.read })
+  // After everything that counts has stopped.
+  closers.push(series.finish)
 
   const children = openChildren(config, { store, log, now, parsing })
   closers.push(children.close)
@@ -120,8 +119,7 @@ async function startParts(given: Config, { log, died, clock, parsing, closers }:
   }
 
   // All adapter threads at once: each may need time to complete what is in progress.
-  const serverThreads: StartedThread[] = []
-  closers.push(() => Promise.all(serverThreads.map((thread) => thread.close())))
+  closers.push(metrics.closeThreads, series.pause)
   const host = await listenHost(config.host)
   const open = (kind: 'http' | 'smtp', smtpPort = config.smtp.port) =>
     startServerThreads(kind, {
@@ -132,6 +130,7 @@ async function startParts(given: Config, { log, died, clock, parsing, closers }:
       died,
       threads: serverThreads,
       children,
+      metrics,
       warnings: sweep.warnings,
     })
   // HTTP last: once /readyz responds, everything else is running.
@@ -150,6 +149,19 @@ async function startParts(given: Config, { log, died, clock, parsing, closers }:
   return { httpPort, smtpPort, listDomains: store.listDomains, drain }
 }
 
+function makeSharedMemory(clock: SharedArrayBuffer): SharedMemory {
+  return {
+    clock,
+    versions: makeVersions(),
+    waiterCounts: makeWaiterCounts(),
+    rates: makeRates(),
+    connections: makeCounters(),
+    httpConnections: makeSharedBudget(),
+    mailBytes: makeSharedBudget(),
+    busName: `mayfly-${randomUUID()}`,
+  }
+}
+
 const hasImapAccounts = ({ gmailAccounts }: Config) => gmailAccounts.length > 0
 
 /** Ports to the writers, a new one per call. */
@@ -162,8 +174,10 @@ interface TakePorts {
 async function startWriters(
   config: Config,
   { versions, died, closers }: Pick<Starting, 'died' | 'closers'> & Pick<SharedMemory, 'versions'>,
-): Promise<TakePorts> {
-  if (usesPostgres(config)) return { mail: () => undefined, shop: () => undefined }
+): Promise<{ takePorts: TakePorts; writers: Thread[] }> {
+  if (usesPostgres(config)) {
+    return { takePorts: { mail: () => undefined, shop: () => undefined }, writers: [] }
+  }
   const { data: folder, mailMaxBytes: maxBytes, smtp, http } = config
   closers.push(lockFolder(folder))
   const limits = receiveLimits(config)
@@ -173,7 +187,10 @@ async function startWriters(
   closers.push(mail.thread.close)
   const shop = await startWriter(http.threads + 1, { kind: 'shop', folder }, died)
   closers.push(shop.thread.close)
-  return { mail: portTaker(mail), shop: portTaker(shop) }
+  return {
+    takePorts: { mail: portTaker(mail), shop: portTaker(shop) },
+    writers: [mail.thread, shop.thread],
+  }
 }
 
 interface ServerThreads {
@@ -185,6 +202,7 @@ interface ServerThreads {
   /** All adapter threads so far; new ones are added. */
   threads: StartedThread[]
   children: Children
+  metrics: Metrics
   /** For the operator, in /readyz. */
   warnings(): string[]
 }
@@ -212,9 +230,9 @@ function startServerThread(
   name: string,
   parts: ServerThreads & Pick<ServerThreadSetup, 'listen'>,
 ) {
-  const { config, shared, takePorts, died, threads, children, warnings, listen } = parts
+  const { config, shared, takePorts, died, children, metrics, warnings, listen } = parts
   const { port1, port2: mainPort } = new MessageChannel()
-  serve(port1, { ...children.commands, metrics: () => aggregateMetrics(threads), warnings })
+  serve(port1, { ...children.commands, metrics: metrics.text, warnings })
   const mailPort = takePorts.mail()
   const shopPort = kind === 'http' ? takePorts.shop() : undefined
   const setup: ServerThreadSetup = { config, shared, mailPort, shopPort, mainPort, listen, name }
@@ -260,13 +278,4 @@ function portTaker({ ports }: Writer): () => MessagePort {
     if (!port) throw new Error('more callers than ports to a writer')
     return port
   }
-}
-
-async function aggregateMetrics(threads: readonly Thread[]): Promise<string> {
-  const { AggregatorRegistry, register } = await import('prom-client')
-  const metrics = await Promise.all([
-    ...threads.map((thread) => thread.call('metrics')),
-    register.getMetricsAsJSON(),
-  ])
-  return AggregatorRegistry.aggregate(metrics as object[][]).metrics()
 }

@@ -5,8 +5,11 @@ import type { WriterSetup } from './writer.ts'
 
 export interface Thread {
   call: Call
-  /** Asks it to close and waits for its exit: a thread with an open database is never terminated. */
-  close(): Promise<void>
+  /**
+   * Asks it to close and waits for its exit: a thread with an open database is never terminated. Resolves with what its `close`
+   * command returned.
+   */
+  close(): Promise<unknown>
 }
 
 export interface StartedThread extends Thread {
@@ -50,9 +53,10 @@ export async function startThread(
     call,
     async close() {
       closing = true
-      await Promise.race([call('close'), gone.promise])
+      const result = await Promise.race([call('close'), gone.promise])
       await gone.promise
       if (fault) throw fault
+      return result
     },
   }
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
+import { readMetrics } from '../core/metrics.ts'
 import type { ReceiveLimits } from '../core/recipient.ts'
 import { MAIL_FILE, openWritable, SHOP_FILE } from '../store/sqlite/files.ts'
 import type { WriteOutcome, WriteRequest } from '../store/sqlite/group-commit.ts'
@@ -91,6 +92,7 @@ if (parentPort) {
   const writer = openWriter(workerData)
   serve(parentPort, {
     ready: () => true,
+    metrics: readMetrics,
     close() {
       writer.close()
       parentPort?.unref()

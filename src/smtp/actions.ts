@@ -1,7 +1,7 @@
 import { type Awaitable, recoverable, whenAvailable } from '../core/awaitable.ts'
 import { Problem, StoreUnavailable, toError } from '../core/problem.ts'
 import type { ServerContext } from './connection.ts'
-import { mailBytes, mails, refusedRecipients } from './metrics.ts'
+import { mailBytes, mails, refusedRecipients, refusedSenders } from './metrics.ts'
 import type { SmtpDeps } from './options.ts'
 import type {
   Action,
@@ -38,7 +38,10 @@ function checkSender(context: ActionContext, ip: string, size: number): Awaitabl
     () => whenAvailable(storageFault(context, size), (fault) => fault ?? checkRates(context, ip)),
     (err) => serverError(context, err, { ip, command: 'MAIL' }),
   )
-  return whenAvailable(outcome, (known) => ({ kind: 'mail-from', outcome: known }))
+  return whenAvailable(outcome, (known) => {
+    if (known !== 'accepted') refusedSenders.add(known)
+    return { kind: 'mail-from', outcome: known }
+  })
 }
 
 function checkRates({ deps }: ActionContext, ip: string): Awaitable<SenderOutcome> {
@@ -81,15 +84,14 @@ function checkRecipient(
   ip: string,
   { text, size, others }: Extract<Action, { kind: 'rcpt-to' }>,
 ): Awaitable<ActionResult> {
-  const accept = () =>
-    whenAvailable(context.deps.acceptRecipient(text, { size, others, ip }), (found) => {
-      if ('refused' in found) refusedRecipients.add(found.refused)
-      return found
-    })
-  const outcome = recoverable<RecipientOutcome>(accept, (err) => ({
-    refused: serverError(context, err, { ip, command: 'RCPT' }),
-  }))
-  return whenAvailable(outcome, (known) => ({ kind: 'rcpt-to', outcome: known }))
+  const outcome = recoverable<RecipientOutcome>(
+    () => context.deps.acceptRecipient(text, { size, others, ip }),
+    (err) => ({ refused: serverError(context, err, { ip, command: 'RCPT' }) }),
+  )
+  return whenAvailable(outcome, (known) => {
+    if ('refused' in known) refusedRecipients.add(known.refused)
+    return { kind: 'rcpt-to', outcome: known }
+  })
 }
 
 async function deliverMail(

@@ -1,25 +1,25 @@
 import assert from 'node:assert/strict'
-import { register } from 'prom-client'
 import { test } from 'vitest'
+import { readMetrics } from '../core/metrics.ts'
 import { openSmtpServer } from './server.ts'
 import { dialogue } from './testing/dialogue.ts'
 import { recordingDeps } from './testing/recording-deps.ts'
 
 /** What was counted since these counts. Other tests run in the same process. */
-async function counts(since = new Map<string, number>()): Promise<Map<string, number>> {
-  const metrics = await register.getMetricsAsJSON()
-  const ours = metrics.filter(({ name }) => name.startsWith('mayfly_smtp_'))
-  const all = ours.flatMap(({ name, values }) =>
-    values.map(({ value, labels }) => {
-      const label = `${name} ${Object.values(labels).join()}`
+function counts(since = new Map<string, number>()): Map<string, number> {
+  const ours = readMetrics().filter(({ name }) => name.startsWith('mayfly_smtp_'))
+  const all = ours.flatMap(({ name, values, type }) =>
+    values.map(({ value, labels, metricName = name }) => {
+      if (type === 'histogram' && !metricName.endsWith('_count')) return ['', 0] as const
+      const label = `${metricName} ${Object.values(labels).join()}`
       return [label, value - (since.get(label) ?? 0)] as const
     }),
   )
   return new Map(all.filter(([, value]) => value !== 0))
 }
 
-test('connections, mails, bytes, rejected recipients and closed sessions are each counted once', async () => {
-  const before = await counts()
+test('connections, mails, bytes, rejected recipients, closed sessions and times are each counted once', async () => {
+  const before = counts()
   const { deps } = recordingDeps()
   const server = await openSmtpServer(deps, { port: 0, hostname: 'mx.box.test' })
   await dialogue(server.port, [
@@ -40,8 +40,11 @@ test('connections, mails, bytes, rejected recipients and closed sessions are eac
     'mayfly_smtp_refused_recipients_total unknown': 1,
     'mayfly_smtp_refused_recipients_total foreign': 1,
     'mayfly_smtp_cut_sessions_total not_smtp': 1,
+    'mayfly_smtp_command_seconds_count MAIL': 1,
+    'mayfly_smtp_command_seconds_count RCPT': 3,
+    'mayfly_smtp_command_seconds_count DATA': 1,
   }
   for (let reads = 0; reads < 2; reads += 1) {
-    assert.deepEqual(Object.fromEntries(await counts(before)), expected)
+    assert.deepEqual(Object.fromEntries(counts(before)), expected)
   }
 })

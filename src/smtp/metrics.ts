@@ -1,51 +1,44 @@
-import { Counter } from 'prom-client'
+import { counter, histogram } from '../core/metrics.ts'
 
-export const connectionCounts = labelledCounter(
+export const connectionCounts = counter(
   'mayfly_smtp_connections_total',
   'SMTP connections, by result of accepting them',
   'start',
 )
 
-export const mails = labelledCounter(
+export const mails = counter(
   'mayfly_smtp_mails_total',
   'Mails received up to the final dot, by outcome',
   'outcome',
 )
 
-export const mailBytes = labelledCounter(
+export const mailBytes = counter(
   'mayfly_smtp_mail_bytes_total',
   'Bytes of mails received up to the final dot, by outcome',
   'outcome',
 )
 
-export const refusedRecipients = labelledCounter(
+export const refusedSenders = counter(
+  'mayfly_smtp_refused_senders_total',
+  'Rejected MAIL commands, by reason',
+  'reason',
+)
+
+export const refusedRecipients = counter(
   'mayfly_smtp_refused_recipients_total',
   'Rejected RCPT commands, by reason',
   'reason',
 )
 
-export const closedSessions = labelledCounter(
+export const closedSessions = counter(
   'mayfly_smtp_cut_sessions_total',
   'SMTP sessions closed by the server, by reason',
   'reason',
 )
 
-// Plain numbers, copied when the metrics are collected: prom-client takes several microseconds to hash the labels.
-// Each thread has its own registry; /metrics adds them up.
-function labelledCounter(name: string, help: string, label: string) {
-  const counts = new Map<string, number>()
-  new Counter({
-    name,
-    help,
-    labelNames: [label],
-    collect() {
-      this.reset()
-      for (const [value, count] of counts) this.inc({ [label]: value }, count)
-    },
-  })
-  return {
-    add(value: string, by = 1): void {
-      counts.set(value, (counts.get(value) ?? 0) + by)
-    },
-  }
-}
+/** Of the commands that use the store; the others are replied to at once. */
+export const commandSeconds = histogram(
+  'mayfly_smtp_command_seconds',
+  'Time until the reply to MAIL, RCPT, or the final dot of DATA',
+  'command',
+)

@@ -13,6 +13,7 @@ import {
   type ServerContext,
 } from './connection.ts'
 import { EXCESS_BYTES } from './data.ts'
+import { commandSeconds } from './metrics.ts'
 import { type Step, smtpSession } from './protocol.ts'
 import { type ActionResult, type CloseReason, greeting, REPLIES } from './state.ts'
 import { upgradeToTls } from './tls.ts'
@@ -159,19 +160,26 @@ function closeAfterQuit(connection: Connection): void {
   else linger(connection)
 }
 
+const COMMANDS = { 'mail-from': 'MAIL', 'rcpt-to': 'RCPT', message: 'DATA' } as const
+
 function startAction(connection: Connection, action: ServiceAction): Step | undefined {
   const { server, ip, session } = connection
   if (action.kind === 'message' && !reserveMemory(connection, action.raw.length)) {
     countMailOutcome('no_space', action.raw.length)
     return session.complete({ kind: 'message', outcome: 'no_space' })
   }
+  const startedAt = server.clock()
   const result = runAction(server, ip, action)
-  if (!(result instanceof Promise)) return session.complete(result)
+  if (!(result instanceof Promise)) {
+    commandSeconds.observe(COMMANDS[action.kind], (server.clock() - startedAt) / 1000)
+    return session.complete(result)
+  }
   connection.actionPending = true
   const done = (known: ActionResult) => {
     connection.actionPending = false
     if (action.kind === 'message') reserveMemory(connection, 0)
     connection.lastActivityAt = server.clock()
+    commandSeconds.observe(COMMANDS[action.kind], (connection.lastActivityAt - startedAt) / 1000)
     // The client is gone: the rest of its input is not processed.
     if (connection.socket.destroyed || connection.phase !== 'open') return
     runStep(connection, session.complete(known))

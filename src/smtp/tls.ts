@@ -1,10 +1,18 @@
-import { createPublicKey, generateKeyPairSync, hash, type KeyObject, sign } from 'node:crypto'
+import {
+  createPublicKey,
+  generateKeyPairSync,
+  hash,
+  type KeyObject,
+  sign,
+  X509Certificate,
+} from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { link, mkdir, rm, writeFile } from 'node:fs/promises'
 import { isIP, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { createSecureContext, type SecureContext, TLSSocket } from 'node:tls'
 import type { Log } from '../core/log.ts'
+import { gauge } from '../core/metrics.ts'
 import { hasErrorCode, toError } from '../core/problem.ts'
 
 export interface CertificateFiles {
@@ -12,16 +20,24 @@ export interface CertificateFiles {
   key: string
 }
 
+let readExpiry: (() => number) | undefined
+gauge(
+  'mayfly_smtp_certificate_expiry_timestamp_seconds',
+  'When the certificate for STARTTLS expires, in Unix time',
+  () => readExpiry?.(),
+  'min',
+)
+
 /** Reloads the files whenever they have changed. Throws only on the first load. */
 export function reloadingSecureContext(files: CertificateFiles, log: Log): () => SecureContext {
   let seen = fingerprints(files)
-  let context = loadContext(files)
-  return () => {
+  let { context, expiresAt } = loadContext(files)
+  const current = () => {
     const marks = fingerprints(files)
     if (marks === seen) return context
     seen = marks
     try {
-      context = loadContext(files)
+      ;({ context, expiresAt } = loadContext(files))
       log.info({ cert: files.cert }, 'certificate reloaded')
     } catch (err) {
       // Half-written, or the key is not replaced yet: the old pair is used until both match.
@@ -29,10 +45,17 @@ export function reloadingSecureContext(files: CertificateFiles, log: Log): () =>
     }
     return context
   }
+  readExpiry = () => {
+    current()
+    return expiresAt
+  }
+  return current
 }
 
-function loadContext({ cert, key }: CertificateFiles): SecureContext {
-  return createSecureContext({ cert: readFileSync(cert), key: readFileSync(key) })
+function loadContext({ cert: file, key }: CertificateFiles) {
+  const cert = readFileSync(file)
+  const context = createSecureContext({ cert, key: readFileSync(key) })
+  return { context, expiresAt: Date.parse(new X509Certificate(cert).validTo) / 1000 }
 }
 
 /** Changes whenever a file is written or replaced. */

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { register } from 'prom-client'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { emailsOf } from '../../../test/support/api-client.ts'
 import { WITHOUT_POLLING } from '../../../test/support/app.ts'
@@ -8,6 +7,7 @@ import { openTestServer, type TestServer } from '../../../test/support/http-serv
 import { keyRing, type TestKey } from '../../../test/support/keys.ts'
 import { waitUntil } from '../../../test/support/wait-until.ts'
 import { parseMail } from '../../mime/parse.ts'
+import { waitingRequests } from '../server/limits.ts'
 
 let server: TestServer
 let key: TestKey
@@ -46,8 +46,7 @@ const readEmails = (query: Record<string, string>, headers: Record<string, strin
 
 /** Resolves when this many requests of this process wait. */
 async function waitForWaits(count: number): Promise<void> {
-  const gauge = register.getSingleMetric('mayfly_http_waiting')
-  await waitUntil(async () => (await gauge?.get())?.values[0]?.value === count)
+  await waitUntil(async () => waitingRequests() === count)
 }
 
 describe('200', () => {

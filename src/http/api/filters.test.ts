@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { register } from 'prom-client'
 import { afterAll, beforeAll, describe, onTestFinished, test } from 'vitest'
 import { WITHOUT_POLLING } from '../../../test/support/app.ts'
 import { post, problemFault, request } from '../../../test/support/http-client.ts'
@@ -7,6 +6,7 @@ import { openTestServer, type TestServer } from '../../../test/support/http-serv
 import { waitUntil } from '../../../test/support/wait-until.ts'
 import { parseMail } from '../../mime/parse.ts'
 import { heldParser, NO_WAIT, WAIT_FOREVER } from '../../service/testing/codes.ts'
+import { waitingRequests } from '../server/limits.ts'
 
 let server: TestServer
 beforeAll(async () => {
@@ -38,8 +38,7 @@ const subjects = (response: Awaited<ReturnType<typeof check>>) =>
 
 /** Resolves when this many requests of this process wait. */
 async function waitForWaits(count: number): Promise<void> {
-  const gauge = register.getSingleMetric('mayfly_http_waiting')
-  await waitUntil(async () => (await gauge?.get())?.values[0]?.value === count)
+  await waitUntil(async () => waitingRequests() === count)
 }
 
 /** A session with three mails. */

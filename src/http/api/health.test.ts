@@ -5,6 +5,7 @@ import { type GmailApp, startGmailApp } from '../../../test/support/gmail-app.ts
 import { problemFault, request, requestFrom, sendRaw } from '../../../test/support/http-client.ts'
 import { openTestServer, type TestServer } from '../../../test/support/http-server.ts'
 import { openServerWithManualClock } from '../../../test/support/manual-clock.ts'
+import { dashboardQueries, metricsIn, readAlerts } from '../../../test/support/monitoring-files.ts'
 import { newClient, PROXY, PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
 import { Problem } from '../../core/problem.ts'
 import type { RouteDeps } from '../server/deps.ts'
@@ -178,6 +179,38 @@ describe('/metrics', () => {
       assert.match(text, /^mayfly_http_requests_total\{route="none",status="4xx"\} [1-9]/m)
       assert.match(text, /^mayfly_http_waiting 0$/m)
       assert.doesNotMatch(text, /canary/)
+    })
+
+    test('every metric of the dashboard and the alerts is served', async () => {
+      const queries = [...dashboardQueries(), ...readAlerts().map(({ expr }) => expr)]
+      const { text } = await request(`${gmail.url}/metrics`, { headers: ADMIN })
+      const served = [...text.matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name)
+      assert.equal(new Set(served).size, served.length, 'each is served once')
+      const named = metricsIn(queries)
+      assert.ok(named.length > 15)
+      assert.deepEqual(
+        named.filter((name) => !served.includes(name)),
+        [],
+      )
+    })
+
+    test('times, levels and the certificate have values', async () => {
+      await app.mail((await app.session()).email)
+      const { text } = await request(`${app.url}/metrics`)
+      for (const sample of [
+        'mayfly_smtp_command_seconds_count{command="DATA"}',
+        'mayfly_store_commit_seconds_bucket{store="mail",le="+Inf"}',
+        'mayfly_http_request_seconds_count{route="/api/create-session"}',
+        'mayfly_stored_bytes',
+        'mayfly_disk_free_bytes',
+        'mayfly_smtp_certificate_expiry_timestamp_seconds',
+        'process_resident_memory_bytes',
+      ]) {
+        const value = text.split('\n').find((line) => line.startsWith(`${sample} `))
+        assert.ok(Number(value?.split(' ').at(-1)) > 0, `${sample}: ${value}`)
+      }
+      assert.match(text, /^mayfly_sweep_lag_seconds 0$/m)
+      assert.match(text, /^mayfly_live_sessions \d+$/m)
     })
 
     test('Gmail accounts are counted once per state, whatever the number of threads', async () => {

@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises'
 import type { IncomingMessage } from 'node:http'
 import { isIP, type LookupFunction } from 'node:net'
-import { Counter, Histogram } from 'prom-client'
+import { counter, histogram } from '../../core/metrics.ts'
 import { Problem } from '../../core/problem.ts'
 import type { AttemptError } from '../../core/webhook.ts'
 import {
@@ -27,16 +27,15 @@ const MAX_RESPONSE_BYTES = 64 * 1024
 const MAX_RESPONSE_MS = 1_000
 const TLS_SESSIONS = 1_000
 
-const attempts = new Counter({
-  name: 'mayfly_webhook_attempts_total',
-  help: 'Requests to receivers of webhooks, by class of status or error',
-  labelNames: ['result'],
-})
-const seconds = new Histogram({
-  name: 'mayfly_webhook_attempt_seconds',
-  help: 'Time until a receiver of webhooks answered, or the attempt failed',
-  buckets: [0.01, 0.03, 0.1, 0.3, 1, 3, 15],
-})
+const attempts = counter(
+  'mayfly_webhook_attempts_total',
+  'Requests to receivers of webhooks, by class of status or error',
+  'result',
+)
+const attemptSeconds = histogram(
+  'mayfly_webhook_attempt_seconds',
+  'Time until a receiver of webhooks answered, or the attempt failed',
+)
 
 /** Makes requests to hosts that strangers name. Each name is resolved once, and what is checked is what is connected to. */
 export function openWebhookClient(options: ClientOptions): WebhookClient {
@@ -107,8 +106,8 @@ export function openWebhookClient(options: ClientOptions): WebhookClient {
       signal?.throwIfAborted()
       const { status, error, retryAfter } = outcome
       const ms = Math.round(performance.now() - startedAt)
-      attempts.inc({ result: error ?? `${Math.trunc((status ?? 0) / 100)}xx` })
-      seconds.observe(ms / 1000)
+      attempts.add(error ?? `${Math.trunc((status ?? 0) / 100)}xx`)
+      attemptSeconds.observe('', ms / 1000)
       return { status, error, ms, retryAfter }
     },
   }

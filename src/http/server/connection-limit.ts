@@ -1,7 +1,7 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
-import { Counter } from 'prom-client'
 import { rateLimitNetwork } from '../../core/ip.ts'
+import { counter } from '../../core/metrics.ts'
 import { Problem } from '../../core/problem.ts'
 import { rawProblemResponse } from './problem-response.ts'
 
@@ -23,11 +23,11 @@ interface ConnectionLimits {
   perAddress?: number
 }
 
-const connectionsRefused = new Counter({
-  name: 'mayfly_http_connections_refused_total',
-  help: 'Connections refused, by the limit that they exceeded: of one address, or of all',
-  labelNames: ['limit'],
-})
+const connectionsRefused = counter(
+  'mayfly_http_connections_refused_total',
+  'Connections refused, by the limit that they exceeded: of one address, or of all',
+  'limit',
+)
 
 const MAX_PER_ADDRESS = 1_000
 // With few slots in all, one address gets at most a quarter.
@@ -102,7 +102,7 @@ export function limitConnections(
     const limit = exceededLimit(socket)
     if (limit === undefined) for (const listener of accept) listener.call(server, socket)
     else {
-      connectionsRefused.inc({ limit })
+      connectionsRefused.add(limit)
       refuse(socket)
     }
   })

@@ -4,7 +4,6 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { register } from 'prom-client'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'vitest'
 import { checkMail } from '../../../test/support/api-client.ts'
 import { WITHOUT_POLLING } from '../../../test/support/app.ts'
@@ -14,6 +13,7 @@ import { keyRing, type TestKey } from '../../../test/support/keys.ts'
 import { waitUntil } from '../../../test/support/wait-until.ts'
 import { EMPTY_MAIL } from '../../core/message.ts'
 import { disconnectSignal, onClose, throwIfClosed, waitSignals } from './disconnect.ts'
+import { waitingRequests } from './limits.ts'
 
 // A client may disconnect while any store call of its request is pending. The store is the real one; here each call can be
 // held until the client has disconnected.
@@ -69,11 +69,6 @@ afterAll(async () => {
   unsubscribe('http.server.request.start', recordResponse)
   await testServer.stop()
 })
-
-async function waitingCount(): Promise<number> {
-  const metric = await register.getSingleMetric('mayfly_http_waiting')?.get()
-  return metric?.values[0]?.value ?? 0
-}
 
 interface TestMailbox {
   email: string
@@ -139,7 +134,7 @@ async function disconnectAt(number: number, { path, headers, complete }: Case): 
     isHeld = true
   })
   const client = await openClient(path(mailbox), headers?.() ?? {})
-  await waitUntil(async () => isHeld || (await waitingCount()) > 0)
+  await waitUntil(async () => isHeld || waitingRequests() > 0)
   if (!isHeld) await testServer.mail(mailbox.email)
   await waitUntil(() => isHeld || complete.test(client.received()))
 
@@ -147,7 +142,7 @@ async function disconnectAt(number: number, { path, headers, complete }: Case): 
   await waitUntil(() => responses[0]?.closed)
   await new Promise(setImmediate)
   const context = `${isHeld ? `held in ${calls.at(-1)}` : 'complete'}, call ${number}`
-  assert.equal(await waitingCount(), 0, `slot kept: ${context}`)
+  assert.equal(waitingRequests(), 0, `slot kept: ${context}`)
   assert.equal(testServer.subscriptions(), 0, `subscription kept: ${context}`)
 
   holdAt = Number.POSITIVE_INFINITY
@@ -157,7 +152,7 @@ async function disconnectAt(number: number, { path, headers, complete }: Case): 
   await testServer.mail(mailbox.email)
   await pause(SETTLE_MS)
   assert.deepEqual(calls.slice(before), [], `looked up after the disconnect: ${context}`)
-  assert.equal(await waitingCount(), 0, `slot taken after the disconnect: ${context}`)
+  assert.equal(waitingRequests(), 0, `slot taken after the disconnect: ${context}`)
   assert.equal(testServer.subscriptions(), 0, `subscribed after the disconnect: ${context}`)
   return isHeld
 }

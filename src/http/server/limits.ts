@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { Gauge } from 'prom-client'
+import { gauge } from '../../core/metrics.ts'
 import { Problem } from '../../core/problem.ts'
 import type { HttpResponse } from './response.ts'
 import type { HttpRequest } from './route.ts'
@@ -15,10 +15,14 @@ export interface LongPollLimit {
   ): () => void
 }
 
-export const longPollsGauge = new Gauge({
-  name: 'mayfly_http_waiting',
-  help: 'Requests that wait for mail, and open event streams',
-})
+let waiting = 0
+
+/** Requests of this thread that wait for mail. */
+export function waitingRequests(): number {
+  return waiting
+}
+
+gauge('mayfly_http_waiting', 'Requests that wait for mail, and open event streams', waitingRequests)
 
 const LONG_POLL_LIMITS = { all: 10_000, client: 1_000, mailbox: 100 }
 
@@ -39,14 +43,14 @@ export function openLongPollLimit(limits = LONG_POLL_LIMITS): LongPollLimit {
       if (tooMany) throw new Problem('overloaded', 'Too many open long polls.', 5)
       const keys = who === undefined ? [box] : [box, who]
       all += 1
-      longPollsGauge.inc()
+      waiting += 1
       for (const key of keys) addTo(counts, key, 1)
       let open = true
       const release = () => {
         if (!open) return
         open = false
         all -= 1
-        longPollsGauge.dec()
+        waiting -= 1
         for (const key of keys) addTo(counts, key, -1)
       }
       onClose(release)

@@ -9,7 +9,7 @@ import type { ClientOf } from './client.ts'
 import { bearerToken } from './credentials.ts'
 import type { RouteDeps } from './deps.ts'
 import { disconnectSignal, isDisconnect, onClose, throwIfClosed } from './disconnect.ts'
-import { countResponse } from './metrics.ts'
+import { countResponse, requestTimer } from './metrics.ts'
 import { bodyParams, inputReader, NO_PARAMS, pathParams, queryParams } from './parameters.ts'
 import { problemResponse, toProblem } from './problem-response.ts'
 import {
@@ -73,7 +73,7 @@ function routeHandler(context: HttpServerContext, route: Route) {
   async function respond(
     raw: IncomingMessage,
     response: ServerResponse,
-    { params, addHeaders }: { params: object; addHeaders: HttpRequest['addHeaders'] },
+    { params, ...parts }: Pick<RequestParts, 'addHeaders' | 'onWait'> & { params: object },
   ): Promise<HttpResponse> {
     const body = route.method === 'POST' && hasBody(raw) ? await readBody(raw) : NO_BYTES
     checkHost(raw)
@@ -81,7 +81,7 @@ function routeHandler(context: HttpServerContext, route: Route) {
     if (client !== undefined) await takeRates(deps, route, client)
     let input: Static<Route['input']> = {}
     const owner = () => client ?? budgetOwner(request.key, input)
-    const request = routeRequest(context, raw, response, { body, client, addHeaders, owner })
+    const request = routeRequest(context, raw, response, { ...parts, body, client, owner })
     // No await unless needed: a poll is served from memory.
     if (route.authenticate) request.key = await route.authenticate(deps, request)
     input = read({
@@ -100,19 +100,21 @@ function routeHandler(context: HttpServerContext, route: Route) {
     response: ServerResponse,
     params: object,
   ): Promise<void> => {
+    const { onWait, secondsTaken } = requestTimer()
     let extra: (() => Record<string, string>) | undefined
     const addHeaders: HttpRequest['addHeaders'] = (make) => {
       extra = make
     }
     const withHeaders = (made: HttpResponse) => withCors(made, request.headers.origin, extra?.())
     try {
-      const made = await respond(request, response, { params, addHeaders })
-      countResponse(route.path, made.status)
+      const made = await respond(request, response, { params, addHeaders, onWait })
+      countResponse(route.path, made.status, secondsTaken())
       if (deps.draining()) response.shouldKeepAlive = false
       await writeResponse(response, withHeaders(made))
     } catch (error) {
       const { path, problemPage } = route
-      await sendProblem(context, request, { path, response, error, withHeaders, problemPage })
+      const options = { path, response, error, withHeaders, problemPage, secondsTaken }
+      await sendProblem(context, request, options)
     }
   }
 }
@@ -120,13 +122,15 @@ function routeHandler(context: HttpServerContext, route: Route) {
 interface RequestParts extends Pick<HttpRequest, 'body' | 'client' | 'addHeaders'> {
   /** Whose part of the send budget the response takes. */
   owner(): string
+  /** Called when it starts to wait for mail. */
+  onWait(): void
 }
 
 function routeRequest(
   context: HttpServerContext,
   raw: IncomingMessage,
   response: ServerResponse,
-  { body, client, addHeaders, owner }: RequestParts,
+  { body, client, addHeaders, owner, onWait }: RequestParts,
 ): HttpRequest {
   let reserved = false
   return {
@@ -138,7 +142,10 @@ function routeRequest(
     isTrustedProxy: () => context.isTrustedProxy(raw),
     secure: () => context.isSecure(raw),
     signal: () => disconnectSignal(response),
-    waitSignal: () => context.waitSignalOf(response),
+    waitSignal() {
+      onWait()
+      return context.waitSignalOf(response)
+    },
     throwIfClosed: () => throwIfClosed(response),
     onClose: (release) => onClose(response, release),
     addHeaders,
@@ -223,6 +230,8 @@ interface ProblemOptions {
   withHeaders?(response: HttpResponse): HttpResponse
   /** Of the route. */
   problemPage?: Route['problemPage']
+  /** Undefined if its time is not counted. */
+  secondsTaken?(): number | undefined
 }
 
 /** Unexpected errors go to the log; the client gets only the request id. */
@@ -250,7 +259,7 @@ async function sendProblem(
       problemPage?.(problem, deps, { headers: raw.headers, requestId: id }) ??
         problemResponse(problem, id),
     )
-    countResponse(path, made.status)
+    countResponse(path, made.status, options.secondsTaken?.())
     // A kept connection would delay shutdown.
     if (deps.draining()) response.shouldKeepAlive = false
     if (await isReceived(raw)) await writeResponse(response, made)

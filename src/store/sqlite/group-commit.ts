@@ -1,5 +1,7 @@
+import { parse } from 'node:path'
 import { hasErrorCode, Problem } from '../../core/problem.ts'
 import type { MailboxId } from '../../core/session.ts'
+import { commitSeconds } from '../commit-seconds.ts'
 import type { Db } from './files.ts'
 
 /** Marks a mailbox as changed by the current transaction. */
@@ -66,6 +68,7 @@ export function groupCommit(
   const rollback = db.prepare('rollback')
   const inSavepoint = savepoint(db)
   const touched = new Set<MailboxId>()
+  const { name: store } = parse(db.name)
   const writes = writesWith((mailbox) => touched.add(mailbox))
 
   function runOne(run: Run, { name, value }: WriteRequest): WriteOutcome {
@@ -112,7 +115,9 @@ export function groupCommit(
         beginGroup()
         outcomes = runAll(inSavepoint, group)
       }
+      const startedAt = performance.now()
       commit.run()
+      commitSeconds.observe(store, (performance.now() - startedAt) / 1000)
     } catch (error) {
       if (db.inTransaction) rollback.run()
       const failure = asProblem(error)

@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Pool as Clients, type Connection, type PoolClient, types } from 'pg'
 import { openLru } from '../../../core/lru.ts'
 import { hasErrorCode, StoreUnavailable } from '../../../core/problem.ts'
+import { commitSeconds } from '../../commit-seconds.ts'
 import { COMMIT_DURABLY, watchDurability } from './durability.ts'
 import { asStoreError, asUnreachable, isUnavailable } from './errors.ts'
 
@@ -167,9 +168,11 @@ async function transact<T>(
     const [, result] = await sendTogether(client, () =>
       Promise.all([client.query(task.begin), task.operation(transaction)]),
     )
+    const startedAt = performance.now()
     const [done, commit] = await sendTogether(client, () =>
       Promise.allSettled([last?.(), client.query(COMMIT_DURABLY)]),
     )
+    commitSeconds.observe('postgres', (performance.now() - startedAt) / 1000)
     if (done.status === 'rejected') throw done.reason
     if (commit.status === 'rejected') {
       throw hasErrorCode(commit.reason, '22012')

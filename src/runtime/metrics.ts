@@ -1,0 +1,134 @@
+import type { Config } from '../config/config.ts'
+import { type Metric, readMetrics } from '../core/metrics.ts'
+import { unlessUnavailable } from '../service/background/outage.ts'
+import type { StoreLevels } from '../store/series-store.ts'
+import { diskSpace } from '../store/sqlite/mail-store.ts'
+import type { MailStore } from '../store/store.ts'
+import { throttled } from '../store/throttled.ts'
+import { usesPostgres } from './stores.ts'
+import type { Thread } from './thread.ts'
+
+interface MetricsDeps {
+  store: Pick<MailStore, 'readStoreLevels'>
+  now(): Date
+  /** The writers of SQLite. */
+  writers: readonly Thread[]
+  /** All adapter threads; more may be added. */
+  threads: readonly Thread[]
+}
+
+export type Metrics = ReturnType<typeof openMetrics>
+
+// Counting the live sessions takes time, and anybody may request the metrics if there is no admin token.
+const LEVELS_MS = 10_000
+
+/** The metrics of this process: the sums of all threads, and what is read from store and disk. */
+export function openMetrics(config: Config, { store, now, writers, threads }: MetricsDeps) {
+  const readLevels = throttled(LEVELS_MS, () => unlessUnavailable(store.readStoreLevels(now())))
+  let last: Metric[][] | undefined
+
+  const call = (thread: Thread) => thread.call('metrics') as Promise<Metric[]>
+
+  async function read(): Promise<Metric[]> {
+    const all = await Promise.all([
+      ...(last ?? threads.map(call)),
+      ...writers.map(call),
+      [...readMetrics(), ...processMetrics(), ...diskMetrics(config)],
+      readLevels().then((levels) => (levels ? levelMetrics(levels, now()) : [])),
+    ])
+    return addUp(all.flat())
+  }
+
+  return {
+    read,
+    text: async (): Promise<string> => metricsText(await read()),
+    /** Closes the adapter threads; from then on their last metrics are used. */
+    async closeThreads(): Promise<void> {
+      const closed = await Promise.allSettled(threads.map((thread) => thread.close()))
+      last = closed.flatMap((one) =>
+        one.status === 'fulfilled' && Array.isArray(one.value) ? [one.value as Metric[]] : [],
+      )
+      const failed = closed.find((one) => one.status === 'rejected')
+      if (failed) throw failed.reason
+    },
+  }
+}
+
+function addUp(all: readonly Metric[]): Metric[] {
+  const byName = [...Map.groupBy(all, ({ name }) => name).values()]
+  return byName.flatMap(([first, ...others]) => {
+    if (!first || others.length === 0) return first ?? []
+    const values = [first, ...others].flatMap((metric) => metric.values)
+    const alike = Map.groupBy(values, (value) => sampleName(first, value))
+    const add = first.aggregator === 'min' ? Math.min : (sum: number, more: number) => sum + more
+    const merged = [...alike.values()].flatMap(([one, ...more]) =>
+      one ? { ...one, value: more.reduce((sum, { value }) => add(sum, value), one.value) } : [],
+    )
+    return { ...first, values: merged }
+  })
+}
+
+/** In the text format of Prometheus, version 0.0.4. */
+function metricsText(metrics: readonly Metric[]): string {
+  const lines = metrics.flatMap((metric) => [
+    `# HELP ${metric.name} ${metric.help}`,
+    `# TYPE ${metric.name} ${metric.type}`,
+    ...metric.values.map((value) => `${sampleName(metric, value)} ${value.value}`),
+  ])
+  return `${lines.join('\n')}\n`
+}
+
+/** With its labels. */
+function sampleName({ name }: Metric, { labels, metricName = name }: Metric['values'][number]) {
+  const pairs = Object.entries(labels).map(([label, value]) => `${label}="${escaped(value)}"`)
+  return pairs.length > 0 ? `${metricName}{${pairs.join()}}` : metricName
+}
+
+function escaped(value: string): string {
+  return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
+}
+
+function levelMetrics({ liveSessions, storedBytes, oldestExpiry }: StoreLevels, now: Date) {
+  const lagMs = oldestExpiry ? Math.max(0, now.getTime() - oldestExpiry.getTime()) : 0
+  return [
+    level('mayfly_live_sessions', 'Live sessions of the installation', liveSessions),
+    level('mayfly_stored_bytes', 'Bytes that the mail database takes on disk', storedBytes),
+    level(
+      'mayfly_sweep_lag_seconds',
+      'For how long the oldest expired session has waited for its mail to be deleted',
+      lagMs / 1000,
+    ),
+  ]
+}
+
+/** A database server does not report its free disk space. */
+function diskMetrics(config: Config): Metric[] {
+  if (usesPostgres(config)) return []
+  const { free, least } = diskSpace(config.data, config.minFreeBytes)
+  return [
+    level('mayfly_disk_free_bytes', 'Free space on the disk of the data directory', free),
+    level('mayfly_disk_min_free_bytes', 'Free space below which mail is deferred', least),
+  ]
+}
+
+/** Under the names that client libraries of Prometheus use. */
+function processMetrics(): Metric[] {
+  const { user, system } = process.cpuUsage()
+  const startedAt = Math.round(Date.now() / 1000 - process.uptime())
+  return [
+    {
+      ...level('process_cpu_seconds_total', 'CPU time of the process', (user + system) / 1e6),
+      type: 'counter',
+    },
+    level(
+      'process_resident_memory_bytes',
+      'Resident memory of the process, without its children',
+      process.memoryUsage.rss(),
+    ),
+    level('process_start_time_seconds', 'Start of the process, in Unix time', startedAt),
+  ]
+}
+
+function level(name: string, help: string, value: number): Metric {
+  return { name, help, type: 'gauge', aggregator: 'sum', values: [{ labels: {}, value }] }
+}

@@ -1,0 +1,110 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Metric } from '../../core/metrics.ts'
+import { type Counts, minuteOf, SERIES, SERIES_NAMES, type SeriesName } from '../../core/series.ts'
+import type { SeriesMinute } from '../../store/series-store.ts'
+import type { ServiceDeps } from '../deps.ts'
+import { logFault } from './outage.ts'
+
+interface RecorderDeps extends Pick<ServiceDeps, 'log' | 'now'> {
+  store: { saveMinute(minute: SeriesMinute): Promise<void> }
+  /** Of all threads of this node. */
+  readMetrics(): Promise<readonly Metric[]>
+  /** The metrics when the recorder is opened: what was counted before is not ours. */
+  before: readonly Metric[]
+  /** Unique among all runs of all nodes. */
+  node: string
+}
+
+const MINUTE_MS = 60_000
+// A timer may fire slightly early.
+const AFTER_MS = 20
+
+/**
+ * Saves what this node counted, once a minute. Each row is what was counted since the minute began, so saving it again changes
+ * nothing; while it cannot be saved, the minute goes on.
+ */
+export function openRecorder({ store, readMetrics, before, node, now, log }: RecorderDeps) {
+  let start = { at: minuteOf(now()), totals: totalsOf(before) }
+
+  async function record(): Promise<void> {
+    const minute = minuteOf(now())
+    const totals = totalsOf(await readMetrics())
+    await store.saveMinute({ at: start.at, node, counts: countsSince(start.totals, totals) })
+    if (minute > start.at) start = { at: minute, totals }
+  }
+
+  return {
+    /** Also for the last minute, which is not complete. */
+    record,
+    async run(ended: AbortSignal): Promise<void> {
+      for (;;) {
+        const ms = MINUTE_MS - (now().getTime() % MINUTE_MS) + AFTER_MS
+        await pause(ms, undefined, { signal: ended }).catch(() => {})
+        if (ended.aborted) return
+        await record().catch((error) => logFault(log, error, 'cannot save the series; retrying'))
+      }
+    },
+  }
+}
+
+type Totals = Partial<Record<SeriesName, Counts>>
+
+function countsSince(before: Totals, totals: Totals): Totals {
+  const entries = SERIES_NAMES.flatMap((name) => {
+    const counts = totals[name]
+    if (!counts || SERIES[name].kind === 'gauge') return counts ? [[name, counts]] : []
+    const changes = Object.entries(counts).map(
+      ([label, count]) => [label, count - (before[name]?.[label] ?? 0)] as const,
+    )
+    const changed = changes.filter(([, change]) => change > 0)
+    // Quantiles need all bounds.
+    const kept = SERIES[name].kind === 'quantiles' ? changes : changed
+    return changed.length > 0 ? [[name, Object.fromEntries(kept)]] : []
+  })
+  return Object.fromEntries(entries)
+}
+
+/** The series, from the metrics that they are read from. */
+function totalsOf(metrics: readonly Metric[]): Totals {
+  const find = (name: string) => metrics.find((metric) => metric.name === name)?.values ?? []
+  const byLabel = (name: string, label: string): [string, number][] =>
+    find(name).map(({ labels, value }) => [labels[label] ?? '', value])
+  const level = (name: string): Counts | undefined => {
+    const [found] = find(name)
+    return found && { '': found.value }
+  }
+  const mails = byLabel('mayfly_smtp_mails_total', 'outcome')
+  const buckets = find('mayfly_http_request_seconds').filter(({ labels }) => 'le' in labels)
+  const totals: Record<SeriesName, Counts | undefined> = {
+    mails: sumOf(mails),
+    refusals: sumOf([
+      ...byLabel('mayfly_smtp_connections_total', 'start').filter(([start]) => start !== 'greeted'),
+      ...byLabel('mayfly_smtp_refused_senders_total', 'reason'),
+      ...byLabel('mayfly_smtp_refused_recipients_total', 'reason'),
+      ...mails.filter(([outcome]) => outcome !== 'stored'),
+    ]),
+    sessions: level('mayfly_live_sessions'),
+    stored_bytes: level('mayfly_stored_bytes'),
+    requests: sumOf(byLabel('mayfly_http_requests_total', 'status')),
+    latency: bucketCounts(sumOf(buckets.map(({ labels, value }) => [labels['le'] ?? '', value]))),
+    waiting: level('mayfly_http_waiting'),
+    parse_queue: level('mayfly_parse_waiting'),
+    webhooks: sumOf(byLabel('mayfly_webhook_attempts_total', 'result')),
+  }
+  return Object.fromEntries(Object.entries(totals).filter(([, counts]) => counts))
+}
+
+function sumOf(values: readonly (readonly [string, number])[]): Counts {
+  const sums = new Map<string, number>()
+  for (const [label, value] of values) sums.set(label, (sums.get(label) ?? 0) + value)
+  return Object.fromEntries(sums)
+}
+
+/** Buckets of a metric include those below. */
+function bucketCounts(cumulative: Counts): Counts {
+  const order = (bound: string) => (bound === '+Inf' ? Number.POSITIVE_INFINITY : Number(bound))
+  const bounds = Object.entries(cumulative).sort(([one], [next]) => order(one) - order(next))
+  return Object.fromEntries(
+    bounds.map(([bound, count], at) => [bound, count - (bounds[at - 1]?.[1] ?? 0)]),
+  )
+}
