@@ -53,7 +53,7 @@ async function assertInSight(contents: Locator): Promise<void> {
 /** Without JavaScript the whole reference is shown, without controls that need scripts. */
 async function assertComplete(page: Page): Promise<void> {
   assert.ok(await page.getByRole('heading', { name: 'First steps' }).isVisible())
-  assert.ok(await page.getByRole('heading', { name: 'Read emails with a key' }).isVisible())
+  assert.ok(await page.getByRole('heading', { name: 'Read mail with a key' }).isVisible())
   assert.equal(await page.getByRole('button').count(), 0)
 }
 
@@ -124,7 +124,7 @@ describe('the console', () => {
     const key = await ring.issue()
     await app().mail('console@pool.test')
     const { page, form } = await open('GET /emails')
-    await form.getByText('A successful response costs one request').waitFor()
+    await form.getByText('A successful response counts as one request').waitFor()
     await form.getByLabel('Your key').fill(key.secret)
     await form.getByLabel('to', { exact: true }).fill('console@pool.test')
     await send(form)
@@ -147,7 +147,7 @@ describe('the console', () => {
     const form = await openConsole({ page, app: app() }, 'GET /api/check-mail')
     const field = form.getByLabel('Session token')
     assert.equal(await field.inputValue(), '')
-    await form.getByRole('button', { name: `Use the token of ${email}` }).click()
+    await form.getByRole('button', { name: `Use the token for ${email}` }).click()
     assert.equal(await field.inputValue(), token)
     await send(form)
     assert.equal((await answerOf(form))['email'], email)

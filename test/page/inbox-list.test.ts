@@ -81,13 +81,13 @@ test('500 messages are listed, older ones are mentioned, and a full mailbox is r
   // Rendered in steps, but all of them.
   await page.locator('.mail').nth(499).waitFor({ state: 'attached' })
   assert.equal(await page.locator('.mail').count(), 500)
-  assert.equal(await page.getByText('This mailbox accepts no more mail').count(), 0)
+  assert.equal(await page.getByText('This mailbox is not accepting mail').count(), 0)
 
   await waitForInbox(page)
   await mailMany(app(), session.email, 1)
   // Beyond 500, the page counts the messages every five seconds.
   await page.clock.fastForward(5_000)
-  await page.getByText('This mailbox accepts no more mail').waitFor()
+  await page.getByText('This mailbox is not accepting mail').waitFor()
   await page.locator('.mail').nth(500).waitFor({ state: 'attached' })
   assert.equal(await page.locator('.mail').count(), 501)
   await page.locator('.mail-open').nth(400).click()

@@ -87,7 +87,7 @@ describe('a key', () => {
     const button = page.getByRole('button', { name: 'Roll this key' })
     await button.click()
     const dialog = page.getByRole('dialog', { name: 'Roll this key?' })
-    await dialog.getByText('The current key keeps working for 24 hours').waitFor()
+    await dialog.getByText('The current key will keep working for 24 hours').waitFor()
     await dialog.getByRole('button', { name: 'Cancel' }).click()
     assert.equal(await page.evaluate('document.activeElement.textContent'), 'Roll this key')
     await button.click()
@@ -175,8 +175,8 @@ describe('the last 30 days', () => {
 
 describe('the reason why a key no longer works is shown', () => {
   for (const [name, make, words] of [
-    ['used up', () => used(2, { requests: 2 }), 'All requests of this plan are used'],
-    ['used up for today', () => used(2, { perDay: 2 }), 'All requests for today are used'],
+    ['used up', () => used(2, { requests: 2 }), 'All requests in this plan have been used'],
+    ['used up for today', () => used(2, { perDay: 2 }), 'All of today’s requests have been used'],
     ['stopped', () => ring.issueRefunded(), 'This key is suspended'],
   ] as const) {
     test(name, async () => {

@@ -20,7 +20,12 @@ describe('before a link in a mail is opened', () => {
         'evil.test',
         'The part before the @',
       ],
-      ['homographs are reported', 'https://аррӏе.test/', 'xn--80ak6aa92e.test', 'look like others'],
+      [
+        'homographs are reported',
+        'https://аррӏе.test/',
+        'xn--80ak6aa92e.test',
+        'look-alike letters',
+      ],
       [
         'bidi marks are percent-encoded',
         'https://a.test/\u202Egpj.exe',

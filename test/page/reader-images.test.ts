@@ -106,7 +106,7 @@ describe('remote images', () => {
     const { email } = await waitForInbox(page)
     await send(email, mailWithImages('third'))
     await open(page, 'third')
-    await page.getByRole('button', { name: 'Always for ann@sender.test' }).click()
+    await page.getByRole('button', { name: 'Always load for ann@sender.test' }).click()
     await waitForImages('third')
 
     await page.reload()
@@ -130,12 +130,12 @@ describe('remote images', () => {
     const { email } = await waitForInbox(page)
     await send(email, mailWithImages('true'))
     await open(page, 'true')
-    await page.getByRole('button', { name: 'Always for ann@sender.test' }).click()
+    await page.getByRole('button', { name: 'Always load for ann@sender.test' }).click()
     await waitForImages('true')
     await send(email, mailWithImages('forged'), 'eve@evil.test')
     await open(page, 'forged', 'May not be from sender.test')
     await page.getByText('3 remote images blocked').waitFor()
-    await page.getByText('needs a verified sender').waitFor()
+    await page.getByText('must be verified').waitFor()
     assert.equal(await page.getByRole('button', { name: /^Always/ }).count(), 0)
     assert.deepEqual(paths(), ['/true-1.png', '/true-2.png', '/true-3.png'])
   })
@@ -152,16 +152,16 @@ describe('the sender', () => {
     [
       'May not be from sender.test',
       'ann@sender.test',
-      'This message failed the checks of sender.test',
+      'This message failed sender.test’s sender checks',
       'eve@evil.test',
     ],
     [
       'Unverified sender',
       'bob@nowhere.test',
-      'anyone may have sent this message',
+      'anyone could have sent this message',
       'bob@nowhere.test',
     ],
-    ['Unverified sender', '', 'anyone may have sent this message', ''],
+    ['Unverified sender', '', 'anyone could have sent this message', ''],
   ] as const) {
     test(`is shown with the result of its checks and the reason: ${badge}, ${from || 'without an author'}`, async () => {
       const page = await visits.visit('/')
@@ -172,6 +172,7 @@ describe('the sender', () => {
       await page.getByText(why).waitFor()
       // It is about the envelope domain, which the sender chooses.
       await page.getByText('by the envelope domain (SPF)').waitFor()
+      await page.getByText('No signature').waitFor()
       await checkAccessibility(page)
       await page.emulateMedia({ colorScheme: 'dark' })
       await checkColours(page)

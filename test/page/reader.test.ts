@@ -58,7 +58,7 @@ describe('the header of a message', () => {
     await page.locator('.reader-lines', { hasText: 'other@else.test' }).waitFor()
     const from = page.locator('.reader-from > p')
     assert.match(await from.innerText(), /x@evil\.test$/)
-    await page.getByText('calls itself “service@bank.test”').waitFor()
+    await page.getByText('uses the name “service@bank.test”').waitFor()
     assert.match(await row(page, /./).innerText(), /^x@evil\.test/m)
   })
 })

@@ -23,7 +23,7 @@ async function shownKey(page: Page): Promise<string> {
 /** Clicks from the plans to the payment page. */
 async function buy(name: string, email = ''): Promise<Page> {
   const page = await visit('/pricing')
-  if (email) await page.getByLabel('E-mail').fill(email)
+  if (email) await page.getByLabel('Email').fill(email)
   await button(page, `Buy ${name}`).click()
   await page.waitForURL('**/pay/**')
   return page
@@ -156,8 +156,8 @@ describe('returning to an order', () => {
     const dialog = page.getByRole('dialog', { name: 'Replace your key?' })
     for (const leave of ['Keep the old key', 'Close']) {
       await createKey.click()
-      await dialog.getByText('The old key stops working immediately.').waitFor()
-      await dialog.getByText('both keys then work for 24 hours').waitFor()
+      await dialog.getByText('The old key will stop working immediately.').waitFor()
+      await dialog.getByText('both keys will work for 24 hours').waitFor()
       assert.equal(await dialog.getByRole('link').getAttribute('href'), '/key')
       await dialog.getByRole('button', { name: leave }).click()
       await dialog.waitFor({ state: 'detached' })
@@ -242,7 +242,7 @@ test('an invalid email address is not sent', async () => {
   const page = await visit('/pricing')
   const requested: string[] = []
   page.on('request', (request) => requested.push(request.url()))
-  await page.getByLabel('E-mail').fill('ann')
+  await page.getByLabel('Email').fill('ann')
   await button(page, 'Buy Starter').click()
   assert.equal(await page.evaluate(`document.querySelector('#email:invalid') !== null`), true)
   assert.deepEqual(

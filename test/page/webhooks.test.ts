@@ -33,14 +33,14 @@ test('webhooks are created, tested, rolled, replayed and deleted, with their del
     await press(name)
     await page.getByRole('dialog').getByRole('button', { name, exact: true }).click()
   }
-  await section.getByLabel('URL to deliver to').fill(receiver.url)
+  await section.getByLabel('Endpoint URL').fill(receiver.url)
   await section.getByLabel('Only mail to this address').fill('page@pool.test')
   await press('Create webhook')
-  await section.getByText('This is the secret of the webhook').waitFor()
+  await section.getByText('This is the webhook’s signing secret').waitFor()
   await press('Show secret')
   const secret = (await section.locator('.secret-sample code').textContent()) ?? ''
   await press('Send a test')
-  await section.getByText('Result of the test: 200').waitFor()
+  await section.getByText('Test result: 200').waitFor()
   const [one] = receiver.received
   new Verifier(secret).verify(one?.body ?? '', one?.headers ?? {})
   await app().mail('page@pool.test')
@@ -68,7 +68,7 @@ test('a webhook that is refused says why', async () => {
   allow({ complaint: /403/ })
   const page = await showUsage(await ring.issue())
   const section = page.getByRole('region', { name: 'Webhooks' })
-  await section.getByLabel('URL to deliver to').fill('https://10.0.0.1/')
+  await section.getByLabel('Endpoint URL').fill('https://10.0.0.1/')
   await section.getByRole('button', { name: 'Create webhook' }).click()
   await section.getByRole('alert').getByText('the address is not public').waitFor()
 })

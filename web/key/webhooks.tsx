@@ -4,7 +4,7 @@ import { useEffect, useId } from 'preact/hooks'
 import { Button, ErrorMessage, VERBATIM } from '../site/controls.tsx'
 import { Dialog } from '../site/dialog.tsx'
 import { formatDateTime } from '../site/format.ts'
-import { t } from '../site/i18n.ts'
+import { language, t } from '../site/i18n.ts'
 import { SecretSample } from './secrets.tsx'
 import {
   changeWebhook,
@@ -92,7 +92,7 @@ function Facts({ webhook }: { webhook: Webhook }) {
     [t('hook_address'), to],
     [t('hook_last'), last && formatDateTime(last)],
     [t('hook_next'), next && formatDateTime(next)],
-    [t('hook_backlog'), backlog === 0 ? null : backlog.toLocaleString()],
+    [t('hook_backlog'), backlog === 0 ? null : backlog.toLocaleString(language.value)],
     [t('hook_gap'), gap && formatDateTime(gap)],
   ]
   return (

@@ -80,7 +80,7 @@ function Details({ summary, message, isChecking }: DetailsProps) {
             {(['dmarc', 'dkim', 'spf'] as const).map((check) => (
               <Fragment key={check}>
                 <dt>{t(`reader_${check}`)}</dt>
-                <dd>{t(`reader_check_${checks[check]}`)}</dd>
+                <dd>{t(`reader_check_${resultOf(check, checks[check])}`)}</dd>
               </Fragment>
             ))}
           </dl>
@@ -88,6 +88,12 @@ function Details({ summary, message, isChecking }: DetailsProps) {
       )}
     </Popover>
   )
+}
+
+type Checks = NonNullable<Message['auth']>
+
+function resultOf(check: 'dmarc' | 'dkim' | 'spf', result: Checks['dkim']) {
+  return check === 'dkim' && result === 'none' ? 'unsigned' : result
 }
 
 type Person = Message['to'][number]

@@ -163,7 +163,7 @@ ${outcomes(order)}
     async handle({ id, outcome: wanted }, deps) {
       const outcome = OUTCOMES.find((known) => known === wanted)
       if (!outcome) {
-        throw new Problem('invalid_parameter', `outcome: give one of ${OUTCOMES.join(', ')}.`)
+        throw new Problem('invalid_parameter', `outcome: must be one of ${OUTCOMES.join(', ')}.`)
       }
       await payFake(deps, id, outcome)
       return empty(303, { location: `/orders/${id}` })

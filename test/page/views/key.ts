@@ -63,7 +63,7 @@ export const keyViews: readonly View[] = [
       await spend(stage, key, 2)
       await stage.page.getByRole('button', { name: 'Forget this key' }).click()
       await enterKey(stage.page, key.secret)
-      await stage.page.getByText('All requests of this plan are used').waitFor()
+      await stage.page.getByText('All requests in this plan have been used').waitFor()
     },
   },
 ]

@@ -51,7 +51,7 @@ describe('without scripts', () => {
     test(`the name ${name} is shown as a claim, not as the sender`, () => {
       assert.equal(senderInList(name), ADDRESS)
       assert.ok(senderInMail(name).startsWith(`<bdi>${ADDRESS}</bdi>`))
-      assert.match(senderInMail(name), /calls itself “[^”]*bank/)
+      assert.match(senderInMail(name), /uses the name “[^”]*bank/)
     })
   }
 
@@ -60,7 +60,7 @@ describe('without scripts', () => {
       assert.equal(senderInList(name), name)
       assert.ok(senderInMail(name).startsWith(`<bdi>${name}</bdi> <span`))
       assert.ok(senderInMail(name).includes(ADDRESS))
-      assert.ok(!senderInMail(name).includes('calls itself'))
+      assert.ok(!senderInMail(name).includes('uses the name'))
     })
   }
 })
