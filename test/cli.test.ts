@@ -137,7 +137,8 @@ describe('mayfly inbox', () => {
     expect(mayfly('inbox', '--url', 'http://127.0.0.1:1')).toEqual({
       status: 1,
       stdout: '',
-      stderr: 'No Mayfly service at http://127.0.0.1:1. Start it, or name another with --url.\n',
+      stderr:
+        'No Mayfly service found at http://127.0.0.1:1. Start it, or specify another with --url.\n',
     })
   })
 

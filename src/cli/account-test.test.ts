@@ -61,7 +61,7 @@ test('a successful login shows folders and capabilities', async () => {
     'Login      joe@gmail.com: accepted',
     'Folders    INBOX, [Gmail]/Spam',
     'Spam       [Gmail]/Spam',
-    'Trash      none marked as such: delete_after_fetch is not possible',
+    'Trash      not identified: delete_after_fetch cannot be used',
     'IDLE       yes: new mail is pushed',
     'Gmail ids  yes',
   ])

@@ -49,6 +49,15 @@ describe('list', () => {
     ])
   })
 
+  test('fits 100 columns, whatever the address and the reason', async () => {
+    const reason = `cannot connect: ${'word '.repeat(30)}${'x'.repeat(120)}`
+    await fixture.report('joe@gmail.com', 'failing', reason)
+    const added = { ...ANN, email: rules(`${'y'.repeat(60)}@gmail.com`).email }
+    const lines = await listed([JOE, ANN, added])
+    expect(lines.filter((line) => line.length > 100)).toEqual([])
+    expect(lines.join('\n')).toMatch(/cannot connect: .* x+…$/ms)
+  })
+
   test('shows why an account is not offered, instead of its health', async () => {
     await fixture.store.setAccountActive(await fixture.idOf('joe@gmail.com'), false)
     const reasons = async (...file: (typeof JOE)[]) =>
@@ -120,7 +129,7 @@ describe('activate and deactivate', () => {
     await setAccountActive(deps(JOE, ANN), { name, active: true }, print)
     expect(await isActive('joe@gmail.com')).toBe(true)
     expect(lines).toEqual([
-      'Deactivated joe@gmail.com: its aliases are not offered, and no mail is fetched.',
+      'Deactivated joe@gmail.com: its aliases are no longer offered, and its mail is no longer fetched.',
       'Activated joe@gmail.com.',
     ])
   })

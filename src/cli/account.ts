@@ -10,7 +10,7 @@ import {
 import { toError } from '../core/problem.ts'
 import { printable } from '../core/text.ts'
 import type { AccountAdminDeps, ConfiguredAccount } from '../service/sessions/accounts.ts'
-import { CommandError, type JsonOption, type Print, printJson, table } from './output.ts'
+import { CommandError, type JsonOption, listTable, type Print, printJson, table } from './output.ts'
 
 export interface AccountActions {
   withAccounts(operation: (deps: AccountAdminDeps) => Promise<void>): Promise<void>
@@ -51,7 +51,7 @@ export function addAccountCommands(account: Command, actions: AccountActions, pr
   account
     .command('test <account>')
     .description('Log in and show what the server supports')
-    .option('--send', 'also send a mail to a dot alias and a plus alias, and wait for both')
+    .option('--send', 'also send a message to a dot alias and a plus alias, and wait for both')
     .action((name: string, options: { send?: boolean }) =>
       withAccounts((deps) => testAccount(deps, actions, { name, ...options }, print)),
     )
@@ -72,7 +72,9 @@ export async function printAccounts(deps: AccountAdminDeps, { json }: JsonOption
   const rows = await accountRows(deps)
   if (json) printJson(rows, print)
   else if (rows.length === 0) {
-    print('No accounts yet. Add them to the file of MAYFLY_GMAIL_ACCOUNTS_FILE: see docs/gmail.md')
+    print(
+      'No accounts yet. List them in the file named by MAYFLY_GMAIL_ACCOUNTS_FILE; see docs/gmail.md',
+    )
   } else for (const line of accountTable(rows)) print(line)
 }
 
@@ -83,7 +85,10 @@ export async function setAccountActive(
 ): Promise<void> {
   const { id, email } = await findAccount(deps, name)
   await deps.store.setAccountActive(id, active)
-  if (!active) print(`Deactivated ${email}: its aliases are not offered, and no mail is fetched.`)
+  if (!active)
+    print(
+      `Deactivated ${email}: its aliases are no longer offered, and its mail is no longer fetched.`,
+    )
   else {
     const hindrance = configHindrance(deps.file, email)
     print(hindrance ? `Activated ${email}, but it is ${hindrance}.` : `Activated ${email}.`)
@@ -156,7 +161,7 @@ function accountTable(accounts: readonly AccountRow[]): string[] {
     String(account.aliases),
     printable(account.hindrance ?? account.reason ?? ''),
   ])
-  return table([['ID', 'ADDRESS', 'OFFERED', 'HEALTH', 'ALIASES', 'REASON'], ...rows])
+  return listTable(['ID', 'ADDRESS', 'OFFERED', 'HEALTH', 'ALIASES', 'REASON'], rows)
 }
 
 function quoted(name: string): string {
@@ -171,7 +176,8 @@ export async function testAccount(
 ): Promise<void> {
   const { email } = await findConfiguredAccount(deps, name)
   const trial = send ? await actions.aliasTrial() : undefined
-  if (send && !trial) throw new CommandError('--send needs a mail server: set MAYFLY_MAIL_OUT.', 2)
+  if (send && !trial)
+    throw new CommandError('--send requires a mail server: set MAYFLY_MAIL_OUT.', 2)
   const test = await actions.testAccount(email)
   if (!test.ok) throw new CommandError(`${email}: ${printable(test.reason)}`)
   for (const line of table(capabilityRows(email, test))) print(printable(line))
@@ -183,8 +189,8 @@ function capabilityRows(email: Address, test: AccountTest & { ok: true }): strin
   return [
     ['Login', `${email}: accepted`],
     ['Folders', folders.map(({ name }) => name).join(', ')],
-    ['Spam', spam ?? 'none marked as such: only INBOX is polled'],
-    ['Trash', trash ?? 'none marked as such: delete_after_fetch is not possible'],
+    ['Spam', spam ?? 'not identified: only INBOX is polled'],
+    ['Trash', trash ?? 'not identified: delete_after_fetch cannot be used'],
     ['IDLE', idle ? 'yes: new mail is pushed' : 'no: new mail is found by polling'],
     ['Gmail ids', gmail ? 'yes' : 'no: mail is identified by Message-ID, size and date'],
   ]
@@ -197,13 +203,13 @@ async function runAliasTrial(
   print: Print,
 ): Promise<void> {
   const aliases = await trialAliases(deps, email)
-  print(`Sending a mail to ${aliases.join(' and ')}, then waiting for it …`)
+  print(`Sending a message to ${aliases.join(' and ')} and waiting for it…`)
   const arrived = await trial(email, aliases).catch((error: unknown) => {
     throw new CommandError(printable(toError(error).message), 1, { cause: error })
   })
   const rows = aliases.map((alias) => {
     const found = arrived.find((one) => one.alias === alias)
-    if (!found) return [alias, 'not found: it has not arrived, or no header contains this form']
+    if (!found) return [alias, 'not found: it did not arrive, or no header contains this form']
     return [alias, `arrived in ${found.folder}; found in ${found.headers.join(', ')}`]
   })
   for (const line of table(rows)) print(printable(line))

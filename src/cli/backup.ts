@@ -20,7 +20,7 @@ export interface BackupActions {
 export function addBackupCommands(mayfly: Command, actions: BackupActions, print: Print): void {
   mayfly
     .command('backup <file>')
-    .description('Copy keys, orders and usage to a file, also while the service runs')
+    .description('Back up keys, orders and usage to a file; safe while the service runs')
     .option('--force', 'overwrite the file')
     .action(async (file: string, { force = false }: { force?: boolean }) => {
       const contents = await actions.backup(file, { force, tell: printProgress })
@@ -39,8 +39,8 @@ function restoredLines(file: string, contents: Contents, previous: string | unde
   return [
     `Restored ${file}: ${summary(contents)}. Everything is as it was at the time of the backup:`,
     '  - Requests made since then are not counted; their keys can use them again.',
-    '  - Revocations, rotations and labels since then are undone. Revoke keys again that must not work.',
-    '  - Keys and orders created since then do not exist any more. Issue new keys to customers who paid.',
+    '  - Revocations, rotations and labels since then are undone. Revoke again any keys that must not work.',
+    '  - Keys and orders created since then no longer exist. Issue new keys to customers who paid.',
     previous === undefined ? 'There was no shop before.' : `The previous shop is in ${previous}`,
   ]
 }

@@ -49,7 +49,9 @@ export async function run(args: readonly string[], actions: CliActions): Promise
 /** All commands; the manual page and the shell completion are made from it. */
 export function program(actions: CliActions, print: Print): Command {
   const mayfly = new Command('mayfly')
-    .description('Disposable email: receives mail over SMTP, serves it as JSON.')
+    .description(
+      'Disposable email: receives mail over SMTP and serves it on a web page and as JSON.',
+    )
     .version(actions.version)
     .exitOverride()
     .configureHelp({ showGlobalOptions: false })
@@ -73,7 +75,7 @@ export function program(actions: CliActions, print: Print): Command {
   addSessionCommands(group('session', 'Manage live sessions'), actions, print)
   addMailCommands(group('mail', 'Manage stored mail'), actions, print)
   addKeyCommands(group('key', 'Manage API keys'), actions, print)
-  addWebhookCommands(group('webhook', 'Manage webhooks of keys'), actions, print)
+  addWebhookCommands(group('webhook', 'Manage webhooks'), actions, print)
   addOrderCommands(group('order', 'Show orders'), actions, print)
   addBackupCommands(mayfly, actions, print)
   addMigrateCommand(mayfly, actions, print)

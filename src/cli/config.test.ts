@@ -25,6 +25,16 @@ test('every setting has a line with value and origin, and its meaning below, in 
   expect(lines.filter((line) => line.length > 100)).toEqual([])
 })
 
+test('a long value without commas is wrapped as well', () => {
+  const value = `/var/lib/${'mayfly/'.repeat(20)}`
+  const lines = printed(readConfig({ env: { MAYFLY_DATA: value }, file: {} }).settings)
+  expect(lines.filter((line) => line.length > 100)).toEqual([])
+  const column = lines[0]?.indexOf('VALUE') ?? 0
+  const row = lines.findIndex((line) => line.startsWith('MAYFLY_DATA '))
+  const parts = lines.slice(row, row + 4).map((line) => line.slice(column, column + 40).trimEnd())
+  expect(parts.join('')).toBe(value)
+})
+
 test('columns are aligned with their headings, even beside a wrapped list', () => {
   const [head = '', ...lines] = printed(settings)
   const column = head.indexOf('FROM')

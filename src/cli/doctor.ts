@@ -26,7 +26,7 @@ export function addDoctorCommand(mayfly: Command, actions: DoctorActions, print:
     .description('Check settings, DNS, TLS and delivery, and show how to fix what is wrong')
     .option('--json', 'print JSON')
     .option('--domain <name>', 'check only this mail domain')
-    .option('--listings', 'also ask DNS block lists about our addresses and domains')
+    .option('--listings', 'also look up our addresses and domains in DNS block lists')
     .action(({ domain: given, listings = false, json }: DoctorOptions) => {
       const domain = given === undefined ? undefined : parseDomain(given)
       return actions.withChecks({ domain, listings }, async (checks) => {

@@ -42,6 +42,13 @@ test('a new domain is listed with its options', async () => {
   ])
 })
 
+test('the list fits 100 columns, whatever the name', async () => {
+  await addDomain(mail.store, `${'a'.repeat(60)}.${'b'.repeat(60)}.test`, defaults, print)
+  const lines = await listed()
+  expect(lines.filter((line) => line.length > 100)).toEqual([])
+  expect(lines[1]).toMatch(/^1 +a+… +active +yes +yes +default$/)
+})
+
 test('--json has the same fields', async () => {
   await addDomain(mail.store, 'box.test', { ...defaults, ttl: '90s' }, print)
   expect(JSON.parse((await listed({ json: true })).join('\n'))).toEqual([

@@ -3,7 +3,7 @@ import { type Host, type MailDomain, parseHost } from '../core/address.ts'
 import { MAX_LIFETIME_SECONDS, MIN_LIFETIME_SECONDS } from '../core/session.ts'
 import { formatDuration, parseDuration } from '../core/time.ts'
 import type { DomainAdminStore } from '../service/sessions/domains.ts'
-import { CommandError, type JsonOption, type Print, printJson, table } from './output.ts'
+import { CommandError, type JsonOption, listTable, type Print, printJson } from './output.ts'
 
 export interface DomainActions {
   withDomains(operation: (store: DomainAdminStore) => Promise<void>): Promise<void>
@@ -39,7 +39,7 @@ export function addDomainCommands(
     )
   domain
     .command('remove <name>')
-    .description('Create no new sessions there; existing ones expire normally')
+    .description('Stop creating sessions there; existing ones expire normally')
     .action((name: string) => withDomains((store) => removeDomain(store, name, print)))
   domain
     .command('activate <name>')
@@ -67,7 +67,7 @@ export async function printDomains(
     domain.ttlSeconds === undefined ? 'default' : formatDuration(domain.ttlSeconds),
   ])
   const heading = ['ID', 'NAME', 'STATE', 'SESSIONS', 'READER', 'LIFETIME']
-  for (const line of table([heading, ...rows])) print(line)
+  for (const line of listTable(heading, rows)) print(line)
 }
 
 export async function addDomain(
@@ -96,7 +96,7 @@ export async function switchDomain(
 ): Promise<void> {
   const name = await existingDomain(store, text)
   await store.changeDomain(name, { active })
-  print(active ? `Activated ${name}.` : `Deactivated ${name}: it is not offered any more.`)
+  print(active ? `Activated ${name}.` : `Deactivated ${name}: it is no longer offered.`)
 }
 
 function stateOf({ active, removed }: MailDomain): string {
@@ -121,6 +121,6 @@ function parseTtl(ttl: string | undefined): number | undefined {
   if (ttl === undefined) return undefined
   const seconds = parseDuration(ttl) ?? 0
   if (seconds >= MIN_LIFETIME_SECONDS && seconds <= MAX_LIFETIME_SECONDS) return seconds
-  const hint = 'use a lifetime from 1m to 3650d, such as 90s, 15m, 24h or 30d.'
+  const hint = 'must be from 1m to 3650d, such as 90s, 15m, 24h or 30d.'
   throw new CommandError(`--ttl ${JSON.stringify(ttl)}: ${hint}`, 2)
 }

@@ -203,7 +203,7 @@ test('--delete takes either an id or --all', () => {
   expect(parseSelection({ delete: '123' })).toBe(123)
   expect(parseSelection({ delete: true, all: true })).toBe('all')
   for (const [options, message] of [
-    [{ delete: true }, '--delete: give a message id, or --all for all messages.'],
+    [{ delete: true }, '--delete: requires a message id, or --all for all messages.'],
     [{ delete: '123', all: true }, '--all: use either --delete ID or --delete --all.'],
     [{ delete: 'all' }, '--delete: "all" is not a message id.'],
     [{ delete: '0' }, '--delete: "0" is not a message id.'],

@@ -56,7 +56,7 @@ export function addInboxCommand(mayfly: Command, actions: InboxActions, print: P
     .option('--count <n>', 'exit after n messages', parseCount)
     .option('--from <sender>', 'only mail from this address or domain')
     .option('--subject <text>', 'only mail with this text in the subject')
-    .option('--code', 'print the code of the first mail that has one, and nothing else; then exit')
+    .option('--code', 'wait for a message with a code, print only the code, and exit')
     .option('--delete [id]', 'with --operator: delete this message')
     .option('--all', 'with --operator --delete: delete all messages')
     .action(async ({ operator, wait, ...options }: InboxOptions) => {
@@ -133,7 +133,7 @@ export async function watchInbox(
     const path = eventsPath({ code, ...filter })
     const stream = await request(url, path, { headers, signal: stop.signal })
     for await (const { name, data } of readEvents(stream, url)) {
-      if (name === 'end' && code) throw new CommandError('The session has ended without a code.')
+      if (name === 'end' && code) throw new CommandError('The session ended before a code arrived.')
       if (name === 'end') return print('The session has ended.')
       if (name !== 'message') continue
       if (code) return print(printable(fieldOf(JSON.parse(data), 'code')))
@@ -218,7 +218,7 @@ async function fetchMail(url: string, id: string, headers: Record<string, string
 async function request(url: string, path: string, init: RequestInit): Promise<Response> {
   const response = await fetch(url + path, init).catch((cause: unknown) => {
     throw new CommandError(
-      `No Mayfly service at ${url}. Start it, or name another with --url.`,
+      `No Mayfly service found at ${url}. Start it, or specify another with --url.`,
       1,
       {
         cause,

@@ -1,7 +1,7 @@
 import { type ApiKey, nextUtcDay, precheckQuota, remainingQuota, utcDayText } from '../core/key.ts'
 import { printable } from '../core/text.ts'
 import { timestampFields } from '../core/time.ts'
-import { bar, formatCount, formatMinute, formatTime, table } from './output.ts'
+import { bar, formatCount, formatMinute, formatTime, listTable, table } from './output.ts'
 
 /** A key as JSON: names and times as in the API. */
 export function keyJson(key: ApiKey) {
@@ -32,7 +32,7 @@ export function keyTable(keys: readonly ApiKey[], now: Date): string[] {
     key.expiresAt ? formatMinute(key.expiresAt) : 'never',
     printable(key.label),
   ])
-  return table([['KEY', 'PLAN', 'STATE', 'USED', 'EXPIRES (UTC)', 'LABEL'], ...rows])
+  return listTable(['KEY', 'PLAN', 'STATE', 'USED', 'EXPIRES (UTC)', 'LABEL'], rows)
 }
 
 export function keyLines(key: ApiKey, now: Date): string[] {
@@ -87,6 +87,7 @@ const REFUSAL_STATES = {
 } as const
 
 function stateOf(key: ApiKey, now: Date): string {
+  if (key.state === 'stopped') return 'suspended'
   if (key.state !== 'active') return key.state
   const refused = precheckQuota(key, now)
   return refused ? REFUSAL_STATES[refused] : 'active'

@@ -133,6 +133,14 @@ describe('list and show', () => {
     expect(JSON.stringify(json)).not.toContain(keys[0]?.key.slice(12))
   })
 
+  test('fit 100 columns, whatever the label', async () => {
+    await spend((await issued('business', { label: 'x'.repeat(100) })).id, 1_000)
+    await issued('starter', { label: 'some words '.repeat(9).trim() })
+    const lines = (await printed(printKeys(deps(), {}, print))).split('\n')
+    expect(lines.filter((line) => line.length > 100)).toEqual([])
+    expect(lines).toHaveLength(7)
+  })
+
   test('an empty list says how to create a key', async () => {
     expect(await printed(printKeys(deps(), {}, print))).toContain('mayfly key issue --plan')
     expect(await printed(printKeys(deps(), { json: true }, print))).toBe('[]')

@@ -32,7 +32,7 @@ export interface KeyActions {
 
 export function addKeyCommands(key: Command, actions: KeyActions, print: Print): void {
   const { endpoints, plans, withKeys } = actions
-  key.addHelpText('after', '\n<key> is the id of a key, or a prefix of the key if it is unique.')
+  key.addHelpText('after', '\n<key> is the id of a key, or its prefix if that is unique.')
   key
     .command('issue')
     .description('Create a key (shown once)')

@@ -12,7 +12,7 @@ export function addMcpCommand(mayfly: Command, actions: McpActions): void {
     .command('mcp')
     .description('Serve the Model Context Protocol on stdin and stdout, for agents')
     .option('--url <url>', 'URL of the service (default: from the settings)')
-    .addHelpText('after', '\nMAYFLY_API_KEY in the environment is sent as APIKey.')
+    .addHelpText('after', '\nIf MAYFLY_API_KEY is set in the environment, it is sent as APIKey.')
     .action(async ({ url = actions.endpoints().url }: { url?: string }) => {
       const { serveMcpStdio } = await import('../mcp/server.ts')
       const { MAYFLY_API_KEY: key } = process.env
@@ -55,7 +55,7 @@ function apiCaller({ url, key, signal }: CallerOptions): ApiCall {
       signal,
       redirect: 'error',
     }).catch(() => {
-      throw new Problem('overloaded', `No Mayfly service at ${url}.`)
+      throw new Problem('overloaded', `No Mayfly service found at ${url}.`)
     })
     const answer = (await response.json().catch(() => undefined)) as ResponseBody
     if (response.ok && answer !== undefined) return answer as Endpoints[typeof endpoint]

@@ -45,7 +45,7 @@ test('a move is reported table by table', async () => {
 for (const [name, args, message] of [
   ['no source', TO, "required option '--from <store>' not specified"],
   ['no target', FROM, "required option '--to <store>' not specified"],
-  ['no folder', ['--from', 'sqlite:', ...TO], 'name the folder'],
+  ['no folder', ['--from', 'sqlite:', ...TO], 'must include the folder'],
   ['a source of another kind', ['--from', 'postgres://me:canary@a.test/b', ...TO], '--from: must'],
   ['a target of another kind', [...FROM, '--to', 'sqlite:./other'], '--to: must be'],
   ['a target that is not a URL', [...FROM, '--to', 'postgres://me:canary@:x'], '--to: must be'],

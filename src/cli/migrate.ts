@@ -37,7 +37,8 @@ export function addMigrateCommand(mayfly: Command, actions: MigrateActions, prin
 function folderOf(from: string): string {
   const folder = /^sqlite:(.+)$/s.exec(from)?.[1]
   if (folder !== undefined) return folder
-  if (from === 'sqlite:') throw new CommandError('--from: name the folder, as in sqlite:./data', 2)
+  if (from === 'sqlite:')
+    throw new CommandError('--from: must include the folder, as in sqlite:./data', 2)
   throw new CommandError('--from: must be a data folder, as in sqlite:./data', 2)
 }
 

@@ -74,7 +74,7 @@ export function parseSelection({ delete: id, all }: DeleteOptions): number | 'al
   if (all && id === true) return 'all'
   if (all) throw new CommandError('--all: use either --delete ID or --delete --all.', 2)
   if (id === true)
-    throw new CommandError('--delete: give a message id, or --all for all messages.', 2)
+    throw new CommandError('--delete: requires a message id, or --all for all messages.', 2)
   if (id !== undefined && /^[1-9]\d{0,15}$/.test(id)) return Number(id)
   throw new CommandError(`--delete: ${JSON.stringify(id)} is not a message id.`, 2)
 }

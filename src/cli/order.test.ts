@@ -54,10 +54,20 @@ test('list shows state, plan and notes, and masks the buyer', async () => {
   const line = (id: string) => text.split('\n').find((line) => line.startsWith(`${id} `)) ?? ''
   expect(line('ord_open')).toMatch(/ 2026-03-01 12:00 +starter +open +a…@box\.example$/)
   expect(line('ord_paid')).toMatch(/ business +paid +… +key not claimed yet$/)
-  expect(line('ord_back')).toMatch(/ refunded .*refunded: the key is stopped$/)
+  expect(line('ord_back')).toMatch(/ refunded .*refunded: the key is suspended$/)
   expect(line('ord_part')).toMatch(/ paid +- +partially refunded$/)
-  expect(line('ord_dispute')).toMatch(/ disputed .*disputed: the key is stopped$/)
+  expect(line('ord_dispute')).toMatch(/ disputed .*disputed: the key is suspended$/)
   expect(text).not.toMatch(/smith|secret-path|claim of/)
+})
+
+test('list fits 100 columns, whatever the id, the plan and the address', async () => {
+  const long = { ...business, id: 'a-rather-long-name-of-a-plan' }
+  const id = `ord_${'x'.repeat(22)}`
+  await addOrder(id, long, `ann@${'a'.repeat(60)}.example`)
+  await settlePaid(id, long, { returned: 'fully' })
+  const lines = (await printed(printOrders(deps(), {}, print))).split('\n')
+  expect(lines.filter((line) => line.length > 100)).toEqual([])
+  expect(lines[1]).toMatch(new RegExp(`^${id} .* refunded +a…@a+… `))
 })
 
 test('show includes price, key and the ids of the provider', async () => {
@@ -70,7 +80,7 @@ test('show includes price, key and the ids of the provider', async () => {
     /^Paid until +2027-03-01 12:00:00 UTC$/m,
     /^Key +mf_live_abcd \(key_of_ord_1\)$/m,
     /^Claimed +not yet$/m,
-    /^E-mail +ann\.smith@box\.example$/m,
+    /^Email +ann\.smith@box\.example$/m,
     /^Checkout +cs_ord_1$/m,
     /^Subscription +sub_ord_1$/m,
   ]) {

@@ -8,9 +8,11 @@ import type { KeyDeps } from '../service/keys/keys.ts'
 import type { KeyActions } from './key.ts'
 import {
   CommandError,
+  formatCount,
   formatMinute,
   formatTime,
   type JsonOption,
+  listTable,
   type Print,
   printJson,
   table,
@@ -49,9 +51,9 @@ export async function printOrders({ shop }: KeyDeps, { json }: JsonOption, print
     maskedEmail(order) ?? '-',
     notesOf(order).join('; '),
   ])
-  const head = ['ORDER', 'CREATED (UTC)', 'PLAN', 'STATE', 'E-MAIL', 'NOTES']
-  for (const line of table([head, ...rows])) print(line)
-  if (orders.length === MAX_LISTED) print(`Newest ${MAX_LISTED} shown.`)
+  const head = ['ORDER', 'CREATED (UTC)', 'PLAN', 'STATE', 'EMAIL', 'NOTES']
+  for (const line of listTable(head, rows)) print(line)
+  if (orders.length === MAX_LISTED) print(`Showing the newest ${formatCount(MAX_LISTED)}.`)
 }
 
 export async function printOrder(
@@ -73,7 +75,7 @@ export async function printOrder(
     ['Key', order.payments > 0 ? `${order.keyPrefix} (${order.keyId})` : '-'],
     ['Claimed', order.claimedAt ? formatTime(order.claimedAt) : 'not yet'],
     // Unmasked: the operator may need to contact the buyer.
-    ['E-mail', order.email === undefined ? '-' : printable(order.email)],
+    ['Email', order.email === undefined ? '-' : printable(order.email)],
     ['Provider', `${order.provider}, ${order.mode}`],
     ['Checkout', order.checkoutRef ?? '-'],
     ...(order.subscriptionRef === undefined ? [] : [['Subscription', order.subscriptionRef]]),
@@ -115,8 +117,8 @@ function maskedEmail({ email }: Purchase): string | undefined {
 function notesOf(order: Purchase): string[] {
   return [
     ...(order.partlyReturned ? ['partially refunded'] : []),
-    ...(order.state === 'refunded' ? ['refunded: the key is stopped'] : []),
-    ...(order.state === 'disputed' ? ['disputed: the key is stopped'] : []),
+    ...(order.state === 'refunded' ? ['refunded: the key is suspended'] : []),
+    ...(order.state === 'disputed' ? ['disputed: the key is suspended'] : []),
     ...(order.state === 'paid' && !order.claimedAt ? ['key not claimed yet'] : []),
   ]
 }

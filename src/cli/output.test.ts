@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { utcDayText } from '../core/key.ts'
 import { plot } from './key-usage.ts'
-import { bar, formatMail, noPaint, table, wrapList } from './output.ts'
+import { bar, formatMail, listTable, noPaint, table, wrapList } from './output.ts'
 
 test('columns are aligned without trailing spaces', () => {
   expect(
@@ -30,6 +30,23 @@ test('the last column is wrapped at spaces to fit 100 columns; longer words stay
   ])
   expect(lines.filter((line) => line.length > 100)).toEqual([`y${' '.repeat(31)}${'z'.repeat(90)}`])
   expect(lines.slice(1, -1).every((line) => line.slice(32).startsWith('some words'))).toBe(true)
+})
+
+test('a list fits 100 columns: its widest columns are cut off, texts of the last one are wrapped', () => {
+  const lines = listTable(
+    ['ID', 'ADDRESS', 'REASON'],
+    [
+      ['1', 'a'.repeat(120), 'some words'],
+      ['22', 'b@box.test', `https://box.test/${'c'.repeat(120)}`],
+    ],
+  )
+  const half = 'a'.repeat(46)
+  expect(lines).toEqual([
+    `ID  ADDRESS${' '.repeat(42)}REASON`,
+    `1   ${half}…  some words`,
+    `22  b@box.test${' '.repeat(39)}https://box.test/${'c'.repeat(29)}…`,
+  ])
+  expect(listTable(['ID', 'REASON'], [['1', 'words '.repeat(40).trim()]])).toHaveLength(4)
 })
 
 test('a mail shows its code, the links to follow and its attachments, in colours if painted', () => {
@@ -68,7 +85,7 @@ for (const [text, width, wrapped] of [
   ['one', 10, 'one'],
   ['one,two', 10, 'one,two'],
   ['one,two,three', 8, 'one,two,\nthree'],
-  ['far-too-long-for-it,b', 5, 'far-too-long-for-it,\nb'],
+  ['too-long,b', 5, 'too-l\nong,b'],
 ] as const) {
   test(`${text || 'an empty string'} in ${width} columns`, () =>
     expect(wrapList(text, width)).toBe(wrapped))

@@ -55,6 +55,44 @@ export function table(rows: readonly (readonly string[])[]): string[] {
   })
 }
 
+/**
+ * A heading and its rows in 100 columns: what is too long for the widest columns is cut off. In the last one texts are wrapped at
+ * spaces, and only longer words are cut off. The first `whole` columns are never cut off: other commands take what they show.
+ */
+export function listTable(
+  heading: readonly string[],
+  rows: readonly (readonly string[])[],
+  whole = 1,
+): string[] {
+  const all = [heading, ...rows]
+  const last = heading.length - 1
+  const words = (cell: string) => cell.split(' ')
+  const widths = columnWidths(
+    all.map((row) => row.map((cell, column) => (column === last ? words(cell) : [cell]))),
+  )
+  let excess = widths.reduce((sum, width) => sum + width + 2, -2) - MAX_WIDTH
+  for (; excess > 0; excess -= 1) {
+    const widest = widths.lastIndexOf(Math.max(...widths.slice(whole)))
+    widths[widest] = (widths[widest] ?? 0) - 1
+  }
+  const lastWidth = MAX_WIDTH - widths.slice(0, last).reduce((sum, width) => sum + width + 2, 0)
+  const wrapped = (cell: string) => {
+    const text = words(cell).map((word) => cutOff(word, lastWidth))
+    return wrapWords(text.join(' '), lastWidth).join('\n')
+  }
+  return table(
+    all.map((row) =>
+      row.map((cell, column) =>
+        column === last ? wrapped(cell) : cutOff(cell, widths[column] ?? 0),
+      ),
+    ),
+  )
+}
+
+function cutOff(text: string, width: number): string {
+  return text.length <= width ? text : `${text.slice(0, width - 1)}…`
+}
+
 function columnWidths(rows: readonly (readonly string[][])[]): number[] {
   const widths: number[] = []
   for (const row of rows) {
@@ -77,10 +115,13 @@ export function wrapWords(text: string, width: number): string[] {
   return lines
 }
 
-/** Breaks a list after commas to fit the width. */
+/** Breaks a list after commas, and what is longer anywhere, to fit the width. */
 export function wrapList(text: string, width: number): string {
   const lines: string[] = []
-  for (const part of text.split(/(?<=,)/)) {
+  const parts = text
+    .split(/(?<=,)/)
+    .flatMap((part) => part.match(new RegExp(`.{1,${width}}`, 'gs')) ?? [])
+  for (const part of parts) {
     const last = lines.at(-1)
     if (last !== undefined && last.length + part.length <= width) lines.push(lines.pop() + part)
     else lines.push(part)

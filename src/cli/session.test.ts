@@ -19,13 +19,24 @@ describe('session list', () => {
     ])
   })
 
+  test('fits 100 columns, whatever the address', async () => {
+    await fixture.session('a'.repeat(64), { keyId: 'key_secret' })
+    await fixture.send(['a'.repeat(64)], { bytes: 9_999_999 })
+    await printSessions(fixture.deps(), { limit: 50 }, fixture.print)
+    assert.deepEqual(
+      fixture.lines.filter((line) => line.length > 100),
+      [],
+    )
+    assert.match(fixture.lines[1] ?? '', /^a+… {2}2026-03-01 12:00 /)
+  })
+
   test('--largest sorts by size, --limit truncates the list and says so', async () => {
     for (const name of ['ann', 'bob', 'cid']) await fixture.session(name)
     await fixture.send(['ann'], { bytes: 500 })
     await fixture.send(['bob'], { bytes: 900 })
     await printSessions(fixture.deps(), { largest: true, limit: 2 }, fixture.print)
     expect(fixture.lines.slice(1).join('\n')).toMatch(
-      /^bob@.*\nann@.*\nFirst 2 shown; use --limit for more\.$/,
+      /^bob@.*\nann@.*\nShowing the first 2\. Use --limit for more\.$/,
     )
   })
 
@@ -61,7 +72,7 @@ describe('session end', () => {
     await fixture.send(['ann'], { bytes: 1_024 })
     await endSession(fixture.deps(), 'Ann@Box.Test', fixture.print)
     assert.deepEqual(fixture.lines, [
-      'Ended the session of ann@box.test. 1 message (1 KB) can no longer be read.',
+      'Ended the session for ann@box.test. 1 message (1 KB) can no longer be read.',
     ])
     assert.equal(await fixture.store.findSession(tokenHash), undefined)
     assert.equal(fixture.waits, 1)

@@ -14,9 +14,9 @@ import {
   formatMinute,
   formatVolume,
   type JsonOption,
+  listTable,
   type Print,
   printJson,
-  table,
 } from './output.ts'
 
 export interface OperatorActions {
@@ -73,8 +73,8 @@ export async function printSessions(
     session.keyId === undefined ? 'no' : 'yes',
   ])
   const heading = ['ADDRESS', 'CREATED (UTC)', 'EXPIRES (UTC)', 'MESSAGES', 'SIZE', 'KEY']
-  for (const line of table([heading, ...rows])) print(line)
-  if (found.length > limit) print(`First ${formatCount(limit)} shown; use --limit for more.`)
+  for (const line of listTable(heading, rows, 0)) print(line)
+  if (found.length > limit) print(`Showing the first ${formatCount(limit)}. Use --limit for more.`)
 }
 
 export async function endSession(deps: OperatorDeps, text: string, print: Print): Promise<void> {
@@ -84,7 +84,7 @@ export async function endSession(deps: OperatorDeps, text: string, print: Print)
   if (!ended) throw new CommandError(`No live session holds ${address}. See: mayfly session list`)
   // The next sweep deletes them.
   const unread = formatVolume({ messages: ended.count, bytes: ended.bytes })
-  print(`Ended the session of ${address}. ${unread} can no longer be read.`)
+  print(`Ended the session for ${address}. ${unread} can no longer be read.`)
 }
 
 /** Names and times as in the API; never a token or its hash, never the key's id. */

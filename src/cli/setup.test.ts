@@ -84,7 +84,7 @@ _smtp._tls.mail.test. 3600 IN TXT "v=TLSRPTv1; rua=mailto:postmaster@mail.test"
 ; at the provider of the address: 7.113.0.203.in-addr.arpa. 3600 IN PTR mx.mail.test.`)
   expect(output).toContain('mode: enforce\nmx: mx.mail.test\n')
   expect(output).toMatch(
-    /1\. Start the service: +mayfly serve\n.*Check the installation: +mayfly doctor$/s,
+    /1\. Start the service: +mayfly serve\n.*Check the installation: +mayfly doctor$/ms,
   )
 })
 
@@ -128,11 +128,21 @@ describe('on a terminal', () => {
       ['Mail domain', ''],
       ['Host name of this machine', expect.stringMatching(/\./)],
       ['Public URL', 'https://mail.test'],
-      ['E-mail for reports', 'postmaster@mail.test'],
+      ['Email for reports', 'postmaster@mail.test'],
       ['Write them?', 'yes'],
     ])
     expect(written('mayfly.env')).toContain('MAYFLY_DOMAINS=mail.test\n')
   })
+})
+
+test('the default plans are named as the promise of the operator; plans of their own are not', async () => {
+  const options = { file: file('mayfly.env'), domain: ['mail.test'], dryRun: true }
+  const promise = 'the default plans promise "Standard e-mail support" and "24/7 priority support"'
+  expect((await run(options)).output).toContain(promise)
+  const plan = { id: 'a', name: 'A', price_cents: 1, currency: 'usd', requests: 1, support: 'None' }
+  writeFileSync(file('plans.json'), JSON.stringify([plan]))
+  const own = await run(options, { env: { MAYFLY_PLANS_FILE: file('plans.json') } })
+  expect(own.output).not.toContain('promise')
 })
 
 test('--dry-run writes nothing', async () => {
@@ -144,11 +154,11 @@ test('--dry-run writes nothing', async () => {
 
 describe('an invalid command line', () => {
   for (const [options, message] of [
-    [{}, 'Which domain?'],
+    [{}, 'No domain given.'],
     [{ domain: ['localhost'] }, '--domain "localhost" is not a host name.'],
     [{ domain: ['a.test'], hostname: '10.0.0.1' }, '--hostname "10.0.0.1" is not a host name.'],
     [{ domain: ['a.test'], url: 'a.test' }, '--url "a.test" is not an http(s) URL.'],
-    [{ domain: ['a.test'], email: 'ann' }, '--email "ann" is not an e-mail address.'],
+    [{ domain: ['a.test'], email: 'ann' }, '--email "ann" is not an email address.'],
     [{ domain: ['a.test'], address: ['mx.a.test'] }, '--address "mx.a.test" is not an IP address.'],
   ] as const) {
     test(message, async () => {

@@ -27,6 +27,8 @@ export interface Machine {
   baseUrl: string
   trustProxy: readonly string[]
   hasAdminToken: boolean
+  /** What the default plans promise to buyers; empty if others are configured. */
+  supportTexts: readonly string[]
 }
 
 interface WrittenSetting {
@@ -70,10 +72,10 @@ export function addSetupCommand(
     .option('--hostname <name>', 'host name of this machine, the target of the MX records')
     .option('--url <url>', 'public URL of the web page')
     .option('--email <address>', 'where other mail servers send their reports')
-    .option('--address <ip...>', 'public addresses of this machine (default: found)')
-    .option('--mta-sts', 'also print the records and the policy of MTA-STS')
-    .option('--tls-rpt', 'also print the record for reports about TLS')
-    .option('--file <path>', 'settings file: .json, or lines of NAME=value')
+    .option('--address <ip...>', 'public addresses of this machine (default: detected)')
+    .option('--mta-sts', 'also print the MTA-STS records and policy')
+    .option('--tls-rpt', 'also print the TLS reporting record')
+    .option('--file <path>', 'settings file: JSON (.json) or NAME=value lines')
     .option('--dry-run', 'write nothing')
     .action(async (options: SetupOptions) => {
       const isTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true
@@ -149,9 +151,9 @@ async function applySettings(
 function machineLines({ addresses, reverseNames, hasDns, port25 }: Machine): string[] {
   const names = reverseNames.length > 0 ? ` (${reverseNames.join(', ')})` : ''
   return [
-    `Addresses  ${addresses.length > 0 ? `${addresses.join(', ')}${names}` : 'no public one: this machine is behind NAT'}`,
+    `Addresses  ${addresses.length > 0 ? `${addresses.join(', ')}${names}` : 'none public: this machine is behind NAT'}`,
     `Port 25    ${port25}`,
-    `DNS        ${hasDns ? 'answers' : 'does not answer: check /etc/resolv.conf or set MAYFLY_DNS'}`,
+    `DNS        ${hasDns ? 'answers' : 'no answer: check /etc/resolv.conf or set MAYFLY_DNS'}`,
   ]
 }
 
@@ -165,7 +167,7 @@ async function readAnswers(
     option ?? (ask ? await ask(question, proposal) : proposal)
   const given = await get(options.domain?.join(','), 'Mail domain', current.join(','))
   if (given === '') {
-    throw new CommandError('Which domain? For example: mayfly setup --domain box.example.org', 2)
+    throw new CommandError('No domain given. Example: mayfly setup --domain box.example.org', 2)
   }
   const names = given.split(/[\s,]+/).filter((name) => name !== '')
   const added = names.map((name) => hostOption('--domain', name))
@@ -176,8 +178,8 @@ async function readAnswers(
     await get(options.hostname, 'Host name of this machine', proposedHost),
   )
   const url = urlOption(await get(options.url, 'Public URL', machine.baseUrl || `https://${first}`))
-  const email = await get(options.email, 'E-mail for reports', `postmaster@${first}`)
-  if (!parseAddress(email)) throw invalid('--email', email, 'an e-mail address')
+  const email = await get(options.email, 'Email for reports', `postmaster@${first}`)
+  if (!parseAddress(email)) throw invalid('--email', email, 'an email address')
   const addresses = options.address ?? [...machine.addresses]
   const bad = addresses.find((ip) => isIP(ip) === 0)
   if (bad !== undefined) throw invalid('--address', bad, 'an IP address')
@@ -251,6 +253,17 @@ function resultLines(machine: Machine, answers: Answers, options: SetupOptions):
     '',
     'Then:',
     ...steps.map((step, index) => `  ${index + 1}. ${step}`),
+    ...promiseLines(machine),
+  ]
+}
+
+function promiseLines({ supportTexts }: Machine): string[] {
+  if (supportTexts.length === 0) return []
+  const texts = supportTexts.map((text) => JSON.stringify(text)).join(' and ')
+  return [
+    '',
+    `If you sell API keys: the default plans promise ${texts}.`,
+    'Keep these promises, or set MAYFLY_PLANS_FILE to your own plans (docs/keys-and-payments.md).',
   ]
 }
 

@@ -41,7 +41,7 @@ test('without webhooks, list says so', async () => {
 test('add prints the secret once; list and show do not', async () => {
   const text = await mayfly('add', keyId, fixture.receiver.url, '--to', 'any@pool.test')
   expect(text).toMatch(/^Secret +whsec_\S{44}$/m)
-  expect(await mayfly('list')).toMatch(/^wh_\w+ +key_\w+ +active +http:\/\/127/m)
+  expect(await mayfly('list')).toMatch(/^wh_\w+ +mf_live_\w{4} +active +http:\/\/127/m)
   const [{ id }] = JSON.parse(await mayfly('list', '--json'))
   const shown = await mayfly('show', id)
   expect(shown).toMatch(/^To +any@pool.test$/m)
@@ -55,10 +55,23 @@ test('show lists the attempts, and what it waits for', async () => {
   await fixture.run(id)
   const shown = await mayfly('show', id)
   expect(shown).toMatch(/^State +failing \(status_503\)$/m)
-  expect(shown).toMatch(/^Next attempt +2026-03-01 12:00:05$/m)
+  expect(shown).toMatch(/^Next attempt +2026-03-01 12:00:05 UTC$/m)
+  expect(shown).toMatch(/^TIME \(UTC\) +MESSAGE +ATTEMPT +RESULT +DURATION$/m)
   expect(shown).toMatch(/^2026-03-01 12:00:00 +\d+ +1 +status_503 +\d+ ms$/m)
   const { state, deliveries } = JSON.parse(await mayfly('show', id, '--json'))
   expect([state, deliveries.length, deliveries[0].status]).toEqual(['failing', 1, 503])
+})
+
+test('list fits 100 columns, whatever the URL and the reason', async () => {
+  const { id } = await added('--since', '0')
+  await fixture.send('1')
+  fixture.receiver.state.behaviour = 503
+  await fixture.run(id)
+  await mayfly('add', keyId, `https://8.8.8.8/${'path/'.repeat(100)}`)
+  const lines = (await mayfly('list')).split('\n')
+  expect(lines.filter((line) => line.length > 100)).toEqual([])
+  expect(lines.filter((line) => / failing +status_503 +http:\S+$/.test(line))).toHaveLength(1)
+  expect(lines.filter((line) => / active +https:\S+…$/.test(line))).toHaveLength(1)
 })
 
 describe('a webhook', () => {
@@ -77,6 +90,7 @@ describe('a webhook', () => {
     expect(fixture.receiver.subjects()).toEqual(['1', '1'])
     const rolled = await mayfly('roll', id)
     expect(rolled).toMatch(/^Secret +whsec_/)
+    expect(rolled).toMatch(/^Old secret +valid until 2026-03-02 12:00:00 UTC;/m)
     expect(rolled).not.toContain(secret)
     expect(await mayfly('enable', id)).toBe(`Enabled ${id}.`)
     expect(await mayfly('delete', id)).toBe(`Deleted ${id}.`)

@@ -14,7 +14,15 @@ import {
   type WebhookDeps,
   type WebhookOptions,
 } from '../service/webhooks/webhooks.ts'
-import { CommandError, type JsonOption, type Print, printJson, table } from './output.ts'
+import {
+  CommandError,
+  formatTime,
+  type JsonOption,
+  listTable,
+  type Print,
+  printJson,
+  table,
+} from './output.ts'
 
 export interface WebhookActions {
   withWebhooks(operation: (deps: WebhookDeps) => Promise<void>): Promise<void>
@@ -50,11 +58,11 @@ export function addWebhookCommands(
     )
   webhook
     .command('add <key> <url>')
-    .description('Create a webhook of a key (its secret is shown once)')
+    .description('Create a webhook for a key (its secret is shown once)')
     .option('--to <address>', 'only mail to this address')
     .option('--from <sender>', 'only mail from this address or domain')
     .option('--subject <text>', 'only mail with this text in the subject')
-    .option('--since <id>', 'deliver messages newer than this id; default: from now on')
+    .option('--since <id>', 'deliver messages newer than this id (default: from now on)')
     .option(...json)
     .action((key: string, url: string, options: AddOptions) =>
       withWebhooks((deps) => addWebhook(deps, { key, url, ...options }, print)),
@@ -65,12 +73,12 @@ export function addWebhookCommands(
     .action((id: string) => withWebhooks((deps) => printTest(deps, id, print)))
   webhook
     .command('replay <id>')
-    .description('Deliver messages again; each is charged')
-    .requiredOption('--since <id>', 'those newer than this id')
+    .description('Deliver messages again; each counts as one request')
+    .requiredOption('--since <id>', 'messages newer than this id')
     .action((id: string, { since }: { since: string }) =>
       withWebhooks(async (deps) => {
         await replayWebhook(deps, id, { ...OPERATOR, sinceId: parseId(since) })
-        print(`Replaying messages of ${id} newer than ${since}.`)
+        print(`Delivering messages newer than ${since} to ${id} again.`)
       }),
     )
   webhook
@@ -109,11 +117,12 @@ export async function printWebhooks(
       print,
     )
   if (webhooks.length === 0) return print('No webhooks yet.')
+  const prefixes = new Map((await shop.listKeys(now())).map(({ id, prefix }) => [id, prefix]))
   const rows = webhooks.map((one) => {
     const { state, reason = '' } = webhookStatus(one, now())
-    return [one.id, one.keyId, state, reason, printable(one.url)]
+    return [one.id, prefixes.get(one.keyId) ?? '-', state, reason, printable(one.url)]
   })
-  for (const line of table([['ID', 'KEY', 'STATE', 'REASON', 'URL'], ...rows])) print(line)
+  for (const line of listTable(['ID', 'KEY', 'STATE', 'REASON', 'URL'], rows)) print(line)
 }
 
 export async function printWebhook(
@@ -140,9 +149,9 @@ export async function printWebhook(
     ['To', webhook.to],
     ['From', webhook.from],
     ['Subject', webhook.subject],
-    ['Last delivery', webhook.lastDelivery && utcTimestamp(webhook.lastDelivery.at)],
-    ['Next attempt', nextAttemptAt && utcTimestamp(nextAttemptAt)],
-    ['Gap since', webhook.gapSince && utcTimestamp(webhook.gapSince)],
+    ['Last delivery', webhook.lastDelivery && formatTime(webhook.lastDelivery.at)],
+    ['Next attempt', nextAttemptAt && formatTime(nextAttemptAt)],
+    ['Gap since', webhook.gapSince && formatTime(webhook.gapSince)],
   ]
   const rows = [
     ['Webhook', webhook.id],
@@ -161,8 +170,8 @@ export async function printWebhook(
     outcomeText({ status, error }),
     `${ms} ms`,
   ])
-  for (const line of table([['TIME', 'MESSAGE', 'ATTEMPT', 'RESULT', 'TOOK'], ...attempts]))
-    print(line)
+  const heading = ['TIME (UTC)', 'MESSAGE', 'ATTEMPT', 'RESULT', 'DURATION']
+  for (const line of listTable(heading, attempts)) print(line)
 }
 
 export async function addWebhook(
@@ -172,7 +181,7 @@ export async function addWebhook(
 ): Promise<void> {
   const [key, ...others] = await findKeys(deps, name)
   if (!key || others.length > 0) {
-    throw new CommandError('Name one key by its id or prefix. See: mayfly key list')
+    throw new CommandError('Specify one key by its id or prefix. See: mayfly key list')
   }
   const sinceId = since === undefined ? undefined : parseId(since)
   const options: WebhookOptions = { url, to, from, subject, sinceId }
@@ -182,7 +191,7 @@ export async function addWebhook(
     ['Webhook', webhook.id],
     ['URL', printable(webhook.url)],
     ['Secret', secret],
-    ['', 'Shown only once. It can be rolled.'],
+    ['', 'Shown only once. To replace it: mayfly webhook roll'],
   ]
   for (const line of table(rows)) print(line)
 }
@@ -197,14 +206,17 @@ async function rollSecret(deps: WebhookDeps, id: string, print: Print): Promise<
   const rows = [
     ['Secret', secret],
     ['', 'Shown only once.'],
-    ['Old secret', `valid until ${utcTimestamp(oldUntil)}; deliveries carry both signatures`],
+    [
+      'Old secret',
+      `valid until ${formatTime(oldUntil)}; until then, deliveries are signed with both`,
+    ],
   ]
   for (const line of table(rows)) print(line)
 }
 
 function parseId(text: string): number {
   if (/^\d{1,16}$/.test(text) && Number.isSafeInteger(Number(text))) return Number(text)
-  throw new CommandError('--since: give the id of a message, or 0 for all.', 2)
+  throw new CommandError('--since: must be a message id, or 0 for all messages.', 2)
 }
 
 function webhookJson(webhook: Webhook, now: Date) {

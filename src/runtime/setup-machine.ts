@@ -14,6 +14,7 @@ import type { Config } from '../config/config.ts'
 import { editSettings, settingChanges } from '../config/edit-file.ts'
 import { isPrivateIp } from '../core/checks/dns-rules.ts'
 import { recordsOf } from '../core/checks/result.ts'
+import { PLANS } from '../core/plan.ts'
 import { hasErrorCode } from '../core/problem.ts'
 import { openDnsProbe } from './probes/dns.ts'
 import { machineAddresses } from './probes/machine.ts'
@@ -49,7 +50,7 @@ export function setupActions(
 }
 
 async function inspectMachine(config: Config, file: string, command: string): Promise<Machine> {
-  const { domains, smtp, http, adminToken, host } = config
+  const { domains, smtp, http, adminToken, host, plans } = config
   const dns = openDnsProbe(config.senderChecks.dns)
   const addresses = machineAddresses().filter((ip) => !isPrivateIp(ip))
   const reverse = await Promise.all(addresses.map((ip) => dns.ptr(ip)))
@@ -67,6 +68,7 @@ async function inspectMachine(config: Config, file: string, command: string): Pr
     baseUrl: http.baseUrl,
     trustProxy: http.trustProxy,
     hasAdminToken: adminToken !== '',
+    supportTexts: plans === PLANS ? plans.map(({ support }) => support) : [],
   }
 }
 
