@@ -141,7 +141,7 @@ test.concurrent('the buyer gets a receipt, and its link shows the key once', asy
   const [summary] = await checkMail(post.url, token, '&wait=30')
   assert.deepEqual(
     [summary?.sender_email, summary?.subject],
-    ['shop@mail.example', 'Your order of Business'],
+    ['shop@mail.example', 'Your order: Business'],
   )
   const { body } = await request(`${post.url}/api/read-mail?token=${token}&id=${summary?.id}`)
   const { body_text: text } = body['message'] as { body_text: string }

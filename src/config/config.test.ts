@@ -184,7 +184,7 @@ describe('the shop', () => {
     const valid = { MAYFLY_MAIL_FROM: 'shop@mail.test', MAYFLY_BASE_URL }
     expect(problemsOf({ ...valid, MAYFLY_MAIL_OUT: 'smtps://u:canary@mx.test' })).toEqual([])
     expect(problemsOf({ MAYFLY_MAIL_OUT: 'smtp://mx.test' })).toEqual([
-      'MAYFLY_MAIL_OUT requires MAYFLY_MAIL_FROM, an e-mail address',
+      'MAYFLY_MAIL_OUT requires MAYFLY_MAIL_FROM, an email address',
       'MAYFLY_MAIL_OUT requires MAYFLY_BASE_URL: receipts contain a link',
     ])
     expect(problemsOf({ ...valid, MAYFLY_MAIL_OUT: 'http://u:canary@mx.test' })).toEqual([

@@ -134,7 +134,7 @@ function mailOutConfig({
   )
   check(
     url === '' || from.includes('@'),
-    'MAYFLY_MAIL_OUT requires MAYFLY_MAIL_FROM, an e-mail address',
+    'MAYFLY_MAIL_OUT requires MAYFLY_MAIL_FROM, an email address',
   )
   return { url, from }
 }

@@ -28,7 +28,7 @@ export function parseRules({
   if (onlyFrom) return { onlyFrom, maxMessages }
   throw new Problem(
     'invalid_parameter',
-    `only_from: give up to ${MAX_SENDERS} addresses or domains, separated by commas.`,
+    `only_from: must be up to ${MAX_SENDERS} addresses or domains, separated by commas.`,
   )
 }
 

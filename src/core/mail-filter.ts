@@ -25,12 +25,12 @@ export function parseFilter(input: FilterInput): MailFilter | undefined {
   if (from === undefined && subject === undefined && !hasCode) return undefined
   const pattern = from === undefined ? undefined : parseSenderPattern(from)
   if (from !== undefined && pattern === undefined) {
-    throw new Problem('invalid_parameter', 'from: give an address or a domain.')
+    throw new Problem('invalid_parameter', 'from: must be an address or a domain.')
   }
   if (subject !== undefined && characters(subject) > MAX_SUBJECT_CHARACTERS) {
     throw new Problem(
       'invalid_parameter',
-      `subject: give at most ${MAX_SUBJECT_CHARACTERS} characters.`,
+      `subject: must be at most ${MAX_SUBJECT_CHARACTERS} characters.`,
     )
   }
   return { from: pattern, subject: subject === undefined ? undefined : folded(subject), hasCode }
@@ -104,7 +104,7 @@ export function parseSearch(text: string): SearchText {
   const { min, max } = SEARCH_CHARACTERS
   const count = characters(text)
   if (count < min || count > max) {
-    throw new Problem('invalid_parameter', `q: give ${min} to ${max} characters.`)
+    throw new Problem('invalid_parameter', `q: must be ${min} to ${max} characters.`)
   }
   return folded(text) as SearchText
 }

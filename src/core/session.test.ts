@@ -63,16 +63,16 @@ describe('the lifetime of a session', () => {
     [undefined, ANONYMOUS, undefined],
     [60, ANONYMOUS, undefined],
     [7 * DAY, ANONYMOUS, undefined],
-    [7 * DAY + 1, ANONYMOUS, 'ttl: give 60 to 604800 seconds; up to 2592000 with an API key.'],
-    [59, ANONYMOUS, 'ttl: give 60 to 604800 seconds; up to 2592000 with an API key.'],
+    [7 * DAY + 1, ANONYMOUS, 'ttl: must be 60 to 604800 seconds; up to 2592000 with an API key.'],
+    [59, ANONYMOUS, 'ttl: must be 60 to 604800 seconds; up to 2592000 with an API key.'],
     [undefined, KEYED, undefined],
     [60, KEYED, undefined],
     [7 * DAY + 1, KEYED, undefined],
     [30 * DAY, KEYED, undefined],
-    [30 * DAY + 1, KEYED, 'ttl: give 60 to 2592000 seconds.'],
-    [59, KEYED, 'ttl: give 60 to 2592000 seconds.'],
-    [0, KEYED, 'ttl: give 60 to 2592000 seconds.'],
-    [-60, KEYED, 'ttl: give 60 to 2592000 seconds.'],
+    [30 * DAY + 1, KEYED, 'ttl: must be 60 to 2592000 seconds.'],
+    [59, KEYED, 'ttl: must be 60 to 2592000 seconds.'],
+    [0, KEYED, 'ttl: must be 60 to 2592000 seconds.'],
+    [-60, KEYED, 'ttl: must be 60 to 2592000 seconds.'],
   ] as const) {
     const client = keyed ? 'with a key' : 'without a key'
     test(`may ${refused ? 'not ' : ''}be ${ttl} ${client}`, () => {

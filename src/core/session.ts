@@ -109,7 +109,7 @@ export function requestedLifetimeSeconds(
   const withKey = capWithKey > cap ? `; up to ${capWithKey} with an API key` : ''
   throw new Problem(
     'invalid_parameter',
-    `ttl: give ${MIN_LIFETIME_SECONDS} to ${cap} seconds${withKey}.`,
+    `ttl: must be ${MIN_LIFETIME_SECONDS} to ${cap} seconds${withKey}.`,
   )
 }
 

@@ -82,7 +82,8 @@ const waitOutput = Type.Object({
   id: Type.Union([Type.Integer(), Type.Null()]),
   code: Type.Union([Type.String(), Type.Null()]),
   link: Type.Union([Type.String(), Type.Null()], {
-    description: 'The link to verify, sign in or reset a password. Null: none, or a very long one.',
+    description:
+      'The link to verify an address, sign in or reset a password. Null: none, or a very long one.',
   }),
   sender_domain: Type.Union([Type.String(), Type.Null()], {
     description: 'Of the From header, which can be forged unless dmarc is pass.',
@@ -120,7 +121,7 @@ export const TOOLS: readonly Tool[] = [
         Type.String({ description: 'The part before the @. Default: a random name.' }),
       ),
       ttl_seconds: Type.Optional(
-        Type.Integer({ minimum: 60, description: 'How long the inbox lives. Default: 24 hours.' }),
+        Type.Integer({ minimum: 60, description: 'Lifetime of the inbox. Default: 24 hours.' }),
       ),
       only_from: Type.Optional(
         Type.Array(Type.String(), {
@@ -146,7 +147,7 @@ export const TOOLS: readonly Tool[] = [
     name: 'wait_for_code',
     title: 'Wait for a code',
     description:
-      'Waits for a mail with a verification code and returns the code of the newest one. Does not return the text of the mail; code is null if it consists of words, which read_message shows.',
+      'Waits for a message with a verification code and returns the code of the newest one. Does not return the text of the message; code is null if the code is made of words, which read_message shows.',
     input: waitInput,
     output: waitOutput,
     readOnly: true,
@@ -161,7 +162,7 @@ export const TOOLS: readonly Tool[] = [
     name: 'wait_for_link',
     title: 'Wait for a link',
     description:
-      'Waits for a mail with a link to verify, to sign in or to reset a password, and returns the link of the newest one. Does not return the text of the mail.',
+      'Waits for a message with a link to verify an address, sign in or reset a password, and returns the link from the newest one. Does not return the text of the message.',
     input: waitInput,
     output: waitOutput,
     readOnly: true,

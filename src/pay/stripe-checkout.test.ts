@@ -159,7 +159,7 @@ describe('while Stripe fails', () => {
     expect(`${reported} ${JSON.stringify(problem)}`).not.toMatch(/canary|\bsk_/)
   })
 
-  test('an e-mail address rejected by Stripe is invalid_parameter', async () => {
+  test('an email address rejected by Stripe is invalid_parameter', async () => {
     const opened = shop.pay.createCheckout({ ...checkoutOrder(), email: 'ann@localhost' })
     expect(await failure(opened)).toMatchObject({
       code: 'invalid_parameter',

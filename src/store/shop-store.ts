@@ -49,7 +49,7 @@ export interface ShopStore extends WebhookStore {
   readReconciled(provider: string): Promise<Date | undefined>
   saveReconciled(provider: string, until: Date): Promise<void>
 
-  /** Paid orders with an e-mail address whose receipt is due between the two times and not sent yet. */
+  /** Paid orders with an email address whose receipt is due between the two times and not sent yet. */
   listReceiptsDue(from: Date, until: Date, limit: number): Promise<Purchase[]>
   /** Replaces the one-time link, before it is sent. */
   saveClaimLink(orderId: string, linkHash: string): Promise<void>

@@ -116,7 +116,7 @@ describe('400', () => {
     ['a missing plan', { plan: '' }, {}, 'missing_parameter', /^plan: /],
     ['an unknown plan', { plan: 'gold' }, {}, 'invalid_parameter', /starter, business/],
     ['a plan name in place of its id', { plan: 'Starter' }, {}, 'invalid_parameter', /^plan: /],
-    ['an invalid e-mail address', { email: 'ann' }, {}, 'invalid_parameter', /^email: /],
+    ['an invalid email address', { email: 'ann' }, {}, 'invalid_parameter', /^email: /],
     [
       'a short Idempotency-Key',
       {},

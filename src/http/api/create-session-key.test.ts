@@ -71,12 +71,12 @@ describe('200', () => {
     const extended = await request(`${extend}${30 * DAY}`, { method: 'POST' })
     assert.deepEqual([extended.status, extended.body['email']], [200, body['email']])
     const tooLong = await create(headers, `&ttl=${30 * DAY + 1}`)
-    assert.equal(tooLong.body['message'], 'ttl: give 60 to 2592000 seconds.')
+    assert.equal(tooLong.body['message'], 'ttl: must be 60 to 2592000 seconds.')
     const anonymous = await create({}, `&ttl=${7 * DAY + 1}`)
     assert.deepEqual([anonymous.status, anonymous.body['code']], [400, 'invalid_parameter'])
     assert.equal(
       anonymous.body['message'],
-      'ttl: give 60 to 604800 seconds; up to 2592000 with an API key.',
+      'ttl: must be 60 to 604800 seconds; up to 2592000 with an API key.',
     )
   })
 

@@ -14,7 +14,7 @@ export const attachmentRoute = route({
   method: 'GET',
   path: '/api/attachment',
   title: 'Download an attachment',
-  description: 'Downloads one attachment, by its index in read-mail.',
+  description: 'Downloads one attachment by its index in read-mail.',
   input: Type.Object({
     token: tokenField,
     id: idField,

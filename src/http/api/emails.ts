@@ -38,7 +38,7 @@ const recordSchema = Type.Object({
   id: messageIdField,
   from: Type.String({ examples: ['ann@sender.example'] }),
   to: Type.String({
-    description: 'As in the To or Cc header, else the bare address.',
+    description: 'As in the To or Cc header, otherwise the bare address.',
     examples: ['You <you@mayfly.example>'],
   }),
   subject: Type.String({ examples: ['Your code'] }),
@@ -48,7 +48,9 @@ const recordSchema = Type.Object({
     description: 'Plain text, converted from HTML if there is no text; at most 256 KB.',
     examples: ['Your code is 123456.'],
   }),
-  truncated: Type.Optional(Type.Literal(true, { description: 'Present if the body was cut.' })),
+  truncated: Type.Optional(
+    Type.Literal(true, { description: 'Present if the body was truncated.' }),
+  ),
 })
 
 const emailsSchema = Type.Array(
@@ -91,12 +93,12 @@ const PATH = '/emails'
 export const emailsRoute = route({
   method: 'GET',
   path: PATH,
-  title: 'Read emails with a key',
+  title: 'Read mail with a key',
   description: [
-    'The mail visible to your key, newest first, grouped by recipient. Without mail, there is one element with an empty list.',
+    'The mail visible to your key, newest first, grouped by recipient. If there is no mail, the response has one element with an empty list.',
     'A key sees the mail of sessions created with it, which no other key sees, and the pool: mail to any address at a reader domain that never belonged to a session.',
     'Pool mail is shared by all key holders, like a public inbox: do not use it for anything confidential. The operator may restrict it to exact addresses or disable it.',
-    'Each 200 is charged as one request, even if it is empty. Nothing else is charged: no 304, no error, no client that disconnects while waiting. The request is charged on disk before the mail is read, so that no key exceeds its plan; if the process or its store fails in between, requests in flight at that moment may be charged without a response.',
+    'Each 200 is charged as one request, even if it is empty. Nothing else is charged: not a 304, an error, or a client that disconnects while waiting. The request is charged on disk before the mail is read, so that no key exceeds its plan; if the process or its store fails in between, requests in flight at that moment may be charged without a response.',
     'With wait, the response is sent as soon as there is mail newer than since_id. On timeout it is an empty list with the header X-Timed-Out: 1, which is charged; with If-None-Match it is a 304, which is free.',
     'from and subject select messages; limit applies to those selected, and with wait only a matching message ends the wait. A page examines at most 5,000 messages and may then be empty although Link points to a next one, also after a wait that timed out. Such a response has no ETag, ignores If-None-Match and is always charged.',
     'Every response to a valid key reports the remaining quota in RateLimit, RateLimit-Policy and X-RateLimit-*. Link points to the next page. Reading does not mark or delete mail.',

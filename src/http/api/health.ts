@@ -32,7 +32,7 @@ export const readyzRoute = route({
     client: Type.Optional(
       Type.Union([Type.String(), Type.Null()], {
         description:
-          'The address that rate limits count this request for; null if they do not apply. Shows whether a proxy passes on the addresses of clients.',
+          'The client address that rate limits apply to; null if they do not apply. Shows whether a proxy passes on client addresses.',
         examples: ['203.0.113.9'],
       }),
     ),

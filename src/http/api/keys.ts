@@ -19,9 +19,9 @@ import {
 export const usageRoute = route({
   method: 'GET',
   path: '/usage',
-  title: 'Usage of a key',
+  title: 'Key usage',
   description:
-    'Used and remaining requests of your key, with daily counts of the last 30 days. Free, and possible even if the quota is exhausted or the plan has expired.',
+    'The used and remaining requests of your key, with daily counts for the last 30 days. Free, and available even if the quota is exhausted or the plan has expired.',
   output: successSchema({
     plan: Type.String({ examples: ['business'] }),
     label: Type.String({ examples: ['my robot'] }),
@@ -83,7 +83,7 @@ export const rollKeyRoute = route({
   path: '/api/roll-key',
   title: 'Roll a key',
   description:
-    'Returns a new key in place of the one in the header. The old key keeps working until former_until, 24 hours from now; both share plan and counters. The new key is shown only here. A key can be rolled once in 24 hours: while the old key works, both get 409. Free, and possible even if the quota is exhausted.',
+    'Returns a new key in place of the one in the header. The old key keeps working until former_until, 24 hours from now; both share the plan and its counters. The new key is shown only here. A key can be rolled once every 24 hours: while the old key works, both get 409. Free, and available even if the quota is exhausted.',
   output: successSchema({
     key: Type.String({ examples: ['45 characters, to be kept secret'] }),
     key_id: Type.String({ examples: ['key_1uQmB0cZ7yR5tVd9KfXw3e'] }),

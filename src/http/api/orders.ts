@@ -18,7 +18,7 @@ import { success } from '../server/response.ts'
 import { type HeaderField, type HttpRequest, route } from '../server/route.ts'
 import { countField, expiryFields, isoTimeField, nullable, successSchema } from './schemas.ts'
 
-export const orderIdField = Type.String({ description: 'The id of the order from checkout.' })
+export const orderIdField = Type.String({ description: 'The order id from checkout.' })
 
 const planFields = {
   order_id: Type.String({ examples: ['ord_5vQ0fJmD3Y1kq8TzWb2uXa'] }),
@@ -85,9 +85,11 @@ export const checkoutRoute = route({
   description:
     'Creates an order and returns its payment URL. Store the claim secret: it is returned only here, and is needed to claim the key once the order is paid. With an Idempotency-Key, a repeated request returns the same response.',
   input: Type.Object({
-    plan: Type.String({ description: 'The id of a plan from /api/plans.' }),
+    plan: Type.String({ description: 'A plan id from /api/plans.' }),
     email: Type.Optional(
-      Type.String({ description: 'Receives a receipt, if the site sends mail. Never the key.' }),
+      Type.String({
+        description: 'Where to send a receipt, if the site sends mail. The key is never sent.',
+      }),
     ),
   }),
   output: successSchema({
@@ -132,7 +134,7 @@ function idempotencyOf({ headers, sourceAddress }: HttpRequest) {
 export const orderRoute = route({
   method: 'GET',
   path: '/api/orders/{id}',
-  title: 'State of an order',
+  title: 'Order status',
   description:
     'Returns whether the order is paid and whether its key can be claimed. The claim secret is sent in the Claim-Secret header.',
   input: Type.Object({ id: orderIdField }),
@@ -154,7 +156,9 @@ export const orderRoute = route({
     claimed_at: nullableTime,
     claimed_at_iso: nullableIsoTime,
     key_prefix: Type.Union([Type.String({ examples: ['mf_live_a1B2'] }), Type.Null()]),
-    next: Type.String({ examples: ['Claim the key. It is shown once, so store it safely.'] }),
+    next: Type.String({
+      examples: ['Claim the key. It is shown only once: store it in a safe place.'],
+    }),
   }),
   requestHeaders: [CLAIM_SECRET_HEADER],
   problems: ['missing_parameter', 'not_found'],
@@ -169,7 +173,7 @@ export const claimRoute = route({
   path: '/api/orders/{id}/claim',
   title: 'Claim the key',
   description:
-    'Creates the key of a paid order and returns it. Only its hash is stored: a repeated call within 24 hours of the first returns a new key and revokes the previous one at once. The claim secret is sent in the Claim-Secret header.',
+    'Creates the key for a paid order and returns it. Only its hash is stored: a repeated call within 24 hours of the first returns a new key and immediately revokes the previous one. The claim secret is sent in the Claim-Secret header.',
   input: Type.Object({ id: orderIdField }),
   output: successSchema({
     ...planFields,

@@ -14,8 +14,8 @@ const planSchema = Type.Object({
     text: Type.String({ examples: ['45 USD'] }),
   }),
   requests: countField(100_000),
-  per_day: nullable(countField(1_000), 'Requests per UTC day; null: no daily limit.'),
-  months: nullable(countField(12), 'Duration of one payment; null: no expiry.'),
+  per_day: nullable(countField(1_000), 'Requests per UTC day. Null: no daily limit.'),
+  months: nullable(countField(12), 'How many months one payment covers. Null: no expiry.'),
   renews: Type.Boolean({ examples: [true] }),
   validity: Type.String({ examples: ['1 year'] }),
   support: Type.String({ examples: ['24/7 priority support'] }),
@@ -26,7 +26,7 @@ export const plansRoute = route({
   path: '/api/plans',
   title: 'Plans',
   description:
-    'The plans: a key with a number of requests to /emails. If buyable is true, buy one with POST /api/checkout; otherwise ask the operator for a key.',
+    'The plans: each is a key with a number of requests to /emails. If buyable is true, buy one with POST /api/checkout; otherwise, ask the operator for a key.',
   output: successSchema({
     plans: Type.Array(planSchema),
     payments: Type.Object({

@@ -47,7 +47,7 @@ const attachmentSchema = Type.Object({
 const codeSchema = Type.Object({
   value: Type.String({
     description:
-      'As to be typed, without spaces or hyphens used for readability; words keep their hyphens.',
+      'As it should be typed, without spaces or hyphens used for readability; words keep their hyphens.',
     examples: ['123456'],
   }),
   kind: Type.Union([
@@ -76,7 +76,7 @@ const fullMessageSchema = Type.Object({
   body_text: textOrNull,
   body_html: nullable(Type.String(), 'As the sender wrote it. Sanitize it before you display it.'),
   truncated: Type.Optional(
-    Type.Literal(true, { description: 'Present if the text was cut by a parsing limit.' }),
+    Type.Literal(true, { description: 'Present if a parsing limit truncated the text.' }),
   ),
   to: mailboxes,
   cc: mailboxes,
@@ -175,17 +175,19 @@ export const deleteMailRoute = route({
   path: '/api/delete-mail',
   title: 'Delete messages',
   description:
-    'Deletes messages permanently: one with id, several with ids, or with all=1 every message up to up_to_id. Give exactly one of the three. An unknown id is an error, unknown ones among several are ignored.',
+    'Deletes messages permanently: one with id, several with ids, or every message up to up_to_id with all=1. Use exactly one of the three. An unknown id is an error; unknown ids in ids are ignored.',
   input: Type.Object({
     token: tokenField,
     id: Type.Optional(idField),
     ids: Type.Optional(
       Type.Array(idField, {
         maxItems: 500,
-        description: 'Up to 500 ids: a JSON array, or separated by commas.',
+        description: 'Up to 500 ids, as a JSON array or separated by commas.',
       }),
     ),
-    all: Type.Optional(Type.Boolean({ description: 'With up_to_id: all messages up to it.' })),
+    all: Type.Optional(
+      Type.Boolean({ description: 'With up_to_id: delete all messages up to that id.' }),
+    ),
     up_to_id: Type.Optional(
       Type.Integer({
         minimum: 0,
@@ -219,8 +221,9 @@ interface SelectionInput {
 
 function parseSelection({ id, ids, all = false, up_to_id: upToId }: SelectionInput) {
   const given = [id !== undefined, ids !== undefined, all].filter(Boolean).length
-  if (given === 0) throw new Problem('missing_parameter', 'id: give id, ids, or all=1.')
-  if (given > 1) throw new Problem('invalid_parameter', 'id: give only one of id, ids and all=1.')
+  if (given === 0)
+    throw new Problem('missing_parameter', 'id: one of id, ids and all=1 is required.')
+  if (given > 1) throw new Problem('invalid_parameter', 'id: use only one of id, ids and all=1.')
   if (all && upToId === undefined) {
     throw new Problem('missing_parameter', 'up_to_id: parameter is missing.')
   }

@@ -15,19 +15,19 @@ import { isoTimestamp, utcTimestamp } from '../../core/time.ts'
 const MAX_ID = Number.MAX_SAFE_INTEGER
 
 export const tokenField = Type.String({
-  description: 'The token of the session; also as Authorization: Bearer.',
+  description: 'The session token. It may also be sent as Authorization: Bearer.',
 })
 export const idField = Type.Integer({
   minimum: 0,
   maximum: MAX_ID,
-  description: 'The id of a message from check-mail.',
+  description: 'A message id from check-mail.',
 })
 export const ttlField = Type.Optional(
   Type.Integer({
     minimum: 0,
     maximum: MAX_ID,
     description:
-      'Lifetime in seconds from now, at least 60. At most seven days from creation, 30 days for sessions created with an APIKey, unless the operator has set other limits.',
+      'Lifetime in seconds from now, at least 60. At most seven days from creation, or 30 days for sessions created with an APIKey, unless the operator has set other limits.',
   }),
 )
 export const sinceIdField = Type.Optional(
@@ -63,8 +63,7 @@ export const senderFilterFields = {
   ),
   subject: Type.Optional(
     Type.String({
-      description:
-        'Only with this text in the subject, without regard to case; at most 200 characters.',
+      description: 'Only with this text in the subject, ignoring case; at most 200 characters.',
     }),
   ),
 }
@@ -148,7 +147,7 @@ export const listingSchema = successSchema({
   incomplete: Type.Optional(
     Type.Literal(true, {
       description:
-        'With q: some messages are not parsed yet (search again), or have a text of more than 100,000 characters, of which only the first are searched.',
+        'With q: some messages are not parsed yet (search again), or have more than 100,000 characters of text, of which only the first 100,000 are searched.',
     }),
   ),
 })

@@ -9,7 +9,7 @@ export const sendTestRoute = route({
   path: '/api/send-test',
   title: 'Send a test message',
   description:
-    'Sends one message with a code to the address of the session, from our postmaster, through our own SMTP server. At most once a minute per session and ten times a minute per client. Not for Gmail aliases; refused if the rules of the address refuse it.',
+    'Sends one message with a code to the session address, from our postmaster, through our own SMTP server. At most once a minute per session and ten times a minute per client. Not available for Gmail aliases, nor if the rules of the address reject the message.',
   input: Type.Object({ token: tokenField }),
   output: messageSchema,
   problems: ['invalid_token', 'session_expired', 'not_allowed'],

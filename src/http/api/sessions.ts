@@ -57,17 +57,18 @@ export const createSessionRoute = route({
   path: '/api/create-session',
   title: 'Create a session',
   description:
-    'Creates a mailbox and returns its address and token. Without parameters, the address is random. Store the token: it is returned only once. With an APIKey, /emails also returns the mail of the session; creating it is free.',
+    'Creates a mailbox and returns its address and token. Without parameters, the address is random. Store the token: it is returned only once. With an APIKey, the mail can also be read with /emails; creating the session is free.',
   input: Type.Object({
     prefix: Type.Optional(
       Type.String({
-        description: 'The local part: 1 to 64 characters a-z and 0-9, with single . _ or - inside.',
+        description:
+          'The local part: 1 to 64 characters from a-z and 0-9, with single . _ or - between them.',
       }),
     ),
     domain_id: id('The id of a domain from /api/domains. Default: a random one.'),
     ttl: ttlField,
-    use_gmail: flag('Create an alias of a Gmail account instead of an address at a mail domain.'),
-    gmail_auto: flag('Like use_gmail, at the account with the fewest aliases.'),
+    use_gmail: flag('Create a Gmail alias instead of an address at a mail domain.'),
+    gmail_auto: flag('Like use_gmail, with the account that has the fewest aliases.'),
     gmail_id: id('The id of a Gmail account from /api/domains.'),
     only_from: Type.Optional(
       Type.String({
@@ -79,7 +80,7 @@ export const createSessionRoute = route({
       Type.Integer({
         minimum: 1,
         maximum: MAX_MESSAGES,
-        description: 'Accept this many messages, including deleted ones, and then no more.',
+        description: 'Accept at most this many messages, including deleted ones.',
       }),
     ),
   }),
@@ -88,7 +89,7 @@ export const createSessionRoute = route({
     {
       name: 'APIKey',
       required: false,
-      description: 'Your key, to read the mail of the session with /emails; also as X-API-Key.',
+      description: 'Your key, to read the mail with /emails. X-API-Key also works.',
     },
   ],
   problems: [
@@ -147,7 +148,7 @@ export const deleteSessionRoute = route({
   method: 'POST',
   path: '/api/delete-session',
   title: 'End a session',
-  description: 'Ends the session at once. Its mail is deleted and its token becomes invalid.',
+  description: 'Ends the session immediately. Its mail is deleted and its token becomes invalid.',
   input: Type.Object({ token: tokenField }),
   output: messageSchema,
   problems: ['invalid_token', 'session_expired'],

@@ -29,7 +29,7 @@ const testWebhookRoute = route({
   name: 'test-webhook',
   title: 'Test a webhook',
   description:
-    'Posts a signed event of the type webhook.test now, once, and returns the result. Free; at most ten a minute per key. It is not one of the deliveries.',
+    'Posts one signed event of type webhook.test now and returns the result. Free; at most ten times a minute per key. It is not listed among the deliveries.',
   input: Type.Object({ id: idField }),
   output: successSchema({ delivery: Type.Object(outcomeFields) }),
   problems: ['invalid_key', 'not_allowed', 'webhook_not_found'],
@@ -45,7 +45,7 @@ const replayWebhookRoute = route({
   name: 'replay-webhook',
   title: 'Replay messages',
   description:
-    'Delivers messages newer than since_id again, in order, under new ids. Each is charged like any other. A message that is being delivered is completed first. Replays and enable-webhook together: at most ten a minute per key.',
+    'Delivers messages newer than since_id again, in order, under new ids. Each is charged like any other message. If a message is being delivered, its delivery is completed first. Replays and enables together are limited to ten a minute per key.',
   input: Type.Object({ id: idField, since_id: sinceField }),
   output: successSchema({ webhook: webhookSchema }),
   problems: ['invalid_key', 'not_allowed', 'webhook_not_found'],
@@ -59,9 +59,9 @@ const rollSecretRoute = route({
   ...keyed,
   method: 'POST',
   path: '/webhooks/{id}/roll-secret',
-  title: 'Roll the secret of a webhook',
+  title: 'Roll a webhook secret',
   description:
-    'Returns a new secret. For 24 hours deliveries carry the signatures of both; until then it cannot be rolled again. Free.',
+    'Returns a new secret. For 24 hours, deliveries are signed with both secrets, and the secret cannot be rolled again. Free.',
   input: Type.Object({ id: idField }),
   output: successSchema({
     secret: secretField,
@@ -86,7 +86,7 @@ const enableWebhookRoute = route({
   name: 'enable-webhook',
   title: 'Enable a webhook',
   description:
-    'Enables a disabled webhook; of a failing one, makes the next attempt now. Free; at most ten a minute per key.',
+    'Enables a disabled webhook, or retries a failing one now. Free; at most ten times a minute per key, replays included.',
   input: Type.Object({ id: idField }),
   output: successSchema({ webhook: webhookSchema }),
   problems: ['invalid_key', 'not_allowed', 'webhook_not_found'],

@@ -36,7 +36,7 @@ const webhookFields = {
     Type.String({ examples: ['daily_limit'] }),
     'failing: the last error or status; paused: daily_limit, quota_exhausted or plan_expired; disabled: gone (the receiver answered 410) or failing (for five days).',
   ),
-  to: nullable(addressField, 'Null: all mail that the key sees.'),
+  to: nullable(addressField, 'Null: all mail visible to the key.'),
   from: nullable(Type.String({ examples: ['shop.example'] })),
   subject: nullable(Type.String({ examples: ['code'] })),
   created_at: timeField,
@@ -46,11 +46,11 @@ const webhookFields = {
   last_message_id: nullable(messageIdField, 'Of the last delivery.'),
   next_attempt_at: nullable(
     timeField,
-    'Of a failing or paused webhook; null if that depends on a renewal.',
+    'For a failing or paused webhook; null if it depends on a renewal.',
   ),
   next_attempt_at_iso: nullable(isoTimeField),
   backlog: Type.Integer({
-    description: 'How many of the next 100 messages that the key sees are still to be delivered.',
+    description: 'How many of the next 100 messages visible to the key are still to be delivered.',
     examples: [0],
   }),
   gap_since: nullable(
@@ -69,7 +69,10 @@ export const secretField = Type.String({
 })
 
 export const outcomeFields = {
-  status: nullable(Type.Integer({ examples: [200] }), 'Of the response; null if there was none.'),
+  status: nullable(
+    Type.Integer({ examples: [200] }),
+    'The status of the response; null if there was none.',
+  ),
   error: nullable(
     Type.String({ examples: ['timeout'] }),
     'timeout, not_resolved, not_allowed, connection_failed, tls or invalid_response.',
@@ -81,9 +84,9 @@ export const sinceField = Type.Integer({
   minimum: 0,
   maximum: Number.MAX_SAFE_INTEGER,
   description:
-    'Deliver messages newer than this id; by default, a new webhook delivers those from now on.',
+    'Deliver messages newer than this id. By default, a new webhook delivers only mail that arrives from now on.',
 })
-export const idField = Type.String({ description: 'The id of a webhook.' })
+export const idField = Type.String({ description: 'A webhook id.' })
 
 export async function webhookJson(
   deps: RouteDeps,
@@ -139,12 +142,12 @@ const createWebhookRoute = route({
   name: 'create-webhook',
   title: 'Create a webhook',
   description: [
-    'Mail that the key sees is posted to the URL as it arrives: at least once, and in order. Each message costs one request of the quota, however many attempts it takes; one that is never delivered is refunded.',
-    'Deliveries are signed as Standard Webhooks describes, with the secret of the response. A response of 2xx within 15 seconds is a success. Anything else is repeated after 5 s, 30 s, 2 m, 10 m, 30 m and then hourly, until the mail expires; 410 disables the webhook, and so do five days of failures.',
-    'The URL must be https, at port 443 or 8443 of a public address. A key has at most ten webhooks. Free.',
+    'Mail visible to the key is posted to the URL as it arrives, at least once and in order. Each message counts as one request, however many attempts it takes; if it is never delivered, the request is refunded.',
+    'Deliveries are signed according to Standard Webhooks, with the secret in the response. A 2xx response within 15 seconds is a success. Anything else is retried after 5 s, 30 s, 2 m, 10 m, 30 m and then hourly, until the mail expires; 410 disables the webhook, and so do five days of failures.',
+    'The URL must use https on port 443 or 8443 of a public address. A key can have at most ten webhooks. Free.',
   ].join('\n\n'),
   input: Type.Object({
-    url: Type.String({ description: 'Where to deliver: an https URL.' }),
+    url: Type.String({ description: 'The https URL to deliver to.' }),
     to: Type.Optional(Type.String({ description: 'Only mail to this address.' })),
     ...senderFilterFields,
     since_id: Type.Optional(sinceField),
@@ -186,7 +189,7 @@ const readWebhookRoute = route({
   path: '/webhooks/{id}',
   name: 'read-webhook',
   title: 'Read a webhook',
-  description: 'State, last delivery, next attempt and backlog of one webhook. Free.',
+  description: 'The state, last delivery, next attempt and backlog of one webhook. Free.',
   input: Type.Object({ id: idField }),
   output: successSchema({ webhook: webhookSchema }),
   problems: ['invalid_key', 'not_allowed', 'webhook_not_found'],
@@ -201,7 +204,7 @@ const deliveriesRoute = route({
   method: 'GET',
   path: '/webhooks/{id}/deliveries',
   title: 'List deliveries',
-  description: 'The last 100 attempts of a webhook, newest first. Free.',
+  description: 'The last 100 delivery attempts of a webhook, newest first. Free.',
   input: Type.Object({ id: idField }),
   output: successSchema({
     deliveries: Type.Array(

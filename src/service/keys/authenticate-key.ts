@@ -101,11 +101,11 @@ function quotaProblem(
 ): Problem {
   if (reason === 'daily_limit') {
     const seconds = Math.ceil((nextUtcDay(now).getTime() - now.getTime()) / 1000)
-    const text = `All ${key.maxPerDay} requests for today are used. The limit resets at 00:00 UTC.`
+    const text = `All ${key.maxPerDay} requests for today have been used. The limit resets at 00:00 UTC.`
     return new Problem(reason, text, seconds)
   }
   if (reason === 'quota_exhausted') {
-    const text = `All ${key.maxRequests} requests of this plan are used. Buy more at ${shopUrl}`
+    const text = `All ${key.maxRequests} requests in this plan have been used. Buy more at ${shopUrl}`
     return new Problem(reason, text)
   }
   const why =

@@ -219,7 +219,7 @@ export function parseTo(text: string): Address {
   const [, inside] = /^[^<>]*<([^<>]*)>\s*$/.exec(text) ?? []
   const address = parseAddress((inside ?? text).trim())
   if (!address) {
-    throw new Problem('invalid_parameter', 'to: give one e-mail address; a + is written %2B.')
+    throw new Problem('invalid_parameter', 'to: must be one email address; write + as %2B.')
   }
   return address
 }

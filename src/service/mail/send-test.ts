@@ -40,7 +40,7 @@ export async function sendTestMail(
 }
 
 const REFUSALS: Record<string, string> = {
-  '5.2.1': 'The address accepts no more messages.',
+  '5.2.1': 'The address is no longer accepting messages.',
   '5.7.1': 'The address accepts mail only from certain senders.',
 }
 

@@ -84,8 +84,8 @@ describe('with an Idempotency-Key', () => {
 
   for (const [name, other] of [
     ['another plan', { plan: 'business' }],
-    ['another e-mail address', { email: 'bob@buyer.example' }],
-    ['no e-mail address', { email: undefined }],
+    ['another email address', { email: 'bob@buyer.example' }],
+    ['no email address', { email: undefined }],
   ] as const) {
     test(`${name} under the same key is refused`, async () => {
       const request = { idempotency, email: 'ann@buyer.example' }
@@ -178,7 +178,7 @@ test('with manual payments checkout is not found', async () => {
   assert.equal(await ordersCreated(), 0)
 })
 
-describe('e-mail address of the buyer', () => {
+describe('email address of the buyer', () => {
   for (const [given, stored] of [
     ['ann@buyer.example', 'ann@buyer.example'],
     ["Ann.O'Neil+mail@Buyer.Example", "Ann.O'Neil+mail@buyer.example"],

@@ -72,13 +72,13 @@ function stopMessage({ order, key, pay }: OrderContext): string | undefined {
   if (order.mode !== pay.mode) return OTHER_MODE_MESSAGES[order.mode]
   if (order.state !== 'paid' || key?.state === 'active') return undefined
   return key?.state === 'revoked'
-    ? 'The key of this order was revoked.'
-    : 'The key of this order was suspended.'
+    ? 'The key for this order was revoked.'
+    : 'The key for this order was suspended.'
 }
 
 const OTHER_MODE_MESSAGES = {
   test: 'This was a test order: no money was charged, and its key is no longer available.',
-  live: 'This site is in test mode. Keys of real orders are available again afterwards.',
+  live: 'This site is in test mode. Keys for real orders will be available again afterwards.',
 }
 
 function nextStep({ order, pay }: OrderContext, isOver: boolean): string {
@@ -86,17 +86,17 @@ function nextStep({ order, pay }: OrderContext, isOver: boolean): string {
   if (state === 'open' && provider !== pay.provider)
     return 'This order can no longer be paid. Order again.'
   if (state !== 'paid') return NEXT_STEPS[state]
-  if (!claimedAt) return 'Claim the key. It is shown once, so store it safely.'
-  if (isOver) return 'The key was claimed. It is not shown again.'
-  return 'The key was claimed. Claiming again issues a new key, and the old one stops working at once.'
+  if (!claimedAt) return 'Claim the key. It is shown only once: store it in a safe place.'
+  if (isOver) return 'The key was claimed and cannot be shown again.'
+  return 'The key was claimed. Claiming it again issues a new key and revokes the old one immediately.'
 }
 
 const NEXT_STEPS = {
   open: 'Complete the payment on the checkout page.',
-  pending: 'Wait: the key can be claimed once the payment has arrived.',
+  pending: 'The payment is pending. The key can be claimed once it has cleared.',
   failed: 'The payment failed, and nothing was charged. Order again.',
   expired: 'The checkout expired before it was paid. Order again.',
-  refunded: 'The payment was refunded, and the key no longer works.',
+  refunded: 'The payment was refunded, and the key is suspended.',
   disputed: 'The payment is disputed, and the key is suspended until the dispute is resolved.',
 } as const satisfies Record<Exclude<Purchase['state'], 'paid'>, string>
 
@@ -126,7 +126,7 @@ function claimProblem(outcome: ClaimOutcome, next: string): Problem {
   if (outcome === 'over') {
     return new Problem(
       'already_claimed',
-      'The key of this order was claimed more than a day ago. It cannot be shown again.',
+      'The key for this order was claimed more than a day ago and cannot be shown again.',
     )
   }
   return new Problem('order_stopped', next)

@@ -82,7 +82,7 @@ async function sendOne(deps: ReceiptDeps, order: Purchase, to: string): Promise<
     ? linkLines(await newLink(deps, order))
     : ['The key itself is never sent by email.', next, '']
   const text = [...receiptLines(order), ...ending].join('\n')
-  await deps.send({ to, subject: `Your order of ${order.plan.name}`, text })
+  await deps.send({ to, subject: `Your order: ${order.plan.name}`, text })
 }
 
 /** Stored before it is sent; the next attempt replaces a link that was not delivered. */
@@ -106,7 +106,7 @@ function receiptLines({ id, plan, mode, keyPrefix, paidUntil }: Purchase): strin
     `Key:    starts with ${keyPrefix}`,
     '',
     ...(mode === 'test'
-      ? ['This was a test order: no money was charged, and it is a test key.', '']
+      ? ['This was a test order: no money was charged, and the key is a test key.', '']
       : []),
   ]
 }

@@ -268,7 +268,7 @@ export function purchasesContract(open: () => Promise<OpenShopStore>): void {
     const due = async (now = NOON, from = NOON) =>
       (await store.listReceiptsDue(from, now, 10)).map(({ id }) => id)
 
-    test('is due once an order with an e-mail address is paid, and not again after a renewal', async () => {
+    test('is due once an order with an email address is paid, and not again after a renewal', async () => {
       await order({ email: 'ann@sender.test', plan: business })
       await order({ id: 'o2', keyId: 'k2' })
       assert.deepEqual(await due(), [])

@@ -29,7 +29,7 @@ export function openapi(routes: readonly Route[]): object {
     components: {
       schemas: { Refusal: problemSchema(Object.keys(problemStatus)) },
       securitySchemes: {
-        token: { type: 'http', scheme: 'bearer', description: 'The token of a session.' },
+        token: { type: 'http', scheme: 'bearer', description: 'A session token.' },
         key: { type: 'apiKey', in: 'header', name: 'APIKey', description: 'An API key.' },
         keyAsBearer: { type: 'http', scheme: 'bearer', description: 'An API key as Bearer.' },
         adminToken: { type: 'http', scheme: 'bearer', description: 'MAYFLY_ADMIN_TOKEN, if set.' },
