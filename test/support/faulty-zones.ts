@@ -37,7 +37,7 @@ old-sts    |         |                                                 | failure
 no-policy  |         |                                                 | failure | mta-sts  | mode: enforce
 bad-rpt    | tls-rpt | _smtp._tls.DOMAIN. 60 IN TXT "v=TLSRPTv1; rua=tls@DOMAIN" | warning | tls-rpt | Replace it: _smtp._tls.DOMAIN. 3600 IN TXT "v=TLSRPTv1; rua=mailto:postmaster@DOMAIN"
 unknown    |         |                                                 | failure | delivery | mayfly domain add DOMAIN
-listed     |         |                                                 | warning | listings | ask for removal at the site of each list: dbl.spamhaus.org
+listed     |         |                                                 | warning | listings | request removal, on the site of each list: dbl.spamhaus.org
 `).map(([name, record = '', instead = '', status = '', check = '', fix = '']) => {
   return { domain: `${name}.test`, faults: { [record]: instead }, status, check, fix }
 })

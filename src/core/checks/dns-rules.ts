@@ -141,7 +141,7 @@ export function evaluateSpf(
   const found = txt.records.filter((text) => /^v=spf1(?: |$)/i.test(text))
   const publish = spfRecord(domain, sending?.server)
   const [record = '', second] = found
-  if (record === '') return warning('no SPF record: anybody can send in its name', publish)
+  if (record === '') return warning('no SPF record: anyone can send in its name', publish)
   if (second !== undefined) {
     return failure(
       `${found.length} SPF records: receivers treat that as an error`,
@@ -159,7 +159,7 @@ export function evaluateSpf(
   }
   const last = terms.find((term) => /^(?:[+?~-]?all|redirect=.*)$/i.test(term)) ?? ''
   if (sending ? /^\+?all$/i.test(last) : !/^-all$|^redirect=/i.test(last)) {
-    return warning(`${record}: does not keep others from sending`, `Replace it: ${publish}`)
+    return warning(`${record}: does not prevent others from sending`, `Replace it: ${publish}`)
   }
   return ok(record)
 }
@@ -220,7 +220,7 @@ export function evaluateListing(
     const names = listed.map(({ list, codes }) => `${list} (${codes.join(', ')})`)
     return warning(
       `${what} is listed by ${names.join(', ')}`,
-      `Read why and ask for removal at the site of each list: ${listed.map(({ list }) => list).join(', ')}`,
+      `See why, and request removal, on the site of each list: ${listed.map(({ list }) => list).join(', ')}`,
     )
   }
   const clear = [...lists]

@@ -83,7 +83,7 @@ export function evaluateClock({
   }
   if (synchronized === false) return warning('the system clock is not synchronized', fix)
   if (synchronized === undefined && offsetMs === undefined) {
-    return skipped('the system does not say whether its clock is synchronized')
+    return skipped('the system does not report whether its clock is synchronized')
   }
   const agrees = offsetMs === undefined ? '' : `agrees with ${reference}`
   return ok([synchronized ? 'synchronized' : '', agrees].filter((part) => part !== '').join(', '))
@@ -129,7 +129,7 @@ export function evaluateBaseUrl(
     if (response.isTls) {
       return failure(
         `${baseUrl}: ${response.error}`,
-        `Install a valid certificate for ${url.hostname} in the proxy; Caddy gets one by itself`,
+        `Install a valid certificate for ${url.hostname} in the proxy; Caddy obtains one automatically`,
       )
     }
     return warning(
@@ -167,7 +167,7 @@ export function evaluateProxy(facts: ProxyFacts): CheckResult {
   const wide = trustProxy.find((range) => coversInternet(range))
   if (wide !== undefined) {
     return failure(
-      `MAYFLY_TRUST_PROXY=${wide} trusts everybody: clients can forge the address that is counted`,
+      `MAYFLY_TRUST_PROXY=${wide} trusts everyone: clients can forge the address that is counted`,
       'Set MAYFLY_TRUST_PROXY to the address of your proxy alone, such as 127.0.0.1',
     )
   }
@@ -273,7 +273,7 @@ export function evaluatePayments(facts: PaymentFacts): CheckResult {
   const { provider, isTestMode, baseUrl, endpoints } = facts
   if (provider === 'manual') return ok('manual: you issue the keys')
   if (provider === 'fake') {
-    return warning('fake: everybody gets a key for free', 'Set MAYFLY_PAYMENTS=manual or stripe')
+    return warning('fake: anyone can get a key for free', 'Set MAYFLY_PAYMENTS=manual or stripe')
   }
   const url = `${baseUrl}/api/stripe/webhook`
   const create = `Create a webhook endpoint for ${url} in the Stripe dashboard (docs/stripe.md) and set MAYFLY_STRIPE_WEBHOOK_SECRET`

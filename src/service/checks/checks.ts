@@ -53,7 +53,7 @@ async function runCheck(check: Check, timeoutMs: number): Promise<CheckResult> {
     late.resolve(
       failure(
         `no result within ${timeoutMs / 1_000} s`,
-        'Run the command again; if it stays so, check the network and the server that it asks',
+        'Run the command again; if the problem persists, check the network and the server that is queried',
       ),
     )
   }, timeoutMs)

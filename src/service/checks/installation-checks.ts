@@ -54,7 +54,7 @@ export function installationChecks(context: CheckContext, facts: Facts): Check[]
         if ('error' in (await facts.localSmtp())) return skipped('the service is not running')
         return failure(
           `${facts.localUrl}/api/domains: ${local.error}`,
-          `Another program uses the port, or the service has other settings than this command: restart it, or set MAYFLY_HTTP_PORT`,
+          `Another program uses the port, or the service has different settings from this command: restart it, or set MAYFLY_HTTP_PORT`,
         )
       },
     },
@@ -187,7 +187,7 @@ export function backendChecks(context: CheckContext): Check[] {
             if (result.ok) return ok('logged in')
             return failure(
               result.reason,
-              `Correct its password or token in the file of MAYFLY_GMAIL_ACCOUNTS_FILE (docs/gmail.md), then: mayfly account test ${email}`,
+              `Correct its password or token in the file named by MAYFLY_GMAIL_ACCOUNTS_FILE (docs/gmail.md), then: mayfly account test ${email}`,
             )
           },
         }))),

@@ -31,7 +31,7 @@ export function smtpChecks(context: CheckContext, facts: Facts): Check[] {
         } catch (error) {
           return failure(
             `STARTTLS fails: ${toError(error).message}`,
-            'Check the files of MAYFLY_SMTP_TLS_CERT and MAYFLY_SMTP_TLS_KEY, and the log of the service; a firewall that inspects SMTP must not remove STARTTLS',
+            'Check the files named by MAYFLY_SMTP_TLS_CERT and MAYFLY_SMTP_TLS_KEY, and the log of the service; a firewall that inspects SMTP must not remove STARTTLS',
           )
         }
       },
@@ -75,7 +75,7 @@ async function checkLocal({ settings }: CheckContext, facts: Facts): Promise<Che
   if (!sameName(greetedName(local.greeting), hostname)) {
     return failure(
       `the server on port ${port} says "${local.greeting}", not 220 ${hostname}`,
-      'Restart the service, which has other settings than this command; if another mail server uses the port, stop it or set MAYFLY_SMTP_PORT',
+      'Restart the service, which has different settings from this command; if another mail server uses the port, stop it or set MAYFLY_SMTP_PORT',
     )
   }
   return ok(`port ${port}: ${local.greeting}`)
@@ -101,7 +101,7 @@ async function checkPublic(context: CheckContext, facts: Facts): Promise<CheckRe
     const seen = closed.map(({ address, error }) => `${address} port ${port}: ${error}`)
     return warning(
       `${seen.join('; ')}; many networks cannot reach their own public address`,
-      `Send a mail from elsewhere: swaks --server ${host} --to postmaster@${context.domains[0] ?? host}, then here: mayfly inbox --operator. If it does not arrive, open port ${port} in the firewall and at the hosting provider, and redirect it to ${settings.smtp.port}`,
+      `Send a message from elsewhere: swaks --server ${host} --to postmaster@${context.domains[0] ?? host}, then here: mayfly inbox --operator. If it does not arrive, open port ${port} in the firewall and at the hosting provider, and redirect it to ${settings.smtp.port}`,
     )
   }
   return ok(found.map(({ address }) => `${address} port ${port}`).join(', '))
@@ -170,7 +170,7 @@ async function checkDelivery(
     )
   }
   await store.deleteMessages(OPERATOR, [mail.id])
-  return ok(`a mail to postmaster@${domain} arrived, and was removed again`)
+  return ok(`a message to postmaster@${domain} arrived and was deleted again`)
 }
 
 async function deliver(
@@ -190,7 +190,7 @@ async function deliver(
     `Subject: ${subject}`,
     `Date: ${now.toUTCString().replace('GMT', '+0000')}`,
     '',
-    'A test of mayfly doctor, which deletes it.',
+    'A test by mayfly doctor, which deletes it.',
     '.',
   ]
   for (const line of [`MAIL FROM:<${address}>`, `RCPT TO:<${address}>`, 'DATA']) {
