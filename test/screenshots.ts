@@ -6,7 +6,7 @@ import { startApp } from './support/app.ts'
 import { openKeyRing } from './support/keys.ts'
 import { FAKE_SHOP } from './support/shop-client.ts'
 
-// Run by hand: node test/screenshots.ts [FOLDER [VIEW …]]
+// Run by hand, with the Node.js of the clone: npx node test/screenshots.ts [FOLDER [VIEW …]]
 
 const [folder = '.scratch/screens', ...names] = process.argv.slice(2)
 mkdirSync(folder, { recursive: true })
