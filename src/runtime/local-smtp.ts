@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
-import { Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import { ipRangeMatcher } from '../core/ip.ts'
 import { Problem } from '../core/problem.ts'
@@ -12,20 +12,29 @@ interface LocalSmtpOptions {
   port: number
   /** Load balancers, which send a PROXY header. */
   proxyFrom: readonly string[]
+  /** How long a reply may take; only tests set it. */
+  timeoutMs?: number
 }
 
 const TIMEOUT_MS = 10_000
 const ANY_ADDRESS = new Set(['::', '0.0.0.0'])
 
 /** A client of our own SMTP server: without TLS, because nothing leaves this machine. */
-export function openLocalSmtp({ host, port, proxyFrom }: LocalSmtpOptions): SendLocalMail {
+export function openLocalSmtp({
+  host,
+  port,
+  proxyFrom,
+  timeoutMs = TIMEOUT_MS,
+}: LocalSmtpOptions): SendLocalMail {
   const isProxy = ipRangeMatcher(proxyFrom)
   return async ({ from, to, raw }, onGreeting) => {
-    const socket = new Socket()
-    socket.setTimeout(TIMEOUT_MS)
-    socket.on('timeout', () => socket.destroy(new SmtpUnavailable('no reply in time')))
+    let socket: Socket | undefined
     try {
-      await connectFromLoopback(socket, ANY_ADDRESS.has(host) ? '127.0.0.1' : host, port)
+      socket = await connectFromLoopback(
+        ANY_ADDRESS.has(host) ? '127.0.0.1' : host,
+        port,
+        timeoutMs,
+      )
       const send = openDialogue(socket)
       const proxied = isProxy(socket.localAddress ?? '') ? 'PROXY UNKNOWN\r\n' : ''
       const greeting = await send([[proxied, 220]])
@@ -42,17 +51,20 @@ export function openLocalSmtp({ host, port, proxyFrom }: LocalSmtpOptions): Send
       // Only errors of the system: all others are bugs.
       throw error instanceof Error && 'syscall' in error ? new SmtpUnavailable(error) : error
     } finally {
-      socket.destroy()
+      socket?.destroy()
     }
   }
 }
 
 /** Loopback has no sender limits, and other addresses of this machine have: forwarders may send everybody's mail from there. */
-async function connectFromLoopback(socket: Socket, host: string, port: number): Promise<void> {
-  // One address, as the server listens on one.
+async function connectFromLoopback(host: string, port: number, timeout: number): Promise<Socket> {
+  // One address, as the server listens on one. Before there is a socket: nobody would handle its errors meanwhile.
   const { address, family } = await lookup(host)
   const localAddress = family === 6 ? '::1' : '127.0.0.1'
-  await once(socket.connect({ host: address, port, localAddress }), 'connect')
+  const socket = connect({ host: address, port, localAddress, timeout })
+  socket.on('timeout', () => socket.destroy(new SmtpUnavailable('no reply in time')))
+  await once(socket, 'connect')
+  return socket
 }
 
 class SmtpUnavailable extends Problem {
