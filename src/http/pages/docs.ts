@@ -53,7 +53,7 @@ function linkList(name: string, links: [id: string, title: string][]): Markup {
 function groupOf({ path, api }: Route): string {
   if (api === 'keyed') return 'With a key'
   if (/^\/api\/(plans|checkout|orders|stripe)\b/.test(path)) return 'Buying'
-  return path.startsWith('/api/') ? 'Mailboxes' : 'Running it'
+  return path.startsWith('/api/') ? 'Mailboxes' : 'Operations'
 }
 
 function firstSteps(baseUrl: string): Markup {
