@@ -175,7 +175,7 @@ describe('operator commands on sessions and mail, while the service runs', () =>
     expect((await check(token)).status).toBe(401)
     expect(ended).toEqual({
       status: 0,
-      stdout: `Ended the session of ended@box.test. 1 message (${MAIL.length} bytes) can no longer be read.\n`,
+      stdout: `Ended the session for ended@box.test. 1 message (${MAIL.length} bytes) can no longer be read.\n`,
       stderr: '',
     })
   })

@@ -114,7 +114,7 @@ describe('session end', () => {
     }
     const emails = await request(`${server.url}/emails?to=${email}`, { headers: key.headers })
     assert.deepEqual(emailsOf(emails), [])
-    assert.match(lines.at(-1) ?? '', /^Ended the session of \S+\. 1 message \(.+\) can no longer/)
+    assert.match(lines.at(-1) ?? '', /^Ended the session for \S+\. 1 message \(.+\) can no longer/)
     lines = []
     await printSessions(deps, { limit: 50 }, print)
     assert.doesNotMatch(lines.join('\n'), new RegExp(email))

@@ -77,7 +77,7 @@ test('500 messages are listed, older ones are mentioned, and a full mailbox is r
   const page = await visit('/favicon.svg')
   await page.clock.install()
   await openMailbox(page, app(), session)
-  await page.getByText('Showing the newest 500.').waitFor()
+  await page.getByText('Showing the newest 500 messages.').waitFor()
   // Rendered in steps, but all of them.
   await page.locator('.mail').nth(499).waitFor({ state: 'attached' })
   assert.equal(await page.locator('.mail').count(), 500)

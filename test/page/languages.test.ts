@@ -159,7 +159,7 @@ describe('German', () => {
     await app().mail(email, plainMail({ subject: 'Eins' }))
     await app().mail(email, plainMail({ subject: 'Zwei' }))
     await page.getByText('2 ungelesen', { exact: true }).waitFor()
-    assert.equal(await page.title(), '(2) Post – Mayfly')
+    assert.equal(await page.title(), '(2) Posteingang – Mayfly')
     await page.getByRole('checkbox', { name: '„Zwei“ auswählen' }).check()
     await page.getByText('1 gewählt').waitFor()
     await page.getByRole('button', { name: 'Löschen', exact: true }).last().click()

@@ -174,7 +174,7 @@ describe('the message', () => {
     )
     await tab(page, '3 links').click()
     const item = (name: string) => page.locator('.file', { hasText: name }).locator('.file-risk')
-    await item('evil.test').getByText('The text names another site: bank.test').waitFor()
+    await item('evil.test').getByText('The link text shows a different site: bank.test').waitFor()
     assert.equal(await item('192.0.2.1').count(), 2)
     assert.equal(await item('www.shop.test').count(), 0)
   })

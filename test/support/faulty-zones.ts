@@ -59,7 +59,7 @@ another machine          | address | mx.test. 60 IN A 127.0.0.1 & mx.test. 60 IN
 an alias                 | address | mx.test. 60 IN CNAME host.test. & host.test. 60 IN A 127.0.0.1 | warning | address | Replace the CNAME record: mx.test. 3600 IN A 127.0.0.1
 no reverse name          | ptr     |                                                             | warning | ptr     | 1.0.0.127.in-addr.arpa. 3600 IN PTR mx.test.
 another reverse name     | ptr     | 1.0.0.127.in-addr.arpa. 60 IN PTR vps1.test.                | warning | ptr     | 1.0.0.127.in-addr.arpa. 3600 IN PTR mx.test.
-a listed address         | list    | 1.0.0.127.zen.spamhaus.org. 60 IN A 127.0.0.2               | warning | listings | at the site of each list: zen.spamhaus.org
+a listed address         | list    | 1.0.0.127.zen.spamhaus.org. 60 IN A 127.0.0.2               | warning | listings | on the site of each list: zen.spamhaus.org
 `)
 
 /** All records; `host` and `fixes`, by domain, replace some. */

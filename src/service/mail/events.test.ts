@@ -5,9 +5,11 @@ import { openSqliteTestMail } from '../../../test/support/stores.ts'
 import { makeWaiterCounts, openMemoryBus } from '../../bus/memory.ts'
 import { parseAddress } from '../../core/address.ts'
 import { makeSecretToken, secretHash } from '../../core/id.ts'
+import { type MailFilter, parseFilter } from '../../core/mail-filter.ts'
 import { StoreUnavailable } from '../../core/problem.ts'
 import type { Session } from '../../core/session.ts'
 import { endSession } from '../sessions/session.ts'
+import { countTurns } from '../testing/turns.ts'
 import type { CodeScanner } from './code-scanner.ts'
 import { type MailEvent, mailEvents } from './events.ts'
 import type { MailboxView } from './mailbox-view.ts'
@@ -33,7 +35,11 @@ let deps: {
 let session: Session
 let close: () => Promise<void>
 beforeEach(async () => {
-  const scratch = await openSqliteTestMail()
+  const scratch = await openSqliteTestMail({
+    mailbox: { maxMessages: 100, maxBytes: 100_000 },
+    poolMaxBytes: 100_000,
+    maxMailBytes: 10_000,
+  })
   const bus = openMemoryBus(randomUUID(), makeWaiterCounts())
   const mailboxPolls = openSharedPolls<MailboxView>(bus)
   deps = { store: scratch.store, bus, now: () => new Date(), codes: NO_SCANS, mailboxPolls }
@@ -60,7 +66,13 @@ beforeEach(async () => {
 afterEach(() => close())
 
 const openStream = (
-  more: { sinceId?: number; heartbeatMs?: number; pollMs?: number; signal?: AbortSignal } = {},
+  more: {
+    sinceId?: number
+    heartbeatMs?: number
+    pollMs?: number
+    signal?: AbortSignal
+    filter?: MailFilter | undefined
+  } = {},
 ) =>
   mailEvents(
     { ...deps, steps: openStepScheduler() },
@@ -105,6 +117,17 @@ test('stored messages are sent oldest first, then new ones as they arrive', asyn
   assert.equal(subjectOf(await nextOf(events)), 'two')
   await send('three')
   assert.equal(subjectOf(await nextOf(events)), 'three')
+  await events.return(undefined)
+})
+
+test('a stream with a filter tests one message per turn of the event loop', async () => {
+  for (let sent = 0; sent < 40; sent += 1) await send('other')
+  await send('wanted')
+  const events = openStream({ filter: parseFilter({ subject: 'wanted' }) })
+  const turns = countTurns()
+  assert.equal(subjectOf(await nextOf(events)), 'wanted')
+  turns.stop()
+  assert.ok(turns.count() >= 40, `${turns.count()} turns`)
   await events.return(undefined)
 })
 
