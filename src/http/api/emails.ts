@@ -100,7 +100,7 @@ export const emailsRoute = route({
     'Pool mail is shared by all key holders, like a public inbox: do not use it for anything confidential. The operator may restrict it to exact addresses or disable it.',
     'Each 200 is charged as one request, even if it is empty. Nothing else is charged: not a 304, an error, or a client that disconnects while waiting. The request is charged on disk before the mail is read, so that no key exceeds its plan; if the process or its store fails in between, requests in flight at that moment may be charged without a response.',
     'With wait, the response is sent as soon as there is mail newer than since_id. On timeout it is an empty list with the header X-Timed-Out: 1, which is charged; with If-None-Match it is a 304, which is free.',
-    'from and subject select messages; limit applies to those selected, and with wait only a matching message ends the wait. A page examines at most 5,000 messages and may then be empty although Link points to a next one, also after a wait that timed out. Such a response has no ETag, ignores If-None-Match and is always charged.',
+    'from and subject select messages; limit applies to those selected, and with wait only a matching message ends the wait. A page examines at most 5,000 messages, so it may be empty and still have a Link to the next one, even after a wait that timed out. Such a response has no ETag, ignores If-None-Match and is always charged.',
     'Every response to a valid key reports the remaining quota in RateLimit, RateLimit-Policy and X-RateLimit-*. Link points to the next page. Reading does not mark or delete mail.',
   ].join('\n\n'),
   input: Type.Object({
