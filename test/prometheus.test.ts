@@ -15,7 +15,7 @@ import { waitUntil } from './support/wait-until.ts'
 // Debian's Prometheus with the files of deploy/. Its package is unpacked, not installed: nothing else needs it.
 
 const UNPACKED = fileURLToPath(new URL('../node_modules/.cache/mayfly-prometheus', import.meta.url))
-const TOKEN = 'an admin token for Prometheus'
+const TOKEN = 'token-of-the-operator'
 const ALERTS = readAlerts()
 
 function debianProgram(name: 'prometheus' | 'promtool'): string {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { setImmediate } from 'node:timers/promises'
 import { describe, test } from 'vitest'
 import { Problem } from '../core/problem.ts'
 import { startThread } from './thread.ts'
@@ -44,9 +45,14 @@ describe('a thread', () => {
     assert.match((await died.promise).message, /^the test thread failed: Error: the thread is lost/)
   })
 
-  test('that is closed is not reported', async () => {
+  test('that is closed is not reported, and returns its last result although it has exited', async () => {
     const thread = await start(unexpected)
-    await thread.close()
+    const closing = thread.close()
+    await setImmediate()
+    await setImmediate()
+    // It exits meanwhile, so this thread sees its result and its exit at once.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300)
+    assert.equal(await closing, 'closed')
   })
 
   test('that ends before it is ready fails the start', async () => {

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { MessageChannel, MessagePort, Worker } from 'node:worker_threads'
 import { openMigrated } from '../store/sqlite/migrate.ts'
 import { type Call, openCaller } from './ports.ts'
@@ -53,10 +54,12 @@ export async function startThread(
     call,
     async close() {
       closing = true
-      const result = await Promise.race([call('close'), gone.promise])
+      const closed = call('close')
+      await Promise.race([closed, gone.promise])
       await gone.promise
       if (fault) throw fault
-      return result
+      // Its response and its exit may come in the same turn of the event loop.
+      return await Promise.race([closed, setImmediate()])
     },
   }
 }

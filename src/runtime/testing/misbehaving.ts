@@ -20,6 +20,9 @@ if (parentPort) {
         throw new Error('the thread is lost')
       })
     },
-    close: () => parentPort?.unref(),
+    close() {
+      parentPort?.unref()
+      return 'closed'
+    },
   })
 }
