@@ -55,7 +55,9 @@ function apiCaller({ url, key, signal }: CallerOptions): ApiCall {
       signal,
       redirect: 'error',
     }).catch(() => {
-      throw new Problem('overloaded', `No Mayfly service found at ${url}.`)
+      signal.throwIfAborted()
+      // Without a user name or password.
+      throw new Problem('overloaded', `No Mayfly service found at ${URL.parse(url)?.origin}.`)
     })
     const answer = (await response.json().catch(() => undefined)) as ResponseBody
     if (response.ok && answer !== undefined) return answer as Endpoints[typeof endpoint]

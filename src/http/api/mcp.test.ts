@@ -68,6 +68,7 @@ test('with a public URL, its host is the only one', async () => {
   const named = await openTestServer({ env })
   for (const [host, origin, status] of [
     ['mail.test', 'https://mail.test', 200],
+    ['mail.test:443', 'https://mail.test', 200],
     ['MAIL.test', 'https://mail.test', 200],
     ['mail.test', 'http://mail.test', 403],
     ['localhost', 'http://localhost', 403],
@@ -76,6 +77,12 @@ test('with a public URL, its host is the only one', async () => {
     assert.equal((await createInbox({ host, origin }, named)).status, status, `${host} ${origin}`)
   }
   await named.stop()
+})
+
+test('an Authorization header is not taken as a key', async () => {
+  const { status, text } = await createInbox({ authorization: 'Bearer of-a-gateway' })
+  assert.equal(status, 200)
+  assert.match(text, /token/)
 })
 
 test('MAYFLY_MCP=off: there is no such path', async () => {

@@ -41,12 +41,16 @@ export const mcpRoute = route({
  */
 function checkOrigin({ baseUrl }: RouteDeps, request: HttpRequest): void {
   const { origin, host = '' } = request.headers
-  const isOurHost =
-    baseUrl === '' ? isLocalName(host) : host.toLowerCase() === new URL(baseUrl).host
+  const isOurHost = baseUrl === '' ? isLocalName(host) : isHostOf(new URL(baseUrl), host)
   if (!isOurHost) throw new Problem('not_allowed', 'Host: not allowed. Set MAYFLY_BASE_URL.')
   if (origin !== undefined && origin !== URL.parse(siteUrl(baseUrl, request))?.origin) {
     throw new Problem('not_allowed', 'Origin: not allowed.')
   }
+}
+
+/** Some clients name the default port. */
+function isHostOf({ protocol, host: own }: URL, host: string): boolean {
+  return host.toLowerCase().replace(protocol === 'https:' ? /:443$/ : /:80$/, '') === own
 }
 
 function isLocalName(host: string): boolean {
@@ -86,7 +90,8 @@ function endpoint(called: Route) {
 
 /** Each call is validated, counted and delayed like a request to the endpoint. */
 function endpointCaller(deps: RouteDeps, request: HttpRequest): ApiCall {
-  const { 'if-none-match': _, ...headers } = request.headers
+  // An Authorization header is that of the agent's gateway; a key is sent as APIKey.
+  const { 'if-none-match': _, authorization: _other, ...headers } = request.headers
   return async (name, params) => {
     const { called, read } = ENDPOINTS[name]
     if (request.client !== undefined) {
