@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { Script } from 'node:vm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { stageClient } from '../build/client-packages.ts'
 import { stagePackage } from '../build/npm-package.ts'
@@ -29,12 +30,12 @@ const LONG = process.env['MAYFLY_TEST_LONG'] !== undefined
 const folder = tempFolder(DISK)
 const packages = join(folder.path, 'node_modules')
 /** By the file name that the text before the example ends with. */
+const text = readFileSync(join(ROOT, 'docs/clients.md'), 'utf8')
 const examples = new Map(
-  [
-    ...readFileSync(join(ROOT, 'docs/clients.md'), 'utf8').matchAll(
-      /`([\w.-]+)`:\n\n```\w+\n(.*?)```\n/gs,
-    ),
-  ].map(([, name = '', code = '']) => [name, code]),
+  [...text.matchAll(/`([\w.-]+)`:\n\n```\w+\n(.*?)```\n/gs)].map(([, name = '', code = '']) => [
+    name,
+    code,
+  ]),
 )
 let app: App
 
@@ -104,6 +105,16 @@ test('the Vitest test passes', async () => {
   assert.equal(status, 0, output)
   assert.match(output, /^ +Tests +1 passed/m)
   assert.deepEqual(leftBehind(), [])
+})
+
+// Its browser is not on npm, so it is not run.
+test('the Cypress test is valid JavaScript, and names tasks of the configuration', () => {
+  const [, code = ''] = /\nIn a test, .*?```js\n(.*?)```/s.exec(text) ?? []
+  assert.doesNotThrow(() => new Script(code))
+  const tasks = [...code.matchAll(/cy\.task\('(\w+)'/g)].map(([, name = '']) => name)
+  assert.deepEqual(tasks, ['createMailbox', 'waitForCode'])
+  for (const task of tasks)
+    assert.match(examples.get('cypress.config.mjs') ?? '', RegExp(`async ${task}\\(`))
 })
 
 if (LONG) {
