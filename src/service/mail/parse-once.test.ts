@@ -166,3 +166,21 @@ describe('a parse in the background', () => {
     assert.deepEqual(writes.slice(2), ['stored', 'stored'])
   })
 })
+
+describe('a transient parse', () => {
+  const TRANSIENT = { ...FOREGROUND, transient: true }
+
+  test('is not stored', async () => {
+    assert.deepEqual(await parsing(async () => mail)(rawId, TRANSIENT), mail)
+    assert.equal(await store.readParsed(rawId), undefined)
+  })
+
+  test('is stored if a reader shares it', async () => {
+    const parse = Promise.withResolvers<Mail>()
+    const parsed = parsing(() => parse.promise)
+    const both = [parsed(rawId, TRANSIENT), parsed(rawId, FOREGROUND)]
+    parse.resolve(mail)
+    assert.deepEqual(await Promise.all(both), [mail, mail])
+    assert.deepEqual(await store.readParsed(rawId), mail)
+  })
+})

@@ -15,9 +15,11 @@ export interface ParseRequest {
   mailbox: string
   /** Nobody waits for it: it yields to other requests. */
   background?: boolean
+  /** The result is not stored, unless a reader shares it. */
+  transient?: boolean
 }
 
-/** Parses and stores the mail; undefined if it was deleted. `stored`: the result is too long to return, read it from the store. */
+/** Parses the mail and stores the result; undefined if it was deleted. `stored`: the result is too long to return, read it from the store. */
 export type ParseOnce = (
   rawId: number,
   request: ParseRequest,
@@ -47,28 +49,34 @@ export function openParseOnce({ store, parser }: ParseOnceDeps): ParseOnce {
     return !isFull
   }
 
-  async function parseAndKeep(rawId: number, parse: Parse): Promise<Mail | 'stored' | undefined> {
+  async function parseAndKeep(
+    rawId: number,
+    transient: boolean,
+    parse: Parse,
+  ): Promise<Mail | 'stored' | undefined> {
     const stored = await store.readParsed(rawId)
     const raw = stored && isCurrent(stored) ? undefined : await store.readRaw(rawId)
     if (!raw) return stored
     const mail = await parse(raw.bytes)
-    const isStored = (readers.has(rawId) || (await canStore())) && (await keep(rawId, mail))
+    const isWanted = readers.has(rawId) || (!transient && (await canStore()))
+    const isStored = isWanted && (await keep(rawId, mail))
     return isStored && sizeOf(mail) > MAX_RETURNED_LENGTH ? 'stored' : mail
   }
 
-  return async (rawId, { background = false, ...request }, signal) => {
+  return async (rawId, { background = false, transient = false, ...request }, signal) => {
+    const isReader = !background && !transient
     const count = (change: 1 | -1) => {
       const left = (readers.get(rawId) ?? 0) + change
       if (left > 0) readers.set(rawId, left)
       else readers.delete(rawId)
     }
-    if (!background) count(1)
+    if (isReader) count(1)
     try {
       return await parser.use(rawId, { owner: ownerKeys(request), background, signal }, (parse) =>
-        parseAndKeep(rawId, parse),
+        parseAndKeep(rawId, transient, parse),
       )
     } finally {
-      if (!background) count(-1)
+      if (isReader) count(-1)
     }
   }
 }
