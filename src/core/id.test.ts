@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { makeSecretToken, nextId, secretHash } from './id.ts'
+import { idAt, makeSecretToken, nextId, secretHash, timeOfId } from './id.ts'
 
 const NOON = new Date('2026-03-01T12:00:00Z')
 const fraction = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
@@ -31,6 +31,14 @@ describe('ids', () => {
   test('follow the clock again once it has caught up', () => {
     const id = nextId(0, NOON, 0)
     expect(nextId(id, new Date(NOON.getTime() + 1), 0)).toBe(id + 1024)
+  })
+
+  test('tell when they were drawn', () => {
+    for (const random of [0, 0.5, 0.999]) {
+      const id = nextId(0, NOON, random)
+      expect(timeOfId(id)).toEqual(NOON)
+      expect(id).toBeGreaterThanOrEqual(idAt(NOON))
+    }
   })
 
   test('of a restored mailbox are above every id that was lost', () => {

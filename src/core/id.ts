@@ -21,6 +21,16 @@ export function idBounds(now: Date, random: number): { step: number; least: numb
   }
 }
 
+/** The lowest id that is drawn at this time, unless the last one was higher. */
+export function idAt(time: Date): number {
+  return time.getTime() * IDS_PER_MS
+}
+
+/** When this id was drawn, or a little later if many were. */
+export function timeOfId(id: number): Date {
+  return new Date(Math.floor(id / IDS_PER_MS))
+}
+
 /** How tokens and keys are stored. Hashes the characters, not the bytes they encode, so a token has one spelling. */
 export function secretHash(secret: string): string {
   return hash('sha256', secret, 'base64url')

@@ -127,18 +127,29 @@ for (const [status, delivered] of [
 }
 
 describe('a failure', () => {
-  const DAY = 86_400_000
-  const after = (failingForMs: number | undefined, status: number) => {
-    const failingSince =
-      failingForMs === undefined ? undefined : new Date(NOW.getTime() - failingForMs)
-    return afterFailure({ failures: 0, failingSince }, { status }, { now: NOW, random: 0 })
+  const HOUR = 3_600_000
+  const DAY = 24 * HOUR
+  const ago = (ms: number) => new Date(NOW.getTime() - ms)
+  const after = (failingForMs: number | undefined, status: number, dueForMs = 0) => {
+    const failingSince = failingForMs === undefined ? undefined : ago(failingForMs)
+    const webhook = { failures: 8, failingSince, nextAttemptAt: ago(dueForMs) }
+    return afterFailure(webhook, { status }, { now: NOW, random: 0 })
   }
   test('of five days disables', () => {
-    expect(after(5 * DAY, 500)).toEqual({ disabled: 'failing' })
+    const failingSince = ago(5 * DAY)
+    expect(after(5 * DAY, 500)).toEqual({ failures: 9, failingSince, disabled: 'failing' })
     expect(after(5 * DAY - 1, 500)).toHaveProperty('retryAt')
     expect(after(undefined, 500)).toHaveProperty('retryAt')
   })
   test('with 410 disables at once', () => {
-    expect(after(undefined, 410)).toEqual({ disabled: 'gone' })
+    expect(after(undefined, 410)).toHaveProperty('disabled', 'gone')
+  })
+  test('after hours without an attempt is the first of a new series', () => {
+    const first = { failures: 1, failingSince: NOW, retryAt: ago(-5_000) }
+    expect(after(6 * DAY, 500, 2 * HOUR)).toEqual(first)
+    expect(after(4 * DAY, 500, 2 * HOUR - 1)).toMatchObject({
+      failures: 9,
+      failingSince: ago(4 * DAY),
+    })
   })
 })

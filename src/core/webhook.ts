@@ -34,6 +34,8 @@ export interface Webhook {
   failingSince: Date | undefined
   /** Since when mail may have expired before it was delivered. */
   gapSince: Date | undefined
+  /** Up to this id it is known whether mail has expired before it was delivered. */
+  checkedId: number
   lastDelivery: { messageId: number; at: Date } | undefined
 }
 
@@ -98,12 +100,14 @@ interface WebhookStatus {
 }
 
 export function webhookStatus(webhook: Webhook, now: Date): WebhookStatus {
-  const { disabled, paused, failures, lastError, nextAttemptAt } = webhook
+  const { disabled, paused, failures, lastError, pending } = webhook
   if (disabled) return { state: 'disabled', reason: disabled, nextAttemptAt: undefined }
   if (paused) {
     const resumesAt = paused === 'daily_limit' ? nextUtcDay(now) : undefined
     return { state: 'paused', reason: paused, nextAttemptAt: resumesAt }
   }
+  // Without a pending message, the next attempt depends on new mail.
+  const nextAttemptAt = pending && webhook.nextAttemptAt
   if (failures > 0) return { state: 'failing', reason: lastError, nextAttemptAt }
   return { state: 'active', reason: undefined, nextAttemptAt: undefined }
 }
@@ -132,19 +136,34 @@ export function parseRetryAfter(value: string | undefined, now: Date): number | 
   return Number.isNaN(time) ? undefined : Math.max(0, time - now.getTime())
 }
 
-/** What follows from an attempt that failed. */
+// The longest delay of the schedule, with some tolerance.
+const QUIET_MS = 2 * HOUR
+
+/** What follows from an attempt that failed. Without mail, or while the service was stopped, nothing has failed. */
 export function afterFailure(
-  { failures, failingSince }: Pick<Webhook, 'failures' | 'failingSince'>,
+  webhook: Pick<Webhook, 'failures' | 'failingSince' | 'nextAttemptAt'>,
   { status }: Pick<AttemptOutcome, 'status'>,
   { now, random, retryAfterMs }: { now: Date; random: number; retryAfterMs?: number | undefined },
-): { retryAt: Date } | { disabled: DisableReason } {
-  if (status === 410) return { disabled: 'gone' }
-  if (failingSince && now.getTime() - failingSince.getTime() >= FAILING_MS) {
-    return { disabled: 'failing' }
-  }
-  const delay = retryDelayMs(failures + 1, random, retryAfterMs)
-  return { retryAt: new Date(now.getTime() + delay) }
+): FailedAttempt {
+  const { nextAttemptAt } = webhook
+  const isRestart = nextAttemptAt && now.getTime() - nextAttemptAt.getTime() >= QUIET_MS
+  const { failures: before, failingSince = now } = isRestart
+    ? { failures: 0, failingSince: undefined }
+    : webhook
+  const failures = before + 1
+  const streak = { failures, failingSince }
+  if (status === 410) return { ...streak, disabled: 'gone' }
+  if (now.getTime() - failingSince.getTime() >= FAILING_MS)
+    return { ...streak, disabled: 'failing' }
+  const delay = retryDelayMs(failures, random, retryAfterMs)
+  return { ...streak, retryAt: new Date(now.getTime() + delay) }
 }
+
+/** `failures`: in a row, with this one. */
+export type FailedAttempt = { failures: number; failingSince: Date } & (
+  | { retryAt: Date }
+  | { disabled: DisableReason }
+)
 
 /** The same for all attempts of a message; another one if it is replayed. */
 export function deliveryId(webhookId: string, { id, replay }: PendingMessage): string {

@@ -17,6 +17,7 @@ import { openParsedMail } from '../service/mail/parsed-mail.ts'
 import { openStepScheduler } from '../service/mail/step-scheduler.ts'
 import { runReceipts } from '../service/shop/receipts.ts'
 import { runReconcile } from '../service/shop/reconcile.ts'
+import { openEvents } from '../service/webhooks/event.ts'
 import { runWebhooks } from '../service/webhooks/run-webhooks.ts'
 import type { ShopStore } from '../store/shop-store.ts'
 import type { MailStore, SweepOptions } from '../store/store.ts'
@@ -182,7 +183,7 @@ export async function startWebhooks(
     log,
     now,
     poolAccess,
-    parsed: openParsedMail({ store, parse, largeReads: openLargeReads() }),
+    event: openEvents(openParsedMail({ store, parse, largeReads: openLargeReads() })),
     steps: openStepScheduler(),
     webhookClient: openWebhookClient({ allowed, dnsServers: senderChecks.dns }),
     installationSecret: await shop.installationSecret(randomBytes(32)),

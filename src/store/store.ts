@@ -73,6 +73,11 @@ export interface MailStore extends OperatorStore, AccountStore, SeriesStore {
   listKeyMailHeads(scope: KeyScope, page: KeyMailPage): Promise<KeyMailHead[]>
   /** Those of these messages that the key may see, newest first. */
   readKeyMail(scope: KeyScope, ids: readonly number[]): Promise<Message[]>
+  /**
+   * The last message that the key could see and that has expired, if its id is above this one, else 0. May name a message of the
+   * pool to another address, and one that was deleted before.
+   */
+  lastExpired(scope: KeyScope, sinceId: number): Promise<number>
   readRaw(rawId: number): Promise<RawMail | undefined>
   readParsed(rawId: number): Promise<Mail | undefined>
   /** Does nothing if the mail has been deleted. */

@@ -1,5 +1,5 @@
 import type { QuotaProblemCode } from '../core/key.ts'
-import type { DisableReason, Webhook, WebhookDelivery } from '../core/webhook.ts'
+import type { FailedAttempt, Webhook, WebhookDelivery } from '../core/webhook.ts'
 
 /** Webhooks, how far each has delivered, and what it has charged. A change that finds another state than expected does nothing. */
 export interface WebhookStore {
@@ -26,6 +26,9 @@ export interface WebhookStore {
   recordAttempt(attempt: RecordedAttempt): Promise<boolean>
   /** The pending message has expired or was deleted: refunds its charge. */
   skipMessage(id: string, messageId: number, now: Date): Promise<boolean>
+
+  /** Records that mail up to this id was checked; with `gapSince`, that some may have expired since then, or since it fails or is blocked. */
+  checkWebhook(id: string, checkedId: number, gapSince?: Date): Promise<void>
 
   /** Undefined if there is no such webhook. */
   rollWebhook(id: string, now: Date, oldUntil: Date): Promise<WebhookRoll | undefined>
@@ -57,7 +60,7 @@ export interface RecordedAttempt extends WebhookDelivery {
   webhookId: string
   /** Of the pending message. */
   replay: number
-  result: 'delivered' | { retryAt: Date } | { disabled: DisableReason }
+  result: 'delivered' | FailedAttempt
 }
 
 /** `until`: the old secret is still valid, so it was not rolled. */

@@ -50,8 +50,9 @@ export function keyRing(shop: ShopStore, now: () => Date) {
   return {
     /** Issues a key with these plan limits; the others are Starter's. */
     issue: async (figures: Partial<Plan> = {}): Promise<TestKey> => await issue(shop, now, figures),
-    /** A key that was bought and refunded. */
-    issueRefunded: async (): Promise<TestKey> => await issueRefunded(shop, now),
+    /** A key that was bought, perhaps used, and refunded. */
+    issueRefunded: async (use?: (keyId: string) => Promise<void>): Promise<TestKey> =>
+      await issueRefunded(shop, now, use),
     used: async ({ id }: TestKey) => (await shop.readKey(id, now()))?.used,
   }
 }
@@ -68,7 +69,11 @@ async function issue(shop: ShopStore, now: () => Date, figures: Partial<Plan>): 
   return testKey(key.id, secret)
 }
 
-async function issueRefunded(shop: ShopStore, now: () => Date): Promise<TestKey> {
+async function issueRefunded(
+  shop: ShopStore,
+  now: () => Date,
+  use?: (keyId: string) => Promise<void>,
+): Promise<TestKey> {
   const name = randomBytes(8).toString('hex')
   const [orderId, keyId, claimHash] = [`ord_${name}`, `key_${name}`, `claim ${name}`]
   await shop.addPurchase({
@@ -86,6 +91,7 @@ async function issueRefunded(shop: ShopStore, now: () => Date): Promise<TestKey>
   const secret = makeKeySecret('mf_live_stop', randomBytes(KEY_RANDOM_BYTES))
   await applyPayment(shop, orderId, { now: now(), returned: 'no' })
   await shop.claimKey({ orderId, claimHash, secretHash: secretHash(secret), now: now() })
+  await use?.(keyId)
   await applyPayment(shop, orderId, { now: now(), returned: 'fully' })
   return testKey(keyId, secret)
 }

@@ -110,7 +110,7 @@ const EMPTY_MAIL = `
   end $$;
   ${deleteAll('mail', `${MAIL_TABLES} message raw_mail`)}
   update mail.shared_mailbox set version = 0, last_id = 0, count = 0, bytes = 0, buckets = '{}',
-    gone_at = 0, gone_id = 0;
+    gone_at = 0, gone_id = 0, swept_id = 0;
   alter sequence mail.mail_domain_id_seq restart;
   alter sequence mail.gmail_account_id_seq restart`
 

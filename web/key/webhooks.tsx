@@ -92,7 +92,7 @@ function Facts({ webhook }: { webhook: Webhook }) {
     [t('hook_address'), to],
     [t('hook_last'), last && formatDateTime(last)],
     [t('hook_next'), next && formatDateTime(next)],
-    [t('hook_backlog'), backlog === 0 ? null : backlog.toLocaleString(language.value)],
+    [t('hook_backlog'), backlog ? backlog.toLocaleString(language.value) : null],
     [t('hook_gap'), gap && formatDateTime(gap)],
   ]
   return (

@@ -149,7 +149,7 @@ export interface ApiResponses {
       last_message_id: number | null
       next_attempt_at: string | null
       next_attempt_at_iso: string | null
-      backlog: number
+      backlog: number | null
       gap_since: string | null
       gap_since_iso: string | null
       old_secret_until: string | null
@@ -174,7 +174,7 @@ export interface ApiResponses {
       last_message_id: number | null
       next_attempt_at: string | null
       next_attempt_at_iso: string | null
-      backlog: number
+      backlog: number | null
       gap_since: string | null
       gap_since_iso: string | null
       old_secret_until: string | null
@@ -198,7 +198,7 @@ export interface ApiResponses {
       last_message_id: number | null
       next_attempt_at: string | null
       next_attempt_at_iso: string | null
-      backlog: number
+      backlog: number | null
       gap_since: string | null
       gap_since_iso: string | null
       old_secret_until: string | null
@@ -238,7 +238,7 @@ export interface ApiResponses {
       last_message_id: number | null
       next_attempt_at: string | null
       next_attempt_at_iso: string | null
-      backlog: number
+      backlog: number | null
       gap_since: string | null
       gap_since_iso: string | null
       old_secret_until: string | null
@@ -268,7 +268,7 @@ export interface ApiResponses {
       last_message_id: number | null
       next_attempt_at: string | null
       next_attempt_at_iso: string | null
-      backlog: number
+      backlog: number | null
       gap_since: string | null
       gap_since_iso: string | null
       old_secret_until: string | null

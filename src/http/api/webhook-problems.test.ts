@@ -84,6 +84,25 @@ test('401: no key, or a wrong one', async () => {
   }
 })
 
+for (const [name, figures, status, code] of [
+  ['402: a used-up plan', { requests: 0 }, 402, 'quota_exhausted'],
+  ['429: nothing left for today', { perDay: 0 }, 429, 'daily_limit'],
+] as const) {
+  test(`${name} creates no webhook`, async () => {
+    const spent = await keyRing(server.shop, server.now).issue(figures)
+    const response = await call('', { url: receiver.url }, spent)
+    assert.deepEqual([response.status, response.body['code']], [status, code])
+    assert.equal(problemFault(response), undefined)
+    assert.deepEqual((await call('', undefined, spent)).body['webhooks'], [])
+  })
+}
+
+test('402: a stopped key creates no webhook', async () => {
+  const stopped = await keyRing(server.shop, server.now).issueRefunded()
+  const { status, body } = await call('', { url: receiver.url }, stopped)
+  assert.deepEqual([status, body['code']], [402, 'plan_expired'])
+})
+
 describe('403', () => {
   test('a target that is not public', async () => {
     for (const url of [

@@ -196,7 +196,7 @@ describe('200', () => {
     await waitUntil(async () => (await app.ring.used(key)) === 1)
   })
 
-  test('a paused webhook says so, and delivers once the plan allows it', async () => {
+  test('a paused webhook says so; enabling it tries now', async () => {
     const limited = await app.ring.issue({ requests: 10, perDay: 1 })
     const to = newAddress()
     const { body } = await call('', { url: receiver.url, to }, limited)
@@ -208,7 +208,6 @@ describe('200', () => {
     await waitUntil(async () => (await state()) === 'daily_limit')
     assert.equal(await app.ring.used(limited), 1)
     app.moveClock(86_400)
-    // The pause is over, not only polled less often.
     await call(`/${id}/enable`, {}, limited)
     await received(2)
     assert.deepEqual(receiver.subjects(), ['1', '2'])
@@ -231,10 +230,25 @@ describe('200', () => {
   })
 
   test('a key without quota may still manage its webhooks', async () => {
-    const spent = await app.ring.issue({ requests: 0 })
-    const { status, headers } = await call('', { url: receiver.url }, spent)
+    const limited = await app.ring.issue({ requests: 1 })
+    const { status, headers, body } = await call('', { url: receiver.url }, limited)
     assert.equal(status, 200)
     assert.equal(headers.get('cache-control'), 'no-store')
-    assert.equal((await call('', undefined, spent)).status, 200)
+    await request(`${app.url}/emails`, { headers: limited.headers })
+    const { id } = body['webhook'] as WebhookJson
+    assert.equal((await call('', undefined, limited)).status, 200)
+    assert.equal((await call(`/${id}/delete`, {}, limited)).status, 200)
+  })
+
+  test('of a webhook with conditions on the content the backlog is not told', async () => {
+    const to = newAddress()
+    await app.mail(to, mailWith('code is 4711'))
+    receiver.state.behaviour = 503
+    for (const subject of ['code is 4', 'code is 5']) {
+      const { id, backlog } = await create({ to, subject, since_id: '0' })
+      assert.equal(backlog, null)
+      assert.equal((await read(id))['backlog'], null)
+    }
+    assert.equal((await create({ to, since_id: '0' }))['backlog'], 1)
   })
 })

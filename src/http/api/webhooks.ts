@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox'
 import { Problem } from '../../core/problem.ts'
 import { isoTimestamp, timestampFields, utcTimestamp } from '../../core/time.ts'
 import { type AttemptOutcome, type Webhook, webhookStatus } from '../../core/webhook.ts'
-import { identifyKey } from '../../service/keys/authenticate-key.ts'
+import { authenticateKey, identifyKey } from '../../service/keys/authenticate-key.ts'
 import {
   createWebhook,
   findWebhook,
@@ -49,10 +49,10 @@ const webhookFields = {
     'For a failing or paused webhook; null if it depends on a renewal.',
   ),
   next_attempt_at_iso: nullable(isoTimeField),
-  backlog: Type.Integer({
-    description: 'How many of the next 100 messages visible to the key are still to be delivered.',
-    examples: [0],
-  }),
+  backlog: nullable(
+    Type.Integer({ examples: [0] }),
+    'How many of the next 100 messages are still to be delivered; null with from or subject.',
+  ),
   gap_since: nullable(
     timeField,
     'Since then, mail may have expired before it was delivered. Cleared by a replay.',
@@ -107,7 +107,7 @@ export async function webhookJson(
     ...timestampFields('last_delivery_at', lastDelivery?.at),
     last_message_id: lastDelivery?.messageId ?? null,
     ...timestampFields('next_attempt_at', nextAttemptAt),
-    backlog: await webhookBacklog(deps, webhook),
+    backlog: (await webhookBacklog(deps, webhook)) ?? null,
     ...timestampFields('gap_since', webhook.gapSince),
     ...timestampFields('old_secret_until', unlessOver(webhook.oldSecretUntil, deps.now())),
   }
@@ -126,10 +126,14 @@ export const keyed = {
   requestHeaders: [KEY_HEADER],
   api: 'keyed',
   async authenticate(deps: RouteDeps, request: HttpRequest) {
-    if (!deps.webhooks) throw new Problem('not_allowed', 'Webhooks are disabled on this server.')
+    requireWebhooks(deps)
     return await identifyKey(deps, callerOf(deps, request))
   },
 } as const
+
+function requireWebhooks({ webhooks }: RouteDeps): void {
+  if (!webhooks) throw new Problem('not_allowed', 'Webhooks are disabled on this server.')
+}
 
 export function webhookCaller(request: HttpRequest): WebhookCaller {
   return { keyId: authenticatedKey(request).id, client: request.client }
@@ -137,6 +141,11 @@ export function webhookCaller(request: HttpRequest): WebhookCaller {
 
 const createWebhookRoute = route({
   ...keyed,
+  // Without any quota, a webhook could still tell by its state whether a message is selected.
+  async authenticate(deps, request) {
+    requireWebhooks(deps)
+    return await authenticateKey(deps, callerOf(deps, request))
+  },
   method: 'POST',
   path: '/webhooks',
   name: 'create-webhook',
@@ -144,7 +153,7 @@ const createWebhookRoute = route({
   description: [
     'Mail visible to the key is posted to the URL as it arrives, at least once and in order. Each message counts as one request, however many attempts it takes; if it is never delivered, the request is refunded.',
     'Deliveries are signed according to Standard Webhooks, with the secret in the response. A 2xx response within 15 seconds is a success. Anything else is retried after 5 s, 30 s, 2 m, 10 m, 30 m and then hourly, until the mail expires; 410 disables the webhook, and so do five days of failures.',
-    'The URL must use https on port 443 or 8443 of a public address. A key can have at most ten webhooks. Free.',
+    'The URL must use https on port 443 or 8443 of a public address. A key can have at most ten webhooks. Free, but the key must have requests left.',
   ].join('\n\n'),
   input: Type.Object({
     url: Type.String({ description: 'The https URL to deliver to.' }),
@@ -153,7 +162,15 @@ const createWebhookRoute = route({
     since_id: Type.Optional(sinceField),
   }),
   output: successSchema({ webhook: Type.Object({ ...webhookFields, secret: secretField }) }),
-  problems: ['invalid_key', 'invalid_url', 'not_allowed', 'webhook_limit'],
+  problems: [
+    'invalid_key',
+    'plan_expired',
+    'quota_exhausted',
+    'daily_limit',
+    'invalid_url',
+    'not_allowed',
+    'webhook_limit',
+  ],
   async handle({ since_id: sinceId, ...options }, deps, request) {
     const key = authenticatedKey(request)
     const given = { ...options, sinceId }

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import systemDns from 'node:dns/promises'
 import { once } from 'node:events'
 import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, onTestFinished, test } from 'vitest'
 import { isProblem } from '../../../test/support/problem.ts'
 import { openReceiver } from '../../../test/support/webhook-receiver.ts'
@@ -31,7 +33,7 @@ afterEach(() => {
 
 const local = openWebhookClient({ allowed: LOOPBACK, dnsServers: [], timeoutMs: 1_000 })
 const post = (url: string, client = local) =>
-  client.send({ url, headers: { 'webhook-id': 'msg_1' }, body: '{"data":{}}' })
+  client.send({ url, keyId: 'key_1', headers: { 'webhook-id': 'msg_1' }, body: '{"data":{}}' })
 
 describe('one attempt', () => {
   test('posts the body as JSON with the headers given', async () => {
@@ -71,18 +73,37 @@ describe('one attempt', () => {
     assert.equal((await post(receiver.url)).retryAfter, '17')
   })
 
+  test('finds a receiver at localhost where loopback is allowed', async () => {
+    const { status } = await post(
+      `http://localhost:${receiver.port}/`,
+      openWebhookClient({
+        allowed: { hosts: [], ranges: ['127.0.0.0/8', '::1'] },
+        dnsServers: [],
+      }),
+    )
+    assert.equal(status, 200)
+  })
+
   test('fails without a listener', async () => {
     const { error } = await post('http://127.0.0.1:1/')
     assert.equal(error, 'connection_failed')
   })
 
-  test('rejects if it is aborted', async () => {
-    receiver.state.behaviour = 'hang'
-    const end = new AbortController()
-    const sent = local.send({ url: receiver.url, headers: {}, body: '{}', signal: end.signal })
-    end.abort(new Error('over'))
-    await assert.rejects(sent, /over/)
-  })
+  for (const behaviour of ['hang', 'continue', 'upgrade', 'slow'] as const) {
+    test(`rejects if it is aborted: ${behaviour}`, async () => {
+      receiver.state.behaviour = behaviour
+      const end = new AbortController()
+      const sent = local.send({
+        url: receiver.url,
+        keyId: 'key_1',
+        headers: {},
+        body: '{}',
+        signal: end.signal,
+      })
+      end.abort(new Error('over'))
+      await assert.rejects(sent, /over/)
+    })
+  }
 })
 
 describe('a name', () => {
@@ -94,22 +115,36 @@ describe('a name', () => {
     dns.zone['AAAA six.test'] = ['::1']
     dns.zone['A both.test'] = ['93.184.215.14', '10.0.0.1']
     for (const host of ['127.0.0.1.nip.test', 'six.test', 'both.test']) {
-      await assert.rejects(client().check(`https://${host}/`), isProblem('not_allowed'))
+      await assert.rejects(client().check(`https://${host}/`, 'key_1'), isProblem('not_allowed'))
     }
-    await assert.rejects(client().check('https://missing.test/'), isProblem('invalid_url'))
-    await assert.rejects(client().check('http://both.test/'), isProblem('not_allowed'))
+    await assert.rejects(client().check('https://missing.test/', 'key_1'), isProblem('invalid_url'))
+    await assert.rejects(client().check('http://both.test/', 'key_1'), isProblem('not_allowed'))
   })
 
   test('that resolves to another address later is refused then: nothing is connected to', async () => {
     dns.zone['A rebind.test'] = ['93.184.215.14']
+    const listener = createTcpServer((socket) => socket.destroy())
+    let connections = 0
+    listener.on('connection', () => {
+      connections += 1
+    })
+    // The port is fixed, so the address is not.
+    const here = `127.${[...randomBytes(3)].join('.')}`
+    listener.listen(8443, here)
+    await once(listener, 'listening')
+    onTestFinished(() => void listener.close())
     const one = client()
-    assert.equal(await one.check('https://rebind.test'), 'https://rebind.test/')
-    for (const address of ['127.0.0.1', '169.254.169.254', '10.0.0.1']) {
+    assert.equal(await one.check('https://rebind.test:8443', 'key_1'), 'https://rebind.test:8443/')
+    for (const address of ['169.254.169.254', '10.0.0.1', here]) {
       dns.zone['A rebind.test'] = [address]
-      const { error } = await post(`https://rebind.test:8443/`, one)
+      const { error } = await post('https://rebind.test:8443/', one)
       assert.equal(error, 'not_allowed')
     }
-    assert.equal(receiver.received.length, 0)
+    assert.equal(connections, 0)
+    // As a control, where it is allowed.
+    const allowed = { hosts: [], ranges: [here] }
+    assert.equal((await post('https://rebind.test:8443/', client(allowed))).status, undefined)
+    assert.equal(connections, 1)
   })
 
   test('is resolved once for each attempt, and connected to as resolved', async () => {
@@ -129,6 +164,47 @@ describe('a name', () => {
       openWebhookClient({ allowed: NONE, dnsServers: [dns.server], timeoutMs: 100 }),
     )
     assert.equal(error, 'timeout')
+  })
+})
+
+describe('names whose servers never answer', () => {
+  const settings = { allowed: LOOPBACK, dnsServers: [], timeoutMs: 5_000 }
+  const silent = (at: number) => {
+    dns.zone[`A silent${at}.test`] = 'silence'
+    dns.zone[`AAAA silent${at}.test`] = 'silence'
+    return `https://silent${at}.test/`
+  }
+  // Those of the system, as this process knows them.
+  beforeAll(() => {
+    const before = systemDns.getServers()
+    systemDns.setServers([dns.server])
+    return () => systemDns.setServers(before)
+  })
+
+  test('delay no other name, of whichever key, and end with the caller', async () => {
+    const client = openWebhookClient(settings)
+    const end = new AbortController()
+    const request = { keyId: 'key_1', headers: {}, body: '{}', signal: end.signal }
+    const stuck = Array.from({ length: 9 }, (_, at) => client.send({ ...request, url: silent(at) }))
+    dns.zone['A once.test'] = ['127.0.0.1']
+    const { status } = await post(`http://once.test:${receiver.port}/`, client)
+    assert.equal(status, 200)
+    end.abort(new Error('over'))
+    const ended = await Promise.allSettled(stuck)
+    assert.deepEqual(
+      ended.map((one) => one.status === 'rejected' && String(one.reason)),
+      Array(9).fill('Error: over'),
+    )
+  })
+
+  test('are at most ten at a time per key', async () => {
+    const client = openWebhookClient({ ...settings, timeoutMs: 200 })
+    const checks = Array.from({ length: 11 }, (_, at) => client.check(silent(at), 'key_1'))
+    await assert.rejects(checks[10] ?? Promise.resolve(), isProblem('overloaded'))
+    const codes = (await Promise.allSettled(checks)).map((one) => one.status)
+    assert.deepEqual(codes, Array(11).fill('rejected'))
+    dns.zone['A public.test'] = ['93.184.215.14']
+    assert.equal(await client.check('https://public.test', 'key_1'), 'https://public.test/')
   })
 })
 

@@ -1,9 +1,9 @@
-import { lookup } from 'node:dns/promises'
+import dns, { lookup, Resolver } from 'node:dns/promises'
 import type { IncomingMessage } from 'node:http'
 import { isIP, type LookupFunction } from 'node:net'
 import { counter, histogram } from '../../core/metrics.ts'
 import { Problem } from '../../core/problem.ts'
-import type { AttemptError } from '../../core/webhook.ts'
+import { type AttemptError, MAX_WEBHOOKS_PER_KEY } from '../../core/webhook.ts'
 import {
   type AllowedTargets,
   parseTarget,
@@ -26,6 +26,7 @@ const TIMEOUT_MS = 15_000
 const MAX_RESPONSE_BYTES = 64 * 1024
 const MAX_RESPONSE_MS = 1_000
 const TLS_SESSIONS = 1_000
+const MAX_LOOKUPS_PER_KEY = MAX_WEBHOOKS_PER_KEY
 
 const attempts = counter(
   'mayfly_webhook_attempts_total',
@@ -43,8 +44,8 @@ export function openWebhookClient(options: ClientOptions): WebhookClient {
   const resolveTarget = targetResolver(options)
   const connections = openConnections(options.ca)
 
-  async function post({ url: text, headers, body }: WebhookRequest, signal: AbortSignal) {
-    const { url, addresses } = await unlessAborted(resolveTarget(text), signal)
+  async function post({ url: text, keyId, headers, body }: WebhookRequest, signal: AbortSignal) {
+    const { url, addresses } = await resolveTarget(text, keyId, signal)
     const { request, agent } = connections(url.protocol)
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
     const sent = request(url, {
@@ -82,10 +83,9 @@ export function openWebhookClient(options: ClientOptions): WebhookClient {
   }
 
   return {
-    async check(url) {
+    async check(url, keyId) {
       try {
-        const deadline = AbortSignal.timeout(timeoutMs)
-        return (await unlessAborted(resolveTarget(url), deadline)).url.href
+        return (await resolveTarget(url, keyId, AbortSignal.timeout(timeoutMs))).url.href
       } catch (error) {
         if (error instanceof Problem) throw error
         const isRefused = error instanceof AttemptFailed && error.kind === 'not_allowed'
@@ -116,10 +116,14 @@ export function openWebhookClient(options: ClientOptions): WebhookClient {
 /** Throws `invalid_url` or AttemptFailed. */
 function targetResolver({ allowed, dnsServers }: ClientOptions) {
   const resolveName = openResolver(dnsServers, allowed)
-  return async (text: string): Promise<WebhookTarget & { addresses: string[] }> => {
+  return async (
+    text: string,
+    keyId: string,
+    signal: AbortSignal,
+  ): Promise<WebhookTarget & { addresses: string[] }> => {
     const target = parseTarget(text)
     const { host } = target
-    const addresses = isIP(host) === 0 ? await resolveName(host) : [host]
+    const addresses = isIP(host) === 0 ? await resolveName(host, keyId, signal) : [host]
     const refusal = targetRefusal(target, addresses, allowed)
     if (refusal) throw new AttemptFailed('not_allowed', refusal)
     if (addresses.length === 0) throw new AttemptFailed('not_resolved', 'no address')
@@ -141,19 +145,44 @@ class AttemptFailed extends Error {
   }
 }
 
-/** All addresses of a name, none if it has none. */
+/**
+ * All addresses of a name, none if it has none. Not by getaddrinfo, which cannot be cancelled and runs in a few threads of the
+ * whole process: names whose servers never answer would occupy them.
+ */
 function openResolver(servers: readonly string[], { hosts }: AllowedTargets) {
-  return async (host: string): Promise<string[]> => {
-    // The operator's names may be in the hosts file only.
-    if (servers.length === 0 || hosts.includes(host)) {
-      const found = await lookup(host, { all: true }).catch(() => [])
+  const pending = new Map<string, number>()
+
+  async function query(host: string, signal: AbortSignal): Promise<string[]> {
+    const resolver = new Resolver({ timeout: 2_000, tries: 2 })
+    resolver.setServers(servers.length > 0 ? servers : dns.getServers())
+    const cancel = () => resolver.cancel()
+    signal.addEventListener('abort', cancel, { once: true })
+    const found = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
+    signal.removeEventListener('abort', cancel)
+    signal.throwIfAborted()
+    return found.flatMap((one) => (one.status === 'fulfilled' ? one.value : []))
+  }
+
+  return async (host: string, keyId: string, signal: AbortSignal): Promise<string[]> => {
+    signal.throwIfAborted()
+    // These may be in the hosts file only.
+    if (host === 'localhost' || hosts.includes(host)) {
+      const found = await unlessAborted(lookup(host, { all: true }), signal).catch(() => [])
+      signal.throwIfAborted()
       return found.map(({ address }) => address)
     }
-    const { Resolver } = process.getBuiltinModule('node:dns/promises')
-    const resolver = new Resolver({ timeout: 2_000, tries: 2 })
-    resolver.setServers(servers)
-    const found = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
-    return found.flatMap((one) => (one.status === 'fulfilled' ? one.value : []))
+    const count = (pending.get(keyId) ?? 0) + 1
+    if (count > MAX_LOOKUPS_PER_KEY) {
+      throw new Problem('overloaded', 'Too many host names of this key are being resolved.', 5)
+    }
+    pending.set(keyId, count)
+    try {
+      return await query(host, signal)
+    } finally {
+      const left = (pending.get(keyId) ?? 0) - 1
+      if (left > 0) pending.set(keyId, left)
+      else pending.delete(keyId)
+    }
   }
 }
 
@@ -213,7 +242,7 @@ function errorOf(error: unknown, deadline: AbortSignal): AttemptError {
   if (deadline.aborted) return 'timeout'
   if (error instanceof AttemptFailed) return error.kind
   // A target that was valid when the webhook was created.
-  if (error instanceof Problem) return 'not_allowed'
+  if (error instanceof Problem) return error.code === 'overloaded' ? 'not_resolved' : 'not_allowed'
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   return TLS.test(code) ? 'tls' : 'connection_failed'
 }

@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util'
+import { idAt, timeOfId } from '../../core/id.ts'
 import { nextUtcDay, precheckQuota } from '../../core/key.ts'
 import {
   findIndexSteps,
@@ -19,11 +21,12 @@ import {
 import type { RecordedAttempt } from '../../store/webhook-store.ts'
 import type { ServiceDeps } from '../deps.ts'
 import { keyScope } from '../mail/emails.ts'
-import { messageEvent } from './event.ts'
+import type { ReadEvent } from './event.ts'
 import type { WebhookClient } from './webhook-client.ts'
 
 export interface DeliverDeps
-  extends Pick<ServiceDeps, 'store' | 'shop' | 'parsed' | 'steps' | 'poolAccess' | 'now'> {
+  extends Pick<ServiceDeps, 'store' | 'shop' | 'steps' | 'poolAccess' | 'now'> {
+  event: ReadEvent
   webhookClient: Pick<WebhookClient, 'send'>
   /** Of this installation: webhook secrets are derived from it. */
   installationSecret: Uint8Array
@@ -45,6 +48,8 @@ export interface Position {
   lastId: number
   /** Since the last time it was stored. */
   passed: number
+  /** Everything up to this id was seen, or has been checked. */
+  seenId: number
 }
 
 const NOW: NextStep = { waitMs: 0 }
@@ -64,37 +69,59 @@ export async function deliverNext(
   webhookId: string,
   { position = newPosition(), signal }: { position?: Position; signal?: AbortSignal } = {},
 ): Promise<NextStep> {
-  const { shop } = deps
+  const { shop, inTurn = atOnce } = deps
   const webhook = await shop.readWebhook(webhookId)
   if (!webhook || webhook.disabled) return NEW_MAIL
   const now = deps.now()
   const waitMs = (webhook.nextAttemptAt?.getTime() ?? 0) - now.getTime()
-  if (waitMs > 0) return { waitMs }
+  if (waitMs > 0 && !webhook.pending) return { waitMs }
 
+  notePosition(position, webhook)
   const message = await nextMessage(deps, webhook, position, signal)
+  if (message && waitMs > 0) return { waitMs }
+  // After reading: what expired before that and was not delivered is missed.
+  await checkForGap(deps, webhook, position)
   if (!message) {
-    if (!webhook.pending) return NEW_MAIL
+    if (!webhook.pending) {
+      await noteSeen(deps, webhook, position, now)
+      return NEW_MAIL
+    }
     await shop.skipMessage(webhookId, webhook.pending.id, now)
     return NOW
   }
-  const { rawId, recipient: mailbox, size } = message
-  const request = { client: `key ${webhook.keyId}`, mailbox, size }
-  const mail = await deps.parsed(rawId, { ...request, ...(signal && { signal }) })
-  // Deleted meanwhile, or moved to another partition.
-  if (!mail) return { waitMs: RACE_MS }
-  signal?.throwIfAborted()
-  if (!webhook.pending?.charged) {
-    const wait = await charge(deps, webhook, message.id)
-    if (wait) return wait
-  }
-  const { replay } = webhook.pending?.charged ? webhook.pending : { replay: webhook.replays }
-  const pending = { id: message.id, replay, charged: true }
-  await attempt(deps, webhook, { pending, body: messageEvent(message, mail), signal })
+  const result = await inTurn(webhook.keyId, () => attempt(deps, webhook, message.id, signal))
+  if ('waitMs' in result) return result
+  // False if its owner has changed the webhook meanwhile, or another node was faster.
+  await shop.recordAttempt(result)
   return NOW
 }
 
 export function newPosition(): Position {
-  return { replays: -1, lastId: 0, passed: 0 }
+  return { replays: -1, lastId: 0, passed: 0, seenId: 0 }
+}
+
+function notePosition(position: Position, webhook: Webhook): void {
+  const { replays, lastId, checkedId, pending } = webhook
+  const passedId = position.replays === replays ? position.lastId : 0
+  position.seenId = Math.max(position.seenId, passedId, lastId, checkedId, pending?.id ?? 0)
+}
+
+/** Records a gap if mail has expired that this webhook has not seen. */
+async function checkForGap(deps: DeliverDeps, webhook: Webhook, position: Position) {
+  const { seenId } = position
+  const expiredId = await deps.store.lastExpired(keyScope(deps, webhook), seenId)
+  if (expiredId <= seenId) return
+  position.seenId = expiredId
+  await deps.shop.checkWebhook(webhook.id, expiredId, timeOfId(seenId))
+}
+
+const CHECKED_EVERY_MS = 3_600_000
+
+/** Nothing is left to deliver that was there at this time. Rarely stored: it only matters after a restart. */
+async function noteSeen(deps: DeliverDeps, webhook: Webhook, position: Position, now: Date) {
+  position.seenId = Math.max(position.seenId, idAt(now))
+  if (now.getTime() - timeOfId(webhook.checkedId).getTime() < CHECKED_EVERY_MS) return
+  await deps.shop.checkWebhook(webhook.id, position.seenId)
 }
 
 /** The pending message, or the oldest one after the cursor that is selected, if the key may still see it. */
@@ -114,6 +141,7 @@ async function nextMessage(
   if (position.replays !== replays || position.lastId < lastId) {
     Object.assign(position, { replays, lastId, passed: 0 })
   }
+  let storedId = lastId
   for (;;) {
     const limit = filter ? EXAMINED_AT_ONCE : 1
     const page = { sinceId: position.lastId, beforeId: undefined, limit, oldestFirst: true }
@@ -124,7 +152,9 @@ async function nextMessage(
     position.passed += passed.length
     if (at >= 0) return some[at]
     if (position.passed >= PASSED_AT_MOST) {
-      await deps.shop.passMessages({ webhook, messageId: position.lastId })
+      const { lastId: messageId } = position
+      await deps.shop.passMessages({ webhook: { ...webhook, lastId: storedId }, messageId })
+      storedId = messageId
       position.passed = 0
     }
     if (some.length < limit) return undefined
@@ -149,13 +179,17 @@ async function findSelected(
   return await steps.run(request, findIndexSteps(messages, test))
 }
 
-/** Charges the message. Otherwise returns when to look again. */
+/** Charges the message, unless it is; a stopped key delivers neither. Otherwise returns when to look again. */
 async function charge(
   { shop, now }: DeliverDeps,
   webhook: Webhook,
   messageId: number,
 ): Promise<NextStep | undefined> {
   const next = { webhook, messageId, now: now() }
+  if (webhook.pending?.charged) {
+    const { state } = (await shop.readKey(webhook.keyId, next.now)) ?? {}
+    return state === 'active' ? undefined : { waitMs: QUOTA_POLL_MS }
+  }
   const taken = await shop.takeMessage(next)
   if (taken === 'taken') return undefined
   if (taken === 'changed') return NOW
@@ -171,32 +205,51 @@ async function charge(
   return { waitMs: isDaily ? Math.min(untilMidnight, QUOTA_POLL_MS) : QUOTA_POLL_MS }
 }
 
-interface Attempt {
+/** Its turn may come late. So everything is read now, and what was deleted meanwhile is not sent. */
+async function attempt(
+  deps: DeliverDeps,
+  seen: Webhook,
+  messageId: number,
+  signal: AbortSignal | undefined,
+): Promise<RecordedAttempt | NextStep> {
+  signal?.throwIfAborted()
+  const webhook = await deps.shop.readWebhook(seen.id)
+  if (!webhook || !isDeepStrictEqual(webhook, seen)) return NOW
+  const [message] = await deps.store.readKeyMail(keyScope(deps, webhook), [messageId])
+  if (!message) return NOW
+  // Before it is parsed, so that webhooks that are woken together are charged in one commit.
+  const wait = await charge(deps, webhook, messageId)
+  if (wait) return wait
+  const body = await deps.event(message, webhook.keyId)
+  // Deleted meanwhile, or moved to another partition.
+  if (body === undefined) return { waitMs: RACE_MS }
+  signal?.throwIfAborted()
+  const { replay } = webhook.pending?.charged ? webhook.pending : { replay: webhook.replays }
+  const pending = { id: messageId, replay, charged: true }
+  return await post(deps, webhook, { pending, body, signal })
+}
+
+interface Post {
   pending: PendingMessage
   body: string
   signal: AbortSignal | undefined
 }
 
-async function attempt(
-  { shop, webhookClient, installationSecret, now, random, inTurn = atOnce }: DeliverDeps,
+async function post(
+  { webhookClient, installationSecret, now, random }: DeliverDeps,
   webhook: Webhook,
-  { pending, body, signal }: Attempt,
-): Promise<void> {
-  const { status, error, ms, retryAfter } = await inTurn(webhook.keyId, () => {
-    signal?.throwIfAborted()
-    const timestamp = now()
-    const id = deliveryId(webhook.id, pending)
-    const secrets = validSecrets(installationSecret, webhook, timestamp)
-    const headers = signedHeaders(secrets, { id, timestamp, body })
-    return webhookClient.send({ url: webhook.url, headers, body, ...(signal && { signal }) })
-  })
+  { pending, body, signal }: Post,
+): Promise<RecordedAttempt> {
+  const timestamp = now()
+  const id = deliveryId(webhook.id, pending)
+  const secrets = validSecrets(installationSecret, webhook, timestamp)
+  const headers = signedHeaders(secrets, { id, timestamp, body })
+  const { url, keyId } = webhook
+  const request = { url, keyId, headers, body, ...(signal && { signal }) }
+  const { status, error, ms, retryAfter } = await webhookClient.send(request)
   const at = now()
   const retryAfterMs = parseRetryAfter(retryAfter, at)
-  const result: RecordedAttempt['result'] = isDelivered({ status })
-    ? 'delivered'
-    : afterFailure(webhook, { status }, { now: at, random: random(), retryAfterMs })
-  // False if its owner has changed the webhook meanwhile, or another node was faster.
-  await shop.recordAttempt({
+  return {
     webhookId: webhook.id,
     messageId: pending.id,
     replay: pending.replay,
@@ -205,8 +258,10 @@ async function attempt(
     error,
     ms,
     at,
-    result,
-  })
+    result: isDelivered({ status })
+      ? 'delivered'
+      : afterFailure(webhook, { status }, { now: at, random: random(), retryAfterMs }),
+  }
 }
 
 const atOnce: NonNullable<DeliverDeps['inTurn']> = (_key, attempt) => attempt()

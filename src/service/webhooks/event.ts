@@ -1,6 +1,42 @@
+import { openLru } from '../../core/lru.ts'
 import type { Mail, Message } from '../../core/message.ts'
 import { isoTimestamp, utcTimestamp } from '../../core/time.ts'
 import { toHeader } from '../mail/email-record.ts'
+import type { ReadParsed } from '../mail/parsed-mail.ts'
+
+/** The body of a delivery to a webhook of this key; undefined if the mail was deleted. */
+export type ReadEvent = (message: Message, keyId: string) => Promise<string | undefined>
+
+const MAX_CACHED_LENGTH = 8_000_000
+
+/**
+ * Parses the mail without storing the result: that would be a write to the store of mail for each. All webhooks of the pool, and
+ * retries, share a body while it is recent.
+ */
+export function openEvents(parsed: ReadParsed): ReadEvent {
+  const recent = openLru<string, string>(MAX_CACHED_LENGTH, (body) => body.length)
+  const building = new Map<string, Promise<string | undefined>>()
+
+  async function build(message: Message, keyId: string): Promise<string | undefined> {
+    const { rawId, recipient: mailbox, size } = message
+    const request = { client: `key ${keyId}`, mailbox, size, transient: true }
+    const mail = await parsed(rawId, request)
+    return mail && messageEvent(message, mail)
+  }
+
+  async function buildOnce(name: string, message: Message, keyId: string) {
+    const body = build(message, keyId).finally(() => building.delete(name))
+    building.set(name, body)
+    const built = await body
+    if (built !== undefined) recent.set(name, built)
+    return built
+  }
+
+  return async (message, keyId) => {
+    const name = `${message.id} ${message.recipient}`
+    return recent.get(name) ?? (await (building.get(name) ?? buildOnce(name, message, keyId)))
+  }
+}
 
 const MAX_BYTES = 20_000
 const MAX_TO_LENGTH = 1_000

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, test } from 'vitest'
 import { openPostgres, type Postgres } from '../../../test/support/postgres.ts'
 import { waitUntil } from '../../../test/support/wait-until.ts'
 import { makeWaiterCounts, openMemoryBus } from '../../bus/memory.ts'
 import { POOL } from '../../core/session.ts'
-import { runWebhooks } from './run-webhooks.ts'
+import { openPace, runWebhooks } from './run-webhooks.ts'
 import { openWebhookFixture, type WebhookFixture } from './testing/fixture.ts'
 
 const TIMING = {
@@ -165,6 +166,66 @@ test('new mail is delivered at once, and a stop waits for an attempt that ends s
   const { pending, lastDelivery } = await fixture.read(id)
   assert.deepEqual([pending, lastDelivery?.messageId], [undefined, (await fixture.read(id)).lastId])
   assert.equal((await fixture.shop.listDeliveries(id)).length, 3)
+})
+
+test('calls of a pace resolve together, and later ones with the next group', async () => {
+  const rests: (() => void)[] = []
+  const pace = openPace(() => new Promise((resolve) => rests.push(resolve)))
+  const done: string[] = []
+  const call = (name: string) => pace().then(() => void done.push(name))
+  const first = [call('a'), call('b')]
+  assert.deepEqual([rests.length, done], [1, []])
+  rests[0]?.()
+  await Promise.all(first)
+  const second = call('c')
+  assert.deepEqual([rests.length, done], [2, ['a', 'b']])
+  rests[1]?.()
+  await second
+})
+
+test('much mail at once is looked for once', async () => {
+  fixture = await openWebhookFixture()
+  const { id: keyId } = await fixture.issue()
+  await fixture.hook(keyId)
+  let looks = 0
+  const rests: (() => void)[] = []
+  const node = startNode({
+    shop: {
+      ...fixture.shop,
+      readWebhook(id) {
+        looks += 1
+        return fixture.shop.readWebhook(id)
+      },
+    },
+    pace: () => new Promise((resolve) => rests.push(resolve)),
+  })
+  await waitUntil(() => looks === 1)
+  await fixture.send('1')
+  for (let count = 0; count < 20; count += 1) {
+    node.wake()
+    await nextTurn()
+  }
+  await waitUntil(() => rests.length === 1)
+  assert.equal(looks, 1)
+  const releaseAll = setInterval(() => rests.splice(0).forEach((release) => void release()), 1)
+  await delivered(1)
+  await node.stop()
+  clearInterval(releaseAll)
+})
+
+test('a paused webhook goes on by itself once the plan allows it', async () => {
+  fixture = await openWebhookFixture()
+  const { id: keyId } = await fixture.issue({ requests: 10, perDay: 1 })
+  const id = await fixture.hook(keyId)
+  await fixture.send('1')
+  await fixture.send('2')
+  startNode({ maxWaitMs: 20 })
+  await waitUntil(async () => (await fixture.read(id)).paused === 'daily_limit')
+  assert.deepEqual(fixture.receiver.subjects(), ['1'])
+  fixture.pass(12 * 3_600_000)
+  await delivered(2)
+  await waitUntil(async () => (await fixture.read(id)).pending === undefined)
+  assert.deepEqual(fixture.receiver.subjects(), ['1', '2'])
 })
 
 test('test keys deliver nothing without the test mode of the shop', async () => {

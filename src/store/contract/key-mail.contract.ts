@@ -87,6 +87,28 @@ export function keyMailContract(open: () => Promise<OpenMailStore>): void {
       assert.deepEqual([own?.recipient, pool?.recipient], ['a@box.test', 'any@pool.test'])
     })
 
+    test('the last of its messages that has expired, of sessions and of the pool', async () => {
+      const expired = (now: Date, more: Partial<KeyScope> = {}, sinceId = 0) =>
+        fixture.other.lastExpired({ keyId: KEY, pool: true, to: undefined, now, ...more }, sinceId)
+      const { id } = await fixture.session('a@box.test', HOUR, KEY)
+      const ended = await fixture.session('ended@box.test', HOUR, KEY)
+      await fixture.session('b@box.test', HOUR, 'another')
+      await send('a@box.test', 'one')
+      await send('any@pool.test', 'two')
+      for (const to of ['ended@box.test', 'b@box.test']) await send(to, 'not missed')
+      await store.endSession(ended.id, START)
+      const one = (await store.listMessageIds(id))[0] ?? 0
+      const two = (await store.listMessageIds(POOL))[0] ?? 0
+      const [soon, late] = [at(HOUR + 1), at(DAY + HOUR)]
+      assert.equal(await expired(START), 0)
+      assert.deepEqual([await expired(soon), await expired(soon, {}, one)], [one, 0])
+      assert.equal(await expired(soon, { to: address('b@box.test') }), 0)
+      assert.equal(await expired(soon, { to: address('a@box.test') }), one)
+      await fixture.sweepAll(late)
+      assert.deepEqual([await expired(late), await expired(late, {}, two)], [two, 0])
+      assert.equal(await expired(late, { pool: false }), one)
+    })
+
     test('of one address, its pool mail and the mail of its own session', async () => {
       await send('any@pool.test', 'pool')
       await fixture.session('any@pool.test', HOUR, KEY)

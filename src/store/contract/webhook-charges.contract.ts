@@ -7,7 +7,7 @@ import { webhookFixture } from './webhook-fixture.ts'
 /** What becomes of a pending message and its charge when its webhook is disabled, replayed or deleted. */
 export function webhookChargesContract(open: () => Promise<OpenShopStore>): void {
   const fixture = webhookFixture(open)
-  const { addHook, read, used, take, record, fail } = fixture
+  const { addHook, read, used, take, record, fail, disable } = fixture
   let store: ShopStore
   beforeEach(() => {
     store = fixture.store()
@@ -16,7 +16,7 @@ export function webhookChargesContract(open: () => Promise<OpenShopStore>): void
   test('disabled by 410, a webhook keeps its request charged: the receiver has the message', async () => {
     await addHook()
     await take(101)
-    await record({ status: 410, result: { disabled: 'gone' } })
+    await disable('gone')
     assert.deepEqual((await read()).pending, { id: 101, replay: 0, charged: true })
     await store.enableWebhook('wh_1')
     assert.equal(await record({ attempt: 2 }), true)
@@ -27,7 +27,7 @@ export function webhookChargesContract(open: () => Promise<OpenShopStore>): void
   test('disabled by failures, a webhook gets its request back, and charges anew once enabled', async () => {
     await addHook()
     await take(101)
-    await record({ status: 503, result: { disabled: 'failing' } })
+    await disable('failing')
     const disabled = await read()
     assert.deepEqual([disabled.disabled, disabled.lastId], ['failing', 100])
     assert.deepEqual(disabled.pending, { id: 101, replay: 0, charged: false })
@@ -60,8 +60,7 @@ export function webhookChargesContract(open: () => Promise<OpenShopStore>): void
       await addHook()
       await take(105)
       await store.replayWebhook('wh_1', 50)
-      const status = reason === 'gone' ? 410 : 503
-      await record({ messageId: 105, status, result: { disabled: reason } })
+      await disable(reason, { messageId: 105 })
       await store.enableWebhook('wh_1')
       // Charged, it is delivered first; refunded, it comes again in its turn.
       if (reason === 'gone') await record({ messageId: 105, attempt: 2 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach } from 'vitest'
 import type { Address } from '../../core/address.ts'
-import type { Webhook } from '../../core/webhook.ts'
+import type { DisableReason, Webhook } from '../../core/webhook.ts'
 import type { NewKey, ShopStore } from '../shop-store.ts'
 import type { NewWebhook, RecordedAttempt } from '../webhook-store.ts'
 import { KEY, later, NOON, type OpenShopStore } from './shop-fixture.ts'
@@ -54,8 +54,14 @@ export function webhookFixture(open: () => Promise<OpenShopStore>) {
       result: 'delivered',
       ...more,
     })
-  const fail = (more: Partial<RecordedAttempt> = {}) =>
-    record({ status: 503, result: { retryAt: later(5_000) }, ...more })
+  const fail = (more: Partial<RecordedAttempt> = {}) => {
+    const streak = { failures: more.attempt ?? 1, failingSince: NOON }
+    return record({ status: 503, result: { ...streak, retryAt: later(5_000) }, ...more })
+  }
+  const disable = (disabled: DisableReason, more: Partial<RecordedAttempt> = {}) => {
+    const status = disabled === 'gone' ? 410 : 503
+    return record({ status, result: { failures: 1, failingSince: NOON, disabled }, ...more })
+  }
 
-  return { store: () => store, addHook, read, used, usedByDay, take, record, fail }
+  return { store: () => store, addHook, read, used, usedByDay, take, record, fail, disable }
 }

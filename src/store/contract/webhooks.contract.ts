@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'vitest'
+import { idAt } from '../../core/id.ts'
 import { KEPT_DELIVERIES } from '../../core/webhook.ts'
 import type { ShopStore } from '../shop-store.ts'
 import { DAY, KEY, later, NOON, type OpenShopStore } from './shop-fixture.ts'
@@ -8,7 +9,7 @@ import { HOOK, webhookFixture } from './webhook-fixture.ts'
 /** Webhooks: their cursor, what they charge, and their deliveries. */
 export function webhooksContract(open: () => Promise<OpenShopStore>): void {
   const fixture = webhookFixture(open)
-  const { addHook, read, used, usedByDay, take, record, fail } = fixture
+  const { addHook, read, used, usedByDay, take, record, fail, disable } = fixture
   let store: ShopStore
   beforeEach(() => {
     store = fixture.store()
@@ -37,6 +38,7 @@ export function webhooksContract(open: () => Promise<OpenShopStore>): void {
       nextAttemptAt: undefined,
       failingSince: undefined,
       gapSince: undefined,
+      checkedId: idAt(NOON),
       lastDelivery: undefined,
     })
   })
@@ -58,7 +60,7 @@ export function webhooksContract(open: () => Promise<OpenShopStore>): void {
       { id: 'wh_1', keyId: 'k1', to: 'ann@mayfly.example', keyPrefix: 'mf_live_abcd' },
     ])
     await take(101)
-    await record({ status: 410, result: { disabled: 'gone' } })
+    await disable('gone')
     assert.deepEqual(await store.listDeliverable(), [])
     await store.enableWebhook('wh_1')
     assert.equal((await store.listDeliverable()).length, 1)
@@ -155,6 +157,30 @@ export function webhooksContract(open: () => Promise<OpenShopStore>): void {
     assert.equal(await used(), 0)
     assert.deepEqual(await usedByDay(), [])
     assert.equal(await take(102, later(DAY)), 'taken')
+  })
+
+  test('mail that expired unseen leaves a gap since then, or since the webhook fails', async () => {
+    await addHook()
+    const first = idAt(later(1_000))
+    await store.checkWebhook('wh_1', first)
+    assert.deepEqual([(await read()).checkedId, (await read()).gapSince], [first, undefined])
+    await store.checkWebhook('wh_1', first + 1, later(1_000))
+    assert.deepEqual([(await read()).checkedId, (await read()).gapSince], [first + 1, later(1_000)])
+    // Known already.
+    await store.replayWebhook('wh_1', 100)
+    await store.checkWebhook('wh_1', first, later(500))
+    assert.deepEqual([(await read()).checkedId, (await read()).gapSince], [first + 1, undefined])
+    await take(101)
+    await fail()
+    await store.checkWebhook('wh_1', first + 2, later(1_000))
+    assert.deepEqual((await read()).gapSince, NOON)
+  })
+
+  test('what was delivered before a replay is not missed if it has expired since', async () => {
+    const lastId = idAt(later(DAY))
+    await addHook({}, { lastId })
+    await store.replayWebhook('wh_1', 100)
+    assert.equal((await read()).checkedId, lastId)
   })
 
   test('a message without quota waits, and is charged once there is some', async () => {

@@ -28,6 +28,7 @@ export interface WebhookRow {
   next_attempt_at: number | null
   failing_since: number | null
   gap_since: number | null
+  checked_id: number
   delivered_at: number | null
   delivered_id: number | null
   deliveries: number
@@ -35,7 +36,7 @@ export interface WebhookRow {
 
 const COLUMNS = `id, key_id, url, to_address, from_pattern, subject, created_at, generation, old_secret_until,
   disabled, paused, last_id, replays, pending_id, pending_replay, charged_day, charged_period, attempts, failures,
-  last_error, next_attempt_at, failing_since, gap_since, delivered_at, delivered_id, deliveries`
+  last_error, next_attempt_at, failing_since, gap_since, checked_id, delivered_at, delivered_id, deliveries`
 
 function webhookOf(row: WebhookRow): Webhook {
   const { pending_id: pendingId, delivered_at: deliveredAt } = row
@@ -63,6 +64,7 @@ function webhookOf(row: WebhookRow): Webhook {
     nextAttemptAt: dateOf(row.next_attempt_at),
     failingSince: dateOf(row.failing_since),
     gapSince: dateOf(row.gap_since),
+    checkedId: row.checked_id,
     lastDelivery:
       deliveredAt === null
         ? undefined

@@ -1,3 +1,4 @@
+import { idAt } from '../../core/id.ts'
 import type { QuotaProblemCode } from '../../core/key.ts'
 import { KEPT_DELIVERIES, outcomeText, UNSENT_ERRORS } from '../../core/webhook.ts'
 import { type Operation, query } from '../operation.ts'
@@ -27,13 +28,23 @@ export const webhookWrites = {
       [id, lastId, replays, messageId],
     )
   },
+  *checkWebhook(id: string, checkedId: number, gapSince?: Date): Operation<void> {
+    const gap = gapSince
+      ? ', gap_since = coalesce(gap_since, blocked_since, failing_since, $3)'
+      : ''
+    yield* query(
+      `update shop.webhook set checked_id = $2 ${gap} where id = $1 and checked_id < $2`,
+      gapSince ? [id, checkedId, gapSince.getTime()] : [id, checkedId],
+    )
+  },
   *replayWebhook(id: string, sinceId: number): Operation<boolean> {
     // What is charged is still delivered first; then from there. Unless the cursor moves back, nothing is repeated.
     const changed = yield* query(
       `update shop.webhook set last_id = case when last_id < $2 then last_id else $2 end,
          replays = replays + case when $2 < last_id then 1 else 0 end,
          pending_id = case when charged_day is null then null else pending_id end,
-         paused = null, gap_since = null, next_attempt_at = null
+         paused = null, gap_since = null, next_attempt_at = null,
+         checked_id = case when checked_id < last_id then last_id else checked_id end
        where id = $1 returning id`,
       [id, sinceId],
     )
@@ -70,9 +81,10 @@ export const webhookTransactions = {
     const known = yield* query('select 1 from shop.webhook where key_id = $1', [keyId])
     if (known.length >= max) return false
     yield* query(
-      `insert into shop.webhook (id, key_id, url, to_address, from_pattern, subject, created_at, last_id)
-       values ($1, $2, $3, $4, $5, $6, $7, $8)`,
-      [id, keyId, url, to, from, subject, createdAt.getTime(), lastId],
+      `insert into shop.webhook (id, key_id, url, to_address, from_pattern, subject, created_at, last_id,
+         checked_id)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+      [id, keyId, url, to, from, subject, createdAt.getTime(), lastId, idAt(createdAt)],
     )
     return true
   },
@@ -128,10 +140,19 @@ export const webhookTransactions = {
     const [retryAt, disabled] =
       'retryAt' in result ? [result.retryAt.getTime(), null] : [null, result.disabled]
     yield* query(
-      `update shop.webhook set deliveries = $2, attempts = $3, failures = failures + 1, last_error = $4,
-         failing_since = coalesce(failing_since, $5), next_attempt_at = $6, disabled = $7
+      `update shop.webhook set deliveries = $2, attempts = $3, last_error = $4, next_attempt_at = $5,
+         disabled = $6, failures = $7, failing_since = $8
        where id = $1`,
-      [id, number, attempt.attempt, outcomeText({ status, error }), at, retryAt, disabled],
+      [
+        id,
+        number,
+        attempt.attempt,
+        outcomeText({ status, error }),
+        retryAt,
+        disabled,
+        result.failures,
+        result.failingSince.getTime(),
+      ],
     )
     if (disabled === null) return true
     yield* query(

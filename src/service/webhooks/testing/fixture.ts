@@ -20,9 +20,10 @@ import { openParseOnce } from '../../mail/parse-once.ts'
 import { openParsedMail } from '../../mail/parsed-mail.ts'
 import { openStepScheduler } from '../../mail/step-scheduler.ts'
 import { deliverNext, type NextStep } from '../deliver.ts'
+import { openEvents } from '../event.ts'
 
 const LIMITS = {
-  mailbox: { maxMessages: 2_000, maxBytes: 1_000_000 },
+  mailbox: { maxMessages: 3_000, maxBytes: 1_000_000 },
   poolMaxBytes: 1_000_000,
   maxMailBytes: 100_000,
 }
@@ -37,7 +38,8 @@ export async function openWebhookFixture(postgres?: Postgres) {
   const clock = { now: new Date('2026-03-01T12:00:00Z') }
   const now = () => clock.now
   const logged: string[] = []
-  const deps = openDeps({ store: mail.store, shop, now, logged })
+  const parses = { count: 0 }
+  const deps = openDeps({ store: mail.store, shop, now, logged, parses })
   const keys = keyRing(shop, now)
 
   return {
@@ -52,7 +54,9 @@ export async function openWebhookFixture(postgres?: Postgres) {
     receiver,
     deps,
     logged,
+    parses,
     issue: keys.issue,
+    issueRefunded: keys.issueRefunded,
     used: async (keyId: string) => (await shop.readKey(keyId, now()))?.used,
     /** Mail to the pool, or to a session. */
     async send(subject: string, to = 'any@pool.test', from = 'ann@sender.test'): Promise<void> {
@@ -108,15 +112,20 @@ interface Parts {
   shop: ShopStore
   now(): Date
   logged: string[]
+  parses: { count: number }
 }
 
-function openDeps({ store, shop, now, logged }: Parts) {
-  const parse = openParseOnce({ store, parser: inlineParser(async () => EMPTY_MAIL) })
+function openDeps({ store, shop, now, logged, parses }: Parts) {
+  const parser = inlineParser(async () => {
+    parses.count += 1
+    return EMPTY_MAIL
+  })
+  const parse = openParseOnce({ store, parser })
   const allowed = { hosts: [], ranges: ['127.0.0.1'] }
   return {
     store,
     shop,
-    parsed: openParsedMail({ store, parse, largeReads: openLargeReads() }),
+    event: openEvents(openParsedMail({ store, parse, largeReads: openLargeReads() })),
     steps: openStepScheduler(),
     poolAccess: 'open' as const,
     now,

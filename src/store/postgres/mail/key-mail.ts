@@ -1,3 +1,4 @@
+import { timeOfId } from '../../../core/id.ts'
 import type { Message } from '../../../core/message.ts'
 import { POOL } from '../../../core/session.ts'
 import {
@@ -69,12 +70,25 @@ export function keyMailReads(db: Db, partitions: PartitionCache) {
       })
       return rows.map(storedMessageOf)
     },
+
+    async lastExpired({ keyId, pool, to, now }: KeyScope, sinceId: number): Promise<number> {
+      const times = [timeOfId(sinceId).getTime(), now.getTime()]
+      const values = [keyId, ...times, sinceId, pool ? POOL : 0, to ?? null]
+      const [row] = await db.query<{ id: number | null }>(LAST_EXPIRED, values)
+      return row?.id ?? 0
+    },
   }
 }
 
 // A session without a token, or that was swept, has ended even if the clock has stepped back.
 const LIVE = 'session.expires_at > $2 and session.token_hash is not null and not session.cleared'
 const OWN = 'session.key_id = $1'
+
+// A session that its owner has ended has no token. One with such a message has expired after that message.
+const LAST_EXPIRED = `select max(id) as id from (
+  select max(last_id) as id from mail.session where ${OWN} and token_hash is not null
+    and expires_at between $2 and $3 and last_id > $4 and ($6::text is null or address = $6)
+  union all select swept_id from mail.shared_mailbox where id = $5 and swept_id > $4) as expired`
 
 const SELECT_VERSION = `select (select version from mail.shared_mailbox where id = ${POOL}) as pool,
   (select version from mail.key_view where key_id = $1) as own,

@@ -130,10 +130,12 @@ export async function expireShared(db: Db, mailbox: MailboxId, until: number): P
   const mail = `from mail.message where mailbox = ${mailbox}
     and bucket in (${partitionList(box.buckets.join(','))})`
   // By time; and by id, mail that arrived since then with an earlier time, because a clock has stepped back.
-  const due = `select ${COUNTED_COLUMNS} ${mail} and received_at > ${box.gone_at} and received_at <= ${until}
+  const columns = `id, ${COUNTED_COLUMNS}`
+  const due = `select ${columns} ${mail} and received_at > ${box.gone_at} and received_at <= ${until}
     union all
-    select ${COUNTED_COLUMNS} ${mail} and received_at <= ${box.gone_at} and id > ${box.gone_id}`
-  const set = `gone_at = ${until}, gone_id = last_id,`
+    select ${columns} ${mail} and received_at <= ${box.gone_at} and id > ${box.gone_id}`
+  const set = `gone_at = ${until}, gone_id = last_id,
+    swept_id = greatest(swept_id, (select max(id) from due)),`
   const aged = await db.queryUnprepared(
     subtractCounts(mailbox, due, { set, where: 'total.count > 0' }),
   )

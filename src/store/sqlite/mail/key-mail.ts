@@ -1,3 +1,4 @@
+import { timeOfId } from '../../../core/id.ts'
 import type { Message } from '../../../core/message.ts'
 import { POOL } from '../../../core/session.ts'
 import {
@@ -23,6 +24,11 @@ export function keyMailReads(db: Db) {
   const messages = lists<PageParameters, StoredMessageRow>(db, MESSAGE, IN_PAGE)
   const oldestFirst = lists<PageParameters, StoredMessageRow>(db, MESSAGE, IN_PAGE, 'asc')
   const heads = lists<PageParameters, KeyMailHead>(db, HEAD, IN_PAGE)
+  const expired = db
+    .prepare<[Parameters & { since: number; sinceTime: number; pool: number }], number | null>(
+      LAST_EXPIRED,
+    )
+    .pluck()
   const byId = lists<IdParameters, StoredMessageRow>(db, MESSAGE, IS_LISTED)
 
   return {
@@ -44,6 +50,12 @@ export function keyMailReads(db: Db) {
       const given = { ids: JSON.stringify(ids), limit: ids.length }
       const rows = byId(scope).all({ ...parameters(scope), ...given })
       return rows.map((row) => messageOf(row, row.raw_id))
+    },
+
+    lastExpired(scope: KeyScope, since: number): number {
+      const sinceTime = timeOfId(since).getTime()
+      const pool = scope.pool ? POOL : 0
+      return expired.get({ ...parameters(scope), since, sinceTime, pool }) ?? 0
     },
   }
 }
@@ -72,6 +84,12 @@ const OWN = 'session.key_id = @key'
 const POOL_VERSION = `(select version from shared_mailbox where id = ${POOL}) as pool`
 const KEY_VERSION = '(select version from key_view where key_id = @key) as own'
 const SOONEST_END = `(select min(expires_at) from session where ${OWN} and ${LIVE}) as soonest`
+
+// A session that its owner has ended has no token. One with such a message has expired after that message.
+const LAST_EXPIRED = `select max(id) from (
+  select max(last_id) as id from session where ${OWN} and token_hash is not null
+    and expires_at between @sinceTime and @now and last_id > @since and (@to is null or address = @to)
+  union all select swept_id from shared_mailbox where id = @pool and swept_id > @since)`
 
 // Written like the condition of the partial index in 0002.sql.
 const IN_POOL = `mailbox <= ${POOL}`

@@ -26,20 +26,10 @@ export function sweepWrites(db: Db, touch: Touch) {
   const findUnreserved = db.prepare<[number, number], DueSession>(
     'select id, address from session where cleared = 1 and expires_at <= ? limit ?',
   )
-  const oldest = db.prepare<[number, number], StoredMessageRow>(
-    'select * from message where mailbox = ? order by id limit +?',
-  )
   const cleared = db.prepare('update session set cleared = 1 where id = ?')
   const drop = db.prepare('delete from session where id = ?')
   const free = db.prepare<[], number>('pragma freelist_count').pluck()
-  const removeMessage = messageDeletion(db)
-
-  /** Deletes up to `most` messages that are due; returns what is left of the allowance. */
-  function empty(mailbox: MailboxId, most: number, dueBefore: number): number {
-    const due = oldest.all(mailbox, most).filter((row) => row.received_at <= dueBefore)
-    for (const row of due) removeMessage(row)
-    return most - due.length
-  }
+  const empty = expiredDeletion(db)
 
   function endSessions(
     sessions: DueSession[],
@@ -88,5 +78,22 @@ export function sweepWrites(db: Db, touch: Touch) {
         surplusPages > PAGES_PER_STEP
       )
     },
+  }
+}
+
+/** Deletes up to `most` messages that are due; returns what is left of the allowance. */
+function expiredDeletion(db: Db) {
+  const oldest = db.prepare<[number, number], StoredMessageRow>(
+    'select * from message where mailbox = ? order by id limit +?',
+  )
+  const swept = db.prepare('update shared_mailbox set swept_id = max(swept_id, ?) where id = ?')
+  const removeMessage = messageDeletion(db)
+
+  return (mailbox: MailboxId, most: number, dueBefore: number): number => {
+    const due = oldest.all(mailbox, most).filter((row) => row.received_at <= dueBefore)
+    for (const row of due) removeMessage(row)
+    const last = due.at(-1)
+    if (last && mailbox === POOL) swept.run(last.id, mailbox)
+    return most - due.length
   }
 }

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, describe, test } from 'vitest'
+import { keyScope } from '../mail/emails.ts'
+import { type DeliverDeps, deliverNext } from './deliver.ts'
+import { openWebhookFixture, type WebhookFixture } from './testing/fixture.ts'
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+const NEW_MAIL = { waitMs: undefined }
+const NOW = { waitMs: 0 }
+
+let fixture: WebhookFixture
+beforeEach(async () => {
+  fixture = await openWebhookFixture()
+})
+afterEach(async () => {
+  await fixture.close()
+  assert.deepEqual(fixture.logged, [])
+})
+
+describe('a webhook', () => {
+  test('waits as the schedule says, longer if Retry-After does, and is disabled after five days', async () => {
+    const { id: keyId } = await fixture.issue()
+    const id = await fixture.hook(keyId)
+    await fixture.mail.session('long@box.test', 30 * DAY, keyId)
+    await fixture.send('1', 'long@box.test')
+    fixture.receiver.state.behaviour = 500
+    const waits: (number | undefined)[] = []
+    for (let count = 0; count < 7; count += 1) {
+      const { waitMs = 0 } = await fixture.run(id)
+      waits.push(waitMs / SECOND)
+      fixture.pass(waitMs)
+    }
+    assert.deepEqual(waits, [5, 30, 120, 600, 1_800, 3_600, 3_600])
+    fixture.receiver.state.headers = { 'retry-after': '86400' }
+    for (let days = 0; days < 5; days += 1) {
+      assert.deepEqual(await fixture.run(id), { waitMs: DAY })
+      fixture.pass(DAY)
+    }
+    assert.deepEqual(await fixture.run(id), NEW_MAIL)
+    assert.equal((await fixture.read(id)).disabled, 'failing')
+    assert.equal(await fixture.used(keyId), 0)
+    fixture.receiver.state.behaviour = 200
+    await fixture.shop.enableWebhook(id)
+    await fixture.run(id)
+    assert.equal(fixture.receiver.received.length, 14)
+    assert.equal(await fixture.used(keyId), 1)
+  })
+
+  test('is disabled by 410', async () => {
+    const { id: keyId } = await fixture.issue()
+    const id = await fixture.hook(keyId)
+    await fixture.send('1')
+    fixture.receiver.state.behaviour = 410
+    await fixture.run(id)
+    assert.equal((await fixture.read(id)).disabled, 'gone')
+    // The receiver has it; enabled again, it gets it for the same request.
+    assert.equal(await fixture.used(keyId), 1)
+    fixture.receiver.state.behaviour = 200
+    await fixture.shop.enableWebhook(id)
+    await fixture.run(id)
+    assert.deepEqual(fixture.receiver.subjects(), ['1', '1'])
+    assert.equal(await fixture.used(keyId), 1)
+  })
+
+  test('makes no further attempt once its key is stopped', async () => {
+    let id = ''
+    fixture.receiver.state.behaviour = 500
+    await fixture.issueRefunded(async (keyId) => {
+      id = await fixture.hook(keyId)
+      await fixture.send('1')
+      await fixture.run(id)
+    })
+    fixture.pass(HOUR)
+    assert.deepEqual(await fixture.run(id), { waitMs: MINUTE })
+    assert.equal(fixture.receiver.received.length, 1)
+  })
+
+  test('does not send what is deleted before its turn, and charges nothing', async () => {
+    const { id: keyId } = await fixture.issue()
+    const id = await fixture.hook(keyId)
+    const { id: mailbox } = await fixture.mail.session('own@box.test', HOUR, keyId)
+    await fixture.send('1', 'own@box.test')
+    const deps: DeliverDeps = {
+      ...fixture.deps,
+      async inTurn(_key, attempt) {
+        await fixture.mail.store.endSession(mailbox, fixture.clock.now)
+        return await attempt()
+      },
+    }
+    assert.deepEqual(await deliverNext(deps, id), NOW)
+    assert.deepEqual(await deliverNext(deps, id), NEW_MAIL)
+    assert.deepEqual([fixture.receiver.received.length, await fixture.used(keyId)], [0, 0])
+  })
+
+  test('makes no further attempt if its key is revoked before its turn', async () => {
+    const { id: keyId } = await fixture.issue()
+    const id = await fixture.hook(keyId)
+    await fixture.send('1')
+    fixture.receiver.state.behaviour = 500
+    await fixture.run(id)
+    fixture.pass(HOUR)
+    const deps: DeliverDeps = {
+      ...fixture.deps,
+      async inTurn(_key, attempt) {
+        await fixture.shop.revokeKey(keyId)
+        return await attempt()
+      },
+    }
+    assert.deepEqual(await deliverNext(deps, id), { waitMs: MINUTE })
+    assert.equal(fixture.receiver.received.length, 1)
+  })
+
+  test('shares the parsed mail with other webhooks and retries; it is not stored', async () => {
+    const { id: keyId } = await fixture.issue()
+    const ids = [await fixture.hook(keyId), await fixture.hook(keyId)]
+    await fixture.send('1')
+    fixture.receiver.state.behaviour = 500
+    await Promise.all(ids.map((id) => fixture.run(id)))
+    fixture.pass(HOUR)
+    await Promise.all(ids.map((id) => fixture.run(id)))
+    assert.deepEqual([fixture.receiver.received.length, fixture.parses.count], [4, 1])
+    const scope = keyScope(fixture.deps, { keyId, to: undefined })
+    const page = { sinceId: 0, beforeId: undefined, limit: 1 }
+    const [message] = await fixture.mail.store.listKeyMail(scope, page)
+    assert.equal(await fixture.mail.store.readParsed(message?.rawId ?? 0), undefined)
+  })
+})

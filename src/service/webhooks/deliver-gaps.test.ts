@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, describe, test } from 'vitest'
+import { deliverNext, newPosition } from './deliver.ts'
+import { openWebhookFixture, type WebhookFixture } from './testing/fixture.ts'
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+const NEW_MAIL = { waitMs: undefined }
+
+let fixture: WebhookFixture
+beforeEach(async () => {
+  fixture = await openWebhookFixture()
+})
+afterEach(async () => {
+  await fixture.close()
+  assert.deepEqual(fixture.logged, [])
+})
+
+describe('a webhook', () => {
+  test('refunds and skips a message that expires before the time of the next attempt', async () => {
+    const { id: keyId } = await fixture.issue()
+    const id = await fixture.hook(keyId)
+    await fixture.mail.session('short@box.test', HOUR, keyId)
+    await fixture.send('1', 'short@box.test')
+    Object.assign(fixture.receiver.state, { behaviour: 500, headers: { 'retry-after': '86400' } })
+    assert.deepEqual(await fixture.run(id), { waitMs: DAY })
+    fixture.pass(2 * HOUR)
+    // The receiver has asked for this time.
+    assert.deepEqual(await fixture.run(id), { waitMs: 22 * HOUR })
+    assert.equal(await fixture.used(keyId), 0)
+    assert.ok((await fixture.read(id)).gapSince)
+  })
+
+  describe('tells a gap', () => {
+    const gap = async (id: string) => (await fixture.read(id)).gapSince
+
+    test('if session mail expires while older mail fails', async () => {
+      const { id: keyId } = await fixture.issue()
+      const id = await fixture.hook(keyId)
+      const failedAt = fixture.clock.now
+      await fixture.send('pool')
+      fixture.receiver.state.behaviour = 500
+      await fixture.run(id)
+      for (const to of ['a@box.test', 'b@box.test']) {
+        await fixture.mail.session(to, MINUTE, keyId)
+        await fixture.send(to, to)
+      }
+      fixture.pass(HOUR)
+      fixture.receiver.state.behaviour = 200
+      await fixture.run(id)
+      assert.deepEqual(fixture.receiver.subjects(), ['pool', 'pool'])
+      assert.deepEqual(await gap(id), failedAt)
+    })
+
+    test('if it falls behind, since the last message that it delivered', async () => {
+      const { id: keyId } = await fixture.issue()
+      const id = await fixture.hook(keyId)
+      fixture.pass(MINUTE)
+      const deliveredAt = fixture.clock.now
+      await fixture.send('1')
+      await deliverNext(fixture.deps, id)
+      fixture.pass(MINUTE)
+      await fixture.send('2')
+      fixture.pass(23 * HOUR)
+      await fixture.send('3')
+      fixture.pass(HOUR)
+      await fixture.mail.sweepAll(fixture.clock.now)
+      await fixture.run(id)
+      assert.deepEqual(fixture.receiver.subjects(), ['1', '3'])
+      assert.deepEqual(await gap(id), deliveredAt)
+    })
+
+    test('if mail came and expired while nothing was delivered', async () => {
+      const { id: keyId } = await fixture.issue()
+      const id = await fixture.hook(keyId)
+      const createdAt = fixture.clock.now
+      await fixture.mail.session('a@box.test', HOUR, keyId)
+      await fixture.send('1', 'a@box.test')
+      fixture.pass(2 * HOUR)
+      assert.deepEqual(await fixture.run(id), NEW_MAIL)
+      assert.deepEqual(await gap(id), createdAt)
+    })
+
+    test('if mail expired while it was disabled, since then', async () => {
+      const { id: keyId } = await fixture.issue()
+      const id = await fixture.hook(keyId)
+      await fixture.send('1')
+      fixture.pass(SECOND)
+      const disabledAt = fixture.clock.now
+      fixture.receiver.state.behaviour = 410
+      await fixture.run(id)
+      await fixture.mail.session('a@box.test', HOUR, keyId)
+      await fixture.send('2', 'a@box.test')
+      fixture.pass(2 * HOUR)
+      fixture.receiver.state.behaviour = 200
+      await fixture.shop.enableWebhook(id)
+      await fixture.run(id)
+      assert.deepEqual(fixture.receiver.subjects(), ['1', '1'])
+      assert.deepEqual(await gap(id), disabledAt)
+    })
+
+    test('not if the mail was examined, or its owner has ended the session', async () => {
+      const { id: keyId } = await fixture.issue()
+      const hooks = [
+        await fixture.hook(keyId, { subject: 'wanted' }),
+        await fixture.hook(keyId, { to: 'quiet@pool.test' as never }),
+      ].map((id) => ({ id, position: newPosition() }))
+      const look = async () => {
+        for (const { id, position } of hooks)
+          assert.deepEqual(await deliverNext(fixture.deps, id, { position }), NEW_MAIL)
+      }
+      await fixture.mail.session('a@box.test', HOUR, keyId)
+      const { id: ended } = await fixture.mail.session('b@box.test', HOUR, keyId)
+      await fixture.send('1', 'a@box.test')
+      await fixture.send('2')
+      fixture.pass(SECOND)
+      await look()
+      await fixture.send('3', 'b@box.test')
+      await fixture.mail.store.endSession(ended, fixture.clock.now)
+      fixture.pass(DAY + HOUR)
+      await fixture.mail.sweepAll(fixture.clock.now)
+      await look()
+      for (const { id } of hooks) assert.equal(await gap(id), undefined)
+    })
+  })
+
+  test('tells a gap if the mail it could not charge expires', async () => {
+    const { id: keyId } = await fixture.issue({ requests: 0 })
+    const id = await fixture.hook(keyId)
+    await fixture.mail.session('short@box.test', HOUR, keyId)
+    await fixture.send('1', 'short@box.test')
+    const pausedAt = fixture.clock.now
+    await fixture.run(id)
+    fixture.pass(2 * HOUR)
+    assert.deepEqual(await fixture.run(id), NEW_MAIL)
+    assert.deepEqual((await fixture.read(id)).gapSince, pausedAt)
+  })
+})

@@ -1,0 +1,2 @@
+-- The last message of the pool that has expired, so that a webhook notices what it has not delivered.
+alter table shared_mailbox add column swept_id integer not null default 0;
