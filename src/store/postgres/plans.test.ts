@@ -37,7 +37,10 @@ test('every query uses an index, and only the partition of its day', async () =>
   const recordingDb = recordPlans(pool, explainer, plans)
   const partitions = openPartitionCache()
   const { listMessages, findMessage } = messageReads(recordingDb, partitions)
-  const { keyMailVersion, listKeyMail, readKeyMail } = keyMailReads(recordingDb, partitions)
+  const { keyMailVersion, listKeyMail, readKeyMail, lastExpired } = keyMailReads(
+    recordingDb,
+    partitions,
+  )
   const sessionDay = dayOf(at(3 * DAY))
   const sharedDay = dayOf(at(DAY))
   const page = { sinceId: 0, limit: 9, beforeId: undefined }
@@ -60,6 +63,7 @@ test('every query uses an index, and only the partition of its day', async () =>
     ['all mail of a key', () => listKeyMail(scope, page), [sessionDay, sharedDay]],
     ['one address of a key', () => listKeyMail(oneAddress, page), [sharedDay]],
     ['messages by id', () => readKeyMail(scope, [id]), [sessionDay, sharedDay]],
+    ['expired mail', () => lastExpired(scope, id), []],
   ] as const) {
     await query()
     plans.length = 0

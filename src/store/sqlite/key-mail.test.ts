@@ -104,6 +104,8 @@ test('every query uses an index, and none scans a table', () => {
     before: 9,
     limit: 9,
     ids: '[9]',
+    sinceTime: 0,
+    pool: 1,
   }
   const recordingDb = new Proxy(db, {
     get(target, name) {
@@ -131,4 +133,6 @@ test('every query uses an index, and none scans a table', () => {
   for (const sql of sorted) assert.match(sql, /id in \(select value from json_each/)
   assert.ok(plans.some((step) => step.includes('message_of_key (key_id=? AND id>? AND id<?)')))
   assert.ok(plans.some((step) => step.includes('session_of_key (key_id=? AND expires_at>?)')))
+  const ended = 'session_of_key (key_id=? AND expires_at>? AND expires_at<?)'
+  assert.ok(plans.some((step) => step.includes(ended)))
 })
