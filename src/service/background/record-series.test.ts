@@ -134,6 +134,15 @@ test('while the store is unavailable nothing is lost or counted twice', async ()
   expect(values.map((value) => value['stored'])).toEqual([9, 0, 0, 1])
 })
 
+test('mails fetched from Gmail accounts have a label of their own', async () => {
+  const node = openNode('one')
+  node.set({ stored: 2 }, [metric('mayfly_imap_mails_total', 'outcome', { stored: 3, known: 9 })])
+  pass(1)
+  await node.record()
+  expect(await last(1)).toEqual([{ stored: 2, fetched: 3 }])
+  expect(await last(1, 'refusals')).toEqual([{}])
+})
+
 test('refusals of connections, senders, recipients and mails are counted by reason', async () => {
   const node = openNode('one')
   node.set({ stored: 9, full: 1 }, [

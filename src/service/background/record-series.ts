@@ -74,9 +74,12 @@ function totalsOf(metrics: readonly Metric[]): Totals {
     return found && { '': found.value }
   }
   const mails = byLabel('mayfly_smtp_mails_total', 'outcome')
+  const fetched = byLabel('mayfly_imap_mails_total', 'outcome')
+    .filter(([outcome]) => outcome === 'stored')
+    .map(([, count]): [string, number] => ['fetched', count])
   const buckets = find('mayfly_http_request_seconds').filter(({ labels }) => 'le' in labels)
   const totals: Record<SeriesName, Counts | undefined> = {
-    mails: sumOf(mails),
+    mails: sumOf([...mails, ...fetched]),
     refusals: sumOf([
       ...byLabel('mayfly_smtp_connections_total', 'start').filter(([start]) => start !== 'greeted'),
       ...byLabel('mayfly_smtp_refused_senders_total', 'reason'),

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, test } from 'vitest'
 import { makeWaiterCounts, openMemoryBus } from '../../bus/memory.ts'
 import type { FetchedMail } from '../../core/gmail.ts'
 import { secretHash } from '../../core/id.ts'
+import { readMetrics } from '../../core/metrics.ts'
 import type { FetchedRecipient, Recipient } from '../../core/recipient.ts'
 import { keyedTopic, type MailboxId } from '../../core/session.ts'
 import type { ImapDeps } from '../../imap/options.ts'
@@ -76,6 +77,21 @@ describe('fetched mail', () => {
     const raw = new TextEncoder().encode(MAIL)
     assert.equal(await mail.receive({ ...one, raw }), 'known')
     assert.equal(fixture.woken.length, 2)
+  })
+
+  test('is counted by outcome', async () => {
+    const values = () => {
+      const metric = readMetrics().find(({ name }) => name === 'mayfly_imap_mails_total')
+      return new Map(metric?.values.map(({ labels, value }) => [labels['outcome'], value]))
+    }
+    const before = values()
+    await fixture.alias('joe@gmail.com', 'shop')
+    const one = await fetched(['joe+shop@gmail.com'])
+    for (let times = 0; times < 3; times += 1) {
+      await mail.receive({ ...one, raw: new TextEncoder().encode(MAIL) })
+    }
+    const counted = ['stored', 'known'].map((at) => (values().get(at) ?? 0) - (before.get(at) ?? 0))
+    assert.deepEqual(counted, [1, 2])
   })
 
   test('for several aliases is listed in each session', async () => {

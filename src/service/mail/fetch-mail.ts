@@ -1,6 +1,7 @@
 import type { Address } from '../../core/address.ts'
 import type { AccountHealth, FetchedMail, FolderState } from '../../core/gmail.ts'
 import type { Envelope } from '../../core/message.ts'
+import { counter } from '../../core/metrics.ts'
 import { accountTopic } from '../../core/session.ts'
 import { readHeader, unfold } from '../../mime/header-fields.ts'
 import { readFromHeader, readHead } from '../../mime/header-summary.ts'
@@ -10,6 +11,12 @@ import { recipientTopics } from './receive-mail.ts'
 
 // As many as are fetched at once.
 const DEFERRED_AT_ONCE = 50
+
+const fetchedMails = counter(
+  'mayfly_imap_mails_total',
+  'Mails fetched from Gmail accounts, by outcome',
+  'outcome',
+)
 
 /** What the IMAP client needs to process the mail of one account, except randomness and a log. */
 export function accountMailDeps(
@@ -26,6 +33,7 @@ export function accountMailDeps(
       const from = readFromHeader(raw)
       const mail = { ...fetched, accountId, envelope, head, from, raw, now: now() }
       const stored = await store.addFetchedMail(mail)
+      fetchedMails.add(stored.outcome)
       if (stored.outcome !== 'stored') return stored.outcome
       for (const topic of recipientTopics(stored.recipients)) bus.wake(topic)
       return stored.deferred ? 'partly_stored' : 'stored'
