@@ -1,4 +1,5 @@
 import type { Address } from './address.ts'
+import { isInlineImage } from './attachment.ts'
 import { previewOf } from './text.ts'
 
 /** Read from the header block at intake; stored with every message. */
@@ -27,7 +28,7 @@ export interface MessageSummary extends HeaderSummary {
   code: string | undefined
   /** The beginning of the text; undefined if it has not been scanned yet. */
   preview: string | undefined
-  /** How many attachments it has; undefined if it has not been scanned yet. */
+  /** How many attachments it has, besides inline images; undefined if it has not been scanned yet. */
   attachments: number | undefined
 }
 
@@ -43,7 +44,7 @@ export function scanResult({ codes, text, attachments }: Mail): ScanResult {
   return {
     code: codes[0]?.value ?? '',
     preview: previewOf(text ?? ''),
-    attachments: attachments.length,
+    attachments: attachments.filter((one) => !isInlineImage(one)).length,
   }
 }
 

@@ -1,11 +1,11 @@
 import { useEffect, useState } from 'preact/hooks'
+import { isInlineImage, typeName } from '../../src/core/attachment.ts'
 import { formatSize } from '../../src/shared/format-size.ts'
 import { type Attachment, errorText } from '../site/api-client.ts'
 import { Button, ErrorMessage } from '../site/controls.tsx'
 import { language, t } from '../site/i18n.ts'
 import { Icon } from '../site/icon.tsx'
 import { type Risk, risksOf } from './attachment-risk.ts'
-import { typeName } from './attachment-type.ts'
 import { pictureUri } from './pictures.ts'
 import { download, SaveButton } from './save-button.tsx'
 
@@ -16,7 +16,7 @@ interface AttachmentsProps {
 
 /** Images that the body displays are listed separately. */
 export function Attachments({ attachments, token }: AttachmentsProps) {
-  const inline = attachments.filter(isInlineImage)
+  const inline = attachments.filter(isInline)
   const files = regularFiles(attachments)
   return (
     <>
@@ -35,7 +35,7 @@ export function Attachments({ attachments, token }: AttachmentsProps) {
 }
 
 export function regularFiles(attachments: readonly Attachment[]): Attachment[] {
-  return attachments.filter((one) => !isInlineImage(one))
+  return attachments.filter((one) => !isInline(one))
 }
 
 export function attachmentsLabel(attachments: readonly Attachment[]): string {
@@ -44,8 +44,8 @@ export function attachmentsLabel(attachments: readonly Attachment[]): string {
   return t('reader_inline_images', { count: attachments.length })
 }
 
-function isInlineImage({ inline, content_id: id, content_type: type }: Attachment): boolean {
-  return inline && id !== null && type.startsWith('image/') && !type.includes('svg')
+function isInline({ inline, content_id: contentId, content_type: contentType }: Attachment) {
+  return isInlineImage({ inline, contentId, contentType })
 }
 
 /** One after the other: the browser asks once whether it may save several files. */

@@ -120,7 +120,7 @@ const listedSchema = Type.Object({
   ),
   attachments: nullable(
     Type.Integer({ examples: [0] }),
-    'The number of attachments. Null: not parsed yet.',
+    'The number of attachments, not counting images that the HTML displays. Null: not parsed yet.',
   ),
 })
 

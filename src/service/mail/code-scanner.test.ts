@@ -32,6 +32,7 @@ describe('a mail', () => {
       text: `\n Your  code:\t${'x'.repeat(200)}`,
       attachments: [
         { ...attachment, contentId: null, position: { start: 0, end: 1, encoding: '' } },
+        { ...attachment, index: 1, contentType: 'image/png', contentId: 'logo', inline: true },
       ],
     })
     fixture = await openCodeFixture({ parse })

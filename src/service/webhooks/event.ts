@@ -1,5 +1,5 @@
 import { openLru } from '../../core/lru.ts'
-import type { Mail, Message } from '../../core/message.ts'
+import { type Mail, type Message, scanResult } from '../../core/message.ts'
 import { isoTimestamp, utcTimestamp } from '../../core/time.ts'
 import { toHeader } from '../mail/email-record.ts'
 import type { ReadParsed } from '../mail/parsed-mail.ts'
@@ -54,7 +54,7 @@ export function messageEvent(message: Message, mail: Mail): string {
     date_iso: isoTimestamp(message.receivedAt),
     code: mail.codes[0]?.value ?? null,
     size: message.size,
-    attachments: mail.attachments.length,
+    attachments: scanResult(mail).attachments,
   }
   const rest = JSON.stringify({ ...data, links: [], links_truncated: true })
   let room = MAX_BYTES - Buffer.byteLength(rest) - ENVELOPE_BYTES

@@ -53,7 +53,7 @@ function addressPanel(locale: Locale, { session, token, now }: Inbox): Markup {
   const rest = relativeTime(now, expiresAt)
   return html`<section class="panel" aria-labelledby="address">
 <h2 id="address" class="soft">${t('address_title')}</h2>
-<p class="plain-address"><span dir="ltr">${name}@<wbr>${host}</span></p>
+<p class="plain-address"><span dir="ltr">${name}<wbr>@${host}</span></p>
 <p class="soft">${t('plain_expires', { rest, time: dateTime(expiresAt) })}</p>
 <div class="row">
 <form method="post" action="/plain/extend">${csrfField(token)}<button class="plain">${t('address_extend')}</button></form>
@@ -85,12 +85,14 @@ function refreshControls({ t, duration }: Locale, refreshes: boolean): Markup {
 
 function messageRow(locale: Locale, message: MessageSummary, now: Date): Markup {
   const { t, relativeTime, dateTime } = locale
-  const { id, subject, senderName, senderEmail, receivedAt, code } = message
+  const { id, subject, senderName, senderEmail, receivedAt, code, preview, attachments } = message
   const sender = displaySender(senderName, senderEmail).title || t('reader_no_sender')
   return html`<li>
 <a class="plain-subject" href="/plain/mail/${id}">${bdi(subject || t('reader_no_subject'))}</a>
 <span class="plain-sender" title="${senderEmail}">${bdi(sender)}</span>
 <time class="soft" datetime="${isoTimestamp(receivedAt)}" title="${dateTime(receivedAt)}">${relativeTime(now, receivedAt)}</time>
+${preview ? html`<span class="plain-preview soft">${bdi(preview)}</span>` : html``}
+${attachments ? html`<span class="plain-preview soft">${t('reader_attachments', { count: attachments })}</span>` : html``}
 ${code ? html`<p class="plain-code"><span class="unseen">${t('reader_code')}</span> <span dir="ltr">${code}</span></p>` : html``}
 </li>
 `

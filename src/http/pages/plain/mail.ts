@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { typeName } from '../../../core/attachment.ts'
 import type {
   AttachmentInfo,
   Code,
@@ -165,7 +166,7 @@ function attachmentSection(
 <h2 id="files">${t('reader_attachments', { count: attachments.length })}</h2>
 <ul class="plain-files">${attachments.map(
     ({ index, filename, contentType, size }) =>
-      html`<li><a href="/plain/mail/${id}/files/${index}" download>${bdi(filename)}</a> <span class="soft"><bdi>${contentType}</bdi> · ${formatSize(size, language)}</span></li>
+      html`<li><a href="/plain/mail/${id}/files/${index}" download>${bdi(filename)}</a> <span class="soft"><bdi>${typeName(contentType)}</bdi> · ${formatSize(size, language)}</span></li>
 `,
   )}</ul>
 <p class="soft">${t('plain_attachment_warning')}</p>

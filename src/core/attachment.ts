@@ -25,3 +25,14 @@ export function typeName(contentType: string): string {
   const name = NAMES.find(([pattern]) => pattern.test(type))?.[1]
   return name ?? (PLAIN.test(type) ? type.slice(type.indexOf('/') + 1).toUpperCase() : contentType)
 }
+
+interface Disposition {
+  inline: boolean
+  contentId: string | null
+  contentType: string
+}
+
+/** An image that the HTML displays. It does not count as an attachment. */
+export function isInlineImage({ inline, contentId, contentType }: Disposition): boolean {
+  return inline && contentId !== null && /^image\/(?!svg)/.test(contentType)
+}

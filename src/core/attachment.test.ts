@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
-import { typeName } from './attachment-type.ts'
+import { typeName } from './attachment.ts'
 
 test('common types have the names that people know, others are shown as they are', () => {
   for (const [type, name] of [
