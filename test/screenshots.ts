@@ -1,40 +1,79 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { launchBrowser, PHONE, SCHEMES, SCREENS } from './page/support/browser.ts'
-import { DOCUMENTS, type View } from './page/views.ts'
+import type { Page } from 'playwright-core'
+import { DESKTOP, launchBrowser, PHONE, SCHEMES } from './page/support/browser.ts'
+import { closeMenu } from './page/support/inbox.ts'
+import { DOCUMENTS } from './page/views.ts'
 import { startApp } from './support/app.ts'
 import { openKeyRing } from './support/keys.ts'
 import { FAKE_SHOP } from './support/shop-client.ts'
 
-// Run by hand, with the Node.js of the clone: npx node test/screenshots.ts [FOLDER [VIEW …]]
+// Run by hand, with the Node.js of the clone: npx node test/screenshots.ts [FOLDER [VIEW | SCREEN | SCHEME | LANGUAGE …]]
+// Chinese and Arabic need fonts, such as those of the Debian packages fonts-wqy-zenhei and fonts-noto-core.
 
-const [folder = '.scratch/screens', ...names] = process.argv.slice(2)
+const SCREENS = {
+  desktop: DESKTOP,
+  laptop: { width: 1366, height: 768 },
+  phone: PHONE,
+  landscape: { width: 844, height: 390 },
+}
+const LANGUAGES = ['en', 'de', 'ar', 'zh'] as const
+
+const [folder = '.scratch/screens', ...words] = process.argv.slice(2)
+/** Those that the command line names; all if it names none of them. */
+function chosen<Name extends string>(all: readonly Name[]): ReadonlySet<Name> {
+  const named = all.filter((name) => words.includes(name))
+  return new Set(named.length > 0 ? named : all)
+}
+const views = chosen(DOCUMENTS.flat().map(({ name }) => name))
+const screens = chosen(Object.keys(SCREENS) as (keyof typeof SCREENS)[])
+const schemes = chosen(SCHEMES)
+const languages = chosen(LANGUAGES)
+
 mkdirSync(folder, { recursive: true })
 const app = await startApp({ env: FAKE_SHOP })
 const ring = await openKeyRing(app)
 const browser = await launchBrowser()
 
-const isChosen = ({ name }: View) => names.length === 0 || names.includes(name)
-
-for (const views of DOCUMENTS.filter((some) => some.some(isChosen))) {
-  for (const { name, ...viewport } of SCREENS) {
-    const context = await browser.newContext({ viewport: PHONE, reducedMotion: 'reduce' })
-    const page = await context.newPage()
-    for (const view of views) {
-      await page.setViewportSize(PHONE)
-      await view.open({ page, app, ring })
-      if (!isChosen(view)) continue
-      await page.setViewportSize(viewport)
-      for (const colorScheme of SCHEMES) {
-        await page.emulateMedia({ colorScheme })
-        const path = join(folder, `${view.name}-${name}-${colorScheme}.png`)
-        // The reference is long: the visible part is enough.
-        await page.screenshot({ path, fullPage: !view.name.startsWith('docs') })
+for (const document of DOCUMENTS.filter((some) => some.some(({ name }) => views.has(name)))) {
+  const context = await browser.newContext({ reducedMotion: 'reduce' })
+  const page = await context.newPage()
+  for (const { name: view, open, resized } of document) {
+    await page.setViewportSize(PHONE)
+    await open({ page, app, ring })
+    for (const language of views.has(view) ? languages : []) {
+      await setLanguage(page, language)
+      for (const screen of screens) {
+        await page.setViewportSize(SCREENS[screen])
+        await resized?.(page)
+        for (const colorScheme of schemes) {
+          await page.emulateMedia({ colorScheme })
+          const path = join(folder, `${view}-${language}-${screen}-${colorScheme}.png`)
+          // The reference is long: the visible part is enough.
+          await page.screenshot({ path, fullPage: !view.startsWith('docs') })
+        }
       }
     }
-    await context.close()
+    // The next view is opened by its English texts, without a menu.
+    await closeMenu(page)
+    await setLanguage(page, 'en')
   }
+  await context.close()
 }
 await browser.close()
 await ring.close()
 await app.stop()
+
+/** By the footer, which keeps the view as it is. A page without scripts is loaded again. */
+async function setLanguage(page: Page, language: string): Promise<void> {
+  if ((await page.evaluate('document.documentElement.lang')) === language) return
+  await page.setExtraHTTPHeaders({ 'accept-language': language })
+  const hasSelected = await page.evaluate(`(() => {
+    const select = [...document.querySelectorAll('.foot select')].at(-1)
+    if (!select) return false
+    select.value = '${language}'
+    return select.dispatchEvent(new Event('change', { bubbles: true }))
+  })()`)
+  if (!hasSelected) await page.reload()
+  await page.locator(`html[lang=${language}]`).waitFor()
+}

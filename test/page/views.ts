@@ -28,6 +28,8 @@ export interface View {
   /** Has the content of the view before it. */
   screenshotOnly?: true
   open(stage: ViewContext): Promise<void>
+  /** After the size has changed: opens again what a script has placed. */
+  resized?(page: Page): Promise<void>
 }
 
 /** Every view of the site, for axe and for screenshots. */

@@ -138,3 +138,15 @@ export async function waitForSubjects(app: App, token: string, expected: string[
     timeout: 60_000,
   })
 }
+
+/** Opens a menu, if there is one at this size. */
+export async function openMenu(page: Page, selector: string): Promise<void> {
+  await closeMenu(page)
+  const button = page.locator(selector)
+  if (await button.isVisible()) await button.click()
+}
+
+/** Not by Escape, which leaves the message if no menu is open. */
+export async function closeMenu(page: Page): Promise<void> {
+  await page.evaluate(`document.querySelector(':popover-open')?.hidePopover()`)
+}

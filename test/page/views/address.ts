@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import { storeMailboxes, waitForInbox } from '../support/inbox.ts'
+import { openMenu, storeMailboxes, waitForInbox } from '../support/inbox.ts'
 import type { View } from '../views.ts'
 
 const press = async (page: Page, name: string) =>
@@ -12,7 +12,19 @@ async function pressNext(page: Page, ...names: string[]): Promise<void> {
   for (const name of names) await press(page, name)
 }
 
+const openMore = (page: Page) => openMenu(page, '.address-more')
+
 export const addressViews: readonly View[] = [
+  {
+    name: 'address-more',
+    screenshotOnly: true,
+    async open({ page, app }) {
+      await page.goto(app.url)
+      await waitForInbox(page)
+      await openMore(page)
+    },
+    resized: openMore,
+  },
   {
     name: 'address-own',
     within: 'dialog',

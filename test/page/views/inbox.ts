@@ -1,4 +1,11 @@
-import { mailboxOf, opener, plainMail, row, waitForInbox } from '../support/inbox.ts'
+import {
+  mailboxOf,
+  opener,
+  plainMail,
+  row,
+  storeMailboxes,
+  waitForInbox,
+} from '../support/inbox.ts'
 import type { View, ViewContext } from '../views.ts'
 
 const MAILS = [
@@ -123,7 +130,19 @@ export const inboxViews: readonly View[] = [
         method: 'POST',
         body: new URLSearchParams({ token }),
       })
-      await stage.page.getByRole('heading', { name: 'This address has expired' }).waitFor()
+      await stage.page.getByRole('heading', { name: 'This address no longer exists' }).waitFor()
+    },
+  },
+  {
+    // The other addresses of the tests are at example domains.
+    name: 'inbox-empty-real',
+    screenshotOnly: true,
+    async open({ page, app }) {
+      await page.goto(`${app.url}/favicon.svg`)
+      const { token } = await app.session()
+      await storeMailboxes(page, [{ email: 'lafupeno.kidome@mail-box.org', token }])
+      await page.goto(app.url)
+      await waitForInbox(page)
     },
   },
 ]

@@ -31,9 +31,54 @@ export const keyViews: readonly View[] = [
     },
   },
   {
+    name: 'key-webhooks',
+    continues: true,
+    screenshotOnly: true,
+    async open({ page }) {
+      await page.route('**/webhooks', (route) => route.fulfill({ json: { webhooks: WEBHOOKS } }))
+      await page.route('**/webhooks/*/deliveries', (route) =>
+        route.fulfill({ json: { deliveries: DELIVERIES } }),
+      )
+      const delivery = { status: 200, error: null, ms: 84 }
+      await page.route('**/webhooks/*/test', (route) => route.fulfill({ json: { delivery } }))
+      await page.reload()
+      const all = page.locator('.webhook')
+      await all.first().waitFor()
+      for (const one of await all.all()) await one.locator('> summary').click()
+      await all.first().getByRole('button', { name: 'Send a test' }).click()
+      await all.first().getByText('Deliveries').click()
+      await page.getByRole('columnheader', { name: 'Result' }).waitFor()
+    },
+  },
+  {
+    name: 'key-webhook-secret',
+    continues: true,
+    screenshotOnly: true,
+    async open({ page }) {
+      const secret = `whsec_${'c2VjcmV0'.repeat(5)}`
+      await page.route('**/webhooks/*/roll-secret', (route) => route.fulfill({ json: { secret } }))
+      const first = page.locator('.webhook').first()
+      await first.getByRole('button', { name: 'Roll secret' }).click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Roll secret' }).click()
+      await first.locator('.secret-sample').waitFor()
+    },
+  },
+  {
+    name: 'key-webhook-delete',
+    continues: true,
+    screenshotOnly: true,
+    async open({ page }) {
+      const first = page.locator('.webhook').first()
+      await first.getByRole('button', { name: 'Delete webhook' }).click()
+      await page.getByRole('dialog').waitFor()
+      await page.unrouteAll()
+    },
+  },
+  {
     name: 'key-table',
     continues: true,
     async open({ page }) {
+      await page.keyboard.press('Escape')
       await page.getByText('Show as table').click()
       await page.getByRole('columnheader', { name: 'Requests' }).waitFor()
     },
@@ -65,6 +110,41 @@ export const keyViews: readonly View[] = [
       await enterKey(stage.page, key.secret)
       await stage.page.getByText('All requests in this plan have been used').waitFor()
     },
+  },
+]
+
+const at = (minute: number) => ({
+  attempted_at: `2026-03-01 12:${minute}:00`,
+  attempted_at_iso: `2026-03-01T12:${minute}:00Z`,
+})
+const DELIVERIES = [
+  { message_id: 3, attempt: 1, status: 200, error: null, ms: 61, ...at(41) },
+  { message_id: 2, attempt: 2, status: 200, error: null, ms: 75, ...at(23) },
+  { message_id: 2, attempt: 1, status: null, error: 'connection refused', ms: 3, ...at(18) },
+]
+
+const WEBHOOKS = [
+  {
+    id: 'wh_1',
+    url: 'https://hooks.acme.example/incoming/mail?source=mayfly',
+    to: null,
+    state: 'active',
+    reason: null,
+    last_delivery_at_iso: '2026-03-01T12:41:00Z',
+    next_attempt_at_iso: null,
+    gap_since_iso: null,
+    backlog: 0,
+  },
+  {
+    id: 'wh_2',
+    url: 'https://ci.acme.example/mayfly',
+    to: 'release@pool.test',
+    state: 'disabled',
+    reason: 'The receiver has failed for 24 hours.',
+    last_delivery_at_iso: '2026-02-27T08:05:00Z',
+    next_attempt_at_iso: '2026-03-01T13:00:00Z',
+    gap_since_iso: '2026-02-27T09:00:00Z',
+    backlog: 1_250,
   },
 ]
 

@@ -1,5 +1,7 @@
-import { mailboxOf, opener, waitForInbox } from '../support/inbox.ts'
-import { htmlMail, textMail, welcomeMail } from '../support/mails.ts'
+import type { Page } from 'playwright-core'
+import { DESKTOP } from '../support/browser.ts'
+import { mailboxOf, opener, openMenu, waitForInbox } from '../support/inbox.ts'
+import { htmlMail, newsletterMail, textMail, welcomeMail } from '../support/mails.ts'
 import type { View, ViewContext } from '../views.ts'
 
 /** The only mail of a new address, opened. */
@@ -31,6 +33,12 @@ function tabView(name: string, tab: string, content: string): View {
       await page.locator(content).waitFor()
     },
   }
+}
+
+/** A button that only two panes have. */
+async function pressWide(page: Page, name: string): Promise<void> {
+  await page.setViewportSize(DESKTOP)
+  await page.getByRole('button', { name, exact: true }).click()
 }
 
 function linkView(name: string, link: string, host: string): View {
@@ -72,6 +80,14 @@ export const readerViews: readonly View[] = [
       await page.getByText('You <you@box.test>').waitFor()
       await page.keyboard.press('Escape')
     },
+    resized: (page) => openMenu(page, '.reader-from .popover-button'),
+  },
+  {
+    name: 'reader-more',
+    continues: true,
+    screenshotOnly: true,
+    open: async () => undefined,
+    resized: (page) => openMenu(page, '.reader-more'),
   },
   tabView('reader-text', 'Text', '.mail-text'),
   tabView('reader-files', '2 attachments', '.files'),
@@ -89,6 +105,30 @@ export const readerViews: readonly View[] = [
     async open(stage) {
       await openNext(stage, WIDE, 'A wide table')
       await stage.page.frameLocator('.mail-frame').getByText('wide').first().waitFor()
+    },
+  },
+  {
+    name: 'reader-newsletter',
+    continues: true,
+    screenshotOnly: true,
+    async open(stage) {
+      await openNext(stage, newsletterMail(), 'Trains')
+      await stage.page.frameLocator('.mail-frame').getByText('The Weekly').waitFor()
+    },
+  },
+  {
+    name: 'reader-phone-width',
+    continues: true,
+    screenshotOnly: true,
+    open: ({ page }) => pressWide(page, 'Phone width'),
+  },
+  {
+    name: 'reader-full-window',
+    continues: true,
+    screenshotOnly: true,
+    async open({ page }) {
+      await pressWide(page, 'Phone width')
+      await pressWide(page, 'Full window')
     },
   },
   linkView('leave-plain', 'https://login.acme.test/verify?t=1', 'login.acme.test'),
