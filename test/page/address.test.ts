@@ -211,6 +211,7 @@ describe('a chosen name', () => {
     const { page, dialog, name } = await openForm()
     await name.fill('ruled')
     await dialog.getByLabel('Domain').selectOption({ label: '@box.test' })
+    await dialog.getByText('More options').click()
     const senders = dialog.getByLabel('Accept mail only from')
     await senders.fill('two words')
     await dialog.getByLabel('Accept at most').selectOption({ label: '1 message' })

@@ -74,6 +74,21 @@ test('if the browser denies permission, the switch stays off', async () => {
   assert.equal(await notes.isChecked(), false)
 })
 
+test('if the browser shows no notifications from a page, the switch turns itself off and says so', async () => {
+  const { page, email } = await openWatched()
+  const notes = page.getByRole('checkbox', { name: 'Notify me of new mail' })
+  await notes.check()
+  // As Chrome does on Android.
+  await page.evaluate(`{
+    const { requestPermission } = Notification
+    window.Notification = Object.assign(function () { throw new TypeError('Illegal constructor') }, { permission: 'granted', requestPermission })
+    Object.defineProperty(document, 'visibilityState', { value: 'hidden' })
+  }`)
+  await app().mail(email, plainMail({ subject: 'Unseen' }))
+  await page.getByText('This browser does not show notifications from a page').waitFor()
+  assert.equal(await notes.isChecked(), false)
+})
+
 test('a sound is played when it is enabled and when mail arrives, and the setting is stored', async () => {
   const { page, email } = await openWatched()
   await page.getByRole('checkbox', { name: 'Play a sound for new mail' }).check()

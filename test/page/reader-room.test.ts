@@ -46,6 +46,17 @@ describe('an opened newsletter', () => {
       assert.ok(visible >= least, `${visible} px at ${width} × ${height}`)
       assert.equal(scrollers, 1)
     }
+    // Blocked images keep their boxes; one that declares only its width keeps that.
+    const boxes = await page
+      .frameLocator('.mail-frame')
+      .locator('img')
+      .evaluateAll((images) =>
+        images.map(({ clientWidth, clientHeight }) => [clientWidth, clientHeight]),
+      )
+    assert.deepEqual(boxes.slice(0, 2), [
+      [556, 224],
+      [492, 48],
+    ])
     // A long text scrolls in the same place, and nothing else does.
     await page.getByRole('tab', { name: 'Text', exact: true }).click()
     const scrolling =
@@ -68,6 +79,19 @@ describe('an opened newsletter', () => {
       assert.equal(visible, height - top)
       assert.deepEqual([scrollers, isPageLonger], [1, false])
     }
+  })
+
+  test('with a claimed name, codes and images has one scroller on a phone on its side, too', async () => {
+    const page = await visit('/', { viewport: { width: 844, height: 390 }, hasTouch: true })
+    const html = '<p>Your code is 482913. The backup code is 731204.</p>'.padEnd(
+      9_000,
+      '<p>More.</p>',
+    )
+    const from = '"service@bank.test" <x@evil.test>'
+    await read(page, htmlMail(html, { subject: 'Codes', from }), 'Codes')
+    await page.locator('.codes-other').waitFor()
+    await page.frameLocator('.mail-frame').getByText('482913').waitFor()
+    assert.equal((await measure(page)).scrollers, 1)
   })
 
   test('on a phone has its details, views and actions behind two buttons', async () => {

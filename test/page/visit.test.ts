@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { describe, test, vi } from 'vitest'
 import { PHONE } from './support/browser.ts'
 import { emptyTraffic, openPages, recordTraffic } from './support/pages.ts'
@@ -27,9 +27,20 @@ test('a new visitor reads what this is, and receives a test mail where others ca
   await page.getByText('Mail from the Internet cannot reach this address').waitFor()
   await page.locator('#address', { hasText: '@' }).waitFor()
   assert.deepEqual(await page.evaluate(LINES), [1, 1], 'the address breaks only before the @')
-  await page.getByRole('button', { name: 'Send me a test mail' }).click()
+  const button = page.getByRole('button', { name: 'Send me a test mail' })
+  assert.ok(await isAboveTheFold(button), 'on a phone')
+  await page.setViewportSize({ width: 844, height: 390 })
+  assert.ok(await isAboveTheFold(button), 'on a phone on its side')
+  await page.setViewportSize(PHONE)
+  await button.click()
   await page.locator('.mail-open', { hasText: 'Test message' }).waitFor()
 })
+
+/** Whether it is visible without scrolling. */
+async function isAboveTheFold(part: Locator): Promise<boolean> {
+  const { y = 0, height = 0 } = (await part.boundingBox()) ?? {}
+  return y + height <= (part.page().viewportSize()?.height ?? 0)
+}
 
 /** Run in the page: the number of lines of each part of the address. */
 const LINES = `[...document.querySelector('#address bdi').childNodes]

@@ -1,11 +1,11 @@
 import { effect, signal } from '@preact/signals'
-import { announce } from '../site/announce.ts'
+import { announce, announceQuietly } from '../site/announce.ts'
 import { ApiError, isReachable, NetworkError } from '../site/api-client.ts'
-import { copyText } from '../site/copy-button.tsx'
+import { copyText, outcomeText } from '../site/copy-button.tsx'
 import { formatDateTime, formatWait } from '../site/format.ts'
 import { t } from '../site/i18n.ts'
 import { siteConfig } from '../site/site-config.ts'
-import { isCurrentExpired, unrecoverableToken } from './countdown.ts'
+import { canRestore, isCurrentExpired, unrecoverableToken } from './countdown.ts'
 import { extensionSeconds, isListFull, MAX_LIVE, type Mailbox } from './mailbox.ts'
 import {
   currentMailbox,
@@ -46,7 +46,7 @@ export async function createMailbox(options: NewMailboxOptions): Promise<Mailbox
 export async function newAddress(): Promise<void> {
   await runAction(async () => {
     const { email } = await createMailbox({})
-    announce(t('address_created', { email }))
+    announceQuietly(t('address_created', { email }))
   })
 }
 
@@ -55,7 +55,7 @@ export async function extend(mailbox: Mailbox): Promise<void> {
   await runAction(async () => {
     const seconds = extensionSeconds(mailbox, Date.now(), siteConfig)
     if (seconds === undefined) {
-      announce(t('address_extended_max', { time: formatDateTime(mailbox.expiresAt) }))
+      announce(t('address_at_max', { time: formatDateTime(mailbox.expiresAt) }))
       return
     }
     const extended = await unlessGone(mailbox, () => sessionApi.extend(mailbox.token, seconds))
@@ -135,11 +135,12 @@ let timer: ReturnType<typeof setTimeout> | undefined
 export async function copyAddress(): Promise<void> {
   if (!currentMailbox.value) return
   // Mail to it is rejected, so nobody should hand it out.
-  if (isCurrentExpired.value) return announce(t('address_expired'))
+  if (isCurrentExpired.value)
+    return announce(t(canRestore.value ? 'address_expired' : 'address_gone'))
   const element = document.getElementById('address') ?? undefined
   const outcome = await copyText(currentMailbox.value.email, element)
   copyOutcome.value = outcome
-  announce(outcome === 'copied' ? t('address_copied') : t('site_marked'))
+  announce(outcome === 'copied' ? t('address_copied') : outcomeText(outcome))
   clearTimeout(timer)
   timer = setTimeout(() => {
     copyOutcome.value = undefined

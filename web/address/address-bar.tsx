@@ -1,7 +1,9 @@
 import { signal } from '@preact/signals'
 import { Button } from '../site/controls.tsx'
+import { outcomeText } from '../site/copy-button.tsx'
 import { t } from '../site/i18n.ts'
 import { Icon } from '../site/icon.tsx'
+import { matchesMedia } from '../site/media.ts'
 import { Popover } from '../site/popover.tsx'
 import {
   busy,
@@ -14,7 +16,7 @@ import {
   newAddress,
   restore,
 } from './actions.ts'
-import { isCurrentExpired, isEndingSoon, timeLeftText, unrecoverableToken } from './countdown.ts'
+import { canRestore, isCurrentExpired, isEndingSoon, timeLeftText } from './countdown.ts'
 import { CustomAddressDialog } from './custom-address.tsx'
 import { isStarting } from './first-address.ts'
 import { currentMailbox, storageBlocked } from './mailboxes.ts'
@@ -30,6 +32,9 @@ const show = (dialog: typeof openDialog.value) => {
   openDialog.value = dialog
 }
 
+// A phone on its side. The style sheet has the same condition.
+const isLow = matchesMedia('(min-width: 40.01rem) and (max-height: 30rem)')
+
 interface AddressBarProps {
   /** One line: a message is open and needs the room. */
   isCompact: boolean
@@ -42,14 +47,14 @@ export function AddressBar({ isCompact, unread }: AddressBarProps) {
   const isLive = mailbox !== undefined && !isCurrentExpired.value
   return (
     <section
-      class={`address panel${isCompact && isLive ? ' compact' : ''}`}
+      class={`address panel${isOneLine(isCompact) ? ' compact' : ''}`}
       aria-label={t('address_title')}
     >
       <div class="address-line row">
         <p
           id="address"
           class={`address-text${isCurrentExpired.value ? ' over' : ''}`}
-          title={isCompact ? mailbox?.email : undefined}
+          title={mailbox?.email}
         >
           {mailbox ? (
             <bdi dir="ltr">
@@ -64,7 +69,7 @@ export function AddressBar({ isCompact, unread }: AddressBarProps) {
           onClick={() => void copyAddress()}
           disabled={!isLive}
         >
-          {copyOutcome.value ? t(`site_${copyOutcome.value}`) : t('site_copy')}
+          {copyOutcome.value ? outcomeText(copyOutcome.value) : t('site_copy')}
         </Button>
       </div>
       <div class="address-actions row">
@@ -117,6 +122,11 @@ export function AddressBar({ isCompact, unread }: AddressBarProps) {
   )
 }
 
+/** What an expired address says needs more room. */
+function isOneLine(isCompact: boolean): boolean {
+  return (isCompact || isLow.value) && !isCurrentExpired.value
+}
+
 function AddressPlaceholder() {
   if (!isStarting.value) return <span class="soft">{t('address_none')}</span>
   return <span class="soft">{failure.value ? '' : t('address_loading')}</span>
@@ -159,13 +169,14 @@ function TimeLeft() {
       </p>
     )
   }
-  const canRestore = unrecoverableToken.value !== mailbox.token
   return (
     <div class="notice address-over" role="alert">
       <p>
-        {t('address_expired')} {canRestore && t('address_expired_restore')}
+        {canRestore.value
+          ? `${t('address_expired')} ${t('address_expired_restore')}`
+          : t('address_gone')}
       </p>
-      {canRestore && (
+      {canRestore.value && (
         <Button disabled={busy.value} onClick={() => void restore(mailbox)}>
           {t('address_restore')}
         </Button>

@@ -16,6 +16,9 @@ export const isCurrentExpired = computed(
   () => currentMailbox.value !== undefined && isExpired(currentMailbox.value, now.value),
 )
 
+/** False once the server no longer knows the current address, which was deleted or expired long ago. */
+export const canRestore = computed(() => unrecoverableToken.value !== currentMailbox.value?.token)
+
 /** `23 hr 59 min` */
 export function timeLeftText({ expiresAt }: Mailbox): string {
   return formatDuration(expiresAt.getTime() - now.value, language.value)

@@ -1,6 +1,6 @@
 import { useEffect, useId, useState } from 'preact/hooks'
 import { parseSenderList } from '../../src/core/address-rules.ts'
-import { announce } from '../site/announce.ts'
+import { announceQuietly } from '../site/announce.ts'
 import { ApiError, type Domains, errorText, requestJson } from '../site/api-client.ts'
 import { Button, ErrorMessage, VERBATIM } from '../site/controls.tsx'
 import { Dialog } from '../site/dialog.tsx'
@@ -57,7 +57,7 @@ export function CustomAddressDialog({ onClose }: { onClose(): void }) {
     setErrors(NO_ERRORS)
     try {
       const { email } = await createMailbox(optionsOf(values))
-      announce(t('address_created', { email }))
+      announceQuietly(t('address_created', { email }))
       onClose()
     } catch (error) {
       setErrors(formErrorsFrom(error))
@@ -138,19 +138,22 @@ function AddressFields({ values, domains, errors, onChange }: AddressFieldsProps
         value={values.seconds}
         onChange={(seconds) => onChange({ seconds: Number(seconds) })}
       />
-      <TextField
-        label={t('address_form_only_from')}
-        hint={t('address_form_only_from_hint')}
-        value={values.onlyFrom}
-        error={errors.onlyFrom}
-        onInput={(onlyFrom) => onChange({ onlyFrom })}
-      />
-      <SelectField
-        label={t('address_form_limit')}
-        options={limits()}
-        value={values.limit}
-        onChange={(limit) => onChange({ limit })}
-      />
+      <details class="more address-form-more">
+        <summary>{t('address_form_more')}</summary>
+        <TextField
+          label={t('address_form_only_from')}
+          hint={t('address_form_only_from_hint')}
+          value={values.onlyFrom}
+          error={errors.onlyFrom}
+          onInput={(onlyFrom) => onChange({ onlyFrom })}
+        />
+        <SelectField
+          label={t('address_form_limit')}
+          options={limits()}
+          value={values.limit}
+          onChange={(limit) => onChange({ limit })}
+        />
+      </details>
     </>
   )
 }

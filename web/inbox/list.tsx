@@ -147,6 +147,7 @@ export function Toolbar() {
 function deleteLabel(): string {
   if (selected.value.size > 0) return t('site_delete')
   const count = visibleMessages.value.length
+  if (count === 0) return t('site_delete')
   return isSearching.value ? t('inbox_delete_found', { count }) : t('inbox_delete_all')
 }
 

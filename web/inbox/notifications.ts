@@ -10,8 +10,8 @@ export const soundOn = signal(localStore.get('sound') === 'on')
 export const notificationsOn = signal(
   localStore.get('notes') === 'on' && permission() === 'granted',
 )
-/** Only the browser's settings can change that. */
-export const notificationsDenied = signal(false)
+/** Why they cannot be enabled: by the browser's settings, or because it shows none from a page. */
+export const notificationsProblem = signal<'blocked' | 'unsupported' | undefined>(undefined)
 
 export function setSound(on: boolean): void {
   soundOn.value = on
@@ -22,7 +22,7 @@ export function setSound(on: boolean): void {
 /** Asks for the browser's permission if need be. */
 export async function setNotifications(on: boolean): Promise<void> {
   const allowed = on && (await requestPermission()) === 'granted'
-  notificationsDenied.value = on && !allowed
+  notificationsProblem.value = on && !allowed ? 'blocked' : undefined
   notificationsOn.value = allowed
   localStore.set('notes', allowed ? 'on' : undefined)
 }
@@ -75,6 +75,8 @@ function showNotification(messages: readonly MessageSummary[]): void {
     })
   } catch {
     // Chrome on Android allows them only from a service worker.
+    void setNotifications(false)
+    notificationsProblem.value = 'unsupported'
   }
 }
 

@@ -1,4 +1,5 @@
 import { computed, effect, signal } from '@preact/signals'
+import { matchesMedia } from '../site/media.ts'
 import { isLoaded, messages, visibleMessages } from './messages.ts'
 
 /** The open message is a history entry, so that Back leads to the list. */
@@ -11,11 +12,7 @@ export const newerId = computed(() => neighbour(-1))
 export const olderId = computed(() => neighbour(1))
 
 // Too narrow or too low for list and reader side by side. The style sheets of inbox and reader have the same condition.
-const ONE_PANE = matchMedia('(max-width: 48rem), (max-height: 30rem)')
-const hasOnePane = signal(ONE_PANE.matches)
-ONE_PANE.addEventListener('change', ({ matches }) => {
-  hasOnePane.value = matches
-})
+const hasOnePane = matchesMedia('(max-width: 48rem), (max-height: 30rem)')
 
 /** Chosen by the user, where there is room for two panes. */
 export const isFullWindow = signal(false)

@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
+import { canRestore } from '../address/countdown.ts'
 import { currentMailbox } from '../address/mailboxes.ts'
 import { isReachable } from '../site/api-client.ts'
 import { Button } from '../site/controls.tsx'
@@ -132,13 +133,14 @@ function useFocusAndScroll(): void {
 
 export function EmptyState() {
   const isEnded = connectionStatus.value.kind === 'ended'
+  const end = canRestore.value ? 'ended' : 'gone'
   return (
     <div class={`empty${isEnded ? ' over' : ''}`}>
       {/* In the header if there is room. */}
-      <p class="empty-tagline">{t('site_tagline')}</p>
+      {!isEnded && <p class="empty-tagline">{t('site_tagline')}</p>}
       <Illustration />
-      <h3>{t(isEnded ? 'inbox_ended' : 'inbox_empty')}</h3>
-      {isEnded ? <p>{t('inbox_ended_hint')}</p> : <FirstMail mailbox={currentMailbox.value} />}
+      <h3>{t(isEnded ? `inbox_${end}` : 'inbox_empty')}</h3>
+      {isEnded ? <p>{t(`inbox_${end}_hint`)}</p> : <FirstMail mailbox={currentMailbox.value} />}
     </div>
   )
 }

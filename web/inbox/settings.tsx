@@ -6,8 +6,8 @@ import { language, t } from '../site/i18n.ts'
 import { Icon } from '../site/icon.tsx'
 import { siteConfig } from '../site/site-config.ts'
 import {
-  notificationsDenied,
   notificationsOn,
+  notificationsProblem,
   setNotifications,
   setSound,
   soundOn,
@@ -29,7 +29,7 @@ export function Settings() {
           {t('inbox_notifications')}
         </Switch>
         <p class="soft" role="status">
-          {notificationsDenied.value && t('inbox_notifications_blocked')}
+          {notificationsProblem.value && t(`inbox_notifications_${notificationsProblem.value}`)}
         </p>
         <Switch on={shortcutsOn.value} onChoose={setShortcuts}>
           {t('inbox_shortcuts')}

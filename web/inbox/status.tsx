@@ -10,8 +10,10 @@ export function StatusLine() {
   const until = 'until' in now ? now.until : undefined
   return (
     <div class="status row">
-      <span class={`status-dot ${now.kind}`} aria-hidden="true" />
-      <span role="status">{statusText(now)}</span>
+      <span class="status-text" role="status">
+        <span class={`status-dot ${now.kind}`} aria-hidden="true" />
+        {statusText(now)}
+      </span>
       {until !== undefined && now.kind !== 'offline' && <RetryCountdown until={until} />}
       {(now.kind === 'unreachable' || now.kind === 'offline') && (
         <Button class="plain small" onClick={() => void refresh()}>

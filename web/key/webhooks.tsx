@@ -62,7 +62,9 @@ function WebhookView({ webhook }: { webhook: Webhook }) {
       )}
       <Facts webhook={webhook} />
       <Actions webhook={webhook} />
-      <p role="status">{testText(testResults.value[id])}</p>
+      <p class="webhook-test" role="status">
+        {testText(testResults.value[id])}
+      </p>
       <details
         class="more"
         onToggle={({ currentTarget }) => {
@@ -131,7 +133,7 @@ function Actions({ webhook: { id, url, state } }: { webhook: Webhook }) {
       <Confirmed name={t('hook_roll')} run={() => rollSecret(id)}>
         {t('hook_roll_how')}
       </Confirmed>
-      <Confirmed name={t('hook_delete')} run={() => changeWebhook(id, 'delete')}>
+      <Confirmed name={t('hook_delete')} class="danger" run={() => changeWebhook(id, 'delete')}>
         {t('hook_delete_how', { url })}
       </Confirmed>
     </div>
@@ -140,12 +142,14 @@ function Actions({ webhook: { id, url, state } }: { webhook: Webhook }) {
 
 interface ConfirmedProps {
   name: string
+  /** Of the button that confirms. */
+  class?: string
   run(): Promise<void>
   children: ComponentChildren
 }
 
 /** A button that asks before it acts. */
-function Confirmed({ name, run, children }: ConfirmedProps) {
+function Confirmed({ name, class: className = '', run, children }: ConfirmedProps) {
   const isOpen = useSignal(false)
   const close = () => {
     isOpen.value = false
@@ -166,6 +170,7 @@ function Confirmed({ name, run, children }: ConfirmedProps) {
           <p>{children}</p>
           <div class="row">
             <Button
+              class={className}
               onClick={() => {
                 close()
                 void run()

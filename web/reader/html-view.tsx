@@ -157,7 +157,7 @@ function RemoteImagesNotice(props: RemoteImagesNoticeProps) {
   const why = `${t('reader_images_why')}${sender ? '' : ` ${t('reader_images_unverified')}`}`
   return (
     <div class="remote-images">
-      <p title={why}>
+      <p>
         <strong>{t('reader_images', { count })}</strong> <span>{why}</span>
       </p>
       <Button class="plain small" onClick={onLoadOnce}>

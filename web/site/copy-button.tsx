@@ -28,7 +28,7 @@ export function CopyButton(props: CopyButtonProps) {
     return () => clearTimeout(timer)
   }, [outcome])
   useEffect(() => setOutcome(undefined), [text])
-  const shown = outcome ? t(`site_${outcome}`) : (caption ?? t('site_copy'))
+  const shown = outcome ? outcomeText(outcome) : (caption ?? t('site_copy'))
   const copy = async () => {
     setOutcome(await copyText(text, textRef.current ?? undefined))
     // It may be about what was copied before.
@@ -52,6 +52,13 @@ export function CopyButton(props: CopyButtonProps) {
 }
 
 type Outcome = 'copied' | 'marked'
+
+// Elsewhere the keys are others, or there are none.
+const HAS_CTRL = !matchMedia('(pointer: coarse)').matches && !/^(?:Mac|iP)/.test(navigator.platform)
+
+export function outcomeText(outcome: Outcome): string {
+  return t(outcome === 'marked' && !HAS_CTRL ? 'site_marked_by_hand' : `site_${outcome}`)
+}
 
 /** Selects the element, to be copied by hand, if the browser does not let us copy. */
 export async function copyText(text: string, element?: HTMLElement): Promise<Outcome> {

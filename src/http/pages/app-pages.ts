@@ -27,6 +27,7 @@ export const pageRoutes: readonly Route[] = [
       title: 'site_key',
       current: 'key',
       publicPath: '/key',
+      isOfShop: true,
       entry: 'key/key.tsx',
       content: keyContent,
     },

@@ -112,6 +112,8 @@ interface SitePage extends Pick<Page, 'entry' | 'showsMail'> {
   current?: NavigationItem
   /** The path of a page that search engines may list. */
   publicPath?: string | undefined
+  /** Not for search engines where nothing is sold. */
+  isOfShop?: boolean
   /** `isScripted`: a script takes over. */
   content(config: SiteConfig, locale: Locale, isScripted: boolean): Markup
 }
@@ -120,7 +122,7 @@ interface SitePage extends Pick<Page, 'entry' | 'showsMail'> {
 export async function sitePage(
   deps: RouteDeps,
   request: HttpRequest,
-  { title, current, publicPath, content, ...rest }: SitePage,
+  { title, current, publicPath, isOfShop = false, content, ...rest }: SitePage,
 ): Promise<HttpResponse> {
   const locale = localeOf(request.headers['accept-language'])
   const config = await siteConfig(deps, request)
@@ -134,7 +136,7 @@ export async function sitePage(
       ? html`${siteHeader(locale, config, current)}\n${main}\n${siteFooter(locale, config.abuse)}`
       : main,
     share:
-      publicPath === undefined
+      publicPath === undefined || (isOfShop && !config.shop)
         ? undefined
         : {
             url: `${config.site}${publicPath}`,

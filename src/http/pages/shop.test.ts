@@ -75,13 +75,15 @@ describe('/pricing', () => {
 
   test('says how to contact the operator if plans are not sold online, and nothing links to it', async () => {
     const server = await openTestServer()
-    const [pricing, home, sitemap] = await Promise.all(
-      ['/pricing', '/', '/sitemap.xml'].map((path) => request(`${server.url}${path}`)),
+    const [pricing, key, home, sitemap] = await Promise.all(
+      ['/pricing', '/key', '/', '/sitemap.xml'].map((path) => request(`${server.url}${path}`)),
     )
     await server.stop()
     assert.match(pricing?.text ?? '', /mailto:postmaster@box\.test/)
     assert.doesNotMatch(pricing?.text ?? '', /<button|test shop/)
-    assert.match(pricing?.text ?? '', /<meta name="robots" content="noindex">/)
+    for (const page of [pricing, key]) {
+      assert.match(page?.text ?? '', /<meta name="robots" content="noindex">/)
+    }
     assert.doesNotMatch(`${home?.text}${sitemap?.text}`, /\/pricing|\/key/)
     const sold = await request(`${app.url}/`)
     assert.match(sold.text, /href="\/pricing"[\s\S]*href="\/key"/)

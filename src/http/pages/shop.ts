@@ -11,7 +11,7 @@ import { empty } from '../server/response.ts'
 import { type Route, route } from '../server/route.ts'
 import { html, type Markup } from './html.ts'
 import { type Locale, localeOf } from './locale.ts'
-import { isShopOpen, sitePage } from './page.ts'
+import { sitePage } from './page.ts'
 
 /** Where plans are bought, and where buyers return to. */
 export const shopPageRoutes: readonly Route[] = [
@@ -25,7 +25,8 @@ export const shopPageRoutes: readonly Route[] = [
       sitePage(deps, call, {
         title: 'site_plans',
         current: 'plans',
-        publicPath: isShopOpen(deps) ? '/pricing' : undefined,
+        publicPath: '/pricing',
+        isOfShop: true,
         entry: 'shop/pricing.tsx',
         content: (config, locale) =>
           pricingContent({ ...config, plans: deps.plans, provider: deps.pay.provider }, locale),

@@ -111,7 +111,7 @@ export function welcomeMail(): string {
 /** A long newsletter with remote images, as most are. */
 export function newsletterMail(): string {
   const article = (title: string, at: number) =>
-    `<tr><td style="padding:16px 32px"><img src="https://img.weekly.test/${at}.jpg" width="496" height="198" alt="${title}" style="width:100%;height:auto">
+    `<tr><td style="padding:16px 32px"><img src="https://img.weekly.test/${at}.jpg" width="496" alt="${title}" style="width:100%;height:auto">
     <h2 style="font:700 20px Georgia,serif;margin:16px 0 8px">${title}</h2><p style="font:16px/1.6 Georgia,serif;margin:0 0 12px">${'A paragraph of some length about what happened this week and why it matters to you. '.repeat(4)}</p>
     <a href="https://click.weekly.test/${at}" style="color:#0b6b63">Read more</a></td></tr>`
   const titles = ['Trains that run on time', 'What the river brought', 'Three recipes for autumn']
