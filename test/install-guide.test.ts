@@ -4,7 +4,8 @@ import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { failureOf, mountProblem, skipIfProblem } from './support/capabilities.ts'
 import { dnsServerFiles } from './support/dns-server.ts'
 import { program } from './support/programs.ts'
 import { endWithParent } from './support/server-process.ts'
@@ -55,11 +56,11 @@ async function run(command: string) {
   return { status: child.exitCode, stdout, stderr }
 }
 
-const isRoot = process.getuid?.() === 0
-const asRoot = test.skipIf(!isRoot)
+const networkProblem = failureOf('unshare', '--net', program('ip'), 'link', 'set', 'lo', 'up')
+const problem = mountProblem ?? networkProblem
 
 beforeAll(async () => {
-  if (!isRoot) return
+  if (problem !== undefined) return
   writeFileSync(
     inFolder('mayfly'),
     `#!/bin/sh\nexec ${process.execPath} ${resolve(ROOT, MAIN)} "$@"\n`,
@@ -109,64 +110,68 @@ test('the guide has its five steps', () => {
   expect(setup).toMatch(/^mayfly setup --domain box\.example\.org /)
 })
 
-asRoot('doctor fails before there is anything, and names the first step', async () => {
-  const { status, stdout } = await run(`${doctor} --json`)
-  expect(status).toBe(1)
-  expect(JSON.parse(stdout)).toContainEqual(
-    expect.objectContaining({
-      name: 'domains',
-      status: 'failure',
-      fix: expect.stringContaining('mayfly setup'),
-    }),
-  )
-})
+describe('followed on a machine', () => {
+  skipIfProblem(problem)
 
-asRoot('setup writes the settings and prints the records of the guide', async () => {
-  const { status, stdout, stderr } = await run(setup)
-  expect(status, stderr).toBe(0)
-  expect(recordsOf(stdout)).toEqual(zone.split('\n'))
-  const settings = JSON.parse(readFileSync(inFolder('mayfly.config.json'), 'utf8'))
-  expect(settings).toEqual({
-    MAYFLY_DOMAINS: 'box.example.org',
-    MAYFLY_SMTP_HOSTNAME: 'mx.example.org',
-    MAYFLY_BASE_URL: 'https://box.example.org',
-    MAYFLY_TRUST_PROXY: '127.0.0.1',
-    MAYFLY_SMTP_PORT: '25',
-    MAYFLY_ADMIN_TOKEN_FILE: inFolder('admin-token'),
+  test('doctor fails before there is anything, and names the first step', async () => {
+    const { status, stdout } = await run(`${doctor} --json`)
+    expect(status).toBe(1)
+    expect(JSON.parse(stdout)).toContainEqual(
+      expect.objectContaining({
+        name: 'domains',
+        status: 'failure',
+        fix: expect.stringContaining('mayfly setup'),
+      }),
+    )
   })
-  expect(statSync(inFolder('admin-token')).mode & 0o777).toBe(0o600)
-  dnsServerFiles(folder.path, { listen: '127.0.0.53@53', serial: 2, records: recordsOf(stdout) })
-  machine.kill('SIGHUP')
-})
 
-asRoot('a second run changes nothing, and keeps the token', async () => {
-  const token = readFileSync(inFolder('admin-token'), 'utf8')
-  const { stdout } = await run(setup)
-  expect(stdout).toContain('mayfly.config.json is up to date.')
-  expect(readFileSync(inFolder('admin-token'), 'utf8')).toBe(token)
-})
+  test('setup writes the settings and prints the records of the guide', async () => {
+    const { status, stdout, stderr } = await run(setup)
+    expect(status, stderr).toBe(0)
+    expect(recordsOf(stdout)).toEqual(zone.split('\n'))
+    const settings = JSON.parse(readFileSync(inFolder('mayfly.config.json'), 'utf8'))
+    expect(settings).toEqual({
+      MAYFLY_DOMAINS: 'box.example.org',
+      MAYFLY_SMTP_HOSTNAME: 'mx.example.org',
+      MAYFLY_BASE_URL: 'https://box.example.org',
+      MAYFLY_TRUST_PROXY: '127.0.0.1',
+      MAYFLY_SMTP_PORT: '25',
+      MAYFLY_ADMIN_TOKEN_FILE: inFolder('admin-token'),
+    })
+    expect(statSync(inFolder('admin-token')).mode & 0o777).toBe(0o600)
+    dnsServerFiles(folder.path, { listen: '127.0.0.53@53', serial: 2, records: recordsOf(stdout) })
+    machine.kill('SIGHUP')
+  })
 
-asRoot('the service starts, and doctor finds no failure', async () => {
-  const started = start(`exec ${serve}`)
-  service = started
-  let output = ''
-  for (const stream of [started.stdout, started.stderr])
-    stream.on('data', (chunk) => (output += chunk))
-  await waitUntil(() => output.includes('Mayfly is running.'))
-  const { status, stdout, stderr } = await run(doctor)
-  expect([status, stderr], stdout).toEqual([0, ''])
-  expect(stdout).toMatch(
-    /^ok +delivery box\.example\.org +a mail to postmaster@box\.example\.org arrived/m,
-  )
-  expect(stdout).toMatch(/^ok +relay /m)
-  expect(stdout).toMatch(/^warning +certificate /m)
-  expect(stdout).toMatch(/^warning +ptr /m)
-  expect(stdout).toMatch(/^0 failures, /m)
-})
+  test('a second run changes nothing, and keeps the token', async () => {
+    const token = readFileSync(inFolder('admin-token'), 'utf8')
+    const { stdout } = await run(setup)
+    expect(stdout).toContain('mayfly.config.json is up to date.')
+    expect(readFileSync(inFolder('admin-token'), 'utf8')).toBe(token)
+  })
 
-asRoot('a mail arrives', async () => {
-  const { status, stdout, stderr } = await run(mail)
-  expect([status, stderr], stdout).toEqual([0, ''])
-  expect(stdout).toMatch(/^To: +postmaster@box\.example\.org$/m)
-  expect(stdout).toContain('This is a test mailing')
+  test('the service starts, and doctor finds no failure', async () => {
+    const started = start(`exec ${serve}`)
+    service = started
+    let output = ''
+    for (const stream of [started.stdout, started.stderr])
+      stream.on('data', (chunk) => (output += chunk))
+    await waitUntil(() => output.includes('Mayfly is running.'))
+    const { status, stdout, stderr } = await run(doctor)
+    expect([status, stderr], stdout).toEqual([0, ''])
+    expect(stdout).toMatch(
+      /^ok +delivery box\.example\.org +a mail to postmaster@box\.example\.org arrived/m,
+    )
+    expect(stdout).toMatch(/^ok +relay /m)
+    expect(stdout).toMatch(/^warning +certificate /m)
+    expect(stdout).toMatch(/^warning +ptr /m)
+    expect(stdout).toMatch(/^0 failures, /m)
+  })
+
+  test('a mail arrives', async () => {
+    const { status, stdout, stderr } = await run(mail)
+    expect([status, stderr], stdout).toEqual([0, ''])
+    expect(stdout).toMatch(/^To: +postmaster@box\.example\.org$/m)
+    expect(stdout).toContain('This is a test mailing')
+  })
 })

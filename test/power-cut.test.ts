@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
 import { createSession } from './support/api-client.ts'
+import { skipIfProblem } from './support/capabilities.ts'
 import {
   type LedgerLine,
   ledgerFaults,
@@ -42,7 +43,7 @@ const SENDERS = 8
 const BOXES = 20
 const ROOM = { MAYFLY_SESSION_MAX_MESSAGES: '100000', MAYFLY_SESSION_MAX_BYTES: '10GB' }
 
-const skipReason = loopDiskProblem()
+skipIfProblem(loopDiskProblem())
 
 interface Engine {
   start(disk: LoopDisk, root?: string): Promise<Installation>
@@ -72,15 +73,13 @@ const ENGINES: Record<string, Engine> = {
 vi.setConfig({ testTimeout: 900_000 })
 
 for (const [name, engine] of Object.entries(ENGINES)) {
-  test(`${name}: every mail acknowledged before a power cut is there afterwards`, async (context) => {
-    context.skip(skipReason !== undefined, skipReason)
+  test(`${name}: every mail acknowledged before a power cut is there afterwards`, async () => {
     const { checked, missing } = await cutPower(engine, { cuts: CUTS })
     assert.deepEqual(missing, [])
     process.stdout.write(`${name}: ${checked} mails looked for after ${CUTS} cuts, all there\n`)
   })
 
-  test(`${name}: mail is lost when commits are not synced (control)`, async (context) => {
-    context.skip(skipReason !== undefined, skipReason)
+  test(`${name}: mail is lost when commits are not synced (control)`, async () => {
     const copy = tempFolder(DISK)
     const root = copyWithMutation(copy.path, engine.mutation)
     const { checked, missing } = await cutPower(engine, { cuts: CONTROL_CUTS, root }).finally(

@@ -32,6 +32,11 @@ describe('workflows', () => {
     expect(jobs.test.steps).toContainEqual({ run: command })
   })
 
+  test('the container of the tests may mount file systems and make network namespaces', () => {
+    const { jobs } = parse(read('.github/workflows/test.yml'))
+    expect(jobs.test.container.options).toBe('--privileged')
+  })
+
   test('every action is pinned to a commit', () => {
     const used = files('workflows/*.yml').flatMap((path) => read(path).match(/uses: .*/g) ?? [])
     const others = used.filter((line) => !line.includes(' ./'))

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { mountProblem } from './capabilities.ts'
 
 /** An ext4 file system in an image file, mounted through a loop device. Needs root. */
 export interface LoopDisk {
@@ -93,7 +94,7 @@ function unmountAll(): void {
 
 /** Why a loop disk cannot be used here; undefined if it can. */
 export function loopDiskProblem(): string | undefined {
-  if (process.getuid?.() !== 0) return 'mounting a file system needs root'
+  if (mountProblem !== undefined) return mountProblem
   if (!statSync('/dev/loop-control', { throwIfNoEntry: false })) return 'there are no loop devices'
   return undefined
 }
