@@ -145,9 +145,13 @@ test('the default plans are named as the promise of the operator; plans of their
   expect(own.output).not.toContain('promise')
 })
 
-test('--dry-run writes nothing', async () => {
-  const { output } = await run({ file: file('mayfly.env'), domain: ['mail.test'], dryRun: true })
+test('--dry-run writes nothing; a port that the environment sets is kept', async () => {
+  const { output } = await run(
+    { file: file('mayfly.env'), domain: ['mail.test'], dryRun: true },
+    { env: { MAYFLY_SMTP_PORT: '2525' } },
+  )
   expect(output).toContain('MAYFLY_DOMAINS=mail.test')
+  expect(output).not.toContain('MAYFLY_SMTP_PORT')
   expect(existsSync(file('mayfly.env'))).toBe(false)
   expect(existsSync(file('admin-token'))).toBe(false)
 })

@@ -18,6 +18,8 @@ export interface Machine {
   /** Whether DNS answers. */
   hasDns: boolean
   smtpPort: number
+  /** The environment sets the SMTP port, as in a container. */
+  isSmtpPortGiven: boolean
   httpPort: number
   /** Whether port 25 can be listened on: free, in use by another program, or not permitted. */
   port25: 'free' | 'in use' | 'not permitted'
@@ -219,7 +221,8 @@ const DEFAULT_SMTP_PORT = 2525
 
 function settingsOf(machine: Machine, { domains, host, url }: Answers): Record<string, string> {
   const isProxied = url.startsWith('https:') && machine.trustProxy.length === 0
-  const takes25 = machine.smtpPort === DEFAULT_SMTP_PORT && machine.port25 === 'free'
+  const { smtpPort, isSmtpPortGiven, port25 } = machine
+  const takes25 = smtpPort === DEFAULT_SMTP_PORT && !isSmtpPortGiven && port25 === 'free'
   return {
     MAYFLY_DOMAINS: domains.join(','),
     MAYFLY_SMTP_HOSTNAME: host,

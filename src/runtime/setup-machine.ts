@@ -28,7 +28,10 @@ export function setupActions(
   { command, env }: { command: string; env: NodeJS.ProcessEnv },
 ): SetupActions {
   return {
-    inspectMachine: (file = DEFAULT_FILE) => inspectMachine(config, resolve(file), command),
+    inspectMachine: async (file = DEFAULT_FILE) => ({
+      ...(await inspectMachine(config, resolve(file), command)),
+      isSmtpPortGiven: env['MAYFLY_SMTP_PORT'] !== undefined,
+    }),
     previewSettings(file, settings) {
       const changes = settingChanges(file, readText(file), settings)
       return changes.map(({ name, value, before }) => {
@@ -49,7 +52,11 @@ export function setupActions(
   }
 }
 
-async function inspectMachine(config: Config, file: string, command: string): Promise<Machine> {
+async function inspectMachine(
+  config: Config,
+  file: string,
+  command: string,
+): Promise<Omit<Machine, 'isSmtpPortGiven'>> {
   const { domains, smtp, http, adminToken, host, plans } = config
   const dns = openDnsProbe(config.senderChecks.dns)
   const addresses = machineAddresses().filter((ip) => !isPrivateIp(ip))
