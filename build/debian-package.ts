@@ -11,8 +11,9 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
+import { changelog, releaseDate } from './changelog.ts'
 import { bashCompletion, manualPage } from './manual.ts'
-import { type Architecture, stageRuntime } from './runtime.ts'
+import { type Architecture, makeReadable, stageRuntime } from './runtime.ts'
 import { ROOT } from './sources.ts'
 
 const SCRIPTS = ['preinst', 'postinst', 'prerm', 'postrm']
@@ -22,28 +23,27 @@ const PROGRAM = 'usr/lib/mayfly'
 export function buildDebianPackage(target: string, architecture: Architecture, version: string) {
   const folder = mkdtempSync(join(tmpdir(), 'mayfly-deb-'))
   try {
-    chmodSync(folder, 0o755)
     stageRuntime(join(folder, PROGRAM), architecture)
     const write = (path: string, content: string | Uint8Array, mode = 0o644) => {
       const file = join(folder, path)
       mkdirSync(dirname(file), { recursive: true })
-      writeFileSync(file, content)
-      chmodSync(file, mode)
+      writeFileSync(file, content, { mode })
     }
     write(`${PROGRAM}/defaults.env`, defaults())
-    // Whatever the umask: the service reads it as another user.
-    execFileSync('chmod', ['-R', 'u=rwX,go=rX', folder])
     write('usr/bin/mayfly', deployed('debian/mayfly'), 0o755)
-    write('etc/mayfly/mayfly.env', deployed('mayfly.env'), 0o640)
+    write('etc/mayfly/mayfly.env', deployed('mayfly.env'))
     write('lib/systemd/system/mayfly.service', packagedUnit())
-    write('usr/share/man/man1/mayfly.1.gz', gzipSync(manualPage(version, date()), { level: 9 }))
+    const manual = manualPage(version, releaseDate(changelog()))
+    write('usr/share/man/man1/mayfly.1.gz', gzipSync(manual, { level: 9 }))
     write('usr/share/bash-completion/completions/mayfly', bashCompletion(version))
-    write('usr/share/doc/mayfly/changelog.gz', gzipSync(read('CHANGELOG.md'), { level: 9 }))
+    write('usr/share/doc/mayfly/changelog.gz', gzipSync(changelog(), { level: 9 }))
     write('usr/share/doc/mayfly/copyright', read('LICENSE'))
     cpSync(`${ROOT}docs/install.md`, join(folder, 'usr/share/doc/mayfly/install.md'))
     write('DEBIAN/control', control(architecture, version, sizeOf(folder)))
     write('DEBIAN/conffiles', '/etc/mayfly/mayfly.env\n')
     for (const name of SCRIPTS) write(`DEBIAN/${name}`, deployed(`debian/${name}`), 0o755)
+    makeReadable(folder)
+    chmodSync(join(folder, 'etc/mayfly/mayfly.env'), 0o640)
     const file = join(target, `mayfly_${version}_${architecture}.deb`)
     execFileSync('dpkg-deb', ['--root-owner-group', '-Zzstd', '-z12', '--build', folder, file], {
       stdio: 'pipe',
@@ -56,11 +56,6 @@ export function buildDebianPackage(target: string, architecture: Architecture, v
 
 const read = (path: string) => readFileSync(`${ROOT}${path}`, 'utf8')
 const deployed = (name: string) => read(`deploy/${name}`)
-
-/** Of the latest version in the changelog. */
-function date(): string {
-  return /^## \S+ \((.*)\)$/m.exec(read('CHANGELOG.md'))?.[1] ?? ''
-}
 
 /** deploy/mayfly.service with the paths of the package, and without how to install it by hand. */
 function packagedUnit(): string {

@@ -3,15 +3,17 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import './all.ts'
+import { changelog, releaseNotes } from './changelog.ts'
 import { packClients } from './client-packages.ts'
 import { buildDebianPackage } from './debian-package.ts'
 import { bundledPackages } from './licences.ts'
 import { pack, stagePackage } from './npm-package.ts'
 import { ARCHITECTURES, type Architecture, ownArchitecture } from './runtime.ts'
-import { DIST, ROOT, replaceFolder } from './sources.ts'
+import { builtFrom, DIST, ROOT, replaceFolder } from './sources.ts'
 
 // npm run release: all artefacts of this version in release/, or in the folder that is named. `-- --no-images` leaves out the
-// container images, which need buildah and a registry for their base.
+// container images, which need buildah and a registry for their base. `-- --trial` builds although the changelog has unreleased
+// changes.
 
 const { version } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')) as { version: string }
 const SUMS = 'SHA256SUMS'
@@ -19,11 +21,19 @@ const SUMS = 'SHA256SUMS'
 const IMAGE = 'mayfly:latest'
 const BUILD_PLATFORM = `BUILDPLATFORM=linux/${ownArchitecture}`
 
-async function buildRelease(target: string, withImages: boolean): Promise<void> {
-  if (existsSync(target) && !existsSync(join(target, SUMS)) && readdirSync(target).length > 0) {
+interface ReleaseOptions {
+  withImages: boolean
+  isTrial: boolean
+}
+
+async function buildRelease(
+  target: string,
+  { withImages, isTrial }: ReleaseOptions,
+): Promise<void> {
+  if (existsSync(target) && !isRelease(target)) {
     throw new Error(`${target} would be replaced, but is not a release`)
   }
-  const notes = notesOf(readFileSync(`${ROOT}CHANGELOG.md`, 'utf8'))
+  const notes = releaseNotes(changelog(), version, { isTrial })
   await replaceFolder(target, async (folder) => {
     mkdirSync(folder)
     const staged = `${ROOT}node_modules/.cache/npm-package`
@@ -43,11 +53,12 @@ async function buildRelease(target: string, withImages: boolean): Promise<void> 
   })
 }
 
-/** What the changelog says about this version. */
-function notesOf(changelog: string): string {
-  const section = changelog.split(/^(?=## )/m).find((text) => text.startsWith(`## ${version} (`))
-  if (!section) throw new Error(`CHANGELOG.md has no heading for ${version}`)
-  return `${section.slice(section.indexOf('\n')).trim()}\n`
+/** Whether the folder contains nothing but what its sums list. */
+function isRelease(folder: string): boolean {
+  const names = readdirSync(folder).filter((name) => name !== SUMS)
+  const sums = names.length > 0 ? (builtFrom(join(folder, SUMS)) ?? '') : ''
+  const listed = new Set([...sums.matchAll(/^[0-9a-f]{64} {2}(.+)$/gm)].map(([, name]) => name))
+  return names.every((name) => listed.has(name))
 }
 
 /** Writes an archive for `docker load`. */
@@ -114,4 +125,7 @@ function sha256(file: string): string {
 
 const options = process.argv.slice(2)
 const [target = `${ROOT}release`] = options.filter((one) => !one.startsWith('--'))
-await buildRelease(resolve(target), !options.includes('--no-images'))
+await buildRelease(resolve(target), {
+  withImages: !options.includes('--no-images'),
+  isTrial: options.includes('--trial'),
+})

@@ -34,6 +34,12 @@ export function stageRuntime(folder: string, architecture: Architecture): void {
   for (const name of ['package.json', 'LICENSE', 'lib', `prebuilds/linux-${arch}.node`]) {
     cpSync(join(ROOT, sqlite, name), join(folder, sqlite, name), { recursive: true })
   }
+  makeReadable(folder)
+}
+
+/** Whatever the modes in the clone and the umask: the service runs as another user. */
+export function makeReadable(folder: string): void {
+  execFileSync('chmod', ['-R', 'u=rwX,go=rX', folder])
 }
 
 /** The Node.js of the lock file; npm has installed only the one for this machine. */

@@ -48,13 +48,16 @@ const ATTEMPTS = 10
 
 function putInPlace(scratch: string, target: string): void {
   for (let attempt = 1; ; attempt += 1) {
+    const last = `${scratch}/last-${attempt}`
     try {
-      if (existsSync(target)) renameSync(target, `${scratch}/last-${attempt}`)
+      if (existsSync(target)) renameSync(target, last)
       renameSync(`${scratch}/next`, target)
       return
     } catch (error) {
       // Another build did the same in between.
-      if (attempt === ATTEMPTS) throw error
+      if (attempt < ATTEMPTS) continue
+      if (existsSync(last) && !existsSync(target)) renameSync(last, target)
+      throw error
     }
   }
 }

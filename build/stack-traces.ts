@@ -3,7 +3,7 @@ import { SourceMap } from 'node:module'
 import { fileURLToPath } from 'node:url'
 
 // Part of every bundled program: stack traces name the files of src. With --enable-source-maps, Node.js would read the maps of
-// all modules at start, in every thread, which costs 0.2 s and 36 MB; this reads a map when an error is first formatted.
+// all modules at start, in every thread, which costs 0.25 s and 36 MB; this reads a map when an error is first formatted.
 
 const BUILT = /(file:\/\/\/\S+\.js):(\d+):(\d+)/
 const maps = new Map<string, SourceMap | undefined>()

@@ -16,6 +16,7 @@ import { setTimeout } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import Database from 'better-sqlite3'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { changelog, releaseDate, releaseNotes } from '../build/changelog.ts'
 import { replaceFolder } from '../build/sources.ts'
 import { startChild } from '../src/sandbox/process.ts'
 import { freeServicePorts, ROOT, SOURCE, spawnService } from './support/service-process.ts'
@@ -186,4 +187,27 @@ test('builds at the same time leave one that is complete', async () => {
   }
   rmSync(target, { recursive: true })
   assert.deepEqual(globSync('dist-*', { cwd: ROOT }), [])
+})
+
+describe('the notes of a release', () => {
+  const CHANGES =
+    '# Changelog\n\n## Unreleased\n\n## 1.1.0 (2026-02-03)\n\n- New.\n\n## 1.0.0 (2026-01-02)\n\n- Old.\n'
+
+  test('are the section of the version', () => {
+    assert.equal(releaseNotes(CHANGES, '1.1.0'), '- New.\n')
+    assert.equal(releaseNotes(CHANGES, '1.0.0'), '- Old.\n')
+    assert.equal(releaseDate(CHANGES), '2026-02-03')
+  })
+
+  test('are refused without that section, and while there are unreleased changes', () => {
+    assert.throws(() => releaseNotes(CHANGES, '1.2.0'), /has no section for 1\.2\.0$/)
+    const changed = CHANGES.replace('Unreleased\n', 'Unreleased\n\n- Newer.\n')
+    assert.throws(() => releaseNotes(changed, '1.1.0'), /has unreleased changes/)
+    assert.equal(releaseNotes(changed, '1.1.0', { isTrial: true }), '- New.\n')
+  })
+
+  test('exist for the version of package.json', () => {
+    const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+    assert.match(releaseNotes(changelog(), version, { isTrial: true }), /^- /m)
+  })
 })

@@ -16,16 +16,24 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { buildDebianPackage } from '../build/debian-package.ts'
 import { ownArchitecture } from '../build/runtime.ts'
 import { checkMail } from './support/api-client.ts'
-import { type Chroot, chrootProblem, openChroot } from './support/chroot.ts'
+import { mountProblem, skipIfProblem } from './support/capabilities.ts'
+import { type Chroot, openChroot } from './support/chroot.ts'
 import { readFirstMail } from './support/first-mail.ts'
 import { program } from './support/programs.ts'
-import { freeServicePorts, type ServiceProcess, spawnService } from './support/service-process.ts'
+import {
+  freeServicePorts,
+  ROOT,
+  type ServiceProcess,
+  spawnService,
+} from './support/service-process.ts'
 import { DISK, tempFolder } from './support/stores.ts'
 
 // The Debian package from installation to purge, in order, in a Debian without the clone.
 
 const [OLD, NEW] = ['0.2.0', '0.2.1']
 const folder = tempFolder(DISK)
+const MANY = readFileSync(join(ROOT, 'deploy/mayfly.service.d/many.conf'), 'utf8')
+const OPERATIONS = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8')
 let debian: Chroot
 let ports: { http: number; smtp: number }
 
@@ -33,13 +41,16 @@ const inDebian = (path: string) => join(debian.path, path)
 const dpkg = (...args: string[]) => debian.run(['dpkg', '--force-confold', ...args])
 
 beforeAll(async () => {
-  if (chrootProblem) return
+  if (mountProblem !== undefined) return
   debian = openChroot()
   ports = await freeServicePorts()
+  // As a builder may have it: no file of the package may become unreadable for the service.
+  const umask = process.umask(0o077)
   for (const version of [OLD, NEW]) {
     const file = buildDebianPackage(folder.path, ownArchitecture, version)
     copyFileSync(file, inDebian(`tmp/mayfly_${version}.deb`))
   }
+  process.umask(umask)
 }, 900_000)
 afterAll(() => {
   debian?.remove()
@@ -75,9 +86,9 @@ const user = () => debian.run(['id', '-u', 'mayfly']).stdout.trim()
 const group = () => debian.run(['id', '-g', 'mayfly']).stdout.trim()
 let token = ''
 
-const withRoot = test.skipIf(chrootProblem !== undefined)
+skipIfProblem(mountProblem)
 
-withRoot('it installs, and creates its user and directory', () => {
+test('it installs, and creates its user and directory', () => {
   const installed = dpkg('--install', `/tmp/mayfly_${OLD}.deb`)
   assert.equal(installed.status, 0, installed.stderr)
   assert.match(installed.stdout, /^Set up your domain: mayfly setup; then start Mayfly: /m)
@@ -88,7 +99,14 @@ withRoot('it installs, and creates its user and directory', () => {
   appendFileSync(inDebian('etc/mayfly/mayfly.env'), settings)
 })
 
-withRoot('setup adds a domain to the settings of the service, which only root may change', () => {
+test('its files can be read by everyone, except the settings', () => {
+  const { stdout } = debian.run(['dpkg-deb', '--contents', `/tmp/mayfly_${OLD}.deb`])
+  const closed = stdout.split('\n').filter((line) => /^[d-]/.test(line) && !/^.{7}r/.test(line))
+  assert.equal(closed.length, 1, closed.join('\n'))
+  assert.match(closed[0] ?? '', / \.\/etc\/mayfly\/mayfly\.env$/)
+})
+
+test('setup adds a domain to the settings of the service, which only root may change', () => {
   const args = [
     '--domain',
     'other.test',
@@ -108,12 +126,12 @@ withRoot('setup adds a domain to the settings of the service, which only root ma
   }
 })
 
-withRoot('the service of the unit receives a mail and shows it on the page', async () => {
+test('the service of the unit receives a mail and shows it on the page', async () => {
   const mailbox = await withService(readFirstMail)
   token = mailbox.token
 })
 
-withRoot('the command has the settings and the user of the service', async () => {
+test('the command has the settings and the user of the service', async () => {
   // Which the user of the service may not read.
   const inRoot = (...args: string[]) => debian.run(['env', '-C', '/root', 'mayfly', ...args])
   assert.match(inRoot('config').stdout, /^ *MAYFLY_DOMAINS\s.*box\.test/m)
@@ -124,9 +142,37 @@ withRoot('the command has the settings and the user of the service', async () =>
   }
 })
 
-withRoot('an upgrade keeps data and settings', async () => {
+test('the command and the service use the same store, also several nodes', () => {
+  const [, ...commands] = /^#(?: {3}.*\n#)+/m.exec(MANY)?.[0].split('\n') ?? []
+  const script = commands.map((line) => line.slice(1)).join('\n')
+  assert.deepEqual(debian.run(['sh', '-ec', script]), { status: 0, stdout: '', stderr: '' })
+  const file = inDebian('etc/mayfly/mayfly.env')
+  const before = readFileSync(file, 'utf8')
+  writeFileSync(file, before.replaceAll(/^#(?=MAYFLY_(STORE|REDIS)_FILE=)/gm, ''))
+  const { stdout, stderr } = debian.run(['mayfly', 'config', '--json'])
+  writeFileSync(file, before)
+  const settings = JSON.parse(stdout || stderr)
+  for (const [name, value] of [
+    ['MAYFLY_STORE', 'postgres://mayfly:…@db.internal/mayfly?sslmode=verify-full'],
+    ['MAYFLY_REDIS', 'rediss://:…@redis.internal:6379'],
+  ]) {
+    expect(settings).toContainEqual(expect.objectContaining({ name, value }))
+  }
+})
+
+test('a backup is written where the documentation says', () => {
+  const [, ...commands] = /^```sh\n# Debian\n([\s\S]*?)^```$/m.exec(OPERATIONS) ?? []
+  const { status, stderr } = debian.run(['env', '-C', '/root', 'sh', '-ec', commands.join('')])
+  assert.equal(status, 0, stderr)
+  assert.ok(existsSync(inDebian('var/backups/mayfly/shop.db')))
+})
+
+test('an upgrade keeps data and settings, also if the unit is masked', async () => {
+  const log = recordSystemctl('try-restart')
   const upgraded = dpkg('--install', `/tmp/mayfly_${NEW}.deb`)
   assert.equal(upgraded.status, 0, upgraded.stderr)
+  assert.match(readFileSync(log, 'utf8'), /^try-restart mayfly\.service$/m)
+  assert.match(upgraded.stderr, /^mayfly: the service was not restarted\.$/m)
   assert.match(
     readFileSync(inDebian('etc/mayfly/mayfly.env'), 'utf8'),
     /^MAYFLY_DOMAINS=box\.test,other\.test$/m,
@@ -135,7 +181,7 @@ withRoot('an upgrade keeps data and settings', async () => {
   assert.equal(messages.length, 1)
 })
 
-withRoot('it has a manual page and a completion', () => {
+test('it has a manual page and a completion', () => {
   const page = gunzipSync(readFileSync(inDebian('usr/share/man/man1/mayfly.1.gz')))
   const mandoc = (...args: string[]) =>
     spawnSync(program('mandoc'), args, { input: page, encoding: 'utf8' })
@@ -150,43 +196,52 @@ withRoot('it has a manual page and a completion', () => {
   assert.equal(stdout, 'list add remove activate deactivate --help\n')
 })
 
-withRoot(
-  'removal stops the service and keeps data and settings; purge removes them and the user',
-  () => {
-    const log = recordSystemctl()
-    assert.equal(dpkg('--remove', 'mayfly').status, 0)
-    assert.match(readFileSync(log, 'utf8'), /^disable --now mayfly\.service$/m)
-    assert.ok(!existsSync(inDebian('usr/lib/mayfly')))
-    assert.ok(existsSync(inDebian('var/lib/mayfly/mail.db')))
-    assert.ok(existsSync(inDebian('etc/mayfly/mayfly.env')))
-    assert.equal(dpkg('--purge', 'mayfly').status, 0)
-    assert.ok(!existsSync(inDebian('var/lib/mayfly')))
-    assert.ok(!existsSync(inDebian('etc/mayfly')))
-    assert.equal(user(), '')
-  },
-)
+test('removal stops the service and keeps data and settings; purge removes them and the user', () => {
+  const log = recordSystemctl('disable')
+  assert.equal(dpkg('--remove', 'mayfly').status, 0)
+  assert.match(readFileSync(log, 'utf8'), /^stop mayfly\.service\ndisable mayfly\.service$/m)
+  assert.ok(!existsSync(inDebian('usr/lib/mayfly')))
+  assert.ok(existsSync(inDebian('var/lib/mayfly/mail.db')))
+  assert.ok(existsSync(inDebian('etc/mayfly/mayfly.env')))
+  assert.equal(dpkg('--purge', 'mayfly').status, 0)
+  assert.ok(!existsSync(inDebian('var/lib/mayfly')))
+  assert.ok(!existsSync(inDebian('etc/mayfly')))
+  assert.equal(user(), '')
+})
 
-withRoot(
-  'it is not installed over the unit of a clone, and does not delete a user that it did not create',
-  () => {
-    debian.run(['useradd', '--system', 'mayfly'])
-    const unit = inDebian('etc/systemd/system/mayfly.service')
-    writeFileSync(unit, '')
-    const refused = dpkg('--install', `/tmp/mayfly_${NEW}.deb`)
-    assert.notEqual(refused.status, 0)
-    assert.match(refused.stderr, /^mayfly: stop and remove \S+\/mayfly\.service first\./m)
-    rmSync(unit)
-    assert.equal(dpkg('--install', `/tmp/mayfly_${NEW}.deb`).status, 0)
-    assert.equal(dpkg('--purge', 'mayfly').status, 0)
-    assert.notEqual(user(), '')
-  },
-)
+test('it is not installed over the unit of a clone, and does not delete a user that it did not create', () => {
+  debian.run(['useradd', '--system', 'mayfly'])
+  const unit = inDebian('etc/systemd/system/mayfly.service')
+  writeFileSync(unit, '')
+  const refused = dpkg('--install', `/tmp/mayfly_${NEW}.deb`)
+  assert.notEqual(refused.status, 0)
+  assert.match(refused.stderr, /^mayfly: stop and remove \S+\/mayfly\.service first\./m)
+  rmSync(unit)
+  assert.equal(dpkg('--install', `/tmp/mayfly_${NEW}.deb`).status, 0)
+  assert.equal(dpkg('--purge', 'mayfly').status, 0)
+  assert.notEqual(user(), '')
+  debian.run(['userdel', 'mayfly'])
+})
 
-/** There is no systemd in the chroot: this records what it would be told. */
-function recordSystemctl(): string {
+test('a clone that has taken the place of the removed package keeps its data at a purge', () => {
+  assert.equal(dpkg('--install', `/tmp/mayfly_${NEW}.deb`).status, 0)
+  assert.equal(dpkg('--remove', 'mayfly').status, 0)
+  const unit = inDebian('etc/systemd/system/mayfly.service')
+  copyFileSync(join(ROOT, 'deploy/mayfly.service'), unit)
+  writeFileSync(inDebian('var/lib/mayfly/mail.db'), '')
+  assert.notEqual(dpkg('--install', `/tmp/mayfly_${NEW}.deb`).status, 0)
+  const purged = dpkg('--purge', 'mayfly')
+  assert.equal(purged.status, 0, purged.stderr)
+  assert.match(purged.stderr, /^mayfly: data, secrets and user are kept /m)
+  assert.ok(existsSync(inDebian('var/lib/mayfly/mail.db')))
+  assert.notEqual(user(), '')
+})
+
+/** There is no systemd in the chroot: this records what it would be told. One command fails, as for a masked unit. */
+function recordSystemctl(failing: string): string {
   mkdirSync(inDebian('run/systemd/system'), { recursive: true })
   mkdirSync(inDebian('etc/systemd/system'), { recursive: true })
-  const script = '#!/bin/sh\necho "$@" >> /tmp/systemctl.log\n'
+  const script = `#!/bin/sh\necho "$@" >> /tmp/systemctl.log\n[ "$1" != ${failing} ]\n`
   writeFileSync(inDebian('usr/bin/systemctl'), script, { mode: 0o755 })
   return inDebian('tmp/systemctl.log')
 }

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
   chownSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -13,19 +14,19 @@ import {
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ARCHITECTURES, type Architecture, ownArchitecture } from '../build/runtime.ts'
-import { chrootProblem } from './support/chroot.ts'
+import { mountProblem, skipIfProblem } from './support/capabilities.ts'
 import { readFirstMail } from './support/first-mail.ts'
 import { type Container, inspect, openImages, startContainer } from './support/image.ts'
 import { freeServicePorts, ROOT } from './support/service-process.ts'
 import { DISK, tempFolder } from './support/stores.ts'
 import { waitUntil } from './support/wait-until.ts'
 
-// `npm run release`, and the container image that it makes. Without root, the release has no images.
+// `npm run release`, and the container image that it makes. Where nothing can be mounted, the release has no images.
 
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
 const folder = tempFolder(DISK)
 const RELEASE = join(folder.path, 'release')
-const withImages = chrootProblem === undefined
+const withImages = mountProblem === undefined
 const images = openImages(folder.path)
 
 const release = (...args: string[]) =>
@@ -37,7 +38,7 @@ const release = (...args: string[]) =>
 
 beforeAll(() => {
   if (withImages) images.makeBases()
-  release(RELEASE, ...(withImages ? [] : ['--no-images']))
+  release(RELEASE, '--trial', ...(withImages ? [] : ['--no-images']))
 }, 1_200_000)
 afterAll(() => {
   if (withImages) images.buildah('umount', '--all')
@@ -65,12 +66,14 @@ test('one command makes every artefact, with sums that match', () => {
   assert.equal(checked.match(/: OK$/gm)?.length, artefacts.length)
 })
 
-test('a folder that is not a release is not replaced', () => {
+test('a folder that contains anything but a release is not replaced', () => {
   const other = join(folder.path, 'other')
   mkdirSync(other)
   writeFileSync(join(other, 'mine'), '')
-  assert.throws(() => release(other, '--no-images'), /would be replaced, but is not a release/)
-  assert.deepEqual(readdirSync(other), ['mine'])
+  copyFileSync(join(RELEASE, 'SHA256SUMS'), join(other, 'SHA256SUMS'))
+  const build = () => release(other, '--trial', '--no-images')
+  assert.throws(build, /would be replaced, but is not a release/)
+  assert.deepEqual(readdirSync(other).sort(), ['SHA256SUMS', 'mine'])
 })
 
 test('each Debian package contains the Node.js and the SQLite of its architecture', () => {
@@ -117,13 +120,16 @@ test('the notes are the section of the changelog about the version', () => {
   assert.doesNotMatch(notes, /^## /m)
 })
 
-describe.skipIf(!withImages)('the image', () => {
+describe('the image', () => {
+  skipIfProblem(mountProblem)
+
   const other = ARCHITECTURES.find((name) => name !== ownArchitecture) ?? 'amd64'
   const archive = (name: string) => join(RELEASE, `mayfly-image-${version}-${name}.tar.gz`)
   let image: ReturnType<typeof inspect>
   let root: string
 
   beforeAll(() => {
+    if (!withImages) return
     image = inspect(archive(ownArchitecture))
     root = images.unpack(archive(ownArchitecture), ownArchitecture)
   }, 300_000)
@@ -135,6 +141,8 @@ describe.skipIf(!withImages)('the image', () => {
       assert.equal(archived.architecture, architecture)
       assert.equal(config.User, '10025:10025')
       assert.equal(config.StopSignal, 'SIGTERM')
+      // Set, so that `setup` keeps it.
+      expect(config.Env).toContain('MAYFLY_SMTP_PORT=2525')
       assert.deepEqual(Object.keys(config.Volumes), ['/data'])
       assert.deepEqual(config.Healthcheck?.Test.slice(0, 3), ['CMD', 'node', '-e'])
       assert.equal(config.Labels['org.opencontainers.image.version'], version)
@@ -148,6 +156,13 @@ describe.skipIf(!withImages)('the image', () => {
     for (const path of ['app/src', 'app/web', 'usr/local/bin/npm']) {
       assert.ok(!existsSync(join(root, path)), path)
     }
+  })
+
+  test('its user can write to /data, and read the program', () => {
+    const { uid, gid } = statSync(join(root, 'data'))
+    assert.equal(`${uid}:${gid}`, image.config.User)
+    const closed = ['!', '-type', 'l', '!', '-perm', '-o=r']
+    assert.equal(execFileSync('find', [join(root, 'app'), ...closed], { encoding: 'utf8' }), '')
   })
 
   // It cannot be run here.
@@ -183,7 +198,8 @@ describe.skipIf(!withImages)('the image', () => {
     } finally {
       container.remove()
     }
-    assert.equal(statSync(join(data, 'mail.db')).uid, uid)
+    const stored = statSync(join(data, 'mail.db'))
+    assert.deepEqual([stored.uid, stored.mode & 0o777], [uid, 0o600])
   })
 
   async function useContainer(container: Container, service: { url: string; smtpPort: number }) {
@@ -197,6 +213,10 @@ describe.skipIf(!withImages)('the image', () => {
       assert.match(container.exec(['touch', path]).stderr, /Read-only file system/)
     }
     assert.equal(container.exec(['touch', '/data/new', '/tmp/new']).status, 0)
+    const { stdout } = container.exec(['mayfly', 'setup', '--dry-run', '--domain', 'mail.test'])
+    assert.match(stdout, /^ {2}MAYFLY_DOMAINS=box\.test,mail\.test;/m)
+    assert.match(stdout, /^Nothing was written\.$/m)
+    assert.doesNotMatch(stdout, /MAYFLY_SMTP_PORT/)
     const exited = once(container.child, 'exit')
     container.signal('SIGTERM')
     assert.deepEqual(await exited, [0, null], container.output())

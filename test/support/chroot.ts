@@ -16,9 +16,6 @@ const SLIM = [
 ]
 const CACHE = join(ROOT, 'node_modules/.cache')
 
-/** Why there can be none here; undefined if there can. */
-export const chrootProblem = process.getuid?.() === 0 ? undefined : 'needs root'
-
 /**
  * Its files as a tarball, with what Node.js needs of Debian; downloaded once. For another architecture its packages are only
  * unpacked, because their scripts do not run here.

@@ -105,7 +105,7 @@ export interface Container {
   child: ChildProcess
   output(): string
   /** Runs a command in the container. */
-  exec(command: readonly string[]): { status: number | null; stderr: string }
+  exec(command: readonly string[]): { status: number | null; stdout: string; stderr: string }
   signal(name: string): void
   remove(): void
 }
