@@ -39,14 +39,22 @@ test('every setting named in deploy/ and the documentation exists', () => {
   readConfig({ env: {}, file: Object.fromEntries(ours.map((name) => [name, ''])) })
 })
 
+test('no setting has a comment behind it, which systemd and Compose would take for a part of its value', () => {
+  const paths = globSync(['deploy/**', 'docs/**/*.md', '*.md'], { cwd: ROOT })
+  const files = paths.filter((path) => statSync(join(ROOT, path)).isFile())
+  const lines = files.flatMap((file) => read(file).match(/^#? *MAYFLY_\w+=.*$/gm) ?? [])
+  expect(lines.length).toBeGreaterThan(15)
+  expect(lines.filter((line) => /\s#/.test(line))).toEqual([])
+})
+
 test('the files use the same ports', () => {
   const { http, smtp } = readConfig({ env: {}, file: {} }).config
   const nodes = [...read('deploy/haproxy.cfg').matchAll(/ server (node\d) \1:(\d+) /g)]
   assert.equal(nodes.length, 12)
   assert.deepEqual([...new Set(nodes.map(([, , port]) => Number(port)))], [smtp.port, http.port])
   assert.match(read('deploy/Dockerfile'), new RegExp(`^EXPOSE ${http.port} ${smtp.port}$`, 'm'))
-  const many = read('deploy/mayfly.service.d/many.conf')
-  assert.match(many, new RegExp(`MAYFLY_SMTP_PORT=${smtp.port}\\b`))
+  const settings = read('deploy/mayfly.env')
+  assert.match(settings, new RegExp(`^#MAYFLY_SMTP_PORT=${smtp.port}$`, 'm'))
   const { mayfly } = compose('compose.yaml').services
   assert.deepEqual(mayfly?.ports, [`25:${smtp.port}`])
   assert.match(read('deploy/Caddyfile'), new RegExp(`^\\treverse_proxy mayfly:${http.port}$`, 'm'))
@@ -64,8 +72,18 @@ test('the nodes of the Compose file trust its HAProxy as a proxy and nothing els
 
 test('the node of the Compose file trusts its Caddy as a proxy and nothing else', () => {
   const { mayfly, caddy } = compose('compose.yaml').services
-  const proxy = (caddy?.networks as Networks | undefined)?.['front']?.ipv4_address
-  assert.deepEqual(readNode(mayfly).config.http.trustProxy, [proxy])
+  const front = (caddy?.networks as Networks | undefined)?.['front']
+  const { ipv4_address: v4, ipv6_address: v6 } = front ?? {}
+  assert.deepEqual(readNode(mayfly).config.http.trustProxy, [v4, v6])
+})
+
+test('/metrics behind Caddy and HAProxy is not public', () => {
+  const { services, secrets } = compose('compose.yaml')
+  const { MAYFLY_ADMIN_TOKEN_FILE } = services['mayfly']?.environment ?? {}
+  assert.deepEqual(services['mayfly']?.secrets, ['admin-token'])
+  assert.equal(MAYFLY_ADMIN_TOKEN_FILE, '/run/secrets/admin-token')
+  assert.deepEqual(secrets, { 'admin-token': { file: './secrets/admin-token' } })
+  assert.match(read('deploy/haproxy.cfg'), /deny_status 404 if \{ path,url_dec -m beg \/metrics \}/)
 })
 
 test('only nodes get the settings, Caddy the public URL', () => {
@@ -93,7 +111,7 @@ test('the stop timeout is a minute longer than the drain', () => {
   const { drainMs } = readNode(node).config
   expect(seconds(node?.stop_grace_period)).toBeGreaterThan(drainMs / 1000 + 60)
   const [, timeout] = /^TimeoutStopSec=(.*)$/m.exec(read('deploy/mayfly.service')) ?? []
-  const [, drain] = /MAYFLY_DRAIN=(\w+)/.exec(read('deploy/mayfly.service.d/many.conf')) ?? []
+  const [, drain] = /MAYFLY_DRAIN=(\w+)/.exec(read('deploy/mayfly.env')) ?? []
   expect(seconds(timeout)).toBeGreaterThan(seconds(drain) + 60)
 })
 
@@ -201,7 +219,8 @@ function callsOf(group: string): Set<string> {
 function readNode(node: Service | undefined) {
   const store = join(folder.path, 'store')
   writeFileSync(store, 'postgres://mayfly:secret@postgres/mayfly\n')
-  return readConfig({ env: { ...node?.environment, MAYFLY_STORE_FILE: store }, file: {} })
+  const { MAYFLY_ADMIN_TOKEN_FILE: _, ...environment } = node?.environment ?? {}
+  return readConfig({ env: { ...environment, MAYFLY_STORE_FILE: store }, file: {} })
 }
 
 const seconds = (text = '') => Number(/^(\d+)s$/.exec(text)?.[1])
@@ -215,7 +234,7 @@ interface Compose {
   networks?: Record<string, unknown>
 }
 
-type Networks = Record<string, { ipv4_address?: string } | null>
+type Networks = Record<string, { ipv4_address?: string; ipv6_address?: string } | null>
 
 interface Service {
   env_file?: string
