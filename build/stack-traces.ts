@@ -8,11 +8,16 @@ import { fileURLToPath } from 'node:url'
 const BUILT = /(file:\/\/\/\S+\.js):(\d+):(\d+)/
 const maps = new Map<string, SourceMap | undefined>()
 
-Error.prepareStackTrace = (error, frames) =>
-  [
-    headline(error),
-    ...frames.map((frame) => `    at ${String(frame).replace(BUILT, sourceLocation)}`),
-  ].join('\n')
+Error.prepareStackTrace = (error, frames) => {
+  const locate = isOfReport(error) ? (built: string) => built : sourceLocation
+  const lines = frames.map((frame) => `    at ${String(frame).replace(BUILT, locate)}`)
+  return [headline(error), ...lines].join('\n')
+}
+
+/** Of a diagnostic report. better-sqlite3 has one made in each thread at its start, to learn which C library there is. */
+function isOfReport(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_SYNTHETIC'
+}
 
 /** As without this module, also for objects that cannot be converted to a string. */
 function headline(error: unknown): string {
