@@ -4,6 +4,7 @@ import type { View, ViewContext } from '../views.ts'
 export const docsViews: readonly View[] = [
   {
     name: 'docs',
+    colours: 'header, nav, #first-steps, #create-session, #emails, #errors, footer',
     async open({ page, app }) {
       await page.goto(`${app.url}/docs`)
       await page.getByRole('button', { name: 'Try it: GET /api/domains' }).waitFor()
