@@ -142,42 +142,47 @@ describe('remote images', () => {
 })
 
 describe('the sender', () => {
-  for (const [badge, from, why, envelope] of [
-    [
-      'Verified: sender.test',
-      'ann@sender.test',
-      'sender.test confirmed that it sent this message',
-      'ann@sender.test',
-    ],
-    [
-      'May not be from sender.test',
-      'ann@sender.test',
-      'This message failed sender.test’s sender checks',
-      'eve@evil.test',
-    ],
-    [
-      'Unverified sender',
-      'bob@nowhere.test',
-      'anyone could have sent this message',
-      'bob@nowhere.test',
-    ],
-    ['Unverified sender', '', 'anyone could have sent this message', ''],
-  ] as const) {
-    test(`is shown with the result of its checks and the reason: ${badge}, ${from || 'without an author'}`, async () => {
-      const page = await visits.visit('/')
-      const { email } = await waitForInbox(page)
-      await send(email, textMail('Hi.', { subject: 'Hello', from: `<${from}>` }), envelope)
-      await opener(page, 'Hello').click()
-      await page.getByRole('article').getByText(badge).click()
-      await page.getByText(why).waitFor()
+  test('is shown with the result of its checks and the reason', async () => {
+    const page = await visits.visit('/')
+    const { email } = await waitForInbox(page)
+    for (const [subject, badge, from, why, envelope] of [
+      [
+        'right',
+        'Verified: sender.test',
+        'ann@sender.test',
+        'sender.test confirmed that it sent this message',
+        'ann@sender.test',
+      ],
+      [
+        'forged',
+        'May not be from sender.test',
+        'ann@sender.test',
+        'This message failed sender.test’s sender checks',
+        'eve@evil.test',
+      ],
+      [
+        'unknown',
+        'Unverified sender',
+        'bob@nowhere.test',
+        'anyone could have sent this message',
+        'bob@nowhere.test',
+      ],
+      ['no author', 'Unverified sender', '', 'anyone could have sent this message', ''],
+    ] as const) {
+      await send(email, textMail('Hi.', { subject, from: `<${from}>` }), envelope)
+      await opener(page, subject).click()
+      const article = page.getByRole('article', { name: subject })
+      await article.getByText(badge).click()
+      await article.getByText(why).waitFor()
       // It is about the envelope domain, which the sender chooses.
-      await page.getByText('by the envelope domain (SPF)').waitFor()
-      await page.getByText('No signature').waitFor()
-      await checkAccessibility(page)
-      await page.emulateMedia({ colorScheme: 'dark' })
-      await checkColours(page)
-    })
-  }
+      await article.getByText('by the envelope domain (SPF)').waitFor()
+      await article.getByText('No signature').waitFor()
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme })
+        await (colorScheme === 'light' ? checkAccessibility : checkColours)(page, 'article')
+      }
+    }
+  })
 
   test('is updated if the check takes longer than loading the mail', async () => {
     const page = await visits.visit('/')
