@@ -29,23 +29,11 @@ beforeAll(async () => {
 })
 afterAll(() => app.stop())
 
-/** Values that are known to break parsers. Each is sent as every parameter of every route. */
+/** Values that are known to break parsers. Each is sent as every parameter. */
 const TEXTS = [
   '',
   ' ',
-  '0',
-  '1',
-  '00001',
-  '1.0',
-  '1e0',
-  '0x1',
-  '+1',
-  ' 1',
-  '1 ',
-  '-1',
-  '-0',
-  '1,000',
-  '1_000',
+  ...['0', '1', '00001', '1.0', '1e0', '0x1', '+1', ' 1', '1 ', '-1', '-0', '1,000', '1_000'],
   '9007199254740991',
   '9007199254740992',
   '9007199254740993',
@@ -211,6 +199,18 @@ function encodingsFor({ method }: Route, at: number): readonly Encoding[] {
   return LONG ? ENCODINGS : ['query', ...others.slice(at % others.length).slice(0, 1)]
 }
 
+/**
+ * All values at the first route that has a parameter of this name and schema. At the others every fourth value, starting with
+ * another one at each route; all in the long tests.
+ */
+function textsFor({ input }: Route, name: string): readonly string[] {
+  const parameter = JSON.stringify([name, input.properties[name]])
+  const before = tested.get(parameter) ?? 0
+  tested.set(parameter, before + 1)
+  return LONG || before === 0 ? TEXTS : TEXTS.filter((_, at) => at % 4 === before % 4)
+}
+const tested = new Map<string, number>()
+
 const apiRoutes = routes.filter(({ path, api }) => api || path.startsWith('/api/'))
 
 for (const route of apiRoutes) {
@@ -219,9 +219,10 @@ for (const route of apiRoutes) {
 
   describe(`${route.method} ${route.path}`, () => {
     for (const name of names) {
-      test(`${name}: every value gets a documented response, the same in every encoding`, async () => {
+      const texts = textsFor(route, name)
+      test(`${name}: hostile values get a documented response, the same in every encoding`, async () => {
         const rest = await validParams(route)
-        for (const [at, value] of TEXTS.entries()) {
+        for (const [at, value] of texts.entries()) {
           const outcomes: unknown[] = []
           for (const encoding of encodingsFor(route, at)) {
             const response = await send(route, { ...rest, domain_id: '1', [name]: value }, encoding)
