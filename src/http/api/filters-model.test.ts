@@ -13,7 +13,7 @@ import { WAIT_FOREVER } from '../../service/testing/codes.ts'
 // Generated mails and questions, answered by the service and by a plain model of lists and a table of case folding.
 
 const MAILS = 60
-const QUESTIONS = 150
+const QUESTIONS = process.env['MAYFLY_TEST_LONG'] ? 150 : 75
 
 /** From Unicode's CaseFolding.txt, for the characters used here besides ASCII; all others fold to themselves. */
 const FOLDED: Record<string, string> = {

@@ -133,6 +133,19 @@ export function messagesContract(open: () => Promise<OpenMailStore>): void {
       assert.equal(await fixture.store.deleteMessage(ann.id, id), false)
     })
 
+    test('of ten concurrent deletions of one message, one succeeds', async () => {
+      const ann = await fixture.session('ann@box.test')
+      await fixture.send(['ann@box.test'])
+      const [id = 0] = await fixture.store.listMessageIds(ann.id)
+      const results = await Promise.all(
+        Array.from({ length: 10 }, (_, at) =>
+          (at % 2 === 0 ? fixture.store : fixture.other).deleteMessage(ann.id, id),
+        ),
+      )
+      assert.equal(results.filter(Boolean).length, 1)
+      assert.deepEqual((await fixture.store.findSession(ann.tokenHash))?.count, 0)
+    })
+
     test('a parsed mail is stored and deleted with its raw mail', async () => {
       const { id } = await fixture.session('ann@box.test')
       await fixture.send(['ann@box.test'])
