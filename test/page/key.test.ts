@@ -68,13 +68,19 @@ test('the key is stored for this tab only', async () => {
   assert.equal(await other.getByLabel('Your key').inputValue(), '')
 })
 
-test('refreshing shows the usage since', async () => {
+test('refreshing shows the usage since; if the site is unreachable, the last usage stays', async () => {
+  allow({ complaint: /ERR_FAILED/ })
   const key = await used(1)
   const page = await showUsage(key)
   await page.getByText('1 of 1,000 used').waitFor()
   await spend({ app: app() }, key, 2)
-  await page.getByRole('button', { name: 'Refresh' }).click()
+  const refresh = page.getByRole('button', { name: 'Refresh' })
+  await refresh.click()
   await page.getByText('3 of 1,000 used').waitFor()
+  await page.route('**/usage', (route) => route.abort())
+  await refresh.click()
+  await page.getByText('Could not reach the server').waitFor()
+  assert.ok(await page.getByText('3 of 1,000 used').isVisible())
 })
 
 describe('a key', () => {
@@ -174,17 +180,19 @@ describe('the last 30 days', () => {
 })
 
 describe('the reason why a key no longer works is shown', () => {
-  for (const [name, make, words] of [
-    ['used up', () => used(2, { requests: 2 }), 'All requests in this plan have been used'],
-    ['used up for today', () => used(2, { perDay: 2 }), 'All of today’s requests have been used'],
-    ['stopped', () => ring.issueRefunded(), 'This key is suspended'],
-  ] as const) {
-    test(name, async () => {
-      const page = await showUsage(await make())
+  test('used up, used up for today, suspended', async () => {
+    const page = await visit('/key')
+    for (const [key, words] of [
+      [await used(2, { requests: 2 }), 'All requests in this plan have been used'],
+      [await used(2, { perDay: 2 }), 'All of today’s requests have been used'],
+      [await ring.issueRefunded(), 'This key is suspended'],
+    ] as const) {
+      await enterKey(page, key.secret)
       await page.getByText(words).waitFor()
       assert.equal(await page.getByText('Active', { exact: true }).isVisible(), false)
-    })
-  }
+      await page.getByRole('button', { name: 'Forget this key' }).click()
+    }
+  })
 
   test('its plan has expired', async () => {
     const key = await ring.issue({ months: 1 })
@@ -197,19 +205,15 @@ describe('the reason why a key no longer works is shown', () => {
 })
 
 describe('a failed lookup', () => {
-  test('of a wrong key marks the field as invalid', async () => {
+  test('of an empty key asks for one, of a wrong key marks the field as invalid', async () => {
     allow({ complaint: /401/ })
     const page = await visit('/key')
+    await page.getByRole('button', { name: 'Show usage' }).click()
+    await page.getByText('Enter a key').waitFor()
     await enterKey(page, 'mf_live_nothing')
     await page.getByText('Unknown or revoked key').waitFor()
     assert.equal(await page.getByLabel('Your key').getAttribute('aria-invalid'), 'true')
     assert.equal(await page.getByLabel('Your key').inputValue(), 'mf_live_nothing')
-  })
-
-  test('of an empty key asks for one', async () => {
-    const page = await visit('/key')
-    await page.getByRole('button', { name: 'Show usage' }).click()
-    await page.getByText('Enter a key').waitFor()
   })
 
   test('over the rate limit shows the time to wait', async () => {
@@ -221,15 +225,6 @@ describe('a failed lookup', () => {
     )
     await enterKey(page, 'mf_live_x')
     await page.getByText('Try again in 7 seconds').waitFor()
-  })
-
-  test('of an unreachable site leaves the last usage on the page', async () => {
-    allow({ complaint: /ERR_FAILED/ })
-    const page = await showUsage(await used(1))
-    await page.route('**/usage', (route) => route.abort())
-    await page.getByRole('button', { name: 'Refresh' }).click()
-    await page.getByText('Could not reach the server').waitFor()
-    assert.ok(await page.getByText('1 of 1,000 used').isVisible())
   })
 })
 
@@ -259,7 +254,7 @@ describe('the sample code', () => {
     assert.equal(await ring.used(key), 3)
   })
 
-  test('hides the key until it is revealed', async () => {
+  test('hides the key until it is revealed, and is in tabs that the arrow keys switch', async () => {
     const { secret } = await ring.issue()
     const page = await showUsage({ id: '', secret, headers: {} })
     const text = async () => (await page.getByRole('tabpanel').textContent()) ?? ''
@@ -268,16 +263,13 @@ describe('the sample code', () => {
     assert.ok((await text()).includes(secret))
     await page.getByRole('button', { name: 'Hide secret' }).click()
     assert.ok(!(await text()).includes(secret))
-  })
 
-  test('is in tabs that the arrow keys switch', async () => {
-    const page = await showUsage(await ring.issue())
     await page.getByRole('tab', { name: 'curl' }).press('ArrowRight')
     assert.equal(
       await page.getByRole('tab', { name: 'JavaScript' }).getAttribute('aria-selected'),
       'true',
     )
-    assert.match((await page.getByRole('tabpanel').textContent()) ?? '', /await fetch/)
+    assert.match(await text(), /await fetch/)
   })
 })
 
