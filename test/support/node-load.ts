@@ -28,7 +28,7 @@ interface Listing {
 // Replies that a sender may get during an outage, besides 250; 0 is a closed connection.
 const SMTP_UNAVAILABLE = [0, 421, 451]
 // Slow enough that a small machine can start a node meanwhile.
-const PACE_MS = 40
+const PACE_MS = process.env['MAYFLY_TEST_LONG'] ? 40 : 80
 // The limit of a list: since_id would skip mails beyond it.
 const LIST_LIMIT = 500
 
