@@ -86,7 +86,7 @@ export default defineConfig({
           name: 'unit',
           include: ['{src,web}/**/*.test.ts'],
           exclude: [...exclude, ...SERVICE],
-          testTimeout: 30_000,
+          testTimeout: 120_000,
         },
       },
       {
@@ -95,7 +95,7 @@ export default defineConfig({
         test: {
           name: 'service',
           include: SERVICE,
-          testTimeout: 30_000,
+          testTimeout: 120_000,
           globalSetup: 'test/setup/bundle.ts',
         },
       },

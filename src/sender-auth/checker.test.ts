@@ -143,7 +143,8 @@ describe('the checker', () => {
 
   test('is not blocked by checks that wait for an unresponsive name server', async () => {
     const { check } = shared
-    const waiting = Array.from({ length: 50 }, () => check({ mailFrom: 'x@dead.test' }))
+    // One would do: there is one child. They give up after three seconds.
+    const waiting = Array.from({ length: 5 }, () => check({ mailFrom: 'x@dead.test' }))
     const first = await Promise.race([
       check({ raw: await signed(SAMPLE_MAIL, rsa) }),
       Promise.race(waiting).then(() => 'an unresponsive one first'),
