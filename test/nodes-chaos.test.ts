@@ -16,7 +16,7 @@ import { waitUntil } from './support/wait-until.ts'
 const LONG = process.env['MAYFLY_TEST_LONG'] !== undefined
 const ROUNDS = LONG ? 10 : 1
 // Minimum time between two faults.
-const MAILS = 30
+const MAILS = 45
 const CLIENTS = 100
 const REQUESTS = 20
 // Mailboxes never fill up, so every rejection is caused by a fault.
@@ -27,19 +27,23 @@ type Fixture = Awaited<ReturnType<typeof open>>
 /** Run one after the other. Together they kill every node. */
 const FAULTS: readonly [string, (fixture: Fixture) => Promise<unknown>][] = [
   [
-    'Redis loses its data and a node crashes',
-    (fixture) => both(fixture.redis.empty(), killNode(fixture, 0)),
+    'Redis, with its data, and two nodes crash',
+    (fixture) => all(killRedis(fixture.redis), killNode(fixture, 0), killNode(fixture, 1)),
   ],
-  ['PostgreSQL and a node crash', (fixture) => both(killPostgres(fixture), killNode(fixture, 2))],
-  ['Redis and a node crash', (fixture) => both(killRedis(fixture.redis), killNode(fixture, 1))],
+  ['PostgreSQL and a node crash', (fixture) => all(killPostgres(fixture), killNode(fixture, 2))],
 ]
 
 const MORE_FAULTS: typeof FAULTS = [
+  [
+    'Redis loses its data and a node crashes',
+    (fixture) => all(fixture.redis.empty(), killNode(fixture, 0)),
+  ],
   ['PostgreSQL crashes', (fixture) => killPostgres(fixture)],
-  ['Redis crashes', ({ redis }) => killRedis(redis)],
+  ['Redis and a node crash', (fixture) => all(killRedis(fixture.redis), killNode(fixture, 1))],
   ['a node crashes', (fixture) => killNode(fixture, 1)],
   ['Redis loses its data', ({ redis }) => redis.empty()],
   ['PostgreSQL crashes', (fixture) => killPostgres(fixture)],
+  ['Redis crashes', ({ redis }) => killRedis(redis)],
 ]
 
 describe('mail acknowledged with 250 is stored unchanged and exactly once, visible on every node', () => {
@@ -201,7 +205,7 @@ async function killRedis(redis: RedisFixture): Promise<void> {
   await redis.start()
 }
 
-const both = (...faults: Promise<void>[]) => Promise.all(faults)
+const all = (...faults: Promise<void>[]) => Promise.all(faults)
 
 /** A random delay; it does not wait for anything in particular. */
 function delay(ms: number): Promise<void> {
