@@ -79,10 +79,15 @@ test('with a public URL, its host is the only one', async () => {
   await named.stop()
 })
 
-test('an Authorization header is not taken as a key', async () => {
-  const { status, text } = await createInbox({ authorization: 'Bearer of-a-gateway' })
-  assert.equal(status, 200)
-  assert.match(text, /token/)
+test('a Bearer that is no key, as of a gateway, is ignored; a key is used', async () => {
+  for (const [authorization, expected] of [
+    ['Bearer of-a-gateway', /token/],
+    ['Bearer mf_live_wrong', /invalid_key: /],
+  ] as const) {
+    const { status, text } = await createInbox({ authorization })
+    assert.equal(status, 200)
+    assert.match(text, expected)
+  }
 })
 
 test('MAYFLY_MCP=off: there is no such path', async () => {

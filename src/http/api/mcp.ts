@@ -90,8 +90,7 @@ function endpoint(called: Route) {
 
 /** Each call is validated, counted and delayed like a request to the endpoint. */
 function endpointCaller(deps: RouteDeps, request: HttpRequest): ApiCall {
-  // An Authorization header is that of the agent's gateway; a key is sent as APIKey.
-  const { 'if-none-match': _, authorization: _other, ...headers } = request.headers
+  const { 'if-none-match': _, ...headers } = request.headers
   return async (name, params) => {
     const { called, read } = ENDPOINTS[name]
     if (request.client !== undefined) {
