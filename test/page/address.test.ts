@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
-import { describe, test } from 'vitest'
+import { describe, test, vi } from 'vitest'
 import { plainMail, row, storedMailboxes, waitForInbox } from './support/inbox.ts'
 import { OWN_SERVER, openPages } from './support/pages.ts'
 
@@ -275,6 +275,10 @@ describe('the expiry', () => {
     await press(page, 'Extend')
     await page.getByRole('status').filter({ hasText: 'Extended until' }).waitFor()
     await page.getByText(/^(1 day 23 hr|47 hr 59 min) left$/).waitFor()
+    await vi.waitUntil(async () => {
+      await press(page, 'Extend')
+      return await page.getByText('Already at the maximum: expires').isVisible()
+    }, 30_000)
   })
 
   test('is shown while the page is open, and the address can be restored', async () => {

@@ -62,10 +62,14 @@ export async function extend(mailbox: Mailbox): Promise<void> {
     if (!extended) return
     saveMailbox(extended)
     const gained = (extended.expiresAt.getTime() - mailbox.expiresAt.getTime()) / 1000
-    const isLast = gained < siteConfig.life - 60
-    const time = formatDateTime(extended.expiresAt)
-    announce(t(isLast ? 'address_extended_max' : 'address_extended', { time }))
+    announce(t(extensionText(gained), { time: formatDateTime(extended.expiresAt) }))
   })
+}
+
+/** By the seconds gained: at the limit of the site they are fewer than a lifetime, or none. */
+function extensionText(gained: number) {
+  if (gained < 60) return 'address_at_max'
+  return gained < siteConfig.life - 60 ? 'address_extended_max' : 'address_extended'
 }
 
 /** Restores an expired address, without its mail. */
