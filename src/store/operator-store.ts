@@ -1,4 +1,6 @@
 import type { Address } from '../core/address.ts'
+import type { Block, BlockChange, BlockEntry } from '../core/block-list.ts'
+import type { CheckRun } from '../core/checks/result.ts'
 import type { MailboxId, Session } from '../core/session.ts'
 
 /** For the operator's commands. No method returns a token or mail. */
@@ -11,6 +13,37 @@ export interface OperatorStore {
   countMail(): Promise<number>
   /** Scans one page of all messages, in an order of the engine, for those delivered by this client. */
   scanMail(scan: MailScan): Promise<ScannedPage>
+
+  /** Live blocks, last changed first. */
+  listBlocks(query: BlockQuery): Promise<Block[]>
+  countBlocks(now: Date): Promise<number>
+  /** Adds blocks, and replaces note and end of existing ones, in one commit: pass few at a time. Returns how many are new. */
+  addBlocks(blocks: NewBlocks): Promise<number>
+  /** Returns how many were removed. */
+  removeBlocks(entries: readonly BlockEntry[], now: Date): Promise<number>
+  /** Changes after this number, by ascending number. From 0: all blocks, and those that expired lately. */
+  readBlockChanges(after: number, limit: number): Promise<BlockChange[]>
+
+  /** The last daily run of the checks; undefined before the first. */
+  readCheckRun(): Promise<CheckRun | undefined>
+  saveCheckRun(run: CheckRun): Promise<void>
+}
+
+export interface BlockQuery {
+  now: Date
+  limit: number
+  /** Only blocks with a smaller number. */
+  before?: number | undefined
+  /** Only entries that contain this text, in lower case. */
+  text?: string | undefined
+}
+
+export interface NewBlocks {
+  /** Without duplicates. */
+  entries: readonly BlockEntry[]
+  note: string
+  expiresAt: Date | undefined
+  now: Date
 }
 
 export interface SessionQuery {

@@ -101,7 +101,7 @@ const SHOP_TABLES =
   'webhook_delivery webhook key_secret api_key usage_day purchase payment_event installation reconciled'
 const EMPTY_SHOP = deleteAll('shop', SHOP_TABLES)
 const MAIL_TABLES =
-  'session address_ledger key_view mail_domain gmail_account gmail_folder gmail_seen gmail_deferred lease sender_share series'
+  'session address_ledger key_view mail_domain gmail_account gmail_folder gmail_seen gmail_deferred lease sender_share series block_entry block_counter check_run'
 const EMPTY_MAIL = `
   do $$ declare day regclass; begin
     for day in select inhrelid from pg_inherits join pg_class on pg_class.oid = inhrelid

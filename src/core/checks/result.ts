@@ -9,6 +9,19 @@ export interface CheckResult {
   fix: string
 }
 
+export interface FinishedCheck extends CheckResult {
+  name: string
+  /** The domain or account it is about. */
+  subject?: string
+}
+
+/** All checks of the installation, made at the same time. */
+export interface CheckRun {
+  finishedAt: Date
+  /** `since` is when the check got its status. */
+  checks: (FinishedCheck & { since: Date })[]
+}
+
 export const ok = (seen: string): CheckResult => ({ status: 'ok', seen, fix: '' })
 export const skipped = (seen: string): CheckResult => ({ status: 'skipped', seen, fix: '' })
 export const warning = (seen: string, fix: string): CheckResult => ({

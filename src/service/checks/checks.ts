@@ -1,15 +1,10 @@
-import { type CheckResult, failure } from '../../core/checks/result.ts'
+import { type CheckResult, type FinishedCheck, failure } from '../../core/checks/result.ts'
 import { toError } from '../../core/problem.ts'
 import type { Check, CheckContext } from './context.ts'
 import { dnsChecks, listingChecks } from './dns-checks.ts'
 import { openFacts } from './facts.ts'
 import { backendChecks, installationChecks } from './installation-checks.ts'
 import { smtpChecks } from './smtp-checks.ts'
-
-export interface FinishedCheck extends CheckResult {
-  name: string
-  subject?: string
-}
 
 /** All checks of this installation. Facts that several of them need are established once, so make a new list for each run. */
 export function listChecks(context: CheckContext, { listings = false } = {}): Check[] {

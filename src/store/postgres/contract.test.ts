@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe } from 'vitest'
 import { openPostgres, type Postgres } from '../../../test/support/postgres.ts'
 import { reusedPostgresMail, reusedPostgresShop } from '../../../test/support/postgres-stores.ts'
 import { accountsContract } from '../contract/accounts.contract.ts'
+import { blocksContract } from '../contract/blocks.contract.ts'
 import { codesContract } from '../contract/codes.contract.ts'
 import { deferredContract } from '../contract/deferred.contract.ts'
 import { keyMailContract } from '../contract/key-mail.contract.ts'
@@ -46,6 +47,7 @@ describe('PostgreSQL', () => {
   describe('leases', () => leasesContract(open))
   describe('operator', () => operatorContract(open))
   describe('series', () => seriesContract(open))
+  describe('block list', () => blocksContract(open))
   describe('mail visible to a key', () => keyMailContract(open))
   describe('version of the mail of a key', () => keyMailVersionContract(open, 3))
   describe('order of the mail of a key', () => keyMailOrderContract(open))

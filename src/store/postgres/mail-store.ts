@@ -1,6 +1,8 @@
 import { Problem } from '../../core/problem.ts'
 import type { ReceiveLimits } from '../../core/recipient.ts'
 import { accountReads, accountWrites } from '../mail/accounts.ts'
+import { blockReads, blockTransactions } from '../mail/blocks.ts'
+import { checkRunReads, checkRunWrites } from '../mail/check-runs.ts'
 import { domainReads, domainWrites } from '../mail/domains.ts'
 import { deferredWrites, fetchReads } from '../mail/fetched-mail.ts'
 import { operatorReads } from '../mail/operator.ts'
@@ -61,9 +63,16 @@ function mailStore(connections: Connections, options: PostgresMailOptions): Mail
       ...operatorReads(LIVE),
       ...seriesReads,
       ...levelReads('select pg_database_size(current_database()) as bytes'),
+      ...blockReads,
+      ...checkRunReads,
     }),
-    ...asyncMethods(connections, { ...domainWrites, ...accountWrites, ...deferredWrites }),
-    ...transactionMethods(connections, seriesTransactions),
+    ...asyncMethods(connections, {
+      ...domainWrites,
+      ...accountWrites,
+      ...deferredWrites,
+      ...checkRunWrites,
+    }),
+    ...transactionMethods(connections, { ...seriesTransactions, ...blockTransactions }),
     ...fetchWrites(connections, deps),
     ...sessionReads(connections, partitions),
     ...sessionWrites(connections, random),

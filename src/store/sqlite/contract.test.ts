@@ -6,6 +6,7 @@ import {
   startTestWriter,
 } from '../../../test/support/stores.ts'
 import { accountsContract } from '../contract/accounts.contract.ts'
+import { blocksContract } from '../contract/blocks.contract.ts'
 import { codesContract } from '../contract/codes.contract.ts'
 import { deferredContract } from '../contract/deferred.contract.ts'
 import { keysContract } from '../contract/keys.contract.ts'
@@ -60,6 +61,7 @@ describe('SQLite', () => {
   describe('leases', () => leasesContract(openSqliteTestMail))
   describe('operator', () => operatorContract(openSqliteTestMail))
   describe('series', () => seriesContract(openSqliteTestMail))
+  describe('block list', () => blocksContract(openSqliteTestMail))
   describe('keys', () => keysContract(openSqliteTestShop))
   describe('purchases', () => purchasesContract(openSqliteTestShop))
   describe('shop maintenance', () => shopMaintenanceContract(openSqliteTestShop))

@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import type { ReceiveLimits } from '../../core/recipient.ts'
 import { compress } from '../compression.ts'
 import { accountReads, accountWrites } from '../mail/accounts.ts'
+import { blockReads, blockTransactions } from '../mail/blocks.ts'
+import { checkRunReads, checkRunWrites } from '../mail/check-runs.ts'
 import { domainReads, domainWrites } from '../mail/domains.ts'
 import { deferredWrites, fetchReads } from '../mail/fetched-mail.ts'
 import { operatorReads } from '../mail/operator.ts'
@@ -36,6 +38,8 @@ const SHARED_WRITES = {
   ...accountWrites,
   ...deferredWrites,
   ...seriesTransactions,
+  ...blockTransactions,
+  ...checkRunWrites,
 }
 
 /** Methods that the mail writer runs. */
@@ -122,6 +126,8 @@ export function openSqliteMail({
         ...operatorReads(LIVE),
         ...seriesReads,
         ...levelReads(USED_BYTES),
+        ...blockReads,
+        ...checkRunReads,
       }),
       readSharedMailbox,
       ...messageReads(db),

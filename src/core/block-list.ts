@@ -1,0 +1,184 @@
+import { parseHost } from './address.ts'
+import { foldCase } from './case-folding.ts'
+import { ipv6Groups, isIpRange, plainIp } from './ip.ts'
+import { Problem } from './problem.ts'
+
+/** What the operator blocks, in canonical form: a domain, an address, an IP address or a CIDR range. Only parseBlockEntry creates one. */
+export type BlockEntry = string & { readonly brand: 'BlockEntry' }
+export type BlockKind = 'domain' | 'address' | 'network'
+
+export interface Block {
+  entry: BlockEntry
+  note: string
+  createdAt: Date
+  /** Undefined: until it is removed. */
+  expiresAt: Date | undefined
+  /** Rises with every change of the block list; lists are paged by it. */
+  number: number
+}
+
+/** A block that was added, changed or removed. A removed one has expired. */
+export type BlockChange = Pick<Block, 'entry' | 'expiresAt' | 'number'>
+
+export const MAX_BLOCK_NOTE = 200
+const MAX_LOCAL = 64
+const LOCAL = /^[^\s\p{C}]+$/u
+// Wider ranges block a large part of the Internet.
+const WIDEST = { ipv4: 8, ipv6: 16 } as const
+
+/** Throws `invalid_parameter`. Ranges wider than /8 (IPv6: /16) and top-level domains need `force`. */
+export function parseBlockEntry(text: string, { force = false } = {}): BlockEntry {
+  const trimmed = text.trim()
+  const entry = parseNetwork(trimmed) ?? parseSender(trimmed)
+  if (entry === undefined) {
+    throw new Problem(
+      'invalid_parameter',
+      `${JSON.stringify(trimmed.slice(0, 100))} is not a domain, an address, an IP address or a CIDR range.`,
+    )
+  }
+  const width = force ? undefined : excessiveWidth(entry)
+  if (width !== undefined) throw new Problem('invalid_parameter', `${entry} is ${width}.`)
+  return entry as BlockEntry
+}
+
+export function blockKind(entry: BlockEntry): BlockKind {
+  if (entry.includes('@')) return 'address'
+  return /[:/]|^[\d.]+$/.test(entry) ? 'network' : 'domain'
+}
+
+function excessiveWidth(entry: string): string | undefined {
+  if (blockKind(entry as BlockEntry) !== 'network') {
+    return entry.includes('.') ? undefined : 'a whole top-level domain: confirm it with force'
+  }
+  const { bits, family } = networkOf(entry)
+  const widest = WIDEST[family]
+  return bits.length < widest ? `wider than /${widest}: confirm it with force` : undefined
+}
+
+function parseSender(text: string): string | undefined {
+  const at = text.lastIndexOf('@')
+  const host = parseHost(text.slice(at + 1))
+  if (at < 0 || host === undefined) return host
+  const local = text.slice(0, at)
+  return local.length <= MAX_LOCAL && LOCAL.test(local) ? `${foldCase(local)}@${host}` : undefined
+}
+
+/** Without host bits; a range of one address as the address; IPv4-mapped ranges as IPv4. */
+function parseNetwork(text: string): string | undefined {
+  if (!isIpRange(text)) return undefined
+  const [given = '', length] = text.split('/')
+  const ip = plainIp(given) ?? given
+  const isMapped = given.includes(':') && !ip.includes(':')
+  const all = addressBits(ip)
+  const prefix = length === undefined ? all.length : Number(length) - (isMapped ? 96 : 0)
+  // ::ffff:0:0/90 and the like are no range of IPv4.
+  if (prefix < 0) return undefined
+  const address = formatBits(all.slice(0, prefix).padEnd(all.length, '0'))
+  return prefix === all.length ? address : `${address}/${prefix}`
+}
+
+interface Network {
+  family: 'ipv4' | 'ipv6'
+  /** The prefix as binary digits. */
+  bits: string
+}
+
+function networkOf(entry: string): Network {
+  const [ip = '', length] = entry.split('/')
+  const all = addressBits(ip)
+  return {
+    family: ip.includes(':') ? 'ipv6' : 'ipv4',
+    bits: length === undefined ? all : all.slice(0, Number(length)),
+  }
+}
+
+function addressBits(ip: string): string {
+  const [parts, width] = ip.includes(':') ? [ipv6Groups(ip), 16] : [ip.split('.').map(Number), 8]
+  return parts.map((part) => part.toString(2).padStart(width, '0')).join('')
+}
+
+function formatBits(bits: string): string {
+  if (bits.length === 32) return numbersOf(bits, 8).join('.')
+  const groups = numbersOf(bits, 16).map((group) => group.toString(16))
+  // RFC 5952.
+  return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1)
+}
+
+function numbersOf(bits: string, width: number): number[] {
+  return (bits.match(new RegExp(`.{${width}}`, 'g')) ?? []).map((part) => Number.parseInt(part, 2))
+}
+
+export type BlockList = ReturnType<typeof blockList>
+
+/** The blocks in memory. A look-up takes as many steps as a host has labels, or as there are different prefix lengths. */
+export function blockList() {
+  const senders = new Map<string, number>()
+  const networks = { ipv4: prefixSet(), ipv6: prefixSet() }
+
+  return {
+    apply({ entry, expiresAt }: BlockChange, now: Date): void {
+      const until = expiresAt?.getTime() ?? Number.POSITIVE_INFINITY
+      const isLive = until > now.getTime()
+      if (blockKind(entry) === 'network') {
+        const { family, bits } = networkOf(entry)
+        if (isLive) networks[family].set(bits, until)
+        else networks[family].delete(bits)
+      } else if (isLive) senders.set(entry, until)
+      else senders.delete(entry)
+    },
+
+    hasClient(ip: string, now: Date): boolean {
+      const prefixes = ip.includes(':') ? networks.ipv6 : networks.ipv4
+      return !prefixes.isEmpty() && prefixes.hasPrefixOf(addressBits(ip), now.getTime())
+    },
+
+    /** `sender` as in MAIL FROM or in a From header; empty for a bounce. */
+    hasSender(sender: string, now: Date): boolean {
+      if (senders.size === 0 || sender === '') return false
+      const time = now.getTime()
+      const at = sender.lastIndexOf('@')
+      const host = comparableHost(sender.slice(at + 1))
+      const has = (key: string) => (senders.get(key) ?? 0) > time
+      if (has(`${foldCase(sender.slice(0, at))}@${host}`)) return true
+      for (let start = 0; start >= 0; ) {
+        if (has(host.slice(start))) return true
+        const dot = host.indexOf('.', start)
+        start = dot < 0 ? -1 : dot + 1
+      }
+      return false
+    },
+  }
+}
+
+/** Networks, by the binary digits of their prefix. */
+function prefixSet() {
+  const prefixes = new Map<string, number>()
+  const lengths = new Map<number, number>()
+  const count = (length: number, by: number) => {
+    const next = (lengths.get(length) ?? 0) + by
+    if (next === 0) lengths.delete(length)
+    else lengths.set(length, next)
+  }
+  return {
+    isEmpty: () => prefixes.size === 0,
+    set(prefix: string, until: number): void {
+      if (!prefixes.has(prefix)) count(prefix.length, 1)
+      prefixes.set(prefix, until)
+    },
+    delete(prefix: string): void {
+      if (prefixes.delete(prefix)) count(prefix.length, -1)
+    },
+    hasPrefixOf(bits: string, time: number): boolean {
+      for (const length of lengths.keys())
+        if ((prefixes.get(bits.slice(0, length)) ?? 0) > time) return true
+      return false
+    },
+  }
+}
+
+const ASCII_HOST = /^[\w.-]+$/
+
+function comparableHost(text: string): string {
+  const host = text.endsWith('.') ? text.slice(0, -1) : text
+  return ASCII_HOST.test(host) ? host.toLowerCase() : (parseHost(host) ?? foldCase(host))
+}

@@ -1,0 +1,29 @@
+import type { CheckRun } from '../../core/checks/result.ts'
+import { type Operation, query } from '../operation.ts'
+
+type CheckRow = Omit<CheckRun['checks'][number], 'since'> & { since: number }
+
+export const checkRunReads = {
+  *readCheckRun(): Operation<CheckRun | undefined> {
+    const [row] = yield* query<{ finished_at: number; checks: string }>(
+      'select finished_at, checks from mail.check_run',
+    )
+    if (!row) return undefined
+    const checks = JSON.parse(row.checks) as CheckRow[]
+    return {
+      finishedAt: new Date(row.finished_at),
+      checks: checks.map((check) => ({ ...check, since: new Date(check.since) })),
+    }
+  },
+}
+
+export const checkRunWrites = {
+  *saveCheckRun({ finishedAt, checks }: CheckRun): Operation<void> {
+    const rows = checks.map((check): CheckRow => ({ ...check, since: check.since.getTime() }))
+    yield* query(
+      `insert into mail.check_run (id, finished_at, checks) values (1, $1, $2)
+       on conflict (id) do update set finished_at = excluded.finished_at, checks = excluded.checks`,
+      [finishedAt.getTime(), JSON.stringify(rows)],
+    )
+  },
+}
