@@ -12,6 +12,7 @@ import { post, request, requestFrom } from './support/http-client.ts'
 import { type KeyRing, openKeyRing } from './support/keys.ts'
 import { type Nodes, openNodes, raceForAddress, raceForRequests } from './support/nodes.ts'
 import { connectSmtp, readGreeting, stuffed } from './support/smtp-client.ts'
+import { waitUntil } from './support/wait-until.ts'
 
 const LONG = process.env['MAYFLY_TEST_LONG'] !== undefined
 const ROUNDS = LONG ? 20 : 1
@@ -124,6 +125,25 @@ describe('an operator command takes effect on every node', () => {
     // Existing sessions of the domain end normally.
     for (const number of nodes.up()) await mail(number, { to: email, subject: `at ${number}` })
     for (const url of nodes.urls) assert.equal((await checkMail(url, token)).length, 3)
+  })
+
+  test('blocking a sender', async () => {
+    const refuses = async (port: number) => {
+      const client = await connectSmtp(port)
+      await client.command('EHLO sender.test')
+      const { code } = await client.command('MAIL FROM:<a@mail.bad.test>')
+      client.close()
+      return code === 550
+    }
+    const everyNode = (is: boolean) =>
+      waitUntil(async () => {
+        const refused = await Promise.all(nodes.smtpPorts.map(refuses))
+        return refused.every((one) => one === is)
+      })
+    await done('block', 'add', 'bad.test')
+    await everyNode(true)
+    await done('block', 'remove', 'bad.test')
+    await everyNode(false)
   })
 
   test('issuing and revoking a key', async () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
+import { addEntries, removeEntries } from '../src/cli/block.ts'
 import { deleteMail } from '../src/cli/mail.ts'
 import { deleteOperatorMessages } from '../src/cli/operator-inbox.ts'
 import { endSession, printSessions } from '../src/cli/session.ts'
@@ -10,8 +11,9 @@ import { emailsOf, openEventStream } from './support/api-client.ts'
 import { WAIT_FOR_EXTRACTION } from './support/app.ts'
 import { request } from './support/http-client.ts'
 import { type AppWithKeys, startAppWithKeys, type TestKey } from './support/keys.ts'
-import { connectSmtp } from './support/smtp-client.ts'
+import { connectSmtp, readGreeting } from './support/smtp-client.ts'
 import { setSchemaVersion } from './support/sql.ts'
+import { waitUntil } from './support/wait-until.ts'
 
 // Operator commands while a service runs: what clients see as soon as a command has returned.
 
@@ -181,6 +183,41 @@ describe('mail delete --from-ip', () => {
     )
     await deleteFrom(BAD)
     assert.equal(lines.at(-1), `No messages from ${BAD} were found.`)
+  })
+})
+
+describe('block add', () => {
+  const greeting = async (ip: string) =>
+    Number.parseInt(await readGreeting(server.smtpPort, ip), 10)
+
+  test('clients and senders are refused, counted, and accepted again once removed', async () => {
+    // A mailbox holds four messages.
+    const to = ['unblocked@pool.test']
+    await addEntries(deps, [`${BAD}/32`, 'bad.test'], {}, print)
+    await waitUntil(async () => (await greeting(BAD)) === 554)
+    assert.equal(await greeting(GOOD), 220)
+    const client = await connectSmtp(server.smtpPort)
+    const raw = 'Subject: x\r\n\r\nhello\r\n'
+    const codes = async () => {
+      const sent = [
+        await client.send({ to, raw, from: 'a@mail.bad.test' }),
+        await client.send({ to, raw: `From: <a@bad.test>\r\n${raw}` }),
+        await client.send({ to, raw }),
+      ]
+      return sent.map(({ code }) => code)
+    }
+    assert.deepEqual(await codes(), [550, 550, 250])
+    const metrics = await (await fetch(`${server.url}/metrics`)).text()
+    for (const reason of ['client', 'mail_from', 'from_header'])
+      assert.match(
+        metrics,
+        new RegExp(`^mayfly_block_list_refusals_total\\{reason="${reason}"\\} [1-9]`, 'm'),
+      )
+
+    await removeEntries(deps, [BAD, 'bad.test'], print)
+    await waitUntil(async () => (await greeting(BAD)) === 220)
+    assert.deepEqual(await codes(), [250, 250, 250])
+    client.close()
   })
 })
 

@@ -134,6 +134,7 @@ export const PROGRAMS = [
   'imap-visible',
   'webhooks',
   'series',
+  'block-list',
   'memory',
   'parse',
   'profile',

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import { type AccountActions, addAccountCommands } from './account.ts'
 import { addBackupCommands, type BackupActions } from './backup.ts'
+import { addBlockCommands } from './block.ts'
 import { printConfig, type SettingLine } from './config.ts'
 import { addDoctorCommand, type DoctorActions } from './doctor.ts'
 import { addDomainCommands, type DomainActions } from './domain.ts'
@@ -74,6 +75,7 @@ export function program(actions: CliActions, print: Print): Command {
   addMcpCommand(mayfly, actions)
   addSessionCommands(group('session', 'Manage live sessions'), actions, print)
   addMailCommands(group('mail', 'Manage stored mail'), actions, print)
+  addBlockCommands(group('block', 'Block senders and clients'), actions, print)
   addKeyCommands(group('key', 'Manage API keys'), actions, print)
   addWebhookCommands(group('webhook', 'Manage webhooks'), actions, print)
   addOrderCommands(group('order', 'Show orders'), actions, print)

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { parentPort, workerData } from 'node:worker_threads'
 import { openAccount } from '../imap/account.ts'
 import { superviseAccounts } from '../service/background/supervise-accounts.ts'
+import { openBlockList } from '../service/blocks/open-block-list.ts'
 import { accountMailDeps } from '../service/mail/fetch-mail.ts'
 import { accountRules } from '../service/sessions/accounts.ts'
 import { openThreadParts, serveMain, type ThreadSetup } from './setup.ts'
@@ -9,6 +10,7 @@ import { openThreadParts, serveMain, type ThreadSetup } from './setup.ts'
 const setup: ThreadSetup = workerData
 const { config } = setup
 const parts = await openThreadParts(setup)
+const { findBlock, close: closeBlockList } = await openBlockList(parts)
 const end = new AbortController()
 
 const supervising = superviseAccounts({
@@ -18,7 +20,11 @@ const supervising = superviseAccounts({
   open({ id, email }) {
     const setting = config.gmailAccounts.find((account) => account.email === email)
     if (!setting) throw new Error('an active account is not in the accounts file')
-    const deps = { ...accountMailDeps(parts, id), random: Math.random, log: parts.log }
+    const deps = {
+      ...accountMailDeps({ ...parts, findBlock }, id),
+      random: Math.random,
+      log: parts.log,
+    }
     return openAccount(deps, { ...setting, limits: { maxBytes: config.smtp.maxBytes } })
   },
   ended: end.signal,
@@ -31,6 +37,7 @@ serveMain({
   async close() {
     end.abort()
     await supervising
+    await closeBlockList()
     await parts.close()
     parentPort?.unref()
   },

@@ -2,6 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { type Awaitable, whenAvailable } from '../core/awaitable.ts'
 import { rateLimitNetwork, senderLimitRules } from '../core/ip.ts'
 import { openCounters, openSharedBudget } from '../limit/shared-counters.ts'
+import { openBlockList } from '../service/blocks/open-block-list.ts'
 import { acceptRecipient, receiveMail } from '../service/mail/receive-mail.ts'
 import { openSmtpServer } from '../smtp/server.ts'
 import { openThreadParts, type ServerThreadSetup, serveMain } from './setup.ts'
@@ -11,6 +12,7 @@ const setup: ServerThreadSetup = workerData
 const { config, shared, listen } = setup
 const parts = await openThreadParts(setup)
 const { store, bus, limit, log, now } = parts
+const { findBlock, close: closeBlockList } = await openBlockList(parts)
 const limits = receiveLimits(config)
 const connections = openCounters(shared.connections)
 const { connectionsPerIp, mailsPerIpAndMinute: count, bytesInFlight, bytesPerHour } = config.smtp
@@ -35,9 +37,10 @@ const server = await openSmtpServer(
       acceptRecipient({ store, limits, now }, text, { ...offer, senderNetwork: shareNetwork(ip) }),
     receiveMail: (mail) =>
       receiveMail(
-        { store, bus, now },
+        { store, bus, now, findBlock },
         { ...mail, senderNetwork: shareNetwork(mail.envelope.clientIp) },
       ),
+    isBlocked: ({ ip, sender }) => findBlock({ clientIp: ip, mailFrom: sender }) !== undefined,
     storageFault: store.storageFault,
     acquireConnection: (ip) =>
       hasRates(ip) ? connections.hold(`smtp ${rateLimitNetwork(ip)}`, connectionsPerIp) : () => {},
@@ -62,6 +65,7 @@ serveMain({
   drain: server.drain,
   async close() {
     await server.close()
+    await closeBlockList()
     await parts.close()
     setup.mainPort.close()
     parentPort?.unref()

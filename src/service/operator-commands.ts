@@ -3,6 +3,7 @@ import type { Address } from '../core/address.ts'
 import { type MailboxId, OPERATOR, POOL, type Session } from '../core/session.ts'
 import type { FoundMessage, ScanPosition, Volume } from '../store/operator-store.ts'
 import type { MailStore } from '../store/store.ts'
+import type { BlockDeps } from './blocks/blocks.ts'
 
 // Operations of the operator's commands on sessions and mail. Commands may run next to the service in their own process:
 // waiting clients are not woken, but poll every few seconds.
@@ -17,10 +18,11 @@ export interface OperatorDeps {
     | 'deleteMessages'
     | 'countMail'
     | 'scanMail'
-  > & {
-    /** Resolves when every new request sees the last write. */
-    waitUntilVisible(): Promise<void>
-  }
+  > &
+    BlockDeps['store'] & {
+      /** Resolves when every new request sees the last write. */
+      waitUntilVisible(): Promise<void>
+    }
   now(): Date
 }
 

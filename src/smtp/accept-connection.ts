@@ -28,8 +28,9 @@ function acceptClient(server: ServerContext, socket: Socket, ip: string, early?:
   }
   const release = server.deps.acquireConnection(ip)
   if (release) {
-    connectionCounts.add('greeted')
-    runSession(server, socket, { ip, release, early })
+    const blocked = server.deps.isBlocked({ ip })
+    connectionCounts.add(blocked ? 'blocked' : 'greeted')
+    runSession(server, socket, { ip, blocked, release, early })
   } else refuse(socket, 'refused', REPLIES.tooManyConnections)
 }
 

@@ -23,7 +23,7 @@ export function runAction(
   ip: string,
   action: ServiceAction,
 ): Awaitable<ActionResult> {
-  if (action.kind === 'mail-from') return checkSender(context, ip, action.size)
+  if (action.kind === 'mail-from') return checkSender(context, ip, action)
   if (action.kind === 'rcpt-to') return checkRecipient(context, ip, action)
   return deliverMail(context, ip, action)
 }
@@ -33,11 +33,16 @@ export function countMailOutcome(outcome: MailOutcome, bytes: number): void {
   mailBytes.add(outcome, bytes)
 }
 
-function checkSender(context: ActionContext, ip: string, size: number): Awaitable<ActionResult> {
-  const outcome = recoverable(
-    () => whenAvailable(storageFault(context, size), (fault) => fault ?? checkRates(context, ip)),
-    (err) => serverError(context, err, { ip, command: 'MAIL' }),
-  )
+function checkSender(
+  context: ActionContext,
+  ip: string,
+  { sender, size }: Extract<Action, { kind: 'mail-from' }>,
+): Awaitable<ActionResult> {
+  const check = (): Awaitable<SenderOutcome> => {
+    if (context.deps.isBlocked({ ip, sender })) return 'blocked'
+    return whenAvailable(storageFault(context, size), (fault) => fault ?? checkRates(context, ip))
+  }
+  const outcome = recoverable(check, (err) => serverError(context, err, { ip, command: 'MAIL' }))
   return whenAvailable(outcome, (known) => {
     if (known !== 'accepted') refusedSenders.add(known)
     return { kind: 'mail-from', outcome: known }

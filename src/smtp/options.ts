@@ -20,7 +20,9 @@ export interface SmtpDeps {
     recipients: Recipient[]
     envelope: Envelope
     raw: Uint8Array
-  }): Promise<'stored' | 'no_recipients' | 'full' | RuleRefusal>
+  }): Promise<'stored' | 'no_recipients' | 'full' | 'blocked' | RuleRefusal>
+  /** Whether the operator blocks this client, or this sender of MAIL FROM. */
+  isBlocked(facts: { ip: string; sender?: string }): boolean
   /** Why no mail can be stored right now; undefined if it can. */
   storageFault(): Awaitable<{ kind: 'full' | 'unavailable'; reason: string } | undefined>
   /** Counts a connection of this IP and returns its release function; undefined if there are too many. */

@@ -52,8 +52,12 @@ export interface SmtpSession {
 }
 
 /** The server side of one SMTP session as a state machine over bytes: no socket, no clock. */
-export function smtpSession(limits: SmtpLimits, clientIp: string): SmtpSession {
-  const state = initialState(limits, clientIp)
+export function smtpSession(
+  limits: SmtpLimits,
+  clientIp: string,
+  { blocked = false } = {},
+): SmtpSession {
+  const state = initialState(limits, clientIp, blocked)
   return {
     receive(chunk) {
       state.chunk = chunk
@@ -104,7 +108,9 @@ function readCommand(state: State): void {
 function runCommand(state: State, text: string): void {
   const { verb, argument } = parseCommand(text)
   const run = VERBS.get(verb)
-  if (run) {
+  // RFC 5321 3.1: after a 554 greeting, wait for QUIT.
+  if (state.blocked && verb !== 'QUIT') queueReply(state, REPLIES.blockedSession)
+  else if (run) {
     const reply = run(state, argument)
     if (reply !== undefined) queueReply(state, reply)
   } else if (NON_SMTP_VERBS.has(verb) || verb.startsWith('SSH-')) {
@@ -207,7 +213,7 @@ function mail(state: State, argument: string): string | undefined {
   if (!utf8 && NON_ASCII.test(from.path)) return REPLIES.needsUtf8
   if (size > state.limits.maxBytes) return REPLIES.tooBig
   state.sender = { path: from.path, size, utf8 }
-  state.action = { kind: 'mail-from', size }
+  state.action = { kind: 'mail-from', sender: from.path, size }
   return undefined
 }
 

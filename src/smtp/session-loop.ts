@@ -20,6 +20,8 @@ import { upgradeToTls } from './tls.ts'
 
 interface Client {
   ip: string
+  /** By the operator. */
+  blocked: boolean
   /** Called once the connection is closed. */
   release: () => void
   /** Input received after the PROXY header. */
@@ -30,16 +32,16 @@ interface Client {
 export function runSession(
   server: ServerContext,
   socket: Socket,
-  { ip, release, early }: Client,
+  { ip, blocked, release, early }: Client,
 ): void {
   const now = server.clock()
   const connection: Connection = {
     server,
     socket,
     ip,
-    session: smtpSession(server.limits, ip),
+    session: smtpSession(server.limits, ip, { blocked }),
     phase: 'open',
-    pendingReplies: greeting(server.limits.hostname),
+    pendingReplies: blocked ? REPLIES.clientBlocked : greeting(server.limits.hostname),
     actionPending: false,
     pendingInput: early,
     inputEnded: false,

@@ -27,7 +27,7 @@ interface Sender {
 
 /** Work that must complete before the session reads on. */
 export type Action =
-  | { kind: 'mail-from'; size: number }
+  | { kind: 'mail-from'; sender: string; size: number }
   /** text is the content of the angle brackets; others are the recipients accepted so far. */
   | { kind: 'rcpt-to'; text: string; size: number; others: Recipient[] }
   /** raw is a copy: it does not change as more input arrives. */
@@ -46,6 +46,8 @@ export type CloseReason =
 export interface State {
   limits: SmtpLimits
   clientIp: string
+  /** The operator blocks this client: every command but QUIT gets 503. */
+  blocked: boolean
   lines: LineReader
   /** Undefined until EHLO or HELO. */
   helo: string | undefined
@@ -68,10 +70,11 @@ export interface State {
 
 export const EMPTY = Buffer.alloc(0)
 
-export function initialState(limits: SmtpLimits, clientIp: string): State {
+export function initialState(limits: SmtpLimits, clientIp: string, blocked: boolean): State {
   return {
     limits,
     clientIp,
+    blocked,
     lines: { partial: '', skipping: false, line: undefined },
     helo: undefined,
     extended: false,
@@ -151,6 +154,7 @@ export const REPLIES = {
   badSender: replyLine(501, '5.1.7', 'Invalid sender address'),
   badPath: replyLine(501, '5.1.3', 'Invalid recipient address'),
   notImplemented: replyLine(502, '5.5.1', 'Command not implemented'),
+  blockedSession: replyLine(503, '5.7.1', 'Your address is blocked, send QUIT'),
   ehloRequired: replyLine(503, '5.5.1', 'Send EHLO first'),
   mailRequired: replyLine(503, '5.5.1', 'Send MAIL first'),
   nestedMail: replyLine(503, '5.5.1', 'Sender already specified'),
@@ -162,7 +166,9 @@ export const REPLIES = {
   needsUtf8: replyLine(550, '5.6.7', 'Address requires SMTPUTF8'),
   relayDenied: replyLine(550, '5.7.1', 'Relaying denied'),
   senderNotAllowed: replyLine(550, '5.7.1', 'Sender not allowed by the recipient'),
+  senderBlocked: replyLine(550, '5.7.1', 'Sender blocked by the operator'),
   tooBig: replyLine(552, '5.3.4', 'Message too big'),
+  clientBlocked: replyLine(554, '5.7.1', 'Your address is blocked by the operator'),
   noRecipient: replyLine(554, '5.5.1', 'No valid recipients'),
   unknownParameter: replyLine(555, '5.5.4', 'Parameter not recognized'),
 } as const
@@ -174,9 +180,20 @@ export type ActionResult =
   /** tls names the version and cipher. */
   | { kind: 'tls'; tls: string }
 
-export type SenderOutcome = 'accepted' | 'too_many_mails' | 'too_much_data' | ServerError
+export type SenderOutcome =
+  | 'accepted'
+  | 'blocked'
+  | 'too_many_mails'
+  | 'too_much_data'
+  | ServerError
 export type RecipientOutcome = Recipient | { refused: RecipientRefusal | ServerError }
-export type MailOutcome = 'stored' | 'no_recipients' | 'full' | RuleRefusal | ServerError
+export type MailOutcome =
+  | 'stored'
+  | 'no_recipients'
+  | 'full'
+  | 'blocked'
+  | RuleRefusal
+  | ServerError
 /** Not the sender's fault: storage is full or unavailable, or an internal error. Always 4xx, so the sender retries. */
 export type ServerError = 'no_space' | 'unavailable' | 'fault'
 
@@ -207,6 +224,7 @@ const SERVER_ERROR_REPLY = {
 const SENDER_REPLY = {
   ...SERVER_ERROR_REPLY,
   accepted: REPLIES.senderOk,
+  blocked: REPLIES.senderBlocked,
   too_many_mails: REPLIES.tooManyMails,
   too_much_data: REPLIES.tooMuchData,
 } as const satisfies Record<SenderOutcome, string>
@@ -230,6 +248,7 @@ const MAIL_REPLY = {
   stored: REPLIES.accepted,
   no_recipients: REPLIES.unknownRecipient,
   full: REPLIES.mailboxFull,
+  blocked: REPLIES.senderBlocked,
 } as const satisfies Record<MailOutcome, string>
 
 function applyRecipientResult(state: State, outcome: RecipientOutcome): void {

@@ -109,8 +109,8 @@ function replyReader(socket: Socket): () => Promise<SmtpReply> {
 }
 
 /** The greeting of a new connection; empty if the server closes it. */
-export function readGreeting(port: number): Promise<string> {
-  const socket = connect(port, '127.0.0.1')
+export function readGreeting(port: number, localAddress = '127.0.0.1'): Promise<string> {
+  const socket = connect({ port, host: '127.0.0.1', localAddress })
   return new Promise((resolve) => {
     socket.on('data', (bytes) => {
       resolve(bytes.toString())

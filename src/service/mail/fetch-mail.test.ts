@@ -8,6 +8,7 @@ import type { FetchedRecipient, Recipient } from '../../core/recipient.ts'
 import { keyedTopic, type MailboxId } from '../../core/session.ts'
 import type { ImapDeps } from '../../imap/options.ts'
 import { makeRates, openMemoryLimit } from '../../limit/memory.ts'
+import type { FindBlock } from '../blocks/open-block-list.ts'
 import { address, type GmailFixture, openGmailFixture, rules, START } from '../testing/gmail.ts'
 import { forcePoll } from './check-mail.ts'
 import { accountMailDeps } from './fetch-mail.ts'
@@ -92,6 +93,20 @@ describe('fetched mail', () => {
     }
     const counted = ['stored', 'known'].map((at) => (values().get(at) ?? 0) - (before.get(at) ?? 0))
     assert.deepEqual(counted, [1, 2])
+  })
+
+  test('of a blocked sender is not stored, and not fetched again', async () => {
+    const { session } = await fixture.alias('joe@gmail.com', 'shop')
+    const facts: unknown[] = []
+    const findBlock: FindBlock = (found) => {
+      facts.push(found)
+      return 'mail_from'
+    }
+    const { receive, readFolder } = accountMailDeps({ ...fixture.deps, findBlock }, accountId)
+    assert.equal(await receive(await fetched(['joe+shop@gmail.com'])), 'refused')
+    assert.deepEqual(facts, [{ mailFrom: 'bounce@shop.test', from: 'hello@shop.test' }])
+    assert.deepEqual(await messages(session.id), [])
+    assert.deepEqual(await readFolder('INBOX'), { uidValidity: 7, lastUid })
   })
 
   test('for several aliases is listed in each session', async () => {

@@ -6,6 +6,7 @@ import { accountTopic } from '../../core/session.ts'
 import { readHeader, unfold } from '../../mime/header-fields.ts'
 import { readFromHeader, readHead } from '../../mime/header-summary.ts'
 import type { AccountStore } from '../../store/store.ts'
+import type { FindBlock } from '../blocks/open-block-list.ts'
 import type { SubscribableBus } from '../deps.ts'
 import { recipientTopics } from './receive-mail.ts'
 
@@ -18,11 +19,16 @@ const fetchedMails = counter(
   'outcome',
 )
 
+interface FetchDeps {
+  store: AccountStore
+  bus: SubscribableBus
+  now(): Date
+  /** Without it, nothing is blocked. */
+  findBlock?: FindBlock
+}
+
 /** What the IMAP client needs to process the mail of one account, except randomness and a log. */
-export function accountMailDeps(
-  { store, bus, now }: { store: AccountStore; bus: SubscribableBus; now(): Date },
-  accountId: number,
-) {
+export function accountMailDeps({ store, bus, now, findBlock }: FetchDeps, accountId: number) {
   return {
     findAliases: (addresses: readonly Address[]) => store.findAliases(accountId, addresses, now()),
 
@@ -32,6 +38,12 @@ export function accountMailDeps(
       const head = readHead(raw, envelope.mailFrom)
       const from = readFromHeader(raw)
       const mail = { ...fetched, accountId, envelope, head, from, raw, now: now() }
+      if (findBlock?.({ mailFrom: envelope.mailFrom, from: head.senderEmail })) {
+        // Only the state of the folder is saved: the mail counts as fetched.
+        await store.addFetchedMail({ ...mail, recipients: [] })
+        fetchedMails.add('blocked')
+        return 'refused'
+      }
       const stored = await store.addFetchedMail(mail)
       fetchedMails.add(stored.outcome)
       if (stored.outcome !== 'stored') return stored.outcome

@@ -10,6 +10,7 @@ import {
   openFixture,
   START,
 } from '../../store/contract/fixture.ts'
+import type { FindBlock } from '../blocks/open-block-list.ts'
 import { receiveMail } from './receive-mail.ts'
 
 let fixture: Fixture
@@ -74,6 +75,25 @@ test('mail that was not stored wakes no topic', async () => {
   assert.equal(await receiveFor(['nobody@box.test']), 'no_recipients')
   for (let sent = 0; sent < 5; sent += 1) await fixture.send(['own@box.test'])
   assert.equal(await receiveFor(['own@box.test', 'plain@box.test']), 'full')
+  assert.deepEqual(woken, [])
+})
+
+test('mail of a blocked client, envelope sender or From header is not stored', async () => {
+  const recipients = await fixture.accepted(['plain@box.test'])
+  const { envelope } = newMail(recipients)
+  const raw = Buffer.from('From: <From@bad.test>\r\n\r\nhello\r\n')
+  const facts: unknown[] = []
+  const bus = { wake: (topic: Topic) => void woken.push(topic) }
+  const findBlock: FindBlock = (found) => {
+    facts.push(found)
+    return 'from_header'
+  }
+  const deps = { store: fixture.store, bus, now: () => START, findBlock }
+  assert.equal(await receiveMail(deps, { recipients, envelope, raw }), 'blocked')
+  assert.deepEqual(facts, [
+    { clientIp: '192.0.2.7', mailFrom: 'ann@sender.test', from: 'From@bad.test' },
+  ])
+  assert.deepEqual(await fixture.other.listMessageIds(plain), [])
   assert.deepEqual(woken, [])
 })
 

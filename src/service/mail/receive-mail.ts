@@ -11,6 +11,7 @@ import {
 import { keyedTopic, POOL, type Topic } from '../../core/session.ts'
 import { readFromHeader, readHead } from '../../mime/header-summary.ts'
 import type { AddMailResult, MailStore, StoredRecipient } from '../../store/store.ts'
+import type { FindBlock } from '../blocks/open-block-list.ts'
 import type { ServiceDeps } from '../deps.ts'
 
 interface RecipientOffer {
@@ -78,12 +79,20 @@ interface ReceivedMail {
   senderNetwork?: string | undefined
 }
 
+type ReceiveDeps = Pick<ServiceDeps, 'store' | 'bus' | 'now'> & {
+  /** Without it, nothing is blocked. */
+  findBlock?: FindBlock
+}
+
 /** Stores one mail for every recipient that still exists and whose rules accept it, then wakes their waiters. */
 export async function receiveMail(
-  { store, bus, now }: Pick<ServiceDeps, 'store' | 'bus' | 'now'>,
+  { store, bus, now, findBlock }: ReceiveDeps,
   mail: ReceivedMail,
-): Promise<AddMailResult['outcome']> {
-  const head = readHead(mail.raw, mail.envelope.mailFrom)
+): Promise<AddMailResult['outcome'] | 'blocked'> {
+  const { clientIp, mailFrom } = mail.envelope
+  const head = readHead(mail.raw, mailFrom)
+  // Client and envelope sender again: they may have been blocked since MAIL.
+  if (findBlock?.({ clientIp, mailFrom, from: head.senderEmail })) return 'blocked'
   const from = needsFromHeader(mail.recipients) ? readFromHeader(mail.raw) : undefined
   const stored = await store.addMail({ ...mail, head, from, receivedAt: now() })
   if (stored.outcome === 'stored')

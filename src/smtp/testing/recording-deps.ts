@@ -34,6 +34,7 @@ export function recordingDeps(overrides: Partial<SmtpDeps> = {}) {
       seen.mails.push({ ...mail, recipients: mail.recipients.map(({ address }) => address) })
       return 'stored'
     },
+    isBlocked: () => false,
     storageFault: async () => undefined,
     acquireConnection(ip) {
       seen.held += 1

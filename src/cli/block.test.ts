@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'vitest'
+import { tempFolder } from '../../test/support/stores.ts'
+import { addEntries, importFile, printBlocks, removeEntries } from './block.ts'
+import type { Progress } from './progress.ts'
+import { operatorFixture } from './testing/operator.ts'
+
+const fixture = operatorFixture()
+const add = (entries: string[], options = {}) =>
+  addEntries(fixture.deps(), entries, options, fixture.print)
+
+describe('block list', () => {
+  test('shows entry, kind, times and note, a page at a time', async () => {
+    await add(['spam.example'], { note: 'ticket 17' })
+    await add(['192.0.2.0/24'], { for: 7_200 })
+    await add(['ann@mixed.example'])
+    fixture.lines.length = 0
+    await printBlocks(fixture.deps(), { limit: 2 }, fixture.print)
+    assert.deepEqual(fixture.lines.splice(0), [
+      'ENTRY              KIND     ADDED (UTC)       ENDS (UTC)        NOTE',
+      'ann@mixed.example  address  2026-03-01 12:00  never',
+      '192.0.2.0/24       network  2026-03-01 12:00  2026-03-01 14:00',
+      '2 of 3 blocks. Next page: --before 2',
+    ])
+    await printBlocks(fixture.deps(), { limit: 2, before: 2, json: true }, fixture.print)
+    assert.deepEqual(JSON.parse(fixture.lines.splice(0).join('\n')), [
+      {
+        entry: 'spam.example',
+        kind: 'domain',
+        note: 'ticket 17',
+        created_at: '2026-03-01 12:00:00',
+        created_at_iso: '2026-03-01T12:00:00Z',
+        expires_at: null,
+        expires_at_iso: null,
+        number: 1,
+      },
+    ])
+    await printBlocks(fixture.deps(), { limit: 2, text: 'nothing' }, fixture.print)
+    assert.deepEqual(fixture.lines, ['No such blocks.'])
+  })
+
+  test('says so if there are none', async () => {
+    await printBlocks(fixture.deps(), { limit: 50 }, fixture.print)
+    assert.deepEqual(fixture.lines, ['No blocks.'])
+  })
+})
+
+test('block add and remove say what they did', async () => {
+  await add(['Spam.Example', '192.0.2.7'])
+  await add(['spam.example'])
+  await removeEntries(fixture.deps(), ['192.0.2.7'], fixture.print)
+  const when = 'Takes effect within a second.'
+  assert.deepEqual(fixture.lines, [
+    'Blocked spam.example and its subdomains.',
+    'Blocked 192.0.2.7.',
+    when,
+    'Changed the block of spam.example and its subdomains.',
+    when,
+    'Removed the block of 192.0.2.7.',
+    when,
+  ])
+  await assert.rejects(removeEntries(fixture.deps(), ['192.0.2.7'], fixture.print), {
+    message: '192.0.2.7 is not blocked by an entry of its own. See: mayfly block list',
+    exitCode: 1,
+  })
+})
+
+test('an entry that is too wide names the option', async () => {
+  await assert.rejects(add(['10.0.0.0/7']), {
+    message: '10.0.0.0/7 is wider than /8: confirm it with --force.',
+    exitCode: 2,
+  })
+  await add(['10.0.0.0/7'], { force: true })
+})
+
+describe('block import', () => {
+  const shown: Progress[] = []
+  const importText = async (text: string, options = {}) => {
+    const folder = tempFolder()
+    const file = join(folder.path, 'list.txt')
+    writeFileSync(file, text)
+    const progress = { tell: (one: Progress) => void shown.push(one), end() {} }
+    await importFile(fixture.deps(), { file, progress, ...options }, fixture.print).finally(
+      folder.remove,
+    )
+  }
+
+  test('adds the entries of a file, with progress; --remove takes them back', async () => {
+    await add(['b.test'])
+    await importText('# spammers\na.test\nb.test\n198.51.100.0/24 # ticket 18\n', { note: 'x' })
+    assert.deepEqual(shown, [{ doing: 'importing', rows: 3, bytes: 0, all: { rows: 3, bytes: 0 } }])
+    assert.match(fixture.lines.at(-1) ?? '', /^Added 2 blocks; 1 were known\./)
+    await importText('a.test\nc.test\n', { remove: true })
+    assert.match(fixture.lines.at(-1) ?? '', /^Removed 1 block; 1 were not on the list\./)
+  })
+
+  test('changes nothing if a line is invalid', async () => {
+    await assert.rejects(importText('a.test\nno entry\n10.0.0.0/7\n'), {
+      message: [
+        'Line 2: "no entry" is not a domain, an address, an IP address or a CIDR range.',
+        'Line 3: 10.0.0.0/7 is wider than /8: confirm it with --force.',
+        'Nothing was changed.',
+      ].join('\n'),
+    })
+    await printBlocks(fixture.deps(), { limit: 50 }, fixture.print)
+    assert.deepEqual(fixture.lines, ['No blocks.'])
+  })
+})

@@ -1,0 +1,207 @@
+import { readFileSync } from 'node:fs'
+import { type Command, InvalidArgumentError } from 'commander'
+import { Problem } from '../core/problem.ts'
+import { parseDuration, timestampFields } from '../core/time.ts'
+import {
+  addBlock,
+  type BlockDeps,
+  type BlockOptions,
+  importBlocks,
+  type ListedBlock,
+  listBlocks,
+  parseBlockLines,
+  removeBlock,
+  removeBlocks,
+} from '../service/blocks/blocks.ts'
+import {
+  CommandError,
+  formatCount,
+  formatMinute,
+  type JsonOption,
+  type Print,
+  plural,
+  printJson,
+  table,
+} from './output.ts'
+import { openProgress, type Progress } from './progress.ts'
+import { type OperatorActions, parseCount } from './session.ts'
+
+interface AddOptions {
+  note?: string
+  /** In seconds. */
+  for?: number
+  force?: boolean
+}
+
+export function addBlockCommands(
+  block: Command,
+  { withOperatorStore }: OperatorActions,
+  print: Print,
+): void {
+  block
+    .command('add <entry...>')
+    .description(
+      'Refuse mail from a domain and its subdomains, an address, an IP address or a range',
+    )
+    .option('--note <text>', 'why, for your own use')
+    .option('--for <duration>', 'end of the block, such as 12h or 30d; default: none', parseFor)
+    .option('--force', 'allow ranges wider than /8 (IPv6: /16) and top-level domains')
+    .action((entries: string[], options: AddOptions) =>
+      withOperatorStore((deps) => addEntries(deps, entries, options, print)),
+    )
+  block
+    .command('list [text]')
+    .description('List blocks whose entry contains the text, last changed first')
+    .option('--limit <n>', 'maximum number of blocks', parseCount, 50)
+    .option('--before <number>', 'continue after the block with this number', parseCount)
+    .option('--json', 'print JSON')
+    .action((text: string | undefined, options: ListOptions) =>
+      withOperatorStore((deps) => printBlocks(deps, { ...options, text }, print)),
+    )
+  block
+    .command('remove <entry...>')
+    .description('Remove blocks')
+    .action((entries: string[]) => withOperatorStore((deps) => removeEntries(deps, entries, print)))
+  block
+    .command('import <file>')
+    .description('Add the entries of a file, one per line; # starts a comment')
+    .option('--note <text>', 'why, for your own use')
+    .option('--for <duration>', 'end of the blocks, such as 12h or 30d; default: none', parseFor)
+    .option('--force', 'allow ranges wider than /8 (IPv6: /16) and top-level domains')
+    .option('--remove', 'remove these entries instead')
+    .action((file: string, options: AddOptions & { remove?: boolean }) =>
+      withOperatorStore((deps) =>
+        importFile(deps, { ...options, file, progress: openProgress(process.stderr) }, print),
+      ),
+    )
+}
+
+function parseFor(text: string): number {
+  const seconds = parseDuration(text) ?? 0
+  if (seconds > 0) return seconds
+  throw new InvalidArgumentError('Use a duration such as 90s, 15m, 24h or 30d.')
+}
+
+const blockOptions = ({ note, for: seconds, force }: AddOptions): BlockOptions => {
+  return { note, seconds, force }
+}
+
+const WHEN = 'Takes effect within a second.'
+
+export async function addEntries(
+  deps: BlockDeps,
+  texts: readonly string[],
+  options: AddOptions,
+  print: Print,
+): Promise<void> {
+  for (const text of texts) {
+    const { entry, kind, isNew } = await addBlock(deps, text, blockOptions(options)).catch(refuse)
+    const what = kind === 'domain' ? `${entry} and its subdomains` : entry
+    print(isNew ? `Blocked ${what}.` : `Changed the block of ${what}.`)
+  }
+  print(WHEN)
+}
+
+export async function removeEntries(
+  deps: BlockDeps,
+  texts: readonly string[],
+  print: Print,
+): Promise<void> {
+  for (const text of texts) {
+    if (!(await removeBlock(deps, text).catch(refuse)))
+      throw new CommandError(
+        `${text} is not blocked by an entry of its own. See: mayfly block list`,
+      )
+    print(`Removed the block of ${text}.`)
+  }
+  print(WHEN)
+}
+
+function refuse(error: unknown): never {
+  if (!(error instanceof Problem) || error.code !== 'invalid_parameter') throw error
+  throw new CommandError(withOptionName(error.message), 2)
+}
+
+interface ListOptions extends JsonOption {
+  text?: string | undefined
+  limit: number
+  before?: number
+}
+
+export async function printBlocks(
+  deps: BlockDeps,
+  { json, ...query }: ListOptions,
+  print: Print,
+): Promise<void> {
+  const { blocks, total, next } = await listBlocks(deps, query)
+  if (json) return printJson(blocks.map(blockJson), print)
+  if (blocks.length === 0) return print(total === 0 ? 'No blocks.' : 'No such blocks.')
+  const rows = blocks.map(({ entry, kind, createdAt, expiresAt, note }) => [
+    entry,
+    kind,
+    formatMinute(createdAt),
+    expiresAt ? formatMinute(expiresAt) : 'never',
+    note,
+  ])
+  const heading = ['ENTRY', 'KIND', 'ADDED (UTC)', 'ENDS (UTC)', 'NOTE']
+  for (const line of table([heading, ...rows])) print(line)
+  if (next !== undefined) {
+    print(`${formatCount(blocks.length)} of ${plural(total, 'block')}. Next page: --before ${next}`)
+  }
+}
+
+/** Names and times as in the API. */
+function blockJson({ entry, kind, note, createdAt, expiresAt, number }: ListedBlock) {
+  return {
+    entry,
+    kind,
+    note,
+    ...timestampFields('created_at', createdAt),
+    ...timestampFields('expires_at', expiresAt),
+    number,
+  }
+}
+
+const SHOWN_ERRORS = 10
+
+interface ImportOptions extends AddOptions {
+  file: string
+  remove?: boolean
+  progress: { tell(progress: Progress): void; end(): void }
+}
+
+export async function importFile(
+  deps: BlockDeps,
+  { file, remove = false, progress, ...options }: ImportOptions,
+  print: Print,
+): Promise<void> {
+  const entries = readEntries(file, { force: remove || options.force === true })
+  const all = { rows: entries.length, bytes: 0 }
+  const doing = remove ? 'removing' : 'importing'
+  const report = (rows: number) => progress.tell({ doing, rows, bytes: 0, all })
+  const { force: _, ...rest } = blockOptions(options)
+  const changing = remove
+    ? removeBlocks(deps, entries, report)
+    : importBlocks(deps, entries, { ...rest, report })
+  const changed = await changing.finally(progress.end)
+  const others = formatCount(entries.length - changed)
+  if (remove) print(`Removed ${plural(changed, 'block')}; ${others} were not on the list. ${WHEN}`)
+  else print(`Added ${plural(changed, 'block')}; ${others} were known. ${WHEN}`)
+}
+
+/** Nothing is changed if one line is invalid. */
+function readEntries(file: string, options: { force: boolean }) {
+  const { entries, invalid } = parseBlockLines(readFileSync(file, 'utf8'), options)
+  if (invalid.length === 0) return entries
+  const more = invalid.length - SHOWN_ERRORS
+  const lines = [
+    ...invalid.slice(0, SHOWN_ERRORS).map(withOptionName),
+    ...(more > 0 ? [`… and ${plural(more, 'more invalid line')}`] : []),
+    'Nothing was changed.',
+  ]
+  throw new CommandError(lines.join('\n'))
+}
+
+function withOptionName(message: string): string {
+  return message.replace(' with force', ' with --force')
+}

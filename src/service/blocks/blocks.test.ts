@@ -1,0 +1,168 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { openSqliteTestMail } from '../../../test/support/stores.ts'
+import { waitUntil } from '../../../test/support/wait-until.ts'
+import { StoreUnavailable } from '../../core/problem.ts'
+import {
+  addBlock,
+  type BlockDeps,
+  importBlocks,
+  listBlocks,
+  parseBlockLines,
+  removeBlock,
+} from './blocks.ts'
+import { openBlockList } from './open-block-list.ts'
+
+const NOON = new Date('2026-03-01T12:00:00Z')
+const HOUR = 3_600_000
+
+let opened: Awaited<ReturnType<typeof openSqliteTestMail>>
+let time: Date
+let deps: BlockDeps
+beforeEach(async () => {
+  opened = await openSqliteTestMail()
+  time = NOON
+  deps = { store: opened.store, now: () => time }
+})
+afterEach(() => opened.close())
+
+describe('a block', () => {
+  test('is listed with its kind, note and end until then', async () => {
+    const options = { note: ' spam\r\nreport 17 ', seconds: 3_600 }
+    expect(await addBlock(deps, 'Spam.Example', options)).toEqual({
+      entry: 'spam.example',
+      kind: 'domain',
+      isNew: true,
+    })
+    expect(await listBlocks(deps, { limit: 10 })).toEqual({
+      blocks: [
+        {
+          entry: 'spam.example',
+          kind: 'domain',
+          note: 'spam report 17',
+          createdAt: NOON,
+          expiresAt: new Date(NOON.getTime() + HOUR),
+          number: 1,
+        },
+      ],
+      total: 1,
+      next: undefined,
+    })
+    time = new Date(NOON.getTime() + HOUR)
+    expect(await listBlocks(deps, { limit: 10 })).toEqual({ blocks: [], total: 0, next: undefined })
+  })
+
+  test('is added once, and removed once', async () => {
+    expect((await addBlock(deps, '192.0.2.7/24')).isNew).toBe(true)
+    expect((await addBlock(deps, '192.0.2.0/24')).isNew).toBe(false)
+    expect(await removeBlock(deps, '192.0.2.255/24')).toBe(true)
+    expect(await removeBlock(deps, '192.0.2.0/24')).toBe(false)
+  })
+
+  test('that is invalid, too wide or too long is refused', async () => {
+    for (const [text, options, message] of [
+      ['no entry', {}, 'is not a domain'],
+      ['10.0.0.0/7', {}, 'wider than /8'],
+      ['a.test', { seconds: 0 }, 'ten years'],
+      ['a.test', { seconds: 315_360_001 }, 'ten years'],
+    ] as const) {
+      await expect(addBlock(deps, text, options)).rejects.toMatchObject({
+        code: 'invalid_parameter',
+        message: expect.stringContaining(message),
+      })
+    }
+    await addBlock(deps, '10.0.0.0/7', { force: true })
+    expect(await removeBlock(deps, '10.0.0.0/7')).toBe(true)
+  })
+})
+
+describe('a list', () => {
+  test('has one entry per line; comments, duplicates and empty lines are ignored', () => {
+    const text = '# bad\r\nA.test\r\n\r\na.test # again\n  192.0.2.7\nx#y@b.test\n'
+    expect(parseBlockLines(text)).toEqual({
+      entries: ['a.test', '192.0.2.7', 'x#y@b.test'],
+      invalid: [],
+    })
+  })
+
+  test('names every invalid line', () => {
+    expect(parseBlockLines('a.test\nno entry\n1.2.3.4/5\n').invalid).toEqual([
+      expect.stringMatching(/^Line 2: "no entry" is not a domain/),
+      expect.stringMatching(/^Line 3: 0\.0\.0\.0\/5 is wider/),
+    ])
+  })
+
+  test('is imported in batches; pages list all of it', async () => {
+    const names = Array.from({ length: 1_201 }, (_, one) => `n${one}.test`)
+    const { entries } = parseBlockLines(names.join('\n'))
+    await addBlock(deps, 'n7.test')
+    const reports: number[] = []
+    const options = { note: 'list', report: (done: number) => void reports.push(done) }
+    expect(await importBlocks(deps, entries, options)).toBe(1_200)
+    expect(reports).toEqual([500, 1_000, 1_201])
+    const listed: string[] = []
+    for (let before: number | undefined; ; ) {
+      const page = await listBlocks(deps, { limit: 500, before })
+      listed.push(...page.blocks.map(({ entry }) => entry))
+      before = page.next
+      if (before === undefined) break
+    }
+    expect(listed.toSorted()).toEqual(names.toSorted())
+    expect((await listBlocks(deps, { limit: 5, text: 'N1200' })).blocks).toHaveLength(1)
+  })
+})
+
+describe('the list of a thread', () => {
+  const log = { error() {} }
+  const open = (store: Pick<typeof opened.store, 'readBlockChanges'> = opened.other) =>
+    openBlockList({ store, log, now: () => time, intervalMs: 5 })
+
+  test('has every block when it is opened, and follows changes', async () => {
+    const names = Array.from({ length: 2_500 }, (_, one) => `n${one}.test`)
+    await importBlocks(deps, parseBlockLines(names.join('\n')).entries, { report() {} })
+    const list = await open()
+    expect(names.every((name) => list.findBlock({ mailFrom: `a@${name}` }))).toBe(true)
+    await removeBlock(deps, 'n7.test')
+    await addBlock(deps, '2001:db8::/32', { seconds: 60 })
+    await waitUntil(() => list.findBlock({ clientIp: '2001:db8::9' }))
+    expect(list.findBlock({ mailFrom: 'a@n7.test' })).toBeUndefined()
+    time = new Date(NOON.getTime() + 60_000)
+    expect(list.findBlock({ clientIp: '2001:db8::9' })).toBeUndefined()
+    await list.close()
+  })
+
+  test('tells what matched', async () => {
+    for (const entry of ['192.0.2.0/24', 'bad.test', 'ann@mixed.test']) await addBlock(deps, entry)
+    const { findBlock, close } = await open()
+    for (const [facts, reason] of [
+      [{ clientIp: '192.0.2.9', mailFrom: 'a@bad.test' }, 'client'],
+      [{ clientIp: '198.51.100.9', mailFrom: 'a@x.bad.test', from: 'a@bad.test' }, 'mail_from'],
+      [{ mailFrom: '', from: 'ann@mixed.test' }, 'from_header'],
+      [{ clientIp: '198.51.100.9', mailFrom: 'bob@mixed.test', from: '' }, undefined],
+      [{}, undefined],
+    ] as const) {
+      expect(findBlock(facts)).toBe(reason)
+    }
+    await close()
+  })
+
+  test('stays as it is while the store is unavailable, and catches up', async () => {
+    let isDown = false
+    await addBlock(deps, 'old.test')
+    let failed = 0
+    const list = await open({
+      async readBlockChanges(after, limit) {
+        if (!isDown) return await opened.other.readBlockChanges(after, limit)
+        failed += 1
+        throw new StoreUnavailable()
+      },
+    })
+    isDown = true
+    await addBlock(deps, 'new.test')
+    await waitUntil(() => failed > 1)
+    expect(list.findBlock({ mailFrom: 'a@old.test' })).toBe('mail_from')
+    expect(list.findBlock({ mailFrom: 'a@new.test' })).toBeUndefined()
+    isDown = false
+    await waitUntil(() => list.findBlock({ mailFrom: 'a@new.test' }))
+    await list.close()
+  })
+})

@@ -1,0 +1,145 @@
+import {
+  type Block,
+  type BlockEntry,
+  type BlockKind,
+  blockKind,
+  MAX_BLOCK_NOTE,
+  parseBlockEntry,
+} from '../../core/block-list.ts'
+import { Problem } from '../../core/problem.ts'
+import { cleanLine } from '../../core/text.ts'
+import type { MailStore } from '../../store/store.ts'
+
+// Operations of the operator on the block list. SMTP threads on all nodes read the changes within half a second, see
+// open-block-list.ts.
+
+export interface BlockDeps {
+  store: Pick<MailStore, 'listBlocks' | 'countBlocks' | 'addBlocks' | 'removeBlocks'>
+  now(): Date
+}
+
+export interface ListedBlock extends Block {
+  kind: BlockKind
+}
+
+interface ListOptions {
+  /** 1 to 1,000. */
+  limit: number
+  /** The `number` of the last block of the previous page. */
+  before?: number | undefined
+  /** Only entries that contain this text. */
+  text?: string | undefined
+}
+
+/** A page of the live blocks, last changed first, and how many there are in all. */
+export async function listBlocks(
+  { store, now }: BlockDeps,
+  { limit, before, text }: ListOptions,
+): Promise<{ blocks: ListedBlock[]; total: number; next: number | undefined }> {
+  const time = now()
+  // One more than returned, to know whether there are more.
+  const query = { now: time, limit: limit + 1, before, text: text?.trim().toLowerCase() }
+  const [found, total] = [await store.listBlocks(query), await store.countBlocks(time)]
+  const blocks = found.slice(0, limit).map((block) => ({ ...block, kind: blockKind(block.entry) }))
+  const next = found.length > limit ? blocks.at(-1)?.number : undefined
+  return { blocks, total, next }
+}
+
+export interface BlockOptions {
+  note?: string | undefined
+  /** From now; undefined: until it is removed. */
+  seconds?: number | undefined
+  /** Also ranges wider than /8 (IPv6: /16), and top-level domains. */
+  force?: boolean | undefined
+}
+
+const MAX_SECONDS = 315_360_000 // ten years
+
+/** Adds a block, or replaces the note and end of an existing one. Throws `invalid_parameter`. */
+export async function addBlock(
+  deps: BlockDeps,
+  text: string,
+  { force = false, ...options }: BlockOptions = {},
+): Promise<{ entry: BlockEntry; kind: BlockKind; isNew: boolean }> {
+  const entry = parseBlockEntry(text, { force })
+  const added = await addEntries(deps, [entry], options)
+  return { entry, kind: blockKind(entry), isNew: added === 1 }
+}
+
+/** Removes a block. False if there is none. Throws `invalid_parameter`. */
+export async function removeBlock({ store, now }: BlockDeps, text: string): Promise<boolean> {
+  return (await store.removeBlocks([parseBlockEntry(text, { force: true })], now())) === 1
+}
+
+/** One entry per line; `#` starts a comment. Without duplicates. `invalid` says what is wrong with which line. */
+export function parseBlockLines(text: string, { force = false } = {}) {
+  const entries = new Set<BlockEntry>()
+  const invalid: string[] = []
+  for (const [index, line] of text.split('\n').entries()) {
+    const content = line.replace(/(?:^|\s)#.*/, '').trim()
+    if (content === '') continue
+    try {
+      entries.add(parseBlockEntry(content, { force }))
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error
+      invalid.push(`Line ${index + 1}: ${error.message}`)
+    }
+  }
+  return { entries: [...entries], invalid }
+}
+
+// Small enough not to delay mail that waits for the commit.
+const BATCH_ENTRIES = 500
+
+interface ImportOptions extends Omit<BlockOptions, 'force'> {
+  report(done: number): void
+}
+
+/** Adds many, in small commits between the writes of the service. Returns how many are new. */
+export async function importBlocks(
+  deps: BlockDeps,
+  entries: readonly BlockEntry[],
+  { report, ...options }: ImportOptions,
+): Promise<number> {
+  return await inBatches(entries, report, (batch) => addEntries(deps, batch, options))
+}
+
+/** Removes many, likewise. Returns how many there were. */
+export async function removeBlocks(
+  { store, now }: BlockDeps,
+  entries: readonly BlockEntry[],
+  report: (done: number) => void,
+): Promise<number> {
+  return await inBatches(entries, report, (batch) => store.removeBlocks(batch, now()))
+}
+
+async function inBatches(
+  entries: readonly BlockEntry[],
+  report: (done: number) => void,
+  change: (batch: readonly BlockEntry[]) => Promise<number>,
+): Promise<number> {
+  let changed = 0
+  for (let start = 0; start < entries.length; start += BATCH_ENTRIES) {
+    const batch = entries.slice(start, start + BATCH_ENTRIES)
+    changed += await change(batch)
+    report(start + batch.length)
+  }
+  return changed
+}
+
+async function addEntries(
+  { store, now }: BlockDeps,
+  entries: readonly BlockEntry[],
+  { note = '', seconds }: Omit<BlockOptions, 'force'>,
+): Promise<number> {
+  const time = now()
+  const isValid = seconds === undefined || (seconds > 0 && seconds <= MAX_SECONDS)
+  if (!isValid) throw new Problem('invalid_parameter', 'A block lasts up to ten years.')
+  const expiresAt = seconds === undefined ? undefined : new Date(time.getTime() + seconds * 1000)
+  return await store.addBlocks({
+    entries,
+    note: cleanLine(note, MAX_BLOCK_NOTE),
+    expiresAt,
+    now: time,
+  })
+}
