@@ -37,9 +37,9 @@ function cliActions(): CliActions {
   return {
     version: manifest.version,
     serve: async () => {
-      const { config } = read()
+      const { config, settings } = read()
       const { serve } = await import('./runtime/serve.ts')
-      await serve(config, command)
+      await serve(config, { command, settings })
     },
     settings: () => read().settings,
     setup: async () => {

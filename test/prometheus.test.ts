@@ -89,6 +89,7 @@ describe('alerts', () => {
     'mayfly_webhook_attempts_total{instance="a",result="2xx"}': '0+10x180',
     'mayfly_webhook_attempts_total{instance="a",result="timeout"}': '0+1x180',
     'mayfly_gmail_accounts{instance="a",health="failing"}': '0x180',
+    'mayfly_check_status{instance="a",check="mx",subject="box.test"}': '1x180',
   }
   /** What differs, by the alert that fires then. */
   const FAULTS: Record<string, Series> = {
@@ -110,6 +111,10 @@ describe('alerts', () => {
       'mayfly_webhook_attempts_total{instance="a",result="timeout"}': '0+100x180',
     },
     MayflyGmailFails: { 'mayfly_gmail_accounts{instance="a",health="failing"}': '1x180' },
+    MayflyCheckFails: {
+      'mayfly_check_status{instance="a",check="mx",subject="box.test"}': '2x180',
+      'mayfly_check_status{instance="b",check="mx",subject="box.test"}': '2x180',
+    },
   }
 
   function run(series: Series, firing: string | undefined) {

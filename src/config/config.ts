@@ -1,19 +1,17 @@
-import { hostname } from 'node:os'
-import { parseHost } from '../core/address.ts'
 import { accountsFile } from './files.ts'
 import { frozen, type SettingReader, type SettingSource, settingReader } from './settings.ts'
 import { keyedApiConfig, shopConfig } from './shop.ts'
+import { senderChecksConfig, smtpConfig } from './smtp.ts'
 import {
   choice,
-  dnsServers,
   duration,
   flag,
-  hostName,
   httpUrl,
   integer,
   ipRanges,
   lifetime,
   mailDomains,
+  port,
   redisUrls,
   size,
   sizeOrAuto,
@@ -70,8 +68,6 @@ export function readConfig(source: SettingSource) {
   return { config: frozen(config), settings: read.settings }
 }
 
-const port = integer(0, 65_535)
-
 /** Twelve names under a reserved TLD: a first start needs no domain, and never uses someone else's. */
 const EXAMPLES = `mayfly dayfly brook pond reed ripple willow heron otter pebble stream meadow`
   .split(' ')
@@ -127,6 +123,12 @@ function generalConfig({ setting, secret }: SettingReader) {
       'info',
       'minimum level of log messages: debug, info, warn or error',
     ),
+    dailyChecks: setting(
+      'MAYFLY_DAILY_CHECKS',
+      flag,
+      'on',
+      'make the checks of mayfly doctor once a day; problems are logged and in /metrics',
+    ),
     drainMs:
       1000 *
       setting(
@@ -172,6 +174,12 @@ function httpConfig({ setting }: SettingReader) {
       '',
       'proxies whose X-Forwarded-For is trusted: addresses or CIDR ranges',
     ),
+    mtaSts: setting(
+      'MAYFLY_MTA_STS',
+      choice('off', 'testing', 'enforce'),
+      'off',
+      'serve an MTA-STS policy with this mode at mta-sts.DOMAIN/.well-known/mta-sts.txt',
+    ),
     mcp: setting('MAYFLY_MCP', flag, 'on', 'tools for agents at /mcp (Model Context Protocol)'),
     connections: setting(
       'MAYFLY_HTTP_CONNECTIONS',
@@ -179,66 +187,6 @@ function httpConfig({ setting }: SettingReader) {
       '10000',
       'maximum number of HTTP connections; reduced if the limit on open files (ulimit -n) requires it',
     ),
-  }
-}
-
-function smtpConfig({ setting, check }: SettingReader) {
-  const tlsCert = setting(
-    'MAYFLY_SMTP_TLS_CERT',
-    text,
-    '',
-    'certificate chain for STARTTLS (PEM file); empty: self-signed',
-  )
-  const tlsKey = setting('MAYFLY_SMTP_TLS_KEY', text, '', 'private key for STARTTLS (PEM file)')
-  check(
-    (tlsCert === '') === (tlsKey === ''),
-    'MAYFLY_SMTP_TLS_CERT and MAYFLY_SMTP_TLS_KEY: set both or neither',
-  )
-  return {
-    port: setting('MAYFLY_SMTP_PORT', port, '2525', 'port for SMTP'),
-    threads: setting(
-      // One writer commits for all of them, and three keep it busy.
-      'MAYFLY_SMTP_THREADS',
-      threads(3),
-      'auto',
-      'number of SMTP threads; auto: one per core, at most 3',
-    ),
-    hostname: setting(
-      'MAYFLY_SMTP_HOSTNAME',
-      hostName,
-      parseHost(hostname()) ?? 'localhost',
-      'host name in the greeting and in Received headers: the target of your MX record',
-    ),
-    maxBytes: setting('MAYFLY_MAX_MESSAGE', size('1KB', '25MB'), '10MB', 'maximum size of a mail'),
-    refuseBareNewlines: setting(
-      'MAYFLY_SMTP_REFUSE_BARE_NEWLINES',
-      flag,
-      'off',
-      'reject mail with a bare CR or LF with 550 5.6.11; off: store it unchanged',
-    ),
-    proxyFrom: setting(
-      'MAYFLY_SMTP_PROXY_FROM',
-      ipRanges,
-      '',
-      'load balancers that must send a PROXY header: addresses or CIDR ranges',
-    ),
-    relays: setting(
-      'MAYFLY_SMTP_RELAYS',
-      ipRanges,
-      '',
-      'relays and container proxies exempt from sender rate limits and storage shares: addresses or CIDR ranges',
-    ),
-    bytesPerHour: setting(
-      'MAYFLY_SMTP_BYTES_PER_HOUR',
-      size('1KB'),
-      '1GB',
-      'mail accepted per hour from one IP address (IPv6: /64)',
-    ),
-    tlsCert,
-    tlsKey,
-    connectionsPerIp: 50,
-    mailsPerIpAndMinute: 500,
-    bytesInFlight: 256 * 1024 * 1024,
   }
 }
 
@@ -276,23 +224,6 @@ function sessionConfig({ setting }: SettingReader) {
       size('1KB'),
       '100MB',
       'maximum size of the messages in a session',
-    ),
-  }
-}
-
-function senderChecksConfig({ setting }: SettingReader) {
-  return {
-    on: setting(
-      'MAYFLY_AUTH_CHECKS',
-      flag,
-      'on',
-      'check SPF, DKIM and DMARC of mail that is read, by DNS queries about its sender',
-    ),
-    dns: setting(
-      'MAYFLY_DNS',
-      dnsServers,
-      '',
-      'DNS servers for sender checks and mayfly doctor, such as 9.9.9.9 or 127.0.0.1:5353; empty: those of the system',
     ),
   }
 }

@@ -201,3 +201,5 @@ export function threads(most: number): (given: string) => number {
   const cores = process.platform === 'linux' ? availableParallelism() : 1
   return (given) => (given === 'auto' ? Math.min(cores, most) : count(given))
 }
+
+export const port = integer(0, 65_535)

@@ -1,6 +1,8 @@
 import type { Config } from '../config/config.ts'
+import type { CheckRun } from '../core/checks/result.ts'
 import { type Metric, readMetrics } from '../core/metrics.ts'
 import { unlessUnavailable } from '../service/background/outage.ts'
+import { lastCheckRun } from '../service/checks/daily-checks.ts'
 import type { StoreLevels } from '../store/series-store.ts'
 import { diskSpace } from '../store/sqlite/mail-store.ts'
 import type { MailStore } from '../store/store.ts'
@@ -9,7 +11,7 @@ import { usesPostgres } from './stores.ts'
 import type { Thread } from './thread.ts'
 
 interface MetricsDeps {
-  store: Pick<MailStore, 'readStoreLevels'>
+  store: Pick<MailStore, 'readStoreLevels' | 'readCheckRun'>
   now(): Date
   /** The writers of SQLite. */
   writers: readonly Thread[]
@@ -25,6 +27,7 @@ const LEVELS_MS = 10_000
 /** The metrics of this process: the sums of all threads, and what is read from store and disk. */
 export function openMetrics(config: Config, { store, now, writers, threads }: MetricsDeps) {
   const readLevels = throttled(LEVELS_MS, () => unlessUnavailable(store.readStoreLevels(now())))
+  const readChecks = throttled(LEVELS_MS, () => unlessUnavailable(lastCheckRun({ store })))
   let last: Metric[][] | undefined
 
   const call = (thread: Thread) => thread.call('metrics') as Promise<Metric[]>
@@ -35,6 +38,7 @@ export function openMetrics(config: Config, { store, now, writers, threads }: Me
       ...writers.map(call),
       [...readMetrics(), ...processMetrics(), ...diskMetrics(config)],
       readLevels().then((levels) => (levels ? levelMetrics(levels, now()) : [])),
+      readChecks().then(checkMetrics),
     ])
     return addUp(all.flat())
   }
@@ -98,6 +102,30 @@ function levelMetrics({ liveSessions, storedBytes, oldestExpiry }: StoreLevels, 
       'For how long the oldest expired session has waited for its mail to be deleted',
       lagMs / 1000,
     ),
+  ]
+}
+
+const CHECK_VALUES = { ok: 0, warning: 1, failure: 2 } as const
+
+/** The same on every node; without values before the first run. */
+function checkMetrics(run: CheckRun | undefined): Metric[] {
+  const gauge = { type: 'gauge', aggregator: 'sum' } as const
+  const checks = run?.checks ?? []
+  return [
+    {
+      ...gauge,
+      name: 'mayfly_check_status',
+      help: 'Daily checks of the installation, as by mayfly doctor: 0 ok, 1 warning, 2 failure',
+      values: checks.flatMap(({ name: check, subject = '', status }) =>
+        status === 'skipped' ? [] : [{ labels: { check, subject }, value: CHECK_VALUES[status] }],
+      ),
+    },
+    {
+      ...gauge,
+      name: 'mayfly_checks_last_run_timestamp_seconds',
+      help: 'When the daily checks were last made, in Unix time',
+      values: run ? [{ labels: {}, value: run.finishedAt.getTime() / 1000 }] : [],
+    },
   ]
 }
 

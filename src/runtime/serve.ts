@@ -2,17 +2,23 @@ import { banner, localEndpoints, startWarnings } from '../cli/banner.ts'
 import type { Config } from '../config/config.ts'
 import { redactPasswords } from '../config/values.ts'
 import { openLog } from '../log/log.ts'
-import { startService } from './start.ts'
+import { type StartOptions, startService } from './start.ts'
 import { usesPostgres } from './stores.ts'
 import { descriptorLimit, limitConnections } from './system.ts'
 
-/** Runs the service until it is told to stop, then exits. `command` runs the CLI, for the banner. */
-export async function serve(config: Config, command: string): Promise<void> {
+interface ServeOptions extends Pick<StartOptions, 'settings'> {
+  /** Runs the CLI, for the banner. */
+  command: string
+}
+
+/** Runs the service until it is told to stop, then exits. */
+export async function serve(config: Config, { command, settings }: ServeOptions): Promise<void> {
   const log = openLog({ level: config.logLevel, thread: 'main' })
   // Installed first: the service may be stopped while it starts.
   const stopRequested = stopSignal()
   const service = await startService(config, {
     log,
+    settings,
     died(fault) {
       log.error({ err: fault }, 'a thread died; exiting')
       process.exit(1)

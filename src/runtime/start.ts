@@ -18,6 +18,7 @@ import { lockFolder } from '../store/sqlite/files.ts'
 import { makeVersions } from '../store/sqlite/mailbox-cache.ts'
 import type { MailStore } from '../store/store.ts'
 import { startSeries, startShopJobs, startSweep, startWebhooks } from './background.ts'
+import { type DailyCheckDeps, startDailyChecks } from './daily-checks.ts'
 import { type Metrics, openMetrics } from './metrics.ts'
 import { serve } from './ports.ts'
 import {
@@ -45,6 +46,8 @@ export interface StartOptions {
   clock?: SharedArrayBuffer
   /** Program and limits of the parser processes; only tests set it. */
   parsing?: Partial<ParserOptions>
+  /** For the daily checks. */
+  settings?: DailyCheckDeps['settings']
   /** Called if a thread exits unexpectedly: the service cannot continue. */
   died(fault: Error): void
 }
@@ -52,11 +55,18 @@ export interface StartOptions {
 /** Starts everything, from the files outwards. If a step fails, the previous ones are stopped again. */
 export async function startService(
   config: Config,
-  { log, died, clock = makeClock(), parsing = {} }: StartOptions,
+  { log, died, clock = makeClock(), parsing = {}, settings }: StartOptions,
 ): Promise<Service> {
   const closers: Closer[] = []
   try {
-    const { drain, ...parts } = await startParts(config, { log, died, clock, parsing, closers })
+    const { drain, ...parts } = await startParts(config, {
+      log,
+      died,
+      clock,
+      parsing,
+      settings,
+      closers,
+    })
     return {
       ...parts,
       async stop() {
@@ -72,7 +82,8 @@ export async function startService(
 }
 
 type Closer = () => unknown
-type Starting = Required<StartOptions> & { closers: Closer[] }
+type Starting = Required<Omit<StartOptions, 'settings'>> &
+  Pick<StartOptions, 'settings'> & { closers: Closer[] }
 
 /** In reverse order. A failure does not keep the others from closing. */
 async function closeAll(closers: Closer[]): Promise<void> {
@@ -87,7 +98,10 @@ async function closeAll(closers: Closer[]): Promise<void> {
   if (faults.length > 0) throw new AggregateError(faults, `stopping failed: ${faults}`)
 }
 
-async function startParts(given: Config, { log, died, clock, parsing, closers }: Starting) {
+async function startParts(
+  given: Config,
+  { log, died, clock, parsing, settings, closers }: Starting,
+) {
   const config = limitConnections(given, descriptorLimit())
   const shared = makeSharedMemory(clock)
   const { versions } = shared
@@ -111,6 +125,9 @@ async function startParts(given: Config, { log, died, clock, parsing, closers }:
   const sweep = startSweep(config, { store, now, log })
   closers.push(sweep.stop)
   closers.push(await startShopJobs(config, { store, shop, now, log }))
+  if (config.dailyChecks) {
+    closers.push(startDailyChecks(config, { store, now, log, settings }))
+  }
   if (config.webhooks.on) {
     const { bus, close: closeBus } = await openBusAndLimit(config, shared, log)
     closers.push(closeBus)

@@ -28,6 +28,7 @@ const DEFAULTS = {
   MAYFLY_RATE_LIMITS: 'off',
   // No DNS queries.
   MAYFLY_AUTH_CHECKS: 'off',
+  MAYFLY_DAILY_CHECKS: 'off',
   // They take most of the time of a start.
   MAYFLY_HTTP_THREADS: '1',
   MAYFLY_SMTP_THREADS: '1',

@@ -89,8 +89,8 @@ export interface CheckContext {
   /** Addresses of this machine that others may be able to reach. */
   ownAddresses: readonly string[]
   isPrivateIp(ip: string): boolean
-  /** Problems of the settings that do not prevent the start, and a summary. */
-  settingsReport: { count: number; changed: number; unknown: readonly string[] }
+  /** Problems of the settings that do not prevent the start, and a summary; undefined if a program passed the settings. */
+  settingsReport: { count: number; changed: number; unknown: readonly string[] } | undefined
   dataDirectory(): Promise<DataDirectory>
   /** Whether the system says that its clock is synchronized; undefined if it does not say. */
   clockSynchronized(): Promise<boolean | undefined>

@@ -114,7 +114,9 @@ function countedClient(response: HttpProbeResponse | undefined): string | null |
   }
 }
 
-function checkSettings({ settingsReport: { count, changed, unknown } }: CheckContext) {
+function checkSettings({ settingsReport }: CheckContext) {
+  if (!settingsReport) return skipped('passed by a program')
+  const { count, changed, unknown } = settingsReport
   if (unknown.length > 0) {
     return warning(
       `unknown: ${unknown.join(', ')}`,

@@ -1,0 +1,79 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { openSqliteTestMail } from '../../../test/support/stores.ts'
+import { type CheckResult, failure, ok, skipped, warning } from '../../core/checks/result.ts'
+import type { LogFacts } from '../../core/log.ts'
+import type { Check } from './context.ts'
+import { checkIfDue, lastCheckRun } from './daily-checks.ts'
+
+const DAY = 86_400_000
+const START = new Date('2026-03-01T12:00:00Z')
+
+let mail: Awaited<ReturnType<typeof openSqliteTestMail>>
+let time: Date
+let results: Record<string, CheckResult>
+let logged: string[]
+beforeEach(async () => {
+  mail = await openSqliteTestMail()
+  time = START
+  logged = []
+})
+afterEach(() => mail.close())
+
+const record =
+  (level: string) =>
+  ({ check, subject = '' }: LogFacts) =>
+    void logged.push(`${level} ${check} ${subject}`.trim())
+const log = { info: record('info'), warn: record('warn'), error: record('error') }
+
+async function check(openChecks = async () => checksOf(results)): Promise<string[]> {
+  logged = []
+  await checkIfDue({ store: mail.store, openChecks, log, now: () => time })
+  return logged
+}
+
+function checksOf(named: Record<string, CheckResult>): Check[] {
+  return Object.entries(named).map(([title, result]) => {
+    const [name = '', subject] = title.split(' ')
+    return { name, ...(subject ? { subject } : {}), run: async () => result }
+  })
+}
+
+test('a check is logged when it turns, and only then; the last results are kept for all nodes', async () => {
+  expect(await lastCheckRun({ store: mail.other })).toBeUndefined()
+  results = { 'mx a.test': ok('fine'), 'mx b.test': warning('odd', 'fix it'), redis: skipped('no') }
+  expect(await check()).toEqual(['warn mx b.test'])
+  time = new Date(START.getTime() + DAY)
+  results = { ...results, 'mx a.test': failure('gone', 'publish'), redis: ok('7.2') }
+  expect(await check()).toEqual(['warn mx a.test', 'info redis'])
+  expect(await lastCheckRun({ store: mail.other })).toEqual({
+    finishedAt: time,
+    checks: [
+      { name: 'mx', subject: 'a.test', ...failure('gone', 'publish'), since: time },
+      { name: 'mx', subject: 'b.test', ...warning('odd', 'fix it'), since: START },
+      { name: 'redis', ...ok('7.2'), since: time },
+    ],
+  })
+  time = new Date(START.getTime() + 2 * DAY)
+  results = { 'mx a.test': ok('back'), 'mx b.test': failure('worse', 'fix it') }
+  expect(await check()).toEqual(['info mx a.test', 'warn mx b.test'])
+})
+
+test('checks are made once in 24 hours, and again if the clock was ahead', async () => {
+  results = { mx: ok('fine') }
+  let runs = 0
+  const counted = async () => {
+    runs += 1
+    return checksOf(results)
+  }
+  for (const [ms, expected] of [
+    [0, 1],
+    [DAY - 1, 1],
+    [DAY, 2],
+    [DAY, 2],
+    [5, 3],
+  ] as const) {
+    time = new Date(START.getTime() + ms)
+    await check(counted)
+    expect(runs, `${ms} ms later`).toBe(expected)
+  }
+})

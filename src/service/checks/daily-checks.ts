@@ -1,0 +1,68 @@
+import type { FinishedCheck } from '../../core/checks/result.ts'
+import type { Log } from '../../core/log.ts'
+import type { MailStore } from '../../store/store.ts'
+import { repeatUntilAborted } from '../background/repeat.ts'
+import { runChecks } from './checks.ts'
+import type { Check } from './context.ts'
+
+interface DailyChecksDeps {
+  store: Pick<MailStore, 'readCheckRun' | 'saveCheckRun'>
+  /** A new list for each run. */
+  openChecks(): Promise<readonly Check[]>
+  log: Pick<Log, 'info' | 'warn' | 'error'>
+  now(): Date
+}
+
+const DAY_MS = 86_400_000
+const LOOK_MS = 600_000
+
+/** The results of the last daily checks, of whichever node made them. Undefined before the first. */
+export function lastCheckRun({ store }: { store: Pick<MailStore, 'readCheckRun'> }) {
+  return store.readCheckRun()
+}
+
+/** Makes the checks once a day until `ended`; on one node at a time, under a lease. */
+export async function runDailyChecks(deps: DailyChecksDeps, ended: AbortSignal): Promise<void> {
+  await repeatUntilAborted(ended, {
+    operation: async () => {
+      await checkIfDue(deps)
+      return true
+    },
+    failed: 'the daily checks failed; retrying',
+    intervalMs: LOOK_MS,
+    log: deps.log,
+  })
+}
+
+/** Makes the checks unless there are results of the last 24 hours. Logs every check that has turned. */
+export async function checkIfDue({ store, openChecks, log, now }: DailyChecksDeps): Promise<void> {
+  const last = await store.readCheckRun()
+  const age = last ? now().getTime() - last.finishedAt.getTime() : DAY_MS
+  // Negative if the clock was wrong.
+  if (age >= 0 && age < DAY_MS) return
+  const finished = await runChecks(await openChecks())
+  const finishedAt = now()
+  const checks = finished.map((check) => {
+    const before = last?.checks.find((one) => isSame(one, check))
+    if (before?.status === check.status) return { ...check, since: before.since }
+    logTurn(log, check, before?.status)
+    return { ...check, since: finishedAt }
+  })
+  await store.saveCheckRun({ finishedAt, checks })
+}
+
+function isSame(one: FinishedCheck, other: FinishedCheck): boolean {
+  return one.name === other.name && one.subject === other.subject
+}
+
+function logTurn(
+  log: DailyChecksDeps['log'],
+  { name: check, subject, status, seen, fix }: FinishedCheck,
+  before: FinishedCheck['status'] | undefined,
+): void {
+  const isWrong = status === 'warning' || status === 'failure'
+  if (isWrong) log.warn({ check, subject, status, seen, fix }, 'a daily check found a problem')
+  else if (before !== undefined && status === 'ok') {
+    log.info({ check, subject }, 'a daily check is ok again')
+  }
+}
