@@ -66,6 +66,7 @@ MAYFLY_SMTP_HOSTNAME=mx.mail.test
 MAYFLY_BASE_URL=https://mail.test
 MAYFLY_ADMIN_TOKEN_FILE=${file('admin-token')}
 MAYFLY_TRUST_PROXY=127.0.0.1
+MAYFLY_MTA_STS=enforce
 `)
   expect(statSync(file('mayfly.env')).mode & 0o777).toBe(0o640)
   expect(written('admin-token')).toMatch(/^[\w+/]{43}=\n$/)
@@ -82,7 +83,7 @@ mta-sts.mail.test. 3600 IN A 203.0.113.7
 mta-sts.mail.test. 3600 IN AAAA 2001:db8::7
 _smtp._tls.mail.test. 3600 IN TXT "v=TLSRPTv1; rua=mailto:postmaster@mail.test"
 ; at the provider of the address: 7.113.0.203.in-addr.arpa. 3600 IN PTR mx.mail.test.`)
-  expect(output).toContain('mode: enforce\nmx: mx.mail.test\n')
+  expect(output).toContain('Send HTTPS requests for mta-sts.DOMAIN there too')
   expect(output).toMatch(
     /1\. Start the service: +mayfly serve\n.*Check the installation: +mayfly doctor$/ms,
   )

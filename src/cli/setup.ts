@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
 import { type Host, parseAddress, parseHost } from '../core/address.ts'
-import { mtaStsPolicy, zoneLines } from '../core/checks/dns-records.ts'
+import { zoneLines } from '../core/checks/dns-records.ts'
 import { CommandError, type Print } from './output.ts'
 
 /** What is known about the machine and its settings before anything is asked. */
@@ -75,7 +75,7 @@ export function addSetupCommand(
     .option('--url <url>', 'public URL of the web page')
     .option('--email <address>', 'where other mail servers send their reports')
     .option('--address <ip...>', 'public addresses of this machine (default: detected)')
-    .option('--mta-sts', 'also print the MTA-STS records and policy')
+    .option('--mta-sts', 'serve an MTA-STS policy, and print its records')
     .option('--tls-rpt', 'also print the TLS reporting record')
     .option('--file <path>', 'settings file: JSON (.json) or NAME=value lines')
     .option('--dry-run', 'write nothing')
@@ -125,7 +125,12 @@ export async function setUp(
   const machine = await actions.inspectMachine(options.file)
   for (const line of machineLines(machine)) print(line)
   const answers = await readAnswers(machine, options, ask)
-  await applySettings(actions, settingsOf(machine, answers), { machine, options, print, ask })
+  await applySettings(actions, settingsOf(machine, answers, options), {
+    machine,
+    options,
+    print,
+    ask,
+  })
   for (const line of resultLines(machine, answers, options)) print(line)
 }
 
@@ -219,7 +224,11 @@ const isPlaceholder = (name: string) => /(?:^|\.)example(?:\.(?:com|net|org))?$/
 
 const DEFAULT_SMTP_PORT = 2525
 
-function settingsOf(machine: Machine, { domains, host, url }: Answers): Record<string, string> {
+function settingsOf(
+  machine: Machine,
+  { domains, host, url }: Answers,
+  { mtaSts = false }: SetupOptions,
+): Record<string, string> {
   const isProxied = url.startsWith('https:') && machine.trustProxy.length === 0
   const { smtpPort, isSmtpPortGiven, port25 } = machine
   const takes25 = smtpPort === DEFAULT_SMTP_PORT && !isSmtpPortGiven && port25 === 'free'
@@ -229,6 +238,7 @@ function settingsOf(machine: Machine, { domains, host, url }: Answers): Record<s
     MAYFLY_BASE_URL: url,
     ...(isProxied ? { MAYFLY_TRUST_PROXY: '127.0.0.1' } : {}),
     ...(takes25 ? { MAYFLY_SMTP_PORT: '25' } : {}),
+    ...(mtaSts ? { MAYFLY_MTA_STS: 'enforce' } : {}),
   }
 }
 
@@ -243,16 +253,12 @@ function resultLines(machine: Machine, answers: Answers, options: SetupOptions):
   const webHost = parseHost(new URL(url).hostname)
   const { mtaSts = false, tlsRpt: tlsReporting = false } = options
   const zone = zoneLines({ domains, host, addresses, webHost, email, mtaSts, tlsReporting })
-  const policy = mtaSts
-    ? ['', `Serve this at https://mta-sts.DOMAIN/.well-known/mta-sts.txt:`, '', mtaStsPolicy(host)]
-    : []
-  const steps = nextSteps(machine, url)
+  const steps = nextSteps(machine, url, mtaSts)
   return [
     '',
     'Publish these DNS records:',
     '',
     ...zone,
-    ...policy,
     '',
     'Then:',
     ...steps.map((step, index) => `  ${index + 1}. ${step}`),
@@ -272,7 +278,8 @@ function promiseLines({ supportTexts }: Machine): string[] {
 
 const DEBIAN_FILE = '/etc/mayfly/mayfly.env'
 
-function nextSteps({ file, command, port25, smtpPort, httpPort }: Machine, url: string): string[] {
+function nextSteps(machine: Machine, url: string, mtaSts: boolean): string[] {
+  const { file, command, port25, smtpPort, httpPort } = machine
   const start = file === DEBIAN_FILE ? 'systemctl enable --now mayfly' : `${command} serve`
   const isRedirected = smtpPort !== 25 && port25 !== 'free'
   const steps = [
@@ -281,6 +288,7 @@ function nextSteps({ file, command, port25, smtpPort, httpPort }: Machine, url: 
     isRedirected && `Redirect port 25 to ${smtpPort}: see "Port 25" in docs/install.md`,
     url.startsWith('https:') &&
       `Put HTTPS in front of port ${httpPort}: see "Behind Caddy or nginx" in docs/install.md`,
+    mtaSts && 'Send HTTPS requests for mta-sts.DOMAIN there too: see "MTA-STS" in docs/tls.md',
     `Check the installation:  ${command} doctor`,
   ]
   return steps.filter((step) => step !== false)

@@ -49,8 +49,8 @@ export function listedName(ip: string, list: string): string {
 }
 
 /** The policy to serve at `https://mta-sts.DOMAIN/.well-known/mta-sts.txt`. */
-export const mtaStsPolicy = (host: string) =>
-  `version: STSv1\nmode: enforce\nmx: ${host}\nmax_age: 604800\n`
+export const mtaStsPolicy = (host: string, mode: 'enforce' | 'testing' = 'enforce') =>
+  `version: STSv1\nmode: ${mode}\nmx: ${host}\nmax_age: 604800\n`
 
 export interface ZoneOptions {
   domains: readonly string[]

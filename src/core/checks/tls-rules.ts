@@ -143,7 +143,7 @@ export function evaluateMtaSts(
       `Replace it: ${publish}`,
     )
   }
-  const serve = `Serve this at ${mtaStsUrl(domain)}, and change the id in the record whenever it changes:\n${mtaStsPolicy(host).trimEnd()}`
+  const serve = `Serve this at ${mtaStsUrl(domain)}, and change the id in the record whenever it changes (MAYFLY_MTA_STS=enforce and docs/tls.md):\n${mtaStsPolicy(host).trimEnd()}`
   if (!policy || 'error' in policy) {
     return failure(`the policy cannot be fetched: ${policy?.error ?? 'not tried'}`, serve)
   }

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, describe, test } from 'vitest'
-import { request } from '../../../test/support/http-client.ts'
+import { afterAll, beforeAll, describe, onTestFinished, test } from 'vitest'
+import { request, requestFrom } from '../../../test/support/http-client.ts'
 import { openTestServer, type TestServer } from '../../../test/support/http-server.ts'
 import { PAGE_POLICY, policyFault } from '../../../test/support/page-policy.ts'
 import { FAKE_SHOP } from '../../../test/support/shop-client.ts'
+import { evaluateMtaSts } from '../../core/checks/tls-rules.ts'
 import { THEME_COLOURS } from '../../shared/site.ts'
 
 let server: TestServer
@@ -128,4 +129,31 @@ describe('errors', () => {
       assert.equal(body['status'], 'error', String(status))
     })
   }
+})
+
+describe('/.well-known/mta-sts.txt', () => {
+  const path = '/.well-known/mta-sts.txt'
+  const settings = { MAYFLY_SMTP_HOSTNAME: 'mx.mail.test' }
+
+  test('is the policy of the domain in Host, as mayfly doctor expects it', async () => {
+    const enforcing = await openTestServer({ env: { ...settings, MAYFLY_MTA_STS: 'enforce' } })
+    onTestFinished(enforcing.stop)
+    for (const host of ['mta-sts.box.test', 'MTA-STS.Box.Test:443']) {
+      const { status, headers, text: body } = await requestFor(enforcing.url, host)
+      assert.deepEqual([status, headers.get('content-type')], [200, 'text/plain; charset=utf-8'])
+      const txt = { records: ['v=STSv1; id=1'] }
+      const policy = { status, body }
+      assert.equal(evaluateMtaSts('box.test', txt, { host: 'mx.mail.test', policy }).status, 'ok')
+      assert.match(body, /^mode: enforce$/m)
+    }
+    for (const host of ['box.test', 'mta-sts.other.test', 'mta-sts.', 'mta-sts.sub.box.test'])
+      assert.equal((await requestFor(enforcing.url, host)).status, 404, host)
+  })
+
+  test('is not found unless it is turned on', async () => {
+    assert.equal((await requestFor(server.url, 'mta-sts.box.test')).status, 404)
+  })
+
+  const requestFor = (url: string, host: string) =>
+    requestFrom(Number(new URL(url).port), '127.0.0.1', { path, headers: { host } })
 })

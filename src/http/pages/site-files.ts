@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Type } from 'typebox'
+import { parseHost } from '../../core/address.ts'
+import { mtaStsPolicy } from '../../core/checks/dns-records.ts'
 import { Problem } from '../../core/problem.ts'
 import { textDirection } from '../../shared/languages.ts'
 import { THEME_COLOURS } from '../../shared/site.ts'
@@ -26,8 +28,25 @@ const MANIFEST_ICONS = [
   { src: '/icons/maskable-512.png', sizes: '512x512', type: 'image/png', purpose: 'maskable' },
 ]
 
-/** What browsers and search engines request from a site. */
+/** What browsers, search engines and mail servers request from a site. */
 export const siteFileRoutes: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/.well-known/mta-sts.txt',
+    title: 'MTA-STS policy',
+    description: 'RFC 8461, of the mail domain that follows mta-sts. in the Host header.',
+    output: 'text/plain',
+    problems: ['not_found'],
+    async handle(_input, { mtaSts, hostname, store }, { headers: { host = '' } }) {
+      const name = parseHost(/^mta-sts\.([^:]+)/i.exec(host)?.[1] ?? '')
+      const domain = name && (await store.findDomain(name))
+      if (mtaSts === 'off' || !domain || domain.removed)
+        throw new Problem('not_found', 'Not found.')
+      return contentResponse('text/plain; charset=utf-8', mtaStsPolicy(hostname, mtaSts), {
+        'cache-control': 'no-cache',
+      })
+    },
+  }),
   route({
     method: 'GET',
     path: '/manifest.webmanifest',

@@ -52,6 +52,8 @@ export interface RouteDeps
   keyedOrigins: readonly string[]
   /** Whether /mcp exists. */
   mcp: boolean
+  /** The mode of the MTA-STS policy of our domains. */
+  mtaSts: 'off' | 'testing' | 'enforce'
   /** Whether receipts are mailed. */
   receipts: boolean
   checksSenders: boolean
@@ -80,6 +82,7 @@ export interface HttpConfig {
     trustProxy: readonly string[]
     baseUrl: string
     mcp: boolean
+    mtaSts: RouteDeps['mtaSts']
     /** For tests only. */
     intervals?: IdleIntervals
     /** For tests only. */

@@ -161,6 +161,7 @@ function routeSettings(config: HttpConfig) {
     accountRules: accountRules(config.gmailAccounts),
     baseUrl: http.baseUrl,
     mcp: http.mcp,
+    mtaSts: http.mtaSts,
     hostname: smtp.hostname,
     lifetimes: sessions,
     cooldownMs: sessions.cooldownMs,
