@@ -115,7 +115,10 @@ function addRareRows(folder: string, expiredAddress: string): void {
     insert into gmail_account (email, health, reason) values ('one@gmail.test', 'down', 'no');
     insert into gmail_folder values (1000001, 'INBOX', 7, 12), (1000001, '[Gmail]/Spam', 8, 3);
     insert into gmail_seen values (1000001, '<a@b>', 'INBOX', 7, 12, 1700000000000);
-    insert into gmail_deferred values (1000001, 'INBOX', 7, 11, 99, 'one+a@gmail.test', 300, 2, 1700000000000)`)
+    insert into gmail_deferred values (1000001, 'INBOX', 7, 11, 99, 'one+a@gmail.test', 300, 2, 1700000000000);
+    insert into block_entry values ('spam.test', 'Ünï', 1700000000000, null, 1), ('192.0.2.0/24', '', 1, 2, 2);
+    insert into block_counter values (1, 2);
+    insert into check_run values (1, 1700000000000, '[]')`)
   mail.close()
   const shop = new Database(join(folder, 'shop.db'))
   shop.exec(`

@@ -113,7 +113,8 @@ export type BlockList = ReturnType<typeof blockList>
 /** The blocks in memory. A look-up takes as many steps as a host has labels, or as there are different prefix lengths. */
 export function blockList() {
   const senders = new Map<string, number>()
-  const networks = { ipv4: prefixSet(), ipv6: prefixSet() }
+  const ipv4 = prefixSet(ipv4Prefix)
+  const ipv6 = prefixSet((bits: string, length) => bits.slice(0, length))
 
   return {
     apply({ entry, expiresAt }: BlockChange, now: Date): void {
@@ -121,15 +122,19 @@ export function blockList() {
       const isLive = until > now.getTime()
       if (blockKind(entry) === 'network') {
         const { family, bits } = networkOf(entry)
-        if (isLive) networks[family].set(bits, until)
-        else networks[family].delete(bits)
+        const { length } = bits
+        // The rest does not matter.
+        if (family === 'ipv6') ipv6.set(bits, length, isLive ? until : undefined)
+        else
+          ipv4.set(Number.parseInt(bits.padEnd(32, '0'), 2) | 0, length, isLive ? until : undefined)
       } else if (isLive) senders.set(entry, until)
       else senders.delete(entry)
     },
 
     hasClient(ip: string, now: Date): boolean {
-      const prefixes = ip.includes(':') ? networks.ipv6 : networks.ipv4
-      return !prefixes.isEmpty() && prefixes.hasPrefixOf(addressBits(ip), now.getTime())
+      const time = now.getTime()
+      if (ip.includes(':')) return !ipv6.isEmpty() && ipv6.hasPrefixOf(addressBits(ip), time)
+      return !ipv4.isEmpty() && ipv4.hasPrefixOf(ipv4Number(ip), time)
     },
 
     /** `sender` as in MAIL FROM or in a From header; empty for a bounce. */
@@ -150,30 +155,36 @@ export function blockList() {
   }
 }
 
-/** Networks, by the binary digits of their prefix. */
-function prefixSet() {
-  const prefixes = new Map<string, number>()
-  const lengths = new Map<number, number>()
-  const count = (length: number, by: number) => {
-    const next = (lengths.get(length) ?? 0) + by
-    if (next === 0) lengths.delete(length)
-    else lengths.set(length, next)
-  }
+/** Networks by prefix length. IPv4 as small integers, because every mail is compared with them three times. */
+function prefixSet<Key>(prefixOf: (address: Key, length: number) => Key) {
+  const byLength = new Map<number, Map<Key, number>>()
   return {
-    isEmpty: () => prefixes.size === 0,
-    set(prefix: string, until: number): void {
-      if (!prefixes.has(prefix)) count(prefix.length, 1)
-      prefixes.set(prefix, until)
+    isEmpty: () => byLength.size === 0,
+    /** Without `until`, removes it. */
+    set(address: Key, length: number, until: number | undefined): void {
+      const prefixes = byLength.get(length) ?? new Map<Key, number>()
+      const prefix = prefixOf(address, length)
+      if (until === undefined) prefixes.delete(prefix)
+      else prefixes.set(prefix, until)
+      if (prefixes.size > 0) byLength.set(length, prefixes)
+      else byLength.delete(length)
     },
-    delete(prefix: string): void {
-      if (prefixes.delete(prefix)) count(prefix.length, -1)
-    },
-    hasPrefixOf(bits: string, time: number): boolean {
-      for (const length of lengths.keys())
-        if ((prefixes.get(bits.slice(0, length)) ?? 0) > time) return true
+    hasPrefixOf(address: Key, time: number): boolean {
+      for (const [length, prefixes] of byLength)
+        if ((prefixes.get(prefixOf(address, length)) ?? 0) > time) return true
       return false
     },
   }
+}
+
+function ipv4Number(ip: string): number {
+  const [a = 0, b = 0, c = 0, d = 0] = ip.split('.').map(Number)
+  return (a << 24) | (b << 16) | (c << 8) | d
+}
+
+/** The first bits; the others are 0. */
+function ipv4Prefix(address: number, length: number): number {
+  return length === 0 ? 0 : address & (-1 << (32 - length))
 }
 
 const ASCII_HOST = /^[\w.-]+$/

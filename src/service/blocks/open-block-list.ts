@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { type BlockList, blockList } from '../../core/block-list.ts'
 import type { Log } from '../../core/log.ts'
+import { openLru } from '../../core/lru.ts'
 import { counter } from '../../core/metrics.ts'
 import type { MailStore } from '../../store/store.ts'
 import { repeatUntilAborted } from '../background/repeat.ts'
@@ -37,6 +38,7 @@ interface BlockListDeps {
 // Commands change the list in their own process, so changes are polled: twice within the second that they may take.
 const POLL_MS = 400
 const PAGE = 1_000
+const MAX_UNBLOCKED = 10_000
 // Drops expired blocks from memory.
 const RELOAD_MS = 3_600_000
 
@@ -44,10 +46,14 @@ const RELOAD_MS = 3_600_000
 export async function openBlockList({ store, log, now, intervalMs = POLL_MS }: BlockListDeps) {
   const end = new AbortController()
   let current: { list: BlockList; last: number; loadedAt: number }
+  // Clients that are not blocked, until the list changes: most are asked about three times per mail.
+  let unblocked = openLru<string, true>(MAX_UNBLOCKED)
 
   async function load() {
     const list = blockList()
     current = { list, last: await applyChanges(list, 0), loadedAt: performance.now() }
+    // Asked about in between, of the former list.
+    unblocked = openLru(MAX_UNBLOCKED)
   }
 
   /** Returns the number of the last change. */
@@ -56,6 +62,7 @@ export async function openBlockList({ store, log, now, intervalMs = POLL_MS }: B
     for (;;) {
       const changes = await store.readBlockChanges(last, PAGE)
       for (const change of changes) list.apply(change, now())
+      if (changes.length > 0) unblocked = openLru(MAX_UNBLOCKED)
       last = changes.at(-1)?.number ?? last
       if (changes.length < PAGE) return last
       // Mail and requests come first.
@@ -78,7 +85,10 @@ export async function openBlockList({ store, log, now, intervalMs = POLL_MS }: B
   function match({ clientIp = '', mailFrom = '', from = '' }: BlockFacts): BlockReason | undefined {
     const { list } = current
     const time = now()
-    if (clientIp !== '' && list.hasClient(clientIp, time)) return 'client'
+    if (clientIp !== '' && !unblocked.get(clientIp)) {
+      if (list.hasClient(clientIp, time)) return 'client'
+      unblocked.set(clientIp, true)
+    }
     if (list.hasSender(mailFrom, time)) return 'mail_from'
     return list.hasSender(from, time) ? 'from_header' : undefined
   }
