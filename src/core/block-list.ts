@@ -116,19 +116,19 @@ export function blockList() {
   const ipv4 = prefixSet(ipv4Prefix)
   const ipv6 = prefixSet((bits: string, length) => bits.slice(0, length))
 
+  function setNetwork({ family, bits }: Network, until: number | undefined): void {
+    const { length } = bits
+    if (family === 'ipv6') ipv6.set(bits, length, until)
+    else ipv4.set(Number.parseInt(bits.padEnd(32, '0'), 2) | 0, length, until)
+  }
+
   return {
     apply({ entry, expiresAt }: BlockChange, now: Date): void {
-      const until = expiresAt?.getTime() ?? Number.POSITIVE_INFINITY
-      const isLive = until > now.getTime()
-      if (blockKind(entry) === 'network') {
-        const { family, bits } = networkOf(entry)
-        const { length } = bits
-        // The rest does not matter.
-        if (family === 'ipv6') ipv6.set(bits, length, isLive ? until : undefined)
-        else
-          ipv4.set(Number.parseInt(bits.padEnd(32, '0'), 2) | 0, length, isLive ? until : undefined)
-      } else if (isLive) senders.set(entry, until)
-      else senders.delete(entry)
+      const end = expiresAt?.getTime() ?? Number.POSITIVE_INFINITY
+      const until = end > now.getTime() ? end : undefined
+      if (blockKind(entry) === 'network') setNetwork(networkOf(entry), until)
+      else if (until === undefined) senders.delete(entry)
+      else senders.set(entry, until)
     },
 
     hasClient(ip: string, now: Date): boolean {
@@ -144,14 +144,18 @@ export function blockList() {
       const at = sender.lastIndexOf('@')
       const host = comparableHost(sender.slice(at + 1))
       const has = (key: string) => (senders.get(key) ?? 0) > time
-      if (has(`${foldCase(sender.slice(0, at))}@${host}`)) return true
-      for (let start = 0; start >= 0; ) {
-        if (has(host.slice(start))) return true
-        const dot = host.indexOf('.', start)
-        start = dot < 0 ? -1 : dot + 1
-      }
-      return false
+      return has(`${foldCase(sender.slice(0, at))}@${host}`) || hasHost(host, has)
     },
+  }
+}
+
+/** The host or one of its parent domains. */
+function hasHost(host: string, has: (domain: string) => boolean): boolean {
+  for (let domain = host; ; ) {
+    if (has(domain)) return true
+    const dot = domain.indexOf('.')
+    if (dot < 0) return false
+    domain = domain.slice(dot + 1)
   }
 }
 
