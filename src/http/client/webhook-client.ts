@@ -1,4 +1,4 @@
-import dns, { lookup, Resolver } from 'node:dns/promises'
+import { lookup, Resolver } from 'node:dns/promises'
 import type { IncomingMessage } from 'node:http'
 import { isIP, type LookupFunction } from 'node:net'
 import { counter, histogram } from '../../core/metrics.ts'
@@ -154,7 +154,8 @@ function openResolver(servers: readonly string[], { hosts }: AllowedTargets) {
 
   async function query(host: string, signal: AbortSignal): Promise<string[]> {
     const resolver = new Resolver({ timeout: 2_000, tries: 2 })
-    resolver.setServers(servers.length > 0 ? servers : dns.getServers())
+    // A new one has just read the system's.
+    if (servers.length > 0) resolver.setServers(servers)
     const cancel = () => resolver.cancel()
     signal.addEventListener('abort', cancel, { once: true })
     const found = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
