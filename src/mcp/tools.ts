@@ -273,7 +273,7 @@ const MAX_UNTRUSTED = 20_000
 /** Between two lines that the sender cannot guess, without characters that nobody sees. */
 export function markUntrusted(text: string): string {
   const mark = randomBytes(9).toString('base64url')
-  const hidden = /[\p{Cc}\p{Cf}\p{Co}\p{Variation_Selector}]/gu
+  const hidden = /[\p{Cc}\p{Cf}\p{Co}\p{Default_Ignorable_Code_Point}]/gu
   const visible = text.replace(hidden, (one) => (one === '\n' ? one : ' '))
   const cut = visible.slice(0, MAX_UNTRUSTED).toWellFormed()
   return [
