@@ -18,25 +18,25 @@ export interface WebhookStore {
    * message is not the next one any more, or another node has charged it.
    */
   takeMessage(next: NextMessage): Promise<'taken' | 'refused' | 'changed'>
-  /** Records the message as pending without a charge. */
+  /** Records the message as pending without a charge; refunds the charge that `next` names. */
   pauseWebhook(next: NextMessage, reason: QuotaProblemCode): Promise<void>
   /** Records that messages up to this id are not selected. */
   passMessages(next: Omit<NextMessage, 'now'>): Promise<void>
   /** Records an attempt. The message is delivered, or pending until the next attempt, or the webhook is disabled (refunded if it is `failing`). */
   recordAttempt(attempt: RecordedAttempt): Promise<boolean>
-  /** The pending message has expired or was deleted: refunds its charge. */
-  skipMessage(id: string, messageId: number, now: Date): Promise<boolean>
+  /** The pending message has expired or was deleted: refunds its charge, and records a gap since then or earlier. */
+  skipMessage(id: string, messageId: number, gapSince: Date): Promise<boolean>
 
-  /** Records that mail up to this id was checked; with `gapSince`, that some may have expired since then, or since it fails or is blocked. */
+  /** Records that mail up to this id was checked; with `gapSince`, that some may have expired since then, or earlier if it fails or is blocked for longer. */
   checkWebhook(id: string, checkedId: number, gapSince?: Date): Promise<void>
 
   /** Undefined if there is no such webhook. */
   rollWebhook(id: string, now: Date, oldUntil: Date): Promise<WebhookRoll | undefined>
-  /** Delivers again what is newer than this id, and the rest. */
+  /** Delivers again what is newer than this id, and the rest; the next attempt is due now. */
   replayWebhook(id: string, sinceId: number): Promise<boolean>
   /** Enables it, and makes the next attempt due now. */
   enableWebhook(id: string): Promise<boolean>
-  /** Refunds the charge of the pending message if its receiver cannot have it, and no attempt may be in progress. */
+  /** Refunds the charge of the pending message if its receiver cannot have it, no attempt may be in progress, and it was not selected by sender or subject. */
   deleteWebhook(id: string, now: Date): Promise<boolean>
 }
 
@@ -49,9 +49,9 @@ export interface DeliverableWebhook extends Pick<Webhook, 'id' | 'keyId' | 'to'>
   keyPrefix: string
 }
 
-/** The next message of a webhook that was read with `lastId` and `replays`. */
+/** The next message of a webhook, as it was read. */
 export interface NextMessage {
-  webhook: Pick<Webhook, 'id' | 'keyId' | 'lastId' | 'replays'>
+  webhook: Pick<Webhook, 'id' | 'keyId' | 'lastId' | 'replays' | 'pending'>
   messageId: number
   now: Date
 }
@@ -60,6 +60,8 @@ export interface RecordedAttempt extends WebhookDelivery {
   webhookId: string
   /** Of the pending message. */
   replay: number
+  /** The time of the next attempt, as the webhook was read before this one. If it has changed, a failure has no consequence. */
+  dueAt: Date | undefined
   result: 'delivered' | FailedAttempt
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'vitest'
+import type { MailboxId } from '../../core/session.ts'
 import { keyScope } from '../mail/emails.ts'
 import { type DeliverDeps, deliverNext } from './deliver.ts'
 import { openWebhookFixture, type WebhookFixture } from './testing/fixture.ts'
@@ -73,9 +74,112 @@ describe('a webhook', () => {
       await fixture.send('1')
       await fixture.run(id)
     })
+    const { keyId } = await fixture.read(id)
     fixture.pass(HOUR)
     assert.deepEqual(await fixture.run(id), { waitMs: MINUTE })
+    const { paused, pending } = await fixture.read(id)
+    assert.deepEqual(
+      [paused, pending?.charged, await fixture.used(keyId)],
+      ['plan_expired', false, 0],
+    )
+    fixture.pass(DAY)
+    await fixture.mail.sweepAll(fixture.clock.now)
+    assert.deepEqual(await fixture.run(id), NEW_MAIL)
+    const { pending: skipped, gapSince } = await fixture.read(id)
+    assert.deepEqual(
+      [skipped, gapSince !== undefined, await fixture.used(keyId)],
+      [undefined, true, 0],
+    )
     assert.equal(fixture.receiver.received.length, 1)
+  })
+
+  test('is not disabled by one failure after a replay, however long it has been quiet', async () => {
+    const { id: keyId } = await fixture.issue()
+    const id = await fixture.hook(keyId)
+    fixture.receiver.state.behaviour = 500
+    await fixture.send('1')
+    await fixture.run(id)
+    fixture.pass(6 * DAY)
+    await fixture.mail.sweepAll(fixture.clock.now)
+    assert.deepEqual(await fixture.run(id), NEW_MAIL)
+    await fixture.shop.replayWebhook(id, 0)
+    await fixture.send('2')
+    assert.deepEqual(await fixture.run(id), { waitMs: 5 * SECOND })
+    assert.equal((await fixture.read(id)).disabled, undefined)
+  })
+
+  for (const [name, change, isSent] of [
+    ['sends a message that is unchanged', async () => {}, true],
+    [
+      'does not send a message that was deleted',
+      (mailbox: MailboxId) => fixture.mail.store.endSession(mailbox, fixture.clock.now),
+      false,
+    ],
+    [
+      'does not send a message of a revoked key',
+      (_: MailboxId, keyId: string) => fixture.shop.revokeKey(keyId),
+      false,
+    ],
+  ] as const) {
+    test(`${name} after slow parsing`, async () => {
+      const { id: keyId } = await fixture.issue()
+      const id = await fixture.hook(keyId)
+      const { id: mailbox } = await fixture.mail.session('own@box.test', HOUR, keyId)
+      await fixture.send('1', 'own@box.test')
+      let isFirst = true
+      const deps: DeliverDeps = {
+        ...fixture.deps,
+        async event(...message) {
+          const body = await fixture.deps.event(...message)
+          if (isFirst) {
+            fixture.pass(SECOND)
+            await change(mailbox, keyId)
+          }
+          isFirst = false
+          return body
+        },
+      }
+      assert.deepEqual(await deliverNext(deps, id), NOW)
+      assert.equal(fixture.receiver.received.length, 0)
+      while ((await deliverNext(deps, id)).waitMs === 0);
+      const sent = isSent ? 1 : 0
+      assert.deepEqual([fixture.receiver.received.length, await fixture.used(keyId)], [sent, sent])
+    })
+  }
+
+  test('delivers a mail to several addresses once for each, with its own id and address', async () => {
+    const { id: keyId } = await fixture.issue()
+    const { id: otherKey } = await fixture.issue()
+    await fixture.mail.session('own@box.test', HOUR, keyId)
+    const addresses = ['a@pool.test', 'b@pool.test', 'own@box.test']
+    await fixture.send('1', addresses)
+    const told = async (key: string) => {
+      fixture.receiver.received.length = 0
+      await fixture.run(await fixture.hook(key))
+      return fixture.receiver.received.map(({ event }) => event.data)
+    }
+    const own = await told(keyId)
+    assert.deepEqual(own.map(({ address }) => address).sort(), addresses)
+    assert.equal(new Set(own.map(({ id }) => id)).size, 3)
+    assert.deepEqual(
+      await told(otherKey),
+      own.filter(({ address }) => address !== 'own@box.test'),
+    )
+  })
+
+  test('parses again after a failure', async () => {
+    const { id: keyId } = await fixture.issue()
+    const ids = [await fixture.hook(keyId), await fixture.hook(keyId)]
+    await fixture.send('1')
+    fixture.parses.error = new Error('no parser')
+    const failed = await Promise.allSettled(ids.map((id) => fixture.run(id)))
+    assert.deepEqual(
+      failed.map(({ status }) => status),
+      ['rejected', 'rejected'],
+    )
+    fixture.parses.error = undefined
+    for (const id of ids) await fixture.run(id)
+    assert.deepEqual(fixture.receiver.subjects(), ['1', '1'])
   })
 
   test('does not send what is deleted before its turn, and charges nothing', async () => {

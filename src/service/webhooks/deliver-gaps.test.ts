@@ -83,12 +83,12 @@ describe('a webhook', () => {
       assert.deepEqual(await gap(id), createdAt)
     })
 
-    test('if mail expired while it was disabled, since then', async () => {
+    test('if mail expired while it was disabled, since the last message that it has seen', async () => {
       const { id: keyId } = await fixture.issue()
       const id = await fixture.hook(keyId)
+      const seenAt = fixture.clock.now
       await fixture.send('1')
       fixture.pass(SECOND)
-      const disabledAt = fixture.clock.now
       fixture.receiver.state.behaviour = 410
       await fixture.run(id)
       await fixture.mail.session('a@box.test', HOUR, keyId)
@@ -98,7 +98,43 @@ describe('a webhook', () => {
       await fixture.shop.enableWebhook(id)
       await fixture.run(id)
       assert.deepEqual(fixture.receiver.subjects(), ['1', '1'])
-      assert.deepEqual(await gap(id), disabledAt)
+      assert.deepEqual(await gap(id), seenAt)
+    })
+
+    test('since a message came that is skipped, not since its first attempt', async () => {
+      const { id: keyId } = await fixture.issue()
+      const id = await fixture.hook(keyId)
+      await fixture.mail.session('a@box.test', 2 * HOUR, keyId)
+      const sentAt = fixture.clock.now
+      await fixture.send('1', 'a@box.test')
+      fixture.pass(HOUR)
+      fixture.receiver.state.behaviour = 500
+      await fixture.run(id)
+      fixture.pass(2 * HOUR)
+      await fixture.run(id)
+      assert.deepEqual(await gap(id), sentAt)
+    })
+
+    test('again if mail expires after a replay', async () => {
+      const { id: keyId } = await fixture.issue()
+      const id = await fixture.hook(keyId)
+      await fixture.send('pool')
+      fixture.receiver.state.behaviour = 500
+      await fixture.run(id)
+      const expire = async (to: string) => {
+        await fixture.send(to, to)
+        fixture.pass(2 * HOUR)
+        await fixture.run(id)
+      }
+      await fixture.mail.session('a@box.test', HOUR, keyId)
+      await fixture.mail.session('b@box.test', 3 * HOUR, keyId)
+      await expire('a@box.test')
+      assert.ok(await gap(id))
+      await fixture.shop.replayWebhook(id, 0)
+      await fixture.run(id)
+      assert.equal(await gap(id), undefined)
+      await expire('b@box.test')
+      assert.ok(await gap(id))
     })
 
     test('not if the mail was examined, or its owner has ended the session', async () => {

@@ -57,6 +57,7 @@ const NEW_MAIL: NextStep = { waitMs: undefined }
 // A plan may be renewed, or a request refunded.
 const QUOTA_POLL_MS = 60_000
 const RACE_MS = 1_000
+const SLOW_MS = 100
 const EXAMINED_AT_ONCE = 100
 const PASSED_AT_MOST = 1_000
 
@@ -86,7 +87,7 @@ export async function deliverNext(
       await noteSeen(deps, webhook, position, now)
       return NEW_MAIL
     }
-    await shop.skipMessage(webhookId, webhook.pending.id, now)
+    await shop.skipMessage(webhookId, webhook.pending.id, timeOfId(webhook.pending.id))
     return NOW
   }
   const result = await inTurn(webhook.keyId, () => attempt(deps, webhook, message.id, signal))
@@ -122,6 +123,15 @@ async function noteSeen(deps: DeliverDeps, webhook: Webhook, position: Position,
   position.seenId = Math.max(position.seenId, idAt(now))
   if (now.getTime() - timeOfId(webhook.checkedId).getTime() < CHECKED_EVERY_MS) return
   await deps.shop.checkWebhook(webhook.id, position.seenId)
+}
+
+/** After the last look. Without it, what a filter has examined since the last time may be reported as a gap. */
+export async function storeSeen(
+  { shop }: Pick<DeliverDeps, 'shop'>,
+  webhookId: string,
+  { seenId, lastId }: Position,
+): Promise<void> {
+  await shop.checkWebhook(webhookId, Math.max(seenId, lastId))
 }
 
 /** The pending message, or the oldest one after the cursor that is selected, if the key may still see it. */
@@ -179,7 +189,7 @@ async function findSelected(
   return await steps.run(request, findIndexSteps(messages, test))
 }
 
-/** Charges the message, unless it is; a stopped key delivers neither. Otherwise returns when to look again. */
+/** Charges the message, unless it is; a key that was stopped gets its request back. Otherwise returns when to look again. */
 async function charge(
   { shop, now }: DeliverDeps,
   webhook: Webhook,
@@ -188,7 +198,9 @@ async function charge(
   const next = { webhook, messageId, now: now() }
   if (webhook.pending?.charged) {
     const { state } = (await shop.readKey(webhook.keyId, next.now)) ?? {}
-    return state === 'active' ? undefined : { waitMs: QUOTA_POLL_MS }
+    if (state === 'active') return undefined
+    await shop.pauseWebhook(next, 'plan_expired')
+    return { waitMs: QUOTA_POLL_MS }
   }
   const taken = await shop.takeMessage(next)
   if (taken === 'taken') return undefined
@@ -220,9 +232,12 @@ async function attempt(
   // Before it is parsed, so that webhooks that are woken together are charged in one commit.
   const wait = await charge(deps, webhook, messageId)
   if (wait) return wait
+  const startedAt = deps.now()
   const body = await deps.event(message, webhook.keyId)
   // Deleted meanwhile, or moved to another partition.
   if (body === undefined) return { waitMs: RACE_MS }
+  // It has waited for the parser: everything is read again, and the body is at hand then.
+  if (deps.now().getTime() - startedAt.getTime() > SLOW_MS) return NOW
   signal?.throwIfAborted()
   const { replay } = webhook.pending?.charged ? webhook.pending : { replay: webhook.replays }
   const pending = { id: messageId, replay, charged: true }
@@ -258,6 +273,7 @@ async function post(
     error,
     ms,
     at,
+    dueAt: webhook.nextAttemptAt,
     result: isDelivered({ status })
       ? 'delivered'
       : afterFailure(webhook, { status }, { now: at, random: random(), retryAfterMs }),

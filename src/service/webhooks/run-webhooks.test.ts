@@ -6,6 +6,7 @@ import { openPostgres, type Postgres } from '../../../test/support/postgres.ts'
 import { waitUntil } from '../../../test/support/wait-until.ts'
 import { makeWaiterCounts, openMemoryBus } from '../../bus/memory.ts'
 import { POOL } from '../../core/session.ts'
+import { deliverNext } from './deliver.ts'
 import { openPace, runWebhooks } from './run-webhooks.ts'
 import { openWebhookFixture, type WebhookFixture } from './testing/fixture.ts'
 
@@ -144,6 +145,32 @@ test('while two nodes run, one of them delivers each webhook', async () => {
   assert.equal(senders.size, 18)
   for (const nodes of senders.values()) assert.equal(nodes.size, 1)
   await waitUntil(async () => (await fixture.used(keyId)) === 18)
+})
+
+test('mail that a filter has examined leaves no gap if another node takes over later', async () => {
+  fixture = await openWebhookFixture(postgres)
+  const { id: keyId } = await fixture.issue()
+  const id = await fixture.hook(keyId, { subject: 'wanted' })
+  await fixture.mail.session('own@box.test', 3_600_000, keyId)
+  fixture.pass(1_000)
+  await fixture.send('other', 'own@box.test')
+  let isExamined = false
+  const node = startNode({
+    store: {
+      ...fixture.mail.store,
+      async listKeyMail(...page) {
+        const found = await fixture.mail.store.listKeyMail(...page)
+        isExamined ||= found.length > 0
+        return found
+      },
+    },
+  })
+  await waitUntil(() => isExamined)
+  await node.stop()
+  fixture.pass(2 * 3_600_000)
+  const other = { ...fixture.deps, shop: fixture.other, store: fixture.mail.other }
+  assert.deepEqual(await deliverNext(other, id), { waitMs: undefined })
+  assert.equal((await fixture.read(id)).gapSince, undefined)
 })
 
 test('new mail is delivered at once, and a stop waits for an attempt that ends soon', async () => {

@@ -15,7 +15,7 @@ import {
 } from '../background/supervise-tasks.ts'
 import type { ServiceDeps, SubscribableBus } from '../deps.ts'
 import { keyTopics } from '../mail/emails.ts'
-import { type DeliverDeps, deliverNext, newPosition } from './deliver.ts'
+import { type DeliverDeps, deliverNext, newPosition, storeSeen } from './deliver.ts'
 
 interface RunDeps
   extends Omit<DeliverDeps, 'inTurn'>,
@@ -170,6 +170,9 @@ async function runLoop(
     if (waitMs !== 0) await deps.pace()
   }
   for (const unsubscribe of unsubscribes) unsubscribe()
+  await storeSeen(deps, webhook.id, position).catch((error: unknown) =>
+    logFault(deps.log, error, 'storing the position of a webhook failed', { webhook: webhook.id }),
+  )
 
   async function step() {
     try {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'vitest'
 import type { ShopStore } from '../shop-store.ts'
-import { later, NOON, type OpenShopStore } from './shop-fixture.ts'
+import { DAY, later, NOON, type OpenShopStore } from './shop-fixture.ts'
 import { webhookFixture } from './webhook-fixture.ts'
 
 /** What becomes of a pending message and its charge when its webhook is disabled, replayed or deleted. */
@@ -69,6 +69,66 @@ export function webhookChargesContract(open: () => Promise<OpenShopStore>): void
     })
   }
 
+  test('a replay begins a new series of failures', async () => {
+    await addHook()
+    await take(101)
+    await fail()
+    await store.replayWebhook('wh_1', 50)
+    const { failures, lastError, failingSince, nextAttemptAt } = await read()
+    assert.deepEqual([failures, lastError, failingSince, nextAttemptAt], [0, ...Array(3)])
+  })
+
+  for (const [name, change] of [
+    ['enabled', () => store.enableWebhook('wh_1')],
+    ['replayed', () => store.replayWebhook('wh_1', 50)],
+  ] as const) {
+    for (const [result, finish] of [
+      ['fails', fail],
+      ['disables it', (more: object) => disable('failing', more)],
+    ] as const) {
+      test(`${name} during an attempt that ${result}, a webhook makes the next one at once`, async () => {
+        await addHook()
+        await take(101)
+        await fail()
+        const { nextAttemptAt: dueAt } = await read()
+        await change()
+        assert.equal(await finish({ attempt: 2, dueAt }), true)
+        const { failures, failingSince, nextAttemptAt, disabled, attempts, pending } = await read()
+        assert.deepEqual([failures, failingSince, nextAttemptAt, disabled], [0, ...Array(3)])
+        assert.deepEqual([attempts, pending?.charged, await used()], [2, true, 1])
+        assert.equal((await store.listDeliveries('wh_1')).length, 2)
+      })
+    }
+  }
+
+  test('paused because its key was stopped, a webhook gets its request back', async () => {
+    await addHook()
+    await take(101)
+    await fail()
+    const next = { webhook: await read(), messageId: 101, now: later(DAY) }
+    await store.pauseWebhook(next, 'plan_expired')
+    const { paused, pending } = await read()
+    assert.deepEqual(
+      [paused, pending, await used()],
+      ['plan_expired', { id: 101, replay: 0, charged: false }, 0],
+    )
+    await store.pauseWebhook(next, 'plan_expired')
+    assert.equal(await used(), 0)
+    assert.equal(await take(101), 'taken')
+    // What was read before is not the state any more.
+    await store.pauseWebhook({ ...next, messageId: 102 }, 'plan_expired')
+    assert.deepEqual([(await read()).paused, await used()], [undefined, 1])
+  })
+
+  test('paused before a replay is begun, a webhook begins with the replay', async () => {
+    await addHook()
+    await take(105)
+    await store.replayWebhook('wh_1', 50)
+    await store.pauseWebhook({ webhook: await read(), messageId: 105, now: NOON }, 'plan_expired')
+    const { lastId, pending } = await read()
+    assert.deepEqual([lastId, pending, await used()], [50, undefined, 0])
+  })
+
   test('a replay from a later message skips nothing, and repeats nothing', async () => {
     await addHook()
     await take(101)
@@ -80,7 +140,8 @@ export function webhookChargesContract(open: () => Promise<OpenShopStore>): void
   })
 
   const UNSENT = { status: undefined, error: 'connection_failed' } as const
-  for (const [name, outcomes, now, left] of [
+  const NO_FILTER = { subject: undefined, from: undefined }
+  for (const [name, outcomes, now, left, filter = NO_FILTER] of [
     ['before its first attempt ended', [], NOON, 1],
     ['after attempts without a connection', [UNSENT, UNSENT], NOON, 0],
     ['after a response', [{ status: 500 }], NOON, 1],
@@ -88,9 +149,12 @@ export function webhookChargesContract(open: () => Promise<OpenShopStore>): void
     ['after a timeout', [{ status: undefined, error: 'timeout' }], NOON, 1],
     ['after a reset', [{ status: undefined, error: 'invalid_response' }], NOON, 1],
     ['when a retry is due', [UNSENT], later(5_000), 1],
+    // Its state shows that a message was selected: a guess costs a request.
+    ['with a subject', [UNSENT], NOON, 1, { subject: 'code is 4', from: undefined }],
+    ['with a sender', [UNSENT], NOON, 1, { subject: undefined, from: 'shop.example' }],
   ] as const) {
     test(`deleted ${name}, a webhook keeps ${left} requests charged`, async () => {
-      await addHook()
+      await addHook({}, filter)
       await take(101)
       for (const [at, outcome] of outcomes.entries()) await fail({ attempt: at + 1, ...outcome })
       assert.equal(await store.deleteWebhook('wh_1', now), true)

@@ -41,8 +41,8 @@ export function webhookFixture(open: () => Promise<OpenShopStore>) {
   const usedByDay = async () => (await store.readUsage('k1', 0)).map(({ count }) => count)
   const take = async (messageId: number, now = NOON) =>
     await store.takeMessage({ webhook: await read(), messageId, now })
-  const record = (more: Partial<RecordedAttempt> = {}) =>
-    store.recordAttempt({
+  const record = async (more: Partial<RecordedAttempt> = {}) =>
+    await store.recordAttempt({
       webhookId: 'wh_1',
       messageId: 101,
       replay: 0,
@@ -51,6 +51,7 @@ export function webhookFixture(open: () => Promise<OpenShopStore>) {
       error: undefined,
       ms: 12,
       at: NOON,
+      dueAt: (await store.readWebhook('wh_1'))?.nextAttemptAt,
       result: 'delivered',
       ...more,
     })

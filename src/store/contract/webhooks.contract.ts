@@ -176,6 +176,19 @@ export function webhooksContract(open: () => Promise<OpenShopStore>): void {
     assert.deepEqual((await read()).gapSince, NOON)
   })
 
+  test('a gap begins with the earliest mail that may be missed', async () => {
+    await addHook()
+    await take(101)
+    await fail({ result: { failures: 1, failingSince: later(2_000), retryAt: later(9_000) } })
+    const gap = async () => (await read()).gapSince
+    await store.checkWebhook('wh_1', idAt(later(5_000)), later(1_000))
+    assert.deepEqual(await gap(), later(1_000))
+    await store.skipMessage('wh_1', 101, later(500))
+    assert.deepEqual(await gap(), later(500))
+    await store.checkWebhook('wh_1', idAt(later(6_000)), later(3_000))
+    assert.deepEqual(await gap(), later(500))
+  })
+
   test('what was delivered before a replay is not missed if it has expired since', async () => {
     const lastId = idAt(later(DAY))
     await addHook({}, { lastId })

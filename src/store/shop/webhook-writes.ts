@@ -6,18 +6,15 @@ import type { NewWebhook, NextMessage, RecordedAttempt, WebhookRoll } from '../w
 import { lockKey, refund, spend } from './keys.ts'
 import { dateOf, type WebhookRow } from './webhook-reads.ts'
 
+const NO_FAILURES = 'failures = 0, last_error = null, failing_since = null, next_attempt_at = null'
+
+/** Mail may be missed since the first of these times. SQLite has no `least`. */
+function earliestGap(since: string): string {
+  const others = ['blocked_since', 'failing_since', since].map((time) => `union all select ${time}`)
+  return `(select min(since) from (select gap_since as since ${others.join(' ')}) as times)`
+}
+
 export const webhookWrites = {
-  *pauseWebhook(
-    { webhook: { id, lastId, replays }, messageId, now }: NextMessage,
-    reason: QuotaProblemCode,
-  ): Operation<void> {
-    yield* query(
-      `update shop.webhook set pending_id = $4, pending_replay = replays, paused = $5,
-         blocked_since = coalesce(blocked_since, $6)
-       where id = $1 and last_id = $2 and replays = $3 and charged_day is null`,
-      [id, lastId, replays, messageId, reason, now.getTime()],
-    )
-  },
   *passMessages({
     webhook: { id, lastId, replays },
     messageId,
@@ -29,9 +26,7 @@ export const webhookWrites = {
     )
   },
   *checkWebhook(id: string, checkedId: number, gapSince?: Date): Operation<void> {
-    const gap = gapSince
-      ? ', gap_since = coalesce(gap_since, blocked_since, failing_since, $3)'
-      : ''
+    const gap = gapSince ? `, gap_since = ${earliestGap('$3')}` : ''
     yield* query(
       `update shop.webhook set checked_id = $2 ${gap} where id = $1 and checked_id < $2`,
       gapSince ? [id, checkedId, gapSince.getTime()] : [id, checkedId],
@@ -43,7 +38,7 @@ export const webhookWrites = {
       `update shop.webhook set last_id = case when last_id < $2 then last_id else $2 end,
          replays = replays + case when $2 < last_id then 1 else 0 end,
          pending_id = case when charged_day is null then null else pending_id end,
-         paused = null, gap_since = null, next_attempt_at = null,
+         paused = null, gap_since = null, ${NO_FAILURES},
          checked_id = case when checked_id < last_id then last_id else checked_id end
        where id = $1 returning id`,
       [id, sinceId],
@@ -52,8 +47,7 @@ export const webhookWrites = {
   },
   *enableWebhook(id: string): Operation<boolean> {
     const changed = yield* query(
-      `update shop.webhook set disabled = null, paused = null, failures = 0, last_error = null,
-         failing_since = null, next_attempt_at = null
+      `update shop.webhook set disabled = null, paused = null, ${NO_FAILURES}
        where id = $1 returning id`,
       [id],
     )
@@ -63,10 +57,17 @@ export const webhookWrites = {
 
 type Pending = Pick<
   WebhookRow,
-  'key_id' | 'charged_day' | 'charged_period' | 'deliveries' | 'attempts' | 'next_attempt_at'
+  | 'key_id'
+  | 'from_pattern'
+  | 'subject'
+  | 'charged_day'
+  | 'charged_period'
+  | 'deliveries'
+  | 'attempts'
+  | 'next_attempt_at'
 >
 
-const LOCK = `select key_id, charged_day, charged_period, deliveries, attempts, next_attempt_at
+const LOCK = `select key_id, from_pattern, subject, charged_day, charged_period, deliveries, attempts, next_attempt_at
   from shop.webhook where id = $1`
 
 /** The cursor after the pending message, unless a replay has moved it since. */
@@ -109,8 +110,32 @@ export const webhookTransactions = {
     )
     return 'taken'
   },
+  *pauseWebhook(
+    { webhook: { id, lastId, replays, pending }, messageId, now }: NextMessage,
+    reason: QuotaProblemCode,
+  ): Operation<void> {
+    const [state, values] = pending?.charged
+      ? ['charged_day is not null and pending_id = $4', [messageId]]
+      : ['charged_day is null', []]
+    const [row] = yield* query<Pending>(
+      `${LOCK} and last_id = $2 and replays = $3 and ${state} for no key update`,
+      [id, lastId, replays, ...values],
+    )
+    if (!row) return
+    if (pending?.charged) yield* uncharge(id, row)
+    else {
+      yield* query(
+        'update shop.webhook set pending_id = $2, pending_replay = replays where id = $1',
+        [id, messageId],
+      )
+    }
+    yield* query(
+      'update shop.webhook set paused = $2, blocked_since = coalesce(blocked_since, $3) where id = $1',
+      [id, reason, now.getTime()],
+    )
+  },
   *recordAttempt(attempt: RecordedAttempt): Operation<boolean> {
-    const { webhookId: id, messageId, replay, status, error, ms, result } = attempt
+    const { webhookId: id, messageId, replay, status, error, ms, dueAt, result } = attempt
     const at = attempt.at.getTime()
     const [row] = yield* query<Pending>(
       `${LOCK} and pending_id = $2 and pending_replay = $3 and charged_day is not null
@@ -131,10 +156,19 @@ export const webhookTransactions = {
     if (result === 'delivered') {
       yield* query(
         `update shop.webhook set ${NEXT_CURSOR}, deliveries = $2, delivered_at = $3, delivered_id = pending_id,
-           failures = 0, last_error = null, failing_since = null, next_attempt_at = null, blocked_since = null
+           ${NO_FAILURES}, blocked_since = null
          where id = $1`,
         [id, number, at],
       )
+      return true
+    }
+    // Its owner has enabled or replayed it meanwhile: the next attempt is due, and begins a new series.
+    if (row.next_attempt_at !== (dueAt?.getTime() ?? null)) {
+      yield* query('update shop.webhook set deliveries = $2, attempts = $3 where id = $1', [
+        id,
+        number,
+        attempt.attempt,
+      ])
       return true
     }
     const [retryAt, disabled] =
@@ -161,16 +195,10 @@ export const webhookTransactions = {
     )
     // A receiver that answers 410 has the message.
     if (disabled === 'gone') return true
-    yield* refundPending(row)
-    yield* query(
-      `update shop.webhook set charged_day = null, charged_period = null,
-         pending_id = case when replays = pending_replay then pending_id end
-       where id = $1`,
-      [id],
-    )
+    yield* uncharge(id, row)
     return true
   },
-  *skipMessage(id: string, messageId: number, now: Date): Operation<boolean> {
+  *skipMessage(id: string, messageId: number, gapSince: Date): Operation<boolean> {
     const [row] = yield* query<Pending>(`${LOCK} and pending_id = $2 for no key update`, [
       id,
       messageId,
@@ -178,10 +206,9 @@ export const webhookTransactions = {
     if (!row) return false
     yield* refundPending(row)
     yield* query(
-      `update shop.webhook set ${NEXT_CURSOR}, paused = null,
-         gap_since = coalesce(gap_since, blocked_since, failing_since, $2)
+      `update shop.webhook set ${NEXT_CURSOR}, paused = null, gap_since = ${earliestGap('$2')}
        where id = $1`,
-      [id, now.getTime()],
+      [id, gapSince.getTime()],
     )
     return true
   },
@@ -204,9 +231,11 @@ export const webhookTransactions = {
   *deleteWebhook(id: string, now: Date): Operation<boolean> {
     const [row] = yield* query<Pending>(`${LOCK} for update`, [id])
     if (!row) return false
-    // Otherwise who deletes a webhook during an attempt, or fails it on purpose, would get that message free.
+    // Otherwise a message would be free for a client that deletes the webhook during an attempt, or fails it on purpose. With a
+    // filter, even the state of the webhook says something about the message.
+    const isFiltered = row.from_pattern !== null || row.subject !== null
     const isWaiting = row.attempts > 0 && (row.next_attempt_at ?? 0) > now.getTime()
-    if (isWaiting && (yield* isUnsent(id, row))) yield* refundPending(row)
+    if (!isFiltered && isWaiting && (yield* isUnsent(id, row))) yield* refundPending(row)
     yield* query('delete from shop.webhook_delivery where webhook_id = $1', [id])
     yield* query('delete from shop.webhook where id = $1', [id])
     return true
@@ -221,6 +250,17 @@ function* isUnsent(id: string, { deliveries, attempts }: Pending) {
     [id, deliveries - attempts, ...UNSENT_ERRORS],
   )
   return unsent.length === attempts
+}
+
+/** Refunds the pending message, which stays the next one unless a replay has moved the cursor since. */
+function* uncharge(id: string, row: Pending) {
+  yield* refundPending(row)
+  yield* query(
+    `update shop.webhook set charged_day = null, charged_period = null,
+       pending_id = case when replays = pending_replay then pending_id end
+     where id = $1`,
+    [id],
+  )
 }
 
 function* refundPending({ key_id: keyId, charged_day: day, charged_period: period }: Pending) {

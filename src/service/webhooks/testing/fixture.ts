@@ -38,7 +38,7 @@ export async function openWebhookFixture(postgres?: Postgres) {
   const clock = { now: new Date('2026-03-01T12:00:00Z') }
   const now = () => clock.now
   const logged: string[] = []
-  const parses = { count: 0 }
+  const parses: Parses = { count: 0, error: undefined }
   const deps = openDeps({ store: mail.store, shop, now, logged, parses })
   const keys = keyRing(shop, now)
 
@@ -59,11 +59,16 @@ export async function openWebhookFixture(postgres?: Postgres) {
     issueRefunded: keys.issueRefunded,
     used: async (keyId: string) => (await shop.readKey(keyId, now()))?.used,
     /** Mail to the pool, or to a session. */
-    async send(subject: string, to = 'any@pool.test', from = 'ann@sender.test'): Promise<void> {
+    async send(
+      subject: string,
+      to: string | readonly string[] = 'any@pool.test',
+      from = 'ann@sender.test',
+    ): Promise<void> {
       const more = { head: { ...head(subject), senderEmail: from }, receivedAt: now() }
-      const recipients = to.endsWith('@pool.test')
-        ? [{ address: to as never, mailbox: POOL }]
-        : await mail.accepted([to])
+      const isPooled = (address: string) => address.endsWith('@pool.test')
+      const all = [to].flat()
+      const pooled = all.filter(isPooled).map((one) => ({ address: one as never, mailbox: POOL }))
+      const recipients = [...pooled, ...(await mail.accepted(all.filter((one) => !isPooled(one))))]
       const { outcome } = await mail.store.addMail(newMail(recipients, more))
       if (outcome !== 'stored') throw new Error(outcome)
     },
@@ -112,12 +117,19 @@ interface Parts {
   shop: ShopStore
   now(): Date
   logged: string[]
-  parses: { count: number }
+  parses: Parses
+}
+
+interface Parses {
+  count: number
+  /** What the parser fails with. */
+  error: Error | undefined
 }
 
 function openDeps({ store, shop, now, logged, parses }: Parts) {
   const parser = inlineParser(async () => {
     parses.count += 1
+    if (parses.error) throw parses.error
     return EMPTY_MAIL
   })
   const parse = openParseOnce({ store, parser })
