@@ -156,7 +156,7 @@ test('a restore brings back keys as they were, prints the consequences, and can 
 
   const words = await restored()
   expect(words).toMatch(
-    /2 keys and 0 orders.*made since then.*Revocations.*since then.*do not exist/s,
+    /2 keys and 0 orders.*made since then.*Revocations.*since then.*no longer exist/s,
   )
   await start()
   expect(await usedOf(early)).toBe(3)
