@@ -160,7 +160,7 @@ describe('followed on a machine', () => {
     const { status, stdout, stderr } = await run(doctor)
     expect([status, stderr], stdout).toEqual([0, ''])
     expect(stdout).toMatch(
-      /^ok +delivery box\.example\.org +a mail to postmaster@box\.example\.org arrived/m,
+      /^ok +delivery box\.example\.org +a message to postmaster@box\.example\.org arrived/m,
     )
     expect(stdout).toMatch(/^ok +relay /m)
     expect(stdout).toMatch(/^warning +certificate /m)
