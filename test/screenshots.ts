@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { DESKTOP, launchBrowser, PHONE, SCHEMES } from './page/support/browser.ts'
 import { closeMenu } from './page/support/inbox.ts'
+import { ADMIN_ENV } from './page/views/admin.ts'
 import { DOCUMENTS } from './page/views.ts'
 import { startApp } from './support/app.ts'
 import { openKeyRing } from './support/keys.ts'
@@ -31,7 +32,7 @@ const schemes = chosen(SCHEMES)
 const languages = chosen(LANGUAGES)
 
 mkdirSync(folder, { recursive: true })
-const app = await startApp({ env: FAKE_SHOP })
+const app = await startApp({ env: { ...FAKE_SHOP, ...ADMIN_ENV } })
 const ring = await openKeyRing(app)
 const browser = await launchBrowser()
 

@@ -25,6 +25,7 @@ export default defineConfig({
         pay: here('shop/pay.tsx'),
         key: here('key/key.tsx'),
         docs: here('docs/docs.tsx'),
+        admin: here('admin/admin.tsx'),
         leave: here('site/leave.tsx'),
       },
     },

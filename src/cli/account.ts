@@ -9,7 +9,14 @@ import {
 } from '../core/gmail.ts'
 import { toError } from '../core/problem.ts'
 import { printable } from '../core/text.ts'
-import type { AccountAdminDeps, ConfiguredAccount } from '../service/sessions/accounts.ts'
+import {
+  type AccountAdminDeps,
+  type AccountRow,
+  accountRows,
+  type ConfiguredAccount,
+  configHindrance,
+  knownAccount,
+} from '../service/sessions/accounts.ts'
 import { CommandError, type JsonOption, listTable, type Print, printJson, table } from './output.ts'
 
 export interface AccountActions {
@@ -105,51 +112,10 @@ export async function findConfiguredAccount(
   throw new CommandError(`${quoted(name)} is not in the accounts file. See: mayfly account list`)
 }
 
-async function findAccount({ store, now }: AccountAdminDeps, name: string): Promise<GmailAccount> {
-  const email = parseAddress(name)
-  const account = (await store.listAccounts(now())).find(
-    (one) => one.email === email || String(one.id) === name,
-  )
+async function findAccount(deps: AccountAdminDeps, name: string): Promise<GmailAccount> {
+  const account = await knownAccount(deps, name)
   if (account) return account
   throw new CommandError(`No account matches ${quoted(name)}. See: mayfly account list`)
-}
-
-interface AccountRow {
-  /** Null until the service has started with it. */
-  id: number | null
-  email: string
-  offered: boolean
-  /** Why it is not offered. */
-  hindrance: string | null
-  /** Null if it is not offered. */
-  health: string | null
-  reason: string | null
-  aliases: number
-}
-
-async function accountRows({ store, file, now }: AccountAdminDeps): Promise<AccountRow[]> {
-  const known = await store.listAccounts(now())
-  const added = file.filter(({ email }) => !known.some((account) => account.email === email))
-  const hindrance = 'new: restart the service to use it'
-  const unused = { offered: false, hindrance, health: null, reason: null, aliases: 0 }
-  return [
-    ...known.map((account) => rowOf(account, file)),
-    ...added.map(({ email }) => ({ id: null, email, ...unused })),
-  ]
-}
-
-function rowOf(account: GmailAccount, file: readonly ConfiguredAccount[]): AccountRow {
-  const { id, email, active, health, reason, aliases } = account
-  const hindrance = configHindrance(file, email) ?? (active ? null : 'deactivated')
-  const offered = hindrance === null
-  const state = offered ? { health, reason } : { health: null, reason: null }
-  return { id, email, offered, hindrance, ...state, aliases }
-}
-
-function configHindrance(file: readonly ConfiguredAccount[], email: string): string | undefined {
-  const account = file.find((one) => one.email === email)
-  if (!account) return 'not in the accounts file'
-  return account.active ? undefined : 'inactive in the accounts file'
 }
 
 function accountTable(accounts: readonly AccountRow[]): string[] {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
-import { type Host, type MailDomain, parseHost } from '../core/address.ts'
-import { MAX_LIFETIME_SECONDS, MIN_LIFETIME_SECONDS } from '../core/session.ts'
-import { formatDuration, parseDuration } from '../core/time.ts'
+import { type Host, type MailDomain, parseDomainName } from '../core/address.ts'
+import { LIFETIME_HINT, parseLifetime } from '../core/session.ts'
+import { formatDuration } from '../core/time.ts'
 import type { DomainAdminStore } from '../service/sessions/domains.ts'
 import { CommandError, type JsonOption, listTable, type Print, printJson } from './output.ts'
 
@@ -105,8 +105,8 @@ function stateOf({ active, removed }: MailDomain): string {
 }
 
 export function parseDomain(text: string): Host {
-  const name = parseHost(text)
-  if (name?.includes('.')) return name
+  const name = parseDomainName(text)
+  if (name) return name
   throw new CommandError(`${JSON.stringify(text)} is not a domain name.`, 2)
 }
 
@@ -119,8 +119,7 @@ async function existingDomain(store: DomainAdminStore, text: string): Promise<Ho
 
 function parseTtl(ttl: string | undefined): number | undefined {
   if (ttl === undefined) return undefined
-  const seconds = parseDuration(ttl) ?? 0
-  if (seconds >= MIN_LIFETIME_SECONDS && seconds <= MAX_LIFETIME_SECONDS) return seconds
-  const hint = 'must be from 1m to 3650d, such as 90s, 15m, 24h or 30d.'
-  throw new CommandError(`--ttl ${JSON.stringify(ttl)}: ${hint}`, 2)
+  const seconds = parseLifetime(ttl)
+  if (seconds !== undefined) return seconds
+  throw new CommandError(`--ttl ${JSON.stringify(ttl)}: ${LIFETIME_HINT}`, 2)
 }

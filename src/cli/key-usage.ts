@@ -1,27 +1,6 @@
 import { type ApiKey, nextUtcDay, precheckQuota, remainingQuota, utcDayText } from '../core/key.ts'
 import { printable } from '../core/text.ts'
-import { timestampFields } from '../core/time.ts'
 import { bar, formatCount, formatMinute, formatTime, listTable, table } from './output.ts'
-
-/** A key as JSON: names and times as in the API. */
-export function keyJson(key: ApiKey) {
-  const left = remainingQuota(key)
-  return {
-    id: key.id,
-    prefix: key.prefix,
-    plan: key.plan,
-    label: key.label,
-    state: key.state,
-    requests: key.maxRequests,
-    used: key.used,
-    remaining: left.all,
-    per_day: key.maxPerDay ?? null,
-    used_today: key.usedToday,
-    remaining_today: left.today ?? null,
-    ...timestampFields('created_at', key.createdAt),
-    ...timestampFields('expires_at', key.expiresAt),
-  }
-}
 
 export function keyTable(keys: readonly ApiKey[], now: Date): string[] {
   const rows = keys.map((key) => [

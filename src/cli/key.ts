@@ -11,8 +11,9 @@ import {
   keyUsage,
   rollKey,
 } from '../service/keys/keys.ts'
+import { keyJson } from '../service/operator-json.ts'
 import type { Endpoints } from './banner.ts'
-import { formatExpiry, keyJson, keyLines, keyTable, plot, usageBars } from './key-usage.ts'
+import { formatExpiry, keyLines, keyTable, plot, usageBars } from './key-usage.ts'
 import {
   CommandError,
   formatCount,

@@ -1,9 +1,12 @@
-import { EMPTY_MAIL } from '../core/message.ts'
 import { OPERATOR } from '../core/session.ts'
 import { utcTimestamp } from '../core/time.ts'
 import type { ReadParsed } from '../service/mail/parsed-mail.ts'
 import type { MessageSource } from '../service/mail/read-mail.ts'
-import { deleteOperatorMail, type OperatorDeps } from '../service/operator-commands.ts'
+import {
+  deleteOperatorMail,
+  type OperatorDeps,
+  readOperatorMail,
+} from '../service/operator-commands.ts'
 import {
   CommandError,
   formatMail,
@@ -52,12 +55,11 @@ async function printOperatorMail(
   paint: Paint,
   print: Print,
 ): Promise<void> {
-  const message = await mail.findMessage(OPERATOR, id)
-  if (!message) return
-  const { rawId, recipient, size } = message
-  const parsed = await mail.parsed(rawId, { client: undefined, mailbox: recipient, size })
+  const found = await readOperatorMail({ store: mail, parsed: mail.parsed }, id)
+  if (!found) return
+  const { message } = found
   const receivedAt = utcTimestamp(message.receivedAt)
-  const { text, codes, links, attachments } = parsed ?? EMPTY_MAIL
+  const { text, codes, links, attachments } = found.mail
   const content = { text: text ?? '', codes, links, attachments }
   const lines = formatMail({ ...message, ...content, receivedAt }, paint)
   for (const line of lines) print(line)

@@ -1,10 +1,9 @@
 import type { Command } from 'commander'
-import { maskAddress, parseAddress } from '../core/address.ts'
 import { priceText, termText } from '../core/plan.ts'
 import type { Purchase } from '../core/purchase.ts'
 import { printable } from '../core/text.ts'
-import { timestampFields } from '../core/time.ts'
 import type { KeyDeps } from '../service/keys/keys.ts'
+import { maskedEmail, orderJson } from '../service/operator-json.ts'
 import type { KeyActions } from './key.ts'
 import {
   CommandError,
@@ -82,36 +81,6 @@ export async function printOrder(
     ...notesOf(order).map((note) => ['Note', note]),
   ]
   for (const line of table(rows)) print(line)
-}
-
-function orderJson(order: Purchase) {
-  const paid = order.payments > 0
-  return {
-    id: order.id,
-    provider: order.provider,
-    mode: order.mode,
-    plan: order.plan.id,
-    price_cents: order.plan.priceCents,
-    currency: order.plan.currency,
-    state: order.state,
-    email: maskedEmail(order) ?? null,
-    payments: order.payments,
-    partly_returned: order.partlyReturned,
-    key_id: paid ? order.keyId : null,
-    key_prefix: paid ? order.keyPrefix : null,
-    checkout: order.checkoutRef ?? null,
-    subscription: order.subscriptionRef ?? null,
-    ...timestampFields('created_at', order.createdAt),
-    ...timestampFields('paid_until', order.paidUntil),
-    ...timestampFields('claimed_at', order.claimedAt),
-  }
-}
-
-/** Enough to recognize a buyer, too little for somebody who looks over a shoulder. */
-function maskedEmail({ email }: Purchase): string | undefined {
-  if (email === undefined) return undefined
-  const address = parseAddress(email)
-  return address ? maskAddress(address) : '…'
 }
 
 function notesOf(order: Purchase): string[] {

@@ -1,12 +1,11 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { parseAddress } from '../core/address.ts'
-import type { Session } from '../core/session.ts'
-import { timestampFields } from '../core/time.ts'
 import {
   endSessionByAddress,
   listSessions,
   type OperatorDeps,
 } from '../service/operator-commands.ts'
+import { sessionJson } from '../service/operator-json.ts'
 import {
   CommandError,
   formatBytes,
@@ -85,16 +84,4 @@ export async function endSession(deps: OperatorDeps, text: string, print: Print)
   // The next sweep deletes them.
   const unread = formatVolume({ messages: ended.count, bytes: ended.bytes })
   print(`Ended the session for ${address}. ${unread} can no longer be read.`)
-}
-
-/** Names and times as in the API; never a token or its hash, never the key's id. */
-function sessionJson({ address, createdAt, expiresAt, count: messages, bytes, keyId }: Session) {
-  return {
-    email: address,
-    ...timestampFields('created_at', createdAt),
-    ...timestampFields('expires_at', expiresAt),
-    messages,
-    bytes,
-    key: keyId !== undefined,
-  }
 }

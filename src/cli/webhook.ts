@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
 import { printable } from '../core/text.ts'
-import { timestampFields, utcTimestamp } from '../core/time.ts'
-import { outcomeText, type Webhook, webhookStatus } from '../core/webhook.ts'
+import { utcTimestamp } from '../core/time.ts'
+import { outcomeText, webhookStatus } from '../core/webhook.ts'
 import { findKeys } from '../service/keys/keys.ts'
+import { deliveryJson, webhookJson } from '../service/operator-json.ts'
 import {
   createWebhook,
   deleteWebhook,
@@ -134,14 +135,7 @@ export async function printWebhook(
   const webhook = await findWebhook(deps, id, OPERATOR)
   const deliveries = await deps.shop.listDeliveries(id)
   if (json) {
-    const attempts = deliveries.map(({ messageId, attempt, status, error, ms, at }) => ({
-      message_id: messageId,
-      attempt,
-      status: status ?? null,
-      error: error ?? null,
-      ms,
-      ...timestampFields('attempted_at', at),
-    }))
+    const attempts = deliveries.map(deliveryJson)
     return printJson({ ...webhookJson(webhook, deps.now()), deliveries: attempts }, print)
   }
   const { state, reason, nextAttemptAt } = webhookStatus(webhook, deps.now())
@@ -217,23 +211,4 @@ async function rollSecret(deps: WebhookDeps, id: string, print: Print): Promise<
 function parseId(text: string): number {
   if (/^\d{1,16}$/.test(text) && Number.isSafeInteger(Number(text))) return Number(text)
   throw new CommandError('--since: must be a message id, or 0 for all messages.', 2)
-}
-
-function webhookJson(webhook: Webhook, now: Date) {
-  const { state, reason, nextAttemptAt } = webhookStatus(webhook, now)
-  return {
-    id: webhook.id,
-    key_id: webhook.keyId,
-    url: webhook.url,
-    state,
-    reason: reason ?? null,
-    to: webhook.to ?? null,
-    from: webhook.from ?? null,
-    subject: webhook.subject ?? null,
-    ...timestampFields('created_at', webhook.createdAt),
-    ...timestampFields('last_delivery_at', webhook.lastDelivery?.at),
-    last_message_id: webhook.lastDelivery?.messageId ?? null,
-    ...timestampFields('next_attempt_at', nextAttemptAt),
-    ...timestampFields('gap_since', webhook.gapSince),
-  }
 }

@@ -30,6 +30,12 @@ export function parseHost(text: string): Host | undefined {
   return ascii.split('.').every((label) => LABEL.test(label)) ? (ascii as Host) : undefined
 }
 
+/** A name that can be a mail domain: with at least two labels. */
+export function parseDomainName(text: string): Host | undefined {
+  const name = parseHost(text)
+  return name?.includes('.') ? name : undefined
+}
+
 /** The local part must already be validated (a prefix, or a generated name). */
 export function joinAddress(local: string, host: Host): Address {
   return `${local}@${host}` as Address

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import type { Address, MailDomain } from './address.ts'
 import { type RuledAddress, ruleRefusal } from './address-rules.ts'
 import { Problem } from './problem.ts'
+import { parseDuration } from './time.ts'
 
 /** A session's mailbox, or one of the two shared ones. Never reused. */
 export type MailboxId = number & { readonly brand: 'MailboxId' }
@@ -74,6 +75,14 @@ export interface MailboxLimits {
 
 export const MIN_LIFETIME_SECONDS = 60
 export const MAX_LIFETIME_SECONDS = 315_360_000 // ten years
+
+/** Seconds of a lifetime like `90s`, `15m`, `24h` or `30d`; undefined if it is none, or out of range. */
+export function parseLifetime(text: string): number | undefined {
+  const seconds = parseDuration(text) ?? 0
+  return seconds >= MIN_LIFETIME_SECONDS && seconds <= MAX_LIFETIME_SECONDS ? seconds : undefined
+}
+
+export const LIFETIME_HINT = 'must be from 1m to 3650d, such as 90s, 15m, 24h or 30d.'
 
 export function defaultLifetimeSeconds(
   domain: MailDomain | undefined,

@@ -1,3 +1,9 @@
+import { accountRoutes } from './api/admin/accounts.ts'
+import { domainRoutes } from './api/admin/domains.ts'
+import { mailboxRoutes } from './api/admin/mailboxes.ts'
+import { overviewRoutes } from './api/admin/overview.ts'
+import { shopAdminRoutes } from './api/admin/shop.ts'
+import { signInRoutes } from './api/admin/sign-in.ts'
 import { checkMailRoute } from './api/check-mail.ts'
 import { attachmentRoute, rawMailRoute } from './api/downloads.ts'
 import { emailsRoute } from './api/emails.ts'
@@ -17,7 +23,7 @@ import {
 } from './api/sessions.ts'
 import { webhookActionRoutes } from './api/webhook-actions.ts'
 import { webhookRoutes } from './api/webhooks.ts'
-import { pageRoutes } from './pages/app-pages.ts'
+import { adminPageRoute, pageRoutes } from './pages/app-pages.ts'
 import { assetRoutes } from './pages/assets.ts'
 import { docsRoutes } from './pages/docs.ts'
 import { plainRoutes } from './pages/plain/routes.ts'
@@ -63,4 +69,15 @@ export const routes: readonly Route[] = [
   ...shopPageRoutes,
   ...fakePayRoutes,
   ...docsRoutes(documentedRoutes),
+]
+
+/** Exist only if an admin token is configured. */
+export const adminRoutes: readonly Route[] = [
+  adminPageRoute,
+  ...signInRoutes,
+  ...overviewRoutes,
+  ...domainRoutes,
+  ...mailboxRoutes,
+  ...shopAdminRoutes,
+  ...accountRoutes,
 ]

@@ -1,9 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Address } from '../core/address.ts'
+import { EMPTY_MAIL, type Mail, type Message } from '../core/message.ts'
 import { type MailboxId, OPERATOR, POOL, type Session } from '../core/session.ts'
 import type { FoundMessage, ScanPosition, Volume } from '../store/operator-store.ts'
 import type { MailStore } from '../store/store.ts'
 import type { BlockDeps } from './blocks/blocks.ts'
+import type { ReadParsed } from './mail/parsed-mail.ts'
 
 // Operations of the operator's commands on sessions and mail. Commands may run next to the service in their own process:
 // waiting clients are not woken, but poll every few seconds.
@@ -42,6 +44,19 @@ export async function endSessionByAddress(
   if (!session || !(await store.endSession(session.id, now()))) return undefined
   await store.waitUntilVisible()
   return session
+}
+
+/** One message to postmaster or abuse. Undefined if there is none with this id: mail of others is never returned. */
+export async function readOperatorMail(
+  { store, parsed }: { store: Pick<MailStore, 'findMessage'>; parsed: ReadParsed },
+  id: number,
+  { client, signal }: { client?: string | undefined; signal?: AbortSignal } = {},
+): Promise<{ message: Message; mail: Mail } | undefined> {
+  const message = await store.findMessage(OPERATOR, id)
+  if (!message) return undefined
+  const { rawId, recipient: mailbox, size } = message
+  const mail = await parsed(rawId, { client, mailbox, size, ...(signal && { signal }) })
+  return { message, mail: mail ?? EMPTY_MAIL }
 }
 
 /** Deletes one message of the operator's mailbox, or all current ones. */

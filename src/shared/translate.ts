@@ -1,9 +1,12 @@
 import { type Language, textDirection } from './languages.ts'
+import type adminEn from './locales/admin/en.json'
 import type en from './locales/en.json'
 
 /** A text; if it depends on a count, one text for each plural form of the language (Intl.PluralRules). */
 export type Translation = string | Partial<Record<Intl.LDMLPluralRule, string>>
 export type Catalogue = Readonly<Record<keyof typeof en, Translation>>
+/** The texts of the admin page, which no other page loads. */
+export type AdminCatalogue = Readonly<Record<keyof typeof adminEn, string>>
 /** What the placeholders of a text stand for. `count` also selects the plural form. */
 export type Values = Readonly<Record<string, string | number>>
 /** Looks up a text of the page's catalogue in the current language. */

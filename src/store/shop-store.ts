@@ -2,7 +2,7 @@ import type { ApiKey } from '../core/key.ts'
 import type { Purchase, Settlement } from '../core/purchase.ts'
 import type { WebhookStore } from './webhook-store.ts'
 
-/** Keys, orders, usage and webhooks. */
+/** Keys, orders, usage, webhooks, and sign-ins to the admin page. */
 export interface ShopStore extends WebhookStore {
   addKey(key: NewKey): Promise<void>
   /** By the hash of a valid secret. */
@@ -58,9 +58,22 @@ export interface ShopStore extends WebhookStore {
 
   /** Deletes old unpaid orders, payment events and usage, in one small step. True if there may be more. */
   sweepShop(now: Date): Promise<boolean>
+
+  addAdminSession(session: AdminSession): Promise<void>
+  /** Whether it exists and has not expired. */
+  hasAdminSession(hash: string, now: Date): Promise<boolean>
+  deleteAdminSession(hash: string): Promise<void>
+
   /** Random bytes of this installation: the first that were ever passed. */
   installationSecret(fresh: Uint8Array): Promise<Uint8Array>
   close(): Promise<void>
+}
+
+/** A sign-in to the admin page. */
+export interface AdminSession {
+  /** Of its cookie. */
+  hash: string
+  expiresAt: Date
 }
 
 export interface NewKey {

@@ -134,7 +134,12 @@ export interface StoreFault {
 }
 
 export type NewDomain = Pick<MailDomain, 'name' | 'sessions' | 'reader' | 'ttlSeconds'>
-export type DomainChange = Partial<Pick<MailDomain, 'active' | 'removed' | 'sessions' | 'reader'>>
+export type DomainChange = Partial<
+  Pick<MailDomain, 'active' | 'removed' | 'sessions' | 'reader'> & {
+    /** Null: the default. */
+    ttlSeconds: number | null
+  }
+>
 
 export interface NewSession {
   address: Address

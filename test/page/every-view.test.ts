@@ -6,9 +6,10 @@ import { FAKE_SHOP } from '../support/shop-client.ts'
 import { DESKTOP, PHONE } from './support/browser.ts'
 import { checkColours, checkContrast } from './support/contrast.ts'
 import { checkAccessibility, openPages } from './support/pages.ts'
+import { ADMIN_ENV } from './views/admin.ts'
 import { DOCUMENTS, type View } from './views.ts'
 
-const visits = openPages(FAKE_SHOP)
+const visits = openPages({ ...FAKE_SHOP, ...ADMIN_ENV })
 let ring: KeyRing
 beforeAll(async () => {
   ring = await openKeyRing(visits.app())

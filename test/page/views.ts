@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core'
 import type { App } from '../support/app.ts'
 import type { KeyRing } from '../support/keys.ts'
 import { addressViews } from './views/address.ts'
+import { adminViews } from './views/admin.ts'
 import { docsViews } from './views/docs.ts'
 import { inboxViews } from './views/inbox.ts'
 import { keyViews } from './views/key.ts'
@@ -43,6 +44,7 @@ const VIEWS: readonly View[] = [
   ...docsViews,
   ...plainViews,
   ...readerViews,
+  ...adminViews,
 ]
 
 /** The views, grouped by the document that they share. */

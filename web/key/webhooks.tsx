@@ -1,8 +1,6 @@
-import { useSignal } from '@preact/signals'
-import type { ComponentChildren } from 'preact'
 import { useEffect, useId } from 'preact/hooks'
+import { Confirmed } from '../site/confirmed.tsx'
 import { Button, ErrorMessage, VERBATIM } from '../site/controls.tsx'
-import { Dialog } from '../site/dialog.tsx'
 import { formatDateTime } from '../site/format.ts'
 import { language, t } from '../site/i18n.ts'
 import { SecretSample } from './secrets.tsx'
@@ -127,64 +125,25 @@ function Actions({ webhook: { id, url, state } }: { webhook: Webhook }) {
           {t('hook_enable')}
         </Button>
       )}
-      <Confirmed name={t('hook_replay')} run={() => changeWebhook(id, 'replay')}>
+      <Confirmed
+        disabled={isBusy.value}
+        name={t('hook_replay')}
+        run={() => changeWebhook(id, 'replay')}
+      >
         {t('hook_replay_how')}
       </Confirmed>
-      <Confirmed name={t('hook_roll')} run={() => rollSecret(id)}>
+      <Confirmed disabled={isBusy.value} name={t('hook_roll')} run={() => rollSecret(id)}>
         {t('hook_roll_how')}
       </Confirmed>
-      <Confirmed name={t('hook_delete')} class="danger" run={() => changeWebhook(id, 'delete')}>
+      <Confirmed
+        disabled={isBusy.value}
+        name={t('hook_delete')}
+        confirmClass="danger"
+        run={() => changeWebhook(id, 'delete')}
+      >
         {t('hook_delete_how', { url })}
       </Confirmed>
     </div>
-  )
-}
-
-interface ConfirmedProps {
-  name: string
-  /** Of the button that confirms. */
-  class?: string
-  run(): Promise<void>
-  children: ComponentChildren
-}
-
-/** A button that asks before it acts. */
-function Confirmed({ name, class: className = '', run, children }: ConfirmedProps) {
-  const isOpen = useSignal(false)
-  const close = () => {
-    isOpen.value = false
-  }
-  return (
-    <>
-      <Button
-        class="plain"
-        disabled={isBusy.value}
-        onClick={() => {
-          isOpen.value = true
-        }}
-      >
-        {name}
-      </Button>
-      {isOpen.value && (
-        <Dialog title={name} onClose={close}>
-          <p>{children}</p>
-          <div class="row">
-            <Button
-              class={className}
-              onClick={() => {
-                close()
-                void run()
-              }}
-            >
-              {name}
-            </Button>
-            <Button class="plain" onClick={close}>
-              {t('site_cancel')}
-            </Button>
-          </div>
-        </Dialog>
-      )}
-    </>
   )
 }
 

@@ -33,6 +33,8 @@ export interface RequestOptions {
   signal?: AbortSignal
   /** Completed even if the page is left. */
   keepalive?: boolean
+  /** Sends the cookie of the admin page. */
+  withCookie?: boolean
 }
 
 /** Throws ApiError or NetworkError. */
@@ -42,7 +44,15 @@ export async function requestJson<T>(path: string, options: RequestOptions = {})
 
 /** A successful response, or 304 to an If-None-Match. Throws ApiError or NetworkError. */
 export async function request(path: string, options: RequestOptions = {}): Promise<Response> {
-  const { method = 'GET', token, values = {}, headers = {}, signal, keepalive } = options
+  const {
+    method = 'GET',
+    token,
+    values = {},
+    headers = {},
+    signal,
+    keepalive,
+    withCookie,
+  } = options
   const params = new URLSearchParams()
   for (const [name, value] of Object.entries(values)) {
     if (value !== undefined) params.set(name, String(value))
@@ -55,7 +65,7 @@ export async function request(path: string, options: RequestOptions = {}): Promi
     response = await fetch(`${path}${query}`, {
       method,
       cache: 'no-store',
-      credentials: 'omit',
+      credentials: withCookie ? 'same-origin' : 'omit',
       headers: allHeaders,
       ...(method === 'POST' ? { body: params } : {}),
       ...(signal ? { signal } : {}),

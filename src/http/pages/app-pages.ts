@@ -45,6 +45,24 @@ export const pageRoutes: readonly Route[] = [
   }),
 ]
 
+/** The token is used by a script only, so that it is never sent in a form. */
+export const adminPageRoute: Route = {
+  ...pageRoute({
+    path: '/admin',
+    title: 'Admin',
+    description: 'For the operator, who signs in with the admin token.',
+    page: {
+      title: 'admin_title',
+      entry: 'admin/admin.tsx',
+      content: (_config, { t }) => html`<main id="main">
+<h1>${t('admin_title')}</h1>
+<noscript><p class="notice">${t('admin_script')}</p></noscript>
+</main>`,
+    },
+  }),
+  api: 'admin',
+}
+
 /** A key is used by a script only, so that it is never sent in a form. */
 function keyContent({ site }: SiteConfig, { t }: Locale): Markup {
   return html`<main id="main">

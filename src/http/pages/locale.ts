@@ -1,4 +1,11 @@
 import { type Language, negotiateLanguage } from '../../shared/languages.ts'
+import adminAr from '../../shared/locales/admin/ar.json' with { type: 'json' }
+import adminDe from '../../shared/locales/admin/de.json' with { type: 'json' }
+import adminEn from '../../shared/locales/admin/en.json' with { type: 'json' }
+import adminEs from '../../shared/locales/admin/es.json' with { type: 'json' }
+import adminFr from '../../shared/locales/admin/fr.json' with { type: 'json' }
+import adminPt from '../../shared/locales/admin/pt.json' with { type: 'json' }
+import adminZh from '../../shared/locales/admin/zh.json' with { type: 'json' }
 import ar from '../../shared/locales/ar.json' with { type: 'json' }
 import de from '../../shared/locales/de.json' with { type: 'json' }
 import en from '../../shared/locales/en.json' with { type: 'json' }
@@ -6,7 +13,12 @@ import es from '../../shared/locales/es.json' with { type: 'json' }
 import fr from '../../shared/locales/fr.json' with { type: 'json' }
 import pt from '../../shared/locales/pt.json' with { type: 'json' }
 import zh from '../../shared/locales/zh.json' with { type: 'json' }
-import { type Catalogue, translate, type Values } from '../../shared/translate.ts'
+import {
+  type AdminCatalogue,
+  type Catalogue,
+  translate,
+  type Values,
+} from '../../shared/translate.ts'
 import plainAr from './plain/locales/ar.json' with { type: 'json' }
 import plainDe from './plain/locales/de.json' with { type: 'json' }
 import plainEn from './plain/locales/en.json' with { type: 'json' }
@@ -18,10 +30,12 @@ import plainZh from './plain/locales/zh.json' with { type: 'json' }
 /** What the pages without scripts say beyond the texts that they share with the page. */
 type PlainCatalogue = Readonly<Record<keyof typeof plainEn, string>>
 
+type AllTexts = Catalogue & PlainCatalogue & AdminCatalogue
+
 /** Texts, numbers and times in one language, for the HTML that the server renders. */
 export interface Locale {
   language: Language
-  t(name: keyof Catalogue | keyof PlainCatalogue, values?: Values): string
+  t(name: keyof AllTexts, values?: Values): string
   /** From one time to another: `in 3 hours`, `5 minutes ago`. */
   relativeTime(from: Date, to: Date): string
   /** How long something lasts: `24 hours`. */
@@ -30,14 +44,14 @@ export interface Locale {
   dateTime(time: Date): string
 }
 
-export const CATALOGUES: Record<Language, Catalogue & PlainCatalogue> = {
-  en: { ...en, ...plainEn },
-  es: { ...es, ...plainEs },
-  pt: { ...pt, ...plainPt },
-  de: { ...de, ...plainDe },
-  fr: { ...fr, ...plainFr },
-  zh: { ...zh, ...plainZh },
-  ar: { ...ar, ...plainAr },
+export const CATALOGUES: Record<Language, AllTexts> = {
+  en: { ...en, ...plainEn, ...adminEn },
+  es: { ...es, ...plainEs, ...adminEs },
+  pt: { ...pt, ...plainPt, ...adminPt },
+  de: { ...de, ...plainDe, ...adminDe },
+  fr: { ...fr, ...plainFr, ...adminFr },
+  zh: { ...zh, ...plainZh, ...adminZh },
+  ar: { ...ar, ...plainAr, ...adminAr },
 }
 
 // Creating Intl formatters takes longer than using them a hundred times.

@@ -146,6 +146,14 @@ function withoutPort(hop: string): string {
   return six ?? four ?? hop
 }
 
+/** Whether the Origin header names the host that the request was sent to, or that of the configured URL. */
+export function isOwnHost({ origin, host }: IncomingHttpHeaders, baseUrl: string): boolean {
+  const named = origin === undefined ? undefined : URL.parse(origin)?.host
+  return (
+    named !== undefined && (named === host?.toLowerCase() || named === URL.parse(baseUrl)?.host)
+  )
+}
+
 /** The public URL: as configured, else from the Host header. */
 export function siteUrl(
   baseUrl: string,

@@ -48,6 +48,18 @@ export function cookieValue(header: string | undefined, name: string): string | 
   return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1)
 }
 
+/**
+ * Over https, the `__Host-` prefix keeps pages of a sibling host from setting the cookie; it requires the path `/`. Over
+ * http, browsers reject the prefix.
+ */
+export function cookieScope(
+  secure: boolean,
+  name: string,
+  path: string,
+): Pick<Cookie, 'name' | 'path'> {
+  return secure ? { name: `__Host-${name}`, path: '/' } : { name, path }
+}
+
 /** HttpOnly and SameSite=Strict: scripts cannot read it, and other sites cannot send it. */
 export function setCookieHeader(cookie: Cookie): string {
   const { name, value, path, maxAgeSeconds, secure } = cookie

@@ -59,6 +59,8 @@ export interface RouteDeps
   checksSenders: boolean
   /** Whether key holders may use webhooks. */
   webhooks: boolean
+  /** The operator's file, without the secrets. */
+  gmailAccounts: readonly ConfiguredAccount[]
   responseCache: ResponseCache
   sendBudget: SendBudget
   longPolls: LongPollLimit

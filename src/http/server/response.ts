@@ -180,9 +180,15 @@ type WithCors = (
 
 /**
  * The public API is open to every origin. The keyed API only to those the operator allows, `*` for all:
- * a key in a web page is a key given away.
+ * a key in a web page is a key given away. The admin API to none.
  */
 export function cors(api: Route['api'], origins: readonly string[]): WithCors {
+  if (api === 'admin') {
+    return ({ headers, ...response }, _origin, extra) => ({
+      ...response,
+      headers: { ...withoutCors(headers), ...extra, 'cross-origin-resource-policy': 'same-origin' },
+    })
+  }
   if (api !== 'keyed') {
     return (response, _origin, extra) =>
       extra ? { ...response, headers: { ...response.headers, ...extra } } : response

@@ -29,8 +29,8 @@ export interface Route<I extends TObject = TObject, O extends TSchema = TSchema>
   /** With an admin token configured, details are returned to the operator only. Has its own rate limit: see isOperatorRequest. */
   operator?: true
   unlimited?: true
-  /** The keyed API needs a key, and is closed to other origins unless configured. */
-  api?: 'public' | 'keyed'
+  /** The keyed API needs a key, and is closed to other origins unless configured. The admin API is always closed to them. */
+  api?: 'public' | 'keyed' | 'admin'
   /** The body is not parsed: its signature covers the bytes. */
   rawBody?: true
   /** Runs before the parameters are parsed. Throws Problem if the key is not accepted. */
@@ -77,7 +77,10 @@ export interface HeaderField {
   description: string
 }
 
-type RouteOptions<I extends TObject, O extends TSchema> = Omit<Route<I, O>, 'input' | 'problems'> &
+export type RouteOptions<I extends TObject, O extends TSchema> = Omit<
+  Route<I, O>,
+  'input' | 'problems'
+> &
   Partial<Pick<Route<I, O>, 'input' | 'problems'>>
 
 /** Without parameters or problems of its own, unless they are given. */

@@ -11,7 +11,7 @@ import { openSharedPolls } from '../../service/mail/shared-poll.ts'
 import { openStepScheduler } from '../../service/mail/step-scheduler.ts'
 import { accountRules } from '../../service/sessions/accounts.ts'
 import { browserProblemPage } from '../pages/plain/page.ts'
-import { routes } from '../routes.ts'
+import { adminRoutes, routes } from '../routes.ts'
 import { openResponseCache } from './caching.ts'
 import {
   clientFinder,
@@ -83,7 +83,8 @@ export async function openHttpServer(
     waitSignalOf,
     reportOutage: outageReporter(deps.log),
     requestId: () => Buffer.from(deps.randomBytes(12)).toString('base64url'),
-    routes,
+    // Without a token there is no admin page: its paths do not exist.
+    routes: config.adminToken === '' ? routes : [...routes, ...adminRoutes],
     problemPage: browserProblemPage,
   }
   const server = createHttpServer(context, requestTimeoutMs)
@@ -159,6 +160,12 @@ function routeSettings(config: HttpConfig) {
     checksSenders: config.senderChecks.on,
     webhooks: config.webhooks.on,
     accountRules: accountRules(config.gmailAccounts),
+    gmailAccounts: config.gmailAccounts.map(({ email, dots, masked, active }) => ({
+      email,
+      dots,
+      masked,
+      active,
+    })),
     baseUrl: http.baseUrl,
     mcp: http.mcp,
     mtaSts: http.mtaSts,

@@ -1,4 +1,4 @@
-import type { Address } from '../../core/address.ts'
+import { type Address, parseAddress } from '../../core/address.ts'
 import { type AccountRules, type GmailAccount, maskAccountEmail } from '../../core/gmail.ts'
 import type { MailStore } from '../../store/store.ts'
 import type { ServiceDeps } from '../deps.ts'
@@ -65,4 +65,62 @@ export async function addConfiguredAccounts(
   file: readonly Pick<AccountRules, 'email'>[],
 ): Promise<void> {
   for (const { email } of file) await store.addAccount(email)
+}
+
+/** By id or address. */
+export async function knownAccount(
+  { store, now }: Pick<AccountAdminDeps, 'store' | 'now'>,
+  name: string,
+): Promise<GmailAccount | undefined> {
+  const email = parseAddress(name)
+  return (await store.listAccounts(now())).find(
+    (one) => one.email === email || String(one.id) === name,
+  )
+}
+
+/** An account as the operator sees it. */
+export interface AccountRow {
+  /** Null until the service has started with it. */
+  id: number | null
+  email: string
+  offered: boolean
+  /** Why it is not offered. */
+  hindrance: string | null
+  /** Null if it is not offered. */
+  health: string | null
+  reason: string | null
+  aliases: number
+}
+
+export async function accountRows({
+  store,
+  file,
+  now,
+}: Omit<AccountAdminDeps, 'randomBytes'>): Promise<AccountRow[]> {
+  const known = await store.listAccounts(now())
+  const added = file.filter(({ email }) => !known.some((account) => account.email === email))
+  const hindrance = 'new: restart the service to use it'
+  const unused = { offered: false, hindrance, health: null, reason: null, aliases: 0 }
+  return [
+    ...known.map((account) => rowOf(account, file)),
+    ...added.map(({ email }) => ({ id: null, email, ...unused })),
+  ]
+}
+
+function rowOf(account: GmailAccount, file: readonly ConfiguredAccount[]): AccountRow {
+  const { id, email, active, health, reason, aliases } = account
+  const hindrance = configHindrance(file, email) ?? (active ? null : 'deactivated')
+  const offered = hindrance === null
+  const state = offered ? { health, reason } : { health: null, reason: null }
+  return { id, email, offered, hindrance, ...state, aliases }
+}
+
+/** What in the operator's file keeps the account from being used. */
+export function configHindrance(
+  file: readonly ConfiguredAccount[],
+  email: string,
+): string | undefined {
+  const account = file.find((one) => one.email === email)
+  if (!account) return 'not in the accounts file'
+  return account.active ? undefined : 'inactive in the accounts file'
 }

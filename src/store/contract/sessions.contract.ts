@@ -49,6 +49,15 @@ export function sessionsContract(open: () => Promise<OpenMailStore>): void {
       assert.deepEqual([first?.name, first?.active, first?.removed], ['box.test', false, false])
       assert.equal(await fixture.store.changeDomain(host('no.test'), { active: true }), undefined)
     })
+
+    test('the lifetime of a domain is changed, kept and reset', async () => {
+      const lifetimes = []
+      for (const change of [{ ttlSeconds: 600 }, { reader: true }, { ttlSeconds: null }]) {
+        const changed = await fixture.store.changeDomain(host('box.test'), change)
+        lifetimes.push(changed?.ttlSeconds)
+      }
+      assert.deepEqual(lifetimes, [600, 600, undefined])
+    })
   })
 
   describe('sessions', () => {

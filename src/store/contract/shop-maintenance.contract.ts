@@ -121,6 +121,24 @@ export function shopMaintenanceContract(open: () => Promise<OpenShopStore>): voi
     })
   })
 
+  describe('a sign-in to the admin page', () => {
+    test('ends when it expires or is deleted, and the sweep deletes it', async () => {
+      for (const hash of ['one', 'two']) {
+        await store.addAdminSession({ hash, expiresAt: later(10) })
+      }
+      const known = async (now: Date) =>
+        await Promise.all(['one', 'two', 'three'].map((hash) => store.hasAdminSession(hash, now)))
+      assert.deepEqual(await known(later(9)), [true, true, false])
+      assert.deepEqual(await known(later(10)), [false, false, false])
+      await store.deleteAdminSession('one')
+      assert.deepEqual(await known(NOON), [false, true, false])
+      await store.sweepShop(later(9))
+      assert.deepEqual(await known(NOON), [false, true, false])
+      await store.sweepShop(later(10))
+      assert.deepEqual(await known(NOON), [false, false, false])
+    })
+  })
+
   describe('the installation secret', () => {
     const secretOf = (byte: number) => new Uint8Array(32).fill(byte)
     const installationSecret = async (byte: number) => [

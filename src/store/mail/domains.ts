@@ -29,9 +29,18 @@ export const domainWrites = {
   *changeDomain(name: Host, change: DomainChange): Operation<MailDomain | undefined> {
     const changed = yield* domains(
       `update mail.mail_domain set active = coalesce($2, active), removed = coalesce($3, removed),
-         sessions = coalesce($4, sessions), reader = coalesce($5, reader)
+         sessions = coalesce($4, sessions), reader = coalesce($5, reader),
+         ttl_seconds = case when $6 then $7 else ttl_seconds end
        where name = $1 returning ${DOMAIN_COLUMNS}`,
-      [name, change.active, change.removed, change.sessions, change.reader],
+      [
+        name,
+        change.active,
+        change.removed,
+        change.sessions,
+        change.reader,
+        change.ttlSeconds !== undefined,
+        change.ttlSeconds,
+      ],
     )
     return changed[0]
   },

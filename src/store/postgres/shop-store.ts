@@ -1,3 +1,4 @@
+import { adminSessionReads, adminSessionWrites } from '../shop/admin-sessions.ts'
 import { keyReads, keyTransactions, keyWrites } from '../shop/keys.ts'
 import { purchaseReads, purchaseWrites } from '../shop/purchases.ts'
 import { settlementTransactions } from '../shop/settlements.ts'
@@ -16,6 +17,8 @@ import { spendingWrites } from './shop/spending.ts'
 export async function openPostgresShop(options: CheckedConnectionOptions): Promise<ShopStore> {
   const connections = await openCheckedConnections(options, 'shop')
   const { findSecret, saveSecret, ...methods } = asyncMethods(connections, {
+    ...adminSessionReads,
+    ...adminSessionWrites,
     ...keyReads,
     ...keyWrites,
     ...purchaseReads,

@@ -36,6 +36,12 @@ export const shopSweep = {
        returning 1`,
       [utcDay(now) - USAGE_DAYS],
     )
-    return [orders, events, usage].some(({ length }) => length === ROWS_PER_STEP)
+    const sessions = yield* query(
+      `delete from shop.admin_session where hash in (
+         select hash from shop.admin_session where expires_at <= $1 ${SOME})
+       returning 1`,
+      [now.getTime()],
+    )
+    return [orders, events, usage, sessions].some(({ length }) => length === ROWS_PER_STEP)
   },
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { type AsyncMethods, namesOf } from '../operation.ts'
+import { adminSessionReads, adminSessionWrites } from '../shop/admin-sessions.ts'
 import { keyReads, keyTransactions, keyWrites } from '../shop/keys.ts'
 import { purchaseReads, purchaseWrites } from '../shop/purchases.ts'
 import { settlementTransactions } from '../shop/settlements.ts'
@@ -14,6 +15,7 @@ import { refundWrites, spendingBatches } from './shop/spending.ts'
 
 /** Operations that the shop writer runs, beside spendRequest. */
 const SHOP_WRITES = {
+  ...adminSessionWrites,
   ...keyWrites,
   ...keyTransactions,
   ...purchaseWrites,
@@ -43,6 +45,7 @@ export function openShopWriter(db: Db) {
 export function openSqliteShop(folder: string, write: Write): ShopStore {
   const db = openReadOnly(join(folder, SHOP_FILE))
   const { findSecret, ...reads } = syncMethods(db, {
+    ...adminSessionReads,
     ...keyReads,
     ...purchaseReads,
     ...webhookReads,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { documentedRoutes } from '../../routes.ts'
+import { adminRoutes, documentedRoutes } from '../../routes.ts'
 import { apiMarkdown } from './markdown.ts'
 import { typescriptTypes } from './schema-text.ts'
 
@@ -9,6 +9,10 @@ test('docs/api.md matches the routes', async () => {
 
 test('web/site/api.ts matches the responses of the routes', async () => {
   await expect(typescriptTypes(documentedRoutes)).toMatchFileSnapshot('../../../../web/site/api.ts')
+})
+
+test('web/admin/api.ts matches the responses of the admin API', async () => {
+  await expect(typescriptTypes(adminRoutes)).toMatchFileSnapshot('../../../../web/admin/api.ts')
 })
 
 const CLIENT_PATHS = /^\/(api\/(create-session|check-mail|read-mail|extend-session)|emails)$/

@@ -1,45 +1,38 @@
 import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import { cookieValue, isEqualSecret, setCookieHeader } from '../../server/credentials.ts'
+import { isOwnHost } from '../../server/client.ts'
+import {
+  cookieScope,
+  cookieValue,
+  isEqualSecret,
+  setCookieHeader,
+} from '../../server/credentials.ts'
 import type { HttpRequest } from '../../server/route.ts'
 
 // Browsers send the cookie with every request, so each form must prove that it comes from one of our pages.
 
 /** The token in the cookie, not verified. */
 export function tokenFromCookie(call: Pick<HttpRequest, 'headers' | 'secure'>): string | undefined {
-  return cookieValue(call.headers.cookie, cookieScope(call.secure()).name)
+  return cookieValue(call.headers.cookie, scope(call.secure()).name)
 }
 
 export function tokenCookie(secure: boolean, token: string, maxAgeSeconds: number): string {
-  return setCookieHeader({ ...cookieScope(secure), value: token, maxAgeSeconds, secure })
+  return setCookieHeader({ ...scope(secure), value: token, maxAgeSeconds, secure })
 }
 
-/**
- * Over https, the `__Host-` prefix keeps pages of a sibling host from setting the cookie; it requires the path `/`. Over
- * http, browsers reject the prefix.
- */
-function cookieScope(secure: boolean): { name: string; path: string } {
-  return secure
-    ? { name: '__Host-mayfly-plain', path: '/' }
-    : { name: 'mayfly-plain', path: '/plain' }
-}
+const scope = (secure: boolean) => cookieScope(secure, 'mayfly-plain', '/plain')
 
 /**
  * True if the browser says that a page of another site sent the request. Over http there is no Sec-Fetch-Site, and the
  * Origin of a page without a referrer is null; text browsers send neither. The CSRF token covers those.
  */
 export function isCrossSite(headers: IncomingHttpHeaders, baseUrl: string): boolean {
-  const { origin, host } = headers
+  const { origin } = headers
   const site = headers['sec-fetch-site']
   // none: a reload or a bookmark.
   if (site !== undefined) return site !== 'same-origin' && site !== 'none'
   if (origin === undefined || origin === 'null') return false
-  const named = hostOf(origin)
-  return named === undefined || (named !== host?.toLowerCase() && named !== hostOf(baseUrl))
-}
-
-function hostOf(url: string): string | undefined {
-  return URL.canParse(url) ? new URL(url).host : undefined
+  return !isOwnHost(headers, baseUrl)
 }
 
 /** Derived from the token, but not usable in its place. */

@@ -1,0 +1,182 @@
+import { Type } from 'typebox'
+import { type Address, parseAddress } from '../../../core/address.ts'
+import type { MessageSummary } from '../../../core/message.ts'
+import { Problem } from '../../../core/problem.ts'
+import { OPERATOR } from '../../../core/session.ts'
+import { timestampFields } from '../../../core/time.ts'
+import {
+  deleteOperatorMail,
+  endSessionByAddress,
+  listSessions,
+  type OperatorDeps,
+  readOperatorMail,
+} from '../../../service/operator-commands.ts'
+import { sessionJson } from '../../../service/operator-json.ts'
+import { wakeSession } from '../../../service/sessions/session.ts'
+import type { RouteDeps } from '../../server/deps.ts'
+import { success } from '../../server/response.ts'
+import type { Route } from '../../server/route.ts'
+import { addressField, countField, messageIdField, successSchema } from '../schemas.ts'
+import { adminRoute, firstOf, limitField, moreField, timesOf } from './route.ts'
+
+// The mail of sessions and of the pool is not readable here, whoever asks.
+
+const sessionSchema = Type.Object({
+  email: addressField,
+  ...timesOf('created_at'),
+  ...timesOf('expires_at'),
+  messages: countField(3),
+  bytes: countField(12_000),
+  key: Type.Boolean({ description: 'Whether it was created with a key.' }),
+})
+
+const sessionRoutes: readonly Route[] = [
+  adminRoute({
+    method: 'GET',
+    path: '/sessions',
+    title: 'Sessions',
+    description: 'Live sessions: the one of an address, or all of them. Never their mail.',
+    input: Type.Object({
+      address: Type.Optional(Type.String({ description: 'Only the session of this address.' })),
+      order: Type.Optional(
+        Type.String({ description: '`newest` first, which is the default, or `largest`.' }),
+      ),
+      limit: limitField,
+    }),
+    output: successSchema({ sessions: Type.Array(sessionSchema), more: moreField }),
+    async handle({ address, order = 'newest', limit }, deps) {
+      if (address !== undefined) {
+        const found = await deps.store.findSessionByAddress(addressOf(address), deps.now())
+        return success({ sessions: found ? [sessionJson(found)] : [], more: false })
+      }
+      if (order !== 'newest' && order !== 'largest') {
+        throw new Problem('invalid_parameter', 'order: must be newest or largest.')
+      }
+      const { entries, more } = await firstOf(limit, (most) =>
+        listSessions(operatorDeps(deps), { order, limit: most }),
+      )
+      return success({ sessions: entries.map(sessionJson), more })
+    },
+  }),
+  adminRoute({
+    method: 'POST',
+    path: '/sessions/end',
+    title: 'End a session',
+    description:
+      'Ends the live session of an address: its mail is deleted and its address reserved.',
+    input: Type.Object({ address: Type.String({ description: 'The address.' }) }),
+    output: successSchema({ session: sessionSchema }),
+    problems: ['not_found'],
+    async handle({ address }, deps) {
+      const ended = await endSessionByAddress(operatorDeps(deps), addressOf(address))
+      if (!ended) throw new Problem('not_found', 'No live session has this address.')
+      wakeSession(deps.bus, ended)
+      return success({ session: sessionJson(ended) })
+    },
+  }),
+]
+
+const summaryFields = {
+  id: messageIdField,
+  to: addressField,
+  sender_name: Type.String({ examples: ['Ann'] }),
+  sender_email: Type.String({ examples: ['ann@sender.example'] }),
+  subject: Type.String({ examples: ['Abuse report'] }),
+  size: countField(4_000),
+  ...timesOf('received_at'),
+}
+
+const mailRoutes: readonly Route[] = [
+  adminRoute({
+    method: 'GET',
+    path: '/mail',
+    title: 'Operator mail',
+    description: 'Mail to postmaster and abuse, newest first.',
+    input: Type.Object({ limit: limitField }),
+    output: successSchema({ messages: Type.Array(Type.Object(summaryFields)), more: moreField }),
+    async handle({ limit }, { store }) {
+      const { entries, more } = await firstOf(limit, (most) =>
+        store.listMessages(OPERATOR, { sinceId: 0, limit: most }),
+      )
+      return success({ messages: entries.map(summaryJson), more })
+    },
+  }),
+  adminRoute({
+    method: 'GET',
+    path: '/mail/{id}',
+    title: 'Read operator mail',
+    description: 'One message to postmaster or abuse, as text.',
+    input: Type.Object({ id: Type.Integer({ minimum: 0 }) }),
+    output: successSchema({
+      message: Type.Object({
+        ...summaryFields,
+        text: Type.String(),
+        truncated: Type.Boolean(),
+        attachments: Type.Array(Type.Object({ filename: Type.String(), size: countField(12_000) })),
+      }),
+    }),
+    problems: ['message_not_found'],
+    async handle({ id }, deps, { client, signal }) {
+      const found = await readOperatorMail(deps, id, { client, signal: signal() })
+      if (!found) throw noMessage()
+      const { text, truncated = false, attachments } = found.mail
+      return success({
+        message: {
+          ...summaryJson(found.message),
+          text: text ?? '',
+          truncated,
+          attachments: attachments.map(({ filename, size }) => ({ filename, size })),
+        },
+      })
+    },
+  }),
+  adminRoute({
+    method: 'POST',
+    path: '/mail/delete',
+    title: 'Delete operator mail',
+    description: 'Deletes one message to postmaster or abuse, or all of them.',
+    input: Type.Object({
+      id: Type.Optional(Type.Integer({ minimum: 0, description: 'The id of the message.' })),
+      all: Type.Optional(Type.Boolean({ description: '1 instead of an id: all messages.' })),
+    }),
+    output: successSchema({ deleted: countField(1) }),
+    problems: ['message_not_found'],
+    async handle({ id, all = false }, deps) {
+      if ((id === undefined) !== all) {
+        throw new Problem('invalid_parameter', 'Give either id or all=1.')
+      }
+      const { messages } = await deleteOperatorMail(operatorDeps(deps), id ?? 'all')
+      if (id !== undefined && messages === 0) throw noMessage()
+      return success({ deleted: messages })
+    },
+  }),
+]
+
+export const mailboxRoutes: readonly Route[] = [...sessionRoutes, ...mailRoutes]
+
+/** In the service, a write is visible to every request that starts after it. */
+function operatorDeps({ store, now }: RouteDeps): OperatorDeps {
+  return { store: { ...store, waitUntilVisible: async () => {} }, now }
+}
+
+function addressOf(text: string): Address {
+  const address = parseAddress(text.trim())
+  if (!address) throw new Problem('invalid_parameter', 'address: this is not an address.')
+  return address
+}
+
+function noMessage(): Problem {
+  return new Problem('message_not_found', 'No message for postmaster or abuse has this id.')
+}
+
+function summaryJson(message: MessageSummary & { recipient: string; size: number }) {
+  return {
+    id: message.id,
+    to: message.recipient,
+    sender_name: message.senderName,
+    sender_email: message.senderEmail,
+    subject: message.subject,
+    size: message.size,
+    ...timestampFields('received_at', message.receivedAt),
+  }
+}

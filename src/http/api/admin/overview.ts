@@ -1,0 +1,118 @@
+import { Type } from 'typebox'
+import { Problem } from '../../../core/problem.ts'
+import { SERIES_NAMES, SERIES_RANGES, type SeriesRange } from '../../../core/series.ts'
+import { OPERATOR, POOL } from '../../../core/session.ts'
+import { isoTimestamp } from '../../../core/time.ts'
+import { webhookStatus } from '../../../core/webhook.ts'
+import { notReadyReason } from '../../../service/background/outage.ts'
+import { readSeries, type Series } from '../../../service/series.ts'
+import { accountStatuses } from '../../../service/sessions/accounts.ts'
+import type { RouteDeps } from '../../server/deps.ts'
+import { success } from '../../server/response.ts'
+import type { Route } from '../../server/route.ts'
+import { countField, enumField, isoTimeField, nullable, successSchema } from '../schemas.ts'
+import { adminRoute } from './route.ts'
+
+const volume = Type.Object({ messages: countField(12), bytes: countField(48_000) })
+const share = Type.Object({ all: countField(3), failing: countField(0) })
+
+export const overviewRoutes: readonly Route[] = [
+  adminRoute({
+    method: 'GET',
+    path: '/overview',
+    title: 'Overview',
+    description: 'What is stored now, and what needs attention.',
+    output: successSchema({
+      fault: nullable(Type.String(), 'Why no mail can be stored now; null if it can.'),
+      warnings: Type.Array(Type.String()),
+      messages: countField(1_200),
+      pool: volume,
+      operator_mail: volume,
+      domains: Type.Object({ active: countField(2), all: countField(3) }),
+      gmail_accounts: share,
+      webhooks: share,
+    }),
+    async handle(_input, deps) {
+      const fault = (await notReadyReason(deps)) ?? null
+      return success({ fault, warnings: await deps.warnings(), ...(await figures(deps)) })
+    },
+  }),
+  adminRoute({
+    method: 'GET',
+    path: '/series',
+    title: 'Series',
+    description: 'Counts over time, of all nodes.',
+    input: Type.Object({
+      name: Type.String({ description: `One of ${SERIES_NAMES.join(', ')}.` }),
+      range: Type.String({
+        description: '`1h` in minutes, `24h` in steps of five, `30d` in hours.',
+      }),
+    }),
+    output: successSchema({
+      kind: enumField(['count', 'gauge', 'quantiles']),
+      unit: enumField(['count', 'bytes', 'seconds']),
+      start_iso: isoTimeField,
+      step_seconds: countField(60),
+      lines: Type.Array(
+        Type.Object({
+          label: Type.String({ description: 'Such as the outcome; empty if there is only one.' }),
+          values: Type.Array(nullable(Type.Number()), {
+            description: 'One per step, oldest first. Null: nothing was recorded.',
+          }),
+        }),
+      ),
+    }),
+    async handle(input, deps) {
+      const name = SERIES_NAMES.find((one) => one === input.name)
+      if (!name) throw new Problem('invalid_parameter', 'name: unknown series.')
+      if (!isRange(input.range)) {
+        throw new Problem('invalid_parameter', 'range: must be 1h, 24h or 30d.')
+      }
+      return success(seriesJson(await readSeries(deps, { name, range: input.range })))
+    },
+  }),
+]
+
+function isRange(text: string): text is SeriesRange {
+  return Object.hasOwn(SERIES_RANGES, text)
+}
+
+function seriesJson({ kind, unit, stepSeconds, points }: Series) {
+  const labels = new Set(points.flatMap(({ values }) => Object.keys(values)))
+  return {
+    kind,
+    unit,
+    start_iso: isoTimestamp(points[0]?.at ?? new Date(0)),
+    step_seconds: stepSeconds,
+    lines: [...labels].map((label) => ({
+      label,
+      values: points.map(({ values }) => values[label] ?? null),
+    })),
+  }
+}
+
+async function figures(deps: RouteDeps) {
+  const { store, shop, now } = deps
+  const domains = (await store.listDomains()).filter(({ removed }) => !removed)
+  const accounts = await accountStatuses(deps)
+  const webhooks = await shop.listWebhooks()
+  return {
+    messages: await store.countMail(),
+    pool: await volumeOf(deps, POOL),
+    operator_mail: await volumeOf(deps, OPERATOR),
+    domains: { active: domains.filter(({ active }) => active).length, all: domains.length },
+    gmail_accounts: {
+      all: accounts.length,
+      failing: accounts.filter(({ health }) => health === 'failing').length,
+    },
+    webhooks: {
+      all: webhooks.length,
+      failing: webhooks.filter((one) => webhookStatus(one, now()).state !== 'active').length,
+    },
+  }
+}
+
+async function volumeOf({ store }: RouteDeps, mailbox: typeof POOL) {
+  const { count, bytes } = await store.readSharedMailbox(mailbox)
+  return { messages: count, bytes }
+}

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { request } from '../../../../test/support/http-client.ts'
+import { openTestServer, type TestServer } from '../../../../test/support/http-server.ts'
+import { keyRing } from '../../../../test/support/keys.ts'
+import { openReceiver } from '../../../../test/support/webhook-receiver.ts'
+import type { Address } from '../../../core/address.ts'
+import { PLANS } from '../../../core/plan.ts'
+import { ADMIN_TOKEN, adminClient, assertProblem, type Fields } from './testing/admin-client.ts'
+
+let server: TestServer
+let ring: ReturnType<typeof keyRing>
+let receiver: Awaited<ReturnType<typeof openReceiver>>
+beforeAll(async () => {
+  server = await openTestServer({
+    env: { MAYFLY_ADMIN_TOKEN: ADMIN_TOKEN, MAYFLY_WEBHOOK_ALLOW: '127.0.0.1' },
+  })
+  ring = keyRing(server.shop, server.now)
+  receiver = await openReceiver()
+})
+afterAll(async () => {
+  await receiver.close()
+  await server.stop()
+})
+
+const { call, read, list, assertRefused, returned } = adminClient(() => server.url)
+
+describe('keys', () => {
+  test('are listed and found by id, prefix, whole key and label, without their secret', async () => {
+    const [one, other] = [await ring.issue({ perDay: 5 }), await ring.issue()]
+    await server.shop.labelKey(one.id, 'Backoffice EU')
+    const ids = async (values: Record<string, string>) =>
+      (await list('/keys', 'keys', values)).map(({ id }) => id)
+    assert.ok((await ids({})).includes(other.id))
+    const prefix = one.secret.slice(0, 12)
+    for (const find of [one.id, prefix, one.secret, 'backoffice']) {
+      assert.deepEqual(await ids({ find }), [one.id], find)
+    }
+    assert.deepEqual(await ids({ find: 'nothing' }), [])
+    assert.equal((await read('/keys', { limit: '1' }))['more'], true)
+    assert.ok(!returned.join().includes(one.secret))
+  })
+
+  test('are revoked at once', async () => {
+    const key = await ring.issue()
+    const usage = () => request(`${server.url}/usage`, { headers: key.headers })
+    assert.equal((await usage()).status, 200)
+    assert.equal((await call('POST', '/keys/revoke', { id: key.id })).status, 200)
+    assert.equal((await usage()).status, 401)
+    const [found] = await list('/keys', 'keys', { find: key.id })
+    assert.equal(found?.['state'], 'revoked')
+    assertProblem(await call('POST', '/keys/revoke', { id: 'key_no' }), 404, 'not_found')
+    await assertRefused([['/keys/revoke', {}, /^id: /]])
+  })
+})
+
+test('orders are listed with masked addresses; one of them with the whole address', async () => {
+  const [plan] = PLANS
+  assert.ok(plan)
+  await server.shop.addPurchase({
+    id: 'ord_one',
+    provider: 'fake',
+    mode: 'test',
+    plan,
+    email: 'buyer@shop.test',
+    createdAt: server.now(),
+    keyId: 'key_one',
+    keyPrefix: 'mf_test_abcd',
+    claimHash: 'canary-claim-hash',
+    idempotencyHash: undefined,
+  })
+  const [order] = await list('/orders', 'orders')
+  assert.deepEqual([order?.['id'], order?.['email']], ['ord_one', 'b…@shop.test'])
+  assert.deepEqual([order?.['state'], order?.['key_id']], ['open', null])
+  const [one] = await list('/orders', 'orders', { id: 'ord_one' })
+  assert.equal(one?.['email'], 'buyer@shop.test')
+  assert.deepEqual(await list('/orders', 'orders', { id: 'ord_two' }), [])
+  assert.ok(!returned.join().includes('canary-claim-hash'))
+})
+
+describe('Gmail accounts', () => {
+  test('are listed, and switched off and on', async () => {
+    await server.store.addAccount('joe@gmail.com' as Address)
+    const [account] = await list('/accounts', 'accounts')
+    assert.deepEqual(
+      [account?.['email'], account?.['offered'], account?.['hindrance']],
+      ['joe@gmail.com', false, 'not in the accounts file'],
+    )
+    const id = String(account?.['id'])
+    for (const active of ['0', '1']) {
+      assert.equal((await call('POST', '/accounts/change', { id, active })).status, 200)
+      const [stored] = await server.store.listAccounts(server.now())
+      assert.equal(stored?.active, active === '1')
+    }
+  })
+
+  test('with invalid values are refused', async () => {
+    const unknown = await call('POST', '/accounts/change', { id: '99', active: '1' })
+    assertProblem(unknown, 404, 'not_found')
+    await assertRefused([
+      ['/accounts/change', {}, /^id: /],
+      ['/accounts/change', { id: 'x', active: '1' }, /^id: /],
+      ['/accounts/change', { id: '1', active: 'x' }, /^active: /],
+    ])
+  })
+})
+
+describe('webhooks', () => {
+  test('of all keys are listed, tested, enabled and deleted, without their secret', async () => {
+    const key = await ring.issue()
+    const body = new URLSearchParams({ url: receiver.url })
+    const init = { method: 'POST', headers: key.headers, body }
+    const made = (await request(`${server.url}/webhooks`, init)).body['webhook'] as Fields
+    const path = `/webhooks/${made['id']}`
+    const [listed] = await list('/webhooks', 'webhooks')
+    assert.deepEqual([listed?.['id'], listed?.['state']], [made['id'], 'active'])
+    const tested = await call('POST', `${path}/test`)
+    assert.equal((tested.body['delivery'] as Fields)['status'], 200)
+    assert.equal(receiver.received.length, 1)
+    const { webhook, deliveries } = await read(path)
+    assert.deepEqual([(webhook as Fields)['key_id'], deliveries], [key.id, []])
+    assert.equal((await call('POST', `${path}/enable`)).status, 200)
+    assert.equal((await call('POST', `${path}/delete`)).status, 200)
+    assert.deepEqual(await list('/webhooks', 'webhooks'), [])
+    assert.ok(!returned.join().includes(String(made['secret'])))
+  })
+
+  test('that do not exist are refused', async () => {
+    for (const [method, path] of [
+      ['GET', ''],
+      ['POST', '/test'],
+      ['POST', '/enable'],
+      ['POST', '/delete'],
+    ] as const) {
+      assertProblem(await call(method, `/webhooks/wh_no${path}`), 404, 'webhook_not_found')
+    }
+  })
+})

@@ -1,0 +1,44 @@
+import { timestampFields } from '../../../core/time.ts'
+import { OPERATOR_SESSION_SECONDS, signIn, signOut } from '../../../service/operator-session.ts'
+import { isOperatorRequest } from '../../server/credentials.ts'
+import { json, success } from '../../server/response.ts'
+import { type Route, route } from '../../server/route.ts'
+import { messageSchema, successSchema } from '../schemas.ts'
+import { adminRoute, signInCookie, signInId, timesOf, wrongToken } from './route.ts'
+
+export const signInRoutes: readonly Route[] = [
+  route({
+    method: 'POST',
+    path: '/admin/api/sign-in',
+    title: 'Sign in',
+    description:
+      'Exchanges the admin token, sent as Authorization: Bearer, for a cookie that is valid for 12 hours.',
+    output: successSchema(timesOf('expires_at')),
+    problems: ['invalid_token'],
+    api: 'admin',
+    async handle(_input, deps, request) {
+      // The token is never a parameter: no form of another site can sign in, and no address contains it.
+      if (!(await isOperatorRequest(deps, request))) throw wrongToken()
+      const id = await signIn(deps)
+      const expiresAt = new Date(deps.now().getTime() + OPERATOR_SESSION_SECONDS * 1_000)
+      return json(
+        { status: 'success' as const, ...timestampFields('expires_at', expiresAt) },
+        signInCookie(request.secure(), id, OPERATOR_SESSION_SECONDS),
+      )
+    },
+  }),
+  adminRoute({
+    method: 'POST',
+    path: '/sign-out',
+    title: 'Sign out',
+    description: 'Ends the sign-in of this cookie.',
+    output: messageSchema,
+    async handle(_input, deps, request) {
+      const id = signInId(request)
+      if (id !== undefined) await signOut(deps, id)
+      const made = success({ message: 'Signed out.' })
+      const headers = { ...made.headers, ...signInCookie(request.secure(), '', 0) }
+      return { ...made, headers }
+    },
+  }),
+]

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import {
+  problemFault,
+  request,
+  type TestResponse,
+} from '../../../../../test/support/http-client.ts'
+
+export const ADMIN_TOKEN = 'the-admin-token'
+const HEADERS = { authorization: `Bearer ${ADMIN_TOKEN}` }
+
+export type Fields = Record<string, unknown>
+
+/** Calls the admin API with the token, and keeps what it returned. */
+export function adminClient(url: () => string) {
+  const returned: string[] = []
+
+  async function call(
+    method: 'GET' | 'POST',
+    path: string,
+    values: Record<string, string> = {},
+  ): Promise<TestResponse> {
+    const params = new URLSearchParams(values)
+    const target = `${url()}/admin/api${path}`
+    const response =
+      method === 'GET'
+        ? await request(`${target}?${params}`, { headers: HEADERS })
+        : await request(target, { method, headers: HEADERS, body: params })
+    returned.push(response.text)
+    return response
+  }
+
+  async function read(path: string, values: Record<string, string> = {}): Promise<Fields> {
+    const { status, body } = await call('GET', path, values)
+    assert.equal(status, 200, JSON.stringify(body))
+    return body
+  }
+
+  return {
+    returned,
+    call,
+    read,
+    list: async (path: string, name: string, values: Record<string, string> = {}) =>
+      (await read(path, values))[name] as Fields[],
+    /** Each of these POSTs is refused with 400 and this message. */
+    async assertRefused(cases: readonly (readonly [string, Record<string, string>, RegExp])[]) {
+      for (const [path, values, message] of cases) {
+        const response = await call('POST', path, values)
+        const isEmpty = Object.keys(values).length === 0
+        assertProblem(response, 400, isEmpty ? 'missing_parameter' : 'invalid_parameter')
+        assert.match(String(response.body['message']), message)
+      }
+    },
+  }
+}
+
+export function assertProblem(
+  response: TestResponse,
+  status: number,
+  code: string,
+  what = response.text,
+): void {
+  assert.deepEqual([response.status, response.body['code']], [status, code], what)
+  assert.equal(problemFault(response), undefined)
+}

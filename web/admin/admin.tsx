@@ -1,0 +1,164 @@
+import { signal, useSignal } from '@preact/signals'
+import type { ComponentChild } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { ApiError, errorText } from '../site/api-client.ts'
+import { Button, ErrorMessage, VERBATIM } from '../site/controls.tsx'
+import { loadLanguage } from '../site/i18n.ts'
+import { Layout, mountPage } from '../site/layout.tsx'
+import { AccountsView, WebhooksView } from './connections.tsx'
+import { DomainsView } from './domains.tsx'
+import { Field } from './list.tsx'
+import { MailView } from './mail.tsx'
+import { Overview } from './overview.tsx'
+import { SessionsView } from './sessions.tsx'
+import { KeysView, OrdersView } from './shop.tsx'
+import { call, hasExpired, isSignedIn, signIn, signOut, useAction } from './state.ts'
+import { a, followLanguage } from './texts.ts'
+import './admin.css'
+
+const VIEWS = {
+  overview: () => <Overview />,
+  domains: () => <DomainsView />,
+  sessions: () => <SessionsView />,
+  mail: () => <MailView />,
+  keys: () => <KeysView />,
+  orders: () => <OrdersView />,
+  accounts: () => <AccountsView />,
+  webhooks: () => <WebhooksView />,
+} as const satisfies Record<string, () => ComponentChild>
+
+type ViewName = keyof typeof VIEWS
+const NAMES = Object.keys(VIEWS) as ViewName[]
+
+const viewOf = (hash: string) => NAMES.find((name) => `#${name}` === hash) ?? 'overview'
+const current = signal<ViewName>(viewOf(location.hash))
+
+function AdminPage() {
+  return (
+    <Layout>
+      <div class="admin-top row">
+        <h1>{a('admin_title')}</h1>
+        {isSignedIn.value && <SignOut />}
+      </div>
+      {isSignedIn.value ? <Views /> : <SignInForm />}
+    </Layout>
+  )
+}
+
+function SignOut() {
+  const { isBusy, error, run } = useAction()
+  return (
+    <>
+      <Button class="plain" disabled={isBusy} onClick={() => void run(signOut)}>
+        {a('admin_sign_out')}
+      </Button>
+      <ErrorMessage error={error} />
+    </>
+  )
+}
+
+function Views() {
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => {
+    const follow = () => {
+      current.value = viewOf(location.hash)
+      heading.current?.focus()
+    }
+    addEventListener('hashchange', follow)
+    return () => removeEventListener('hashchange', follow)
+  }, [])
+  return (
+    <>
+      <nav class="admin-nav" aria-label={a('admin_views')}>
+        {NAMES.map((name) => (
+          <a
+            key={name}
+            href={`#${name}`}
+            aria-current={name === current.value ? 'page' : undefined}
+          >
+            {a(`admin_view_${name}`)}
+          </a>
+        ))}
+      </nav>
+      <h2 ref={heading} tabIndex={-1}>
+        {a(`admin_view_${current.value}`)}
+      </h2>
+      <div class="stack" key={current.value}>
+        {VIEWS[current.value]()}
+      </div>
+    </>
+  )
+}
+
+function SignInForm() {
+  const fault = useSignal('')
+  const isBusy = useSignal(false)
+  const field = useRef<HTMLInputElement>(null)
+  useEffect(() => {
+    if (hasExpired.value) field.current?.focus()
+  }, [])
+
+  async function submit(form: HTMLFormElement): Promise<void> {
+    const token = String(new FormData(form).get('token')).trim()
+    if (token === '') {
+      fault.value = a('admin_token_missing')
+      return
+    }
+    isBusy.value = true
+    try {
+      await signIn(token)
+    } catch (error) {
+      const isWrong = error instanceof ApiError && error.status === 401
+      fault.value = isWrong ? a('admin_token_wrong') : errorText(error)
+    } finally {
+      isBusy.value = false
+    }
+  }
+
+  return (
+    <form
+      class="panel"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault()
+        void submit(event.currentTarget)
+      }}
+    >
+      {hasExpired.value && <p class="notice">{a('admin_expired')}</p>}
+      <Field id="token" label={a('admin_token')} hint={a('admin_token_hint')}>
+        <input
+          {...VERBATIM}
+          ref={field}
+          id="token"
+          name="token"
+          type="password"
+          class="admin-token"
+          autocomplete="current-password"
+          aria-invalid={fault.value !== ''}
+          aria-describedby="token-fault token-hint"
+        />
+        <p id="token-fault" class="fault" role="alert">
+          {fault.value}
+        </p>
+      </Field>
+      <button type="submit" disabled={isBusy.value}>
+        {a('admin_sign_in')}
+      </button>
+    </form>
+  )
+}
+
+/** The cookie cannot be read here: a request shows whether it is valid. */
+async function findOutIfSignedIn(): Promise<void> {
+  try {
+    await call('GET /admin/api/overview')
+  } catch (error) {
+    // Anything else is shown by the view that meets it.
+    isSignedIn.value = !(error instanceof ApiError && error.status === 401)
+  }
+}
+
+await Promise.all([loadLanguage(), findOutIfSignedIn()])
+await followLanguage()
+document.title = `${a('admin_title')} – Mayfly`
+await mountPage(() => <AdminPage />)
