@@ -1,18 +1,18 @@
 import { readFileSync } from 'node:fs'
 import { type Command, InvalidArgumentError } from 'commander'
 import { Problem } from '../core/problem.ts'
-import { parseDuration, timestampFields } from '../core/time.ts'
+import { parseDuration } from '../core/time.ts'
 import {
   addBlock,
   type BlockDeps,
   type BlockOptions,
   importBlocks,
-  type ListedBlock,
   listBlocks,
   parseBlockLines,
   removeBlock,
   removeBlocks,
 } from '../service/blocks/blocks.ts'
+import { blockJson } from '../service/operator-json.ts'
 import {
   CommandError,
   formatCount,
@@ -147,18 +147,6 @@ export async function printBlocks(
   for (const line of table([heading, ...rows])) print(line)
   if (next !== undefined) {
     print(`${formatCount(blocks.length)} of ${plural(total, 'block')}. Next page: --before ${next}`)
-  }
-}
-
-/** Names and times as in the API. */
-function blockJson({ entry, kind, note, createdAt, expiresAt, number }: ListedBlock) {
-  return {
-    entry,
-    kind,
-    note,
-    ...timestampFields('created_at', createdAt),
-    ...timestampFields('expires_at', expiresAt),
-    number,
   }
 }
 

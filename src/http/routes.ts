@@ -1,7 +1,8 @@
 import { accountRoutes } from './api/admin/accounts.ts'
+import { blockRoutes } from './api/admin/blocks.ts'
 import { domainRoutes } from './api/admin/domains.ts'
 import { mailboxRoutes } from './api/admin/mailboxes.ts'
-import { overviewRoutes } from './api/admin/overview.ts'
+import { checksRoute, overviewRoutes } from './api/admin/overview.ts'
 import { shopAdminRoutes } from './api/admin/shop.ts'
 import { signInRoutes } from './api/admin/sign-in.ts'
 import { checkMailRoute } from './api/check-mail.ts'
@@ -78,6 +79,8 @@ export const adminRoutes: readonly Route[] = [
   ...overviewRoutes,
   ...domainRoutes,
   ...mailboxRoutes,
+  ...blockRoutes,
   ...shopAdminRoutes,
   ...accountRoutes,
+  checksRoute,
 ]

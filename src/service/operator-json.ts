@@ -4,8 +4,20 @@ import type { Purchase } from '../core/purchase.ts'
 import type { Session } from '../core/session.ts'
 import { timestampFields } from '../core/time.ts'
 import { type Webhook, type WebhookDelivery, webhookStatus } from '../core/webhook.ts'
+import type { ListedBlock } from './blocks/blocks.ts'
 
 // What the operator sees as JSON, from commands and from the admin API: names and times as in the public API.
+
+export function blockJson({ entry, kind, note, createdAt, expiresAt, number }: ListedBlock) {
+  return {
+    entry,
+    kind,
+    note,
+    ...timestampFields('created_at', createdAt),
+    ...timestampFields('expires_at', expiresAt),
+    number,
+  }
+}
 
 /** Never a token or its hash, never the key's id. */
 export function sessionJson({ address, createdAt, expiresAt, count, bytes, keyId }: Session) {

@@ -5,6 +5,8 @@ import { ApiError, errorText } from '../site/api-client.ts'
 import { Button, ErrorMessage, VERBATIM } from '../site/controls.tsx'
 import { loadLanguage } from '../site/i18n.ts'
 import { Layout, mountPage } from '../site/layout.tsx'
+import { BlocksView } from './blocks.tsx'
+import { ChecksView } from './checks.tsx'
 import { AccountsView, WebhooksView } from './connections.tsx'
 import { DomainsView } from './domains.tsx'
 import { Field } from './list.tsx'
@@ -21,10 +23,12 @@ const VIEWS = {
   domains: () => <DomainsView />,
   sessions: () => <SessionsView />,
   mail: () => <MailView />,
+  blocks: () => <BlocksView />,
   keys: () => <KeysView />,
   orders: () => <OrdersView />,
   accounts: () => <AccountsView />,
   webhooks: () => <WebhooksView />,
+  checks: () => <ChecksView />,
 } as const satisfies Record<string, () => ComponentChild>
 
 type ViewName = keyof typeof VIEWS

@@ -121,6 +121,28 @@ export interface ApiResponses {
     }
   }
   'POST /admin/api/mail/delete': { status: 'success'; deleted: number }
+  'GET /admin/api/blocks': {
+    status: 'success'
+    blocks: {
+      entry: string
+      kind: 'domain' | 'address' | 'network'
+      note: string
+      number: number
+      created_at: string | null
+      created_at_iso: string | null
+      expires_at: string | null
+      expires_at_iso: string | null
+    }[]
+    total: number
+    more: boolean
+  }
+  'POST /admin/api/blocks': {
+    status: 'success'
+    entry: string
+    kind: 'domain' | 'address' | 'network'
+    is_new: boolean
+  }
+  'POST /admin/api/blocks/remove': { status: 'success'; message: string }
   'GET /admin/api/keys': {
     status: 'success'
     keys: {
@@ -263,4 +285,18 @@ export interface ApiResponses {
     }[]
   }
   'POST /admin/api/accounts/change': { status: 'success'; message: string }
+  'GET /admin/api/checks': {
+    status: 'success'
+    finished_at: string | null
+    finished_at_iso: string | null
+    checks: {
+      name: string
+      subject: string | null
+      status: 'ok' | 'warning' | 'failure' | 'skipped'
+      seen: string
+      fix: string
+      since: string | null
+      since_iso: string | null
+    }[]
+  }
 }

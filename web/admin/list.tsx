@@ -22,7 +22,7 @@ export function EntryList<T>(props: EntryListProps<T>) {
     <>
       <ErrorMessage error={loaded.error} />
       {!entries && loaded.isLoading && <p class="soft">{t('site_loading')}</p>}
-      {entries?.length === 0 && <p class="soft">{none ?? a('admin_none')}</p>}
+      {entries?.length === 0 && <p class="soft entries-none">{none ?? a('admin_none')}</p>}
       {entries && entries.length > 0 && (
         <ul class="entries" aria-label={label}>
           {entries.map((entry) => (

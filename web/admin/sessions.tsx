@@ -46,7 +46,7 @@ export function SessionsView() {
         <button type="submit">{a('admin_find')}</button>
       </form>
       <section class="panel">
-        <p role="status">{ended && a('admin_session_ended', { address: ended })}</p>
+        <div role="status">{ended && <p>{a('admin_session_ended', { address: ended })}</p>}</div>
         <EntryList
           label={a('admin_view_sessions')}
           loaded={loaded}

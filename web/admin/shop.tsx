@@ -41,8 +41,11 @@ export function KeysView() {
   const [find, setFind] = useState<string | undefined>(undefined)
   const loaded = useLoaded('GET /admin/api/keys', { find })
   const action = useAction(loaded.reload)
-  const search = (text: string | undefined) =>
-    setFind(text?.startsWith('mf_') ? text.slice(0, PREFIX_LENGTH) : text)
+  const search = (text: string | undefined) => {
+    const wanted = text?.startsWith('mf_') ? text.slice(0, PREFIX_LENGTH) : text
+    if (wanted === find) void loaded.reload()
+    else setFind(wanted)
+  }
   return (
     <>
       <FindForm label={a('admin_key_find')} onFind={search} />

@@ -18,7 +18,9 @@ export async function openView(page: Page, name: string): Promise<void> {
   await page.getByText('Loading…').first().waitFor({ state: 'detached' })
 }
 
-/** An hour of traffic. */
+const MX = 'box.test. 3600 IN MX 10 mail.box.test.'
+
+/** An hour of traffic, and a run of the daily checks. */
 async function recordTraffic({ config, now }: App): Promise<void> {
   const store = await openMailStoreForCli(config)
   const minute = Math.floor(now().getTime() / 60_000) * 60_000
@@ -35,6 +37,14 @@ async function recordTraffic({ config, now }: App): Promise<void> {
       },
     })
   }
+  const since = now()
+  await store.saveCheckRun({
+    finishedAt: since,
+    checks: [
+      { name: 'mx', subject: 'box.test', status: 'failure', seen: 'no MX record', fix: MX, since },
+      { name: 'clock', status: 'ok', seen: 'synchronized', fix: '', since },
+    ],
+  })
   await store.close()
 }
 
@@ -100,6 +110,12 @@ export const adminViews: readonly View[] = [
       await page.locator('.admin-mail').waitFor()
     },
   },
+  view('admin-blocks', 'Block list', async ({ page }) => {
+    await page.getByLabel('Domain, address').first().fill('spam.example')
+    await page.getByLabel('Note').fill('Report 17')
+    await page.getByRole('button', { name: 'Block', exact: true }).click()
+    await page.getByRole('button', { name: 'Remove: spam.example' }).waitFor()
+  }),
   view('admin-keys', 'Keys', async ({ page, ring }) => {
     await ring.issue({ perDay: 100 })
     await page.getByRole('button', { name: 'Find' }).click()
@@ -107,4 +123,5 @@ export const adminViews: readonly View[] = [
   view('admin-orders', 'Orders'),
   view('admin-accounts', 'Gmail accounts'),
   view('admin-webhooks', 'Webhooks'),
+  view('admin-checks', 'Checks'),
 ]

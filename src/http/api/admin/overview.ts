@@ -2,16 +2,17 @@ import { Type } from 'typebox'
 import { Problem } from '../../../core/problem.ts'
 import { SERIES_NAMES, SERIES_RANGES, type SeriesRange } from '../../../core/series.ts'
 import { OPERATOR, POOL } from '../../../core/session.ts'
-import { isoTimestamp } from '../../../core/time.ts'
+import { isoTimestamp, timestampFields } from '../../../core/time.ts'
 import { webhookStatus } from '../../../core/webhook.ts'
 import { notReadyReason } from '../../../service/background/outage.ts'
+import { lastCheckRun } from '../../../service/checks/daily-checks.ts'
 import { readSeries, type Series } from '../../../service/series.ts'
 import { accountStatuses } from '../../../service/sessions/accounts.ts'
 import type { RouteDeps } from '../../server/deps.ts'
 import { success } from '../../server/response.ts'
 import type { Route } from '../../server/route.ts'
 import { countField, enumField, isoTimeField, nullable, successSchema } from '../schemas.ts'
-import { adminRoute } from './route.ts'
+import { adminRoute, timesOf } from './route.ts'
 
 const volume = Type.Object({ messages: countField(12), bytes: countField(48_000) })
 const share = Type.Object({ all: countField(3), failing: countField(0) })
@@ -90,6 +91,42 @@ function seriesJson({ kind, unit, stepSeconds, points }: Series) {
     })),
   }
 }
+
+const CHECK_STATUSES = ['ok', 'warning', 'failure', 'skipped'] as const
+
+export const checksRoute = adminRoute({
+  method: 'GET',
+  path: '/checks',
+  title: 'Checks',
+  description: 'The results of the last daily checks, of whichever node made them.',
+  output: successSchema({
+    ...timesOf('finished_at'),
+    checks: Type.Array(
+      Type.Object({
+        name: Type.String({ examples: ['mx'] }),
+        subject: nullable(Type.String({ examples: ['box.example'] })),
+        status: enumField(CHECK_STATUSES),
+        seen: Type.String(),
+        fix: Type.String(),
+        ...timesOf('since'),
+      }),
+    ),
+  }),
+  async handle(_input, deps) {
+    const run = await lastCheckRun(deps)
+    return success({
+      ...timestampFields('finished_at', run?.finishedAt),
+      checks: (run?.checks ?? []).map(({ name, subject = null, status, seen, fix, since }) => ({
+        name,
+        subject,
+        status,
+        seen,
+        fix,
+        ...timestampFields('since', since),
+      })),
+    })
+  },
+})
 
 async function figures(deps: RouteDeps) {
   const { store, shop, now } = deps

@@ -65,7 +65,7 @@ export function signInCookie(secure: boolean, id: string, maxAgeSeconds: number)
 
 const scope = (secure: boolean) => cookieScope(secure, 'mayfly-admin', '/admin')
 
-const DEFAULT_LIMIT = 50
+export const DEFAULT_LIMIT = 50
 
 export const limitField = Type.Optional(
   Type.Integer({

@@ -78,6 +78,64 @@ test('orders are listed with masked addresses; one of them with the whole addres
   assert.ok(!returned.join().includes('canary-claim-hash'))
 })
 
+describe('blocks', () => {
+  test('are added, changed, found and removed', async () => {
+    const added = await call('POST', '/blocks', { entry: 'Spam.Example', note: 'why', ttl: '2h' })
+    assert.deepEqual(
+      [added.body['entry'], added.body['kind'], added.body['is_new']],
+      ['spam.example', 'domain', true],
+    )
+    await call('POST', '/blocks', { entry: '192.0.2.7/24' })
+    const again = await call('POST', '/blocks', { entry: 'spam.example' })
+    assert.equal(again.body['is_new'], false)
+    const [found, ...others] = await list('/blocks', 'blocks', { text: 'SPAM' })
+    assert.deepEqual([found?.['entry'], found?.['expires_at'], others], ['spam.example', null, []])
+    const page = await read('/blocks', { limit: '1' })
+    assert.deepEqual([page['total'], page['more']], [2, true])
+    for (const entry of ['spam.example', '192.0.2.0/24']) {
+      assert.equal((await call('POST', '/blocks/remove', { entry })).status, 200)
+      assertProblem(await call('POST', '/blocks/remove', { entry }), 404, 'not_found')
+    }
+    assert.deepEqual(await list('/blocks', 'blocks'), [])
+  })
+
+  test('with invalid values are refused', async () => {
+    await assertRefused([
+      ['/blocks', {}, /^entry: /],
+      ['/blocks', { entry: 'not an entry' }, /is not a domain/],
+      ['/blocks', { entry: '10.0.0.0/7' }, /wider than \/8/],
+      ['/blocks', { entry: 'a.test', ttl: 'soon' }, /^ttl: /],
+      ['/blocks', { entry: 'a.test', ttl: '0s' }, /^ttl: /],
+      ['/blocks/remove', { entry: '?' }, /is not a domain/],
+    ])
+    assert.equal((await call('POST', '/blocks', { entry: '10.0.0.0/7', force: '1' })).status, 200)
+    await call('POST', '/blocks/remove', { entry: '10.0.0.0/7' })
+  })
+})
+
+test('checks are those of the last daily run', async () => {
+  assert.deepEqual(await read('/checks'), {
+    status: 'success',
+    finished_at: null,
+    finished_at_iso: null,
+    checks: [],
+  })
+  const [finishedAt, since] = [new Date('2026-03-01T12:00:00Z'), new Date('2026-02-01T12:00:00Z')]
+  const check = {
+    name: 'mx',
+    subject: 'box.test',
+    status: 'failure',
+    seen: 'none',
+    fix: 'MX 10 x.',
+  }
+  const checks = [{ ...check, status: 'failure' as const, since }]
+  await server.store.saveCheckRun({ finishedAt, checks })
+  const run = await read('/checks')
+  assert.equal(run['finished_at_iso'], '2026-03-01T12:00:00Z')
+  const times = { since: '2026-02-01 12:00:00', since_iso: '2026-02-01T12:00:00Z' }
+  assert.deepEqual(run['checks'], [{ ...check, ...times }])
+})
+
 describe('Gmail accounts', () => {
   test('are listed, and switched off and on', async () => {
     await server.store.addAccount('joe@gmail.com' as Address)

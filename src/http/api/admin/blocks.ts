@@ -1,0 +1,88 @@
+import { Type } from 'typebox'
+import { Problem } from '../../../core/problem.ts'
+import { parseDuration } from '../../../core/time.ts'
+import { addBlock, listBlocks, removeBlock } from '../../../service/blocks/blocks.ts'
+import { blockJson } from '../../../service/operator-json.ts'
+import { success } from '../../server/response.ts'
+import type { Route } from '../../server/route.ts'
+import { countField, enumField, messageSchema, successSchema } from '../schemas.ts'
+import { adminRoute, DEFAULT_LIMIT, limitField, moreField, timesOf } from './route.ts'
+
+const kind = enumField(['domain', 'address', 'network'])
+const entry = Type.String({
+  description: 'A sender domain, with its subdomains, an address, an IP address or a CIDR range.',
+})
+
+export const blockRoutes: readonly Route[] = [
+  adminRoute({
+    method: 'GET',
+    path: '/blocks',
+    title: 'Block list',
+    description: 'Blocked senders, last changed first.',
+    input: Type.Object({
+      text: Type.Optional(Type.String({ description: 'Only entries that contain this text.' })),
+      limit: limitField,
+    }),
+    output: successSchema({
+      blocks: Type.Array(
+        Type.Object({
+          entry: Type.String({ examples: ['spam.example'] }),
+          kind,
+          note: Type.String(),
+          number: countField(1),
+          ...timesOf('created_at'),
+          ...timesOf('expires_at'),
+        }),
+      ),
+      total: countField(1),
+      more: moreField,
+    }),
+    async handle({ text, limit = DEFAULT_LIMIT }, deps) {
+      const { blocks, total, next } = await listBlocks(deps, { limit, text })
+      return success({ blocks: blocks.map(blockJson), total, more: next !== undefined })
+    },
+  }),
+  adminRoute({
+    method: 'POST',
+    path: '/blocks',
+    title: 'Block a sender',
+    description:
+      'Refuses mail from this sender, on all nodes within a second. An existing entry gets the new note and end.',
+    input: Type.Object({
+      entry,
+      note: Type.Optional(Type.String({ description: 'Why, for your own use.' })),
+      ttl: Type.Optional(
+        Type.String({ description: 'How long, such as 12h or 30d; default: until it is removed.' }),
+      ),
+      force: Type.Optional(
+        Type.Boolean({
+          description: '1: also ranges wider than /8 (IPv6: /16) and top-level domains.',
+        }),
+      ),
+    }),
+    output: successSchema({ entry: Type.String(), kind, is_new: Type.Boolean() }),
+    async handle({ entry: text, note, ttl, force }, deps) {
+      const seconds = ttl === undefined ? undefined : parseDuration(ttl)
+      if (ttl !== undefined && !seconds) {
+        throw new Problem('invalid_parameter', 'ttl: must be such as 90s, 15m, 24h or 30d.')
+      }
+      const { isNew, ...added } = await addBlock(deps, text, { note, seconds, force })
+      return success({ ...added, is_new: isNew })
+    },
+  }),
+  adminRoute({
+    method: 'POST',
+    path: '/blocks/remove',
+    title: 'Remove a block',
+    description: 'Accepts mail from this sender again.',
+    input: Type.Object({ entry }),
+    output: messageSchema,
+    problems: ['not_found'],
+    async handle({ entry: text }, deps) {
+      if (!(await removeBlock(deps, text))) {
+        throw new Problem('not_found', 'The list has no such entry.')
+      }
+      return success({ message: 'Block removed.' })
+    },
+  }),
+]
