@@ -26,6 +26,7 @@ import { waitUntil } from './support/wait-until.ts'
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
 const folder = tempFolder(DISK)
 const RELEASE = join(folder.path, 'release')
+const OPERATIONS = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8')
 const withImages = mountProblem === undefined
 const images = openImages(folder.path)
 
@@ -213,6 +214,9 @@ describe('the image', () => {
       assert.match(container.exec(['touch', path]).stderr, /Read-only file system/)
     }
     assert.equal(container.exec(['touch', '/data/new', '/tmp/new']).status, 0)
+    const [, command = ''] = /^docker exec mayfly sh -c '(.*)' > shop\.db$/m.exec(OPERATIONS) ?? []
+    const backup = container.exec(['sh', '-c', command])
+    assert.match(backup.stdout, /^SQLite format 3/, backup.stderr)
     const { stdout } = container.exec(['mayfly', 'setup', '--dry-run', '--domain', 'mail.test'])
     assert.match(stdout, /^ {2}MAYFLY_DOMAINS=box\.test,mail\.test;/m)
     assert.match(stdout, /^Nothing was written\.$/m)
