@@ -80,7 +80,7 @@ async function bundleServer(
     root: ROOT,
     configFile: false,
     logLevel: 'error',
-    plugins: [leaveOutTracing, keepModuleUrls, collectPackages(packages)],
+    plugins: [keepModuleUrls, collectPackages(packages)],
     ssr: { noExternal: true },
     build: {
       ssr: true,
@@ -100,16 +100,6 @@ async function bundleServer(
       },
     },
   })
-}
-
-const NO_TRACING = '\0no-tracing'
-
-/** prom-client loads OpenTelemetry in every thread, for a metric that we do not use. */
-const leaveOutTracing: Plugin = {
-  name: 'leave-out-tracing',
-  enforce: 'pre',
-  resolveId: (id) => (id === '@opentelemetry/api' ? NO_TRACING : null),
-  load: (id) => (id === NO_TRACING ? 'export {}' : null),
 }
 
 /** Where modules name the file of a program, as it is in src. */

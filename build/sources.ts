@@ -47,16 +47,20 @@ export async function replaceFolder(
 const ATTEMPTS = 10
 
 function putInPlace(scratch: string, target: string): void {
+  let saved = ''
   for (let attempt = 1; ; attempt += 1) {
-    const last = `${scratch}/last-${attempt}`
     try {
-      if (existsSync(target)) renameSync(target, last)
+      if (existsSync(target)) {
+        const last = `${scratch}/last-${attempt}`
+        renameSync(target, last)
+        saved = last
+      }
       renameSync(`${scratch}/next`, target)
       return
     } catch (error) {
       // Another build did the same in between.
       if (attempt < ATTEMPTS) continue
-      if (existsSync(last) && !existsSync(target)) renameSync(last, target)
+      if (saved && !existsSync(target)) renameSync(saved, target)
       throw error
     }
   }

@@ -187,6 +187,16 @@ test('builds at the same time leave one that is complete', async () => {
   assert.deepEqual(globSync('dist-*', { cwd: ROOT }), [])
 })
 
+test('a build that cannot be put in place leaves the last one', async () => {
+  const target = mkdtempSync(join(folder.path, 'target-'))
+  writeFileSync(join(target, 'last'), '')
+  await assert.rejects(
+    replaceFolder(target, async () => {}),
+    /ENOENT/,
+  )
+  assert.deepEqual(globSync('*', { cwd: target }), ['last'])
+})
+
 describe('the notes of a release', () => {
   const CHANGES =
     '# Changelog\n\n## Unreleased\n\n## 1.1.0 (2026-02-03)\n\n- New.\n\n## 1.0.0 (2026-01-02)\n\n- Old.\n'

@@ -22,9 +22,13 @@ type Options = Parameters<typeof setUp>[1]
 /** Runs the command with these settings in effect; each question is answered by its first word, or with the proposal. */
 async function run(
   options: Options,
-  { env = {}, answers }: { env?: Record<string, string>; answers?: Record<string, string> } = {},
+  {
+    env = {},
+    inFile = {},
+    answers,
+  }: { env?: Record<string, string>; inFile?: object; answers?: Record<string, string> } = {},
 ) {
-  const { config } = readConfig({ env: { ...DNS, ...env }, file: {} })
+  const current = readConfig({ env: { ...DNS, ...env }, file: { ...inFile } })
   const printed: string[] = []
   const asked: [string, string][] = []
   const ask = async (question: string, proposal: string) => {
@@ -32,7 +36,7 @@ async function run(
     return answers?.[question.split(' ')[0] ?? ''] ?? proposal
   }
   await setUp(
-    setupActions(config, { command: 'mayfly', env }),
+    setupActions(current, { command: 'mayfly', env }),
     { address: ADDRESS, ...options },
     { print: (line) => printed.push(line), ask: answers && ask },
   )
@@ -146,13 +150,18 @@ test('the default plans are named as the promise of the operator; plans of their
   expect(own.output).not.toContain('promise')
 })
 
-test('--dry-run writes nothing; a port that the environment sets is kept', async () => {
-  const { output } = await run(
-    { file: file('mayfly.env'), domain: ['mail.test'], dryRun: true },
-    { env: { MAYFLY_SMTP_PORT: '2525' } },
-  )
+test('a port that is set is kept, also if it is the default one', async () => {
+  const port = { MAYFLY_SMTP_PORT: '2525' }
+  for (const settings of [{ env: port }, { env: { MAYFLY_SMTP_PORT: '' }, inFile: port }]) {
+    const options = { file: file('mayfly.env'), domain: ['mail.test'], dryRun: true }
+    expect((await run(options, settings)).output).not.toContain('MAYFLY_SMTP_PORT')
+  }
+})
+
+test('--dry-run writes nothing', async () => {
+  const options = { file: file('mayfly.env'), domain: ['mail.test'], dryRun: true }
+  const { output } = await run(options)
   expect(output).toContain('MAYFLY_DOMAINS=mail.test')
-  expect(output).not.toContain('MAYFLY_SMTP_PORT')
   expect(existsSync(file('mayfly.env'))).toBe(false)
   expect(existsSync(file('admin-token'))).toBe(false)
 })

@@ -18,7 +18,7 @@ export interface Machine {
   /** Whether DNS answers. */
   hasDns: boolean
   smtpPort: number
-  /** The environment sets the SMTP port, as in a container. */
+  /** The environment or the file sets the SMTP port. */
   isSmtpPortGiven: boolean
   httpPort: number
   /** Whether port 25 can be listened on: free, in use by another program, or not permitted. */

@@ -10,7 +10,7 @@ import {
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { Machine, SetupActions } from '../cli/setup.ts'
-import type { Config } from '../config/config.ts'
+import type { Config, readConfig } from '../config/config.ts'
 import { editSettings, settingChanges } from '../config/edit-file.ts'
 import { isPrivateIp } from '../core/checks/dns-rules.ts'
 import { recordsOf } from '../core/checks/result.ts'
@@ -24,13 +24,15 @@ const DEFAULT_FILE = 'mayfly.config.json'
 
 /** What `mayfly setup` looks at and writes. */
 export function setupActions(
-  config: Config,
+  { config, settings: known }: ReturnType<typeof readConfig>,
   { command, env }: { command: string; env: NodeJS.ProcessEnv },
 ): SetupActions {
   return {
     inspectMachine: async (file = DEFAULT_FILE) => ({
       ...(await inspectMachine(config, resolve(file), command)),
-      isSmtpPortGiven: env['MAYFLY_SMTP_PORT'] !== undefined,
+      isSmtpPortGiven: known.some(
+        ({ name, origin }) => name === 'MAYFLY_SMTP_PORT' && origin !== 'default',
+      ),
     }),
     previewSettings(file, settings) {
       const changes = settingChanges(file, readText(file), settings)
