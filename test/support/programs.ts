@@ -23,6 +23,7 @@ export const PROGRAMS = {
   buildah: ['buildah', 'builds the container image'],
   runc: ['runc', 'runs the container image'],
   mandoc: ['mandoc', 'checks the manual page'],
+  'systemd-analyze': ['systemd', 'checks the unit'],
 } as const satisfies Record<string, readonly [debianPackage: string, purpose: string]>
 
 export type Program = keyof typeof PROGRAMS
