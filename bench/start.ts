@@ -86,7 +86,8 @@ function install(): Installation[] {
 function artefactRows(): string[][] {
   const names = existsSync(RELEASE) ? readdirSync(RELEASE).sort() : []
   const artefacts = names.filter((name) => /\.(deb|gz|tgz|json|whl)$/.test(name))
-  if (artefacts.length === 0) progress(`${RELEASE} is missing: run npm run release first`)
+  if (artefacts.length === 0)
+    progress(`${RELEASE} is missing: run npm run release [-- --trial] first`)
   return artefacts.map((name) => {
     const path = join(RELEASE, name)
     return [name, figure(fileMb(path)), unpackedSize(path)]

@@ -1,15 +1,7 @@
 import { execFileSync } from 'node:child_process'
-import {
-  chmodSync,
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { changelog, releaseDate } from './changelog.ts'
 import { bashCompletion, manualPage } from './manual.ts'
@@ -18,6 +10,11 @@ import { ROOT } from './sources.ts'
 
 const SCRIPTS = ['preinst', 'postinst', 'prerm', 'postrm']
 const PROGRAM = 'usr/lib/mayfly'
+/** What the settings and the unit refer to. */
+const DOCUMENTS = [
+  ...['install', 'operations', 'scaling'].map((name) => `docs/${name}.md`),
+  'deploy/mayfly.service.d/many.conf',
+]
 
 /** Builds mayfly_VERSION_ARCHITECTURE.deb with the runtime inside; the path of the package. */
 export function buildDebianPackage(target: string, architecture: Architecture, version: string) {
@@ -38,7 +35,7 @@ export function buildDebianPackage(target: string, architecture: Architecture, v
     write('usr/share/bash-completion/completions/mayfly', bashCompletion(version))
     write('usr/share/doc/mayfly/changelog.gz', gzipSync(changelog(), { level: 9 }))
     write('usr/share/doc/mayfly/copyright', read('LICENSE'))
-    cpSync(`${ROOT}docs/install.md`, join(folder, 'usr/share/doc/mayfly/install.md'))
+    for (const path of DOCUMENTS) write(`usr/share/doc/mayfly/${basename(path)}`, read(path))
     write('DEBIAN/control', control(architecture, version, sizeOf(folder)))
     write('DEBIAN/conffiles', '/etc/mayfly/mayfly.env\n')
     for (const name of SCRIPTS) write(`DEBIAN/${name}`, deployed(`debian/${name}`), 0o755)

@@ -142,10 +142,29 @@ test('the command has the settings and the user of the service', async () => {
   }
 })
 
+test('a user who cannot read the settings is refused instead of using other data', () => {
+  const nobody = ['setpriv', '--reuid', 'nobody', '--regid', 'nogroup', '--clear-groups']
+  const run = (...args: string[]) => debian.run([...nobody, 'env', '-C', '/tmp', 'mayfly', ...args])
+  const { status, stdout, stderr } = run('key', 'issue', '--plan', 'starter')
+  assert.deepEqual([status, stdout], [1, ''])
+  assert.match(stderr, /^mayfly: \S+\/mayfly\.env cannot be read .* run the command as root\.$/m)
+  assert.ok(!existsSync(inDebian('tmp/data')))
+  for (const args of [['--version'], ['--help'], ['key', 'issue', '--help']]) {
+    assert.equal(run(...args).status, 0, args.join(' '))
+  }
+})
+
 test('the command and the service use the same store, also several nodes', () => {
-  const [, ...commands] = /^#(?: {3}.*\n#)+/m.exec(MANY)?.[0].split('\n') ?? []
+  const files = ['store', 'redis'].map((name) => inDebian(`etc/mayfly/${name}`))
+  // As an earlier version of the document had them.
+  for (const path of files) writeFileSync(path, '', { mode: 0o600 })
+  const commands = /^#(?: {3}.*\n#)+/m.exec(MANY)?.[0].split('\n') ?? []
   const script = commands.map((line) => line.slice(1)).join('\n')
   assert.deepEqual(debian.run(['sh', '-ec', script]), { status: 0, stdout: '', stderr: '' })
+  for (const path of files) {
+    const { mode, uid, gid } = statSync(path)
+    assert.deepEqual([mode & 0o777, uid, String(gid)], [0o640, 0, group()], path)
+  }
   const file = inDebian('etc/mayfly/mayfly.env')
   const before = readFileSync(file, 'utf8')
   writeFileSync(file, before.replaceAll(/^#(?=MAYFLY_(STORE|REDIS)_FILE=)/gm, ''))
@@ -168,7 +187,7 @@ test('a backup is written where the documentation says', () => {
 })
 
 test('an upgrade keeps data and settings, also if the unit is masked', async () => {
-  const log = recordSystemctl('try-restart')
+  const log = recordSystemctl('daemon-reload|try-restart')
   const upgraded = dpkg('--install', `/tmp/mayfly_${NEW}.deb`)
   assert.equal(upgraded.status, 0, upgraded.stderr)
   assert.match(readFileSync(log, 'utf8'), /^try-restart mayfly\.service$/m)
@@ -197,7 +216,7 @@ test('it has a manual page and a completion', () => {
 })
 
 test('removal stops the service and keeps data and settings; purge removes them and the user', () => {
-  const log = recordSystemctl('disable')
+  const log = recordSystemctl('daemon-reload|stop|disable')
   assert.equal(dpkg('--remove', 'mayfly').status, 0)
   assert.match(readFileSync(log, 'utf8'), /^stop mayfly\.service\ndisable mayfly\.service$/m)
   assert.ok(!existsSync(inDebian('usr/lib/mayfly')))
@@ -223,11 +242,14 @@ test('it is not installed over the unit of a clone, and does not delete a user t
   debian.run(['userdel', 'mayfly'])
 })
 
-test('a clone that has taken the place of the removed package keeps its data at a purge', () => {
+test('a clone that takes the place of the package is not stopped, and keeps its data at a purge', () => {
   assert.equal(dpkg('--install', `/tmp/mayfly_${NEW}.deb`).status, 0)
-  assert.equal(dpkg('--remove', 'mayfly').status, 0)
   const unit = inDebian('etc/systemd/system/mayfly.service')
   copyFileSync(join(ROOT, 'deploy/mayfly.service'), unit)
+  const log = recordSystemctl('none')
+  writeFileSync(log, '')
+  assert.equal(dpkg('--remove', 'mayfly').status, 0)
+  assert.equal(readFileSync(log, 'utf8'), 'daemon-reload\n')
   writeFileSync(inDebian('var/lib/mayfly/mail.db'), '')
   assert.notEqual(dpkg('--install', `/tmp/mayfly_${NEW}.deb`).status, 0)
   const purged = dpkg('--purge', 'mayfly')
@@ -237,11 +259,11 @@ test('a clone that has taken the place of the removed package keeps its data at 
   assert.notEqual(user(), '')
 })
 
-/** There is no systemd in the chroot: this records what it would be told. One command fails, as for a masked unit. */
+/** There is no systemd in the chroot: this records what it would be told. Some commands fail, as for a masked unit. */
 function recordSystemctl(failing: string): string {
   mkdirSync(inDebian('run/systemd/system'), { recursive: true })
   mkdirSync(inDebian('etc/systemd/system'), { recursive: true })
-  const script = `#!/bin/sh\necho "$@" >> /tmp/systemctl.log\n[ "$1" != ${failing} ]\n`
+  const script = `#!/bin/sh\necho "$@" >> /tmp/systemctl.log\ncase $1 in ${failing}) exit 1 ;; esac\n`
   writeFileSync(inDebian('usr/bin/systemctl'), script, { mode: 0o755 })
   return inDebian('tmp/systemctl.log')
 }
