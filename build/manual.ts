@@ -25,7 +25,7 @@ export function manualPage(version: string, date: string): string {
     '.I command',
     '[\\fIoption\\fR ...]',
     '.SH DESCRIPTION',
-    text(mayfly.description()),
+    prose(mayfly.description()),
     '.PP',
     'Settings are read from the environment or from',
     '\\fImayfly.config.json\\fR in the working directory.',
@@ -50,14 +50,19 @@ function commandSection(name: string, command: Command): string[] {
     '.RS',
     '.TP',
     `.B ${text(flags)}`,
-    text(description),
+    prose(description),
     '.RE',
   ])
   const args = command.registeredArguments.map((one) =>
     one.required ? one.name() : `[${one.name()}]`,
   )
   const title = `.B mayfly ${text([name, ...args].join(' '))}`
-  return ['.TP', title, text(`${command.description()}.`), ...options]
+  return ['.TP', title, prose(`${command.description()}.`), ...options]
+}
+
+/** In lines of the length that is recommended for manual pages. */
+function prose(plain: string): string {
+  return text(plain.replaceAll(/(.{1,70})(?:\s+|$)/g, '$1\n').trimEnd())
 }
 
 /** Escaped for roff, which gives a meaning to backslashes, leading dots and hyphens. */
