@@ -1,5 +1,7 @@
 import type { Config } from '../config/config.ts'
+import { parseAddress } from '../core/address.ts'
 import type { CheckRun } from '../core/checks/result.ts'
+import { maskAccountEmail } from '../core/gmail.ts'
 import { type Metric, readMetrics } from '../core/metrics.ts'
 import { unlessUnavailable } from '../service/background/outage.ts'
 import { lastCheckRun } from '../service/checks/daily-checks.ts'
@@ -116,9 +118,7 @@ function checkMetrics(run: CheckRun | undefined): Metric[] {
       ...gauge,
       name: 'mayfly_check_status',
       help: 'Daily checks of the installation, as by mayfly doctor: 0 ok, 1 warning, 2 failure',
-      values: checks.flatMap(({ name: check, subject = '', status }) =>
-        status === 'skipped' ? [] : [{ labels: { check, subject }, value: CHECK_VALUES[status] }],
-      ),
+      values: checkValues(checks),
     },
     {
       ...gauge,
@@ -127,6 +127,20 @@ function checkMetrics(run: CheckRun | undefined): Metric[] {
       values: run ? [{ labels: {}, value: run.finishedAt.getTime() / 1000 }] : [],
     },
   ]
+}
+
+/** Addresses of accounts are masked; those that look the same then have the worst of their results. */
+function checkValues(checks: CheckRun['checks']) {
+  const byLabels = new Map<string, { labels: Record<string, string>; value: number }>()
+  for (const { name: check, subject = '', status } of checks) {
+    if (status === 'skipped') continue
+    const account = parseAddress(subject)
+    const labels = { check, subject: account ? maskAccountEmail(account) : subject }
+    const key = JSON.stringify(labels)
+    const value = Math.max(byLabels.get(key)?.value ?? 0, CHECK_VALUES[status])
+    byLabels.set(key, { labels, value })
+  }
+  return [...byLabels.values()]
 }
 
 /** A database server does not report its free disk space. */
