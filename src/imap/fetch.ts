@@ -184,7 +184,7 @@ function locationOf({ name, uidValidity }: OpenFolder, uid: number): MailLocatio
   return { folder: name, uidValidity, uid }
 }
 
-/** No recipient waits for the mail any more. */
+/** No recipient waits for the mail any more. Blocked mail stays in the account, so that a mistaken block destroys nothing. */
 const SETTLED: ReadonlySet<ReceiveResult> = new Set(['stored', 'known', 'refused'])
 
 /** left: not fetched; unreadable: given up after repeated failures. */

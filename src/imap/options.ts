@@ -100,7 +100,7 @@ export interface ImapDeps {
 
 /**
  * stored: for all recipients that did not have it; partly_stored: deferred for those that are full; known: all had it; full:
- * deferred for all; refused: by the rules of all, or by the block list; no_recipients: no recipient is alive.
+ * deferred for all; refused: by the rules of all; blocked: by the block list; no_recipients: no recipient is alive.
  */
 export type ReceiveResult =
   | 'stored'
@@ -108,4 +108,5 @@ export type ReceiveResult =
   | 'known'
   | 'full'
   | 'refused'
+  | 'blocked'
   | 'no_recipients'

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { openAccount } from './account.ts'
+import type { ImapDeps } from './options.ts'
 import { asOwner, dovecotForTests, folderContents } from './testing/dovecot-account.ts'
 import { ANN, mailText, openImapFixture, testAccountAt } from './testing/fixture.ts'
 import { openProxy } from './testing/proxy.ts'
@@ -53,17 +54,24 @@ describe('delete_after_fetch', () => {
     expect(bodies((await folderContents(dovecot.server().port)).INBOX)).toEqual(['no room'])
   })
 
-  test('keeps mail that may name aliases beyond those read', async () => {
+  test('keeps mail that may name aliases beyond those read, and blocked mail', async () => {
     const proxy = await openProxy(dovecot.server().port)
     const fixture = openImapFixture([X])
-    const account = openAccount(fixture.deps, testAccountAt(proxy.port, REMOVING))
+    const receive: ImapDeps['receive'] = async (mail) => {
+      if (!Buffer.from(mail.raw).includes('unwanted')) return await fixture.deps.receive(mail)
+      await fixture.deps.receive({ ...mail, recipients: [] })
+      return 'blocked'
+    }
+    const account = openAccount({ ...fixture.deps, receive }, testAccountAt(proxy.port, REMOVING))
     await fixture.untilHealth('ok')
     const many = Array.from({ length: 1_000 }, (_, number) => `n${number}@elsewhere.test`)
     dovecot.server().deliver(ANN, mailText({ To: [X, ...many].join(',\r\n ') }, 'for many'))
+    dovecot.server().deliver(ANN, mailText({ To: X }, 'unwanted'))
     dovecot.server().deliver(ANN, mailText({ To: X }, 'for one'))
     await fixture.untilMails(2)
     await proxy.until(({ lines }) => expunges(lines) === 1 && lines.at(-1) === 'IDLE')
-    expect(bodies((await folderContents(dovecot.server().port)).INBOX)).toEqual(['for many'])
+    const { INBOX } = await folderContents(dovecot.server().port)
+    expect(bodies(INBOX)).toEqual(['for many', 'unwanted'])
     await account.close()
     await proxy.close()
   })

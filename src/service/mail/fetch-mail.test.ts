@@ -103,7 +103,7 @@ describe('fetched mail', () => {
       return 'mail_from'
     }
     const { receive, readFolder } = accountMailDeps({ ...fixture.deps, findBlock }, accountId)
-    assert.equal(await receive(await fetched(['joe+shop@gmail.com'])), 'refused')
+    assert.equal(await receive(await fetched(['joe+shop@gmail.com'])), 'blocked')
     assert.deepEqual(facts, [{ mailFrom: 'bounce@shop.test', from: 'hello@shop.test' }])
     assert.deepEqual(await messages(session.id), [])
     assert.deepEqual(await readFolder('INBOX'), { uidValidity: 7, lastUid })

@@ -39,10 +39,10 @@ export function accountMailDeps({ store, bus, now, findBlock }: FetchDeps, accou
       const from = readFromHeader(raw)
       const mail = { ...fetched, accountId, envelope, head, from, raw, now: now() }
       if (findBlock?.({ mailFrom: envelope.mailFrom, from: head.senderEmail })) {
-        // Only the state of the folder is saved: the mail counts as fetched.
+        // Only the state of the folder is saved: the mail stays in the account and is not fetched again.
         await store.addFetchedMail({ ...mail, recipients: [] })
         fetchedMails.add('blocked')
-        return 'refused'
+        return 'blocked'
       }
       const stored = await store.addFetchedMail(mail)
       fetchedMails.add(stored.outcome)
