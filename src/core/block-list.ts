@@ -1,3 +1,4 @@
+import { domainToASCII } from 'node:url'
 import { parseHost } from './address.ts'
 import { foldCase } from './case-folding.ts'
 import { ipv6Groups, isIpRange, plainIp } from './ip.ts'
@@ -59,7 +60,7 @@ function parseSender(text: string): string | undefined {
   const at = text.lastIndexOf('@')
   const host = parseHost(text.slice(at + 1))
   if (at < 0 || host === undefined) return host
-  const local = text.slice(0, at)
+  const local = unquoted(text.slice(0, at))
   return local.length <= MAX_LOCAL && LOCAL.test(local) ? `${foldCase(local)}@${host}` : undefined
 }
 
@@ -141,10 +142,11 @@ export function blockList() {
     hasSender(sender: string, now: Date): boolean {
       if (senders.size === 0 || sender === '') return false
       const time = now.getTime()
-      const at = sender.lastIndexOf('@')
-      const host = comparableHost(sender.slice(at + 1))
+      const address = sender.replace(ROUTE, '')
+      const at = address.lastIndexOf('@')
+      const host = comparableHost(address.slice(at + 1))
       const has = (key: string) => (senders.get(key) ?? 0) > time
-      return has(`${foldCase(sender.slice(0, at))}@${host}`) || hasHost(host, has)
+      return has(`${foldCase(unquoted(address.slice(0, at)))}@${host}`) || hasHost(host, has)
     },
   }
 }
@@ -191,9 +193,30 @@ function ipv4Prefix(address: number, length: number): number {
   return length === 0 ? 0 : address & (-1 << (32 - length))
 }
 
-const ASCII_HOST = /^[\w.-]+$/
+// RFC 5321 appendix C: `@one,@two:` before the address is ignored.
+const ROUTE = /^@[^:"]*:/
 
+/** `"ann"` and `"a\nn"` are `ann`. */
+function unquoted(local: string): string {
+  if (!/^".*"$/s.test(local)) return local
+  const text = local.slice(1, -1).replaceAll(/\\(.)/gs, '$1')
+  return text.includes('"') ? local : text
+}
+
+const ASCII_HOST = /^[\w.-]+$/
+const IDN_LABEL = /^[\w\u0080-\u{10ffff}-]+$/u
+const DOTS = /[.\u3002\uff0e\uff61]/
+
+/** In A-labels, also if a label is invalid: the parent domains of such a host are compared as well. */
 function comparableHost(text: string): string {
-  const host = text.endsWith('.') ? text.slice(0, -1) : text
-  return ASCII_HOST.test(host) ? host.toLowerCase() : (parseHost(host) ?? foldCase(host))
+  const host = ASCII_HOST.test(text)
+    ? text.toLowerCase()
+    : (parseHost(text) ?? text.split(DOTS).map(comparableLabel).join('.'))
+  return host.replace(/\.+$/, '')
+}
+
+function comparableLabel(label: string): string {
+  if (ASCII_HOST.test(label) || !IDN_LABEL.test(label)) return label.toLowerCase()
+  // With a second label, because a number alone is read as an IPv4 address.
+  return domainToASCII(`${label}.a`).slice(0, -2) || foldCase(label)
 }

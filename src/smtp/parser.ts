@@ -102,7 +102,7 @@ function closingBracketIndex(text: string): number {
   return -1
 }
 
-/** Lenient, because the sender is only stored as text. The empty path is that of a bounce. */
+/** Lenient, because the sender is only stored as text and compared with the block list. The empty path is that of a bounce. */
 export function isReversePath(path: string): boolean {
   if (path === '') return true
   const at = path.lastIndexOf('@')
