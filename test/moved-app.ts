@@ -129,7 +129,8 @@ function addRareRows(folder: string, expiredAddress: string): void {
     insert into usage_day select id, 20000, 7 from api_key;
     insert into webhook (id, key_id, url, created_at, last_id, disabled)
       select 'wh_1', id, 'https://receiver.example/', 1700000000000, 1836000000000000, 'gone' from api_key limit 1;
-    insert into webhook_delivery values ('wh_1', 1, 1836000000000000, 1, 410, null, 12, 1700000000000)`)
+    insert into webhook_delivery values ('wh_1', 1, 1836000000000000, 1, 410, null, 12, 1700000000000);
+    insert into admin_session values ('h', 1700000000000)`)
   shop.close()
 }
 

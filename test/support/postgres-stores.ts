@@ -98,7 +98,7 @@ async function openEngines<Store extends { close(): Promise<void> }>(
 const idleMail = new WeakMap<Postgres, string[]>()
 const idleShop = new WeakMap<Postgres, string[]>()
 const SHOP_TABLES =
-  'webhook_delivery webhook key_secret api_key usage_day purchase payment_event installation reconciled'
+  'webhook_delivery webhook key_secret api_key usage_day purchase payment_event installation reconciled admin_session'
 const EMPTY_SHOP = deleteAll('shop', SHOP_TABLES)
 const MAIL_TABLES =
   'session address_ledger key_view mail_domain gmail_account gmail_folder gmail_seen gmail_deferred lease sender_share series block_entry block_counter check_run'
