@@ -111,7 +111,7 @@ describe.concurrent('while Redis is unavailable', () => {
     const start = performance.now()
     await ann.until(3)
     const tookMs = performance.now() - start
-    assert.ok(tookMs > 1_500 && tookMs < 10_000, `${tookMs} ms for two more calls`)
+    assert.ok(tookMs > 1_500, `${tookMs} ms for two more calls`)
   })
 
   test('nodes start without it and connect when it becomes available', async (context) => {
