@@ -5,7 +5,7 @@ import { readConfig } from '../config/config.ts'
 import { guardClock } from '../service/background/clock-guard.ts'
 import { COOLDOWN, DAY, type Fixture, HOUR, openFixture, START } from '../store/contract/fixture.ts'
 import type { MailStore } from '../store/store.ts'
-import { startShopJobs, sweepStep } from './background.ts'
+import { seriesSweepStep, startShopJobs, startSweep, sweepStep } from './background.ts'
 
 const RETENTION = { cooldownMs: COOLDOWN, poolMs: DAY, operatorMs: 30 * DAY }
 const LIMITS = {
@@ -71,6 +71,41 @@ test('a machine that was suspended deletes expired mail after an hour', async ()
     'system clock jumped ahead: expired mail is kept until it runs steadily',
     'system clock ran steadily for an hour: expired mail is deleted again',
   ])
+})
+
+test('no series are swept while the wall clock is ahead', async () => {
+  const mails = { at: START, node: 'one', counts: { mails: { stored: 1 } } }
+  await fixture.store.saveMinute(mails)
+  const guard = guardClock(() => clocks, silentLog)
+  const now = () => new Date(clocks.wallMs)
+  const step = seriesSweepStep({ store: fixture.store, now, guard })
+  const read = () =>
+    fixture.store.readSeries({ name: 'mails', from: START, until: new Date(START.getTime() + DAY) })
+  clocks = { wallMs: START.getTime() + 31 * DAY, monotonicMs: 5_000 }
+  await step()
+  assert.equal((await read()).length, 1)
+  clocks = { wallMs: clocks.wallMs + 2 * HOUR, monotonicMs: 5_000 + 2 * HOUR }
+  await step()
+  assert.equal((await read()).length, 0)
+})
+
+test('the sweep of the service sweeps mail and series', async () => {
+  const [swept, sweptSeries] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const store: MailStore = {
+    ...mail.store,
+    async sweep(options) {
+      swept.resolve()
+      return await mail.store.sweep(options)
+    },
+    async sweepSeries(now) {
+      sweptSeries.resolve()
+      await mail.store.sweepSeries(now)
+    },
+  }
+  const { config } = readConfig({ env: {}, file: {} })
+  const sweep = startSweep(config, { store, now: () => NOON, log: silentLog })
+  await Promise.all([swept.promise, sweptSeries.promise])
+  await sweep.stop()
 })
 
 const NOON = new Date('2026-03-01T12:00:00Z')

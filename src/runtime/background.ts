@@ -43,11 +43,7 @@ export function startSweep(config: Config, { store, now, log }: JobDeps) {
   // On PostgreSQL the sweep never runs ahead of the server's clock.
   const guard = usesPostgres(config) ? undefined : guardClock(systemClocks, log)
   const step = sweepStep(retention, { store, now, guard })
-  const sweepSeries = async () => {
-    const time = now()
-    if (!guard || guard.isTrusted()) await store.sweepSeries(time)
-    return false
-  }
+  const seriesStep = seriesSweepStep({ store, now, guard })
   const swept = runUnderLease(
     { store, newHolder: randomUUID, log },
     {
@@ -55,7 +51,7 @@ export function startSweep(config: Config, { store, now, log }: JobDeps) {
       operation: async (ended) => {
         await Promise.all([
           runSweep({ step, idleMs: SWEEP_IDLE_MS, ended, log }),
-          runSweep({ step: sweepSeries, idleMs: SERIES_SWEEP_MS, ended, log }),
+          runSweep({ step: seriesStep, idleMs: SERIES_SWEEP_MS, ended, log }),
         ])
       },
       ended: end.signal,
@@ -71,24 +67,31 @@ export function startSweep(config: Config, { store, now, log }: JobDeps) {
   }
 }
 
+interface StepDeps<Method extends keyof MailStore> {
+  store: Pick<MailStore, Method>
+  now(): Date
+  guard: Pick<ClockGuard, 'isTrusted'> | undefined
+}
+
 /** One small step; true if there is more to do. Does nothing while the clock is not trusted. */
 export function sweepStep(
   retention: Omit<SweepOptions, 'now'>,
-  {
-    store,
-    now,
-    guard,
-  }: {
-    store: Pick<MailStore, 'sweep'>
-    now(): Date
-    guard: Pick<ClockGuard, 'isTrusted'> | undefined
-  },
+  { store, now, guard }: StepDeps<'sweep'>,
 ) {
   return async (): Promise<boolean> => {
     // Read before the guard reads the clocks, so that it sees any jump before this time.
     const time = now()
     if (guard && !guard.isTrusted()) return false
     return await store.sweep({ ...retention, now: time })
+  }
+}
+
+/** The same for the series, in one step. */
+export function seriesSweepStep({ store, now, guard }: StepDeps<'sweepSeries'>) {
+  return async (): Promise<boolean> => {
+    const time = now()
+    if (!guard || guard.isTrusted()) await store.sweepSeries(time)
+    return false
   }
 }
 
@@ -145,7 +148,7 @@ export function startSeries({ readMetrics: read, ...deps }: SeriesJobDeps) {
     ...deps,
     readMetrics: read,
     before: readMetrics(),
-    node: randomUUID(),
+    newNode: randomUUID,
   })
   const running = recorder.run(end.signal)
   return {

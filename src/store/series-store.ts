@@ -27,7 +27,7 @@ export interface SeriesQuery {
 /** Of the whole installation. */
 export interface StoreLevels {
   liveSessions: number
-  /** Taken from the disk, without what deleted mail has left free. */
+  /** On SQLite, of mail.db without what deleted mail has left free. On PostgreSQL, of the whole database with it. */
   storedBytes: number
   /** When the oldest session that the sweep has yet to clear expires; undefined if there is none. */
   oldestExpiry: Date | undefined

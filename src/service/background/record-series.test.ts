@@ -1,9 +1,6 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { seriesSums } from '../../../test/support/series-sums.ts'
-import { openSqliteTestMail, tempFolder } from '../../../test/support/stores.ts'
+import { openSqliteTestMail } from '../../../test/support/stores.ts'
+import { waitUntil } from '../../../test/support/wait-until.ts'
 import type { Metric } from '../../core/metrics.ts'
 import { StoreUnavailable } from '../../core/problem.ts'
 import type { SeriesName, SeriesRange } from '../../core/series.ts'
@@ -27,6 +24,8 @@ beforeEach(async () => {
 })
 afterEach(() => opened.close())
 
+let nodes = 0
+
 /** A node with counters of its own. */
 function openNode(node: string, before: Metric[] = [], save = opened.store.saveMinute) {
   let current = before
@@ -34,7 +33,7 @@ function openNode(node: string, before: Metric[] = [], save = opened.store.saveM
     store: { saveMinute: save },
     readMetrics: async () => current,
     before,
-    node,
+    newNode: () => `${node} ${nodes++}`,
     now: () => now,
     log,
   })
@@ -184,30 +183,63 @@ test('the latency is that of requests in the minute, over all routes', async () 
   ])
 })
 
-test('it records at the end of each minute, and goes on after a failure', async () => {
-  const saved: Date[] = []
+test('it records when the minute of the clock changes, and goes on after a failure', async () => {
+  const saved: number[] = []
   const ended = new AbortController()
-  now = new Date('2026-03-01T12:00:59.990Z')
   const node = openNode('one', [], async ({ at }) => {
-    saved.push(at)
-    now = new Date(now.getTime() + MINUTE)
-    if (saved.length === 2) ended.abort()
-    throw new Error('disk')
+    saved.push(at.getUTCMinutes())
+    if (saved.length === 1) throw new Error('disk')
   })
   const before = logged.length
-  await node.run(ended.signal)
-  expect(saved.length).toBe(2)
-  expect(logged.length).toBe(before + 2)
+  const running = node.run(ended.signal)
+  pass(1)
+  await waitUntil(() => saved.length > 0)
+  pass(10)
+  await waitUntil(() => saved.length > 1)
+  ended.abort()
+  await running
+  expect(saved).toEqual([0, 0])
+  expect(logged.length).toBe(before + 1)
 })
 
-test('a SIGKILL loses the last minute and nothing else', async () => {
-  const folder = tempFolder()
-  const script = fileURLToPath(new URL('../testing/killed-recorder.ts', import.meta.url))
-  const args = [script, folder.path, START.toISOString()]
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
-  await once(child.stdout, 'data')
-  child.kill('SIGKILL')
-  await once(child, 'exit')
-  expect(await seriesSums(folder.path, 'mails', START)).toEqual({ stored: 5 })
-  folder.remove()
+test('after the clock stepped back no count is lost, replaced or saved late', async () => {
+  const node = openNode('one')
+  pass(5)
+  await node.record()
+  // 12:06, back to 12:03, then on to 12:07.
+  for (const [minutes, stored] of [
+    [1, 2],
+    [-3, 5],
+    [1, 9],
+    [1, 16],
+    [1, 30],
+    [1, 57],
+  ] as const) {
+    pass(minutes)
+    node.set({ stored })
+    await node.record()
+  }
+  pass(1)
+  const values = (await last(6)).map(({ stored }) => stored)
+  expect(values).toEqual([0, 4, 7, 2 + 14, 3 + 27, 0])
+})
+
+test('a save that hangs delays the next, so that older counts never replace newer ones', async () => {
+  const hang = Promise.withResolvers<void>()
+  const begun: unknown[] = []
+  const node = openNode('one', [], async (minute) => {
+    begun.push(minute.counts.mails)
+    if (begun.length === 1) await hang.promise
+    await opened.store.saveMinute(minute)
+  })
+  node.set({ stored: 1 })
+  const first = node.record()
+  node.set({ stored: 2 })
+  const second = node.record()
+  await new Promise(setImmediate)
+  expect(begun.length).toBeLessThan(2)
+  hang.resolve()
+  await Promise.all([first, second])
+  pass(1)
+  expect(await last(1)).toEqual([{ stored: 2 }])
 })

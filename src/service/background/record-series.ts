@@ -12,35 +12,48 @@ interface RecorderDeps extends Pick<ServiceDeps, 'log' | 'now'> {
   /** The metrics when the recorder is opened: what was counted before is not ours. */
   before: readonly Metric[]
   /** Unique among all runs of all nodes. */
-  node: string
+  newNode(): string
 }
 
-const MINUTE_MS = 60_000
-// A timer may fire slightly early.
-const AFTER_MS = 20
+// The clock may be set: the end of a minute is not known in advance.
+const CHECK_MS = 1_000
 
 /**
  * Saves what this node counted, once a minute. Each row is what was counted since the minute began, so saving it again changes
  * nothing; while it cannot be saved, the minute goes on.
  */
-export function openRecorder({ store, readMetrics, before, node, now, log }: RecorderDeps) {
-  let start = { at: minuteOf(now()), totals: totalsOf(before) }
+export function openRecorder({ store, readMetrics, before, newNode, now, log }: RecorderDeps) {
+  let start = { at: minuteOf(now()), node: newNode(), totals: totalsOf(before) }
+  let saved = Promise.resolve()
 
-  async function record(): Promise<void> {
+  /** One after the other: a save that takes long must not replace the counts of a later one. */
+  function record(): Promise<void> {
+    const next = saved.then(save)
+    saved = next.catch(() => {})
+    return next
+  }
+
+  async function save(): Promise<void> {
     const minute = minuteOf(now())
     const totals = totalsOf(await readMetrics())
-    await store.saveMinute({ at: start.at, node, counts: countsSince(start.totals, totals) })
-    if (minute > start.at) start = { at: minute, totals }
+    const { at, node } = start
+    await store.saveMinute({ at, node, counts: countsSince(start.totals, totals) })
+    if (minute > at) start = { at: minute, node, totals }
+    // The clock stepped back, perhaps to minutes that are saved: rows of their own keep those.
+    if (minute < at) start = { at: minute, node: newNode(), totals }
   }
 
   return {
     /** Also for the last minute, which is not complete. */
     record,
     async run(ended: AbortSignal): Promise<void> {
+      let minute = start.at.getTime()
       for (;;) {
-        const ms = MINUTE_MS - (now().getTime() % MINUTE_MS) + AFTER_MS
-        await pause(ms, undefined, { signal: ended }).catch(() => {})
+        await pause(CHECK_MS, undefined, { signal: ended }).catch(() => {})
         if (ended.aborted) return
+        const current = minuteOf(now()).getTime()
+        if (current === minute) continue
+        minute = current
         await record().catch((error) => logFault(log, error, 'cannot save the series; retrying'))
       }
     },
@@ -64,9 +77,15 @@ function countsSince(before: Totals, totals: Totals): Totals {
   return Object.fromEntries(entries)
 }
 
+// Load balancers and Prometheus request them all the time.
+const MONITORING_ROUTES = new Set(['/livez', '/readyz', '/metrics'])
+
 /** The series, from the metrics that they are read from. */
 function totalsOf(metrics: readonly Metric[]): Totals {
-  const find = (name: string) => metrics.find((metric) => metric.name === name)?.values ?? []
+  const find = (name: string) =>
+    (metrics.find((metric) => metric.name === name)?.values ?? []).filter(
+      ({ labels: { route = '' } }) => !MONITORING_ROUTES.has(route),
+    )
   const byLabel = (name: string, label: string): [string, number][] =>
     find(name).map(({ labels, value }) => [labels[label] ?? '', value])
   const level = (name: string): Counts | undefined => {

@@ -1,8 +1,18 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, test } from 'vitest'
 import type { SeriesName } from '../../core/series.ts'
 import type { SeriesMinute } from '../series-store.ts'
-import { at, DAY, type Fixture, HOUR, MINUTE, type OpenMailStore, openFixture } from './fixture.ts'
+import {
+  at,
+  COOLDOWN,
+  DAY,
+  type Fixture,
+  HOUR,
+  MINUTE,
+  type OpenMailStore,
+  openFixture,
+} from './fixture.ts'
 
 export function seriesContract(open: () => Promise<OpenMailStore>): void {
   let fixture: Fixture
@@ -110,9 +120,19 @@ export function seriesContract(open: () => Promise<OpenMailStore>): void {
     assert.deepEqual(await levels(100 * MINUTE), [1, at(HOUR)])
     await fixture.sweepAll(at(HOUR + 2 * MINUTE))
     assert.deepEqual(await levels(100 * MINUTE), [1, at(90 * MINUTE)])
-    const raw = new Uint8Array(9_000).map((_, index) => (index * 7_919) % 251)
-    await fixture.send(['bob@box.test'], { raw })
+    const filled = await fixture.other.readStoreLevels(at(1))
+    await fixture.send(['bob@box.test'], { raw: randomBytes(9_000) })
     const { storedBytes } = await fixture.other.readStoreLevels(at(1))
-    assert.ok(storedBytes >= before.storedBytes && storedBytes > 0)
+    assert.ok(storedBytes >= filled.storedBytes + 8_000, `${filled.storedBytes}, ${storedBytes}`)
+  })
+
+  test('levels: a swept session that is revived is not waiting to be swept', async () => {
+    const { id } = await fixture.session('ann@box.test', HOUR)
+    await fixture.sweepAll(at(2 * HOUR))
+    const [now, expiresAt] = [at(20 * DAY), at(21 * DAY)]
+    assert.ok(
+      await fixture.store.reviveSession({ mailbox: id, now, expiresAt, cooldownMs: COOLDOWN }),
+    )
+    assert.deepEqual((await fixture.other.readStoreLevels(now)).oldestExpiry, expiresAt)
   })
 }

@@ -1,10 +1,12 @@
-import { afterAll, beforeAll, describe } from 'vitest'
+import assert from 'node:assert/strict'
+import { afterAll, beforeAll, describe, test, vi } from 'vitest'
 import { openPostgres, type Postgres } from '../../../test/support/postgres.ts'
 import { reusedPostgresMail, reusedPostgresShop } from '../../../test/support/postgres-stores.ts'
 import { accountsContract } from '../contract/accounts.contract.ts'
 import { blocksContract } from '../contract/blocks.contract.ts'
 import { codesContract } from '../contract/codes.contract.ts'
 import { deferredContract } from '../contract/deferred.contract.ts'
+import { DAY, HOUR, MINUTE } from '../contract/fixture.ts'
 import { keyMailContract } from '../contract/key-mail.contract.ts'
 import { keyMailOrderContract } from '../contract/key-mail-order.contract.ts'
 import { keyMailVersionContract } from '../contract/key-mail-version.contract.ts'
@@ -48,6 +50,18 @@ describe('PostgreSQL', () => {
   describe('operator', () => operatorContract(open))
   describe('series', () => seriesContract(open))
   describe('block list', () => blocksContract(open))
+  test('a node whose clock is 31 days ahead sweeps no series of today', async () => {
+    const { store, close } = await open()
+    const at = new Date(Math.floor(Date.now() / HOUR) * HOUR + MINUTE)
+    await store.saveMinute({ at, node: 'one', counts: { mails: { stored: 1 } } })
+    // Only in this process: the clock of the server is correct.
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 31 * DAY })
+    await store.sweepSeries(new Date()).finally(() => vi.useRealTimers())
+    const until = new Date(at.getTime() + DAY)
+    const rows = await store.readSeries({ name: 'mails', from: new Date(0), until })
+    assert.deepEqual(rows, [{ at: at.getTime(), counts: { stored: 1 } }])
+    await close()
+  })
   describe('mail visible to a key', () => keyMailContract(open))
   describe('version of the mail of a key', () => keyMailVersionContract(open, 3))
   describe('order of the mail of a key', () => keyMailOrderContract(open))

@@ -72,7 +72,10 @@ function mailStore(connections: Connections, options: PostgresMailOptions): Mail
       ...deferredWrites,
       ...checkRunWrites,
     }),
-    ...transactionMethods(connections, { ...seriesTransactions, ...blockTransactions }),
+    ...transactionMethods(connections, {
+      saveMinute: seriesTransactions.saveMinute,
+      ...blockTransactions,
+    }),
     ...fetchWrites(connections, deps),
     ...sessionReads(connections, partitions),
     ...sessionWrites(connections, random),

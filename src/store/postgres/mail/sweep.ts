@@ -1,6 +1,8 @@
 import { type MailboxId, OPERATOR, POOL } from '../../../core/session.ts'
+import { seriesTransactions } from '../../mail/series.ts'
 import type { SweepOptions } from '../../store.ts'
 import type { Connections, Db } from '../connection/connections.ts'
+import { runOperation } from '../connection/operations.ts'
 import { NOW } from './leases.ts'
 import { dayOf, FAR_PARTITION } from './partition-key.ts'
 import { partitionMaintenance } from './partitions.ts'
@@ -50,6 +52,11 @@ export function sweepWrites(connections: Connections, aheadDays: number) {
       }
       const moreDays = await maintain(now)
       return moreDays || left <= 0 || ended.sessions + unreserved >= SESSIONS_PER_STEP
+    },
+
+    async sweepSeries(requested: Date): Promise<void> {
+      const now = await clampToServer(connections, requested)
+      await connections.transaction((db) => runOperation(db, seriesTransactions.sweepSeries(now)))
     },
   }
 }
