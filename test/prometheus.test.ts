@@ -3,8 +3,9 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { stringify } from 'yaml'
+import { BOUNDS } from '../src/core/metrics.ts'
 import { type App, startApp } from './support/app.ts'
 import { request } from './support/http-client.ts'
 import { dashboardQueries, PROMETHEUS, readAlerts } from './support/monitoring-files.ts'
@@ -63,29 +64,43 @@ test('the metrics follow the naming conventions', async () => {
 
 describe('alerts', () => {
   const GB = 1024 ** 3
-  const bucket = (metric: string, labels: string, slow: boolean) => ({
-    [`${metric}_bucket{${labels},le="0.01"}`]: slow ? '0x180' : '0+10x180',
-    [`${metric}_bucket{${labels},le="10"}`]: '0+10x180',
-    [`${metric}_bucket{${labels},le="+Inf"}`]: '0+10x180',
-  })
+  /** Ten a minute that take this long. */
+  const bucket = (metric: string, labels: string, seconds: number): Series =>
+    Object.fromEntries(
+      [...BOUNDS, Number.POSITIVE_INFINITY].map((bound) => [
+        `${metric}_bucket{${labels},le="${Number.isFinite(bound) ? bound : '+Inf'}"}`,
+        seconds <= bound ? '0+10x180' : '0x180',
+      ]),
+    )
 
   /** By series, the values of each minute of three hours. */
   type Series = Record<string, string>
   const HEALTHY: Series = {
     'up{job="mayfly",instance="a"}': '1x180',
+    'mayfly_ready{instance="a"}': '1x180',
     'mayfly_smtp_mails_total{instance="a",outcome="stored"}': '0+50x180',
+    'mayfly_smtp_mails_total{instance="a",outcome="fault"}': '0x180',
+    // A fault of two hours ago, and one before a restart.
+    'mayfly_smtp_refused_recipients_total{instance="a",reason="fault"}': '0x49 1x130',
+    'mayfly_smtp_refused_recipients_total{instance="a",reason="unavailable"}': '1x60 0x119',
+    'mayfly_smtp_refused_recipients_total{instance="a",reason="unknown"}': '0+50x180',
+    'mayfly_smtp_connections_total{instance="a",start="refused"}': '0+50x180',
     'mayfly_smtp_mails_total{instance="a",outcome="full"}': '0+50x180',
     'mayfly_smtp_refused_senders_total{instance="a",reason="too_many_mails"}': '0+50x180',
     'mayfly_disk_free_bytes{instance="a"}': `${20 * GB}x180`,
     'mayfly_disk_min_free_bytes{instance="a"}': `${GB}x180`,
     'mayfly_smtp_certificate_expiry_timestamp_seconds{instance="a"}': `${90 * 86_400}x180`,
-    ...bucket('mayfly_store_commit_seconds', 'instance="a",store="mail"', false),
-    ...bucket('mayfly_smtp_command_seconds', 'instance="a",command="DATA"', false),
+    ...bucket('mayfly_store_commit_seconds', 'instance="a",store="mail"', 0.3),
+    ...bucket('mayfly_smtp_command_seconds', 'instance="a",command="DATA"', 1.1),
     'mayfly_sweep_lag_seconds{instance="a"}': '70x180',
-    'mayfly_http_requests_total{instance="a",status="2xx"}': '0+100x180',
-    'mayfly_http_requests_total{instance="a",status="5xx"}': '0+1x180',
+    'mayfly_http_requests_total{instance="a",route="/api/domains",status="2xx"}': '0+10x180',
+    'mayfly_http_requests_total{instance="a",route="/api/domains",status="5xx"}': '0x180',
+    'mayfly_http_requests_total{instance="a",route="/livez",status="2xx"}': '0+100x180',
+    // HAProxy asks while the node is not ready.
+    'mayfly_http_requests_total{instance="a",route="/readyz",status="5xx"}': '0+100x180',
     'mayfly_parse_waiting{instance="a"}': '20x180',
     'mayfly_http_waiting{instance="a"}': '500x180',
+    'mayfly_http_max_waiting{instance="a"}': '5000x180',
     'mayfly_webhook_attempts_total{instance="a",result="2xx"}': '0+10x180',
     'mayfly_webhook_attempts_total{instance="a",result="timeout"}': '0+1x180',
     'mayfly_gmail_accounts{instance="a",health="failing"}': '0x180',
@@ -94,19 +109,21 @@ describe('alerts', () => {
   /** What differs, by the alert that fires then. */
   const FAULTS: Record<string, Series> = {
     MayflyDown: { 'up{job="mayfly",instance="a"}': '0x180' },
-    MayflyMailDeferred: {
-      'mayfly_smtp_mails_total{instance="a",outcome="unavailable"}': '0+1x180',
-    },
+    MayflyNotReady: { 'mayfly_ready{instance="a"}': '0x180' },
+    // One attempt in half an hour.
+    MayflyMailDeferred: { 'mayfly_smtp_mails_total{instance="a",outcome="fault"}': '0x149 1x30' },
     MayflyDiskLow: { 'mayfly_disk_free_bytes{instance="a"}': `${1.5 * GB}x180` },
     MayflyCertificateExpires: {
       'mayfly_smtp_certificate_expiry_timestamp_seconds{instance="a"}': `${10 * 86_400}x180`,
     },
-    MayflySlowCommits: bucket('mayfly_store_commit_seconds', 'instance="a",store="mail"', true),
-    MayflySlowIntake: bucket('mayfly_smtp_command_seconds', 'instance="a",command="DATA"', true),
+    MayflySlowCommits: bucket('mayfly_store_commit_seconds', 'instance="a",store="mail"', 0.7),
+    MayflySlowIntake: bucket('mayfly_smtp_command_seconds', 'instance="a",command="DATA"', 3),
     MayflySweepLags: { 'mayfly_sweep_lag_seconds{instance="a"}': '3600x180' },
-    MayflyRequestErrors: { 'mayfly_http_requests_total{instance="a",status="5xx"}': '0+20x180' },
+    MayflyRequestErrors: {
+      'mayfly_http_requests_total{instance="a",route="/api/domains",status="5xx"}': '0+1x180',
+    },
     MayflyParseQueue: { 'mayfly_parse_waiting{instance="a"}': '900x180' },
-    MayflyTooManyWaiting: { 'mayfly_http_waiting{instance="a"}': '9500x180' },
+    MayflyTooManyWaiting: { 'mayfly_http_waiting{instance="a"}': '4500x180' },
     MayflyWebhooksFail: {
       'mayfly_webhook_attempts_total{instance="a",result="timeout"}': '0+100x180',
     },
@@ -151,9 +168,12 @@ describe('alerts', () => {
     run({ ...HEALTHY, ...fault }, alert)
   })
 
-  test('a store that refuses senders before DATA is noticed, too', () => {
-    const refused = 'mayfly_smtp_refused_senders_total{instance="a",reason="no_space"}'
-    run({ ...HEALTHY, [refused]: '0+5x180' }, 'MayflyMailDeferred')
+  test.each([
+    'mayfly_smtp_refused_senders_total{instance="a",reason="no_space"}',
+    'mayfly_smtp_refused_recipients_total{instance="a",reason="fault"}',
+    'mayfly_smtp_connections_total{instance="a",start="fault"}',
+  ])('a sender deferred before DATA, once in half an hour, is noticed: %s', (sample) => {
+    run({ ...HEALTHY, [sample]: '0x149 1x30' }, 'MayflyMailDeferred')
   })
 })
 
@@ -174,6 +194,10 @@ test('a real Prometheus scrapes a service, evaluates the alerts and answers ever
     folder: own.path,
     ready: /Server is ready to receive web requests/,
   })
+  onTestFinished(() => {
+    server.kill('SIGKILL')
+    own.remove()
+  })
   const api = async (path: string) => {
     const { status, body } = await request(`http://127.0.0.1:${port}/api/v1/${path}`)
     assert.equal(status, 200, `${path}: ${JSON.stringify(body)}`)
@@ -193,6 +217,7 @@ test('a real Prometheus scrapes a service, evaluates the alerts and answers ever
   for (const query of dashboardQueries()) await results(query)
   for (const query of [
     'mayfly_live_sessions == 1',
+    'mayfly_ready == 1',
     'sum(mayfly_smtp_mails_total{outcome="stored"}) == 1',
     'histogram_quantile(0.99, sum by (le) (mayfly_smtp_command_seconds_bucket{command="DATA"})) > 0',
     'mayfly_smtp_certificate_expiry_timestamp_seconds - time() > 86400',
@@ -209,6 +234,4 @@ test('a real Prometheus scrapes a service, evaluates the alerts and answers ever
   await waitUntil(async () => (await rules()).every(({ health }) => health !== 'unknown'))
   const seen = (await rules()).map(({ name, health, state }) => [name, health, state])
   expect(seen).toEqual(ALERTS.map(({ alert }) => [alert, 'ok', 'inactive']))
-  server.kill('SIGKILL')
-  own.remove()
 })

@@ -15,6 +15,13 @@ test('a counter has a value per label', () => {
   ])
 })
 
+test('a known label is 0 before it is counted', () => {
+  const refused = counter('test_refused_total', 'Refused', 'reason', ['fault'])
+  expect(valuesOf('test_refused_total')).toEqual([{ labels: { reason: 'fault' }, value: 0 }])
+  refused.add('fault')
+  expect(valuesOf('test_refused_total')).toEqual([{ labels: { reason: 'fault' }, value: 1 }])
+})
+
 test('a gauge is read when the metrics are, and may have no value', () => {
   let free: number | undefined
   gauge('test_free_bytes', 'Free', () => free, 'min')

@@ -33,8 +33,14 @@ export interface Counter {
   add(label: string, by?: number): void
 }
 
-export function counter(name: string, help: string, label: string): Counter {
-  const counts = new Map<string, number>()
+/** `known` labels are 0 from the start: Prometheus sees no increase of a counter that begins with 1. */
+export function counter(
+  name: string,
+  help: string,
+  label: string,
+  known: readonly string[] = [],
+): Counter {
+  const counts = new Map(known.map((at) => [at, 0]))
   registerMetric(() => {
     const values = [...counts].map(([at, value]) => ({ labels: { [label]: at }, value }))
     return { name, help, type: 'counter', aggregator: 'sum', values }
@@ -70,8 +76,13 @@ interface Observed {
   sum: number
 }
 
-/** Seconds: from a read of the cache to the timeouts. Few enough to keep one histogram per route. */
-const BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
+/**
+ * Seconds: from a read of the cache to the longest timeout. Few enough to keep one histogram per route. Thresholds of alerts are
+ * among them: a quantile between two bounds is interpolated.
+ */
+export const BOUNDS = [
+  0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15,
+]
 
 /** Durations by label. Without a label name, the label is empty. */
 export function histogram(name: string, help: string, label?: string): Histogram {

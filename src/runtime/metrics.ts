@@ -2,8 +2,10 @@ import type { Config } from '../config/config.ts'
 import { parseAddress } from '../core/address.ts'
 import type { CheckRun } from '../core/checks/result.ts'
 import { maskAccountEmail } from '../core/gmail.ts'
+import type { Log } from '../core/log.ts'
 import { type Metric, readMetrics } from '../core/metrics.ts'
-import { unlessUnavailable } from '../service/background/outage.ts'
+import { LONG_POLL_LIMITS } from '../http/server/limits.ts'
+import { unlessFailing } from '../service/background/repeat.ts'
 import { lastCheckRun } from '../service/checks/daily-checks.ts'
 import type { StoreLevels } from '../store/series-store.ts'
 import { diskSpace } from '../store/sqlite/mail-store.ts'
@@ -13,8 +15,9 @@ import { usesPostgres } from './stores.ts'
 import type { Thread } from './thread.ts'
 
 interface MetricsDeps {
-  store: Pick<MailStore, 'readStoreLevels' | 'readCheckRun'>
+  store: Pick<MailStore, 'readStoreLevels' | 'readCheckRun' | 'storageFault'>
   now(): Date
+  log: Pick<Log, 'error'>
   /** The writers of SQLite. */
   writers: readonly Thread[]
   /** All adapter threads; more may be added. */
@@ -27,22 +30,41 @@ export type Metrics = ReturnType<typeof openMetrics>
 const LEVELS_MS = 10_000
 
 /** The metrics of this process: the sums of all threads, and what is read from store and disk. */
-export function openMetrics(config: Config, { store, now, writers, threads }: MetricsDeps) {
-  const readLevels = throttled(LEVELS_MS, () => unlessUnavailable(store.readStoreLevels(now())))
-  const readChecks = throttled(LEVELS_MS, () => unlessUnavailable(lastCheckRun({ store })))
-  let last: Metric[][] | undefined
+export function openMetrics(config: Config, { store, now, log, writers, threads }: MetricsDeps) {
+  const readLevels = throttled(LEVELS_MS, () => store.readStoreLevels(now()))
+  const readChecks = throttled(LEVELS_MS, () => lastCheckRun({ store }))
+  const lastOf = new Map<Thread, Metric[]>()
+  let closed = false
 
   const call = (thread: Thread) => thread.call('metrics') as Promise<Metric[]>
 
+  async function readThread(thread: Thread): Promise<Metric[]> {
+    if (!closed) lastOf.set(thread, await call(thread))
+    return lastOf.get(thread) ?? []
+  }
+
+  async function readStore(): Promise<Metric[]> {
+    const [levels, checks, isReady] = await Promise.all([
+      unlessFailing(log, readLevels),
+      unlessFailing(log, readChecks),
+      unlessFailing(log, async () => (await store.storageFault()) === undefined),
+    ])
+    return [
+      level('mayfly_ready', 'Whether mail can be stored: 1, or 0 as in /readyz', isReady ? 1 : 0),
+      ...(levels ? levelMetrics(levels, now()) : []),
+      ...checkMetrics(checks),
+    ]
+  }
+
   async function read(): Promise<Metric[]> {
     const all = await Promise.all([
-      ...(last ?? threads.map(call)),
+      ...threads.map(readThread),
       ...writers.map(call),
-      [...readMetrics(), ...processMetrics(), ...diskMetrics(config)],
-      readLevels().then((levels) => (levels ? levelMetrics(levels, now()) : [])),
-      readChecks().then(checkMetrics),
+      [...readMetrics(), ...processMetrics(), ...limitMetrics(config)],
+      unlessFailing(log, () => diskMetrics(config)),
+      readStore(),
     ])
-    return addUp(all.flat())
+    return addUp(all.flatMap((some) => some ?? []))
   }
 
   return {
@@ -50,11 +72,14 @@ export function openMetrics(config: Config, { store, now, writers, threads }: Me
     text: async (): Promise<string> => metricsText(await read()),
     /** Closes the adapter threads; from then on their last metrics are used. */
     async closeThreads(): Promise<void> {
-      const closed = await Promise.allSettled(threads.map((thread) => thread.close()))
-      last = closed.flatMap((one) =>
-        one.status === 'fulfilled' && Array.isArray(one.value) ? [one.value as Metric[]] : [],
+      const results = await Promise.allSettled(
+        threads.map(async (thread) => {
+          const metrics = await thread.close()
+          if (Array.isArray(metrics)) lastOf.set(thread, metrics)
+        }),
       )
-      const failed = closed.find((one) => one.status === 'rejected')
+      closed = true
+      const failed = results.find((one) => one.status === 'rejected')
       if (failed) throw failed.reason
     },
   }
@@ -143,6 +168,11 @@ function checkValues(checks: CheckRun['checks']) {
   return [...byLabels.values()]
 }
 
+function limitMetrics({ http: { connections, threads } }: Config): Metric[] {
+  const most = Math.min(connections, threads * LONG_POLL_LIMITS.all)
+  return [level('mayfly_http_max_waiting', 'Requests that may wait for mail at once', most)]
+}
+
 /** A database server does not report its free disk space. */
 function diskMetrics(config: Config): Metric[] {
   if (usesPostgres(config)) return []
@@ -153,10 +183,11 @@ function diskMetrics(config: Config): Metric[] {
   ]
 }
 
+const STARTED_AT = Math.round(Date.now() / 1000 - process.uptime())
+
 /** Under the names that client libraries of Prometheus use. */
 function processMetrics(): Metric[] {
   const { user, system } = process.cpuUsage()
-  const startedAt = Math.round(Date.now() / 1000 - process.uptime())
   return [
     {
       ...level('process_cpu_seconds_total', 'CPU time of the process', (user + system) / 1e6),
@@ -167,7 +198,7 @@ function processMetrics(): Metric[] {
       'Resident memory of the process, without its children',
       process.memoryUsage.rss(),
     ),
-    level('process_start_time_seconds', 'Start of the process, in Unix time', startedAt),
+    level('process_start_time_seconds', 'Start of the process, in Unix time', STARTED_AT),
   ]
 }
 

@@ -115,7 +115,7 @@ async function startParts(
   await addConfiguredAccounts({ store }, config.gmailAccounts)
 
   const serverThreads: StartedThread[] = []
-  const metrics = openMetrics(config, { store, now, writers, threads: serverThreads })
+  const metrics = openMetrics(config, { store, now, log, writers, threads: serverThreads })
   const series = startSeries({ store, now, log, readMetrics: metrics.read })
   // After everything that counts has stopped.
   closers.push(series.finish)

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { FinishedCheck } from '../../src/core/checks/result.ts'
 import type { AccountHealth, GmailAccount } from '../../src/core/gmail.ts'
 import { openMailStoreForCli } from '../../src/runtime/stores.ts'
 import { startApp } from './app.ts'
@@ -57,6 +58,9 @@ export async function startGmailApp(
     account,
     idOf,
     setHealth,
+    /** As if the daily checks had found this. */
+    saveCheck: (check: FinishedCheck) =>
+      store.saveCheckRun({ finishedAt: new Date(), checks: [{ ...check, since: new Date() }] }),
     /** Like `mayfly account deactivate`. */
     deactivate: async (email: string) => store.setAccountActive(await idOf(email), false),
     async stop() {

@@ -34,3 +34,34 @@ export function metricsIn(queries: readonly string[]): string[] {
   const names = queries.flatMap((query) => query.match(/\b(?:mayfly|process)_[a-z0-9_]+/g) ?? [])
   return [...new Set(names.map((name) => name.replace(/_(?:bucket|sum|count)$/, '')))].sort()
 }
+
+// Prometheus adds them to every sample.
+const SCRAPE_LABELS = new Set(['instance', 'job'])
+
+/** `metric label` for each label that a query selects or groups by. */
+export function labelsIn(query: string): string[] {
+  const grouped = [...query.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, names = '']) =>
+    names.split(/,\s*/),
+  )
+  // Made by the query itself.
+  const made = [...query.matchAll(/label_replace\(.*?, "(\w+)", "\$1"/g)].map(([, name]) => name)
+  const selectors = [...query.matchAll(/\b((?:mayfly|process)_[a-z0-9_]+)(?:\{([^}]*)\})?/g)]
+  return selectors.flatMap(([, metric, matchers = '']) => {
+    const selected = [...matchers.matchAll(/(\w+)(?:=~|!~|!=|=)"/g)].map(([, name]) => name)
+    const names = [...selected, ...grouped.filter((name) => !made.includes(name))]
+    return (
+      names
+        .filter((name) => name !== undefined && !SCRAPE_LABELS.has(name))
+        // A histogram without observations has no samples yet.
+        .filter((name) => name !== 'le' || !metric?.endsWith('_bucket'))
+        .map((name) => `${metric} ${name}`)
+    )
+  })
+}
+
+/** `metric label` for each label of the samples. */
+export function labelsServed(text: string): string[] {
+  return [...text.matchAll(/^(\w+)\{(.*)\} /gm)].flatMap(([, metric, labels = '']) =>
+    [...labels.matchAll(/(\w+)="/g)].map(([, name]) => `${metric} ${name}`),
+  )
+}

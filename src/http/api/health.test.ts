@@ -5,7 +5,13 @@ import { type GmailApp, startGmailApp } from '../../../test/support/gmail-app.ts
 import { problemFault, request, requestFrom, sendRaw } from '../../../test/support/http-client.ts'
 import { openTestServer, type TestServer } from '../../../test/support/http-server.ts'
 import { openServerWithManualClock } from '../../../test/support/manual-clock.ts'
-import { dashboardQueries, metricsIn, readAlerts } from '../../../test/support/monitoring-files.ts'
+import {
+  dashboardQueries,
+  labelsIn,
+  labelsServed,
+  metricsIn,
+  readAlerts,
+} from '../../../test/support/monitoring-files.ts'
 import { newClient, PROXY, PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
 import { Problem } from '../../core/problem.ts'
 import type { RouteDeps } from '../server/deps.ts'
@@ -181,10 +187,15 @@ describe('/metrics', () => {
       assert.doesNotMatch(text, /canary/)
     })
 
-    test('every metric of the dashboard and the alerts is served', async () => {
+    test('every metric of the dashboard and the alerts is served, with its labels', async () => {
+      await app.mail((await app.session()).email)
+      await gmail.saveCheck({ name: 'mx', subject: 'a.test', status: 'ok', seen: '', fix: '' })
       const queries = [...dashboardQueries(), ...readAlerts().map(({ expr }) => expr)]
-      const { text } = await request(`${gmail.url}/metrics`, { headers: ADMIN })
-      const served = [...text.matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name)
+      const texts = [
+        (await request(`${gmail.url}/metrics`, { headers: ADMIN })).text,
+        (await request(`${app.url}/metrics`)).text,
+      ]
+      const served = [...(texts[0] ?? '').matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name)
       assert.equal(new Set(served).size, served.length, 'each is served once')
       const named = metricsIn(queries)
       assert.ok(named.length > 15)
@@ -192,10 +203,13 @@ describe('/metrics', () => {
         named.filter((name) => !served.includes(name)),
         [],
       )
+      const samples = new Set(texts.flatMap(labelsServed))
+      const missing = queries.flatMap(labelsIn).filter((label) => !samples.has(label))
+      assert.deepEqual(missing, [])
+      assert.ok(queries.flatMap(labelsIn).length > 30)
     })
 
     test('times, levels and the certificate have values', async () => {
-      await app.mail((await app.session()).email)
       const { text } = await request(`${app.url}/metrics`)
       for (const sample of [
         'mayfly_smtp_command_seconds_count{command="DATA"}',

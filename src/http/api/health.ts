@@ -1,7 +1,8 @@
 import { Type } from 'typebox'
 import type { AccountHealth } from '../../core/gmail.ts'
 import { Problem } from '../../core/problem.ts'
-import { notReadyReason, unlessUnavailable } from '../../service/background/outage.ts'
+import { notReadyReason } from '../../service/background/outage.ts'
+import { unlessFailing } from '../../service/background/repeat.ts'
 import { accountStatuses } from '../../service/sessions/accounts.ts'
 import { isOperatorRequest } from '../server/credentials.ts'
 import { contentResponse, success } from '../server/response.ts'
@@ -93,9 +94,11 @@ export const metricsRoute = route({
     if (!(await isOperatorRequest(deps, request))) {
       throw new Problem('invalid_token', 'Send the admin token as Authorization: Bearer.')
     }
-    // Without those of the accounts while the store is unavailable: the others are most useful then.
-    const accounts = await unlessUnavailable(accountStatuses(deps))
-    const lines = `${await deps.metrics()}${accounts ? accountMetrics(accounts) : ''}`
+    const [text, accounts] = await Promise.all([
+      deps.metrics(),
+      unlessFailing(deps.log, () => accountStatuses(deps)),
+    ])
+    const lines = `${text}${accounts ? accountMetrics(accounts) : ''}`
     return contentResponse(PROMETHEUS_TEXT, lines, { 'cache-control': 'no-store' })
   },
 })

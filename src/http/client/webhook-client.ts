@@ -32,6 +32,7 @@ const attempts = counter(
   'mayfly_webhook_attempts_total',
   'Requests to receivers of webhooks, by class of status or error',
   'result',
+  ['2xx', 'timeout', 'connection_failed'],
 )
 const attemptSeconds = histogram(
   'mayfly_webhook_attempt_seconds',

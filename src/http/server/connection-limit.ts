@@ -27,6 +27,7 @@ const connectionsRefused = counter(
   'mayfly_http_connections_refused_total',
   'Connections refused, by the limit that they exceeded: of one address, or of all',
   'limit',
+  ['address', 'all'],
 )
 
 const MAX_PER_ADDRESS = 1_000

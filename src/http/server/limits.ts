@@ -24,7 +24,8 @@ export function waitingRequests(): number {
 
 gauge('mayfly_http_waiting', 'Requests that wait for mail, and open event streams', waitingRequests)
 
-const LONG_POLL_LIMITS = { all: 10_000, client: 1_000, mailbox: 100 }
+/** Of each thread. */
+export const LONG_POLL_LIMITS = { all: 10_000, client: 1_000, mailbox: 100 }
 
 /** Each long poll holds a socket and timers, so they are limited per mailbox, per client and in all. */
 export function openLongPollLimit(limits = LONG_POLL_LIMITS): LongPollLimit {

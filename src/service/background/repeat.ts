@@ -49,6 +49,22 @@ export async function withTimeout<T>(ms: number, promise: Promise<T>): Promise<T
   }
 }
 
+// Less than what Prometheus waits for all metrics.
+const METRIC_SOURCE_MS = 2_000
+
+/** For metrics, which are most needed then: undefined if it fails or takes long. */
+export async function unlessFailing<T>(
+  log: Pick<Log, 'error'>,
+  read: () => T | Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await withTimeout(METRIC_SOURCE_MS, Promise.resolve(read()))
+  } catch (error) {
+    logFault(log, error, 'cannot read some of the metrics')
+    return undefined
+  }
+}
+
 interface SweepLoopOptions {
   /** One small step; true if there is more to do. */
   step(): Promise<boolean>

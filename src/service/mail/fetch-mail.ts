@@ -17,6 +17,7 @@ const fetchedMails = counter(
   'mayfly_imap_mails_total',
   'Mails fetched from Gmail accounts, by outcome',
   'outcome',
+  ['stored'],
 )
 
 interface FetchDeps {

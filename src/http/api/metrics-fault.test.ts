@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict'
+import { test, vi } from 'vitest'
+import type { RouteDeps } from '../server/deps.ts'
+import type { HttpRequest } from '../server/route.ts'
+import { metricsRoute } from './health.ts'
+
+test('metrics are served while the store does not respond', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const deps: Partial<RouteDeps> = {
+    adminToken: '',
+    accountRules: [{ email: 'joe@gmail.com' }] as unknown as RouteDeps['accountRules'],
+    store: { listAccounts: () => new Promise<never>(() => {}) } as unknown as RouteDeps['store'],
+    metrics: async () => 'counted 1\n',
+    now: () => new Date(),
+  }
+  const request = { client: undefined, headers: {} } as HttpRequest
+  const response = metricsRoute.handle({}, deps as RouteDeps, request)
+  await vi.advanceTimersByTimeAsync(2_000)
+  vi.useRealTimers()
+  assert.equal((await response).body, 'counted 1\n')
+})
