@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, test } from 'vitest'
 import { tempFolder } from '../../../test/support/stores.ts'
@@ -57,11 +57,10 @@ describe('migrations', () => {
     const version = (db: Db) => db.pragma('user_version', { simple: true })
     const command = () => openMigrated(folder.path, 'mail', { besideService: true })
     const db = openWritable(file())
-    for (let step = 1; step < known; step += 1) {
-      const name = `./migrations/mail/${String(step).padStart(4, '0')}.sql`
-      db.function('sender_network', { deterministic: true }, String)
-      db.exec(readFileSync(new URL(name, import.meta.url), 'utf8'))
-    }
+    db.function('sender_network', { deterministic: true }, String)
+    const steps = new URL('./migrations/mail/', import.meta.url)
+    for (const name of readdirSync(steps).sort().slice(0, known - 1))
+      db.exec(readFileSync(new URL(name, steps), 'utf8'))
     db.pragma(`user_version = ${known - 1}`)
     const unlock = lockFolder(folder.path)
     assert.throws(command, OlderSchema)
