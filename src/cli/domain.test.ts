@@ -42,11 +42,11 @@ test('a new domain is listed with its options', async () => {
   ])
 })
 
-test('the list fits 100 columns, whatever the name', async () => {
-  await addDomain(mail.store, `${'a'.repeat(60)}.${'b'.repeat(60)}.test`, defaults, print)
-  const lines = await listed()
-  expect(lines.filter((line) => line.length > 100)).toEqual([])
-  expect(lines[1]).toMatch(/^1 +a+… +active +yes +yes +default$/)
+test('the list has the whole name, which other commands take', async () => {
+  const name = `${'a'.repeat(60)}.${'b'.repeat(60)}.test`
+  await addDomain(mail.store, name, defaults, print)
+  const [, first] = await listed()
+  expect(first).toBe(`1   ${name}  active  yes       yes     default`)
 })
 
 test('--json has the same fields', async () => {

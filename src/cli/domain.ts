@@ -3,7 +3,7 @@ import { type Host, type MailDomain, parseDomainName } from '../core/address.ts'
 import { LIFETIME_HINT, parseLifetime } from '../core/session.ts'
 import { formatDuration } from '../core/time.ts'
 import type { DomainAdminStore } from '../service/sessions/domains.ts'
-import { CommandError, type JsonOption, listTable, type Print, printJson } from './output.ts'
+import { CommandError, type JsonOption, type Print, printJson, table } from './output.ts'
 
 export interface DomainActions {
   withDomains(operation: (store: DomainAdminStore) => Promise<void>): Promise<void>
@@ -67,7 +67,7 @@ export async function printDomains(
     domain.ttlSeconds === undefined ? 'default' : formatDuration(domain.ttlSeconds),
   ])
   const heading = ['ID', 'NAME', 'STATE', 'SESSIONS', 'READER', 'LIFETIME']
-  for (const line of listTable(heading, rows)) print(line)
+  for (const line of table([heading, ...rows])) print(line)
 }
 
 export async function addDomain(

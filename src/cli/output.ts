@@ -57,12 +57,11 @@ export function table(rows: readonly (readonly string[])[]): string[] {
 
 /**
  * A heading and its rows in 100 columns: what is too long for the widest columns is cut off. In the last one texts are wrapped at
- * spaces, and only longer words are cut off. The first `whole` columns are never cut off: other commands take what they show.
+ * spaces, and only longer words are cut off. The first column is never cut off: other commands take what it shows.
  */
 export function listTable(
   heading: readonly string[],
   rows: readonly (readonly string[])[],
-  whole = 1,
 ): string[] {
   const all = [heading, ...rows]
   const last = heading.length - 1
@@ -72,7 +71,7 @@ export function listTable(
   )
   let excess = widths.reduce((sum, width) => sum + width + 2, -2) - MAX_WIDTH
   for (; excess > 0; excess -= 1) {
-    const widest = widths.lastIndexOf(Math.max(...widths.slice(whole)))
+    const widest = widths.lastIndexOf(Math.max(...widths.slice(1)))
     widths[widest] = (widths[widest] ?? 0) - 1
   }
   const lastWidth = MAX_WIDTH - widths.slice(0, last).reduce((sum, width) => sum + width + 2, 0)

@@ -13,9 +13,9 @@ import {
   formatMinute,
   formatVolume,
   type JsonOption,
-  listTable,
   type Print,
   printJson,
+  table,
 } from './output.ts'
 
 export interface OperatorActions {
@@ -72,7 +72,7 @@ export async function printSessions(
     session.keyId === undefined ? 'no' : 'yes',
   ])
   const heading = ['ADDRESS', 'CREATED (UTC)', 'EXPIRES (UTC)', 'MESSAGES', 'SIZE', 'KEY']
-  for (const line of listTable(heading, rows, 0)) print(line)
+  for (const line of table([heading, ...rows])) print(line)
   if (found.length > limit) print(`Showing the first ${formatCount(limit)}. Use --limit for more.`)
 }
 

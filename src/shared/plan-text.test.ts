@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import de from './locales/de.json' with { type: 'json' }
 import en from './locales/en.json' with { type: 'json' }
+import zh from './locales/zh.json' with { type: 'json' }
 import { formatPrice, formatTerm, planFeatures, translateTerm } from './plan-text.ts'
 import { type Translate, translate } from './translate.ts'
 
@@ -48,4 +49,7 @@ test('the term of an order is translated if it is a common one', () => {
   assert.equal(translateTerm('a year', inGerman), 'pro Jahr')
   assert.equal(translateTerm('for a month', inGerman), 'für einen Monat')
   assert.equal(translateTerm('every 5 months', inGerman), 'every 5 months')
+  // Chinese has no plural, but does not say "every 1 year" either.
+  const inChinese: Translate = (name, values = {}) => translate(zh[name], 'zh', values)
+  assert.equal(translateTerm('a year', inChinese), '每年')
 })

@@ -23,8 +23,10 @@ export function translate(translation: Translation, language: Language, values: 
   })
 }
 
+/** A text may have a form for one in a language that has no plural, as in "every month". */
 function pluralForm(language: Language, values: Values): Intl.LDMLPluralRule {
-  return new Intl.PluralRules(language).select(Number(values['count']))
+  const count = Number(values['count'])
+  return count === 1 ? 'one' : new Intl.PluralRules(language).select(count)
 }
 
 function formatValue(value: string | number, language: Language): string {

@@ -215,6 +215,7 @@ describe('a chosen name', () => {
     const senders = dialog.getByLabel('Accept mail only from')
     await senders.fill('two words')
     await dialog.getByLabel('Accept at most').selectOption({ label: '1 message' })
+    await dialog.getByText('More options').click()
     await press(page, 'Create address')
     await dialog.getByText('Enter up to 10 addresses or domains').waitFor()
     await senders.fill('sender.test')

@@ -6,7 +6,7 @@ import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { type KeyRing, openKeyRing } from '../support/keys.ts'
 import { program } from '../support/programs.ts'
-import { DESKTOP, SCREENS } from './support/browser.ts'
+import { DESKTOP, PHONE, SCREENS } from './support/browser.ts'
 import { storeMailboxes } from './support/inbox.ts'
 import { openPages } from './support/pages.ts'
 import { openConsole, tryCall } from './views/docs.ts'
@@ -40,6 +40,7 @@ for (const { name, ...viewport } of SCREENS) {
       assert.equal(new URL(page.url()).hash, target)
     }
     if (name === 'desktop') await assertInSight(contents)
+    if (name === 'phone') await assertUnbroken(page)
     if (!javaScriptEnabled) await assertComplete(page)
   })
 }
@@ -49,6 +50,19 @@ async function assertInSight(contents: Locator): Promise<void> {
   assert.ok(await contents.getByRole('link', { name: 'First steps' }).isVisible())
   const box = await contents.boundingBox()
   assert.ok(box && box.y >= 0 && box.y < 100)
+}
+
+/** Commands scroll in their box: no line is broken, and the page is not wider than the screen. */
+async function assertUnbroken(page: Page): Promise<void> {
+  const commands = (await page.evaluate(`[...document.querySelectorAll('pre:not(.sample) > code')].map((code) => {
+    const range = document.createRange()
+    range.selectNodeContents(code)
+    const rows = new Set([...range.getClientRects()].map(({ y }) => Math.round(y)))
+    return [rows.size, code.textContent.trimEnd().split('\\n').length]
+  })`)) as [rows: number, lines: number][]
+  assert.ok(commands.length > 0)
+  for (const [rows, lines] of commands) assert.equal(rows, lines)
+  assert.equal(await page.evaluate('document.documentElement.scrollWidth'), PHONE.width)
 }
 
 /** Without JavaScript the whole reference is shown, without controls that need scripts. */

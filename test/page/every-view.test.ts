@@ -19,7 +19,7 @@ afterAll(() => ring.close())
 // The color schemes differ only in the values of a few colors: one view per page is enough.
 const LONG = process.env['MAYFLY_TEST_LONG'] !== undefined
 const pageOf = (name: string) => name.split('-')[0]
-const VIEWS = DOCUMENTS.flat()
+const VIEWS = DOCUMENTS.flat().filter(({ screenshotOnly }) => !screenshotOnly)
 const isDarkToo = (name: string) =>
   LONG || VIEWS.find((view) => pageOf(view.name) === pageOf(name))?.name === name
 
@@ -45,6 +45,10 @@ async function checkView(page: Page, { name, within, colours = within }: View): 
     await page.evaluate(PAINTED)
     const wide = await page.evaluate('document.documentElement.scrollWidth')
     assert.equal(wide, viewport.width, name)
+    if (viewport === DESKTOP && IN_LINE.test(name)) {
+      const { mark, content } = (await page.evaluate(EDGES)) as Record<string, number>
+      assert.equal(content, mark, `${name} begins below the logo`)
+    }
     // Contrast hardly depends on the size.
     if (viewport === DESKTOP && !isDarkToo(name)) continue
     if (isDarkToo(name)) await checkScheme(page, 'dark', within)
@@ -68,6 +72,19 @@ async function checkScheme(
   await page.emulateMedia({ colorScheme })
   assert.ok((await checkContrast(page, colorScheme, within)) > (within ? 0 : 4))
 }
+
+const IN_LINE = /^(?:inbox-empty|key-form|docs|plain-start|plain-not-found|leave-.*)$/
+
+/** Run in the page: where the logo and the content begin. */
+const EDGES = `({
+  mark: document.querySelector('.mark').getBoundingClientRect().x,
+  content: Math.min(
+    ...[...document.querySelectorAll('main :is(h1, p, .panel), .contents')]
+      .map((one) => one.getBoundingClientRect())
+      .filter(({ width }) => width > 1)
+      .map(({ x }) => x),
+  ),
+})`
 
 /** Run in the page: resize observers have run. */
 const PAINTED = `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))`

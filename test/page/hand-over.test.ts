@@ -35,6 +35,14 @@ test('a phone opens the mailbox with the QR code, after a confirmation', async (
   await press(phone, 'Open here')
   assert.equal(await shown(phone), email)
   assert.deepEqual((await mailboxOf(phone)).token, token)
+
+  // There the rarer actions are behind one button.
+  const rare = ['Open on a phone', 'Delete address'].map((name) =>
+    phone.getByRole('button', { name }),
+  )
+  for (const one of rare) assert.equal(await one.isVisible(), false)
+  await press(phone, 'More')
+  for (const one of rare) await one.waitFor()
 })
 
 test('address and link are copied without the clipboard API, as over plain http', async () => {
@@ -46,7 +54,7 @@ test('address and link are copied without the clipboard API, as over plain http'
   await page.getByRole('button', { name: 'Copied' }).waitFor()
   assert.equal(await page.evaluate('hidden.readText()'), email)
   await press(page, 'Open on a phone')
-  await page.getByText('Other devices cannot open 127.0.0.1.').waitFor()
+  await page.getByText('127.0.0.1 works only on this device.').waitFor()
   await press(page, 'Copy link')
   await page.getByRole('dialog').getByRole('button', { name: 'Copied' }).waitFor()
   assert.equal(await page.evaluate('hidden.readText()'), `${app().url}/#open=${token}`)

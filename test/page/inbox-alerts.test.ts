@@ -16,10 +16,16 @@ const RECORD_CALLS = `{
     static get permission() { return permission }
     static async requestPermission() { window.seen.asked += 1; permission = window.answer ?? 'granted'; return permission }
     constructor(title, options) { super(); window.seen.notes.push([title, options.body]) }
-    close() {}
+    close() { window.seen.notes.pop() }
   }
   const start = OscillatorNode.prototype.start
   OscillatorNode.prototype.start = function (...when) { window.seen.tones += 1; start.apply(this, when) }
+}`
+
+/** As Chrome does on Android. */
+const FORBID_NOTIFICATIONS = `{
+  const { requestPermission } = Notification
+  window.Notification = Object.assign(function () { throw new TypeError('Illegal constructor') }, { permission: 'granted', requestPermission })
 }`
 
 interface Seen {
@@ -78,14 +84,18 @@ test('if the browser shows no notifications from a page, the switch turns itself
   const { page, email } = await openWatched()
   const notes = page.getByRole('checkbox', { name: 'Notify me of new mail' })
   await notes.check()
-  // As Chrome does on Android.
-  await page.evaluate(`{
-    const { requestPermission } = Notification
-    window.Notification = Object.assign(function () { throw new TypeError('Illegal constructor') }, { permission: 'granted', requestPermission })
-    Object.defineProperty(document, 'visibilityState', { value: 'hidden' })
-  }`)
+  await page.evaluate(FORBID_NOTIFICATIONS)
+  await page.evaluate(`Object.defineProperty(document, 'visibilityState', { value: 'hidden' })`)
   await app().mail(email, plainMail({ subject: 'Unseen' }))
-  await page.getByText('This browser does not show notifications from a page').waitFor()
+  const hint = page.getByText('This browser does not show notifications from a page')
+  await hint.waitFor()
+  assert.equal(await notes.isChecked(), false)
+  // The next time it is found out at once.
+  await page.reload()
+  await page.getByText('Settings').click()
+  await page.evaluate(FORBID_NOTIFICATIONS)
+  await notes.click()
+  await hint.waitFor()
   assert.equal(await notes.isChecked(), false)
 })
 

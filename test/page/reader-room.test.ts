@@ -81,16 +81,21 @@ describe('an opened newsletter', () => {
     }
   })
 
-  test('with a claimed name, codes and images has one scroller on a phone on its side, too', async () => {
+  test('with a claimed name, codes and an image has one scroller on a phone on its side, too', async () => {
     const page = await visit('/', { viewport: { width: 844, height: 390 }, hasTouch: true })
-    const html = '<p>Your code is 482913. The backup code is 731204.</p>'.padEnd(
+    const image = '<img src="https://images.test/a.png" width="24" alt="">'
+    const html = `${image}<p>Your code is 482913. The backup code is 731204.</p>`.padEnd(
       9_000,
       '<p>More.</p>',
     )
     const from = '"service@bank.test" <x@evil.test>'
     await read(page, htmlMail(html, { subject: 'Codes', from }), 'Codes')
     await page.locator('.codes-other').waitFor()
-    await page.frameLocator('.mail-frame').getByText('482913').waitFor()
+    const frame = page.frameLocator('.mail-frame')
+    await frame.getByText('482913').waitFor()
+    await page.getByText('1 remote image blocked').waitFor()
+    const box = await frame.locator('img').boundingBox()
+    assert.deepEqual([box?.width, box?.height], [24, 24], 'an icon is square')
     assert.equal((await measure(page)).scrollers, 1)
   })
 

@@ -6,7 +6,7 @@ import { formatDateTime, formatWait } from '../site/format.ts'
 import { t } from '../site/i18n.ts'
 import { siteConfig } from '../site/site-config.ts'
 import { canRestore, isCurrentExpired, unrecoverableToken } from './countdown.ts'
-import { extensionSeconds, isListFull, MAX_LIVE, type Mailbox } from './mailbox.ts'
+import { extensionSeconds, extensionText, isListFull, MAX_LIVE, type Mailbox } from './mailbox.ts'
 import {
   currentMailbox,
   mailboxes,
@@ -62,14 +62,10 @@ export async function extend(mailbox: Mailbox): Promise<void> {
     if (!extended) return
     saveMailbox(extended)
     const gained = (extended.expiresAt.getTime() - mailbox.expiresAt.getTime()) / 1000
-    announce(t(extensionText(gained), { time: formatDateTime(extended.expiresAt) }))
+    announce(
+      t(extensionText(seconds, gained, siteConfig), { time: formatDateTime(extended.expiresAt) }),
+    )
   })
-}
-
-/** By the seconds gained: at the limit of the site they are fewer than a lifetime, or none. */
-function extensionText(gained: number) {
-  if (gained < 60) return 'address_at_max'
-  return gained < siteConfig.life - 60 ? 'address_extended_max' : 'address_extended'
 }
 
 /** Restores an expired address, without its mail. */

@@ -1,4 +1,4 @@
-import { useEffect, useId, useState } from 'preact/hooks'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { parseSenderList } from '../../src/core/address-rules.ts'
 import { announceQuietly } from '../site/announce.ts'
 import { ApiError, type Domains, errorText, requestJson } from '../site/api-client.ts'
@@ -113,6 +113,12 @@ interface AddressFieldsProps {
 
 function AddressFields({ values, domains, errors, onChange }: AddressFieldsProps) {
   const invalid = nameError(values.name)
+  const more = useRef<HTMLDetailsElement>(null)
+  useEffect(() => {
+    if (!errors.onlyFrom || !more.current) return
+    more.current.open = true
+    more.current.querySelector('input')?.focus()
+  }, [errors])
   const nameErrorText = invalid ? t(`address_name_${invalid}`) : errors.name
   return (
     <>
@@ -138,7 +144,7 @@ function AddressFields({ values, domains, errors, onChange }: AddressFieldsProps
         value={values.seconds}
         onChange={(seconds) => onChange({ seconds: Number(seconds) })}
       />
-      <details class="more address-form-more">
+      <details ref={more} class="more address-form-more">
         <summary>{t('address_form_more')}</summary>
         <TextField
           label={t('address_form_only_from')}

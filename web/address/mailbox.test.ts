@@ -4,6 +4,7 @@ import { parsePrefix } from '../../src/core/prefix.ts'
 import { Problem } from '../../src/core/problem.ts'
 import {
   extensionSeconds,
+  extensionText,
   formatStored,
   isListFull,
   isUnfinished,
@@ -155,6 +156,15 @@ describe('an extension', () => {
     ['past the maximum lifetime shortens nothing', 20 * DAY, undefined],
   ] as const) {
     test(name, () => assert.equal(extensionSeconds(box('ann', leftMs), NOW, limits), seconds))
+  }
+
+  for (const [name, requested, gained, text] of [
+    ['of a whole lifetime', 2 * 86_400, 86_400, 'address_extended'],
+    ['by a device whose clock is fast', 86_400, 86_400 - 120, 'address_extended'],
+    ['up to the maximum lifetime', limits.longest, 3_600, 'address_extended_max'],
+    ['at the maximum lifetime', limits.longest, 5, 'address_at_max'],
+  ] as const) {
+    test(`${name} is reported`, () => assert.equal(extensionText(requested, gained, limits), text))
   }
 })
 

@@ -36,6 +36,12 @@ export function extensionSeconds(
   return seconds > left ? seconds : undefined
 }
 
+/** Depends on what was requested, because the clock of the device may be wrong. */
+export function extensionText(requested: number, gained: number, { longest }: { longest: number }) {
+  if (requested < longest) return 'address_extended'
+  return gained < 60 ? 'address_at_max' : 'address_extended_max'
+}
+
 export function isListFull(mailboxes: readonly Mailbox[], now: number): boolean {
   return mailboxes.filter((one) => !isExpired(one, now)).length >= MAX_LIVE
 }

@@ -74,10 +74,11 @@ export function TransferDialog({ mailbox, onClose }: { mailbox: Mailbox; onClose
   const link = `${site.origin}/#open=${mailbox.token}`
   return (
     <Dialog title={t('address_qr')} onClose={onClose}>
-      {isLocal(site.hostname) && (
+      {isLocal(site.hostname) ? (
         <p class="notice">{t('address_qr_local', { host: site.hostname })}</p>
+      ) : (
+        <p>{t('address_qr_how')}</p>
       )}
-      <p>{t('address_qr_how')}</p>
       <QrCode text={link} label={t('address_qr_label', { email: mailbox.email })} />
       <p class="notice">{t('address_qr_warning')}</p>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard */}

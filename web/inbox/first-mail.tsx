@@ -36,6 +36,9 @@ interface TestMailProps {
   isMain: boolean
 }
 
+// The server sends one a minute.
+const RESEND_MS = 60_000
+
 function TestMail({ token, isMain }: TestMailProps) {
   const phase = useSignal<'ready' | 'sending' | 'sent'>('ready')
   const error = useSignal<unknown>('')
@@ -46,6 +49,9 @@ function TestMail({ token, isMain }: TestMailProps) {
     try {
       await requestJson('/api/send-test', { method: 'POST', token })
       phase.value = 'sent'
+      setTimeout(() => {
+        phase.value = 'ready'
+      }, RESEND_MS)
     } catch (failure) {
       error.value = failure
       phase.value = 'ready'

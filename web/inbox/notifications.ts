@@ -22,9 +22,20 @@ export function setSound(on: boolean): void {
 /** Asks for the browser's permission if need be. */
 export async function setNotifications(on: boolean): Promise<void> {
   const allowed = on && (await requestPermission()) === 'granted'
-  notificationsProblem.value = on && !allowed ? 'blocked' : undefined
-  notificationsOn.value = allowed
-  localStore.set('notes', allowed ? 'on' : undefined)
+  const isShown = allowed && tryNotification()
+  notificationsProblem.value = on && !isShown ? (allowed ? 'unsupported' : 'blocked') : undefined
+  notificationsOn.value = isShown
+  localStore.set('notes', isShown ? 'on' : undefined)
+}
+
+/** False in Chrome on Android, which allows them only from a service worker. */
+function tryNotification(): boolean {
+  try {
+    new Notification('Mayfly', { silent: true }).close()
+    return true
+  } catch {
+    return false
+  }
 }
 
 // One chime for many messages that arrive together.
@@ -74,7 +85,7 @@ function showNotification(messages: readonly MessageSummary[]): void {
       notification.close()
     })
   } catch {
-    // Chrome on Android allows them only from a service worker.
+    // It was turned on with another browser, or by an earlier version of the page.
     void setNotifications(false)
     notificationsProblem.value = 'unsupported'
   }

@@ -10,11 +10,11 @@ export function StatusLine() {
   const until = 'until' in now ? now.until : undefined
   return (
     <div class="status row">
-      <span class="status-text" role="status">
+      <span class="status-text">
         <span class={`status-dot ${now.kind}`} aria-hidden="true" />
-        {statusText(now)}
+        <span role="status">{statusText(now)}</span>{' '}
+        {until !== undefined && now.kind !== 'offline' && <RetryCountdown until={until} />}
       </span>
-      {until !== undefined && now.kind !== 'offline' && <RetryCountdown until={until} />}
       {(now.kind === 'unreachable' || now.kind === 'offline') && (
         <Button class="plain small" onClick={() => void refresh()}>
           {t('inbox_retry_now')}

@@ -114,16 +114,14 @@ function imageSource(text: string, context: Context): string | undefined {
 
 // Smaller ones are spacers and tracking pixels.
 const MIN_BOX = 16
-// Of an image that declares only its width, as most newsletters do.
+// Of an image that declares only its width, as most newsletters do; icons are square.
 const DEFAULT_HEIGHT = 48
 const MAX_ALT = 200
 
 /** An empty image of the same size with the alternative text, so that the layout stays. Undefined if the width is not known. */
 function placeholder(node: Element): string | undefined {
-  const { width = 0, height = DEFAULT_HEIGHT } = {
-    width: boxLength(node, 'width'),
-    height: boxLength(node, 'height'),
-  }
+  const width = boxLength(node, 'width') ?? 0
+  const height = boxLength(node, 'height') ?? Math.min(width, DEFAULT_HEIGHT)
   if (width < MIN_BOX || height < MIN_BOX) return undefined
   const alt = (node.getAttribute('alt') ?? '').slice(0, MAX_ALT).replace(/[<>&]/g, ' ')
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"><rect width="100%" height="100%" fill="#87938f22" stroke="#87938f" stroke-dasharray="4"/><text x="8" y="20" font-family="sans-serif" font-size="13" fill="#87938f">${alt}</text></svg>`

@@ -32,8 +32,8 @@ export const keyViews: readonly View[] = [
   },
   {
     name: 'key-webhooks',
+    within: 'section:has(> #webhooks)',
     continues: true,
-    screenshotOnly: true,
     async open({ page }) {
       await page.route('**/webhooks', (route) => route.fulfill({ json: { webhooks: WEBHOOKS } }))
       await page.route('**/webhooks/*/deliveries', (route) =>
@@ -71,13 +71,13 @@ export const keyViews: readonly View[] = [
       const first = page.locator('.webhook').first()
       await first.getByRole('button', { name: 'Delete webhook' }).click()
       await page.getByRole('dialog').waitFor()
-      await page.unrouteAll()
     },
   },
   {
     name: 'key-table',
     continues: true,
     async open({ page }) {
+      await page.unrouteAll()
       await page.keyboard.press('Escape')
       await page.getByText('Show as table').click()
       await page.getByRole('columnheader', { name: 'Requests' }).waitFor()

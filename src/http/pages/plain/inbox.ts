@@ -87,12 +87,12 @@ function messageRow(locale: Locale, message: MessageSummary, now: Date): Markup 
   const { t, relativeTime, dateTime } = locale
   const { id, subject, senderName, senderEmail, receivedAt, code, preview, attachments } = message
   const sender = displaySender(senderName, senderEmail).title || t('reader_no_sender')
+  const files = attachments ? t('reader_attachments', { count: attachments }) : ''
   return html`<li>
 <a class="plain-subject" href="/plain/mail/${id}">${bdi(subject || t('reader_no_subject'))}</a>
 <span class="plain-sender" title="${senderEmail}">${bdi(sender)}</span>
 <time class="soft" datetime="${isoTimestamp(receivedAt)}" title="${dateTime(receivedAt)}">${relativeTime(now, receivedAt)}</time>
-${preview ? html`<span class="plain-preview soft">${bdi(preview)}</span>` : html``}
-${attachments ? html`<span class="plain-preview soft">${t('reader_attachments', { count: attachments })}</span>` : html``}
+${files || preview ? html`<span class="plain-preview soft">${files}${files && preview ? ' · ' : ''}${bdi(preview ?? '')}</span>` : html``}
 ${code ? html`<p class="plain-code"><span class="unseen">${t('reader_code')}</span> <span dir="ltr">${code}</span></p>` : html``}
 </li>
 `
