@@ -79,7 +79,7 @@ const IN_LINE = /^(?:inbox-empty|key-form|docs|plain-start|plain-not-found|leave
 const EDGES = `({
   mark: document.querySelector('.mark').getBoundingClientRect().x,
   content: Math.min(
-    ...[...document.querySelectorAll('main :is(h1, p, .panel), .contents')]
+    ...[...document.querySelectorAll('main :is(h1, p, .panel), .contents a')]
       .map((one) => one.getBoundingClientRect())
       .filter(({ width }) => width > 1)
       .map(({ x }) => x),
