@@ -54,7 +54,8 @@ async function assertInSight(contents: Locator): Promise<void> {
 
 /** Commands scroll in their box: no line is broken, and the page is not wider than the screen. */
 async function assertUnbroken(page: Page): Promise<void> {
-  const commands = (await page.evaluate(`[...document.querySelectorAll('pre:not(.sample) > code')].map((code) => {
+  const commands =
+    (await page.evaluate(`[...document.querySelectorAll('pre:not(.sample) > code')].map((code) => {
     const range = document.createRange()
     range.selectNodeContents(code)
     const rows = new Set([...range.getClientRects()].map(({ y }) => Math.round(y)))

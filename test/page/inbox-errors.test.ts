@@ -139,7 +139,7 @@ describe('a session that has ended', () => {
       method: 'POST',
       body: new URLSearchParams({ token }),
     })
-    await page.getByRole('heading', { name: 'This address has expired' }).waitFor()
+    await page.getByRole('heading', { name: 'This address no longer exists' }).waitFor()
   })
 })
 
