@@ -216,7 +216,8 @@ const WORKS_WITHOUT_STORE = {
   'GET /manifest.webmanifest': 200,
   'GET /robots.txt': 200,
   'GET /sitemap.xml': 200,
-  // There are no files of these names, and no account at Stripe.
+  // There are no files of these names, no policy for this host, and no account at Stripe.
+  'GET /.well-known/mta-sts.txt': 404,
   'GET /assets/{name}': 404,
   'GET /icons/{name}': 404,
   'POST /api/stripe/webhook': 404,
