@@ -109,7 +109,7 @@ function generalConfig({ setting, secret }: SettingReader) {
     host: setting('MAYFLY_HOST', text, '::', 'address to listen on; :: means all'),
     adminToken: secret(
       'MAYFLY_ADMIN_TOKEN',
-      'Bearer token for /metrics and the details of /readyz; empty: both are public',
+      'Token for /admin, /metrics and the details of /readyz; empty: no /admin, and the others are public',
     ),
     rateLimits: setting(
       'MAYFLY_RATE_LIMITS',

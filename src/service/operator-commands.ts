@@ -59,12 +59,13 @@ export async function readOperatorMail(
   return { message, mail: mail ?? EMPTY_MAIL }
 }
 
-/** Deletes one message of the operator's mailbox, or all current ones. */
+/** Deletes one message of the operator's mailbox, all current ones, or those up to an id. */
 export async function deleteOperatorMail(
   { store }: OperatorDeps,
-  which: number | 'all',
+  which: number | 'all' | { upToId: number },
 ): Promise<Volume> {
-  const ids = which === 'all' ? await store.listMessageIds(OPERATOR) : [which]
+  const all = typeof which === 'number' ? [which] : await store.listMessageIds(OPERATOR)
+  const ids = typeof which === 'object' ? all.filter((id) => id <= which.upToId) : all
   const deleted = { messages: 0, bytes: 0 }
   for (let start = 0; start < ids.length; start += BATCH_MESSAGES) {
     addVolume(

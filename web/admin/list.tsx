@@ -30,7 +30,7 @@ export function EntryList<T>(props: EntryListProps<T>) {
           ))}
         </ul>
       )}
-      {more && (
+      {more && loaded.showMore && (
         <Button class="plain" disabled={loaded.isLoading} onClick={loaded.showMore}>
           {a('admin_more')}
         </Button>

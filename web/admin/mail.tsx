@@ -23,6 +23,7 @@ export function MailView() {
 function MailList({ onOpen }: { onOpen(id: number): void }) {
   const loaded = useLoaded('GET /admin/api/mail')
   const { isBusy, error, run } = useAction(loaded.reload)
+  const newest = loaded.value?.messages[0]
   return (
     <>
       <p class="soft">{a('admin_privacy')}</p>
@@ -63,13 +64,15 @@ function MailList({ onOpen }: { onOpen(id: number): void }) {
         </EntryList>
         <ErrorMessage error={error} />
       </section>
-      {(loaded.value?.messages.length ?? 0) > 1 && (
+      {newest && (
         <div class="row">
           <Confirmed
             name={a('admin_mail_delete_all')}
             class="danger"
             disabled={isBusy}
-            run={() => run(() => call('POST /admin/api/mail/delete', { all: true }))}
+            run={() =>
+              run(() => call('POST /admin/api/mail/delete', { all: true, up_to_id: newest.id }))
+            }
           >
             {a('admin_mail_delete_all_how')}
           </Confirmed>

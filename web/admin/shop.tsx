@@ -1,4 +1,5 @@
 import { useId, useState } from 'preact/hooks'
+import { formatPrice } from '../../src/shared/plan-text.ts'
 import { Confirmed } from '../site/confirmed.tsx'
 import { ErrorMessage, VERBATIM } from '../site/controls.tsx'
 import { formatDateTime } from '../site/format.ts'
@@ -142,10 +143,7 @@ const ORDER_STATES = [
 
 function OrderEntry({ order }: { order: Order }) {
   const state = ORDER_STATES.find((one) => one === order.state)
-  const price = new Intl.NumberFormat(language.value, {
-    style: 'currency',
-    currency: order.currency,
-  }).format(order.price_cents / 100)
+  const price = formatPrice(order.price_cents, order.currency, language.value)
   const { created_at_iso: created, claimed_at_iso: claimed } = order
   return (
     <Entry

@@ -50,14 +50,16 @@ export async function signOut(): Promise<void> {
 }
 
 const FIRST_LIMIT = 50
+/** Of the API. */
+const MAX_LIMIT = 10_000
 
 export interface Loaded<T> {
   value: T | undefined
   error: unknown
   isLoading: boolean
   reload(): Promise<void>
-  /** Of a list: loads four times as many entries. */
-  showMore(): void
+  /** Of a list: loads four times as many entries. Undefined if the API returns no more. */
+  showMore: (() => void) | undefined
 }
 
 /** What an endpoint returns, loaded when the values change. The response to earlier values is dropped. */
@@ -87,7 +89,8 @@ export function useLoaded<Name extends keyof ApiResponses>(
   }
 
   useEffect(() => void reload(), [key, count])
-  const showMore = () => setLimit({ key, count: count * 4 })
+  const next = Math.min(count * 4, MAX_LIMIT)
+  const showMore = next > count ? () => setLimit({ key, count: next }) : undefined
   return { value: state.value, error: state.error ?? '', isLoading, reload, showMore }
 }
 

@@ -169,8 +169,10 @@ describe('sessions', () => {
 })
 
 describe('operator mail', () => {
+  const ALL = { all: '1', up_to_id: `${Number.MAX_SAFE_INTEGER}` }
+
   test('is listed newest first, read as text and deleted', async () => {
-    await call('POST', '/mail/delete', { all: '1' })
+    await call('POST', '/mail/delete', ALL)
     for (const subject of ['one', 'two', 'three']) {
       const from = 'From: Ann <ann@sender.test>'
       await server.mail('postmaster@box.test', `${from}\r\nSubject: ${subject}\r\n\r\n<b>hi</b>`)
@@ -190,12 +192,17 @@ describe('operator mail', () => {
     assert.deepEqual((await call('POST', '/mail/delete', { id: `${id}` })).body['deleted'], 1)
     assertProblem(await call('GET', `/mail/${id}`), 404, 'message_not_found')
     assertProblem(await call('POST', '/mail/delete', { id: `${id}` }), 404, 'message_not_found')
-    assert.deepEqual((await call('POST', '/mail/delete', { all: '1' })).body['deleted'], 2)
-    assert.deepEqual(await list('/mail', 'messages'), [])
+    await server.mail('postmaster@box.test', 'Subject: unseen\r\n\r\n')
+    const upToId = { all: '1', up_to_id: `${id}` }
+    assert.deepEqual((await call('POST', '/mail/delete', upToId)).body['deleted'], 2)
+    assert.deepEqual(
+      (await list('/mail', 'messages')).map(({ subject }) => subject),
+      ['unseen'],
+    )
   })
 
   test('needs either an id or all', async () => {
-    for (const values of [{}, { id: '1', all: '1' }, { all: '0' }, { id: 'x' }]) {
+    for (const values of [{}, { id: '1', ...ALL }, { all: '0' }, { all: '1' }, { id: 'x' }]) {
       assertProblem(
         await call('POST', '/mail/delete', values as Record<string, string>),
         400,
@@ -219,7 +226,7 @@ describe('operator mail', () => {
       assertProblem(await call('GET', `/mail/${id}`), 404, 'message_not_found')
       assertProblem(await call('POST', '/mail/delete', { id: `${id}` }), 404, 'message_not_found')
     }
-    await call('POST', '/mail/delete', { all: '1' })
+    await call('POST', '/mail/delete', ALL)
     const mine = await request(`${server.url}/api/check-mail?token=${token}`)
     assert.equal((mine.body['messages'] as unknown[]).length, 1)
   })

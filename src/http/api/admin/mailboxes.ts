@@ -134,18 +134,22 @@ const mailRoutes: readonly Route[] = [
     method: 'POST',
     path: '/mail/delete',
     title: 'Delete operator mail',
-    description: 'Deletes one message to postmaster or abuse, or all of them.',
+    description: 'Deletes one message to postmaster or abuse, or all up to an id.',
     input: Type.Object({
       id: Type.Optional(Type.Integer({ minimum: 0, description: 'The id of the message.' })),
-      all: Type.Optional(Type.Boolean({ description: '1 instead of an id: all messages.' })),
+      all: Type.Optional(Type.Boolean({ description: '1 instead of an id: all up to up_to_id.' })),
+      up_to_id: Type.Optional(
+        Type.Integer({ minimum: 0, description: 'With all=1: nothing newer is deleted.' }),
+      ),
     }),
     output: successSchema({ deleted: countField(1) }),
     problems: ['message_not_found'],
-    async handle({ id, all = false }, deps) {
-      if ((id === undefined) !== all) {
-        throw new Problem('invalid_parameter', 'Give either id or all=1.')
+    async handle({ id, all = false, up_to_id: upToId }, deps) {
+      const which = all && upToId !== undefined ? { upToId } : id
+      if ((id === undefined) !== all || which === undefined) {
+        throw new Problem('invalid_parameter', 'Give either id, or all=1 with up_to_id.')
       }
-      const { messages } = await deleteOperatorMail(operatorDeps(deps), id ?? 'all')
+      const { messages } = await deleteOperatorMail(operatorDeps(deps), which)
       if (id !== undefined && messages === 0) throw noMessage()
       return success({ deleted: messages })
     },
