@@ -70,7 +70,7 @@ MAYFLY_SMTP_HOSTNAME=mx.mail.test
 MAYFLY_BASE_URL=https://mail.test
 MAYFLY_ADMIN_TOKEN_FILE=${file('admin-token')}
 MAYFLY_TRUST_PROXY=127.0.0.1
-MAYFLY_MTA_STS=enforce
+MAYFLY_MTA_STS=testing
 `)
   expect(statSync(file('mayfly.env')).mode & 0o777).toBe(0o640)
   expect(written('admin-token')).toMatch(/^[\w+/]{43}=\n$/)
@@ -88,6 +88,11 @@ mta-sts.mail.test. 3600 IN AAAA 2001:db8::7
 _smtp._tls.mail.test. 3600 IN TXT "v=TLSRPTv1; rua=mailto:postmaster@mail.test"
 ; at the provider of the address: 7.113.0.203.in-addr.arpa. 3600 IN PTR mx.mail.test.`)
   expect(output).toContain('Send HTTPS requests for mta-sts.DOMAIN there too')
+  await run(
+    { file: file('mayfly.env'), domain: ['mail.test'], mtaSts: true },
+    { env: { MAYFLY_MTA_STS: 'enforce' } },
+  )
+  expect(written('mayfly.env'), 'a value in effect is kept').toContain('MTA_STS=testing')
   expect(output).toMatch(
     /1\. Start the service: +mayfly serve\n.*Check the installation: +mayfly doctor$/ms,
   )

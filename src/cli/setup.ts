@@ -28,6 +28,8 @@ export interface Machine {
   hostname: string
   baseUrl: string
   trustProxy: readonly string[]
+  /** A policy is served; its mode is kept. */
+  hasMtaSts: boolean
   hasAdminToken: boolean
   /** What the default plans promise to buyers; empty if others are configured. */
   supportTexts: readonly string[]
@@ -238,7 +240,7 @@ function settingsOf(
     MAYFLY_BASE_URL: url,
     ...(isProxied ? { MAYFLY_TRUST_PROXY: '127.0.0.1' } : {}),
     ...(takes25 ? { MAYFLY_SMTP_PORT: '25' } : {}),
-    ...(mtaSts ? { MAYFLY_MTA_STS: 'enforce' } : {}),
+    ...(mtaSts && !machine.hasMtaSts ? { MAYFLY_MTA_STS: 'testing' } : {}),
   }
 }
 
@@ -288,7 +290,8 @@ function nextSteps(machine: Machine, url: string, mtaSts: boolean): string[] {
     isRedirected && `Redirect port 25 to ${smtpPort}: see "Port 25" in docs/install.md`,
     url.startsWith('https:') &&
       `Put HTTPS in front of port ${httpPort}: see "Behind Caddy or nginx" in docs/install.md`,
-    mtaSts && 'Send HTTPS requests for mta-sts.DOMAIN there too: see "MTA-STS" in docs/tls.md',
+    mtaSts &&
+      'Send HTTPS requests for mta-sts.DOMAIN there too, and enforce the policy after some weeks: see "MTA-STS" in docs/tls.md',
     `Check the installation:  ${command} doctor`,
   ]
   return steps.filter((step) => step !== false)

@@ -76,6 +76,7 @@ async function inspectMachine(
     hostname: smtp.hostname,
     baseUrl: http.baseUrl,
     trustProxy: http.trustProxy,
+    hasMtaSts: http.mtaSts !== 'off',
     hasAdminToken: adminToken !== '',
     supportTexts: plans === PLANS ? plans.map(({ support }) => support) : [],
   }

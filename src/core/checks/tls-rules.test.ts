@@ -46,6 +46,18 @@ describe('certificate', () => {
     })
   }
 
+  for (const [name, changed, status] of [
+    ['valid', {}, 'ok'],
+    ['for another name', { names: ['www.example.org'] }, 'failure'],
+    ['self-signed', { untrusted: 'DEPTH_ZERO_SELF_SIGNED_CERT' }, 'failure'],
+  ] as const) {
+    test(`${name}, with a policy that is enforced: ${status}`, () => {
+      const options = { isEnforced: true }
+      const result = evaluateCertificate(HOST, { ...CERTIFICATE, ...changed }, NOW, options)
+      expect(result.status).toBe(status)
+    })
+  }
+
   for (const [pattern, host, matches] of [
     ['mx.example.org', 'MX.example.org', true],
     ['*.example.org', 'mx.example.org', true],

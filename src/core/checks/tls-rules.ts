@@ -18,12 +18,14 @@ export interface ServedCertificate {
 const DAY_MS = 86_400_000
 const RENEWAL_DAYS = 14
 
-/** Most servers deliver to a certificate that they cannot verify; those with MTA-STS or DANE do not. */
+/** Most servers deliver to a certificate that they cannot verify; if an MTA-STS policy is enforced, they do not. */
 export function evaluateCertificate(
   host: string,
   certificate: ServedCertificate,
   now: Date,
+  { isEnforced = false } = {},
 ): CheckResult {
+  const unverifiable = isEnforced ? failure : warning
   const { names, notBefore, notAfter, untrusted } = certificate
   const until = notAfter.toISOString().slice(0, 10)
   const seen = `for ${names.join(', ') || 'no name'}, valid until ${until}`
@@ -31,13 +33,13 @@ export function evaluateCertificate(
   if (notAfter <= now) return failure(`${seen}: expired`, renew)
   if (notBefore > now) return failure(`${seen}: not valid before ${notBefore.toISOString()}`, renew)
   if (!names.some((name) => matchesName(name, host))) {
-    return warning(
+    return unverifiable(
       `${seen}: not for ${host}`,
       `Get a certificate for the host name: certbot certonly --standalone -d ${host}`,
     )
   }
   if (untrusted !== '') {
-    return warning(
+    return unverifiable(
       `${seen}: encrypted, but not verifiable (${untrusted})`,
       `certbot certonly --standalone -d ${host}\nThen set MAYFLY_SMTP_TLS_CERT=/etc/letsencrypt/live/${host}/fullchain.pem and MAYFLY_SMTP_TLS_KEY=/etc/letsencrypt/live/${host}/privkey.pem`,
     )

@@ -21,7 +21,12 @@ export interface CheckedSettings {
   host: string
   adminToken: string
   rateLimits: boolean
-  http: { port: number; baseUrl: string; trustProxy: readonly string[] }
+  http: {
+    port: number
+    baseUrl: string
+    trustProxy: readonly string[]
+    mtaSts: 'off' | 'testing' | 'enforce'
+  }
   smtp: { port: number; hostname: string }
   payments: { provider: PaymentFacts['provider'] }
   /** Accounts that are fetched from. */

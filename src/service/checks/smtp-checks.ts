@@ -27,7 +27,8 @@ export function smtpChecks(context: CheckContext, facts: Facts): Check[] {
       async run() {
         if (!(await facts.isRunning())) return skipped(NOT_RUNNING)
         try {
-          return evaluateCertificate(host, await facts.certificate(), now())
+          const isEnforced = settings.http.mtaSts === 'enforce'
+          return evaluateCertificate(host, await facts.certificate(), now(), { isEnforced })
         } catch (error) {
           return failure(
             `STARTTLS fails: ${toError(error).message}`,
