@@ -16,6 +16,7 @@ import {
   openShopStoreForCli,
   usesPostgres,
 } from './runtime/stores.ts'
+import { installationEntries } from './service/blocks/blocks.ts'
 import type { Check } from './service/checks/context.ts'
 import { openLargeReads } from './service/mail/large-reads.ts'
 import { openParseOnce } from './service/mail/parse-once.ts'
@@ -59,10 +60,12 @@ function cliActions(): CliActions {
       return openAliasTest(read().config, { log: await openErrorLog() })
     },
     withDomains: (operation) => withStore(openMailStoreForCli(read().config), operation),
-    withOperatorStore: (operation) =>
-      withStore(openMailStoreForCli(read().config), (store) =>
-        operation({ store, now: () => new Date() }),
-      ),
+    withOperatorStore: (operation) => {
+      const { config } = read()
+      return withStore(openMailStoreForCli(config), (store) =>
+        operation({ store, own: installationEntries(config), now: () => new Date() }),
+      )
+    },
     withKeys: (operation) =>
       withStore(openShopStoreForCli(read().config), (shop) =>
         operation({ shop, now: () => new Date(), randomBytes }),

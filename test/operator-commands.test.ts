@@ -5,6 +5,7 @@ import { deleteMail } from '../src/cli/mail.ts'
 import { deleteOperatorMessages } from '../src/cli/operator-inbox.ts'
 import { endSession, printSessions } from '../src/cli/session.ts'
 import { openMailStoreForCli, openShopStoreForCli } from '../src/runtime/stores.ts'
+import { type BlockDeps, installationEntries } from '../src/service/blocks/blocks.ts'
 import type { OperatorDeps } from '../src/service/operator-commands.ts'
 import { OlderSchema } from '../src/store/schema.ts'
 import { emailsOf, openEventStream } from './support/api-client.ts'
@@ -23,7 +24,7 @@ const GOOD = '127.0.0.3'
 let server: AppWithKeys
 let key: TestKey
 let store: Awaited<ReturnType<typeof openMailStoreForCli>>
-let deps: OperatorDeps
+let deps: OperatorDeps & BlockDeps
 let lines: string[] = []
 const print = (line: string) => void lines.push(line)
 
@@ -37,7 +38,7 @@ beforeAll(async () => {
   })
   key = await server.ring.issue()
   store = await openMailStoreForCli(server.config)
-  deps = { store, now: server.now }
+  deps = { store, own: installationEntries(server.config), now: server.now }
 })
 afterAll(async () => {
   await store.close()
@@ -193,7 +194,7 @@ describe('block add', () => {
   test('clients and senders are refused, counted, and accepted again once removed', async () => {
     // A mailbox holds four messages.
     const to = ['unblocked@pool.test']
-    await addEntries(deps, [`${BAD}/32`, 'bad.test'], {}, print)
+    await addEntries(deps, [`${BAD}/32`, 'bad.test'], { force: true }, print)
     await waitUntil(async () => (await greeting(BAD)) === 554)
     assert.equal(await greeting(GOOD), 220)
     const client = await connectSmtp(server.smtpPort)

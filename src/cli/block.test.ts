@@ -68,11 +68,19 @@ test('block add and remove say what they did', async () => {
 })
 
 test('an entry that is too wide names the option', async () => {
-  await assert.rejects(add(['10.0.0.0/7']), {
-    message: '10.0.0.0/7 is wider than /8: confirm it with --force.',
+  await assert.rejects(add(['12.0.0.0/7']), {
+    message: '12.0.0.0/7 is wider than /8: confirm it with --force.',
     exitCode: 2,
   })
-  await add(['10.0.0.0/7'], { force: true })
+  await add(['12.0.0.0/7'], { force: true })
+})
+
+test('an entry of this installation names the option', async () => {
+  const message = (entry: string) =>
+    `${entry} blocks addresses or domains of this installation: confirm it with --force.`
+  await assert.rejects(add(['box.test']), { message: message('box.test'), exitCode: 2 })
+  await assert.rejects(add(['203.0.113.0/24']), { message: message('203.0.113.0/24') })
+  await add(['box.test', '203.0.113.0/24'], { force: true })
 })
 
 describe('block import', () => {
@@ -97,10 +105,12 @@ describe('block import', () => {
   })
 
   test('changes nothing if a line is invalid', async () => {
-    await assert.rejects(importText('a.test\nno entry\n10.0.0.0/7\n'), {
+    await assert.rejects(importText('a.test\nno entry\n12.0.0.0/7\n172.17.0.1\nbox.test\n'), {
       message: [
         'Line 2: "no entry" is not a domain, an address, an IP address or a CIDR range.',
-        'Line 3: 10.0.0.0/7 is wider than /8: confirm it with --force.',
+        'Line 3: 12.0.0.0/7 is wider than /8: confirm it with --force.',
+        'Line 4: 172.17.0.1 blocks private addresses, such as those of proxies and containers: confirm it with --force.',
+        'Line 5: box.test blocks addresses or domains of this installation: confirm it with --force.',
         'Nothing was changed.',
       ].join('\n'),
     })

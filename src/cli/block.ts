@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { type Command, InvalidArgumentError } from 'commander'
+import type { OwnEntries } from '../core/block-list.ts'
 import { Problem } from '../core/problem.ts'
 import { parseDuration } from '../core/time.ts'
 import {
@@ -8,6 +9,7 @@ import {
   type BlockOptions,
   importBlocks,
   listBlocks,
+  ownEntries,
   parseBlockLines,
   removeBlock,
   removeBlocks,
@@ -33,6 +35,9 @@ interface AddOptions {
   force?: boolean
 }
 
+const FORCE =
+  'allow ranges wider than /8 (IPv6: /16), top-level domains, private addresses, and entries of this installation'
+
 export function addBlockCommands(
   block: Command,
   { withOperatorStore }: OperatorActions,
@@ -45,7 +50,7 @@ export function addBlockCommands(
     )
     .option('--note <text>', 'why, for your own use')
     .option('--for <duration>', 'end of the block, such as 12h or 30d; default: none', parseFor)
-    .option('--force', 'allow ranges wider than /8 (IPv6: /16) and top-level domains')
+    .option('--force', FORCE)
     .action((entries: string[], options: AddOptions) =>
       withOperatorStore((deps) => addEntries(deps, entries, options, print)),
     )
@@ -67,7 +72,7 @@ export function addBlockCommands(
     .description('Add the entries of a file, one per line; # starts a comment')
     .option('--note <text>', 'why, for your own use')
     .option('--for <duration>', 'end of the blocks, such as 12h or 30d; default: none', parseFor)
-    .option('--force', 'allow ranges wider than /8 (IPv6: /16) and top-level domains')
+    .option('--force', FORCE)
     .option('--remove', 'remove these entries instead')
     .action((file: string, options: AddOptions & { remove?: boolean }) =>
       withOperatorStore((deps) =>
@@ -163,7 +168,8 @@ export async function importFile(
   { file, remove = false, progress, ...options }: ImportOptions,
   print: Print,
 ): Promise<void> {
-  const entries = readEntries(file, { force: remove || options.force === true })
+  const own = await ownEntries(deps)
+  const entries = readEntries(file, { force: remove || options.force === true, own })
   const all = { rows: entries.length, bytes: 0 }
   const doing = remove ? 'removing' : 'importing'
   const report = (rows: number) => progress.tell({ doing, rows, bytes: 0, all })
@@ -178,7 +184,7 @@ export async function importFile(
 }
 
 /** Nothing is changed if one line is invalid. */
-function readEntries(file: string, options: { force: boolean }) {
+function readEntries(file: string, options: { force: boolean; own: OwnEntries }) {
   const { entries, invalid } = parseBlockLines(readFileSync(file, 'utf8'), options)
   if (invalid.length === 0) return entries
   const more = invalid.length - SHOWN_ERRORS

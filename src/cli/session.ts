@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { parseAddress } from '../core/address.ts'
+import type { BlockDeps } from '../service/blocks/blocks.ts'
 import {
   endSessionByAddress,
   listSessions,
@@ -19,7 +20,7 @@ import {
 } from './output.ts'
 
 export interface OperatorActions {
-  withOperatorStore(operation: (deps: OperatorDeps) => Promise<void>): Promise<void>
+  withOperatorStore(operation: (deps: OperatorDeps & BlockDeps) => Promise<void>): Promise<void>
 }
 
 interface ListOptions extends JsonOption {

@@ -6,6 +6,11 @@ import { ipRangeMatcher } from './ip.ts'
 const NOW = new Date('2026-03-01T12:00:00Z')
 const LATER = new Date('2026-03-01T13:00:00Z')
 
+const OWN = {
+  networks: ['203.0.113.7', '198.51.100.0/24'],
+  domains: ['box.test', 'mail.example.net'],
+}
+
 describe('an entry', () => {
   for (const [text, entry, kind] of [
     ['Spam.Example', 'spam.example', 'domain'],
@@ -16,7 +21,7 @@ describe('an entry', () => {
     ['192.0.2.7', '192.0.2.7', 'network'],
     ['192.0.2.7/32', '192.0.2.7', 'network'],
     ['192.0.2.7/24', '192.0.2.0/24', 'network'],
-    ['10.0.0.0/8', '10.0.0.0/8', 'network'],
+    ['11.0.0.0/8', '11.0.0.0/8', 'network'],
     ['2001:0DB8:0:0::1', '2001:db8::1', 'network'],
     ['2001:db8:ffff::/33', '2001:db8:8000::/33', 'network'],
     ['2001::/16', '2001::/16', 'network'],
@@ -52,14 +57,30 @@ describe('an entry', () => {
   }
 
   for (const [text, why] of [
-    ['10.0.0.0/7', 'wider than /8'],
+    ['12.0.0.0/7', 'wider than /8'],
     ['0.0.0.0/0', 'wider than /8'],
     ['2001::/15', 'wider than /16'],
     ['example', 'a whole top-level domain'],
+    ['ann.b@example', undefined],
+    ['127.0.0.1', 'private'],
+    ['::1', 'private'],
+    ['10.0.0.0/8', 'private'],
+    ['172.17.0.1', 'private'],
+    ['192.0.0.0/8', 'private'],
+    ['fe80::/16', 'private'],
+    ['203.0.113.7', 'this installation'],
+    ['203.0.113.0/24', 'this installation'],
+    ['198.51.100.9', 'this installation'],
+    ['203.0.113.8', undefined],
+    ['box.test', 'this installation'],
+    ['example.net', 'this installation'],
+    ['ann@box.test', undefined],
+    ['x.box.test', undefined],
   ] as const) {
-    test(`${text} needs force`, () => {
-      expect(() => parseBlockEntry(text)).toThrow(why)
-      expect(blockKind(parseBlockEntry(text, { force: true }))).toBeTypeOf('string')
+    test(`${text} ${why ? 'needs force' : 'needs no force'}`, () => {
+      if (why) expect(() => parseBlockEntry(text, { own: OWN })).toThrow(why)
+      else expect(parseBlockEntry(text, { own: OWN })).toBe(text)
+      expect(blockKind(parseBlockEntry(text, { own: OWN, force: true }))).toBeTypeOf('string')
     })
   }
 })

@@ -1,7 +1,7 @@
 import { domainToASCII } from 'node:url'
 import { parseHost } from './address.ts'
 import { foldCase } from './case-folding.ts'
-import { ipv6Groups, isIpRange, plainIp } from './ip.ts'
+import { ipv6Groups, isIpRange, PRIVATE_RANGES, plainIp } from './ip.ts'
 import { Problem } from './problem.ts'
 
 /** What the operator blocks, in canonical form: a domain, an address, an IP address or a CIDR range. Only parseBlockEntry creates one. */
@@ -27,8 +27,22 @@ const LOCAL = /^[^\s\p{C}]+$/u
 // Wider ranges block a large part of the Internet.
 const WIDEST = { ipv4: 8, ipv6: 16 } as const
 
-/** Throws `invalid_parameter`. Ranges wider than /8 (IPv6: /16) and top-level domains need `force`. */
-export function parseBlockEntry(text: string, { force = false } = {}): BlockEntry {
+/** What an operator would rarely block on purpose. */
+export interface OwnEntries {
+  /** Relays and load balancers: addresses or CIDR ranges. */
+  networks: readonly string[]
+  /** Mail domains, and the domain that mail is sent from. */
+  domains: readonly string[]
+}
+
+/**
+ * Throws `invalid_parameter`. These need `force`: ranges wider than /8 (IPv6: /16), top-level domains, private addresses, and
+ * what belongs to the installation.
+ */
+export function parseBlockEntry(
+  text: string,
+  { force = false, own }: { force?: boolean | undefined; own?: OwnEntries } = {},
+): BlockEntry {
   const trimmed = text.trim()
   const entry = parseNetwork(trimmed) ?? parseSender(trimmed)
   if (entry === undefined) {
@@ -37,8 +51,8 @@ export function parseBlockEntry(text: string, { force = false } = {}): BlockEntr
       `${JSON.stringify(trimmed.slice(0, 100))} is not a domain, an address, an IP address or a CIDR range.`,
     )
   }
-  const width = force ? undefined : excessiveWidth(entry)
-  if (width !== undefined) throw new Problem('invalid_parameter', `${entry} is ${width}.`)
+  const danger = force ? undefined : dangerOf(entry as BlockEntry, own)
+  if (danger) throw new Problem('invalid_parameter', `${entry} ${danger}: confirm it with force.`)
   return entry as BlockEntry
 }
 
@@ -47,13 +61,30 @@ export function blockKind(entry: BlockEntry): BlockKind {
   return /[:/]|^[\d.]+$/.test(entry) ? 'network' : 'domain'
 }
 
-function excessiveWidth(entry: string): string | undefined {
-  if (blockKind(entry as BlockEntry) !== 'network') {
-    return entry.includes('.') ? undefined : 'a whole top-level domain: confirm it with force'
+const OF_INSTALLATION = 'blocks addresses or domains of this installation'
+
+function dangerOf(entry: BlockEntry, own: OwnEntries | undefined): string | undefined {
+  const kind = blockKind(entry)
+  if (kind === 'address') return undefined
+  if (kind === 'domain') {
+    if (!entry.includes('.')) return 'is a whole top-level domain'
+    return own?.domains.some((name) => `.${name}`.endsWith(`.${entry}`))
+      ? OF_INSTALLATION
+      : undefined
   }
-  const { bits, family } = networkOf(entry)
-  const widest = WIDEST[family]
-  return bits.length < widest ? `wider than /${widest}: confirm it with force` : undefined
+  const network = networkOf(entry)
+  const widest = WIDEST[network.family]
+  if (network.bits.length < widest) return `is wider than /${widest}`
+  const overlaps = (range: string) => hasOverlap(networkOf(range), network)
+  if (own?.networks.some(overlaps)) return OF_INSTALLATION
+  return PRIVATE_RANGES.some(overlaps)
+    ? 'blocks private addresses, such as those of proxies and containers'
+    : undefined
+}
+
+function hasOverlap(one: Network, other: Network): boolean {
+  if (one.family !== other.family) return false
+  return one.bits.startsWith(other.bits) || other.bits.startsWith(one.bits)
 }
 
 function parseSender(text: string): string | undefined {

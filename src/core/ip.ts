@@ -1,6 +1,21 @@
 import { BlockList, isIP } from 'node:net'
 import { openLru } from './lru.ts'
 
+/** Addresses that exist in private networks only. */
+export const PRIVATE_RANGES: readonly string[] = [
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.168.0.0/16',
+  '::',
+  '::1',
+  'fc00::/7',
+  'fe80::/10',
+]
+
 /** Tests whether an address is in one of the ranges: addresses or CIDR, as isIpRange accepts them. */
 export function ipRangeMatcher(ranges: readonly string[]): (ip: string) => boolean {
   const blocks = new BlockList()

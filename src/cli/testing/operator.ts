@@ -4,7 +4,10 @@ import { openSqliteTestMail } from '../../../test/support/stores.ts'
 import { type Address, localOf, parseAddress, parseHost } from '../../core/address.ts'
 import { isOperatorLocalPart } from '../../core/prefix.ts'
 import { OPERATOR, POOL } from '../../core/session.ts'
+import type { BlockDeps } from '../../service/blocks/blocks.ts'
 import type { OperatorDeps } from '../../service/operator-commands.ts'
+
+const OWN = { networks: ['203.0.113.7'], domains: [] }
 
 export const NOON = new Date('2026-03-01T12:00:00Z')
 
@@ -42,11 +45,11 @@ export function operatorFixture() {
       return waits
     },
     print: (line: string) => void lines.push(line),
-    deps(): OperatorDeps {
+    deps(): OperatorDeps & BlockDeps {
       const waitUntilVisible = async () => {
         waits += 1
       }
-      return { store: { ...mail.store, waitUntilVisible }, now: () => NOON }
+      return { store: { ...mail.store, waitUntilVisible }, now: () => NOON, own: OWN }
     },
     async session(
       local: string,

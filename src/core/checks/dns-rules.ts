@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { ipRangeMatcher } from '../ip.ts'
+import { ipRangeMatcher, PRIVATE_RANGES } from '../ip.ts'
 import { addressRecord, dmarcRecord, mxRecord, ptrRecord, spfRecord } from './dns-records.ts'
 import {
   type CheckResult,
@@ -52,19 +52,7 @@ interface HostLookups {
 }
 
 /** Addresses that exist in private networks only. */
-export const isPrivateIp = ipRangeMatcher([
-  '0.0.0.0/8',
-  '10.0.0.0/8',
-  '100.64.0.0/10',
-  '127.0.0.0/8',
-  '169.254.0.0/16',
-  '172.16.0.0/12',
-  '192.168.0.0/16',
-  '::',
-  '::1',
-  'fc00::/7',
-  'fe80::/10',
-])
+export const isPrivateIp = ipRangeMatcher(PRIVATE_RANGES)
 
 /** `own` are the addresses of this machine that others could reach; none behind NAT. */
 export function evaluateAddresses(

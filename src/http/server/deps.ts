@@ -1,3 +1,4 @@
+import type { OwnEntries } from '../../core/block-list.ts'
 import type { Log } from '../../core/log.ts'
 import type { Plan } from '../../core/plan.ts'
 import type { LifetimeLimits, MailboxLimits } from '../../core/session.ts'
@@ -54,6 +55,8 @@ export interface RouteDeps
   mcp: boolean
   /** The mode of the MTA-STS policy of our domains. */
   mtaSts: 'off' | 'testing' | 'enforce'
+  /** What is blocked with `force` only. */
+  own: OwnEntries
   /** Whether receipts are mailed. */
   receipts: boolean
   checksSenders: boolean
@@ -75,7 +78,7 @@ export interface HttpConfig {
   keyedOrigins: readonly string[]
   poolAccess: PoolAccess
   plans: readonly Plan[]
-  mailOut: { url: string }
+  mailOut: { url: string; from: string }
   senderChecks: { on: boolean }
   webhooks: { on: boolean }
   gmailAccounts: readonly ConfiguredAccount[]
@@ -92,7 +95,7 @@ export interface HttpConfig {
     /** For tests only: how long a request waits for a mail to be parsed. */
     parseDeadlineMs?: number
   }
-  smtp: { hostname: string }
+  smtp: { hostname: string; relays: readonly string[]; proxyFrom: readonly string[] }
   sessions: LifetimeLimits & MailboxLimits & { cooldownMs: number }
 }
 

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import { ipRangeMatcher, isLoopback } from '../../core/ip.ts'
 import { Problem } from '../../core/problem.ts'
 import { outageReporter } from '../../service/background/outage.ts'
+import { installationEntries } from '../../service/blocks/blocks.ts'
 import { openCodeScanner } from '../../service/mail/code-scanner.ts'
 import { openLargeReads } from '../../service/mail/large-reads.ts'
 import { openParsedMail } from '../../service/mail/parsed-mail.ts'
@@ -170,6 +171,7 @@ function routeSettings(config: HttpConfig) {
     mcp: http.mcp,
     mtaSts: http.mtaSts,
     hostname: smtp.hostname,
+    own: installationEntries(config),
     lifetimes: sessions,
     cooldownMs: sessions.cooldownMs,
     mailbox: sessions,

@@ -21,7 +21,7 @@ let deps: BlockDeps
 beforeEach(async () => {
   opened = await openSqliteTestMail()
   time = NOON
-  deps = { store: opened.store, now: () => time }
+  deps = { store: opened.store, own: { networks: [], domains: [] }, now: () => time }
 })
 afterEach(() => opened.close())
 

@@ -1,9 +1,11 @@
+import { parseHost } from '../../core/address.ts'
 import {
   type Block,
   type BlockEntry,
   type BlockKind,
   blockKind,
   MAX_BLOCK_NOTE,
+  type OwnEntries,
   parseBlockEntry,
 } from '../../core/block-list.ts'
 import { Problem } from '../../core/problem.ts'
@@ -14,7 +16,12 @@ import type { MailStore } from '../../store/store.ts'
 // open-block-list.ts.
 
 export interface BlockDeps {
-  store: Pick<MailStore, 'listBlocks' | 'countBlocks' | 'addBlocks' | 'removeBlocks'>
+  store: Pick<
+    MailStore,
+    'listBlocks' | 'countBlocks' | 'addBlocks' | 'removeBlocks' | 'listDomains'
+  >
+  /** Mail domains are added to them. */
+  own: OwnEntries
   now(): Date
 }
 
@@ -49,7 +56,7 @@ export interface BlockOptions {
   note?: string | undefined
   /** From now; undefined: until it is removed. */
   seconds?: number | undefined
-  /** Also ranges wider than /8 (IPv6: /16), and top-level domains. */
+  /** Also entries that are too wide, private or of this installation. */
   force?: boolean | undefined
 }
 
@@ -61,7 +68,7 @@ export async function addBlock(
   text: string,
   { force = false, ...options }: BlockOptions = {},
 ): Promise<{ entry: BlockEntry; kind: BlockKind; isNew: boolean }> {
-  const entry = parseBlockEntry(text, { force })
+  const entry = parseBlockEntry(text, { force, own: await ownEntries(deps) })
   const added = await addEntries(deps, [entry], options)
   return { entry, kind: blockKind(entry), isNew: added === 1 }
 }
@@ -71,15 +78,38 @@ export async function removeBlock({ store, now }: BlockDeps, text: string): Prom
   return (await store.removeBlocks([parseBlockEntry(text, { force: true })], now())) === 1
 }
 
+interface InstallationSettings {
+  smtp: { hostname: string; relays: readonly string[]; proxyFrom: readonly string[] }
+  mailOut: { from: string }
+}
+
+/** What the settings name. */
+export function installationEntries({ smtp, mailOut }: InstallationSettings): OwnEntries {
+  const sender = parseHost(/@([^\s<>@]+)>?\s*$/.exec(mailOut.from)?.[1] ?? '')
+  return {
+    networks: [...smtp.relays, ...smtp.proxyFrom],
+    domains: [smtp.hostname, ...(sender ? [sender] : [])],
+  }
+}
+
+/** With the mail domains. */
+export async function ownEntries({ store, own }: Pick<BlockDeps, 'store' | 'own'>) {
+  const domains = (await store.listDomains()).map(({ name }) => name)
+  return { ...own, domains: [...own.domains, ...domains] }
+}
+
 /** One entry per line; `#` starts a comment. Without duplicates. `invalid` says what is wrong with which line. */
-export function parseBlockLines(text: string, { force = false } = {}) {
+export function parseBlockLines(
+  text: string,
+  options: { force?: boolean | undefined; own?: OwnEntries } = {},
+) {
   const entries = new Set<BlockEntry>()
   const invalid: string[] = []
   for (const [index, line] of text.split('\n').entries()) {
     const content = line.replace(/(?:^|\s)#.*/, '').trim()
     if (content === '') continue
     try {
-      entries.add(parseBlockEntry(content, { force }))
+      entries.add(parseBlockEntry(content, options))
     } catch (error) {
       if (!(error instanceof Problem)) throw error
       invalid.push(`Line ${index + 1}: ${error.message}`)

@@ -56,7 +56,8 @@ export const blockRoutes: readonly Route[] = [
       ),
       force: Type.Optional(
         Type.Boolean({
-          description: '1: also ranges wider than /8 (IPv6: /16) and top-level domains.',
+          description:
+            '1: also ranges wider than /8 (IPv6: /16), top-level domains, private addresses, and what belongs to this installation.',
         }),
       ),
     }),
