@@ -11,9 +11,9 @@ interface BlockRow {
 }
 
 const LIVE = '(expires_at is null or expires_at > $1)'
-// Longer than a thread takes to read a change, whatever happens meanwhile.
-const KEPT_MS = 86_400_000
-const DELETED_AT_ONCE = 1_000
+/** Longer than a thread takes to read a change, whatever happens meanwhile. */
+export const ENDED_BLOCK_MS = 86_400_000
+export const ENDED_BLOCKS_PER_STEP = 1_000
 
 export const blockReads = {
   *listBlocks({ now, limit, before, text }: BlockQuery): Operation<Block[]> {
@@ -53,7 +53,6 @@ export const blockReads = {
 export const blockTransactions = {
   *addBlocks({ entries, note, expiresAt, now }: NewBlocks): Operation<number> {
     const before = yield* nextNumbers(entries.length)
-    yield* deleteExpired(now)
     const [row] = yield* query<{ known: number }>(
       `select cast(count(*) as bigint) as known from mail.block_entry
        where ${LIVE} and entry = any($2::text[])`,
@@ -70,11 +69,11 @@ export const blockTransactions = {
     return entries.length - (row?.known ?? 0)
   },
 
+  /** A removed block has ended at 0, so that it has on nodes whose clocks are behind, too. `created_at` is when it was removed. */
   *removeBlocks(entries: readonly BlockEntry[], now: Date): Operation<number> {
     const before = yield* nextNumbers(entries.length)
-    yield* deleteExpired(now)
     const removed = yield* query(
-      `update mail.block_entry set expires_at = $1, number = cast($3 as bigint) + given.position
+      `update mail.block_entry set expires_at = 0, created_at = $1, number = cast($3 as bigint) + given.position
        from (select item, row_number() over () as position from unnest($2::text[]) as item) as given
        where ${LIVE} and entry = given.item returning entry`,
       [now.getTime(), entries, before],
@@ -91,14 +90,6 @@ function* nextNumbers(count: number): Operation<number> {
     [count],
   )
   return (row?.number ?? 0) - count
-}
-
-function deleteExpired(now: Date): Operation<unknown[]> {
-  return query(
-    `delete from mail.block_entry where entry in (
-       select entry from mail.block_entry where expires_at < $1 limit ${DELETED_AT_ONCE})`,
-    [now.getTime() - KEPT_MS],
-  )
 }
 
 function containing(text: string): string {

@@ -1,4 +1,5 @@
 import { type MailboxId, OPERATOR, POOL } from '../../../core/session.ts'
+import { ENDED_BLOCK_MS, ENDED_BLOCKS_PER_STEP } from '../../mail/blocks.ts'
 import { seriesTransactions } from '../../mail/series.ts'
 import type { SweepOptions } from '../../store.ts'
 import type { Connections, Db } from '../connection/connections.ts'
@@ -40,6 +41,7 @@ export function sweepWrites(connections: Connections, aheadDays: number) {
       const time = now.getTime()
       const ended = await connections.transaction((db) => clearEnded(db, now))
       const unreserved = await deleteUnreserved(connections, time - cooldownMs)
+      const blocks = await deleteEndedBlocks(connections, time - ENDED_BLOCK_MS)
       let left = MESSAGES_PER_STEP - ended.messages
       for (const [mailbox, retentionMs] of [
         [POOL, poolMs],
@@ -51,7 +53,9 @@ export function sweepWrites(connections: Connections, aheadDays: number) {
         })
       }
       const moreDays = await maintain(now)
-      return moreDays || left <= 0 || ended.sessions + unreserved >= SESSIONS_PER_STEP
+      const moreRows =
+        ended.sessions + unreserved >= SESSIONS_PER_STEP || blocks >= ENDED_BLOCKS_PER_STEP
+      return moreDays || left <= 0 || moreRows
     },
 
     async sweepSeries(requested: Date): Promise<void> {
@@ -119,6 +123,15 @@ async function deleteUnreserved(db: Db, until: number): Promise<number> {
     `delete from mail.session where id in (select id from mail.session
        where cleared and expires_at <= $1 order by expires_at limit ${SESSIONS_PER_STEP}
        for update skip locked) returning id`,
+    [until],
+  )
+  return gone.length
+}
+
+async function deleteEndedBlocks(db: Db, until: number): Promise<number> {
+  const gone = await db.query(
+    `delete from mail.block_entry where entry in (select entry from mail.block_entry
+       where expires_at < $1 and created_at < $1 limit ${ENDED_BLOCKS_PER_STEP}) returning entry`,
     [until],
   )
   return gone.length

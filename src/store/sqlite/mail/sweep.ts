@@ -1,4 +1,5 @@
 import { type MailboxId, OPERATOR, POOL } from '../../../core/session.ts'
+import { ENDED_BLOCK_MS, ENDED_BLOCKS_PER_STEP } from '../../mail/blocks.ts'
 import type { SweepOptions } from '../../store.ts'
 import type { Db } from '../files.ts'
 import type { Touch } from '../group-commit.ts'
@@ -29,6 +30,10 @@ export function sweepWrites(db: Db, touch: Touch) {
   const cleared = db.prepare('update session set cleared = 1 where id = ?')
   const drop = db.prepare('delete from session where id = ?')
   const free = db.prepare<[], number>('pragma freelist_count').pluck()
+  const endBlocks = db.prepare<{ until: number }>(
+    `delete from block_entry where entry in (select entry from block_entry
+       where expires_at < :until and created_at < :until limit ${ENDED_BLOCKS_PER_STEP})`,
+  )
   const empty = expiredDeletion(db)
 
   function endSessions(
@@ -70,10 +75,12 @@ export function sweepWrites(db: Db, touch: Touch) {
         if (left > 0) left = empty(mailbox, left, time - retentionMs)
         if (left < before) touch(mailbox)
       }
+      const blocks = endBlocks.run({ until: time - ENDED_BLOCK_MS }).changes
       const surplusPages = (free.get() ?? 0) - KEPT_FREE_PAGES
       if (surplusPages > 0) db.pragma(`incremental_vacuum(${PAGES_PER_STEP})`)
       return (
         left === 0 ||
+        blocks >= ENDED_BLOCKS_PER_STEP ||
         ended.length + unreserved.length >= SESSIONS_PER_STEP ||
         surplusPages > PAGES_PER_STEP
       )
