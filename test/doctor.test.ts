@@ -48,12 +48,13 @@ afterAll(() => fixture.stop())
 const check: typeof fixture.check = (changed, options) => fixture.check(changed, options)
 const LISTINGS = { listings: true }
 
-test('with right zones nothing is wrong, and the test mail is removed again', async () => {
+test('with right zones nothing is wrong; the test mail is removed, also if its reply is lost', async () => {
   const results = await check({}, LISTINGS)
   expect(wrong(results)).toEqual([])
   const skipped = results.filter(({ status }) => status === 'skipped').map(({ name }) => name)
   expect(skipped).toEqual(['tlsa', 'postgres', 'redis', 'gmail'])
   expect(results.find(({ name }) => name === 'delivery')?.seen).toContain('arrived')
+  expectOnly(await check({ connectSmtp: fixture.losingReply }), ['failure', 'delivery', 'readyz'])
   const { store } = fixture.context
   expect(await store?.listMessages(OPERATOR, { sinceId: 0, limit: 10 })).toEqual([])
 })

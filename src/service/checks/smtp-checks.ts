@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { sameName } from '../../core/checks/dns-rules.ts'
 import {
   type CheckResult,
@@ -123,7 +124,8 @@ async function checkRelay(
     `@${own}:${FOREIGN}`,
   ]
   await probe.command(`EHLO ${settings.smtp.hostname}`)
-  await probe.command(`MAIL FROM:<postmaster@${own}>`)
+  const { code: mailCode, text } = await probe.command(`MAIL FROM:<postmaster@${own}>`)
+  if (mailCode !== 250) return skipped(`MAIL is refused: ${text}`)
   for (const recipient of recipients) {
     const { code } = await probe.command(`RCPT TO:<${recipient}>`)
     if (code >= 200 && code < 300) {
@@ -151,27 +153,54 @@ async function checkDelivery(
   if (!open || !sameName(greetedName(open.greeting), host)) return skipped('see smtp-public')
   const subject = `Mayfly check ${context.uniqueId()}`
   const probe = await context.connectSmtp(open.address, context.publicPorts.smtp, signal)
-  const reply = await withProbe(probe, () =>
-    deliver(probe, { host, domain, subject, now: context.now() }),
-  )
-  if (reply.code >= 400 || reply.code === 0) {
-    return failure(
-      `postmaster@${domain}: ${reply.text}`,
-      reply.code >= 500
-        ? `Add the domain: mayfly domain add ${domain}`
-        : 'The service cannot store mail now: see /readyz and its log',
+  let reply: SmtpReply = { code: 0, text: 'connection closed' }
+  let isFound = false
+  try {
+    reply = await withProbe(probe, () =>
+      deliver(probe, { host, domain, subject, now: context.now() }),
     )
+  } finally {
+    // Without a reply, the server may still store it.
+    const attempts = reply.code === 0 ? ATTEMPTS_WITHOUT_REPLY : 1
+    isFound = reply.code < 400 && (await removeTestMail(store, subject, attempts))
   }
-  const stored = await store.listMessages(OPERATOR, { sinceId: 0, limit: 500 })
-  const mail = stored.find((message) => message.subject === subject)
-  if (!mail) {
+  if (reply.code >= 400 || reply.code === 0) {
+    return failure(`postmaster@${domain}: ${reply.text}`, deliveryFix(reply, domain))
+  }
+  if (!isFound) {
     return failure(
       `${open.address} accepted a mail, but it is not in this store`,
       `Another installation answers at ${open.address}: run this command there, or correct the address of ${host}`,
     )
   }
-  await store.deleteMessages(OPERATOR, [mail.id])
   return ok(`a message to postmaster@${domain} arrived and was deleted again`)
+}
+
+function deliveryFix({ code, text }: SmtpReply, domain: string): string {
+  if (text.includes('blocked by the operator')) {
+    return 'Remove the entry of the block list that matches this machine or the domain: mayfly block list'
+  }
+  return code >= 500
+    ? `Add the domain: mayfly domain add ${domain}`
+    : 'The service cannot store mail now: see /readyz and its log'
+}
+
+const ATTEMPTS_WITHOUT_REPLY = 5
+const RETRY_MS = 1_000
+
+/** False if it is not in the store, even after some seconds. */
+async function removeTestMail(
+  store: NonNullable<CheckContext['store']>,
+  subject: string,
+  attempts: number,
+): Promise<boolean> {
+  for (let left = attempts; ; left -= 1) {
+    const stored = await store.listMessages(OPERATOR, { sinceId: 0, limit: 500 })
+    const mail = stored.find((message) => message.subject === subject)
+    if (mail) await store.deleteMessages(OPERATOR, [mail.id])
+    if (mail || left <= 1) return mail !== undefined
+    await pause(RETRY_MS)
+  }
 }
 
 async function deliver(
