@@ -206,7 +206,10 @@ test('each state has its own next step', async () => {
   const steps = await Promise.all(states.map((state) => stepOf({ state })))
   assert.equal(new Set(steps).size, states.length)
   assert.match(await stepOf({ claimedAt: now }), /issues a new key/)
-  assert.match(await stepOf({ claimedAt: new Date(now.getTime() - CLAIM_MS) }), /cannot be shown again/)
+  assert.match(
+    await stepOf({ claimedAt: new Date(now.getTime() - CLAIM_MS) }),
+    /cannot be shown again/,
+  )
 })
 
 test('an order of another provider cannot be paid through the fake one', async () => {
