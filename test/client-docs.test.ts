@@ -98,7 +98,7 @@ test('the Playwright test signs up at the site with a code from its mail, in les
   assert.deepEqual(leftBehind(), [])
 })
 
-test.runIf(LONG)('the Vitest test passes', async () => {
+test('the Vitest test passes', async () => {
   const vitest = join(packages, 'vitest/vitest.mjs')
   const args = [vitest, 'run', '--root', '.', 'sign-up.test.mjs', '--testTimeout=120000']
   const { status, output } = await run(process.execPath, args, { NO_COLOR: '1' })
