@@ -214,7 +214,7 @@ describe('the image', () => {
       assert.match(container.exec(['touch', path]).stderr, /Read-only file system/)
     }
     assert.equal(container.exec(['touch', '/data/new', '/tmp/new']).status, 0)
-    const [, command = ''] = /^docker exec mayfly sh -c '(.*)' > shop\.db$/m.exec(OPERATIONS) ?? []
+    const [, command = ''] = /^docker exec mayfly sh -c '(.*)' > shop\.db\./m.exec(OPERATIONS) ?? []
     const backup = container.exec(['sh', '-c', command])
     assert.match(backup.stdout, /^SQLite format 3/, backup.stderr)
     const { stdout } = container.exec(['mayfly', 'setup', '--dry-run', '--domain', 'mail.test'])
