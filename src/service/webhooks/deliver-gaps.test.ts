@@ -54,6 +54,21 @@ describe('a webhook', () => {
       assert.deepEqual(await gap(id), failedAt)
     })
 
+    test('also if it cannot be stored at first', async () => {
+      const { id: keyId } = await fixture.issue()
+      const id = await fixture.hook(keyId)
+      await fixture.mail.session('a@box.test', MINUTE, keyId)
+      await fixture.send('1', 'a@box.test')
+      fixture.pass(HOUR)
+      const { shop } = fixture.deps
+      const failing = { ...shop, checkWebhook: () => Promise.reject(new Error('unavailable')) }
+      const position = newPosition()
+      const look = (deps: typeof fixture.deps) => deliverNext(deps, id, { position })
+      await assert.rejects(look({ ...fixture.deps, shop: failing }), /unavailable/)
+      await look(fixture.deps)
+      assert.ok(await gap(id))
+    })
+
     test('if it falls behind, since the last message that it delivered', async () => {
       const { id: keyId } = await fixture.issue()
       const id = await fixture.hook(keyId)

@@ -112,8 +112,8 @@ async function checkForGap(deps: DeliverDeps, webhook: Webhook, position: Positi
   const { seenId } = position
   const expiredId = await deps.store.lastExpired(keyScope(deps, webhook), seenId)
   if (expiredId <= seenId) return
-  position.seenId = expiredId
   await deps.shop.checkWebhook(webhook.id, expiredId, timeOfId(seenId))
+  position.seenId = expiredId
 }
 
 const CHECKED_EVERY_MS = 3_600_000
