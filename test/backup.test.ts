@@ -166,7 +166,7 @@ test('a restore brings back keys as they were, prints the consequences, and can 
   const [, previous = ''] = /previous shop is in (\S+)/.exec(words) ?? []
   copyFileSync(previous, file)
   await restored()
-  const keys = await withKeys(({ shop }) => shop.listKeys(new Date()))
+  const keys = await withKeys(({ shop }) => shop.listKeys({ now: new Date(), limit: 100 }))
   const facts = new Map(keys.map(({ id, state, used }) => [id, [state, used]]))
   expect(facts.get(early.id)).toEqual(['active', 4])
   expect(facts.get(ended.id)).toEqual(['revoked', 0])

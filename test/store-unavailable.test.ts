@@ -105,6 +105,40 @@ describe('while the store is unreachable', () => {
     assert.deepEqual(await checkMail(server.url, token), before)
   })
 
+  test('the admin API tells the reason to whoever has the token', async () => {
+    const operator = await openTestServer({
+      storeOverrides: mail.store,
+      shopOverrides: shop,
+      env: { MAYFLY_ADMIN_TOKEN: 'the-admin-token' },
+    })
+    const call = (path: string, headers: Record<string, string>, method = 'GET') =>
+      request(`${operator.url}/admin/api${path}`, { method, headers })
+    const token = { authorization: 'Bearer the-admin-token' }
+    const signIn = await call('/sign-in', token, 'POST')
+    const [cookie = ''] = (signIn.headers.get('set-cookie') ?? '').split(';')
+    assert.notEqual((await call('/overview', { cookie })).body['figures'], null)
+    await postgres.stop()
+
+    const first = await call('/overview', token)
+    assert.deepEqual([first.status, first.body['figures']], [200, null])
+    const reason = 'PostgreSQL cannot be reached'
+    await waitUntil(async () => (await call('/overview', token)).body['fault'] === reason)
+    const refused = await call('/sign-in', token, 'POST')
+    assert.equal(refused.status, 503)
+    assert.match(String(refused.body['message']), /^Nobody can sign in now: PostgreSQL/)
+    for (const headers of [{ cookie }, { cookie: 'mayfly-admin=guess' }]) {
+      const unverified = await call('/overview', headers)
+      assert.equal(unverified.status, 503)
+      assert.doesNotMatch(unverified.text, /PostgreSQL/)
+    }
+    const wrong = await call('/sign-in', { authorization: 'Bearer wrong' }, 'POST')
+    assert.equal(wrong.status, 401)
+
+    await postgres.start()
+    assert.notEqual((await call('/overview', { cookie })).body['figures'], null)
+    await operator.stop()
+  })
+
   test('pending long polls are answered with 503', async () => {
     const { token } = await createSession(server.url)
     const before = waitingRequests()

@@ -137,7 +137,7 @@ const SHOWN_ONCE = 'Shown only once: Mayfly stores just its hash.'
 
 export async function printKeys(deps: KeyDeps, { json }: JsonOption, print: Print): Promise<void> {
   const now = deps.now()
-  const keys = await deps.shop.listKeys(now)
+  const keys = await deps.shop.listKeys({ now, limit: Number.MAX_SAFE_INTEGER })
   if (json) printJson(keys.map(keyJson), print)
   else if (keys.length === 0) print('No keys yet. Create one with: mayfly key issue --plan starter')
   else for (const line of keyTable(keys, now)) print(line)

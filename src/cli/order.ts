@@ -39,7 +39,7 @@ export function addOrderCommands(
 }
 
 export async function printOrders({ shop }: KeyDeps, { json }: JsonOption, print: Print) {
-  const orders = await shop.listPurchases(MAX_LISTED)
+  const orders = await shop.listPurchases({ limit: MAX_LISTED })
   if (json) return printJson(orders.map(orderJson), print)
   if (orders.length === 0) return print('No orders yet.')
   const rows = orders.map((order) => [

@@ -111,14 +111,17 @@ export async function printWebhooks(
   { json }: JsonOption,
   print: Print,
 ): Promise<void> {
-  const webhooks = await shop.listWebhooks()
+  const ALL = { limit: Number.MAX_SAFE_INTEGER }
+  const webhooks = (await shop.listAllWebhooks(ALL)).toReversed()
   if (json)
     return printJson(
       webhooks.map((one) => webhookJson(one, now())),
       print,
     )
   if (webhooks.length === 0) return print('No webhooks yet.')
-  const prefixes = new Map((await shop.listKeys(now())).map(({ id, prefix }) => [id, prefix]))
+  const prefixes = new Map(
+    (await shop.listKeys({ now: now(), ...ALL })).map(({ id, prefix }) => [id, prefix]),
+  )
   const rows = webhooks.map((one) => {
     const { state, reason = '' } = webhookStatus(one, now())
     return [one.id, prefixes.get(one.keyId) ?? '-', state, reason, printable(one.url)]

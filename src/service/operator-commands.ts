@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Address } from '../core/address.ts'
 import { EMPTY_MAIL, type Mail, type Message } from '../core/message.ts'
 import { type MailboxId, OPERATOR, POOL, type Session } from '../core/session.ts'
-import type { FoundMessage, ScanPosition, Volume } from '../store/operator-store.ts'
+import type { FoundMessage, ScanPosition, SessionQuery, Volume } from '../store/operator-store.ts'
 import type { MailStore } from '../store/store.ts'
 import type { BlockDeps } from './blocks/blocks.ts'
 import type { ReadParsed } from './mail/parsed-mail.ts'
@@ -30,7 +30,7 @@ export interface OperatorDeps {
 
 export function listSessions(
   { store, now }: OperatorDeps,
-  query: { order: 'newest' | 'largest'; limit: number },
+  query: Omit<SessionQuery, 'now'>,
 ): Promise<Session[]> {
   return store.listSessions({ ...query, now: now() })
 }

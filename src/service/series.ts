@@ -8,6 +8,7 @@ import {
   type SeriesRange,
   seriesPoints,
 } from '../core/series.ts'
+import type { StoreLevels } from '../store/series-store.ts'
 import type { MailStore } from '../store/store.ts'
 import type { ServiceDeps } from './deps.ts'
 
@@ -39,6 +40,26 @@ export async function readSeries(
     stepSeconds: SERIES_RANGES[range].stepMs / 1000,
     points: seriesPoints(name, rows, { range, now: time }),
   }
+}
+
+// Longer than a node takes to save a minute.
+const RECENT_MS = 180_000
+
+/** Live sessions and stored bytes as recorded last: counting them takes time, so it is done only if there is no such record. */
+export async function readLevels({
+  store,
+  now,
+}: Pick<ServiceDeps, 'now'> & {
+  store: Pick<MailStore, 'readSeries' | 'readStoreLevels'>
+}): Promise<Pick<StoreLevels, 'liveSessions' | 'storedBytes'>> {
+  const until = now()
+  const recent = { from: new Date(until.getTime() - RECENT_MS), until }
+  const last = async (name: SeriesName) =>
+    (await store.readSeries({ name, ...recent })).at(-1)?.counts['']
+  const [liveSessions, storedBytes] = [await last('sessions'), await last('stored_bytes')]
+  return liveSessions === undefined || storedBytes === undefined
+    ? await store.readStoreLevels(until)
+    : { liveSessions, storedBytes }
 }
 
 function summaryOf(name: SeriesName): SeriesSummary {

@@ -14,6 +14,16 @@ export interface Statement {
 type Scalar = string | number | boolean | Uint8Array | null | undefined
 export type Value = Scalar | readonly string[] | readonly number[]
 
+/** Values for `(created_at, id) < ($m, $n)`. Undefined: the first page. */
+export function pageStart(before: { createdAt: Date; id: string } | undefined): [number, string] {
+  return [before?.createdAt.getTime() ?? Number.MAX_SAFE_INTEGER, before?.id ?? '']
+}
+
+/** A value for `like … escape '!'`. */
+export function containing(text: string): string {
+  return `%${text.replaceAll(/[%_!]/g, '!$&')}%`
+}
+
 /** Runs a statement inside an operation. */
 export function* query<Row>(text: string, values: readonly Value[] = []): Operation<Row[]> {
   return (yield { text, values }) as Row[]

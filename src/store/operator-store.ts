@@ -50,6 +50,8 @@ export interface SessionQuery {
   order: 'newest' | 'largest'
   limit: number
   now: Date
+  /** The last session of the previous page. */
+  before?: Pick<Session, 'id' | 'bytes'> | undefined
 }
 
 export interface Volume {

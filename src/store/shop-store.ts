@@ -1,6 +1,6 @@
 import type { ApiKey } from '../core/key.ts'
 import type { Purchase, Settlement } from '../core/purchase.ts'
-import type { WebhookStore } from './webhook-store.ts'
+import type { CreatedPage, WebhookStore } from './webhook-store.ts'
 
 /** Keys, orders, usage, webhooks, and sign-ins to the admin page. */
 export interface ShopStore extends WebhookStore {
@@ -9,7 +9,7 @@ export interface ShopStore extends WebhookStore {
   findKey(secretHash: string, now: Date): Promise<ApiKey | undefined>
   readKey(keyId: string, now: Date): Promise<ApiKey | undefined>
   /** Newest first. */
-  listKeys(now: Date): Promise<ApiKey[]>
+  listKeys(query: KeyQuery): Promise<ApiKey[]>
   /** Adds a secret; the old one is valid until `oldUntil`, any before that is deleted. Refused if the key does not exist or is revoked. */
   rollKey(roll: KeyRoll): Promise<KeyRollResult>
   /** No request that starts afterwards is accepted. False if there is no such key. */
@@ -30,7 +30,7 @@ export interface ShopStore extends WebhookStore {
   /** By the provider's id of the checkout or the subscription. */
   findPurchaseByRef(ref: string): Promise<Purchase | undefined>
   /** Newest first. */
-  listPurchases(limit: number): Promise<Purchase[]>
+  listPurchases(page: CreatedPage): Promise<Purchase[]>
   /** Orders with a checkout that are not paid yet, created between the two times, oldest first. */
   listUnsettled(wanted: UnsettledOrders, limit: number): Promise<Purchase[]>
   saveCheckout(orderId: string, checkout: { ref: string; url: string }): Promise<void>
@@ -67,6 +67,12 @@ export interface ShopStore extends WebhookStore {
   /** Random bytes of this installation: the first that were ever passed. */
   installationSecret(fresh: Uint8Array): Promise<Uint8Array>
   close(): Promise<void>
+}
+
+export interface KeyQuery extends CreatedPage {
+  now: Date
+  /** Only keys with this prefix, or with this text in their label, ignoring the case of ASCII letters. */
+  text?: string | undefined
 }
 
 /** A sign-in to the admin page. */

@@ -219,6 +219,8 @@ export interface StoredRecipient extends Recipient {
 export interface MessagePage {
   /** Only messages with a larger id. */
   sinceId: number
+  /** Only messages with a smaller id; undefined: from the newest. */
+  beforeId?: number | undefined
   limit: number
 }
 
@@ -240,7 +242,6 @@ export interface KeyScope {
 export type KeyMailHead = Pick<MessageSummary, 'id' | 'senderEmail' | 'subject'>
 
 export interface KeyMailPage extends MessagePage {
-  /** Only messages with a smaller id; undefined: from the newest. */
   beforeId: number | undefined
 }
 

@@ -6,8 +6,11 @@ export interface WebhookStore {
   /** False if the key has `max` of them. */
   addWebhook(webhook: NewWebhook, max: number): Promise<boolean>
   readWebhook(id: string): Promise<Webhook | undefined>
-  /** Oldest first; without a key, all of them. */
-  listWebhooks(keyId?: string): Promise<Webhook[]>
+  /** Of a key, oldest first. */
+  listWebhooks(keyId: string): Promise<Webhook[]>
+  /** Of all keys, newest first. */
+  listAllWebhooks(page: CreatedPage): Promise<Webhook[]>
+  countWebhooks(): Promise<WebhookCounts>
   /** Those that are not disabled, of keys that are not revoked. */
   listDeliverable(): Promise<DeliverableWebhook[]>
   /** Newest first. */
@@ -44,6 +47,19 @@ export type NewWebhook = Pick<
   Webhook,
   'id' | 'keyId' | 'url' | 'to' | 'from' | 'subject' | 'createdAt' | 'lastId'
 >
+
+/** Of a list that is newest first. */
+export interface CreatedPage {
+  limit: number
+  /** The last entry of the previous page. */
+  before?: { createdAt: Date; id: string } | undefined
+}
+
+/** `failing`: those that are not active, see webhookStatus in core/webhook.ts. */
+export interface WebhookCounts {
+  all: number
+  failing: number
+}
 
 export interface DeliverableWebhook extends Pick<Webhook, 'id' | 'keyId' | 'to'> {
   keyPrefix: string

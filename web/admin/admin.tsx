@@ -1,7 +1,7 @@
 import { signal, useSignal } from '@preact/signals'
 import type { ComponentChild } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { ApiError, errorText } from '../site/api-client.ts'
+import { ApiError } from '../site/api-client.ts'
 import { Button, ErrorMessage, VERBATIM } from '../site/controls.tsx'
 import { loadLanguage } from '../site/i18n.ts'
 import { Layout, mountPage } from '../site/layout.tsx'
@@ -14,7 +14,15 @@ import { MailView } from './mail.tsx'
 import { Overview } from './overview.tsx'
 import { SessionsView } from './sessions.tsx'
 import { KeysView, OrdersView } from './shop.tsx'
-import { call, hasExpired, isSignedIn, signIn, signOut, useAction } from './state.ts'
+import {
+  checkSignIn,
+  hasExpired,
+  isSignedIn,
+  shownError,
+  signIn,
+  signOut,
+  useAction,
+} from './state.ts'
 import { a, followLanguage } from './texts.ts'
 import './admin.css'
 
@@ -94,8 +102,10 @@ function Views() {
   )
 }
 
+/** Why there is no sign-in; a text, or what a request threw. */
+const fault = signal<unknown>('')
+
 function SignInForm() {
-  const fault = useSignal('')
   const isBusy = useSignal(false)
   const field = useRef<HTMLInputElement>(null)
   useEffect(() => {
@@ -110,10 +120,10 @@ function SignInForm() {
     }
     isBusy.value = true
     try {
-      await signIn(token)
+      fault.value = (await signIn(token)) ? '' : a('admin_cookie_refused')
     } catch (error) {
       const isWrong = error instanceof ApiError && error.status === 401
-      fault.value = isWrong ? a('admin_token_wrong') : errorText(error)
+      fault.value = isWrong ? a('admin_token_wrong') : shownError(error)
     } finally {
       isBusy.value = false
     }
@@ -141,9 +151,9 @@ function SignInForm() {
           aria-invalid={fault.value !== ''}
           aria-describedby="token-fault token-hint"
         />
-        <p id="token-fault" class="fault" role="alert">
-          {fault.value}
-        </p>
+        <div id="token-fault">
+          <ErrorMessage error={fault.value} />
+        </div>
       </Field>
       <button type="submit" disabled={isBusy.value}>
         {a('admin_sign_in')}
@@ -152,17 +162,15 @@ function SignInForm() {
   )
 }
 
-/** The cookie cannot be read here: a request shows whether it is valid. */
-async function findOutIfSignedIn(): Promise<void> {
+async function start(): Promise<void> {
   try {
-    await call('GET /admin/api/overview')
+    await checkSignIn()
   } catch (error) {
-    // Anything else is shown by the view that meets it.
-    isSignedIn.value = !(error instanceof ApiError && error.status === 401)
+    fault.value = shownError(error)
   }
 }
 
-await Promise.all([loadLanguage(), findOutIfSignedIn()])
+await Promise.all([loadLanguage(), start()])
 await followLanguage()
 document.title = `${a('admin_title')} – Mayfly`
 await mountPage(() => <AdminPage />)

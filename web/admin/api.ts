@@ -7,17 +7,22 @@ export interface ApiResponses {
     expires_at: string | null
     expires_at_iso: string | null
   }
+  'GET /admin/api/sign-in': { status: 'success'; message: string }
   'POST /admin/api/sign-out': { status: 'success'; message: string }
   'GET /admin/api/overview': {
     status: 'success'
     fault: string | null
     warnings: string[]
-    messages: number
-    pool: { messages: number; bytes: number }
-    operator_mail: { messages: number; bytes: number }
-    domains: { active: number; all: number }
-    gmail_accounts: { all: number; failing: number }
-    webhooks: { all: number; failing: number }
+    figures: {
+      sessions: number
+      stored_bytes: number
+      pool: { messages: number; bytes: number }
+      operator_mail: { messages: number; bytes: number }
+      domains: { active: number; all: number }
+      gmail_accounts: { all: number; failing: number }
+      webhooks: { all: number; failing: number }
+      checks: { all: number; failing: number }
+    } | null
   }
   'GET /admin/api/series': {
     status: 'success'
@@ -75,7 +80,7 @@ export interface ApiResponses {
       bytes: number
       key: boolean
     }[]
-    more: boolean
+    next: string | null
   }
   'POST /admin/api/sessions/end': {
     status: 'success'
@@ -102,7 +107,7 @@ export interface ApiResponses {
       received_at: string | null
       received_at_iso: string | null
     }[]
-    more: boolean
+    next: string | null
   }
   'GET /admin/api/mail/{id}': {
     status: 'success'
@@ -134,7 +139,7 @@ export interface ApiResponses {
       expires_at_iso: string | null
     }[]
     total: number
-    more: boolean
+    next: string | null
   }
   'POST /admin/api/blocks': {
     status: 'success'
@@ -162,7 +167,7 @@ export interface ApiResponses {
       expires_at: string | null
       expires_at_iso: string | null
     }[]
-    more: boolean
+    next: string | null
   }
   'POST /admin/api/keys/revoke': { status: 'success'; message: string }
   'GET /admin/api/orders': {
@@ -189,7 +194,7 @@ export interface ApiResponses {
       claimed_at: string | null
       claimed_at_iso: string | null
     }[]
-    more: boolean
+    next: string | null
   }
   'GET /admin/api/webhooks': {
     status: 'success'
@@ -212,7 +217,7 @@ export interface ApiResponses {
       gap_since: string | null
       gap_since_iso: string | null
     }[]
-    more: boolean
+    next: string | null
   }
   'GET /admin/api/webhooks/{id}': {
     status: 'success'

@@ -36,7 +36,6 @@ export function BlocksView() {
           label={a('admin_view_blocks')}
           loaded={loaded}
           entries={loaded.value?.blocks}
-          more={loaded.value?.more}
           none={text === undefined ? a('admin_none') : a('admin_not_found')}
           keyOf={({ entry }) => entry}
         >

@@ -94,7 +94,6 @@ export function WebhooksView() {
         label={a('admin_view_webhooks')}
         loaded={loaded}
         entries={loaded.value?.webhooks}
-        more={loaded.value?.more}
         keyOf={({ id }) => id}
       >
         {(webhook) => <WebhookEntry webhook={webhook} action={action} />}

@@ -8,7 +8,6 @@ interface EntryListProps<T> {
   label: string
   loaded: Loaded<unknown>
   entries: readonly T[] | undefined
-  more?: boolean | undefined
   /** What is shown instead of an empty list. */
   none?: string
   keyOf(entry: T): string | number
@@ -17,7 +16,9 @@ interface EntryListProps<T> {
 
 /** The entries of a view, with what is to be said while there are none. */
 export function EntryList<T>(props: EntryListProps<T>) {
-  const { label, loaded, entries, more = false, none, keyOf, children } = props
+  const { label, loaded, entries, none, keyOf, children } = props
+  // An entry that changed meanwhile may be on two pages.
+  const unique = new Map(entries?.map((entry) => [keyOf(entry), entry]))
   return (
     <>
       <ErrorMessage error={loaded.error} />
@@ -25,12 +26,12 @@ export function EntryList<T>(props: EntryListProps<T>) {
       {entries?.length === 0 && <p class="soft entries-none">{none ?? a('admin_none')}</p>}
       {entries && entries.length > 0 && (
         <ul class="entries" aria-label={label}>
-          {entries.map((entry) => (
-            <li key={keyOf(entry)}>{children(entry)}</li>
+          {[...unique].map(([key, entry]) => (
+            <li key={key}>{children(entry)}</li>
           ))}
         </ul>
       )}
-      {more && loaded.showMore && (
+      {loaded.showMore && (
         <Button class="plain" disabled={loaded.isLoading} onClick={loaded.showMore}>
           {a('admin_more')}
         </Button>

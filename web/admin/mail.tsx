@@ -32,7 +32,6 @@ function MailList({ onOpen }: { onOpen(id: number): void }) {
           label={a('admin_view_mail')}
           loaded={loaded}
           entries={loaded.value?.messages}
-          more={loaded.value?.more}
           keyOf={({ id }) => id}
         >
           {(message) => (

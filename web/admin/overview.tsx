@@ -6,7 +6,8 @@ import { PLOTS, Plot, RANGES, type Range } from './plot.tsx'
 import { type Response, useLoaded } from './state.ts'
 import { a } from './texts.ts'
 
-type Figures = Response<'GET /admin/api/overview'>
+type OverviewResponse = Response<'GET /admin/api/overview'>
+type Figures = NonNullable<OverviewResponse['figures']>
 
 export function Overview() {
   const { value, error, isLoading } = useLoaded('GET /admin/api/overview')
@@ -15,8 +16,8 @@ export function Overview() {
       <p class="soft">{a('admin_privacy')}</p>
       <ErrorMessage error={error} />
       {!value && isLoading && <p class="soft">{t('site_loading')}</p>}
-      {value && <Attention figures={value} />}
-      {value && <Tiles figures={value} />}
+      {value && <Attention of={value} />}
+      {value?.figures && <Tiles figures={value.figures} />}
       <Traffic />
     </>
   )
@@ -50,7 +51,7 @@ function Traffic() {
 }
 
 /** What stops mail, and what does not stop it but should not stay. */
-function Attention({ figures: { fault, warnings } }: { figures: Figures }) {
+function Attention({ of: { fault, warnings } }: { of: OverviewResponse }) {
   return (
     <>
       {fault !== null && <p class="notice bad">{a('admin_fault', { reason: fault })}</p>}
@@ -64,13 +65,13 @@ function Attention({ figures: { fault, warnings } }: { figures: Figures }) {
 }
 
 function Tiles({ figures }: { figures: Figures }) {
-  const { messages, pool, operator_mail: mail, domains, gmail_accounts: accounts } = figures
+  const { sessions, pool, operator_mail: mail, domains, gmail_accounts: accounts } = figures
   const count = (number: number) => number.toLocaleString(language.value)
   const size = (bytes: number) => formatSize(bytes, language.value)
   const failing = (some: number) =>
     some === 0 ? a('admin_all_well') : a('admin_some_failing', { some })
   const tiles: [name: string, view: string, value: string, more: string, isBad?: boolean][] = [
-    [a('admin_stored'), 'sessions', count(messages), ''],
+    [a('admin_view_sessions'), 'sessions', count(sessions), size(figures.stored_bytes)],
     [a('admin_pool'), 'domains', count(pool.messages), size(pool.bytes)],
     [a('admin_view_mail'), 'mail', count(mail.messages), size(mail.bytes)],
     [

@@ -51,7 +51,6 @@ export function SessionsView() {
           label={a('admin_view_sessions')}
           loaded={loaded}
           entries={loaded.value?.sessions}
-          more={loaded.value?.more}
           none={query.address === undefined ? a('admin_none') : a('admin_not_found')}
           keyOf={({ email }) => email}
         >

@@ -55,7 +55,6 @@ export function KeysView() {
           label={a('admin_view_keys')}
           loaded={loaded}
           entries={loaded.value?.keys}
-          more={loaded.value?.more}
           none={find === undefined ? a('admin_none') : a('admin_not_found')}
           keyOf={({ id }) => id}
         >
@@ -120,7 +119,6 @@ export function OrdersView() {
           label={a('admin_view_orders')}
           loaded={loaded}
           entries={loaded.value?.orders}
-          more={loaded.value?.more}
           none={id === undefined ? a('admin_none') : a('admin_not_found')}
           keyOf={({ id }) => id}
         >

@@ -2,6 +2,7 @@ import { signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError, type RequestOptions, requestJson } from '../site/api-client.ts'
 import type { ApiResponses } from './api.ts'
+import { entryCount, nextOf, readEntries, readMore } from './pages.ts'
 
 export type Response<Name extends keyof ApiResponses> = ApiResponses[Name]
 
@@ -25,23 +26,39 @@ export async function call<Name extends keyof ApiResponses>(
   })
   try {
     const options = { method: method as 'GET' | 'POST', values: rest, withCookie: true }
-    const response = await requestJson<ApiResponses[Name]>(filled, options)
-    isSignedIn.value = true
-    return response
+    return await requestJson<ApiResponses[Name]>(filled, options)
   } catch (error) {
-    if (error instanceof ApiError && error.status === 401) {
-      hasExpired.value = isSignedIn.value === true
+    if (error instanceof ApiError && error.status === 401 && isSignedIn.value) {
+      hasExpired.value = true
       isSignedIn.value = false
     }
     throw error
   }
 }
 
-export async function signIn(token: string): Promise<void> {
+/** False if the browser has not kept the cookie: over http, it rejects that of an https page. */
+export async function signIn(token: string): Promise<boolean> {
   const options = { method: 'POST', token, withCookie: true } as const
   await requestJson('/admin/api/sign-in', options)
   hasExpired.value = false
-  isSignedIn.value = true
+  return await checkSignIn()
+}
+
+/** Scripts cannot read the cookie: a request shows whether it is valid. */
+export async function checkSignIn(): Promise<boolean> {
+  try {
+    await call('GET /admin/api/sign-in')
+    isSignedIn.value = true
+  } catch (error) {
+    isSignedIn.value = false
+    if (!(error instanceof ApiError && error.status === 401)) throw error
+  }
+  return isSignedIn.value
+}
+
+/** The API says why it is unavailable: the operator can do something about it. */
+export function shownError(error: unknown): unknown {
+  return error instanceof ApiError && error.status === 503 ? error.message : error
 }
 
 export async function signOut(): Promise<void> {
@@ -49,16 +66,13 @@ export async function signOut(): Promise<void> {
   isSignedIn.value = false
 }
 
-const FIRST_LIMIT = 50
-/** Of the API. */
-const MAX_LIMIT = 10_000
-
 export interface Loaded<T> {
   value: T | undefined
   error: unknown
   isLoading: boolean
+  /** Of a list, as many entries as are shown. */
   reload(): Promise<void>
-  /** Of a list: loads four times as many entries. Undefined if the API returns no more. */
+  /** Appends the next page of a list. Undefined if there is none. */
   showMore: (() => void) | undefined
 }
 
@@ -68,30 +82,39 @@ export function useLoaded<Name extends keyof ApiResponses>(
   values: Values = {},
 ): Loaded<ApiResponses[Name]> {
   const key = JSON.stringify([name, values])
-  const [limit, setLimit] = useState({ key, count: FIRST_LIMIT })
-  const count = limit.key === key ? limit.count : FIRST_LIMIT
-  const [state, setState] = useState<{ value?: ApiResponses[Name]; error?: unknown }>({})
+  type State = { key: string; value?: ApiResponses[Name] | undefined; error?: unknown }
+  const [state, setState] = useState<State>({ key })
   const [isLoading, setLoading] = useState(true)
   const latest = useRef(0)
 
-  async function reload(): Promise<void> {
+  const read = (page: Values) => call(name, { ...values, ...page })
+
+  async function load(operation: () => Promise<ApiResponses[Name]>): Promise<void> {
     latest.current += 1
     const current = latest.current
     setLoading(true)
     try {
-      const value = await call(name, { limit: count, ...values })
-      if (current === latest.current) setState({ value })
+      const value = await operation()
+      if (current === latest.current) setState({ key, value })
     } catch (error) {
-      if (current === latest.current) setState((last) => ({ ...last, error }))
+      if (current !== latest.current) return
+      setState((last) => ({
+        key,
+        value: last.key === key ? last.value : undefined,
+        error: shownError(error),
+      }))
     } finally {
       if (current === latest.current) setLoading(false)
     }
   }
 
-  useEffect(() => void reload(), [key, count])
-  const next = Math.min(count * 4, MAX_LIMIT)
-  const showMore = next > count ? () => setLimit({ key, count: next }) : undefined
-  return { value: state.value, error: state.error ?? '', isLoading, reload, showMore }
+  const { value } = state
+  const shown = value && state.key === key ? entryCount(value) : 0
+  const reload = () => load(() => readEntries(read, shown))
+  useEffect(() => void reload(), [key])
+  const next = value && nextOf(value)
+  const showMore = value && next ? () => void load(() => readMore(read, value, next)) : undefined
+  return { value, error: state.error ?? '', isLoading, reload, showMore }
 }
 
 export interface Action {
@@ -116,7 +139,7 @@ export function useAction(done: () => Promise<unknown> = async () => {}): Action
         await done()
         return true
       } catch (fault) {
-        setError(fault)
+        setError(shownError(fault))
         return false
       } finally {
         setBusy(false)

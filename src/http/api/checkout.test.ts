@@ -237,7 +237,7 @@ describe('503', () => {
     stripe.outage = undefined
     const { body } = await checkout(server.url, {}, KEY)
     const order = { id: String(body['order_id']), secret: String(body['claim_secret']), payUrl: '' }
-    const purchases = await server.shop.listPurchases(10)
+    const purchases = await server.shop.listPurchases({ limit: 10 })
     const { status } = await getOrder(server.url, order)
     await server.stop()
     await stripe.close()

@@ -27,7 +27,7 @@ test('expired data is deleted in steps until none is left', async () => {
   const { log } = fixture.deps
   await runSweep({ step, idleMs: DAY, ended: end.signal, log })
   assert.ok(steps > 1, `${steps} steps`)
-  const left = await fixture.shop.listPurchases(1_000)
+  const left = await fixture.shop.listPurchases({ limit: 1_000 })
   assert.deepEqual(
     left.map(({ id }) => id),
     [recent.order.id],

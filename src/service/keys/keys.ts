@@ -107,7 +107,8 @@ export async function findKeys(
     ? await shop.findKey(secretHash(name), now())
     : await shop.readKey(name, now())
   if (one) return [one]
-  return (await shop.listKeys(now())).filter(({ prefix }) => prefix === name)
+  const query = { now: now(), text: name, limit: Number.MAX_SAFE_INTEGER }
+  return (await shop.listKeys(query)).filter(({ prefix }) => prefix === name)
 }
 
 /** Requests of the last 30 UTC days, oldest first, including days without any. */

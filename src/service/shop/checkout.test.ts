@@ -16,14 +16,14 @@ let idempotency = { key: '', client: '192.0.2.1' }
 let before: number
 beforeEach(async () => {
   idempotency = { ...idempotency, key: `${idempotency.key}another key ` }
-  before = (await fixture.shop.listPurchases(1_000)).length
+  before = (await fixture.shop.listPurchases({ limit: 1_000 })).length
   fixture.stripe.outage = undefined
   fixture.logged.length = 0
 })
 
 /** Number of orders created by this test. */
 async function ordersCreated(): Promise<number> {
-  return (await fixture.shop.listPurchases(1_000)).length - before
+  return (await fixture.shop.listPurchases({ limit: 1_000 })).length - before
 }
 
 test('an order is stored with its plan, and found only with its claim secret', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
 import { utcDay } from '../../core/key.ts'
 import type { NewKey, ShopStore } from '../shop-store.ts'
-import { DAY, KEY, later, NOON, type OpenShopStore } from './shop-fixture.ts'
+import { DAY, KEY, later, NOON, type OpenShopStore, pagesOf } from './shop-fixture.ts'
 
 const ROLLED = { rolled: true }
 
@@ -187,7 +187,7 @@ export function keysContract(open: () => Promise<OpenShopStore>): void {
     assert.equal(await store.labelKey('k1', 'yours'), true)
     assert.equal(await store.labelKey('nobody', 'x'), false)
     assert.deepEqual(
-      (await store.listKeys(NOON)).map(({ id, label }) => [id, label]),
+      (await store.listKeys({ now: NOON, limit: 100 })).map(({ id, label }) => [id, label]),
       [
         ['k2', 'mine'],
         ['k1', 'yours'],
@@ -195,6 +195,34 @@ export function keysContract(open: () => Promise<OpenShopStore>): void {
     )
     assert.equal((await store.readKey('k1', NOON))?.label, 'yours')
     assert.equal(await store.readKey('nobody', NOON), undefined)
+  })
+
+  test('keys are listed in pages, also those created at the same time', async () => {
+    const times = [0, 1, 1, 1, 2]
+    for (const [at, ms] of times.entries()) {
+      await add({ id: `k${at}`, secretHash: `hash-${at}`, createdAt: later(ms) })
+    }
+    assert.deepEqual(await pagesOf((page) => store.listKeys({ now: NOON, ...page })), [
+      ['k4', 'k3'],
+      ['k2', 'k1'],
+      ['k0'],
+    ])
+  })
+
+  test('keys are found by prefix and by text in their label, also in pages', async () => {
+    for (const [id, label] of Object.entries({ a: 'EU office', b: '100%', c: 'Büro EU', d: '' })) {
+      await add({ id, secretHash: id, label, prefix: `mf_live_000${id}` })
+    }
+    const find = async (text: string) =>
+      (await store.listKeys({ now: NOON, limit: 9, text })).map(({ id }) => id)
+    assert.deepEqual(await find('eu'), ['c', 'a'])
+    assert.deepEqual(await find('Büro'), ['c'])
+    assert.deepEqual(await find('%'), ['b'])
+    assert.deepEqual([await find('_'), await find('mf_live_000')], [[], []])
+    assert.deepEqual(await find('mf_live_000d'), ['d'])
+    assert.deepEqual(await find(''), ['d', 'c', 'b', 'a'])
+    const pages = await pagesOf((page) => store.listKeys({ now: NOON, text: 'EU', ...page }), 1)
+    assert.deepEqual(pages, [['c'], ['a'], []])
   })
 
   test('a refunded request can be used again on the same day', async () => {

@@ -82,7 +82,7 @@ export function messagesContract(open: () => Promise<OpenMailStore>): void {
       )
     })
 
-    test('a page starts after sinceId and ends at the limit', async () => {
+    test('a page is between sinceId and beforeId, and ends at the limit', async () => {
       const { id } = await fixture.session('ann@box.test')
       for (const subject of ['1', '2', '3', '4'])
         await fixture.send(['ann@box.test'], { head: head(subject) })
@@ -91,6 +91,12 @@ export function messagesContract(open: () => Promise<OpenMailStore>): void {
       assert.deepEqual(
         page.map((message) => message.subject),
         ['4', '3'],
+      )
+      const [, second, , oldest = 0] = ids
+      const next = { sinceId: oldest, beforeId: second, limit: 2 }
+      assert.deepEqual(
+        (await fixture.store.listMessages(id, next)).map((message) => message.subject),
+        ['2'],
       )
     })
 

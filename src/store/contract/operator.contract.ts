@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'vitest'
-import { type MailboxId, OPERATOR, POOL } from '../../core/session.ts'
+import { type MailboxId, OPERATOR, POOL, type Session } from '../../core/session.ts'
 import type { FoundMessage, ScanPosition } from '../operator-store.ts'
 import type { MailStore } from '../store.ts'
 import {
@@ -48,6 +48,21 @@ export function operatorContract(open: () => Promise<OpenMailStore>): void {
       assert.deepEqual(await list('newest', 2), ['cid', 'bob'])
       assert.deepEqual(await list('largest'), ['bob', 'ann', 'cid'])
       assert.deepEqual(await list('largest', 1), ['bob'])
+    })
+
+    test('are listed in pages, also those of the same size', async () => {
+      for (const name of ['ann', 'bob', 'cid', 'dan']) await fixture.session(`${name}@box.test`)
+      await sendFrom(GOOD, ['bob@box.test'], 'large', 900)
+      const pages = { newest: ['dan', 'cid', 'bob', 'ann'], largest: ['bob', 'dan', 'cid', 'ann'] }
+      for (const [order, names] of Object.entries(pages)) {
+        let before: Session | undefined
+        for (const name of names) {
+          const query = { order: order as keyof typeof pages, limit: 1, now: at(1), before }
+          const [next] = await fixture.other.listSessions(query)
+          assert.equal(next?.address, `${name}@box.test`, order)
+          before = next
+        }
+      }
     })
 
     test('are listed with their usage and key', async () => {

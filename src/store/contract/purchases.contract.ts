@@ -61,7 +61,7 @@ export function purchasesContract(open: () => Promise<OpenShopStore>): void {
         claimedAt: undefined,
       })
       assert.deepEqual(await store.readPurchase('o1'), created)
-      assert.deepEqual(await store.listPurchases(10), [created])
+      assert.deepEqual(await store.listPurchases({ limit: 10 }), [created])
     })
 
     test('with a known idempotency key is the same order, even concurrently', async () => {
@@ -71,7 +71,7 @@ export function purchasesContract(open: () => Promise<OpenShopStore>): void {
         ),
       )
       assert.equal(new Set(orders.map(({ id }) => id)).size, 1)
-      assert.equal((await store.listPurchases(100)).length, 1)
+      assert.equal((await store.listPurchases({ limit: 100 })).length, 1)
     })
 
     test('is found only with its claim secret', async () => {
@@ -112,7 +112,7 @@ export function purchasesContract(open: () => Promise<OpenShopStore>): void {
     test('reported many times concurrently creates one key', async () => {
       await order()
       await Promise.all(Array.from({ length: 50 }, () => settleWith(PAID)))
-      assert.equal((await store.listKeys(NOON)).length, 1)
+      assert.equal((await store.listKeys({ now: NOON, limit: 100 })).length, 1)
       assert.equal((await store.readPurchase('o1'))?.payments, 1)
     })
 

@@ -1,5 +1,6 @@
 import { PLANS, type Plan } from '../../core/plan.ts'
 import type { NewKey, NewPurchase, ShopStore } from '../shop-store.ts'
+import type { CreatedPage } from '../webhook-store.ts'
 
 export interface OpenShopStore {
   store: ShopStore
@@ -35,4 +36,19 @@ export const ORDER: NewPurchase = {
   keyPrefix: 'mf_test_abcd',
   claimHash: 'claim',
   idempotencyHash: undefined,
+}
+
+/** The ids of each page, up to the first that is not full. */
+export async function pagesOf(
+  read: (page: CreatedPage) => Promise<{ id: string; createdAt: Date }[]>,
+  limit = 2,
+): Promise<string[][]> {
+  const pages: string[][] = []
+  let before: CreatedPage['before']
+  do {
+    const entries = await read({ limit, before })
+    pages.push(entries.map(({ id }) => id))
+    before = entries.length < limit ? undefined : entries.at(-1)
+  } while (before)
+  return pages
 }

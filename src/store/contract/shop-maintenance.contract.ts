@@ -3,9 +3,9 @@ import { afterEach, beforeEach, describe, test } from 'vitest'
 import { utcDay } from '../../core/key.ts'
 import { type PaymentFacts, settle } from '../../core/purchase.ts'
 import type { NewPurchase, ShopStore } from '../shop-store.ts'
-import { DAY, later, NOON, type OpenShopStore, ORDER, starter } from './shop-fixture.ts'
+import { DAY, later, NOON, type OpenShopStore, ORDER, pagesOf, starter } from './shop-fixture.ts'
 
-/** Background work of the shop. */
+/** Lists and background work of the shop. */
 export function shopMaintenanceContract(open: () => Promise<OpenShopStore>): void {
   let opened: OpenShopStore
   let store: ShopStore
@@ -58,8 +58,14 @@ export function shopMaintenanceContract(open: () => Promise<OpenShopStore>): voi
     })
   })
 
+  test('all orders are listed newest first, in pages', async () => {
+    for (const [at, ms] of [0, 1, 1, 2].entries()) await order(`o${at}`, { createdAt: later(ms) })
+    const pages = await pagesOf((page) => store.listPurchases(page), 3)
+    assert.deepEqual(pages, [['o3', 'o2', 'o1'], ['o0']])
+  })
+
   describe('the sweep', () => {
-    const ids = async () => (await store.listPurchases(1_000)).map(({ id }) => id).sort()
+    const ids = async () => (await store.listPurchases({ limit: 1_000 })).map(({ id }) => id).sort()
     const sweepAll = async (now: Date) => {
       while (await store.sweepShop(now));
     }
@@ -85,7 +91,7 @@ export function shopMaintenanceContract(open: () => Promise<OpenShopStore>): voi
       await settleAs('undone', 'expired')
       await sweepAll(later(10_000 * DAY))
       assert.deepEqual(await ids(), ['paid', 'undone'])
-      assert.equal((await store.listKeys(NOON)).length, 2)
+      assert.equal((await store.listKeys({ now: NOON, limit: 100 })).length, 2)
     })
 
     test('deletes payment events after 90 days', async () => {

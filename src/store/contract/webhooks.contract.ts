@@ -3,7 +3,7 @@ import { beforeEach, test } from 'vitest'
 import { idAt } from '../../core/id.ts'
 import { KEPT_DELIVERIES } from '../../core/webhook.ts'
 import type { ShopStore } from '../shop-store.ts'
-import { DAY, KEY, later, NOON, type OpenShopStore } from './shop-fixture.ts'
+import { DAY, KEY, later, NOON, type OpenShopStore, pagesOf } from './shop-fixture.ts'
 import { HOOK, webhookFixture } from './webhook-fixture.ts'
 
 /** Webhooks: their cursor, what they charge, and their deliveries. */
@@ -51,7 +51,32 @@ export function webhooksContract(open: () => Promise<OpenShopStore>): void {
     assert.equal(added.filter(Boolean).length, 3)
     assert.equal(await store.addWebhook({ ...HOOK, id: 'wh_k2', keyId: 'k2' }, 3), true)
     assert.equal((await store.listWebhooks('k1')).length, 3)
-    assert.equal((await store.listWebhooks()).length, 4)
+  })
+
+  test('those of all keys are listed newest first, in pages', async () => {
+    await store.addKey(KEY)
+    await store.addKey({ ...KEY, id: 'k2', secretHash: 'other' })
+    for (const [at, keyId] of ['k1', 'k2', 'k1'].entries()) {
+      const createdAt = later(Math.min(at, 1))
+      await store.addWebhook({ ...HOOK, id: `wh_${at}`, keyId, createdAt }, 3)
+    }
+    const pages = await pagesOf((page) => store.listAllWebhooks(page))
+    assert.deepEqual(pages, [['wh_2', 'wh_1'], ['wh_0']])
+  })
+
+  test('those that are not active are counted as failing', async () => {
+    assert.deepEqual(await store.countWebhooks(), { all: 0, failing: 0 })
+    await addHook()
+    await store.addWebhook({ ...HOOK, id: 'wh_2' }, 3)
+    assert.deepEqual(await store.countWebhooks(), { all: 2, failing: 0 })
+    await take(101)
+    await fail()
+    assert.deepEqual(await store.countWebhooks(), { all: 2, failing: 1 })
+    await disable('gone')
+    assert.deepEqual(await store.countWebhooks(), { all: 2, failing: 1 })
+    await store.enableWebhook('wh_1')
+    await store.pauseWebhook({ webhook: await read(), messageId: 101, now: NOON }, 'daily_limit')
+    assert.deepEqual(await store.countWebhooks(), { all: 2, failing: 1 })
   })
 
   test('disabled webhooks and those of revoked keys are not delivered', async () => {

@@ -1,5 +1,5 @@
 import type { Block, BlockChange, BlockEntry } from '../../core/block-list.ts'
-import { type Operation, query } from '../operation.ts'
+import { containing, type Operation, query } from '../operation.ts'
 import type { BlockQuery, NewBlocks } from '../operator-store.ts'
 
 interface BlockRow {
@@ -90,10 +90,6 @@ function* nextNumbers(count: number): Operation<number> {
     [count],
   )
   return (row?.number ?? 0) - count
-}
-
-function containing(text: string): string {
-  return `%${text.replaceAll(/[%_!]/g, '!$&')}%`
 }
 
 function dateOf(time: number | null): Date | undefined {

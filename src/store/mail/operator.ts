@@ -5,7 +5,7 @@ import type { ScannedPage, SessionQuery } from '../operator-store.ts'
 import { SESSION_COLUMNS, type SessionRow, sessionOf } from '../rows.ts'
 
 // Ids of sessions follow the clock.
-const ORDERS = { newest: 'id desc', largest: 'bytes desc, id desc' } as const
+const ALL = { id: Number.MAX_SAFE_INTEGER, bytes: Number.MAX_SAFE_INTEGER }
 
 /** `live` is the engine's condition for a session that is live at $1. */
 export function operatorReads(live: string) {
@@ -18,8 +18,17 @@ export function operatorReads(live: string) {
   }
 
   return {
-    listSessions: ({ order, limit, now }: SessionQuery): Operation<Session[]> =>
-      sessions(`order by ${ORDERS[order]} limit $2`, [now.getTime(), limit]),
+    listSessions: ({ order, limit, now, before }: SessionQuery): Operation<Session[]> => {
+      const { bytes, id } = before ?? ALL
+      return order === 'newest'
+        ? sessions('and id < $2 order by id desc limit $3', [now.getTime(), id, limit])
+        : sessions('and (bytes, id) < ($2, $3) order by bytes desc, id desc limit $4', [
+            now.getTime(),
+            bytes,
+            id,
+            limit,
+          ])
+    },
 
     *findSessionByAddress(address: Address, now: Date): Operation<Session | undefined> {
       return (yield* sessions('and address = $2', [now.getTime(), address]))[0]

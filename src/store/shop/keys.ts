@@ -1,7 +1,14 @@
 import { type ApiKey, utcDay } from '../../core/key.ts'
-import { type Operation, query } from '../operation.ts'
+import { containing, type Operation, pageStart, query } from '../operation.ts'
 import { type KeyRow, keyOf } from '../rows.ts'
-import type { KeyRoll, KeyRollResult, NewKey, SpentFrom, UsageDay } from '../shop-store.ts'
+import type {
+  KeyQuery,
+  KeyRoll,
+  KeyRollResult,
+  NewKey,
+  SpentFrom,
+  UsageDay,
+} from '../shop-store.ts'
 
 export const KEY_COLUMNS = `id, prefix, plan, label, state, max_requests, max_per_day, used, day, used_today,
   period, created_at, expires_at`
@@ -20,9 +27,12 @@ export const keyReads = {
     ])
     return row && keyOf(row, now)
   },
-  *listKeys(now: Date): Operation<ApiKey[]> {
+  *listKeys({ now, limit, before, text = '' }: KeyQuery): Operation<ApiKey[]> {
     const rows = yield* query<KeyRow>(
-      `select ${KEY_COLUMNS} from shop.api_key order by created_at desc, id`,
+      `select ${KEY_COLUMNS} from shop.api_key
+       where (created_at, id) < ($1, $2) and (prefix = $3 or label ilike $4 escape '!')
+       order by created_at desc, id desc limit $5`,
+      [...pageStart(before), text, containing(text), limit],
     )
     return rows.map((row) => keyOf(row, now))
   },

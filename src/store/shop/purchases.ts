@@ -1,7 +1,8 @@
 import type { Purchase } from '../../core/purchase.ts'
-import { type Operation, query, type Value } from '../operation.ts'
+import { type Operation, pageStart, query, type Value } from '../operation.ts'
 import { matchesClaim, type PurchaseRow, purchaseOf } from '../rows.ts'
 import type { NewPurchase, RecordedEvent, UnsettledOrders } from '../shop-store.ts'
+import type { CreatedPage } from '../webhook-store.ts'
 
 export const PURCHASE_COLUMNS = `id, provider, mode, plan, email, claim_hash, link_hash, revision, state,
   created_at, checkout_ref, checkout_url, subscription_ref, key_id, key_prefix, payments, paid_until,
@@ -30,8 +31,11 @@ export const purchaseReads = {
   *findPurchaseByRef(ref: string): Operation<Purchase | undefined> {
     return (yield* list('where checkout_ref = $1 or subscription_ref = $1', [ref]))[0]
   },
-  listPurchases: (limit: number): Operation<Purchase[]> =>
-    list('order by created_at desc, id limit $1', [limit]),
+  listPurchases: ({ limit, before }: CreatedPage): Operation<Purchase[]> =>
+    list('where (created_at, id) < ($1, $2) order by created_at desc, id desc limit $3', [
+      ...pageStart(before),
+      limit,
+    ]),
   listUnsettled: (
     { provider, mode, after, before }: UnsettledOrders,
     limit: number,

@@ -1,8 +1,8 @@
 import type { Address } from '../../core/address.ts'
 import type { QuotaProblemCode } from '../../core/key.ts'
 import type { AttemptError, DisableReason, Webhook, WebhookDelivery } from '../../core/webhook.ts'
-import { type Operation, query } from '../operation.ts'
-import type { DeliverableWebhook } from '../webhook-store.ts'
+import { type Operation, pageStart, query } from '../operation.ts'
+import type { CreatedPage, DeliverableWebhook, WebhookCounts } from '../webhook-store.ts'
 
 export interface WebhookRow {
   id: string
@@ -92,13 +92,28 @@ export const webhookReads = {
     ])
     return row && webhookOf(row)
   },
-  *listWebhooks(keyId?: string): Operation<Webhook[]> {
-    const [where, values] = keyId === undefined ? ['', []] : ['where key_id = $1', [keyId]]
+  *listWebhooks(keyId: string): Operation<Webhook[]> {
     const rows = yield* query<WebhookRow>(
-      `select ${COLUMNS} from shop.webhook ${where} order by created_at, id`,
-      values,
+      `select ${COLUMNS} from shop.webhook where key_id = $1 order by created_at, id`,
+      [keyId],
     )
     return rows.map(webhookOf)
+  },
+  *listAllWebhooks({ limit, before }: CreatedPage): Operation<Webhook[]> {
+    const rows = yield* query<WebhookRow>(
+      `select ${COLUMNS} from shop.webhook where (created_at, id) < ($1, $2)
+       order by created_at desc, id desc limit $3`,
+      [...pageStart(before), limit],
+    )
+    return rows.map(webhookOf)
+  },
+  *countWebhooks(): Operation<WebhookCounts> {
+    const [row] = yield* query<WebhookCounts>(
+      `select cast(count(*) as bigint) as "all", cast(count(case
+         when disabled is not null or paused is not null or failures > 0 then 1 end) as bigint) as failing
+       from shop.webhook`,
+    )
+    return row ?? { all: 0, failing: 0 }
   },
   *listDeliverable(): Operation<DeliverableWebhook[]> {
     const rows = yield* query<

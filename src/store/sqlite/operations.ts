@@ -41,11 +41,12 @@ export function operationRunner(db: Db) {
   }
 }
 
-/** Each file is one schema; with a single writer rows need no lock; arrays are passed as JSON. */
+/** Each file is one schema; with a single writer rows need no lock; `like` ignores case; arrays are passed as JSON. */
 function inSqlite(text: string): string {
   return text
     .replaceAll(/\b(mail|shop)\.(?=\w)/g, '')
     .replaceAll(/ for (no key )?update( skip locked)?/g, '')
+    .replaceAll(' ilike ', ' like ')
     .replaceAll(/= any\((\$\d+)::\w+\[\]\)/g, 'in (select value from json_each($1))')
     .replaceAll(/unnest\((\$\d+)::\w+\[\]\) as (\w+)/g, '(select value as $2 from json_each($1))')
     .replaceAll(/\$\d+/g, '?')

@@ -6,7 +6,7 @@ import { blockJson } from '../../../service/operator-json.ts'
 import { success } from '../../server/response.ts'
 import type { Route } from '../../server/route.ts'
 import { countField, enumField, messageSchema, successSchema } from '../schemas.ts'
-import { adminRoute, DEFAULT_LIMIT, limitField, moreField, timesOf } from './route.ts'
+import { adminRoute, DEFAULT_LIMIT, nextField, pageFields, parseCursor, timesOf } from './route.ts'
 
 const kind = enumField(['domain', 'address', 'network'])
 const entry = Type.String({
@@ -21,7 +21,7 @@ export const blockRoutes: readonly Route[] = [
     description: 'Blocked senders, last changed first.',
     input: Type.Object({
       text: Type.Optional(Type.String({ description: 'Only entries that contain this text.' })),
-      limit: limitField,
+      ...pageFields,
     }),
     output: successSchema({
       blocks: Type.Array(
@@ -35,11 +35,12 @@ export const blockRoutes: readonly Route[] = [
         }),
       ),
       total: countField(1),
-      more: moreField,
+      next: nextField,
     }),
-    async handle({ text, limit = DEFAULT_LIMIT }, deps) {
-      const { blocks, total, next } = await listBlocks(deps, { limit, text })
-      return success({ blocks: blocks.map(blockJson), total, more: next !== undefined })
+    async handle({ text, before: cursor, limit = DEFAULT_LIMIT }, deps) {
+      const before = parseCursor(cursor)?.rank
+      const { blocks, total, next } = await listBlocks(deps, { limit, before, text })
+      return success({ blocks: blocks.map(blockJson), total, next: next?.toString() ?? null })
     },
   }),
   adminRoute({

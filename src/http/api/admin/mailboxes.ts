@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { type Address, parseAddress } from '../../../core/address.ts'
 import type { MessageSummary } from '../../../core/message.ts'
 import { Problem } from '../../../core/problem.ts'
-import { OPERATOR } from '../../../core/session.ts'
+import { type MailboxId, OPERATOR } from '../../../core/session.ts'
 import { timestampFields } from '../../../core/time.ts'
 import {
   deleteOperatorMail,
@@ -17,7 +17,7 @@ import type { RouteDeps } from '../../server/deps.ts'
 import { success } from '../../server/response.ts'
 import type { Route } from '../../server/route.ts'
 import { addressField, countField, messageIdField, successSchema } from '../schemas.ts'
-import { adminRoute, firstOf, limitField, moreField, timesOf } from './route.ts'
+import { adminRoute, invalidCursor, nextField, pageFields, readPage, timesOf } from './route.ts'
 
 // The mail of sessions and of the pool is not readable here, whoever asks.
 
@@ -41,21 +41,26 @@ const sessionRoutes: readonly Route[] = [
       order: Type.Optional(
         Type.String({ description: '`newest` first, which is the default, or `largest`.' }),
       ),
-      limit: limitField,
+      ...pageFields,
     }),
-    output: successSchema({ sessions: Type.Array(sessionSchema), more: moreField }),
-    async handle({ address, order = 'newest', limit }, deps) {
+    output: successSchema({ sessions: Type.Array(sessionSchema), next: nextField }),
+    async handle({ address, order = 'newest', ...page }, deps) {
       if (address !== undefined) {
         const found = await deps.store.findSessionByAddress(addressOf(address), deps.now())
-        return success({ sessions: found ? [sessionJson(found)] : [], more: false })
+        return success({ sessions: found ? [sessionJson(found)] : [], next: null })
       }
       if (order !== 'newest' && order !== 'largest') {
         throw new Problem('invalid_parameter', 'order: must be newest or largest.')
       }
-      const { entries, more } = await firstOf(limit, (most) =>
-        listSessions(operatorDeps(deps), { order, limit: most }),
+      const { entries, next } = await readPage(
+        page,
+        ({ before, limit }) => {
+          const last = before && { bytes: before.rank, id: mailboxId(before.id) }
+          return listSessions(operatorDeps(deps), { order, limit, before: last })
+        },
+        ({ bytes, id }) => ({ rank: bytes, id }),
       )
-      return success({ sessions: entries.map(sessionJson), more })
+      return success({ sessions: entries.map(sessionJson), next })
     },
   }),
   adminRoute({
@@ -92,13 +97,16 @@ const mailRoutes: readonly Route[] = [
     path: '/mail',
     title: 'Operator mail',
     description: 'Mail to postmaster and abuse, newest first.',
-    input: Type.Object({ limit: limitField }),
-    output: successSchema({ messages: Type.Array(Type.Object(summaryFields)), more: moreField }),
-    async handle({ limit }, { store }) {
-      const { entries, more } = await firstOf(limit, (most) =>
-        store.listMessages(OPERATOR, { sinceId: 0, limit: most }),
+    input: Type.Object(pageFields),
+    output: successSchema({ messages: Type.Array(Type.Object(summaryFields)), next: nextField }),
+    async handle(page, { store }) {
+      const { entries, next } = await readPage(
+        page,
+        ({ before, limit }) =>
+          store.listMessages(OPERATOR, { sinceId: 0, beforeId: before?.rank, limit }),
+        ({ id }) => ({ rank: id }),
       )
-      return success({ messages: entries.map(summaryJson), more })
+      return success({ messages: entries.map(summaryJson), next })
     },
   }),
   adminRoute({
@@ -161,6 +169,11 @@ export const mailboxRoutes: readonly Route[] = [...sessionRoutes, ...mailRoutes]
 /** In the service, a write is visible to every request that starts after it. */
 function operatorDeps({ store, now }: RouteDeps): OperatorDeps {
   return { store: { ...store, waitUntilVisible: async () => {} }, now }
+}
+
+function mailboxId(text: string): MailboxId {
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(Number(text))) throw invalidCursor()
+  return Number(text) as MailboxId
 }
 
 function addressOf(text: string): Address {

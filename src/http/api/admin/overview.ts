@@ -3,10 +3,9 @@ import { Problem } from '../../../core/problem.ts'
 import { SERIES_NAMES, SERIES_RANGES, type SeriesRange } from '../../../core/series.ts'
 import { OPERATOR, POOL } from '../../../core/session.ts'
 import { isoTimestamp, timestampFields } from '../../../core/time.ts'
-import { webhookStatus } from '../../../core/webhook.ts'
-import { notReadyReason } from '../../../service/background/outage.ts'
+import { notReadyReason, unlessUnavailable } from '../../../service/background/outage.ts'
 import { lastCheckRun } from '../../../service/checks/daily-checks.ts'
-import { readSeries, type Series } from '../../../service/series.ts'
+import { readLevels, readSeries, type Series } from '../../../service/series.ts'
 import { accountStatuses } from '../../../service/sessions/accounts.ts'
 import type { RouteDeps } from '../../server/deps.ts'
 import { success } from '../../server/response.ts'
@@ -26,16 +25,28 @@ export const overviewRoutes: readonly Route[] = [
     output: successSchema({
       fault: nullable(Type.String(), 'Why no mail can be stored now; null if it can.'),
       warnings: Type.Array(Type.String()),
-      messages: countField(1_200),
-      pool: volume,
-      operator_mail: volume,
-      domains: Type.Object({ active: countField(2), all: countField(3) }),
-      gmail_accounts: share,
-      webhooks: share,
+      figures: nullable(
+        Type.Object({
+          sessions: countField(1_200),
+          stored_bytes: countField(48_000_000),
+          pool: volume,
+          operator_mail: volume,
+          domains: Type.Object({ active: countField(2), all: countField(3) }),
+          gmail_accounts: share,
+          webhooks: share,
+          checks: share,
+        }),
+        'Null while the store is unavailable. Live sessions and stored bytes may be a minute old.',
+      ),
     }),
     async handle(_input, deps) {
-      const fault = (await notReadyReason(deps)) ?? null
-      return success({ fault, warnings: await deps.warnings(), ...(await figures(deps)) })
+      const figures = await unlessUnavailable(readFigures(deps))
+      const reason = (await notReadyReason(deps)) ?? null
+      return success({
+        fault: figures ? reason : (reason ?? 'the store is unavailable'),
+        warnings: await deps.warnings(),
+        figures: figures ?? null,
+      })
     },
   }),
   adminRoute({
@@ -128,13 +139,15 @@ export const checksRoute = adminRoute({
   },
 })
 
-async function figures(deps: RouteDeps) {
-  const { store, shop, now } = deps
+async function readFigures(deps: RouteDeps) {
+  const { store, shop } = deps
+  const { liveSessions, storedBytes } = await readLevels(deps)
   const domains = (await store.listDomains()).filter(({ removed }) => !removed)
   const accounts = await accountStatuses(deps)
-  const webhooks = await shop.listWebhooks()
+  const checks = (await lastCheckRun(deps))?.checks ?? []
   return {
-    messages: await store.countMail(),
+    sessions: liveSessions,
+    stored_bytes: storedBytes,
     pool: await volumeOf(deps, POOL),
     operator_mail: await volumeOf(deps, OPERATOR),
     domains: { active: domains.filter(({ active }) => active).length, all: domains.length },
@@ -142,9 +155,10 @@ async function figures(deps: RouteDeps) {
       all: accounts.length,
       failing: accounts.filter(({ health }) => health === 'failing').length,
     },
-    webhooks: {
-      all: webhooks.length,
-      failing: webhooks.filter((one) => webhookStatus(one, now()).state !== 'active').length,
+    webhooks: await shop.countWebhooks(),
+    checks: {
+      all: checks.filter(({ status }) => status !== 'skipped').length,
+      failing: checks.filter(({ status }) => status === 'failure').length,
     },
   }
 }

@@ -6,6 +6,7 @@ import { keyRing } from '../../../../test/support/keys.ts'
 import { openReceiver } from '../../../../test/support/webhook-receiver.ts'
 import type { Address } from '../../../core/address.ts'
 import { PLANS } from '../../../core/plan.ts'
+import type { NewPurchase } from '../../../store/shop-store.ts'
 import { ADMIN_TOKEN, adminClient, assertProblem, type Fields } from './testing/admin-client.ts'
 
 let server: TestServer
@@ -23,21 +24,26 @@ afterAll(async () => {
   await server.stop()
 })
 
-const { call, read, list, assertRefused, returned } = adminClient(() => server.url)
+const { call, read, list, pages, assertRefused, returned } = adminClient(() => server.url)
 
 describe('keys', () => {
-  test('are listed and found by id, prefix, whole key and label, without their secret', async () => {
+  test('are listed and found by id, prefix and label, without their secret', async () => {
     const [one, other] = [await ring.issue({ perDay: 5 }), await ring.issue()]
     await server.shop.labelKey(one.id, 'Backoffice EU')
     const ids = async (values: Record<string, string>) =>
       (await list('/keys', 'keys', values)).map(({ id }) => id)
     assert.ok((await ids({})).includes(other.id))
     const prefix = one.secret.slice(0, 12)
-    for (const find of [one.id, prefix, one.secret, 'backoffice']) {
+    for (const find of [one.id, prefix, 'backoffice']) {
       assert.deepEqual(await ids({ find }), [one.id], find)
     }
     assert.deepEqual(await ids({ find: 'nothing' }), [])
-    assert.equal((await read('/keys', { limit: '1' }))['more'], true)
+    for (const find of [one.secret, `APIKey: ${one.secret}`, one.secret.slice(0, -1)]) {
+      assertProblem(await call('GET', '/keys', { find }), 400, 'invalid_parameter')
+    }
+    const all = (await pages('/keys', 'keys')).flat()
+    assert.deepEqual(all.toSorted(), [one.id, other.id].toSorted())
+    assert.deepEqual(await pages('/keys', 'keys', 'id', { find: 'BACKOFFICE' }), [[one.id]])
     assert.ok(!returned.join().includes(one.secret))
   })
 
@@ -57,7 +63,7 @@ describe('keys', () => {
 test('orders are listed with masked addresses; one of them with the whole address', async () => {
   const [plan] = PLANS
   assert.ok(plan)
-  await server.shop.addPurchase({
+  const ordered: NewPurchase = {
     id: 'ord_one',
     provider: 'fake',
     mode: 'test',
@@ -68,13 +74,16 @@ test('orders are listed with masked addresses; one of them with the whole addres
     keyPrefix: 'mf_test_abcd',
     claimHash: 'canary-claim-hash',
     idempotencyHash: undefined,
-  })
+  }
+  await server.shop.addPurchase(ordered)
   const [order] = await list('/orders', 'orders')
   assert.deepEqual([order?.['id'], order?.['email']], ['ord_one', 'b…@shop.test'])
   assert.deepEqual([order?.['state'], order?.['key_id']], ['open', null])
   const [one] = await list('/orders', 'orders', { id: 'ord_one' })
   assert.equal(one?.['email'], 'buyer@shop.test')
   assert.deepEqual(await list('/orders', 'orders', { id: 'ord_two' }), [])
+  await server.shop.addPurchase({ ...ordered, id: 'ord_two', keyId: 'key_two' })
+  assert.deepEqual(await pages('/orders', 'orders'), [['ord_two'], ['ord_one']])
   assert.ok(!returned.join().includes('canary-claim-hash'))
 })
 
@@ -91,7 +100,11 @@ describe('blocks', () => {
     const [found, ...others] = await list('/blocks', 'blocks', { text: 'SPAM' })
     assert.deepEqual([found?.['entry'], found?.['expires_at'], others], ['spam.example', null, []])
     const page = await read('/blocks', { limit: '1' })
-    assert.deepEqual([page['total'], page['more']], [2, true])
+    assert.equal(page['total'], 2)
+    assert.deepEqual(await pages('/blocks', 'blocks', 'entry'), [
+      ['spam.example'],
+      ['192.0.2.0/24'],
+    ])
     for (const entry of ['spam.example', '192.0.2.0/24']) {
       assert.equal((await call('POST', '/blocks/remove', { entry })).status, 200)
       assertProblem(await call('POST', '/blocks/remove', { entry }), 404, 'not_found')
@@ -111,6 +124,22 @@ describe('blocks', () => {
     assert.equal((await call('POST', '/blocks', { entry: '10.0.0.0/7', force: '1' })).status, 200)
     await call('POST', '/blocks/remove', { entry: '10.0.0.0/7' })
   })
+})
+
+test('a cursor that no list returned is refused', async () => {
+  const cursors = ['x', '-1', '1.', '1.2.3', "1.'", '9999999999999999', `1.${'a'.repeat(65)}`]
+  for (const path of ['/keys', '/orders', '/webhooks', '/blocks', '/sessions', '/mail']) {
+    for (const before of cursors) {
+      assertProblem(await call('GET', path, { before }), 400, 'invalid_parameter', before)
+    }
+    for (const limit of ['0', '1001', 'x']) {
+      assertProblem(await call('GET', path, { limit }), 400, 'invalid_parameter', limit)
+    }
+    assert.equal((await call('GET', path, { limit: '1000' })).status, 200)
+  }
+  for (const before of ['1', '1.x', '1.1e3']) {
+    assertProblem(await call('GET', '/sessions', { before }), 400, 'invalid_parameter', before)
+  }
 })
 
 test('checks are those of the last daily run', async () => {
@@ -170,8 +199,12 @@ describe('webhooks', () => {
     const init = { method: 'POST', headers: key.headers, body }
     const made = (await request(`${server.url}/webhooks`, init)).body['webhook'] as Fields
     const path = `/webhooks/${made['id']}`
+    const other = (await request(`${server.url}/webhooks`, init)).body['webhook'] as Fields
     const [listed] = await list('/webhooks', 'webhooks')
-    assert.deepEqual([listed?.['id'], listed?.['state']], [made['id'], 'active'])
+    assert.equal(listed?.['state'], 'active')
+    const ids = (await pages('/webhooks', 'webhooks')).flat()
+    assert.deepEqual(ids.toSorted(), [made['id'], other['id']].toSorted())
+    assert.equal((await call('POST', `/webhooks/${other['id']}/delete`)).status, 200)
     const tested = await call('POST', `${path}/test`)
     assert.equal((tested.body['delivery'] as Fields)['status'], 200)
     assert.equal(receiver.received.length, 1)

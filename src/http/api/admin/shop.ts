@@ -1,6 +1,5 @@
 import { Type } from 'typebox'
 import { Problem } from '../../../core/problem.ts'
-import { findKeys } from '../../../service/keys/keys.ts'
 import { deliveryJson, keyJson, orderJson, webhookJson } from '../../../service/operator-json.ts'
 import {
   deleteWebhook,
@@ -13,7 +12,7 @@ import { success } from '../../server/response.ts'
 import type { Route } from '../../server/route.ts'
 import { countField, enumField, messageSchema, nullable, successSchema } from '../schemas.ts'
 import { outcomeFields, outcomeJson } from '../webhooks.ts'
-import { adminRoute, firstOf, limitField, moreField, timesOf } from './route.ts'
+import { adminRoute, nextField, pageFields, readCreatedPage, timesOf } from './route.ts'
 
 const text = (example: string) => Type.String({ examples: [example] })
 
@@ -33,6 +32,9 @@ const keySchema = Type.Object({
   ...timesOf('expires_at'),
 })
 
+/** Anywhere in the text, also one with a typo. */
+const WHOLE_KEY = /mf_(?:live|test)_\w{20}/
+
 const keyRoutes: readonly Route[] = [
   adminRoute({
     method: 'GET',
@@ -41,16 +43,24 @@ const keyRoutes: readonly Route[] = [
     description: 'All keys, newest first, without their secrets.',
     input: Type.Object({
       find: Type.Optional(
-        Type.String({ description: 'Only keys with this id, prefix or text in their label.' }),
+        Type.String({
+          description:
+            'Only keys with this id, prefix or text in their label. Never a whole key: addresses end up in logs.',
+        }),
       ),
-      limit: limitField,
+      ...pageFields,
     }),
-    output: successSchema({ keys: Type.Array(keySchema), more: moreField }),
-    async handle({ find, limit }, deps) {
-      const { entries, more } = await firstOf(limit, async () =>
-        find === undefined ? await deps.shop.listKeys(deps.now()) : await searchKeys(deps, find),
+    output: successSchema({ keys: Type.Array(keySchema), next: nextField }),
+    async handle({ find: text, ...page }, { shop, now }) {
+      if (text !== undefined && WHOLE_KEY.test(text)) {
+        throw new Problem('invalid_parameter', 'find: send the prefix of a key, not the whole key.')
+      }
+      const one = text === undefined ? undefined : await shop.readKey(text, now())
+      if (one) return success({ keys: [keyJson(one)], next: null })
+      const { entries, next } = await readCreatedPage(page, (part) =>
+        shop.listKeys({ ...part, now: now(), text }),
       )
-      return success({ keys: entries.map(keyJson), more })
+      return success({ keys: entries.map(keyJson), next })
     },
   }),
   adminRoute({
@@ -67,15 +77,6 @@ const keyRoutes: readonly Route[] = [
     },
   }),
 ]
-
-async function searchKeys(deps: Parameters<typeof findKeys>[0], find: string) {
-  const found = await findKeys(deps, find)
-  if (found.length > 0) return found
-  const part = find.toLowerCase()
-  return (await deps.shop.listKeys(deps.now())).filter(({ label }) =>
-    label.toLowerCase().includes(part),
-  )
-}
 
 const orderSchema = Type.Object({
   id: text('ord_…'),
@@ -106,17 +107,17 @@ const orderRoutes: readonly Route[] = [
       'Orders, newest first, with masked e-mail addresses; of one order, the whole address.',
     input: Type.Object({
       id: Type.Optional(Type.String({ description: 'Only this order.' })),
-      limit: limitField,
+      ...pageFields,
     }),
-    output: successSchema({ orders: Type.Array(orderSchema), more: moreField }),
-    async handle({ id, limit }, { shop }) {
+    output: successSchema({ orders: Type.Array(orderSchema), next: nextField }),
+    async handle({ id, ...page }, { shop }) {
       if (id !== undefined) {
         const order = await shop.readPurchase(id)
         const orders = order ? [{ ...orderJson(order), email: order.email ?? null }] : []
-        return success({ orders, more: false })
+        return success({ orders, next: null })
       }
-      const { entries, more } = await firstOf(limit, (most) => shop.listPurchases(most))
-      return success({ orders: entries.map(orderJson), more })
+      const { entries, next } = await readCreatedPage(page, shop.listPurchases)
+      return success({ orders: entries.map(orderJson), next })
     },
   }),
 ]
@@ -146,12 +147,12 @@ const webhookRoutes: readonly Route[] = [
     method: 'GET',
     path: '/webhooks',
     title: 'Webhooks',
-    description: 'Webhooks of all keys, oldest first, without their secrets.',
-    input: Type.Object({ limit: limitField }),
-    output: successSchema({ webhooks: Type.Array(webhookSchema), more: moreField }),
-    async handle({ limit }, { shop, now }) {
-      const { entries, more } = await firstOf(limit, () => shop.listWebhooks())
-      return success({ webhooks: entries.map((one) => webhookJson(one, now())), more })
+    description: 'Webhooks of all keys, newest first, without their secrets.',
+    input: Type.Object(pageFields),
+    output: successSchema({ webhooks: Type.Array(webhookSchema), next: nextField }),
+    async handle(page, { shop, now }) {
+      const { entries, next } = await readCreatedPage(page, shop.listAllWebhooks)
+      return success({ webhooks: entries.map((one) => webhookJson(one, now())), next })
     },
   }),
   adminRoute({

@@ -1,8 +1,11 @@
+import { Problem } from '../../../core/problem.ts'
 import { timestampFields } from '../../../core/time.ts'
+import { notReadyReason, unlessUnavailable } from '../../../service/background/outage.ts'
 import { OPERATOR_SESSION_SECONDS, signIn, signOut } from '../../../service/operator-session.ts'
 import { isOperatorRequest } from '../../server/credentials.ts'
+import type { RouteDeps } from '../../server/deps.ts'
 import { json, success } from '../../server/response.ts'
-import { type Route, route } from '../../server/route.ts'
+import { type HttpRequest, type Route, route } from '../../server/route.ts'
 import { messageSchema, successSchema } from '../schemas.ts'
 import { adminRoute, signInCookie, signInId, timesOf, wrongToken } from './route.ts'
 
@@ -14,17 +17,29 @@ export const signInRoutes: readonly Route[] = [
     description:
       'Exchanges the admin token, sent as Authorization: Bearer, for a cookie that is valid for 12 hours.',
     output: successSchema(timesOf('expires_at')),
-    problems: ['invalid_token'],
+    problems: ['invalid_token', 'overloaded'],
     api: 'admin',
     async handle(_input, deps, request) {
       // The token is never a parameter: no form of another site can sign in, and no address contains it.
       if (!(await isOperatorRequest(deps, request))) throw wrongToken()
-      const id = await signIn(deps)
+      const id = await unlessUnavailable(startSession(deps, request))
+      // The client has the token, so it may know why.
+      if (id === undefined) throw unavailable(await notReadyReason(deps))
       const expiresAt = new Date(deps.now().getTime() + OPERATOR_SESSION_SECONDS * 1_000)
       return json(
         { status: 'success' as const, ...timestampFields('expires_at', expiresAt) },
         signInCookie(request.secure(), id, OPERATOR_SESSION_SECONDS),
       )
+    },
+  }),
+  adminRoute({
+    method: 'GET',
+    path: '/sign-in',
+    title: 'Check the sign-in',
+    description: 'Succeeds if the cookie or the token is valid.',
+    output: messageSchema,
+    async handle() {
+      return success({ message: 'Signed in.' })
     },
   }),
   adminRoute({
@@ -42,3 +57,14 @@ export const signInRoutes: readonly Route[] = [
     },
   }),
 ]
+
+/** Replaces the sign-in of this browser, if it has one. */
+async function startSession(deps: RouteDeps, request: HttpRequest): Promise<string> {
+  const last = signInId(request)
+  if (last !== undefined) await signOut(deps, last)
+  return await signIn(deps)
+}
+
+function unavailable(reason = 'the store is unavailable'): Problem {
+  return new Problem('overloaded', `Nobody can sign in now: ${reason}`)
+}

@@ -43,9 +43,12 @@ export function messageReads(db: Db, partitions: PartitionCache) {
   }
 
   return {
-    async listMessages(mailbox: MailboxId, { sinceId, limit }: MessagePage): Promise<Message[]> {
-      const where = 'message.id > $2 order by message.id desc limit $3'
-      const values = [sinceId, limit]
+    async listMessages(
+      mailbox: MailboxId,
+      { sinceId, beforeId, limit }: MessagePage,
+    ): Promise<Message[]> {
+      const where = 'message.id > $2 and message.id < $3 order by message.id desc limit $4'
+      const values = [sinceId, beforeId ?? Number.MAX_SAFE_INTEGER, limit]
       const rows = await find<StoredRow>(mailbox, { columns: MESSAGE_COLUMNS, where, values })
       return rows.map(storedMessageOf)
     },

@@ -59,7 +59,7 @@ describe('two nodes', () => {
     await store.addPurchase(YEARLY)
     const settled = await concurrently(50, (node) => node.settlePurchase(paid('o1', 1)))
     assert.equal(settled.filter(Boolean).length, 1)
-    assert.equal((await other.listKeys(NOON)).length, 1)
+    assert.equal((await other.listKeys({ now: NOON, limit: 100 })).length, 1)
     const order = await other.readPurchase('o1')
     assert.deepEqual([order?.payments, order?.revision], [1, 1])
   })
@@ -82,7 +82,7 @@ describe('two nodes', () => {
       node.addPurchase({ ...YEARLY, id: `o${at}`, keyId: `k${at}`, idempotencyHash: 'same' }),
     )
     assert.equal(new Set(orders.map(({ id }) => id)).size, 1)
-    assert.equal((await store.listPurchases(100)).length, 1)
+    assert.equal((await store.listPurchases({ limit: 100 })).length, 1)
   })
 
   test('leave one secret without an expiry when a key is claimed and rolled concurrently', async () => {
@@ -129,10 +129,10 @@ describe('two nodes', () => {
       concurrently(4, (node) => node.sweepShop(SWEEP_TIME)),
     ])
     await store.sweepShop(SWEEP_TIME)
-    const remaining = (await store.listPurchases(100)).map(({ id }) => id)
+    const remaining = (await store.listPurchases({ limit: 100 })).map(({ id }) => id)
     const expected = settled.flatMap((isSettled, at) => (isSettled ? [`o${at}`] : []))
     assert.deepEqual(remaining.sort(), expected.sort())
-    assert.equal((await store.listKeys(NOON)).length, remaining.length)
+    assert.equal((await store.listKeys({ now: NOON, limit: 100 })).length, remaining.length)
   })
 
   test('never deadlock', async () => {

@@ -18,9 +18,9 @@ export type StoredMessageRow = MessageRow & {
 }
 
 export function messageReads(db: Db) {
-  const list = db.prepare<[number, number, number], StoredMessageRow>(
+  const list = db.prepare<[number, number, number, number], StoredMessageRow>(
     // With a bare parameter as limit, SQLite would plan the statement again at each run.
-    'select * from message where mailbox = ? and id > ? order by id desc limit +?',
+    'select * from message where mailbox = ? and id > ? and id < ? order by id desc limit +?',
   )
   const ids = db
     .prepare<[number], number>('select id from message where mailbox = ? order by id desc')
@@ -36,8 +36,10 @@ export function messageReads(db: Db) {
   )
 
   return {
-    listMessages: (mailbox: MailboxId, { sinceId, limit }: MessagePage): Message[] =>
-      list.all(mailbox, sinceId, limit).map((row) => messageOf(row, row.raw_id)),
+    listMessages: (mailbox: MailboxId, { sinceId, beforeId, limit }: MessagePage): Message[] =>
+      list
+        .all(mailbox, sinceId, beforeId ?? Number.MAX_SAFE_INTEGER, limit)
+        .map((row) => messageOf(row, row.raw_id)),
     listMessageIds: (mailbox: MailboxId): number[] => ids.all(mailbox),
     findMessage(mailbox: MailboxId, id: number): Message | undefined {
       const row = one.get(mailbox, id)

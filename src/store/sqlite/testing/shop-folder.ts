@@ -38,7 +38,9 @@ export async function issueIn(shop: ShopStore): Promise<string> {
 
 /** The ids of all keys in a folder. */
 export function keyIds(data: string): Promise<string[]> {
-  return inShop(data, async (store) => (await store.listKeys(NOON)).map(({ id }) => id).sort())
+  return inShop(data, async (store) =>
+    (await store.listKeys({ now: NOON, limit: 100 })).map(({ id }) => id).sort(),
+  )
 }
 
 export async function inShop<T>(

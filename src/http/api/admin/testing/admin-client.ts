@@ -35,10 +35,24 @@ export function adminClient(url: () => string) {
     return body
   }
 
+  /** One field of each entry, by pages of one. */
+  async function pages(path: string, name: string, field = 'id', values: Fields = {}) {
+    const found: unknown[][] = []
+    let next: unknown = null
+    do {
+      const before = next === null ? {} : { before: String(next) }
+      const page = await read(path, { limit: '1', ...values, ...before })
+      found.push((page[name] as Fields[]).map((entry) => entry[field]))
+      next = page['next']
+    } while (next !== null)
+    return found
+  }
+
   return {
     returned,
     call,
     read,
+    pages,
     list: async (path: string, name: string, values: Record<string, string> = {}) =>
       (await read(path, values))[name] as Fields[],
     /** Each of these POSTs is refused with 400 and this message. */
