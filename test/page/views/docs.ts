@@ -7,7 +7,7 @@ export const docsViews: readonly View[] = [
     colours: 'header, nav, #first-steps, #create-session, #emails, #errors, footer',
     async open({ page, app }) {
       await page.goto(`${app.url}/docs`)
-      await page.getByRole('button', { name: 'Try it: GET /api/domains' }).waitFor()
+      await page.locator('[data-call="GET /api/domains"]').getByRole('button').waitFor()
     },
   },
   {
@@ -62,8 +62,10 @@ export async function openConsole({ page, app }: Pick<ViewContext, 'page' | 'app
 }
 
 export async function tryCall(page: Page, call: string) {
-  await page.getByRole('button', { name: `Try it: ${call}`, exact: true }).click()
-  const form = page.getByRole('form', { name: `Try ${call}`, exact: true })
+  // Looking for a role in the whole document takes long, and each action on the form does so again.
+  const place = page.locator(`[data-call="${call}"]`)
+  await place.getByRole('button', { name: `Try it: ${call}`, exact: true }).click()
+  const form = place.getByRole('form', { name: `Try ${call}`, exact: true })
   await form.waitFor()
   return form
 }
