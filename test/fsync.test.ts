@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
 import { createSession } from './support/api-client.ts'
 import { uniqueMail } from './support/ledger.ts'
-import { copyWithMutation, SYNCHRONOUS_NORMAL } from './support/mutation.ts'
+import { copyWithMutations, SYNCHRONOUS_NORMAL } from './support/mutation.ts'
 import { program } from './support/programs.ts'
 import { freeServicePorts, spawnService } from './support/service-process.ts'
 import { connectSmtp } from './support/smtp-client.ts'
@@ -23,7 +23,7 @@ test('the commit of every mail is synced between its last byte and its 250', asy
 })
 
 test('unsynced mails are detected when synchronous is NORMAL (control)', async () => {
-  const copy = copyWithMutation(`${folder.path}/mutant`, SYNCHRONOUS_NORMAL)
+  const copy = copyWithMutations(`${folder.path}/mutant`, SYNCHRONOUS_NORMAL)
   const { answered, unsynced } = await unsyncedMails(copy, 'normal')
   assert.equal(answered, MAILS)
   expect(unsynced).toBeGreaterThan(MAILS / 2)

@@ -13,7 +13,7 @@ import {
   sendUntilStopped,
   type TestMailbox,
 } from './support/ledger.ts'
-import { copyWithMutation, FSYNC_UNCHECKED, SYNCHRONOUS_NORMAL } from './support/mutation.ts'
+import { copyWithMutations, FSYNC_UNCHECKED, SYNCHRONOUS_NORMAL } from './support/mutation.ts'
 import { openPostgres } from './support/postgres.ts'
 import {
   type LoopDisk,
@@ -81,7 +81,7 @@ for (const [name, engine] of Object.entries(ENGINES)) {
 
   test(`${name}: mail is lost when commits are not synced (control)`, async () => {
     const copy = tempFolder(DISK)
-    const root = copyWithMutation(copy.path, engine.mutation)
+    const root = copyWithMutations(copy.path, engine.mutation)
     const { checked, missing } = await cutPower(engine, { cuts: CONTROL_CUTS, root }).finally(
       copy.remove,
     )

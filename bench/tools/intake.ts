@@ -63,7 +63,7 @@ export async function runCase(
   )
 }
 
-async function measureIntake(
+export async function measureIntake(
   contestant: Contestant,
   sending: IntakeCase & { file: string; mails: number },
 ): Promise<IntakeResult> {

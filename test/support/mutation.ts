@@ -21,17 +21,19 @@ export const FSYNC_UNCHECKED: Mutation = {
   to: "'on'::text",
 }
 
-/** A copy of the built program with one text replaced: the control of a test. */
-export function copyWithMutation(copy: string, { from, to }: Mutation): string {
+/** A copy of the built program with texts replaced: the control of a test. */
+export function copyWithMutations(copy: string, ...mutations: readonly Mutation[]): string {
   for (const name of ['bin', 'dist', 'package.json']) {
     cpSync(join(ROOT, name), join(copy, name), { recursive: true })
   }
   symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'))
   const files = globSync('dist/**/*.js', { cwd: copy }).map((file) => join(copy, file))
-  const changed = files.filter((file) => readFileSync(file, 'utf8').includes(from))
-  for (const file of changed) {
-    writeFileSync(file, readFileSync(file, 'utf8').replaceAll(from, to))
+  for (const { from, to } of mutations) {
+    const changed = files.filter((file) => readFileSync(file, 'utf8').includes(from))
+    for (const file of changed) {
+      writeFileSync(file, readFileSync(file, 'utf8').replaceAll(from, to))
+    }
+    if (changed.length === 0) throw new Error(`no file of the build has ${from}`)
   }
-  if (changed.length === 0) throw new Error(`no file of the build has ${from}`)
   return copy
 }
