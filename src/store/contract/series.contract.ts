@@ -86,6 +86,19 @@ export function seriesContract(open: () => Promise<OpenMailStore>): void {
     assert.deepEqual(await read('mails'), [[0, { stored: 3 }]])
   })
 
+  test.each([0, MINUTE])(
+    'the average of an hour stays, if a sample is saved late (%i)',
+    async (ms) => {
+      await save(0, 'one', { waiting: { '': 10 }, sessions: { '': 5 } })
+      await save(2 * MINUTE, 'one', { waiting: { '': 20 }, sessions: { '': 7 } })
+      await fixture.store.sweepSeries(at(25 * HOUR))
+      await save(ms, 'late', { waiting: { '': 4 }, sessions: { '': 1 } })
+      await fixture.store.sweepSeries(at(25 * HOUR))
+      assert.deepEqual(await read('waiting'), [[0, { '': 15 }]])
+      assert.deepEqual(await read('sessions'), [[0, { '': 6 }]])
+    },
+  )
+
   test('of concurrent roll-ups none counts twice or loses a count', async () => {
     for (let minute = 0; minute < 60; minute += 1) {
       await save(minute * MINUTE, 'one', { mails: { stored: 1 } })
@@ -93,6 +106,19 @@ export function seriesContract(open: () => Promise<OpenMailStore>): void {
     const both = [fixture.store, fixture.other, fixture.store, fixture.other]
     await Promise.all(both.map((store) => store.sweepSeries(at(2 * DAY))))
     assert.deepEqual(await read('mails'), [[0, { stored: 60 }]])
+  })
+
+  test('minutes that are saved during concurrent roll-ups are not lost', async () => {
+    let left = 30
+    const saveAll = async () => {
+      for (; left > 0; left -= 1) await save((left - 1) * MINUTE, 'one', { mails: { stored: 1 } })
+    }
+    const sweepAll = async (store: Fixture['store']) => {
+      while (left > 0) await store.sweepSeries(at(2 * DAY))
+    }
+    await Promise.all([saveAll(), sweepAll(fixture.store), sweepAll(fixture.other)])
+    await fixture.store.sweepSeries(at(2 * DAY))
+    assert.deepEqual(await read('mails'), [[0, { stored: 30 }]])
   })
 
   test('hours are deleted after 30 days', async () => {

@@ -35,21 +35,22 @@ export const seriesTransactions = {
   *sweepSeries(now: Date): Operation<void> {
     const { minutes, hours } = seriesCutoffs(now)
     for (const name of SERIES_NAMES) {
-      // Rows that another node deletes at the same time are returned to one of both.
-      const rows = yield* query<Row>(
+      // Of two transactions at once, the second waits here for the rows that the first deletes, and then sees its hours.
+      const rows = (yield* query<Row>(
         `delete from mail.series where name = $1 and seconds = ${MINUTE} and at < $2
          returning at, counts`,
         [name, minutes],
-      )
-      const known = yield* takeHours(name, rollUp(name, rows.map(rowOf)))
-      for (const { at, counts } of rollUp(name, [...rows.map(rowOf), ...known])) {
-        yield* save([name, HOUR, at, '', JSON.stringify(counts)])
+      )).map(rowOf)
+      // How many samples an average is of is not stored, so late ones do not change it.
+      const isAverage = SERIES[name].kind === 'gauge'
+      const known = isAverage ? [] : yield* takeHours(name, rollUp(name, rows))
+      for (const { at, counts } of rollUp(name, [...rows, ...known])) {
+        const values = [name, HOUR, at, '', JSON.stringify(counts)]
+        yield* save(values, isAverage ? 'nothing' : undefined)
       }
-      yield* query(`delete from mail.series where name = $1 and seconds = ${HOUR} and at < $2`, [
-        name,
-        hours,
-      ])
     }
+    // Also series that this version does not have.
+    yield* query('delete from mail.series where at < $1', [hours])
   },
 }
 
@@ -64,10 +65,13 @@ function* takeHours(name: string, hours: readonly SeriesRow[]): Operation<Series
   return rows.map(rowOf)
 }
 
-function* save(values: (string | number)[]): Operation<void> {
+function* save(
+  values: (string | number)[],
+  onConflict = 'update set counts = excluded.counts',
+): Operation<void> {
   yield* query(
     `insert into mail.series (name, seconds, at, node, counts) values ($1, $2, $3, $4, $5)
-     on conflict (name, seconds, at, node) do update set counts = excluded.counts`,
+     on conflict (name, seconds, at, node) do ${onConflict}`,
     values,
   )
 }

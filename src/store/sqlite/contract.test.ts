@@ -1,5 +1,6 @@
+import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { describe } from 'vitest'
+import { describe, test } from 'vitest'
 import {
   openSqliteTestMail,
   openSqliteTestShop,
@@ -9,6 +10,7 @@ import { accountsContract } from '../contract/accounts.contract.ts'
 import { blocksContract } from '../contract/blocks.contract.ts'
 import { codesContract } from '../contract/codes.contract.ts'
 import { deferredContract } from '../contract/deferred.contract.ts'
+import { at, DAY, HOUR, START } from '../contract/fixture.ts'
 import { keysContract } from '../contract/keys.contract.ts'
 import { leasesContract } from '../contract/leases.contract.ts'
 import { messagesContract } from '../contract/messages.contract.ts'
@@ -61,6 +63,18 @@ describe('SQLite', () => {
   describe('leases', () => leasesContract(openSqliteTestMail))
   describe('operator', () => operatorContract(openSqliteTestMail))
   describe('series', () => seriesContract(openSqliteTestMail))
+  test('a series that this version does not have is swept after 30 days', async () => {
+    const { store, folder, close } = await openSqliteTestMail()
+    const db = openWritable(join(folder, MAIL_FILE))
+    db.prepare("insert into series values ('former', 60, ?, '', '{}')").run(START.getTime())
+    const left = () => db.prepare('select count(*) from series').pluck().get()
+    await store.sweepSeries(at(30 * DAY))
+    assert.equal(left(), 1)
+    await store.sweepSeries(at(30 * DAY + HOUR))
+    assert.equal(left(), 0)
+    db.close()
+    await close()
+  })
   describe('block list', () => blocksContract(openSqliteTestMail))
   describe('keys', () => keysContract(openSqliteTestShop))
   describe('purchases', () => purchasesContract(openSqliteTestShop))
