@@ -19,6 +19,15 @@ test.each([
   expect(new Set(all).size).toBe(count)
 })
 
+test.each([
+  ['12:34:04.999', '12:32:00'],
+  ['12:34:05.000', '12:33:00'],
+])('at %s the last minute is that of %s: nodes need seconds to save one', (time, last) => {
+  const now = new Date(`2026-03-01T${time}Z`)
+  const points = seriesPoints('mails', [row('12:33:00', { stored: 1 })], { range: '1h', now })
+  expect(points.at(-1)?.at.toISOString()).toBe(`2026-03-01T${last}.000Z`)
+})
+
 test('counts of nodes and minutes are added up, and every label is in every point', () => {
   const rows = [
     row('12:20:00', { stored: 2 }),

@@ -39,8 +39,8 @@ export interface SeriesPoint {
   /** The start of the step. */
   at: Date
   /**
-   * By label. Of a count, every label of the series, 0 if nothing happened. Of a gauge and of quantiles (`p50`, `p99`), none
-   * where nothing was recorded.
+   * By label. Of a count, every label of the series, 0 if nothing happened, also because no node was running. Of a gauge and of
+   * quantiles (`p50`, `p99`), none where nothing was recorded.
    */
   values: Counts
 }
@@ -62,10 +62,13 @@ export function minuteOf(time: Date): Date {
   return new Date(startOf(time.getTime(), MINUTE_MS))
 }
 
-/** The steps of a range that are complete at this time. */
+// Nodes save a minute some seconds after its end; shown before, it would be a dip.
+const SAVED_MS = 5_000
+
+/** The steps of a range that are complete at this time, and saved. */
 export function rangeEnds(range: SeriesRange, now: Date): { from: Date; until: Date } {
   const { stepMs, steps } = SERIES_RANGES[range]
-  const until = startOf(now.getTime(), stepMs)
+  const until = startOf(now.getTime() - SAVED_MS, stepMs)
   return { from: new Date(until - steps * stepMs), until: new Date(until) }
 }
 
