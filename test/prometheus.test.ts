@@ -84,7 +84,7 @@ describe('alerts', () => {
     'mayfly_smtp_refused_recipients_total{instance="a",reason="fault"}': '0x49 1x130',
     'mayfly_smtp_refused_recipients_total{instance="a",reason="unavailable"}': '1x60 0x119',
     'mayfly_smtp_refused_recipients_total{instance="a",reason="unknown"}': '0+50x180',
-    'mayfly_smtp_connections_total{instance="a",start="refused"}': '0+50x180',
+    'mayfly_smtp_connections_total{instance="a",start="too_many_connections"}': '0+50x180',
     'mayfly_smtp_mails_total{instance="a",outcome="full"}': '0+50x180',
     'mayfly_smtp_refused_senders_total{instance="a",reason="too_many_mails"}': '0+50x180',
     'mayfly_disk_free_bytes{instance="a"}': `${20 * GB}x180`,

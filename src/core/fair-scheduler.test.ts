@@ -2,6 +2,23 @@ import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import { openScheduler } from './fair-scheduler.ts'
 
+test('waiting jobs are counted, not the requests that share one', async () => {
+  const scheduler = openScheduler({
+    slots: 1,
+    maxWaiting: 100,
+    maxWaitingPerKey: 100,
+    overloadMessage: 'Too many are waiting.',
+  })
+  const gate = Promise.withResolvers<void>()
+  const run = (key: string) =>
+    scheduler.run(key, { owner: [key] }, () => ({ result: gate.promise, cost: Promise.resolve(1) }))
+  const all = ['running', 'running', 'next', 'next', 'last'].map(run)
+  assert.equal(scheduler.waiting(), 2)
+  gate.resolve()
+  await Promise.all(all)
+  assert.equal(scheduler.waiting(), 0)
+})
+
 test('background jobs get a small share while others keep all slots busy', async () => {
   const scheduler = openScheduler({
     slots: 1,

@@ -30,6 +30,8 @@ interface FairScheduler {
    * the scheduler is closed.
    */
   run<T>(key: unknown, request: JobRequest, start: () => Running<T>): Promise<T>
+  /** Jobs that have not started; requests for the same key are one. */
+  waiting(): number
   /** Rejects waiting requests. Running jobs continue. */
   close(): void
 }
@@ -117,12 +119,11 @@ export function openScheduler({
       signal?.addEventListener('abort', abort, { once: true })
       return await promise.finally(() => signal?.removeEventListener('abort', abort))
     },
+    waiting: () => jobs.values().reduce((sum, { started }) => sum + (started ? 0 : 1), 0),
     close() {
       closed = true
       queue.clear()
-      for (const { waiters } of jobs.values()) {
-        for (const { reject } of waiters) reject(shuttingDown())
-      }
+      for (const shared of jobs.values()) settleWaiters(shared, rejection())
     },
   }
 }
@@ -133,6 +134,8 @@ function settleWaiters({ waiters }: Shared, outcome: PromiseSettledResult<unknow
     else reject(outcome.reason)
   }
 }
+
+const rejection = () => ({ status: 'rejected', reason: shuttingDown() }) as const
 
 export function shuttingDown(): Problem {
   return new Problem('shutting_down', 'The service is shutting down.', 1)

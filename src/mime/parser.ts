@@ -38,8 +38,10 @@ export interface ParserOptions {
   script?: URL
 }
 
-let waiting = 0
-gauge('mayfly_parse_waiting', 'Mails that wait to be parsed', () => waiting)
+const pools = new Set<{ waiting(): number }>()
+gauge('mayfly_parse_waiting', 'Mails that wait to be parsed', () =>
+  pools.values().reduce((sum, pool) => sum + pool.waiting(), 0),
+)
 const parseSeconds = histogram('mayfly_parse_seconds', 'Time to parse a mail')
 
 export function openParser({
@@ -58,6 +60,7 @@ export function openParser({
     maxWaitingPerKey: 100,
     overloadMessage: 'Too many messages are waiting to be parsed.',
   })
+  pools.add(pool)
 
   async function parse(run: RunJob<ParseJob, ParseResult>, raw: Uint8Array): Promise<Mail> {
     const startedAt = performance.now()
@@ -73,26 +76,15 @@ export function openParser({
     return unparsableMail(outcome)
   }
 
-  const use: Parser['use'] = async (key, request, task) => {
-    let isWaiting = true
-    const leave = () => {
-      if (isWaiting) waiting -= 1
-      isWaiting = false
-    }
-    waiting += 1
-    try {
-      return await pool.use(key, request, (run) => {
-        leave()
-        return task((raw) => parse(run, raw))
-      })
-    } finally {
-      leave()
-    }
-  }
+  const use: Parser['use'] = (key, request, task) =>
+    pool.use(key, request, (run) => task((raw) => parse(run, raw)))
   return {
     use,
     parse: (raw) => use({}, { owner: ['service'] }, (parseOne) => parseOne(raw)),
-    close: pool.close,
+    async close() {
+      pools.delete(pool)
+      await pool.close()
+    },
   }
 }
 

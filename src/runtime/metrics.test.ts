@@ -105,7 +105,7 @@ test('the metrics have the last results of the daily checks, of any node', async
   const { config } = readConfig({ env: { MAYFLY_DATA: folder }, file: {} })
   const lines = async () => {
     const deps = { store, now: () => new Date(), log, writers: [], threads: [] }
-    const text = await openMetrics(config, deps).text()
+    const text = await textOf(openMetrics(config, deps))
     return text.split('\n').filter((line) => /^mayfly_checks?_/.test(line))
   }
   expect(await lines()).toEqual([])

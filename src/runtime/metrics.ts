@@ -10,7 +10,7 @@ import { lastCheckRun } from '../service/checks/daily-checks.ts'
 import type { StoreLevels } from '../store/series-store.ts'
 import { diskSpace } from '../store/sqlite/mail-store.ts'
 import type { MailStore } from '../store/store.ts'
-import { throttled } from '../store/throttled.ts'
+import { spaced, throttled } from '../store/throttled.ts'
 import { usesPostgres } from './stores.ts'
 import type { Thread } from './thread.ts'
 
@@ -28,6 +28,8 @@ export type Metrics = ReturnType<typeof openMetrics>
 
 // Counting the live sessions takes time, and anybody may request the metrics if there is no admin token.
 const LEVELS_MS = 10_000
+// Every read wakes all threads.
+const READ_MS = 250
 
 /** The metrics of this process: the sums of all threads, and what is read from store and disk. */
 export function openMetrics(config: Config, { store, now, log, writers, threads }: MetricsDeps) {
@@ -69,7 +71,7 @@ export function openMetrics(config: Config, { store, now, log, writers, threads 
 
   return {
     read,
-    text: async (): Promise<string> => metricsText(await read()),
+    text: spaced(READ_MS, async () => metricsText(await read())),
     /** Closes the adapter threads; from then on their last metrics are used. */
     async closeThreads(): Promise<void> {
       const results = await Promise.allSettled(

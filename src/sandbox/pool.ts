@@ -22,6 +22,8 @@ type Task<Job, Result, T> = (run: RunJob<Job, Result>) => Promise<T>
 export interface ProcessPool<Job, Result> {
   /** Runs the task with a child of its own when it is its owner's turn. Requests for the same key share one run, see FairScheduler. */
   use<T>(key: unknown, request: JobRequest, task: Task<Job, Result, T>): Promise<T>
+  /** See FairScheduler. */
+  waiting(): number
   close(): Promise<void>
 }
 
@@ -46,6 +48,7 @@ export function openProcessPool<Job extends object, Result extends { kind: strin
         const result = task(run)
         return { result, cost: result.then(release, release) }
       }),
+    waiting: scheduler.waiting,
     async close() {
       scheduler.close()
       await workers.close()

@@ -31,7 +31,7 @@ function acceptClient(server: ServerContext, socket: Socket, ip: string, early?:
     const blocked = server.deps.isBlocked({ ip })
     connectionCounts.add(blocked ? 'blocked' : 'greeted')
     runSession(server, socket, { ip, blocked, release, early })
-  } else refuse(socket, 'refused', REPLIES.tooManyConnections)
+  } else refuse(socket, 'too_many_connections', REPLIES.tooManyConnections)
 }
 
 function refuse(socket: Socket, reason: string, reply: string): void {

@@ -145,14 +145,14 @@ test('mails fetched from Gmail accounts have a label of their own', async () => 
 test('refusals of connections, senders, recipients and mails are counted by reason', async () => {
   const node = openNode('one')
   node.set({ stored: 9, full: 1 }, [
-    metric('mayfly_smtp_connections_total', 'start', { greeted: 50, refused: 2 }),
+    metric('mayfly_smtp_connections_total', 'start', { greeted: 50, too_many_connections: 2 }),
     metric('mayfly_smtp_refused_senders_total', 'reason', { too_many_mails: 3 }),
     metric('mayfly_smtp_refused_recipients_total', 'reason', { unknown: 4, full: 6 }),
   ])
   pass(1)
   await node.record()
   expect(await last(1, 'refusals')).toEqual([
-    { refused: 2, too_many_mails: 3, unknown: 4, full: 7 },
+    { too_many_connections: 2, too_many_mails: 3, unknown: 4, full: 7 },
   ])
 })
 

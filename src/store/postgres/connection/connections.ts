@@ -172,13 +172,14 @@ async function transact<T>(
     const [done, commit] = await sendTogether(client, () =>
       Promise.allSettled([last?.(), client.query(COMMIT_DURABLY)]),
     )
-    commitSeconds.observe('postgres', (performance.now() - startedAt) / 1000)
+    const seconds = (performance.now() - startedAt) / 1000
     if (done.status === 'rejected') throw done.reason
     if (commit.status === 'rejected') {
       throw hasErrorCode(commit.reason, '22012')
         ? new StoreUnavailable(task.refused())
         : commit.reason
     }
+    commitSeconds.observe('postgres', seconds)
     return result
   } catch (error) {
     // If this fails too, the connection is lost, and the transaction with it.
