@@ -49,6 +49,9 @@ async function start(): Promise<ServiceProcess> {
 beforeAll(async () => {
   nodes = await Promise.all(Array.from({ length: NODES }, start))
 })
+async function stop(): Promise<void> {
+  for (const node of nodes) assert.equal(await node.kill('SIGTERM'), 0)
+}
 afterAll(async () => {
   for (const node of nodes) await node.kill('SIGKILL')
   folder.remove()
@@ -80,7 +83,7 @@ test('after a clean stop, the sums of an hour equal what was sent to all nodes',
   }
   const { text } = await request(`${nodes[0]?.url}/metrics`)
   expect(text).toMatch(/^mayfly_live_sessions [12]$/m)
-  for (const node of nodes) assert.equal(await node.kill('SIGTERM'), 0)
+  await stop()
 
   expect(await sums('mails')).toEqual({ stored: ledger.mails })
   expect(await sums('refusals')).toEqual({ unknown: ledger.unknown })
@@ -92,6 +95,7 @@ test('after a clean stop, the sums of an hour equal what was sent to all nodes',
 })
 
 test('the service saves once a minute, and a SIGKILL loses at most the current minute', async () => {
+  await stop()
   const node = await start()
   nodes = [node]
   await send(node, 5)
