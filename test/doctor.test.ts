@@ -1,19 +1,25 @@
 import { hash, X509Certificate } from 'node:crypto'
 import { chmodSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
-import { connect, createServer as createTcpServer, type Socket } from 'node:net'
+import { createServer as createTcpServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { tlsaRecord } from '../src/core/checks/dns-records.ts'
 import type { FinishedCheck } from '../src/core/checks/result.ts'
-import { OPERATOR } from '../src/core/session.ts'
 import { openLog } from '../src/log/log.ts'
 import { settingsReport } from '../src/runtime/checks.ts'
 import { inspectPostgres, inspectRedis, inspectStripe } from '../src/runtime/probes/backends.ts'
 import { openDnsProbe } from '../src/runtime/probes/dns.ts'
 import { inspectDataDirectory } from '../src/runtime/probes/machine.ts'
 import type { CheckContext, CheckedSettings } from '../src/service/checks/context.ts'
-import { expectOnly, HOST, startCheckedApp, withServer, wrong } from './support/checked-app.ts'
+import {
+  expectOnly,
+  HOST,
+  LOST_STORE,
+  startCheckedApp,
+  withServer,
+  wrong,
+} from './support/checked-app.ts'
 import {
   BROKEN,
   DOMAIN_FAULTS,
@@ -55,8 +61,27 @@ test('with right zones nothing is wrong; the test mail is removed, also if its r
   expect(skipped).toEqual(['tlsa', 'postgres', 'redis', 'gmail'])
   expect(results.find(({ name }) => name === 'delivery')?.seen).toContain('arrived')
   expectOnly(await check({ connectSmtp: fixture.losingReply }), ['failure', 'delivery', 'readyz'])
-  const { store } = fixture.context
-  expect(await store?.listMessages(OPERATOR, { sinceId: 0, limit: 10 })).toEqual([])
+  expect(await fixture.operatorMails()).toEqual([])
+})
+
+test('a test mail that was left behind is removed by a later run, and no other mail is', async () => {
+  // As if the check had been stopped before the mail was stored.
+  await check({ store: LOST_STORE })
+  const [left] = await fixture.operatorMails()
+  expect(left?.subject).toMatch(/^Mayfly check [\w-]{36}$/)
+  for (const other of [`X-Spam: no\r\n${left?.raw}`, `${left?.raw}PS: help!\r\n`]) {
+    expect(await fixture.app.mail(`postmaster@${RIGHT}`, other)).toBe(250)
+  }
+  await check()
+  expect(await fixture.operatorMails()).toHaveLength(3)
+  // Another run could still be waiting for a mail of the last ten minutes.
+  await check({ now: () => new Date(Date.now() + 601_000) })
+  const rest = await fixture.operatorMails()
+  expect(rest.map(({ raw }) => raw)).toEqual([
+    expect.stringContaining('PS: help!'),
+    expect.stringContaining('X-Spam: no'),
+  ])
+  await fixture.emptyOperatorMailbox()
 })
 
 describe('a fault of a domain', () => {
@@ -112,27 +137,13 @@ describe('a fault of the host', () => {
     })
   }
 
+  const RENEW = 'certbot renew --cert-name mx.test'
   const years = (count: number) => new Date(Date.now() + count * 365.25 * 86_400_000)
   for (const [name, pem, status, fix] of [
-    ['expired', certificateFor(HOST, years(-11)), 'failure', 'certbot renew --cert-name mx.test'],
-    [
-      'expires soon',
-      certificateFor(HOST, years(-9.98)),
-      'warning',
-      'certbot renew --cert-name mx.test',
-    ],
-    [
-      'of another name',
-      certificateFor('old.test'),
-      'warning',
-      'certbot certonly --standalone -d mx.test',
-    ],
-    [
-      'not trusted',
-      certificateFor(HOST),
-      'warning',
-      'MAYFLY_SMTP_TLS_CERT=/etc/letsencrypt/live/mx.test/',
-    ],
+    ['expired', certificateFor(HOST, years(-11)), 'failure', RENEW],
+    ['expires soon', certificateFor(HOST, years(-9.98)), 'warning', RENEW],
+    ['of another name', certificateFor('old.test'), 'warning', 'certonly --standalone -d mx.test'],
+    ['not trusted', certificateFor(HOST), 'warning', 'TLS_CERT=/etc/letsencrypt/live/mx.test/'],
   ] as const) {
     test(`a certificate that is ${name}: only certificate reports it`, async () => {
       const stopTrusting = trustCertificates(
@@ -149,23 +160,6 @@ describe('a fault of the mail port', () => {
   const checkPort = (smtp: number) =>
     check({ publicPorts: { ...fixture.context.publicPorts, smtp } })
 
-  /** In front of the service; `change` may answer a command itself, or alter what passes. */
-  const frontEnd = (change: (chunk: string, answer: (reply: string) => void) => string) =>
-    createTcpServer((client) => {
-      const inner = connect(fixture.app.smtpPort, '127.0.0.1')
-      const answer = (reply: string) => void client.write(reply)
-      const pass = (from: Socket, to: Socket) =>
-        from
-          .on('error', () => {})
-          .on('data', (chunk) => {
-            // What is encrypted stays as it is.
-            to.write(change(chunk.toString('latin1'), answer), 'latin1')
-          })
-      pass(inner, client)
-      pass(client, inner)
-      client.on('close', () => inner.destroy())
-    })
-
   test('a closed port: only smtp-public reports it', async () =>
     expectOnly(await checkPort(await freePort()), ['warning', 'smtp-public', 'open port']))
 
@@ -177,8 +171,13 @@ describe('a fault of the mail port', () => {
     expectOnly(results, ['failure', 'smtp-public', `redirect to :${fixture.app.smtpPort}`])
   })
 
+  test('a block of this machine: only smtp reports it', () =>
+    fixture.whileBlocked('127.0.0.0/8', async () =>
+      expectOnly(await check(), ['failure', 'smtp', 'mayfly block list']),
+    ))
+
   test('an open relay in front: only relay reports it', async () => {
-    const relay = frontEnd((chunk, answer) => {
+    const relay = fixture.frontEnd((chunk, answer) => {
       if (!chunk.includes('relay-check.invalid')) return chunk
       answer('250 2.1.5 OK\r\n')
       return ''
@@ -187,17 +186,18 @@ describe('a fault of the mail port', () => {
   })
 
   test('a firewall that removes STARTTLS: only certificate reports it', async () => {
-    const filter = frontEnd((chunk) => chunk.replace('STARTTLS', 'XXXXXXXX'))
+    const filter = fixture.frontEnd((chunk) => chunk.replace('STARTTLS', 'XXXXXXXX'))
     const results = await withServer(filter, checkPort)
     expectOnly(results, ['failure', 'certificate', 'must not remove STARTTLS'])
   })
 
   test('another installation that answers: only delivery reports it', async () => {
-    const store = {
-      listMessages: async () => [],
-      deleteMessages: async () => ({ messages: 0, bytes: 0 }),
-    }
-    expectOnly(await check({ store }), ['failure', 'delivery', 'Another installation answers at'])
+    expectOnly(await check({ store: LOST_STORE }), [
+      'failure',
+      'delivery',
+      'Another installation answers at',
+    ])
+    await fixture.emptyOperatorMailbox()
   })
 
   test('a service that does not run: only smtp reports it', async () => {

@@ -51,6 +51,12 @@ test('the limit of sixty sessions a minute is shared by all nodes', async () => 
   assert.fail('more than sixty passed each time')
 })
 
+test('one of the nodes makes the daily checks', () =>
+  waitUntil(async () => {
+    const held = await nodes.query("select 1 from mail.lease where name = 'checks'")
+    return held.length === 1
+  }))
+
 /** Creates sessions on one node after the other until the limit is reached. */
 async function createAll(client: string): Promise<{ passed: number; seconds: number }> {
   const started = Date.now()

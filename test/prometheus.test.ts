@@ -105,6 +105,9 @@ describe('alerts', () => {
     'mayfly_webhook_attempts_total{instance="a",result="timeout"}': '0+1x180',
     'mayfly_gmail_accounts{instance="a",health="failing"}': '0x180',
     'mayfly_check_status{instance="a",check="mx",subject="box.test"}': '1x180',
+    // Of two nodes, one has not read the last run yet.
+    'mayfly_checks_last_run_timestamp_seconds{instance="a"}': '-80000x180',
+    'mayfly_checks_last_run_timestamp_seconds{instance="b"}': '-240000x180',
   }
   /** What differs, by the alert that fires then. */
   const FAULTS: Record<string, Series> = {
@@ -128,6 +131,9 @@ describe('alerts', () => {
       'mayfly_webhook_attempts_total{instance="a",result="timeout"}': '0+100x180',
     },
     MayflyGmailFails: { 'mayfly_gmail_accounts{instance="a",health="failing"}': '1x180' },
+    MayflyChecksStale: {
+      'mayfly_checks_last_run_timestamp_seconds{instance="a"}': '-180000x180',
+    },
     MayflyCheckFails: {
       'mayfly_check_status{instance="a",check="mx",subject="box.test"}': '2x180',
       'mayfly_check_status{instance="b",check="mx",subject="box.test"}': '2x180',

@@ -22,7 +22,7 @@ interface CheckOptions {
   /** Only this domain, whether it is one of ours or not. */
   domain?: string | undefined
   settingsReport: CheckContext['settingsReport']
-  store: Pick<MailStore, 'listMessages' | 'deleteMessages' | 'listDomains'> | undefined
+  store: (NonNullable<CheckContext['store']> & Pick<MailStore, 'listDomains'>) | undefined
   storeFault: string | undefined
 }
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Config } from '../config/config.ts'
 import type { Log } from '../core/log.ts'
-import { runUnderLease } from '../service/background/lease.ts'
+import { type LeaseTiming, runUnderLease } from '../service/background/lease.ts'
 import { runDailyChecks } from '../service/checks/daily-checks.ts'
 import type { MailStore } from '../store/store.ts'
 
@@ -12,6 +12,9 @@ export interface DailyCheckDeps {
   now(): Date
   /** All settings and their origin; undefined if a program passed them. */
   settings?: readonly { name: string; origin: string }[] | undefined
+  /** Only tests set these. */
+  firstMs?: number
+  timing?: LeaseTiming
 }
 
 // Until a proxy and the other nodes have started too.
@@ -20,7 +23,7 @@ const FIRST_MS = 300_000
 /** Makes the checks of `mayfly doctor` daily, on one node at a time. Returns a function that stops it. */
 export function startDailyChecks(
   config: Config,
-  { store, log, now, settings }: DailyCheckDeps,
+  { store, log, now, settings, firstMs = FIRST_MS, timing }: DailyCheckDeps,
 ): () => Promise<void> {
   const end = new AbortController()
 
@@ -36,11 +39,11 @@ export function startDailyChecks(
   }
 
   const done = runUnderLease(
-    { store, newHolder: randomUUID, log },
+    { store, newHolder: randomUUID, log, ...(timing ? { timing } : {}) },
     {
       name: 'checks',
       operation: async (stop) => {
-        await pause(FIRST_MS, undefined, { signal: stop }).catch(() => {})
+        await pause(firstMs, undefined, { signal: stop }).catch(() => {})
         await runDailyChecks({ store, openChecks, log, now }, stop)
       },
       ended: end.signal,

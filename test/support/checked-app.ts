@@ -1,13 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { chmodSync, writeFileSync } from 'node:fs'
-import type { AddressInfo, Server } from 'node:net'
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { reportLines } from '../../src/cli/doctor.ts'
+import { parseBlockEntry } from '../../src/core/block-list.ts'
 import { mtaStsPolicy } from '../../src/core/checks/dns-records.ts'
 import { isPrivateIp } from '../../src/core/checks/dns-rules.ts'
 import type { FinishedCheck } from '../../src/core/checks/result.ts'
+import { OPERATOR } from '../../src/core/session.ts'
 import { openLog } from '../../src/log/log.ts'
 import { openCheckContext, openStoreForChecks, settingsReport } from '../../src/runtime/checks.ts'
 import { openShopStoreForCli } from '../../src/runtime/stores.ts'
@@ -18,7 +20,9 @@ import { backupShop } from '../../src/store/sqlite/backup.ts'
 import { startApp } from './app.ts'
 import { openDnsServer } from './dns-server.ts'
 import { certificateFor, openHttpsProxy, trustCertificates } from './https-proxy.ts'
+import { readGreeting } from './smtp-client.ts'
 import { tempFolder } from './stores.ts'
+import { waitUntil } from './wait-until.ts'
 
 export const HOST = 'mx.test'
 const PROXY = '127.0.0.9'
@@ -71,6 +75,23 @@ export async function startCheckedApp({ domains, policies, records, broken }: Op
   await storeKey(app.config)
   backUp()
 
+  /** In front of the service; `change` may answer a command itself, or alter what passes. */
+  const frontEnd = (change: (chunk: string, answer: (reply: string) => void) => string) =>
+    createServer((client) => {
+      const inner = connect(app.smtpPort, '127.0.0.1')
+      const answer = (reply: string) => void client.write(reply)
+      const pass = (from: Socket, to: Socket) =>
+        from
+          .on('error', () => {})
+          .on('data', (chunk) => {
+            // What is encrypted stays as it is.
+            to.write(change(chunk.toString('latin1'), answer), 'latin1')
+          })
+      pass(inner, client)
+      pass(client, inner)
+      client.on('close', () => inner.destroy())
+    })
+
   const settings: CheckedSettings = {
     ...app.config,
     http: {
@@ -99,6 +120,25 @@ export async function startCheckedApp({ domains, policies, records, broken }: Op
     clockSynchronized: async () => true,
     dataDirectory: async () => ({ ...(await opened.dataDirectory()), fsyncMs: 1 }),
   }
+  /** Newest first. */
+  async function operatorMails() {
+    const mails = (await store?.listMessages(OPERATOR, { sinceId: 0, limit: 100 })) ?? []
+    const read = async (rawId: number) =>
+      Buffer.from((await store?.readRaw(rawId))?.bytes ?? []).toString('latin1')
+    return await Promise.all(mails.map(async (one) => ({ ...one, raw: await read(one.rawId) })))
+  }
+
+  /** Until the server greets accordingly. */
+  async function changeBlock(text: string, greeting: 554 | 220): Promise<void> {
+    const entries = [parseBlockEntry(text, { force: true })]
+    const now = new Date()
+    if (greeting === 220) await store?.removeBlocks(entries, now)
+    else await store?.addBlocks({ entries, note: '', expiresAt: undefined, now })
+    await waitUntil(async () =>
+      (await readGreeting(app.smtpPort, '127.0.0.1')).startsWith(String(greeting)),
+    )
+  }
+
   return {
     app,
     dns,
@@ -115,6 +155,20 @@ export async function startCheckedApp({ domains, policies, records, broken }: Op
         return line.includes('Subject:') ? { code: 0, text: 'no reply' } : reply
       }
       return { ...probe, command }
+    },
+    frontEnd,
+    operatorMails,
+    async emptyOperatorMailbox() {
+      const ids = (await operatorMails()).map(({ id }) => id)
+      await store?.deleteMessages(OPERATOR, ids)
+    },
+    async whileBlocked(entry: string, use: () => Promise<void>): Promise<void> {
+      await changeBlock(entry, 554)
+      try {
+        await use()
+      } finally {
+        await changeBlock(entry, 220)
+      }
     },
     /** Runs all checks, with this changed. */
     check: (changed: Partial<CheckContext> = {}, { listings = false } = {}) =>
@@ -152,6 +206,13 @@ async function storeKey(
 }
 
 type Plan = Parameters<typeof issueKey>[1]['plan']
+
+/** Of another installation. */
+export const LOST_STORE = {
+  listMessages: async () => [],
+  deleteMessages: async () => ({ messages: 0, bytes: 0 }),
+  readRaw: async () => undefined,
+}
 
 export const wrong = (results: readonly FinishedCheck[]) =>
   results.filter(({ status }) => status === 'warning' || status === 'failure')

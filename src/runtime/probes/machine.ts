@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { closeSync, fsyncSync, mkdtempSync, openSync, rmSync, statSync, writeSync } from 'node:fs'
+import { type FileHandle, mkdtemp, open, rm, stat } from 'node:fs/promises'
 import { networkInterfaces } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -9,36 +9,40 @@ import { diskSpace } from '../../store/sqlite/mail-store.ts'
 
 const SYNCS = 5
 
-export function inspectDataDirectory(folder: string, minFreeBytes: number | 'auto'): DataDirectory {
+export async function inspectDataDirectory(
+  folder: string,
+  minFreeBytes: number | 'auto',
+): Promise<DataDirectory> {
   const path = resolve(folder)
   const ownUid = process.getuid?.() ?? 0
   const unknown = { uid: ownUid, mode: 0o700, freeBytes: 0, minFreeBytes: 0, fsyncMs: 0 }
   try {
-    const { uid, mode } = statSync(path)
+    const { uid, mode } = await stat(path)
     const { free: freeBytes, least } = diskSpace(path, minFreeBytes)
     const facts = { path, ownUid, uid, mode: mode & 0o777, freeBytes, minFreeBytes: least }
-    return { ...facts, fault: undefined, fsyncMs: uid === ownUid ? syncMs(path) : 0 }
+    return { ...facts, fault: undefined, fsyncMs: uid === ownUid ? await syncMs(path) : 0 }
   } catch (error) {
     return { path, ownUid, ...unknown, fault: toError(error).message }
   }
 }
 
-/** The median time of an fsync. Synchronous, so that other checks do not count. */
-function syncMs(path: string): number {
-  const folder = mkdtempSync(join(path, '.check-'))
+/** The median time of an fsync. */
+async function syncMs(path: string): Promise<number> {
+  const folder = await mkdtemp(join(path, '.check-'))
+  let file: FileHandle | undefined
   try {
-    const file = openSync(join(folder, 'sync'), 'w')
+    file = await open(join(folder, 'sync'), 'w')
     const times: number[] = []
     for (let round = 0; round < SYNCS; round += 1) {
       const start = performance.now()
-      writeSync(file, Buffer.alloc(4_096))
-      fsyncSync(file)
+      await file.write(Buffer.alloc(4_096))
+      await file.sync()
       times.push(performance.now() - start)
     }
-    closeSync(file)
     return times.sort((a, b) => a - b)[Math.floor(SYNCS / 2)] ?? 0
   } finally {
-    rmSync(folder, { recursive: true, force: true })
+    await file?.close()
+    await rm(folder, { recursive: true, force: true })
   }
 }
 

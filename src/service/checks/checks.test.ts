@@ -1,5 +1,7 @@
+import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { ok } from '../../core/checks/result.ts'
+import { untilAborted } from '../background/lease.ts'
 import { runChecks } from './checks.ts'
 
 test('results are in the order of the checks; one that hangs or throws is a failure of its own', async () => {
@@ -36,4 +38,24 @@ test('results are in the order of the checks; one that hangs or throws is a fail
   ])
   expect(pending.at(-1)).toEqual([])
   expect(pending.at(-2)).toEqual(['hanging'])
+})
+
+test('a stop aborts the checks that run, waits for their end and starts no more', async () => {
+  const stop = new AbortController()
+  const ended: string[] = []
+  const running = Array.from({ length: 40 }, (_, index) => ({
+    name: String(index),
+    async run(signal: AbortSignal) {
+      if (index === 3) stop.abort()
+      await untilAborted(signal)
+      // As a check that removes its mail.
+      await setImmediate()
+      ended.push(String(index))
+      return ok('')
+    },
+  }))
+  await expect(runChecks(running, { stop: stop.signal })).rejects.toMatchObject({
+    name: 'AbortError',
+  })
+  expect(ended.sort()).toEqual(['0', '1', '2', '3'])
 })

@@ -19,28 +19,46 @@ export function listChecks(context: CheckContext, { listings = false } = {}): Ch
 }
 
 const TIMEOUT_MS = 15_000
+// Deliveries of many domains stay below the limit of connections per address.
+const AT_ONCE = 30
 
-/** Runs all checks at once; the results are in their order. */
-export async function runChecks(
-  checks: readonly Check[],
-  {
-    onProgress = () => {},
-    timeoutMs = TIMEOUT_MS,
-  }: { onProgress?(pending: readonly Check[]): void; timeoutMs?: number } = {},
-): Promise<FinishedCheck[]> {
-  const pending = new Set(checks)
-  return await Promise.all(
-    checks.map(async (check) => {
-      const { name, subject } = check
-      const result = await runCheck(check, timeoutMs)
-      pending.delete(check)
-      onProgress([...pending])
-      return { name, ...(subject === undefined ? {} : { subject }), ...result }
-    }),
-  )
+interface RunOptions {
+  onProgress?(pending: readonly Check[]): void
+  timeoutMs?: number
+  /** Aborts the checks that run, and starts no more. */
+  stop?: AbortSignal
 }
 
-async function runCheck(check: Check, timeoutMs: number): Promise<CheckResult> {
+/** The results are in the order of the checks. Rejects if it was stopped, once the checks that ran have ended. */
+export async function runChecks(
+  checks: readonly Check[],
+  { onProgress = () => {}, timeoutMs = TIMEOUT_MS, stop }: RunOptions = {},
+): Promise<FinishedCheck[]> {
+  const pending = new Set(checks)
+  const results = new Map<Check, CheckResult>()
+  const waiting = checks.values()
+  async function runNext(): Promise<void> {
+    for (const check of waiting) {
+      if (stop?.aborted) return
+      results.set(check, await runCheck(check, timeoutMs, stop))
+      pending.delete(check)
+      onProgress([...pending])
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, runNext))
+  stop?.throwIfAborted()
+  return checks.flatMap((check) => {
+    const { name, subject } = check
+    const result = results.get(check)
+    return result ? [{ name, ...(subject === undefined ? {} : { subject }), ...result }] : []
+  })
+}
+
+async function runCheck(
+  check: Check,
+  timeoutMs: number,
+  stop: AbortSignal | undefined,
+): Promise<CheckResult> {
   const late = Promise.withResolvers<CheckResult>()
   const controller = new AbortController()
   const timer = setTimeout(() => {
@@ -52,8 +70,9 @@ async function runCheck(check: Check, timeoutMs: number): Promise<CheckResult> {
       ),
     )
   }, timeoutMs)
+  const signal = stop ? AbortSignal.any([stop, controller.signal]) : controller.signal
   try {
-    return await Promise.race([check.run(controller.signal), late.promise])
+    return await Promise.race([check.run(signal), late.promise])
   } catch (error) {
     return failure(
       `the check failed: ${toError(error).message}`,

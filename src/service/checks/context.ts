@@ -56,11 +56,27 @@ export interface SmtpReply {
 /** A connection to an SMTP server, after its greeting. */
 export interface SmtpProbe {
   greeting: SmtpReply
+  /** Without a reply in time, code 0. */
   command(line: string): Promise<SmtpReply>
   /** Sends STARTTLS and completes the handshake, whatever the certificate is. Rejects if the server refuses. */
   startTls(host: string): Promise<ServedCertificate>
   close(): void
 }
+
+export async function withProbe<T>(probe: SmtpProbe, use: () => Promise<T>): Promise<T> {
+  try {
+    return await use()
+  } finally {
+    probe.close()
+  }
+}
+
+export const NOT_RUNNING = 'the service is not running'
+/** Whether a reply of Mayfly says that its block list is the reason. */
+export const isBlockReply = (text: string) =>
+  /blocked by the operator|blocked, send QUIT/.test(text)
+export const REMOVE_BLOCK =
+  'Remove the entry of the block list that matches this machine or the domain: mayfly block list'
 
 export interface HttpProbeResponse {
   status: number
@@ -100,7 +116,7 @@ export interface CheckContext {
   /** Whether the system says that its clock is synchronized; undefined if it does not say. */
   clockSynchronized(): Promise<boolean | undefined>
   /** Undefined if there is no store yet, or if it cannot be used. */
-  store: Pick<MailStore, 'listMessages' | 'deleteMessages'> | undefined
+  store: Pick<MailStore, 'listMessages' | 'readRaw' | 'deleteMessages'> | undefined
   /** Why it cannot be used. */
   storeFault: string | undefined
   /** Keys and orders, and the last backup; undefined on PostgreSQL, which is backed up by other means. */

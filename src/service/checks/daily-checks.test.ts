@@ -27,7 +27,8 @@ const log = { info: record('info'), warn: record('warn'), error: record('error')
 
 async function check(openChecks = async () => checksOf(results)): Promise<string[]> {
   logged = []
-  await checkIfDue({ store: mail.store, openChecks, log, now: () => time })
+  const { signal } = new AbortController()
+  await checkIfDue({ store: mail.store, openChecks, log, now: () => time }, signal)
   return logged
 }
 
@@ -44,7 +45,7 @@ test('a check is logged when it turns, and only then; the last results are kept 
   expect(await check()).toEqual(['warn mx b.test'])
   time = new Date(START.getTime() + DAY)
   results = { ...results, 'mx a.test': failure('gone', 'publish'), redis: ok('7.2') }
-  expect(await check()).toEqual(['warn mx a.test', 'info redis'])
+  expect(await check()).toEqual(['warn mx a.test'])
   expect(await lastCheckRun({ store: mail.other })).toEqual({
     finishedAt: time,
     checks: [
@@ -56,6 +57,22 @@ test('a check is logged when it turns, and only then; the last results are kept 
   time = new Date(START.getTime() + 2 * DAY)
   results = { 'mx a.test': ok('back'), 'mx b.test': failure('worse', 'fix it') }
   expect(await check()).toEqual(['info mx a.test', 'warn mx b.test'])
+  time = new Date(START.getTime() + 3 * DAY)
+  results = { 'mx b.test': skipped('not tried') }
+  expect(await check()).toEqual(['info mx b.test'])
+})
+
+test('the results of a run that was stopped are neither logged nor stored', async () => {
+  const stop = new AbortController()
+  const run = async () => {
+    stop.abort()
+    return failure('stopped', 'nothing')
+  }
+  const openChecks = async () => [{ name: 'mx', run }]
+  const deps = { store: mail.store, openChecks, log, now: () => time }
+  await expect(checkIfDue(deps, stop.signal)).rejects.toMatchObject({ name: 'AbortError' })
+  expect(logged).toEqual([])
+  expect(await lastCheckRun({ store: mail.other })).toBeUndefined()
 })
 
 test('checks are made once in 24 hours, and again if the clock was ahead', async () => {

@@ -25,7 +25,7 @@ export function lastCheckRun({ store }: { store: Pick<MailStore, 'readCheckRun'>
 export async function runDailyChecks(deps: DailyChecksDeps, ended: AbortSignal): Promise<void> {
   await repeatUntilAborted(ended, {
     operation: async () => {
-      await checkIfDue(deps)
+      await checkIfDue(deps, ended)
       return true
     },
     failed: 'the daily checks failed; retrying',
@@ -34,13 +34,16 @@ export async function runDailyChecks(deps: DailyChecksDeps, ended: AbortSignal):
   })
 }
 
-/** Makes the checks unless there are results of the last 24 hours. Logs every check that has turned. */
-export async function checkIfDue({ store, openChecks, log, now }: DailyChecksDeps): Promise<void> {
+/** Makes the checks unless there are results of the last 24 hours. Logs every check that has turned. Rejects if it was stopped. */
+export async function checkIfDue(
+  { store, openChecks, log, now }: DailyChecksDeps,
+  stop: AbortSignal,
+): Promise<void> {
   const last = await store.readCheckRun()
   const age = last ? now().getTime() - last.finishedAt.getTime() : DAY_MS
   // Negative if the clock was wrong.
   if (age >= 0 && age < DAY_MS) return
-  const finished = await runChecks(await openChecks())
+  const finished = await runChecks(await openChecks(), { stop })
   const finishedAt = now()
   const checks = finished.map((check) => {
     const before = last?.checks.find((one) => isSame(one, check))
@@ -55,14 +58,21 @@ function isSame(one: FinishedCheck, other: FinishedCheck): boolean {
   return one.name === other.name && one.subject === other.subject
 }
 
+const isWrong = (status: FinishedCheck['status'] | undefined) =>
+  status === 'warning' || status === 'failure'
+
+/** Without the fix: logs are redacted, so records and addresses in it would not be those to use. */
 function logTurn(
   log: DailyChecksDeps['log'],
-  { name: check, subject, status, seen, fix }: FinishedCheck,
+  { name: check, subject, status, seen }: FinishedCheck,
   before: FinishedCheck['status'] | undefined,
 ): void {
-  const isWrong = status === 'warning' || status === 'failure'
-  if (isWrong) log.warn({ check, subject, status, seen, fix }, 'a daily check found a problem')
-  else if (before !== undefined && status === 'ok') {
-    log.info({ check, subject }, 'a daily check is ok again')
+  if (isWrong(status)) {
+    log.warn(
+      { check, subject, status, seen },
+      'a daily check found a problem; mayfly doctor prints the fix',
+    )
+  } else if (isWrong(before)) {
+    log.info({ check, subject, status }, 'a daily check does not find a problem any more')
   }
 }

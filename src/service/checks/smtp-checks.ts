@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { sameName } from '../../core/checks/dns-rules.ts'
 import {
   type CheckResult,
@@ -10,15 +9,21 @@ import {
 } from '../../core/checks/result.ts'
 import { evaluateCertificate, evaluateTlsa } from '../../core/checks/tls-rules.ts'
 import { toError } from '../../core/problem.ts'
-import { OPERATOR } from '../../core/session.ts'
-import type { Check, CheckContext, SmtpProbe, SmtpReply } from './context.ts'
+import {
+  type Check,
+  type CheckContext,
+  isBlockReply,
+  NOT_RUNNING,
+  REMOVE_BLOCK,
+  type SmtpProbe,
+  withProbe,
+} from './context.ts'
+import { deliveryChecks } from './delivery-check.ts'
 import { type Facts, greetedName } from './facts.ts'
-
-const NOT_RUNNING = 'the service is not running'
 
 /** Checks of the SMTP server: on its own port, and as others reach it. */
 export function smtpChecks(context: CheckContext, facts: Facts): Check[] {
-  const { settings, dns, now, domains } = context
+  const { settings, dns, now } = context
   const host = settings.smtp.hostname
   return [
     { name: 'smtp', run: () => checkLocal(context, facts) },
@@ -31,8 +36,10 @@ export function smtpChecks(context: CheckContext, facts: Facts): Check[] {
           const isEnforced = settings.http.mtaSts === 'enforce'
           return evaluateCertificate(host, await facts.certificate(), now(), { isEnforced })
         } catch (error) {
+          const { message } = toError(error)
+          if (isBlockReply(message)) return skipped('see smtp')
           return failure(
-            `STARTTLS fails: ${toError(error).message}`,
+            `STARTTLS fails: ${message}`,
             'Check the files named by MAYFLY_SMTP_TLS_CERT and MAYFLY_SMTP_TLS_KEY, and the log of the service; a firewall that inspects SMTP must not remove STARTTLS',
           )
         }
@@ -57,11 +64,7 @@ export function smtpChecks(context: CheckContext, facts: Facts): Check[] {
         return await withProbe(probe, () => checkRelay(context, probe))
       },
     },
-    ...domains.map((domain) => ({
-      name: 'delivery',
-      subject: domain,
-      run: (signal: AbortSignal) => checkDelivery(context, facts, { domain, signal }),
-    })),
+    ...deliveryChecks(context, facts),
   ]
 }
 
@@ -73,6 +76,9 @@ async function checkLocal({ settings }: CheckContext, facts: Facts): Promise<Che
       `nothing answers on port ${port} (${local.error})`,
       'Start the service: systemctl start mayfly (or: mayfly serve)',
     )
+  }
+  if (isBlockReply(local.greeting)) {
+    return failure(`the server on port ${port} says "${local.greeting}"`, REMOVE_BLOCK)
   }
   if (!sameName(greetedName(local.greeting), hostname)) {
     return failure(
@@ -92,6 +98,11 @@ async function checkPublic(context: CheckContext, facts: Facts): Promise<CheckRe
   if (found.length === 0) return skipped(`${host} has no public address`)
   const open = found.filter((one) => 'greeting' in one)
   const other = open.find(({ greeting }) => !sameName(greetedName(greeting), host))
+  if (other && isBlockReply(other.greeting)) {
+    const local = await facts.localSmtp()
+    if ('greeting' in local && isBlockReply(local.greeting)) return skipped('see smtp')
+    return failure(`${other.address} port ${port} says "${other.greeting}"`, REMOVE_BLOCK)
+  }
   if (other) {
     return failure(
       `${other.address} port ${port} says "${other.greeting}", not 220 ${host}`,
@@ -136,104 +147,4 @@ async function checkRelay(
     }
   }
   return ok('mail for other domains is rejected')
-}
-
-/** Delivers a mail to postmaster the way others do, finds it in the store and removes it. */
-async function checkDelivery(
-  context: CheckContext,
-  facts: Facts,
-  { domain, signal }: { domain: string; signal: AbortSignal },
-): Promise<CheckResult> {
-  const { settings, store } = context
-  const host = settings.smtp.hostname
-  if (!(await facts.isRunning()) || !store) return skipped(NOT_RUNNING)
-  const exchanges = recordsOf(await facts.mx(domain))
-  if (!exchanges.some(({ exchange }) => sameName(exchange, host))) return skipped('see mx')
-  const open = (await facts.publicSmtp()).find((one) => 'greeting' in one)
-  if (!open || !sameName(greetedName(open.greeting), host)) return skipped('see smtp-public')
-  const subject = `Mayfly check ${context.uniqueId()}`
-  const probe = await context.connectSmtp(open.address, context.publicPorts.smtp, signal)
-  let reply: SmtpReply = { code: 0, text: 'connection closed' }
-  let isFound = false
-  try {
-    reply = await withProbe(probe, () =>
-      deliver(probe, { host, domain, subject, now: context.now() }),
-    )
-  } finally {
-    // Without a reply, the server may still store it.
-    const attempts = reply.code === 0 ? ATTEMPTS_WITHOUT_REPLY : 1
-    isFound = reply.code < 400 && (await removeTestMail(store, subject, attempts))
-  }
-  if (reply.code >= 400 || reply.code === 0) {
-    return failure(`postmaster@${domain}: ${reply.text}`, deliveryFix(reply, domain))
-  }
-  if (!isFound) {
-    return failure(
-      `${open.address} accepted a mail, but it is not in this store`,
-      `Another installation answers at ${open.address}: run this command there, or correct the address of ${host}`,
-    )
-  }
-  return ok(`a message to postmaster@${domain} arrived and was deleted again`)
-}
-
-function deliveryFix({ code, text }: SmtpReply, domain: string): string {
-  if (text.includes('blocked by the operator')) {
-    return 'Remove the entry of the block list that matches this machine or the domain: mayfly block list'
-  }
-  return code >= 500
-    ? `Add the domain: mayfly domain add ${domain}`
-    : 'The service cannot store mail now: see /readyz and its log'
-}
-
-const ATTEMPTS_WITHOUT_REPLY = 5
-const RETRY_MS = 1_000
-
-/** False if it is not in the store, even after some seconds. */
-async function removeTestMail(
-  store: NonNullable<CheckContext['store']>,
-  subject: string,
-  attempts: number,
-): Promise<boolean> {
-  for (let left = attempts; ; left -= 1) {
-    const stored = await store.listMessages(OPERATOR, { sinceId: 0, limit: 500 })
-    const mail = stored.find((message) => message.subject === subject)
-    if (mail) await store.deleteMessages(OPERATOR, [mail.id])
-    if (mail || left <= 1) return mail !== undefined
-    await pause(RETRY_MS)
-  }
-}
-
-async function deliver(
-  probe: SmtpProbe,
-  mail: { host: string; domain: string; subject: string; now: Date },
-): Promise<SmtpReply> {
-  const { host, domain, subject, now } = mail
-  const address = `postmaster@${domain}`
-  const hello = await probe.command(`EHLO ${host}`)
-  if (/^250[ -]STARTTLS\s*$/im.test(hello.text)) {
-    await probe.startTls(host)
-    await probe.command(`EHLO ${host}`)
-  }
-  const lines = [
-    `From: Mayfly <${address}>`,
-    `To: <${address}>`,
-    `Subject: ${subject}`,
-    `Date: ${now.toUTCString().replace('GMT', '+0000')}`,
-    '',
-    'A test by mayfly doctor, which deletes it.',
-    '.',
-  ]
-  for (const line of [`MAIL FROM:<${address}>`, `RCPT TO:<${address}>`, 'DATA']) {
-    const reply = await probe.command(line)
-    if (reply.code >= 400 || reply.code === 0) return reply
-  }
-  return await probe.command(lines.join('\r\n'))
-}
-
-async function withProbe<T>(probe: SmtpProbe, use: () => Promise<T>): Promise<T> {
-  try {
-    return await use()
-  } finally {
-    probe.close()
-  }
 }
