@@ -52,7 +52,7 @@ reportTable(
 // As for a mail on a connection of its own: at the greeting, at MAIL and after DATA.
 const unlisted = await openBlockList({
   ...deps,
-  store: { readBlockChanges: async () => [] },
+  store: { lastBlockChange: async () => 0, readBlockChanges: async () => [] },
   log,
 })
 const contenders = [
@@ -69,7 +69,7 @@ for (const [name, clientIp] of [
       const mailFrom = `bounce+${one}@news.shop.example`
       findBlock({ clientIp })
       findBlock({ clientIp, mailFrom })
-      findBlock({ clientIp, mailFrom, from: 'hello@shop.example' })
+      findBlock({ clientIp, mailFrom, readFrom: () => ['hello@shop.example'] })
     }
     const { user, system } = process.threadCpuUsage(started)
     return (user + system) / LOOKUPS

@@ -10,6 +10,7 @@ import { failure } from './core/checks/result.ts'
 import type { Log } from './core/log.ts'
 import { hasErrorCode, OperatorError, Problem } from './core/problem.ts'
 import { openParser } from './mime/parser.ts'
+import { machineAddresses } from './runtime/probes/machine.ts'
 import {
   OPERATOR_MAIL_MS,
   openMailStoreForCli,
@@ -63,7 +64,11 @@ function cliActions(): CliActions {
     withOperatorStore: (operation) => {
       const { config } = read()
       return withStore(openMailStoreForCli(config), (store) =>
-        operation({ store, own: installationEntries(config), now: () => new Date() }),
+        operation({
+          store,
+          own: installationEntries(config, machineAddresses()),
+          now: () => new Date(),
+        }),
       )
     },
     withKeys: (operation) =>

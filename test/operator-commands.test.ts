@@ -38,7 +38,7 @@ beforeAll(async () => {
   })
   key = await server.ring.issue()
   store = await openMailStoreForCli(server.config)
-  deps = { store, own: installationEntries(server.config), now: server.now }
+  deps = { store, own: installationEntries(server.config, ['203.0.113.7']), now: server.now }
 })
 afterAll(async () => {
   await store.close()

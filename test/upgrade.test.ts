@@ -114,7 +114,8 @@ describe.each(VERSIONS)('data of version %s', (version = '') => {
       const accounts = await mail.listAccounts(app.now())
       const id = accounts.find(({ email }) => email === ACCOUNT)?.id ?? 0
       const bus = { wake() {}, subscribe: () => () => {} }
-      const account = accountMailDeps({ store: mail, bus, now: app.now }, id)
+      const deps = { store: mail, bus, now: app.now, findBlock: () => undefined }
+      const account = accountMailDeps(deps, id)
       const alias = parseAddress(sessions.alias.email)
       const [found] = await account.findAliases(alias ? [alias] : [])
       assert.ok(found)

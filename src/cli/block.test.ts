@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { describe, test } from 'vitest'
-import { tempFolder } from '../../test/support/stores.ts'
 import { addEntries, importFile, printBlocks, removeEntries } from './block.ts'
 import type { Progress } from './progress.ts'
 import { operatorFixture } from './testing/operator.ts'
@@ -86,20 +84,16 @@ test('an entry of this installation names the option', async () => {
 describe('block import', () => {
   const shown: Progress[] = []
   const importText = async (text: string, options = {}) => {
-    const folder = tempFolder()
-    const file = join(folder.path, 'list.txt')
-    writeFileSync(file, text)
     const progress = { tell: (one: Progress) => void shown.push(one), end() {} }
-    await importFile(fixture.deps(), { file, progress, ...options }, fixture.print).finally(
-      folder.remove,
-    )
+    const given = { input: Readable.from([text]), progress, ...options }
+    await importFile(fixture.deps(), given, fixture.print)
   }
 
-  test('adds the entries of a file, with progress; --remove takes them back', async () => {
+  test('adds the entries of a list, with progress; --remove takes them back', async () => {
     await add(['b.test'])
     await importText('# spammers\na.test\nb.test\n198.51.100.0/24 # ticket 18\n', { note: 'x' })
     assert.deepEqual(shown, [{ doing: 'importing', rows: 3, bytes: 0, all: { rows: 3, bytes: 0 } }])
-    assert.match(fixture.lines.at(-1) ?? '', /^Added 2 blocks; 1 were known\./)
+    assert.match(fixture.lines.at(-1) ?? '', /^Added 2 blocks, changed 1\./)
     await importText('a.test\nc.test\n', { remove: true })
     assert.match(fixture.lines.at(-1) ?? '', /^Removed 1 block; 1 were not on the list\./)
   })

@@ -1,7 +1,9 @@
-import { readFileSync } from 'node:fs'
+import { createReadStream } from 'node:fs'
+import { text as readText } from 'node:stream/consumers'
 import { type Command, InvalidArgumentError } from 'commander'
 import type { OwnEntries } from '../core/block-list.ts'
 import { Problem } from '../core/problem.ts'
+import { printable } from '../core/text.ts'
 import { parseDuration } from '../core/time.ts'
 import {
   addBlock,
@@ -69,16 +71,27 @@ export function addBlockCommands(
     .action((entries: string[]) => withOperatorStore((deps) => removeEntries(deps, entries, print)))
   block
     .command('import <file>')
-    .description('Add the entries of a file, one per line; # starts a comment')
+    .description(
+      'Add the entries of a file (- for standard input), one per line; # or ; starts a comment',
+    )
     .option('--note <text>', 'why, for your own use')
     .option('--for <duration>', 'end of the blocks, such as 12h or 30d; default: none', parseFor)
     .option('--force', FORCE)
     .option('--remove', 'remove these entries instead')
     .action((file: string, options: AddOptions & { remove?: boolean }) =>
       withOperatorStore((deps) =>
-        importFile(deps, { ...options, file, progress: openProgress(process.stderr) }, print),
+        importFile(
+          deps,
+          { ...options, input: openInput(file), progress: openProgress(process.stderr) },
+          print,
+        ),
       ),
     )
+}
+
+/** Standard input: in a container, and with the Debian package, the command cannot open files of its caller. */
+function openInput(file: string): NodeJS.ReadableStream {
+  return file === '-' ? process.stdin : createReadStream(file)
 }
 
 function parseFor(text: string): number {
@@ -115,9 +128,9 @@ export async function removeEntries(
   for (const text of texts) {
     if (!(await removeBlock(deps, text).catch(refuse)))
       throw new CommandError(
-        `${text} is not blocked by an entry of its own. See: mayfly block list`,
+        `${printable(text)} is not blocked by an entry of its own. See: mayfly block list`,
       )
-    print(`Removed the block of ${text}.`)
+    print(`Removed the block of ${printable(text)}.`)
   }
   print(WHEN)
 }
@@ -158,18 +171,20 @@ export async function printBlocks(
 const SHOWN_ERRORS = 10
 
 interface ImportOptions extends AddOptions {
-  file: string
+  input: NodeJS.ReadableStream
   remove?: boolean
   progress: { tell(progress: Progress): void; end(): void }
 }
 
 export async function importFile(
   deps: BlockDeps,
-  { file, remove = false, progress, ...options }: ImportOptions,
+  { input, remove = false, progress, ...options }: ImportOptions,
   print: Print,
 ): Promise<void> {
+  // First: an error of the file must not go unhandled meanwhile.
+  const list = await readText(input)
   const own = await ownEntries(deps)
-  const entries = readEntries(file, { force: remove || options.force === true, own })
+  const entries = parseEntries(list, { force: remove || options.force === true, own })
   const all = { rows: entries.length, bytes: 0 }
   const doing = remove ? 'removing' : 'importing'
   const report = (rows: number) => progress.tell({ doing, rows, bytes: 0, all })
@@ -180,12 +195,12 @@ export async function importFile(
   const changed = await changing.finally(progress.end)
   const others = formatCount(entries.length - changed)
   if (remove) print(`Removed ${plural(changed, 'block')}; ${others} were not on the list. ${WHEN}`)
-  else print(`Added ${plural(changed, 'block')}; ${others} were known. ${WHEN}`)
+  else print(`Added ${plural(changed, 'block')}, changed ${others}. ${WHEN}`)
 }
 
 /** Nothing is changed if one line is invalid. */
-function readEntries(file: string, options: { force: boolean; own: OwnEntries }) {
-  const { entries, invalid } = parseBlockLines(readFileSync(file, 'utf8'), options)
+function parseEntries(list: string, options: { force: boolean; own: OwnEntries }) {
+  const { entries, invalid } = parseBlockLines(list, options)
   if (invalid.length === 0) return entries
   const more = invalid.length - SHOWN_ERRORS
   const lines = [

@@ -15,6 +15,7 @@ describe('an entry', () => {
   for (const [text, entry, kind] of [
     ['Spam.Example', 'spam.example', 'domain'],
     [' spam.example ', 'spam.example', 'domain'],
+    ['spam.example.', 'spam.example', 'domain'],
     ['bücher.example', 'xn--bcher-kva.example', 'domain'],
     ['Ann@Spam.Example', 'ann@spam.example', 'address'],
     ['ann+x@bücher.example', 'ann+x@xn--bcher-kva.example', 'address'],
@@ -38,6 +39,8 @@ describe('an entry', () => {
   for (const text of [
     '',
     '# a comment',
+    'spam.example..',
+    '.',
     'ann@',
     '@spam.example',
     'a b@spam.example',
@@ -55,6 +58,9 @@ describe('an entry', () => {
     test(`${JSON.stringify(text)} is invalid`, () =>
       expect(() => parseBlockEntry(text, { force: true })).toThrow(/is not a domain/))
   }
+
+  test('an invalid one is quoted without control characters', () =>
+    expect(() => parseBlockEntry('a\u009b31m\u202eb')).toThrow('"a\\u009b31m\\u202eb"'))
 
   for (const [text, why] of [
     ['12.0.0.0/7', 'wider than /8'],

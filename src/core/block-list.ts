@@ -3,6 +3,7 @@ import { parseHost } from './address.ts'
 import { foldCase } from './case-folding.ts'
 import { ipv6Groups, isIpRange, PRIVATE_RANGES, plainIp } from './ip.ts'
 import { Problem } from './problem.ts'
+import { printable } from './text.ts'
 
 /** What the operator blocks, in canonical form: a domain, an address, an IP address or a CIDR range. Only parseBlockEntry creates one. */
 export type BlockEntry = string & { readonly brand: 'BlockEntry' }
@@ -48,7 +49,7 @@ export function parseBlockEntry(
   if (entry === undefined) {
     throw new Problem(
       'invalid_parameter',
-      `${JSON.stringify(trimmed.slice(0, 100))} is not a domain, an address, an IP address or a CIDR range.`,
+      `${printable(JSON.stringify(trimmed.slice(0, 100)))} is not a domain, an address, an IP address or a CIDR range.`,
     )
   }
   const danger = force ? undefined : dangerOf(entry as BlockEntry, own)
@@ -89,7 +90,8 @@ function hasOverlap(one: Network, other: Network): boolean {
 
 function parseSender(text: string): string | undefined {
   const at = text.lastIndexOf('@')
-  const host = parseHost(text.slice(at + 1))
+  // Zone files and their exports write names with a final dot.
+  const host = parseHost(text.slice(at + 1).replace(/\.$/, ''))
   if (at < 0 || host === undefined) return host
   const local = unquoted(text.slice(0, at))
   return local.length <= MAX_LOCAL && LOCAL.test(local) ? `${foldCase(local)}@${host}` : undefined
@@ -169,9 +171,12 @@ export function blockList() {
       return !ipv4.isEmpty() && ipv4.hasPrefixOf(ipv4Number(ip), time)
     },
 
+    /** Whether any sender is blocked. */
+    hasSenders: (): boolean => senders.size > 0,
+
     /** `sender` as in MAIL FROM or in a From header; empty for a bounce. */
     hasSender(sender: string, now: Date): boolean {
-      if (senders.size === 0 || sender === '') return false
+      if (sender === '') return false
       const time = now.getTime()
       const address = sender.replace(ROUTE, '')
       const at = address.lastIndexOf('@')

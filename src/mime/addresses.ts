@@ -133,6 +133,24 @@ const PLAIN = /^[\w.!#$%&'*+/=?^`{|}~-]+@[\w.-]+$/
 const ADDRESS =
   /^(?:"(?:[^"\\\p{C}]|\\[ -~])*"|[^\s"(),:;<>@[\\\]\p{C}\p{Z}]+)@(?:[\p{L}\p{N}\p{M}._-]+|\[[\w.:-]+\])$/u
 
+const ROUGH_ADDRESSES = 50
+const MAX_LOCAL = 64
+const LOCAL_END = /[^\s<>,;:()"]*$/
+const HOST = /[ \t]*([\p{L}\p{N}\p{M}._-]{1,255})/uy
+
+/** For a field that is too long to be tokenized: what is around its first and last @ signs. Finds too much rather than too little. */
+export function roughAddresses(line: string): string[] {
+  const signs: number[] = []
+  for (let at = line.indexOf('@'); at >= 0; at = line.indexOf('@', at + 1)) signs.push(at)
+  const ends = new Set([...signs.slice(0, ROUGH_ADDRESSES), ...signs.slice(-ROUGH_ADDRESSES)])
+  return [...ends].flatMap((at) => {
+    HOST.lastIndex = at + 1
+    const host = HOST.exec(line)?.[1]
+    const local = LOCAL_END.exec(line.slice(Math.max(0, at - MAX_LOCAL), at))?.[0]
+    return host === undefined ? [] : [`${local}@${host}`]
+  })
+}
+
 function* readEntry(tokens: Token[]): Generator<NamedAddress> {
   if (tokens.length === 0) return
   const comments = tokens.filter((token) => token.kind === 'comment')

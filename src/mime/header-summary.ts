@@ -1,7 +1,7 @@
 import type { FromHeader } from '../core/address-rules.ts'
 import type { HeaderSummary, NamedAddress } from '../core/message.ts'
 import { cleanLine } from '../core/text.ts'
-import { readAddress, readMailboxes } from './addresses.ts'
+import { readAddress, readMailboxes, roughAddresses } from './addresses.ts'
 import { readHeader, unfold } from './header-fields.ts'
 import { decodeEncodedWords } from './header-values.ts'
 
@@ -37,6 +37,16 @@ export function readFromHeader(raw: Uint8Array): FromHeader {
   const [from, ...more] = fields.filter(({ key }) => key === 'from').take(2)
   const isOnly = complete && more.length === 0
   return { address: from && isOnly ? firstMailbox(from.value)?.address : undefined }
+}
+
+/** Of all mailboxes in all From fields: whichever of them a program shows, its address is among them. */
+export function readFromAddresses(raw: Uint8Array): string[] {
+  const values = [...readHeader(raw).fields.filter(({ key }) => key === 'from')].map(
+    ({ value }) => value,
+  )
+  const bytes = values.reduce((sum, { length }) => sum + length, 0)
+  if (bytes > MAX_FROM_BYTES) return roughAddresses(unfold(values.join(',')))
+  return values.flatMap((value) => [...readMailboxes(unfold(value))].map(({ address }) => address))
 }
 
 /** A name without an address would be shown with another sender's address. */

@@ -12,6 +12,7 @@ import type { ParseOnce } from '../service/mail/parse-once.ts'
 import { openSenderChecks, type SenderChecksDeps } from '../service/mail/sender-checks.ts'
 import { openLocalSmtp } from './local-smtp.ts'
 import { openCaller } from './ports.ts'
+import { machineAddresses } from './probes/machine.ts'
 import { openThreadParts, type ServerThreadSetup, serveMain } from './setup.ts'
 import { openShopStore } from './stores.ts'
 
@@ -56,6 +57,7 @@ const server = await openHttpServer(
     metrics: async () => String(await main('metrics')),
     warnings: async () => (await main('warnings')) as string[],
     builtPage: readBuiltPage(fileURLToPath(new URL('../../dist/page/', import.meta.url))),
+    ownAddresses: machineAddresses(),
     randomBytes: (count) => randomBytes(count),
     config,
   },

@@ -34,8 +34,12 @@ describe('of what the operator blocks,', () => {
       await expectReply(client, command, reply)
     }
     assert.equal(await client.rest(), '')
-    // It counts as a connection of its address.
-    await eventually(() => seen.heldIps.length === 1 && seen.held === 0)
+    const browser = openClient(port)
+    await expectReply(browser, 'the greeting', 554)
+    browser.send('GET / HTTP/1.1\r\n')
+    assert.match(await browser.rest(), /^500 5\.5\.2 [^\r]*\r\n$/)
+    // Both count as connections of their address.
+    await eventually(() => seen.heldIps.length === 2 && seen.held === 0)
   })
 
   test('a sender, or a client blocked meanwhile, gets 550 at MAIL', async () => {

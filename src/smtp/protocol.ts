@@ -108,13 +108,14 @@ function readCommand(state: State): void {
 function runCommand(state: State, text: string): void {
   const { verb, argument } = parseCommand(text)
   const run = VERBS.get(verb)
-  // RFC 5321 3.1: after a 554 greeting, wait for QUIT.
-  if (state.blocked && verb !== 'QUIT') queueReply(state, REPLIES.blockedSession)
-  else if (run) {
+  if (NON_SMTP_VERBS.has(verb) || verb.startsWith('SSH-')) {
+    closeSession(state, REPLIES.notSmtp, 'not_smtp')
+  } else if (state.blocked && verb !== 'QUIT') {
+    // RFC 5321 3.1: after a 554 greeting, wait for QUIT.
+    queueReply(state, REPLIES.blockedSession)
+  } else if (run) {
     const reply = run(state, argument)
     if (reply !== undefined) queueReply(state, reply)
-  } else if (NON_SMTP_VERBS.has(verb) || verb.startsWith('SSH-')) {
-    closeSession(state, REPLIES.notSmtp, 'not_smtp')
   } else queueReply(state, REPLIES.unknownCommand)
 }
 

@@ -166,7 +166,7 @@ export const REPLIES = {
   needsUtf8: replyLine(550, '5.6.7', 'Address requires SMTPUTF8'),
   relayDenied: replyLine(550, '5.7.1', 'Relaying denied'),
   senderNotAllowed: replyLine(550, '5.7.1', 'Sender not allowed by the recipient'),
-  senderBlocked: replyLine(550, '5.7.1', 'Sender blocked by the operator'),
+  senderBlocked: replyLine(550, '5.7.1', 'Sender or client blocked by the operator'),
   tooBig: replyLine(552, '5.3.4', 'Message too big'),
   clientBlocked: replyLine(554, '5.7.1', 'Your address is blocked by the operator'),
   noRecipient: replyLine(554, '5.5.1', 'No valid recipients'),

@@ -19,7 +19,8 @@ beforeAll(async () => {
   fixture = await openFixture(await openPostgresTestMail(postgres))
   const { store } = fixture
   const bus = openMemoryBus('store-unavailable', makeWaiterCounts())
-  const parts = { store, bus, limits: MAIL_OPTIONS.limits, now: () => START }
+  const findBlock = () => undefined
+  const parts = { store, bus, limits: MAIL_OPTIONS.limits, now: () => START, findBlock }
   const context = {
     ...deps,
     acceptRecipient: (text: string, offer: Parameters<typeof acceptRecipient>[2]) =>

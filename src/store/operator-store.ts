@@ -21,6 +21,8 @@ export interface OperatorStore {
   addBlocks(blocks: NewBlocks): Promise<number>
   /** Returns how many were removed. */
   removeBlocks(entries: readonly BlockEntry[], now: Date): Promise<number>
+  /** The number of the last change, 0 before the first. All changes up to it are visible. */
+  lastBlockChange(): Promise<number>
   /** Changes after this number, by ascending number. From 0: all blocks, and those that expired lately. */
   readBlockChanges(after: number, limit: number): Promise<BlockChange[]>
 

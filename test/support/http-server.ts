@@ -114,6 +114,7 @@ export async function openTestServer({
     },
     senderChecks,
     builtPage,
+    ownAddresses: [],
     metrics: async () => '# nothing\n',
     warnings: async () => warnings,
     now,
@@ -121,6 +122,7 @@ export async function openTestServer({
     log,
     config,
   }
+  const findBlock = () => undefined
   const server = await openHttpServer(deps, {
     host: '127.0.0.1',
     port: 0,
@@ -138,11 +140,12 @@ export async function openTestServer({
     subscriptions: () => new Int32Array(waiters).reduce((sum, count) => sum + count, 0),
     now,
     logged,
+    findBlock,
     /** Stores a mail like the SMTP server after the final dot. */
     mail: async (to: string, raw = 'Subject: hi\r\n\r\nhello\r\n') => {
       const { session } = await store.findRecipient(to as Address)
       const shared = isOperatorLocalPart(localOf(to as Address)) ? OPERATOR : POOL
-      return receiveMail(deps, {
+      const mail = {
         recipients: [{ address: to as Address, mailbox: session?.id ?? shared }],
         envelope: {
           clientIp: '192.0.2.1',
@@ -152,7 +155,8 @@ export async function openTestServer({
           protocol: 'ESMTP',
         },
         raw: Buffer.from(raw),
-      })
+      }
+      return receiveMail({ ...deps, findBlock }, mail)
     },
     drain: server.drain,
     close: server.close,

@@ -138,7 +138,7 @@ describe('/.well-known/mta-sts.txt', () => {
   test('is the policy of the domain in Host, as mayfly doctor expects it', async () => {
     const enforcing = await openTestServer({ env: { ...settings, MAYFLY_MTA_STS: 'enforce' } })
     onTestFinished(enforcing.stop)
-    for (const host of ['mta-sts.box.test', 'MTA-STS.Box.Test:443']) {
+    for (const host of ['mta-sts.box.test', 'MTA-STS.Box.Test:443', 'mta-sts.box.test.:443']) {
       const { status, headers, text: body } = await requestFor(enforcing.url, host)
       assert.deepEqual([status, headers.get('content-type')], [200, 'text/plain; charset=utf-8'])
       const txt = { records: ['v=STSv1; id=1'] }

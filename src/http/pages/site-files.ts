@@ -38,7 +38,7 @@ export const siteFileRoutes: readonly Route[] = [
     output: 'text/plain',
     problems: ['not_found'],
     async handle(_input, { mtaSts, hostname, store }, { headers: { host = '' } }) {
-      const name = parseHost(/^mta-sts\.([^:]+)/i.exec(host)?.[1] ?? '')
+      const name = parseHost(/^mta-sts\.([^:]+?)\.?(?:$|:)/i.exec(host)?.[1] ?? '')
       const domain = name && (await store.findDomain(name))
       if (mtaSts === 'off' || !domain || domain.removed)
         throw new Problem('not_found', 'Not found.')

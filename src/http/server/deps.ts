@@ -32,6 +32,8 @@ export interface HttpDeps
   /** Problems the operator should know about that do not stop the service. */
   warnings(): Promise<string[]>
   builtPage: BuiltPage
+  /** Of this machine. */
+  ownAddresses: readonly string[]
   log: Log
   config: HttpConfig
 }

@@ -22,7 +22,7 @@ import {
   untrustedProxyWarning,
 } from './client.ts'
 import { limitConnections } from './connection-limit.ts'
-import type { HttpConfig, HttpDeps, IdleIntervals, RouteDeps } from './deps.ts'
+import type { HttpDeps, IdleIntervals, RouteDeps } from './deps.ts'
 import { waitSignals } from './disconnect.ts'
 import { openLongPollLimit, openSendBudget } from './limits.ts'
 import { handleClientError } from './problem-response.ts'
@@ -127,7 +127,7 @@ function openRouteDeps(
   draining: () => boolean,
 ): { routeDeps: RouteDeps; closeLookups(): void } {
   const { config } = deps
-  const rules = routeSettings(config)
+  const rules = routeSettings(deps)
   const { parseDeadlineMs: deadlineMs } = config.http
   const deadline = deadlineMs === undefined ? {} : { deadlineMs }
   const { largeReads = openLargeReads(deadline) } = deps
@@ -150,7 +150,7 @@ function openRouteDeps(
   return { routeDeps, closeLookups: codes.close }
 }
 
-function routeSettings(config: HttpConfig) {
+function routeSettings({ config, ownAddresses }: Pick<HttpDeps, 'config' | 'ownAddresses'>) {
   const { adminToken, http, plans, keyedOrigins, poolAccess, sessions, smtp } = config
   return {
     adminToken,
@@ -171,7 +171,7 @@ function routeSettings(config: HttpConfig) {
     mcp: http.mcp,
     mtaSts: http.mtaSts,
     hostname: smtp.hostname,
-    own: installationEntries(config),
+    own: installationEntries(config, ownAddresses),
     lifetimes: sessions,
     cooldownMs: sessions.cooldownMs,
     mailbox: sessions,

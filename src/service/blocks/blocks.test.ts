@@ -1,7 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openSqliteTestMail } from '../../../test/support/stores.ts'
-import { waitUntil } from '../../../test/support/wait-until.ts'
-import { StoreUnavailable } from '../../core/problem.ts'
 import {
   addBlock,
   type BlockDeps,
@@ -10,7 +8,6 @@ import {
   parseBlockLines,
   removeBlock,
 } from './blocks.ts'
-import { openBlockList } from './open-block-list.ts'
 
 const NOON = new Date('2026-03-01T12:00:00Z')
 const HOUR = 3_600_000
@@ -77,7 +74,7 @@ describe('a block', () => {
 
 describe('a list', () => {
   test('has one entry per line; comments, duplicates and empty lines are ignored', () => {
-    const text = '# bad\r\nA.test\r\n\r\na.test # again\n  192.0.2.7\nx#y@b.test\n'
+    const text = '# bad\r\nA.test\r\n\r\na.test # again\n  192.0.2.7 ; SBL1\n; end\nx#y@b.test\n'
     expect(parseBlockLines(text)).toEqual({
       entries: ['a.test', '192.0.2.7', 'x#y@b.test'],
       invalid: [],
@@ -108,61 +105,5 @@ describe('a list', () => {
     }
     expect(listed.toSorted()).toEqual(names.toSorted())
     expect((await listBlocks(deps, { limit: 5, text: 'N1200' })).blocks).toHaveLength(1)
-  })
-})
-
-describe('the list of a thread', () => {
-  const log = { error() {} }
-  const open = (store: Pick<typeof opened.store, 'readBlockChanges'> = opened.other) =>
-    openBlockList({ store, log, now: () => time, intervalMs: 5 })
-
-  test('has every block when it is opened, and follows changes', async () => {
-    const names = Array.from({ length: 2_500 }, (_, one) => `n${one}.test`)
-    await importBlocks(deps, parseBlockLines(names.join('\n')).entries, { report() {} })
-    const list = await open()
-    expect(names.every((name) => list.findBlock({ mailFrom: `a@${name}` }))).toBe(true)
-    await removeBlock(deps, 'n7.test')
-    await addBlock(deps, '2001:db8::/32', { seconds: 60 })
-    await waitUntil(() => list.findBlock({ clientIp: '2001:db8::9' }))
-    expect(list.findBlock({ mailFrom: 'a@n7.test' })).toBeUndefined()
-    time = new Date(NOON.getTime() + 60_000)
-    expect(list.findBlock({ clientIp: '2001:db8::9' })).toBeUndefined()
-    await list.close()
-  })
-
-  test('tells what matched', async () => {
-    for (const entry of ['192.0.2.0/24', 'bad.test', 'ann@mixed.test']) await addBlock(deps, entry)
-    const { findBlock, close } = await open()
-    for (const [facts, reason] of [
-      [{ clientIp: '192.0.2.9', mailFrom: 'a@bad.test' }, 'client'],
-      [{ clientIp: '198.51.100.9', mailFrom: 'a@x.bad.test', from: 'a@bad.test' }, 'mail_from'],
-      [{ mailFrom: '', from: 'ann@mixed.test' }, 'from_header'],
-      [{ clientIp: '198.51.100.9', mailFrom: 'bob@mixed.test', from: '' }, undefined],
-      [{}, undefined],
-    ] as const) {
-      expect(findBlock(facts)).toBe(reason)
-    }
-    await close()
-  })
-
-  test('stays as it is while the store is unavailable, and catches up', async () => {
-    let isDown = false
-    await addBlock(deps, 'old.test')
-    let failed = 0
-    const list = await open({
-      async readBlockChanges(after, limit) {
-        if (!isDown) return await opened.other.readBlockChanges(after, limit)
-        failed += 1
-        throw new StoreUnavailable()
-      },
-    })
-    isDown = true
-    await addBlock(deps, 'new.test')
-    await waitUntil(() => failed > 1)
-    expect(list.findBlock({ mailFrom: 'a@old.test' })).toBe('mail_from')
-    expect(list.findBlock({ mailFrom: 'a@new.test' })).toBeUndefined()
-    isDown = false
-    await waitUntil(() => list.findBlock({ mailFrom: 'a@new.test' }))
-    await list.close()
   })
 })

@@ -83,11 +83,14 @@ interface InstallationSettings {
   mailOut: { from: string }
 }
 
-/** What the settings name. */
-export function installationEntries({ smtp, mailOut }: InstallationSettings): OwnEntries {
+/** What the settings name, and the addresses of this machine. */
+export function installationEntries(
+  { smtp, mailOut }: InstallationSettings,
+  addresses: readonly string[],
+): OwnEntries {
   const sender = parseHost(/@([^\s<>@]+)>?\s*$/.exec(mailOut.from)?.[1] ?? '')
   return {
-    networks: [...smtp.relays, ...smtp.proxyFrom],
+    networks: [...smtp.relays, ...smtp.proxyFrom, ...addresses],
     domains: [smtp.hostname, ...(sender ? [sender] : [])],
   }
 }
@@ -98,7 +101,7 @@ export async function ownEntries({ store, own }: Pick<BlockDeps, 'store' | 'own'
   return { ...own, domains: [...own.domains, ...domains] }
 }
 
-/** One entry per line; `#` starts a comment. Without duplicates. `invalid` says what is wrong with which line. */
+/** One entry per line; `#` or `;` starts a comment. Without duplicates. `invalid` says what is wrong with which line. */
 export function parseBlockLines(
   text: string,
   options: { force?: boolean | undefined; own?: OwnEntries } = {},
@@ -106,7 +109,7 @@ export function parseBlockLines(
   const entries = new Set<BlockEntry>()
   const invalid: string[] = []
   for (const [index, line] of text.split('\n').entries()) {
-    const content = line.replace(/(?:^|\s)#.*/, '').trim()
+    const content = line.replace(/(?:^|\s)[#;].*/, '').trim()
     if (content === '') continue
     try {
       entries.add(parseBlockEntry(content, options))

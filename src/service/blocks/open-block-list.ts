@@ -11,8 +11,8 @@ export interface BlockFacts {
   clientIp?: string | undefined
   /** Of MAIL FROM. */
   mailFrom?: string | undefined
-  /** The address of the From header. */
-  from?: string | undefined
+  /** The addresses of all From headers; called only if senders are blocked. */
+  readFrom?: (() => readonly string[]) | undefined
 }
 
 const REASONS = ['client', 'mail_from', 'from_header'] as const
@@ -29,68 +29,46 @@ const refusals = counter(
 for (const reason of REASONS) refusals.add(reason, 0)
 
 interface BlockListDeps {
-  store: Pick<MailStore, 'readBlockChanges'>
+  store: Pick<MailStore, 'lastBlockChange' | 'readBlockChanges'>
   log: Pick<Log, 'error'>
   now(): Date
+  /** Only tests set these. */
   intervalMs?: number
+  reloadMs?: number
 }
 
 // Commands change the list in their own process, so changes are polled: twice within the second that they may take.
 const POLL_MS = 400
 const PAGE = 1_000
 const MAX_UNBLOCKED = 10_000
-// Drops expired blocks from memory.
+// Drops expired blocks from memory, and repairs what a failover that lost changes has left.
 const RELOAD_MS = 3_600_000
 
+/** A list, and the number of the last change that is in it. */
+interface ReadList {
+  list: BlockList
+  last: number
+}
+
 /** The block list of one thread, loaded when this resolves, and kept up to date until it is closed. */
-export async function openBlockList({ store, log, now, intervalMs = POLL_MS }: BlockListDeps) {
-  const end = new AbortController()
-  let current: { list: BlockList; last: number; loadedAt: number }
+export async function openBlockList(deps: BlockListDeps) {
+  const { now } = deps
   // Clients that are not blocked, until the list changes: most are asked about three times per mail.
   let unblocked = openLru<string, true>(MAX_UNBLOCKED)
-
-  async function load() {
-    const list = blockList()
-    current = { list, last: await applyChanges(list, 0), loadedAt: performance.now() }
-    // Asked about in between, of the former list.
+  const { currentList, close } = await followBlockList(deps, () => {
     unblocked = openLru(MAX_UNBLOCKED)
-  }
-
-  /** Returns the number of the last change. */
-  async function applyChanges(list: BlockList, after: number): Promise<number> {
-    let last = after
-    for (;;) {
-      const changes = await store.readBlockChanges(last, PAGE)
-      for (const change of changes) list.apply(change, now())
-      if (changes.length > 0) unblocked = openLru(MAX_UNBLOCKED)
-      last = changes.at(-1)?.number ?? last
-      if (changes.length < PAGE) return last
-      // Mail and requests come first.
-      await setImmediate()
-    }
-  }
-
-  await load()
-  const following = repeatUntilAborted(end.signal, {
-    operation: async () => {
-      if (performance.now() - current.loadedAt > RELOAD_MS) await load()
-      else current.last = await applyChanges(current.list, current.last)
-      return true
-    },
-    failed: 'cannot read the block list; retrying',
-    intervalMs,
-    log,
   })
 
-  function match({ clientIp = '', mailFrom = '', from = '' }: BlockFacts): BlockReason | undefined {
-    const { list } = current
+  function match({ clientIp = '', mailFrom = '', readFrom }: BlockFacts): BlockReason | undefined {
+    const list = currentList()
     const time = now()
     if (clientIp !== '' && !unblocked.get(clientIp)) {
       if (list.hasClient(clientIp, time)) return 'client'
       unblocked.set(clientIp, true)
     }
+    if (!list.hasSenders()) return undefined
     if (list.hasSender(mailFrom, time)) return 'mail_from'
-    return list.hasSender(from, time) ? 'from_header' : undefined
+    return readFrom?.().some((from) => list.hasSender(from, time)) ? 'from_header' : undefined
   }
 
   const findBlock: FindBlock = (facts) => {
@@ -98,9 +76,66 @@ export async function openBlockList({ store, log, now, intervalMs = POLL_MS }: B
     if (reason) refusals.add(reason)
     return reason
   }
+  return { findBlock, close }
+}
 
+/** `onChange` is called in the same turn in which the list changes. */
+async function followBlockList(
+  { store, log, now, intervalMs = POLL_MS, reloadMs = RELOAD_MS }: BlockListDeps,
+  onChange: () => void,
+) {
+  const end = new AbortController()
+  const empty = (): ReadList => ({ list: blockList(), last: 0 })
+  let current = empty()
+  let loadedAt = performance.now()
+  /** The next list, read by a page per poll. */
+  let next: ReadList | undefined
+
+  /** `number`: of the last change, read before. Numbers without a row are those of blocks that were not there to remove. */
+  async function readAll(target: ReadList, number: number): Promise<ReadList> {
+    // Mail and requests come first.
+    while (!(await readPage(target))) await setImmediate()
+    target.last = Math.max(target.last, number)
+    return target
+  }
+
+  /** True at the end. */
+  async function readPage(target: ReadList): Promise<boolean> {
+    const changes = await store.readBlockChanges(target.last, PAGE)
+    for (const change of changes) target.list.apply(change, now())
+    target.last = changes.at(-1)?.number ?? target.last
+    if (target === current && changes.length > 0) onChange()
+    return changes.length < PAGE
+  }
+
+  function replace(list: ReadList): void {
+    current = list
+    next = undefined
+    loadedAt = performance.now()
+    onChange()
+  }
+
+  async function poll(): Promise<true> {
+    const number = await store.lastBlockChange()
+    // After a failover that lost changes, new ones get their numbers.
+    if (number < current.last) replace(await readAll(empty(), number))
+    else if (number > current.last) await readAll(current, number)
+    if (performance.now() - loadedAt >= reloadMs) next ??= empty()
+    if (next && (await readPage(next))) {
+      replace({ list: next.list, last: Math.max(next.last, current.last) })
+    }
+    return true
+  }
+
+  await readAll(current, await store.lastBlockChange())
+  const following = repeatUntilAborted(end.signal, {
+    operation: poll,
+    failed: 'cannot read the block list; retrying',
+    intervalMs,
+    log,
+  })
   return {
-    findBlock,
+    currentList: () => current.list,
     async close(): Promise<void> {
       end.abort()
       await following

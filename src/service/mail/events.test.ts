@@ -96,11 +96,14 @@ const envelope = {
   protocol: 'SMTP',
 }
 const send = (subject: string) =>
-  receiveMail(deps, {
-    recipients: [{ address, mailbox: session.id }],
-    envelope,
-    raw: Buffer.from(`Subject: ${subject}\r\n\r\n`),
-  })
+  receiveMail(
+    { ...deps, findBlock: () => undefined },
+    {
+      recipients: [{ address, mailbox: session.id }],
+      envelope,
+      raw: Buffer.from(`Subject: ${subject}\r\n\r\n`),
+    },
+  )
 const nextOf = async (events: AsyncGenerator<MailEvent>) => {
   const { value } = await events.next()
   assert.ok(value)

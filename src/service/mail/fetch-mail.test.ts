@@ -99,12 +99,12 @@ describe('fetched mail', () => {
     const { session } = await fixture.alias('joe@gmail.com', 'shop')
     const facts: unknown[] = []
     const findBlock: FindBlock = (found) => {
-      facts.push(found)
+      facts.push({ ...found, readFrom: found.readFrom?.() })
       return 'mail_from'
     }
     const { receive, readFolder } = accountMailDeps({ ...fixture.deps, findBlock }, accountId)
     assert.equal(await receive(await fetched(['joe+shop@gmail.com'])), 'blocked')
-    assert.deepEqual(facts, [{ mailFrom: 'bounce@shop.test', from: 'hello@shop.test' }])
+    assert.deepEqual(facts, [{ mailFrom: 'bounce@shop.test', readFrom: ['hello@shop.test'] }])
     assert.deepEqual(await messages(session.id), [])
     assert.deepEqual(await readFolder('INBOX'), { uidValidity: 7, lastUid })
   })

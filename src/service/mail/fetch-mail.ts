@@ -4,7 +4,7 @@ import type { Envelope } from '../../core/message.ts'
 import { counter } from '../../core/metrics.ts'
 import { accountTopic } from '../../core/session.ts'
 import { readHeader, unfold } from '../../mime/header-fields.ts'
-import { readFromHeader, readHead } from '../../mime/header-summary.ts'
+import { readFromAddresses, readFromHeader, readHead } from '../../mime/header-summary.ts'
 import type { AccountStore } from '../../store/store.ts'
 import type { FindBlock } from '../blocks/open-block-list.ts'
 import type { SubscribableBus } from '../deps.ts'
@@ -24,8 +24,7 @@ interface FetchDeps {
   store: AccountStore
   bus: SubscribableBus
   now(): Date
-  /** Without it, nothing is blocked. */
-  findBlock?: FindBlock
+  findBlock: FindBlock
 }
 
 /** What the IMAP client needs to process the mail of one account, except randomness and a log. */
@@ -39,7 +38,7 @@ export function accountMailDeps({ store, bus, now, findBlock }: FetchDeps, accou
       const head = readHead(raw, envelope.mailFrom)
       const from = readFromHeader(raw)
       const mail = { ...fetched, accountId, envelope, head, from, raw, now: now() }
-      if (findBlock?.({ mailFrom: envelope.mailFrom, from: head.senderEmail })) {
+      if (findBlock({ mailFrom: envelope.mailFrom, readFrom: () => readFromAddresses(raw) })) {
         // Only the state of the folder is saved: the mail stays in the account and is not fetched again.
         await store.addFetchedMail({ ...mail, recipients: [] })
         fetchedMails.add('blocked')

@@ -37,7 +37,8 @@ async function receiveFor(to: string[], now = START) {
   const recipients = await fixture.accepted(to)
   const { envelope } = newMail(recipients)
   const mail = { recipients, envelope, raw: Buffer.from('Subject: hi\r\n\r\nhello\r\n') }
-  return await receiveMail({ store: fixture.store, bus, now: () => now }, mail)
+  const deps = { store: fixture.store, bus, now: () => now, findBlock: () => undefined }
+  return await receiveMail(deps, mail)
 }
 
 const key = keyedTopic('key', 'key-1')
@@ -81,17 +82,21 @@ test('mail that was not stored wakes no topic', async () => {
 test('mail of a blocked client, envelope sender or From header is not stored', async () => {
   const recipients = await fixture.accepted(['plain@box.test'])
   const { envelope } = newMail(recipients)
-  const raw = Buffer.from('From: <From@bad.test>\r\n\r\nhello\r\n')
+  const raw = Buffer.from('From: <From@bad.test>\r\nFrom: b@c.test\r\n\r\nhello\r\n')
   const facts: unknown[] = []
   const bus = { wake: (topic: Topic) => void woken.push(topic) }
   const findBlock: FindBlock = (found) => {
-    facts.push(found)
+    facts.push({ ...found, readFrom: found.readFrom?.() })
     return 'from_header'
   }
   const deps = { store: fixture.store, bus, now: () => START, findBlock }
   assert.equal(await receiveMail(deps, { recipients, envelope, raw }), 'blocked')
   assert.deepEqual(facts, [
-    { clientIp: '192.0.2.7', mailFrom: 'ann@sender.test', from: 'From@bad.test' },
+    {
+      clientIp: '192.0.2.7',
+      mailFrom: 'ann@sender.test',
+      readFrom: ['From@bad.test', 'b@c.test'],
+    },
   ])
   assert.deepEqual(await fixture.other.listMessageIds(plain), [])
   assert.deepEqual(woken, [])

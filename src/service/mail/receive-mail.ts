@@ -9,7 +9,7 @@ import {
   type RecipientRefusal,
 } from '../../core/recipient.ts'
 import { keyedTopic, POOL, type Topic } from '../../core/session.ts'
-import { readFromHeader, readHead } from '../../mime/header-summary.ts'
+import { readFromAddresses, readFromHeader, readHead } from '../../mime/header-summary.ts'
 import type { AddMailResult, MailStore, StoredRecipient } from '../../store/store.ts'
 import type { FindBlock } from '../blocks/open-block-list.ts'
 import type { ServiceDeps } from '../deps.ts'
@@ -79,10 +79,7 @@ interface ReceivedMail {
   senderNetwork?: string | undefined
 }
 
-type ReceiveDeps = Pick<ServiceDeps, 'store' | 'bus' | 'now'> & {
-  /** Without it, nothing is blocked. */
-  findBlock?: FindBlock
-}
+type ReceiveDeps = Pick<ServiceDeps, 'store' | 'bus' | 'now'> & { findBlock: FindBlock }
 
 /** Stores one mail for every recipient that still exists and whose rules accept it, then wakes their waiters. */
 export async function receiveMail(
@@ -90,9 +87,11 @@ export async function receiveMail(
   mail: ReceivedMail,
 ): Promise<AddMailResult['outcome'] | 'blocked'> {
   const { clientIp, mailFrom } = mail.envelope
-  const head = readHead(mail.raw, mailFrom)
   // Client and envelope sender again: they may have been blocked since MAIL.
-  if (findBlock?.({ clientIp, mailFrom, from: head.senderEmail })) return 'blocked'
+  if (findBlock({ clientIp, mailFrom, readFrom: () => readFromAddresses(mail.raw) })) {
+    return 'blocked'
+  }
+  const head = readHead(mail.raw, mailFrom)
   const from = needsFromHeader(mail.recipients) ? readFromHeader(mail.raw) : undefined
   const stored = await store.addMail({ ...mail, head, from, receivedAt: now() })
   if (stored.outcome === 'stored')

@@ -41,7 +41,8 @@ export async function sendTestMail(
 
 const REFUSALS: Record<string, string> = {
   '5.2.1': 'The address is no longer accepting messages.',
-  '5.7.1': 'The address accepts mail only from certain senders.',
+  // By the rules of the address, or by the block list of the operator.
+  '5.7.1': 'The address does not accept mail from the sender of test mails.',
 }
 
 const CODES = 1_000_000

@@ -37,6 +37,11 @@ export const blockReads = {
     return row?.blocks ?? 0
   },
 
+  *lastBlockChange(): Operation<number> {
+    const [row] = yield* query<{ number: number }>('select number from mail.block_counter')
+    return row?.number ?? 0
+  },
+
   *readBlockChanges(after: number, limit: number): Operation<BlockChange[]> {
     const rows = yield* query<Pick<BlockRow, 'entry' | 'expires_at' | 'number'>>(
       `select entry, expires_at, number from mail.block_entry where number > $1
