@@ -22,7 +22,8 @@ describe('local endpoints', () => {
 
 describe('warnings at start', () => {
   const connections = { wanted: 10_000, allowed: 10_000 }
-  const open = { host: '::', baseUrl: '', hasAdminToken: false, connections }
+  const certificate = { enforcesTls: false, isSelfSigned: true }
+  const open = { host: '::', baseUrl: '', hasAdminToken: false, connections, ...certificate }
   const names = (facts: Partial<typeof open>) =>
     startWarnings({ ...open, ...facts }).map((line) => /MAYFLY_[A-Z_]+/.exec(line)?.[0])
   const [URL, TOKEN] = ['MAYFLY_BASE_URL', 'MAYFLY_ADMIN_TOKEN']
@@ -37,6 +38,12 @@ describe('warnings at start', () => {
       { connections: { wanted: 10_000, allowed: 160 } },
       [URL, TOKEN, 'MAYFLY_HTTP_CONNECTIONS'],
     ],
+    [
+      'MTA-STS enforced with a self-signed certificate',
+      { enforcesTls: true },
+      [URL, TOKEN, 'MAYFLY_SMTP_TLS_CERT'],
+    ],
+    ['MTA-STS enforced', { enforcesTls: true, isSelfSigned: false }, [URL, TOKEN]],
     ['with both: none', { baseUrl: 'https://x.example', hasAdminToken: true }, []],
     ['on loopback: none', { host: '127.0.0.1' }, []],
     ['on ::1: none', { host: '::1', connections: { wanted: 10_000, allowed: 160 } }, []],

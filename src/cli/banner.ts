@@ -24,14 +24,28 @@ interface Exposure {
   host: string
   baseUrl: string
   hasAdminToken: boolean
+  /** Whether senders are told to verify our certificate, and whether it is our self-signed one. */
+  enforcesTls: boolean
+  isSelfSigned: boolean
   /** HTTP connections: configured, and allowed by the limit on open files. */
   connections: { wanted: number; allowed: number }
 }
 
 /** Warnings about a service that is reachable from other machines, each with the setting to change. */
-export function startWarnings({ host, baseUrl, hasAdminToken, connections }: Exposure): string[] {
+export function startWarnings({
+  host,
+  baseUrl,
+  hasAdminToken,
+  enforcesTls,
+  isSelfSigned,
+  connections,
+}: Exposure): string[] {
   if (host === 'localhost' || isLoopback(host)) return []
   const { wanted, allowed } = connections
+  const unverifiable =
+    enforcesTls &&
+    isSelfSigned &&
+    'senders that follow MTA-STS do not deliver to a self-signed certificate: set MAYFLY_SMTP_TLS_CERT, or MAYFLY_MTA_STS=testing'
   const plainHttp =
     baseUrl === '' &&
     'plain HTTP is exposed to the network: put a TLS proxy in front and set MAYFLY_BASE_URL=https://…, or set MAYFLY_HOST=127.0.0.1'
@@ -40,7 +54,9 @@ export function startWarnings({ host, baseUrl, hasAdminToken, connections }: Exp
   const fewConnections =
     allowed < wanted &&
     `HTTP connections limited to ${allowed}: raise the limit on open files (ulimit -n) or lower MAYFLY_HTTP_CONNECTIONS=${wanted}`
-  return [plainHttp, publicMetrics, fewConnections].filter((warning) => warning !== false)
+  return [plainHttp, publicMetrics, unverifiable, fewConnections].filter(
+    (warning) => warning !== false,
+  )
 }
 
 interface BannerOptions {

@@ -52,12 +52,14 @@ export async function serve(config: Config, { command, settings }: ServeOptions)
 }
 
 function exposure(config: Config) {
-  const { host, http, adminToken } = config
+  const { host, http, smtp, adminToken } = config
   const allowed = limitConnections(config, descriptorLimit())
   return {
     host,
     baseUrl: http.baseUrl,
     hasAdminToken: adminToken !== '',
+    enforcesTls: http.mtaSts === 'enforce',
+    isSelfSigned: smtp.tlsCert === '',
     connections: { wanted: http.connections, allowed: allowed.http.connections },
   }
 }
