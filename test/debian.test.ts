@@ -186,6 +186,14 @@ test('a backup is written where the documentation says', () => {
   assert.ok(existsSync(inDebian('var/backups/mayfly/shop.db')))
 })
 
+test('a restore drill works beside the service as the documentation says', async () => {
+  const [, commands = ''] = /### Restore drill\n.*?```sh\n(.*?)```/s.exec(OPERATIONS) ?? []
+  const drill = ['env', '-C', '/root', 'sh', '-ec', commands]
+  const { status, stdout, stderr } = await withService(async () => debian.run(drill))
+  assert.deepEqual([status, stderr], [0, ''])
+  assert.match(stdout, /^Restored \/var\/backups\/mayfly\/shop\.db: /)
+})
+
 test('an upgrade keeps data and settings, also if the unit is masked', async () => {
   const log = recordSystemctl('daemon-reload|try-restart')
   const upgraded = dpkg('--install', `/tmp/mayfly_${NEW}.deb`)

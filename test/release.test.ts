@@ -217,6 +217,13 @@ describe('the image', () => {
     const [, command = ''] = /^docker exec mayfly sh -c '(.*)' > shop\.db\./m.exec(OPERATIONS) ?? []
     const backup = container.exec(['sh', '-c', command])
     assert.match(backup.stdout, /^SQLite format 3/, backup.stderr)
+    const [, drill = ''] =
+      /^docker exec --interactive mayfly sh -c '(.*)' < /m.exec(OPERATIONS) ?? []
+    assert.match(drill, /MAYFLY_DATA=\/tmp\/drill/)
+    container.exec(['mayfly', 'backup', '/tmp/shop.db'])
+    const restored = container.exec(['sh', '-c', `(${drill}) < /tmp/shop.db`])
+    assert.match(restored.stderr, /^Restored \/tmp\/drill\.db: /)
+    assert.equal(restored.stdout, container.exec(['mayfly', 'key', 'list']).stdout)
     const { stdout } = container.exec(['mayfly', 'setup', '--dry-run', '--domain', 'mail.test'])
     assert.match(stdout, /^ {2}MAYFLY_DOMAINS=box\.test,mail\.test;/m)
     assert.match(stdout, /^Nothing was written\.$/m)

@@ -1,38 +1,81 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { openKeyRing } from './support/keys.ts'
-import { MAIN, ROOT } from './support/service-process.ts'
+import { freeServicePorts, MAIN, ROOT, spawnService } from './support/service-process.ts'
 import { tempFolder } from './support/stores.ts'
 
-test('the restore drill of docs/operations.md works as it stands', async () => {
+// With a service beside it and the command of the Debian package: test/debian.test.ts does the same in a Debian.
+
+const DOCS = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8')
+const WRAPPER = readFileSync(join(ROOT, 'deploy/debian/mayfly'), 'utf8')
+
+test('the restore drill of docs/operations.md works as it stands, and changes nothing else', async () => {
   const folder = tempFolder()
   onTestFinished(folder.remove)
-  const data = join(folder.path, 'data')
+  const inFolder = (...names: string[]) => join(folder.path, ...names)
+  const data = inFolder('var/lib/mayfly')
   const ring = await openKeyRing({ config: { data, store: 'sqlite:' }, now: () => new Date() })
   const keys = [await ring.issue(), await ring.issue()]
   await ring.close()
+  const run = installWrapper(folder.path)
+  const service = await spawnService({ folder: data, ports: await freeServicePorts() })
+  onTestFinished(async () => {
+    await service.kill('SIGTERM')
+  })
 
-  const docs = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8')
-  const script = /### Restore drill\n.*?```sh\n(.*?)```/s.exec(docs)?.[1] ?? ''
-  const steps = script.trim().split('\n')
-  const last = steps.pop() ?? ''
-  expect([steps.length, last]).toEqual([6, 'rm -r drill'])
-  const mayfly = join(folder.path, 'mayfly')
-  writeFileSync(mayfly, `#!/bin/sh\nexec ${process.execPath} ${resolve(ROOT, MAIN)} "$@"\n`)
-  chmodSync(mayfly, 0o755)
-  const env = {
-    ...process.env,
-    PATH: `${folder.path}:${process.env['PATH']}`,
-    MAYFLY_DATA: data,
-  }
-  const run = (text: string) =>
-    execFileSync('sh', ['-ec', text], { cwd: folder.path, encoding: 'utf8', env })
+  mkdirSync(inFolder('var/backups/mayfly'), { recursive: true })
+  run(`mayfly backup ${inFolder('var/backups/mayfly/shop.db')}`)
+  const files = () => readdirSync(data).filter((name) => !/-(?:wal|shm)$/.test(name))
+  const before = [files(), readFileSync(join(data, 'last-backup'), 'utf8')]
+  const script = /### Restore drill\n.*?```sh\n(.*?)```/s.exec(DOCS)?.[1] ?? ''
+  const steps = script.replace('/var/backups', inFolder('var/backups')).trim().split('\n')
+  expect(steps.pop()).toBe('rm -r "$drill"')
+  const output = run(`${steps.join('\n')}\ncat "$drill/restored"\necho "$drill"\nrm -r "$drill"`)
+  expect(output).toMatch(/^Restored \/\S*shop\.db: 2 keys /)
+  for (const { secret } of keys) expect(output).toContain(secret.slice(0, 12))
+  const drill = output.trimEnd().split('\n').at(-1) ?? ''
+  expect([dirname(drill), existsSync(drill)]).toEqual([inFolder('tmp'), false])
+  expect([files(), readFileSync(join(data, 'last-backup'), 'utf8')]).toEqual(before)
 
-  expect(run(steps.join('\n'))).toMatch(/Wrote drill.*: 2 keys .*Restored drill.*: 2 keys /s)
-  const after = readFileSync(join(folder.path, 'drill/after'), 'utf8')
-  for (const { secret } of keys) expect(after).toContain(secret.slice(0, 12))
-  run(last)
-  expect(existsSync(join(folder.path, 'drill'))).toBe(false)
-})
+  const [, importing = ''] = /^(mayfly block import - .*?) +#/m.exec(DOCS) ?? []
+  writeFileSync(inFolder('list.txt'), 'spam.example\nbad.example ; SBL1\n')
+  expect(run(importing)).toMatch(/^Added 2 blocks, changed 0\./)
+}, 60_000)
+
+/**
+ * The command of the Debian package, with its directories in this folder, as if run by root. Users are those of the package, so
+ * nothing is given to them.
+ */
+function installWrapper(folder: string) {
+  const inFolder = (...names: string[]) => join(folder, ...names)
+  const program = (name: string, text: string) =>
+    writeFileSync(inFolder('bin', name), `#!/bin/sh\n${text}\n`, { mode: 0o755 })
+  for (const name of ['bin', 'tmp', 'usr/lib/mayfly/bin', 'usr/lib/mayfly/node_modules/.bin'])
+    mkdirSync(inFolder(name), { recursive: true })
+  const paths = WRAPPER.replaceAll(/(?<=[ =])\/(?=usr|etc|var)/g, `${folder}/`)
+  program('mayfly', paths.replace('#!/bin/sh\n', ''))
+  program('id', 'echo 0')
+  // Without its options.
+  program('setpriv', 'shift 6\nexec "$@"')
+  program('chown', '[ "$1" = mayfly ]')
+  writeFileSync(
+    inFolder('usr/lib/mayfly/defaults.env'),
+    `MAYFLY_DATA=${inFolder('var/lib/mayfly')}\n`,
+  )
+  mkdirSync(inFolder('etc/mayfly'), { recursive: true })
+  writeFileSync(inFolder('etc/mayfly/mayfly.env'), '')
+  symlinkSync(resolve(ROOT, MAIN), inFolder('usr/lib/mayfly/bin/mayfly.js'))
+  symlinkSync(process.execPath, inFolder('usr/lib/mayfly/node_modules/.bin/node'))
+  const { MAYFLY_DATA: _, ...rest } = process.env
+  const env = { ...rest, PATH: `${inFolder('bin')}:${rest['PATH']}`, TMPDIR: inFolder('tmp') }
+  return (text: string) => execFileSync('sh', ['-ec', text], { cwd: folder, encoding: 'utf8', env })
+}
