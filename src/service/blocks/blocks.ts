@@ -30,7 +30,6 @@ export interface ListedBlock extends Block {
 }
 
 interface ListOptions {
-  /** 1 to 1,000. */
   limit: number
   /** The `number` of the last block of the previous page. */
   before?: number | undefined
