@@ -1,11 +1,21 @@
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  lstatSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { tempFolder } from '../../test/support/stores.ts'
 import { readConfig } from '../config/config.ts'
-import { setupActions } from '../runtime/setup-machine.ts'
+import { SettingsError } from '../config/settings.ts'
+import { portState, setupActions } from '../runtime/setup-machine.ts'
 import { CommandError } from './output.ts'
-import { setUp } from './setup.ts'
+import { proposeHost, setUp } from './setup.ts'
 
 let folder: ReturnType<typeof tempFolder>
 beforeEach(() => {
@@ -19,16 +29,11 @@ const DNS = { MAYFLY_DNS: '127.0.0.1:1' }
 
 type Options = Parameters<typeof setUp>[1]
 
-/** Runs the command with these settings in effect; each question is answered by its first word, or with the proposal. */
+/** Runs the command in this environment; each question is answered by its first word, or with the proposal. */
 async function run(
   options: Options,
-  {
-    env = {},
-    inFile = {},
-    answers,
-  }: { env?: Record<string, string>; inFile?: object; answers?: Record<string, string> } = {},
+  { env = {}, answers }: { env?: Record<string, string>; answers?: Record<string, string> } = {},
 ) {
-  const current = readConfig({ env: { ...DNS, ...env }, file: { ...inFile } })
   const printed: string[] = []
   const asked: [string, string][] = []
   const ask = async (question: string, proposal: string) => {
@@ -36,7 +41,7 @@ async function run(
     return answers?.[question.split(' ')[0] ?? ''] ?? proposal
   }
   await setUp(
-    setupActions(current, { command: 'mayfly', env }),
+    setupActions({ command: 'mayfly', env: { ...DNS, ...env } }),
     { address: ADDRESS, ...options },
     { print: (line) => printed.push(line), ask: answers && ask },
   )
@@ -88,11 +93,6 @@ mta-sts.mail.test. 3600 IN AAAA 2001:db8::7
 _smtp._tls.mail.test. 3600 IN TXT "v=TLSRPTv1; rua=mailto:postmaster@mail.test"
 ; at the provider of the address: 7.113.0.203.in-addr.arpa. 3600 IN PTR mx.mail.test.`)
   expect(output).toContain('Send HTTPS requests for mta-sts.DOMAIN there too')
-  await run(
-    { file: file('mayfly.env'), domain: ['mail.test'], mtaSts: true },
-    { env: { MAYFLY_MTA_STS: 'enforce' } },
-  )
-  expect(written('mayfly.env'), 'a value in effect is kept').toContain('MTA_STS=testing')
   expect(output).toMatch(
     /1\. Start the service: +mayfly serve\n.*Check the installation: +mayfly doctor$/ms,
   )
@@ -126,6 +126,107 @@ test('a second run adds a domain, keeps the others and the secrets, and says wha
   expect(output).not.toContain('secret')
 })
 
+describe('a second run with nothing but the file', () => {
+  const SETTINGS = {
+    MAYFLY_DOMAINS: 'a.test',
+    MAYFLY_SMTP_HOSTNAME: 'mail.a.test',
+    MAYFLY_BASE_URL: 'https://www.a.test',
+    MAYFLY_TRUST_PROXY: '10.0.0.1',
+    MAYFLY_MTA_STS: 'enforce',
+    MAYFLY_ADMIN_TOKEN: 'secret',
+  }
+  const lines = (settings: object) =>
+    Object.entries(settings).map(([name, value]) => `${name}=${value}\n`)
+  for (const [name, textOf] of [
+    ['mayfly.env', (settings: object) => lines(settings).join('')],
+    ['mayfly.config.json', (settings: object) => `${JSON.stringify(settings, null, 2)}\n`],
+  ] as const) {
+    test(`${name}: a domain is added, and everything else is kept`, async () => {
+      writeFileSync(file(name), textOf(SETTINGS))
+      await run({ file: file(name), domain: ['b.test'], mtaSts: true })
+      expect(written(name)).toBe(textOf({ ...SETTINGS, MAYFLY_DOMAINS: 'a.test,b.test' }))
+      expect(existsSync(file('admin-token'))).toBe(false)
+    })
+  }
+
+  test('a token file of its own is kept', async () => {
+    writeFileSync(file('token'), 'secret\n')
+    const { MAYFLY_ADMIN_TOKEN, ...others } = SETTINGS
+    const settings = lines({ ...others, MAYFLY_ADMIN_TOKEN_FILE: file('token') }).join('')
+    writeFileSync(file('mayfly.env'), settings)
+    await run({ file: file('mayfly.env') }, { env: { MAYFLY_ADMIN_TOKEN: 'of this shell' } })
+    expect(written('mayfly.env')).toBe(settings)
+  })
+
+  test('the environment of the command replaces nothing', async () => {
+    writeFileSync(file('mayfly.env'), lines(SETTINGS).join(''))
+    const env = { MAYFLY_DOMAINS: 'tmp.test', MAYFLY_SMTP_HOSTNAME: 'tmp.test' }
+    const { output } = await run({ file: file('mayfly.env') }, { env })
+    expect(output).toContain('mayfly.env is up to date.')
+  })
+
+  test('the port is not changed: it may be redirected', async () => {
+    writeFileSync(file('mayfly.env'), lines(SETTINGS).join(''))
+    const { output } = await run({ file: file('mayfly.env'), domain: ['b.test'] })
+    expect(written('mayfly.env')).not.toContain('MAYFLY_SMTP_PORT')
+    expect(output).toContain('Redirect port 25 to 2525')
+  })
+
+  test('a symbolic link stays one', async () => {
+    writeFileSync(file('mayfly.env'), lines(SETTINGS).join(''))
+    renameSync(file('mayfly.env'), file('real.env'))
+    symlinkSync(file('real.env'), file('mayfly.env'))
+    await run({ file: file('mayfly.env'), domain: ['b.test'] })
+    expect(lstatSync(file('mayfly.env')).isSymbolicLink()).toBe(true)
+    expect(written('real.env')).toContain('MAYFLY_DOMAINS=a.test,b.test')
+  })
+})
+
+test('settings that the service would refuse are not written', async () => {
+  writeFileSync(file('mayfly.env'), 'MAYFLY_MAIL_OUT=nonsense\n')
+  const running = run({ file: file('mayfly.env'), domain: ['a.test'] })
+  await expect(running).rejects.toThrow(SettingsError)
+  writeFileSync(file('broken.json'), '{')
+  await expect(run({ file: file('broken.json') })).rejects.toThrow('broken.json: ')
+  expect(existsSync(file('admin-token'))).toBe(false)
+})
+
+describe('a port is', () => {
+  const { config } = readConfig({
+    env: { MAYFLY_HOST: '127.0.0.1', MAYFLY_SMTP_HOSTNAME: 'mx.test' },
+    file: {},
+  })
+  for (const [greeting, state] of [
+    ['220 MX.test ESMTP\r\n', 'this service'],
+    ['220 exim.test ESMTP\r\n', 'in use'],
+  ] as const) {
+    test(`${state} if the server there says ${greeting.trim()}`, async () => {
+      const server = createServer((socket) => void socket.on('error', () => {}).end(greeting))
+      await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done))
+      const { port } = server.address() as { port: number }
+      expect(await portState(config, port)).toBe(state)
+      await new Promise((done) => void server.close(done))
+      expect(await portState(config, port)).toBe('free')
+    })
+  }
+})
+
+describe('the proposed host name', () => {
+  for (const [domain, hostname, reverseNames, proposal] of [
+    ['box.example.org', 'mx1.example.org', [], 'mx1.example.org'],
+    ['box.example.org', 'vps7', ['mail.example.org'], 'mail.example.org'],
+    ['box.example.org', 'localhost.localdomain', [], 'mx.box.example.org'],
+    ['box.example.org', 'ip-10-0-0-5.ec2.internal', ['vps7.host.net'], 'mx.box.example.org'],
+    ['box.co.uk', 'vps7.provider.co.uk', ['vps7.provider.co.uk'], 'mx.box.co.uk'],
+    ['example.org', 'nas.local', ['mail.example.org'], 'mail.example.org'],
+  ] as const) {
+    test(`for ${domain} on ${[hostname, ...reverseNames].join()}: ${proposal}`, () => {
+      const machine = { hostname, reverseNames, isHostnameGiven: false }
+      expect(proposeHost(machine, domain)).toBe(proposal)
+    })
+  }
+})
+
 describe('on a terminal', () => {
   test('it asks with proposals, and writes only after a yes', async () => {
     const answers = { Mail: 'mail.test', Write: 'no' }
@@ -136,7 +237,7 @@ describe('on a terminal', () => {
     const { asked } = await run({ file: file('mayfly.env') }, { answers: { Mail: 'mail.test' } })
     expect(asked).toEqual([
       ['Mail domain', ''],
-      ['Host name of this machine', expect.stringMatching(/\./)],
+      ['Host name of this machine', 'mx.mail.test'],
       ['Public URL', 'https://mail.test'],
       ['Email for reports', 'postmaster@mail.test'],
       ['Write them?', 'yes'],
@@ -157,10 +258,10 @@ test('the default plans are named as the promise of the operator; plans of their
 
 test('a port that is set is kept, also if it is the default one', async () => {
   const port = { MAYFLY_SMTP_PORT: '2525' }
-  for (const settings of [{ env: port }, { inFile: port }]) {
-    const options = { file: file('mayfly.env'), domain: ['mail.test'], dryRun: true }
-    expect((await run(options, settings)).output).not.toContain('MAYFLY_SMTP_PORT')
-  }
+  const options = { file: file('mayfly.env'), domain: ['mail.test'], dryRun: true }
+  expect((await run(options, { env: port })).output).not.toContain('MAYFLY_SMTP_PORT')
+  writeFileSync(file('mayfly.env'), 'MAYFLY_SMTP_PORT=2525\n')
+  expect((await run(options)).output).not.toContain('MAYFLY_SMTP_PORT')
 })
 
 test('--dry-run writes nothing', async () => {
@@ -177,6 +278,9 @@ describe('an invalid command line', () => {
     [{ domain: ['localhost'] }, '--domain "localhost" is not a host name.'],
     [{ domain: ['a.test'], hostname: '10.0.0.1' }, '--hostname "10.0.0.1" is not a host name.'],
     [{ domain: ['a.test'], url: 'a.test' }, '--url "a.test" is not an http(s) URL.'],
+    [{ domain: ['a.test'], url: 'https://a.test/?b' }, '--url "https://a.test/?b" is not'],
+    [{ domain: ['a.test'], url: 'https://a:b@a.test' }, '--url "https://a:b@a.test" is not'],
+    [{ domain: ['a.test'], url: 'https://a.test\nA=1' }, '--url "https://a.test\\nA=1" is not'],
     [{ domain: ['a.test'], email: 'ann' }, '--email "ann" is not an email address.'],
     [{ domain: ['a.test'], address: ['mx.a.test'] }, '--address "mx.a.test" is not an IP address.'],
   ] as const) {

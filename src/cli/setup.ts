@@ -1,9 +1,10 @@
 import { isIP } from 'node:net'
-import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
 import { type Host, parseAddress, parseHost } from '../core/address.ts'
 import { zoneLines } from '../core/checks/dns-records.ts'
 import { CommandError, type Print } from './output.ts'
+import { type Ask, openPrompt } from './prompt.ts'
+import { isPlaceholder, nextSteps, takesPort25 } from './setup-steps.ts'
 
 /** What is known about the machine and its settings before anything is asked. */
 export interface Machine {
@@ -11,6 +12,7 @@ export interface Machine {
   file: string
   /** How to run this program. */
   command: string
+  isRoot: boolean
   /** Public addresses of its network interfaces; none behind NAT. */
   addresses: readonly string[]
   /** Host names that DNS has for these addresses. */
@@ -18,14 +20,20 @@ export interface Machine {
   /** Whether DNS answers. */
   hasDns: boolean
   smtpPort: number
-  /** The environment or the file sets the SMTP port. */
+  /** The file or the environment sets the SMTP port. */
   isSmtpPortGiven: boolean
   httpPort: number
-  /** Whether port 25 can be listened on: free, in use by another program, or not permitted. */
-  port25: 'free' | 'in use' | 'not permitted'
-  /** The settings in effect. */
+  /** Another program uses it. */
+  isHttpPortTaken: boolean
+  /** Whether port 25 can be listened on: free, in use by this service or by another program, or not permitted. */
+  port25: 'free' | 'this service' | 'in use' | 'not permitted'
+  /** The service answers on its SMTP port. */
+  isRunning: boolean
+  /** The settings of the file, and those of the environment that the file lacks. */
   domains: readonly string[]
   hostname: string
+  /** Otherwise it is the name of the machine. */
+  isHostnameGiven: boolean
   baseUrl: string
   trustProxy: readonly string[]
   /** A policy is served; its mode is kept. */
@@ -90,19 +98,6 @@ export function addSetupCommand(
         prompt?.close()
       }
     })
-}
-
-type Ask = (question: string, proposal: string) => Promise<string>
-
-function openPrompt(): { ask: Ask; close(): void } {
-  const lines = createInterface({ input: process.stdin, output: process.stdout })
-  return {
-    async ask(question, proposal) {
-      const hint = proposal === '' ? '' : ` [${proposal}]`
-      return (await lines.question(`${question}${hint}: `)).trim() || proposal
-    },
-    close: () => lines.close(),
-  }
 }
 
 /** `ask` is undefined without a terminal: then the options and what was found must suffice. */
@@ -198,11 +193,22 @@ async function readAnswers(
   return { domains, host, url, email, addresses }
 }
 
-/** The name it has already, the name that DNS has for its address if it is ours, else `mx.` and the domain. */
-function proposeHost({ hostname, reverseNames }: Machine, domain: string): string {
-  if (hostname.includes('.') && !isPlaceholder(hostname)) return hostname
-  const zone = domain.split('.').slice(-2).join('.')
-  return reverseNames.find((name) => name.endsWith(`.${zone}`)) ?? `mx.${domain}`
+/** The name that is set, a name of this machine if it is in our zone, else `mx.` and the domain. */
+export function proposeHost(
+  machine: Pick<Machine, 'hostname' | 'isHostnameGiven' | 'reverseNames'>,
+  domain: string,
+): string {
+  const { hostname, isHostnameGiven, reverseNames } = machine
+  if (isHostnameGiven && hostname.includes('.') && !isPlaceholder(hostname)) return hostname
+  const zones = [domain, parentZone(domain)]
+  const isOurs = (name: string) => zones.some((zone) => zone && name.endsWith(`.${zone}`))
+  return [hostname, ...reverseNames].find(isOurs) ?? `mx.${domain}`
+}
+
+/** `example.org` of `box.example.org`; undefined if it may be a suffix such as `co.uk`, where others have names too. */
+function parentZone(domain: string): string | undefined {
+  const parent = domain.split('.').slice(1).join('.')
+  return parent.includes('.') && !/^\w{2,3}\.\w{2}$/.test(parent) ? parent : undefined
 }
 
 function hostOption(option: string, text: string): Host {
@@ -212,8 +218,8 @@ function hostOption(option: string, text: string): Host {
 }
 
 function urlOption(text: string): string {
-  const url = URL.parse(text)
-  if (url && /^https?:$/.test(url.protocol)) return text.replace(/\/+$/, '')
+  const isPlain = /^https?:\/\/[^\s?#@]+$/.test(text)
+  if (isPlain && URL.canParse(text)) return text.replace(/\/+$/, '')
   throw invalid('--url', text, 'an http(s) URL')
 }
 
@@ -221,25 +227,18 @@ function invalid(option: string, text: string, what: string): CommandError {
   return new CommandError(`${option} ${JSON.stringify(text)} is not ${what}.`, 2)
 }
 
-/** Names of examples and templates: nobody owns them. */
-const isPlaceholder = (name: string) => /(?:^|\.)example(?:\.(?:com|net|org))?$/.test(name)
-
-const DEFAULT_SMTP_PORT = 2525
-
 function settingsOf(
   machine: Machine,
   { domains, host, url }: Answers,
   { mtaSts = false }: SetupOptions,
 ): Record<string, string> {
   const isProxied = url.startsWith('https:') && machine.trustProxy.length === 0
-  const { smtpPort, isSmtpPortGiven, port25 } = machine
-  const takes25 = smtpPort === DEFAULT_SMTP_PORT && !isSmtpPortGiven && port25 === 'free'
   return {
     MAYFLY_DOMAINS: domains.join(','),
     MAYFLY_SMTP_HOSTNAME: host,
     MAYFLY_BASE_URL: url,
     ...(isProxied ? { MAYFLY_TRUST_PROXY: '127.0.0.1' } : {}),
-    ...(takes25 ? { MAYFLY_SMTP_PORT: '25' } : {}),
+    ...(takesPort25(machine) ? { MAYFLY_SMTP_PORT: '25' } : {}),
     ...(mtaSts && !machine.hasMtaSts ? { MAYFLY_MTA_STS: 'testing' } : {}),
   }
 }
@@ -276,23 +275,4 @@ function promiseLines({ supportTexts }: Machine): string[] {
     `If you sell API keys: the default plans promise ${texts}.`,
     'Keep these promises, or set MAYFLY_PLANS_FILE to your own plans (docs/keys-and-payments.md).',
   ]
-}
-
-const DEBIAN_FILE = '/etc/mayfly/mayfly.env'
-
-function nextSteps(machine: Machine, url: string, mtaSts: boolean): string[] {
-  const { file, command, port25, smtpPort, httpPort } = machine
-  const start = file === DEBIAN_FILE ? 'systemctl enable --now mayfly' : `${command} serve`
-  const isRedirected = smtpPort !== 25 && port25 !== 'free'
-  const steps = [
-    port25 === 'in use' && smtpPort !== 25 && 'Stop the other mail server that uses port 25.',
-    `Start the service:       ${start}`,
-    isRedirected && `Redirect port 25 to ${smtpPort}: see "Port 25" in docs/install.md`,
-    url.startsWith('https:') &&
-      `Put HTTPS in front of port ${httpPort}: see "Behind Caddy or nginx" in docs/install.md`,
-    mtaSts &&
-      'Send HTTPS requests for mta-sts.DOMAIN there too, and enforce the policy after some weeks: see "MTA-STS" in docs/tls.md',
-    `Check the installation:  ${command} doctor`,
-  ]
-  return steps.filter((step) => step !== false)
 }

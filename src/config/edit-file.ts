@@ -1,3 +1,5 @@
+import { fileValue, isJson, parseSettings } from './settings.ts'
+
 /** One setting to write, and its value in the file so far. */
 export interface SettingChange {
   name: string
@@ -11,9 +13,9 @@ export function settingChanges(
   text: string,
   wanted: Readonly<Record<string, string>>,
 ): SettingChange[] {
-  const read = isJson(path) ? jsonValue(text) : (name: string) => envValue(text, name)
+  const values = parseSettings(path, text)
   return Object.entries(wanted)
-    .map(([name, value]) => ({ name, value, before: read(name) }))
+    .map(([name, value]) => ({ name, value, before: fileValue(values[name]) || undefined }))
     .filter(({ value, before }) => value !== before)
 }
 
@@ -25,7 +27,7 @@ export function editSettings(
 ): string {
   if (isJson(path)) {
     const values = changes.map(({ name, value }) => [name, value])
-    return `${JSON.stringify({ ...parse(text), ...Object.fromEntries(values) }, null, 2)}\n`
+    return `${JSON.stringify({ ...parseSettings(path, text), ...Object.fromEntries(values) }, null, 2)}\n`
   }
   return changes.reduce((edited, { name, value }) => editLine(edited, name, value), text)
 }
@@ -39,24 +41,7 @@ function editLine(text: string, name: string, value: string): string {
   return `${text}${ending}${line}\n`
 }
 
-const isJson = (path: string) => path.endsWith('.json')
-
 /** Of several lines, the last one counts. */
 function lastLine(text: string, name: string): RegExpExecArray | undefined {
   return [...text.matchAll(new RegExp(`^[ \\t]*${name}=(.*)$`, 'gm'))].at(-1)
-}
-
-function envValue(text: string, name: string): string | undefined {
-  return lastLine(text, name)?.[1]
-    ?.trim()
-    .replace(/^(["'])(.*)\1$/, '$2')
-}
-
-function jsonValue(text: string): (name: string) => string | undefined {
-  const values = parse(text)
-  return (name) => (values[name] === undefined ? undefined : String(values[name]))
-}
-
-function parse(text: string): Record<string, unknown> {
-  return text.trim() === '' ? {} : (JSON.parse(text) as Record<string, unknown>)
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
+import { parseEnv } from 'node:util'
 import { OperatorError } from '../core/problem.ts'
 import { type ParseValue, redactPasswords } from './values.ts'
 
@@ -37,6 +38,42 @@ export function loadSettings(cwd: string, env: SettingSource['env']): SettingSou
     throw new SettingsError([`${FILE}: ${messageOf(error)}`], { cause: error })
   }
 }
+
+/**
+ * What a service with this settings file uses: JSON, or NAME=value lines if its name does not end so. The file takes precedence, because
+ * the environment of a command may differ from that of the service.
+ */
+export function settingsOfFile(
+  path: string,
+  content: string,
+  env: SettingSource['env'],
+): SettingSource {
+  const file = parseSettings(path, content)
+  const given = Object.keys(file).filter((name) => fileValue(file[name]) !== '')
+  const isGiven = new Set(given.map(withoutSuffix))
+  const others = Object.entries(env).filter(([name]) => !isGiven.has(withoutSuffix(name)))
+  const rest = Object.fromEntries(others)
+  // Only JSON rejects unknown names: the other file is the environment of a service.
+  return isJson(path) ? { env: rest, file } : { env: { ...rest, ...textsOf(file) }, file: {} }
+}
+
+/** The values of a settings file by name. */
+export function parseSettings(path: string, content: string): SettingSource['file'] {
+  if (!isJson(path)) return parseEnv(content)
+  try {
+    return parseFile(content.trim() === '' ? undefined : content)
+  } catch (error) {
+    throw new SettingsError([`${basename(path)}: ${messageOf(error)}`], { cause: error })
+  }
+}
+
+export const isJson = (path: string) => path.endsWith('.json')
+
+/** A secret may also be in the file that NAME_FILE names. */
+const withoutSuffix = (name: string) => name.replace(/_FILE$/, '')
+
+const textsOf = (file: SettingSource['file']) =>
+  Object.fromEntries(Object.entries(file).map(([name, value]) => [name, fileValue(value)]))
 
 export type SettingReader = ReturnType<typeof settingReader>
 
@@ -129,7 +166,8 @@ function findSecret(source: SettingSource, name: string): RawValue | undefined {
   return { text: content, origin: path.origin }
 }
 
-function fileValue(value: unknown): string {
+/** As text, like a value of the environment; empty if there is none. */
+export function fileValue(value: unknown): string {
   if (value === undefined || value === null) return ''
   if (Array.isArray(value)) return value.map(fileValue).join(',')
   if (typeof value === 'object') throw new Error(`must be a plain value in ${FILE}, not an object`)

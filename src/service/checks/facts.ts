@@ -63,7 +63,7 @@ export function openFacts(context: CheckContext) {
 }
 
 /** The address to connect to for a service that listens on `host`. */
-function localAddress(host: string): string {
+export function localAddress(host: string): string {
   return ANY_ADDRESS.has(host) ? '127.0.0.1' : host
 }
 
