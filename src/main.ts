@@ -46,7 +46,7 @@ function cliActions(): CliActions {
     settings: () => read().settings,
     setup: async () => {
       const { setupActions } = await import('./runtime/setup-machine.ts')
-      return setupActions({ command, env: process.env })
+      return setupActions({ command, cwd: process.cwd(), env: process.env })
     },
     withChecks: (options, operation) => withChecks(read, options, operation),
     endpoints: () => endpointsOf(read().config),

@@ -1,18 +1,9 @@
-import {
-  existsSync,
-  lstatSync,
-  readFileSync,
-  renameSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { tempFolder } from '../../test/support/stores.ts'
 import { readConfig } from '../config/config.ts'
-import { SettingsError } from '../config/settings.ts'
 import { portState, setupActions } from '../runtime/setup-machine.ts'
 import { CommandError } from './output.ts'
 import { proposeHost, setUp } from './setup.ts'
@@ -41,7 +32,7 @@ async function run(
     return answers?.[question.split(' ')[0] ?? ''] ?? proposal
   }
   await setUp(
-    setupActions({ command: 'mayfly', env: { ...DNS, ...env } }),
+    setupActions({ command: 'mayfly', cwd: folder.path, env: { ...DNS, ...env } }),
     { address: ADDRESS, ...options },
     { print: (line) => printed.push(line), ask: answers && ask },
   )
@@ -72,7 +63,9 @@ test('fills in the settings file of a package and prints the zone', async () => 
   expect(written('mayfly.env')).toBe(`# Settings
 MAYFLY_DOMAINS=mail.test
 MAYFLY_SMTP_HOSTNAME=mx.mail.test
+#MAYFLY_BASE_URL=https://box.example.org
 MAYFLY_BASE_URL=https://mail.test
+#MAYFLY_ADMIN_TOKEN_FILE=/etc/mayfly/admin-token
 MAYFLY_ADMIN_TOKEN_FILE=${file('admin-token')}
 MAYFLY_TRUST_PROXY=127.0.0.1
 MAYFLY_MTA_STS=testing
@@ -98,97 +91,12 @@ _smtp._tls.mail.test. 3600 IN TXT "v=TLSRPTv1; rua=mailto:postmaster@mail.test"
   )
 })
 
-test('a second run adds a domain, keeps the others and the secrets, and says what the environment overrides', async () => {
-  writeFileSync(
-    file('mayfly.config.json'),
-    '{"MAYFLY_DOMAINS": "a.test", "MAYFLY_ADMIN_TOKEN": "secret"}',
-  )
-  const env = {
-    MAYFLY_DOMAINS: 'a.test',
-    MAYFLY_ADMIN_TOKEN: 'secret',
-    MAYFLY_SMTP_PORT: '25',
-    MAYFLY_SMTP_HOSTNAME: 'mx.a.test',
-    MAYFLY_TRUST_PROXY: '10.0.0.1',
-    MAYFLY_BASE_URL: 'https://www.a.test',
-  }
-  const { output } = await run(
-    { file: file('mayfly.config.json'), domain: ['b.test'], url: 'https://b.test/' },
-    { env },
-  )
-  expect(JSON.parse(written('mayfly.config.json'))).toEqual({
-    MAYFLY_DOMAINS: 'a.test,b.test',
-    MAYFLY_ADMIN_TOKEN: 'secret',
-    MAYFLY_SMTP_HOSTNAME: 'mx.a.test',
-    MAYFLY_BASE_URL: 'https://b.test',
-  })
-  expect(existsSync(file('admin-token'))).toBe(false)
-  expect(output).toContain('MAYFLY_BASE_URL=https://b.test; the environment has another value')
-  expect(output).not.toContain('secret')
-})
-
-describe('a second run with nothing but the file', () => {
-  const SETTINGS = {
-    MAYFLY_DOMAINS: 'a.test',
-    MAYFLY_SMTP_HOSTNAME: 'mail.a.test',
-    MAYFLY_BASE_URL: 'https://www.a.test',
-    MAYFLY_TRUST_PROXY: '10.0.0.1',
-    MAYFLY_MTA_STS: 'enforce',
-    MAYFLY_ADMIN_TOKEN: 'secret',
-  }
-  const lines = (settings: object) =>
-    Object.entries(settings).map(([name, value]) => `${name}=${value}\n`)
-  for (const [name, textOf] of [
-    ['mayfly.env', (settings: object) => lines(settings).join('')],
-    ['mayfly.config.json', (settings: object) => `${JSON.stringify(settings, null, 2)}\n`],
-  ] as const) {
-    test(`${name}: a domain is added, and everything else is kept`, async () => {
-      writeFileSync(file(name), textOf(SETTINGS))
-      await run({ file: file(name), domain: ['b.test'], mtaSts: true })
-      expect(written(name)).toBe(textOf({ ...SETTINGS, MAYFLY_DOMAINS: 'a.test,b.test' }))
-      expect(existsSync(file('admin-token'))).toBe(false)
-    })
-  }
-
-  test('a token file of its own is kept', async () => {
-    writeFileSync(file('token'), 'secret\n')
-    const { MAYFLY_ADMIN_TOKEN, ...others } = SETTINGS
-    const settings = lines({ ...others, MAYFLY_ADMIN_TOKEN_FILE: file('token') }).join('')
-    writeFileSync(file('mayfly.env'), settings)
-    await run({ file: file('mayfly.env') }, { env: { MAYFLY_ADMIN_TOKEN: 'of this shell' } })
-    expect(written('mayfly.env')).toBe(settings)
-  })
-
-  test('the environment of the command replaces nothing', async () => {
-    writeFileSync(file('mayfly.env'), lines(SETTINGS).join(''))
-    const env = { MAYFLY_DOMAINS: 'tmp.test', MAYFLY_SMTP_HOSTNAME: 'tmp.test' }
-    const { output } = await run({ file: file('mayfly.env') }, { env })
-    expect(output).toContain('mayfly.env is up to date.')
-  })
-
-  test('the port is not changed: it may be redirected', async () => {
-    writeFileSync(file('mayfly.env'), lines(SETTINGS).join(''))
-    const { output } = await run({ file: file('mayfly.env'), domain: ['b.test'] })
-    expect(written('mayfly.env')).not.toContain('MAYFLY_SMTP_PORT')
-    expect(output).toContain('Redirect port 25 to 2525')
-  })
-
-  test('a symbolic link stays one', async () => {
-    writeFileSync(file('mayfly.env'), lines(SETTINGS).join(''))
-    renameSync(file('mayfly.env'), file('real.env'))
-    symlinkSync(file('real.env'), file('mayfly.env'))
-    await run({ file: file('mayfly.env'), domain: ['b.test'] })
-    expect(lstatSync(file('mayfly.env')).isSymbolicLink()).toBe(true)
-    expect(written('real.env')).toContain('MAYFLY_DOMAINS=a.test,b.test')
-  })
-})
-
-test('settings that the service would refuse are not written', async () => {
-  writeFileSync(file('mayfly.env'), 'MAYFLY_MAIL_OUT=nonsense\n')
-  const running = run({ file: file('mayfly.env'), domain: ['a.test'] })
-  await expect(running).rejects.toThrow(SettingsError)
-  writeFileSync(file('broken.json'), '{')
-  await expect(run({ file: file('broken.json') })).rejects.toThrow('broken.json: ')
-  expect(existsSync(file('admin-token'))).toBe(false)
+test('what the environment overrides is named', async () => {
+  const options = { file: file('mayfly.env'), domain: ['mail.test'], dryRun: true }
+  const env = { MAYFLY_BASE_URL: 'https://other.test' }
+  expect((await run(options, { env })).output).toContain('MAYFLY_BASE_URL=https://other.test\n')
+  const { output } = await run({ ...options, url: 'https://mail.test/' }, { env })
+  expect(output).toContain('MAYFLY_BASE_URL=https://mail.test; the environment has another value')
 })
 
 describe('a port is', () => {
@@ -254,6 +162,13 @@ test('the default plans are named as the promise of the operator; plans of their
   writeFileSync(file('plans.json'), JSON.stringify([plan]))
   const own = await run(options, { env: { MAYFLY_PLANS_FILE: file('plans.json') } })
   expect(own.output).not.toContain('promise')
+})
+
+test('the port of an installation that has a domain is kept: it may be redirected', async () => {
+  writeFileSync(file('mayfly.env'), 'MAYFLY_DOMAINS=a.test\n')
+  const { output } = await run({ file: file('mayfly.env'), domain: ['b.test'] })
+  expect(written('mayfly.env')).not.toContain('MAYFLY_SMTP_PORT')
+  expect(output).toContain('Redirect port 25 to 2525')
 })
 
 test('a port that is set is kept, also if it is the default one', async () => {

@@ -29,7 +29,8 @@ export interface Machine {
   port25: 'free' | 'this service' | 'in use' | 'not permitted'
   /** The service answers on its SMTP port. */
   isRunning: boolean
-  /** The settings of the file, and those of the environment that the file lacks. */
+  /** The settings that the file has; the values below are from it, or else from the environment. */
+  namesInFile: readonly string[]
   domains: readonly string[]
   hostname: string
   /** Otherwise it is the name of the machine. */
@@ -53,7 +54,7 @@ interface WrittenSetting {
 
 export interface SetupActions {
   inspectMachine(file: string | undefined): Promise<Machine>
-  /** What writing these settings would change. */
+  /** What writing these settings would change. Throws what the service would refuse, as writing does. */
   previewSettings(file: string, settings: Readonly<Record<string, string>>): WrittenSetting[]
   writeSettings(file: string, settings: Readonly<Record<string, string>>): void
   /** Creates a file with a random token beside the settings, unless there is one; returns its path. */
@@ -227,16 +228,23 @@ function invalid(option: string, text: string, what: string): CommandError {
   return new CommandError(`${option} ${JSON.stringify(text)} is not ${what}.`, 2)
 }
 
+/** The settings to write: what differs from the file, and what it lacks. */
 function settingsOf(
   machine: Machine,
   { domains, host, url }: Answers,
   { mtaSts = false }: SetupOptions,
 ): Record<string, string> {
   const isProxied = url.startsWith('https:') && machine.trustProxy.length === 0
+  const answers = [
+    ['MAYFLY_DOMAINS', domains.join(','), machine.domains.join(',')],
+    ['MAYFLY_SMTP_HOSTNAME', host, machine.hostname],
+    ['MAYFLY_BASE_URL', url, machine.baseUrl],
+  ] as const
+  const changed = answers.filter(
+    ([name, value, current]) => value !== current || !machine.namesInFile.includes(name),
+  )
   return {
-    MAYFLY_DOMAINS: domains.join(','),
-    MAYFLY_SMTP_HOSTNAME: host,
-    MAYFLY_BASE_URL: url,
+    ...Object.fromEntries(changed.map(([name, value]) => [name, value])),
     ...(isProxied ? { MAYFLY_TRUST_PROXY: '127.0.0.1' } : {}),
     ...(takesPort25(machine) ? { MAYFLY_SMTP_PORT: '25' } : {}),
     ...(mtaSts && !machine.hasMtaSts ? { MAYFLY_MTA_STS: 'testing' } : {}),

@@ -1,4 +1,8 @@
-import { fileValue, isJson, parseSettings } from './settings.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { OperatorError } from '../core/problem.ts'
+import { fileValue, isJson, parseSettings, type SettingSource } from './settings.ts'
+
+type FileSettings = SettingSource['file']
 
 /** One setting to write, and its value in the file so far. */
 export interface SettingChange {
@@ -13,35 +17,76 @@ export function settingChanges(
   text: string,
   wanted: Readonly<Record<string, string>>,
 ): SettingChange[] {
-  const values = parseSettings(path, text)
+  const current = parseSettings(path, text)
   return Object.entries(wanted)
-    .map(([name, value]) => ({ name, value, before: fileValue(values[name]) || undefined }))
+    .map(([name, value]) => ({ name, value, before: fileValue(current[name]) || undefined }))
     .filter(({ value, before }) => value !== before)
 }
 
-/** The text of the file with these changes: JSON for a name that ends so, else NAME=value lines. Everything else is kept. */
+/** The text of the file with these changes. Everything else is kept; throws if that cannot be guaranteed. */
 export function editSettings(
   path: string,
   text: string,
   changes: readonly SettingChange[],
 ): string {
-  if (isJson(path)) {
-    const values = changes.map(({ name, value }) => [name, value])
-    return `${JSON.stringify({ ...parseSettings(path, text), ...Object.fromEntries(values) }, null, 2)}\n`
+  if (changes.length === 0) return text
+  const edited = isJson(path) ? editJson(path, text, changes) : editLines(text, changes)
+  const values = changes.map(({ name, value }) => [name, value])
+  const wanted = { ...parseSettings(path, text), ...Object.fromEntries(values) }
+  if (!isDeepStrictEqual(asTexts(parseSettings(path, edited)), asTexts(wanted))) {
+    const lines = changes.map(({ name, value }) => `  ${name}=${value}`).join('\n')
+    throw new OperatorError(`${path} cannot be changed by this command. Edit it:\n${lines}`)
   }
-  return changes.reduce((edited, { name, value }) => editLine(edited, name, value), text)
+  return edited
+}
+
+function asTexts(settings: FileSettings): Record<string, string> {
+  const entries = Object.entries(settings).map(([name, value]) => [name, fileValue(value)])
+  return Object.fromEntries(entries)
+}
+
+function editJson(path: string, text: string, changes: readonly SettingChange[]): string {
+  const settings = { ...parseSettings(path, text) }
+  for (const { name, value } of changes) {
+    settings[name] = Array.isArray(settings[name]) ? value.split(',') : value
+  }
+  const [indent = '  '] = /^[ \t]+(?=")/m.exec(text) ?? []
+  return `${JSON.stringify(settings, null, indent)}\n`
+}
+
+function editLines(text: string, changes: readonly SettingChange[]): string {
+  return changes.reduce((edited, { name, value }) => editLine(edited, name, quoted(value)), text)
 }
 
 function editLine(text: string, name: string, value: string): string {
-  const line = `${name}=${value}`
-  // A setting of the template is commented out.
-  const old = lastLine(text, name) ?? new RegExp(`^#[ \\t]*${name}=.*$`, 'm').exec(text)
-  if (old) return `${text.slice(0, old.index)}${line}${text.slice(old.index + old[0].length)}`
-  const ending = text === '' || text.endsWith('\n') ? '' : '\n'
-  return `${text}${ending}${line}\n`
+  const newline = text.includes('\r\n') ? '\r\n' : '\n'
+  const old = lastLine(text, name)
+  if (old) {
+    const [line, start = '', , end = ''] = old
+    return splice(text, old.index, line.length, `${start}${value}${end}`)
+  }
+  // A setting of the template is commented out: the value goes below it.
+  const template = new RegExp(`^#[ \\t]*${name}=.*$`, 'm').exec(text)
+  if (template) {
+    const end = template.index + template[0].length
+    return splice(text, end, 0, `${newline}${name}=${value}`)
+  }
+  const ending = text === '' || text.endsWith('\n') ? '' : newline
+  return `${text}${ending}${name}=${value}${newline}`
 }
 
-/** Of several lines, the last one counts. */
-function lastLine(text: string, name: string): RegExpExecArray | undefined {
-  return [...text.matchAll(new RegExp(`^[ \\t]*${name}=(.*)$`, 'gm'))].at(-1)
+function splice(text: string, start: number, length: number, inserted: string): string {
+  return `${text.slice(0, start)}${inserted}${text.slice(start + length)}`
 }
+
+/** The line that counts, which is the last one: up to the value, the value, and a comment after it. */
+function lastLine(text: string, name: string): RegExpExecArray | undefined {
+  const start = `^([ \\t]*(?:export[ \\t]+)?${name}[ \\t]*=[ \\t]*)`
+  const line = new RegExp(
+    `${start}("[^"\\r\\n]*"|'[^'\\r\\n]*'|[^#\\r\\n]*?)([ \\t]*(?:#.*)?)$`,
+    'gm',
+  )
+  return [...text.matchAll(line)].at(-1)
+}
+
+const quoted = (value: string) => (/[ \t#]/.test(value) ? `"${value}"` : value)

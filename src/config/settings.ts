@@ -49,8 +49,7 @@ export function settingsOfFile(
   env: SettingSource['env'],
 ): SettingSource {
   const file = parseSettings(path, content)
-  const given = Object.keys(file).filter((name) => fileValue(file[name]) !== '')
-  const isGiven = new Set(given.map(withoutSuffix))
+  const isGiven = new Set(settingNames(path, content).map(withoutSuffix))
   const others = Object.entries(env).filter(([name]) => !isGiven.has(withoutSuffix(name)))
   const rest = Object.fromEntries(others)
   // Only JSON rejects unknown names: the other file is the environment of a service.
@@ -65,6 +64,12 @@ export function parseSettings(path: string, content: string): SettingSource['fil
   } catch (error) {
     throw new SettingsError([`${basename(path)}: ${messageOf(error)}`], { cause: error })
   }
+}
+
+/** The names that a settings file has a value for. */
+export function settingNames(path: string, content: string): string[] {
+  const values = Object.entries(parseSettings(path, content))
+  return values.filter(([, value]) => fileValue(value) !== '').map(([name]) => name)
 }
 
 export const isJson = (path: string) => path.endsWith('.json')

@@ -13,7 +13,13 @@ import { dirname, join, resolve } from 'node:path'
 import type { Machine, SetupActions } from '../cli/setup.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { editSettings, settingChanges } from '../config/edit-file.ts'
-import { settingsOfFile } from '../config/settings.ts'
+import {
+  isJson,
+  loadSettings,
+  type SettingSource,
+  settingNames,
+  settingsOfFile,
+} from '../config/settings.ts'
 import { isPrivateIp, sameName } from '../core/checks/dns-rules.ts'
 import { recordsOf } from '../core/checks/result.ts'
 import { PLANS } from '../core/plan.ts'
@@ -30,21 +36,36 @@ const GREETING_MS = 5_000
 /** What `mayfly setup` looks at and writes. */
 export function setupActions({
   command,
+  cwd,
   env,
 }: {
   command: string
-  env: NodeJS.ProcessEnv
+  cwd: string
+  env: SettingSource['env']
 }): SetupActions {
-  const readWith = (file: string, text: string) => readConfig(settingsOfFile(file, text, env))
+  const readWith = (file: string, text: string) => {
+    const source = settingsOfFile(file, text, env)
+    return readConfig(isJson(file) ? source : { ...source, file: loadSettings(cwd, {}).file })
+  }
+  /** The text of the file with these settings, if the service would start with it. */
+  const edit = (file: string, settings: Readonly<Record<string, string>>) => {
+    const text = readText(file)
+    const changes = settingChanges(file, text, settings)
+    const edited = editSettings(file, text, changes)
+    readWith(file, edited)
+    return { changes, edited }
+  }
   return {
     inspectMachine: async (given = DEFAULT_FILE) => {
-      const file = resolve(given)
-      const { config, settings } = readWith(file, readText(file))
+      const file = resolve(cwd, given)
+      const text = readText(file)
+      const { config, settings } = readWith(file, text)
       const isGiven = (wanted: string) =>
         settings.some(({ name, origin }) => name === wanted && origin !== 'default')
       return {
         file,
         command,
+        namesInFile: settingNames(file, text),
         isRoot: process.getuid?.() === 0,
         isHostnameGiven: isGiven('MAYFLY_SMTP_HOSTNAME'),
         isSmtpPortGiven: isGiven('MAYFLY_SMTP_PORT'),
@@ -52,20 +73,13 @@ export function setupActions({
       }
     },
     previewSettings(file, settings) {
-      const text = readText(file)
-      const changes = settingChanges(file, text, settings)
-      // Rejects what the service would not start with.
-      readWith(file, editSettings(file, text, changes))
-      return changes.map(({ name, value, before }) => {
-        const given = env[name]
-        const overridden = given !== undefined && given !== value && given !== before
+      return edit(file, settings).changes.map(({ name, value, before }) => {
+        const given = env[name] ?? ''
+        const overridden = given !== '' && given !== value && given !== before
         return { name, value, before, overridden }
       })
     },
-    writeSettings(file, settings) {
-      const text = readText(file)
-      writeLike(file, file, editSettings(file, text, settingChanges(file, text, settings)))
-    },
+    writeSettings: (file, settings) => writeLike(file, file, edit(file, settings).edited),
     createAdminToken(file) {
       const path = join(dirname(file), 'admin-token')
       const token = readText(path).trim() || randomBytes(32).toString('base64')

@@ -1,0 +1,234 @@
+import {
+  chmodSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { tempFolder } from '../../test/support/stores.ts'
+import { setUp } from '../cli/setup.ts'
+import { readConfig } from '../config/config.ts'
+import { fileValue, isJson, parseSettings } from '../config/settings.ts'
+import { OperatorError } from '../core/problem.ts'
+import { setupActions } from './setup-machine.ts'
+
+let folder: ReturnType<typeof tempFolder>
+beforeEach(() => {
+  folder = tempFolder()
+})
+afterEach(() => folder.remove())
+
+const inFolder = (name: string) => join(folder.path, name)
+// Nothing answers there.
+const DNS = { MAYFLY_DNS: '127.0.0.1:1' }
+
+/** Settings of an installation that has been set up, without those of its token. */
+const SETTINGS = {
+  MAYFLY_DOMAINS: 'a.test',
+  MAYFLY_SMTP_HOSTNAME: 'mx.a.test',
+  MAYFLY_BASE_URL: 'https://www.a.test',
+  MAYFLY_TRUST_PROXY: '10.0.0.1',
+  MAYFLY_MTA_STS: 'enforce',
+  MAYFLY_SESSION_TTL: '12h',
+}
+
+const lines = (settings: object) =>
+  Object.entries(settings)
+    .map(([name, value]) => `${name}=${value}\n`)
+    .join('')
+
+interface SettingsFile {
+  name: string
+  text(): string
+  /** What the command has in its environment with such a file. */
+  env?(text: string): Record<string, string>
+}
+
+const FILES: Record<string, SettingsFile> = {
+  JSON: {
+    name: 'mayfly.config.json',
+    text: () =>
+      JSON.stringify(
+        {
+          MAYFLY_SESSION_MAX_MESSAGES: 50,
+          ...SETTINGS,
+          MAYFLY_DOMAINS: ['a.test'],
+          MAYFLY_ADMIN_TOKEN: 'secret of the file',
+        },
+        null,
+        4,
+      ),
+  },
+  'NAME=value with comments': {
+    name: 'settings.env',
+    text: () => `# MAYFLY_DOMAINS and the rest; do not touch
+; of another kind
+MAYFLY_DOMAINS=old.test
+export MAYFLY_DOMAINS = "a.test" # ours
+
+\tMAYFLY_SMTP_HOSTNAME='mx.a.test'
+#MAYFLY_SMTP_HOSTNAME=mx.old.test
+MAYFLY_BASE_URL=https://www.a.test/
+MAYFLY_TRUST_PROXY=10.0.0.1
+MAYFLY_MTA_STS=enforce
+MAYFLY_ADMIN_TOKEN="secret # of the file"
+OTHER_PROGRAM=\`x y\``,
+  },
+  Debian: {
+    name: 'mayfly.env',
+    text: () => {
+      const template = readFileSync(
+        new URL('../../deploy/mayfly.env', import.meta.url),
+        'utf8',
+      ).replace(/^MAYFLY_.*\n/gm, '')
+      return `${template}${lines(SETTINGS)}MAYFLY_ADMIN_TOKEN_FILE=${inFolder('token')}\n`
+    },
+    // deploy/debian/mayfly
+    env: (text) => ({
+      MAYFLY_SMTP_PORT: '25',
+      MAYFLY_DATA: '/var/lib/mayfly',
+      ...(parseSettings('mayfly.env', text) as Record<string, string>),
+    }),
+  },
+  'a clone under systemd': {
+    name: 'mayfly.env',
+    text: () => `${lines(SETTINGS)}MAYFLY_ADMIN_TOKEN_FILE=${inFolder('token')}\n`,
+  },
+}
+
+const ENVIRONMENTS: Record<string, Record<string, string>> = {
+  empty: {},
+  set: {
+    MAYFLY_DOMAINS: 'now.test',
+    MAYFLY_SMTP_HOSTNAME: 'mx.now.test',
+    MAYFLY_SMTP_PORT: '26',
+    MAYFLY_BASE_URL: 'https://now.test',
+    MAYFLY_TRUST_PROXY: '192.0.2.1',
+    MAYFLY_MTA_STS: 'testing',
+    MAYFLY_ADMIN_TOKEN: 'secret of the environment',
+  },
+}
+
+const RERUNS: [string, Parameters<typeof setUp>[1], Record<string, string>][] = [
+  ['without options', {}, {}],
+  [
+    'with what it has',
+    { domain: ['a.test'], hostname: 'mx.a.test', url: 'https://www.a.test', mtaSts: true },
+    {},
+  ],
+  ['to add a domain', { domain: ['b.test'] }, { MAYFLY_DOMAINS: 'a.test,b.test' }],
+  [
+    'to change its names',
+    { hostname: 'mx2.a.test', url: 'https://b.test/box/' },
+    { MAYFLY_SMTP_HOSTNAME: 'mx2.a.test', MAYFLY_BASE_URL: 'https://b.test/box' },
+  ],
+]
+
+const valuesOf = (path: string) =>
+  Object.entries(parseSettings(path, readFileSync(path, 'utf8'))).map(([name, value]) => [
+    name,
+    fileValue(value),
+  ])
+
+/** The lines that set none of these. */
+const otherLines = (text: string, names: readonly string[]) =>
+  text
+    .trimEnd()
+    .split('\n')
+    .filter((line) => !names.some((name) => new RegExp(`${name} ?= ?["'[]?(?!old)`).test(line)))
+
+/** Without a terminal. */
+async function run(options: Parameters<typeof setUp>[1], env: Record<string, string> = {}) {
+  const printed: string[] = []
+  await setUp(
+    setupActions({ command: 'mayfly', cwd: folder.path, env: { ...env, ...DNS } }),
+    { address: ['203.0.113.7'], ...options },
+    { print: (line) => printed.push(line), ask: undefined },
+  )
+  return printed.join('\n')
+}
+
+/** As the service reads it with nothing else in its environment. */
+function readByService(path: string) {
+  const file = parseSettings(path, readFileSync(path, 'utf8'))
+  if (isJson(path)) return readConfig({ env: {}, file }).config
+  return readConfig({ env: file as Record<string, string>, file: {} }).config
+}
+
+describe('run again, it changes only what was asked for', () => {
+  for (const [kind, { name, text, env: loaded }] of Object.entries(FILES)) {
+    for (const [state, env] of Object.entries(ENVIRONMENTS)) {
+      test.each(RERUNS)(`${kind}, environment ${state}: %s`, async (_, options, changes) => {
+        const path = inFolder(name)
+        const before = text()
+        writeFileSync(inFolder('token'), 'secret token', { mode: 0o600 })
+        writeFileSync(path, before)
+        chmodSync(path, 0o640)
+        const values = valuesOf(path)
+        const printed = await run({ ...options, file: path }, { ...loaded?.(before), ...env })
+        const after = readFileSync(path, 'utf8')
+        expect(valuesOf(path)).toEqual(values.map(([key = '', old]) => [key, changes[key] ?? old]))
+        const names = Object.keys(changes)
+        if (names.length === 0) expect(after).toBe(before)
+        expect(printed.includes(`${path} is up to date.`)).toBe(names.length === 0)
+        if (kind !== 'JSON') expect(otherLines(after, names)).toEqual(otherLines(before, names))
+        expect(statSync(path).mode & 0o777).toBe(0o640)
+        expect(readFileSync(inFolder('token'), 'utf8')).toBe('secret token')
+        expect(readdirSync(folder.path).sort()).toEqual([name, 'token'])
+        expect(printed).not.toContain('secret')
+        expect(readByService(path).adminToken).toContain('secret')
+      })
+    }
+  }
+})
+
+describe('what the service would not accept is not written', () => {
+  for (const [name, text, wanted, message] of [
+    ['mayfly.env', lines(SETTINGS), { MAYFLY_SMTP_PORT: '25x' }, /MAYFLY_SMTP_PORT: "25x"/],
+    ['mayfly.env', lines(SETTINGS), { MAYFLY_BASE_URL: 'https://a.test/?b' }, /MAYFLY_BASE_URL/],
+    ['mayfly.config.json', '{}', { MAYFLY_DOMAIN: 'a.test' }, /MAYFLY_DOMAIN: unknown setting/],
+    ['mayfly.config.json', '{}', { MAYFLY_ADMIN_TOKEN_FILE: '/none' }, /\/none .* does not exist/],
+    ['mayfly.env', 'MAYFLY_ADMIN_TOKEN=x\n', { MAYFLY_ADMIN_TOKEN_FILE: '/x' }, /not both/],
+  ] as const) {
+    test(`${name}: ${JSON.stringify(wanted)}`, () => {
+      const path = inFolder(name)
+      writeFileSync(path, text)
+      const actions = setupActions({ command: 'mayfly', cwd: folder.path, env: {} })
+      for (const attempt of [actions.previewSettings, actions.writeSettings]) {
+        expect(() => attempt(path, wanted)).toThrow(OperatorError)
+        expect(() => attempt(path, wanted)).toThrow(message)
+      }
+      expect(readFileSync(path, 'utf8')).toBe(text)
+      expect(readdirSync(folder.path)).toEqual([name])
+    })
+  }
+})
+
+describe('a file that is not valid is left as it is', () => {
+  for (const [name, text, message] of [
+    ['mayfly.config.json', '{"MAYFLY_DOMAINS": "a.test"', /mayfly\.config\.json: /],
+    ['mayfly.config.json', '["a.test"]', /must contain one object/],
+    ['mayfly.env', 'MAYFLY_DOMAINS=a.test,localhost\n', /"localhost" is not a domain name/],
+  ] as const) {
+    test(`${name}: ${text.trim()}`, async () => {
+      writeFileSync(inFolder(name), text)
+      const attempt = run({ file: inFolder(name), domain: ['b.test'] })
+      await expect(attempt).rejects.toThrow(OperatorError)
+      await expect(attempt).rejects.toThrow(message)
+      expect(readFileSync(inFolder(name), 'utf8')).toBe(text)
+      expect(readdirSync(folder.path)).toEqual([name])
+    })
+  }
+})
+
+test('a symbolic link stays one', async () => {
+  writeFileSync(inFolder('real.env'), lines(SETTINGS))
+  symlinkSync('real.env', inFolder('mayfly.env'))
+  await run({ file: inFolder('mayfly.env'), domain: ['b.test'] })
+  expect(lstatSync(inFolder('mayfly.env')).isSymbolicLink()).toBe(true)
+  expect(readFileSync(inFolder('real.env'), 'utf8')).toContain('MAYFLY_DOMAINS=a.test,b.test\n')
+})
