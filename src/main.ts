@@ -176,7 +176,7 @@ async function withWebhooks(
     webhookClient: openWebhookClient(client),
     // The service looks for changes by itself; rates do not apply to the operator.
     bus: { wake() {} },
-    limit: { take: async () => 0, peek: async () => 0 },
+    limit: { take: async () => 0, peek: async () => 0, spend: async () => {} },
   }
   await withStore(openMailStoreForCli(config), (store) =>
     withStore(openShopStoreForCli(config), (shop) => operation({ ...deps, store, shop })),

@@ -20,12 +20,15 @@ const PLAN = 1_000
 const DAY_MS = 86_400_000
 // Loopback has no rate limit, but the clients of a trusted proxy do.
 const PROXY = '127.0.0.2'
+const ADMIN_TOKEN = 'the-admin-token-of-nodes'
+const BEARER = { authorization: `Bearer ${ADMIN_TOKEN}` }
 
 let nodes: Nodes
 let ring: KeyRing
 beforeAll(async () => {
   // The drain outlasts the test that checks it.
-  nodes = await openNodes({ env: { MAYFLY_DRAIN: '10m', MAYFLY_TRUST_PROXY: PROXY } })
+  const env = { MAYFLY_DRAIN: '10m', MAYFLY_TRUST_PROXY: PROXY, MAYFLY_ADMIN_TOKEN: ADMIN_TOKEN }
+  nodes = await openNodes({ env })
   const config = { data: nodes.folder, store: nodes.store }
   ring = await openKeyRing({ config, now: () => new Date() })
 })
@@ -56,6 +59,33 @@ test('one of the nodes makes the daily checks', () =>
     const held = await nodes.query("select 1 from mail.lease where name = 'checks'")
     return held.length === 1
   }))
+
+test('a sign-in to the admin page counts on all nodes, and ends on all', async () => {
+  const call = (node: number, path: string, headers: Record<string, string>, method = 'GET') =>
+    request(`${nodes.urls[node]}/admin/api${path}`, { method, headers })
+  const signIn = await call(0, '/sign-in', BEARER, 'POST')
+  const [cookie = ''] = (signIn.headers.get('set-cookie') ?? '').split(';')
+  assert.equal((await call(1, '/overview', { cookie })).status, 200)
+  const origin = nodes.urls[2] ?? ''
+  assert.equal((await call(2, '/sign-out', { cookie, origin }, 'POST')).status, 200)
+  for (const node of [0, 1, 2]) assert.equal((await call(node, '/sign-in', { cookie })).status, 401)
+})
+
+test('wrong admin tokens on all nodes add up', async () => {
+  // While Redis is slow, each node counts on its own: then the test is repeated with another client.
+  for (const client of ['192.0.2.17', '192.0.2.18', '192.0.2.19']) {
+    const headers = { 'x-forwarded-for': client, authorization: 'Bearer wrong' }
+    const guess = (turn: number) =>
+      requestFrom(nodes.node(turn % nodes.count).httpPort, PROXY, { path: '/metrics', headers })
+    const started = Date.now()
+    let wrong = 0
+    while (wrong < 60 && (await guess(wrong)).status === 401) wrong += 1
+    assert.ok(wrong >= 20, `${wrong} were examined`)
+    // One is added back every three seconds.
+    if (wrong <= 20 + Math.ceil((Date.now() - started) / 3_000)) return
+  }
+  assert.fail('more were examined each time')
+})
 
 /** Creates sessions on one node after the other until the limit is reached. */
 async function createAll(client: string): Promise<{ passed: number; seconds: number }> {
@@ -189,7 +219,7 @@ describe('a client waiting at one node gets mail received by another', () => {
     const [url = ''] = nodes.urls
     const { email, token } = await createSession(url)
     const waiting = awaitMail(url, token)
-    await waitForLongPolls(1, { url })
+    await waitForLongPolls(1, { url, headers: BEARER })
     await nodes.redis().stop()
     await mail(1, { to: email, subject: 'unheard' })
     assert.equal(await waiting, 'unheard')

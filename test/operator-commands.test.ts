@@ -20,6 +20,8 @@ import { waitUntil } from './support/wait-until.ts'
 
 const BAD = '127.0.0.2'
 const GOOD = '127.0.0.3'
+const ADMIN_TOKEN = 'the-admin-token-of-commands'
+const BEARER = { authorization: `Bearer ${ADMIN_TOKEN}` }
 
 let server: AppWithKeys
 let key: TestKey
@@ -34,7 +36,13 @@ beforeAll(async () => {
     ...WAIT_FOR_EXTRACTION,
     // A command cannot wake waiting clients: they poll.
     intervals: { pollMs: 100, heartbeatMs: 3_600_000 },
-    env: { MAYFLY_HTTP_THREADS: '2', MAYFLY_SESSION_MAX_MESSAGES: '4' },
+    env: {
+      MAYFLY_HTTP_THREADS: '2',
+      MAYFLY_SESSION_MAX_MESSAGES: '4',
+      MAYFLY_ADMIN_TOKEN: ADMIN_TOKEN,
+      // No name server: the checks must not wait for one.
+      MAYFLY_DNS: '127.0.0.1:1',
+    },
   })
   key = await server.ring.issue()
   store = await openMailStoreForCli(server.config)
@@ -208,7 +216,7 @@ describe('block add', () => {
       return sent.map(({ code }) => code)
     }
     assert.deepEqual(await codes(), [550, 550, 250])
-    const metrics = await (await fetch(`${server.url}/metrics`)).text()
+    const metrics = await (await fetch(`${server.url}/metrics`, { headers: BEARER })).text()
     for (const reason of ['client', 'mail_from', 'from_header'])
       assert.match(
         metrics,
@@ -235,4 +243,21 @@ describe('inbox --operator --delete', () => {
     assert.match(lines.at(-1) ?? '', /^Deleted 4 messages \(/)
     assert.equal(await sendFrom(GOOD, ['abuse@box.test']), 250)
   })
+})
+
+test('checks requested from the admin API are made once at a time, by whichever thread', async () => {
+  const run = () =>
+    request(`${server.url}/admin/api/checks/run`, { method: 'POST', headers: BEARER })
+  const [made, refused] = (await Promise.all([run(), run()])).toSorted(
+    (one, other) => one.status - other.status,
+  )
+  assert.deepEqual([made?.status, refused?.status, refused?.body['code']], [
+    200,
+    409,
+    'already_running',
+  ])
+  const names = (made?.body['checks'] as { name: string }[]).map(({ name }) => name)
+  const stored = (await store.readCheckRun())?.checks.map(({ name }) => name)
+  assert.deepEqual(names, stored)
+  assert.ok(names.includes('mx') && names.includes('delivery'), names.join())
 })

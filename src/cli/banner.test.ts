@@ -23,16 +23,18 @@ describe('local endpoints', () => {
 describe('warnings at start', () => {
   const connections = { wanted: 10_000, allowed: 10_000 }
   const certificate = { enforcesTls: false, isSelfSigned: true }
-  const open = { host: '::', baseUrl: '', hasAdminToken: false, connections, ...certificate }
+  const open = { host: '::', baseUrl: '', adminToken: '', connections, ...certificate }
   const names = (facts: Partial<typeof open>) =>
     startWarnings({ ...open, ...facts }).map((line) => /MAYFLY_[A-Z_]+/.exec(line)?.[0])
+  const LONG = 'a'.repeat(20)
   const [URL, TOKEN] = ['MAYFLY_BASE_URL', 'MAYFLY_ADMIN_TOKEN']
 
   for (const [name, facts, settings] of [
     ['with default settings: two', {}, [URL, TOKEN]],
     ['on one address: two', { host: '192.0.2.1' }, [URL, TOKEN]],
     ['with a base URL: not about HTTP', { baseUrl: 'https://mail.example' }, [TOKEN]],
-    ['with an admin token: not about metrics', { hasAdminToken: true }, [URL]],
+    ['with an admin token: not about metrics', { adminToken: LONG }, [URL]],
+    ['with a short admin token', { adminToken: LONG.slice(1) }, [URL, TOKEN]],
     [
       'too few open files for the configured connections',
       { connections: { wanted: 10_000, allowed: 160 } },
@@ -44,7 +46,7 @@ describe('warnings at start', () => {
       [URL, TOKEN, 'MAYFLY_SMTP_TLS_CERT'],
     ],
     ['MTA-STS enforced', { enforcesTls: true, isSelfSigned: false }, [URL, TOKEN]],
-    ['with both: none', { baseUrl: 'https://x.example', hasAdminToken: true }, []],
+    ['with both: none', { baseUrl: 'https://x.example', adminToken: LONG }, []],
     ['on loopback: none', { host: '127.0.0.1' }, []],
     ['on ::1: none', { host: '::1', connections: { wanted: 10_000, allowed: 160 } }, []],
     ['on localhost: none', { host: 'localhost' }, []],
@@ -54,6 +56,11 @@ describe('warnings at start', () => {
 
   test('are one line each', () => {
     for (const line of startWarnings(open)) expect(line).not.toContain('\n')
+  })
+
+  test('do not contain the token', () => {
+    const [line, ...others] = startWarnings({ ...open, baseUrl: 'https://x', adminToken: 'scrape' })
+    expect([line?.includes('scrape'), others]).toEqual([false, []])
   })
 })
 

@@ -1,3 +1,4 @@
+import { MIN_TOKEN_LENGTH } from '../core/checks/installation-rules.ts'
 import { isLoopback } from '../core/ip.ts'
 
 /** How the service is reached from its own machine. */
@@ -23,7 +24,7 @@ interface Exposure {
   /** The listen address. */
   host: string
   baseUrl: string
-  hasAdminToken: boolean
+  adminToken: string
   /** Whether senders are told to verify our certificate, and whether it is our self-signed one. */
   enforcesTls: boolean
   isSelfSigned: boolean
@@ -35,7 +36,7 @@ interface Exposure {
 export function startWarnings({
   host,
   baseUrl,
-  hasAdminToken,
+  adminToken,
   enforcesTls,
   isSelfSigned,
   connections,
@@ -50,13 +51,16 @@ export function startWarnings({
     baseUrl === '' &&
     'plain HTTP is exposed to the network: put a TLS proxy in front and set MAYFLY_BASE_URL=https://…, or set MAYFLY_HOST=127.0.0.1'
   const publicMetrics =
-    !hasAdminToken && '/metrics and the details of /readyz are public: set MAYFLY_ADMIN_TOKEN'
+    adminToken === '' && '/metrics and the details of /readyz are public: set MAYFLY_ADMIN_TOKEN'
+  const shortToken =
+    adminToken !== '' &&
+    adminToken.length < MIN_TOKEN_LENGTH &&
+    'MAYFLY_ADMIN_TOKEN is short enough to be guessed, and opens /admin to the network: use 32 random bytes (openssl rand -base64 32)'
   const fewConnections =
     allowed < wanted &&
     `HTTP connections limited to ${allowed}: raise the limit on open files (ulimit -n) or lower MAYFLY_HTTP_CONNECTIONS=${wanted}`
-  return [plainHttp, publicMetrics, unverifiable, fewConnections].filter(
-    (warning) => warning !== false,
-  )
+  const warnings = [plainHttp, publicMetrics, shortToken, unverifiable, fewConnections]
+  return warnings.filter((warning) => warning !== false)
 }
 
 interface BannerOptions {

@@ -20,7 +20,7 @@ async function mayfly(...args: string[]): Promise<string> {
   const deps = {
     ...fixture.deps,
     bus: { wake() {} },
-    limit: { take: async () => 0, peek: async () => 0 },
+    limit: { take: async () => 0, peek: async () => 0, spend: async () => {} },
     randomBytes: (count: number) => crypto.getRandomValues(new Uint8Array(count)),
   }
   const actions = { withWebhooks: (run: (all: typeof deps) => Promise<void>) => run(deps) }

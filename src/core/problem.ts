@@ -23,6 +23,7 @@ export type ProblemCode =
   | 'order_stopped'
   | 'already_claimed'
   | 'already_rolled'
+  | 'already_running'
   | 'webhook_limit'
   | 'idempotency_conflict'
   | 'too_large'

@@ -2,7 +2,7 @@ import { accountRoutes } from './api/admin/accounts.ts'
 import { blockRoutes } from './api/admin/blocks.ts'
 import { domainRoutes } from './api/admin/domains.ts'
 import { mailboxRoutes } from './api/admin/mailboxes.ts'
-import { checksRoute, overviewRoutes } from './api/admin/overview.ts'
+import { checkRoutes, overviewRoutes } from './api/admin/overview.ts'
 import { shopAdminRoutes } from './api/admin/shop.ts'
 import { signInRoutes } from './api/admin/sign-in.ts'
 import { checkMailRoute } from './api/check-mail.ts'
@@ -82,5 +82,5 @@ export const adminRoutes: readonly Route[] = [
   ...blockRoutes,
   ...shopAdminRoutes,
   ...accountRoutes,
-  checksRoute,
+  ...checkRoutes,
 ]

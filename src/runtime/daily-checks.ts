@@ -2,8 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Config } from '../config/config.ts'
 import type { Log } from '../core/log.ts'
+import { Problem } from '../core/problem.ts'
 import { type LeaseTiming, runUnderLease } from '../service/background/lease.ts'
-import { runDailyChecks } from '../service/checks/daily-checks.ts'
+import { withTimeout } from '../service/background/repeat.ts'
+import { type CheckProgress, makeCheckRun, runDailyChecks } from '../service/checks/daily-checks.ts'
 import type { MailStore } from '../store/store.ts'
 
 export interface DailyCheckDeps {
@@ -19,13 +21,16 @@ export interface DailyCheckDeps {
 
 // Until a proxy and the other nodes have started too.
 const FIRST_MS = 300_000
+const STOP_TIMEOUT_MS = 3_000
 
-/** Makes the checks of `mayfly doctor` daily, on one node at a time. Returns a function that stops it. */
-export function startDailyChecks(
+/** The checks of `mayfly doctor`: daily, on one node at a time, unless that is off, and when the operator asks for them. */
+export function startChecks(
   config: Config,
   { store, log, now, settings, firstMs = FIRST_MS, timing }: DailyCheckDeps,
-): () => Promise<void> {
+) {
   const end = new AbortController()
+  let requested: Promise<boolean> | undefined
+  let progress: CheckProgress | undefined
 
   async function openChecks() {
     // Loaded when needed: nothing else of the service uses the probes.
@@ -38,19 +43,52 @@ export function startDailyChecks(
     return listChecks(await openCheckContext(config, facts))
   }
 
-  const done = runUnderLease(
-    { store, newHolder: randomUUID, log, ...(timing ? { timing } : {}) },
-    {
-      name: 'checks',
-      operation: async (stop) => {
-        await pause(firstMs, undefined, { signal: stop }).catch(() => {})
-        await runDailyChecks({ store, openChecks, log, now }, stop)
-      },
-      ended: end.signal,
-    },
-  )
-  return async () => {
-    end.abort()
-    await done
+  const deps = {
+    store,
+    openChecks,
+    log,
+    now,
+    newHolder: randomUUID,
+    ...(timing ? { timing } : {}),
   }
+  const daily = {
+    name: 'checks',
+    operation: async (stop: AbortSignal) => {
+      await pause(firstMs, undefined, { signal: stop }).catch(() => {})
+      await runDailyChecks(deps, stop)
+    },
+    ended: end.signal,
+  }
+  const done = config.dailyChecks ? runUnderLease(deps, daily) : undefined
+
+  /** Resolves with the end of the run. */
+  async function runNow(): Promise<void> {
+    if (requested || end.signal.aborted) throw alreadyRunning()
+    requested = makeCheckRun(deps, end.signal, (next) => {
+      progress = next
+    })
+    try {
+      if (!(await requested)) throw alreadyRunning()
+    } finally {
+      requested = undefined
+      progress = undefined
+    }
+  }
+
+  return {
+    commands: {
+      runChecks: runNow,
+      /** Of a run that was requested from this node. */
+      checkProgress: (): CheckProgress | undefined => progress,
+    },
+    async stop(): Promise<void> {
+      end.abort()
+      await done
+      if (requested) await withTimeout(STOP_TIMEOUT_MS, requested).catch(() => {})
+    },
+  }
+}
+
+function alreadyRunning(): Problem {
+  return new Problem('already_running', 'The checks are being made already.')
 }

@@ -7,6 +7,7 @@ import { readBuiltPage } from '../http/pages/assets.ts'
 import { openHttpServer } from '../http/server/server.ts'
 import { openCounters, openSharedBudget } from '../limit/shared-counters.ts'
 import { openPaymentProvider } from '../pay/open.ts'
+import type { CheckProgress } from '../service/checks/daily-checks.ts'
 import { openLargeReads } from '../service/mail/large-reads.ts'
 import type { ParseOnce } from '../service/mail/parse-once.ts'
 import { openSenderChecks, type SenderChecksDeps } from '../service/mail/sender-checks.ts'
@@ -56,7 +57,11 @@ const server = await openHttpServer(
     },
     metrics: async () => String(await main('metrics')),
     warnings: async () => (await main('warnings')) as string[],
-    builtPage: readBuiltPage(fileURLToPath(new URL('../../dist/page/', import.meta.url))),
+    runChecks: async () => void (await main('runChecks')),
+    checkProgress: async () => (await main('checkProgress')) as CheckProgress | undefined,
+    builtPage: readBuiltPage(fileURLToPath(new URL('../../dist/page/', import.meta.url)), {
+      admin: config.adminToken !== '',
+    }),
     ownAddresses: machineAddresses(),
     randomBytes: (count) => randomBytes(count),
     config,

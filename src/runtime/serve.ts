@@ -57,7 +57,7 @@ function exposure(config: Config) {
   return {
     host,
     baseUrl: http.baseUrl,
-    hasAdminToken: adminToken !== '',
+    adminToken,
     enforcesTls: http.mtaSts === 'enforce',
     isSelfSigned: smtp.tlsCert === '',
     connections: { wanted: http.connections, allowed: allowed.http.connections },

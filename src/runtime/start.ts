@@ -18,7 +18,7 @@ import { lockFolder } from '../store/sqlite/files.ts'
 import { makeVersions } from '../store/sqlite/mailbox-cache.ts'
 import type { MailStore } from '../store/store.ts'
 import { startSeries, startShopJobs, startSweep, startWebhooks } from './background.ts'
-import { type DailyCheckDeps, startDailyChecks } from './daily-checks.ts'
+import { type DailyCheckDeps, startChecks } from './daily-checks.ts'
 import { type Metrics, openMetrics } from './metrics.ts'
 import { serve } from './ports.ts'
 import {
@@ -125,9 +125,8 @@ async function startParts(
   const sweep = startSweep(config, { store, now, log })
   closers.push(sweep.stop)
   closers.push(await startShopJobs(config, { store, shop, now, log }))
-  if (config.dailyChecks) {
-    closers.push(startDailyChecks(config, { store, now, log, settings }))
-  }
+  const checks = startChecks(config, { store, now, log, settings })
+  closers.push(checks.stop)
   if (config.webhooks.on) {
     const { bus, close: closeBus } = await openBusAndLimit(config, shared, log)
     closers.push(closeBus)
@@ -146,9 +145,8 @@ async function startParts(
       takePorts,
       died,
       threads: serverThreads,
-      children,
       metrics,
-      warnings: sweep.warnings,
+      commands: { ...children.commands, ...checks.commands, warnings: sweep.warnings },
     })
   // HTTP last: once /readyz responds, everything else is running.
   const smtpPort = await open('smtp')
@@ -218,10 +216,9 @@ interface ServerThreads {
   died(fault: Error): void
   /** All adapter threads so far; new ones are added. */
   threads: StartedThread[]
-  children: Children
   metrics: Metrics
-  /** For the operator, in /readyz. */
-  warnings(): string[]
+  /** What the threads may call. */
+  commands: Parameters<typeof serve>[1]
 }
 
 /** Side by side. If one fails, `threads` has the others, to be closed. */
@@ -247,16 +244,14 @@ function startServerThread(
   name: string,
   parts: ServerThreads & Pick<ServerThreadSetup, 'listen'>,
 ) {
-  const { config, shared, takePorts, died, children, metrics, warnings, listen } = parts
+  const { config, shared, takePorts, died, metrics, commands, listen } = parts
   const { port1, port2: mainPort } = new MessageChannel()
-  serve(port1, { ...children.commands, metrics: metrics.text, warnings })
+  serve(port1, { ...commands, metrics: metrics.text })
   const mailPort = takePorts.mail()
   const shopPort = kind === 'http' ? takePorts.shop() : undefined
   const setup: ServerThreadSetup = { config, shared, mailPort, shopPort, mainPort, listen, name }
   return startThread(`./${kind}.ts`, setup, { name, died })
 }
-
-type Children = ReturnType<typeof openChildren>
 
 interface ChildrenDeps {
   store: MailStore

@@ -24,7 +24,7 @@ export interface ServiceDeps {
   store: MailStore
   shop: ShopStore
   bus: Pick<Bus, 'wake'>
-  limit: Pick<Limit, 'take' | 'peek'>
+  limit: Pick<Limit, 'take' | 'peek' | 'spend'>
   pay: PaymentProvider
   log: Pick<Log, 'warn' | 'error'>
   now(): Date

@@ -1,10 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Address } from '../core/address.ts'
-import { EMPTY_MAIL, type Mail, type Message } from '../core/message.ts'
+import { EMPTY_MAIL, type Mail, type Message, type RawMail } from '../core/message.ts'
 import { type MailboxId, OPERATOR, POOL, type Session } from '../core/session.ts'
 import type { FoundMessage, ScanPosition, SessionQuery, Volume } from '../store/operator-store.ts'
 import type { MailStore } from '../store/store.ts'
 import type { BlockDeps } from './blocks/blocks.ts'
+import type { ServiceDeps } from './deps.ts'
 import type { ReadParsed } from './mail/parsed-mail.ts'
 
 // Operations of the operator's commands on sessions and mail. Commands may run next to the service in their own process:
@@ -57,6 +58,26 @@ export async function readOperatorMail(
   const { rawId, recipient: mailbox, size } = message
   const mail = await parsed(rawId, { client, mailbox, size, ...(signal && { signal }) })
   return { message, mail: mail ?? EMPTY_MAIL }
+}
+
+/** The same with its raw bytes. */
+export async function readRawOperatorMail(
+  {
+    store,
+    largeReads,
+  }: Pick<ServiceDeps, 'largeReads'> & {
+    store: Pick<MailStore, 'findMessage' | 'readRaw'>
+  },
+  id: number,
+  { client, signal }: { client: string | undefined; signal: AbortSignal },
+): Promise<{ message: Message; raw: RawMail } | undefined> {
+  const message = await store.findMessage(OPERATOR, id)
+  if (!message) return undefined
+  const { rawId, recipient: mailbox, size } = message
+  const raw = await largeReads.run(`raw ${rawId}`, { client, mailbox, size, signal }, () =>
+    store.readRaw(rawId),
+  )
+  return raw && { message, raw }
 }
 
 /** Deletes one message of the operator's mailbox, all current ones, or those up to an id. */

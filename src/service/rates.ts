@@ -20,6 +20,8 @@ const RATES = {
   extendSession: { count: 10, seconds: 60, burst: 10 },
   wrongKey: { count: 20, seconds: 60, burst: 21 },
   wrongAdminToken: { count: 20, seconds: 60, burst: 21 },
+  wrongAdminTokenWarning: { count: 1, seconds: 3_600, burst: 1 },
+  runChecks: { count: 1, seconds: 60, burst: 3 },
   // Separate from other requests, so that a busy address does not fail its health checks.
   health: { count: 50, seconds: 1, burst: 200 },
 } as const satisfies Record<string, Rate>
@@ -36,14 +38,42 @@ export async function checkRate({ limit, now }: RateDeps, what: RateName, who: s
   throwIfLimited(await limit.peek(limitKey(what, who), RATES[what], now()))
 }
 
-/** Counts a wrong key or token of `who`; throws `rate_limited` if it was one too many. */
+/** Counts a wrong key of `who`; throws `rate_limited` if it was one too many. */
 export async function recordFailedAuth(
   deps: RateDeps,
-  what: 'wrongKey' | 'wrongAdminToken',
+  what: 'wrongKey',
   who: string,
 ): Promise<void> {
   await takeRate(deps, what, who)
   await checkRate(deps, what, who)
+}
+
+/**
+ * Counts an attempt before `isRight` is called, and gives it back if that is true: of many attempts at once, no more are
+ * examined than the limit allows. Throws `rate_limited` if it was one too many.
+ */
+export async function limitAttempts(
+  deps: RateDeps,
+  what: 'wrongAdminToken',
+  who: string,
+  isRight: () => boolean,
+): Promise<boolean> {
+  await takeRate(deps, what, who)
+  if (!isRight()) {
+    await checkRate(deps, what, who)
+    return false
+  }
+  await deps.limit.spend(limitKey(what, who), -1, RATES[what], deps.now())
+  return true
+}
+
+/** True if this is due for `who`: once per interval of the rate. */
+export async function isDue(
+  { limit, now }: RateDeps,
+  what: 'wrongAdminTokenWarning',
+  who: string,
+): Promise<boolean> {
+  return (await limit.take(limitKey(what, who), RATES[what], now())) === 0
 }
 
 function limitKey(what: RateName, who: string): string {

@@ -56,8 +56,38 @@ test('an expired sign-in leads back to the form, which says so', async () => {
   allow({ complaint: /401/ })
   const page = await visit('/admin')
   await signIn(page)
-  await page.getByRole('button', { name: 'Sign out' }).waitFor()
+  // The overview has sent all its requests by then.
+  await openView(page, 'Domains')
   await page.context().clearCookies()
   await page.getByRole('link', { name: 'Keys' }).click()
   await page.getByText('You are no longer signed in. Sign in again.').waitFor()
+})
+
+test('while the service is unavailable, the form says why', async () => {
+  allow({ complaint: /401|503/ })
+  const page = await visit('/admin')
+  const message = 'Nobody can sign in now: PostgreSQL cannot be reached'
+  const json = { status: 'error', code: 'overloaded', message, request_id: 'one' }
+  await page.route('**/admin/api/sign-in', (route) => route.fulfill({ status: 503, json }))
+  await page.reload()
+  await page.getByRole('alert').getByText(message).waitFor()
+  assert.equal(await page.getByRole('button', { name: 'Sign out' }).count(), 0)
+  await signIn(page)
+  await page.getByRole('alert').getByText(message).waitFor()
+  await page.unroute('**/admin/api/sign-in')
+  await signIn(page)
+  await page.getByRole('button', { name: 'Sign out' }).waitFor()
+})
+
+test('a browser that drops the cookie is told about https', async () => {
+  allow({ complaint: /401/ })
+  const page = await visit('/admin')
+  // As over http, if the address of the service is https.
+  await page.route('**/admin/api/sign-in', async (route) => {
+    await page.context().clearCookies()
+    await route.continue()
+  })
+  await signIn(page)
+  await page.getByRole('alert').getByText('Open the page by its https address.').waitFor()
+  await page.getByRole('button', { name: 'Sign in' }).waitFor()
 })

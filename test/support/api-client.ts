@@ -105,9 +105,12 @@ export async function openEventStream(
   }
 }
 
-/** Resolves when this many long polls are pending. */
-export async function waitForLongPolls(count: number, { url }: { url: string }): Promise<void> {
-  const waiters = async () =>
-    Number(/^mayfly_http_waiting (\d+)$/m.exec((await request(`${url}/metrics`)).text)?.[1])
+/** Resolves when this many long polls are pending. `headers`: the admin token, if there is one. */
+export async function waitForLongPolls(
+  count: number,
+  { url, headers = {} }: { url: string; headers?: Record<string, string> },
+): Promise<void> {
+  const read = async () => (await request(`${url}/metrics`, { headers })).text
+  const waiters = async () => Number(/^mayfly_http_waiting (\d+)$/m.exec(await read())?.[1])
   await waitUntil(async () => (await waiters()) === count)
 }

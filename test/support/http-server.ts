@@ -6,6 +6,7 @@ import { type Address, localOf, parseHost } from '../../src/core/address.ts'
 import type { Log, LogFacts } from '../../src/core/log.ts'
 import type { Mail, Message, SenderChecks } from '../../src/core/message.ts'
 import { isOperatorLocalPart } from '../../src/core/prefix.ts'
+import type { Recipient } from '../../src/core/recipient.ts'
 import { OPERATOR, POOL } from '../../src/core/session.ts'
 import { openWebhookClient } from '../../src/http/client/webhook-client.ts'
 import { type BuiltPage, readBuiltPage } from '../../src/http/pages/assets.ts'
@@ -40,6 +41,8 @@ interface TestServerOptions {
   senderChecks?: (message: Message) => Promise<SenderChecks | undefined>
   /** Warnings of the main thread, for /readyz. */
   warnings?: string[]
+  /** What the main thread does when the operator wants the checks. */
+  runChecks?: () => Promise<void>
   /** How long a response waits for codes and sender checks. */
   resultWaitMs?: number
   intervals?: IdleIntervals
@@ -57,10 +60,13 @@ export async function openTestServer({
   parse = noParse,
   senderChecks = async () => undefined,
   warnings = [],
+  runChecks = async () => {},
   resultWaitMs,
   intervals,
   now = () => new Date(),
-  builtPage = readBuiltPage(fileURLToPath(new URL('../../dist/page/', import.meta.url))),
+  builtPage = readBuiltPage(fileURLToPath(new URL('../../dist/page/', import.meta.url)), {
+    admin: env['MAYFLY_ADMIN_TOKEN'] !== undefined,
+  }),
   ...rest
 }: TestServerOptions = {}) {
   const scratch = await openTestStores({
@@ -117,6 +123,8 @@ export async function openTestServer({
     ownAddresses: [],
     metrics: async () => '# nothing\n',
     warnings: async () => warnings,
+    runChecks,
+    checkProgress: async () => undefined,
     now,
     randomBytes: (count: number) => randomBytes(count),
     log,
@@ -142,11 +150,15 @@ export async function openTestServer({
     logged,
     findBlock,
     /** Stores a mail like the SMTP server after the final dot. */
-    mail: async (to: string, raw = 'Subject: hi\r\n\r\nhello\r\n') => {
-      const { session } = await store.findRecipient(to as Address)
-      const shared = isOperatorLocalPart(localOf(to as Address)) ? OPERATOR : POOL
+    mail: async (to: string | readonly string[], raw = 'Subject: hi\r\n\r\nhello\r\n') => {
+      const recipients: Recipient[] = []
+      for (const address of [to].flat() as Address[]) {
+        const { session } = await store.findRecipient(address)
+        const shared = isOperatorLocalPart(localOf(address)) ? OPERATOR : POOL
+        recipients.push({ address, mailbox: session?.id ?? shared })
+      }
       const mail = {
-        recipients: [{ address: to as Address, mailbox: session?.id ?? shared }],
+        recipients,
         envelope: {
           clientIp: '192.0.2.1',
           helo: 'sender.test',

@@ -294,6 +294,22 @@ export interface ApiResponses {
     status: 'success'
     finished_at: string | null
     finished_at_iso: string | null
+    running: { done: number; all: number } | null
+    checks: {
+      name: string
+      subject: string | null
+      status: 'ok' | 'warning' | 'failure' | 'skipped'
+      seen: string
+      fix: string
+      since: string | null
+      since_iso: string | null
+    }[]
+  }
+  'POST /admin/api/checks/run': {
+    status: 'success'
+    finished_at: string | null
+    finished_at_iso: string | null
+    running: { done: number; all: number } | null
     checks: {
       name: string
       subject: string | null

@@ -35,15 +35,15 @@ function FindForm({ label, onFind }: FindFormProps) {
   )
 }
 
-// The length of a prefix: of a whole key that was pasted, the rest must not end up in an address.
-const PREFIX_LENGTH = 12
+// Of a whole key that was pasted, only the prefix may end up in an address.
+const KEY = /(mf_\w{9})\w*/g
 
 export function KeysView() {
   const [find, setFind] = useState<string | undefined>(undefined)
   const loaded = useLoaded('GET /admin/api/keys', { find })
   const action = useAction(loaded.reload)
   const search = (text: string | undefined) => {
-    const wanted = text?.startsWith('mf_') ? text.slice(0, PREFIX_LENGTH) : text
+    const wanted = text?.replaceAll(KEY, '$1')
     if (wanted === find) void loaded.reload()
     else setFind(wanted)
   }

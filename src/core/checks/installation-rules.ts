@@ -89,7 +89,8 @@ export function evaluateClock({
   return ok([synchronized ? 'synchronized' : '', agrees].filter((part) => part !== '').join(', '))
 }
 
-const MIN_TOKEN_LENGTH = 20
+/** Of the admin token. */
+export const MIN_TOKEN_LENGTH = 20
 
 /** `open` tells whether the running service gives metrics without the token; undefined if it is not running. */
 export function evaluateAdminToken(token: string, open: boolean | undefined): CheckResult {

@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import type { Message, RawMail } from '../../core/message.ts'
 import { printable } from '../../core/text.ts'
 import { readAttachment, readRawMail } from '../../service/mail/read-mail.ts'
-import { downloadHeaders, privateContentResponse } from '../server/response.ts'
+import { downloadHeaders, type HttpResponse, privateContentResponse } from '../server/response.ts'
 import { route } from '../server/route.ts'
 import { idField, tokenField } from './schemas.ts'
 
@@ -40,12 +40,19 @@ export const rawMailRoute = route({
   output: 'message/rfc822',
   problems: ['invalid_token', 'session_expired', 'message_not_found'],
   async handle({ token, id }, deps, { client, signal }) {
-    const { message, raw } = await readRawMail(deps, { token, id, client, signal: signal() })
-    const lines = Buffer.from(traceLines(message, raw, deps.hostname))
-    const headers = downloadHeaders(`message-${id}.eml`)
-    return privateContentResponse('message/rfc822', Buffer.concat([lines, raw.bytes]), headers)
+    const found = await readRawMail(deps, { token, id, client, signal: signal() })
+    return rawMailResponse(found, deps.hostname)
   },
 })
+
+export function rawMailResponse(
+  { message, raw }: { message: Message; raw: RawMail },
+  hostname: string,
+): HttpResponse {
+  const lines = Buffer.from(traceLines(message, raw, hostname))
+  const headers = downloadHeaders(`message-${message.id}.eml`)
+  return privateContentResponse('message/rfc822', Buffer.concat([lines, raw.bytes]), headers)
+}
 
 /** RFC 5321 4.4. Client input is sanitized, so that it cannot add lines. */
 export function traceLines(message: Message, raw: RawMail, hostname: string): string {

@@ -60,10 +60,9 @@ export const readyzRoute = route({
   async handle(_input, deps, request) {
     if (deps.draining()) throw new Problem('shutting_down', 'The service is shutting down.', 1)
     // A load balancer must see that we are ready, however many requests it forwards.
-    const isOperator = await isOperatorRequest(
-      deps,
-      request.isTrustedProxy() ? { ...request, client: undefined } : request,
-    )
+    const isOperator = request.isTrustedProxy()
+      ? await isOperatorRequest({ ...deps, rateLimits: false }, { ...request, client: undefined })
+      : await isOperatorRequest(deps, request)
     const reason = await notReadyReason(deps)
     if (reason !== undefined) {
       const message = isOperator ? reason : 'Mail cannot be stored now.'

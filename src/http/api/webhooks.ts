@@ -131,7 +131,7 @@ export const keyed = {
   },
 } as const
 
-function requireWebhooks({ webhooks }: RouteDeps): void {
+export function requireWebhooks({ webhooks }: RouteDeps): void {
   if (!webhooks) throw new Problem('not_allowed', 'Webhooks are disabled on this server.')
 }
 

@@ -1,5 +1,6 @@
 import type { SiteConfig } from '../../shared/site.ts'
 import type { Route } from '../server/route.ts'
+import { ADMIN_ENTRY } from './assets.ts'
 import { html, type Markup } from './html.ts'
 import type { Locale } from './locale.ts'
 import { pageRoute } from './page.ts'
@@ -53,7 +54,7 @@ export const adminPageRoute: Route = {
     description: 'For the operator, who signs in with the admin token.',
     page: {
       title: 'admin_title',
-      entry: 'admin/admin.tsx',
+      entry: ADMIN_ENTRY,
       content: (_config, { t }) => html`<main id="main">
 <h1>${t('admin_title')}</h1>
 <noscript><p class="notice">${t('admin_script')}</p></noscript>

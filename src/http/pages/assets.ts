@@ -31,7 +31,9 @@ interface Asset {
 /** An entry of Vite's manifest. */
 interface Chunk {
   file: string
+  isEntry?: boolean
   imports?: string[]
+  dynamicImports?: string[]
   css?: string[]
 }
 
@@ -40,14 +42,17 @@ const CONTENT_TYPES: Record<string, string> = {
   css: 'text/css; charset=utf-8',
 }
 
-/** Reads the whole build into memory: it is small, and changes only with a restart. */
-export function readBuiltPage(folder: string): BuiltPage {
+export const ADMIN_ENTRY = 'admin/admin.tsx'
+
+/** Reads the build into memory: it is small, and changes only with a restart. Files of the admin page only if there is one. */
+export function readBuiltPage(folder: string, { admin }: { admin: boolean }): BuiltPage {
   const manifest = join(folder, '.vite/manifest.json')
   if (!existsSync(manifest)) {
     return { entry: () => undefined, catalogue: () => undefined, asset: () => undefined }
   }
   const chunks: Record<string, Chunk> = JSON.parse(readFileSync(manifest, 'utf8'))
-  const assets = readAssets(join(folder, 'assets'))
+  const omitted = admin ? new Set() : adminFiles(chunks)
+  const assets = readAssets(join(folder, 'assets'), (name) => !omitted.has(`assets/${name}`))
 
   return {
     entry(entry) {
@@ -68,10 +73,21 @@ export function readBuiltPage(folder: string): BuiltPage {
   }
 }
 
-function importsOf(chunks: Record<string, Chunk>, from: Chunk): Chunk[] {
+/** The files that no other page loads. */
+function adminFiles(chunks: Record<string, Chunk>): Set<string> {
+  const filesOf = (entries: readonly Chunk[]) =>
+    entries
+      .flatMap((entry) => [entry, ...importsOf(chunks, entry, { dynamic: true })])
+      .flatMap(({ file, css = [] }) => [file, ...css])
+  const { [ADMIN_ENTRY]: admin, ...others } = chunks
+  const shared = new Set(filesOf(Object.values(others).filter(({ isEntry }) => isEntry)))
+  return new Set(admin ? filesOf([admin]).filter((file) => !shared.has(file)) : [])
+}
+
+function importsOf(chunks: Record<string, Chunk>, from: Chunk, { dynamic = false } = {}): Chunk[] {
   const found = new Set<Chunk>()
-  const follow = ({ imports = [] }: Chunk) => {
-    for (const name of imports) {
+  const follow = ({ imports = [], dynamicImports = [] }: Chunk) => {
+    for (const name of dynamic ? [...imports, ...dynamicImports] : imports) {
       const chunk = chunks[name]
       if (!chunk || found.has(chunk)) continue
       found.add(chunk)
@@ -82,12 +98,12 @@ function importsOf(chunks: Record<string, Chunk>, from: Chunk): Chunk[] {
   return [...found]
 }
 
-function readAssets(folder: string): Map<string, Asset> {
+function readAssets(folder: string, isServed: (name: string) => boolean): Map<string, Asset> {
   const assets = new Map<string, Asset>()
   const bytes = (name: string) => readFileSync(join(folder, name))
   for (const name of readdirSync(folder)) {
     const type = CONTENT_TYPES[name.replace(/^.*\./, '')]
-    if (!type) continue
+    if (!type || !isServed(name)) continue
     const smaller = { br: bytes(`${name}.br`), gzip: bytes(`${name}.gz`) }
     assets.set(name, { type, bytes: bytes(name), compressed: smaller })
   }

@@ -6,11 +6,28 @@ import { tempFolder } from '../../../test/support/stores.ts'
 import { type BuiltPage, readBuiltPage } from './assets.ts'
 
 const MANIFEST = {
-  'inbox/inbox.tsx': { file: 'assets/inbox-1.js', imports: ['_a', '_b'], css: ['assets/i.css'] },
+  'inbox/inbox.tsx': {
+    file: 'assets/inbox-1.js',
+    isEntry: true,
+    imports: ['_a', '_b'],
+    css: ['assets/i.css'],
+  },
+  'admin/admin.tsx': {
+    file: 'assets/admin-1.js',
+    isEntry: true,
+    imports: ['_a', '_plot'],
+    dynamicImports: ['../src/shared/locales/admin/de.json'],
+    css: ['assets/admin.css', 'assets/a.css'],
+  },
+  '../src/shared/locales/admin/de.json': { file: 'assets/de-2.js' },
+  _plot: { file: 'assets/plot.js' },
   '../src/shared/locales/de.json': { file: 'assets/de-1.js' },
   _a: { file: 'assets/a.js', imports: ['_b'], css: ['assets/i.css', 'assets/a.css'] },
   _b: { file: 'assets/b.js', imports: ['_a'] },
 }
+
+const OF_ALL = ['inbox-1.js', 'i.css', 'a.js', 'a.css', 'b.js', 'de-1.js']
+const OF_ADMIN = ['admin-1.js', 'admin.css', 'plot.js', 'de-2.js']
 
 const folder = tempFolder()
 let built: BuiltPage
@@ -18,10 +35,13 @@ beforeAll(() => {
   mkdirSync(join(folder.path, '.vite'))
   mkdirSync(join(folder.path, 'assets'))
   writeFileSync(join(folder.path, '.vite/manifest.json'), JSON.stringify(MANIFEST))
-  for (const name of ['a.js', 'a.js.br', 'a.js.gz', 'secret.txt']) {
-    writeFileSync(join(folder.path, 'assets', name), name)
+  for (const name of [...OF_ALL, ...OF_ADMIN]) {
+    for (const end of ['', '.br', '.gz']) {
+      writeFileSync(join(folder.path, 'assets', name + end), name + end)
+    }
   }
-  built = readBuiltPage(folder.path)
+  writeFileSync(join(folder.path, 'assets/secret.txt'), '')
+  built = readBuiltPage(folder.path, { admin: true })
 })
 afterAll(() => folder.remove())
 
@@ -51,8 +71,16 @@ describe('a build', () => {
   })
 })
 
+test('without an admin token, files that only the admin page loads are not served', () => {
+  const open = readBuiltPage(folder.path, { admin: false })
+  const served = (page: BuiltPage) =>
+    [...OF_ALL, ...OF_ADMIN].filter((name) => page.asset(name) !== undefined)
+  assert.deepEqual(served(open), OF_ALL)
+  assert.deepEqual(served(built), [...OF_ALL, ...OF_ADMIN])
+})
+
 test('without a build there are no files', () => {
-  const none = readBuiltPage(join(folder.path, 'nowhere'))
+  const none = readBuiltPage(join(folder.path, 'nowhere'), { admin: true })
   assert.deepEqual(
     [none.entry('inbox/inbox.tsx'), none.catalogue('de'), none.asset('a.js')],
     [undefined, undefined, undefined],

@@ -146,12 +146,19 @@ function withoutPort(hop: string): string {
   return six ?? four ?? hop
 }
 
-/** Whether the Origin header names the host that the request was sent to, or that of the configured URL. */
-export function isOwnHost({ origin, host }: IncomingHttpHeaders, baseUrl: string): boolean {
-  const named = origin === undefined ? undefined : URL.parse(origin)?.host
-  return (
-    named !== undefined && (named === host?.toLowerCase() || named === URL.parse(baseUrl)?.host)
-  )
+/**
+ * Whether the Origin header names the configured URL, or the host that the request was sent to. To an https service, pages of
+ * http are foreign: somebody in the network may have written them. Without a trusted proxy we may not know that we are one.
+ */
+export function isOwnOrigin(
+  { headers: { origin = '', host }, secure }: Pick<HttpRequest, 'headers' | 'secure'>,
+  baseUrl: string,
+): boolean {
+  const named = URL.parse(origin)
+  // An origin has neither user info nor a path, and is in lower case.
+  if (!named || named.origin !== origin) return false
+  if (origin === URL.parse(baseUrl)?.origin) return true
+  return named.host === host?.toLowerCase() && (named.protocol === 'https:' || !secure())
 }
 
 /** The public URL: as configured, else from the Host header. */

@@ -1,7 +1,9 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import { checkRate, recordFailedAuth, takeRate } from '../../service/rates.ts'
+import { Problem } from '../../core/problem.ts'
+import { isDue, limitAttempts, takeRate } from '../../service/rates.ts'
 import type { RouteDeps } from './deps.ts'
+import { tokenRefusals } from './metrics.ts'
 import type { HeaderField, HttpRequest } from './route.ts'
 
 /** The credential of an `Authorization: Bearer` header. */
@@ -72,19 +74,42 @@ export function setCookieHeader(cookie: Cookie): string {
  * limited; all others are, and wrong tokens count against a second limit.
  */
 export async function isOperatorRequest(
-  deps: Pick<RouteDeps, 'adminToken' | 'limit' | 'now'>,
+  deps: OperatorDeps,
   request: HttpRequest,
 ): Promise<boolean> {
   const { client, headers } = request
   const given = bearerToken(headers.authorization)
   if (deps.adminToken !== '' && given !== undefined) {
-    // Checked for the right token too; otherwise a client over the limit could still test guesses.
-    if (client !== undefined) await checkRate(deps, 'wrongAdminToken', client)
-    if (isEqualSecret(given, deps.adminToken)) return true
-    if (client !== undefined) await recordFailedAuth(deps, 'wrongAdminToken', client)
+    if (await isAdminToken(deps, request, given)) return true
+    tokenRefusals.add('wrong')
   }
   if (client !== undefined) await takeRate(deps, 'health', client)
   return deps.adminToken === ''
+}
+
+type OperatorDeps = Pick<RouteDeps, 'adminToken' | 'rateLimits' | 'limit' | 'now' | 'log'>
+
+/** Over the limit, the right token is refused too; otherwise guesses could still be tested. */
+async function isAdminToken(
+  deps: OperatorDeps,
+  request: HttpRequest,
+  given: string,
+): Promise<boolean> {
+  const isRight = () => isEqualSecret(given, deps.adminToken)
+  if (!deps.rateLimits) return isRight()
+  // Also a local client: it may be a proxy that hides its clients.
+  const guesser = request.client ?? request.sourceAddress()
+  try {
+    return await limitAttempts(deps, 'wrongAdminToken', guesser, isRight)
+  } catch (error) {
+    if (error instanceof Problem && error.code === 'rate_limited') {
+      tokenRefusals.add('rate_limited')
+      if (await isDue(deps, 'wrongAdminTokenWarning', guesser)) {
+        deps.log.warn({ client: guesser }, 'too many wrong admin tokens: more are refused')
+      }
+    }
+    throw error
+  }
 }
 
 /** Hashing gives both the same length, which timingSafeEqual requires. */

@@ -2,6 +2,7 @@ import type { OwnEntries } from '../../core/block-list.ts'
 import type { Log } from '../../core/log.ts'
 import type { Plan } from '../../core/plan.ts'
 import type { LifetimeLimits, MailboxLimits } from '../../core/session.ts'
+import type { CheckProgress } from '../../service/checks/daily-checks.ts'
 import type { ServiceDeps, SubscribableBus } from '../../service/deps.ts'
 import type { PoolAccess } from '../../service/mail/emails.ts'
 import type { LargeReads } from '../../service/mail/large-reads.ts'
@@ -31,6 +32,10 @@ export interface HttpDeps
   metrics(): Promise<string>
   /** Problems the operator should know about that do not stop the service. */
   warnings(): Promise<string[]>
+  /** Makes the checks now. Throws `already_running`. */
+  runChecks(): Promise<void>
+  /** Of a run that was requested from this node. */
+  checkProgress(): Promise<CheckProgress | undefined>
   builtPage: BuiltPage
   /** Of this machine. */
   ownAddresses: readonly string[]
@@ -41,7 +46,16 @@ export interface HttpDeps
 /** What routes work with: everything the services need, and the settings and limits of HTTP. */
 export interface RouteDeps
   extends ServiceDeps,
-    Pick<HttpDeps, 'metrics' | 'warnings' | 'builtPage' | 'sendLocalMail' | 'webhookClient'> {
+    Pick<
+      HttpDeps,
+      | 'metrics'
+      | 'warnings'
+      | 'runChecks'
+      | 'checkProgress'
+      | 'builtPage'
+      | 'sendLocalMail'
+      | 'webhookClient'
+    > {
   log: Log
   mailbox: MailboxLimits
   intervals: IdleIntervals
@@ -51,6 +65,7 @@ export interface RouteDeps
   hostname: string
   /** Empty: metrics and readiness details are public. */
   adminToken: string
+  rateLimits: boolean
   /** Origins allowed to use the keyed API. */
   keyedOrigins: readonly string[]
   /** Whether /mcp exists. */

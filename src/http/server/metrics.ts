@@ -1,4 +1,11 @@
-import { histogram, registerMetric } from '../../core/metrics.ts'
+import { counter, histogram, registerMetric } from '../../core/metrics.ts'
+
+export const tokenRefusals = counter(
+  'mayfly_admin_token_refusals_total',
+  'Wrong admin tokens, and tokens that were not examined because there were too many wrong ones',
+  'reason',
+  ['wrong', 'rate_limited'],
+)
 
 /** By route, then status class. */
 const responseCounts = new Map<string, number[]>()

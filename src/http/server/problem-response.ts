@@ -29,6 +29,7 @@ export const problemStatus = {
   order_stopped: 409,
   already_claimed: 409,
   already_rolled: 409,
+  already_running: 409,
   webhook_limit: 409,
   idempotency_conflict: 409,
   // 431 if it is the headers: see parserProblem.

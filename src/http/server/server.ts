@@ -154,6 +154,7 @@ function routeSettings({ config, ownAddresses }: Pick<HttpDeps, 'config' | 'ownA
   const { adminToken, http, plans, keyedOrigins, poolAccess, sessions, smtp } = config
   return {
     adminToken,
+    rateLimits: config.rateLimits,
     keyedOrigins,
     poolAccess,
     plans,

@@ -1,9 +1,10 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { randomUUID } from 'node:crypto'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { openSqliteTestMail } from '../../../test/support/stores.ts'
 import { type CheckResult, failure, ok, skipped, warning } from '../../core/checks/result.ts'
 import type { LogFacts } from '../../core/log.ts'
 import type { Check } from './context.ts'
-import { checkIfDue, lastCheckRun } from './daily-checks.ts'
+import { checkIfDue, lastCheckRun, makeCheckRun } from './daily-checks.ts'
 
 const DAY = 86_400_000
 const START = new Date('2026-03-01T12:00:00Z')
@@ -25,10 +26,14 @@ const record =
     void logged.push(`${level} ${check} ${subject}`.trim())
 const log = { info: record('info'), warn: record('warn'), error: record('error') }
 
+const depsOf = (openChecks: () => Promise<Check[]>, store = mail.store) => {
+  return { store, openChecks, log, now: () => time, newHolder: randomUUID }
+}
+
 async function check(openChecks = async () => checksOf(results)): Promise<string[]> {
   logged = []
   const { signal } = new AbortController()
-  await checkIfDue({ store: mail.store, openChecks, log, now: () => time }, signal)
+  await checkIfDue(depsOf(openChecks), signal)
   return logged
 }
 
@@ -69,8 +74,7 @@ test('the results of a run that was stopped are neither logged nor stored', asyn
     return failure('stopped', 'nothing')
   }
   const openChecks = async () => [{ name: 'mx', run }]
-  const deps = { store: mail.store, openChecks, log, now: () => time }
-  await expect(checkIfDue(deps, stop.signal)).rejects.toMatchObject({ name: 'AbortError' })
+  await expect(checkIfDue(depsOf(openChecks), stop.signal)).rejects.toMatchObject({ name: 'AbortError' })
   expect(logged).toEqual([])
   expect(await lastCheckRun({ store: mail.other })).toBeUndefined()
 })
@@ -93,4 +97,23 @@ test('checks are made once in 24 hours, and again if the clock was ahead', async
     await check(counted)
     expect(runs, `${ms} ms later`).toBe(expected)
   }
+})
+
+test('checks are made on request whatever the last run says, and by one node at a time', async () => {
+  results = { mx: ok('fine') }
+  await check()
+  const { signal } = new AbortController()
+  const release = Promise.withResolvers<CheckResult>()
+  const slow = async () => [{ name: 'mx', run: () => release.promise }]
+  time = new Date(START.getTime() + 1_000)
+  const reported: string[] = []
+  const report = ({ done, all }: { done: number; all: number }) => reported.push(`${done}/${all}`)
+  const first = makeCheckRun(depsOf(slow), signal, report)
+  await vi.waitUntil(() => reported.length > 0)
+  expect(await makeCheckRun(depsOf(slow, mail.other), signal)).toBe(false)
+  release.resolve(failure('gone', 'publish'))
+  expect(await first).toBe(true)
+  expect(reported).toEqual(['0/1', '1/1'])
+  expect((await lastCheckRun({ store: mail.other }))?.checks[0]?.status).toBe('failure')
+  expect(await makeCheckRun(depsOf(async () => []), signal)).toBe(true)
 })

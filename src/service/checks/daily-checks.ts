@@ -1,12 +1,13 @@
 import type { FinishedCheck } from '../../core/checks/result.ts'
 import type { Log } from '../../core/log.ts'
 import type { MailStore } from '../../store/store.ts'
+import { acquireLease, type LeaseDeps } from '../background/lease.ts'
 import { repeatUntilAborted } from '../background/repeat.ts'
 import { runChecks } from './checks.ts'
 import type { Check } from './context.ts'
 
-interface DailyChecksDeps {
-  store: Pick<MailStore, 'readCheckRun' | 'saveCheckRun'>
+export interface DailyChecksDeps extends LeaseDeps {
+  store: Pick<MailStore, 'readCheckRun' | 'saveCheckRun'> & LeaseDeps['store']
   /** A new list for each run. */
   openChecks(): Promise<readonly Check[]>
   log: Pick<Log, 'info' | 'warn' | 'error'>
@@ -34,16 +35,48 @@ export async function runDailyChecks(deps: DailyChecksDeps, ended: AbortSignal):
   })
 }
 
-/** Makes the checks unless there are results of the last 24 hours. Logs every check that has turned. Rejects if it was stopped. */
-export async function checkIfDue(
+/** Makes the checks unless there are results of the last 24 hours. Rejects if it was stopped. */
+export async function checkIfDue(deps: DailyChecksDeps, stop: AbortSignal): Promise<void> {
+  const last = await deps.store.readCheckRun()
+  const age = last ? deps.now().getTime() - last.finishedAt.getTime() : DAY_MS
+  // Negative if the clock was wrong.
+  if (age < 0 || age >= DAY_MS) await makeCheckRun(deps, stop)
+}
+
+// A lease of its own: the node that makes the daily checks keeps its lease all the time.
+const RUN_LEASE = 'check run'
+
+export interface CheckProgress {
+  done: number
+  all: number
+}
+
+/**
+ * Makes the checks now and saves the results. False if a run is in progress, on any node. Logs every check that has turned.
+ * Rejects if it was stopped.
+ */
+export async function makeCheckRun(
+  deps: DailyChecksDeps,
+  stop: AbortSignal,
+  report: (progress: CheckProgress) => void = () => {},
+): Promise<boolean> {
+  const lease = await acquireLease(deps, RUN_LEASE)
+  await lease?.runWhileHeld((end) => checkAll(deps, end, report), stop)
+  return lease !== undefined
+}
+
+async function checkAll(
   { store, openChecks, log, now }: DailyChecksDeps,
   stop: AbortSignal,
+  report: (progress: CheckProgress) => void,
 ): Promise<void> {
   const last = await store.readCheckRun()
-  const age = last ? now().getTime() - last.finishedAt.getTime() : DAY_MS
-  // Negative if the clock was wrong.
-  if (age >= 0 && age < DAY_MS) return
-  const finished = await runChecks(await openChecks(), { stop })
+  const list = await openChecks()
+  report({ done: 0, all: list.length })
+  const finished = await runChecks(list, {
+    stop,
+    onProgress: (pending) => report({ done: list.length - pending.length, all: list.length }),
+  })
   const finishedAt = now()
   const checks = finished.map((check) => {
     const before = last?.checks.find((one) => isSame(one, check))

@@ -42,6 +42,15 @@ describe('a restore', () => {
     expect(await keyIds(shop.data)).toEqual([early, late].sort())
   })
 
+  test('ends all sign-ins to the admin page', async () => {
+    const expiresAt = new Date(NOON.getTime() + 1_000)
+    await inShop(shop.data, (store) => store.addAdminSession({ hash: 'ended', expiresAt }))
+    shop.backup()
+    await inShop(shop.data, (store) => store.deleteAdminSession('ended'))
+    restore()
+    expect(await inShop(shop.data, (store) => store.hasAdminSession('ended', NOON))).toBe(false)
+  })
+
   test('creates the folder if it does not exist', () => {
     shop.backup()
     const fresh = join(shop.path, 'fresh')

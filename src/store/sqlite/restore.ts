@@ -105,6 +105,8 @@ function checkedShop(temp: string, file: string): ShopContents {
     const migrated = openMigrated(temp, 'shop')
     try {
       if (schemaOf(migrated) !== currentSchema(temp)) throw new BackupRefused('Its schema differs.')
+      // Sign-ins to the admin page that have ended since the backup must not come back.
+      migrated.exec('delete from admin_session')
       // One file, without a WAL.
       migrated.pragma('journal_mode = DELETE')
     } finally {

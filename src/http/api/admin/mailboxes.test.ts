@@ -205,6 +205,10 @@ describe('operator mail', () => {
     const { message } = (await read(`/mail/${id}`)) as { message: Fields }
     assert.match(String(message['text']), /<b>hi<\/b>$/)
     assert.equal('html' in message, false)
+    const raw = await call('GET', `/mail/${id}/raw`)
+    assert.match(raw.text, /^Return-Path: .*\r\nSubject: three\r\n\r\n<b>hi<\/b>$/s)
+    assert.match(raw.headers.get('content-type') ?? '', /^message\/rfc822/)
+    assert.match(raw.headers.get('content-disposition') ?? '', /^attachment;/)
 
     assert.deepEqual((await call('POST', '/mail/delete', { id: `${id}` })).body['deleted'], 1)
     assertProblem(await call('GET', `/mail/${id}`), 404, 'message_not_found')
@@ -240,12 +244,30 @@ describe('operator mail', () => {
     const own = await server.store.listMessages(mailbox ?? POOL, { sinceId: 0, limit: 10 })
     assert.deepEqual([pool.length, own.length], [1, 1])
     for (const { id } of [...pool, ...own]) {
-      assertProblem(await call('GET', `/mail/${id}`), 404, 'message_not_found')
+      for (const path of [`/mail/${id}`, `/mail/${id}/raw`]) {
+        assertProblem(await call('GET', path), 404, 'message_not_found')
+      }
       assertProblem(await call('POST', '/mail/delete', { id: `${id}` }), 404, 'message_not_found')
     }
     await call('POST', '/mail/delete', ALL)
     const mine = await request(`${server.url}/api/check-mail?token=${token}`)
     assert.equal((mine.body['messages'] as unknown[]).length, 1)
+  })
+
+  test('that a session got too is deleted for the operator alone', async () => {
+    const { email, token } = await session('both')
+    const recipients = [email, 'postmaster@box.test']
+    assert.equal(await server.mail(recipients, 'Subject: for both\r\n\r\nhello'), 'stored')
+    const check = await request(`${server.url}/api/check-mail?token=${token}`)
+    const [{ id: own = 0 } = {}] = check.body['messages'] as { id: number }[]
+    const [{ id, subject } = {}] = await list('/mail', 'messages')
+    assert.equal(subject, 'for both')
+    assertProblem(await call('GET', `/mail/${own}`), 404, 'message_not_found')
+    assertProblem(await call('POST', '/mail/delete', { id: `${own}` }), 404, 'message_not_found')
+    assert.equal((await call('POST', '/mail/delete', { id: `${id}` })).status, 200)
+    const read = await request(`${server.url}/api/read-mail?token=${token}&id=${own}`)
+    assert.equal(read.status, 200)
+    assert.match(read.text, /hello/)
   })
 })
 

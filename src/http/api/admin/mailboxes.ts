@@ -10,12 +10,14 @@ import {
   listSessions,
   type OperatorDeps,
   readOperatorMail,
+  readRawOperatorMail,
 } from '../../../service/operator-commands.ts'
 import { sessionJson } from '../../../service/operator-json.ts'
 import { wakeSession } from '../../../service/sessions/session.ts'
 import type { RouteDeps } from '../../server/deps.ts'
 import { success } from '../../server/response.ts'
 import type { Route } from '../../server/route.ts'
+import { rawMailResponse } from '../downloads.ts'
 import { addressField, countField, messageIdField, successSchema } from '../schemas.ts'
 import { adminRoute, invalidCursor, nextField, pageFields, readPage, timesOf } from './route.ts'
 
@@ -136,6 +138,21 @@ const mailRoutes: readonly Route[] = [
           attachments: attachments.map(({ filename, size }) => ({ filename, size })),
         },
       })
+    },
+  }),
+  adminRoute({
+    method: 'GET',
+    path: '/mail/{id}/raw',
+    title: 'Download operator mail',
+    description:
+      'One message to postmaster or abuse as received, with its attachments, as `/api/raw-mail` returns it.',
+    input: Type.Object({ id: Type.Integer({ minimum: 0 }) }),
+    output: 'message/rfc822',
+    problems: ['message_not_found'],
+    async handle({ id }, deps, { client, signal }) {
+      const found = await readRawOperatorMail(deps, id, { client, signal: signal() })
+      if (!found) throw noMessage()
+      return rawMailResponse(found, deps.hostname)
     },
   }),
   adminRoute({

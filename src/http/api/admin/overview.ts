@@ -4,7 +4,9 @@ import { SERIES_NAMES, SERIES_RANGES, type SeriesRange } from '../../../core/ser
 import { OPERATOR, POOL } from '../../../core/session.ts'
 import { isoTimestamp, timestampFields } from '../../../core/time.ts'
 import { notReadyReason, unlessUnavailable } from '../../../service/background/outage.ts'
+import { withTimeout } from '../../../service/background/repeat.ts'
 import { lastCheckRun } from '../../../service/checks/daily-checks.ts'
+import { takeRate } from '../../../service/rates.ts'
 import { readLevels, readSeries, type Series } from '../../../service/series.ts'
 import { accountStatuses } from '../../../service/sessions/accounts.ts'
 import type { RouteDeps } from '../../server/deps.ts'
@@ -105,39 +107,67 @@ function seriesJson({ kind, unit, stepSeconds, points }: Series) {
 
 const CHECK_STATUSES = ['ok', 'warning', 'failure', 'skipped'] as const
 
-export const checksRoute = adminRoute({
-  method: 'GET',
-  path: '/checks',
-  title: 'Checks',
-  description: 'The results of the last daily checks, of whichever node made them.',
-  output: successSchema({
-    ...timesOf('finished_at'),
-    checks: Type.Array(
-      Type.Object({
-        name: Type.String({ examples: ['mx'] }),
-        subject: nullable(Type.String({ examples: ['box.example'] })),
-        status: enumField(CHECK_STATUSES),
-        seen: Type.String(),
-        fix: Type.String(),
-        ...timesOf('since'),
-      }),
-    ),
-  }),
-  async handle(_input, deps) {
-    const run = await lastCheckRun(deps)
-    return success({
-      ...timestampFields('finished_at', run?.finishedAt),
-      checks: (run?.checks ?? []).map(({ name, subject = null, status, seen, fix, since }) => ({
-        name,
-        subject,
-        status,
-        seen,
-        fix,
-        ...timestampFields('since', since),
-      })),
-    })
-  },
+// Less than proxies wait for a response.
+const RUN_WAIT_MS = 20_000
+
+const checkRunSchema = successSchema({
+  ...timesOf('finished_at'),
+  running: nullable(
+    Type.Object({ done: countField(12), all: countField(40) }),
+    'How far a run is that was requested from this node; null if there is none.',
+  ),
+  checks: Type.Array(
+    Type.Object({
+      name: Type.String({ examples: ['mx'] }),
+      subject: nullable(Type.String({ examples: ['box.example'] })),
+      status: enumField(CHECK_STATUSES),
+      seen: Type.String(),
+      fix: Type.String(),
+      ...timesOf('since'),
+    }),
+  ),
 })
+
+export const checkRoutes: readonly Route[] = [
+  adminRoute({
+    method: 'GET',
+    path: '/checks',
+    title: 'Checks',
+    description: 'The results of the last checks, of whichever node made them.',
+    output: checkRunSchema,
+    handle: (_input, deps) => checkRunResponse(deps),
+  }),
+  adminRoute({
+    method: 'POST',
+    path: '/checks/run',
+    title: 'Check now',
+    description:
+      'Makes the checks now, and returns their results. If that takes longer than 20 seconds, the former results: then read the checks until `finished_at` changes.',
+    output: checkRunSchema,
+    problems: ['already_running'],
+    async handle(_input, deps, { client }) {
+      if (client !== undefined) await takeRate(deps, 'runChecks', client)
+      await withTimeout(RUN_WAIT_MS, deps.runChecks())
+      return await checkRunResponse(deps)
+    },
+  }),
+]
+
+async function checkRunResponse(deps: RouteDeps) {
+  const run = await lastCheckRun(deps)
+  return success({
+    ...timestampFields('finished_at', run?.finishedAt),
+    running: (await deps.checkProgress()) ?? null,
+    checks: (run?.checks ?? []).map(({ name, subject = null, status, seen, fix, since }) => ({
+      name,
+      subject,
+      status,
+      seen,
+      fix,
+      ...timestampFields('since', since),
+    })),
+  })
+}
 
 async function readFigures(deps: RouteDeps) {
   const { store, shop } = deps

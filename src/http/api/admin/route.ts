@@ -1,7 +1,9 @@
 import { type TObject, type TSchema, Type } from 'typebox'
+import { maskAddress, parseAddress } from '../../../core/address.ts'
+import type { LogFacts } from '../../../core/log.ts'
 import { Problem } from '../../../core/problem.ts'
 import { isSignedIn } from '../../../service/operator-session.ts'
-import { isOwnHost } from '../../server/client.ts'
+import { isOwnOrigin } from '../../server/client.ts'
 import {
   bearerToken,
   cookieScope,
@@ -23,7 +25,31 @@ export function adminRoute<I extends TObject, O extends TSchema>(
     problems: ['invalid_token', 'not_allowed', ...(options.problems ?? [])],
     api: 'admin',
     authenticate: requireOperator,
+    async handle(input, deps, request) {
+      const made = await options.handle(input, deps, request)
+      if (options.method === 'POST') logAction(deps, request, options.path, input)
+      return made
+    },
   })
+}
+
+const SUBJECTS = ['name', 'id', 'entry', 'address'] as const
+
+/** Who did what, and to what; without complete addresses. */
+export function logAction(
+  { log }: RouteDeps,
+  { client }: HttpRequest,
+  action: string,
+  input: Readonly<Record<string, unknown>> = {},
+): void {
+  const subjects: LogFacts = {}
+  for (const name of SUBJECTS) {
+    const value = input[name]
+    const address = typeof value === 'string' ? parseAddress(value.trim()) : undefined
+    if (address) subjects[name] = maskAddress(address)
+    else if (typeof value === 'string' || typeof value === 'number') subjects[name] = value
+  }
+  log.info({ action, ...subjects, client }, 'action of the operator')
 }
 
 /**
@@ -36,7 +62,10 @@ async function requireOperator(deps: RouteDeps, request: HttpRequest): Promise<u
     throw wrongToken()
   }
   if (request.method === 'POST' && !isOwnPage(request, deps.baseUrl)) {
-    throw new Problem('not_allowed', 'Origin: not allowed.')
+    throw new Problem(
+      'not_allowed',
+      'Origin: not the address of this service. If it is, set MAYFLY_BASE_URL to it.',
+    )
   }
   const id = signInId(request)
   if (id !== undefined && (await isSignedIn(deps, id))) return
@@ -47,9 +76,9 @@ export function wrongToken(): Problem {
   return new Problem('invalid_token', 'The admin token is wrong.')
 }
 
-function isOwnPage({ headers }: HttpRequest, baseUrl: string): boolean {
-  const site = headers['sec-fetch-site']
-  return (site === undefined || site === 'same-origin') && isOwnHost(headers, baseUrl)
+function isOwnPage(request: HttpRequest, baseUrl: string): boolean {
+  const site = request.headers['sec-fetch-site']
+  return (site === undefined || site === 'same-origin') && isOwnOrigin(request, baseUrl)
 }
 
 /** From the cookie, not verified. */

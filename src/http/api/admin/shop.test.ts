@@ -4,8 +4,9 @@ import { request } from '../../../../test/support/http-client.ts'
 import { openTestServer, type TestServer } from '../../../../test/support/http-server.ts'
 import { keyRing } from '../../../../test/support/keys.ts'
 import { openReceiver } from '../../../../test/support/webhook-receiver.ts'
-import type { Address } from '../../../core/address.ts'
 import { PLANS } from '../../../core/plan.ts'
+import { type PaymentFacts, settle } from '../../../core/purchase.ts'
+import { isoTimestamp } from '../../../core/time.ts'
 import type { NewPurchase } from '../../../store/shop-store.ts'
 import { ADMIN_TOKEN, adminClient, assertProblem, type Fields } from './testing/admin-client.ts'
 
@@ -84,46 +85,32 @@ test('orders are listed with masked addresses; one of them with the whole addres
   assert.deepEqual(await list('/orders', 'orders', { id: 'ord_two' }), [])
   await server.shop.addPurchase({ ...ordered, id: 'ord_two', keyId: 'key_two' })
   assert.deepEqual(await pages('/orders', 'orders'), [['ord_two'], ['ord_one']])
+
+  const paidAt = server.now()
+  const payment = { ref: 'p', paidAt, returned: 'no', disputed: 'no' } as const
+  const facts: PaymentFacts = {
+    state: 'paid',
+    payments: [payment],
+    renewal: 'none',
+    subscriptionRef: undefined,
+  }
+  await server.shop.settlePurchase({
+    orderId: 'ord_one',
+    revision: 0,
+    settlement: settle(plan, facts),
+    event: undefined,
+    now: paidAt,
+  })
+  const claim = { orderId: 'ord_one', claimHash: 'canary-claim-hash', secretHash: 'canary-hash' }
+  assert.equal(await server.shop.claimKey({ ...claim, now: paidAt }), 'claimed')
+  const [paid] = await list('/orders', 'orders', { id: 'ord_one' })
+  assert.deepEqual(
+    [paid?.['state'], paid?.['key_id'], paid?.['key_prefix'], paid?.['payments']],
+    ['paid', 'key_one', 'mf_test_abcd', 1],
+  )
+  assert.equal(paid?.['claimed_at_iso'], isoTimestamp(paidAt))
+  assert.ok(!returned.join().includes('canary-hash'))
   assert.ok(!returned.join().includes('canary-claim-hash'))
-})
-
-describe('blocks', () => {
-  test('are added, changed, found and removed', async () => {
-    const added = await call('POST', '/blocks', { entry: 'Spam.Example', note: 'why', ttl: '2h' })
-    assert.deepEqual(
-      [added.body['entry'], added.body['kind'], added.body['is_new']],
-      ['spam.example', 'domain', true],
-    )
-    await call('POST', '/blocks', { entry: '192.0.2.7/24' })
-    const again = await call('POST', '/blocks', { entry: 'spam.example' })
-    assert.equal(again.body['is_new'], false)
-    const [found, ...others] = await list('/blocks', 'blocks', { text: 'SPAM' })
-    assert.deepEqual([found?.['entry'], found?.['expires_at'], others], ['spam.example', null, []])
-    const page = await read('/blocks', { limit: '1' })
-    assert.equal(page['total'], 2)
-    assert.deepEqual(await pages('/blocks', 'blocks', 'entry'), [
-      ['spam.example'],
-      ['192.0.2.0/24'],
-    ])
-    for (const entry of ['spam.example', '192.0.2.0/24']) {
-      assert.equal((await call('POST', '/blocks/remove', { entry })).status, 200)
-      assertProblem(await call('POST', '/blocks/remove', { entry }), 404, 'not_found')
-    }
-    assert.deepEqual(await list('/blocks', 'blocks'), [])
-  })
-
-  test('with invalid values are refused', async () => {
-    await assertRefused([
-      ['/blocks', {}, /^entry: /],
-      ['/blocks', { entry: 'not an entry' }, /is not a domain/],
-      ['/blocks', { entry: '10.0.0.0/7' }, /wider than \/8/],
-      ['/blocks', { entry: 'a.test', ttl: 'soon' }, /^ttl: /],
-      ['/blocks', { entry: 'a.test', ttl: '0s' }, /^ttl: /],
-      ['/blocks/remove', { entry: '?' }, /is not a domain/],
-    ])
-    assert.equal((await call('POST', '/blocks', { entry: '10.0.0.0/7', force: '1' })).status, 200)
-    await call('POST', '/blocks/remove', { entry: '10.0.0.0/7' })
-  })
 })
 
 test('a cursor that no list returned is refused', async () => {
@@ -140,56 +127,6 @@ test('a cursor that no list returned is refused', async () => {
   for (const before of ['1', '1.x', '1.1e3']) {
     assertProblem(await call('GET', '/sessions', { before }), 400, 'invalid_parameter', before)
   }
-})
-
-test('checks are those of the last daily run', async () => {
-  assert.deepEqual(await read('/checks'), {
-    status: 'success',
-    finished_at: null,
-    finished_at_iso: null,
-    checks: [],
-  })
-  const [finishedAt, since] = [new Date('2026-03-01T12:00:00Z'), new Date('2026-02-01T12:00:00Z')]
-  const check = {
-    name: 'mx',
-    subject: 'box.test',
-    status: 'failure',
-    seen: 'none',
-    fix: 'MX 10 x.',
-  }
-  const checks = [{ ...check, status: 'failure' as const, since }]
-  await server.store.saveCheckRun({ finishedAt, checks })
-  const run = await read('/checks')
-  assert.equal(run['finished_at_iso'], '2026-03-01T12:00:00Z')
-  const times = { since: '2026-02-01 12:00:00', since_iso: '2026-02-01T12:00:00Z' }
-  assert.deepEqual(run['checks'], [{ ...check, ...times }])
-})
-
-describe('Gmail accounts', () => {
-  test('are listed, and switched off and on', async () => {
-    await server.store.addAccount('joe@gmail.com' as Address)
-    const [account] = await list('/accounts', 'accounts')
-    assert.deepEqual(
-      [account?.['email'], account?.['offered'], account?.['hindrance']],
-      ['joe@gmail.com', false, 'not in the accounts file'],
-    )
-    const id = String(account?.['id'])
-    for (const active of ['0', '1']) {
-      assert.equal((await call('POST', '/accounts/change', { id, active })).status, 200)
-      const [stored] = await server.store.listAccounts(server.now())
-      assert.equal(stored?.active, active === '1')
-    }
-  })
-
-  test('with invalid values are refused', async () => {
-    const unknown = await call('POST', '/accounts/change', { id: '99', active: '1' })
-    assertProblem(unknown, 404, 'not_found')
-    await assertRefused([
-      ['/accounts/change', {}, /^id: /],
-      ['/accounts/change', { id: 'x', active: '1' }, /^id: /],
-      ['/accounts/change', { id: '1', active: 'x' }, /^active: /],
-    ])
-  })
 })
 
 describe('webhooks', () => {
@@ -210,10 +147,56 @@ describe('webhooks', () => {
     assert.equal(receiver.received.length, 1)
     const { webhook, deliveries } = await read(path)
     assert.deepEqual([(webhook as Fields)['key_id'], deliveries], [key.id, []])
+
+    const known = await server.shop.readWebhook(String(made['id']))
+    assert.ok(known)
+    const at = new Date('2026-03-01T12:00:00Z')
+    await server.shop.takeMessage({ webhook: known, messageId: known.lastId + 1, now: at })
+    await server.shop.recordAttempt({
+      webhookId: known.id,
+      messageId: known.lastId + 1,
+      replay: 0,
+      attempt: 1,
+      status: 503,
+      error: undefined,
+      ms: 12,
+      at,
+      dueAt: undefined,
+      result: { failures: 1, failingSince: at, retryAt: new Date(at.getTime() + 5_000) },
+    })
+    const after = await read(path)
+    assert.equal((after['webhook'] as Fields)['state'], 'failing')
+    assert.deepEqual(after['deliveries'], [
+      {
+        message_id: known.lastId + 1,
+        attempt: 1,
+        status: 503,
+        error: null,
+        ms: 12,
+        attempted_at: '2026-03-01 12:00:00',
+        attempted_at_iso: '2026-03-01T12:00:00Z',
+      },
+    ])
     assert.equal((await call('POST', `${path}/enable`)).status, 200)
     assert.equal((await call('POST', `${path}/delete`)).status, 200)
     assert.deepEqual(await list('/webhooks', 'webhooks'), [])
     assert.ok(!returned.join().includes(String(made['secret'])))
+  })
+
+  test('are not tested if the service must not connect to receivers', async () => {
+    const env = { MAYFLY_ADMIN_TOKEN: ADMIN_TOKEN, MAYFLY_WEBHOOKS: 'off' }
+    const off = await openTestServer({ env, shopOverrides: server.shop })
+    const key = await ring.issue()
+    const body = new URLSearchParams({ url: receiver.url })
+    const init = { method: 'POST', headers: key.headers, body }
+    const made = (await request(`${server.url}/webhooks`, init)).body['webhook'] as Fields
+    const before = receiver.received.length
+    const client = adminClient(() => off.url)
+    const tested = await client.call('POST', `/webhooks/${made['id']}/test`)
+    assertProblem(tested, 403, 'not_allowed')
+    assert.equal(receiver.received.length, before)
+    assert.equal((await client.call('POST', `/webhooks/${made['id']}/delete`)).status, 200)
+    await off.stop()
   })
 
   test('that do not exist are refused', async () => {

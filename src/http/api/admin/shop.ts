@@ -11,7 +11,7 @@ import {
 import { success } from '../../server/response.ts'
 import type { Route } from '../../server/route.ts'
 import { countField, enumField, messageSchema, nullable, successSchema } from '../schemas.ts'
-import { outcomeFields, outcomeJson } from '../webhooks.ts'
+import { outcomeFields, outcomeJson, requireWebhooks } from '../webhooks.ts'
 import { adminRoute, nextField, pageFields, readCreatedPage, timesOf } from './route.ts'
 
 const text = (example: string) => Type.String({ examples: [example] })
@@ -190,6 +190,7 @@ const webhookRoutes: readonly Route[] = [
     output: successSchema({ delivery: Type.Object(outcomeFields) }),
     problems: ['webhook_not_found'],
     async handle({ id }, deps) {
+      requireWebhooks(deps)
       return success({ delivery: outcomeJson(await testWebhook(deps, id, OPERATOR)) })
     },
   }),

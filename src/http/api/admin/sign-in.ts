@@ -7,7 +7,7 @@ import type { RouteDeps } from '../../server/deps.ts'
 import { json, success } from '../../server/response.ts'
 import { type HttpRequest, type Route, route } from '../../server/route.ts'
 import { messageSchema, successSchema } from '../schemas.ts'
-import { adminRoute, signInCookie, signInId, timesOf, wrongToken } from './route.ts'
+import { adminRoute, logAction, signInCookie, signInId, timesOf, wrongToken } from './route.ts'
 
 export const signInRoutes: readonly Route[] = [
   route({
@@ -25,6 +25,7 @@ export const signInRoutes: readonly Route[] = [
       const id = await unlessUnavailable(startSession(deps, request))
       // The client has the token, so it may know why.
       if (id === undefined) throw unavailable(await notReadyReason(deps))
+      logAction(deps, request, '/sign-in')
       const expiresAt = new Date(deps.now().getTime() + OPERATOR_SESSION_SECONDS * 1_000)
       return json(
         { status: 'success' as const, ...timestampFields('expires_at', expiresAt) },

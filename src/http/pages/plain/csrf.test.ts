@@ -21,11 +21,21 @@ describe('a cross-site form', () => {
     ['an invalid origin', { origin: 'box.test' }, true],
     ['a page without a referrer over plain http', { origin: 'null' }, false],
     ['a text browser', {}, false],
+    ['user info before our host', { origin: 'http://evil@box.test:8080' }, true],
   ] as const) {
     test(`${name}: ${expected}`, () => {
-      assert.equal(isCrossSite({ host: 'Box.test:8080', ...headers }, SITE), expected)
+      const request = { headers: { host: 'Box.test:8080', ...headers }, secure: () => false }
+      assert.equal(isCrossSite(request, SITE), expected)
     })
   }
+
+  test('a page of our host over http is foreign to an https service, and not the other way round', () => {
+    const sent = (origin: string, secure: boolean) =>
+      isCrossSite({ headers: { host: 'box.test', origin }, secure: () => secure }, '')
+    assert.deepEqual([sent('http://box.test', true), sent('https://box.test', true)], [true, false])
+    // Behind a proxy for TLS that is not trusted.
+    assert.equal(sent('https://box.test', false), false)
+  })
 })
 
 describe('the CSRF token of a form', () => {

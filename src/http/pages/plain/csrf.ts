@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto'
-import type { IncomingHttpHeaders } from 'node:http'
-import { isOwnHost } from '../../server/client.ts'
+import { isOwnOrigin } from '../../server/client.ts'
 import {
   cookieScope,
   cookieValue,
@@ -26,13 +25,15 @@ const scope = (secure: boolean) => cookieScope(secure, 'mayfly-plain', '/plain')
  * True if the browser says that a page of another site sent the request. Over http there is no Sec-Fetch-Site, and the
  * Origin of a page without a referrer is null; text browsers send neither. The CSRF token covers those.
  */
-export function isCrossSite(headers: IncomingHttpHeaders, baseUrl: string): boolean {
-  const { origin } = headers
-  const site = headers['sec-fetch-site']
+export function isCrossSite(
+  request: Pick<HttpRequest, 'headers' | 'secure'>,
+  baseUrl: string,
+): boolean {
+  const { origin, 'sec-fetch-site': site } = request.headers
   // none: a reload or a bookmark.
   if (site !== undefined) return site !== 'same-origin' && site !== 'none'
   if (origin === undefined || origin === 'null') return false
-  return !isOwnHost(headers, baseUrl)
+  return !isOwnOrigin(request, baseUrl)
 }
 
 /** Derived from the token, but not usable in its place. */

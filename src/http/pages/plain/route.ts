@@ -36,7 +36,7 @@ export function plainRoute<I extends TObject>(options: PlainRoute<I>): Route {
     async handle(input, deps, request) {
       const plain = await plainRequestOf(deps, request)
       const isForm = options.method === 'POST'
-      if (isForm && isCrossSite(request.headers, deps.baseUrl)) return crossSiteError(plain)
+      if (isForm && isCrossSite(request, deps.baseUrl)) return crossSiteError(plain)
       return withPrivateHeaders(await respond(input, plain))
     },
     problemPage(problem, deps, request) {

@@ -67,6 +67,14 @@ export function adminClient(url: () => string) {
   }
 }
 
+/** The cookie of a new sign-in. */
+export async function signInTo(url: string): Promise<{ cookie: string; flags: string[] }> {
+  const signedIn = await request(`${url}/admin/api/sign-in`, { method: 'POST', headers: HEADERS })
+  assert.equal(signedIn.status, 200)
+  const [cookie = '', ...flags] = (signedIn.headers.get('set-cookie') ?? '').split('; ')
+  return { cookie, flags }
+}
+
 export function assertProblem(
   response: TestResponse,
   status: number,

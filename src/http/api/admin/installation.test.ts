@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { openTestServer, type TestServer } from '../../../../test/support/http-server.ts'
+import type { Address } from '../../../core/address.ts'
+import { Problem } from '../../../core/problem.ts'
+import { ADMIN_TOKEN, adminClient, assertProblem } from './testing/admin-client.ts'
+
+// The block list, checks and Gmail accounts.
+
+let server: TestServer
+let runChecks: () => Promise<void> = async () => {}
+beforeAll(async () => {
+  const env = { MAYFLY_ADMIN_TOKEN: ADMIN_TOKEN }
+  server = await openTestServer({ env, runChecks: () => runChecks() })
+})
+afterAll(() => server.stop())
+
+const { call, read, list, pages, assertRefused } = adminClient(() => server.url)
+
+describe('blocks', () => {
+  test('are added, changed, found and removed', async () => {
+    const added = await call('POST', '/blocks', { entry: 'Spam.Example', note: 'why', ttl: '2h' })
+    assert.deepEqual(
+      [added.body['entry'], added.body['kind'], added.body['is_new']],
+      ['spam.example', 'domain', true],
+    )
+    await call('POST', '/blocks', { entry: '192.0.2.7/24' })
+    const again = await call('POST', '/blocks', { entry: 'spam.example' })
+    assert.equal(again.body['is_new'], false)
+    const [found, ...others] = await list('/blocks', 'blocks', { text: 'SPAM' })
+    assert.deepEqual([found?.['entry'], found?.['expires_at'], others], ['spam.example', null, []])
+    const page = await read('/blocks', { limit: '1' })
+    assert.equal(page['total'], 2)
+    assert.deepEqual(await pages('/blocks', 'blocks', 'entry'), [
+      ['spam.example'],
+      ['192.0.2.0/24'],
+    ])
+    for (const entry of ['spam.example', '192.0.2.0/24']) {
+      assert.equal((await call('POST', '/blocks/remove', { entry })).status, 200)
+      assertProblem(await call('POST', '/blocks/remove', { entry }), 404, 'not_found')
+    }
+    assert.deepEqual(await list('/blocks', 'blocks'), [])
+  })
+
+  test('with invalid values are refused', async () => {
+    await assertRefused([
+      ['/blocks', {}, /^entry: /],
+      ['/blocks', { entry: 'not an entry' }, /is not a domain/],
+      ['/blocks', { entry: '10.0.0.0/7' }, /wider than \/8/],
+      ['/blocks', { entry: 'a.test', ttl: 'soon' }, /^ttl: /],
+      ['/blocks', { entry: 'a.test', ttl: '0s' }, /^ttl: /],
+      ['/blocks/remove', { entry: '?' }, /is not a domain/],
+    ])
+    assert.equal((await call('POST', '/blocks', { entry: '10.0.0.0/7', force: '1' })).status, 200)
+    await call('POST', '/blocks/remove', { entry: '10.0.0.0/7' })
+  })
+})
+
+test('checks are those of the last daily run', async () => {
+  assert.deepEqual(await read('/checks'), {
+    status: 'success',
+    finished_at: null,
+    finished_at_iso: null,
+    running: null,
+    checks: [],
+  })
+  const [finishedAt, since] = [new Date('2026-03-01T12:00:00Z'), new Date('2026-02-01T12:00:00Z')]
+  const check = {
+    name: 'mx',
+    subject: 'box.test',
+    status: 'failure',
+    seen: 'none',
+    fix: 'MX 10 x.',
+  }
+  const checks = [{ ...check, status: 'failure' as const, since }]
+  await server.store.saveCheckRun({ finishedAt, checks })
+  const run = await read('/checks')
+  assert.equal(run['finished_at_iso'], '2026-03-01T12:00:00Z')
+  const times = { since: '2026-02-01 12:00:00', since_iso: '2026-02-01T12:00:00Z' }
+  assert.deepEqual(run['checks'], [{ ...check, ...times }])
+})
+
+test('checks are made on request, one run at a time', async () => {
+  const finishedAt = new Date('2026-03-02T12:00:00Z')
+  runChecks = () => server.store.saveCheckRun({ finishedAt, checks: [] })
+  const made = await call('POST', '/checks/run')
+  assert.deepEqual([made.status, made.body['finished_at_iso']], [200, '2026-03-02T12:00:00Z'])
+  runChecks = async () => {
+    throw new Problem('already_running', 'The checks are being made already.')
+  }
+  assertProblem(await call('POST', '/checks/run'), 409, 'already_running')
+})
+
+describe('Gmail accounts', () => {
+  test('are listed, and switched off and on', async () => {
+    await server.store.addAccount('joe@gmail.com' as Address)
+    const [account] = await list('/accounts', 'accounts')
+    assert.deepEqual(
+      [account?.['email'], account?.['offered'], account?.['hindrance']],
+      ['joe@gmail.com', false, 'not in the accounts file'],
+    )
+    const id = String(account?.['id'])
+    for (const active of ['0', '1']) {
+      assert.equal((await call('POST', '/accounts/change', { id, active })).status, 200)
+      const [stored] = await server.store.listAccounts(server.now())
+      assert.equal(stored?.active, active === '1')
+    }
+  })
+
+  test('with invalid values are refused', async () => {
+    const unknown = await call('POST', '/accounts/change', { id: '99', active: '1' })
+    assertProblem(unknown, 404, 'not_found')
+    await assertRefused([
+      ['/accounts/change', {}, /^id: /],
+      ['/accounts/change', { id: 'x', active: '1' }, /^id: /],
+      ['/accounts/change', { id: '1', active: 'x' }, /^active: /],
+    ])
+  })
+})
