@@ -1,4 +1,4 @@
-import { signal, useSignal } from '@preact/signals'
+import { effect, signal, useSignal } from '@preact/signals'
 import type { ComponentChild } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { ApiError } from '../site/api-client.ts'
@@ -18,6 +18,7 @@ import {
   checkSignIn,
   hasExpired,
   isSignedIn,
+  refresh,
   shownError,
   signIn,
   signOut,
@@ -30,73 +31,89 @@ const VIEWS = {
   overview: () => <Overview />,
   domains: () => <DomainsView />,
   sessions: () => <SessionsView />,
-  mail: () => <MailView />,
+  mail: (id) => <MailView id={id} />,
   blocks: () => <BlocksView />,
   keys: () => <KeysView />,
   orders: () => <OrdersView />,
   accounts: () => <AccountsView />,
   webhooks: () => <WebhooksView />,
   checks: () => <ChecksView />,
-} as const satisfies Record<string, () => ComponentChild>
+} as const satisfies Record<string, (id: number | undefined) => ComponentChild>
 
 type ViewName = keyof typeof VIEWS
 const NAMES = Object.keys(VIEWS) as ViewName[]
 
-const viewOf = (hash: string) => NAMES.find((name) => `#${name}` === hash) ?? 'overview'
-const current = signal<ViewName>(viewOf(location.hash))
+/** A view, and the message that is open in it: `#mail/12`. */
+function placeOf(hash: string) {
+  const [, name, id] = /^#(\w+)(?:\/(\d+))?$/.exec(hash) ?? []
+  const view = NAMES.find((one) => one === name) ?? 'overview'
+  return { view, id: id === undefined ? undefined : Number(id) }
+}
+
+const place = signal(placeOf(location.hash))
 
 function AdminPage() {
   return (
     <Layout>
       <div class="admin-top row">
         <h1>{a('admin_title')}</h1>
-        {isSignedIn.value && <SignOut />}
+        {isSignedIn.value && <Tools />}
       </div>
       {isSignedIn.value ? <Views /> : <SignInForm />}
     </Layout>
   )
 }
 
-function SignOut() {
+function Tools() {
   const { isBusy, error, run } = useAction()
   return (
-    <>
+    <div class="row">
+      <ErrorMessage error={error} />
+      <Button
+        class="quiet icon"
+        icon="again"
+        aria-label={a('admin_refresh')}
+        title={a('admin_refresh')}
+        onClick={refresh}
+      />
       <Button class="plain" disabled={isBusy} onClick={() => void run(signOut)}>
         {a('admin_sign_out')}
       </Button>
-      <ErrorMessage error={error} />
-    </>
+    </div>
   )
 }
 
 function Views() {
   const heading = useRef<HTMLHeadingElement>(null)
+  const tabs = useRef<HTMLElement>(null)
+  const { view, id } = place.value
   useEffect(() => {
     const follow = () => {
-      current.value = viewOf(location.hash)
+      place.value = placeOf(location.hash)
       heading.current?.focus()
     }
     addEventListener('hashchange', follow)
     return () => removeEventListener('hashchange', follow)
   }, [])
+  // On a phone the tabs are one row that scrolls.
+  useEffect(() => {
+    const current = tabs.current?.querySelector('[aria-current]')
+    current?.scrollIntoView({ block: 'nearest', inline: 'center' })
+  }, [view])
   return (
     <>
-      <nav class="admin-nav" aria-label={a('admin_views')}>
+      <nav ref={tabs} class="admin-nav" aria-label={a('admin_views')}>
         {NAMES.map((name) => (
-          <a
-            key={name}
-            href={`#${name}`}
-            aria-current={name === current.value ? 'page' : undefined}
-          >
+          <a key={name} href={`#${name}`} aria-current={name === view ? 'page' : undefined}>
             {a(`admin_view_${name}`)}
           </a>
         ))}
       </nav>
       <h2 ref={heading} tabIndex={-1}>
-        {a(`admin_view_${current.value}`)}
+        {a(`admin_view_${view}`)}
       </h2>
-      <div class="stack" key={current.value}>
-        {VIEWS[current.value]()}
+      <div class="stack" key={`${view} ${id}`}>
+        {VIEWS[view](id)}
       </div>
     </>
   )
@@ -172,5 +189,8 @@ async function start(): Promise<void> {
 
 await Promise.all([loadLanguage(), start()])
 await followLanguage()
-document.title = `${a('admin_title')} – Mayfly`
+effect(() => {
+  const view = isSignedIn.value ? `${a(`admin_view_${place.value.view}`)} – ` : ''
+  document.title = `${view}${a('admin_title')} – Mayfly`
+})
 await mountPage(() => <AdminPage />)

@@ -1,4 +1,4 @@
-import { formatDateTime } from '../site/format.ts'
+import { formatShortTime } from '../site/format.ts'
 import { Badge, Entry, EntryList } from './list.tsx'
 import { type Response, useLoaded } from './state.ts'
 import { a } from './texts.ts'
@@ -19,33 +19,29 @@ export function ChecksView() {
     <>
       <p class="soft">
         {a('admin_check_lead')}{' '}
-        {finished && a('admin_check_at', { time: formatDateTime(finished) })}
+        {finished && a('admin_check_at', { time: formatShortTime(finished) })}
       </p>
-      <section class="panel">
-        <EntryList
-          label={a('admin_view_checks')}
-          loaded={loaded}
-          entries={sorted}
-          none={a('admin_check_none')}
-          keyOf={({ name, subject }) => `${name} ${subject}`}
-        >
-          {(check) => <CheckEntry check={check} />}
-        </EntryList>
-      </section>
+      <EntryList
+        label={a('admin_view_checks')}
+        loaded={loaded}
+        entries={sorted}
+        none={a('admin_check_none')}
+        keyOf={({ name, subject }) => `${name} ${subject}`}
+      >
+        {(check) => <CheckEntry check={check} />}
+      </EntryList>
     </>
   )
 }
 
-function CheckEntry({ check: { name, subject, status, seen, fix } }: { check: Check }) {
+function CheckEntry({ check }: { check: Check }) {
+  const { name, subject, status, seen, fix, since_iso: since } = check
+  const isWrong = status === 'failure' || status === 'warning'
   return (
     <Entry
-      title={
-        <bdi lang="en">
-          {name} {subject}
-        </bdi>
-      }
+      title={<bdi lang="en">{subject === null ? name : `${name} ${subject}`}</bdi>}
       badges={<Badge tone={TONES[status]}>{a(`admin_check_${status}`)}</Badge>}
-      facts={[]}
+      facts={isWrong ? [[a('admin_check_since'), since && formatShortTime(since)]] : []}
     >
       <p class="admin-seen" lang="en" dir="ltr">
         {seen}

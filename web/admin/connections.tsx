@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks'
 import { Confirmed } from '../site/confirmed.tsx'
-import { Button, ErrorMessage } from '../site/controls.tsx'
-import { formatDateTime } from '../site/format.ts'
+import { Button } from '../site/controls.tsx'
+import { formatShortTime } from '../site/format.ts'
 import { t } from '../site/i18n.ts'
 import { Badge, Entry, EntryList } from './list.tsx'
 import { type Action, call, type Response, useAction, useLoaded } from './state.ts'
-import { a } from './texts.ts'
+import { a, accountReason, labelText } from './texts.ts'
 
 // Gmail accounts and webhooks.
 
@@ -16,17 +16,15 @@ export function AccountsView() {
   const loaded = useLoaded('GET /admin/api/accounts')
   const action = useAction(loaded.reload)
   return (
-    <section class="panel">
-      <EntryList
-        label={a('admin_view_accounts')}
-        loaded={loaded}
-        entries={loaded.value?.accounts}
-        keyOf={({ email }) => email}
-      >
-        {(account) => <AccountEntry account={account} action={action} />}
-      </EntryList>
-      <ErrorMessage error={action.error} />
-    </section>
+    <EntryList
+      label={a('admin_view_accounts')}
+      loaded={loaded}
+      entries={loaded.value?.accounts}
+      action={action}
+      keyOf={({ email }) => email}
+    >
+      {(account) => <AccountEntry account={account} action={action} />}
+    </EntryList>
   )
 }
 
@@ -43,7 +41,10 @@ function AccountEntry({ account, action }: { account: Account; action: Action })
     (one) => one === account.health,
   )
   const change = (active: boolean) =>
-    action.run(() => call('POST /admin/api/accounts/change', { id: id ?? 0, active }))
+    action.run(
+      () => call('POST /admin/api/accounts/change', { id: id ?? 0, active }),
+      a(active ? 'admin_done_activated' : 'admin_done_deactivated', { name: email }),
+    )
   return (
     <Entry
       title={<bdi dir="ltr">{email}</bdi>}
@@ -56,7 +57,7 @@ function AccountEntry({ account, action }: { account: Account; action: Action })
       }
       facts={[
         [a('admin_aliases'), aliases],
-        [t('hook_reason'), hindrance ?? (reason === '' ? null : reason)],
+        [t('hook_reason'), accountReason(hindrance ?? reason)],
       ]}
       actions={
         offered ? (
@@ -89,28 +90,26 @@ export function WebhooksView() {
   const loaded = useLoaded('GET /admin/api/webhooks')
   const action = useAction(loaded.reload)
   return (
-    <section class="panel">
-      <EntryList
-        label={a('admin_view_webhooks')}
-        loaded={loaded}
-        entries={loaded.value?.webhooks}
-        keyOf={({ id }) => id}
-      >
-        {(webhook) => <WebhookEntry webhook={webhook} action={action} />}
-      </EntryList>
-      <ErrorMessage error={action.error} />
-    </section>
+    <EntryList
+      label={a('admin_view_webhooks')}
+      loaded={loaded}
+      entries={loaded.value?.webhooks}
+      action={action}
+      keyOf={({ id }) => id}
+    >
+      {(webhook) => <WebhookEntry webhook={webhook} action={action} />}
+    </EntryList>
   )
 }
 
 function WebhookEntry({ webhook, action }: { webhook: Webhook; action: Action }) {
-  const [tested, setTested] = useState('')
   const { id, url, state, reason } = webhook
   const { last_delivery_at_iso: last, next_attempt_at_iso: next, gap_since_iso: gap } = webhook
+  const [tested, setTested] = useState('')
   const test = () =>
     action.run(async () => {
       const { delivery } = await call('POST /admin/api/webhooks/{id}/test', { id })
-      const result = delivery.error ?? String(delivery.status)
+      const result = delivery.error ? labelText(delivery.error) : String(delivery.status)
       setTested(t('hook_tested', { result, ms: delivery.ms }))
     })
   return (
@@ -118,12 +117,12 @@ function WebhookEntry({ webhook, action }: { webhook: Webhook; action: Action })
       title={<code class="admin-url">{url}</code>}
       badges={<Badge tone={state === 'active' ? 'good' : 'bad'}>{t(`hook_${state}`)}</Badge>}
       facts={[
-        [t('hook_reason'), reason],
+        [t('hook_reason'), reason && labelText(reason)],
         [a('admin_key'), webhook.key_id],
         [t('hook_address'), webhook.to],
-        [t('hook_last'), last && formatDateTime(last)],
-        [t('hook_next'), next && formatDateTime(next)],
-        [t('hook_gap'), gap && formatDateTime(gap)],
+        [t('hook_last'), last && formatShortTime(last)],
+        [t('hook_next'), next && formatShortTime(next)],
+        [t('hook_gap'), gap && formatShortTime(gap)],
       ]}
       actions={
         <>
@@ -141,7 +140,10 @@ function WebhookEntry({ webhook, action }: { webhook: Webhook; action: Action })
               disabled={action.isBusy}
               aria-label={`${t('hook_enable')}: ${url}`}
               onClick={() =>
-                void action.run(() => call('POST /admin/api/webhooks/{id}/enable', { id }))
+                void action.run(
+                  () => call('POST /admin/api/webhooks/{id}/enable', { id }),
+                  a('admin_done_activated', { name: url }),
+                )
               }
             >
               {t('hook_enable')}
@@ -152,7 +154,12 @@ function WebhookEntry({ webhook, action }: { webhook: Webhook; action: Action })
             label={url}
             class="danger"
             disabled={action.isBusy}
-            run={() => action.run(() => call('POST /admin/api/webhooks/{id}/delete', { id }))}
+            run={() =>
+              action.run(
+                () => call('POST /admin/api/webhooks/{id}/delete', { id }),
+                a('admin_done_deleted', { name: url }),
+              )
+            }
           >
             {t('hook_delete_how', { url })}
           </Confirmed>

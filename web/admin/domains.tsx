@@ -1,40 +1,51 @@
-import { useId, useState } from 'preact/hooks'
+import { useId } from 'preact/hooks'
 import { Confirmed } from '../site/confirmed.tsx'
-import { Button, ErrorMessage, VERBATIM } from '../site/controls.tsx'
-import { Dialog } from '../site/dialog.tsx'
+import { Button, VERBATIM } from '../site/controls.tsx'
 import { t } from '../site/i18n.ts'
-import { Badge, Entry, EntryList, Field, isTicked, Tick, textsOf } from './list.tsx'
+import { Badge, DialogForm, Entry, EntryList, Field, isTicked, Tick, textsOf } from './list.tsx'
 import { type Action, call, type Response, useAction, useLoaded } from './state.ts'
 import { a } from './texts.ts'
 
 type Domain = Response<'GET /admin/api/domains'>['domains'][number]
+type Options = Pick<Domain, 'ttl' | 'sessions' | 'reader'>
 
 export function DomainsView() {
   const loaded = useLoaded('GET /admin/api/domains')
   const action = useAction(loaded.reload)
+  const domains = loaded.value?.domains
   return (
     <>
-      <section class="panel">
-        <EntryList
-          label={a('admin_view_domains')}
-          loaded={loaded}
-          entries={loaded.value?.domains}
-          keyOf={({ id }) => id}
+      <div class="row">
+        <DialogForm
+          name={a('admin_domain_add')}
+          submit={a('admin_add')}
+          action={action}
+          send={async (form) => {
+            const { ttl, ...options } = optionsOf(form)
+            const { name = '' } = textsOf(form)
+            await call('POST /admin/api/domains', { name, ...options, ttl: ttl ?? undefined })
+            return a('admin_done_added', { name })
+          }}
         >
-          {(domain) => <DomainEntry domain={domain} action={action} />}
-        </EntryList>
-        <ErrorMessage error={action.error} />
-      </section>
-      <AddForm done={loaded.reload} />
+          <NameField />
+          <OptionFields ttl={null} sessions={true} reader={true} />
+        </DialogForm>
+      </div>
+      <EntryList
+        label={a('admin_view_domains')}
+        loaded={loaded}
+        entries={domains?.toSorted((one, other) => Number(one.removed) - Number(other.removed))}
+        action={action}
+        keyOf={({ id }) => id}
+      >
+        {(domain) => <DomainEntry domain={domain} action={action} />}
+      </EntryList>
     </>
   )
 }
 
 function DomainEntry({ domain, action }: { domain: Domain; action: Action }) {
-  const [isEdited, setEdited] = useState(false)
   const { name, active, removed, sessions, reader, ttl } = domain
-  const change = (values: Record<string, string | boolean>) =>
-    action.run(() => call('POST /admin/api/domains/change', { name, ...values }))
   const yesNo = (flag: boolean) => a(flag ? 'admin_yes' : 'admin_no')
   return (
     <Entry
@@ -45,50 +56,8 @@ function DomainEntry({ domain, action }: { domain: Domain; action: Action }) {
         [a('admin_pool'), yesNo(reader)],
         [a('admin_life'), ttl ?? a('admin_default')],
       ]}
-      actions={
-        !removed && (
-          <>
-            <Button
-              class="plain"
-              aria-label={a('admin_domain_change', { name })}
-              onClick={() => setEdited(true)}
-            >
-              {a('admin_change')}
-            </Button>
-            {active ? (
-              <Confirmed
-                name={a('admin_deactivate')}
-                label={name}
-                disabled={action.isBusy}
-                run={() => change({ active: false })}
-              >
-                {a('admin_domain_off_how', { name })}
-              </Confirmed>
-            ) : (
-              <Button
-                class="plain"
-                disabled={action.isBusy}
-                aria-label={`${a('admin_activate')}: ${name}`}
-                onClick={() => void change({ active: true })}
-              >
-                {a('admin_activate')}
-              </Button>
-            )}
-            <Confirmed
-              name={a('admin_remove')}
-              label={name}
-              class="danger"
-              disabled={action.isBusy}
-              run={() => change({ removed: true })}
-            >
-              {a('admin_domain_remove_how', { name })}
-            </Confirmed>
-          </>
-        )
-      }
-    >
-      {isEdited && <ChangeDialog domain={domain} action={action} close={() => setEdited(false)} />}
-    </Entry>
+      actions={<DomainActions domain={domain} action={action} />}
+    />
   )
 }
 
@@ -101,48 +70,92 @@ function State({ domain: { active, removed } }: { domain: Domain }) {
   )
 }
 
-interface ChangeDialogProps {
-  domain: Domain
-  action: Action
-  close(): void
-}
-
-function ChangeDialog({ domain, action, close }: ChangeDialogProps) {
-  const { name, sessions, reader, ttl } = domain
+function DomainActions({ domain, action }: { domain: Domain; action: Action }) {
+  const { name, active, removed, ...options } = domain
+  const change = (values: Record<string, string | boolean>, message: string) =>
+    action.run(() => call('POST /admin/api/domains/change', { name, ...values }), message)
+  if (removed) {
+    const { sessions, reader, ttl } = options
+    const values = { name, sessions, reader, ttl: ttl ?? undefined }
+    return (
+      <Button
+        class="plain"
+        disabled={action.isBusy}
+        aria-label={`${a('admin_add_again')}: ${name}`}
+        onClick={() =>
+          void action.run(
+            () => call('POST /admin/api/domains', values),
+            a('admin_done_added', { name }),
+          )
+        }
+      >
+        {a('admin_add_again')}
+      </Button>
+    )
+  }
   return (
-    <Dialog title={a('admin_domain_change', { name })} onClose={close}>
-      <form
-        class="stack"
-        noValidate
-        onSubmit={async (event) => {
-          event.preventDefault()
-          const form = event.currentTarget
-          const values = {
-            name,
-            ttl: 'default',
-            ...textsOf(form, 'ttl'),
-            sessions: isTicked(form, 'sessions'),
-            reader: isTicked(form, 'reader'),
+    <>
+      <DialogForm
+        name={a('admin_change')}
+        title={a('admin_domain_change', { name })}
+        submit={a('admin_save')}
+        action={action}
+        send={async (form) => {
+          // Only what was changed here: a command may have changed the rest meanwhile.
+          const changed = Object.entries(optionsOf(form)).filter(
+            ([option, value]) => options[option as keyof Options] !== value,
+          )
+          const values = changed.map(([option, value]) => [option, value ?? 'default'])
+          if (values.length > 0) {
+            await call('POST /admin/api/domains/change', { name, ...Object.fromEntries(values) })
           }
-          if (await action.run(() => call('POST /admin/api/domains/change', values))) close()
+          return a('admin_done_saved', { name })
         }}
       >
-        <Options ttl={ttl ?? ''} sessions={sessions} reader={reader} />
-        <ErrorMessage error={action.error} />
-        <div class="row">
-          <button type="submit" disabled={action.isBusy}>
-            {a('admin_save')}
-          </button>
-          <Button class="plain" onClick={close}>
-            {t('site_cancel')}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+        <OptionFields {...options} />
+      </DialogForm>
+      {active ? (
+        <Confirmed
+          name={a('admin_deactivate')}
+          label={name}
+          disabled={action.isBusy}
+          run={() => change({ active: false }, a('admin_done_deactivated', { name }))}
+        >
+          {a('admin_domain_off_how', { name })}
+        </Confirmed>
+      ) : (
+        <Button
+          class="plain"
+          disabled={action.isBusy}
+          aria-label={`${a('admin_activate')}: ${name}`}
+          onClick={() => void change({ active: true }, a('admin_done_activated', { name }))}
+        >
+          {a('admin_activate')}
+        </Button>
+      )}
+      <Confirmed
+        name={a('admin_remove')}
+        label={name}
+        class="danger"
+        disabled={action.isBusy}
+        run={() => change({ removed: true }, a('admin_done_removed', { name }))}
+      >
+        {a('admin_domain_remove_how', { name })}
+      </Confirmed>
+    </>
   )
 }
 
-function Options(props: { ttl: string; sessions: boolean; reader: boolean }) {
+function NameField() {
+  const id = useId()
+  return (
+    <Field id={id} label={a('admin_name')}>
+      <input id={id} name="name" {...VERBATIM} />
+    </Field>
+  )
+}
+
+function OptionFields({ ttl, sessions, reader }: Options) {
   const id = useId()
   return (
     <>
@@ -150,46 +163,21 @@ function Options(props: { ttl: string; sessions: boolean; reader: boolean }) {
         <input
           id={id}
           name="ttl"
-          defaultValue={props.ttl}
+          defaultValue={ttl ?? ''}
           aria-describedby={`${id}-hint`}
           {...VERBATIM}
         />
       </Field>
-      <Tick name="sessions" label={a('admin_domain_sessions')} checked={props.sessions} />
-      <Tick name="reader" label={a('admin_domain_reader')} checked={props.reader} />
+      <Tick name="sessions" label={a('admin_domain_sessions')} checked={sessions} />
+      <Tick name="reader" label={a('admin_domain_reader')} checked={reader} />
     </>
   )
 }
 
-function AddForm({ done }: { done(): Promise<void> }) {
-  const id = useId()
-  const { isBusy, error, run } = useAction(done)
-  return (
-    <form
-      class="panel"
-      aria-labelledby={`${id}-title`}
-      noValidate
-      onSubmit={async (event) => {
-        event.preventDefault()
-        const form = event.currentTarget
-        const flags = { sessions: isTicked(form, 'sessions'), reader: isTicked(form, 'reader') }
-        const values = { ...textsOf(form, 'name', 'ttl'), ...flags }
-        if (await run(() => call('POST /admin/api/domains', values))) form.reset()
-      }}
-    >
-      <h3 id={`${id}-title`}>{a('admin_domain_add')}</h3>
-      <div class="stack">
-        <Field id={`${id}-name`} label={a('admin_name')}>
-          <input id={`${id}-name`} name="name" {...VERBATIM} />
-        </Field>
-        <Options ttl="" sessions={true} reader={true} />
-        <ErrorMessage error={error} />
-        <div class="row">
-          <button type="submit" disabled={isBusy}>
-            {a('admin_add')}
-          </button>
-        </div>
-      </div>
-    </form>
-  )
+function optionsOf(form: HTMLFormElement): Options {
+  return {
+    ttl: textsOf(form)['ttl'] ?? null,
+    sessions: isTicked(form, 'sessions'),
+    reader: isTicked(form, 'reader'),
+  }
 }

@@ -1,7 +1,9 @@
 import type { ComponentChild, ComponentChildren } from 'preact'
-import { Button, ErrorMessage } from '../site/controls.tsx'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { Button, ErrorMessage, VERBATIM } from '../site/controls.tsx'
+import { Dialog } from '../site/dialog.tsx'
 import { t } from '../site/i18n.ts'
-import type { Loaded } from './state.ts'
+import { type Action, type Loaded, refresh, useAction } from './state.ts'
 import { a } from './texts.ts'
 
 interface EntryListProps<T> {
@@ -10,24 +12,31 @@ interface EntryListProps<T> {
   entries: readonly T[] | undefined
   /** What is shown instead of an empty list. */
   none?: string
+  /** What the buttons of the entries do. */
+  action?: Action
+  /** Buttons for the whole list. */
+  foot?: ComponentChild
   keyOf(entry: T): string | number
   children(entry: T): ComponentChild
 }
 
-/** The entries of a view, with what is to be said while there are none. */
+/** The entries of a view, with what is to be said while there are none, and the result of the last action. */
 export function EntryList<T>(props: EntryListProps<T>) {
-  const { label, loaded, entries, none, keyOf, children } = props
+  const { label, loaded, entries, none, action, foot, keyOf, children } = props
   // An entry that changed meanwhile may be on two pages.
   const unique = new Map(entries?.map((entry) => [keyOf(entry), entry]))
+  const keptFocus = useKeptFocus(action?.isBusy ?? false)
   return (
-    <>
+    <section class="panel" tabIndex={-1} {...keptFocus}>
       <ErrorMessage error={loaded.error} />
-      {!entries && loaded.isLoading && <p class="soft">{t('site_loading')}</p>}
+      {!entries && loaded.isLoading && <p class="soft entries-none">{t('site_loading')}</p>}
       {entries?.length === 0 && <p class="soft entries-none">{none ?? a('admin_none')}</p>}
       {entries && entries.length > 0 && (
         <ul class="entries" aria-label={label}>
           {[...unique].map(([key, entry]) => (
-            <li key={key}>{children(entry)}</li>
+            <li key={key} tabIndex={-1}>
+              {children(entry)}
+            </li>
           ))}
         </ul>
       )}
@@ -36,8 +45,38 @@ export function EntryList<T>(props: EntryListProps<T>) {
           {a('admin_more')}
         </Button>
       )}
-    </>
+      {foot}
+      {action && (
+        <div class="admin-result">
+          <ErrorMessage error={action.error} />
+          <p role="status">{action.message}</p>
+        </div>
+      )}
+    </section>
   )
+}
+
+/** A button is disabled while its action runs, and may be gone afterwards: then the entry at its place gets the focus. */
+function useKeptFocus(isBusy: boolean) {
+  const ref = useRef<HTMLElement>(null)
+  const last = useRef<{ element: HTMLElement; at: number } | undefined>(undefined)
+  useEffect(() => {
+    if (isBusy || !last.current || document.activeElement !== document.body) return
+    const { element, at } = last.current
+    element.focus()
+    if (document.activeElement === element) return
+    const entries = ref.current?.querySelectorAll<HTMLElement>('.entries > li') ?? []
+    const entry = entries[Math.min(at, entries.length - 1)] ?? ref.current
+    entry?.focus()
+  }, [isBusy])
+
+  function onFocusIn({ target }: { target: EventTarget | null }): void {
+    if (!(target instanceof HTMLElement) || target.closest('dialog')) return
+    const entry = target.closest('.entries > li')
+    const entries = [...(entry?.parentElement?.children ?? [])]
+    last.current = { element: target, at: entry ? entries.indexOf(entry) : 0 }
+  }
+  return { ref, onFocusIn }
 }
 
 interface EntryProps {
@@ -64,7 +103,9 @@ export function Entry({ title, badges, facts, actions, children }: EntryProps) {
                 value !== null && (
                   <div key={name}>
                     <dt>{name}</dt>
-                    <dd>{value}</dd>
+                    <dd>
+                      <bdi>{value}</bdi>
+                    </dd>
                   </div>
                 ),
             )}
@@ -74,6 +115,98 @@ export function Entry({ title, badges, facts, actions, children }: EntryProps) {
       </div>
       {children}
     </>
+  )
+}
+
+interface FindFormProps {
+  label: string
+  onFind(values: Readonly<Record<string, string>>): void
+  /** More fields. */
+  children?: ComponentChildren
+}
+
+/** Also finds the same again, which may have changed. */
+export function FindForm({ label, onFind, children }: FindFormProps) {
+  const id = useId()
+  return (
+    <form
+      class="row admin-find"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault()
+        onFind(textsOf(event.currentTarget))
+        refresh()
+      }}
+    >
+      <Field id={id} label={label}>
+        <input id={id} name="find" type="search" {...VERBATIM} />
+      </Field>
+      {children}
+      <button type="submit">{a('admin_find')}</button>
+    </form>
+  )
+}
+
+interface DialogFormProps {
+  /** Of the button that opens it. */
+  name: string
+  /** Of the dialog; by default the same. */
+  title?: string
+  submit: string
+  /** Of the list. */
+  action: Action
+  /** Returns what was done. */
+  send(form: HTMLFormElement): Promise<string>
+  children: ComponentChildren
+}
+
+/** A button that opens a form. */
+export function DialogForm(props: DialogFormProps) {
+  const { name, title = name } = props
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <>
+      <Button class="plain" aria-label={title} onClick={() => setOpen(true)}>
+        {name}
+      </Button>
+      {isOpen && (
+        <Dialog title={title} onClose={() => setOpen(false)}>
+          <OpenForm {...props} close={() => setOpen(false)} />
+        </Dialog>
+      )}
+    </>
+  )
+}
+
+function OpenForm({ submit, action, send, close, children }: DialogFormProps & { close(): void }) {
+  const { isBusy, error, run } = useAction()
+  return (
+    <form
+      class="stack"
+      noValidate
+      onSubmit={async (event) => {
+        event.preventDefault()
+        const form = event.currentTarget
+        let message = ''
+        const isSent = await run(async () => {
+          message = await send(form)
+        })
+        if (!isSent) return
+        close()
+        await action.run(async () => {}, message)
+      }}
+    >
+      {children}
+      <ErrorMessage error={error} />
+      <div class="row">
+        <button type="submit" disabled={isBusy}>
+          {submit}
+        </button>
+        <Button class="plain" onClick={close}>
+          {t('site_cancel')}
+        </Button>
+      </div>
+    </form>
   )
 }
 
@@ -114,10 +247,9 @@ export function Tick(props: { name: string; label: string; checked?: boolean }) 
   )
 }
 
-/** The trimmed text fields of a form; empty ones are left out. */
-export function textsOf(form: HTMLFormElement, ...names: string[]): Record<string, string> {
-  const values = new FormData(form)
-  const texts = names.map((name) => [name, String(values.get(name) ?? '').trim()] as const)
+/** The trimmed texts of a form; empty ones are left out. */
+export function textsOf(form: HTMLFormElement): Record<string, string> {
+  const texts = [...new FormData(form)].map(([name, text]) => [name, String(text).trim()] as const)
   return Object.fromEntries(texts.filter(([, text]) => text !== ''))
 }
 

@@ -1,87 +1,100 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { formatSize } from '../../src/shared/format-size.ts'
 import { Confirmed } from '../site/confirmed.tsx'
-import { Button, ErrorMessage } from '../site/controls.tsx'
-import { formatDateTime } from '../site/format.ts'
+import { ErrorMessage } from '../site/controls.tsx'
+import { formatShortTime } from '../site/format.ts'
 import { language, t } from '../site/i18n.ts'
 import { Entry, EntryList } from './list.tsx'
-import { call, type Response, useAction, useLoaded } from './state.ts'
+import { type Action, call, type Response, useAction, useLoaded } from './state.ts'
 import { a } from './texts.ts'
 
 type Summary = Response<'GET /admin/api/mail'>['messages'][number]
 
 /** Mail to postmaster and abuse. */
-export function MailView() {
-  const [openId, open] = useState<number | undefined>(undefined)
-  return openId === undefined ? (
-    <MailList onOpen={open} />
-  ) : (
-    <OpenMail id={openId} onClose={() => open(undefined)} />
-  )
+export function MailView({ id }: { id: number | undefined }) {
+  return id === undefined ? <MailList /> : <OpenMail id={id} />
 }
 
-function MailList({ onOpen }: { onOpen(id: number): void }) {
+function MailList() {
   const loaded = useLoaded('GET /admin/api/mail')
-  const { isBusy, error, run } = useAction(loaded.reload)
+  const action = useAction(loaded.reload)
   const newest = loaded.value?.messages[0]
   return (
     <>
       <p class="soft">{a('admin_privacy')}</p>
-      <section class="panel">
-        <EntryList
-          label={a('admin_view_mail')}
-          loaded={loaded}
-          entries={loaded.value?.messages}
-          keyOf={({ id }) => id}
-        >
-          {(message) => (
-            <Entry
-              title={<bdi>{subjectOf(message)}</bdi>}
-              facts={factsOf(message)}
-              actions={
-                <>
-                  <Button
-                    class="plain"
-                    aria-label={`${a('admin_mail_read')}: ${subjectOf(message)}`}
-                    onClick={() => onOpen(message.id)}
-                  >
-                    {a('admin_mail_read')}
-                  </Button>
-                  <Confirmed
-                    name={t('site_delete')}
-                    label={subjectOf(message)}
-                    class="danger"
-                    disabled={isBusy}
-                    run={() => run(() => call('POST /admin/api/mail/delete', { id: message.id }))}
-                  >
-                    {a('admin_mail_delete_how')}
-                  </Confirmed>
-                </>
-              }
-            />
-          )}
-        </EntryList>
-        <ErrorMessage error={error} />
-      </section>
-      {newest && (
-        <div class="row">
-          <Confirmed
-            name={a('admin_mail_delete_all')}
-            class="danger"
-            disabled={isBusy}
-            run={() =>
-              run(() => call('POST /admin/api/mail/delete', { all: true, up_to_id: newest.id }))
-            }
-          >
-            {a('admin_mail_delete_all_how')}
-          </Confirmed>
-        </div>
-      )}
+      <EntryList
+        label={a('admin_view_mail')}
+        loaded={loaded}
+        entries={loaded.value?.messages}
+        action={action}
+        foot={newest && <DeleteAll newestId={newest.id} action={action} />}
+        keyOf={({ id }) => id}
+      >
+        {(message) => <MailEntry message={message} action={action} />}
+      </EntryList>
     </>
   )
 }
 
-function OpenMail({ id, onClose }: { id: number; onClose(): void }) {
+function MailEntry({ message, action }: { message: Summary; action: Action }) {
+  const { id } = message
+  const subject = subjectOf(message)
+  return (
+    <Entry
+      title={<bdi>{subject}</bdi>}
+      facts={factsOf(message)}
+      actions={
+        <>
+          <a
+            class="button plain"
+            href={`#mail/${id}`}
+            aria-label={`${a('admin_mail_read')}: ${subject}`}
+          >
+            {a('admin_mail_read')}
+          </a>
+          <Confirmed
+            name={t('site_delete')}
+            label={subject}
+            class="danger"
+            disabled={action.isBusy}
+            run={() =>
+              action.run(
+                () => call('POST /admin/api/mail/delete', { id }),
+                a('admin_done_deleted', { name: subject }),
+              )
+            }
+          >
+            {a('admin_mail_delete_how')}
+          </Confirmed>
+        </>
+      }
+    />
+  )
+}
+
+/** What has arrived since the list was loaded stays. */
+function DeleteAll({ newestId, action }: { newestId: number; action: Action }) {
+  const values = { all: true, up_to_id: newestId }
+  return (
+    <div class="row admin-foot">
+      <Confirmed
+        name={a('admin_mail_delete_all')}
+        class="danger"
+        disabled={action.isBusy}
+        run={() =>
+          action.run(
+            () => call('POST /admin/api/mail/delete', values),
+            a('admin_done_deleted', { name: a('admin_view_mail') }),
+          )
+        }
+      >
+        {a('admin_mail_delete_all_how')}
+      </Confirmed>
+    </div>
+  )
+}
+
+function OpenMail({ id }: { id: number }) {
   const { value, error, isLoading } = useLoaded('GET /admin/api/mail/{id}', { id })
   const heading = useRef<HTMLHeadingElement>(null)
   const message = value?.message
@@ -89,9 +102,9 @@ function OpenMail({ id, onClose }: { id: number; onClose(): void }) {
   return (
     <>
       <div class="row">
-        <Button class="plain" onClick={onClose}>
+        <a class="button plain" href="#mail">
           {a('admin_mail_back')}
-        </Button>
+        </a>
       </div>
       <ErrorMessage error={error} />
       {isLoading && <p class="soft">{t('site_loading')}</p>}
@@ -104,7 +117,9 @@ function OpenMail({ id, onClose }: { id: number; onClose(): void }) {
             {factsOf(message).map(([name, text]) => (
               <>
                 <dt>{name}</dt>
-                <dd>{text}</dd>
+                <dd>
+                  <bdi>{text}</bdi>
+                </dd>
               </>
             ))}
             {message.attachments.length > 0 && (
@@ -139,7 +154,7 @@ function factsOf(message: Summary) {
   return [
     [a('admin_mail_from'), name === '' ? email : `${name} <${email}>`],
     [a('admin_mail_to'), message.to],
-    [a('admin_mail_received'), received && formatDateTime(received)],
+    [a('admin_mail_received'), received && formatShortTime(received)],
     [a('admin_size'), sizeText(message.size)],
   ] as const
 }

@@ -2,12 +2,13 @@ import { useState } from 'preact/hooks'
 import { formatSize } from '../../src/shared/format-size.ts'
 import { ErrorMessage } from '../site/controls.tsx'
 import { language, t } from '../site/i18n.ts'
-import { PLOTS, Plot, RANGES, type Range } from './plot.tsx'
+import { PLOTS, Plot } from './plot.tsx'
+import { RANGES, type Range } from './plot-data.ts'
 import { type Response, useLoaded } from './state.ts'
 import { a } from './texts.ts'
+import './overview.css'
 
-type OverviewResponse = Response<'GET /admin/api/overview'>
-type Figures = NonNullable<OverviewResponse['figures']>
+type Status = Response<'GET /admin/api/overview'>
 
 export function Overview() {
   const { value, error, isLoading } = useLoaded('GET /admin/api/overview')
@@ -16,7 +17,7 @@ export function Overview() {
       <p class="soft">{a('admin_privacy')}</p>
       <ErrorMessage error={error} />
       {!value && isLoading && <p class="soft">{t('site_loading')}</p>}
-      {value && <Attention of={value} />}
+      {value && <Attention status={value} />}
       {value?.figures && <Tiles figures={value.figures} />}
       <Traffic />
     </>
@@ -51,7 +52,7 @@ function Traffic() {
 }
 
 /** What stops mail, and what does not stop it but should not stay. */
-function Attention({ of: { fault, warnings } }: { of: OverviewResponse }) {
+function Attention({ status: { fault, warnings } }: { status: Status }) {
   return (
     <>
       {fault !== null && <p class="notice bad">{a('admin_fault', { reason: fault })}</p>}
@@ -64,48 +65,70 @@ function Attention({ of: { fault, warnings } }: { of: OverviewResponse }) {
   )
 }
 
-function Tiles({ figures }: { figures: Figures }) {
-  const { sessions, pool, operator_mail: mail, domains, gmail_accounts: accounts } = figures
-  const count = (number: number) => number.toLocaleString(language.value)
-  const size = (bytes: number) => formatSize(bytes, language.value)
-  const failing = (some: number) =>
-    some === 0 ? a('admin_all_well') : a('admin_some_failing', { some })
-  const tiles: [name: string, view: string, value: string, more: string, isBad?: boolean][] = [
-    [a('admin_view_sessions'), 'sessions', count(sessions), size(figures.stored_bytes)],
-    [a('admin_pool'), 'domains', count(pool.messages), size(pool.bytes)],
-    [a('admin_view_mail'), 'mail', count(mail.messages), size(mail.bytes)],
-    [
-      a('admin_view_domains'),
-      'domains',
-      count(domains.active),
-      a('admin_some_of', { some: domains.active, all: domains.all }),
-    ],
-    [
-      a('admin_view_accounts'),
-      'accounts',
-      count(accounts.all),
-      failing(accounts.failing),
-      accounts.failing > 0,
-    ],
-    [
-      a('admin_view_webhooks'),
-      'webhooks',
-      count(figures.webhooks.all),
-      failing(figures.webhooks.failing),
-      figures.webhooks.failing > 0,
-    ],
-  ]
+interface Tile {
+  name: string
+  value: string
+  more?: string
+  isBad?: boolean
+  /** The view with the details. */
+  view?: string
+}
+
+function Tiles({ figures }: { figures: NonNullable<Status['figures']> }) {
   return (
     <ul class="tiles" aria-label={a('admin_view_overview')}>
-      {tiles.map(([name, view, value, more, isBad = false]) => (
-        <li key={name}>
-          <a href={`#${view}`}>
-            <span class="tile-name">{name}</span>
+      {tilesOf(figures).map(({ name, value, more = '', isBad = false, view }) => {
+        const content = (
+          <>
             <span class="tile-value">{value}</span>
+            <span class="tile-name">{name}</span>
             <span class={`tile-more ${isBad ? 'bad' : ''}`}>{more}</span>
-          </a>
-        </li>
-      ))}
+          </>
+        )
+        return (
+          <li key={name}>
+            {view === undefined ? (
+              <div class="tile">{content}</div>
+            ) : (
+              <a class="tile" href={`#${view}`}>
+                {content}
+              </a>
+            )}
+          </li>
+        )
+      })}
     </ul>
   )
+}
+
+/** First what is stored, then what may fail. */
+function tilesOf(figures: NonNullable<Status['figures']>): Tile[] {
+  const { sessions, stored_bytes: bytes, pool, operator_mail: mail, domains } = figures
+  const count = (number: number) => number.toLocaleString(language.value)
+  const size = (bytes: number) => formatSize(bytes, language.value)
+  const health = ({ all, failing }: { all: number; failing: number }) => {
+    const more = failing === 0 ? a('admin_all_well') : a('admin_some_failing', { some: failing })
+    return { value: count(all), more: all === 0 ? '' : more, isBad: failing > 0 }
+  }
+  const inactive = domains.all - domains.active
+  return [
+    { name: a('admin_plot_sessions'), value: count(sessions), view: 'sessions' },
+    { name: a('admin_plot_stored_bytes'), value: size(bytes) },
+    { name: a('admin_pool'), value: count(pool.messages), more: size(pool.bytes) },
+    {
+      name: a('admin_view_mail'),
+      value: count(mail.messages),
+      more: size(mail.bytes),
+      view: 'mail',
+    },
+    {
+      name: a('admin_view_domains'),
+      value: count(domains.active),
+      more: inactive === 0 ? '' : a('admin_some_inactive', { some: inactive }),
+      view: 'domains',
+    },
+    { name: a('admin_view_accounts'), ...health(figures.gmail_accounts), view: 'accounts' },
+    { name: a('admin_view_webhooks'), ...health(figures.webhooks), view: 'webhooks' },
+    { name: a('admin_view_checks'), ...health(figures.checks), view: 'checks' },
+  ]
 }

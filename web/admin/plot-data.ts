@@ -2,38 +2,56 @@ import type { Response } from './state.ts'
 
 export type Series = Response<'GET /admin/api/series'>
 
-export interface Step {
+export interface Bar {
   start: Date
   end: Date
-  /** By label, in the order of the lines; null where nothing was recorded. */
+  /** In the order of the lines: of counts per minute, of others the largest. Null where nothing was recorded. */
   values: (number | null)[]
 }
 
-// A bar needs at least three pixels on a phone.
-const MAX_STEPS = 72
+export const RANGES = ['1h', '24h', '30d'] as const
+export type Range = (typeof RANGES)[number]
 
-/** The series in fewer, longer steps: counts are added up, of levels the mean is taken, of quantiles the largest. */
-export function stepsOf({ kind, start_iso: iso, step_seconds: seconds, lines }: Series): Step[] {
-  const count = lines[0]?.values.length ?? 0
-  const group = Math.ceil(count / MAX_STEPS)
-  const time = (step: number) => new Date(Date.parse(iso) + Math.min(step, count) * seconds * 1000)
-  return Array.from({ length: Math.ceil(count / Math.max(group, 1)) }, (_, at) => ({
-    start: time(at * group),
-    end: time((at + 1) * group),
-    values: lines.map(({ values }) => merge(kind, values.slice(at * group, (at + 1) * group))),
+// A bar needs at least three pixels on a phone.
+const BAR_MINUTES = { '1h': 1, '24h': 20, '30d': 12 * 60 } as const satisfies Record<Range, number>
+const MINUTE_MS = 60_000
+
+/** The first and the last bar may be shorter: the others begin at midnight and noon, or the full hour, of the time zone. */
+export function barsOf(
+  { kind, start_iso: iso, step_seconds: seconds, lines }: Series,
+  range: Range,
+  offsetMinutes = (time: Date) => time.getTimezoneOffset(),
+): Bar[] {
+  const timeOf = (step: number) => new Date(Date.parse(iso) + step * seconds * 1000)
+  const barOf = (step: number) => {
+    const time = timeOf(step)
+    return Math.floor((time.getTime() / MINUTE_MS - offsetMinutes(time)) / BAR_MINUTES[range])
+  }
+  const steps = (lines[0]?.values ?? []).map((_, step) => step)
+  return [...Map.groupBy(steps, barOf).values()].map(({ 0: first = 0, length }) => ({
+    start: timeOf(first),
+    end: timeOf(first + length),
+    values: lines.map(({ values }) =>
+      merge(kind, values.slice(first, first + length), (length * seconds) / 60),
+    ),
   }))
 }
 
-function merge(kind: Series['kind'], values: readonly (number | null)[]): number | null {
+function merge(
+  kind: Series['kind'],
+  values: readonly (number | null)[],
+  minutes: number,
+): number | null {
   const known = values.filter((value) => value !== null)
   if (known.length === 0) return null
-  if (kind === 'quantiles') return Math.max(...known)
-  const sum = known.reduce((total, value) => total + value, 0)
-  return kind === 'count' ? sum : sum / known.length
+  return kind === 'count' ? sumOf(known) / minutes : Math.max(...known)
 }
 
-/** The height that a step needs: lines of counts stand on each other, others start at 0. */
-export function heightOf(kind: Series['kind'], { values }: Step): number {
-  const known = values.map((value) => value ?? 0)
-  return kind === 'count' ? known.reduce((sum, value) => sum + value, 0) : Math.max(0, ...known)
+export function sumOf(values: readonly (number | null)[]): number {
+  return values.reduce<number>((sum, value) => sum + (value ?? 0), 0)
+}
+
+/** The height that a bar needs: lines of counts stand on each other, others start at 0. */
+export function heightOf(kind: Series['kind'], { values }: Bar): number {
+  return kind === 'count' ? sumOf(values) : Math.max(0, ...values.map((value) => value ?? 0))
 }

@@ -3,12 +3,9 @@ import { formatSize } from '../../src/shared/format-size.ts'
 import { dayForKey } from '../key/bars.ts'
 import { ErrorMessage } from '../site/controls.tsx'
 import { language, listSeparator, t } from '../site/i18n.ts'
-import { heightOf, type Series, type Step, stepsOf } from './plot-data.ts'
+import { type Bar, barsOf, heightOf, type Range, type Series, sumOf } from './plot-data.ts'
 import { useLoaded } from './state.ts'
-import { a } from './texts.ts'
-
-export const RANGES = ['1h', '24h', '30d'] as const
-export type Range = (typeof RANGES)[number]
+import { a, labelText } from './texts.ts'
 
 export const PLOTS = [
   'mails',
@@ -31,16 +28,18 @@ interface PlotProps {
 export function Plot({ name, range }: PlotProps) {
   const { value, error, isLoading } = useLoaded('GET /admin/api/series', { name, range })
   const title = a(`admin_plot_${name}`)
-  const steps = value ? stepsOf(value) : []
+  const bars = value ? barsOf(value, range) : []
+  const unit = value && bars.length > 0 ? unitText(value, range) : ''
   return (
     <section class="panel admin-plot" aria-label={title}>
-      <h3>{title}</h3>
+      <h3>
+        {title} <span class="soft">{unit}</span>
+      </h3>
       <ErrorMessage error={error} />
-      {value && steps.length > 0 ? (
+      {value && bars.length > 0 ? (
         <>
-          <Bars title={title} series={value} steps={steps} range={range} />
-          <Legend series={value} />
-          <StepTable series={value} steps={steps} range={range} />
+          <Bars title={`${title} ${unit}`.trim()} series={value} bars={bars} range={range} />
+          <BarTable series={value} bars={bars} range={range} />
         </>
       ) : (
         <p class="soft admin-plot-none">{isLoading ? t('site_loading') : a('admin_plot_empty')}</p>
@@ -49,9 +48,15 @@ export function Plot({ name, range }: PlotProps) {
   )
 }
 
+/** Of a bar. Durations and sizes name their own. */
+function unitText({ kind }: Series, range: Range): string {
+  if (kind === 'count') return a('admin_plot_rate')
+  return range === '1h' ? '' : a('admin_plot_most')
+}
+
 interface BarsProps {
   series: Series
-  steps: readonly Step[]
+  bars: readonly Bar[]
   range: Range
 }
 
@@ -60,73 +65,82 @@ const STEP = 10
 const GAP = 2
 const HEIGHT = 100
 
-/** One tab stop: the arrow keys move through time, and the selected step is shown above. */
-function Bars({ title, series, steps, range }: BarsProps & { title: string }) {
-  const last = steps.length - 1
+/** One tab stop: the arrow keys move through time. The values of the selected bar, or the last one, are shown. */
+function Bars({ title, series, bars, range }: BarsProps & { title: string }) {
+  const last = bars.length - 1
   const [chosen, choose] = useState<number | undefined>(undefined)
   const at = Math.min(chosen ?? last, last)
-  const most = Math.max(...steps.map((step) => heightOf(series.kind, step)))
-  const words = stepText(series, steps[at], range)
+  const most = Math.max(...bars.map((bar) => heightOf(series.kind, bar)))
+  const selected = bars[at]
+  const isSingle = series.lines[0]?.label === ''
+  const only = isSingle && `: ${textOf(series, selected?.values[0] ?? null)}`
   return (
-    <div class="admin-bars">
-      <div class="admin-plot-ends soft" aria-hidden="true">
-        <span>{valueText(series, most)}</span>
-        <bdi class="admin-plot-told">{words}</bdi>
-      </div>
-      <div
-        role="slider"
-        tabIndex={0}
-        aria-label={a('admin_plot_hint', { name: title })}
-        aria-valuemin={0}
-        aria-valuemax={last}
-        aria-valuenow={at}
-        aria-valuetext={words}
-        onKeyDown={(event) => {
-          const to = dayForKey(event.key, at, steps.length)
-          if (to === undefined) return
-          event.preventDefault()
-          choose(to)
-        }}
-      >
-        <svg
-          viewBox={`0 0 ${steps.length * STEP} ${HEIGHT}`}
-          preserveAspectRatio="none"
-          aria-hidden="true"
+    <>
+      <div class="admin-bars">
+        <div class="admin-plot-ends soft" aria-hidden="true">
+          <bdi>{valueText(series, most)}</bdi>
+          <bdi class="admin-plot-told">
+            {timeText(selected?.start, range)}
+            {only}
+          </bdi>
+        </div>
+        <div
+          role="slider"
+          tabIndex={0}
+          aria-label={a('admin_plot_hint', { name: title })}
+          aria-valuemin={0}
+          aria-valuemax={last}
+          aria-valuenow={at}
+          aria-valuetext={barText(series, selected, range)}
+          onKeyDown={(event) => {
+            const to = dayForKey(event.key, at, bars.length)
+            if (to === undefined) return
+            event.preventDefault()
+            choose(to)
+          }}
         >
-          {steps.map((step, index) => (
-            <g
-              key={index}
-              class={index === chosen ? 'chosen' : ''}
-              onPointerEnter={() => choose(index)}
-            >
-              <rect class="room" x={index * STEP} y={0} width={STEP} height={HEIGHT} />
-              {rectsOf(series, step, most).map(({ line, y, height }) => (
-                <rect
-                  key={line}
-                  class={`line-${line % COLOURS}`}
-                  x={index * STEP + GAP / 2}
-                  y={y}
-                  width={STEP - GAP}
-                  height={height}
-                />
-              ))}
-            </g>
-          ))}
-        </svg>
+          <svg
+            viewBox={`0 0 ${bars.length * STEP} ${HEIGHT}`}
+            preserveAspectRatio="none"
+            aria-hidden="true"
+          >
+            {bars.map((bar, index) => (
+              <g
+                key={index}
+                class={index === chosen ? 'chosen' : ''}
+                onPointerEnter={() => choose(index)}
+              >
+                <rect class="room" x={index * STEP} y={0} width={STEP} height={HEIGHT} />
+                {rectsOf(series, bar, most).map(({ line, y, height }) => (
+                  <rect
+                    key={line}
+                    class={`line-${line % COLOURS}`}
+                    x={index * STEP + GAP / 2}
+                    y={y}
+                    width={STEP - GAP}
+                    height={height}
+                  />
+                ))}
+              </g>
+            ))}
+          </svg>
+        </div>
+        <div class="admin-plot-ends soft" aria-hidden="true">
+          <bdi>{endText(bars[0]?.start, range)}</bdi>
+          {series.kind === 'count' && <bdi>{`${t('key_total')} ${totalText(series.lines)}`}</bdi>}
+          <bdi>{endText(bars[last]?.end, range)}</bdi>
+        </div>
       </div>
-      <div class="admin-plot-ends soft" aria-hidden="true">
-        <bdi>{timeText(steps[0]?.start, range)}</bdi>
-        <bdi>{timeText(steps[last]?.end, range)}</bdi>
-      </div>
-    </div>
+      {!isSingle && <Legend series={series} bar={selected} />}
+    </>
   )
 }
 
-/** As many as admin.css has. */
+/** As many as overview.css has. */
 const COLOURS = 6
 
 /** Counts stand on each other; of quantiles, the smaller one is drawn over the larger. */
-function rectsOf({ kind }: Series, { values }: Step, most: number) {
+function rectsOf({ kind }: Series, { values }: Bar, most: number) {
   let below = 0
   const rects = values.map((value, line) => {
     const height = most === 0 ? 0 : ((value ?? 0) / most) * HEIGHT
@@ -138,20 +152,21 @@ function rectsOf({ kind }: Series, { values }: Step, most: number) {
   return kind === 'count' ? drawn : drawn.sort((one, other) => other.height - one.height)
 }
 
-function Legend({ series: { lines } }: { series: Series }) {
-  if (lines.length === 1 && lines[0]?.label === '') return null
+function Legend({ series, bar }: { series: Series; bar: Bar | undefined }) {
   return (
     <ul class="admin-legend soft">
-      {lines.map(({ label }, line) => (
+      {series.lines.map(({ label }, line) => (
         <li key={label}>
-          <span class={`swatch line-${line % COLOURS}`} /> <bdi>{labelText(label)}</bdi>
+          <span class={`swatch line-${line % COLOURS}`} />
+          <bdi>{lineText(label)}</bdi>
+          <bdi class="number">{textOf(series, bar?.values[line] ?? null)}</bdi>
         </li>
       ))}
     </ul>
   )
 }
 
-function StepTable({ series, steps, range }: BarsProps) {
+function BarTable({ series, bars, range }: BarsProps) {
   const [isOpen, setOpen] = useState(false)
   return (
     <details class="more" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
@@ -165,18 +180,30 @@ function StepTable({ series, steps, range }: BarsProps) {
                 <th scope="col">{t('hook_time')}</th>
                 {series.lines.map(({ label }) => (
                   <th key={label} scope="col" class="number">
-                    {label === '' ? t('key_total') : labelText(label)}
+                    {lineText(label)}
                   </th>
                 ))}
               </tr>
             </thead>
+            {series.kind === 'count' && (
+              <tbody class="admin-sum">
+                <tr>
+                  <th scope="row">{t('key_total')}</th>
+                  {series.lines.map(({ label, values }) => (
+                    <td key={label} class="number">
+                      {totalText([{ values }])}
+                    </td>
+                  ))}
+                </tr>
+              </tbody>
+            )}
             <tbody>
-              {steps.toReversed().map((step) => (
-                <tr key={step.start.getTime()}>
-                  <td>{timeText(step.start, range)}</td>
-                  {step.values.map((value, line) => (
+              {bars.toReversed().map((bar) => (
+                <tr key={bar.start.getTime()}>
+                  <td>{timeText(bar.start, range)}</td>
+                  {bar.values.map((value, line) => (
                     <td key={series.lines[line]?.label} class="number">
-                      {value === null ? '–' : valueText(series, value)}
+                      {textOf(series, value)}
                     </td>
                   ))}
                 </tr>
@@ -189,34 +216,50 @@ function StepTable({ series, steps, range }: BarsProps) {
   )
 }
 
-/** Labels are those of the metrics. */
-function labelText(label: string): string {
-  return label.replaceAll('_', ' ')
+/** A series without labels has one line. */
+function lineText(label: string): string {
+  return label === '' ? t('key_total') : labelText(label)
 }
 
-function stepText(series: Series, step: Step | undefined, range: Range): string {
-  if (!step) return ''
-  const parts = series.lines.flatMap(({ label }, line) => {
-    const value = step.values[line] ?? null
-    return value === null ? [] : [`${labelText(label)} ${valueText(series, value)}`.trim()]
+function totalText(lines: readonly Pick<Series['lines'][number], 'values'>[]): string {
+  return sumOf(lines.flatMap(({ values }) => values)).toLocaleString(language.value)
+}
+
+/** For screen readers. */
+function barText(series: Series, bar: Bar | undefined, range: Range): string {
+  if (!bar) return ''
+  const parts = series.lines.map(({ label }, line) => {
+    const text = textOf(series, bar.values[line] ?? null)
+    return label === '' ? text : `${labelText(label)} ${text}`
   })
-  const values = parts.length === 0 ? '–' : parts.join(listSeparator())
-  return `${timeText(step.start, range)}: ${values}`
+  return `${timeText(bar.start, range)}: ${parts.join(listSeparator())}`
 }
 
-function valueText({ unit }: Series, value: number): string {
+function textOf(series: Series, value: number | null): string {
+  return value === null ? '–' : valueText(series, value)
+}
+
+function valueText({ kind, unit }: Series, value: number): string {
   if (unit === 'bytes') return formatSize(Math.round(value), language.value)
   if (unit === 'seconds') {
     const ms = value * 1000
     const time = ms.toLocaleString(language.value, { maximumSignificantDigits: 3 })
     return t('docs_duration', { time })
   }
-  return value.toLocaleString(language.value, { maximumFractionDigits: value < 10 ? 1 : 0 })
+  const isSmallRate = kind === 'count' && value < 10
+  const digits = isSmallRate ? { maximumSignificantDigits: 2 } : { maximumFractionDigits: 0 }
+  return value.toLocaleString(language.value, digits)
 }
 
+const CLOCK = { hour: 'numeric', minute: '2-digit' } as const
+const DAY = { month: 'short', day: 'numeric' } as const
+
 function timeText(time: Date | undefined, range: Range): string {
-  const clock = { hour: 'numeric', minute: '2-digit' } as const
-  const day = { month: 'short', day: 'numeric' } as const
-  const format = range === '30d' ? { ...day, hour: 'numeric' as const } : clock
+  const format = range === '30d' ? { ...DAY, hour: 'numeric' as const } : CLOCK
   return time?.toLocaleString(language.value, format) ?? ''
+}
+
+/** Of the axis. */
+function endText(time: Date | undefined, range: Range): string {
+  return time?.toLocaleString(language.value, range === '30d' ? DAY : CLOCK) ?? ''
 }

@@ -1,10 +1,9 @@
 import { useId, useState } from 'preact/hooks'
 import { formatSize } from '../../src/shared/format-size.ts'
 import { Confirmed } from '../site/confirmed.tsx'
-import { ErrorMessage, VERBATIM } from '../site/controls.tsx'
-import { formatDateTime } from '../site/format.ts'
+import { formatShortTime } from '../site/format.ts'
 import { language } from '../site/i18n.ts'
-import { Badge, Entry, EntryList, Field, textsOf } from './list.tsx'
+import { Badge, Entry, EntryList, Field, FindForm } from './list.tsx'
 import { type Action, call, type Response, useAction, useLoaded } from './state.ts'
 import { a } from './texts.ts'
 
@@ -15,27 +14,18 @@ const ORDERS = ['newest', 'largest'] as const
 /** Sessions, never their mail. */
 export function SessionsView() {
   const [query, setQuery] = useState<{ address?: string; order?: string }>({})
-  const [ended, setEnded] = useState('')
   const loaded = useLoaded('GET /admin/api/sessions', query)
   const action = useAction(loaded.reload)
   const id = useId()
   return (
     <>
       <p class="soft">{a('admin_privacy')}</p>
-      <form
-        class="row admin-find"
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault()
-          setEnded('')
-          setQuery(textsOf(event.currentTarget, 'address', 'order'))
-        }}
+      <FindForm
+        label={a('admin_address')}
+        onFind={({ find, order = '' }) => setQuery({ ...(find && { address: find }), order })}
       >
-        <Field id={`${id}-address`} label={a('admin_address')}>
-          <input id={`${id}-address`} name="address" type="search" {...VERBATIM} />
-        </Field>
-        <Field id={`${id}-order`} label={a('admin_order')}>
-          <select id={`${id}-order`} name="order">
+        <Field id={id} label={a('admin_order')}>
+          <select id={id} name="order">
             {ORDERS.map((order) => (
               <option key={order} value={order}>
                 {a(`admin_order_${order}`)}
@@ -43,36 +33,23 @@ export function SessionsView() {
             ))}
           </select>
         </Field>
-        <button type="submit">{a('admin_find')}</button>
-      </form>
-      <section class="panel">
-        <div role="status">{ended && <p>{a('admin_session_ended', { address: ended })}</p>}</div>
-        <EntryList
-          label={a('admin_view_sessions')}
-          loaded={loaded}
-          entries={loaded.value?.sessions}
-          none={query.address === undefined ? a('admin_none') : a('admin_not_found')}
-          keyOf={({ email }) => email}
-        >
-          {(session) => <SessionEntry session={session} action={action} onEnd={setEnded} />}
-        </EntryList>
-        <ErrorMessage error={action.error} />
-      </section>
+      </FindForm>
+      <EntryList
+        label={a('admin_view_sessions')}
+        loaded={loaded}
+        entries={loaded.value?.sessions}
+        none={query.address === undefined ? a('admin_none') : a('admin_not_found')}
+        action={action}
+        keyOf={({ email }) => email}
+      >
+        {(session) => <SessionEntry session={session} action={action} />}
+      </EntryList>
     </>
   )
 }
 
-interface SessionEntryProps {
-  session: Session
-  action: Action
-  onEnd(address: string): void
-}
-
-function SessionEntry({ session, action, onEnd }: SessionEntryProps) {
+function SessionEntry({ session, action }: { session: Session; action: Action }) {
   const { email: address, created_at_iso: created, expires_at_iso: expires } = session
-  const end = async () => {
-    if (await action.run(() => call('POST /admin/api/sessions/end', { address }))) onEnd(address)
-  }
   return (
     <Entry
       title={<bdi dir="ltr">{address}</bdi>}
@@ -80,8 +57,8 @@ function SessionEntry({ session, action, onEnd }: SessionEntryProps) {
       facts={[
         [a('admin_messages'), session.messages.toLocaleString(language.value)],
         [a('admin_size'), formatSize(session.bytes, language.value)],
-        [a('admin_created'), created && formatDateTime(created)],
-        [a('admin_ends'), expires && formatDateTime(expires)],
+        [a('admin_created'), created && formatShortTime(created)],
+        [a('admin_ends'), expires && formatShortTime(expires)],
       ]}
       actions={
         <Confirmed
@@ -89,7 +66,12 @@ function SessionEntry({ session, action, onEnd }: SessionEntryProps) {
           label={address}
           class="danger"
           disabled={action.isBusy}
-          run={end}
+          run={() =>
+            action.run(
+              () => call('POST /admin/api/sessions/end', { address }),
+              a('admin_session_ended', { address }),
+            )
+          }
         >
           {a('admin_session_end_how', { address })}
         </Confirmed>

@@ -1,67 +1,41 @@
-import { useId, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { formatPrice } from '../../src/shared/plan-text.ts'
 import { Confirmed } from '../site/confirmed.tsx'
-import { ErrorMessage, VERBATIM } from '../site/controls.tsx'
-import { formatDateTime } from '../site/format.ts'
+import { formatShortTime } from '../site/format.ts'
 import { language, t } from '../site/i18n.ts'
-import { Badge, Entry, EntryList, Field, textsOf } from './list.tsx'
+import { Badge, Entry, EntryList, FindForm } from './list.tsx'
 import { type Action, call, type Response, useAction, useLoaded } from './state.ts'
 import { a } from './texts.ts'
 
 type Key = Response<'GET /admin/api/keys'>['keys'][number]
 type Order = Response<'GET /admin/api/orders'>['orders'][number]
 
-interface FindFormProps {
-  label: string
-  onFind(text: string | undefined): void
-}
-
-function FindForm({ label, onFind }: FindFormProps) {
-  const id = useId()
-  return (
-    <form
-      class="row admin-find"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault()
-        onFind(textsOf(event.currentTarget, 'find')['find'])
-      }}
-    >
-      <Field id={id} label={label}>
-        <input id={id} name="find" type="search" {...VERBATIM} />
-      </Field>
-      <button type="submit">{a('admin_find')}</button>
-    </form>
-  )
-}
-
-// Of a whole key that was pasted, only the prefix may end up in an address.
-const KEY = /(mf_\w{9})\w*/g
+// The length of a prefix: of a whole key that was pasted, the rest must not end up in an address.
+const PREFIX_LENGTH = 12
 
 export function KeysView() {
   const [find, setFind] = useState<string | undefined>(undefined)
   const loaded = useLoaded('GET /admin/api/keys', { find })
   const action = useAction(loaded.reload)
-  const search = (text: string | undefined) => {
-    const wanted = text?.replaceAll(KEY, '$1')
-    if (wanted === find) void loaded.reload()
-    else setFind(wanted)
-  }
   return (
     <>
-      <FindForm label={a('admin_key_find')} onFind={search} />
-      <section class="panel">
-        <EntryList
-          label={a('admin_view_keys')}
-          loaded={loaded}
-          entries={loaded.value?.keys}
-          none={find === undefined ? a('admin_none') : a('admin_not_found')}
-          keyOf={({ id }) => id}
-        >
-          {(key) => <KeyEntry of={key} action={action} />}
-        </EntryList>
-        <ErrorMessage error={action.error} />
-      </section>
+      <FindForm
+        label={a('admin_key_find')}
+        onFind={({ find: text }) => {
+          const [key] = /mf_\w+/.exec(text ?? '') ?? []
+          setFind(key?.slice(0, PREFIX_LENGTH) ?? text)
+        }}
+      />
+      <EntryList
+        label={a('admin_view_keys')}
+        loaded={loaded}
+        entries={loaded.value?.keys}
+        none={find === undefined ? a('admin_none') : a('admin_not_found')}
+        action={action}
+        keyOf={({ id }) => id}
+      >
+        {(key) => <KeyEntry of={key} action={action} />}
+      </EntryList>
     </>
   )
 }
@@ -87,9 +61,9 @@ function KeyEntry({ of: key, action }: { of: Key; action: Action }) {
       facts={[
         [t('shop_plan'), key.plan],
         [t('key_requests'), t('key_used', { count: key.used, all })],
-        [a('admin_created'), created && formatDateTime(created)],
-        [t('key_valid_until'), end === null ? t('key_never') : formatDateTime(end)],
-        ['ID', id],
+        [a('admin_created'), created && formatShortTime(created)],
+        [t('key_valid_until'), end === null ? t('key_never') : formatShortTime(end)],
+        [a('admin_id'), id],
       ]}
       actions={
         key.state !== 'revoked' && (
@@ -98,7 +72,12 @@ function KeyEntry({ of: key, action }: { of: Key; action: Action }) {
             label={prefix}
             class="danger"
             disabled={action.isBusy}
-            run={() => action.run(() => call('POST /admin/api/keys/revoke', { id }))}
+            run={() =>
+              action.run(
+                () => call('POST /admin/api/keys/revoke', { id }),
+                a('admin_done_revoked', { name: prefix }),
+              )
+            }
           >
             {a('admin_key_revoke_how', { key: prefix })}
           </Confirmed>
@@ -113,18 +92,16 @@ export function OrdersView() {
   const loaded = useLoaded('GET /admin/api/orders', { id })
   return (
     <>
-      <FindForm label={a('admin_order_id')} onFind={setId} />
-      <section class="panel">
-        <EntryList
-          label={a('admin_view_orders')}
-          loaded={loaded}
-          entries={loaded.value?.orders}
-          none={id === undefined ? a('admin_none') : a('admin_not_found')}
-          keyOf={({ id }) => id}
-        >
-          {(order) => <OrderEntry order={order} />}
-        </EntryList>
-      </section>
+      <FindForm label={a('admin_order_id')} onFind={({ find }) => setId(find)} />
+      <EntryList
+        label={a('admin_view_orders')}
+        loaded={loaded}
+        entries={loaded.value?.orders}
+        none={id === undefined ? a('admin_none') : a('admin_not_found')}
+        keyOf={({ id }) => id}
+      >
+        {(order) => <OrderEntry order={order} />}
+      </EntryList>
     </>
   )
 }
@@ -155,10 +132,10 @@ function OrderEntry({ order }: { order: Order }) {
         [t('shop_plan'), order.plan],
         [t('shop_price'), price],
         [a('admin_email'), order.email],
-        [a('admin_created'), created && formatDateTime(created)],
+        [a('admin_created'), created && formatShortTime(created)],
         [a('admin_order_payments'), order.payments],
         [a('admin_key'), order.key_prefix],
-        [a('admin_order_claimed'), claimed && formatDateTime(claimed)],
+        [a('admin_order_claimed'), claimed && formatShortTime(claimed)],
       ]}
     />
   )

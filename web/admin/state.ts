@@ -66,6 +66,13 @@ export async function signOut(): Promise<void> {
   isSignedIn.value = false
 }
 
+const refreshes = signal(0)
+
+/** Loads again what the page shows. */
+export function refresh(): void {
+  refreshes.value += 1
+}
+
 export interface Loaded<T> {
   value: T | undefined
   error: unknown
@@ -111,7 +118,7 @@ export function useLoaded<Name extends keyof ApiResponses>(
   const { value } = state
   const shown = value && state.key === key ? entryCount(value) : 0
   const reload = () => load(() => readEntries(read, shown))
-  useEffect(() => void reload(), [key])
+  useEffect(() => void reload(), [key, refreshes.value])
   const next = value && nextOf(value)
   const showMore = value && next ? () => void load(() => readMore(read, value, next)) : undefined
   return { value, error: state.error ?? '', isLoading, reload, showMore }
@@ -120,23 +127,29 @@ export function useLoaded<Name extends keyof ApiResponses>(
 export interface Action {
   isBusy: boolean
   error: unknown
+  /** What was done last; empty if it failed. */
+  message: string
   /** True if it succeeded; then `done` is called. */
-  run(operation: () => Promise<unknown>): Promise<boolean>
+  run(operation: () => Promise<unknown>, message?: string): Promise<boolean>
 }
 
 /** One change at a time. */
 export function useAction(done: () => Promise<unknown> = async () => {}): Action {
   const [isBusy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>('')
+  const [message, setMessage] = useState('')
   return {
     isBusy,
     error,
-    async run(operation) {
+    message,
+    async run(operation, result = '') {
       setBusy(true)
       setError('')
+      setMessage('')
       try {
         await operation()
         await done()
+        setMessage(result)
         return true
       } catch (fault) {
         setError(shownError(fault))

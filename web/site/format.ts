@@ -19,6 +19,11 @@ export function formatDateTime(time: string | Date): string {
   })
 }
 
+/** The same, where there is little room and the time zone is obvious. */
+export function formatShortTime(time: string | Date): string {
+  return new Date(time).toLocaleString(language.value, { dateStyle: 'medium', timeStyle: 'short' })
+}
+
 /** A UTC day, `2026-03-01`. */
 export function formatDay(date: string, length: 'short' | 'long' = 'long'): string {
   return new Date(`${date}T00:00:00Z`).toLocaleDateString(language.value, {

@@ -15,7 +15,7 @@ const LANGUAGE_NAMES = Object.keys(LANGUAGES) as Language[]
 
 /** Texts that are the same in English. */
 const SAME: Record<Exclude<Language, 'en'>, readonly string[]> = {
-  es: ['API', 'Webhooks', 'Plan', 'No', 'Total', 'Cc', '{time} ms'],
+  es: ['API', 'Webhooks', 'Plan', 'No', 'Total', 'Cc', 'ID', '{time} ms'],
   pt: [
     'API',
     'Webhooks',
@@ -27,6 +27,8 @@ const SAME: Record<Exclude<Language, 'en'>, readonly string[]> = {
     'Links',
     '{count} links',
     '{time} ms',
+    'ID',
+    'Status {status}',
   ],
   de: [
     'API',
@@ -41,6 +43,9 @@ const SAME: Record<Exclude<Language, 'en'>, readonly string[]> = {
     'Link',
     'Links',
     '{time} ms',
+    'ID',
+    'Median',
+    'Status {status}',
   ],
   fr: [
     ...[
@@ -56,10 +61,11 @@ const SAME: Record<Exclude<Language, 'en'>, readonly string[]> = {
       'Total',
       'Cc',
       '{time} ms',
+      'ID',
     ],
     '{count} messages',
   ],
-  zh: ['API', '{time} ms'],
+  zh: ['API', 'ID', '{time} ms'],
   ar: ['API', '{time} ms'],
 }
 
