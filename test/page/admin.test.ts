@@ -1,9 +1,24 @@
 import assert from 'node:assert/strict'
-import { test } from 'vitest'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { request } from '../support/http-client.ts'
 import { openPages } from './support/pages.ts'
-import { ADMIN_ENV, openView, signIn } from './views/admin.ts'
+import { ADMIN_ENV, ADMIN_TOKEN, openView, signIn } from './views/admin.ts'
 
 const { app, visit, allow } = openPages({ ...ADMIN_ENV, MAYFLY_TRUST_PROXY: '127.0.0.0/8' })
+
+/** The page, signed in. */
+async function openAdmin(): Promise<Page> {
+  allow({ complaint: /401/ })
+  const page = await visit('/admin')
+  await signIn(page)
+  await page.getByRole('button', { name: 'Sign out' }).waitFor()
+  return page
+}
+
+const focused = (page: Page) => page.evaluate('document.activeElement.innerText') as Promise<string>
 
 test('the operator signs in, works and signs out; a wrong token is refused', async () => {
   allow({ complaint: /400|401/ })
@@ -13,6 +28,7 @@ test('the operator signs in, works and signs out; a wrong token is refused', asy
   await signIn(page, 'wrong')
   await page.getByText('This is not the admin token.').waitFor()
   assert.equal(await page.getByLabel('Admin token').getAttribute('aria-invalid'), 'true')
+  assert.equal(await page.title(), 'Admin – Mayfly')
   await signIn(page)
   await page.getByText('Only mail to postmaster and abuse can be read here.').first().waitFor()
 
@@ -24,17 +40,24 @@ test('the operator signs in, works and signs out; a wrong token is refused', asy
   await page.getByRole('button', { name: 'Sign out' }).waitFor()
 
   await openView(page, 'Domains')
-  await page.getByLabel('Name').fill('nodot')
-  await page.getByRole('button', { name: 'Add', exact: true }).click()
-  await page.getByRole('alert').getByText('this is not a domain name').waitFor()
-  await page.getByLabel('Name').fill('new.test')
-  await page.getByRole('button', { name: 'Add', exact: true }).click()
+  assert.equal(await page.title(), 'Domains – Admin – Mayfly')
+  const dialog = page.getByRole('dialog')
+  await page.getByRole('button', { name: 'Add a domain' }).click()
+  await dialog.getByLabel('Name').fill('nodot')
+  await dialog.getByRole('button', { name: 'Add', exact: true }).click()
+  await dialog.getByRole('alert').getByText('this is not a domain name').waitFor()
+  await dialog.getByLabel('Name').fill('new.test')
+  await dialog.getByRole('button', { name: 'Add', exact: true }).click()
   const added = page.getByRole('listitem').filter({ hasText: 'new.test' })
   await added.getByRole('button', { name: 'Deactivate: new.test' }).click()
-  const dialog = page.getByRole('dialog')
   await dialog.getByText('no longer offered').waitFor()
   await dialog.getByRole('button', { name: 'Deactivate' }).click()
   await added.getByText('Inactive').waitFor()
+  await added.getByRole('button', { name: 'Remove: new.test' }).click()
+  await dialog.getByRole('button', { name: 'Remove' }).click()
+  await page.getByRole('status').getByText('Removed: new.test').waitFor()
+  await added.getByRole('button', { name: 'Add again: new.test' }).click()
+  await page.getByRole('status').getByText('Added: new.test').waitFor()
 
   const { email, token } = await app().session()
   await openView(page, 'Sessions')
@@ -50,17 +73,6 @@ test('the operator signs in, works and signs out; a wrong token is refused', asy
   await page.getByLabel('Admin token').waitFor()
   await page.reload()
   await page.getByLabel('Admin token').waitFor()
-})
-
-test('an expired sign-in leads back to the form, which says so', async () => {
-  allow({ complaint: /401/ })
-  const page = await visit('/admin')
-  await signIn(page)
-  // The overview has sent all its requests by then.
-  await openView(page, 'Domains')
-  await page.context().clearCookies()
-  await page.getByRole('link', { name: 'Keys' }).click()
-  await page.getByText('You are no longer signed in. Sign in again.').waitFor()
 })
 
 test('while the service is unavailable, the form says why', async () => {
@@ -91,3 +103,115 @@ test('a browser that drops the cookie is told about https', async () => {
   await page.getByRole('alert').getByText('Open the page by its https address.').waitFor()
   await page.getByRole('button', { name: 'Sign in' }).waitFor()
 })
+
+test('a change keeps what a command has changed meanwhile', async () => {
+  const page = await openAdmin()
+  await openView(page, 'Domains')
+  await page.getByRole('button', { name: 'Change box.test' }).click()
+  const headers = { authorization: `Bearer ${ADMIN_TOKEN}` }
+  const body = new URLSearchParams({ name: 'box.test', ttl: '2h' })
+  const url = `${app().url}/admin/api/domains`
+  assert.equal((await request(`${url}/change`, { method: 'POST', headers, body })).status, 200)
+  await page.getByLabel('Keep mail to unclaimed addresses in the pool').check()
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('status').getByText('Saved: box.test').waitFor()
+  const { body: found } = await request(url, { headers })
+  const [domain] = found['domains'] as Record<string, unknown>[]
+  assert.deepEqual([domain?.['ttl'], domain?.['reader']], ['2h', true])
+})
+
+test('an open message has an address of its own, and the focus never gets lost', async () => {
+  for (const subject of ['One', 'Two', 'Three']) {
+    await app().mail('abuse@box.test', `Subject: ${subject}\r\n\r\nThis is ${subject}.\r\n`)
+  }
+  const page = await openAdmin()
+  await openView(page, 'Operator mail')
+  await page.getByRole('link', { name: 'Read: Two' }).click()
+  await page.getByText('This is Two.').waitFor()
+  assert.match(page.url(), /#mail\/\d+$/)
+  assert.equal(await focused(page), 'Two')
+  await page.reload()
+  await page.getByText('This is Two.').waitFor()
+  // By the link of the view as well as by the browser.
+  await openView(page, 'Operator mail')
+  await page.goBack()
+  await page.getByText('This is Two.').waitFor()
+  await page.getByRole('link', { name: 'Back to the list' }).click()
+  await page.getByRole('button', { name: 'Delete: Two' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+  await page.getByRole('status').getByText('Deleted: Two').waitFor()
+  assert.match(await focused(page), /^One\n/, 'the entry that took its place')
+  await page.getByRole('button', { name: 'Delete all' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete all' }).click()
+  await page.getByText('Nothing here yet.').waitFor()
+  assert.match(await focused(page), /^Nothing here yet/)
+})
+
+describe('while the operator is signed in', () => {
+  let server: ReturnType<typeof createServer>
+  let port: number
+  beforeAll(async () => {
+    server = createServer((request, response) => {
+      const [, kind = ''] = (request.url ?? '').split('/')
+      response.setHeader('content-type', 'text/html')
+      response.end(attack(kind, `${app().url}/admin/api/domains`))
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    port = (server.address() as AddressInfo).port
+  })
+  afterAll(() => server.close())
+
+  // Another port is the same site, so the browser sends the cookie; another host name is another site.
+  for (const [site, host] of [
+    ['of the same site', '127.0.0.1'],
+    ['of another site', 'localhost'],
+  ] as const) {
+    test(`a page ${site} changes nothing, by a form or by a script`, async () => {
+      const page = await openAdmin()
+      const origin = `http://${host}:${port}`
+      allow({ origin, complaint: /401|403|ERR_/ })
+      for (const kind of ['form', 'fetch']) {
+        const other = await page.context().newPage()
+        const [sent] = await Promise.all([
+          other.waitForRequest(`${app().url}/admin/api/domains`),
+          other.goto(`${origin}/${kind}`),
+        ])
+        const response = await sent.response()
+        if (kind === 'fetch') {
+          // Not even the script of the page may see the response.
+          assert.match(sent.failure()?.errorText ?? '', /ERR_BLOCKED_BY_RESPONSE/)
+          continue
+        }
+        const { cookie = '' } = await sent.allHeaders()
+        assert.equal(cookie.includes('mayfly-admin='), host === '127.0.0.1', cookie)
+        assert.equal(response?.status(), 403)
+      }
+      const headers = { authorization: `Bearer ${ADMIN_TOKEN}` }
+      const { text } = await request(`${app().url}/admin/api/domains`, { headers })
+      assert.ok(!text.includes('evil.test'), text)
+    })
+  }
+})
+
+// The last one: the clock stays as it is.
+test('an expired sign-in leads back to the form, which says so', async () => {
+  const page = await openAdmin()
+  const cookies = await page.context().cookies()
+  app().moveClock(12 * 3_600)
+  // Not by the link: a request that was under way may have led to the form already.
+  await page.evaluate(`location.hash = '#keys'`)
+  await page.getByText('You are no longer signed in. Sign in again.').waitFor()
+  // The browser, whose clock has not moved, still has it.
+  assert.deepEqual(await page.context().cookies(), cookies)
+  assert.equal(cookies.length, 1)
+})
+
+/** A page that adds a domain when it is opened. */
+function attack(kind: string, url: string): string {
+  const form = `<form method=post action="${url}"><input name=name value=evil.test></form>
+    <script>document.forms[0].submit()</script>`
+  if (kind === 'form') return form
+  const body = `new URLSearchParams({ name: 'evil.test' })`
+  const options = `{ method: 'POST', mode: 'no-cors', credentials: 'include', body: ${body} }`
+  return `<script>fetch('${url}', ${options}).catch(() => {})</script>`
+}

@@ -21,6 +21,15 @@ test('a tab opened by a link is monitored like the tabs that a test opens', asyn
   assert.ok(seen.requested.includes(`${app().url}/livez?from-a-link`))
 })
 
+test('without an admin token in the settings there is no admin page', async () => {
+  allow({ complaint: /404/ })
+  const page = await visit('/favicon.svg')
+  const response = await page.goto(`${app().url}/admin`)
+  assert.equal(response?.status(), 404)
+  await page.getByRole('heading', { level: 1 }).waitFor()
+  assert.equal(await page.getByLabel('Admin token').count(), 0)
+})
+
 test('a new visitor reads what this is, and receives a test mail where others cannot arrive', async () => {
   const page = await visit('/', { viewport: PHONE })
   await page.getByText('Disposable email addresses, no sign-up').filter({ visible: true }).waitFor()

@@ -1,7 +1,13 @@
 import type { Page } from 'playwright-core'
+import type { Address, Host } from '../../../src/core/address.ts'
+import { parseBlockEntry } from '../../../src/core/block-list.ts'
+import { PLANS } from '../../../src/core/plan.ts'
+import { settle } from '../../../src/core/purchase.ts'
 import { openMailStoreForCli } from '../../../src/runtime/stores.ts'
 import type { App } from '../../support/app.ts'
-import type { View } from '../views.ts'
+import type { KeyRing, TestKey } from '../../support/keys.ts'
+import { createOrder, payOrder } from '../../support/shop-client.ts'
+import type { View, ViewContext } from '../views.ts'
 
 export const ADMIN_TOKEN = 'the-admin-token'
 export const ADMIN_ENV = { MAYFLY_ADMIN_TOKEN: ADMIN_TOKEN }
@@ -18,42 +24,214 @@ export async function openView(page: Page, name: string): Promise<void> {
   await page.getByText('Loading…').first().waitFor({ state: 'detached' })
 }
 
-const MX = 'box.test. 3600 IN MX 10 mail.box.test.'
+// Names that strangers choose.
+const MARKUP = '<img src=x onerror="alert(1)">'
+const LONG = 'x'.repeat(60)
+const HEBREW = 'שלום, מייל חדש'
 
-/** An hour of traffic, and a run of the daily checks. */
-async function recordTraffic({ config, now }: App): Promise<void> {
-  const store = await openMailStoreForCli(config)
-  const minute = Math.floor(now().getTime() / 60_000) * 60_000
-  for (let ago = 1; ago <= 50; ago += 1) {
-    const wave = Math.round(20 + 15 * Math.sin(ago / 6))
+type Store = Awaited<ReturnType<typeof openMailStoreForCli>>
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+
+/** One of each kind that the views show, with hostile names. */
+async function seed({ app, ring }: Pick<ViewContext, 'app' | 'ring'>): Promise<void> {
+  const store = await openMailStoreForCli(app.config)
+  await recordTraffic(store, app.now())
+  await addCheckRun(store, app.now())
+  await addDomains(store)
+  await store.addAccount('jane.doe@gmail.com' as Address)
+  const entries = Array.from({ length: 52 }, (_, at) => parseBlockEntry(`spam-${at}.example`))
+  const block = { note: '', expiresAt: undefined, now: app.now() }
+  await store.addBlocks({ ...block, entries })
+  await store.addBlocks({
+    ...block,
+    entries: [parseBlockEntry(`${LONG}@bulk.example`), parseBlockEntry('2001:db8::/32')],
+    note: `${MARKUP} ${HEBREW}`,
+    expiresAt: new Date(app.now().getTime() + HOUR_MS),
+  })
+  await store.close()
+  for (const subject of [HEBREW, MARKUP, LONG.repeat(3), 'Spam']) {
+    const head = `From: ${MARKUP.replaceAll(/[<>]/g, '')} <ann@sender.test>\r\nSubject: ${subject}`
+    await app.mail('abuse@box.test', `${head}\r\n\r\nHi.\r\n${HEBREW}\r\n${LONG.repeat(4)}\r\n`)
+  }
+  const key = await ring.issue({ perDay: 100 })
+  await ring.shop.labelKey(key.id, MARKUP)
+  await ring.shop.labelKey((await ring.issue()).id, `${HEBREW} ${LONG}`)
+  const revoked = await ring.issue()
+  await ring.shop.revokeKey(revoked.id)
+  await app.session({ prefix: LONG }, key.headers)
+  await app.session()
+  await addWebhooks(ring, key, app.now())
+  await addOrders(app, ring)
+}
+
+/** An hour, a day and 30 days, with a row for as many minutes as a bar has. */
+async function recordTraffic(store: Store, now: Date): Promise<void> {
+  const minute = Math.floor(now.getTime() / MINUTE_MS)
+  const rows = [
+    ...Array.from({ length: 50 }, (_, at) => [at + 1, 1] as const),
+    ...Array.from({ length: 66 }, (_, at) => [80 + at * 20, 20] as const),
+    ...Array.from({ length: 56 }, (_, at) => [1_500 + at * 720, 720] as const),
+  ]
+  for (const [ago, minutes] of rows) {
+    const wave = Math.round(20 + 15 * Math.sin(ago / minutes / 6))
+    const times = (counts: Record<string, number>) =>
+      Object.fromEntries(Object.entries(counts).map(([label, count]) => [label, count * minutes]))
     await store.saveMinute({
-      at: new Date(minute - ago * 60_000),
+      at: new Date((minute - ago) * MINUTE_MS),
       node: 'earlier',
       counts: {
-        mails: { stored: wave, refused: ago % 7, full: ago % 23 === 0 ? 3 : 0 },
+        mails: times({ stored: wave, fetched: ago % 5, full: ago % 7 === 0 ? 3 : 0, fault: 1 }),
+        refusals: times({ unknown: ago % 7, blocked: ago % 3, too_many_mails: 2, refused: 1 }),
+        requests: times({ '2xx': wave * 9, '4xx': ago % 5, '5xx': ago % 11 === 0 ? 2 : 0 }),
         sessions: { '': 400 + wave },
-        stored_bytes: { '': 3e9 - ago * 1e7 },
-        latency: { '0.005': 40, '0.025': wave, '0.1': ago % 4 },
+        stored_bytes: { '': 3e9 - ago * 4e4 },
+        latency: times({ '0.005': 40, '0.025': wave, '0.1': ago % 4 }),
       },
     })
   }
-  const since = now()
+}
+
+async function addCheckRun(store: Store, now: Date): Promise<void> {
+  const fix = 'box.test. 3600 IN MX 10 mail.box.test.'
+  const seen = `v=DMARC1; p=none; rua=mailto:${LONG}@box.test; ${MARKUP}`
+  const since = new Date(now.getTime() - 50 * HOUR_MS)
   await store.saveCheckRun({
-    finishedAt: since,
+    finishedAt: new Date(now.getTime() - HOUR_MS),
     checks: [
-      { name: 'mx', subject: 'box.test', status: 'failure', seen: 'no MX record', fix: MX, since },
       { name: 'clock', status: 'ok', seen: 'synchronized', fix: '', since },
+      { name: 'mx', subject: 'box.test', status: 'failure', seen: 'no MX record', fix, since },
+      { name: 'dmarc', subject: 'box.test', status: 'warning', seen, fix: 'p=reject', since },
+      { name: 'redis', status: 'skipped', seen: 'not used', fix: '', since },
     ],
   })
-  await store.close()
+}
+
+async function addDomains(store: Store): Promise<void> {
+  const domain = { sessions: true, reader: false, ttlSeconds: 86_400 }
+  for (const name of ['gone.test', 'paused.test', `${LONG}.long.test`] as Host[]) {
+    await store.addDomain({ ...domain, name })
+  }
+  await store.changeDomain('gone.test' as Host, { removed: true })
+  await store.changeDomain('paused.test' as Host, { active: false })
+}
+
+/** One that works, one that fails and one that was disabled; nothing is delivered to them. */
+async function addWebhooks({ shop }: KeyRing, key: TestKey, now: Date): Promise<void> {
+  const lastId = Number.MAX_SAFE_INTEGER - 1
+  const failed = { failures: 3, failingSince: new Date(now.getTime() - HOUR_MS) }
+  const results = {
+    working: undefined,
+    failing: { ...failed, retryAt: new Date(now.getTime() + HOUR_MS) },
+    disabled: { ...failed, disabled: 'gone' },
+  } as const
+  for (const [name, result] of Object.entries(results)) {
+    const id = `wh_${name}`
+    const url = `https://hooks.example/${name}?path=${LONG}${LONG}`
+    const none = { from: undefined, subject: undefined, createdAt: now, lastId }
+    const to = 'someone@box.test' as Address
+    await shop.addWebhook({ id, keyId: key.id, url, to, ...none }, 10)
+    const webhook = await shop.readWebhook(id)
+    if (!result || !webhook) continue
+    const messageId = lastId + 1
+    await shop.takeMessage({ webhook, messageId, now })
+    const attempt = { attempt: 3, status: 503, error: undefined, ms: 84, at: now }
+    const pending = { webhookId: id, messageId, replay: 0, dueAt: undefined }
+    await shop.recordAttempt({ ...pending, ...attempt, result })
+  }
+}
+
+/** Open, pending, and paid in a currency without cents. */
+async function addOrders({ url, now }: App, { shop }: KeyRing): Promise<void> {
+  await createOrder(url, { plan: 'business', email: 'buyer@shop.test' })
+  await payOrder(url, await createOrder(url), 'later')
+  const [plan] = PLANS
+  const id = 'ord_yen'
+  if (!plan) throw new Error('no plan')
+  const { revision } = await shop.addPurchase({
+    id,
+    provider: 'fake',
+    mode: 'test',
+    plan: { ...plan, name: MARKUP, priceCents: 500, currency: 'jpy' },
+    email: `${LONG}@shop.test`,
+    createdAt: now(),
+    keyId: 'key_yen',
+    keyPrefix: 'mf_test_yenn',
+    claimHash: 'claim of the yen',
+    idempotencyHash: undefined,
+  })
+  const payment = { ref: 'p', paidAt: now(), returned: 'no', disputed: 'no' } as const
+  const facts = { state: 'paid', renewal: 'none', subscriptionRef: undefined } as const
+  const settlement = settle(plan, { ...facts, payments: [payment] })
+  await shop.settlePurchase({ orderId: id, revision, settlement, event: undefined, now: now() })
+}
+
+const FAULT = 'the disk is full'
+const WARNING =
+  'The clock was wrong by 3 hours: expired mail is not deleted before it is confirmed.'
+const FAILING = {
+  id: 7,
+  email: 'm.mustermann.with.a.long.name@gmail.com',
+  offered: true,
+  hindrance: null,
+  health: 'failing',
+  reason: 'the server cannot be reached (ECONNREFUSED)',
+  aliases: 12,
+}
+
+/** What the service of the tests cannot have: a full disk, and accounts that it fetches mail from. */
+async function addFailures(page: Page): Promise<void> {
+  await page.route('**/admin/api/overview*', async (route) => {
+    const response = await route.fetch()
+    await route.fulfill({
+      response,
+      json: { ...(await response.json()), fault: FAULT, warnings: [WARNING] },
+    })
+  })
+  await page.route('**/admin/api/accounts*', async (route) => {
+    const response = await route.fetch()
+    const { accounts } = (await response.json()) as { accounts: object[] }
+    const slow = { ...FAILING, id: 8, email: 'slow@gmail.com', health: 'slow' }
+    const reason = 'daily limit of 2000 MB reached'
+    const off = { ...FAILING, id: 9, email: 'off@gmail.com', offered: false, health: null }
+    const all = [FAILING, { ...slow, reason }, { ...off, hindrance: 'deactivated' }, ...accounts]
+    await route.fulfill({ response, json: { status: 'success', accounts: all } })
+  })
 }
 
 const view = (name: string, link: string, open?: View['open']): View => ({
   name,
   continues: true,
   async open(stage) {
+    await stage.page.keyboard.press('Escape')
     await openView(stage.page, link)
     await open?.(stage)
+  },
+})
+
+/** Opened by a button of the view before it. */
+const dialog = (name: string, button: string): View => ({
+  name,
+  within: 'dialog',
+  continues: true,
+  async open({ page }) {
+    await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: button }).click()
+    await page.getByRole('dialog').waitFor()
+  },
+})
+
+const plots = (name: string, range: string): View => ({
+  name,
+  within: '.admin-plots',
+  continues: true,
+  async open({ page }) {
+    await page.getByLabel(range).check()
+    await page.getByText('Loading…').first().waitFor({ state: 'detached' })
+    const table = page.getByText('Show as table').first()
+    if (!(await page.getByRole('table').isVisible())) await table.click()
+    await page.getByRole('table').waitFor()
   },
 })
 
@@ -69,57 +247,34 @@ export const adminViews: readonly View[] = [
   {
     name: 'admin-overview',
     continues: true,
-    async open({ page, app }) {
-      await app.mail(
-        'abuse@box.test',
-        'From: Ann <ann@sender.test>\r\nSubject: Spam\r\n\r\nHi.\r\n',
-      )
-      await app.mail('postmaster@box.test', 'Subject: Hello\r\n\r\nHi.\r\n')
-      await app.session()
-      await recordTraffic(app)
-      await signIn(page)
-      await page.getByText('Stored messages').waitFor()
-      await page.getByText('Loading…').first().waitFor({ state: 'detached' })
+    async open(stage) {
+      await seed(stage)
+      await addFailures(stage.page)
+      await signIn(stage.page)
+      await stage.page.getByText(FAULT).waitFor()
+      await stage.page.getByText('Loading…').first().waitFor({ state: 'detached' })
     },
   },
+  plots('admin-overview-day', '24 hours'),
+  plots('admin-overview-month', '30 days'),
   view('admin-domains', 'Domains'),
-  {
-    name: 'admin-domain',
-    within: 'dialog',
-    continues: true,
-    async open({ page }) {
-      await page.getByRole('button', { name: 'Change box.test' }).click()
-      await page.getByRole('dialog').waitFor()
-    },
-  },
-  {
-    name: 'admin-sessions',
-    continues: true,
-    async open({ page }) {
-      await page.getByRole('button', { name: 'Close' }).click()
-      await openView(page, 'Sessions')
-    },
-  },
+  dialog('admin-domain', 'Change box.test'),
+  dialog('admin-confirm', 'Remove: paused.test'),
+  view('admin-sessions', 'Sessions'),
   view('admin-mail', 'Operator mail'),
   {
     name: 'admin-message',
     continues: true,
     async open({ page }) {
-      await page.getByRole('button', { name: 'Read: Spam' }).first().click()
-      await page.getByRole('button', { name: 'Back to the list' }).waitFor()
+      await page.getByRole('link', { name: `Read: ${MARKUP}` }).click()
       await page.locator('.admin-mail').waitFor()
     },
   },
   view('admin-blocks', 'Block list', async ({ page }) => {
-    await page.getByLabel('Domain, address').first().fill('spam.example')
-    await page.getByLabel('Note').fill('Report 17')
-    await page.getByRole('button', { name: 'Block', exact: true }).click()
-    await page.getByRole('button', { name: 'Remove: spam.example' }).waitFor()
+    await page.getByRole('button', { name: 'Show more' }).waitFor()
   }),
-  view('admin-keys', 'Keys', async ({ page, ring }) => {
-    await ring.issue({ perDay: 100 })
-    await page.getByRole('button', { name: 'Find' }).click()
-  }),
+  dialog('admin-block', 'Block a sender'),
+  view('admin-keys', 'Keys'),
   view('admin-orders', 'Orders'),
   view('admin-accounts', 'Gmail accounts'),
   view('admin-webhooks', 'Webhooks'),
