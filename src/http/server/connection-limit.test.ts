@@ -120,14 +120,24 @@ test('with a small total limit, one address has a quarter of it', async () => {
   assert.ok(await isServed(await client(port, { from: '127.0.0.2', send: get('/') })))
 })
 
-test('at the total limit, idle connections are closed in favor of new ones', async () => {
+test('at the total limit, each new connection replaces an idle one', async () => {
   const port = await open({ maxTotal: 4, isExempt: () => true })
   const busy = await client(port, { send: get('/hold') })
   const idle = await openMany(3, () => client(port, { send: get('/') }))
   for (const one of idle) assert.ok(await isServed(one))
-  assert.ok(await isServed(await client(port, { send: get('/') })))
-  await waitUntil(() => idle.some((one) => one.isClosed()))
+  for (let count = 0; count < 6; count += 1) {
+    assert.ok(await isServed(await client(port, { send: get('/') })))
+  }
+  await waitUntil(() => idle.every((one) => one.isClosed()))
   assert.equal(busy.isClosed(), false)
+})
+
+test('an idle connection is found behind many busy ones', async () => {
+  const port = await open({ maxTotal: 401, isExempt: () => true })
+  const busy = await openMany(400, () => client(port, { send: get('/hold') }))
+  assert.ok(await isServed(await client(port, { send: get('/') })))
+  await waitUntil(async () => isServed(await client(port, { send: get('/') })))
+  assert.ok(busy.every((one) => !one.isClosed()))
 })
 
 test('the threads of a node share the limits', async () => {

@@ -33,8 +33,8 @@ const connectionsRefused = counter(
 const MAX_PER_ADDRESS = 1_000
 // With few slots in all, one address gets at most a quarter.
 const MAX_ADDRESS_SHARE = 1 / 4
-const EVICTION_INTERVAL_MS = 250
-const EVICTED_SHARE = 1 / 4
+// Per new connection above the limit, so that a flood cannot make us scan thousands of busy connections each time.
+const MAX_EXAMINED = 256
 
 interface HttpSocket extends Socket {
   /** Internal to Node: the response in progress. */
@@ -42,8 +42,8 @@ interface HttpSocket extends Socket {
 }
 
 /**
- * Limits connections per address (IPv6: per /64) and in all. At the overall limit, idle keep-alive connections are closed
- * first. Above a limit a connection is refused before a byte is read.
+ * Limits connections per address (IPv6: per /64) and in all. At the overall limit, a new connection replaces an idle
+ * keep-alive connection. Above a limit a connection is refused before a byte is read.
  */
 export function limitConnections(
   server: Server,
@@ -53,27 +53,20 @@ export function limitConnections(
   const served = new WeakSet<HttpSocket>()
   const maxPerAddress = Math.max(1, Math.min(perAddress, Math.floor(slots.max * MAX_ADDRESS_SHARE)))
   const refuse = connectionRejecter(requestId)
-  let lastEvictionAt = Number.NEGATIVE_INFINITY
 
-  /** Closes the oldest connections that have served a request and have none in progress. */
-  function closeIdle(): void {
-    // Scanning all connections is expensive: at most once per interval, even under a flood.
-    if (performance.now() - lastEvictionAt < EVICTION_INTERVAL_MS) return
-    lastEvictionAt = performance.now()
-    let remaining = Math.ceil(open.size * EVICTED_SHARE)
-    for (const [socket, release] of open) {
-      if (remaining === 0) return
-      if (!served.has(socket) || socket._httpMessage) continue
-      socket.destroy()
-      release()
-      remaining -= 1
+  /** Closes one connection that has served a request and has none in progress, if one is soon found. */
+  function closeIdle(): boolean {
+    for (const [socket, release] of [...open.entries().take(MAX_EXAMINED)]) {
+      if (served.has(socket) && !socket._httpMessage) {
+        socket.destroy()
+        release()
+        return true
+      }
+      // To the end, so that the next scan begins with others.
+      open.delete(socket)
+      open.set(socket, release)
     }
-  }
-
-  function acquireSlot(): boolean {
-    if (slots.acquire()) return true
-    closeIdle()
-    return slots.acquire()
+    return false
   }
 
   function exceededLimit(socket: HttpSocket): 'address' | 'all' | undefined {
@@ -82,7 +75,7 @@ export function limitConnections(
     const releaseAddress =
       address === undefined ? () => {} : slots.acquireFor(address, maxPerAddress)
     if (!releaseAddress) return 'address'
-    if (!acquireSlot()) {
+    if (!slots.acquire() && !(closeIdle() && slots.acquire())) {
       releaseAddress()
       return 'all'
     }
