@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
-import { onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { evaluatePostgres } from '../src/core/checks/installation-rules.ts'
+import { inspectPostgres } from '../src/runtime/probes/backends.ts'
 import { startLoad } from './support/node-load.ts'
 import { openNodes } from './support/nodes.ts'
 import { openReplicatedPostgres } from './support/postgres.ts'
@@ -12,6 +14,7 @@ for (const signal of SIGNALS) {
   test(`a synchronous replica promoted after ${signal} has all mail acknowledged with 250`, async () => {
     const { replicated, load } = await open()
     await replicated.synchronous()
+    await expectDoctorToSee(replicated)
     await load.waitForMore(60)
     await replicated.failOver(signal)
     await load.waitForMore(60)
@@ -41,4 +44,21 @@ async function open() {
   onTestFinished(() => nodes.close())
   const load = await startLoad(nodes, { senders: 4, ownBoxes: 3, crowdedBoxes: 4 })
   return { replicated, load }
+}
+
+/** What `mayfly doctor` says about the replica, to a superuser and to an ordinary role, which may not see its state. */
+async function expectDoctorToSee({
+  run,
+  storeAs,
+}: Awaited<ReturnType<typeof openReplicatedPostgres>>) {
+  const check = async (role: string) => evaluatePostgres(await inspectPostgres(storeAs(role)))
+  await run('create role plain login')
+  const all = await check('mayfly')
+  expect(all).toMatchObject({ status: 'ok', seen: expect.stringContaining('standby (sync)') })
+  const plain = await check('plain')
+  expect(plain).toMatchObject({ status: 'warning', fix: 'GRANT pg_read_all_stats TO plain;' })
+  const connections = (seen: string) => Number(/(\d+) of \d+ connections/.exec(seen)?.[1])
+  expect(connections(plain.seen)).toBeGreaterThan(5)
+  await run(plain.fix)
+  expect((await check('plain')).status).toBe('ok')
 }

@@ -205,8 +205,13 @@ export async function openReplicatedPostgres() {
     (await primary.run(`select 1 from pg_stat_replication where sync_state = '${state}'`)).length >
     0
 
+  const storeAs = (role: string) =>
+    `postgres://${role}@localhost/${database}?host=${encodeURIComponent(address)}`
+
   return {
-    store: `postgres://mayfly@localhost/${database}?host=${encodeURIComponent(address)}`,
+    store: storeAs('mayfly'),
+    storeAs,
+    run: primary.run,
     /** From now on a commit waits until the replica has it on disk. */
     async synchronous(): Promise<void> {
       await primary.run(`alter system set synchronous_standby_names = '${STANDBY}'`)

@@ -214,12 +214,15 @@ export function evaluateBackup(
 export interface PostgresFacts {
   /** `server_version_num`. */
   version: number
+  /** As whom we are connected. */
+  role: string
   durabilityFault: string | undefined
   usedConnections: number
   maxConnections: number
   /** `synchronous_standby_names`. */
   requiredStandbys: string
-  standbys: readonly { name: string; state: string }[]
+  /** Their state is null if the role may not see it. */
+  standbys: readonly { name: string | null; state: string | null }[]
   /** Its clock minus ours. */
   offsetMs: number
 }
@@ -230,7 +233,9 @@ const MAX_POSTGRES_OFFSET_MS = 2_000
 export function evaluatePostgres(facts: PostgresFacts): CheckResult {
   const { version, durabilityFault, usedConnections, maxConnections, standbys, offsetMs } = facts
   const major = Math.floor(version / 10_000)
-  const replicas = standbys.map(({ name, state }) => `${name} (${state})`).join(', ')
+  const replicas = standbys
+    .map(({ name, state }) => (state === null ? '(hidden)' : `${name} (${state})`))
+    .join(', ')
   const seen = `PostgreSQL ${major}, ${usedConnections} of ${maxConnections} connections, ${replicas === '' ? 'no standby' : `standby ${replicas}`}`
   if (version < OLDEST_POSTGRES) return failure(seen, 'Upgrade to PostgreSQL 15 or newer')
   if (durabilityFault !== undefined) {
@@ -239,11 +244,19 @@ export function evaluatePostgres(facts: PostgresFacts): CheckResult {
       'ALTER SYSTEM SET fsync = on; ALTER SYSTEM SET synchronous_commit = on; SELECT pg_reload_conf();',
     )
   }
-  const isSynced = standbys.some(({ state }) => state === 'sync' || state === 'quorum')
-  if (facts.requiredStandbys !== '' && !isSynced) {
+  const needed = neededStandbys(facts.requiredStandbys)
+  const hidden = standbys.filter(({ state }) => state === null).length
+  const synced = standbys.filter(({ state }) => state === 'sync' || state === 'quorum').length
+  if (synced + hidden < needed) {
     return failure(
-      `${seen}: synchronous_standby_names requires one, so commits wait for ever`,
-      `Start the standby ${facts.requiredStandbys}, or: ALTER SYSTEM RESET synchronous_standby_names; SELECT pg_reload_conf();`,
+      `${seen}: synchronous_standby_names (${facts.requiredStandbys}) requires ${needed}, so commits wait for it`,
+      'Start the standby. To continue without it, and what can be lost then: docs/scaling.md#failover',
+    )
+  }
+  if (synced < needed) {
+    return warning(
+      `${seen}: the role ${facts.role} may not see whether it is synchronous`,
+      `GRANT pg_read_all_stats TO ${facts.role};`,
     )
   }
   if (Math.abs(offsetMs) > MAX_POSTGRES_OFFSET_MS) {
@@ -259,6 +272,12 @@ export function evaluatePostgres(facts: PostgresFacts): CheckResult {
     )
   }
   return ok(seen)
+}
+
+/** How many standbys a commit waits for: `a, b` for one, `ANY 2 (a, b, c)` and `FIRST 2 (a, b, c)` for two. */
+function neededStandbys(names: string): number {
+  if (names.trim() === '') return 0
+  return Number(/^\s*(?:(?:any|first)\s+)?(\d+)\s*\(/i.exec(names)?.[1] ?? 1)
 }
 
 export interface PaymentFacts {

@@ -21,6 +21,7 @@ export async function inspectPostgres(url: string): Promise<PostgresFacts> {
 
 const UNKNOWN: PostgresFacts = {
   version: 150_000,
+  role: '',
   durabilityFault: undefined,
   usedConnections: 0,
   maxConnections: 1,
@@ -31,6 +32,7 @@ const UNKNOWN: PostgresFacts = {
 
 interface Row {
   version: string
+  role: string
   used: number
   most: string
   required: string
@@ -42,19 +44,22 @@ async function readPostgres(db: {
 }): Promise<PostgresFacts> {
   const asked = Date.now()
   const [row] = await db.queryUnprepared<Row>(
+    // pg_stat_activity would hide the sessions of other roles.
     `select current_setting('server_version_num') as version,
-       (select count(*) from pg_stat_activity where backend_type = 'client backend') as used,
+       quote_ident(current_user) as role,
+       (select sum(numbackends) from pg_stat_database) as used,
        current_setting('max_connections') as most,
        current_setting('synchronous_standby_names') as required,
        extract(epoch from clock_timestamp())::double precision * 1000 as at`,
   )
   const answered = Date.now()
-  const standbys = await db.queryUnprepared<{ name: string; state: string }>(
-    `select application_name as name, coalesce(sync_state, 'unknown') as state from pg_stat_replication`,
+  const standbys = await db.queryUnprepared<PostgresFacts['standbys'][number]>(
+    'select application_name as name, sync_state as state from pg_stat_replication',
   )
   if (!row) throw new Error('PostgreSQL did not answer')
   return {
     version: Number(row.version),
+    role: row.role,
     durabilityFault: undefined,
     usedConnections: Number(row.used),
     maxConnections: Number(row.most),
