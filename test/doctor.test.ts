@@ -143,7 +143,7 @@ describe('a fault of the host', () => {
     ['expired', certificateFor(HOST, years(-11)), 'failure', RENEW],
     ['expires soon', certificateFor(HOST, years(-9.98)), 'warning', RENEW],
     ['of another name', certificateFor('old.test'), 'warning', 'certonly --standalone -d mx.test'],
-    ['not trusted', certificateFor(HOST), 'warning', 'TLS_CERT=/etc/letsencrypt/live/mx.test/'],
+    ['not trusted', certificateFor(HOST), 'warning', 'TLS_CERT=/etc/mayfly/smtp-cert.pem'],
   ] as const) {
     test(`a certificate that is ${name}: only certificate reports it`, async () => {
       const stopTrusting = trustCertificates(

@@ -43,6 +43,7 @@ describe('certificate', () => {
       const result = evaluateCertificate(HOST, { ...CERTIFICATE, ...changed }, NOW)
       expect(result).toMatchObject({ status, seen: expect.stringContaining(seen) })
       expect(result.fix !== '').toBe(status !== 'ok')
+      expect(result.fix, 'only root may read these files').not.toContain('=/etc/letsencrypt')
     })
   }
 

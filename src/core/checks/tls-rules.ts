@@ -18,6 +18,10 @@ export interface ServedCertificate {
 const DAY_MS = 86_400_000
 const RENEWAL_DAYS = 14
 
+// The directories of certbot are open to root only: with a path there, the service would not start.
+const USE_CERTIFICATE =
+  'Copy the files for the user of the service by the deploy hook of docs/tls.md, and set MAYFLY_SMTP_TLS_CERT=/etc/mayfly/smtp-cert.pem and MAYFLY_SMTP_TLS_KEY=/etc/mayfly/smtp-key.pem'
+
 /** Most servers deliver to a certificate that they cannot verify; if an MTA-STS policy is enforced, they do not. */
 export function evaluateCertificate(
   host: string,
@@ -29,20 +33,15 @@ export function evaluateCertificate(
   const { names, notBefore, notAfter, untrusted } = certificate
   const until = notAfter.toISOString().slice(0, 10)
   const seen = `for ${names.join(', ') || 'no name'}, valid until ${until}`
-  const renew = `Renew it, and set MAYFLY_SMTP_TLS_CERT and MAYFLY_SMTP_TLS_KEY to the new files: certbot renew --cert-name ${host}`
+  const renew = `certbot renew --cert-name ${host}\n${USE_CERTIFICATE}`
+  const obtain = `certbot certonly --standalone -d ${host}\n${USE_CERTIFICATE}`
   if (notAfter <= now) return failure(`${seen}: expired`, renew)
   if (notBefore > now) return failure(`${seen}: not valid before ${notBefore.toISOString()}`, renew)
   if (!names.some((name) => matchesName(name, host))) {
-    return unverifiable(
-      `${seen}: not for ${host}`,
-      `Get a certificate for the host name: certbot certonly --standalone -d ${host}`,
-    )
+    return unverifiable(`${seen}: not for ${host}`, obtain)
   }
   if (untrusted !== '') {
-    return unverifiable(
-      `${seen}: encrypted, but not verifiable (${untrusted})`,
-      `certbot certonly --standalone -d ${host}\nThen set MAYFLY_SMTP_TLS_CERT=/etc/letsencrypt/live/${host}/fullchain.pem and MAYFLY_SMTP_TLS_KEY=/etc/letsencrypt/live/${host}/privkey.pem`,
-    )
+    return unverifiable(`${seen}: encrypted, but not verifiable (${untrusted})`, obtain)
   }
   const days = Math.floor((notAfter.getTime() - now.getTime()) / DAY_MS)
   if (days < RENEWAL_DAYS) return warning(`${seen}: expires in ${days} days`, renew)
