@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { ipRangeMatcher, PRIVATE_RANGES } from '../ip.ts'
+import { ipRangeMatcher, isLoopback, PRIVATE_RANGES } from '../ip.ts'
 import { addressRecord, dmarcRecord, mxRecord, ptrRecord, spfRecord } from './dns-records.ts'
 import {
   type CheckResult,
@@ -68,9 +68,13 @@ export function evaluateAddresses(
   const seen = found.join(', ')
   const hidden = found.find(isPrivate)
   if (hidden !== undefined) {
+    // Hardly anyone publishes 127.0.1.1, but installers write it to /etc/hosts.
+    const resolver = isLoopback(hidden)
+      ? 'If DNS has another address, your resolver answers from /etc/hosts: set MAYFLY_DNS to one that does not, such as 9.9.9.9. Otherwise replace'
+      : 'Replace'
     return failure(
       `${seen}: ${hidden} cannot be reached from the Internet`,
-      `Replace the record: ${addressRecord(host, own[0] ?? 'ADDRESS')}`,
+      `${resolver} the record: ${publish}`,
     )
   }
   const [alias] = recordsOf(cname)

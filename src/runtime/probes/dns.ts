@@ -1,4 +1,6 @@
-import { Resolver } from 'node:dns/promises'
+import { getServers, Resolver } from 'node:dns/promises'
+import { readFileSync } from 'node:fs'
+import { isIP } from 'node:net'
 import { reverseName } from '../../core/checks/dns-records.ts'
 import type { Lookup } from '../../core/checks/result.ts'
 import type { DnsProbe } from '../../service/checks/context.ts'
@@ -8,7 +10,8 @@ const NO_RECORD = new Set(['ENODATA', 'ENOTFOUND'])
 /** Without a cache: the operator may have just changed the record. `servers` as in MAYFLY_DNS; none: those of the system. */
 export function openDnsProbe(servers: readonly string[]): DnsProbe {
   const resolver = new Resolver({ timeout: 2_000, tries: 2 })
-  if (servers.length > 0) resolver.setServers(servers)
+  const used = servers.length > 0 ? servers : systemServers()
+  if (used.length > 0) resolver.setServers(used)
   return {
     mx: (name) => answer(resolver.resolveMx(name)),
     a: (name) => answer(resolver.resolve4(name)),
@@ -26,6 +29,23 @@ export function openDnsProbe(servers: readonly string[]): DnsProbe {
           }),
         ),
       ),
+  }
+}
+
+const RESOLVED = '127.0.0.53'
+const RESOLVED_SERVERS = '/run/systemd/resolve/resolv.conf'
+
+/**
+ * The servers that systemd-resolved queries, if it is used: it answers for the name and addresses of this machine by itself, from /etc/hosts and
+ * the network interfaces, and not with the records that others get. None: the servers of /etc/resolv.conf.
+ */
+function systemServers(): string[] {
+  if (!getServers().every((server) => server === RESOLVED)) return []
+  try {
+    const lines = readFileSync(RESOLVED_SERVERS, 'utf8').matchAll(/^nameserver\s+(\S+)/gm)
+    return [...lines].map(([, server = '']) => server).filter((server) => isIP(server) !== 0)
+  } catch {
+    return []
   }
 }
 
