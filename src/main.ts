@@ -137,8 +137,8 @@ async function withChecks(
     })
     await operation(listChecks(context, { listings }))
   } finally {
-    await store?.close()
-    // A check that took too long may still have a connection open.
+    // A check that took too long may still have a connection open, also to the store.
+    await Promise.race([store?.close(), sleep(EXIT_MS, undefined, { ref: false })])
     setTimeout(() => process.exit(), EXIT_MS).unref()
   }
 }

@@ -4,14 +4,11 @@ import { createServer } from 'node:http'
 import { createServer as createTcpServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { tlsaRecord } from '../src/core/checks/dns-records.ts'
+import { reverseName, tlsaRecord } from '../src/core/checks/dns-records.ts'
 import type { FinishedCheck } from '../src/core/checks/result.ts'
-import { openLog } from '../src/log/log.ts'
-import { settingsReport } from '../src/runtime/checks.ts'
-import { inspectPostgres, inspectRedis, inspectStripe } from '../src/runtime/probes/backends.ts'
+import { inspectStripe } from '../src/runtime/probes/backends.ts'
 import { openDnsProbe } from '../src/runtime/probes/dns.ts'
-import { inspectDataDirectory } from '../src/runtime/probes/machine.ts'
-import type { CheckContext, CheckedSettings } from '../src/service/checks/context.ts'
+import type { CheckedSettings } from '../src/service/checks/context.ts'
 import {
   expectOnly,
   HOST,
@@ -20,16 +17,17 @@ import {
   withServer,
   wrong,
 } from './support/checked-app.ts'
+import { openSilentServers } from './support/dns-server.ts'
 import {
   BROKEN,
   DOMAIN_FAULTS,
   FAULTY,
   HOST_FAULTS,
   RIGHT,
-  rows,
   zone,
 } from './support/faulty-zones.ts'
 import { certificateFor, trustCertificates } from './support/https-proxy.ts'
+import { INSTALLATION_FAULTS, installationFaults } from './support/installation-faults.ts'
 import { freePort } from './support/server-process.ts'
 
 // One service, one name server, one proxy. Each fault of a domain has a domain of its own, so that one run finds all of them;
@@ -137,6 +135,17 @@ describe('a fault of the host', () => {
     })
   }
 
+  test('an IPv6 address with a closed port: only smtp-public reports it', async () => {
+    const reverse = `${reverseName('::1')}. 60 IN PTR mx.test.`
+    const six = `mx.test. 60 IN A 127.0.0.1 & mx.test. 60 IN AAAA ::1 & ${reverse}`
+    await fixture.dns.change(zone({ address: six }))
+    const own = { ownAddresses: ['127.0.0.1', '::1'], isPrivateIp: () => false }
+    const results = await check(own)
+    await fixture.dns.change(zone())
+    expectOnly(results, ['warning', 'smtp-public', 'open port'])
+    expect(wrong(results)[0]?.seen).toContain('::1 port')
+  })
+
   const RENEW = 'certbot renew --cert-name mx.test'
   const years = (count: number) => new Date(Date.now() + count * 365.25 * 86_400_000)
   for (const [name, pem, status, fix] of [
@@ -207,69 +216,25 @@ describe('a fault of the mail port', () => {
     expectOnly(results, ['failure', 'smtp', 'systemctl start mayfly'])
   })
 
-  test('no answer from DNS: address and mx report it', async () => {
-    const dns = openDnsProbe([`127.0.0.1:${await freePort()}`])
-    expect(wrong(await check({ dns })).map(({ name }) => name)).toEqual(['address', 'mx'])
+  test('no answer from DNS, refused or dropped: address and mx report it', async () => {
+    const silent = await openSilentServers(2)
+    for (const servers of [[`127.0.0.1:${await freePort()}`], silent.servers]) {
+      const dns = openDnsProbe(servers, { lookupMs: 500 })
+      const results = await check({ dns, domains: ['a.b.right.test'] })
+      expect(wrong(results).map(({ name }) => name)).toEqual(['address', 'mx'])
+    }
+    silent.close()
   })
 })
 
 describe('a fault of the installation', () => {
-  const DOWN = 'postgres://127.0.0.1:1/mail'
-  const log = openLog({ level: 'error', thread: 'main' })
   const set = (changed: Partial<CheckedSettings>) => ({ settings: { ...settings, ...changed } })
   const http = (changed: Partial<CheckedSettings['http']>) =>
     set({ http: { ...settings.http, ...changed } })
 
-  const FAULTS: Record<string, () => Partial<CheckContext>> = {
-    'unknown setting': () => ({ settingsReport: settingsReport([], { MAYFLY_TYPO: 'x' }) }),
-    'example domain': () => ({ exampleDomains: ['mayfly.example'] }),
-    'no domain': () => ({ domains: [] }),
-    'clock adrift': () => ({ clockSynchronized: async () => false }),
-    'no base URL': () => http({ baseUrl: '' }),
-    'closed base URL': () => http({ baseUrl: 'https://web.test:1' }),
-    'wrong certificate': () => http({ baseUrl: settings.http.baseUrl.replace('web.', 'mx.') }),
-    'untrusted proxy': () => http({ trustProxy: [] }),
-    'everybody trusted': () => http({ trustProxy: ['0.0.0.0/0'] }),
-    'no admin token': () => set({ adminToken: '' }),
-    'short admin token': () => set({ adminToken: 'secret' }),
-    'PostgreSQL down': () => ({ ...set({ store: DOWN }), postgres: () => inspectPostgres(DOWN) }),
-    'Redis down': () => ({
-      ...set({ redis: DOWN }),
-      redis: () => inspectRedis('redis://127.0.0.1:1', log),
-    }),
-    'receipts denied': () =>
-      set({ mailOut: { url: 'smtp://out.test:587', from: 'Shop <shop@right.test>' } }),
-    'unknown account': () => set({ gmailAccounts: [{ email: 'ann@gmail.com', active: true }] }),
-    'test shop': () => set({ payments: { provider: 'fake' } }),
-    'damaged store': () => ({ store: undefined, storeFault: 'mail.db is damaged' }),
-    'no data': () => ({ dataDirectory: async () => inspectDataDirectory('/missing', 'auto') }),
-    'full disk': () => ({
-      dataDirectory: async () => inspectDataDirectory(fixture.app.folder, 2 ** 50),
-    }),
-  }
-  for (const [name = '', ...expected] of rows(`
-unknown setting   | warning | settings    | mayfly config
-example domain    | warning | domains     | mayfly domain remove mayfly.example
-no domain         | failure | domains     | mayfly setup
-clock adrift      | warning | clock       | timedatectl set-ntp true
-no base URL       | warning | base-url    | Set MAYFLY_BASE_URL=https://
-closed base URL   | warning | base-url    | curl -i https://web.test:1/livez
-wrong certificate | failure | base-url    | Install a valid certificate for mx.test
-untrusted proxy   | failure | proxy       | Set MAYFLY_TRUST_PROXY
-everybody trusted | failure | proxy       | your proxy alone
-no admin token    | warning | admin-token | openssl rand -base64 32
-short admin token | warning | admin-token | openssl rand -base64 32
-PostgreSQL down   | failure | postgres    | MAYFLY_STORE
-Redis down        | failure | redis       | MAYFLY_REDIS
-receipts denied   | failure | spf         | right.test. 3600 IN TXT "v=spf1 a:out.test -all"
-unknown account   | failure | gmail       | mayfly account test ann@gmail.com
-test shop         | warning | payments    | MAYFLY_PAYMENTS=manual
-damaged store     | failure | store       | restore the file system or a backup
-no data           | failure | data        | install -d -m 700 /missing
-full disk         | failure | data        | MAYFLY_MIN_FREE
-`)) {
+  for (const [name = '', ...expected] of INSTALLATION_FAULTS) {
     test(`${name}: only ${expected[1]} reports it`, async () =>
-      expectOnly(await check(FAULTS[name]?.()), expected))
+      expectOnly(await check(installationFaults(settings, fixture.app.folder)[name]), expected))
   }
 
   test('a Stripe account without our webhook: only payments reports it', async () => {

@@ -175,6 +175,34 @@ describe('followed on a machine', () => {
     expect(stdout).toMatch(/^0 failures, /m)
   })
 
+  test('a domain is added by another run and a restart, which doctor asks for', async () => {
+    const { stdout } = await run('mayfly setup --domain second.example.org')
+    expect(stdout).toContain('Restart the service: ')
+    const settings = JSON.parse(readFileSync(inFolder('mayfly.config.json'), 'utf8'))
+    expect(settings).toMatchObject({
+      MAYFLY_DOMAINS: 'box.example.org,second.example.org',
+      MAYFLY_SMTP_HOSTNAME: 'mx.example.org',
+      MAYFLY_BASE_URL: 'https://box.example.org',
+    })
+    const options = '--json --listings --domain box.example.org'
+    const checks = JSON.parse((await run(`${doctor} ${options}`)).stdout)
+    const failed = checks.filter(({ status }: { status: string }) => status === 'failure')
+    expect(failed).toMatchObject([{ name: 'domains', fix: expect.stringContaining('restart') }])
+    const subjects = checks.flatMap(({ subject = [] }) => subject)
+    expect(new Set(subjects)).toEqual(new Set(['box.example.org']))
+    expect(checks).toContainEqual(
+      expect.objectContaining({ name: 'listings', subject: 'box.example.org' }),
+    )
+  })
+
+  test('with invalid settings, doctor names them', async () => {
+    const { status, stdout } = await run(`MAYFLY_HTTP_PORT=x ${doctor} --json`)
+    expect(status).toBe(1)
+    expect(JSON.parse(stdout)).toMatchObject([
+      { name: 'settings', seen: expect.stringContaining('MAYFLY_HTTP_PORT') },
+    ])
+  })
+
   test('a mail arrives', async () => {
     const { status, stdout, stderr } = await run(mail)
     expect([status, stderr], stdout).toEqual([0, ''])

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { expect, onTestFinished, test } from 'vitest'
-import { evaluatePostgres } from '../src/core/checks/installation-rules.ts'
+import { evaluatePostgres } from '../src/core/checks/backend-rules.ts'
 import { inspectPostgres } from '../src/runtime/probes/backends.ts'
 import { startLoad } from './support/node-load.ts'
 import { openNodes } from './support/nodes.ts'

@@ -73,14 +73,14 @@ MAYFLY_MTA_STS=testing
   expect(statSync(file('mayfly.env')).mode & 0o777).toBe(0o640)
   expect(written('admin-token')).toMatch(/^[\w+/]{43}=\n$/)
   expect(output).toContain('MAYFLY_DOMAINS=mail.test (was box.example.org)')
-  expect(output).toContain(`mx.mail.test. 3600 IN A 203.0.113.7
+  expect(output.replace(/id=\d{12}/, 'id=TIME')).toContain(`mx.mail.test. 3600 IN A 203.0.113.7
 mx.mail.test. 3600 IN AAAA 2001:db8::7
 mail.test. 3600 IN A 203.0.113.7
 mail.test. 3600 IN AAAA 2001:db8::7
 mail.test. 3600 IN MX 10 mx.mail.test.
 mail.test. 3600 IN TXT "v=spf1 -all"
 _dmarc.mail.test. 3600 IN TXT "v=DMARC1; p=reject; rua=mailto:postmaster@mail.test"
-_mta-sts.mail.test. 3600 IN TXT "v=STSv1; id=1"
+_mta-sts.mail.test. 3600 IN TXT "v=STSv1; id=TIME"
 mta-sts.mail.test. 3600 IN A 203.0.113.7
 mta-sts.mail.test. 3600 IN AAAA 2001:db8::7
 _smtp._tls.mail.test. 3600 IN TXT "v=TLSRPTv1; rua=mailto:postmaster@mail.test"
@@ -185,6 +185,27 @@ test('--dry-run writes nothing', async () => {
   expect(output).toContain('MAYFLY_DOMAINS=mail.test')
   expect(existsSync(file('mayfly.env'))).toBe(false)
   expect(existsSync(file('admin-token'))).toBe(false)
+})
+
+test('each domain has its own records: the one that sends receipts allows it', async () => {
+  const env = {
+    MAYFLY_MAIL_OUT: 'smtp://127.0.0.1:25',
+    MAYFLY_MAIL_FROM: 'Shop <shop@b.test>',
+    MAYFLY_BASE_URL: 'https://a.test',
+    MAYFLY_SMTP_HOSTNAME: 'mx.a.test',
+  }
+  const options = { file: file('mayfly.env'), domain: ['a.test', 'b.test'], dryRun: true }
+  const { output } = await run(options, { env })
+  expect(output).toContain(`a.test. 3600 IN TXT "v=spf1 -all"
+_dmarc.a.test. 3600 IN TXT "v=DMARC1; p=reject; rua=mailto:postmaster@a.test"
+`)
+  expect(output).toContain(`b.test. 3600 IN TXT "v=spf1 a:mx.a.test -all"
+_dmarc.b.test. 3600 IN TXT "v=DMARC1; p=none; rua=mailto:postmaster@b.test"
+`)
+  const other = await run({ ...options, email: 'ann@c.test' }, { env })
+  expect(other.output).toContain(
+    '; in the zone of c.test: a.test._report._dmarc.c.test. 3600 IN TXT "v=DMARC1"',
+  )
 })
 
 describe('an invalid command line', () => {

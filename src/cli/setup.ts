@@ -1,7 +1,8 @@
 import { isIP } from 'node:net'
 import type { Command } from 'commander'
 import { type Host, parseAddress, parseHost } from '../core/address.ts'
-import { zoneLines } from '../core/checks/dns-records.ts'
+import { isRelated, zoneLines } from '../core/checks/dns-records.ts'
+import { mailServer, senderDomain, spfMechanism } from '../core/checks/sender-rules.ts'
 import { CommandError, type Print } from './output.ts'
 import { type Ask, openPrompt } from './prompt.ts'
 import { isPlaceholder, nextSteps, takesPort25 } from './setup-steps.ts'
@@ -37,6 +38,8 @@ export interface Machine {
   isHostnameGiven: boolean
   baseUrl: string
   trustProxy: readonly string[]
+  /** How receipts are sent; the URL is empty if they are not. */
+  mailOut: { url: string; from: string }
   /** A policy is served; its mode is kept. */
   hasMtaSts: boolean
   hasAdminToken: boolean
@@ -111,7 +114,8 @@ interface Answers {
   domains: Host[]
   host: Host
   url: string
-  email: string
+  /** Undefined: the postmaster of each domain. */
+  email: string | undefined
   addresses: string[]
 }
 
@@ -183,7 +187,8 @@ async function readAnswers(
     await get(options.hostname, 'Host name of this machine', proposedHost),
   )
   const url = urlOption(await get(options.url, 'Public URL', machine.baseUrl || `https://${first}`))
-  const email = await get(options.email, 'Email for reports', `postmaster@${first}`)
+  const postmaster = `postmaster@${first}`
+  const email = await get(options.email, 'Email for reports', postmaster)
   if (!parseAddress(email)) throw invalid('--email', email, 'an email address')
   const addresses = options.address ?? [...machine.addresses]
   const bad = addresses.find((ip) => isIP(ip) === 0)
@@ -191,7 +196,7 @@ async function readAnswers(
   const domains = [
     ...new Set([...current.map((name) => hostOption('MAYFLY_DOMAINS', name)), ...added]),
   ]
-  return { domains, host, url, email, addresses }
+  return { domains, host, url, email: email === postmaster ? undefined : email, addresses }
 }
 
 /** The name that is set, a name of this machine if it is in our zone, else `mx.` and the domain. */
@@ -201,15 +206,8 @@ export function proposeHost(
 ): string {
   const { hostname, isHostnameGiven, reverseNames } = machine
   if (isHostnameGiven && hostname.includes('.') && !isPlaceholder(hostname)) return hostname
-  const zones = [domain, parentZone(domain)]
-  const isOurs = (name: string) => zones.some((zone) => zone && name.endsWith(`.${zone}`))
-  return [hostname, ...reverseNames].find(isOurs) ?? `mx.${domain}`
-}
-
-/** `example.org` of `box.example.org`; undefined if it may be a suffix such as `co.uk`, where others have names too. */
-function parentZone(domain: string): string | undefined {
-  const parent = domain.split('.').slice(1).join('.')
-  return parent.includes('.') && !/^\w{2,3}\.\w{2}$/.test(parent) ? parent : undefined
+  const names = [hostname, ...reverseNames]
+  return names.find((name) => isRelated(domain, name)) ?? `mx.${domain}`
 }
 
 function hostOption(option: string, text: string): Host {
@@ -261,7 +259,11 @@ function resultLines(machine: Machine, answers: Answers, options: SetupOptions):
   const { domains, host, url, email, addresses } = answers
   const webHost = parseHost(new URL(url).hostname)
   const { mtaSts = false, tlsRpt: tlsReporting = false } = options
-  const zone = zoneLines({ domains, host, addresses, webHost, email, mtaSts, tlsReporting })
+  const zone = zoneLines({
+    ...{ domains, host, addresses, webHost, email, mtaSts, tlsReporting },
+    sender: senderOf(machine, host),
+    now: new Date(),
+  })
   const steps = nextSteps(machine, url, mtaSts)
   return [
     '',
@@ -273,6 +275,12 @@ function resultLines(machine: Machine, answers: Answers, options: SetupOptions):
     ...steps.map((step, index) => `  ${index + 1}. ${step}`),
     ...promiseLines(machine),
   ]
+}
+
+function senderOf({ mailOut }: Machine, host: string) {
+  const domain = senderDomain(mailOut)
+  if (domain === undefined) return undefined
+  return { domain, mechanism: spfMechanism(domain, { server: mailServer(mailOut.url), host }) }
 }
 
 function promiseLines({ supportTexts }: Machine): string[] {

@@ -32,13 +32,18 @@ export async function openCheckContext(
   { log, domain, settingsReport, store, storeFault }: CheckOptions,
 ): Promise<CheckContext> {
   const dns = openDnsProbe(config.senderChecks.dns)
-  const names = domain === undefined ? await activeDomains(config, store) : [domain]
+  const stored = await store?.listDomains()
+  const active = stored?.filter((one) => one.active && !one.removed).map(({ name }) => name)
+  const names = domain === undefined ? (active ?? config.domains) : [domain]
   const isExample = (name: string) => name.endsWith('.example')
   return {
     settings: config,
     settingsReport,
     domains: names.filter((name) => !isExample(name)),
     exampleDomains: names.filter(isExample),
+    newDomains: stored
+      ? config.domains.filter((name) => stored.every((one) => one.name !== name))
+      : [],
     now: () => new Date(),
     uniqueId: randomUUID,
     dns,
@@ -47,7 +52,8 @@ export async function openCheckContext(
     publicPorts: { smtp: 25, https: 443 },
     ownAddresses: machineAddresses().filter((ip) => !isPrivateIp(ip)),
     isPrivateIp,
-    dataDirectory: async () => inspectDataDirectory(config.data, config.minFreeBytes),
+    dataDirectory: async () =>
+      inspectDataDirectory(config.data, { minFreeBytes: config.minFreeBytes, use: dataUse(config) }),
     clockSynchronized,
     store,
     storeFault,
@@ -75,10 +81,9 @@ export async function openStoreForChecks(config: Config) {
   }
 }
 
-async function activeDomains(config: Config, store: CheckOptions['store']): Promise<string[]> {
-  if (!store) return [...config.domains]
-  const domains = await store.listDomains()
-  return domains.filter(({ active, removed }) => active && !removed).map(({ name }) => name)
+function dataUse(config: Config) {
+  if (!usesPostgres(config)) return 'mail'
+  return config.smtp.tlsCert === '' ? 'certificate' : 'nothing'
 }
 
 /** Settings of the environment that do not exist, most likely misspelt. */

@@ -10,7 +10,8 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import type { Machine, SetupActions } from '../cli/setup.ts'
+import type { SetupActions } from '../cli/setup.ts'
+import type { Machine } from '../cli/setup-report.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { editSettings, settingChanges } from '../config/edit-file.ts'
 import {
@@ -113,6 +114,7 @@ async function inspectMachine(config: Config) {
     hostname: smtp.hostname,
     baseUrl: http.baseUrl,
     trustProxy: http.trustProxy,
+    mailOut: config.mailOut,
     hasMtaSts: http.mtaSts !== 'off',
     hasAdminToken: adminToken !== '',
     supportTexts: plans === PLANS ? plans.map(({ support }) => support) : [],

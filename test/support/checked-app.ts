@@ -67,7 +67,7 @@ export async function startCheckedApp({ domains, policies, records, broken }: Op
   const proxy = await openProxy({
     files: Object.fromEntries(
       Object.entries(policies).map(([name, host]) => {
-        return [`${name}/.well-known/mta-sts.txt`, mtaStsPolicy(host)]
+        return [`${name}/.well-known/mta-sts.txt`, mtaStsPolicy(host, 'enforce')]
       }),
     ),
   })

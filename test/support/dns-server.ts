@@ -1,4 +1,6 @@
+import { createSocket } from 'node:dgram'
 import { Resolver } from 'node:dns/promises'
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { program } from './programs.ts'
@@ -53,6 +55,18 @@ export async function openDnsServer(records: readonly string[], { broken = 'brok
     close() {
       server.kill('SIGKILL')
       folder.remove()
+    },
+  }
+}
+
+/** Name servers that never answer. */
+export async function openSilentServers(count: number) {
+  const sockets = Array.from({ length: count }, () => createSocket('udp4').bind(0, '127.0.0.1'))
+  await Promise.all(sockets.map((socket) => once(socket, 'listening')))
+  return {
+    servers: sockets.map((socket) => `127.0.0.1:${socket.address().port}`),
+    close() {
+      for (const socket of sockets) socket.close()
     },
   }
 }

@@ -23,6 +23,7 @@ null-mx    | mx      | DOMAIN. 60 IN MX 0 .                            | failure
 other-mx   | mx      | DOMAIN. 60 IN MX 10 old.test.                   | failure | mx       | DOMAIN. 3600 IN MX 10 mx.test.
 address-mx | mx      | DOMAIN. 60 IN MX 10 127.0.0.1.                  | failure | mx       | Replace it: DOMAIN. 3600 IN MX 10 mx.test.
 second-mx  | mx      | DOMAIN. 60 IN MX 9 mx.test. & DOMAIN. 60 IN MX 5 old.test. | warning | mx | If old.test is not one of your nodes, remove its record.
+twin-mx    | mx      | DOMAIN. 60 IN MX 10 mx.test. & DOMAIN. 60 IN MX 10 old.test. | warning | mx | If old.test is not one of your nodes, remove its record.
 no-spf     | spf     |                                                 | warning | spf      | DOMAIN. 3600 IN TXT "v=spf1 -all"
 two-spf    | spf     | DOMAIN. 60 IN TXT "v=spf1 -all" & DOMAIN. 60 IN TXT "v=spf1 mx -all" | failure | spf | Keep only one: DOMAIN. 3600 IN TXT "v=spf1 -all"
 open-spf   | spf     | DOMAIN. 60 IN TXT "v=spf1 +all"                 | warning | spf      | Replace it: DOMAIN. 3600 IN TXT "v=spf1 -all"
@@ -31,10 +32,10 @@ no-dmarc   | dmarc   |                                                 | warning
 lax-dmarc  | dmarc   | _dmarc.DOMAIN. 60 IN TXT "v=DMARC1; p=none"     | warning | dmarc    | Replace it: _dmarc.DOMAIN. 3600 IN TXT "v=DMARC1; p=reject"
 two-dmarc  | dmarc   | _dmarc.DOMAIN. 60 IN TXT "v=DMARC1; p=none" & _dmarc.DOMAIN. 60 IN TXT "v=DMARC1; p=reject" | failure | dmarc | Keep only one: _dmarc.DOMAIN. 3600 IN TXT "v=DMARC1; p=reject"
 bad-dmarc  | dmarc   | _dmarc.DOMAIN. 60 IN TXT "v=DMARC1; q=reject"   | failure | dmarc    | Replace it: _dmarc.DOMAIN. 3600 IN TXT "v=DMARC1; p=reject"
-bad-sts    | mta-sts | _mta-sts.DOMAIN. 60 IN TXT "v=STSv1; id=2026-1" | failure | mta-sts  | Replace it: _mta-sts.DOMAIN. 3600 IN TXT "v=STSv1; id=1"
+bad-sts    | mta-sts | _mta-sts.DOMAIN. 60 IN TXT "v=STSv1; id=2026-1" | failure | mta-sts  | Replace it: _mta-sts.DOMAIN. 3600 IN TXT "v=STSv1; id=2
 lost-sts   | policy  |                                                 | failure | mta-sts  | Serve this at https://mta-sts.DOMAIN/.well-known/mta-sts.txt
 old-sts    |         |                                                 | failure | mta-sts  | mx: mx.test
-no-policy  |         |                                                 | failure | mta-sts  | mode: enforce
+no-policy  |         |                                                 | failure | mta-sts  | mode: testing
 bad-rpt    | tls-rpt | _smtp._tls.DOMAIN. 60 IN TXT "v=TLSRPTv1; rua=tls@DOMAIN" | warning | tls-rpt | Replace it: _smtp._tls.DOMAIN. 3600 IN TXT "v=TLSRPTv1; rua=mailto:postmaster@DOMAIN"
 unknown    |         |                                                 | failure | delivery | mayfly domain add DOMAIN
 listed     |         |                                                 | warning | listings | request removal, on the site of each list: dbl.spamhaus.org

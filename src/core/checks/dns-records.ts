@@ -13,19 +13,25 @@ export const mxRecord = (domain: string, host: string) => record(domain, 'MX', `
 export const addressRecord = (host: string, ip: string) =>
   record(host, ip.includes(':') ? 'AAAA' : 'A', ip)
 
-/** A domain that sends no mail, or the one server that sends for it. */
-export const spfRecord = (domain: string, sender?: string) =>
-  record(domain, 'TXT', `"v=spf1 ${sender === undefined ? '' : `a:${sender} `}-all"`)
+/** `terms` say who sends; empty if nobody does. */
+export const spfRecord = (domain: string, terms: readonly string[] = []) =>
+  record(domain, 'TXT', `"${['v=spf1', ...terms, ...(hasEnd(terms) ? [] : ['-all'])].join(' ')}"`)
 
-export const dmarcRecord = (domain: string, email = '') =>
+const hasEnd = (terms: readonly string[]) =>
+  terms.some((term) => /^(?:[+?~-]?all|redirect=.*)$/i.test(term))
+
+export const dmarcRecord = (domain: string, email = '', policy: 'reject' | 'none' = 'reject') =>
   record(
     `_dmarc.${domain}`,
     'TXT',
-    `"v=DMARC1; p=reject${email === '' ? '' : `; rua=mailto:${email}`}"`,
+    `"v=DMARC1; p=${policy}${email === '' ? '' : `; rua=mailto:${email}`}"`,
   )
 
-export const mtaStsRecord = (domain: string, id: string) =>
-  record(`_mta-sts.${domain}`, 'TXT', `"v=STSv1; id=${id}"`)
+/** The id is the time, so that senders do not take the policy for one that they know. */
+export const mtaStsRecord = (domain: string, now: Date) => {
+  const id = now.toISOString().replace(/\D/g, '').slice(0, 12)
+  return record(`_mta-sts.${domain}`, 'TXT', `"v=STSv1; id=${id}"`)
+}
 
 export const tlsReportRecord = (domain: string, email: string) =>
   record(`_smtp._tls.${domain}`, 'TXT', `"v=TLSRPTv1; rua=mailto:${email}"`)
@@ -49,7 +55,7 @@ export function listedName(ip: string, list: string): string {
 }
 
 /** The policy to serve at `https://mta-sts.DOMAIN/.well-known/mta-sts.txt`. */
-export const mtaStsPolicy = (host: string, mode: 'enforce' | 'testing' = 'enforce') =>
+export const mtaStsPolicy = (host: string, mode: 'enforce' | 'testing') =>
   `version: STSv1\nmode: ${mode}\nmx: ${host}\nmax_age: 604800\n`
 
 export interface ZoneOptions {
@@ -59,15 +65,18 @@ export interface ZoneOptions {
   addresses: readonly string[]
   /** Host name of the web page; undefined without one. */
   webHost: string | undefined
-  /** For reports of other mail servers. */
-  email: string
+  /** For reports of other mail servers; undefined: the postmaster of each domain. */
+  email: string | undefined
+  /** The domain that sends receipts, and the SPF mechanism for its server. */
+  sender: { domain: string; mechanism: string } | undefined
   mtaSts: boolean
   tlsReporting: boolean
+  now: Date
 }
 
 /** All records of an installation, as part of a zone file. */
 export function zoneLines(options: ZoneOptions): string[] {
-  const { domains, host, webHost, email } = options
+  const { domains, host, webHost, sender } = options
   const addresses = options.addresses.length > 0 ? options.addresses : ['ADDRESS']
   const hosts = [...new Set([host, ...(webHost === undefined ? [] : [webHost])])]
   const unknown =
@@ -77,18 +86,43 @@ export function zoneLines(options: ZoneOptions): string[] {
   return [
     ...unknown,
     ...hosts.flatMap((name) => addresses.map((ip) => addressRecord(name, ip))),
-    ...domains.flatMap((domain) => [
-      mxRecord(domain, host),
-      spfRecord(domain),
-      dmarcRecord(domain, email),
-      ...(options.mtaSts
-        ? [
-            mtaStsRecord(domain, '1'),
-            ...addresses.map((ip) => addressRecord(`mta-sts.${domain}`, ip)),
-          ]
-        : []),
-      ...(options.tlsReporting ? [tlsReportRecord(domain, email)] : []),
-    ]),
+    ...domains.flatMap((domain) => {
+      const email = options.email ?? `postmaster@${domain}`
+      const sends = sender?.domain === domain
+      return [
+        mxRecord(domain, host),
+        spfRecord(domain, sends ? [sender.mechanism] : []),
+        dmarcRecord(domain, email, sends ? 'none' : 'reject'),
+        ...(options.mtaSts
+          ? [
+              mtaStsRecord(domain, options.now),
+              ...addresses.map((ip) => addressRecord(`mta-sts.${domain}`, ip)),
+            ]
+          : []),
+        ...(options.tlsReporting ? [tlsReportRecord(domain, email)] : []),
+        ...reportPermission(domain, email),
+      ]
+    }),
     ...options.addresses.map((ip) => `; at the provider of the address: ${ptrRecord(ip, host)}`),
   ]
+}
+
+/** RFC 7489 7.1: a domain must agree to receive the reports of another one. */
+function reportPermission(domain: string, email: string): string[] {
+  const receiver = email.slice(email.lastIndexOf('@') + 1)
+  if (isRelated(domain, receiver) || domain.endsWith(`.${receiver}`)) return []
+  const permission = record(`${domain}._report._dmarc.${receiver}`, 'TXT', '"v=DMARC1"')
+  return [`; in the zone of ${receiver}: ${permission}`]
+}
+
+/** Whether both names belong to one owner, as far as names tell: `mx.example.org` and `box.example.org`. */
+export function isRelated(one: string, other: string): boolean {
+  const zones = [one, parentZone(one)]
+  return zones.some((zone) => zone !== '' && (other === zone || other.endsWith(`.${zone}`)))
+}
+
+/** `example.org` of `box.example.org`; empty if it may be a suffix such as `co.uk`, where others have names too. */
+function parentZone(name: string): string {
+  const parent = name.slice(name.indexOf('.') + 1)
+  return parent.includes('.') && !/^\w{2,3}\.\w{2}$/.test(parent) ? parent : ''
 }

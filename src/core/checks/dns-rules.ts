@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { ipRangeMatcher, isLoopback, PRIVATE_RANGES } from '../ip.ts'
-import { addressRecord, dmarcRecord, mxRecord, ptrRecord, spfRecord } from './dns-records.ts'
+import { addressRecord, mxRecord, ptrRecord } from './dns-records.ts'
 import {
   type CheckResult,
   failure,
@@ -35,11 +35,14 @@ export function evaluateMx(domain: string, host: string, mx: Lookup<MxRecord>): 
   }
   const ours = sorted.find(({ exchange }) => sameName(exchange, host))
   if (!ours) return failure(`${seen}: none of them is ${host}`, publish)
-  const first = sorted[0]
-  if (first && first.priority < ours.priority) {
+  const other = sorted.find(
+    ({ exchange, priority }) => priority <= ours.priority && !sameName(exchange, host),
+  )
+  if (other) {
+    const share = other.priority < ours.priority ? 'first' : 'as often'
     return warning(
-      `${seen}: senders try ${first.exchange} first`,
-      `If ${first.exchange} is not one of your nodes, remove its record. Otherwise ignore this.`,
+      `${seen}: senders try ${other.exchange} ${share}`,
+      `If ${other.exchange} is not one of your nodes, remove its record. Otherwise ignore this.`,
     )
   }
   return ok(seen)
@@ -91,6 +94,13 @@ export function evaluateAddresses(
       `If it is neither another node nor your load balancer, replace the record: ${publish}`,
     )
   }
+  if (recordsOf(a).length === 0) {
+    const four = own.find((ip) => isIP(ip) === 4) ?? 'ADDRESS'
+    return warning(
+      `${seen}: no IPv4 address, so most senders cannot deliver`,
+      addressRecord(host, four),
+    )
+  }
   return ok(seen)
 }
 
@@ -115,84 +125,6 @@ export function evaluatePtr(
   return ok(known.map(([ip]) => `${ip} is ${host}`).join(', '))
 }
 
-/** The server through which a domain sends; undefined for a domain that only receives. */
-export interface Sending {
-  server: string
-}
-
-const SPF_TERM =
-  /^(?:[+?~-]?(?:all|include:\S+|a(?:[:/]\S+)?|mx(?:[:/]\S+)?|ptr(?::\S+)?|ip4:\S+|ip6:\S+|exists:\S+)|[a-z][\w.-]*=\S*)$/i
-
-/** A domain that only receives should say so, which keeps others from sending in its name. */
-export function evaluateSpf(
-  domain: string,
-  txt: Lookup<string>,
-  sending: Sending | undefined,
-): CheckResult {
-  if ('error' in txt) return skipped(`DNS did not answer (${txt.error})`)
-  const found = txt.records.filter((text) => /^v=spf1(?: |$)/i.test(text))
-  const publish = spfRecord(domain, sending?.server)
-  const [record = '', second] = found
-  if (record === '') return warning('no SPF record: anyone can send in its name', publish)
-  if (second !== undefined) {
-    return failure(
-      `${found.length} SPF records: receivers treat that as an error`,
-      `Keep only one: ${publish}`,
-    )
-  }
-  const terms = record.split(/ +/).slice(1)
-  const bad = terms.find((term) => term !== '' && !SPF_TERM.test(term))
-  if (bad !== undefined) return failure(`${record}: ${bad} is not valid`, `Replace it: ${publish}`)
-  if (sending && /^v=spf1 +-all *$/i.test(record)) {
-    return failure(
-      `${record}: receipts from this domain (MAYFLY_MAIL_FROM) are rejected`,
-      `Replace it: ${publish}`,
-    )
-  }
-  const last = terms.find((term) => /^(?:[+?~-]?all|redirect=.*)$/i.test(term)) ?? ''
-  if (sending ? /^\+?all$/i.test(last) : !/^-all$|^redirect=/i.test(last)) {
-    return warning(`${record}: does not prevent others from sending`, `Replace it: ${publish}`)
-  }
-  return ok(record)
-}
-
-/** `parents` are the records of the parent domains, nearest first: their policy applies if the domain has none. */
-export function evaluateDmarc(
-  domain: string,
-  txt: Lookup<string>,
-  { parents, sending }: { parents: readonly Lookup<string>[]; sending: Sending | undefined },
-): CheckResult {
-  if ('error' in txt) return skipped(`DNS did not answer (${txt.error})`)
-  const own = dmarcOf(txt)
-  const publish = dmarcRecord(domain)
-  if (own.length > 1) {
-    return failure(
-      `${own.length} DMARC records: receivers ignore all of them`,
-      `Keep only one: ${publish}`,
-    )
-  }
-  const inherited = own.length === 0
-  const record = own[0] ?? parents.flatMap(dmarcOf)[0]
-  if (record === undefined) return warning('no DMARC record', publish)
-  const tags = tagsOf(record)
-  const policy = (inherited ? (tags.get('sp') ?? tags.get('p')) : tags.get('p'))?.toLowerCase()
-  if (policy === undefined || !/^(none|quarantine|reject)$/.test(policy)) {
-    return failure(`${record}: no valid policy (p=)`, `Replace it: ${publish}`)
-  }
-  const seen = inherited ? `${record} (of the parent domain)` : record
-  if (!sending && policy !== 'reject') {
-    return warning(
-      `${seen}: does not reject forged mail`,
-      inherited ? publish : `Replace it: ${publish}`,
-    )
-  }
-  return ok(seen)
-}
-
-function dmarcOf(txt: Lookup<string>): string[] {
-  return recordsOf(txt).filter((text) => /^v=DMARC1\s*(?:;|$)/i.test(text))
-}
-
 /** The tags of a record such as `v=DMARC1; p=reject`. */
 export function tagsOf(record: string): Map<string, string> {
   const pairs = record.split(';').map((part) => part.split('='))
@@ -201,13 +133,15 @@ export function tagsOf(record: string): Map<string, string> {
   )
 }
 
-/** Return codes of a block list: 127.0.0.x is a listing, 127.255.255.x refuses the query. */
+const isListing = (code: string) => /^127\.0\./.test(code) && code !== '127.0.0.1'
+
+/** Return codes of a block list: 127.0.0.x is a listing; 127.255.255.x, or 127.0.0.1 of SURBL, refuses the query. */
 export function evaluateListing(
   what: string,
   lists: ReadonlyMap<string, Lookup<string>>,
 ): CheckResult {
   const answers = [...lists].map(([list, lookup]) => ({ list, codes: recordsOf(lookup) }))
-  const listed = answers.filter(({ codes }) => codes.some((code) => /^127\.0\./.test(code)))
+  const listed = answers.filter(({ codes }) => codes.some(isListing))
   if (listed.length > 0) {
     const names = listed.map(({ list, codes }) => `${list} (${codes.join(', ')})`)
     return warning(

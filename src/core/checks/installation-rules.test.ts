@@ -5,8 +5,6 @@ import {
   evaluateBaseUrl,
   evaluateClock,
   evaluateDataDirectory,
-  evaluatePayments,
-  evaluatePostgres,
   evaluateProxy,
 } from './installation-rules.ts'
 
@@ -17,6 +15,7 @@ const hoursAgo = (hours: number) => new Date(NOW.getTime() - hours * 3_600_000)
 describe('data directory', () => {
   const data = {
     path: '/var/lib/mayfly',
+    use: 'mail',
     fault: undefined,
     uid: 900,
     ownUid: 900,
@@ -24,19 +23,24 @@ describe('data directory', () => {
     freeBytes: 2_000 * MB,
     minFreeBytes: 512 * MB,
     fsyncMs: 1.2,
-  }
+  } as const
   for (const [name, changed, status, fix] of [
     ['right', {}, 'ok', ''],
     ['missing', { fault: 'ENOENT' }, 'failure', 'install -d -m 700 /var/lib/mayfly'],
-    ['of another user', { uid: 0 }, 'failure', 'chown -R 900 /var/lib/mayfly'],
+    ['of another user', { uid: 901 }, 'failure', 'setpriv --reuid 901'],
+    ['seen by root', { ownUid: 0, fsyncMs: undefined }, 'ok', ''],
     ['readable by others', { mode: 0o755 }, 'warning', 'chmod 700 /var/lib/mayfly'],
     ['full', { freeBytes: 511 * MB }, 'failure', 'Free some space'],
     ['nearly full', { freeBytes: 1_023 * MB }, 'warning', 'Free some space'],
     ['slow', { fsyncMs: 51 }, 'warning', 'local SSD'],
+    ['full and readable by others', { freeBytes: 0, mode: 0o755 }, 'failure', 'Free some space'],
+    ['full, but only for a certificate', { freeBytes: 0, use: 'certificate' }, 'ok', ''],
+    ['missing, and not used', { fault: 'ENOENT', use: 'nothing' }, 'skipped', ''],
   ] as const) {
     test(`${name}: ${status}`, () => {
       const result = evaluateDataDirectory({ ...data, ...changed })
       expect(result).toMatchObject({ status, fix: expect.stringContaining(fix) })
+      expect(result.fix, 'the service would lose its data').not.toContain('chown')
     })
   }
 })
@@ -62,6 +66,7 @@ describe('admin token', () => {
   for (const [token, open, status] of [
     ['', true, 'warning'],
     ['short', false, 'warning'],
+    ['short', true, 'failure'],
     ['x'.repeat(20), undefined, 'ok'],
     ['x'.repeat(20), false, 'ok'],
     ['x'.repeat(20), true, 'failure'],
@@ -88,6 +93,7 @@ describe('base URL', () => {
       'failure',
     ],
     ['another service', 'https://box.example.org', { status: 200, body: '{}' }, 'failure'],
+    ['redirected', 'http://box.example.org', { status: 308, body: '' }, 'warning'],
     ['not found', 'https://box.example.org', { status: 404, body: '' }, 'failure'],
   ] as const) {
     test(`${name}: ${status}`, () =>
@@ -137,70 +143,5 @@ describe('backup', () => {
   ] as const) {
     test(`${name}: ${status}`, () =>
       expect(evaluateBackup({ entries, at }, NOW).status).toBe(status))
-  }
-})
-
-describe('PostgreSQL', () => {
-  const facts = {
-    version: 170_002,
-    role: 'mayfly',
-    durabilityFault: undefined,
-    usedConnections: 40,
-    maxConnections: 100,
-    requiredStandbys: '',
-    standbys: [],
-    offsetMs: 10,
-  }
-  const standbys = (requiredStandbys: string, ...states: (string | null)[]) => {
-    const name = (state: string | null) => (state === null ? null : 'b')
-    return { requiredStandbys, standbys: states.map((state) => ({ name: name(state), state })) }
-  }
-  for (const [name, changed, status, fix] of [
-    ['right', {}, 'ok', ''],
-    ['too old', { version: 140_010 }, 'failure', 'PostgreSQL 15'],
-    ['not durable', { durabilityFault: 'fsync is off' }, 'failure', 'SET fsync = on'],
-    ['an asynchronous standby', standbys('', 'async'), 'ok', ''],
-    ['an asynchronous standby that is hidden', standbys('', null), 'ok', ''],
-    ['with a synchronous standby', standbys('b', 'sync'), 'ok', ''],
-    ['one of a quorum', standbys('ANY 1 (b, c)', 'quorum'), 'ok', ''],
-    ['both of a quorum', standbys('any 2 (b,c)', 'quorum', 'quorum'), 'ok', ''],
-    ['one of a quorum of two', standbys('ANY 2 (b, c)', 'quorum'), 'failure', 'Start the standby'],
-    ['the first of two', standbys('FIRST 2 (b, c)', 'sync'), 'failure', 'Start the standby'],
-    ['two as in old versions', standbys('2 (b, c)', 'sync', 'sync'), 'ok', ''],
-    ['only an asynchronous standby', standbys('b', 'async'), 'failure', 'Start the standby'],
-    ['no standby', standbys('b'), 'failure', 'docs/scaling.md#failover'],
-    ['a hidden standby', standbys('b', null), 'warning', 'GRANT pg_read_all_stats TO mayfly;'],
-    ['too few hidden ones', standbys('ANY 2 (b, c)', null), 'failure', 'Start the standby'],
-    ['another clock', { offsetMs: -2_001 }, 'warning', 'set-ntp'],
-    ['nearly all connections used', { usedConnections: 81 }, 'warning', 'max_connections = 200'],
-  ] as const) {
-    test(`${name}: ${status}`, () => {
-      const result = evaluatePostgres({ ...facts, ...changed })
-      expect(result).toMatchObject({ status, fix: expect.stringContaining(fix) })
-      expect(result.fix, 'durability is never given up').not.toContain('RESET')
-    })
-  }
-})
-
-describe('payments', () => {
-  const url = 'https://box.example.org/api/stripe/webhook'
-  const facts = {
-    provider: 'stripe',
-    isTestMode: false,
-    baseUrl: 'https://box.example.org',
-    endpoints: [{ url, enabled: true }],
-  } as const
-  for (const [name, changed, status] of [
-    ['manual', { provider: 'manual' }, 'ok'],
-    ['a test shop', { provider: 'fake' }, 'warning'],
-    ['Stripe', {}, 'ok'],
-    ['Stripe in test mode', { isTestMode: true }, 'warning'],
-    ['no endpoint', { endpoints: [] }, 'failure'],
-    ['an endpoint elsewhere', { endpoints: [{ url: `${url}s`, enabled: true }] }, 'failure'],
-    ['a disabled endpoint', { endpoints: [{ url, enabled: false }] }, 'failure'],
-    ['a key that may not list them', { endpoints: { error: 'permission' } }, 'warning'],
-  ] as const) {
-    test(`${name}: ${status}`, () =>
-      expect(evaluatePayments({ ...facts, ...changed }).status).toBe(status))
   }
 })

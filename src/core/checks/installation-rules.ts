@@ -5,6 +5,8 @@ const MB = 1024 * 1024
 
 export interface DataDirectory {
   path: string
+  /** What is kept there: mail, only the self-signed certificate, or nothing. */
+  use: 'mail' | 'certificate' | 'nothing'
   /** Why files cannot be created there; undefined if they can. */
   fault: string | undefined
   uid: number
@@ -15,22 +17,33 @@ export interface DataDirectory {
   freeBytes: number
   /** Below this, mail is deferred. */
   minFreeBytes: number
-  fsyncMs: number
+  /** Undefined if it was not measured: files of root would be in the way of the service. */
+  fsyncMs: number | undefined
 }
 
 const SLOW_FSYNC_MS = 50
+const ROOT = 0
 
 export function evaluateDataDirectory(data: DataDirectory): CheckResult {
-  const { path, fault, freeBytes, minFreeBytes, fsyncMs } = data
+  const { path, use, fault, freeBytes, fsyncMs } = data
+  if (use === 'nothing') return skipped('not used')
   if (fault !== undefined) {
     return failure(`${path}: ${fault}`, `install -d -m 700 ${path}, as the user of the service`)
   }
-  const free = `${Math.floor(freeBytes / MB)} MB free`
-  const seen = `${path}: ${free}, fsync ${fsyncMs.toFixed(1)} ms`
-  if (data.uid !== data.ownUid) {
+  if (data.uid !== data.ownUid && data.ownUid !== ROOT) {
     return failure(
-      `${path} belongs to user ${data.uid}, not to ${data.ownUid}`,
-      `Run this command as the user of the service, or: chown -R ${data.ownUid} ${path}`,
+      `${path} belongs to user ${data.uid}, and user ${data.ownUid} runs this command`,
+      `Run it as the user of the service: setpriv --reuid ${data.uid} --clear-groups`,
+    )
+  }
+  const isMail = use === 'mail'
+  const sync = fsyncMs === undefined ? '' : `, fsync ${fsyncMs.toFixed(1)} ms`
+  const seen = `${path}: ${Math.floor(freeBytes / MB)} MB free${sync}`
+  const least = `below ${Math.floor(data.minFreeBytes / MB)} MB mail is deferred with 452`
+  if (isMail && freeBytes < data.minFreeBytes) {
+    return failure(
+      `${seen}: ${least}`,
+      'Free some space, move MAYFLY_DATA to a larger disk, or lower MAYFLY_MIN_FREE',
     )
   }
   if ((data.mode & 0o077) !== 0) {
@@ -39,19 +52,13 @@ export function evaluateDataDirectory(data: DataDirectory): CheckResult {
       `chmod 700 ${path}`,
     )
   }
-  if (freeBytes < minFreeBytes) {
-    return failure(
-      `${seen}: below ${Math.floor(minFreeBytes / MB)} MB mail is deferred with 452`,
-      'Free some space, move MAYFLY_DATA to a larger disk, or lower MAYFLY_MIN_FREE',
-    )
-  }
-  if (freeBytes < 2 * minFreeBytes) {
+  if (isMail && freeBytes < 2 * data.minFreeBytes) {
     return warning(
-      `${seen}: below ${Math.floor(minFreeBytes / MB)} MB mail is deferred with 452`,
+      `${seen}: ${least}`,
       'Free some space, or move MAYFLY_DATA to a larger disk',
     )
   }
-  if (fsyncMs > SLOW_FSYNC_MS) {
+  if (isMail && (fsyncMs ?? 0) > SLOW_FSYNC_MS) {
     return warning(
       `${seen}: slow, each mail waits for one`,
       'Use a local SSD for MAYFLY_DATA, not a network file system',
@@ -95,18 +102,18 @@ export const MIN_TOKEN_LENGTH = 20
 /** `open` tells whether the running service gives metrics without the token; undefined if it is not running. */
 export function evaluateAdminToken(token: string, open: boolean | undefined): CheckResult {
   const make =
-    'openssl rand -base64 32 > admin-token, and set MAYFLY_ADMIN_TOKEN_FILE to the path of that file'
+    'mayfly setup creates one; or: (umask 077; openssl rand -base64 32 > admin-token), and set MAYFLY_ADMIN_TOKEN_FILE to the path of that file, which the service must be able to read'
   if (token === '') {
     return warning('not set: /metrics and the details of /readyz are public', make)
-  }
-  if (token.length < MIN_TOKEN_LENGTH) {
-    return warning(`only ${token.length} characters: it could be guessed`, make)
   }
   if (open) {
     return failure(
       'the running service gives /metrics without the token: it has other settings than this command',
       'Restart the service: systemctl restart mayfly',
     )
+  }
+  if (token.length < MIN_TOKEN_LENGTH) {
+    return warning(`only ${token.length} characters: it could be guessed`, make)
   }
   return ok('set')
 }
@@ -136,6 +143,13 @@ export function evaluateBaseUrl(
     return warning(
       `${baseUrl} cannot be reached from here (${response.error}); many networks cannot reach their own public address`,
       `Try it from elsewhere: curl -i ${baseUrl}/livez`,
+    )
+  }
+  const isRedirect = response && 'status' in response && [301, 302, 307, 308].includes(response.status)
+  if (isRedirect && url.protocol === 'http:') {
+    return warning(
+      `${baseUrl} redirects, most likely to HTTPS: links should go there at once`,
+      `Set MAYFLY_BASE_URL=https://${url.host}`,
     )
   }
   if (response && local !== undefined && (response.status !== 200 || response.body !== local)) {
@@ -209,109 +223,4 @@ export function evaluateBackup(
   const age = hours < 48 ? `${hours} hours` : `${Math.floor(hours / 24)} days`
   if (hours > MAX_BACKUP_HOURS) return warning(`the last backup is ${age} old`, fix)
   return ok(`the last backup is ${age} old`)
-}
-
-export interface PostgresFacts {
-  /** `server_version_num`. */
-  version: number
-  /** As whom we are connected. */
-  role: string
-  durabilityFault: string | undefined
-  usedConnections: number
-  maxConnections: number
-  /** `synchronous_standby_names`. */
-  requiredStandbys: string
-  /** Their state is null if the role may not see it. */
-  standbys: readonly { name: string | null; state: string | null }[]
-  /** Its clock minus ours. */
-  offsetMs: number
-}
-
-const OLDEST_POSTGRES = 150_000
-const MAX_POSTGRES_OFFSET_MS = 2_000
-
-export function evaluatePostgres(facts: PostgresFacts): CheckResult {
-  const { version, durabilityFault, usedConnections, maxConnections, standbys, offsetMs } = facts
-  const major = Math.floor(version / 10_000)
-  const replicas = standbys
-    .map(({ name, state }) => (state === null ? '(hidden)' : `${name} (${state})`))
-    .join(', ')
-  const seen = `PostgreSQL ${major}, ${usedConnections} of ${maxConnections} connections, ${replicas === '' ? 'no standby' : `standby ${replicas}`}`
-  if (version < OLDEST_POSTGRES) return failure(seen, 'Upgrade to PostgreSQL 15 or newer')
-  if (durabilityFault !== undefined) {
-    return failure(
-      durabilityFault,
-      'ALTER SYSTEM SET fsync = on; ALTER SYSTEM SET synchronous_commit = on; SELECT pg_reload_conf();',
-    )
-  }
-  const needed = neededStandbys(facts.requiredStandbys)
-  const hidden = standbys.filter(({ state }) => state === null).length
-  const synced = standbys.filter(({ state }) => state === 'sync' || state === 'quorum').length
-  if (synced + hidden < needed) {
-    return failure(
-      `${seen}: synchronous_standby_names (${facts.requiredStandbys}) requires ${needed}, so commits wait for it`,
-      'Start the standby. To continue without it, and what can be lost then: docs/scaling.md#failover',
-    )
-  }
-  if (synced < needed) {
-    return warning(
-      `${seen}: the role ${facts.role} may not see whether it is synchronous`,
-      `GRANT pg_read_all_stats TO ${facts.role};`,
-    )
-  }
-  if (Math.abs(offsetMs) > MAX_POSTGRES_OFFSET_MS) {
-    return warning(
-      `its clock differs from this machine by ${Math.round(offsetMs / 1_000)} s`,
-      'Synchronize both clocks: timedatectl set-ntp true',
-    )
-  }
-  if (usedConnections > maxConnections * 0.8) {
-    return warning(
-      seen,
-      `ALTER SYSTEM SET max_connections = ${2 * maxConnections}; then restart PostgreSQL`,
-    )
-  }
-  return ok(seen)
-}
-
-/** How many standbys a commit waits for: `a, b` for one, `ANY 2 (a, b, c)` and `FIRST 2 (a, b, c)` for two. */
-function neededStandbys(names: string): number {
-  if (names.trim() === '') return 0
-  return Number(/^\s*(?:(?:any|first)\s+)?(\d+)\s*\(/i.exec(names)?.[1] ?? 1)
-}
-
-export interface PaymentFacts {
-  provider: 'manual' | 'stripe' | 'fake'
-  /** Of the Stripe key. */
-  isTestMode: boolean
-  baseUrl: string
-  /** The webhook endpoints of the Stripe account, or why they could not be listed. */
-  endpoints: readonly { url: string; enabled: boolean }[] | { error: string } | undefined
-}
-
-export function evaluatePayments(facts: PaymentFacts): CheckResult {
-  const { provider, isTestMode, baseUrl, endpoints } = facts
-  if (provider === 'manual') return ok('manual: you issue the keys')
-  if (provider === 'fake') {
-    return warning('fake: anyone can get a key for free', 'Set MAYFLY_PAYMENTS=manual or stripe')
-  }
-  const url = `${baseUrl}/api/stripe/webhook`
-  const create = `Create a webhook endpoint for ${url} in the Stripe dashboard (docs/stripe.md) and set MAYFLY_STRIPE_WEBHOOK_SECRET`
-  if (endpoints === undefined || 'error' in endpoints) {
-    return warning(
-      `Stripe: the webhook endpoints cannot be listed (${endpoints?.error ?? 'not tried'})`,
-      `Check the key, and that there is an endpoint for ${url}`,
-    )
-  }
-  const ours = endpoints.find((endpoint) => endpoint.url === url)
-  if (!ours) return failure(`Stripe has no webhook endpoint for ${url}`, create)
-  if (!ours.enabled)
-    return failure(`the webhook endpoint ${url} is disabled`, 'Enable it in the Stripe dashboard')
-  if (isTestMode) {
-    return warning(
-      'Stripe in test mode: payments are not real',
-      'For real payments set MAYFLY_STRIPE_SECRET_KEY to the live key',
-    )
-  }
-  return ok(`Stripe, webhook ${url}`)
 }

@@ -6,6 +6,7 @@ import {
   evaluateMtaSts,
   evaluateTlsa,
   evaluateTlsReporting,
+  type MtaStsFacts,
   matchesName,
   type ServedCertificate,
 } from './tls-rules.ts'
@@ -92,7 +93,7 @@ describe('TLSA', () => {
     ],
     ['another key', record(3, 1, 1, hash('sha256', 'old')), 'failure', publish],
     ['a usage for web sites', record(1, 1, 1, keyHash), 'warning', publish],
-    ['no answer', { error: 'ESERVFAIL' }, 'skipped', ''],
+    ['no answer', { error: 'ESERVFAIL' }, 'warning', 'dig TLSA _25._tcp.mx.example.org'],
   ] as const) {
     test(`${name}: ${status}`, () => {
       const result = evaluateTlsa(HOST, tlsa, CERTIFICATE)
@@ -103,6 +104,13 @@ describe('TLSA', () => {
 
 describe('MTA-STS', () => {
   const STS = found('v=STSv1; id=20260301')
+  const FACTS: MtaStsFacts = {
+    host: HOST,
+    backups: [],
+    setting: 'off',
+    policy: undefined,
+    now: NOW,
+  }
   const policy = (body: string, status = 200) => ({ status, body })
   const GOOD = policy('version: STSv1\r\nmode: enforce\r\nmx: mx.example.org\r\nmax_age: 86400\r\n')
   for (const [name, txt, fetched, status, fix] of [
@@ -124,7 +132,7 @@ describe('MTA-STS', () => {
       'mx: mx.example.org',
     ],
     ['switched off', STS, policy('version: STSv1\nmode: none\nmax_age: 0\n'), 'ok', ''],
-    ['no mode', STS, policy('version: STSv1\nmax_age: 0\n'), 'failure', 'mode: enforce'],
+    ['no mode', STS, policy('version: STSv1\nmax_age: 0\n'), 'failure', 'mode: testing'],
     [
       'not found',
       STS,
@@ -132,12 +140,58 @@ describe('MTA-STS', () => {
       'failure',
       'https://mta-sts.box.example.org/.well-known/mta-sts.txt',
     ],
-    ['unreachable', STS, { error: 'ECONNREFUSED' }, 'failure', 'version: STSv1'],
+    [
+      'unreachable from here',
+      STS,
+      { error: 'ETIMEDOUT', isReachability: true },
+      'warning',
+      'curl https://mta-sts.box.example.org',
+    ],
+    [
+      'a bad certificate',
+      STS,
+      { error: 'CERT_HAS_EXPIRED', isReachability: false },
+      'failure',
+      'version: STSv1',
+    ],
     ['an id with a dash', found('v=STSv1; id=2026-03-01'), undefined, 'failure', '"v=STSv1; id='],
     ['two records', found('v=STSv1; id=1', 'v=STSv1; id=2'), undefined, 'failure', 'Replace it'],
   ] as const) {
     test(`${name}: ${status}`, () => {
-      const result = evaluateMtaSts(DOMAIN, txt, { host: HOST, policy: fetched })
+      const result = evaluateMtaSts(DOMAIN, txt, { ...FACTS, policy: fetched })
+      expect(result).toMatchObject({ status, fix: expect.stringContaining(fix) })
+    })
+  }
+
+  const TESTING = policy(GOOD.body.replace('enforce', 'testing'))
+  for (const [name, txt, changed, status, fix] of [
+    [
+      'on, but without a record',
+      found<string>(),
+      { setting: 'testing' },
+      'warning',
+      '_mta-sts.box.example.org. 3600 IN TXT "v=STSv1; id=202603011200"',
+    ],
+    ['the mode that is set', STS, { setting: 'enforce', policy: GOOD }, 'ok', ''],
+    ['another mode than set', STS, { setting: 'enforce', policy: TESTING }, 'warning', 'proxy'],
+    [
+      'not found while enforced',
+      STS,
+      { setting: 'enforce', policy: policy('', 404) },
+      'failure',
+      'mode: enforce',
+    ],
+    ['a backup MX that it allows', STS, { backups: [HOST], policy: GOOD }, 'ok', ''],
+    [
+      'a backup MX that it does not allow',
+      STS,
+      { backups: ['mx2.example.org'], policy: GOOD },
+      'warning',
+      'Remove the MX record of mx2.example.org',
+    ],
+  ] as const) {
+    test(`${name}: ${status}`, () => {
+      const result = evaluateMtaSts(DOMAIN, txt, { ...FACTS, ...changed })
       expect(result).toMatchObject({ status, fix: expect.stringContaining(fix) })
     })
   }

@@ -72,7 +72,13 @@ export function evaluateTlsa(
   tlsa: Lookup<TlsaRecord>,
   { chain }: ServedCertificate,
 ): CheckResult {
-  if ('error' in tlsa) return skipped(`DNS did not answer (${tlsa.error})`)
+  // RFC 7672 2.1.2: not even an answer without DANE.
+  if ('error' in tlsa) {
+    return warning(
+      `DNS does not answer for TLSA records (${tlsa.error}): servers with DANE defer mail`,
+      `Make the name servers answer, also if there is no record: dig TLSA _25._tcp.${host}`,
+    )
+  }
   const { records } = tlsa
   if (records.length === 0) return skipped('no TLSA record; optional, for DANE')
   const leaf = chain[0]
@@ -116,8 +122,10 @@ function textOf(records: readonly TlsaRecord[]): string {
     .join(', ')
 }
 
-/** The policy as fetched: the status and body, or the error. */
-export type FetchedPolicy = { status: number; body: string } | { error: string }
+/** The policy as fetched: the status and body, or the error, which may only be one of this network. */
+export type FetchedPolicy =
+  | { status: number; body: string }
+  | { error: string; isReachability: boolean }
 
 export const mtaStsUrl = (domain: string) => `https://mta-sts.${domain}/.well-known/mta-sts.txt`
 
@@ -127,35 +135,79 @@ export function hasMtaSts(txt: Lookup<string>): boolean {
 
 const isSts = (text: string) => /^v=STSv1\s*(?:;|$)/i.test(text)
 
-/** RFC 8461. `policy` is needed only if the domain has a record. */
+export interface MtaStsFacts {
+  host: string
+  /** Hosts of MX records that are tried after it. */
+  backups: readonly string[]
+  /** MAYFLY_MTA_STS. */
+  setting: 'off' | 'testing' | 'enforce'
+  /** Needed only if the domain has a record. */
+  policy: FetchedPolicy | undefined
+  now: Date
+}
+
+/** RFC 8461. */
 export function evaluateMtaSts(
   domain: string,
   txt: Lookup<string>,
-  { host, policy }: { host: string; policy: FetchedPolicy | undefined },
+  { host, backups, setting, policy, now }: MtaStsFacts,
 ): CheckResult {
   if ('error' in txt) return skipped(`DNS did not answer (${txt.error})`)
   const found = txt.records.filter(isSts)
   const [record = '', second] = found
-  if (record === '') return skipped('not used; optional')
-  const publish = mtaStsRecord(domain, '1')
+  const publish = mtaStsRecord(domain, now)
+  if (record === '') {
+    if (setting === 'off') return skipped('not used; optional')
+    return warning(
+      `no record, so senders do not use the policy (MAYFLY_MTA_STS=${setting})`,
+      publish,
+    )
+  }
   if (second !== undefined || !/^[a-z0-9]{1,32}$/i.test(tagsOf(record).get('id') ?? '')) {
     return failure(
       `${found.join(', ')}: senders ignore it (one record with an id of letters and digits)`,
       `Replace it: ${publish}`,
     )
   }
-  const serve = `Serve this at ${mtaStsUrl(domain)}, and change the id in the record whenever it changes (MAYFLY_MTA_STS=enforce and docs/tls.md):\n${mtaStsPolicy(host).trimEnd()}`
-  if (!policy || 'error' in policy) {
-    return failure(`the policy cannot be fetched: ${policy?.error ?? 'not tried'}`, serve)
+  return evaluatePolicy(domain, { host, backups, setting, policy })
+}
+
+function evaluatePolicy(
+  domain: string,
+  { host, backups, setting, policy }: Omit<MtaStsFacts, 'now'>,
+): CheckResult {
+  const url = mtaStsUrl(domain)
+  const wanted = setting === 'off' ? 'testing' : setting
+  const serve = `Serve this at ${url}, and change the id in the record whenever it changes (MAYFLY_MTA_STS=${wanted} and docs/tls.md):\n${mtaStsPolicy(host, wanted).trimEnd()}`
+  if (!policy) return failure('the policy was not fetched', serve)
+  if ('error' in policy && policy.isReachability) {
+    return warning(
+      `the policy cannot be fetched from here (${policy.error}); many networks cannot reach their own public address`,
+      `Try it from elsewhere: curl ${url}`,
+    )
   }
+  if ('error' in policy) return failure(`the policy cannot be fetched: ${policy.error}`, serve)
   if (policy.status !== 200) return failure(`the policy has status ${policy.status}`, serve)
   const { mode, hosts } = readPolicy(policy.body)
   if (mode === undefined) return failure('the policy is invalid', serve)
-  if (mode !== 'none' && !hosts.some((name) => matchesName(name, host))) {
+  const isAllowed = (one: string) =>
+    mode === 'none' || hosts.some((name) => matchesName(name, one))
+  if (!isAllowed(host)) {
     const seen = `the policy (${mode}) allows ${hosts.join(', ') || 'no host'}, not ${host}`
     return mode === 'enforce' ? failure(seen, serve) : warning(seen, serve)
   }
-  return ok(`${record}; mode ${mode}, ${hosts.join(', ')}`)
+  const backup = backups.find((one) => !isAllowed(one))
+  if (backup !== undefined) {
+    return warning(
+      `the policy (${mode}) does not allow the MX host ${backup}`,
+      `Remove the MX record of ${backup}, or serve a policy with the line mx: ${backup} at the proxy`,
+    )
+  }
+  if (setting === 'off' || mode === setting) return ok(`mode ${mode}, ${hosts.join(', ')}`)
+  return warning(
+    `the policy has mode ${mode}, but MAYFLY_MTA_STS=${setting}`,
+    `Make the proxy pass ${url} on to this service, and restart it if the setting is new`,
+  )
 }
 
 /** The mode is undefined if the policy is invalid. */

@@ -142,8 +142,14 @@ describe('/.well-known/mta-sts.txt', () => {
       const { status, headers, text: body } = await requestFor(enforcing.url, host)
       assert.deepEqual([status, headers.get('content-type')], [200, 'text/plain; charset=utf-8'])
       const txt = { records: ['v=STSv1; id=1'] }
+      const facts = {
+        host: 'mx.mail.test',
+        backups: [],
+        setting: 'enforce',
+        now: new Date(),
+      } as const
       const policy = { status, body }
-      assert.equal(evaluateMtaSts('box.test', txt, { host: 'mx.mail.test', policy }).status, 'ok')
+      assert.equal(evaluateMtaSts('box.test', txt, { ...facts, policy }).status, 'ok')
       assert.match(body, /^mode: enforce$/m)
     }
     for (const host of ['box.test', 'mta-sts.other.test', 'mta-sts.', 'mta-sts.sub.box.test'])

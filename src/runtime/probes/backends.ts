@@ -1,4 +1,4 @@
-import type { PostgresFacts } from '../../core/checks/installation-rules.ts'
+import type { PostgresFacts } from '../../core/checks/backend-rules.ts'
 import type { Log } from '../../core/log.ts'
 import { StoreUnavailable, toError } from '../../core/problem.ts'
 import { connectRedis } from '../../redis/connect.ts'

@@ -5,13 +5,16 @@ import { reverseName } from '../../core/checks/dns-records.ts'
 import type { Lookup } from '../../core/checks/result.ts'
 import type { DnsProbe } from '../../service/checks/context.ts'
 
+// The resolver itself tries each server for seconds; a check makes two lookups one after the other, and has 15 s.
+const LOOKUP_MS = 5_000
 const NO_RECORD = new Set(['ENODATA', 'ENOTFOUND'])
 
 /** Without a cache: the operator may have just changed the record. `servers` as in MAYFLY_DNS; none: those of the system. */
-export function openDnsProbe(servers: readonly string[]): DnsProbe {
+export function openDnsProbe(servers: readonly string[], { lookupMs = LOOKUP_MS } = {}): DnsProbe {
   const resolver = new Resolver({ timeout: 2_000, tries: 2 })
   const used = servers.length > 0 ? servers : systemServers()
   if (used.length > 0) resolver.setServers(used)
+  const answer = <T>(records: Promise<T[]>) => answerWithin(lookupMs, records)
   return {
     mx: (name) => answer(resolver.resolveMx(name)),
     a: (name) => answer(resolver.resolve4(name)),
@@ -49,11 +52,15 @@ function systemServers(): string[] {
   }
 }
 
-async function answer<T>(records: Promise<T[]>): Promise<Lookup<T>> {
+async function answerWithin<T>(ms: number, records: Promise<T[]>): Promise<Lookup<T>> {
+  const late = Promise.withResolvers<Lookup<T>>()
+  const timer = setTimeout(() => late.resolve({ error: 'ETIMEOUT' }), ms)
   try {
-    return { records: await records }
+    return await Promise.race([records.then((found) => ({ records: found })), late.promise])
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
     return NO_RECORD.has(code) ? { records: [] } : { error: code }
+  } finally {
+    clearTimeout(timer)
   }
 }

@@ -11,7 +11,7 @@ const SYNCS = 5
 
 export async function inspectDataDirectory(
   folder: string,
-  minFreeBytes: number | 'auto',
+  { minFreeBytes, use }: { minFreeBytes: number | 'auto'; use: DataDirectory['use'] },
 ): Promise<DataDirectory> {
   const path = resolve(folder)
   const ownUid = process.getuid?.() ?? 0
@@ -19,10 +19,10 @@ export async function inspectDataDirectory(
   try {
     const { uid, mode } = await stat(path)
     const { free: freeBytes, least } = diskSpace(path, minFreeBytes)
-    const facts = { path, ownUid, uid, mode: mode & 0o777, freeBytes, minFreeBytes: least }
-    return { ...facts, fault: undefined, fsyncMs: uid === ownUid ? await syncMs(path) : 0 }
+    const facts = { path, use, ownUid, uid, mode: mode & 0o777, freeBytes, minFreeBytes: least }
+    return { ...facts, fault: undefined, fsyncMs: uid === ownUid ? await syncMs(path) : undefined }
   } catch (error) {
-    return { path, ownUid, ...unknown, fault: toError(error).message }
+    return { path, use, ownUid, ...unknown, fault: toError(error).message }
   }
 }
 

@@ -8,6 +8,7 @@ import type { SmtpProbe, SmtpReply } from '../../service/checks/context.ts'
 
 const CONNECT_MS = 5_000
 const REPLY_MS = 10_000
+const MAX_REPLY_BYTES = 64 * 1024
 
 /** Opens connections to SMTP servers. `local` is our own port, where load balancers send a PROXY header. */
 export function openSmtpProbe(local: { port: number; proxyFrom: readonly string[] }) {
@@ -91,18 +92,22 @@ function certificateOf(socket: TLSSocket): ServedCertificate {
 function openDialogue(socket: Socket) {
   let text = ''
   let lines: string[] = []
+  let size = 0
   const replies: SmtpReply[] = []
   let wake = () => {}
   let isClosed = false
 
   const onData = (chunk: Buffer) => {
     text += chunk.toString('latin1')
+    size += chunk.length
+    if (size > MAX_REPLY_BYTES) socket.destroy()
     for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n')) {
       lines.push(text.slice(0, end).trimEnd())
       text = text.slice(end + 1)
       if (lines.at(-1)?.[3] === '-') continue
       replies.push({ code: Number(lines.at(-1)?.slice(0, 3)) || 0, text: lines.join('\n') })
       lines = []
+      size = text.length
     }
     wake()
   }

@@ -1,9 +1,6 @@
+import type { PaymentFacts, PostgresFacts } from '../../core/checks/backend-rules.ts'
 import type { MxRecord } from '../../core/checks/dns-rules.ts'
-import type {
-  DataDirectory,
-  PaymentFacts,
-  PostgresFacts,
-} from '../../core/checks/installation-rules.ts'
+import type { DataDirectory } from '../../core/checks/installation-rules.ts'
 import type { CheckResult, Lookup } from '../../core/checks/result.ts'
 import type { ServedCertificate, TlsaRecord } from '../../core/checks/tls-rules.ts'
 import type { MailStore } from '../../store/store.ts'
@@ -99,6 +96,8 @@ export interface CheckContext {
   /** Active domains that are not examples. */
   domains: readonly string[]
   exampleDomains: readonly string[]
+  /** Domains of the settings that the service has not added yet. */
+  newDomains: readonly string[]
   now(): Date
   /** Unique text for the subject of a test mail. */
   uniqueId(): string

@@ -1,15 +1,21 @@
-import { parseAddress } from '../../core/address.ts'
 import { listedName } from '../../core/checks/dns-records.ts'
 import {
   evaluateAddresses,
-  evaluateDmarc,
   evaluateListing,
   evaluateMx,
   evaluatePtr,
-  evaluateSpf,
-  type Sending,
+  sameName,
 } from '../../core/checks/dns-rules.ts'
-import { failure, type Lookup, skipped } from '../../core/checks/result.ts'
+import { failure, recordsOf, skipped } from '../../core/checks/result.ts'
+import {
+  dmarcOf,
+  evaluateDmarc,
+  evaluateSpf,
+  isLocal,
+  mailServer,
+  type Sending,
+  senderDomain,
+} from '../../core/checks/sender-rules.ts'
 import {
   evaluateMtaSts,
   evaluateTlsReporting,
@@ -17,8 +23,8 @@ import {
   hasMtaSts,
   mtaStsUrl,
 } from '../../core/checks/tls-rules.ts'
-import { toError } from '../../core/problem.ts'
-import type { Check, CheckContext } from './context.ts'
+import { hasErrorCode, toError } from '../../core/problem.ts'
+import { type Check, type CheckContext, TlsError } from './context.ts'
 import type { Facts } from './facts.ts'
 
 /** Checks of the host name, and of each domain. */
@@ -85,11 +91,18 @@ function domainChecks(context: CheckContext, facts: Facts, domain: string): Chec
         const txt = await facts.txt(`_mta-sts.${domain}`)
         const url = mtaStsUrl(domain).replace('/.well', `:${publicPorts.https}/.well`)
         const policy = hasMtaSts(txt)
-          ? await httpGet(url, { signal }).catch(
-              (error: unknown): FetchedPolicy => ({ error: toError(error).message }),
-            )
+          ? await httpGet(url, { signal }).catch(policyError)
           : undefined
-        return evaluateMtaSts(domain, txt, { host, policy })
+        const mx = recordsOf(await facts.mx(domain))
+        const ours = mx.find(({ exchange }) => sameName(exchange, host))
+        const backups = mx.filter(({ priority }) => ours && priority > ours.priority)
+        return evaluateMtaSts(domain, txt, {
+          host,
+          backups: backups.map(({ exchange }) => exchange),
+          setting: settings.http.mtaSts,
+          policy,
+          now: context.now(),
+        })
       },
     },
     {
@@ -105,35 +118,46 @@ function domainChecks(context: CheckContext, facts: Facts, domain: string): Chec
   ]
 }
 
+function policyError(error: unknown): FetchedPolicy {
+  const isCertain = error instanceof TlsError || hasErrorCode(error, 'ENOTFOUND')
+  return { error: toError(error).message, isReachability: !isCertain }
+}
+
 /** SPF and DMARC: what others may send in the name of the domain. */
-function senderChecks({ settings }: CheckContext, facts: Facts, domain: string): Check[] {
-  const { mailOut } = settings
-  const sending: Sending | undefined =
-    senderDomain(mailOut) === domain ? { server: new URL(mailOut.url).hostname } : undefined
+function senderChecks(context: CheckContext, facts: Facts, domain: string): Check[] {
+  const sends = senderDomain(context.settings.mailOut) === domain
   return [
     {
       name: 'spf',
       subject: domain,
-      run: async () => evaluateSpf(domain, await facts.txt(domain), sending),
+      async run() {
+        const sending = sends ? await findSending(context, facts) : undefined
+        return evaluateSpf(domain, await facts.txt(domain), sending)
+      },
     },
     {
       name: 'dmarc',
       subject: domain,
       async run() {
         const txt = await facts.txt(`_dmarc.${domain}`)
-        const parents: Lookup<string>[] = []
-        for (const parent of parentsOf(domain)) parents.push(await facts.txt(`_dmarc.${parent}`))
-        return evaluateDmarc(domain, txt, { parents, sending })
+        const isDecided = 'error' in txt || dmarcOf(txt).length > 0
+        const names = isDecided ? [] : parentsOf(domain)
+        const parents = await Promise.all(names.map((parent) => facts.txt(`_dmarc.${parent}`)))
+        return evaluateDmarc(domain, txt, { parents, sending: sends })
       },
     },
   ]
 }
 
-/** The domain that receipts come from; undefined if none are sent. */
-function senderDomain({ url, from }: { url: string; from: string }): string | undefined {
-  if (url === '') return undefined
-  const [, bare = from] = /<([^<>]+)>\s*$/.exec(from) ?? []
-  return parseAddress(bare.trim())?.split('@')[1]
+async function findSending(
+  { settings, ownAddresses }: CheckContext,
+  facts: Facts,
+): Promise<Sending> {
+  const host = settings.smtp.hostname
+  const server = mailServer(settings.mailOut.url)
+  const found = await facts.addresses(isLocal(server) ? host : server)
+  const addresses = isLocal(server) ? [...ownAddresses, ...found] : [server, ...found]
+  return { server, host, addresses }
 }
 
 /** `a.b.example.org`: b.example.org, example.org */

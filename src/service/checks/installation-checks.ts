@@ -1,11 +1,10 @@
+import { evaluatePayments, evaluatePostgres } from '../../core/checks/backend-rules.ts'
 import {
   evaluateAdminToken,
   evaluateBackup,
   evaluateBaseUrl,
   evaluateClock,
   evaluateDataDirectory,
-  evaluatePayments,
-  evaluatePostgres,
   evaluateProxy,
   type PublicResponse,
 } from '../../core/checks/installation-rules.ts'
@@ -129,7 +128,13 @@ function checkSettings({ settingsReport }: CheckContext) {
   return ok(`${count} settings, ${changed} of them set`)
 }
 
-function checkDomains({ domains, exampleDomains: examples }: CheckContext) {
+function checkDomains({ domains, exampleDomains: examples, newDomains }: CheckContext) {
+  if (newDomains.length > 0) {
+    return failure(
+      `${newDomains.join(', ')}: in the settings, but not added yet, so mail is rejected`,
+      'Restart the service, which adds them: systemctl restart mayfly',
+    )
+  }
   if (domains.length === 0) {
     return failure(
       examples.length > 0 ? `only examples: ${examples.join(', ')}` : 'no active domain',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, test, vi } from 'vitest'
-import { evaluatePostgres } from '../../../core/checks/installation-rules.ts'
+import { evaluatePostgres } from '../../../core/checks/backend-rules.ts'
 import { StoreUnavailable } from '../../../core/problem.ts'
 import { inspectPostgres } from '../../../runtime/probes/backends.ts'
 import { newMail } from '../../contract/fixture.ts'

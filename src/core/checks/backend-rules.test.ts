@@ -1,0 +1,67 @@
+import { describe, expect, test } from 'vitest'
+import { evaluatePayments, evaluatePostgres } from './backend-rules.ts'
+
+describe('PostgreSQL', () => {
+  const facts = {
+    version: 170_002,
+    role: 'mayfly',
+    durabilityFault: undefined,
+    usedConnections: 40,
+    maxConnections: 100,
+    requiredStandbys: '',
+    standbys: [],
+    offsetMs: 10,
+  }
+  const standbys = (requiredStandbys: string, ...states: (string | null)[]) => {
+    const name = (state: string | null) => (state === null ? null : 'b')
+    return { requiredStandbys, standbys: states.map((state) => ({ name: name(state), state })) }
+  }
+  for (const [name, changed, status, fix] of [
+    ['right', {}, 'ok', ''],
+    ['too old', { version: 140_010 }, 'failure', 'PostgreSQL 15'],
+    ['not durable', { durabilityFault: 'fsync is off' }, 'failure', 'SET fsync = on'],
+    ['an asynchronous standby', standbys('', 'async'), 'ok', ''],
+    ['an asynchronous standby that is hidden', standbys('', null), 'ok', ''],
+    ['with a synchronous standby', standbys('b', 'sync'), 'ok', ''],
+    ['one of a quorum', standbys('ANY 1 (b, c)', 'quorum'), 'ok', ''],
+    ['both of a quorum', standbys('any 2 (b,c)', 'quorum', 'quorum'), 'ok', ''],
+    ['one of a quorum of two', standbys('ANY 2 (b, c)', 'quorum'), 'failure', 'Start the standby'],
+    ['the first of two', standbys('FIRST 2 (b, c)', 'sync'), 'failure', 'Start the standby'],
+    ['two as in old versions', standbys('2 (b, c)', 'sync', 'sync'), 'ok', ''],
+    ['only an asynchronous standby', standbys('b', 'async'), 'failure', 'Start the standby'],
+    ['no standby', standbys('b'), 'failure', 'docs/scaling.md#failover'],
+    ['a hidden standby', standbys('b', null), 'warning', 'GRANT pg_read_all_stats TO mayfly;'],
+    ['too few hidden ones', standbys('ANY 2 (b, c)', null), 'failure', 'Start the standby'],
+    ['another clock', { offsetMs: -2_001 }, 'warning', 'set-ntp'],
+    ['nearly all connections used', { usedConnections: 81 }, 'warning', 'max_connections = 200'],
+  ] as const) {
+    test(`${name}: ${status}`, () => {
+      const result = evaluatePostgres({ ...facts, ...changed })
+      expect(result).toMatchObject({ status, fix: expect.stringContaining(fix) })
+      expect(result.fix, 'durability is never given up').not.toContain('RESET')
+    })
+  }
+})
+
+describe('payments', () => {
+  const url = 'https://box.example.org/api/stripe/webhook'
+  const facts = {
+    provider: 'stripe',
+    isTestMode: false,
+    baseUrl: 'https://box.example.org',
+    endpoints: [{ url, enabled: true }],
+  } as const
+  for (const [name, changed, status] of [
+    ['manual', { provider: 'manual' }, 'ok'],
+    ['a test shop', { provider: 'fake' }, 'warning'],
+    ['Stripe', {}, 'ok'],
+    ['Stripe in test mode', { isTestMode: true }, 'warning'],
+    ['no endpoint', { endpoints: [] }, 'failure'],
+    ['an endpoint elsewhere', { endpoints: [{ url: `${url}s`, enabled: true }] }, 'failure'],
+    ['a disabled endpoint', { endpoints: [{ url, enabled: false }] }, 'failure'],
+    ['a key that may not list them', { endpoints: { error: 'permission' } }, 'warning'],
+  ] as const) {
+    test(`${name}: ${status}`, () =>
+      expect(evaluatePayments({ ...facts, ...changed }).status).toBe(status))
+  }
+})

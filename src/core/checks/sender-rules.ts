@@ -1,0 +1,155 @@
+import { isIP } from 'node:net'
+import { parseAddress } from '../address.ts'
+import { ipRangeMatcher, isIpRange } from '../ip.ts'
+import { dmarcRecord, isRelated, spfRecord } from './dns-records.ts'
+import { isPrivateIp, sameName, tagsOf } from './dns-rules.ts'
+import {
+  type CheckResult,
+  failure,
+  type Lookup,
+  ok,
+  recordsOf,
+  skipped,
+  warning,
+} from './result.ts'
+
+// SPF and DMARC: who may send in the name of a domain.
+
+/** The domain that receipts come from; undefined if none are sent. */
+export function senderDomain({ url, from }: { url: string; from: string }): string | undefined {
+  if (url === '') return undefined
+  const [, bare = from] = /<([^<>]+)>\s*$/.exec(from) ?? []
+  return parseAddress(bare.trim())?.split('@')[1]
+}
+
+/** The host of a URL such as `smtp://user@out.example.net:587`. */
+export const mailServer = (url: string) => new URL(url).hostname.replace(/^\[|\]$/g, '')
+
+/** How a domain sends; undefined for a domain that only receives. */
+export interface Sending {
+  /** The server that takes its mail. */
+  server: string
+  /** Addresses that mail leaves from, as far as known. */
+  addresses: readonly string[]
+  /** The host name of this machine. */
+  host: string
+}
+
+/** A server at the same machine or network sends from our address; the one of a provider, from addresses that only the provider knows. */
+export function spfMechanism(domain: string, { server, host }: Omit<Sending, 'addresses'>): string {
+  if (isLocal(server)) return `a:${host}`
+  if (isIP(server) !== 0) return `${isIP(server) === 4 ? 'ip4' : 'ip6'}:${server}`
+  return isRelated(domain, server) ? `a:${server}` : 'include:SPF_OF_PROVIDER'
+}
+
+export const isLocal = (server: string) => server === 'localhost' || isPrivateIp(server)
+
+const SPF_TERM =
+  /^(?:[+?~-]?(?:all|include:\S+|a(?:[:/]\S+)?|mx(?:[:/]\S+)?|ptr(?::\S+)?|ip4:\S+|ip6:\S+|exists:\S+)|[a-z][\w.-]*=\S*)$/i
+
+function isValidTerm(term: string): boolean {
+  const [, range] = /^[+?~-]?ip[46]:(\S+)$/i.exec(term) ?? []
+  return SPF_TERM.test(term) && (range === undefined || isIpRange(range))
+}
+
+/** A domain that only receives should say so, which keeps others from sending in its name. */
+export function evaluateSpf(
+  domain: string,
+  txt: Lookup<string>,
+  sending: Sending | undefined,
+): CheckResult {
+  if ('error' in txt) return skipped(`DNS did not answer (${txt.error})`)
+  const found = txt.records.filter((text) => /^v=spf1(?: |$)/i.test(text))
+  const [record = '', second] = found
+  const all = found.flatMap((text) => text.split(/ +/).slice(1)).filter((term) => term !== '')
+  const valid = all.filter(isValidTerm)
+  const publish = spfRecord(domain, sending ? senderTerms(domain, valid, sending) : [])
+  if (record === '') return warning('no SPF record: anyone can send in its name', publish)
+  if (second !== undefined) {
+    return failure(
+      `${found.length} SPF records: receivers treat that as an error`,
+      `${sending ? 'Merge them' : 'Keep only one'}: ${publish}`,
+    )
+  }
+  const replace = `Replace it: ${publish}`
+  const bad = all.find((term) => !isValidTerm(term))
+  if (bad !== undefined) return failure(`${record}: ${bad} is not valid`, replace)
+  if (sending && /^v=spf1 +-all *$/i.test(record)) {
+    return failure(`${record}: receipts from this domain (MAYFLY_MAIL_FROM) are rejected`, replace)
+  }
+  const last = all.find(isLastTerm) ?? ''
+  if (sending ? /^\+?all$/i.test(last) : !/^-all$|^redirect=/i.test(last)) {
+    return warning(`${record}: does not prevent others from sending`, replace)
+  }
+  if (sending && !all.some((term) => mayAllow(term, sending))) {
+    return warning(
+      `${record}: does not name ${sending.server}, so receipts (MAYFLY_MAIL_FROM) may be rejected`,
+      replace,
+    )
+  }
+  return ok(record)
+}
+
+const isLastTerm = (term: string) => /^(?:[+?~-]?all|redirect=.*)$/i.test(term)
+
+/** The terms that a domain has, so that its other senders are not cut off, with ours. */
+function senderTerms(domain: string, terms: readonly string[], sending: Sending): string[] {
+  const others = [...new Set(terms.filter((term) => !isLastTerm(term)))]
+  const ours = others.some((term) => mayAllow(term, sending)) ? [] : [spfMechanism(domain, sending)]
+  const last = terms.filter((term) => isLastTerm(term) && !/^\+?all$/i.test(term)).slice(0, 1)
+  return [...others, ...ours, ...last]
+}
+
+/** Whether the term lets the server send. What refers to other records is not followed. */
+function mayAllow(term: string, { server, addresses, host }: Sending): boolean {
+  const [, name = '', target = ''] = /^\+?([a-z\d]+)(?:[:=]([^/]+))?/i.exec(term) ?? []
+  const [, range = ''] = /^\+?ip[46]:(\S+)$/i.exec(term) ?? []
+  if (isIpRange(range)) return addresses.some(ipRangeMatcher([range]))
+  if (/^(?:include|exists|redirect|ptr)$/i.test(name)) return true
+  if (!/^(?:a|mx)$/i.test(name)) return false
+  if (isLocal(server)) return target === '' || sameName(target, host)
+  return sameName(target, server)
+}
+
+/** `parents` are the records of the parent domains, nearest first: their policy applies if the domain has none. */
+export function evaluateDmarc(
+  domain: string,
+  txt: Lookup<string>,
+  { parents, sending }: { parents: readonly Lookup<string>[]; sending: boolean },
+): CheckResult {
+  const lookups = [txt, ...parents]
+  const decisive = lookups.find((lookup) => 'error' in lookup || dmarcOf(lookup).length > 0)
+  if (decisive && 'error' in decisive) return skipped(`DNS did not answer (${decisive.error})`)
+  const found = decisive ? dmarcOf(decisive) : []
+  const inherited = decisive !== txt
+  const publish = sending ? senderDmarc(domain) : dmarcRecord(domain)
+  if (found.length > 1 && !inherited) {
+    return failure(
+      `${found.length} DMARC records: receivers ignore all of them`,
+      `Keep only one: ${publish}`,
+    )
+  }
+  const [record] = found
+  if (record === undefined) return warning('no DMARC record', publish)
+  const tags = tagsOf(record)
+  const policy = (inherited ? (tags.get('sp') ?? tags.get('p')) : tags.get('p'))?.toLowerCase()
+  if (policy === undefined || !/^(none|quarantine|reject)$/.test(policy)) {
+    return failure(`${record}: no valid policy (p=)`, `Replace it: ${publish}`)
+  }
+  const seen = inherited ? `${record} (of the parent domain)` : record
+  if (!sending && policy !== 'reject') {
+    return warning(
+      `${seen}: does not reject forged mail`,
+      inherited ? publish : `Replace it: ${publish}`,
+    )
+  }
+  return ok(seen)
+}
+
+/** Without DKIM, receipts that are forwarded would be rejected. */
+const senderDmarc = (domain: string) =>
+  `${dmarcRecord(domain, `postmaster@${domain}`, 'none')}\nReceipts are sent from this domain: sign them with DKIM at your mail server before you set p=reject`
+
+export function dmarcOf(txt: Lookup<string>): string[] {
+  return recordsOf(txt).filter((text) => /^v=DMARC1\s*(?:;|$)/i.test(text))
+}

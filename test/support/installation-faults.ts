@@ -1,0 +1,75 @@
+import { openLog } from '../../src/log/log.ts'
+import { settingsReport } from '../../src/runtime/checks.ts'
+import { inspectPostgres, inspectRedis } from '../../src/runtime/probes/backends.ts'
+import { inspectDataDirectory } from '../../src/runtime/probes/machine.ts'
+import type { CheckContext, CheckedSettings } from '../../src/service/checks/context.ts'
+import { rows } from './faulty-zones.ts'
+
+// Faults of an installation for doctor.test.ts.
+
+const DATA = { minFreeBytes: 'auto', use: 'mail' } as const
+const DOWN = 'postgres://127.0.0.1:1/mail'
+
+/** The fault, and who reports it with which fix. */
+export const INSTALLATION_FAULTS = rows(`
+unknown setting   | warning | settings    | mayfly config
+example domain    | warning | domains     | mayfly domain remove mayfly.example
+no domain         | failure | domains     | mayfly setup
+new domain        | failure | domains     | systemctl restart mayfly
+clock adrift      | warning | clock       | timedatectl set-ntp true
+no base URL       | warning | base-url    | Set MAYFLY_BASE_URL=https://
+closed base URL   | warning | base-url    | curl -i https://web.test:1/livez
+wrong certificate | failure | base-url    | Install a valid certificate for mx.test
+untrusted proxy   | failure | proxy       | Set MAYFLY_TRUST_PROXY
+everybody trusted | failure | proxy       | your proxy alone
+no admin token    | warning | admin-token | openssl rand -base64 32
+short admin token | warning | admin-token | openssl rand -base64 32
+PostgreSQL down   | failure | postgres    | MAYFLY_STORE
+Redis down        | failure | redis       | MAYFLY_REDIS
+receipts denied   | failure | spf         | right.test. 3600 IN TXT "v=spf1 a:out.right.test -all"
+unknown account   | failure | gmail       | mayfly account test ann@gmail.com
+test shop         | warning | payments    | MAYFLY_PAYMENTS=manual
+damaged store     | failure | store       | restore the file system or a backup
+no data           | failure | data        | install -d -m 700 /missing
+full disk         | failure | data        | MAYFLY_MIN_FREE
+`)
+
+/** What a check finds then, by the name of the fault. `folder` is the data directory. */
+export function installationFaults(
+  settings: CheckedSettings,
+  folder: string,
+): Record<string, Partial<CheckContext>> {
+  const log = openLog({ level: 'error', thread: 'main' })
+  const set = (changed: Partial<CheckedSettings>) => ({ settings: { ...settings, ...changed } })
+  const http = (changed: Partial<CheckedSettings['http']>) =>
+    set({ http: { ...settings.http, ...changed } })
+  return {
+    'unknown setting': { settingsReport: settingsReport([], { MAYFLY_TYPO: 'x' }) },
+    'example domain': { exampleDomains: ['mayfly.example'] },
+    'no domain': { domains: [] },
+    'new domain': { newDomains: ['new.test'] },
+    'clock adrift': { clockSynchronized: async () => false },
+    'no base URL': http({ baseUrl: '' }),
+    'closed base URL': http({ baseUrl: 'https://web.test:1' }),
+    'wrong certificate': http({ baseUrl: settings.http.baseUrl.replace('web.', 'mx.') }),
+    'untrusted proxy': http({ trustProxy: [] }),
+    'everybody trusted': http({ trustProxy: ['0.0.0.0/0'] }),
+    'no admin token': set({ adminToken: '' }),
+    'short admin token': set({ adminToken: 'secret' }),
+    'PostgreSQL down': { ...set({ store: DOWN }), postgres: () => inspectPostgres(DOWN) },
+    'Redis down': {
+      ...set({ redis: DOWN }),
+      redis: () => inspectRedis('redis://127.0.0.1:1', log),
+    },
+    'receipts denied': set({
+      mailOut: { url: 'smtp://out.right.test:587', from: 'Shop <shop@right.test>' },
+    }),
+    'unknown account': set({ gmailAccounts: [{ email: 'ann@gmail.com', active: true }] }),
+    'test shop': set({ payments: { provider: 'fake' } }),
+    'damaged store': { store: undefined, storeFault: 'mail.db is damaged' },
+    'no data': { dataDirectory: async () => inspectDataDirectory('/missing', DATA) },
+    'full disk': {
+      dataDirectory: async () => inspectDataDirectory(folder, { ...DATA, minFreeBytes: 2 ** 50 }),
+    },
+  }
+}
