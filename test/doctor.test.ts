@@ -58,7 +58,7 @@ test('with right zones nothing is wrong; the test mail is removed, also if its r
   const skipped = results.filter(({ status }) => status === 'skipped').map(({ name }) => name)
   expect(skipped).toEqual(['tlsa', 'postgres', 'redis', 'gmail'])
   expect(results.find(({ name }) => name === 'delivery')?.seen).toContain('arrived')
-  expectOnly(await check({ connectSmtp: fixture.losingReply }), ['failure', 'delivery', 'readyz'])
+  expectOnly(await check({ connectSmtp: fixture.replying(/^Subject:/m, 'no reply') }), ['failure', 'delivery', 'readyz'])
   expect(await fixture.operatorMails()).toEqual([])
 })
 
@@ -209,6 +209,29 @@ describe('a fault of the mail port', () => {
     await fixture.emptyOperatorMailbox()
   })
 
+  for (const [reply, status, fix] of [
+    ['452 4.2.2 Mailbox full', 'failure', 'mayfly inbox --operator --delete --all'],
+    ['451 4.3.0 Try again later', 'failure', 'see /readyz'],
+    ['550 5.1.1 No such mailbox', 'failure', 'mayfly domain add right.test'],
+    ['552 5.3.4 Too big', 'failure', 'The log of the service'],
+  ] as const) {
+    test(`${reply}: only delivery reports it`, async () => {
+      const connectSmtp = fixture.replying(/^RCPT TO:<postmaster@/, reply)
+      expectOnly(await check({ connectSmtp }), [status, 'delivery', fix])
+    })
+  }
+
+  test('a relay test without an answer is not ok', async () => {
+    const connectSmtp = fixture.replying(/relay-check/, 'connection closed')
+    const results = await check({ connectSmtp })
+    expect(results.find(({ name }) => name === 'relay')).toMatchObject({ status: 'skipped' })
+  })
+
+  test('no answer for TLSA records: only tlsa reports it', async () => {
+    const dns = { ...fixture.context.dns, tlsa: async () => ({ error: 'ESERVFAIL' }) }
+    expectOnly(await check({ dns }), ['warning', 'tlsa', 'dig TLSA _25._tcp.mx.test'])
+  })
+
   test('a service that does not run: only smtp reports it', async () => {
     const smtp = { ...settings.smtp, port: await freePort() }
     const http = { ...settings.http, port: await freePort() }
@@ -236,6 +259,20 @@ describe('a fault of the installation', () => {
     test(`${name}: only ${expected[1]} reports it`, async () =>
       expectOnly(await check(installationFaults(settings, fixture.app.folder)[name]), expected))
   }
+
+  test('PostgreSQL down under a running service: only postgres reports it', async () => {
+    const overloaded = JSON.stringify({ status: 'error', code: 'overloaded', message: '' })
+    const api = createServer((_request, response) => response.writeHead(503).end(overloaded))
+    const down = installationFaults(settings, fixture.app.folder)['PostgreSQL down']
+    const results = await withServer(api, (port) =>
+      check({
+        ...down,
+        settings: { ...settings, ...down?.settings, http: { ...settings.http, port } },
+        ...{ store: undefined, storeFault: 'the store is unavailable' },
+      }),
+    )
+    expectOnly(results, ['failure', 'postgres', 'MAYFLY_STORE'])
+  })
 
   test('a Stripe account without our webhook: only payments reports it', async () => {
     const list = JSON.stringify({ object: 'list', data: [], has_more: false })

@@ -10,8 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import type { SetupActions } from '../cli/setup.ts'
-import type { Machine } from '../cli/setup-report.ts'
+import type { Machine, SetupActions } from '../cli/setup.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { editSettings, settingChanges } from '../config/edit-file.ts'
 import {

@@ -147,14 +147,16 @@ export async function startCheckedApp({ domains, policies, records, broken }: Op
     certificate,
     openProxy,
     backUp,
-    /** As connectSmtp, but the reply to a mail is lost. */
-    losingReply: async (...given: Parameters<CheckContext['connectSmtp']>) => {
-      const probe = await context.connectSmtp(...given)
-      const command = async (line: string) => {
-        const reply = await probe.command(line)
-        return line.includes('Subject:') ? { code: 0, text: 'no reply' } : reply
+    /** As connectSmtp, but commands like this one get another reply; code 0: none. */
+    replying(pattern: RegExp, text: string): CheckContext['connectSmtp'] {
+      return async (...given) => {
+        const probe = await context.connectSmtp(...given)
+        const command = async (line: string) => {
+          const reply = await probe.command(line)
+          return pattern.test(line) ? { code: Number(text.slice(0, 3)) || 0, text } : reply
+        }
+        return { ...probe, command }
       }
-      return { ...probe, command }
     },
     frontEnd,
     operatorMails,

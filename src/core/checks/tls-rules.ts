@@ -70,7 +70,7 @@ const DANE_EE = 3
 export function evaluateTlsa(
   host: string,
   tlsa: Lookup<TlsaRecord>,
-  { chain }: ServedCertificate,
+  { chain }: Pick<ServedCertificate, 'chain'>,
 ): CheckResult {
   // RFC 7672 2.1.2: not even an answer without DANE.
   if ('error' in tlsa) {

@@ -25,7 +25,8 @@ export function deliveryChecks(context: CheckContext, facts: Facts): Check[] {
     subject: domain,
     async run(signal) {
       const { store } = context
-      if (!(await facts.isRunning()) || !store) return skipped(NOT_RUNNING)
+      if (!(await facts.isRunning())) return skipped(NOT_RUNNING)
+      if (!store) return skipped('see store and postgres')
       cleaning ??= removeOldTestMails(store, context.now())
       await cleaning
       return await checkDelivery({ ...context, store }, facts, { domain, signal })
@@ -64,8 +65,12 @@ async function checkDelivery(
 
 function deliveryFix({ code, text }: SmtpReply, domain: string): string {
   if (isBlockReply(text)) return REMOVE_BLOCK
+  if (/\b4\.2\.2\b/.test(text)) {
+    return 'The mailbox of the operator is full. Read it (mayfly inbox --operator --no-wait), then empty it: mayfly inbox --operator --delete --all'
+  }
+  if (/\b5\.(?:1\.[12]|7\.1)\b/.test(text)) return `Add the domain: mayfly domain add ${domain}`
   return code >= 500
-    ? `Add the domain: mayfly domain add ${domain}`
+    ? 'The log of the service says why the message was rejected'
     : 'The service cannot store mail now: see /readyz and its log'
 }
 

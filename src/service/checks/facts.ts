@@ -57,8 +57,7 @@ export function openFacts(context: CheckContext) {
     publicSmtp,
     reachable,
     certificate: () => once('certificate', async () => readCertificate(context, await reachable())),
-    isRunning: async (): Promise<boolean> =>
-      !('error' in (await localSmtp())) && !('error' in (await localHttp())),
+    isRunning: async (): Promise<boolean> => !('error' in (await localSmtp())),
   }
 }
 
@@ -100,15 +99,32 @@ async function readGreeting(
   }
 }
 
+type LocalHttp =
+  | { domains: string }
+  /** The service answers, but cannot list its domains. */
+  | { unavailable: string }
+  | { error: string }
+
+/** Whether this is an error of our API, such as that the store is unavailable. */
+export function isProblem(body: string): boolean {
+  try {
+    const { status, code } = JSON.parse(body) as { status?: unknown; code?: unknown }
+    return status === 'error' && typeof code === 'string'
+  } catch {
+    return false
+  }
+}
+
 /** The response to /api/domains, by which a service is recognized. */
 async function readDomains(
   { httpGet }: CheckContext,
   url: string,
-): Promise<{ domains: string } | { error: string }> {
+): Promise<LocalHttp> {
   try {
     const signal = AbortSignal.timeout(TIMEOUT_MS)
     const { status, body } = await httpGet(`${url}/api/domains`, { signal })
-    return status === 200 ? { domains: body } : { error: `status ${status}` }
+    if (status === 200) return { domains: body }
+    return isProblem(body) ? { unavailable: body } : { error: `status ${status}` }
   } catch (error) {
     return { error: toError(error).message }
   }

@@ -52,7 +52,8 @@ export function installationChecks(context: CheckContext, facts: Facts): Check[]
       name: 'http',
       async run() {
         const local = await facts.localHttp()
-        if (!('error' in local)) return ok(`port ${port}`)
+        if ('unavailable' in local) return skipped('the service answers with an error: see store and postgres')
+        if ('domains' in local) return ok(`port ${port}`)
         if ('error' in (await facts.localSmtp())) return skipped('the service is not running')
         return failure(
           `${facts.localUrl}/api/domains: ${local.error}`,
@@ -64,19 +65,17 @@ export function installationChecks(context: CheckContext, facts: Facts): Check[]
       name: 'base-url',
       async run(signal) {
         const local = await facts.localHttp()
-        const response =
-          baseUrl === '' || 'error' in local ? undefined : await publicDomains(context, signal)
-        return evaluateBaseUrl(baseUrl, {
-          response,
-          local: 'error' in local ? undefined : local.domains,
-        })
+        const domains = 'domains' in local ? local.domains : undefined
+        const isTried = baseUrl !== '' && domains !== undefined
+        const response = isTried ? await publicDomains(context, signal) : undefined
+        return evaluateBaseUrl(baseUrl, { response, local: domains })
       },
     },
     {
       name: 'proxy',
       async run(signal) {
         const { trustProxy } = settings.http
-        const isTried = baseUrl.startsWith('https:') && (await facts.isRunning())
+        const isTried = baseUrl.startsWith('https:') && !('error' in (await facts.localHttp()))
         const response = isTried ? await throughProxy(signal) : undefined
         const counted = response instanceof Error ? undefined : countedClient(response)
         return evaluateProxy({ baseUrl, trustProxy, rateLimits: settings.rateLimits, counted })

@@ -49,7 +49,11 @@ export function smtpChecks(context: CheckContext, facts: Facts): Check[] {
       name: 'tlsa',
       async run() {
         const tlsa = await dns.tlsa(`_25._tcp.${host}`)
-        if (recordsOf(tlsa).length === 0) return skipped('no TLSA record; optional, for DANE')
+        if ('error' in tlsa) {
+          const isDown = 'error' in (await facts.a(host))
+          return isDown ? skipped('see address') : evaluateTlsa(host, tlsa, { chain: [] })
+        }
+        if (tlsa.records.length === 0) return skipped('no TLSA record; optional, for DANE')
         const certificate = await facts.certificate().catch(() => undefined)
         if (!certificate) return skipped('no certificate to compare with')
         return evaluateTlsa(host, tlsa, certificate)
@@ -106,7 +110,9 @@ async function checkPublic(context: CheckContext, facts: Facts): Promise<CheckRe
   if (other) {
     return failure(
       `${other.address} port ${port} says "${other.greeting}", not 220 ${host}`,
-      `Stop the other mail server, or redirect port ${port} to ${settings.smtp.port}: nft add rule ip mayfly in tcp dport ${port} redirect to :${settings.smtp.port} (docs/install.md)`,
+      settings.smtp.port === port
+        ? 'Stop the other mail server'
+        : `Stop the other mail server, or redirect port ${port} to ${settings.smtp.port}: nft add rule ${other.address.includes(':') ? 'ip6' : 'ip'} mayfly in tcp dport ${port} redirect to :${settings.smtp.port} (docs/install.md)`,
     )
   }
   const closed = found.filter((one) => 'error' in one)
@@ -114,7 +120,7 @@ async function checkPublic(context: CheckContext, facts: Facts): Promise<CheckRe
     const seen = closed.map(({ address, error }) => `${address} port ${port}: ${error}`)
     return warning(
       `${seen.join('; ')}; many networks cannot reach their own public address`,
-      `Send a message from elsewhere: swaks --server ${host} --to postmaster@${context.domains[0] ?? host}, then here: mayfly inbox --operator. If it does not arrive, open port ${port} in the firewall and at the hosting provider, and redirect it to ${settings.smtp.port}`,
+      `Send a message from elsewhere: swaks --server ${host} --to postmaster@${context.domains[0] ?? host}, then here: mayfly inbox --operator. If it does not arrive, open port ${port} in the firewall and at the hosting provider${settings.smtp.port === port ? '' : `, and redirect it to ${settings.smtp.port}`}`,
     )
   }
   return ok(found.map(({ address }) => `${address} port ${port}`).join(', '))
@@ -138,13 +144,14 @@ async function checkRelay(
   const { code: mailCode, text } = await probe.command(`MAIL FROM:<postmaster@${own}>`)
   if (mailCode !== 250) return skipped(`MAIL is refused: ${text}`)
   for (const recipient of recipients) {
-    const { code } = await probe.command(`RCPT TO:<${recipient}>`)
+    const { code, text: reply } = await probe.command(`RCPT TO:<${recipient}>`)
     if (code >= 200 && code < 300) {
       return failure(
         `RCPT TO:<${recipient}> is accepted: others can send mail through this server`,
         'The server in front of Mayfly relays mail: make it accept only your domains (Postfix: relay_domains), or let senders reach Mayfly directly',
       )
     }
+    if (code < 500) return skipped(`RCPT TO:<${recipient}>: ${reply}`)
   }
   return ok('mail for other domains is rejected')
 }
