@@ -1,36 +1,45 @@
+import { isExampleName } from '../core/address.ts'
 import type { Machine } from './setup.ts'
-
-/** Names of examples and templates: nobody owns them. */
-export const isPlaceholder = (name: string) => /(?:^|\.)example(?:\.(?:com|net|org))?$/.test(name)
+import type { Answers } from './setup-answers.ts'
 
 const DEFAULT_SMTP_PORT = 2525
 
 /** Only for a new installation: the others may have a redirection, and a service that may not listen on port 25. */
 export function takesPort25({ smtpPort, isSmtpPortGiven, port25, domains }: Machine): boolean {
-  const isNew = domains.every(isPlaceholder)
-  return isNew && smtpPort === DEFAULT_SMTP_PORT && !isSmtpPortGiven && port25 === 'free'
+  const isNew = domains.every(isExampleName)
+  return isNew && smtpPort === DEFAULT_SMTP_PORT && !isSmtpPortGiven && port25.state === 'free'
 }
 
 /** Of the systemd unit, which may listen on port 25. */
 const UNIT_FILE = '/etc/mayfly/mayfly.env'
 
 /** What remains to be done by hand. */
-export function nextSteps(machine: Machine, url: string, mtaSts: boolean): string[] {
-  const { command, port25, smtpPort, httpPort } = machine
-  const isRedirected = smtpPort !== 25 && !takesPort25(machine)
+export function nextSteps(machine: Machine, { url, host }: Answers, mtaSts: boolean): string[] {
+  const { port25, portHttp, smtpPort, httpPort, isRunning } = machine
+  const isReached = smtpPort === 25 || port25.state === 'this service' || takesPort25(machine)
+  const isRenamed = machine.hasMtaSts && host !== machine.hostname
   const steps = [
-    port25 === 'in use' && 'Stop the other mail server that uses port 25.',
-    machine.isHttpPortTaken &&
+    port25.state === 'in use' && 'Stop the other mail server that uses port 25.',
+    portHttp.state === 'in use' &&
+      !isRunning &&
       `Stop the program that uses port ${httpPort}, or set MAYFLY_HTTP_PORT.`,
+    isRenamed &&
+      'The MTA-STS policy names the new host from the restart on: before it, see "MTA-STS" in docs/tls.md',
     startStep(machine),
-    isRedirected && `Redirect port 25 to ${smtpPort}: see "Port 25" in docs/install.md`,
+    !isReached && `Redirect port 25 to ${smtpPort}: see "Port 25" in docs/install.md`,
     url.startsWith('https:') &&
       `Put HTTPS in front of port ${httpPort}: see "Behind Caddy or nginx" in docs/install.md`,
     mtaSts &&
       'Send HTTPS requests for mta-sts.DOMAIN there too, and enforce the policy after some weeks: see "MTA-STS" in docs/tls.md',
-    `Check the installation:  ${command} doctor`,
+    `Check the installation:  ${checkCommand(machine)}`,
   ]
   return steps.filter((step) => step !== false)
+}
+
+/** The unit of a clone has settings and data that a command in the clone does not use by itself. */
+function checkCommand({ file, command }: Machine): string {
+  const isClone = file === UNIT_FILE && command !== 'mayfly'
+  return isClone ? 'doctor, as in "Clone" in docs/install.md' : `${command} doctor`
 }
 
 /** Settings are read when the service starts. */

@@ -1,12 +1,11 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { tempFolder } from '../../test/support/stores.ts'
-import { readConfig } from '../config/config.ts'
-import { portState, setupActions } from '../runtime/setup-machine.ts'
+import { setupActions } from '../runtime/setup-machine.ts'
 import { CommandError } from './output.ts'
-import { proposeHost, setUp } from './setup.ts'
+import { type Machine, setUp } from './setup.ts'
+import { proposeHost } from './setup-answers.ts'
 
 let folder: ReturnType<typeof tempFolder>
 beforeEach(() => {
@@ -20,19 +19,27 @@ const DNS = { MAYFLY_DNS: '127.0.0.1:1' }
 
 type Options = Parameters<typeof setUp>[1]
 
-/** Runs the command in this environment; each question is answered by its first word, or with the proposal. */
-async function run(
-  options: Options,
-  { env = {}, answers }: { env?: Record<string, string>; answers?: Record<string, string> } = {},
-) {
+interface Given {
+  env?: Record<string, string>
+  /** By the first word of a question, one after the other; then the proposal is taken. */
+  answers?: Record<string, string[]>
+  /** What differs on this machine. */
+  machine?: Partial<Machine>
+}
+
+async function run(options: Options, { env = {}, answers, machine = {} }: Given = {}) {
   const printed: string[] = []
   const asked: [string, string][] = []
   const ask = async (question: string, proposal: string) => {
     asked.push([question, proposal])
-    return answers?.[question.split(' ')[0] ?? ''] ?? proposal
+    return answers?.[question.split(' ')[0] ?? '']?.shift() ?? proposal
+  }
+  const actions = setupActions({ command: 'mayfly', cwd: folder.path, env: { ...DNS, ...env } })
+  const inspectMachine: typeof actions.inspectMachine = async (path) => {
+    return { ...(await actions.inspectMachine(path)), ...machine }
   }
   await setUp(
-    setupActions({ command: 'mayfly', cwd: folder.path, env: { ...DNS, ...env } }),
+    { ...actions, inspectMachine },
     { address: ADDRESS, ...options },
     { print: (line) => printed.push(line), ask: answers && ask },
   )
@@ -99,24 +106,84 @@ test('what the environment overrides is named', async () => {
   expect(output).toContain('MAYFLY_BASE_URL=https://mail.test; the environment has another value')
 })
 
-describe('a port is', () => {
-  const { config } = readConfig({
-    env: { MAYFLY_HOST: '127.0.0.1', MAYFLY_SMTP_HOSTNAME: 'mx.test' },
-    file: {},
-  })
-  for (const [greeting, state] of [
-    ['220 MX.test ESMTP\r\n', 'this service'],
-    ['220 exim.test ESMTP\r\n', 'in use'],
-  ] as const) {
-    test(`${state} if the server there says ${greeting.trim()}`, async () => {
-      const server = createServer((socket) => void socket.on('error', () => {}).end(greeting))
-      await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done))
-      const { port } = server.address() as { port: number }
-      expect(await portState(config, port)).toBe(state)
-      await new Promise((done) => void server.close(done))
-      expect(await portState(config, port)).toBe('free')
+describe('what it says', () => {
+  const [free, ours] = [
+    { state: 'free', seen: '' },
+    { state: 'this service', seen: '' },
+  ] as const
+  const exim = { state: 'in use', seen: '220 mx.test ESMTP Exim' } as const
+  const old = { domains: ['old.test'], hostname: 'mx.old.test', isHostnameGiven: true }
+  for (const [name, machine, expected, unexpected] of [
+    [
+      'with another mail server on port 25',
+      { port25: exim, smtpPort: 25 },
+      ['Port 25    in use: 220 mx.test ESMTP Exim', '1. Stop the other mail server'],
+      ['Redirect port 25'],
+    ],
+    [
+      'on a new machine',
+      { port25: free, portHttp: free, isRunning: false, isSmtpPortGiven: false },
+      ['MAYFLY_SMTP_PORT=25', '1. Start the service:       mayfly serve'],
+      ['Redirect port 25', 'Stop the'],
+    ],
+    [
+      'with another program on the port for HTTP',
+      { portHttp: { state: 'in use', seen: '' }, isRunning: false, httpPort: 8080 },
+      ['Port 8080  in use', '1. Stop the program that uses port 8080, or set MAYFLY_HTTP_PORT.'],
+      [],
+    ],
+    [
+      'while the service runs',
+      { ...old, port25: ours, portHttp: { state: 'in use', seen: '' }, isRunning: true },
+      ['Port 25    this service', '1. Restart the service:     stop it, then mayfly serve'],
+      ['Redirect port 25', 'Stop the', 'MAYFLY_SMTP_PORT'],
+    ],
+    [
+      'where port 25 is free, but another one is set',
+      { port25: free, smtpPort: 2525, isSmtpPortGiven: true },
+      ['Redirect port 25 to 2525'],
+      ['MAYFLY_SMTP_PORT'],
+    ],
+    [
+      'of a clone under systemd',
+      { ...old, file: '/etc/mayfly/mayfly.env', command: 'npm run mayfly --', isRunning: true },
+      ['Restart the service:     systemctl restart mayfly', 'doctor, as in "Clone" in docs/inst'],
+      ['npm run'],
+    ],
+    ['without network', { addresses: [], hasNetwork: false }, ['none: this machine has no'], []],
+    [
+      'behind NAT',
+      { addresses: [], hasNetwork: true },
+      ['none public: this machine is behind NAT', 'mx.a.test. 3600 IN A ADDRESS'],
+      [],
+    ],
+    [
+      'if a policy is served already',
+      { ...old, hasMtaSts: true },
+      ['_mta-sts.a.test. 3600 IN TXT', '_mta-sts.old.test. 3600 IN TXT'],
+      ['names the new host', 'MAYFLY_MTA_STS'],
+    ],
+  ] as [string, Partial<Machine>, string[], string[]][]) {
+    test(name, async () => {
+      const address = machine.addresses === undefined ? ADDRESS : []
+      const { output } = await run({ domain: ['a.test'], dryRun: true, address }, { machine })
+      for (const text of expected) expect(output).toContain(text)
+      for (const text of unexpected) expect(output).not.toContain(text)
     })
   }
+
+  test('a policy that is served names the host: another name needs care', async () => {
+    const options = { domain: ['a.test'], hostname: 'mx2.a.test', dryRun: true }
+    const { output } = await run(options, { machine: { ...old, hasMtaSts: true } })
+    expect(output).toContain('1. The MTA-STS policy names the new host')
+  })
+
+  test('a URL that is not in public DNS needs no record', async () => {
+    for (const url of ['http://localhost:8080', 'http://192.0.2.1:8080', 'http://nas.local']) {
+      const { output } = await run({ domain: ['a.test'], url, dryRun: true })
+      expect(output.match(/^\S+ 3600 IN A .*$/gm)).toEqual(['mx.a.test. 3600 IN A 203.0.113.7'])
+    }
+  })
 })
 
 describe('the proposed host name', () => {
@@ -137,12 +204,12 @@ describe('the proposed host name', () => {
 
 describe('on a terminal', () => {
   test('it asks with proposals, and writes only after a yes', async () => {
-    const answers = { Mail: 'mail.test', Write: 'no' }
+    const answers = { Mail: ['mail.test'], Write: ['no'] }
     await expect(run({ file: file('mayfly.env') }, { answers })).rejects.toThrow(
       'Nothing was written.',
     )
     expect(existsSync(file('mayfly.env'))).toBe(false)
-    const { asked } = await run({ file: file('mayfly.env') }, { answers: { Mail: 'mail.test' } })
+    const { asked } = await run({ file: file('mayfly.env') }, { answers: { Mail: ['mail.test'] } })
     expect(asked).toEqual([
       ['Mail domain', ''],
       ['Host name of this machine', 'mx.mail.test'],
@@ -151,6 +218,26 @@ describe('on a terminal', () => {
       ['Write them?', 'yes'],
     ])
     expect(written('mayfly.env')).toContain('MAYFLY_DOMAINS=mail.test\n')
+  })
+
+  test('an invalid answer is asked for again', async () => {
+    const answers = {
+      Mail: ['', 'localhost', 'a.test,b.test'],
+      Public: ['ftp://a', 'http://a.test'],
+    }
+    const { asked, output } = await run({ file: file('mayfly.env') }, { answers })
+    expect(asked.map(([question]) => question.split(' ')[0])).toEqual([
+      'Mail',
+      'Mail',
+      'Mail',
+      'Host',
+      'Public',
+      'Public',
+      'Email',
+      'Write',
+    ])
+    expect(output).toContain('"localhost" is not a host name.\n"ftp://a" is not an http(s) URL.')
+    expect(written('mayfly.env')).toContain('MAYFLY_DOMAINS=a.test,b.test\n')
   })
 })
 
@@ -199,10 +286,13 @@ test('each domain has its own records: the one that sends receipts allows it', a
   expect(output).toContain(`a.test. 3600 IN TXT "v=spf1 -all"
 _dmarc.a.test. 3600 IN TXT "v=DMARC1; p=reject; rua=mailto:postmaster@a.test"
 `)
-  expect(output).toContain(`b.test. 3600 IN TXT "v=spf1 a:mx.a.test -all"
+  expect(output).toContain(`; b.test sends receipts: keep the SPF and DMARC records that it has.
+b.test. 3600 IN TXT "v=spf1 a:mx.a.test -all"
 _dmarc.b.test. 3600 IN TXT "v=DMARC1; p=none; rua=mailto:postmaster@b.test"
 `)
-  const other = await run({ ...options, email: 'ann@c.test' }, { env })
+  const MAYFLY_MAIL_OUT = 'smtp://smtp.provider.net'
+  const other = await run({ ...options, email: 'ann@c.test' }, { env: { ...env, MAYFLY_MAIL_OUT } })
+  expect(other.output).toContain('; Otherwise replace SPF_OF_PROVIDER by the name that')
   expect(other.output).toContain(
     '; in the zone of c.test: a.test._report._dmarc.c.test. 3600 IN TXT "v=DMARC1"',
   )

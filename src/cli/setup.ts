@@ -1,11 +1,12 @@
-import { isIP } from 'node:net'
 import type { Command } from 'commander'
-import { type Host, parseAddress, parseHost } from '../core/address.ts'
-import { isRelated, zoneLines } from '../core/checks/dns-records.ts'
+import { parseHost } from '../core/address.ts'
+import { zoneLines } from '../core/checks/dns-records.ts'
 import { mailServer, senderDomain, spfMechanism } from '../core/checks/sender-rules.ts'
+import { printable } from '../core/text.ts'
 import { CommandError, type Print } from './output.ts'
-import { type Ask, openPrompt } from './prompt.ts'
-import { isPlaceholder, nextSteps, takesPort25 } from './setup-steps.ts'
+import { openPrompt } from './prompt.ts'
+import { type Answers, type Dialogue, readAnswers } from './setup-answers.ts'
+import { nextSteps, takesPort25 } from './setup-steps.ts'
 
 /** What is known about the machine and its settings before anything is asked. */
 export interface Machine {
@@ -16,6 +17,8 @@ export interface Machine {
   isRoot: boolean
   /** Public addresses of its network interfaces; none behind NAT. */
   addresses: readonly string[]
+  /** Has addresses besides those of the loopback interface. */
+  hasNetwork: boolean
   /** Host names that DNS has for these addresses. */
   reverseNames: readonly string[]
   /** Whether DNS answers. */
@@ -24,11 +27,10 @@ export interface Machine {
   /** The file or the environment sets the SMTP port. */
   isSmtpPortGiven: boolean
   httpPort: number
-  /** Another program uses it. */
-  isHttpPortTaken: boolean
-  /** Whether port 25 can be listened on: free, in use by this service or by another program, or not permitted. */
-  port25: 'free' | 'this service' | 'in use' | 'not permitted'
-  /** The service answers on its SMTP port. */
+  port25: Port
+  portHttp: Port
+  port443: Port
+  /** The service answers on its SMTP port or on port 25. */
   isRunning: boolean
   /** The settings that the file has; the values below are from it, or else from the environment. */
   namesInFile: readonly string[]
@@ -38,6 +40,8 @@ export interface Machine {
   isHostnameGiven: boolean
   baseUrl: string
   trustProxy: readonly string[]
+  /** Where DNS sends the reports about the first domain. */
+  reportEmail: string | undefined
   /** How receipts are sent; the URL is empty if they are not. */
   mailOut: { url: string; from: string }
   /** A policy is served; its mode is kept. */
@@ -45,6 +49,13 @@ export interface Machine {
   hasAdminToken: boolean
   /** What the default plans promise to buyers; empty if others are configured. */
   supportTexts: readonly string[]
+}
+
+/** Whether the service can listen on a port, and what does now. */
+export interface Port {
+  state: 'free' | 'this service' | 'in use' | 'not permitted' | 'unusable'
+  /** The greeting of the server there, or the error. */
+  seen: string
 }
 
 interface WrittenSetting {
@@ -64,7 +75,7 @@ export interface SetupActions {
   createAdminToken(file: string): string
 }
 
-interface SetupOptions {
+export interface SetupOptions {
   domain?: string[]
   hostname?: string
   url?: string
@@ -104,21 +115,6 @@ export function addSetupCommand(
     })
 }
 
-/** `ask` is undefined without a terminal: then the options and what was found must suffice. */
-interface Dialogue {
-  print: Print
-  ask: Ask | undefined
-}
-
-interface Answers {
-  domains: Host[]
-  host: Host
-  url: string
-  /** Undefined: the postmaster of each domain. */
-  email: string | undefined
-  addresses: string[]
-}
-
 export async function setUp(
   actions: SetupActions,
   options: SetupOptions,
@@ -126,7 +122,7 @@ export async function setUp(
 ): Promise<void> {
   const machine = await actions.inspectMachine(options.file)
   for (const line of machineLines(machine)) print(line)
-  const answers = await readAnswers(machine, options, ask)
+  const answers = await readAnswers(machine, options, { print, ask })
   await applySettings(actions, settingsOf(machine, answers, options), {
     machine,
     options,
@@ -157,74 +153,24 @@ async function applySettings(
   actions.writeSettings(file, { ...settings, ...token })
 }
 
-function machineLines({ addresses, reverseNames, hasDns, port25 }: Machine): string[] {
-  const names = reverseNames.length > 0 ? ` (${reverseNames.join(', ')})` : ''
+function machineLines(machine: Machine): string[] {
+  const { httpPort, hasDns } = machine
   return [
-    `Addresses  ${addresses.length > 0 ? `${addresses.join(', ')}${names}` : 'none public: this machine is behind NAT'}`,
-    `Port 25    ${port25}`,
+    `Addresses  ${addressText(machine)}`,
+    `Port 25    ${portText(machine.port25)}`,
+    `Port ${String(httpPort).padEnd(5)} ${portText(machine.portHttp)}`,
+    `Port 443   ${portText(machine.port443)}`,
     `DNS        ${hasDns ? 'answers' : 'no answer: check /etc/resolv.conf or set MAYFLY_DNS'}`,
   ]
 }
 
-async function readAnswers(
-  machine: Machine,
-  options: SetupOptions,
-  ask: Ask | undefined,
-): Promise<Answers> {
-  const current = machine.domains.filter((name) => !isPlaceholder(name))
-  const get = async (option: string | undefined, question: string, proposal: string) =>
-    option ?? (ask ? await ask(question, proposal) : proposal)
-  const given = await get(options.domain?.join(','), 'Mail domain', current.join(','))
-  if (given === '') {
-    throw new CommandError('No domain given. Example: mayfly setup --domain box.example.org', 2)
-  }
-  const names = given.split(/[\s,]+/).filter((name) => name !== '')
-  const added = names.map((name) => hostOption('--domain', name))
-  const [first = ''] = added
-  const proposedHost = proposeHost(machine, first)
-  const host = hostOption(
-    '--hostname',
-    await get(options.hostname, 'Host name of this machine', proposedHost),
-  )
-  const url = urlOption(await get(options.url, 'Public URL', machine.baseUrl || `https://${first}`))
-  const postmaster = `postmaster@${first}`
-  const email = await get(options.email, 'Email for reports', postmaster)
-  if (!parseAddress(email)) throw invalid('--email', email, 'an email address')
-  const addresses = options.address ?? [...machine.addresses]
-  const bad = addresses.find((ip) => isIP(ip) === 0)
-  if (bad !== undefined) throw invalid('--address', bad, 'an IP address')
-  const domains = [
-    ...new Set([...current.map((name) => hostOption('MAYFLY_DOMAINS', name)), ...added]),
-  ]
-  return { domains, host, url, email: email === postmaster ? undefined : email, addresses }
+function addressText({ addresses, reverseNames, hasNetwork }: Machine): string {
+  if (!hasNetwork && addresses.length === 0) return 'none: this machine has no network'
+  if (addresses.length === 0) return 'none public: this machine is behind NAT (use --address)'
+  return `${addresses.join(', ')}${reverseNames.length > 0 ? ` (${reverseNames.join(', ')})` : ''}`
 }
 
-/** The name that is set, a name of this machine if it is in our zone, else `mx.` and the domain. */
-export function proposeHost(
-  machine: Pick<Machine, 'hostname' | 'isHostnameGiven' | 'reverseNames'>,
-  domain: string,
-): string {
-  const { hostname, isHostnameGiven, reverseNames } = machine
-  if (isHostnameGiven && hostname.includes('.') && !isPlaceholder(hostname)) return hostname
-  const names = [hostname, ...reverseNames]
-  return names.find((name) => isRelated(domain, name)) ?? `mx.${domain}`
-}
-
-function hostOption(option: string, text: string): Host {
-  const name = parseHost(text)
-  if (name?.includes('.')) return name
-  throw invalid(option, text, 'a host name')
-}
-
-function urlOption(text: string): string {
-  const isPlain = /^https?:\/\/[^\s?#@]+$/.test(text)
-  if (isPlain && URL.canParse(text)) return text.replace(/\/+$/, '')
-  throw invalid('--url', text, 'an http(s) URL')
-}
-
-function invalid(option: string, text: string, what: string): CommandError {
-  return new CommandError(`${option} ${JSON.stringify(text)} is not ${what}.`, 2)
-}
+const portText = ({ state, seen }: Port) => (seen === '' ? state : `${state}: ${printable(seen)}`)
 
 /** The settings to write: what differs from the file, and what it lacks. */
 function settingsOf(
@@ -257,14 +203,15 @@ function changeText({ name, value, before, overridden }: WrittenSetting): string
 
 function resultLines(machine: Machine, answers: Answers, options: SetupOptions): string[] {
   const { domains, host, url, email, addresses } = answers
-  const webHost = parseHost(new URL(url).hostname)
-  const { mtaSts = false, tlsRpt: tlsReporting = false } = options
+  const { tlsRpt: tlsReporting = false } = options
+  const mtaSts = options.mtaSts === true || machine.hasMtaSts
+  const webHost = publicHost(new URL(url).hostname)
   const zone = zoneLines({
     ...{ domains, host, addresses, webHost, email, mtaSts, tlsReporting },
     sender: senderOf(machine, host),
     now: new Date(),
   })
-  const steps = nextSteps(machine, url, mtaSts)
+  const steps = nextSteps(machine, answers, mtaSts)
   return [
     '',
     'Publish these DNS records:',
@@ -281,6 +228,13 @@ function senderOf({ mailOut }: Machine, host: string) {
   const domain = senderDomain(mailOut)
   if (domain === undefined) return undefined
   return { domain, mechanism: spfMechanism(domain, { server: mailServer(mailOut.url), host }) }
+}
+
+/** Undefined for an IP address, and for a name that public DNS cannot have. */
+function publicHost(text: string): string | undefined {
+  const host = parseHost(text)
+  const isLocal = /(?:^|\.)(?:localhost|localdomain|local|internal|lan|home\.arpa)$/
+  return host?.includes('.') && !isLocal.test(host) ? host : undefined
 }
 
 function promiseLines({ supportTexts }: Machine): string[] {

@@ -77,3 +77,8 @@ export interface MailDomain {
 export function acceptsSessions(domain: MailDomain): boolean {
   return domain.active && !domain.removed && domain.sessions
 }
+
+/** Names for documentation (RFC 2606), which nobody owns: those of the default settings and of the template. */
+export function isExampleName(host: string): boolean {
+  return /(?:^|\.)example(?:\.(?:com|net|org))?$/.test(host)
+}

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config/config.ts'
-import { parseAddress } from '../core/address.ts'
+import { isExampleName, parseAddress } from '../core/address.ts'
 import { isPrivateIp } from '../core/checks/dns-rules.ts'
 import type { Log } from '../core/log.ts'
 import { toError } from '../core/problem.ts'
@@ -35,12 +35,11 @@ export async function openCheckContext(
   const stored = await store?.listDomains()
   const active = stored?.filter((one) => one.active && !one.removed).map(({ name }) => name)
   const names = domain === undefined ? (active ?? config.domains) : [domain]
-  const isExample = (name: string) => name.endsWith('.example')
   return {
     settings: config,
     settingsReport,
-    domains: names.filter((name) => !isExample(name)),
-    exampleDomains: names.filter(isExample),
+    domains: names.filter((name) => !isExampleName(name)),
+    exampleDomains: names.filter(isExampleName),
     newDomains: stored
       ? config.domains.filter((name) => stored.every((one) => one.name !== name))
       : [],
@@ -53,7 +52,10 @@ export async function openCheckContext(
     ownAddresses: machineAddresses().filter((ip) => !isPrivateIp(ip)),
     isPrivateIp,
     dataDirectory: async () =>
-      inspectDataDirectory(config.data, { minFreeBytes: config.minFreeBytes, use: dataUse(config) }),
+      inspectDataDirectory(config.data, {
+        minFreeBytes: config.minFreeBytes,
+        use: dataUse(config),
+      }),
     clockSynchronized,
     store,
     storeFault,

@@ -1,12 +1,14 @@
 import {
   chmodSync,
   lstatSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { tempFolder } from '../../test/support/stores.ts'
@@ -14,7 +16,7 @@ import { setUp } from '../cli/setup.ts'
 import { readConfig } from '../config/config.ts'
 import { fileValue, isJson, parseSettings } from '../config/settings.ts'
 import { OperatorError } from '../core/problem.ts'
-import { setupActions } from './setup-machine.ts'
+import { setupActions, smtpPortState, temporaryAddresses } from './setup-machine.ts'
 
 let folder: ReturnType<typeof tempFolder>
 beforeEach(() => {
@@ -231,4 +233,79 @@ test('a symbolic link stays one', async () => {
   await run({ file: inFolder('mayfly.env'), domain: ['b.test'] })
   expect(lstatSync(inFolder('mayfly.env')).isSymbolicLink()).toBe(true)
   expect(readFileSync(inFolder('real.env'), 'utf8')).toContain('MAYFLY_DOMAINS=a.test,b.test\n')
+})
+
+test('nothing is written where the settings cannot be', async () => {
+  const options = { file: inFolder('missing/mayfly.env'), domain: ['a.test'] }
+  await expect(run(options)).rejects.toThrow(/ENOENT: .*missing/)
+  expect(readdirSync(folder.path)).toEqual([])
+})
+
+test('after the token was written, but not the settings, the next run completes it', async () => {
+  symlinkSync('missing/real.env', inFolder('mayfly.env'))
+  const options = { file: inFolder('mayfly.env'), domain: ['a.test'] }
+  await expect(run(options)).rejects.toThrow(/ENOENT: .*mayfly\.env/)
+  expect(readdirSync(folder.path).sort()).toEqual(['admin-token', 'mayfly.env'])
+  const token = readFileSync(inFolder('admin-token'), 'utf8').trim()
+  mkdirSync(inFolder('missing'))
+  writeFileSync(inFolder('missing/real.env'), '', { mode: 0o640 })
+  await run(options)
+  expect(readByService(inFolder('missing/real.env'))).toMatchObject({
+    domains: ['a.test'],
+    adminToken: token,
+  })
+})
+
+for (const [name, content] of [
+  ['an empty token file is filled', ''],
+  ['a token file that only its owner may read is opened to the readers of the settings', 'abc'],
+] as const) {
+  test(name, async () => {
+    writeFileSync(inFolder('mayfly.env'), '')
+    chmodSync(inFolder('mayfly.env'), 0o640)
+    writeFileSync(inFolder('admin-token'), content, { mode: 0o600 })
+    await run({ file: inFolder('mayfly.env'), domain: ['a.test'] })
+    const { adminToken } = readByService(inFolder('mayfly.env'))
+    expect(adminToken).toEqual(content === '' ? expect.stringMatching(/^.{44}$/) : content)
+    expect(statSync(inFolder('admin-token')).mode & 0o777).toBe(0o640)
+  })
+}
+
+test('IPv6 addresses that change by themselves are not published', () => {
+  const isTemporary = temporaryAddresses(`00000000000000000000000000000001 01 80 10 80       lo
+20010db8000000000000000000000007 02 40 00 00     eth0
+20010db80000000089ab00000000cdef 02 40 00 01     eth0
+20010db8000000000000000000000008 02 40 00 20     eth0
+`)
+  const all = ['::1', '203.0.113.7', '2001:db8::7', '2001:db8::89ab:0:0:cdef', '2001:db8::8']
+  expect(all.filter(isTemporary)).toEqual(['2001:db8::89ab:0:0:cdef', '2001:db8::8'])
+})
+
+describe('port 25 is', () => {
+  const { config } = readConfig({
+    env: { MAYFLY_HOST: '127.0.0.1', MAYFLY_SMTP_HOSTNAME: 'mx.test' },
+    file: {},
+  })
+  for (const [greeting, state] of [
+    ['220 mx.test ESMTP ready\r\n', 'this service'],
+    ['220 mx.old.test ESMTP ready\r\n', 'this service'],
+    ['220 mx.test ESMTP Exim 4.96 Mon, 16 Nov 2026 17:00:00 +0000\r\n', 'in use'],
+    ['220-mx.test ESMTP Postfix\r\n220 mx.test\r\n', 'in use'],
+  ] as const) {
+    test(`${state} if the server there says ${greeting.trim()}`, async () => {
+      const server = createServer((socket) => void socket.on('error', () => {}).end(greeting))
+      await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done))
+      const { port } = server.address() as { port: number }
+      const seen = state === 'in use' ? greeting.split('\r\n')[0] : ''
+      expect(await smtpPortState(config, port)).toEqual({ state, seen })
+      await new Promise((done) => void server.close(done))
+      expect(await smtpPortState(config, port)).toEqual({ state: 'free', seen: '' })
+    })
+  }
+
+  test('unusable if the service could not listen there', async () => {
+    const { config: elsewhere } = readConfig({ env: { MAYFLY_HOST: 'fe80::1' }, file: {} })
+    const { state, seen } = await smtpPortState(elsewhere, 25)
+    expect([state, seen]).toEqual(['unusable', expect.stringContaining('EINVAL')])
+  })
 })

@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import {
   chmodSync,
   chownSync,
+  lstatSync,
   readFileSync,
   realpathSync,
   renameSync,
@@ -9,8 +11,9 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
+import { connect, isIPv6 } from 'node:net'
 import { dirname, join, resolve } from 'node:path'
-import type { Machine, SetupActions } from '../cli/setup.ts'
+import type { Port, SetupActions } from '../cli/setup.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { editSettings, settingChanges } from '../config/edit-file.ts'
 import {
@@ -20,11 +23,13 @@ import {
   settingNames,
   settingsOfFile,
 } from '../config/settings.ts'
-import { isPrivateIp, sameName } from '../core/checks/dns-rules.ts'
+import { isPrivateIp, tagsOf } from '../core/checks/dns-rules.ts'
 import { recordsOf } from '../core/checks/result.ts'
+import { ipv6Groups } from '../core/ip.ts'
 import { PLANS } from '../core/plan.ts'
-import { hasErrorCode } from '../core/problem.ts'
+import { hasErrorCode, toError } from '../core/problem.ts'
 import { greetedName, localAddress } from '../service/checks/facts.ts'
+import { greeting as ownGreeting } from '../smtp/state.ts'
 import { openDnsProbe } from './probes/dns.ts'
 import { machineAddresses } from './probes/machine.ts'
 import { openSmtpProbe } from './probes/smtp.ts'
@@ -92,59 +97,103 @@ export function setupActions({
 async function inspectMachine(config: Config) {
   const { domains, smtp, http, adminToken, plans } = config
   const dns = openDnsProbe(config.senderChecks.dns)
-  const addresses = machineAddresses().filter((ip) => !isPrivateIp(ip))
-  const [reverse, known, port25, isRunning, httpPort] = await Promise.all([
+  const all = machineAddresses()
+  const isTemporary = temporaryAddresses(readText('/proc/net/if_inet6'))
+  const addresses = all.filter((ip) => !isPrivateIp(ip) && !isTemporary(ip))
+  const [reverse, dmarc, known, port25, smtpPort, portHttp, port443] = await Promise.all([
     Promise.all(addresses.map((ip) => dns.ptr(ip))),
+    dns.txt(`_dmarc.${domains[0]}`),
     dns.a('example.org'),
-    portState(config, 25),
-    portState(config, smtp.port).then((state) => state === 'this service'),
-    tryPort(config.host, http.port),
+    smtpPortState(config, 25),
+    smtpPortState(config, smtp.port),
+    portState(config.host, http.port),
+    portState(config.host, 443),
   ])
   return {
     addresses,
+    hasNetwork: all.some((ip) => !isLoopback(ip)),
     reverseNames: [...new Set(reverse.flatMap(recordsOf))],
     hasDns: !('error' in known),
     smtpPort: smtp.port,
     httpPort: http.port,
     port25,
-    isRunning,
-    isHttpPortTaken: !isRunning && httpPort === 'in use',
+    portHttp,
+    port443,
+    isRunning: [port25, smtpPort].some(({ state }) => state === 'this service'),
     domains,
     hostname: smtp.hostname,
     baseUrl: http.baseUrl,
     trustProxy: http.trustProxy,
     mailOut: config.mailOut,
+    reportEmail: reportEmail(recordsOf(dmarc)),
     hasMtaSts: http.mtaSts !== 'off',
     hasAdminToken: adminToken !== '',
     supportTexts: plans === PLANS ? plans.map(({ support }) => support) : [],
   }
 }
 
-/** Whether the service can listen on the port, and what does now. */
-export async function portState(config: Config, port: number): Promise<Machine['port25']> {
-  const name = await greetedHost(config, port)
-  if (name === undefined) return await tryPort(config.host, port)
-  return sameName(name, config.smtp.hostname) ? 'this service' : 'in use'
+function reportEmail(records: readonly string[]): string | undefined {
+  const uris = records.map((record) => tagsOf(record).get('rua') ?? '')
+  return uris.map((uri) => /^mailto:([^,!\s]+)/i.exec(uri)?.[1]).find((email) => email)
 }
 
-async function tryPort(host: string, port: number) {
-  try {
-    await freePort(await listenHost(host), port)
-    return 'free'
-  } catch (error) {
-    return hasErrorCode(error, 'EADDRINUSE') ? 'in use' : 'not permitted'
-  }
+const isLoopback = (ip: string) => ip === '::1' || ip.startsWith('127.')
+
+// IFA_F_TEMPORARY and IFA_F_DEPRECATED of linux/if_addr.h
+const TEMPORARY = 0x01 | 0x20
+
+/** Which IPv6 addresses change by themselves (RFC 8981), by `/proc/net/if_inet6`. */
+export function temporaryAddresses(table: string): (ip: string) => boolean {
+  const lines = table.split('\n').map((line) => line.trim().split(/\s+/))
+  const found = lines.filter(([, , , , flags = '0']) => Number.parseInt(flags, 16) & TEMPORARY)
+  const digits = new Set(found.map(([address]) => address))
+  return (ip) => isIPv6(ip) && digits.has(ipv6Groups(ip).map(fourDigits).join(''))
 }
 
-/** The host name by which a mail server on this port greets; undefined if nothing answers. */
-async function greetedHost({ host, smtp }: Config, port: number): Promise<string | undefined> {
+const fourDigits = (group: number) => group.toString(16).padStart(4, '0')
+
+/** The state of a port for SMTP: what listens there is asked for its greeting. */
+export async function smtpPortState(config: Config, port: number): Promise<Port> {
+  const greeting = await greetingOn(config, port)
+  if (greeting === undefined) return await portState(config.host, port)
+  const isOurs = ownGreeting(greetedName(greeting)).trim() === greeting
+  return isOurs ? { state: 'this service', seen: '' } : { state: 'in use', seen: greeting }
+}
+
+/** The first line by which a mail server on this port greets; undefined if none answers. */
+async function greetingOn({ host, smtp }: Config, port: number): Promise<string | undefined> {
   try {
     const signal = AbortSignal.timeout(GREETING_MS)
     const probe = await openSmtpProbe(smtp)(localAddress(host), port, signal)
     probe.close()
-    return greetedName(probe.greeting.text)
+    return probe.greeting.text.split('\n')[0]
   } catch {
     return undefined
+  }
+}
+
+async function portState(host: string, port: number): Promise<Port> {
+  // First, because a port below 1024 is not permitted to most users, also if it is in use.
+  if (await canConnect(localAddress(host), port)) return { state: 'in use', seen: '' }
+  try {
+    await freePort(await listenHost(host), port)
+    return { state: 'free', seen: '' }
+  } catch (error) {
+    if (hasErrorCode(error, 'EADDRINUSE')) return { state: 'in use', seen: '' }
+    if (hasErrorCode(error, 'EACCES')) return { state: 'not permitted', seen: '' }
+    return { state: 'unusable', seen: toError(error).message }
+  }
+}
+
+async function canConnect(host: string, port: number): Promise<boolean> {
+  const socket = connect({ host, port, signal: AbortSignal.timeout(GREETING_MS) })
+  try {
+    await once(socket, 'connect')
+    return true
+  } catch {
+    return false
+  } finally {
+    socket.destroy()
   }
 }
 
@@ -161,13 +210,19 @@ function readText(file: string): string {
 function writeLike(settings: string, path: string, text: string): void {
   const like = statSync(settings, { throwIfNoEntry: false })
   // A symbolic link stays one.
-  const target = statSync(path, { throwIfNoEntry: false }) ? realpathSync(path) : path
-  const draft = `${target}.new`
-  rmSync(draft, { force: true })
-  writeFileSync(draft, text, { mode: 0o600, flag: 'wx', flush: true })
-  if (like) {
-    if (process.getuid?.() === 0) chownSync(draft, like.uid, like.gid)
-    chmodSync(draft, path === settings ? like.mode & 0o777 : like.mode & 0o640)
+  const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
+  const target = isLink ? realpathSync(path) : path
+  const draft = `${target}.${randomBytes(4).toString('hex')}`
+  try {
+    writeFileSync(draft, text, { mode: 0o600, flag: 'wx', flush: true })
+    if (like) {
+      const { uid, gid } = statSync(draft)
+      if (uid !== like.uid || gid !== like.gid) chownSync(draft, like.uid, like.gid)
+      chmodSync(draft, path === settings ? like.mode & 0o777 : like.mode & 0o640)
+    }
+    renameSync(draft, target)
+  } catch (error) {
+    rmSync(draft, { force: true })
+    throw error
   }
-  renameSync(draft, target)
 }

@@ -91,6 +91,7 @@ export function zoneLines(options: ZoneOptions): string[] {
       const sends = sender?.domain === domain
       return [
         mxRecord(domain, host),
+        ...(sends ? senderNotes(domain, sender.mechanism) : []),
         spfRecord(domain, sends ? [sender.mechanism] : []),
         dmarcRecord(domain, email, sends ? 'none' : 'reject'),
         ...(options.mtaSts
@@ -105,6 +106,12 @@ export function zoneLines(options: ZoneOptions): string[] {
     }),
     ...options.addresses.map((ip) => `; at the provider of the address: ${ptrRecord(ip, host)}`),
   ]
+}
+
+function senderNotes(domain: string, mechanism: string): string[] {
+  const keep = `; ${domain} sends receipts: keep the SPF and DMARC records that it has.`
+  const replace = `; Otherwise replace ${mechanism.split(':')[1]} by the name that your mail provider documents, and publish its DKIM record.`
+  return mechanism.startsWith('include:') ? [keep, replace] : [keep]
 }
 
 /** RFC 7489 7.1: a domain must agree to receive the reports of another one. */

@@ -53,10 +53,7 @@ export function evaluateDataDirectory(data: DataDirectory): CheckResult {
     )
   }
   if (isMail && freeBytes < 2 * data.minFreeBytes) {
-    return warning(
-      `${seen}: ${least}`,
-      'Free some space, or move MAYFLY_DATA to a larger disk',
-    )
+    return warning(`${seen}: ${least}`, 'Free some space, or move MAYFLY_DATA to a larger disk')
   }
   if (isMail && (fsyncMs ?? 0) > SLOW_FSYNC_MS) {
     return warning(
@@ -145,7 +142,8 @@ export function evaluateBaseUrl(
       `Try it from elsewhere: curl -i ${baseUrl}/livez`,
     )
   }
-  const isRedirect = response && 'status' in response && [301, 302, 307, 308].includes(response.status)
+  const isRedirect =
+    response && 'status' in response && [301, 302, 307, 308].includes(response.status)
   if (isRedirect && url.protocol === 'http:') {
     return warning(
       `${baseUrl} redirects, most likely to HTTPS: links should go there at once`,

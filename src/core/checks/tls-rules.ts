@@ -190,8 +190,7 @@ function evaluatePolicy(
   if (policy.status !== 200) return failure(`the policy has status ${policy.status}`, serve)
   const { mode, hosts } = readPolicy(policy.body)
   if (mode === undefined) return failure('the policy is invalid', serve)
-  const isAllowed = (one: string) =>
-    mode === 'none' || hosts.some((name) => matchesName(name, one))
+  const isAllowed = (one: string) => mode === 'none' || hosts.some((name) => matchesName(name, one))
   if (!isAllowed(host)) {
     const seen = `the policy (${mode}) allows ${hosts.join(', ') || 'no host'}, not ${host}`
     return mode === 'enforce' ? failure(seen, serve) : warning(seen, serve)

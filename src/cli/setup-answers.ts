@@ -1,0 +1,121 @@
+import { isIP } from 'node:net'
+import { type Host, isExampleName, parseAddress, parseHost } from '../core/address.ts'
+import { isRelated } from '../core/checks/dns-records.ts'
+import { CommandError, type Print } from './output.ts'
+import type { Ask } from './prompt.ts'
+import type { Machine, SetupOptions } from './setup.ts'
+
+/** `ask` is undefined without a terminal: then the options and what was found must suffice. */
+export interface Dialogue {
+  print: Print
+  ask: Ask | undefined
+}
+
+export interface Answers {
+  domains: Host[]
+  host: Host
+  url: string
+  /** Undefined: the postmaster of each domain. */
+  email: string | undefined
+  addresses: string[]
+}
+
+export async function readAnswers(
+  machine: Machine,
+  options: SetupOptions,
+  { print, ask }: Dialogue,
+): Promise<Answers> {
+  const current = machine.domains.filter((name) => !isExampleName(name))
+  const get = async <T>(
+    [option, given]: readonly [name: string, given: string | undefined],
+    [question, proposal]: readonly [text: string, proposal: string],
+    parse: Parse<T>,
+  ) => {
+    if (given !== undefined || !ask) return parse(given ?? proposal, `${option} `)
+    for (;;) {
+      try {
+        return parse(await ask(question, proposal), '')
+      } catch (error) {
+        if (!(error instanceof CommandError) || error.exitCode !== INVALID) throw error
+        print(error.message)
+      }
+    }
+  }
+  if (options.domain === undefined && current.length === 0 && !ask) {
+    throw new CommandError('No domain given. Example: mayfly setup --domain box.example.org', 2)
+  }
+  const added = await get(
+    ['--domain', options.domain?.join(',')],
+    ['Mail domain', current.join(',')],
+    parseDomains,
+  )
+  const [first = ''] = added
+  const host = await get(
+    ['--hostname', options.hostname],
+    ['Host name of this machine', proposeHost(machine, first)],
+    parseHostName,
+  )
+  const url = await get(
+    ['--url', options.url],
+    ['Public URL', machine.baseUrl || `https://${first}`],
+    parseUrl,
+  )
+  const postmaster = `postmaster@${first}`
+  const email = await get(
+    ['--email', options.email],
+    ['Email for reports', machine.reportEmail ?? postmaster],
+    parseEmail,
+  )
+  const addresses = options.address ?? [...machine.addresses]
+  for (const address of addresses) parseIp(address, '--address ')
+  const domains = [...new Set([...current.map((name) => parseHostName(name, '')), ...added])]
+  return { domains, host, url, email: email === postmaster ? undefined : email, addresses }
+}
+
+/** `option` is the beginning of the error; empty on a terminal, where an invalid answer is asked for again. */
+type Parse<T> = (text: string, option: string) => T
+
+// The exit status for an invalid command line.
+const INVALID = 2
+
+/** The name that is set, a name of this machine if it is in our zone, else `mx.` and the domain. */
+export function proposeHost(
+  machine: Pick<Machine, 'hostname' | 'isHostnameGiven' | 'reverseNames'>,
+  domain: string,
+): string {
+  const { hostname, isHostnameGiven, reverseNames } = machine
+  if (isHostnameGiven && !isExampleName(hostname)) return hostname
+  const names = [hostname, ...reverseNames]
+  return names.find((name) => isRelated(domain, name)) ?? `mx.${domain}`
+}
+
+function parseDomains(text: string, option: string): Host[] {
+  const names = text.trim().split(/[\s,]+/)
+  return names.map((name) => parseHostName(name, option))
+}
+
+function parseHostName(text: string, option: string): Host {
+  const name = parseHost(text)
+  if (name?.includes('.')) return name
+  throw invalid(text, option, 'a host name')
+}
+
+function parseUrl(text: string, option: string): string {
+  const isPlain = /^https?:\/\/[^\s?#@]+$/.test(text)
+  if (isPlain && URL.canParse(text)) return text.replace(/\/+$/, '')
+  throw invalid(text, option, 'an http(s) URL')
+}
+
+function parseEmail(text: string, option: string): string {
+  if (parseAddress(text)) return text
+  throw invalid(text, option, 'an email address')
+}
+
+function parseIp(text: string, option: string): string {
+  if (isIP(text) !== 0) return text
+  throw invalid(text, option, 'an IP address')
+}
+
+function invalid(text: string, option: string, what: string): CommandError {
+  return new CommandError(`${option}${JSON.stringify(text)} is not ${what}.`, INVALID)
+}
