@@ -251,12 +251,12 @@ test('checks requested from the admin API are made once at a time, by whichever 
   const [made, refused] = (await Promise.all([run(), run()])).toSorted(
     (one, other) => one.status - other.status,
   )
-  assert.deepEqual([made?.status, refused?.status, refused?.body['code']], [
-    200,
-    409,
-    'already_running',
-  ])
-  const names = (made?.body['checks'] as { name: string }[]).map(({ name }) => name)
+  assert.deepEqual(
+    [made?.status, refused?.status, refused?.body['code']],
+    [200, 409, 'already_running'],
+  )
+  assert.ok(made)
+  const names = (made.body['checks'] as { name: string }[]).map(({ name }) => name)
   const stored = (await store.readCheckRun())?.checks.map(({ name }) => name)
   assert.deepEqual(names, stored)
   assert.ok(names.includes('mx') && names.includes('delivery'), names.join())

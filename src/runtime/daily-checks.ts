@@ -63,7 +63,7 @@ export function startChecks(
 
   /** Resolves with the end of the run. */
   async function runNow(): Promise<void> {
-    if (requested || end.signal.aborted) throw alreadyRunning()
+    if (requested !== undefined || end.signal.aborted) throw alreadyRunning()
     requested = makeCheckRun(deps, end.signal, (next) => {
       progress = next
     })
@@ -84,7 +84,7 @@ export function startChecks(
     async stop(): Promise<void> {
       end.abort()
       await done
-      if (requested) await withTimeout(STOP_TIMEOUT_MS, requested).catch(() => {})
+      if (requested !== undefined) await withTimeout(STOP_TIMEOUT_MS, requested).catch(() => {})
     },
   }
 }

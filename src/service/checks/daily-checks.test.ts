@@ -74,7 +74,9 @@ test('the results of a run that was stopped are neither logged nor stored', asyn
     return failure('stopped', 'nothing')
   }
   const openChecks = async () => [{ name: 'mx', run }]
-  await expect(checkIfDue(depsOf(openChecks), stop.signal)).rejects.toMatchObject({ name: 'AbortError' })
+  await expect(checkIfDue(depsOf(openChecks), stop.signal)).rejects.toMatchObject({
+    name: 'AbortError',
+  })
   expect(logged).toEqual([])
   expect(await lastCheckRun({ store: mail.other })).toBeUndefined()
 })
@@ -115,5 +117,10 @@ test('checks are made on request whatever the last run says, and by one node at 
   expect(await first).toBe(true)
   expect(reported).toEqual(['0/1', '1/1'])
   expect((await lastCheckRun({ store: mail.other }))?.checks[0]?.status).toBe('failure')
-  expect(await makeCheckRun(depsOf(async () => []), signal)).toBe(true)
+  expect(
+    await makeCheckRun(
+      depsOf(async () => []),
+      signal,
+    ),
+  ).toBe(true)
 })
