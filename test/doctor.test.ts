@@ -18,14 +18,7 @@ import {
   wrong,
 } from './support/checked-app.ts'
 import { openSilentServers } from './support/dns-server.ts'
-import {
-  BROKEN,
-  DOMAIN_FAULTS,
-  FAULTY,
-  HOST_FAULTS,
-  RIGHT,
-  zone,
-} from './support/faulty-zones.ts'
+import { BROKEN, DOMAIN_FAULTS, FAULTY, HOST_FAULTS, RIGHT, zone } from './support/faulty-zones.ts'
 import { certificateFor, trustCertificates } from './support/https-proxy.ts'
 import { INSTALLATION_FAULTS, installationFaults } from './support/installation-faults.ts'
 import { freePort } from './support/server-process.ts'
@@ -58,7 +51,11 @@ test('with right zones nothing is wrong; the test mail is removed, also if its r
   const skipped = results.filter(({ status }) => status === 'skipped').map(({ name }) => name)
   expect(skipped).toEqual(['tlsa', 'postgres', 'redis', 'gmail'])
   expect(results.find(({ name }) => name === 'delivery')?.seen).toContain('arrived')
-  expectOnly(await check({ connectSmtp: fixture.replying(/^Subject:/m, 'no reply') }), ['failure', 'delivery', 'readyz'])
+  expectOnly(await check({ connectSmtp: fixture.replying(/^Subject:/m, 'no reply') }), [
+    'failure',
+    'delivery',
+    'readyz',
+  ])
   expect(await fixture.operatorMails()).toEqual([])
 })
 
@@ -139,11 +136,9 @@ describe('a fault of the host', () => {
     const reverse = `${reverseName('::1')}. 60 IN PTR mx.test.`
     const six = `mx.test. 60 IN A 127.0.0.1 & mx.test. 60 IN AAAA ::1 & ${reverse}`
     await fixture.dns.change(zone({ address: six }))
-    const own = { ownAddresses: ['127.0.0.1', '::1'], isPrivateIp: () => false }
-    const results = await check(own)
+    const results = await check({ ownAddresses: ['127.0.0.1', '::1'], isPrivateIp: () => false })
     await fixture.dns.change(zone())
     expectOnly(results, ['warning', 'smtp-public', 'open port'])
-    expect(wrong(results)[0]?.seen).toContain('::1 port')
   })
 
   const RENEW = 'certbot renew --cert-name mx.test'
@@ -209,27 +204,10 @@ describe('a fault of the mail port', () => {
     await fixture.emptyOperatorMailbox()
   })
 
-  for (const [reply, status, fix] of [
-    ['452 4.2.2 Mailbox full', 'failure', 'mayfly inbox --operator --delete --all'],
-    ['451 4.3.0 Try again later', 'failure', 'see /readyz'],
-    ['550 5.1.1 No such mailbox', 'failure', 'mayfly domain add right.test'],
-    ['552 5.3.4 Too big', 'failure', 'The log of the service'],
-  ] as const) {
-    test(`${reply}: only delivery reports it`, async () => {
-      const connectSmtp = fixture.replying(/^RCPT TO:<postmaster@/, reply)
-      expectOnly(await check({ connectSmtp }), [status, 'delivery', fix])
-    })
-  }
-
   test('a relay test without an answer is not ok', async () => {
     const connectSmtp = fixture.replying(/relay-check/, 'connection closed')
     const results = await check({ connectSmtp })
     expect(results.find(({ name }) => name === 'relay')).toMatchObject({ status: 'skipped' })
-  })
-
-  test('no answer for TLSA records: only tlsa reports it', async () => {
-    const dns = { ...fixture.context.dns, tlsa: async () => ({ error: 'ESERVFAIL' }) }
-    expectOnly(await check({ dns }), ['warning', 'tlsa', 'dig TLSA _25._tcp.mx.test'])
   })
 
   test('a service that does not run: only smtp reports it', async () => {
@@ -257,13 +235,13 @@ describe('a fault of the installation', () => {
 
   for (const [name = '', ...expected] of INSTALLATION_FAULTS) {
     test(`${name}: only ${expected[1]} reports it`, async () =>
-      expectOnly(await check(installationFaults(settings, fixture.app.folder)[name]), expected))
+      expectOnly(await check(installationFaults(fixture)[name]), expected))
   }
 
   test('PostgreSQL down under a running service: only postgres reports it', async () => {
     const overloaded = JSON.stringify({ status: 'error', code: 'overloaded', message: '' })
     const api = createServer((_request, response) => response.writeHead(503).end(overloaded))
-    const down = installationFaults(settings, fixture.app.folder)['PostgreSQL down']
+    const down = installationFaults(fixture)['PostgreSQL down']
     const results = await withServer(api, (port) =>
       check({
         ...down,

@@ -3,9 +3,12 @@ import { settingsReport } from '../../src/runtime/checks.ts'
 import { inspectPostgres, inspectRedis } from '../../src/runtime/probes/backends.ts'
 import { inspectDataDirectory } from '../../src/runtime/probes/machine.ts'
 import type { CheckContext, CheckedSettings } from '../../src/service/checks/context.ts'
+import type { startCheckedApp } from './checked-app.ts'
 import { rows } from './faulty-zones.ts'
 
 // Faults of an installation for doctor.test.ts.
+
+type CheckedApp = Awaited<ReturnType<typeof startCheckedApp>>
 
 const DATA = { minFreeBytes: 'auto', use: 'mail' } as const
 const DOWN = 'postgres://127.0.0.1:1/mail'
@@ -32,13 +35,23 @@ test shop         | warning | payments    | MAYFLY_PAYMENTS=manual
 damaged store     | failure | store       | restore the file system or a backup
 no data           | failure | data        | install -d -m 700 /missing
 full disk         | failure | data        | MAYFLY_MIN_FREE
+full mailbox      | failure | delivery    | mayfly inbox --operator --delete --all
+lost store        | failure | delivery    | see /readyz
+lost domain       | failure | delivery    | mayfly domain add right.test
+another refusal   | failure | delivery    | The log of the service
+no TLSA answer    | warning | tlsa        | dig TLSA _25._tcp.mx.test
 `)
 
-/** What a check finds then, by the name of the fault. `folder` is the data directory. */
-export function installationFaults(
-  settings: CheckedSettings,
-  folder: string,
-): Record<string, Partial<CheckContext>> {
+/** What a check finds then, by the name of the fault. */
+export function installationFaults({
+  settings,
+  context,
+  app,
+  replying,
+}: CheckedApp): Record<string, Partial<CheckContext>> {
+  const toPostmaster = (reply: string) => ({
+    connectSmtp: replying(/^RCPT TO:<postmaster@/, reply),
+  })
   const log = openLog({ level: 'error', thread: 'main' })
   const set = (changed: Partial<CheckedSettings>) => ({ settings: { ...settings, ...changed } })
   const http = (changed: Partial<CheckedSettings['http']>) =>
@@ -68,8 +81,14 @@ export function installationFaults(
     'test shop': set({ payments: { provider: 'fake' } }),
     'damaged store': { store: undefined, storeFault: 'mail.db is damaged' },
     'no data': { dataDirectory: async () => inspectDataDirectory('/missing', DATA) },
+    'full mailbox': toPostmaster('452 4.2.2 Mailbox full'),
+    'lost store': toPostmaster('451 4.3.0 Try again later'),
+    'lost domain': toPostmaster('550 5.1.1 No such mailbox'),
+    'another refusal': toPostmaster('552 5.3.4 Too big'),
+    'no TLSA answer': { dns: { ...context.dns, tlsa: async () => ({ error: 'ESERVFAIL' }) } },
     'full disk': {
-      dataDirectory: async () => inspectDataDirectory(folder, { ...DATA, minFreeBytes: 2 ** 50 }),
+      dataDirectory: async () =>
+        inspectDataDirectory(app.folder, { ...DATA, minFreeBytes: 2 ** 50 }),
     },
   }
 }

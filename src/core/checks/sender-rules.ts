@@ -131,9 +131,8 @@ export function evaluateDmarc(
   }
   const [record] = found
   if (record === undefined) return warning('no DMARC record', publish)
-  const tags = tagsOf(record)
-  const policy = (inherited ? (tags.get('sp') ?? tags.get('p')) : tags.get('p'))?.toLowerCase()
-  if (policy === undefined || !/^(none|quarantine|reject)$/.test(policy)) {
+  const policy = policyOf(record, inherited)
+  if (!/^(none|quarantine|reject)$/.test(policy)) {
     return failure(`${record}: no valid policy (p=)`, `Replace it: ${publish}`)
   }
   const seen = inherited ? `${record} (of the parent domain)` : record
@@ -144,6 +143,12 @@ export function evaluateDmarc(
     )
   }
   return ok(seen)
+}
+
+function policyOf(record: string, inherited: boolean): string {
+  const tags = tagsOf(record)
+  const own = tags.get('p') ?? ''
+  return (inherited ? (tags.get('sp') ?? own) : own).toLowerCase()
 }
 
 /** Without DKIM, receipts that are forwarded would be rejected. */

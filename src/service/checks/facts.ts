@@ -116,10 +116,7 @@ export function isProblem(body: string): boolean {
 }
 
 /** The response to /api/domains, by which a service is recognized. */
-async function readDomains(
-  { httpGet }: CheckContext,
-  url: string,
-): Promise<LocalHttp> {
+async function readDomains({ httpGet }: CheckContext, url: string): Promise<LocalHttp> {
   try {
     const signal = AbortSignal.timeout(TIMEOUT_MS)
     const { status, body } = await httpGet(`${url}/api/domains`, { signal })

@@ -52,7 +52,8 @@ export function installationChecks(context: CheckContext, facts: Facts): Check[]
       name: 'http',
       async run() {
         const local = await facts.localHttp()
-        if ('unavailable' in local) return skipped('the service answers with an error: see store and postgres')
+        if ('unavailable' in local)
+          return skipped('the service answers with an error: see store and postgres')
         if ('domains' in local) return ok(`port ${port}`)
         if ('error' in (await facts.localSmtp())) return skipped('the service is not running')
         return failure(

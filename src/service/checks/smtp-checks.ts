@@ -1,12 +1,5 @@
 import { sameName } from '../../core/checks/dns-rules.ts'
-import {
-  type CheckResult,
-  failure,
-  ok,
-  recordsOf,
-  skipped,
-  warning,
-} from '../../core/checks/result.ts'
+import { type CheckResult, failure, ok, skipped, warning } from '../../core/checks/result.ts'
 import { evaluateCertificate, evaluateTlsa } from '../../core/checks/tls-rules.ts'
 import { toError } from '../../core/problem.ts'
 import {
@@ -110,20 +103,30 @@ async function checkPublic(context: CheckContext, facts: Facts): Promise<CheckRe
   if (other) {
     return failure(
       `${other.address} port ${port} says "${other.greeting}", not 220 ${host}`,
-      settings.smtp.port === port
-        ? 'Stop the other mail server'
-        : `Stop the other mail server, or redirect port ${port} to ${settings.smtp.port}: nft add rule ${other.address.includes(':') ? 'ip6' : 'ip'} mayfly in tcp dport ${port} redirect to :${settings.smtp.port} (docs/install.md)`,
+      ['Stop the other mail server', ...redirection(context, other.address)].join(', or '),
     )
   }
   const closed = found.filter((one) => 'error' in one)
   if (closed.length > 0) {
     const seen = closed.map(({ address, error }) => `${address} port ${port}: ${error}`)
+    const allow = `open port ${port} in the firewall and at the hosting provider`
+    const steps = [allow, ...redirection(context, closed[0]?.address ?? '')].join(', and ')
     return warning(
       `${seen.join('; ')}; many networks cannot reach their own public address`,
-      `Send a message from elsewhere: swaks --server ${host} --to postmaster@${context.domains[0] ?? host}, then here: mayfly inbox --operator. If it does not arrive, open port ${port} in the firewall and at the hosting provider${settings.smtp.port === port ? '' : `, and redirect it to ${settings.smtp.port}`}`,
+      `Send a message from elsewhere: swaks --server ${host} --to postmaster@${context.domains[0] ?? host}, then here: mayfly inbox --operator. If it does not arrive, ${steps}`,
     )
   }
   return ok(found.map(({ address }) => `${address} port ${port}`).join(', '))
+}
+
+/** How to redirect the public port to ours, unless it is the same. */
+function redirection({ settings, publicPorts }: CheckContext, address: string): string[] {
+  const [from, to] = [publicPorts.smtp, settings.smtp.port]
+  if (from === to) return []
+  const family = address.includes(':') ? 'ip6' : 'ip'
+  return [
+    `redirect port ${from} to ${to}: nft add rule ${family} mayfly in tcp dport ${from} redirect to :${to} (docs/install.md)`,
+  ]
 }
 
 const FOREIGN = 'someone@relay-check.invalid'
