@@ -27,3 +27,14 @@ test('a new migration comes after the others of its folder', () => {
   }
   expect(highest.size).toBe(4)
 })
+
+test.each(['mail', 'shop'])('both engines have the same migrations of %s', (kind) => {
+  const numbers = (engine: string) =>
+    LANDED.map((line) => line.split('  ')[1] ?? '')
+      .filter((file) => file.startsWith(`${engine}/migrations/${kind}/`))
+      .map((file) => file.split('/').at(-1) ?? '')
+      // SQLite had these before there was PostgreSQL.
+      .filter((file) => file > '0003.sql')
+  expect(numbers('sqlite')).toEqual(numbers('postgres'))
+  expect(numbers('sqlite').length).toBeGreaterThan(2)
+})
