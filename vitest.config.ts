@@ -45,11 +45,11 @@ function startsServers(line: string): boolean {
 
 /** Where the engine matters beyond what the store contracts prove: waiting, charging, privacy, commands, old data. */
 const ON_POSTGRES = [
-  'src/http/api/{emails-cost,emails-wait,events,filters-model}.test.ts',
+  'src/http/api/{emails-cost,events,filters-model}.test.ts',
   'test/{key-privacy,operator-commands,privacy,series,upgrade,visible-after-250}.test.ts',
   ...(LONG
     ? [
-        'src/http/api/{check-mail,create-session,delete-mail,emails-filter,filters,rules,search,webhooks}.test.ts',
+        'src/http/api/{check-mail,create-session,delete-mail,emails-filter,emails-wait,filters,rules,search,webhooks}.test.ts',
         'test/{client-js,client-python}.test.ts',
       ]
     : []),
