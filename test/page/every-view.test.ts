@@ -38,7 +38,7 @@ describe('on a phone and a desktop, these views are accessible and fit the scree
   }
 })
 
-async function checkView(page: Page, { name, within, colours = within }: View): Promise<void> {
+async function checkView(page: Page, { name, within, repeated }: View): Promise<void> {
   // The phone is last, because the next view is opened on it.
   for (const viewport of [DESKTOP, PHONE]) {
     await page.setViewportSize(viewport)
@@ -58,9 +58,13 @@ async function checkView(page: Page, { name, within, colours = within }: View): 
   // above, and by axe in one view per page, which takes long.
   await checkAccessibility(page, within, ['color-contrast'])
   if (!isDarkToo(name)) return
+  if (repeated) {
+    const removed = page.locator(repeated)
+    assert.ok(await removed.evaluateAll((all) => all.map((one) => one.remove()).length))
+  }
   for (const colorScheme of ['dark', 'light'] as const) {
     await page.emulateMedia({ colorScheme })
-    await checkColours(page, colours)
+    await checkColours(page, within)
   }
 }
 

@@ -24,8 +24,8 @@ export interface View {
   complaint?: RegExp
   /** The selector of the part that is new; the rest is checked in other views. */
   within?: string
-  /** The selector of parts with every kind of element, if axe takes too long to check the colors of all. */
-  colours?: string
+  /** The selector of what is like the rest. It is removed before axe checks the colors, which takes long in a long document. */
+  repeated?: string
   /** Opened from the view before it, in the same document. */
   continues?: true
   /** Has the content of the view before it. */

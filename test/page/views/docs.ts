@@ -4,7 +4,7 @@ import type { View, ViewContext } from '../views.ts'
 export const docsViews: readonly View[] = [
   {
     name: 'docs',
-    colours: 'header, nav, #first-steps, #create-session, #emails, #errors, footer',
+    repeated: `main > section:not(#first-steps, #making-requests, #create-session, #check-mail, #delete-session, #emails, #errors)`,
     async open({ page, app }) {
       await page.goto(`${app.url}/docs`)
       await page.locator('[data-call="GET /api/domains"]').getByRole('button').waitFor()
