@@ -85,15 +85,15 @@ test('500 messages are listed, older ones are mentioned, and a full mailbox is r
 
   await waitForInbox(page)
   await mailMany(app(), session.email, 1)
+  await page.locator('.mail').nth(500).waitFor({ state: 'attached' })
   // Beyond 500, the page counts the messages every five seconds.
   await page.clock.fastForward(5_000)
   await page.getByText('This mailbox is not accepting mail').waitFor()
-  await page.locator('.mail').nth(500).waitFor({ state: 'attached' })
   assert.equal(await page.locator('.mail').count(), 501)
   await page.locator('.mail-open').nth(400).click()
   await page.getByRole('heading', { name: /^Mail \d+$/ }).waitFor()
   await page.keyboard.press('#')
-  await page.getByRole('button', { name: 'Undo' }).waitFor()
+  await page.locator('.toast').getByRole('button', { name: 'Undo' }).waitFor()
 })
 
 describe('on a phone', () => {
