@@ -39,7 +39,7 @@ test('counts of nodes and minutes are added up, and every label is in every poin
   expect(points.at(-1)?.values).toEqual({ stored: 0, full: 0 })
 })
 
-test('gauges of nodes are added up, those of minutes averaged, and a gap stays empty', () => {
+test('gauges of nodes are added up, of minutes the largest counts, and a gap stays empty', () => {
   const rows = [
     row('12:20:00', { '': 2 }),
     row('12:20:00', { '': 4 }),
@@ -47,7 +47,7 @@ test('gauges of nodes are added up, those of minutes averaged, and a gap stays e
     row('12:22:00', { '': 0 }),
   ]
   const points = seriesPoints('waiting', rows, { range: '24h', now: NOW })
-  expect(points.slice(-2).map(({ values }) => values)).toEqual([{ '': 6 }, {}])
+  expect(points.slice(-2).map(({ values }) => values)).toEqual([{ '': 12 }, {}])
 })
 
 describe('quantiles', () => {
@@ -74,7 +74,7 @@ describe('quantiles', () => {
   })
 })
 
-test('an hour has the sum of its counts and the average of its gauges', () => {
+test('an hour has the sum of its counts and the largest of its gauges', () => {
   const rows = [
     row('10:00:00', { a: 1 }),
     row('10:59:00', { a: 2, b: 9 }),
@@ -84,5 +84,5 @@ test('an hour has the sum of its counts and the average of its gauges', () => {
     row('10:00:00', { a: 3, b: 9 }),
     row('11:00:00', { a: 4 }),
   ])
-  expect(rollUp('sessions', rows.slice(0, 2))).toEqual([row('10:00:00', { a: 1.5, b: 4.5 })])
+  expect(rollUp('sessions', rows.slice(0, 2))).toEqual([row('10:00:00', { a: 2, b: 9 })])
 })

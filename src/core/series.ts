@@ -2,9 +2,9 @@
 export type Counts = Readonly<Record<string, number>>
 
 /**
- * count: what happened in a minute, added up over nodes and time. gauge: what was there at its end, added up over nodes and
- * averaged over time; of the installation, every node sees the same, and one value is stored. quantiles: a count by upper bound
- * of a histogram, in seconds, of which points have quantiles.
+ * count: what happened in a minute, added up over nodes and time. gauge: what was there at its end, added up over nodes, and
+ * the largest over time; of the installation, every node sees the same, and one value is stored. quantiles: a count by upper
+ * bound of a histogram, in seconds, of which points have quantiles.
  */
 interface SeriesRule {
   kind: 'count' | 'gauge' | 'quantiles'
@@ -104,16 +104,23 @@ export function seriesPoints(
   })
 }
 
-/** Adds up nodes; over time, gauges are averaged. */
+/** Adds up nodes, and counts over time. Of a gauge the largest is taken: an average of hours would hide a full queue. */
 function merge(name: SeriesName, rows: readonly SeriesRow[]): Counts {
-  const sums = new Map<string, number>()
-  for (const { counts } of rows) {
-    for (const [label, value] of Object.entries(counts)) {
-      sums.set(label, (sums.get(label) ?? 0) + value)
-    }
+  if (SERIES[name].kind !== 'gauge') return sumOf(rows)
+  const times = [...Map.groupBy(rows, ({ at }) => at).values()].map(sumOf)
+  const largest = new Map<string, number>()
+  for (const [label, value] of times.flatMap((counts) => Object.entries(counts))) {
+    largest.set(label, Math.max(largest.get(label) ?? 0, value))
   }
-  const times = SERIES[name].kind === 'gauge' ? new Set(rows.map(({ at }) => at)).size : 1
-  return Object.fromEntries([...sums].map(([label, sum]) => [label, sum / times]))
+  return Object.fromEntries(largest)
+}
+
+function sumOf(rows: readonly SeriesRow[]): Counts {
+  const sums = new Map<string, number>()
+  for (const [label, value] of rows.flatMap(({ counts }) => Object.entries(counts))) {
+    sums.set(label, (sums.get(label) ?? 0) + value)
+  }
+  return Object.fromEntries(sums)
 }
 
 function quantiles(counts: Counts): Counts {

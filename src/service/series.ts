@@ -14,7 +14,7 @@ import type { ServiceDeps } from './deps.ts'
 
 export interface SeriesSummary {
   name: SeriesName
-  /** How to read its values: what happened in a step, what was there on average, or `p50` and `p99`. */
+  /** How to read its values: what happened in a step, the most that was there, or `p50` and `p99`. */
   kind: (typeof SERIES)[SeriesName]['kind']
   unit: (typeof SERIES)[SeriesName]['unit']
 }

@@ -75,7 +75,7 @@ export function seriesContract(open: () => Promise<OpenMailStore>): void {
       [HOUR, { stored: 4 }],
       [HOUR, { stored: 4 }],
     ])
-    assert.deepEqual(await read('waiting'), [[0, { '': 10 }]])
+    assert.deepEqual(await read('waiting'), [[0, { '': 12 }]])
   })
 
   test('a minute that is saved after the roll-up is added to its hour', async () => {
@@ -87,15 +87,15 @@ export function seriesContract(open: () => Promise<OpenMailStore>): void {
   })
 
   test.each([0, MINUTE])(
-    'the average of an hour stays, if a sample is saved late (%i)',
+    'the largest of an hour stays, if a sample is saved late (%i)',
     async (ms) => {
       await save(0, 'one', { waiting: { '': 10 }, sessions: { '': 5 } })
       await save(2 * MINUTE, 'one', { waiting: { '': 20 }, sessions: { '': 7 } })
       await fixture.store.sweepSeries(at(25 * HOUR))
       await save(ms, 'late', { waiting: { '': 4 }, sessions: { '': 1 } })
       await fixture.store.sweepSeries(at(25 * HOUR))
-      assert.deepEqual(await read('waiting'), [[0, { '': 15 }]])
-      assert.deepEqual(await read('sessions'), [[0, { '': 6 }]])
+      assert.deepEqual(await read('waiting'), [[0, { '': 20 }]])
+      assert.deepEqual(await read('sessions'), [[0, { '': 7 }]])
     },
   )
 

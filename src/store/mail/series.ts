@@ -41,12 +41,12 @@ export const seriesTransactions = {
          returning at, counts`,
         [name, minutes],
       )).map(rowOf)
-      // How many samples an average is of is not stored, so late ones do not change it.
-      const isAverage = SERIES[name].kind === 'gauge'
-      const known = isAverage ? [] : yield* takeHours(name, rollUp(name, rows))
+      // A late sample of one node is not that of all, so it does not change the largest.
+      const isGauge = SERIES[name].kind === 'gauge'
+      const known = isGauge ? [] : yield* takeHours(name, rollUp(name, rows))
       for (const { at, counts } of rollUp(name, [...rows, ...known])) {
         const values = [name, HOUR, at, '', JSON.stringify(counts)]
-        yield* save(values, isAverage ? 'nothing' : undefined)
+        yield* save(values, isGauge ? 'nothing' : undefined)
       }
     }
     // Also series that this version does not have.
