@@ -147,6 +147,33 @@ test('an open message has an address of its own, and the focus never gets lost',
   assert.match(await focused(page), /^Nothing here yet/)
 })
 
+test('the checks are made on a click, which shows how far they are', async () => {
+  const page = await openAdmin()
+  const check = { name: 'mx', subject: 'box.test', status: 'failure', seen: 'none', fix: '' }
+  const times = { since_iso: '2026-03-01T12:00:00Z', finished_at_iso: '2026-03-01T12:00:00Z' }
+  const before = { finished_at_iso: null, next_at_iso: null, checks: [] }
+  const after = { ...before, ...times, running: null, checks: [{ ...check, ...times }] }
+  const end = Promise.withResolvers<void>()
+  let json: object = { ...before, running: null }
+  await page.route('**/admin/api/checks*', (route) => route.fulfill({ json }))
+  await page.route('**/admin/api/checks/run', async (route) => {
+    json = { ...before, running: { done: 3, all: 12 } }
+    await end.promise
+    json = after
+    await route.fulfill({ json })
+  })
+  await openView(page, 'Checks')
+  await page.getByText('Not checked yet.').waitFor()
+  const button = page.getByRole('button', { name: 'Check now' })
+  await button.click()
+  await page.locator('progress[value="3"][max="12"]').waitFor()
+  assert.equal(await button.getAttribute('aria-disabled'), 'true')
+  end.resolve()
+  await page.getByRole('listitem').filter({ hasText: 'mx box.test' }).waitFor()
+  await page.getByRole('progressbar').waitFor({ state: 'detached' })
+  assert.equal(await focused(page), 'Check now')
+})
+
 describe('while the operator is signed in', () => {
   let server: ReturnType<typeof createServer>
   let port: number

@@ -294,6 +294,8 @@ export interface ApiResponses {
     status: 'success'
     finished_at: string | null
     finished_at_iso: string | null
+    next_at: string | null
+    next_at_iso: string | null
     running: { done: number; all: number } | null
     checks: {
       name: string
@@ -309,6 +311,8 @@ export interface ApiResponses {
     status: 'success'
     finished_at: string | null
     finished_at_iso: string | null
+    next_at: string | null
+    next_at_iso: string | null
     running: { done: number; all: number } | null
     checks: {
       name: string

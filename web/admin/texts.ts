@@ -48,7 +48,7 @@ const LABELS = [
   'too_much_data',
   'unknown',
   'foreign',
-  'refused',
+  'too_many_connections',
   'shutting_down',
   'bad_proxy_header',
   'timeout',

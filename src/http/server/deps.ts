@@ -66,6 +66,8 @@ export interface RouteDeps
   /** Empty: metrics and readiness details are public. */
   adminToken: string
   rateLimits: boolean
+  /** Whether the service makes its checks every day. */
+  dailyChecks: boolean
   /** Origins allowed to use the keyed API. */
   keyedOrigins: readonly string[]
   /** Whether /mcp exists. */
@@ -92,6 +94,7 @@ export interface RouteDeps
 export interface HttpConfig {
   adminToken: string
   rateLimits: boolean
+  dailyChecks: boolean
   keyedOrigins: readonly string[]
   poolAccess: PoolAccess
   plans: readonly Plan[]

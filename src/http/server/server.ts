@@ -155,6 +155,7 @@ function routeSettings({ config, ownAddresses }: Pick<HttpDeps, 'config' | 'ownA
   return {
     adminToken,
     rateLimits: config.rateLimits,
+    dailyChecks: config.dailyChecks,
     keyedOrigins,
     poolAccess,
     plans,

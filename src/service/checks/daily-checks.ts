@@ -1,4 +1,4 @@
-import type { FinishedCheck } from '../../core/checks/result.ts'
+import type { CheckRun, FinishedCheck } from '../../core/checks/result.ts'
 import type { Log } from '../../core/log.ts'
 import type { MailStore } from '../../store/store.ts'
 import { acquireLease, type LeaseDeps } from '../background/lease.ts'
@@ -20,6 +20,11 @@ const LOOK_MS = 600_000
 /** The results of the last daily checks, of whichever node made them. Undefined before the first. */
 export function lastCheckRun({ store }: { store: Pick<MailStore, 'readCheckRun'> }) {
   return store.readCheckRun()
+}
+
+/** When the daily checks are due again, after this run. */
+export function nextCheckAt({ finishedAt }: Pick<CheckRun, 'finishedAt'>): Date {
+  return new Date(finishedAt.getTime() + DAY_MS)
 }
 
 /** Makes the checks once a day until `ended`; on one node at a time, under a lease. */

@@ -83,7 +83,7 @@ async function recordTraffic(store: Store, now: Date): Promise<void> {
       node: 'earlier',
       counts: {
         mails: times({ stored: wave, fetched: ago % 5, full: ago % 7 === 0 ? 3 : 0, fault: 1 }),
-        refusals: times({ unknown: ago % 7, blocked: ago % 3, too_many_mails: 2, refused: 1 }),
+        refusals: times({ unknown: ago % 7, blocked: ago % 3, too_many_mails: 2, too_many_connections: 1 }),
         requests: times({ '2xx': wave * 9, '4xx': ago % 5, '5xx': ago % 11 === 0 ? 2 : 0 }),
         sessions: { '': 400 + wave },
         stored_bytes: { '': 3e9 - ago * 4e4 },
@@ -279,4 +279,19 @@ export const adminViews: readonly View[] = [
   view('admin-accounts', 'Gmail accounts'),
   view('admin-webhooks', 'Webhooks'),
   view('admin-checks', 'Checks'),
+  {
+    name: 'admin-checks-running',
+    continues: true,
+    screenshotOnly: true,
+    async open({ page }) {
+      await page.route('**/admin/api/checks/run', () => {})
+      await page.route('**/admin/api/checks*', async (route) => {
+        const response = await route.fetch()
+        const json = { ...(await response.json()), running: { done: 17, all: 40 } }
+        await route.fulfill({ response, json })
+      })
+      await page.getByRole('button', { name: 'Check now' }).click()
+      await page.locator('progress[value="17"]').waitFor()
+    },
+  },
 ]

@@ -61,6 +61,8 @@ test('checks are those of the last daily run', async () => {
     status: 'success',
     finished_at: null,
     finished_at_iso: null,
+    next_at: null,
+    next_at_iso: null,
     running: null,
     checks: [],
   })
@@ -76,6 +78,7 @@ test('checks are those of the last daily run', async () => {
   await server.store.saveCheckRun({ finishedAt, checks })
   const run = await read('/checks')
   assert.equal(run['finished_at_iso'], '2026-03-01T12:00:00Z')
+  assert.equal(run['next_at_iso'], '2026-03-02T12:00:00Z')
   const times = { since: '2026-02-01 12:00:00', since_iso: '2026-02-01T12:00:00Z' }
   assert.deepEqual(run['checks'], [{ ...check, ...times }])
 })

@@ -5,7 +5,7 @@ import { OPERATOR, POOL } from '../../../core/session.ts'
 import { isoTimestamp, timestampFields } from '../../../core/time.ts'
 import { notReadyReason, unlessUnavailable } from '../../../service/background/outage.ts'
 import { withTimeout } from '../../../service/background/repeat.ts'
-import { lastCheckRun } from '../../../service/checks/daily-checks.ts'
+import { lastCheckRun, nextCheckAt } from '../../../service/checks/daily-checks.ts'
 import { takeRate } from '../../../service/rates.ts'
 import { readLevels, readSeries, type Series } from '../../../service/series.ts'
 import { accountStatuses } from '../../../service/sessions/accounts.ts'
@@ -112,6 +112,7 @@ const RUN_WAIT_MS = 20_000
 
 const checkRunSchema = successSchema({
   ...timesOf('finished_at'),
+  ...timesOf('next_at'),
   running: nullable(
     Type.Object({ done: countField(12), all: countField(40) }),
     'How far a run is that was requested from this node; null if there is none.',
@@ -157,6 +158,7 @@ async function checkRunResponse(deps: RouteDeps) {
   const run = await lastCheckRun(deps)
   return success({
     ...timestampFields('finished_at', run?.finishedAt),
+    ...timestampFields('next_at', run && deps.dailyChecks ? nextCheckAt(run) : undefined),
     running: (await deps.checkProgress()) ?? null,
     checks: (run?.checks ?? []).map(({ name, subject = null, status, seen, fix, since }) => ({
       name,
