@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, test } from 'vitest'
+import { afterAll, beforeAll, describe, test, vi } from 'vitest'
 import { request } from '../support/http-client.ts'
 import { openPages } from './support/pages.ts'
 import { ADMIN_ENV, ADMIN_TOKEN, openView, signIn } from './views/admin.ts'
@@ -18,7 +19,12 @@ async function openAdmin(): Promise<Page> {
   return page
 }
 
-const focused = (page: Page) => page.evaluate('document.activeElement.innerText') as Promise<string>
+/** The focus moves after the page has changed. */
+async function assertFocused(page: Page, text: RegExp): Promise<void> {
+  const check = async () =>
+    assert.match(String(await page.evaluate('document.activeElement.innerText')), text)
+  await vi.waitFor(check, 10_000)
+}
 
 test('the operator signs in, works and signs out; a wrong token is refused', async () => {
   allow({ complaint: /400|401/ })
@@ -129,7 +135,12 @@ test('an open message has an address of its own, and the focus never gets lost',
   await page.getByRole('link', { name: 'Read: Two' }).click()
   await page.getByText('This is Two.').waitFor()
   assert.match(page.url(), /#mail\/\d+$/)
-  assert.equal(await focused(page), 'Two')
+  await assertFocused(page, /^Two$/)
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'Save as .eml' }).click(),
+  ])
+  assert.match(readFileSync(await download.path(), 'utf8'), /Subject: Two\r\n\r\nThis is Two\./)
   await page.reload()
   await page.getByText('This is Two.').waitFor()
   // By the link of the view as well as by the browser.
@@ -140,11 +151,12 @@ test('an open message has an address of its own, and the focus never gets lost',
   await page.getByRole('button', { name: 'Delete: Two' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
   await page.getByRole('status').getByText('Deleted: Two').waitFor()
-  assert.match(await focused(page), /^One\n/, 'the entry that took its place')
+  // The entry that took its place.
+  await assertFocused(page, /^One\n/)
   await page.getByRole('button', { name: 'Delete all' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Delete all' }).click()
   await page.getByText('Nothing here yet.').waitFor()
-  assert.match(await focused(page), /^Nothing here yet/)
+  await assertFocused(page, /^Nothing here yet/)
 })
 
 test('the checks are made on a click, which shows how far they are', async () => {
@@ -171,7 +183,7 @@ test('the checks are made on a click, which shows how far they are', async () =>
   end.resolve()
   await page.getByRole('listitem').filter({ hasText: 'mx box.test' }).waitFor()
   await page.getByRole('progressbar').waitFor({ state: 'detached' })
-  assert.equal(await focused(page), 'Check now')
+  await assertFocused(page, /^Check now$/)
 })
 
 describe('while the operator is signed in', () => {

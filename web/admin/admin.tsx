@@ -3,7 +3,7 @@ import type { ComponentChild } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { ApiError } from '../site/api-client.ts'
 import { Button, ErrorMessage, VERBATIM } from '../site/controls.tsx'
-import { loadLanguage } from '../site/i18n.ts'
+import { language, loadLanguage } from '../site/i18n.ts'
 import { Layout, mountPage } from '../site/layout.tsx'
 import { BlocksView } from './blocks.tsx'
 import { ChecksView } from './checks.tsx'
@@ -99,7 +99,7 @@ function Views() {
   useEffect(() => {
     const current = tabs.current?.querySelector('[aria-current]')
     current?.scrollIntoView({ block: 'nearest', inline: 'center' })
-  }, [view])
+  }, [view, language.value])
   return (
     <>
       <nav ref={tabs} class="admin-nav" aria-label={a('admin_views')}>

@@ -9,6 +9,7 @@ import { type Action, call, type Response, useAction, useLoaded } from './state.
 import { a } from './texts.ts'
 
 type Summary = Response<'GET /admin/api/mail'>['messages'][number]
+type Message = Response<'GET /admin/api/mail/{id}'>['message']
 
 /** Mail to postmaster and abuse. */
 export function MailView({ id }: { id: number | undefined }) {
@@ -96,52 +97,62 @@ function DeleteAll({ newestId, action }: { newestId: number; action: Action }) {
 
 function OpenMail({ id }: { id: number }) {
   const { value, error, isLoading } = useLoaded('GET /admin/api/mail/{id}', { id })
-  const heading = useRef<HTMLHeadingElement>(null)
   const message = value?.message
-  useEffect(() => heading.current?.focus(), [message])
   return (
     <>
       <div class="row">
         <a class="button plain" href="#mail">
           {a('admin_mail_back')}
         </a>
+        {message && (
+          <a class="button plain" href={`/admin/api/mail/${id}/raw`} download>
+            {t('reader_save')}
+          </a>
+        )}
       </div>
       <ErrorMessage error={error} />
       {isLoading && <p class="soft">{t('site_loading')}</p>}
-      {message && (
-        <article class="panel">
-          <h3 ref={heading} tabIndex={-1}>
-            <bdi>{subjectOf(message)}</bdi>
-          </h3>
-          <dl class="facts">
-            {factsOf(message).map(([name, text]) => (
-              <>
-                <dt>{name}</dt>
-                <dd>
-                  <bdi>{text}</bdi>
-                </dd>
-              </>
-            ))}
-            {message.attachments.length > 0 && (
-              <>
-                <dt>{a('admin_mail_files')}</dt>
-                <dd>
-                  {message.attachments.map(({ filename, size }, index) => (
-                    <div key={index}>
-                      <bdi>{filename}</bdi> <span class="soft">{sizeText(size)}</span>
-                    </div>
-                  ))}
-                </dd>
-              </>
-            )}
-          </dl>
-          {message.truncated && <p class="notice">{a('admin_mail_cut')}</p>}
-          <pre class="admin-mail" dir="auto">
-            {message.text}
-          </pre>
-        </article>
-      )}
+      {message && <MailText message={message} />}
     </>
+  )
+}
+
+function MailText({ message }: { message: Message }) {
+  const { attachments, truncated, text } = message
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => heading.current?.focus(), [message])
+  return (
+    <article class="panel">
+      <h3 ref={heading} tabIndex={-1}>
+        <bdi>{subjectOf(message)}</bdi>
+      </h3>
+      <dl class="facts">
+        {factsOf(message).map(([name, fact]) => (
+          <>
+            <dt>{name}</dt>
+            <dd>
+              <bdi>{fact}</bdi>
+            </dd>
+          </>
+        ))}
+        {attachments.length > 0 && (
+          <>
+            <dt>{a('admin_mail_files')}</dt>
+            <dd>
+              {attachments.map(({ filename, size }, index) => (
+                <div key={index}>
+                  <bdi>{filename}</bdi> <span class="soft">{sizeText(size)}</span>
+                </div>
+              ))}
+            </dd>
+          </>
+        )}
+      </dl>
+      {truncated && <p class="notice">{a('admin_mail_cut')}</p>}
+      <pre class="admin-mail" dir="auto">
+        {text}
+      </pre>
+    </article>
   )
 }
 

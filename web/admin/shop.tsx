@@ -54,7 +54,7 @@ function KeyEntry({ of: key, action }: { of: Key; action: Action }) {
     <Entry
       title={
         <>
-          <code>{prefix}…</code> {key.label}
+          <code>{prefix}…</code> <bdi>{key.label}</bdi>
         </>
       }
       badges={<Badge tone={tone}>{text()}</Badge>}

@@ -83,7 +83,7 @@ async function recordTraffic(store: Store, now: Date): Promise<void> {
       node: 'earlier',
       counts: {
         mails: times({ stored: wave, fetched: ago % 5, full: ago % 7 === 0 ? 3 : 0, fault: 1 }),
-        refusals: times({ unknown: ago % 7, blocked: ago % 3, too_many_mails: 2, too_many_connections: 1 }),
+        refusals: times({ unknown: ago % 7, blocked: ago % 3, too_many_connections: 1 }),
         requests: times({ '2xx': wave * 9, '4xx': ago % 5, '5xx': ago % 11 === 0 ? 2 : 0 }),
         sessions: { '': 400 + wave },
         stored_bytes: { '': 3e9 - ago * 4e4 },
