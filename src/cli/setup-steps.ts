@@ -25,6 +25,9 @@ export function nextSteps(machine: Machine, { url, host }: Answers, mtaSts: bool
       `Stop the program that uses port ${httpPort}, or set MAYFLY_HTTP_PORT.`,
     isRenamed &&
       'The MTA-STS policy names the new host from the restart on: before it, see "MTA-STS" in docs/tls.md',
+    machine.isFileOfRoot &&
+      !machine.hasAdminToken &&
+      'Let the service read the admin token, unless it runs as root: chgrp GROUP, then chmod 640',
     startStep(machine),
     !isReached && `Redirect port 25 to ${smtpPort}: see "Port 25" in docs/install.md`,
     url.startsWith('https:') &&

@@ -94,7 +94,7 @@ _smtp._tls.mail.test. 3600 IN TXT "v=TLSRPTv1; rua=mailto:postmaster@mail.test"
 ; at the provider of the address: 7.113.0.203.in-addr.arpa. 3600 IN PTR mx.mail.test.`)
   expect(output).toContain('Send HTTPS requests for mta-sts.DOMAIN there too')
   expect(output).toMatch(
-    /1\. Start the service: +mayfly serve\n.*Check the installation: +mayfly doctor$/ms,
+    /\d\. Start the service: +mayfly serve\n.*Check the installation: +mayfly doctor$/ms,
   )
 })
 
@@ -149,6 +149,12 @@ describe('what it says', () => {
       { ...old, file: '/etc/mayfly/mayfly.env', command: 'npm run mayfly --', isRunning: true },
       ['Restart the service:     systemctl restart mayfly', 'doctor, as in "Clone" in docs/inst'],
       ['npm run'],
+    ],
+    [
+      'if the settings belong to root alone',
+      { isFileOfRoot: true, hasAdminToken: false },
+      ['Let the service read the admin token, unless it runs as root'],
+      [],
     ],
     ['without network', { addresses: [], hasNetwork: false }, ['none: this machine has no'], []],
     [

@@ -47,6 +47,8 @@ export interface Machine {
   /** A policy is served; its mode is kept. */
   hasMtaSts: boolean
   hasAdminToken: boolean
+  /** The file exists and belongs to root and its group, and so would a token beside it. */
+  isFileOfRoot: boolean
   /** What the default plans promise to buyers; empty if others are configured. */
   supportTexts: readonly string[]
 }

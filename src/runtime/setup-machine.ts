@@ -8,6 +8,7 @@ import {
   realpathSync,
   renameSync,
   rmSync,
+  type Stats,
   statSync,
   writeFileSync,
 } from 'node:fs'
@@ -72,6 +73,7 @@ export function setupActions({
         command,
         namesInFile: settingNames(file, text),
         isRoot: process.getuid?.() === 0,
+        isFileOfRoot: isOfRoot(statSync(file, { throwIfNoEntry: false })),
         isHostnameGiven: isGiven('MAYFLY_SMTP_HOSTNAME'),
         isSmtpPortGiven: isGiven('MAYFLY_SMTP_PORT'),
         ...(await inspectMachine(config)),
@@ -136,6 +138,8 @@ function reportEmail(records: readonly string[]): string | undefined {
   const uris = records.map((record) => tagsOf(record).get('rua') ?? '')
   return uris.map((uri) => /^mailto:([^,!\s]+)/i.exec(uri)?.[1]).find((email) => email)
 }
+
+const isOfRoot = (file: Stats | undefined) => file?.uid === 0 && file.gid === 0
 
 const isLoopback = (ip: string) => ip === '::1' || ip.startsWith('127.')
 
