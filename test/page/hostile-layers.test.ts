@@ -6,7 +6,7 @@ import { PAYLOADS } from './support/hostile-html.ts'
 import { renderWithLayers } from './support/layers.ts'
 
 // The long tests use all payloads for each single layer; otherwise some of each family.
-const STEP = process.env['MAYFLY_TEST_LONG'] ? 1 : 8
+const STEP = process.env['MAYFLY_TEST_LONG'] ? 1 : 16
 const payloads = PAYLOADS.filter((_, at) => at % STEP === 0)
 
 let canary: Canary

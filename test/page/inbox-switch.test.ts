@@ -93,7 +93,7 @@ test('a failed deletion is retried in its own mailbox', async () => {
 })
 
 describe('many addresses', () => {
-  const NEW = 24
+  const NEW = 12
 
   test('are all stored, however many tabs create them at once', async () => {
     const page = await visit('/')
