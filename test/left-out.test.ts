@@ -63,7 +63,7 @@ describe('the run ends with a list of the files left out and the reason', () => 
   test('elsewhere, and passes, also if the machine does not permit some tests', () => {
     const files = ['test/install-guide.test.ts', 'src/imap/account.test.ts']
     const { status, stderr, summary } = run(files, { CI: '' })
-    assert.match(summary, /Tests +1 passed \| 5 skipped/)
+    assert.match(summary, /Tests +1 passed \| [1-9]\d* skipped/)
     assert.match(stderr, LIST)
     assert.match(stderr, /^ {2}unshare: .*: test\/install-guide\.test\.ts: .* a mail arrives$/m)
     assert.equal(status, 0, stderr)
@@ -74,7 +74,7 @@ describe('the run ends with a list of the files left out and the reason', () => 
       CI: 'true',
       MAYFLY_TEST_WITHOUT: '',
     })
-    assert.match(summary, /Tests +5 failed \| 1 passed/)
+    assert.match(summary, /Tests +[1-9]\d* failed \| 1 passed/)
     assert.equal(status, 1)
   })
 })
