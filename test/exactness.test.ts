@@ -6,7 +6,7 @@ import { runSql } from './support/sql.ts'
 import { statusOf } from './support/status-of.ts'
 
 const CLIENTS = 200
-const REQUESTS = process.env['MAYFLY_TEST_LONG'] ? 10_000 : 2_000
+const REQUESTS = process.env['MAYFLY_TEST_LONG'] ? 10_000 : 1_200
 const DAY_MS = 86_400_000
 
 let app: AppWithKeys

@@ -154,7 +154,7 @@ export type StatusCounts = Record<number, number>
 export function raceForAddress(
   urls: readonly string[],
   prefix: string,
-  count = 200,
+  count: number,
 ): Promise<StatusCounts> {
   const body = () => new URLSearchParams({ prefix, domain_id: '1' })
   return race(urls, count, (url) => ({
