@@ -9,8 +9,9 @@ import {
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { openKeyRing } from './support/keys.ts'
-import { freeServicePorts, MAIN, ROOT, spawnService } from './support/service-process.ts'
+import { backupShop, backupState } from '../src/store/sqlite/backup.ts'
+import { startAppWithKeys } from './support/keys.ts'
+import { MAIN, ROOT } from './support/service-process.ts'
 import { tempFolder } from './support/stores.ts'
 
 // With a service beside it and the command of the Debian package: test/debian.test.ts does the same in a Debian.
@@ -23,19 +24,17 @@ test('the restore drill of docs/operations.md works as it stands, and changes no
   onTestFinished(folder.remove)
   const inFolder = (...names: string[]) => join(folder.path, ...names)
   const data = inFolder('var/lib/mayfly')
-  const ring = await openKeyRing({ config: { data, store: 'sqlite:' }, now: () => new Date() })
-  const keys = [await ring.issue(), await ring.issue()]
-  await ring.close()
-  const run = installWrapper(folder.path)
-  const service = await spawnService({ folder: data, ports: await freeServicePorts() })
-  onTestFinished(async () => {
-    await service.kill('SIGTERM')
+  const app = await startAppWithKeys({
+    folder: { path: data, remove() {} },
+    env: { MAYFLY_STORE: 'sqlite:' },
   })
-
+  onTestFinished(app.stop)
+  const keys = [await app.ring.issue(), await app.ring.issue()]
+  const run = installWrapper(folder.path)
   mkdirSync(inFolder('var/backups/mayfly'), { recursive: true })
-  run(`mayfly backup ${inFolder('var/backups/mayfly/shop.db')}`)
+  backupShop(data, inFolder('var/backups/mayfly/shop.db'), { force: false, tell() {} })
   const files = () => readdirSync(data).filter((name) => !/-(?:wal|shm)$/.test(name))
-  const before = [files(), readFileSync(join(data, 'last-backup'), 'utf8')]
+  const before = [files(), backupState(data).at]
   const script = /### Restore drill\n.*?```sh\n(.*?)```/s.exec(DOCS)?.[1] ?? ''
   const steps = script.replace('/var/backups', inFolder('var/backups')).trim().split('\n')
   expect(steps.pop()).toBe('rm -r "$drill"')
@@ -44,7 +43,7 @@ test('the restore drill of docs/operations.md works as it stands, and changes no
   for (const { secret } of keys) expect(output).toContain(secret.slice(0, 12))
   const drill = output.trimEnd().split('\n').at(-1) ?? ''
   expect([dirname(drill), existsSync(drill)]).toEqual([inFolder('tmp'), false])
-  expect([files(), readFileSync(join(data, 'last-backup'), 'utf8')]).toEqual(before)
+  expect([files(), backupState(data).at]).toEqual(before)
 
   const [, importing = ''] = /^(mayfly block import - .*?) +#/m.exec(DOCS) ?? []
   writeFileSync(inFolder('list.txt'), 'spam.example\nbad.example ; SBL1\n')

@@ -175,6 +175,9 @@ export async function startCheckedApp({ domains, policies, records, broken }: Op
     /** Runs all checks, with this changed. */
     check: (changed: Partial<CheckContext> = {}, { listings = false } = {}) =>
       runChecks(listChecks({ ...context, ...changed }, { listings })),
+    /** Makes only this check, with this changed. */
+    checkOnly: (name: string, changed: Partial<CheckContext> = {}) =>
+      runChecks(listChecks({ ...context, ...changed }).filter((one) => one.name === name)),
     /** Serves another certificate on the mail port. */
     async withCertificate<T>(pem: string, use: () => Promise<T>): Promise<T> {
       writeFileSync(certificateFile, pem)
