@@ -54,6 +54,17 @@ test('a mail requested concurrently is parsed once, and never again', async () =
   assert.equal(parses, 1)
 })
 
+test('a parse is charged to the client and to the mailbox it is for', async () => {
+  const parser = inlineParser(async () => mail)
+  const owners: unknown[] = []
+  const use: typeof parser.use = (key, request, task) => {
+    owners.push(request.owner)
+    return parser.use(key, request, task)
+  }
+  await openParseOnce({ store, parser: { ...parser, use } })(rawId, FOREGROUND)
+  assert.deepEqual(owners, [['client 192.0.2.1', 'mailbox abuse@box.test']])
+})
+
 test('a failed parse is retried by the next request', async () => {
   let parses = 0
   const parsed = parsing(async () => {
