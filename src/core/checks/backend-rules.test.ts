@@ -59,6 +59,7 @@ describe('payments', () => {
     ['no endpoint', { endpoints: [] }, 'failure'],
     ['an endpoint elsewhere', { endpoints: [{ url: `${url}s`, enabled: true }] }, 'failure'],
     ['a disabled endpoint', { endpoints: [{ url, enabled: false }] }, 'failure'],
+    ['an invalid key', { endpoints: { error: 'StripeAuthenticationError' } }, 'failure'],
     ['a key that may not list them', { endpoints: { error: 'permission' } }, 'warning'],
   ] as const) {
     test(`${name}: ${status}`, () =>

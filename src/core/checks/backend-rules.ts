@@ -86,6 +86,9 @@ export function evaluatePayments(facts: PaymentFacts): CheckResult {
   }
   const url = `${baseUrl}/api/stripe/webhook`
   const create = `Create a webhook endpoint for ${url} in the Stripe dashboard (docs/stripe.md) and set MAYFLY_STRIPE_WEBHOOK_SECRET`
+  if (endpoints && 'error' in endpoints && endpoints.error === 'StripeAuthenticationError') {
+    return failure('Stripe rejects the key', 'Set MAYFLY_STRIPE_SECRET_KEY to a valid key')
+  }
   if (endpoints === undefined || 'error' in endpoints) {
     return warning(
       `Stripe: the webhook endpoints cannot be listed (${endpoints?.error ?? 'not tried'})`,

@@ -85,6 +85,8 @@ describe('DMARC', () => {
     [false, [], [], 'warning', REJECT],
     [false, ['v=DMARC1; p=none'], ['v=DMARC1; p=reject'], 'warning', REJECT],
     [false, ['v=DMARC1; p=quarantine'], [], 'warning', REJECT],
+    [false, ['v=DMARC1; p=reject; pct=0'], [], 'warning', REJECT],
+    [false, ['v=dmarc1; p=reject'], [], 'warning', REJECT],
     [false, ['v=DMARC1'], [], 'failure', REJECT],
     [false, ['v=DMARC1; p=maybe'], [], 'failure', REJECT],
     [false, ['v=DMARC1; p=reject', 'v=DMARC1; p=none'], [], 'failure', `Keep only one: ${REJECT}`],

@@ -147,6 +147,8 @@ export function evaluateDmarc(
 
 function policyOf(record: string, inherited: boolean): string {
   const tags = tagsOf(record)
+  // Applied to no mail.
+  if (tags.get('pct') === '0') return 'none'
   const own = tags.get('p') ?? ''
   return (inherited ? (tags.get('sp') ?? own) : own).toLowerCase()
 }
@@ -156,5 +158,5 @@ const senderDmarc = (domain: string) =>
   `${dmarcRecord(domain, `postmaster@${domain}`, 'none')}\nReceipts are sent from this domain: sign them with DKIM at your mail server before you set p=reject`
 
 export function dmarcOf(txt: Lookup<string>): string[] {
-  return recordsOf(txt).filter((text) => /^v=DMARC1\s*(?:;|$)/i.test(text))
+  return recordsOf(txt).filter((text) => /^v\s*=\s*DMARC1\s*(?:;|$)/.test(text))
 }

@@ -60,6 +60,17 @@ describe('certificate', () => {
     })
   }
 
+  for (const [isEnforced, status] of [
+    [false, 'ok'],
+    [true, 'failure'],
+  ] as const) {
+    test(`self-signed with a TLSA record, policy ${isEnforced ? '' : 'not '}enforced: ${status}`, () => {
+      const certificate = { ...CERTIFICATE, untrusted: 'DEPTH_ZERO_SELF_SIGNED_CERT' }
+      const options = { isEnforced, isPinned: true }
+      expect(evaluateCertificate(HOST, certificate, NOW, options).status).toBe(status)
+    })
+  }
+
   for (const [pattern, host, matches] of [
     ['mx.example.org', 'MX.example.org', true],
     ['*.example.org', 'mx.example.org', true],

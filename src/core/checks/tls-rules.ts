@@ -22,12 +22,15 @@ const RENEWAL_DAYS = 14
 const USE_CERTIFICATE =
   'Copy the files for the user of the service by the deploy hook of docs/tls.md, and set MAYFLY_SMTP_TLS_CERT=/etc/mayfly/smtp-cert.pem and MAYFLY_SMTP_TLS_KEY=/etc/mayfly/smtp-key.pem'
 
-/** Most servers deliver to a certificate that they cannot verify; if an MTA-STS policy is enforced, they do not. */
+/**
+ * Most servers deliver to a certificate that they cannot verify; if an MTA-STS policy is enforced, they do not. With a TLSA record (`isPinned`), no
+ * CA is needed.
+ */
 export function evaluateCertificate(
   host: string,
   certificate: ServedCertificate,
   now: Date,
-  { isEnforced = false } = {},
+  { isEnforced = false, isPinned = false } = {},
 ): CheckResult {
   const unverifiable = isEnforced ? failure : warning
   const { names, notBefore, notAfter, untrusted } = certificate
@@ -40,6 +43,7 @@ export function evaluateCertificate(
   if (!names.some((name) => matchesName(name, host))) {
     return unverifiable(`${seen}: not for ${host}`, obtain)
   }
+  if (untrusted !== '' && isPinned && !isEnforced) return ok(`${seen}, with a TLSA record`)
   if (untrusted !== '') {
     return unverifiable(`${seen}: encrypted, but not verifiable (${untrusted})`, obtain)
   }

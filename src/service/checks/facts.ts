@@ -25,6 +25,7 @@ export function openFacts(context: CheckContext) {
     ...recordsOf(await a(host)),
     ...recordsOf(await aaaa(host)),
   ]
+  const tlsa = () => once('tlsa', () => dns.tlsa(`_25._tcp.${hostname}`))
   const localSmtp = () => once('local smtp', () => readGreeting(context, local, settings.smtp.port))
   const localHttp = () => once('local http', () => readDomains(context, localUrl))
   /** Each public address of the host name, with what answers on the public port. */
@@ -51,6 +52,7 @@ export function openFacts(context: CheckContext) {
     aaaa,
     mx,
     txt,
+    tlsa,
     addresses,
     localSmtp,
     localHttp,

@@ -16,7 +16,7 @@ import { type Facts, greetedName } from './facts.ts'
 
 /** Checks of the SMTP server: on its own port, and as others reach it. */
 export function smtpChecks(context: CheckContext, facts: Facts): Check[] {
-  const { settings, dns, now } = context
+  const { settings, now } = context
   const host = settings.smtp.hostname
   return [
     { name: 'smtp', run: () => checkLocal(context, facts) },
@@ -27,7 +27,9 @@ export function smtpChecks(context: CheckContext, facts: Facts): Check[] {
         if (!(await facts.isRunning())) return skipped(NOT_RUNNING)
         try {
           const isEnforced = settings.http.mtaSts === 'enforce'
-          return evaluateCertificate(host, await facts.certificate(), now(), { isEnforced })
+          const certificate = await facts.certificate()
+          const isPinned = evaluateTlsa(host, await facts.tlsa(), certificate).status === 'ok'
+          return evaluateCertificate(host, certificate, now(), { isEnforced, isPinned })
         } catch (error) {
           const { message } = toError(error)
           if (isBlockReply(message)) return skipped('see smtp')
@@ -41,7 +43,7 @@ export function smtpChecks(context: CheckContext, facts: Facts): Check[] {
     {
       name: 'tlsa',
       async run() {
-        const tlsa = await dns.tlsa(`_25._tcp.${host}`)
+        const tlsa = await facts.tlsa()
         if ('error' in tlsa) {
           const isDown = 'error' in (await facts.a(host))
           return isDown ? skipped('see address') : evaluateTlsa(host, tlsa, { chain: [] })
