@@ -196,7 +196,8 @@ export function evaluateProxy(facts: ProxyFacts): CheckResult {
       'Make it send X-Forwarded-For; nginx: proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;',
     )
   }
-  if (counted === undefined) return ok(`trusted: ${trustProxy.join(', ')}; not tested, because no response came through it`)
+  if (counted === undefined)
+    return ok(`trusted: ${trustProxy.join(', ')}; not tested, because no response came through it`)
   return ok(`trusted: ${trustProxy.join(', ')}; this machine counts as ${counted}`)
 }
 

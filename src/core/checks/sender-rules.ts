@@ -39,8 +39,10 @@ export interface Sending {
 export function spfMechanism(domain: string, { server, host }: Omit<Sending, 'addresses'>): string {
   if (isLocal(server)) return `a:${host}`
   if (isIP(server) !== 0) return `${isIP(server) === 4 ? 'ip4' : 'ip6'}:${server}`
-  return isRelated(domain, server) ? `a:${server}` : 'include:SPF_OF_PROVIDER'
+  return isRelated(domain, server) ? `a:${server}` : OF_PROVIDER
 }
+
+const OF_PROVIDER = 'include:SPF_OF_PROVIDER'
 
 export const isLocal = (server: string) => server === 'localhost' || isPrivateIp(server)
 
@@ -63,7 +65,7 @@ export function evaluateSpf(
   const [record = '', second] = found
   const all = found.flatMap((text) => text.split(/ +/).slice(1)).filter((term) => term !== '')
   const valid = all.filter(isValidTerm)
-  const publish = spfRecord(domain, sending ? senderTerms(domain, valid, sending) : [])
+  const publish = sending ? senderSpf(domain, valid, sending) : spfRecord(domain)
   if (record === '') return warning('no SPF record: anyone can send in its name', publish)
   if (second !== undefined) {
     return failure(
@@ -92,12 +94,15 @@ export function evaluateSpf(
 
 const isLastTerm = (term: string) => /^(?:[+?~-]?all|redirect=.*)$/i.test(term)
 
-/** The terms that a domain has, so that its other senders are not cut off, with ours. */
-function senderTerms(domain: string, terms: readonly string[], sending: Sending): string[] {
+/** With the terms that the domain has, so that its other senders are not cut off. */
+function senderSpf(domain: string, terms: readonly string[], sending: Sending): string {
   const others = [...new Set(terms.filter((term) => !isLastTerm(term)))]
   const ours = others.some((term) => mayAllow(term, sending)) ? [] : [spfMechanism(domain, sending)]
   const last = terms.filter((term) => isLastTerm(term) && !/^\+?all$/i.test(term)).slice(0, 1)
-  return [...others, ...ours, ...last]
+  const record = spfRecord(domain, [...others, ...ours, ...last])
+  return ours.includes(OF_PROVIDER)
+    ? `${record}\nwith the name that the operator of ${sending.server} documents for SPF`
+    : record
 }
 
 /** Whether the term lets the server send. What refers to other records is not followed. */
@@ -147,9 +152,8 @@ export function evaluateDmarc(
 
 function policyOf(record: string, inherited: boolean): string {
   const tags = tagsOf(record)
-  // Applied to no mail.
-  if (tags.get('pct') === '0') return 'none'
-  const own = tags.get('p') ?? ''
+  // With pct=0 it applies to no mail.
+  const own = tags.get('pct') === '0' && tags.has('p') ? 'none' : (tags.get('p') ?? '')
   return (inherited ? (tags.get('sp') ?? own) : own).toLowerCase()
 }
 
