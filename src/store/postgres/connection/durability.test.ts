@@ -124,6 +124,11 @@ test('mayfly doctor sees version, connections and clock, and that durability is 
   const right = await inspectPostgres(url)
   assert.equal(evaluatePostgres(right).status, 'ok')
   assert.ok(right.version >= 150_000 && right.usedConnections >= 1)
+  // A role that may not see the sessions of others.
+  await db.postgres.run('create role plain login')
+  const plain = await inspectPostgres(url.replace('mayfly@', 'plain@'))
+  assert.equal(plain.role, 'plain')
+  assert.ok(plain.usedConnections >= right.usedConnections)
   await db.postgres.run(`alter database ${database} set synchronous_commit = off`)
   const lost = evaluatePostgres(await inspectPostgres(url))
   assert.deepEqual(
