@@ -133,8 +133,8 @@ test('at the total limit, each new connection replaces an idle one', async () =>
 })
 
 test('an idle connection is found behind many busy ones', async () => {
-  const port = await open({ maxTotal: 401, isExempt: () => true })
-  const busy = await openMany(400, () => client(port, { send: get('/hold') }))
+  const port = await open({ maxTotal: 101, isExempt: () => true })
+  const busy = await openMany(100, () => client(port, { send: get('/hold') }))
   assert.ok(await isServed(await client(port, { send: get('/') })))
   await waitUntil(async () => isServed(await client(port, { send: get('/') })))
   assert.ok(busy.every((one) => !one.isClosed()))

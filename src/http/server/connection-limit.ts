@@ -34,7 +34,7 @@ const MAX_PER_ADDRESS = 1_000
 // With few slots in all, one address gets at most a quarter.
 const MAX_ADDRESS_SHARE = 1 / 4
 // Per new connection above the limit, so that a flood cannot make us scan thousands of busy connections each time.
-const MAX_EXAMINED = 256
+const MAX_EXAMINED = 64
 
 interface HttpSocket extends Socket {
   /** Internal to Node: the response in progress. */
@@ -43,7 +43,7 @@ interface HttpSocket extends Socket {
 
 /**
  * Limits connections per address (IPv6: per /64) and in all. At the overall limit, a new connection replaces an idle
- * keep-alive connection. Above a limit a connection is refused before a byte is read.
+ * keep-alive connection of the same thread, if one is soon found. Above a limit a connection is refused before a byte is read.
  */
 export function limitConnections(
   server: Server,
