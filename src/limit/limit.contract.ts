@@ -81,21 +81,6 @@ export function limitContract(open: () => Promise<[Limit, Limit]>): void {
     assert.equal(await here.peek('bob', rate, at(0)), 0)
   })
 
-  test('what is given back can be taken again, and no more', async () => {
-    assert.equal(await passed(5, 0), 5)
-    await here.spend('ann', -2, RATE, at(0))
-    assert.equal(await passed(5, 0), 2)
-    await there.spend('bob', -3, RATE, at(0))
-    assert.equal(await passed(9, 0, 'bob'), 5)
-    const slow = { count: 1, seconds: 3_600, burst: 2 }
-    await here.spend('cid', -1, slow, at(0))
-    assert.deepEqual(
-      [await here.take('cid', slow, at(0)), await here.take('cid', slow, at(0))],
-      [0, 0],
-    )
-    assert.notEqual(await there.take('cid', slow, at(0)), 0)
-  })
-
   test('the wait after spending far too much is limited by the overdraft', async () => {
     const rate = { ...RATE, overdraft: 5 }
     await here.spend('ann', 1_000, rate, at(0))

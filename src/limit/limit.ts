@@ -13,7 +13,7 @@ export interface Rate {
 export interface Limit {
   /** Takes one. Returns 0 if it may pass, else the milliseconds to wait. */
   take(key: string, rate: Rate, now: Date): Awaitable<number>
-  /** Takes an amount, even if less is left: `peek` then waits until the overdraft is made up for. A negative amount is given back. */
+  /** Takes an amount, even if less is left: `peek` then waits until the overdraft is made up for. */
   spend(key: string, amount: number, rate: Rate, now: Date): Awaitable<void>
   /** What `take` would return, without taking. */
   peek(key: string, rate: Rate, now: Date): Awaitable<number>

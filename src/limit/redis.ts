@@ -71,7 +71,7 @@ const SPEND = script(`
   local now, cost, span = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
   local before = tonumber(redis.call('GET', KEYS[1]) or now)
   local from = math.max(now, math.min(before, now + span))
-  local after = math.max(now, math.min(from + cost, now + span))
+  local after = math.min(from + cost, now + span)
   redis.call('SET', KEYS[1], after, 'PX', math.ceil(after - now) + ${EXPIRY_SLACK_MS})
   return 0`)
 

@@ -38,10 +38,10 @@ export async function checkRate({ limit, now }: RateDeps, what: RateName, who: s
   throwIfLimited(await limit.peek(limitKey(what, who), RATES[what], now()))
 }
 
-/** Counts a wrong key of `who`; throws `rate_limited` if it was one too many. */
+/** Counts a wrong key or token of `who`; throws `rate_limited` if it was one too many. */
 export async function recordFailedAuth(
   deps: RateDeps,
-  what: 'wrongKey',
+  what: 'wrongKey' | 'wrongAdminToken',
   who: string,
 ): Promise<void> {
   await takeRate(deps, what, who)
@@ -49,8 +49,8 @@ export async function recordFailedAuth(
 }
 
 /**
- * Counts an attempt before `isRight` is called, and gives it back if that is true: of many attempts at once, no more are
- * examined than the limit allows. Throws `rate_limited` if it was one too many.
+ * Counts the attempt if it is wrong. Throws `rate_limited` after too many wrong ones, whether it is right or not; then it is not
+ * examined.
  */
 export async function limitAttempts(
   deps: RateDeps,
@@ -58,17 +58,18 @@ export async function limitAttempts(
   who: string,
   isRight: () => boolean,
 ): Promise<boolean> {
-  await takeRate(deps, what, who)
+  await checkRate(deps, what, who)
   if (!isRight()) {
-    await checkRate(deps, what, who)
+    await recordFailedAuth(deps, what, who)
     return false
   }
-  await deps.limit.spend(limitKey(what, who), -1, RATES[what], deps.now())
+  // Again: of many guesses at once, all may have passed the first check.
+  await checkRate(deps, what, who)
   return true
 }
 
-/** True if this is due for `who`: once per interval of the rate. */
-export async function isDue(
+/** True once per interval of the rate. */
+export async function takeTurn(
   { limit, now }: RateDeps,
   what: 'wrongAdminTokenWarning',
   who: string,

@@ -1,7 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { Problem } from '../../core/problem.ts'
-import { isDue, limitAttempts, takeRate } from '../../service/rates.ts'
+import { limitAttempts, takeRate, takeTurn } from '../../service/rates.ts'
 import type { RouteDeps } from './deps.ts'
 import { tokenRefusals } from './metrics.ts'
 import type { HeaderField, HttpRequest } from './route.ts'
@@ -69,47 +69,44 @@ export function setCookieHeader(cookie: Cookie): string {
   return secure ? `${header}; Secure` : header
 }
 
-/**
- * True if the client is the operator, or if no admin token is configured. Requests with the right token are not rate
- * limited; all others are, and wrong tokens count against a second limit.
- */
+type OperatorDeps = Pick<RouteDeps, 'adminToken' | 'rateLimits' | 'limit' | 'now' | 'log'>
+
+/** True if the client is the operator, or if no admin token is configured. Requests without the token are rate limited. */
 export async function isOperatorRequest(
   deps: OperatorDeps,
   request: HttpRequest,
 ): Promise<boolean> {
-  const { client, headers } = request
-  const given = bearerToken(headers.authorization)
-  if (deps.adminToken !== '' && given !== undefined) {
-    if (await isAdminToken(deps, request, given)) return true
-    tokenRefusals.add('wrong')
-  }
-  if (client !== undefined) await takeRate(deps, 'health', client)
+  if (await hasAdminToken(deps, request)) return true
+  if (request.client !== undefined) await takeRate(deps, 'health', request.client)
   return deps.adminToken === ''
 }
 
-type OperatorDeps = Pick<RouteDeps, 'adminToken' | 'rateLimits' | 'limit' | 'now' | 'log'>
-
-/** Over the limit, the right token is refused too; otherwise guesses could still be tested. */
-async function isAdminToken(
-  deps: OperatorDeps,
-  request: HttpRequest,
-  given: string,
-): Promise<boolean> {
+/** Throws `rate_limited` after too many wrong tokens, even if this one is right; otherwise guesses could still be tested. */
+export async function hasAdminToken(deps: OperatorDeps, request: HttpRequest): Promise<boolean> {
+  const given = bearerToken(request.headers.authorization)
+  if (deps.adminToken === '' || given === undefined) return false
   const isRight = () => isEqualSecret(given, deps.adminToken)
-  if (!deps.rateLimits) return isRight()
   // Also a local client: it may be a proxy that hides its clients.
-  const guesser = request.client ?? request.sourceAddress()
+  const client = request.client ?? request.sourceAddress()
   try {
-    return await limitAttempts(deps, 'wrongAdminToken', guesser, isRight)
+    const hasToken = deps.rateLimits
+      ? await limitAttempts(deps, 'wrongAdminToken', client, isRight)
+      : isRight()
+    if (!hasToken) tokenRefusals.add('wrong')
+    return hasToken
   } catch (error) {
-    if (error instanceof Problem && error.code === 'rate_limited') {
+    if (isRateLimited(error)) {
       tokenRefusals.add('rate_limited')
-      if (await isDue(deps, 'wrongAdminTokenWarning', guesser)) {
-        deps.log.warn({ client: guesser }, 'too many wrong admin tokens: more are refused')
+      if (await takeTurn(deps, 'wrongAdminTokenWarning', client)) {
+        deps.log.warn({ client }, 'too many wrong admin tokens: more are refused')
       }
     }
     throw error
   }
+}
+
+export function isRateLimited(error: unknown): boolean {
+  return error instanceof Problem && error.code === 'rate_limited'
 }
 
 /** Hashing gives both the same length, which timingSafeEqual requires. */

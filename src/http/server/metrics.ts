@@ -2,7 +2,7 @@ import { counter, histogram, registerMetric } from '../../core/metrics.ts'
 
 export const tokenRefusals = counter(
   'mayfly_admin_token_refusals_total',
-  'Wrong admin tokens, and tokens that were not examined because there were too many wrong ones',
+  'Wrong admin tokens, and tokens refused because there were too many wrong ones',
   'reason',
   ['wrong', 'rate_limited'],
 )
