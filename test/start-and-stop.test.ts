@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, test } from 'vitest'
 import { openMigrated } from '../src/store/sqlite/migrate.ts'
 import { checkMail, createSession } from './support/api-client.ts'
+import { request } from './support/http-client.ts'
 import { seriesSums } from './support/series-sums.ts'
 import { freeServicePorts, type ServiceProcess, spawnService } from './support/service-process.ts'
 import { connectSmtp, readGreeting, stuffed } from './support/smtp-client.ts'
@@ -116,7 +119,22 @@ describe('a stop', () => {
   })
 
   test('drains first: not ready, but serving, until load balancers have noticed', async () => {
-    const served = await serve({ env: { MAYFLY_DRAIN: '10m', MAYFLY_HTTP_THREADS: '2' } })
+    const silent = createSocket('udp4').bind(0, '127.0.0.1')
+    await once(silent, 'listening')
+    const served = await serve({
+      env: {
+        MAYFLY_DRAIN: '10m',
+        MAYFLY_HTTP_THREADS: '2',
+        MAYFLY_ADMIN_TOKEN: 'secret',
+        MAYFLY_DNS: `127.0.0.1:${silent.address().port}`,
+      },
+    })
+    const headers = { authorization: 'Bearer secret' }
+    const checks = () => request(`${served.url}/admin/api/checks`, { headers })
+    const runChecks = () =>
+      request(`${served.url}/admin/api/checks/run`, { method: 'POST', headers })
+    const run = runChecks()
+    await waitUntil(async () => (await checks()).body['running'])
     const box = await createSession(served.url)
     const client = await connectSmtp(served.smtpPort)
     await client.command('EHLO a.test')
@@ -129,6 +147,12 @@ describe('a stop', () => {
     for (let count = 0; count < 10; count += 1)
       assert.equal((await fetch(`${served.url}/readyz`)).status, 503)
     assert.equal((await fetch(`${served.url}/livez`)).status, 200)
+
+    // They would find what is shutting down.
+    for (const { status, body } of [await run, await runChecks()])
+      assert.deepEqual([status, body['code']], [503, 'shutting_down'])
+    assert.equal((await checks()).body['finished_at'], null)
+    silent.close()
 
     client.write(stuffed('Subject: in flight\r\n\r\nx\r\n'))
     assert.equal((await client.readReply()).code, 250)

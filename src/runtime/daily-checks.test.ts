@@ -1,14 +1,35 @@
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../../test/support/server-process.ts'
 import { openSqliteTestMail, tempFolder } from '../../test/support/stores.ts'
 import { waitUntil } from '../../test/support/wait-until.ts'
 import { readConfig } from '../config/config.ts'
+import type { Host } from '../core/address.ts'
 import { openLog } from '../log/log.ts'
 import { startChecks } from './daily-checks.ts'
 
 const NOON = new Date('2026-03-01T12:00:00Z')
 const TIMING = { ttlMs: 3_000, renewMs: 50, stopMarginMs: 100, retryMs: 20, stopTimeoutMs: 3_000 }
+
+interface Settings {
+  folder: string
+  dnsPort: number
+  daily?: 'off'
+}
+
+async function checkConfig({ folder, dnsPort, daily }: Settings) {
+  const env = {
+    MAYFLY_DATA: join(folder, 'none'),
+    MAYFLY_HOST: '127.0.0.1',
+    MAYFLY_SMTP_PORT: String(await freePort()),
+    MAYFLY_HTTP_PORT: String(await freePort()),
+    MAYFLY_DNS: `127.0.0.1:${dnsPort}`,
+    ...(daily ? { MAYFLY_DAILY_CHECKS: daily } : {}),
+  }
+  return readConfig({ env, file: {} }).config
+}
 
 test('of two nodes one makes the checks, and the other not again when it takes over', async () => {
   const mail = await openSqliteTestMail()
@@ -17,16 +38,7 @@ test('of two nodes one makes the checks, and the other not again when it takes o
     await mail.close()
     folder.remove()
   })
-  const { config } = readConfig({
-    env: {
-      MAYFLY_DATA: join(folder.path, 'none'),
-      MAYFLY_HOST: '127.0.0.1',
-      MAYFLY_SMTP_PORT: String(await freePort()),
-      MAYFLY_HTTP_PORT: String(await freePort()),
-      MAYFLY_DNS: `127.0.0.1:${await freePort()}`,
-    },
-    file: {},
-  })
+  const config = await checkConfig({ folder: folder.path, dnsPort: await freePort() })
   const lines: string[] = []
   const log = openLog(
     { level: 'info', thread: 'main' },
@@ -54,4 +66,38 @@ test('of two nodes one makes the checks, and the other not again when it takes o
   )
   const problems = lines.filter((line) => line.includes('"check":"smtp"'))
   expect(problems).toEqual([expect.stringContaining('nothing answers on port')])
+})
+
+test('a stop ends a requested run at once, and the earlier results stay', async () => {
+  const mail = await openSqliteTestMail()
+  const folder = tempFolder()
+  const silent = createSocket('udp4').bind(0, '127.0.0.1')
+  await once(silent, 'listening')
+  onTestFinished(async () => {
+    silent.close()
+    await mail.close()
+    folder.remove()
+  })
+  const domain = { sessions: true, reader: false, ttlSeconds: undefined }
+  await mail.store.addDomain({ ...domain, name: 'box.test' as Host })
+  const earlier = { finishedAt: NOON, checks: [] }
+  await mail.store.saveCheckRun(earlier)
+  const dnsPort = silent.address().port
+  const config = await checkConfig({ folder: folder.path, dnsPort, daily: 'off' })
+  const lines: string[] = []
+  const log = openLog(
+    { level: 'info', thread: 'main' },
+    { write: (line) => void lines.push(line), pretty: false },
+  )
+  const { commands, stop } = startChecks(config, { store: mail.store, log, now: () => NOON })
+  const run = commands.runChecks()
+  const refused = expect(run).rejects.toMatchObject({ code: 'shutting_down' })
+  await expect(commands.runChecks()).rejects.toMatchObject({ code: 'already_running' })
+  await waitUntil(() => commands.checkProgress())
+  const stopped = stop()
+  await refused
+  await expect(commands.runChecks()).rejects.toMatchObject({ code: 'shutting_down' })
+  await stopped
+  expect(await mail.store.readCheckRun()).toEqual(earlier)
+  expect(lines).toEqual([])
 })

@@ -3,9 +3,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Config } from '../config/config.ts'
 import type { Log } from '../core/log.ts'
 import { Problem } from '../core/problem.ts'
-import { type LeaseTiming, runUnderLease } from '../service/background/lease.ts'
+import { type LeaseTiming, runUnderLease, untilAborted } from '../service/background/lease.ts'
+import { logFault } from '../service/background/outage.ts'
 import { withTimeout } from '../service/background/repeat.ts'
-import { type CheckProgress, makeCheckRun, runDailyChecks } from '../service/checks/daily-checks.ts'
+import { type CheckProgress, runChecksNow, runDailyChecks } from '../service/checks/daily-checks.ts'
 import type { MailStore } from '../store/store.ts'
 
 export interface DailyCheckDeps {
@@ -29,6 +30,7 @@ export function startChecks(
   { store, log, now, settings, firstMs = FIRST_MS, timing }: DailyCheckDeps,
 ) {
   const end = new AbortController()
+  const stopped = untilAborted(end.signal)
   let requested: Promise<boolean> | undefined
   let progress: CheckProgress | undefined
 
@@ -63,16 +65,25 @@ export function startChecks(
 
   /** Resolves with the end of the run. */
   async function runNow(): Promise<void> {
-    if (requested !== undefined || end.signal.aborted) throw alreadyRunning()
-    requested = makeCheckRun(deps, end.signal, (next) => {
+    if (end.signal.aborted) throw shuttingDown()
+    if (requested !== undefined) throw alreadyRunning()
+    requested = runChecksNow(deps, end.signal, (next) => {
       progress = next
-    })
-    try {
-      if (!(await requested)) throw alreadyRunning()
-    } finally {
+    }).finally(() => {
       requested = undefined
       progress = undefined
-    }
+    })
+    // Checks that were stopped may take a moment to end.
+    const hasRun = await Promise.race([requested.catch(logFailure), stopped])
+    if (end.signal.aborted) throw shuttingDown()
+    if (!hasRun) throw alreadyRunning()
+  }
+
+  /** Also logged, because the response waits for a limited time only. */
+  function logFailure(error: unknown): undefined {
+    if (end.signal.aborted) return undefined
+    logFault(log, error, 'the requested checks failed')
+    throw error
   }
 
   return {
@@ -90,5 +101,9 @@ export function startChecks(
 }
 
 function alreadyRunning(): Problem {
-  return new Problem('already_running', 'The checks are being made already.')
+  return new Problem('already_running', 'The checks are already running.')
+}
+
+function shuttingDown(): Problem {
+  return new Problem('shutting_down', 'The service is shutting down.', 1)
 }

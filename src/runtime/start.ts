@@ -158,8 +158,11 @@ async function startParts(
   const httpPort = await open('http', smtpPort)
   // HTTP first: a load balancer sends traffic until it sees /readyz fail.
   const drain = async () => {
+    // Before anything else: they would find what is shutting down.
+    const checksStopped = checks.stop()
     for (const thread of serverThreads.toReversed()) await thread.call('drain')
     await pause(config.drainMs)
+    await checksStopped
   }
   return { httpPort, smtpPort, listDomains: store.listDomains, drain }
 }

@@ -4,7 +4,7 @@ import { openSqliteTestMail } from '../../../test/support/stores.ts'
 import { type CheckResult, failure, ok, skipped, warning } from '../../core/checks/result.ts'
 import type { LogFacts } from '../../core/log.ts'
 import type { Check } from './context.ts'
-import { checkIfDue, lastCheckRun, makeCheckRun } from './daily-checks.ts'
+import { checkIfDue, lastCheckRun, runChecksNow } from './daily-checks.ts'
 
 const DAY = 86_400_000
 const START = new Date('2026-03-01T12:00:00Z')
@@ -110,15 +110,15 @@ test('checks are made on request whatever the last run says, and by one node at 
   time = new Date(START.getTime() + 1_000)
   const reported: string[] = []
   const report = ({ done, all }: { done: number; all: number }) => reported.push(`${done}/${all}`)
-  const first = makeCheckRun(depsOf(slow), signal, report)
+  const first = runChecksNow(depsOf(slow), signal, report)
   await vi.waitUntil(() => reported.length > 0)
-  expect(await makeCheckRun(depsOf(slow, mail.other), signal)).toBe(false)
+  expect(await runChecksNow(depsOf(slow, mail.other), signal)).toBe(false)
   release.resolve(failure('gone', 'publish'))
   expect(await first).toBe(true)
   expect(reported).toEqual(['0/1', '1/1'])
   expect((await lastCheckRun({ store: mail.other }))?.checks[0]?.status).toBe('failure')
   expect(
-    await makeCheckRun(
+    await runChecksNow(
       depsOf(async () => []),
       signal,
     ),

@@ -17,7 +17,7 @@ export interface DailyChecksDeps extends LeaseDeps {
 const DAY_MS = 86_400_000
 const LOOK_MS = 600_000
 
-/** The results of the last daily checks, of whichever node made them. Undefined before the first. */
+/** The results of the last run, of whichever node. Undefined before the first. */
 export function lastCheckRun({ store }: { store: Pick<MailStore, 'readCheckRun'> }) {
   return store.readCheckRun()
 }
@@ -27,7 +27,7 @@ export function nextCheckAt({ finishedAt }: Pick<CheckRun, 'finishedAt'>): Date 
   return new Date(finishedAt.getTime() + DAY_MS)
 }
 
-/** Makes the checks once a day until `ended`; on one node at a time, under a lease. */
+/** Runs the checks once a day until `ended`; on one node at a time, under a lease. */
 export async function runDailyChecks(deps: DailyChecksDeps, ended: AbortSignal): Promise<void> {
   await repeatUntilAborted(ended, {
     operation: async () => {
@@ -40,15 +40,15 @@ export async function runDailyChecks(deps: DailyChecksDeps, ended: AbortSignal):
   })
 }
 
-/** Makes the checks unless there are results of the last 24 hours. Rejects if it was stopped. */
+/** Runs the checks unless there are results of the last 24 hours. Rejects if it was stopped. */
 export async function checkIfDue(deps: DailyChecksDeps, stop: AbortSignal): Promise<void> {
   const last = await deps.store.readCheckRun()
   const age = last ? deps.now().getTime() - last.finishedAt.getTime() : DAY_MS
   // Negative if the clock was wrong.
-  if (age < 0 || age >= DAY_MS) await makeCheckRun(deps, stop)
+  if (age < 0 || age >= DAY_MS) await runChecksNow(deps, stop)
 }
 
-// A lease of its own: the node that makes the daily checks keeps its lease all the time.
+// A lease of its own: the node that runs the daily checks keeps its lease all the time.
 const RUN_LEASE = 'check run'
 
 export interface CheckProgress {
@@ -57,10 +57,10 @@ export interface CheckProgress {
 }
 
 /**
- * Makes the checks now and saves the results. False if a run is in progress, on any node. Logs every check that has turned.
- * Rejects if it was stopped.
+ * Runs the checks and saves the results. False if a run is in progress, on any node. Logs every check that has turned. Rejects
+ * if it was stopped.
  */
-export async function makeCheckRun(
+export async function runChecksNow(
   deps: DailyChecksDeps,
   stop: AbortSignal,
   report: (progress: CheckProgress) => void = () => {},
@@ -108,9 +108,9 @@ function logTurn(
   if (isWrong(status)) {
     log.warn(
       { check, subject, status, seen },
-      'a daily check found a problem; mayfly doctor prints the fix',
+      'a check found a problem; mayfly doctor prints the fix',
     )
   } else if (isWrong(before)) {
-    log.info({ check, subject, status }, 'a daily check does not find a problem any more')
+    log.info({ check, subject, status }, 'a check does not find a problem any more')
   }
 }
