@@ -29,17 +29,20 @@ export function readMetrics(): Metric[] {
   return metrics.map((read) => read())
 }
 
-export interface Counter {
-  add(label: string, by?: number): void
+export interface Counter<Label extends string = string> {
+  add(label: Label, by?: number): void
 }
 
-/** `known` labels are 0 from the start: Prometheus sees no increase of a counter that begins with 1. */
-export function counter(
+/**
+ * `known` labels are 0 from the start: Prometheus sees no increase of a counter that begins with 1. If there may be others, say
+ * `counter<string>`.
+ */
+export function counter<Label extends string = string>(
   name: string,
   help: string,
   label: string,
-  known: readonly string[] = [],
-): Counter {
+  known: readonly Label[] = [],
+): Counter<Label> {
   const counts = new Map(known.map((at) => [at, 0]))
   registerMetric(() => {
     const values = [...counts].map(([at, value]) => ({ labels: { [label]: at }, value }))

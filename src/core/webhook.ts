@@ -48,7 +48,8 @@ export interface PendingMessage {
 }
 
 /** gone: the receiver answered 410; failing: every attempt has failed for five days. */
-export type DisableReason = 'gone' | 'failing'
+export const DISABLE_REASONS = ['gone', 'failing'] as const
+export type DisableReason = (typeof DISABLE_REASONS)[number]
 
 export const MAX_WEBHOOKS_PER_KEY = 10
 export const KEPT_DELIVERIES = 100
@@ -67,13 +68,15 @@ export interface AttemptOutcome {
   ms: number
 }
 
-export type AttemptError =
-  | 'timeout'
-  | 'not_resolved'
-  | 'not_allowed'
-  | 'connection_failed'
-  | 'tls'
-  | 'invalid_response'
+export const ATTEMPT_ERRORS = [
+  'timeout',
+  'not_resolved',
+  'not_allowed',
+  'connection_failed',
+  'tls',
+  'invalid_response',
+] as const
+export type AttemptError = (typeof ATTEMPT_ERRORS)[number]
 
 /** Those after which the receiver cannot have the message. */
 export const UNSENT_ERRORS = [

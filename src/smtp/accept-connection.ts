@@ -34,7 +34,9 @@ function acceptClient(server: ServerContext, socket: Socket, ip: string, early?:
   } else refuse(socket, 'too_many_connections', REPLIES.tooManyConnections)
 }
 
-function refuse(socket: Socket, reason: string, reply: string): void {
+type Reason = 'too_many_connections' | 'shutting_down' | 'fault'
+
+function refuse(socket: Socket, reason: Reason, reply: string): void {
   connectionCounts.add(reason)
   socket.end(reply, () => socket.destroy())
 }

@@ -1,45 +1,54 @@
+import { RULE_REFUSALS } from '../core/address-rules.ts'
 import { counter, histogram } from '../core/metrics.ts'
-import type { ServerError } from './state.ts'
+import type { MailOutcome, ServerError } from './state.ts'
 
 /** Mail is deferred: MayflyMailDeferred counts each of them. */
 const SERVER_ERRORS = ['no_space', 'unavailable', 'fault'] as const satisfies ServerError[]
+const MAIL_OUTCOMES = [
+  'stored',
+  'no_recipients',
+  'full',
+  'blocked',
+  ...RULE_REFUSALS,
+  ...SERVER_ERRORS,
+] as const satisfies MailOutcome[]
 
 export const connectionCounts = counter(
   'mayfly_smtp_connections_total',
   'SMTP connections, by result of accepting them',
   'start',
-  ['greeted', 'fault'],
+  ['greeted', 'blocked', 'too_many_connections', 'bad_proxy_header', 'shutting_down', 'fault'],
 )
 
 export const mails = counter(
   'mayfly_smtp_mails_total',
   'Mails received up to the final dot, by outcome',
   'outcome',
-  ['stored', ...SERVER_ERRORS],
+  MAIL_OUTCOMES,
 )
 
 export const mailBytes = counter(
   'mayfly_smtp_mail_bytes_total',
   'Bytes of mails received up to the final dot, by outcome',
   'outcome',
-  ['stored'],
+  MAIL_OUTCOMES,
 )
 
 export const refusedSenders = counter(
   'mayfly_smtp_refused_senders_total',
   'Rejected MAIL commands, by reason',
   'reason',
-  SERVER_ERRORS,
+  ['blocked', 'too_many_mails', 'too_much_data', ...SERVER_ERRORS],
 )
 
 export const refusedRecipients = counter(
   'mayfly_smtp_refused_recipients_total',
   'Rejected RCPT commands, by reason',
   'reason',
-  SERVER_ERRORS,
+  ['unknown', 'foreign', 'full', ...RULE_REFUSALS, ...SERVER_ERRORS],
 )
 
-export const closedSessions = counter(
+export const closedSessions = counter<string>(
   'mayfly_smtp_cut_sessions_total',
   'SMTP sessions closed by the server, by reason',
   'reason',

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { isIP, type LookupFunction } from 'node:net'
 import { counter, histogram } from '../../core/metrics.ts'
 import { Problem } from '../../core/problem.ts'
-import { type AttemptError, MAX_WEBHOOKS_PER_KEY } from '../../core/webhook.ts'
+import { ATTEMPT_ERRORS, type AttemptError, MAX_WEBHOOKS_PER_KEY } from '../../core/webhook.ts'
 import {
   type AllowedTargets,
   parseTarget,
@@ -28,11 +28,11 @@ const MAX_RESPONSE_MS = 1_000
 const TLS_SESSIONS = 1_000
 const MAX_LOOKUPS_PER_KEY = MAX_WEBHOOKS_PER_KEY
 
-const attempts = counter(
+const attempts = counter<string>(
   'mayfly_webhook_attempts_total',
   'Requests to receivers of webhooks, by class of status or error',
   'result',
-  ['2xx', 'timeout', 'connection_failed'],
+  ['2xx', ...ATTEMPT_ERRORS],
 )
 const attemptSeconds = histogram(
   'mayfly_webhook_attempt_seconds',

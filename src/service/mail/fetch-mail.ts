@@ -13,7 +13,7 @@ import { recipientTopics } from './receive-mail.ts'
 // As many as are fetched at once.
 const DEFERRED_AT_ONCE = 50
 
-const fetchedMails = counter(
+const fetchedMails = counter<string>(
   'mayfly_imap_mails_total',
   'Mails fetched from Gmail accounts, by outcome',
   'outcome',
