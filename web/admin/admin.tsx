@@ -51,6 +51,10 @@ function placeOf(hash: string) {
 }
 
 const place = signal(placeOf(location.hash))
+// Also while the form is shown.
+addEventListener('hashchange', () => {
+  place.value = placeOf(location.hash)
+})
 
 function AdminPage() {
   return (
@@ -88,12 +92,9 @@ function Views() {
   const tabs = useRef<HTMLElement>(null)
   const { view, id } = place.value
   useEffect(() => {
-    const follow = () => {
-      place.value = placeOf(location.hash)
-      heading.current?.focus()
-    }
-    addEventListener('hashchange', follow)
-    return () => removeEventListener('hashchange', follow)
+    const focus = () => heading.current?.focus()
+    addEventListener('hashchange', focus)
+    return () => removeEventListener('hashchange', focus)
   }, [])
   // On a phone the tabs are one row that scrolls.
   useEffect(() => {

@@ -54,6 +54,22 @@ describe('the bars of a plot', () => {
     assert.deepEqual(starts.slice(0, 2), ['2026-03-01T12:00:00.000Z', '2026-03-01T22:00:00.000Z'])
   })
 
+  test('follow each other when the clocks go back', () => {
+    const back = new Date('2026-10-25T01:00:00Z')
+    const hours = series(
+      'count',
+      300,
+      [Array.from({ length: 36 }, () => 1)],
+      '2026-10-25T00:00:00Z',
+    )
+    const bars = barsOf(hours, '24h', (time) => (time < back ? -120 : -60))
+    assert.equal(bars.length, 9)
+    for (const [at, { start, end, values }] of bars.entries()) {
+      assert.deepEqual(start, bars[at - 1]?.end ?? start)
+      assert.deepEqual([end.getTime() - start.getTime(), values], [20 * 60_000, [0.2]])
+    }
+  })
+
   test('have the same rate for the same traffic in every range', () => {
     for (const [range, stepSeconds] of [
       ['1h', 60],

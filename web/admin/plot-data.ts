@@ -27,14 +27,20 @@ export function barsOf(
     const time = timeOf(step)
     return Math.floor((time.getTime() / MINUTE_MS - offsetMinutes(time)) / BAR_MINUTES[range])
   }
-  const steps = (lines[0]?.values ?? []).map((_, step) => step)
-  return [...Map.groupBy(steps, barOf).values()].map(({ 0: first = 0, length }) => ({
-    start: timeOf(first),
-    end: timeOf(first + length),
-    values: lines.map(({ values }) =>
-      merge(kind, values.slice(first, first + length), (length * seconds) / 60),
-    ),
-  }))
+  const count = lines[0]?.values.length ?? 0
+  // Not grouped by number: when the clocks go back, an hour has the numbers of the one before.
+  const starts = Array.from({ length: count }, (_, step) => step).filter(
+    (step) => step === 0 || barOf(step) !== barOf(step - 1),
+  )
+  return starts.map((first, at) => {
+    const end = starts[at + 1] ?? count
+    const minutes = ((end - first) * seconds) / 60
+    return {
+      start: timeOf(first),
+      end: timeOf(end),
+      values: lines.map(({ values }) => merge(kind, values.slice(first, end), minutes)),
+    }
+  })
 }
 
 function merge(
