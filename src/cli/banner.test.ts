@@ -49,6 +49,12 @@ describe('warnings at start', () => {
     ['with both: none', { baseUrl: 'https://x.example', adminToken: LONG }, []],
     ['on loopback: none', { host: '127.0.0.1' }, []],
     ['on ::1: none', { host: '::1', connections: { wanted: 10_000, allowed: 160 } }, []],
+    [
+      'on loopback behind a proxy, with a short admin token',
+      { host: '127.0.0.1', baseUrl: 'https://mail.example', adminToken: LONG.slice(1) },
+      [TOKEN],
+    ],
+    ['on loopback with a short admin token: none', { host: '::1', adminToken: 'a' }, []],
     ['on localhost: none', { host: 'localhost' }, []],
   ] as const) {
     test(name, () => expect(names(facts)).toEqual(settings))

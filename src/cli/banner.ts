@@ -41,7 +41,14 @@ export function startWarnings({
   isSelfSigned,
   connections,
 }: Exposure): string[] {
-  if (host === 'localhost' || isLoopback(host)) return []
+  const shortToken =
+    adminToken !== '' &&
+    adminToken.length < MIN_TOKEN_LENGTH &&
+    'MAYFLY_ADMIN_TOKEN is short enough to be guessed, and opens /admin to the network: use 32 random bytes (openssl rand -base64 32)'
+  if (host === 'localhost' || isLoopback(host)) {
+    const isProxied = baseUrl.startsWith('https:')
+    return shortToken && isProxied ? [shortToken] : []
+  }
   const { wanted, allowed } = connections
   const unverifiable =
     enforcesTls &&
@@ -52,10 +59,6 @@ export function startWarnings({
     'plain HTTP is exposed to the network: put a TLS proxy in front and set MAYFLY_BASE_URL=https://…, or set MAYFLY_HOST=127.0.0.1'
   const publicMetrics =
     adminToken === '' && '/metrics and the details of /readyz are public: set MAYFLY_ADMIN_TOKEN'
-  const shortToken =
-    adminToken !== '' &&
-    adminToken.length < MIN_TOKEN_LENGTH &&
-    'MAYFLY_ADMIN_TOKEN is short enough to be guessed, and opens /admin to the network: use 32 random bytes (openssl rand -base64 32)'
   const fewConnections =
     allowed < wanted &&
     `HTTP connections limited to ${allowed}: raise the limit on open files (ulimit -n) or lower MAYFLY_HTTP_CONNECTIONS=${wanted}`
