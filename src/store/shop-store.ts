@@ -71,7 +71,7 @@ export interface ShopStore extends WebhookStore {
 
 export interface KeyQuery extends CreatedPage {
   now: Date
-  /** Only keys with this prefix, or with this text in their label, ignoring the case of ASCII letters. */
+  /** Only keys with this prefix, or with this text in their label, ignoring case: on SQLite, of ASCII letters only. */
   text?: string | undefined
 }
 

@@ -43,6 +43,7 @@ interface TestServerOptions {
   warnings?: string[]
   /** What the main thread does when the operator wants the checks. */
   runChecks?: () => Promise<void>
+  checkProgress?: () => Promise<{ done: number; all: number } | undefined>
   /** How long a response waits for codes and sender checks. */
   resultWaitMs?: number
   intervals?: IdleIntervals
@@ -61,6 +62,7 @@ export async function openTestServer({
   senderChecks = async () => undefined,
   warnings = [],
   runChecks = async () => {},
+  checkProgress = async () => undefined,
   resultWaitMs,
   intervals,
   now = () => new Date(),
@@ -124,7 +126,7 @@ export async function openTestServer({
     metrics: async () => '# nothing\n',
     warnings: async () => warnings,
     runChecks,
-    checkProgress: async () => undefined,
+    checkProgress,
     now,
     randomBytes: (count: number) => randomBytes(count),
     log,

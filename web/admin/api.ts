@@ -21,7 +21,7 @@ export interface ApiResponses {
       domains: { active: number; all: number }
       gmail_accounts: { all: number; failing: number }
       webhooks: { all: number; failing: number }
-      checks: { all: number; failing: number }
+      checks: { all: number; failing: number; warnings: number }
     } | null
   }
   'GET /admin/api/series': {

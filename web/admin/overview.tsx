@@ -101,14 +101,25 @@ function Tiles({ figures }: { figures: NonNullable<Status['figures']> }) {
   )
 }
 
+interface Health {
+  all: number
+  failing: number
+  warnings?: number
+}
+
 /** First what is stored, then what may fail. */
 function tilesOf(figures: NonNullable<Status['figures']>): Tile[] {
   const { sessions, stored_bytes: bytes, pool, operator_mail: mail, domains } = figures
   const count = (number: number) => number.toLocaleString(language.value)
   const size = (bytes: number) => formatSize(bytes, language.value)
-  const health = ({ all, failing }: { all: number; failing: number }) => {
-    const more = failing === 0 ? a('admin_all_well') : a('admin_some_failing', { some: failing })
-    return { value: count(all), more: all === 0 ? '' : more, isBad: failing > 0 }
+  const health = ({ all, failing, warnings = 0 }: Health) => {
+    const warned = warnings > 0 ? a('admin_some_warnings', { some: warnings }) : undefined
+    const more = failing > 0 ? a('admin_some_failing', { some: failing }) : warned
+    return {
+      value: count(all),
+      more: all === 0 ? '' : (more ?? a('admin_all_well')),
+      isBad: failing > 0,
+    }
   }
   const inactive = domains.all - domains.active
   return [

@@ -73,6 +73,22 @@ describe('429', () => {
     await local.stop()
   })
 
+  test('in /readyz such a client is not the operator, not even a trusted proxy', async () => {
+    for (const forwarded of [{}, { 'x-forwarded-for': newClient() }]) {
+      const read = async (token: string) => {
+        const headers = { ...forwarded, authorization: `Bearer ${token}` }
+        const response = await requestFrom(server.port, PROXY, { path: '/readyz', headers })
+        assert.equal(response.status, 200)
+        return Object.keys(response.body)
+      }
+      assert.deepEqual(await read(TOKEN), ['status', 'client'])
+      for (let guess = 0; guess < 25; guess += 1) {
+        assert.deepEqual(await read(`guess${guess}`), ['status'])
+      }
+      assert.deepEqual(await read(TOKEN), ['status'])
+    }
+  })
+
   test('wrong tokens are counted in the metrics', async () => {
     const count = (reason: string) =>
       readMetrics()
@@ -116,7 +132,8 @@ describe('the log', () => {
       },
     })
     const url = `${faulty.url}/admin/api/overview?token=${TOKEN}&id=${cookie}`
-    const wrong = { headers: { authorization: 'Bearer wrong' } }
+    const mistyped = TOKEN.replace('admin', 'admim')
+    const wrong = { headers: { authorization: `Bearer ${mistyped}` } }
     assert.equal((await request(url, wrong)).status, 401)
     assert.equal((await request(url, { headers: { cookie } })).status, 500)
     fault = new StoreUnavailable(new Error('unreachable'))
@@ -125,7 +142,7 @@ describe('the log', () => {
       faulty.logged.map(({ level }) => level),
       ['error', 'warn'],
     )
-    for (const secret of [TOKEN, cookie.replace(/^.*=/, '')]) {
+    for (const secret of [TOKEN, mistyped, cookie.replace(/^.*=/, '')]) {
       assert.ok(!textOf(faulty).includes(secret))
       assert.ok(!textOf(server).includes(secret))
     }
@@ -143,6 +160,7 @@ describe('the log', () => {
     await send('/sign-out', headers)
     await request(`${server.url}/admin/api/overview`, { headers: BEARER })
     await send('/sign-in', BEARER)
+    assert.ok(server.logged.every(({ facts }) => facts['client'] === 'local'))
     assert.deepEqual(
       server.logged.map(({ level, facts }) => [level, facts['action'], facts['entry']]),
       [

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
-import { afterAll, beforeAll, describe, test } from 'vitest'
+import { afterAll, beforeAll, describe, onTestFinished, test, vi } from 'vitest'
+import { requestFrom } from '../../../../test/support/http-client.ts'
 import { openTestServer, type TestServer } from '../../../../test/support/http-server.ts'
+import { newClient, PROXY, PROXY_ENV } from '../../../../test/support/trusted-proxy.ts'
 import type { Address } from '../../../core/address.ts'
 import { Problem } from '../../../core/problem.ts'
 import { ADMIN_TOKEN, adminClient, assertProblem } from './testing/admin-client.ts'
@@ -9,9 +11,14 @@ import { ADMIN_TOKEN, adminClient, assertProblem } from './testing/admin-client.
 
 let server: TestServer
 let runChecks: () => Promise<void> = async () => {}
+let progress: { done: number; all: number } | undefined
 beforeAll(async () => {
-  const env = { MAYFLY_ADMIN_TOKEN: ADMIN_TOKEN }
-  server = await openTestServer({ env, runChecks: () => runChecks() })
+  const env = { ...PROXY_ENV, MAYFLY_ADMIN_TOKEN: ADMIN_TOKEN }
+  server = await openTestServer({
+    env,
+    runChecks: () => runChecks(),
+    checkProgress: async () => progress,
+  })
 })
 afterAll(() => server.stop())
 
@@ -83,15 +90,54 @@ test('checks are those of the last daily run', async () => {
   assert.deepEqual(run['checks'], [{ ...check, ...times }])
 })
 
-test('checks are made on request, one run at a time', async () => {
-  const finishedAt = new Date('2026-03-02T12:00:00Z')
-  runChecks = () => server.store.saveCheckRun({ finishedAt, checks: [] })
-  const made = await call('POST', '/checks/run')
-  assert.deepEqual([made.status, made.body['finished_at_iso']], [200, '2026-03-02T12:00:00Z'])
-  runChecks = async () => {
-    throw new Problem('already_running', 'The checks are being made already.')
-  }
-  assertProblem(await call('POST', '/checks/run'), 409, 'already_running')
+describe('a run of the checks on request', () => {
+  test('returns its results, or that one is in progress', async () => {
+    const finishedAt = new Date('2026-03-02T12:00:00Z')
+    runChecks = () => server.store.saveCheckRun({ finishedAt, checks: [] })
+    const made = await call('POST', '/checks/run')
+    assert.deepEqual([made.status, made.body['finished_at_iso']], [200, '2026-03-02T12:00:00Z'])
+    runChecks = async () => {
+      throw new Problem('already_running', 'The checks are already running.')
+    }
+    assertProblem(await call('POST', '/checks/run'), 409, 'already_running')
+  })
+
+  test('that takes long returns the former results, and how far it is', async () => {
+    await server.store.saveCheckRun({ finishedAt: new Date('2026-03-03T12:00:00Z'), checks: [] })
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => {
+      vi.useRealTimers()
+      progress = undefined
+    })
+    const [started, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    runChecks = async () => {
+      progress = { done: 3, all: 40 }
+      started.resolve()
+      await end.promise
+    }
+    const response = call('POST', '/checks/run')
+    await started.promise
+    await vi.advanceTimersByTimeAsync(20_000)
+    const { status, body } = await response
+    assert.deepEqual(
+      [status, body['finished_at_iso'], body['running']],
+      [200, '2026-03-03T12:00:00Z', { done: 3, all: 40 }],
+    )
+    end.resolve()
+  })
+
+  test('is limited per client', async () => {
+    runChecks = async () => {}
+    const request = {
+      method: 'POST',
+      path: '/admin/api/checks/run',
+      headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'x-forwarded-for': newClient() },
+    }
+    for (let count = 0; count < 3; count += 1) {
+      assert.equal((await requestFrom(server.port, PROXY, request)).status, 200)
+    }
+    assertProblem(await requestFrom(server.port, PROXY, request), 429, 'rate_limited')
+  })
 })
 
 describe('Gmail accounts', () => {

@@ -36,7 +36,11 @@ export const overviewRoutes: readonly Route[] = [
           domains: Type.Object({ active: countField(2), all: countField(3) }),
           gmail_accounts: share,
           webhooks: share,
-          checks: share,
+          checks: Type.Object({
+            all: countField(30),
+            failing: countField(0),
+            warnings: countField(1),
+          }),
         }),
         'Null while the store is unavailable. Live sessions and stored bytes may be a minute old.',
       ),
@@ -134,7 +138,7 @@ export const checkRoutes: readonly Route[] = [
     method: 'GET',
     path: '/checks',
     title: 'Checks',
-    description: 'The results of the last checks, of whichever node made them.',
+    description: 'The results of the last checks, of whichever node ran them.',
     output: checkRunSchema,
     handle: (_input, deps) => checkRunResponse(deps),
   }),
@@ -143,9 +147,9 @@ export const checkRoutes: readonly Route[] = [
     path: '/checks/run',
     title: 'Check now',
     description:
-      'Makes the checks now, and returns their results. If that takes longer than 20 seconds, the former results: then read the checks until `finished_at` changes.',
+      'Runs the checks, and returns their results. If that takes longer than 20 seconds, the former results: then read the checks until `finished_at` changes.',
     output: checkRunSchema,
-    problems: ['already_running'],
+    problems: ['already_running', 'shutting_down'],
     async handle(_input, deps, { client }) {
       if (client !== undefined) await takeRate(deps, 'runChecks', client)
       await withTimeout(RUN_WAIT_MS, deps.runChecks())
@@ -191,6 +195,7 @@ async function readFigures(deps: RouteDeps) {
     checks: {
       all: checks.filter(({ status }) => status !== 'skipped').length,
       failing: checks.filter(({ status }) => status === 'failure').length,
+      warnings: checks.filter(({ status }) => status === 'warning').length,
     },
   }
 }

@@ -38,7 +38,7 @@ const SUBJECTS = ['name', 'id', 'entry', 'address'] as const
 /** Who did what, and to what; without complete addresses. */
 export function logAction(
   { log }: RouteDeps,
-  { client }: HttpRequest,
+  { client, sourceAddress }: HttpRequest,
   action: string,
   input: Readonly<Record<string, unknown>> = {},
 ): void {
@@ -49,7 +49,7 @@ export function logAction(
     if (address) subjects[name] = maskAddress(address)
     else if (typeof value === 'string' || typeof value === 'number') subjects[name] = value
   }
-  log.info({ action, ...subjects, client }, 'action of the operator')
+  log.info({ action, ...subjects, client: client ?? sourceAddress() }, 'operator action')
 }
 
 /**
