@@ -93,8 +93,9 @@ test('while the service is unavailable, the form says why', async () => {
   await signIn(page)
   await page.getByRole('alert').getByText(message).waitFor()
   await page.unroute('**/admin/api/sign-in')
+  await page.evaluate("location.hash = '#domains'")
   await signIn(page)
-  await page.getByRole('button', { name: 'Sign out' }).waitFor()
+  await page.getByRole('heading', { name: 'Domains', exact: true, level: 2 }).waitFor()
 })
 
 test('a browser that drops the cookie is told about https', async () => {
@@ -124,6 +125,25 @@ test('a change keeps what a command has changed meanwhile', async () => {
   const { body: found } = await request(url, { headers })
   const [domain] = found['domains'] as Record<string, unknown>[]
   assert.deepEqual([domain?.['ttl'], domain?.['reader']], ['2h', true])
+})
+
+test('the next page of a list is added to it, without a gap for an entry removed meanwhile', async () => {
+  const headers = { authorization: `Bearer ${ADMIN_TOKEN}` }
+  const send = async (path: string, entry: string) => {
+    const options = { method: 'POST', headers, body: new URLSearchParams({ entry }) }
+    assert.equal((await request(`${app().url}/admin/api${path}`, options)).status, 200)
+  }
+  const names = Array.from({ length: 53 }, (_, at) => `spam${at}.test`)
+  for (const name of names) await send('/blocks', name)
+  const page = await openAdmin()
+  await openView(page, 'Block list')
+  const entries = page.getByRole('list', { name: 'Block list' }).getByRole('listitem')
+  assert.equal(await entries.count(), 50)
+  await send('/blocks/remove', 'spam50.test')
+  await page.getByRole('button', { name: 'Show more' }).click()
+  await entries.nth(52).waitFor()
+  const shown = (await entries.allInnerTexts()).map((text) => /^spam\d+\.test/.exec(text)?.[0])
+  assert.deepEqual(shown, names.toReversed())
 })
 
 test('an open message has an address of its own, and the focus never gets lost', async () => {
