@@ -120,7 +120,7 @@ function OpenMail({ id }: { id: number }) {
 function MailText({ message }: { message: Message }) {
   const { attachments, truncated, text } = message
   const heading = useRef<HTMLHeadingElement>(null)
-  useEffect(() => heading.current?.focus(), [message])
+  useEffect(() => heading.current?.focus(), [message.id])
   return (
     <article class="panel">
       <h3 ref={heading} tabIndex={-1}>
