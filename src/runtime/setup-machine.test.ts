@@ -304,7 +304,7 @@ describe('port 25 is', () => {
   }
 
   test('unusable if the service could not listen there', async () => {
-    const { config: elsewhere } = readConfig({ env: { MAYFLY_HOST: 'fe80::1' }, file: {} })
+    const { config: elsewhere } = readConfig({ env: { MAYFLY_HOST: 'ff02::1' }, file: {} })
     const { state, seen } = await smtpPortState(elsewhere, 25)
     expect([state, seen]).toEqual(['unusable', expect.stringContaining('EINVAL')])
   })
