@@ -133,12 +133,12 @@ const PLAIN = /^[\w.!#$%&'*+/=?^`{|}~-]+@[\w.-]+$/
 const ADDRESS =
   /^(?:"(?:[^"\\\p{C}]|\\[ -~])*"|[^\s"(),:;<>@[\\\]\p{C}\p{Z}]+)@(?:[\p{L}\p{N}\p{M}._-]+|\[[\w.:-]+\])$/u
 
-const ROUGH_ADDRESSES = 50
+const ROUGH_ADDRESSES = 20
 const MAX_LOCAL = 64
 const LOCAL_END = /[^\s<>,;:()"]*$/
 const HOST = /[ \t]*([\p{L}\p{N}\p{M}._-]{1,255})/uy
 
-/** For a field that is too long to be tokenized: what is around its first and last @ signs. Finds too much rather than too little. */
+/** For a field that is too long to be tokenized, or cannot be read: what is around its first and last @ signs. */
 export function roughAddresses(line: string): string[] {
   const signs: number[] = []
   for (let at = line.indexOf('@'); at >= 0; at = line.indexOf('@', at + 1)) signs.push(at)

@@ -229,6 +229,15 @@ describe('the addresses of From', () => {
     ['are found before an unclosed quote', `From: "${long}" <a@a.test> "`, ['a@a.test']],
     ['are found in a field after a long one', `From: ${long}\r\nFrom: a@a.test`, ['a@a.test']],
     ['are found with blanks', `From: ${long} <a@ a.test>`, ['a@a.test']],
+    ['are found in a bracket that is not closed', 'From: A <a@a.test', ['a@a.test']],
+    ['are found after an unclosed quote', 'From: <" , <a@a.test>', ['a@a.test']],
+    ['are found after many words', `From: ${'a '.repeat(300)}<a@a.test>`, ['a@a.test']],
+    [
+      'include the sender that lists show, also beside many @ signs',
+      `From: "${'@'.repeat(200)}" <a@a.test>, (${'@'.repeat(5_000)})`,
+      ['a@a.test'],
+    ],
+    ['and beside a long field', `From: a@(c)a.test\r\nFrom: ${long}`, ['a@a.test']],
     ['include the first of many', `From: ${many}`, ['a0@b.test']],
     ['include the last of many', `From: ${many}`, ['a4999@b.test']],
   ] as const) {
@@ -239,9 +248,9 @@ describe('the addresses of From', () => {
     })
   }
 
-  test('are at most a hundred if there is more than can be read at once', () => {
+  test('are at most forty if there is more than can be read at once', () => {
     const found = readFromAddresses(Buffer.from(`From: ${many}\r\n\r\n`))
-    expect(found).toHaveLength(100)
+    expect(found).toHaveLength(40)
     expect(readFromAddresses(Buffer.from(`From: ${'@'.repeat(90_000)}\r\n\r\n`))).toEqual([])
   })
 })

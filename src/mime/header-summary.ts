@@ -45,8 +45,17 @@ export function readFromAddresses(raw: Uint8Array): string[] {
     ({ value }) => value,
   )
   const bytes = values.reduce((sum, { length }) => sum + length, 0)
-  if (bytes > MAX_FROM_BYTES) return roughAddresses(unfold(values.join(',')))
-  return values.flatMap((value) => [...readMailboxes(unfold(value))].map(({ address }) => address))
+  const found =
+    bytes > MAX_FROM_BYTES
+      ? [firstMailbox(values[0] ?? '')?.address ?? '', ...roughAddresses(unfold(values.join(',')))]
+      : values.flatMap((value) => fieldAddresses(unfold(value)))
+  return [...new Set(found)].filter((address) => address !== '')
+}
+
+/** What cannot be read as a mailbox may be shown by another program. */
+function fieldAddresses(line: string): string[] {
+  const found = [...readMailboxes(line)].map(({ address }) => address)
+  return found.length > 0 && !found.includes('') ? found : [...found, ...roughAddresses(line)]
 }
 
 /** A name without an address would be shown with another sender's address. */

@@ -102,8 +102,8 @@ test('of a thread that fails to close, what it counted before is kept', async ()
 
 test('the metrics have the last results of the daily checks, of any node', async () => {
   const { store, other, folder, close } = await openSqliteTestMail()
-  const { config } = readConfig({ env: { MAYFLY_DATA: folder }, file: {} })
-  const lines = async () => {
+  const lines = async (env: Record<string, string> = {}) => {
+    const { config } = readConfig({ env: { MAYFLY_DATA: folder, ...env }, file: {} })
     const deps = { store, now: () => new Date(), log, writers: [], threads: [] }
     const text = await textOf(openMetrics(config, deps))
     return text.split('\n').filter((line) => /^mayfly_checks?_/.test(line))
@@ -127,5 +127,7 @@ test('the metrics have the last results of the daily checks, of any node', async
     'mayfly_check_status{check="gmail",subject="sh…e@gmail.com"} 2',
     'mayfly_checks_last_run_timestamp_seconds 1772366400',
   ])
+  // Without daily checks, an old result would stay for ever.
+  expect(await lines({ MAYFLY_DAILY_CHECKS: 'off' })).toEqual([])
   await close()
 })

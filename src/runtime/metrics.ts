@@ -54,7 +54,7 @@ export function openMetrics(config: Config, { store, now, log, writers, threads 
     return [
       level('mayfly_ready', 'Whether mail can be stored: 1, or 0 as in /readyz', isReady ? 1 : 0),
       ...(levels ? levelMetrics(levels, now()) : []),
-      ...checkMetrics(checks),
+      ...checkMetrics(config.dailyChecks ? checks : undefined),
     ]
   }
 
@@ -136,7 +136,7 @@ function levelMetrics({ liveSessions, storedBytes, oldestExpiry }: StoreLevels, 
 
 const CHECK_VALUES = { ok: 0, warning: 1, failure: 2 } as const
 
-/** The same on every node; without values before the first run. */
+/** The same on every node; without values before the first run, and where no daily run would replace them. */
 function checkMetrics(run: CheckRun | undefined): Metric[] {
   const gauge = { type: 'gauge', aggregator: 'sum' } as const
   const checks = run?.checks ?? []
@@ -150,7 +150,7 @@ function checkMetrics(run: CheckRun | undefined): Metric[] {
     {
       ...gauge,
       name: 'mayfly_checks_last_run_timestamp_seconds',
-      help: 'When the daily checks were last made, in Unix time',
+      help: 'When the daily checks last ran, in Unix time',
       values: run ? [{ labels: {}, value: run.finishedAt.getTime() / 1000 }] : [],
     },
   ]
