@@ -14,6 +14,7 @@ export interface Dialogue {
 export interface Answers {
   domains: Host[]
   host: Host
+  /** Empty: none, as before. */
   url: string
   /** Undefined: the postmaster of each domain. */
   email: string | undefined
@@ -49,16 +50,18 @@ export async function readAnswers(
     ['Mail domain', current.join(',')],
     parseDomains,
   )
-  const [first = ''] = added
+  const domains = [...new Set([...current.map((name) => parseHostName(name, '')), ...added])]
+  const [first = ''] = domains
   const host = await get(
     ['--hostname', options.hostname],
-    ['Host name of this machine', proposeHost(machine, first)],
+    ['Host name of this machine', proposeHost(machine, domains)],
     parseHostName,
   )
   const url = await get(
     ['--url', options.url],
-    ['Public URL', machine.baseUrl || `https://${first}`],
-    parseUrl,
+    ['Public URL', machine.baseUrl || (hasInstallation(machine) ? '' : `https://${first}`)],
+    (text, option) =>
+      hasInstallation(machine) && text === machine.baseUrl ? text : parseUrl(text, option),
   )
   const postmaster = `postmaster@${first}`
   const email = await get(
@@ -68,7 +71,6 @@ export async function readAnswers(
   )
   const addresses = options.address ?? [...machine.addresses]
   for (const address of addresses) parseIp(address, '--address ')
-  const domains = [...new Set([...current.map((name) => parseHostName(name, '')), ...added])]
   return { domains, host, url, email: email === postmaster ? undefined : email, addresses }
 }
 
@@ -78,15 +80,35 @@ type Parse<T> = (text: string, option: string) => T
 // The exit status for an invalid command line.
 const INVALID = 2
 
-/** The name that is set, a name of this machine if it is in our zone, else `mx.` and the domain. */
+/** The file has the domains of an installation: what nobody asked for stays as it is. */
+export function hasInstallation({
+  domains,
+  namesInFile,
+}: Pick<Machine, 'domains' | 'namesInFile'>): boolean {
+  return namesInFile.includes('MAYFLY_DOMAINS') && !domains.every(isExampleName)
+}
+
+/** The name that is set or in use, a name of this machine if it is in our zone, else `mx.` and the first domain. */
 export function proposeHost(
-  machine: Pick<Machine, 'hostname' | 'isHostnameGiven' | 'reverseNames'>,
-  domain: string,
+  machine: Pick<
+    Machine,
+    'hostname' | 'isHostnameGiven' | 'reverseNames' | 'domains' | 'namesInFile'
+  >,
+  domains: readonly string[],
 ): string {
   const { hostname, isHostnameGiven, reverseNames } = machine
-  if (isHostnameGiven && !isExampleName(hostname)) return hostname
+  const isInUse = hasInstallation(machine) && publicHost(hostname) !== undefined
+  if ((isHostnameGiven || isInUse) && !isExampleName(hostname)) return hostname
   const names = [hostname, ...reverseNames]
-  return names.find((name) => isRelated(domain, name)) ?? `mx.${domain}`
+  const isOurs = (name: string) => domains.some((domain) => isRelated(domain, name))
+  return names.find(isOurs) ?? `mx.${domains[0]}`
+}
+
+/** Undefined for an IP address, and for a name that public DNS cannot have. */
+export function publicHost(text: string): string | undefined {
+  const host = parseHost(text)
+  const isLocal = /(?:^|\.)(?:localhost|localdomain|local|internal|lan|home\.arpa)$/
+  return host?.includes('.') && !isLocal.test(host) ? host : undefined
 }
 
 function parseDomains(text: string, option: string): Host[] {

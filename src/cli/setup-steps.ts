@@ -14,15 +14,23 @@ export function takesPort25({ smtpPort, isSmtpPortGiven, port25, domains }: Mach
 const UNIT_FILE = '/etc/mayfly/mayfly.env'
 
 /** What remains to be done by hand. */
-export function nextSteps(machine: Machine, { url, host }: Answers, mtaSts: boolean): string[] {
+export function nextSteps(
+  machine: Machine,
+  { url, host }: Answers,
+  { mtaSts, settings }: { mtaSts: boolean; settings: Readonly<Record<string, string>> },
+): string[] {
   const { port25, portHttp, smtpPort, httpPort, isRunning } = machine
   const isReached = smtpPort === 25 || port25.state === 'this service' || takesPort25(machine)
-  const isRenamed = machine.hasMtaSts && host !== machine.hostname
+  const isOtherHost = host !== machine.hostname
+  const isRenamed = machine.hasMtaSts && isOtherHost
   const steps = [
     port25.state === 'in use' && 'Stop the other mail server that uses port 25.',
     portHttp.state === 'in use' &&
       !isRunning &&
       `Stop the program that uses port ${httpPort}, or set MAYFLY_HTTP_PORT.`,
+    isOtherHost &&
+      settings['MAYFLY_SMTP_HOSTNAME'] === undefined &&
+      `Set MAYFLY_SMTP_HOSTNAME=${host}: the MX records need the name of this machine in DNS.`,
     isRenamed &&
       'The MTA-STS policy names the new host from the restart on: before it, see "MTA-STS" in docs/tls.md',
     machine.isFileOfRoot &&

@@ -5,7 +5,6 @@ import { tempFolder } from '../../test/support/stores.ts'
 import { setupActions } from '../runtime/setup-machine.ts'
 import { CommandError } from './output.ts'
 import { type Machine, setUp } from './setup.ts'
-import { proposeHost } from './setup-answers.ts'
 
 let folder: ReturnType<typeof tempFolder>
 beforeEach(() => {
@@ -164,6 +163,25 @@ describe('what it says', () => {
       [],
     ],
     [
+      'behind NAT with IPv6',
+      { addresses: ['2001:db8::7'] },
+      [
+        'no public IPv4 address: this machine is behind NAT',
+        'mx.a.test. 3600 IN A ADDRESS\nmx.a.test. 3600 IN AAAA 2001:db8::7\n',
+      ],
+      [],
+    ],
+    [
+      'of an installation without a public host name',
+      { ...old, hostname: 'vps7', isHostnameGiven: false, namesInFile: ['MAYFLY_DOMAINS'] },
+      [
+        'mx.old.test. 3600 IN A ',
+        '1. Set MAYFLY_SMTP_HOSTNAME=mx.old.test',
+        'IN MX 10 mx.old.test.',
+      ],
+      ['  MAYFLY_SMTP_HOSTNAME', 'MAYFLY_BASE_URL', 'Put HTTPS'],
+    ],
+    [
       'if a policy is served already',
       { ...old, hasMtaSts: true },
       ['_mta-sts.a.test. 3600 IN TXT', '_mta-sts.old.test. 3600 IN TXT'],
@@ -171,8 +189,9 @@ describe('what it says', () => {
     ],
   ] as [string, Partial<Machine>, string[], string[]][]) {
     test(name, async () => {
-      const address = machine.addresses === undefined ? ADDRESS : []
-      const { output } = await run({ domain: ['a.test'], dryRun: true, address }, { machine })
+      const address = machine.addresses === undefined ? ADDRESS : [...machine.addresses]
+      const options = { domain: ['a.test'], dryRun: true, address }
+      const { output } = await run(options, { machine: { isFileOfRoot: false, ...machine } })
       for (const text of expected) expect(output).toContain(text)
       for (const text of unexpected) expect(output).not.toContain(text)
     })
@@ -190,22 +209,6 @@ describe('what it says', () => {
       expect(output.match(/^\S+ 3600 IN A .*$/gm)).toEqual(['mx.a.test. 3600 IN A 203.0.113.7'])
     }
   })
-})
-
-describe('the proposed host name', () => {
-  for (const [domain, hostname, reverseNames, proposal] of [
-    ['box.example.org', 'mx1.example.org', [], 'mx1.example.org'],
-    ['box.example.org', 'vps7', ['mail.example.org'], 'mail.example.org'],
-    ['box.example.org', 'localhost.localdomain', [], 'mx.box.example.org'],
-    ['box.example.org', 'ip-10-0-0-5.ec2.internal', ['vps7.host.net'], 'mx.box.example.org'],
-    ['box.co.uk', 'vps7.provider.co.uk', ['vps7.provider.co.uk'], 'mx.box.co.uk'],
-    ['example.org', 'nas.local', ['mail.example.org'], 'mail.example.org'],
-  ] as const) {
-    test(`for ${domain} on ${[hostname, ...reverseNames].join()}: ${proposal}`, () => {
-      const machine = { hostname, reverseNames, isHostnameGiven: false }
-      expect(proposeHost(machine, domain)).toBe(proposal)
-    })
-  }
 })
 
 describe('on a terminal', () => {

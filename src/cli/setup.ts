@@ -1,11 +1,17 @@
+import { isIPv4 } from 'node:net'
 import type { Command } from 'commander'
-import { parseHost } from '../core/address.ts'
 import { zoneLines } from '../core/checks/dns-records.ts'
 import { mailServer, senderDomain, spfMechanism } from '../core/checks/sender-rules.ts'
 import { printable } from '../core/text.ts'
 import { CommandError, type Print } from './output.ts'
 import { openPrompt } from './prompt.ts'
-import { type Answers, type Dialogue, readAnswers } from './setup-answers.ts'
+import {
+  type Answers,
+  type Dialogue,
+  hasInstallation,
+  publicHost,
+  readAnswers,
+} from './setup-answers.ts'
 import { nextSteps, takesPort25 } from './setup-steps.ts'
 
 /** What is known about the machine and its settings before anything is asked. */
@@ -47,7 +53,7 @@ export interface Machine {
   /** A policy is served; its mode is kept. */
   hasMtaSts: boolean
   hasAdminToken: boolean
-  /** The file exists and belongs to root and its group, and so would a token beside it. */
+  /** The file belongs to root and its group, or will, and so would a token beside it. */
   isFileOfRoot: boolean
   /** What the default plans promise to buyers; empty if others are configured. */
   supportTexts: readonly string[]
@@ -125,13 +131,9 @@ export async function setUp(
   const machine = await actions.inspectMachine(options.file)
   for (const line of machineLines(machine)) print(line)
   const answers = await readAnswers(machine, options, { print, ask })
-  await applySettings(actions, settingsOf(machine, answers, options), {
-    machine,
-    options,
-    print,
-    ask,
-  })
-  for (const line of resultLines(machine, answers, options)) print(line)
+  const settings = settingsOf(machine, answers, { ...options, isTerminal: ask !== undefined })
+  await applySettings(actions, settings, { machine, options, print, ask })
+  for (const line of resultLines(machine, answers, { ...options, settings })) print(line)
 }
 
 /** Shows what changes, and writes it; on a terminal only after a yes. */
@@ -169,26 +171,34 @@ function machineLines(machine: Machine): string[] {
 function addressText({ addresses, reverseNames, hasNetwork }: Machine): string {
   if (!hasNetwork && addresses.length === 0) return 'none: this machine has no network'
   if (addresses.length === 0) return 'none public: this machine is behind NAT (use --address)'
-  return `${addresses.join(', ')}${reverseNames.length > 0 ? ` (${reverseNames.join(', ')})` : ''}`
+  const names = reverseNames.length > 0 ? ` (${reverseNames.join(', ')})` : ''
+  const note = addresses.some(isIPv4)
+    ? ''
+    : '; no public IPv4 address: this machine is behind NAT (use --address)'
+  return `${addresses.join(', ')}${names}${note}`
 }
 
 const portText = ({ state, seen }: Port) => (seen === '' ? state : `${state}: ${printable(seen)}`)
 
-/** The settings to write: what differs from the file, and what it lacks. */
+/** The settings to write: what was asked for, and for a new installation what the file lacks. */
 function settingsOf(
   machine: Machine,
   { domains, host, url }: Answers,
-  { mtaSts = false }: SetupOptions,
+  { mtaSts = false, hostname, url: givenUrl, isTerminal }: SetupOptions & { isTerminal: boolean },
 ): Record<string, string> {
-  const isProxied = url.startsWith('https:') && machine.trustProxy.length === 0
+  const isNew = !hasInstallation(machine)
   const answers = [
-    ['MAYFLY_DOMAINS', domains.join(','), machine.domains.join(',')],
-    ['MAYFLY_SMTP_HOSTNAME', host, machine.hostname],
-    ['MAYFLY_BASE_URL', url, machine.baseUrl],
+    ['MAYFLY_DOMAINS', domains.join(','), machine.domains.join(','), true],
+    ['MAYFLY_SMTP_HOSTNAME', host, machine.hostname, isNew || hostname !== undefined],
+    ['MAYFLY_BASE_URL', url, machine.baseUrl, isNew || givenUrl !== undefined],
   ] as const
-  const changed = answers.filter(
-    ([name, value, current]) => value !== current || !machine.namesInFile.includes(name),
+  const changed = answers.filter(([name, value, current, isWanted]) =>
+    value === current ? isWanted && !machine.namesInFile.includes(name) : isWanted || isTerminal,
   )
+  const isProxied =
+    changed.some(([name]) => name === 'MAYFLY_BASE_URL') &&
+    url.startsWith('https:') &&
+    machine.trustProxy.length === 0
   return {
     ...Object.fromEntries(changed.map(([name, value]) => [name, value])),
     ...(isProxied ? { MAYFLY_TRUST_PROXY: '127.0.0.1' } : {}),
@@ -203,17 +213,21 @@ function changeText({ name, value, before, overridden }: WrittenSetting): string
   return `${name}=${value}${was}${note}`
 }
 
-function resultLines(machine: Machine, answers: Answers, options: SetupOptions): string[] {
+function resultLines(
+  machine: Machine,
+  answers: Answers,
+  options: SetupOptions & { settings: Readonly<Record<string, string>> },
+): string[] {
   const { domains, host, url, email, addresses } = answers
   const { tlsRpt: tlsReporting = false } = options
   const mtaSts = options.mtaSts === true || machine.hasMtaSts
-  const webHost = publicHost(new URL(url).hostname)
+  const webHost = url === '' ? undefined : publicHost(new URL(url).hostname)
   const zone = zoneLines({
     ...{ domains, host, addresses, webHost, email, mtaSts, tlsReporting },
     sender: senderOf(machine, host),
     now: new Date(),
   })
-  const steps = nextSteps(machine, answers, mtaSts)
+  const steps = nextSteps(machine, answers, { mtaSts, settings: options.settings })
   return [
     '',
     'Publish these DNS records:',
@@ -230,13 +244,6 @@ function senderOf({ mailOut }: Machine, host: string) {
   const domain = senderDomain(mailOut)
   if (domain === undefined) return undefined
   return { domain, mechanism: spfMechanism(domain, { server: mailServer(mailOut.url), host }) }
-}
-
-/** Undefined for an IP address, and for a name that public DNS cannot have. */
-function publicHost(text: string): string | undefined {
-  const host = parseHost(text)
-  const isLocal = /(?:^|\.)(?:localhost|localdomain|local|internal|lan|home\.arpa)$/
-  return host?.includes('.') && !isLocal.test(host) ? host : undefined
 }
 
 function promiseLines({ supportTexts }: Machine): string[] {

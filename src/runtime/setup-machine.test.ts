@@ -8,15 +8,15 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { tempFolder } from '../../test/support/stores.ts'
+import type { Ask } from '../cli/prompt.ts'
 import { setUp } from '../cli/setup.ts'
 import { readConfig } from '../config/config.ts'
 import { fileValue, isJson, parseSettings } from '../config/settings.ts'
 import { OperatorError } from '../core/problem.ts'
-import { setupActions, smtpPortState, temporaryAddresses } from './setup-machine.ts'
+import { setupActions } from './setup-machine.ts'
 
 let folder: ReturnType<typeof tempFolder>
 beforeEach(() => {
@@ -143,13 +143,17 @@ const otherLines = (text: string, names: readonly string[]) =>
     .split('\n')
     .filter((line) => !names.some((name) => new RegExp(`${name} ?= ?["'[]?(?!old)`).test(line)))
 
-/** Without a terminal. */
-async function run(options: Parameters<typeof setUp>[1], env: Record<string, string> = {}) {
+/** Without `ask` as without a terminal. */
+async function run(
+  options: Parameters<typeof setUp>[1],
+  env: Record<string, string> = {},
+  ask?: Ask,
+) {
   const printed: string[] = []
   await setUp(
     setupActions({ command: 'mayfly', cwd: folder.path, env: { ...env, ...DNS } }),
     { address: ['203.0.113.7'], ...options },
-    { print: (line) => printed.push(line), ask: undefined },
+    { print: (line) => printed.push(line), ask },
   )
   return printed.join('\n')
 }
@@ -186,6 +190,40 @@ describe('run again, it changes only what was asked for', () => {
       })
     }
   }
+})
+
+describe('run again with few settings, it adds no other', () => {
+  const FEW = { MAYFLY_DOMAINS: 'a.test', MAYFLY_ADMIN_TOKEN: 'secret of the file' }
+  const accept: Ask = async (_, proposal) => proposal
+  for (const [state, env] of Object.entries(ENVIRONMENTS)) {
+    test.each<[string, Parameters<typeof setUp>[1], Ask | undefined, object]>([
+      ['without options', {}, undefined, {}],
+      ['to add a domain', { domain: ['b.test'] }, undefined, { MAYFLY_DOMAINS: 'a.test,b.test' }],
+      [
+        'to change its names',
+        { hostname: 'mx.now.test', url: 'http://now.test' },
+        undefined,
+        { MAYFLY_SMTP_HOSTNAME: 'mx.now.test', MAYFLY_BASE_URL: 'http://now.test' },
+      ],
+      [
+        'on a terminal',
+        { domain: ['b.test'], hostname: 'mx.a.test' },
+        accept,
+        { MAYFLY_DOMAINS: 'a.test,b.test', MAYFLY_SMTP_HOSTNAME: 'mx.a.test' },
+      ],
+    ])(`environment ${state}: %s`, async (_, options, ask, changes) => {
+      const path = inFolder('mayfly.env')
+      writeFileSync(path, lines(FEW))
+      await run({ ...options, file: path }, env, ask)
+      expect(Object.fromEntries(valuesOf(path))).toEqual({ ...FEW, ...changes })
+    })
+  }
+})
+
+test('where root writes the first settings, a step says who must read the token', async () => {
+  const printed = await run({ file: inFolder('mayfly.env'), domain: ['a.test'] })
+  const isRoot = process.getuid?.() === 0
+  expect(printed.includes('Let the service read the admin token')).toBe(isRoot)
 })
 
 describe('what the service would not accept is not written', () => {
@@ -270,42 +308,3 @@ for (const [name, content] of [
     expect(statSync(inFolder('admin-token')).mode & 0o777).toBe(0o640)
   })
 }
-
-test('IPv6 addresses that change by themselves are not published', () => {
-  const isTemporary = temporaryAddresses(`00000000000000000000000000000001 01 80 10 80       lo
-20010db8000000000000000000000007 02 40 00 00     eth0
-20010db80000000089ab00000000cdef 02 40 00 01     eth0
-20010db8000000000000000000000008 02 40 00 20     eth0
-`)
-  const all = ['::1', '203.0.113.7', '2001:db8::7', '2001:db8::89ab:0:0:cdef', '2001:db8::8']
-  expect(all.filter(isTemporary)).toEqual(['2001:db8::89ab:0:0:cdef', '2001:db8::8'])
-})
-
-describe('port 25 is', () => {
-  const { config } = readConfig({
-    env: { MAYFLY_HOST: '127.0.0.1', MAYFLY_SMTP_HOSTNAME: 'mx.test' },
-    file: {},
-  })
-  for (const [greeting, state] of [
-    ['220 mx.test ESMTP ready\r\n', 'this service'],
-    ['220 mx.old.test ESMTP ready\r\n', 'this service'],
-    ['220 mx.test ESMTP Exim 4.96 Mon, 16 Nov 2026 17:00:00 +0000\r\n', 'in use'],
-    ['220-mx.test ESMTP Postfix\r\n220 mx.test\r\n', 'in use'],
-  ] as const) {
-    test(`${state} if the server there says ${greeting.trim()}`, async () => {
-      const server = createServer((socket) => void socket.on('error', () => {}).end(greeting))
-      await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done))
-      const { port } = server.address() as { port: number }
-      const seen = state === 'in use' ? greeting.split('\r\n')[0] : ''
-      expect(await smtpPortState(config, port)).toEqual({ state, seen })
-      await new Promise((done) => void server.close(done))
-      expect(await smtpPortState(config, port)).toEqual({ state: 'free', seen: '' })
-    })
-  }
-
-  test('unusable if the service could not listen there', async () => {
-    const { config: elsewhere } = readConfig({ env: { MAYFLY_HOST: 'ff02::1' }, file: {} })
-    const { state, seen } = await smtpPortState(elsewhere, 25)
-    expect([state, seen]).toEqual(['unusable', expect.stringContaining('EINVAL')])
-  })
-})

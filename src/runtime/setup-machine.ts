@@ -8,7 +8,6 @@ import {
   realpathSync,
   renameSync,
   rmSync,
-  type Stats,
   statSync,
   writeFileSync,
 } from 'node:fs'
@@ -65,6 +64,8 @@ export function setupActions({
     inspectMachine: async (given = DEFAULT_FILE) => {
       const file = resolve(cwd, given)
       const text = readText(file)
+      const stats = statSync(file, { throwIfNoEntry: false })
+      const isRoot = process.getuid?.() === 0
       const { config, settings } = readWith(file, text)
       const isGiven = (wanted: string) =>
         settings.some(({ name, origin }) => name === wanted && origin !== 'default')
@@ -72,8 +73,8 @@ export function setupActions({
         file,
         command,
         namesInFile: settingNames(file, text),
-        isRoot: process.getuid?.() === 0,
-        isFileOfRoot: isOfRoot(statSync(file, { throwIfNoEntry: false })),
+        isRoot,
+        isFileOfRoot: stats ? stats.uid === 0 && stats.gid === 0 : isRoot,
         isHostnameGiven: isGiven('MAYFLY_SMTP_HOSTNAME'),
         isSmtpPortGiven: isGiven('MAYFLY_SMTP_PORT'),
         ...(await inspectMachine(config)),
@@ -138,8 +139,6 @@ function reportEmail(records: readonly string[]): string | undefined {
   const uris = records.map((record) => tagsOf(record).get('rua') ?? '')
   return uris.map((uri) => /^mailto:([^,!\s]+)/i.exec(uri)?.[1]).find((email) => email)
 }
-
-const isOfRoot = (file: Stats | undefined) => file?.uid === 0 && file.gid === 0
 
 const isLoopback = (ip: string) => ip === '::1' || ip.startsWith('127.')
 

@@ -77,12 +77,11 @@ export interface ZoneOptions {
 /** All records of an installation, as part of a zone file. */
 export function zoneLines(options: ZoneOptions): string[] {
   const { domains, host, webHost, sender } = options
-  const addresses = options.addresses.length > 0 ? options.addresses : ['ADDRESS']
+  // Most mail servers deliver over IPv4: without such an address this machine is behind NAT.
+  const isKnown = options.addresses.some((ip) => !ip.includes(':'))
+  const addresses = isKnown ? options.addresses : ['ADDRESS', ...options.addresses]
   const hosts = [...new Set([host, ...(webHost === undefined ? [] : [webHost])])]
-  const unknown =
-    options.addresses.length > 0
-      ? []
-      : ['; Replace ADDRESS with the public address of this machine.']
+  const unknown = isKnown ? [] : ['; Replace ADDRESS with the public IPv4 address of this machine.']
   return [
     ...unknown,
     ...hosts.flatMap((name) => addresses.map((ip) => addressRecord(name, ip))),
