@@ -239,9 +239,16 @@ describe('a fault of the installation', () => {
       expectOnly(await check(installationFaults(fixture)[name]), expected))
   }
 
+  const overloaded = JSON.stringify({ status: 'error', code: 'overloaded', message: '' })
+  const api = createServer((_request, response) => response.writeHead(503).end(overloaded))
+
+  test('a service that cannot use its store, which others can: only http reports it', async () => {
+    const results = await withServer(api, (port) => check(http({ port })))
+    expectOnly(results, ['failure', 'http', 'read its log'])
+    expect(wrong(results)[0]?.seen).toContain('503 overloaded')
+  })
+
   test('PostgreSQL down under a running service: only postgres reports it', async () => {
-    const overloaded = JSON.stringify({ status: 'error', code: 'overloaded', message: '' })
-    const api = createServer((_request, response) => response.writeHead(503).end(overloaded))
     const down = installationFaults(fixture)['PostgreSQL down']
     const results = await withServer(api, (port) =>
       check({

@@ -6,7 +6,7 @@ import { OPERATOR } from '../src/core/session.ts'
 import { csrfToken } from '../src/http/pages/plain/csrf.ts'
 import { routes } from '../src/http/routes.ts'
 import { waitingRequests } from '../src/http/server/limits.ts'
-import { isProblem } from '../src/service/checks/facts.ts'
+import { problemCode } from '../src/service/checks/facts.ts'
 import { receiveMail } from '../src/service/mail/receive-mail.ts'
 import { host } from '../src/store/contract/fixture.ts'
 import { openPostgresShop } from '../src/store/postgres/shop-store.ts'
@@ -102,7 +102,7 @@ describe('while the store is unreachable', () => {
     const ready = await request(`${server.url}/readyz`)
     assert.equal(ready.body['message'], 'PostgreSQL cannot be reached')
     const domains = await fetch(`${server.url}/api/domains`)
-    assert.ok(isProblem(await domains.text()), 'mayfly doctor recognizes the service')
+    assert.ok(problemCode(await domains.text()), 'mayfly doctor recognizes the service')
 
     await postgres.start()
     assert.deepEqual(await checkMail(server.url, token), before)

@@ -1,3 +1,4 @@
+import type { PostgresFacts } from '../../src/core/checks/backend-rules.ts'
 import { openLog } from '../../src/log/log.ts'
 import { settingsReport } from '../../src/runtime/checks.ts'
 import { inspectPostgres, inspectRedis } from '../../src/runtime/probes/backends.ts'
@@ -12,6 +13,16 @@ type CheckedApp = Awaited<ReturnType<typeof startCheckedApp>>
 
 const DATA = { minFreeBytes: 'auto', use: 'mail' } as const
 const DOWN = 'postgres://127.0.0.1:1/mail'
+const POSTGRES: PostgresFacts = {
+  version: 170_000,
+  role: 'mail',
+  durabilityFault: undefined,
+  usedConnections: 5,
+  maxConnections: 100,
+  requiredStandbys: '',
+  standbys: [],
+  offsetMs: 0,
+}
 
 /** The fault, and who reports it with which fix. */
 export const INSTALLATION_FAULTS = rows(`
@@ -28,6 +39,7 @@ everybody trusted | failure | proxy       | your proxy alone
 no admin token    | warning | admin-token | openssl rand -base64 32
 short admin token | warning | admin-token | openssl rand -base64 32
 PostgreSQL down   | failure | postgres    | MAYFLY_STORE
+refused role      | failure | postgres    | make it the owner of the schema
 Redis down        | failure | redis       | MAYFLY_REDIS
 receipts denied   | failure | spf         | right.test. 3600 IN TXT "v=spf1 a:out.right.test -all"
 unknown account   | failure | gmail       | mayfly account test ann@gmail.com
@@ -70,6 +82,12 @@ export function installationFaults({
     'no admin token': set({ adminToken: '' }),
     'short admin token': set({ adminToken: 'secret' }),
     'PostgreSQL down': { ...set({ store: DOWN }), postgres: () => inspectPostgres(DOWN) },
+    'refused role': {
+      ...set({ store: DOWN }),
+      postgres: async () => POSTGRES,
+      store: undefined,
+      storeFault: 'PostgreSQL refuses us: permission denied for schema mail',
+    },
     'Redis down': {
       ...set({ redis: DOWN }),
       redis: () => inspectRedis('redis://127.0.0.1:1', log),

@@ -104,16 +104,16 @@ async function readGreeting(
 type LocalHttp =
   | { domains: string }
   /** The service answers, but cannot list its domains. */
-  | { unavailable: string }
+  | { status: number; code: string }
   | { error: string }
 
-/** Whether this is an error of our API, such as that the store is unavailable. */
-export function isProblem(body: string): boolean {
+/** The code of an error of our API, such as that the store is unavailable; undefined if it is something else. */
+export function problemCode(body: string): string | undefined {
   try {
     const { status, code } = JSON.parse(body) as { status?: unknown; code?: unknown }
-    return status === 'error' && typeof code === 'string'
+    return status === 'error' && typeof code === 'string' ? code : undefined
   } catch {
-    return false
+    return undefined
   }
 }
 
@@ -123,7 +123,8 @@ async function readDomains({ httpGet }: CheckContext, url: string): Promise<Loca
     const signal = AbortSignal.timeout(TIMEOUT_MS)
     const { status, body } = await httpGet(`${url}/api/domains`, { signal })
     if (status === 200) return { domains: body }
-    return isProblem(body) ? { unavailable: body } : { error: `status ${status}` }
+    const code = problemCode(body)
+    return code === undefined ? { error: `status ${status}` } : { status, code }
   } catch (error) {
     return { error: toError(error).message }
   }
