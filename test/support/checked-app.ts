@@ -173,8 +173,8 @@ export async function startCheckedApp({ domains, policies, records, broken }: Op
       }
     },
     /** Runs all checks, with this changed. */
-    check: (changed: Partial<CheckContext> = {}, { listings = false } = {}) =>
-      runChecks(listChecks({ ...context, ...changed }, { listings })),
+    check: (changed: Partial<CheckContext> = {}, { listings = false, timeoutMs = 15_000 } = {}) =>
+      runChecks(listChecks({ ...context, ...changed }, { listings }), { timeoutMs }),
     /** Makes only this check, with this changed. */
     checkOnly: (name: string, changed: Partial<CheckContext> = {}) =>
       runChecks(listChecks({ ...context, ...changed }).filter((one) => one.name === name)),

@@ -13,6 +13,7 @@ type CheckedApp = Awaited<ReturnType<typeof startCheckedApp>>
 
 const DATA = { minFreeBytes: 'auto', use: 'mail' } as const
 const DOWN = 'postgres://127.0.0.1:1/mail'
+const OVERLOADED = JSON.stringify({ status: 'error', code: 'overloaded', message: '' })
 const POSTGRES: PostgresFacts = {
   version: 170_000,
   role: 'mail',
@@ -40,6 +41,8 @@ no admin token    | warning | admin-token | openssl rand -base64 32
 short admin token | warning | admin-token | openssl rand -base64 32
 PostgreSQL down   | failure | postgres    | MAYFLY_STORE
 refused role      | failure | postgres    | make it the owner of the schema
+PostgreSQL lost   | failure | postgres    | MAYFLY_STORE
+stuck service     | failure | http        | restart the service, and read its log
 Redis down        | failure | redis       | MAYFLY_REDIS
 receipts denied   | failure | spf         | right.test. 3600 IN TXT "v=spf1 a:out.right.test -all"
 unknown account   | failure | gmail       | mayfly account test ann@gmail.com
@@ -68,6 +71,13 @@ export function installationFaults({
   const set = (changed: Partial<CheckedSettings>) => ({ settings: { ...settings, ...changed } })
   const http = (changed: Partial<CheckedSettings['http']>) =>
     set({ http: { ...settings.http, ...changed } })
+  const down = { ...set({ store: DOWN }), postgres: () => inspectPostgres(DOWN) }
+  const overloaded: Partial<CheckContext> = {
+    httpGet: async (url, options) =>
+      url.endsWith(`:${settings.http.port}/api/domains`)
+        ? { status: 503, body: OVERLOADED, date: undefined }
+        : await context.httpGet(url, options),
+  }
   return {
     'unknown setting': { settingsReport: settingsReport([], { MAYFLY_TYPO: 'x' }) },
     'example domain': { exampleDomains: ['mayfly.example'] },
@@ -81,7 +91,15 @@ export function installationFaults({
     'everybody trusted': http({ trustProxy: ['0.0.0.0/0'] }),
     'no admin token': set({ adminToken: '' }),
     'short admin token': set({ adminToken: 'secret' }),
-    'PostgreSQL down': { ...set({ store: DOWN }), postgres: () => inspectPostgres(DOWN) },
+    'PostgreSQL down': down,
+    // Under a running service.
+    'PostgreSQL lost': {
+      ...down,
+      ...overloaded,
+      store: undefined,
+      storeFault: 'the store is unavailable',
+    },
+    'stuck service': overloaded,
     'refused role': {
       ...set({ store: DOWN }),
       postgres: async () => POSTGRES,

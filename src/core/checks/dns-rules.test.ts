@@ -37,18 +37,21 @@ describe('MX', () => {
 
 describe('addresses of the host', () => {
   const none = found<string>()
-  const own = ['203.0.113.7', '2001:db8::7']
+  const six = '2001:db8::7'
+  const own = ['203.0.113.7', six]
   const lookups = { a: found('203.0.113.7'), aaaa: none, cname: none }
   for (const [name, changed, addresses, status, fix] of [
     ['its own address', {}, own, 'ok', ''],
     ['its own addresses', { aaaa: found('2001:db8::7') }, own, 'ok', ''],
     ['any public address behind NAT', { a: found('198.51.100.1') }, [], 'ok', ''],
+    ['IPv4 behind NAT beside IPv6', { aaaa: found(six) }, [six], 'ok', ''],
+    ['none behind NAT', { a: none }, [six], 'failure', 'mx.example.org. 3600 IN A ADDRESS'],
     ['none', { a: none }, own, 'failure', 'mx.example.org. 3600 IN A 203.0.113.7'],
     ['a private one', { a: found('10.0.0.7') }, own, 'failure', 'IN A 203.0.113.7'],
     ['a loopback one beside', { aaaa: found('::1') }, own, 'failure', 'replace the record'],
     ['one of /etc/hosts', { a: found('127.0.1.1') }, own, 'failure', 'set MAYFLY_DNS'],
     ['of another machine', { a: found('198.51.100.1') }, own, 'warning', 'IN A 203.0.113.7'],
-    ['an old IPv6 one', { aaaa: found('2001:db8::9') }, own, 'warning', 'replace the record'],
+    ['an old IPv6 one', { aaaa: found('2001:db8::9') }, own, 'warning', `IN AAAA ${six}`],
     ['an alias', { cname: found('host.example.net') }, own, 'warning', 'Replace the CNAME record'],
     ['only IPv6', { a: none, aaaa: found('2001:db8::7') }, own, 'warning', 'IN A 203.0.113.7'],
     ['no answer', { a: { error: 'ETIMEOUT' } }, own, 'failure', 'dig +trace mx.example.org'],

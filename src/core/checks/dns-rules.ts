@@ -57,7 +57,7 @@ interface HostLookups {
 /** Addresses that exist in private networks only. */
 export const isPrivateIp = ipRangeMatcher(PRIVATE_RANGES)
 
-/** `own` are the addresses of this machine that others could reach; none behind NAT. */
+/** `own` are the addresses of this machine that others could reach; behind NAT none, or only those of IPv6. */
 export function evaluateAddresses(
   host: string,
   { a, aaaa, cname }: HostLookups,
@@ -66,8 +66,12 @@ export function evaluateAddresses(
   const error = [a, aaaa].find((lookup) => 'error' in lookup)
   if (error && 'error' in error) return unanswered(host, error.error)
   const found = [...recordsOf(a), ...recordsOf(aaaa)]
-  const publish = addressRecord(host, own[0] ?? 'ADDRESS')
-  if (found.length === 0) return failure(`${host} has no address`, publish)
+  const four = addressRecord(host, own.find((ip) => isIP(ip) === 4) ?? 'ADDRESS')
+  const instead = (record: string) => {
+    const ours = own.find((ip) => isIP(ip) === isIP(record))
+    return ours === undefined ? four : addressRecord(host, ours)
+  }
+  if (found.length === 0) return failure(`${host} has no address`, four)
   const seen = found.join(', ')
   const hidden = found.find(isPrivate)
   if (hidden !== undefined) {
@@ -77,7 +81,7 @@ export function evaluateAddresses(
       : 'Replace'
     return failure(
       `${seen}: ${hidden} cannot be reached from the Internet`,
-      `${resolver} the record: ${publish}`,
+      `${resolver} the record: ${instead(hidden)}`,
     )
   }
   const [alias] = recordsOf(cname)
@@ -87,19 +91,16 @@ export function evaluateAddresses(
       `Replace the CNAME record: ${found.map((ip) => addressRecord(host, ip)).join('\n')}`,
     )
   }
-  const foreign = own.length === 0 ? undefined : found.find((ip) => !own.includes(ip))
+  const families = new Set(own.map(isIP))
+  const foreign = found.find((ip) => families.has(isIP(ip)) && !own.includes(ip))
   if (foreign !== undefined) {
     return warning(
       `${seen}: ${foreign} is not an address of this machine (${own.join(', ')})`,
-      `If it is neither another node nor your load balancer, replace the record: ${publish}`,
+      `If it is neither another node nor your load balancer, replace the record: ${instead(foreign)}`,
     )
   }
   if (recordsOf(a).length === 0) {
-    const four = own.find((ip) => isIP(ip) === 4) ?? 'ADDRESS'
-    return warning(
-      `${seen}: no IPv4 address, so most senders cannot deliver`,
-      addressRecord(host, four),
-    )
+    return warning(`${seen}: no IPv4 address, so most senders cannot deliver`, four)
   }
   return ok(seen)
 }

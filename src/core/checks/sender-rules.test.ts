@@ -42,7 +42,16 @@ describe('SPF of a domain that sends', () => {
     [OURS, ['v=spf1 include:_spf.example.net -all'], 'ok', ''],
     [OURS, ['v=spf1 -all'], 'failure', spf('a:out.example.org -all')],
     [OURS, [], 'warning', spf('a:out.example.org -all')],
-    [OURS, ['v=spf1 mx -all'], 'warning', spf('mx a:out.example.org -all')],
+    [OURS, ['v=spf1 mx -all'], 'ok', ''],
+    [OURS, ['v=spf1 a -all'], 'ok', ''],
+    [
+      OURS,
+      ['v=spf1 mx:mx.example.org -all'],
+      'warning',
+      'mx:mx.example.org a:out.example.org -all',
+    ],
+    [PROVIDER, ['v=spf1 mx -all'], 'warning', spf('mx include:SPF_OF_PROVIDER -all')],
+    ['203.0.113.99', ['v=spf1 mx -all'], 'ok', ''],
     [
       OURS,
       ['v=spf1 ip4:203.0.113.7 ~all'],
@@ -50,8 +59,8 @@ describe('SPF of a domain that sends', () => {
       spf('ip4:203.0.113.7 a:out.example.org ~all'),
     ],
     [OURS, ['v=spf1 -a:out.example.org -all'], 'warning', 'a:out.example.org -all'],
-    [OURS, ['v=spf1 mx +all'], 'warning', spf('mx a:out.example.org -all')],
-    [OURS, ['v=spf1 mx ip:1 -all'], 'failure', spf('mx a:out.example.org -all')],
+    [OURS, ['v=spf1 mx +all'], 'warning', spf('mx -all')],
+    [OURS, ['v=spf1 mx ip:1 -all'], 'failure', spf('mx -all')],
     [
       OURS,
       ['v=spf1 include:_spf.example.net ~all', 'v=spf1 mx -all'],
@@ -69,6 +78,11 @@ describe('SPF of a domain that sends', () => {
       expect(result).toMatchObject({ status, fix: expect.stringContaining(fix) })
     })
   }
+
+  test('a server whose addresses are unknown may be in a range', () => {
+    const sending = { server: OURS, addresses: undefined, host: HOST }
+    expect(evaluateSpf(DOMAIN, found('v=spf1 ip4:203.0.113.7 -all'), sending).status).toBe('ok')
+  })
 })
 
 const REJECT = '_dmarc.box.example.org. 3600 IN TXT "v=DMARC1; p=reject"'

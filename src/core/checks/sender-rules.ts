@@ -29,8 +29,8 @@ export const mailServer = (url: string) => new URL(url).hostname.replace(/^\[|\]
 export interface Sending {
   /** The server that takes its mail. */
   server: string
-  /** Addresses that mail leaves from, as far as known. */
-  addresses: readonly string[]
+  /** Addresses that mail leaves from, as far as known; undefined if DNS did not answer. */
+  addresses: readonly string[] | undefined
   /** The host name of this machine. */
   host: string
 }
@@ -83,7 +83,7 @@ export function evaluateSpf(
   if (sending ? /^\+?all$/i.test(last) : !/^-all$|^redirect=/i.test(last)) {
     return warning(`${record}: does not prevent others from sending`, replace)
   }
-  if (sending && !all.some((term) => mayAllow(term, sending))) {
+  if (sending && !all.some((term) => mayAllow(domain, term, sending))) {
     return warning(
       `${record}: does not name ${sending.server}, so receipts (MAYFLY_MAIL_FROM) may be rejected`,
       replace,
@@ -97,7 +97,9 @@ const isLastTerm = (term: string) => /^(?:[+?~-]?all|redirect=.*)$/i.test(term)
 /** With the terms that the domain has, so that its other senders are not cut off. */
 function senderSpf(domain: string, terms: readonly string[], sending: Sending): string {
   const others = [...new Set(terms.filter((term) => !isLastTerm(term)))]
-  const ours = others.some((term) => mayAllow(term, sending)) ? [] : [spfMechanism(domain, sending)]
+  const ours = others.some((term) => mayAllow(domain, term, sending))
+    ? []
+    : [spfMechanism(domain, sending)]
   const last = terms.filter((term) => isLastTerm(term) && !/^\+?all$/i.test(term)).slice(0, 1)
   const record = spfRecord(domain, [...others, ...ours, ...last])
   return ours.includes(OF_PROVIDER)
@@ -105,15 +107,16 @@ function senderSpf(domain: string, terms: readonly string[], sending: Sending): 
     : record
 }
 
-/** Whether the term lets the server send. What refers to other records is not followed. */
-function mayAllow(term: string, { server, addresses, host }: Sending): boolean {
+/** Whether the term lets the server send. What refers to other records is not followed: `mx` may name a server of the same owner, but not that of a provider. */
+function mayAllow(domain: string, term: string, { server, addresses, host }: Sending): boolean {
   const [, name = '', target = ''] = /^\+?([a-z\d]+)(?:[:=]([^/]+))?/i.exec(term) ?? []
   const [, range = ''] = /^\+?ip[46]:(\S+)$/i.exec(term) ?? []
-  if (isIpRange(range)) return addresses.some(ipRangeMatcher([range]))
+  if (isIpRange(range)) return addresses?.some(ipRangeMatcher([range])) ?? true
   if (/^(?:include|exists|redirect|ptr)$/i.test(name)) return true
   if (!/^(?:a|mx)$/i.test(name)) return false
   if (isLocal(server)) return target === '' || sameName(target, host)
-  return sameName(target, server)
+  if (target !== '') return sameName(target, server)
+  return isIP(server) !== 0 || isRelated(domain, server) || sameName(server, host)
 }
 
 /** `parents` are the records of the parent domains, nearest first: their policy applies if the domain has none. */

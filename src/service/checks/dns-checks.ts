@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { listedName } from '../../core/checks/dns-records.ts'
 import {
   evaluateAddresses,
@@ -131,8 +132,11 @@ function senderChecks(context: CheckContext, facts: Facts, domain: string): Chec
       name: 'spf',
       subject: domain,
       async run() {
-        const sending = sends ? await findSending(context, facts) : undefined
-        return evaluateSpf(domain, await facts.txt(domain), sending)
+        const [txt, sending] = await Promise.all([
+          facts.txt(domain),
+          sends ? findSending(context, facts) : undefined,
+        ])
+        return evaluateSpf(domain, txt, sending)
       },
     },
     {
@@ -155,9 +159,12 @@ async function findSending(
 ): Promise<Sending> {
   const host = settings.smtp.hostname
   const server = mailServer(settings.mailOut.url)
-  const found = await facts.addresses(isLocal(server) ? host : server)
-  const addresses = isLocal(server) ? [...ownAddresses, ...found] : [server, ...found]
-  return { server, host, addresses }
+  const name = isLocal(server) ? host : server
+  if (isIP(name) !== 0) return { server, host, addresses: [name] }
+  const lookups = await Promise.all([facts.a(name), facts.aaaa(name)])
+  const found = lookups.some((lookup) => 'error' in lookup) ? undefined : lookups.flatMap(recordsOf)
+  const own = isLocal(server) ? ownAddresses : []
+  return { server, host, addresses: found && [...own, ...found] }
 }
 
 /** `a.b.example.org`: b.example.org, example.org */

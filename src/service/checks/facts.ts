@@ -21,10 +21,8 @@ export function openFacts(context: CheckContext) {
   const aaaa = (host: string) => once(`aaaa ${host}`, () => dns.aaaa(host))
   const mx = (domain: string) => once(`mx ${domain}`, () => dns.mx(domain))
   const txt = (name: string): Promise<Lookup<string>> => once(`txt ${name}`, () => dns.txt(name))
-  const addresses = async (host: string): Promise<string[]> => [
-    ...recordsOf(await a(host)),
-    ...recordsOf(await aaaa(host)),
-  ]
+  const addresses = async (host: string): Promise<string[]> =>
+    (await Promise.all([a(host), aaaa(host)])).flatMap(recordsOf)
   const tlsa = () => once('tlsa', () => dns.tlsa(`_25._tcp.${hostname}`))
   const localSmtp = () => once('local smtp', () => readGreeting(context, local, settings.smtp.port))
   const localHttp = () => once('local http', () => readDomains(context, localUrl))
