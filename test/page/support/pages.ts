@@ -3,13 +3,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { isDeepStrictEqual } from 'node:util'
 import type axe from 'axe-core'
-import type {
-  Browser,
-  BrowserContext,
-  BrowserContextOptions,
-  Disposable,
-  Page,
-} from 'playwright-core'
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll } from 'vitest'
 import { type App, startApp } from '../../support/app.ts'
 import { tempFolder } from '../../support/stores.ts'
@@ -43,6 +37,8 @@ export function openPages(env?: Record<string, string>): Pages {
   let app: App
   let browser: Browser
   let opened: Visit[] = []
+  let idle: Visit[] = []
+  let seen = emptyTraffic()
   let allowed: Allowed = {}
   const complaints: string[] = []
   const judgeComplaints = () => {
@@ -55,11 +51,12 @@ export function openPages(env?: Record<string, string>): Pages {
     browser = await sharedBrowser()
   })
   afterAll(async () => {
+    await Promise.all(browser.contexts().map((context) => context.close()))
     if (env) await app.stop()
   })
   afterEach(async () => {
     const reset = await Promise.all(opened.map((visit) => resetVisit(visit, app.url)))
-    idle = [...idle, ...opened.filter((_, at) => reset[at])].slice(-MAX_IDLE)
+    idle.push(...opened.filter((_, at) => reset[at]))
     opened = []
     const kept = idle.map(({ page }) => page.context())
     const others = browser.contexts().filter((context) => !kept.includes(context))
@@ -84,7 +81,7 @@ export function openPages(env?: Record<string, string>): Pages {
       const key = JSON.stringify(options)
       const found = idle.find((visit) => visit.key === key)
       idle = idle.filter((visit) => visit !== found)
-      const visit = found ?? { key, ...(await newVisit(browser, options)) }
+      const visit = found ?? { key, ...(await newVisit(browser, options, () => seen)) }
       opened.push(visit)
       await visit.page.goto(`${app.url}${path}`)
       return visit.page
@@ -107,22 +104,17 @@ interface Visit {
   page: Page
   options: BrowserContextOptions
   isReusable(): boolean
-  /** Removes listeners and scripts, and restores the size. */
+  /** Removes listeners, and restores the size. */
   undo(): Promise<void>
 }
-
-/** The least recently used are closed. */
-const MAX_IDLE = 6
-// Of all files that run in this process, one after the other.
-let idle: Visit[] = []
-let seen = emptyTraffic()
 
 async function newVisit(
   browser: Browser,
   options: BrowserContextOptions,
+  traffic: () => Traffic,
 ): Promise<Omit<Visit, 'key'>> {
   const context = await browser.newContext({ reducedMotion: 'reduce', ...options })
-  recordTraffic(context, () => seen)
+  recordTraffic(context, traffic)
   const page = await context.newPage()
   let reusable = true
   const spoil = () => {
@@ -130,16 +122,9 @@ async function newVisit(
   }
   page.once('crash', spoil)
   page.once('close', spoil)
-  const scripts: Disposable[] = []
-  for (const owner of [context, page]) {
-    const add = owner.addInitScript.bind(owner)
-    owner.addInitScript = async (...args) => {
-      const script = await add(...args)
-      scripts.push(script)
-      return script
-    }
-  }
-  // Its script cannot be removed.
+  // Scripts added to every document cannot be removed, and the clock is one of them.
+  for (const owner of [context, page])
+    owner.addInitScript = calling(spoil, owner.addInitScript, owner)
   context.clock.install = calling(spoil, context.clock.install, context.clock)
   const size = page.viewportSize()
   return {
@@ -149,8 +134,7 @@ async function newVisit(
     async undo() {
       for (const event of EVENTS)
         for (const owner of [context, page]) owner.removeAllListeners(event)
-      recordTraffic(context, () => seen)
-      for (const script of scripts.splice(0)) await script.dispose()
+      recordTraffic(context, traffic)
       if (size && !isDeepStrictEqual(size, page.viewportSize())) await page.setViewportSize(size)
     },
   }
