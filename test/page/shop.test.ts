@@ -161,7 +161,7 @@ describe('returning to an order', () => {
       assert.equal(await dialog.getByRole('link').getAttribute('href'), '/key')
       await dialog.getByRole('button', { name: leave }).click()
       await dialog.waitFor({ state: 'detached' })
-      assert.equal(await page.evaluate('document.activeElement.textContent'), 'Create a new key')
+      await page.waitForFunction(`document.activeElement.textContent === 'Create a new key'`)
     }
     assert.equal(await usage(oldKey), 200)
     await createKey.click()
