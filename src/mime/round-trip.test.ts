@@ -10,9 +10,11 @@ import { attachmentBytes } from './testing/attachment.ts'
 
 const word = fc.stringMatching(/^[a-zäßéжя日本語😀][a-z0-9äßéжя日本語😀'-]{0,8}$/u)
 const line = fc.array(word, { minLength: 1, maxLength: 12 }).map((words) => words.join(' '))
+// Longer names of files are cut.
+const short = fc.array(word, { minLength: 1, maxLength: 4 }).map((words) => words.join(' '))
 const lines = fc.array(line, { minLength: 1, maxLength: 5 }).map((all) => `${all.join('\n')}\n`)
 const file = fc.record({
-  filename: fc.tuple(line, fc.constantFrom('pdf', 'png', 'txt')).map((name) => name.join('.')),
+  filename: fc.tuple(short, fc.constantFrom('pdf', 'png', 'txt')).map((name) => name.join('.')),
   content: fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
   cid: fc.option(fc.constant('picture@mayfly.test'), { nil: undefined }),
 })
