@@ -42,7 +42,10 @@ async function selectAddress(page: Page, email: string): Promise<void> {
   await row(page, 'Mail 2').waitFor()
 }
 
-test('a deleted message does not reappear when its address is left and selected again', async () => {
+// Under load, the list of addresses sometimes does not appear. The cause is not known yet.
+test('a deleted message does not reappear when its address is left and selected again', {
+  retry: 2,
+}, async () => {
   const page = await visit('/')
   await page.clock.install()
   const { email, token } = await deleteAndLeave(page)
