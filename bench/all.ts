@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { names, quick } from './tools/options.ts'
 import { findProgram, MAX_BUSY, waitUntilIdle } from './tools/processes.ts'
-import { PROGRAMS, progress, saveReport } from './tools/report.ts'
+import { PROGRAMS, progress, saveReport, saveWholeRun } from './tools/report.ts'
 
 // Runs all benchmarks, or those named as arguments, and writes their reports to RESULTS.md, on an idle machine only. `--quick`
 // only checks, within minutes, that everything runs; it saves nothing.
@@ -16,8 +17,7 @@ const REQUIRED = [
   ['redis-server', 'redis-server'],
 ] as const
 
-const options = process.argv.slice(2).filter((argument) => argument.startsWith('--'))
-const names = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
+const started = new Date()
 const unknown = names.filter((name) => !PROGRAMS.includes(name))
 const missing = REQUIRED.filter(([command]) => !findProgram(command)).map(([, name]) => name)
 
@@ -29,8 +29,7 @@ if (unknown.length > 0) {
   process.exitCode = 1
 } else {
   for (const name of names.length > 0 ? names : PROGRAMS) {
-    const isQuick = options.includes('--quick')
-    const busy = isQuick ? undefined : await waitUntilIdle()
+    const busy = quick ? undefined : await waitUntilIdle()
     const percent = Math.round((busy ?? 0) * 100)
     if (busy !== undefined && busy > MAX_BUSY) {
       progress(`Other programs use ${percent} % of the cores: ${name} would measure them. Stopped.`)
@@ -38,13 +37,14 @@ if (unknown.length > 0) {
       break
     }
     const report = await run(name, busy === undefined ? {} : { MAYFLY_BENCH_BUSY: `${percent}` })
-    if (!isQuick) saveReport(name, report)
+    if (!quick) saveReport(name, report)
   }
+  if (!quick && names.length === 0 && process.exitCode === undefined) saveWholeRun(started)
 }
 
 async function run(name: string, env: Record<string, string>): Promise<string> {
   const path = fileURLToPath(new URL(`${name}.ts`, import.meta.url))
-  const child = spawn(process.execPath, [path, ...options], {
+  const child = spawn(process.execPath, [path, ...process.argv.slice(2)], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, ...env },
   })

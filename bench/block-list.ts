@@ -3,11 +3,11 @@ import { runInNewContext } from 'node:vm'
 import { importBlocks, listBlocks, parseBlockLines } from '../src/service/blocks/blocks.ts'
 import { openBlockList } from '../src/service/blocks/open-block-list.ts'
 import { openSqliteTestMail } from '../test/support/stores.ts'
+import { quick } from './tools/options.ts'
 import { alternate, figure, reportHeader, reportTable, say, spread } from './tools/report.ts'
 
 // What does a block list of 100,000 entries cost: to import, to load into a thread, in memory, and per mail?
 
-const quick = process.argv.includes('--quick')
 const ENTRIES = 100_000
 const LOOKUPS = quick ? 10_000 : 200_000
 const ROUNDS = quick ? 2 : 5

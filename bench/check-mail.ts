@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
 import { freeServicePorts } from '../test/support/service-process.ts'
 import { connectSmtp } from '../test/support/smtp-client.ts'
 import { type Mayfly, startMayfly } from './contestants/mayfly.ts'
@@ -20,6 +19,7 @@ import {
 } from './tools/http-load.ts'
 import { mailsFor, sendMails } from './tools/intake.ts'
 import { mailText, writeMail } from './tools/mail-text.ts'
+import { against, options, quick } from './tools/options.ts'
 import { benchFolder, startServer } from './tools/processes.ts'
 import {
   alternate,
@@ -38,10 +38,6 @@ import {
 // much stored mail; and what previews cost. `--against FOLDER` also compares another checkout with that route. `--part previews`
 // measures only those.
 
-const { values: options } = parseArgs({
-  options: { quick: { type: 'boolean' }, against: { type: 'string' }, part: { type: 'string' } },
-})
-const { quick = false } = options
 const ROUNDS = quick ? 2 : 5
 const SECONDS = quick ? 1 : 2
 const CONNECTIONS = 32
@@ -49,7 +45,7 @@ const FEW = quick ? 1_000 : 10_000
 const MANY = quick ? 20_000 : 1_000_000
 
 async function main(): Promise<void> {
-  reportHeader('Polling check-mail', 'check-mail')
+  reportHeader('Polling check-mail', 'check-mail', against)
   say(
     `- Settings: ${ROUNDS} rounds of ${SECONDS} s, alternating; wrk on the same machine, one thread, ${CONNECTIONS} keep-alive connections`,
     '- constant: `node:http` in a separate single-threaded process, with a prebuilt body of the same size (none for 304). mayfly: one HTTP thread.',
@@ -57,7 +53,7 @@ async function main(): Promise<void> {
   )
   const folder = benchFolder()
   await comparePreviews(folder)
-  if (options.part === 'previews') return
+  if (options.part?.includes('previews')) return
   const [few, many] = [FEW, MANY].map((messages) => {
     progress(`filling the store with ${figure(messages)} messages`)
     const path = folder.inside(String(messages))
@@ -75,8 +71,7 @@ async function main(): Promise<void> {
 
 async function compareWithConstant(mayfly: Mayfly, folder: string): Promise<void> {
   say('', '### Compared with the constant route')
-  const { against } = options
-  const other = against && (await startMayfly(`${folder}/against`, {}, { root: resolve(against) }))
+  const other = against && (await startMayfly(`${folder}/against`, {}, { root: against }))
   const services = [
     { ...mayfly, name: 'mayfly', cases: await requestCases(mayfly) },
     ...(other ? [{ ...other, name: 'against', cases: await requestCases(other) }] : []),

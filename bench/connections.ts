@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { startMayfly } from './contestants/mayfly.ts'
 import { fill, MESSAGES_EACH } from './tools/fill.ts'
+import { quick } from './tools/options.ts'
 import { benchFolder, cpuSeconds, memoryOf } from './tools/processes.ts'
 import { proxiedClient, TRUST_LOOPBACK } from './tools/proxied-client.ts'
 import {
@@ -20,7 +21,6 @@ import { type Latencies, mergeLatencies, OPERATIONS, openVictim } from './tools/
 
 // Latency of other clients and memory of the service while thousands of connections are open.
 
-const quick = process.argv.includes('--quick')
 const COUNTS: Record<HeldKind, number> = quick
   ? { idle: 200, slow: 100, streams: 300 }
   : { idle: 5_000, slow: 2_000, streams: 8_000 }

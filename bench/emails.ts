@@ -11,6 +11,7 @@ import {
   type RequestResult,
   requestCells,
 } from './tools/http-load.ts'
+import { quick } from './tools/options.ts'
 import { benchFolder } from './tools/processes.ts'
 import {
   alternate,
@@ -25,7 +26,6 @@ import {
 // The cost of charging requests: /emails compared with check-mail, both with empty lists. A charge is committed before the
 // response is sent.
 
-const quick = process.argv.includes('--quick')
 const ROUNDS = quick ? 2 : 5
 const SECONDS = quick ? 1 : 3
 const CONNECTIONS = [32, 100]

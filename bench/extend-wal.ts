@@ -3,12 +3,12 @@ import type { Session } from '../src/core/session.ts'
 import type { MailStore } from '../src/store/store.ts'
 import { openPostgres, type Postgres } from '../test/support/postgres.ts'
 import { DAY_MS, DOMAIN, incomingMail, newSession, openBenchStore } from './tools/fill.ts'
+import { quick } from './tools/options.ts'
 import { figure, reportHeader, reportTable, say } from './tools/report.ts'
 
 // WAL written when a session full of mail is extended repeatedly. Calls the store directly, to bypass the rate limit of
 // extend-session.
 
-const quick = process.argv.includes('--quick')
 const MAILS = quick ? 2 : 9
 // 10 MB as base64, which compresses to about three quarters.
 const RANDOM_BYTES = 7_500_000

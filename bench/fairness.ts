@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
-import { parseArgs } from 'node:util'
+import { join } from 'node:path'
 import { startMayfly } from './contestants/mayfly.ts'
+import { against, options, quick } from './tools/options.ts'
 import { benchFolder, cpuSeconds } from './tools/processes.ts'
 import { proxiedClient, TRUST_LOOPBACK } from './tools/proxied-client.ts'
 import {
@@ -31,14 +31,7 @@ import {
 // Latency of other clients while one client floods the service within the default limits. `--against FOLDER` also measures
 // another checkout, alternating; `--json FILE` sets the path of the JSON output. Updates RESULTS.md unless `--quick`.
 
-const { values: options } = parseArgs({
-  options: {
-    quick: { type: 'boolean', default: false },
-    against: { type: 'string' },
-    json: { type: 'string', default: join(tmpdir(), 'mayfly-fairness.json') },
-  },
-})
-const { quick } = options
+const JSON_FILE = options.json ?? join(tmpdir(), 'mayfly-fairness.json')
 const ROUNDS = quick ? 1 : 5
 const SECONDS = quick ? 1 : 2.5
 const VICTIMS = 4
@@ -81,12 +74,12 @@ interface Result {
 }
 
 async function main(): Promise<void> {
-  reportHeader('Latency of other clients during a flood', 'fairness')
+  reportHeader('Latency of other clients during a flood', 'fairness', against)
   const contestants: Contestant[] = [
     { name: 'here' },
-    ...(options.against ? [{ name: 'against', root: resolve(options.against) }] : []),
+    ...(against ? [{ name: 'against', root: against }] : []),
   ]
-  describe(contestants)
+  describe()
   const folder = benchFolder()
   const results: Result[] = []
   for (const load of LOADS) {
@@ -105,14 +98,14 @@ async function main(): Promise<void> {
   }
   report(results)
   if (!quick) saveReport('fairness', fullReport())
-  writeFileSync(options.json, `${JSON.stringify({ quick, ROUNDS, SECONDS, results }, null, 2)}\n`)
-  progress(`JSON output: ${options.json}`)
+  writeFileSync(JSON_FILE, `${JSON.stringify({ quick, ROUNDS, SECONDS, results }, null, 2)}\n`)
+  progress(`JSON output: ${JSON_FILE}`)
 }
 
-function describe(contestants: readonly Contestant[]): void {
-  const against = contestants.length > 1 ? '; against: another checkout, alternating' : ''
+function describe(): void {
+  const alternating = against ? '; against: another checkout, alternating' : ''
   say(
-    `- Settings: ${ROUNDS} round(s) of ${SECONDS} s per flood and checkout, each on a fresh SQLite service with default limits; victims, flood and service on the same machine${against}`,
+    `- Settings: ${ROUNDS} round(s) of ${SECONDS} s per flood and checkout, each on a fresh SQLite service with default limits; victims, flood and service on the same machine${alternating}`,
     `- Victims: ${VICTIMS} clients with distinct IP addresses, each with an open event stream; each sends, lists and reads a new mail about 6 times a second, with a new connection for every step`,
     `- intake: from connect to 250; stream: from the last byte of DATA to the event. Operations that fail, exceed the timeout or cannot be attempted count as ${figure(DEADLINE_MS)} ms.`,
     '- Floods, each from one IP address: hostile mails of 100 KB (8 a second, each read) and aborted reads of 10 MB of HTML (30 a second); downloads of a 7 MB attachment, aborted after 0.1 s (50 a second); event streams of 6 mailboxes that receive 8 mails a second; /metrics on 40 keep-alive connections; 1,000 idle connections to a service with 512 file descriptors',

@@ -15,6 +15,7 @@ import { fillPool } from './tools/fill.ts'
 import { runLoad } from './tools/http-load.ts'
 import { sendAtRate, whileSending } from './tools/intake.ts'
 import { writeMail } from './tools/mail-text.ts'
+import { quick } from './tools/options.ts'
 import { benchFolder, threadTimes } from './tools/processes.ts'
 import {
   alternate,
@@ -32,7 +33,6 @@ import {
 // A page of /emails with a filter that nothing matches, over a large pool: how many rows the store returns for it, how long it
 // takes, and whether intake notices clients that request such pages all the time: at a bounded rate, and at full load.
 
-const quick = process.argv.includes('--quick')
 const MESSAGES = quick ? 50_000 : 1_000_000
 const PAGES = quick ? 20 : 50
 const ROUNDS = quick ? 2 : 5

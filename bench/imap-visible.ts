@@ -5,13 +5,14 @@ import { ImapFlow } from 'imapflow'
 import { checkMail, createSession } from '../test/support/api-client.ts'
 import { openDovecot } from '../test/support/dovecot.ts'
 import { startMayfly } from './contestants/mayfly.ts'
+import { quick } from './tools/options.ts'
 import { benchFolder, onExit } from './tools/processes.ts'
 import { p50AndP99, progress, reportHeader, reportTable, say } from './tools/report.ts'
 
 // Latency from delivery to an account until a long-polling check-mail returns the mail. A plain IMAP client in IDLE on the
 // same folder shows how much of it is the IMAP server's own delay.
 
-const ROUNDS = process.argv.includes('--quick') ? 10 : 50
+const ROUNDS = quick ? 10 : 50
 const EMAIL = 'joe@mail.test'
 const PASSWORD = 'bench-password'
 

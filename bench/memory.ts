@@ -3,12 +3,12 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { startMayfly } from './contestants/mayfly.ts'
 import { sendMails } from './tools/intake.ts'
 import { writeMail } from './tools/mail-text.ts'
+import { quick } from './tools/options.ts'
 import { benchFolder, memoryOf } from './tools/processes.ts'
 import { figure, progress, reportGoal, reportHeader, reportTable, say } from './tools/report.ts'
 
 // Does memory use grow with the number of mails received?
 
-const quick = process.argv.includes('--quick')
 const STEPS = quick ? [1_000, 2_000, 5_000] : [1_000, 20_000, 60_000, 100_000]
 const SETTLE_SECONDS = quick ? 1 : 10
 

@@ -1,13 +1,13 @@
 import { openRedis } from '../test/support/redis.ts'
 import { startMayfly } from './contestants/mayfly.ts'
 import { startPostgres } from './contestants/postgres.ts'
+import { quick } from './tools/options.ts'
 import { benchFolder } from './tools/processes.ts'
 import { alternate, p50AndP99, progress, reportHeader, reportTable, say } from './tools/report.ts'
 import { measureVisibility, type VisibilityTimes } from './tools/visibility.ts'
 
 // Latency from the 250 of one node until a client waiting on another has the mail.
 
-const quick = process.argv.includes('--quick')
 const ROUNDS = quick ? 2 : 5
 const MAILS = quick ? 20 : 150
 const MAILS_WITHOUT_REDIS = quick ? 5 : 40

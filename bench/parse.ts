@@ -2,15 +2,13 @@ import { globSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { ROOT } from '../test/support/service-process.ts'
+import { against, quick } from './tools/options.ts'
 import { alternate, figure, reportHeader, reportTable, spread } from './tools/report.ts'
 
 // How much CPU time does it take to parse a mail and find its codes and links? `--against FOLDER` compares with another checkout.
 
-const quick = process.argv.includes('--quick')
 const ROUNDS = quick ? 3 : 15
-const against = process.argv.indexOf('--against')
-const other =
-  against < 0 ? [] : [{ name: 'before', root: resolve(process.argv[against + 1] ?? '') }]
+const other = against ? [{ name: 'before', root: against }] : []
 
 interface Checkout {
   name: string
@@ -36,7 +34,7 @@ for (const { name, root } of [{ name: 'now', root: ROOT }, ...other]) {
   checkouts.push({ name, parse: parseMail, firstMs: cpuMs(() => parseMail(first)) })
 }
 
-reportHeader('Parsing', 'parse')
+reportHeader('Parsing', 'parse', against)
 for (const { name, mails } of sets) {
   const rounds = await alternate(checkouts, ROUNDS, async ({ parse }) => {
     const all = cpuMs(() => {

@@ -5,13 +5,13 @@ import type { MailStore } from '../src/store/store.ts'
 import { type BenchPostgres, startPostgres } from './contestants/postgres.ts'
 import { DAY_MS, DOMAIN, incomingMail, LIMITS, newSession, RETENTION } from './tools/fill.ts'
 import { mailText } from './tools/mail-text.ts'
+import { quick } from './tools/options.ts'
 import { cpuSeconds } from './tools/processes.ts'
 import { figure, median, reportHeader, reportTable, say } from './tools/report.ts'
 
 // Cost of a mail on PostgreSQL: WAL, disk, CPU of the server and of the node, for the store calls of RCPT and DATA without
 // the SMTP server itself.
 
-const quick = process.argv.includes('--quick')
 const ROUNDS = quick ? 2 : 5
 const MAILS = quick ? 500 : 5_000
 const SESSIONS = 500

@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
 import { Client } from 'pg'
 import { dayOf } from '../src/store/postgres/mail/partition-key.ts'
 import type { MailStore } from '../src/store/store.ts'
@@ -9,6 +8,7 @@ import { startMayfly } from './contestants/mayfly.ts'
 import { type BenchPostgres, startPostgres } from './contestants/postgres.ts'
 import { DAY_MS, fillPostgres, MESSAGES_EACH, openBenchStore, RETENTION } from './tools/fill.ts'
 import { type IntakeTimes, whileTimingIntake } from './tools/intake.ts'
+import { options, quick } from './tools/options.ts'
 import { benchFolder } from './tools/processes.ts'
 import {
   alternate,
@@ -25,14 +25,7 @@ import {
 // Cost of deleting an expired day of mail during intake: dropping its partitions, as the store does, compared with detaching them
 // first and, unless `--drops` is given, with DELETE.
 
-const { values: options } = parseArgs({
-  options: {
-    quick: { type: 'boolean', default: false },
-    drops: { type: 'boolean', default: false },
-  },
-})
-const { quick, drops } = options
-const ROUNDS = quick ? 1 : drops ? 5 : 3
+const ROUNDS = quick ? 1 : options.drops ? 5 : 3
 const MAX_STALL_MS = 20
 const MESSAGES = quick ? 20_000 : 1_000_000
 const SENDERS = 20
@@ -72,7 +65,7 @@ const DELETES: Method[] = [
   },
   { name: 'DELETE in one statement', run: deleteAtOnce },
 ]
-const METHODS = [SWEEP, DETACH, ...(drops ? [] : DELETES)]
+const METHODS = [SWEEP, DETACH, ...(options.drops ? [] : DELETES)]
 
 async function main(): Promise<void> {
   reportHeader('Dropping a day of mail during intake', 'postgres-drop')

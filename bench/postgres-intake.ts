@@ -1,6 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { join, resolve } from 'node:path'
-import { parseArgs } from 'node:util'
+import { join } from 'node:path'
 import { startMayfly } from './contestants/mayfly.ts'
 import { startPostgres } from './contestants/postgres.ts'
 import {
@@ -12,6 +11,7 @@ import {
   sendMails,
 } from './tools/intake.ts'
 import { writeMail } from './tools/mail-text.ts'
+import { against, quick } from './tools/options.ts'
 import { benchFolder } from './tools/processes.ts'
 import {
   figure,
@@ -26,10 +26,6 @@ import {
 // Intake rate of one node on PostgreSQL and on SQLite, and the CPU time it costs. `--against FOLDER` also measures another
 // checkout on PostgreSQL.
 
-const { values: options } = parseArgs({
-  options: { quick: { type: 'boolean', default: false }, against: { type: 'string' } },
-})
-const { quick, against } = options
 const ROUNDS = quick ? 2 : 5
 const SECONDS = quick ? 0.5 : 0.8
 const WARM_UP_MAILS = quick ? 200 : 6_000
@@ -41,7 +37,7 @@ const POSTGRES = 'PostgreSQL'
 const AGAINST = 'PostgreSQL, against'
 
 async function main(): Promise<void> {
-  reportHeader('Intake: PostgreSQL and SQLite', 'postgres-intake')
+  reportHeader('Intake: PostgreSQL and SQLite', 'postgres-intake', against)
   const postgres = await startPostgres()
   say(
     `- ${postgres.settings}`,
@@ -69,7 +65,7 @@ async function compare(
   const nodes = [
     await start(SQLITE),
     await start(POSTGRES),
-    ...(against === undefined ? [] : [await start(AGAINST, resolve(against))]),
+    ...(against ? [await start(AGAINST, against)] : []),
   ]
   const contestants = nodes.map(
     (node): Contestant => ({

@@ -13,6 +13,7 @@ import {
   roundRobinPolls,
   uncachedPolls,
 } from './tools/http-load.ts'
+import { quick } from './tools/options.ts'
 import { benchFolder } from './tools/processes.ts'
 import {
   alternate,
@@ -30,7 +31,6 @@ import {
 
 type Node = Mayfly & { name: string; storePid?: number; cases: PollCase[] }
 
-const quick = process.argv.includes('--quick')
 const ROUNDS = quick ? 2 : 5
 const SECONDS = 1
 const CONNECTIONS = 32

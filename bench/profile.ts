@@ -1,21 +1,18 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
-import { parseArgs } from 'node:util'
+import { join } from 'node:path'
 import { connectSmtp } from '../test/support/smtp-client.ts'
 import { type Mayfly, startMayfly } from './contestants/mayfly.ts'
 import { runLoad } from './tools/http-load.ts'
 import { sendMails } from './tools/intake.ts'
 import { mailText, writeMail } from './tools/mail-text.ts'
+import { against, quick } from './tools/options.ts'
 import { benchFolder, threadTimes } from './tools/processes.ts'
 import { figure, progress, reportHeader, reportTable, say } from './tools/report.ts'
 
 // Where the CPU time of each thread goes, from V8's profiler. `--against FOLDER` also profiles another checkout.
 
-const { values: options } = parseArgs({
-  options: { quick: { type: 'boolean', default: false }, against: { type: 'string' } },
-})
-const MAILS = options.quick ? 2_000 : 10_000
-const SECONDS = options.quick ? 1 : 3
+const MAILS = quick ? 2_000 : 10_000
+const SECONDS = quick ? 1 : 3
 const INTERVAL_US = 250
 
 interface ProfileNode {
@@ -178,7 +175,7 @@ async function profileCheckout(name: string, root: string | undefined) {
   for (const load of LOADS) {
     progress(`${name}: ${load.name}`)
     // Compiles the code.
-    if (!options.quick) await load.run(mayfly)
+    if (!quick) await load.run(mayfly)
     const [from, before] = [nowUs(), threadTimes(mayfly.pid)]
     const count = await load.run(mayfly)
     const [to, after] = [nowUs(), threadTimes(mayfly.pid)]
@@ -189,13 +186,13 @@ async function profileCheckout(name: string, root: string | undefined) {
   return { name, windows, profiles: readProfiles(profiles) }
 }
 
-reportHeader('Profile of the threads', 'profile')
+reportHeader('Profile of the threads', 'profile', against)
 say(
   `- Settings: one SMTP and one HTTP thread; ${MAILS} mails, ${SECONDS} s of requests, after as many to warm up; V8's profiler with a sample every ${INTERVAL_US} µs, which itself costs time`,
   '- Self time per mail or request in µs, with the time spent waiting for the disk in a commit. Native code counts for the function that calls it.',
 )
 const checkouts = [
-  ...(options.against ? [await profileCheckout('against', resolve(options.against))] : []),
+  ...(against ? [await profileCheckout('against', against)] : []),
   await profileCheckout('here', undefined),
 ]
 for (const load of LOADS) {

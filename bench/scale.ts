@@ -1,7 +1,6 @@
 import { rmSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
 import { startMayfly } from './contestants/mayfly.ts'
 import { fill, MESSAGES_EACH, tokenOf } from './tools/fill.ts'
 import {
@@ -14,6 +13,7 @@ import {
   requestEach,
 } from './tools/http-load.ts'
 import { whileTimingIntake } from './tools/intake.ts'
+import { options, quick } from './tools/options.ts'
 import { benchFolder } from './tools/processes.ts'
 import {
   alternate,
@@ -45,16 +45,8 @@ import {
 // `--data FOLDER` keeps the large store there and uses it again; `--part NAME` runs only that part, with `--rounds N`.
 
 const PARTS = ['requests', 'intake', 'sweep', 'start'] as const
-const { values: options } = parseArgs({
-  options: {
-    quick: { type: 'boolean', default: false },
-    data: { type: 'string' },
-    rounds: { type: 'string', default: '5' },
-    part: { type: 'string', multiple: true, default: [...PARTS] },
-  },
-})
-const { quick } = options
-const ROUNDS = quick ? 1 : Number(options.rounds)
+const parts = options.part ?? PARTS
+const ROUNDS = quick ? 1 : Number(options.rounds ?? 5)
 const SECONDS = quick ? 1 : 2
 const MAIL_BYTES = 1_000
 const FEW = quick ? 5_000 : 10_000
@@ -84,19 +76,19 @@ async function main(): Promise<void> {
   const large = filledStore(options.data ? resolve(options.data) : folder, MANY, MAIL_BYTES)
   const stores = [filledStore(folder, FEW, MAIL_BYTES), large]
   reportFiles('before', stores)
-  if (options.part.includes('requests') || options.part.includes('intake')) {
+  if (parts.includes('requests') || parts.includes('intake')) {
     const running = await Promise.all(
       stores.map(async (store) => ({ ...store, ...(await startMayfly(store.path)) })),
     )
     const watch = watchWal(large)
-    if (options.part.includes('requests')) await measureRequestCases(running)
-    if (options.part.includes('intake')) await measureIntake(running)
+    if (parts.includes('requests')) await measureRequestCases(running)
+    if (parts.includes('intake')) await measureIntake(running)
     clearInterval(watch)
     for (const service of running) await service.stop()
   }
-  if (options.part.includes('sweep')) await measureSweeps(large)
+  if (parts.includes('sweep')) await measureSweeps(large)
   // Last, because it empties the page cache.
-  if (options.part.includes('start')) await measureStart(stores)
+  if (parts.includes('start')) await measureStart(stores)
   reportFiles('after', stores)
   reportGoal(
     `largest WAL in MB, at most ${MAX_WAL_MB}, twice what the writer truncates it to`,

@@ -13,6 +13,7 @@ import {
   whileSending,
 } from './tools/intake.ts'
 import { writeMail } from './tools/mail-text.ts'
+import { quick } from './tools/options.ts'
 import { benchFolder } from './tools/processes.ts'
 import {
   alternate,
@@ -30,7 +31,6 @@ import {
 // Does intake notice metrics and series? Beside the build, a copy of it that neither counts nor records. Also, the time to read
 // all metrics during intake, which a record takes apart from its commit.
 
-const quick = process.argv.includes('--quick')
 // Four rounds do not divide a minute: over a run, the full minutes are spread over all.
 const SECONDS = quick ? 1 : 3.1
 const PAIRS = quick ? 6 : 54

@@ -1,6 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { join, resolve } from 'node:path'
-import { parseArgs } from 'node:util'
+import { join } from 'node:path'
 import { freePorts } from '../test/support/server-process.ts'
 import { startMayfly } from './contestants/mayfly.ts'
 import {
@@ -19,6 +18,7 @@ import {
   runCase,
 } from './tools/intake.ts'
 import { writeMail } from './tools/mail-text.ts'
+import { against, quick } from './tools/options.ts'
 import { benchFolder, buildSlowFsync, type ServerProcess, startServer } from './tools/processes.ts'
 import {
   figure,
@@ -34,10 +34,6 @@ import {
 // Rate and CPU cost of durable intake. Load generator: Postfix's smtp-source. `--against FOLDER` also measures another checkout,
 // with as many SMTP threads.
 
-const { values: options } = parseArgs({
-  options: { quick: { type: 'boolean', default: false }, against: { type: 'string' } },
-})
-const { quick } = options
 const ROUNDS = quick ? 2 : 5
 const SECONDS = quick ? 0.5 : 1.5
 const DURATION = { rounds: ROUNDS, seconds: SECONDS }
@@ -48,7 +44,7 @@ const CASES = intakeCases([4, 50])
 const npmServers = installNpmServers()
 
 async function main(): Promise<void> {
-  reportHeader('SMTP intake', 'smtp-intake')
+  reportHeader('SMTP intake', 'smtp-intake', against)
   say(
     `- Settings: ${ROUNDS} rounds of about ${SECONDS} s per server, alternating; smtp-source on the same machine; HTML mail that compresses 3:1 (4 KB) or 4:1 (50 KB); one recipient`,
     '- sink: `node:net`, discards. mayfly: `bin/mayfly.js serve`, SQLite with an fsync before each 250, and as many SMTP threads as by default; also with one.',
@@ -94,9 +90,7 @@ async function startAll(preload: string | undefined) {
     [
       { name: NAMES.mayfly, threads: THREADS },
       { name: 'mayfly, 1 thread', threads: '1' },
-      ...(options.against
-        ? [{ name: 'against', threads: THREADS, root: resolve(options.against) }]
-        : []),
+      ...(against ? [{ name: 'against', threads: THREADS, root: against }] : []),
     ].map(async ({ name, threads, ...program }) => ({
       name,
       ...(await startMayfly(inside(name), { ...env, MAYFLY_SMTP_THREADS: threads }, program)),

@@ -15,6 +15,7 @@ import {
 } from '../test/support/service-process.ts'
 import { connectSmtp } from '../test/support/smtp-client.ts'
 import { fill } from './tools/fill.ts'
+import { options, quick } from './tools/options.ts'
 import { benchFolder, pssMb } from './tools/processes.ts'
 import {
   alternate,
@@ -30,17 +31,14 @@ import {
 
 // How long does it take to start, how much memory does it use when idle, and how much disk, for each way to install it?
 
-const quick = process.argv.includes('--quick')
 const ROUNDS = quick ? 2 : 20
 const MESSAGES = quick ? 10_000 : 1_000_000
 const IDLE_SECONDS = quick ? 1 : 4
 const MEMORY_ROUNDS = quick ? 1 : 3
-const option = (name: string) =>
-  process.argv.find((one) => one.startsWith(`--${name}=`))?.slice(name.length + 3)
 /** A data directory that is already filled. */
-const FILLED = option('filled')
+const FILLED = options.filled
 /** The output of `npm run release`. */
-const RELEASE = option('release') ?? `${ROOT}release`
+const RELEASE = options.release ?? `${ROOT}release`
 
 interface Installation {
   name: string

@@ -4,6 +4,7 @@ import { type Mayfly, startMayfly } from './contestants/mayfly.ts'
 import { type LoadResult, runLoad } from './tools/http-load.ts'
 import { sendMails, whileSending } from './tools/intake.ts'
 import { writeMail } from './tools/mail-text.ts'
+import { quick } from './tools/options.ts'
 import { benchFolder } from './tools/processes.ts'
 import {
   alternate,
@@ -17,7 +18,6 @@ import {
 
 // Throughput of intake and of polling when both run at full load.
 
-const quick = process.argv.includes('--quick')
 const ROUNDS = quick ? 2 : 5
 const SECONDS = quick ? 1 : 4
 

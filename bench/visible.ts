@@ -3,6 +3,7 @@ import { type Mayfly, startMayfly } from './contestants/mayfly.ts'
 import { runLoad } from './tools/http-load.ts'
 import { whileSending } from './tools/intake.ts'
 import { writeMail } from './tools/mail-text.ts'
+import { quick } from './tools/options.ts'
 import { benchFolder } from './tools/processes.ts'
 import {
   figure,
@@ -22,7 +23,6 @@ import {
 
 // Latency from the last byte of DATA until a long-polling check-mail returns the mail, and until the sender gets its 250.
 
-const quick = process.argv.includes('--quick')
 const MAILS = quick ? 100 : 1_000
 const MAX_SECONDS = quick ? 10 : 60
 

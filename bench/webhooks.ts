@@ -11,6 +11,7 @@ import { connectSmtp, type SmtpClient } from '../test/support/smtp-client.ts'
 import { type Mayfly, startMayfly } from './contestants/mayfly.ts'
 import { whileSending } from './tools/intake.ts'
 import { mailText, writeMail } from './tools/mail-text.ts'
+import { quick } from './tools/options.ts'
 import { benchFolder, cpuOf } from './tools/processes.ts'
 import {
   alternate,
@@ -27,7 +28,6 @@ import {
 // Delay from the 250 of a mail until the receiver of a webhook has it, CPU, and what intake loses, beside a service without
 // webhooks.
 
-const quick = process.argv.includes('--quick')
 const ROUNDS = quick ? 1 : 5
 const SECONDS = quick ? 3 : 10
 const SENDERS = 4
