@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { names, quick } from './tools/options.ts'
+import { names, options, quick } from './tools/options.ts'
 import { findProgram, MAX_BUSY, waitUntilIdle } from './tools/processes.ts'
 import { PROGRAMS, progress, saveReport, saveWholeRun } from './tools/report.ts'
 
@@ -39,7 +39,8 @@ if (unknown.length > 0) {
     const report = await run(name, busy === undefined ? {} : { MAYFLY_BENCH_BUSY: `${percent}` })
     if (!quick) saveReport(name, report)
   }
-  if (!quick && names.length === 0 && process.exitCode === undefined) saveWholeRun(started)
+  const isWhole = names.length === 0 && options.part === undefined && options.rounds === undefined
+  if (isWhole && !quick && process.exitCode === undefined) saveWholeRun(started)
 }
 
 async function run(name: string, env: Record<string, string>): Promise<string> {
