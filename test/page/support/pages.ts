@@ -14,6 +14,11 @@ export interface Pages {
   browser(): Browser
   /** A page without stored data, in a browser context that no other page of this test shares. */
   visit(path: string, options?: BrowserContextOptions): Promise<Page>
+  /**
+   * The same with a clock that `page.clock` controls. If the clock were installed after the visit, the page would see the year
+   * 1970 until that is done; an address created meanwhile would then be long expired.
+   */
+  visitWithClock(path: string, options?: BrowserContextOptions): Promise<Page>
   /** Another tab in the same browser context: both share its storage. */
   newTab(page: Page, path: string): Promise<Page>
   /** Browser messages and other origins that this test allows. */
@@ -74,17 +79,28 @@ export function openPages(env?: Record<string, string>): Pages {
     }
   })
 
+  const openBlank = async (options: BrowserContextOptions = {}): Promise<Page> => {
+    const key = JSON.stringify(options)
+    const found = idle.find((visit) => visit.key === key)
+    idle = idle.filter((visit) => visit !== found)
+    const visit = found ?? { key, ...(await newVisit(browser, options, () => seen)) }
+    opened.push(visit)
+    return visit.page
+  }
+
   return {
     app: () => app,
     browser: () => browser,
-    async visit(path, options = {}) {
-      const key = JSON.stringify(options)
-      const found = idle.find((visit) => visit.key === key)
-      idle = idle.filter((visit) => visit !== found)
-      const visit = found ?? { key, ...(await newVisit(browser, options, () => seen)) }
-      opened.push(visit)
-      await visit.page.goto(`${app.url}${path}`)
-      return visit.page
+    async visit(path, options) {
+      const page = await openBlank(options)
+      await page.goto(`${app.url}${path}`)
+      return page
+    },
+    async visitWithClock(path, options) {
+      const page = await openBlank(options)
+      await page.clock.install()
+      await page.goto(`${app.url}${path}`)
+      return page
     },
     async newTab(page, path) {
       const other = await page.context().newPage()
