@@ -15,7 +15,7 @@ import {
 import { openPages } from './support/pages.ts'
 
 // Behind a proxy, so that rate limits apply to the browser.
-const { app, visit, newTab } = openPages({ MAYFLY_TRUST_PROXY: '127.0.0.1' })
+const { app, visit, visitWithClock, newTab } = openPages({ MAYFLY_TRUST_PROXY: '127.0.0.1' })
 const OUTSIDE = { extraHTTPHeaders: { 'x-forwarded-for': '203.0.113.7' } }
 const UNDO_MS = 9_000
 
@@ -53,8 +53,7 @@ describe('a deleted message', () => {
   })
 
   test('is deleted on the server when the time to undo is over', async () => {
-    const page = await visit('/')
-    await page.clock.install()
+    const page = await visitWithClock('/')
     const { email, token } = await waitForInbox(page)
     await mailMany(app(), email, 3)
     await row(page, 'Mail 3').waitFor()
@@ -69,8 +68,7 @@ describe('a deleted message', () => {
   })
 
   test('can be restored as long as the undo button has the focus', async () => {
-    const page = await visit('/')
-    await page.clock.install()
+    const page = await visitWithClock('/')
     const { email, token } = await waitForInbox(page)
     await mailMany(app(), email, 1)
     await opener(page, 'Mail 1').focus()
@@ -96,8 +94,7 @@ describe('a deleted message', () => {
 
 describe('several messages', () => {
   test('are selected with checkboxes, and deleted and restored together', async () => {
-    const page = await visit('/')
-    await page.clock.install()
+    const page = await visitWithClock('/')
     const { email, token } = await waitForInbox(page)
     await mailMany(app(), email, 4)
     for (const name of ['Mail 1', 'Mail 3']) {
@@ -123,8 +120,7 @@ describe('several messages', () => {
   })
 
   test('that a search hides are not deleted with the others', async () => {
-    const page = await visit('/')
-    await page.clock.install()
+    const page = await visitWithClock('/')
     const { email, token } = await waitForInbox(page)
     await app().mail(email, plainMail({ subject: 'Keep me' }))
     await app().mail(email, plainMail({ subject: 'Not me' }))
@@ -138,8 +134,7 @@ describe('several messages', () => {
   })
 
   test('are called results while a search is on, and only those are deleted then', async () => {
-    const page = await visit('/')
-    await page.clock.install()
+    const page = await visitWithClock('/')
     const { email, token } = await waitForInbox(page)
     for (const subject of ['Keep', 'Lose one', 'Lose two']) {
       await app().mail(email, plainMail({ subject }))

@@ -11,15 +11,14 @@ import {
 } from './support/inbox.ts'
 import { openPages } from './support/pages.ts'
 
-const { app, visit } = openPages()
+const { app, visit, visitWithClock } = openPages()
 const CLIPBOARD = { permissions: ['clipboard-read', 'clipboard-write'] }
 const copied = (page: Page) => page.evaluate('navigator.clipboard.readText()')
 const focused = (page: Page) =>
   page.evaluate('document.activeElement.textContent') as Promise<string>
 
 test('every task can be done without a mouse', async () => {
-  const page = await visit('/', CLIPBOARD)
-  await page.clock.install()
+  const page = await visitWithClock('/', CLIPBOARD)
   const { email, token } = await waitForInbox(page)
   await page.keyboard.press('c')
   await page.getByText('Copied').first().waitFor()

@@ -164,8 +164,8 @@ test('without the Web Locks API a hidden tab holds no stream and polls', async (
     Object.defineProperty(document, 'visibilityState', { get: () => state })
     window.turn = (to) => { state = to; document.dispatchEvent(new Event('visibilitychange')) }
   }`)
-  await page.goto(app().url)
   await page.clock.install()
+  await page.goto(app().url)
   const { email } = await waitForInbox(page)
   const over = page.waitForEvent('requestfailed', (request) => request.url().endsWith('/events'))
   await page.evaluate(`turn('hidden')`)

@@ -185,8 +185,7 @@ describe('the sender', () => {
   })
 
   test('is updated if the check takes longer than loading the mail', async () => {
-    const page = await visits.visit('/')
-    await page.clock.install()
+    const page = await visits.visitWithClock('/')
     const { email } = await waitForInbox(page)
     let early = true
     await page.route('**/api/read-mail?*', async (route) => {
@@ -204,8 +203,7 @@ describe('the sender', () => {
   })
 
   test('is not shown as being checked forever if checks are off', async () => {
-    const page = await visits.visit('/')
-    await page.clock.install()
+    const page = await visits.visitWithClock('/')
     const { email } = await waitForInbox(page)
     await page.route('**/api/read-mail?*', async (route) => {
       const response = await route.fetch()
