@@ -34,55 +34,90 @@ describe('SPF of a domain that only receives', () => {
 describe('SPF of a domain that sends', () => {
   const OURS = 'out.example.org'
   const PROVIDER = 'smtp.provider.example'
-  const addresses = ['198.51.100.9']
+  // Of this machine, which has the domain and its MX record.
+  const own = ['203.0.113.7', '2001:db8::7']
+  const servers = {
+    [OURS]: ['198.51.100.9'],
+    'mail.example.org': own,
+    [PROVIDER]: ['192.0.2.25'],
+    '127.0.0.1': own,
+    localhost: own,
+    '203.0.113.99': ['203.0.113.99'],
+    '2001:db8::99': ['2001:db8::99'],
+  }
   for (const [server, records, status, fix] of [
     [OURS, ['v=spf1 a:out.example.org -all'], 'ok', ''],
     [OURS, ['v=spf1 a:out.example.org ~all'], 'ok', ''],
     [OURS, ['v=spf1 ip4:198.51.100.0/24 -all'], 'ok', ''],
     [OURS, ['v=spf1 include:_spf.example.net -all'], 'ok', ''],
+    [OURS, ['v=spf1 redirect=_spf.example.net'], 'ok', ''],
     [OURS, ['v=spf1 -all'], 'failure', spf('a:out.example.org -all')],
     [OURS, [], 'warning', spf('a:out.example.org -all')],
-    [OURS, ['v=spf1 mx -all'], 'ok', ''],
-    [OURS, ['v=spf1 a -all'], 'ok', ''],
+    [OURS, ['v=spf1 mx -all'], 'warning', spf('a:out.example.org mx -all')],
+    [OURS, ['v=spf1 a -all'], 'warning', spf('a:out.example.org a -all')],
     [
       OURS,
-      ['v=spf1 mx:mx.example.org -all'],
+      ['v=spf1 mx:out.example.org -all'],
       'warning',
-      'mx:mx.example.org a:out.example.org -all',
+      spf('a:out.example.org mx:out.example.org -all'),
     ],
-    [PROVIDER, ['v=spf1 mx -all'], 'warning', spf('mx include:SPF_OF_PROVIDER -all')],
-    ['203.0.113.99', ['v=spf1 mx -all'], 'ok', ''],
+    ['mail.example.org', ['v=spf1 mx -all'], 'ok', ''],
+    ['mail.example.org', ['v=spf1 A:box.example.org -all'], 'ok', ''],
+    [PROVIDER, ['v=spf1 mx -all'], 'warning', spf('include:SPF_OF_PROVIDER mx -all')],
+    ['203.0.113.99', ['v=spf1 mx -all'], 'warning', spf('ip4:203.0.113.99 mx -all')],
+    ['203.0.113.99', ['v=spf1 mx/24 -all'], 'ok', ''],
+    ['203.0.113.99', ['v=spf1 a//64 -all'], 'warning', spf('ip4:203.0.113.99 a//64 -all')],
+    ['2001:db8::99', ['v=spf1 a//64 -all'], 'ok', ''],
     [
       OURS,
       ['v=spf1 ip4:203.0.113.7 ~all'],
       'warning',
-      spf('ip4:203.0.113.7 a:out.example.org ~all'),
+      spf('a:out.example.org ip4:203.0.113.7 ~all'),
     ],
-    [OURS, ['v=spf1 -a:out.example.org -all'], 'warning', 'a:out.example.org -all'],
-    [OURS, ['v=spf1 mx +all'], 'warning', spf('mx -all')],
-    [OURS, ['v=spf1 mx ip:1 -all'], 'failure', spf('mx -all')],
+    [
+      OURS,
+      ['v=spf1 -a:out.example.org -all'],
+      'warning',
+      spf('a:out.example.org -a:out.example.org -all'),
+    ],
+    [OURS, ['v=spf1 mx +all'], 'warning', spf('a:out.example.org mx -all')],
+    [OURS, ['v=spf1 mx ip:1 -all'], 'failure', spf('a:out.example.org mx -all')],
     [
       OURS,
       ['v=spf1 include:_spf.example.net ~all', 'v=spf1 mx -all'],
       'failure',
-      `Merge them: ${spf('include:_spf.example.net mx ~all')}`,
+      `Merge them: ${spf('a:out.example.org include:_spf.example.net mx ~all')}`,
     ],
     [PROVIDER, ['v=spf1 include:spf.provider.example -all'], 'ok', ''],
     [PROVIDER, ['v=spf1 -all'], 'failure', spf('include:SPF_OF_PROVIDER -all')],
     ['127.0.0.1', ['v=spf1 mx -all'], 'ok', ''],
+    ['127.0.0.1', ['v=spf1 a:mx.example.org -all'], 'ok', ''],
+    ['127.0.0.1', ['v=spf1 mx +all'], 'warning', spf('mx -all')],
     ['localhost', [], 'warning', spf('a:mx.example.org -all')],
     ['203.0.113.99', [], 'warning', spf('ip4:203.0.113.99 -all')],
   ] as const) {
     test(`through ${server}, ${records.join(' and ') || 'no record'}: ${status}`, () => {
-      const result = evaluateSpf(DOMAIN, found(...records), { server, addresses, host: HOST })
+      const sending = { server, addresses: servers[server], a: own, mx: own, host: HOST }
+      const result = evaluateSpf(DOMAIN, found(...records), sending)
       expect(result).toMatchObject({ status, fix: expect.stringContaining(fix) })
     })
   }
 
-  test('a server whose addresses are unknown may be in a range', () => {
-    const sending = { server: OURS, addresses: undefined, host: HOST }
-    expect(evaluateSpf(DOMAIN, found('v=spf1 ip4:203.0.113.7 -all'), sending).status).toBe('ok')
-  })
+  for (const [unknown, terms] of [
+    ['addresses', 'ip4:203.0.113.7'],
+    ['addresses', 'mx'],
+    ['mx', 'mx'],
+    ['a', 'a'],
+  ] as const) {
+    test(`${terms} may name the server if DNS does not answer (${unknown}), but a new record names it`, () => {
+      const known = { server: OURS, addresses: servers[OURS], a: own, mx: own, host: HOST }
+      const sending = { ...known, [unknown]: undefined }
+      expect(evaluateSpf(DOMAIN, found(`v=spf1 ${terms} -all`), sending).status).toBe('ok')
+      expect(evaluateSpf(DOMAIN, found(`v=spf1 ${terms} +all`), sending).fix).toContain(
+        spf(`a:out.example.org ${terms} -all`),
+      )
+    })
+  }
 })
 
 const REJECT = '_dmarc.box.example.org. 3600 IN TXT "v=DMARC1; p=reject"'

@@ -31,12 +31,18 @@ export interface Sending {
   server: string
   /** Addresses that mail leaves from, as far as known; undefined if DNS did not answer. */
   addresses: readonly string[] | undefined
+  /** The addresses that `a` and `mx` stand for: those of the domain and of its MX hosts; undefined likewise. */
+  a: readonly string[] | undefined
+  mx: readonly string[] | undefined
   /** The host name of this machine. */
   host: string
 }
 
 /** A server at the same machine or network sends from our address; the one of a provider, from addresses that only the provider knows. */
-export function spfMechanism(domain: string, { server, host }: Omit<Sending, 'addresses'>): string {
+export function spfMechanism(
+  domain: string,
+  { server, host }: Pick<Sending, 'server' | 'host'>,
+): string {
   if (isLocal(server)) return `a:${host}`
   if (isIP(server) !== 0) return `${isIP(server) === 4 ? 'ip4' : 'ip6'}:${server}`
   return isRelated(domain, server) ? `a:${server}` : OF_PROVIDER
@@ -83,7 +89,7 @@ export function evaluateSpf(
   if (sending ? /^\+?all$/i.test(last) : !/^-all$|^redirect=/i.test(last)) {
     return warning(`${record}: does not prevent others from sending`, replace)
   }
-  if (sending && !all.some((term) => mayAllow(domain, term, sending))) {
+  if (sending && all.every((term) => allows(domain, term, sending) === false)) {
     return warning(
       `${record}: does not name ${sending.server}, so receipts (MAYFLY_MAIL_FROM) may be rejected`,
       replace,
@@ -94,30 +100,35 @@ export function evaluateSpf(
 
 const isLastTerm = (term: string) => /^(?:[+?~-]?all|redirect=.*)$/i.test(term)
 
-/** With the terms that the domain has, so that its other senders are not cut off. */
+/** With the terms that the domain has, so that its other senders are not cut off. Ours comes first, because the first match decides. */
 function senderSpf(domain: string, terms: readonly string[], sending: Sending): string {
   const others = [...new Set(terms.filter((term) => !isLastTerm(term)))]
-  const ours = others.some((term) => mayAllow(domain, term, sending))
+  const ours = others.some((term) => allows(domain, term, sending) === true)
     ? []
     : [spfMechanism(domain, sending)]
   const last = terms.filter((term) => isLastTerm(term) && !/^\+?all$/i.test(term)).slice(0, 1)
-  const record = spfRecord(domain, [...others, ...ours, ...last])
+  const record = spfRecord(domain, [...ours, ...others, ...last])
   return ours.includes(OF_PROVIDER)
     ? `${record}\nwith the name that the operator of ${sending.server} documents for SPF`
     : record
 }
 
-/** Whether the term lets the server send. What refers to other records is not followed: `mx` may name a server of the same owner, but not that of a provider. */
-function mayAllow(domain: string, term: string, { server, addresses, host }: Sending): boolean {
-  const [, name = '', target = ''] = /^\+?([a-z\d]+)(?:[:=]([^/]+))?/i.exec(term) ?? []
+/** Whether the term lets the server send; undefined if that depends on records that are unknown. */
+function allows(domain: string, term: string, sending: Sending): boolean | undefined {
+  const { server, host, addresses } = sending
   const [, range = ''] = /^\+?ip[46]:(\S+)$/i.exec(term) ?? []
-  if (isIpRange(range)) return addresses?.some(ipRangeMatcher([range])) ?? true
-  if (/^(?:include|exists|redirect|ptr)$/i.test(name)) return true
-  if (!/^(?:a|mx)$/i.test(name)) return false
-  if (isLocal(server)) return target === '' || sameName(target, host)
-  if (target !== '') return sameName(target, server)
-  return isIP(server) !== 0 || isRelated(domain, server) || sameName(server, host)
+  if (isIpRange(range)) return addresses?.some(ipRangeMatcher([range]))
+  if (/^(?:\+?(?:include|exists):|\+?ptr\b|redirect=)/i.test(term)) return undefined
+  const [, name = '', target = domain, four = 32, six = 128] = A_OR_MX.exec(term) ?? []
+  const isHost = name.toLowerCase() === 'a'
+  if (isHost && sameName(target, isLocal(server) ? host : server)) return true
+  if (name === '' || !sameName(target, domain)) return false
+  const named = isHost ? sending.a : sending.mx
+  const ranges = named?.map((ip) => `${ip}/${isIP(ip) === 4 ? four : six}`).filter(isIpRange)
+  return ranges && addresses?.some(ipRangeMatcher(ranges))
 }
+
+const A_OR_MX = /^\+?(a|mx)(?::([^/]+))?(?:\/(\d+))?(?:\/\/(\d+))?$/i
 
 /** `parents` are the records of the parent domains, nearest first: their policy applies if the domain has none. */
 export function evaluateDmarc(

@@ -7,7 +7,7 @@ import {
   evaluatePtr,
   sameName,
 } from '../../core/checks/dns-rules.ts'
-import { failure, recordsOf, skipped } from '../../core/checks/result.ts'
+import { failure, type Lookup, recordsOf, skipped } from '../../core/checks/result.ts'
 import {
   dmarcOf,
   evaluateDmarc,
@@ -134,7 +134,7 @@ function senderChecks(context: CheckContext, facts: Facts, domain: string): Chec
       async run() {
         const [txt, sending] = await Promise.all([
           facts.txt(domain),
-          sends ? findSending(context, facts) : undefined,
+          sends ? findSending(context, facts, domain) : undefined,
         ])
         return evaluateSpf(domain, txt, sending)
       },
@@ -156,15 +156,38 @@ function senderChecks(context: CheckContext, facts: Facts, domain: string): Chec
 async function findSending(
   { settings, ownAddresses }: CheckContext,
   facts: Facts,
+  domain: string,
 ): Promise<Sending> {
   const host = settings.smtp.hostname
   const server = mailServer(settings.mailOut.url)
-  const name = isLocal(server) ? host : server
-  if (isIP(name) !== 0) return { server, host, addresses: [name] }
-  const lookups = await Promise.all([facts.a(name), facts.aaaa(name)])
-  const found = lookups.some((lookup) => 'error' in lookup) ? undefined : lookups.flatMap(recordsOf)
   const own = isLocal(server) ? ownAddresses : []
-  return { server, host, addresses: found && [...own, ...found] }
+  const [found, a, mx] = await Promise.all([
+    addressesOf(facts, [isLocal(server) ? host : server]),
+    addressesOf(facts, [domain]),
+    mxAddresses(facts, domain),
+  ])
+  return { server, host, addresses: found && [...own, ...found], a, mx }
+}
+
+// RFC 7208 4.6.4: with more MX records than this, `mx` is an error.
+const MAX_MX = 10
+
+async function mxAddresses(facts: Facts, domain: string): Promise<string[] | undefined> {
+  const mx = await facts.mx(domain)
+  if ('error' in mx) return undefined
+  // A null MX is `.` or empty.
+  const names = mx.records.map(({ exchange }) => exchange).filter((name) => name.length > 1)
+  return await addressesOf(facts, names.slice(0, MAX_MX))
+}
+
+/** Undefined if DNS did not answer. */
+async function addressesOf(facts: Facts, names: readonly string[]): Promise<string[] | undefined> {
+  const lookups = await Promise.all(
+    names.flatMap((name): (Lookup<string> | Promise<Lookup<string>>)[] =>
+      isIP(name) === 0 ? [facts.a(name), facts.aaaa(name)] : [{ records: [name] }],
+    ),
+  )
+  return lookups.some((lookup) => 'error' in lookup) ? undefined : lookups.flatMap(recordsOf)
 }
 
 /** `a.b.example.org`: b.example.org, example.org */
