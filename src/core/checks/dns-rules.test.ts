@@ -39,6 +39,8 @@ describe('addresses of the host', () => {
   const none = found<string>()
   const six = '2001:db8::7'
   const own = ['203.0.113.7', six]
+  const AAAA = `mx.example.org. 3600 IN AAAA ${six}`
+  const REMOVE = `neither another node nor your load balancer, remove the record: ${AAAA}`
   const lookups = { a: found('203.0.113.7'), aaaa: none, cname: none }
   for (const [name, changed, addresses, status, fix] of [
     ['its own address', {}, own, 'ok', ''],
@@ -51,7 +53,36 @@ describe('addresses of the host', () => {
     ['a loopback one beside', { aaaa: found('::1') }, own, 'failure', 'replace the record'],
     ['one of /etc/hosts', { a: found('127.0.1.1') }, own, 'failure', 'set MAYFLY_DNS'],
     ['of another machine', { a: found('198.51.100.1') }, own, 'warning', 'IN A 203.0.113.7'],
-    ['an old IPv6 one', { aaaa: found('2001:db8::9') }, own, 'warning', `IN AAAA ${six}`],
+    [
+      'an old IPv6 one',
+      { aaaa: found('2001:db8::9') },
+      own,
+      'warning',
+      `replace the record: ${AAAA}`,
+    ],
+    ['an IPv6 one without IPv6', { aaaa: found(six) }, ['203.0.113.7'], 'warning', REMOVE],
+    ['any IPv6 one behind NAT', { aaaa: found(six) }, [], 'ok', ''],
+    [
+      'a private IPv6 one',
+      { aaaa: found('fd00::1') },
+      own,
+      'failure',
+      `Replace the record: ${AAAA}`,
+    ],
+    [
+      'a private IPv6 one without IPv6',
+      { aaaa: found('fd00::1') },
+      ['203.0.113.7'],
+      'failure',
+      'Remove the record: mx.example.org. 3600 IN AAAA fd00::1',
+    ],
+    [
+      'only a private IPv6 one without IPv6',
+      { a: none, aaaa: found('fd00::1') },
+      ['203.0.113.7'],
+      'failure',
+      'Replace the record: mx.example.org. 3600 IN A 203.0.113.7',
+    ],
     ['an alias', { cname: found('host.example.net') }, own, 'warning', 'Replace the CNAME record'],
     ['only IPv6', { a: none, aaaa: found('2001:db8::7') }, own, 'warning', 'IN A 203.0.113.7'],
     ['no answer', { a: { error: 'ETIMEOUT' } }, own, 'failure', 'dig +trace mx.example.org'],

@@ -67,21 +67,25 @@ export function evaluateAddresses(
   if (error && 'error' in error) return unanswered(host, error.error)
   const found = [...recordsOf(a), ...recordsOf(aaaa)]
   const four = addressRecord(host, own.find((ip) => isIP(ip) === 4) ?? 'ADDRESS')
-  const instead = (record: string) => {
-    const ours = own.find((ip) => isIP(ip) === isIP(record))
-    return ours === undefined ? four : addressRecord(host, ours)
+  const correct = (ip: string) => {
+    const ours = own.find((one) => isIP(one) === isIP(ip))
+    if (ours !== undefined) return ['Replace', addressRecord(host, ours)] as const
+    // A machine without IPv6 has nothing to replace it with.
+    const isExtra = isIP(ip) === 6 && recordsOf(a).length > 0
+    return isExtra ? (['Remove', addressRecord(host, ip)] as const) : (['Replace', four] as const)
   }
   if (found.length === 0) return failure(`${host} has no address`, four)
   const seen = found.join(', ')
   const hidden = found.find(isPrivate)
   if (hidden !== undefined) {
+    const [verb, record] = correct(hidden)
     // Hardly anyone publishes 127.0.1.1, but installers write it to /etc/hosts.
-    const resolver = isLoopback(hidden)
-      ? 'If DNS has another address, your resolver answers from /etc/hosts: set MAYFLY_DNS to one that does not, such as 9.9.9.9. Otherwise replace'
-      : 'Replace'
+    const step = isLoopback(hidden)
+      ? `If DNS has another address, your resolver answers from /etc/hosts: set MAYFLY_DNS to one that does not, such as 9.9.9.9. Otherwise ${verb.toLowerCase()}`
+      : verb
     return failure(
       `${seen}: ${hidden} cannot be reached from the Internet`,
-      `${resolver} the record: ${instead(hidden)}`,
+      `${step} the record: ${record}`,
     )
   }
   const [alias] = recordsOf(cname)
@@ -91,12 +95,14 @@ export function evaluateAddresses(
       `Replace the CNAME record: ${found.map((ip) => addressRecord(host, ip)).join('\n')}`,
     )
   }
-  const families = new Set(own.map(isIP))
-  const foreign = found.find((ip) => families.has(isIP(ip)) && !own.includes(ip))
+  // Without a public IPv4 address, the machine is behind NAT: then at most its IPv6 addresses are known.
+  const known = own.some((ip) => isIP(ip) === 4) ? found : recordsOf(aaaa)
+  const foreign = own.length === 0 ? undefined : known.find((ip) => !own.includes(ip))
   if (foreign !== undefined) {
+    const [verb, record] = correct(foreign)
     return warning(
       `${seen}: ${foreign} is not an address of this machine (${own.join(', ')})`,
-      `If it is neither another node nor your load balancer, replace the record: ${instead(foreign)}`,
+      `If it is neither another node nor your load balancer, ${verb.toLowerCase()} the record: ${record}`,
     )
   }
   if (recordsOf(a).length === 0) {
