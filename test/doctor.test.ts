@@ -225,7 +225,7 @@ describe('a fault of the mail port', () => {
       const mailOut = { url: 'smtp://out.right.test:587', from: 'shop@a.b.right.test' }
       const results = await check(
         { dns, domains: ['a.b.right.test'], settings: { ...settings, mailOut } },
-        // As 5 s and 15 s.
+        // The same ratio as 5 s and 15 s in production.
         { timeoutMs: 3_000 },
       )
       expect(wrong(results).map(({ name }) => name)).toEqual(['address', 'mx'])

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { afterAll, afterEach, beforeAll, describe, test } from 'vitest'
 import type { Address } from '../src/core/address.ts'
 import { EMPTY_MAIL } from '../src/core/message.ts'
+import { StoreUnavailable } from '../src/core/problem.ts'
 import { OPERATOR } from '../src/core/session.ts'
 import { csrfToken } from '../src/http/pages/plain/csrf.ts'
 import { routes } from '../src/http/routes.ts'
 import { waitingRequests } from '../src/http/server/limits.ts'
-import { problemCode } from '../src/service/checks/facts.ts'
+import { readProblem } from '../src/service/checks/facts.ts'
 import { receiveMail } from '../src/service/mail/receive-mail.ts'
 import { host } from '../src/store/contract/fixture.ts'
 import { openPostgresShop } from '../src/store/postgres/shop-store.ts'
@@ -102,7 +103,8 @@ describe('while the store is unreachable', () => {
     const ready = await request(`${server.url}/readyz`)
     assert.equal(ready.body['message'], 'PostgreSQL cannot be reached')
     const domains = await fetch(`${server.url}/api/domains`)
-    assert.ok(problemCode(await domains.text()), 'mayfly doctor recognizes the service')
+    const { message } = readProblem(await domains.text()) ?? {}
+    assert.equal(message, new StoreUnavailable().message, 'mayfly doctor recognizes the fault')
 
     await postgres.start()
     assert.deepEqual(await checkMail(server.url, token), before)

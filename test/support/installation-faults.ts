@@ -1,4 +1,5 @@
 import type { PostgresFacts } from '../../src/core/checks/backend-rules.ts'
+import { StoreUnavailable } from '../../src/core/problem.ts'
 import { openLog } from '../../src/log/log.ts'
 import { settingsReport } from '../../src/runtime/checks.ts'
 import { inspectPostgres, inspectRedis } from '../../src/runtime/probes/backends.ts'
@@ -13,7 +14,8 @@ type CheckedApp = Awaited<ReturnType<typeof startCheckedApp>>
 
 const DATA = { minFreeBytes: 'auto', use: 'mail' } as const
 const DOWN = 'postgres://127.0.0.1:1/mail'
-const OVERLOADED = JSON.stringify({ status: 'error', code: 'overloaded', message: '' })
+const { code, message } = new StoreUnavailable()
+const OVERLOADED = JSON.stringify({ status: 'error', code, message })
 const POSTGRES: PostgresFacts = {
   version: 170_000,
   role: 'mail',

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { evaluatePayments, evaluatePostgres } from './backend-rules.ts'
+import { evaluatePayments, evaluatePostgres, evaluateStoreFault } from './backend-rules.ts'
 
 describe('PostgreSQL', () => {
   const facts = {
@@ -40,6 +40,24 @@ describe('PostgreSQL', () => {
       expect(result).toMatchObject({ status, fix: expect.stringContaining(fix) })
       expect(result.fix, 'durability is never given up').not.toContain('RESET')
     })
+  }
+})
+
+describe('a store that could not be opened although PostgreSQL answers', () => {
+  const MESSAGE = 'Do as the message says; if MAYFLY_STORE names the wrong database, correct it'
+  for (const [fault, fix] of [
+    ['PostgreSQL refuses us: permission denied for schema mail', 'make it the owner of the schema'],
+    ['PostgreSQL cannot be reached: connect ECONNREFUSED', 'run the command again'],
+    ['This database holds an unfinished move. Run `mayfly migrate` again', MESSAGE],
+    ['mail in PostgreSQL has schema 3, this program needs 4. Stop all nodes', MESSAGE],
+  ] as const) {
+    test(fault, () =>
+      expect(evaluateStoreFault(fault)).toEqual({
+        status: 'failure',
+        seen: fault,
+        fix: expect.stringContaining(fix),
+      }),
+    )
   }
 })
 

@@ -63,6 +63,19 @@ export function evaluatePostgres(facts: PostgresFacts): CheckResult {
   return ok(seen)
 }
 
+/** PostgreSQL answers, but the store could not be opened. Faults other than these say themselves what to do. */
+export function evaluateStoreFault(fault: string): CheckResult {
+  if (fault.startsWith('PostgreSQL cannot be reached')) {
+    return failure(fault, 'It answers now: run the command again')
+  }
+  return failure(
+    fault,
+    fault.startsWith('PostgreSQL refuses us')
+      ? 'If the role lacks permissions, make it the owner of the schema. Otherwise correct MAYFLY_STORE'
+      : 'Do as the message says; if MAYFLY_STORE names the wrong database, correct it',
+  )
+}
+
 /** How many standbys a commit waits for: `a, b` for one, `ANY 2 (a, b, c)` and `FIRST 2 (a, b, c)` for two. */
 function neededStandbys(names: string): number {
   if (names.trim() === '') return 0

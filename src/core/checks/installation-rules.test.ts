@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { StoreUnavailable } from '../problem.ts'
 import {
   evaluateAdminToken,
+  evaluateApiProblem,
   evaluateBackup,
   evaluateBaseUrl,
   evaluateClock,
@@ -73,6 +75,27 @@ describe('admin token', () => {
   ] as const) {
     test(`${token.length} characters, metrics ${open ? 'open' : 'closed'}: ${status}`, () =>
       expect(evaluateAdminToken(token, open).status).toBe(status))
+  }
+})
+
+describe('an error of /api/domains', () => {
+  const { message: unavailable } = new StoreUnavailable()
+  const RESTART = 'although other programs can: restart the service, and read its log'
+  const AGAIN = 'Run the command again; if the problem persists, read the log of the service'
+  for (const [status, code, message, storeFault, expected, fix] of [
+    [503, 'overloaded', unavailable, undefined, 'failure', RESTART],
+    [503, 'overloaded', unavailable, 'PostgreSQL cannot be reached', 'skipped', ''],
+    [500, 'internal', 'Internal error.', 'mail.db is damaged', 'skipped', ''],
+    [503, 'overloaded', 'Too many connections.', undefined, 'failure', AGAIN],
+    [503, 'shutting_down', 'The service is shutting down.', undefined, 'failure', AGAIN],
+    [500, 'internal', 'Internal error.', undefined, 'failure', AGAIN],
+    [429, 'rate_limited', 'Too many requests.', undefined, 'skipped', ''],
+  ] as const) {
+    test(`${message} ${storeFault ?? 'The command can use the store'}: ${expected}`, () => {
+      const result = evaluateApiProblem({ status, code, message }, storeFault)
+      expect(result).toMatchObject({ status: expected, fix: expect.stringContaining(fix) })
+      if (expected === 'failure') expect(result.seen).toContain(`${status} ${code}: ${message}`)
+    })
   }
 })
 

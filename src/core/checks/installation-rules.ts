@@ -1,4 +1,5 @@
 import { ipRangeMatcher, isLoopback } from '../ip.ts'
+import { StoreUnavailable } from '../problem.ts'
 import { type CheckResult, failure, ok, skipped, warning } from './result.ts'
 
 const MB = 1024 * 1024
@@ -113,6 +114,30 @@ export function evaluateAdminToken(token: string, open: boolean | undefined): Ch
     return warning(`only ${token.length} characters: it could be guessed`, make)
   }
   return ok('set')
+}
+
+/** An error of our API. */
+export interface ApiProblem {
+  status: number
+  code: string
+  message: string
+}
+
+/** `/api/domains` of the running service fails. `storeFault`: why this command cannot use the store either, which other checks report. */
+export function evaluateApiProblem(
+  { status, code, message }: ApiProblem,
+  storeFault: string | undefined,
+): CheckResult {
+  if (storeFault !== undefined) return skipped('see store and postgres')
+  if (status === 429) {
+    return skipped('too many requests from this machine, or from a proxy that hides its clients')
+  }
+  return failure(
+    `/api/domains: ${status} ${code}: ${message}`,
+    message === new StoreUnavailable().message
+      ? 'The service cannot use its store, although other programs can: restart the service, and read its log'
+      : 'Run the command again; if the problem persists, read the log of the service',
+  )
 }
 
 /** Response to `/api/domains`, through the public URL and directly. */

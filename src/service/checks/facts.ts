@@ -1,8 +1,9 @@
 import { sameName } from '../../core/checks/dns-rules.ts'
+import type { ApiProblem } from '../../core/checks/installation-rules.ts'
 import { type Lookup, recordsOf } from '../../core/checks/result.ts'
 import type { ServedCertificate } from '../../core/checks/tls-rules.ts'
 import { toError } from '../../core/problem.ts'
-import type { CheckContext } from './context.ts'
+import type { CheckContext, CheckedSettings } from './context.ts'
 
 const ANY_ADDRESS = new Set(['', '::', '0.0.0.0'])
 const TIMEOUT_MS = 10_000
@@ -14,7 +15,7 @@ export function openFacts(context: CheckContext) {
   const { settings, dns } = context
   const { hostname } = settings.smtp
   const local = localAddress(settings.host)
-  const localUrl = `http://${local.includes(':') ? `[${local}]` : local}:${settings.http.port}`
+  const localUrl = localHttpUrl(settings)
   const once = openCache()
 
   const a = (host: string) => once(`a ${host}`, () => dns.a(host))
@@ -66,6 +67,11 @@ export function localAddress(host: string): string {
   return ANY_ADDRESS.has(host) ? '127.0.0.1' : host
 }
 
+export function localHttpUrl({ host, http }: Pick<CheckedSettings, 'host' | 'http'>): string {
+  const address = localAddress(host)
+  return `http://${address.includes(':') ? `[${address}]` : address}:${http.port}`
+}
+
 function openCache() {
   const cache = new Map<string, Promise<unknown>>()
   return function once<T>(key: string, find: () => Promise<T>): Promise<T> {
@@ -102,14 +108,15 @@ async function readGreeting(
 type LocalHttp =
   | { domains: string }
   /** The service answers, but cannot list its domains. */
-  | { status: number; code: string }
+  | ApiProblem
   | { error: string }
 
-/** The code of an error of our API, such as that the store is unavailable; undefined if it is something else. */
-export function problemCode(body: string): string | undefined {
+/** An error of our API, such as that the store is unavailable; undefined if it is something else. */
+export function readProblem(body: string): Omit<ApiProblem, 'status'> | undefined {
   try {
-    const { status, code } = JSON.parse(body) as { status?: unknown; code?: unknown }
-    return status === 'error' && typeof code === 'string' ? code : undefined
+    const { status, code, message } = JSON.parse(body) as Record<string, unknown>
+    const isOurs = status === 'error' && typeof code === 'string' && typeof message === 'string'
+    return isOurs ? { code, message } : undefined
   } catch {
     return undefined
   }
@@ -121,8 +128,8 @@ async function readDomains({ httpGet }: CheckContext, url: string): Promise<Loca
     const signal = AbortSignal.timeout(TIMEOUT_MS)
     const { status, body } = await httpGet(`${url}/api/domains`, { signal })
     if (status === 200) return { domains: body }
-    const code = problemCode(body)
-    return code === undefined ? { error: `status ${status}` } : { status, code }
+    const problem = readProblem(body)
+    return problem ? { status, ...problem } : { error: `status ${status}` }
   } catch (error) {
     return { error: toError(error).message }
   }

@@ -1,6 +1,11 @@
-import { evaluatePayments, evaluatePostgres } from '../../core/checks/backend-rules.ts'
+import {
+  evaluatePayments,
+  evaluatePostgres,
+  evaluateStoreFault,
+} from '../../core/checks/backend-rules.ts'
 import {
   evaluateAdminToken,
+  evaluateApiProblem,
   evaluateBackup,
   evaluateBaseUrl,
   evaluateClock,
@@ -53,7 +58,7 @@ export function installationChecks(context: CheckContext, facts: Facts): Check[]
       async run() {
         const local = await facts.localHttp()
         if ('domains' in local) return ok(`port ${port}`)
-        if ('code' in local) return unavailable(context, local)
+        if ('code' in local) return evaluateApiProblem(local, context.storeFault)
         if ('error' in (await facts.localSmtp())) return skipped('the service is not running')
         return failure(
           `${facts.localUrl}/api/domains: ${local.error}`,
@@ -92,20 +97,6 @@ export function installationChecks(context: CheckContext, facts: Facts): Check[]
       },
     },
   ]
-}
-
-/** Only what no other check reports is a failure. */
-function unavailable(
-  { storeFault }: CheckContext,
-  { status, code }: { status: number; code: string },
-) {
-  if (storeFault !== undefined) return skipped('see store and postgres')
-  // Others use up the limit of local clients only if the proxy hides them.
-  if (status === 429) return skipped('too many requests of local clients: see proxy')
-  return failure(
-    `/api/domains: ${status} ${code}`,
-    'The service cannot use its store, although nothing else is wrong with it: restart the service, and read its log',
-  )
 }
 
 async function publicDomains(
@@ -186,10 +177,7 @@ export function backendChecks(context: CheckContext): Check[] {
           const result = evaluatePostgres(await context.postgres())
           const { storeFault } = context
           if (storeFault === undefined || result.status === 'failure') return result
-          return failure(
-            storeFault,
-            'If the role lacks permissions, make it the owner of the schema. Otherwise run the version of Mayfly that this database is for, or correct MAYFLY_STORE',
-          )
+          return evaluateStoreFault(storeFault)
         } catch (error) {
           return failure(toError(error).message, 'Start PostgreSQL, or correct MAYFLY_STORE')
         }
