@@ -11,20 +11,23 @@ describe('the proposed host name', () => {
     ['example.org', 'nas.local', ['mail.example.org'], 'mail.example.org'],
   ] as const) {
     test(`for ${domain} on ${[hostname, ...reverseNames].join()}: ${proposal}`, () => {
-      const found = { hostname, reverseNames, isHostnameGiven: false }
+      const found = { hostname, reverseNames, isHostnameGiven: false, isInUse: false }
       const machine = { ...found, domains: [], namesInFile: [] }
       expect(proposeHost(machine, [domain])).toBe(proposal)
     })
   }
 
-  for (const [hostname, reverseNames, proposal] of [
-    ['vps7.provider.net', ['mail.b.test'], 'vps7.provider.net'],
-    ['mx.example.org', ['mail.b.test'], 'mail.b.test'],
-    ['vps7', [], 'mx.a.test'],
-    ['nas.local', ['vps7.provider.net'], 'mx.a.test'],
+  for (const [hostname, reverseNames, proposal, isHostnameGiven] of [
+    ['vps7.provider.net', ['mail.b.test'], 'vps7.provider.net', false],
+    ['mx.example.org', ['mail.b.test'], 'mail.b.test', false],
+    ['vps7', [], 'mx.a.test', false],
+    ['nas.local', ['vps7.provider.net'], 'mx.a.test', false],
+    ['nas.local', ['vps7.provider.net'], 'nas.local', true],
+    ['vps7', ['mail.b.test'], 'mail.b.test', true],
   ] as const) {
-    test(`of an installation on ${[hostname, ...reverseNames].join()}: ${proposal}`, () => {
-      const found = { hostname, reverseNames, isHostnameGiven: false }
+    const how = isHostnameGiven ? 'set to' : 'on'
+    test(`of an installation ${how} ${[hostname, ...reverseNames].join()}: ${proposal}`, () => {
+      const found = { hostname, reverseNames, isHostnameGiven, isInUse: false }
       const machine = { ...found, domains: ['a.test'], namesInFile: ['MAYFLY_DOMAINS'] }
       expect(proposeHost(machine, ['a.test', 'b.test'])).toBe(proposal)
     })

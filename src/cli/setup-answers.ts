@@ -1,5 +1,11 @@
 import { isIP } from 'node:net'
-import { type Host, isExampleName, parseAddress, parseHost } from '../core/address.ts'
+import {
+  type Host,
+  isExampleName,
+  parseAddress,
+  parseDomainName,
+  parseHost,
+} from '../core/address.ts'
 import { isRelated } from '../core/checks/dns-records.ts'
 import { CommandError, type Print } from './output.ts'
 import type { Ask } from './prompt.ts'
@@ -80,25 +86,28 @@ type Parse<T> = (text: string, option: string) => T
 // The exit status for an invalid command line.
 const INVALID = 2
 
-/** The file has the domains of an installation: what nobody asked for stays as it is. */
+/** The file or the running service has the domains of an installation: what nobody asked for stays as it is. */
 export function hasInstallation({
   domains,
   namesInFile,
-}: Pick<Machine, 'domains' | 'namesInFile'>): boolean {
-  return namesInFile.includes('MAYFLY_DOMAINS') && !domains.every(isExampleName)
+  isInUse,
+}: Pick<Machine, 'domains' | 'namesInFile' | 'isInUse'>): boolean {
+  return isInUse || (namesInFile.includes('MAYFLY_DOMAINS') && !domains.every(isExampleName))
 }
 
 /** The name that is set or in use, a name of this machine if it is in our zone, else `mx.` and the first domain. */
 export function proposeHost(
   machine: Pick<
     Machine,
-    'hostname' | 'isHostnameGiven' | 'reverseNames' | 'domains' | 'namesInFile'
+    'hostname' | 'isHostnameGiven' | 'reverseNames' | 'domains' | 'namesInFile' | 'isInUse'
   >,
   domains: readonly string[],
 ): string {
   const { hostname, isHostnameGiven, reverseNames } = machine
-  const isInUse = hasInstallation(machine) && publicHost(hostname) !== undefined
-  if ((isHostnameGiven || isInUse) && !isExampleName(hostname)) return hostname
+  const isKept = isHostnameGiven
+    ? parseDomainName(hostname) !== undefined
+    : hasInstallation(machine) && publicHost(hostname) !== undefined
+  if (isKept && !isExampleName(hostname)) return hostname
   const names = [hostname, ...reverseNames]
   const isOurs = (name: string) => domains.some((domain) => isRelated(domain, name))
   return names.find(isOurs) ?? `mx.${domains[0]}`
@@ -117,8 +126,8 @@ function parseDomains(text: string, option: string): Host[] {
 }
 
 function parseHostName(text: string, option: string): Host {
-  const name = parseHost(text)
-  if (name?.includes('.')) return name
+  const name = parseDomainName(text)
+  if (name) return name
   throw invalid(text, option, 'a host name')
 }
 

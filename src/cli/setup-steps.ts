@@ -5,8 +5,9 @@ import type { Answers } from './setup-answers.ts'
 const DEFAULT_SMTP_PORT = 2525
 
 /** Only for a new installation: the others may have a redirection, and a service that may not listen on port 25. */
-export function takesPort25({ smtpPort, isSmtpPortGiven, port25, domains }: Machine): boolean {
-  const isNew = domains.every(isExampleName)
+export function takesPort25(machine: Machine): boolean {
+  const { smtpPort, isSmtpPortGiven, port25, domains, isInUse } = machine
+  const isNew = domains.every(isExampleName) && !isInUse
   return isNew && smtpPort === DEFAULT_SMTP_PORT && !isSmtpPortGiven && port25.state === 'free'
 }
 

@@ -13,7 +13,7 @@ beforeEach(() => {
 afterEach(() => folder.remove())
 
 const ADDRESS = ['203.0.113.7', '2001:db8::7']
-// Nothing answers there; the machine of the test may have public addresses.
+// Nothing answers there; the machine of the test may have public addresses, and a service.
 const DNS = { MAYFLY_DNS: '127.0.0.1:1' }
 
 type Options = Parameters<typeof setUp>[1]
@@ -35,7 +35,7 @@ async function run(options: Options, { env = {}, answers, machine = {} }: Given 
   }
   const actions = setupActions({ command: 'mayfly', cwd: folder.path, env: { ...DNS, ...env } })
   const inspectMachine: typeof actions.inspectMachine = async (path) => {
-    return { ...(await actions.inspectMachine(path)), ...machine }
+    return { ...(await actions.inspectMachine(path)), isInUse: false, ...machine }
   }
   await setUp(
     { ...actions, inspectMachine },

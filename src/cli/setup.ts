@@ -38,6 +38,8 @@ export interface Machine {
   port443: Port
   /** The service answers on its SMTP port or on port 25. */
   isRunning: boolean
+  /** It has domains besides examples. They may be in its store only (`mayfly domain add`). */
+  isInUse: boolean
   /** The settings that the file has; the values below are from it, or else from the environment. */
   namesInFile: readonly string[]
   domains: readonly string[]
@@ -195,10 +197,8 @@ function settingsOf(
   const changed = answers.filter(([name, value, current, isWanted]) =>
     value === current ? isWanted && !machine.namesInFile.includes(name) : isWanted || isTerminal,
   )
-  const isProxied =
-    changed.some(([name]) => name === 'MAYFLY_BASE_URL') &&
-    url.startsWith('https:') &&
-    machine.trustProxy.length === 0
+  const isUrlWanted = isNew || givenUrl !== undefined || url !== machine.baseUrl
+  const isProxied = isUrlWanted && url.startsWith('https:') && machine.trustProxy.length === 0
   return {
     ...Object.fromEntries(changed.map(([name, value]) => [name, value])),
     ...(isProxied ? { MAYFLY_TRUST_PROXY: '127.0.0.1' } : {}),

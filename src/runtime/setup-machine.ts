@@ -23,20 +23,23 @@ import {
   settingNames,
   settingsOfFile,
 } from '../config/settings.ts'
+import { isExampleName, parseAddress } from '../core/address.ts'
 import { isPrivateIp, tagsOf } from '../core/checks/dns-rules.ts'
 import { recordsOf } from '../core/checks/result.ts'
 import { ipv6Groups } from '../core/ip.ts'
 import { PLANS } from '../core/plan.ts'
 import { hasErrorCode, toError } from '../core/problem.ts'
-import { greetedName, localAddress } from '../service/checks/facts.ts'
+import type { DnsProbe } from '../service/checks/context.ts'
+import { greetedName, localAddress, localHttpUrl } from '../service/checks/facts.ts'
 import { greeting as ownGreeting } from '../smtp/state.ts'
 import { openDnsProbe } from './probes/dns.ts'
+import { openHttpProbe } from './probes/http.ts'
 import { machineAddresses } from './probes/machine.ts'
 import { openSmtpProbe } from './probes/smtp.ts'
 import { freePort, listenHost } from './system.ts'
 
 const DEFAULT_FILE = 'mayfly.config.json'
-const GREETING_MS = 5_000
+const ANSWER_MS = 5_000
 
 /** What `mayfly setup` looks at and writes. */
 export function setupActions({
@@ -112,6 +115,7 @@ async function inspectMachine(config: Config) {
     portState(config.host, http.port),
     portState(config.host, 443),
   ])
+  const isRunning = [port25, smtpPort].some(({ state }) => state === 'this service')
   return {
     addresses,
     hasNetwork: all.some((ip) => !isLoopback(ip)),
@@ -122,7 +126,8 @@ async function inspectMachine(config: Config) {
     port25,
     portHttp,
     port443,
-    isRunning: [port25, smtpPort].some(({ state }) => state === 'this service'),
+    isRunning,
+    isInUse: isRunning && !(await servesExamples(config, dns)),
     domains,
     hostname: smtp.hostname,
     baseUrl: http.baseUrl,
@@ -135,9 +140,23 @@ async function inspectMachine(config: Config) {
   }
 }
 
-function reportEmail(records: readonly string[]): string | undefined {
+/** Whether the running service has no domains but examples, as before the first setup. */
+async function servesExamples(config: Config, dns: DnsProbe): Promise<boolean> {
+  try {
+    const signal = AbortSignal.timeout(ANSWER_MS)
+    const { body } = await openHttpProbe(dns)(`${localHttpUrl(config)}/api/domains`, { signal })
+    const { domains } = JSON.parse(body) as { domains: { domain: string }[] }
+    return domains.length > 0 && domains.every(({ domain }) => isExampleName(domain))
+  } catch {
+    return false
+  }
+}
+
+/** The address that DMARC records send reports to, if it is one that we would accept. */
+export function reportEmail(records: readonly string[]): string | undefined {
   const uris = records.map((record) => tagsOf(record).get('rua') ?? '')
-  return uris.map((uri) => /^mailto:([^,!\s]+)/i.exec(uri)?.[1]).find((email) => email)
+  const found = uris.map((uri) => /^mailto:([^,!\s]+)/i.exec(uri)?.[1])
+  return found.find((email) => email !== undefined && parseAddress(email))
 }
 
 const isLoopback = (ip: string) => ip === '::1' || ip.startsWith('127.')
@@ -166,7 +185,7 @@ export async function smtpPortState(config: Config, port: number): Promise<Port>
 /** The first line by which a mail server on this port greets; undefined if none answers. */
 async function greetingOn({ host, smtp }: Config, port: number): Promise<string | undefined> {
   try {
-    const signal = AbortSignal.timeout(GREETING_MS)
+    const signal = AbortSignal.timeout(ANSWER_MS)
     const probe = await openSmtpProbe(smtp)(localAddress(host), port, signal)
     probe.close()
     return probe.greeting.text.split('\n')[0]
@@ -189,7 +208,7 @@ async function portState(host: string, port: number): Promise<Port> {
 }
 
 async function canConnect(host: string, port: number): Promise<boolean> {
-  const socket = connect({ host, port, signal: AbortSignal.timeout(GREETING_MS) })
+  const socket = connect({ host, port, signal: AbortSignal.timeout(ANSWER_MS) })
   try {
     await once(socket, 'connect')
     return true

@@ -1,7 +1,10 @@
-import { createServer } from 'node:net'
-import { describe, expect, test } from 'vitest'
+import { once } from 'node:events'
+import { createServer as createHttpServer } from 'node:http'
+import { type AddressInfo, createServer, type Server } from 'node:net'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { tempFolder } from '../../test/support/stores.ts'
 import { readConfig } from '../config/config.ts'
-import { smtpPortState, temporaryAddresses } from './setup-machine.ts'
+import { reportEmail, setupActions, smtpPortState, temporaryAddresses } from './setup-machine.ts'
 
 test('IPv6 addresses that change by themselves are not published', () => {
   const isTemporary = temporaryAddresses(`00000000000000000000000000000001 01 80 10 80       lo
@@ -40,4 +43,51 @@ describe('port 25 is', () => {
     const { state, seen } = await smtpPortState(elsewhere, 25)
     expect([state, seen]).toEqual(['unusable', expect.stringContaining('EINVAL')])
   })
+})
+
+describe('the reports of a domain go to', () => {
+  for (const [rua, email] of [
+    ['mailto:ann@a.test', 'ann@a.test'],
+    ['mailto:ann@a.test!10m,mailto:bob@b.test', 'ann@a.test'],
+    ["mailto:o'hara@a.test", undefined],
+    ['https://a.test/reports', undefined],
+  ] as const) {
+    test(`${email ?? 'nobody'} with rua=${rua}`, () =>
+      expect(reportEmail([`v=DMARC1; p=reject; rua=${rua}`])).toBe(email))
+  }
+})
+
+describe('a service that runs is an installation', () => {
+  const portOf = async (server: Server) => {
+    onTestFinished(() => void server.close())
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    return String((server.address() as AddressInfo).port)
+  }
+  const domains = (...names: string[]) =>
+    JSON.stringify({ domains: names.map((domain) => ({ domain })) })
+  for (const [name, greeting, body, isInUse] of [
+    ['with a domain', '220 mx.test ESMTP ready', domains('reed.example', 'a.test'), true],
+    ['without a domain for sessions', '220 mx.test ESMTP ready', domains(), true],
+    ['without an answer', '220 mx.test ESMTP ready', '503', true],
+    ['but not with examples', '220 mx.test ESMTP ready', domains('reed.example'), false],
+    ['but another mail server is none', '220 mx.test ESMTP Exim', domains('a.test'), false],
+  ] as const) {
+    test(name, async () => {
+      const folder = tempFolder()
+      onTestFinished(folder.remove)
+      const smtp = createServer(
+        (socket) => void socket.on('error', () => {}).end(`${greeting}\r\n`),
+      )
+      const http = createHttpServer((_request, response) => response.end(body))
+      const env = {
+        MAYFLY_HOST: '127.0.0.1',
+        MAYFLY_SMTP_PORT: await portOf(smtp),
+        MAYFLY_HTTP_PORT: await portOf(http),
+        // Nothing answers there.
+        MAYFLY_DNS: '127.0.0.1:1',
+      }
+      const { inspectMachine } = setupActions({ command: 'mayfly', cwd: folder.path, env })
+      expect((await inspectMachine(undefined)).isInUse).toBe(isInUse)
+    })
+  }
 })

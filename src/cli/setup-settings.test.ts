@@ -1,0 +1,149 @@
+import { expect, test } from 'vitest'
+import type { Ask } from './prompt.ts'
+import { type Machine, type SetupOptions, setUp } from './setup.ts'
+
+const FREE = { state: 'free', seen: '' } as const
+
+/** A new machine with the settings file of a package. */
+const NEW: Machine = {
+  file: '/etc/mayfly/mayfly.env',
+  command: 'mayfly',
+  isRoot: true,
+  addresses: ['203.0.113.7'],
+  hasNetwork: true,
+  reverseNames: [],
+  hasDns: true,
+  smtpPort: 2525,
+  isSmtpPortGiven: false,
+  httpPort: 8080,
+  port25: FREE,
+  portHttp: FREE,
+  port443: FREE,
+  isRunning: false,
+  isInUse: false,
+  namesInFile: ['MAYFLY_DOMAINS', 'MAYFLY_SMTP_HOSTNAME'],
+  domains: ['box.example.org'],
+  hostname: 'mx.example.org',
+  isHostnameGiven: true,
+  baseUrl: '',
+  trustProxy: [],
+  reportEmail: undefined,
+  mailOut: { url: '', from: '' },
+  hasMtaSts: false,
+  hasAdminToken: true,
+  isFileOfRoot: false,
+  supportTexts: [],
+}
+
+const OLD = { domains: ['a.test'], hostname: 'mx.a.test', baseUrl: 'https://a.test' }
+const OLD_NAMES = [...NEW.namesInFile, 'MAYFLY_BASE_URL']
+const DEFAULT_NAME = { isHostnameGiven: false, namesInFile: ['MAYFLY_DOMAINS'] }
+
+/** Takes every proposal, and no question twice. */
+function acceptor(): Ask {
+  const asked = new Set<string>()
+  return async (question, proposal) => {
+    expect(asked).not.toContain(question)
+    asked.add(question)
+    return proposal
+  }
+}
+
+/** What is written. On a terminal, proposals are accepted. */
+async function written(machine: Partial<Machine>, options: SetupOptions, isTerminal: boolean) {
+  let settings: Readonly<Record<string, string>> = {}
+  const actions = {
+    inspectMachine: async () => ({ ...NEW, ...machine }),
+    previewSettings: (_: string, wanted: Readonly<Record<string, string>>) =>
+      Object.entries(wanted).map(([name, value]) => {
+        return { name, value, before: undefined, overridden: false }
+      }),
+    writeSettings(_: string, wanted: Readonly<Record<string, string>>) {
+      settings = wanted
+    },
+    createAdminToken: () => '',
+  }
+  await setUp(actions, options, { print() {}, ask: isTerminal ? acceptor() : undefined })
+  return settings
+}
+
+const ADDED = { MAYFLY_DOMAINS: 'a.test,b.test' }
+
+test.each<[string, Partial<Machine>, SetupOptions, object, 'terminal'?]>([
+  [
+    'a new machine',
+    {},
+    { domain: ['b.test'] },
+    {
+      MAYFLY_DOMAINS: 'b.test',
+      MAYFLY_SMTP_HOSTNAME: 'mx.b.test',
+      MAYFLY_BASE_URL: 'https://b.test',
+      MAYFLY_TRUST_PROXY: '127.0.0.1',
+      MAYFLY_SMTP_PORT: '25',
+    },
+  ],
+  [
+    'a new machine whose URL is set already',
+    { baseUrl: 'https://b.test', namesInFile: OLD_NAMES },
+    { domain: ['b.test'] },
+    {
+      MAYFLY_DOMAINS: 'b.test',
+      MAYFLY_SMTP_HOSTNAME: 'mx.b.test',
+      MAYFLY_TRUST_PROXY: '127.0.0.1',
+      MAYFLY_SMTP_PORT: '25',
+    },
+  ],
+  [
+    'a new machine while its service runs with example domains',
+    { isRunning: true },
+    { domain: ['b.test'], url: 'http://b.test' },
+    {
+      MAYFLY_DOMAINS: 'b.test',
+      MAYFLY_SMTP_HOSTNAME: 'mx.b.test',
+      MAYFLY_BASE_URL: 'http://b.test',
+      MAYFLY_SMTP_PORT: '25',
+    },
+  ],
+  [
+    'an installation whose domains were added by a command',
+    { isRunning: true, isInUse: true, namesInFile: [], hostname: 'mx.a.test' },
+    { domain: ['b.test'] },
+    { MAYFLY_DOMAINS: 'b.test' },
+  ],
+  ['an installation', { ...OLD, namesInFile: OLD_NAMES }, { domain: ['b.test'] }, ADDED],
+  [
+    'an installation whose URL is given again',
+    { ...OLD, namesInFile: OLD_NAMES },
+    { url: OLD.baseUrl },
+    { MAYFLY_TRUST_PROXY: '127.0.0.1' },
+  ],
+  [
+    'an installation whose host name is set, but not public',
+    { ...OLD, hostname: 'vps7', namesInFile: OLD_NAMES },
+    { domain: ['b.test'] },
+    ADDED,
+  ],
+  [
+    'the same on a terminal, where the proposed host name is accepted',
+    { ...OLD, hostname: 'vps7', namesInFile: OLD_NAMES },
+    { domain: ['b.test'] },
+    { ...ADDED, MAYFLY_SMTP_HOSTNAME: 'mx.a.test' },
+    'terminal',
+  ],
+  [
+    'an installation without a host name, on a terminal',
+    { ...OLD, ...DEFAULT_NAME, baseUrl: '', hostname: 'vps7' },
+    { domain: ['b.test'] },
+    { ...ADDED, MAYFLY_SMTP_HOSTNAME: 'mx.a.test' },
+    'terminal',
+  ],
+  [
+    'an installation whose machine has a public name, on a terminal',
+    { ...OLD, ...DEFAULT_NAME, baseUrl: '', hostname: 'vps7.provider.net' },
+    { domain: ['b.test'] },
+    ADDED,
+    'terminal',
+  ],
+])('the settings of %s', async (_, machine, options, expected, where) => {
+  expect(await written(machine, options, where === 'terminal')).toEqual(expected)
+})
