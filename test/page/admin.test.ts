@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, test, vi } from 'vitest'
+import { onTestFinished, test, vi } from 'vitest'
 import { request } from '../support/http-client.ts'
 import { openPages } from './support/pages.ts'
 import { ADMIN_ENV, ADMIN_TOKEN, openView, signIn } from './views/admin.ts'
@@ -81,72 +81,64 @@ test('the operator signs in, works and signs out; a wrong token is refused', asy
   await page.getByLabel('Admin token').waitFor()
 })
 
-test('while the service is unavailable, the form says why', async () => {
+test('the form says why nobody can sign in while the service is unavailable, and tells a browser that drops the cookie about https', async () => {
   allow({ complaint: /401|503/ })
   const page = await visit('/admin')
-  const message = 'Nobody can sign in now: PostgreSQL cannot be reached'
-  const json = { status: 'error', code: 'overloaded', message, request_id: 'one' }
-  await page.route('**/admin/api/sign-in', (route) => route.fulfill({ status: 503, json }))
-  await page.reload()
-  await page.getByRole('alert').getByText(message).waitFor()
-  assert.equal(await page.getByRole('button', { name: 'Sign out' }).count(), 0)
-  await signIn(page)
-  await page.getByRole('alert').getByText(message).waitFor()
-  await page.unroute('**/admin/api/sign-in')
-  await page.evaluate("location.hash = '#domains'")
-  await signIn(page)
-  await page.getByRole('heading', { name: 'Domains', exact: true, level: 2 }).waitFor()
-})
-
-test('a browser that drops the cookie is told about https', async () => {
-  allow({ complaint: /401/ })
-  const page = await visit('/admin')
+  const alert = page.getByRole('alert')
   // As over http, if the address of the service is https.
   await page.route('**/admin/api/sign-in', async (route) => {
     await page.context().clearCookies()
     await route.continue()
   })
   await signIn(page)
-  await page.getByRole('alert').getByText('Open the page by its https address.').waitFor()
+  await alert.getByText('Open the page by its https address.').waitFor()
   await page.getByRole('button', { name: 'Sign in' }).waitFor()
+  await page.unroute('**/admin/api/sign-in')
+
+  const message = 'Nobody can sign in now: PostgreSQL cannot be reached'
+  const json = { status: 'error', code: 'overloaded', message, request_id: 'one' }
+  await page.route('**/admin/api/sign-in', (route) => route.fulfill({ status: 503, json }))
+  await page.reload()
+  await alert.getByText(message).waitFor()
+  assert.equal(await page.getByRole('button', { name: 'Sign out' }).count(), 0)
+  await signIn(page)
+  await alert.getByText(message).waitFor()
+  await page.unroute('**/admin/api/sign-in')
+  await page.evaluate("location.hash = '#domains'")
+  await signIn(page)
+  await page.getByRole('heading', { name: 'Domains', exact: true, level: 2 }).waitFor()
 })
 
-test('a change keeps what a command has changed meanwhile', async () => {
-  const page = await openAdmin()
-  await openView(page, 'Domains')
-  await page.getByRole('button', { name: 'Change box.test' }).click()
+test('a change keeps what a command has changed meanwhile, and the next page of a list has no gap for an entry removed meanwhile', async () => {
   const headers = { authorization: `Bearer ${ADMIN_TOKEN}` }
-  const body = new URLSearchParams({ name: 'box.test', ttl: '2h' })
-  const url = `${app().url}/admin/api/domains`
-  assert.equal((await request(`${url}/change`, { method: 'POST', headers, body })).status, 200)
-  await page.getByLabel('Keep mail to unclaimed addresses in the pool').check()
-  await page.getByRole('button', { name: 'Save' }).click()
-  await page.getByRole('status').getByText('Saved: box.test').waitFor()
-  const { body: found } = await request(url, { headers })
-  const [domain] = found['domains'] as Record<string, unknown>[]
-  assert.deepEqual([domain?.['ttl'], domain?.['reader']], ['2h', true])
-})
-
-test('the next page of a list is added to it, without a gap for an entry removed meanwhile', async () => {
-  const headers = { authorization: `Bearer ${ADMIN_TOKEN}` }
-  const send = async (path: string, entry: string) => {
-    const options = { method: 'POST', headers, body: new URLSearchParams({ entry }) }
+  const post = async (path: string, form: Record<string, string>) => {
+    const options = { method: 'POST', headers, body: new URLSearchParams(form) }
     assert.equal((await request(`${app().url}/admin/api${path}`, options)).status, 200)
   }
   const names = Array.from({ length: 53 }, (_, at) => `spam${at}.test`)
-  for (const name of names) await send('/blocks', name)
+  for (const entry of names) await post('/blocks', { entry })
   const page = await openAdmin()
+  await openView(page, 'Domains')
+  await page.getByRole('button', { name: 'Change box.test' }).click()
+  await post('/domains/change', { name: 'box.test', ttl: '2h' })
+  await page.getByLabel('Keep mail to unclaimed addresses in the pool').check()
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('status').getByText('Saved: box.test').waitFor()
+  const { body: found } = await request(`${app().url}/admin/api/domains`, { headers })
+  const [domain] = found['domains'] as Record<string, unknown>[]
+  assert.deepEqual([domain?.['ttl'], domain?.['reader']], ['2h', true])
+
   await openView(page, 'Block list')
   const entries = page.getByRole('list', { name: 'Block list' }).getByRole('listitem')
   assert.equal(await entries.count(), 50)
-  await send('/blocks/remove', 'spam50.test')
+  await post('/blocks/remove', { entry: 'spam50.test' })
   await page.getByRole('button', { name: 'Show more' }).click()
   await entries.nth(52).waitFor()
   const shown = (await entries.allInnerTexts()).map((text) => /^spam\d+\.test/.exec(text)?.[0])
   assert.deepEqual(shown, names.toReversed())
 })
 
-test('an open message has an address of its own, and the focus never gets lost', async () => {
+test('an open message has an address of its own, the focus never gets lost, and the checks are made on a click, which shows how far they are', async () => {
   for (const subject of ['One', 'Two', 'Three']) {
     await app().mail('abuse@box.test', `Subject: ${subject}\r\n\r\nThis is ${subject}.\r\n`)
   }
@@ -177,10 +169,22 @@ test('an open message has an address of its own, and the focus never gets lost',
   await page.getByRole('dialog').getByRole('button', { name: 'Delete all' }).click()
   await page.getByText('Nothing here yet.').waitFor()
   await assertFocused(page, /^Nothing here yet/)
+
+  const finish = await holdChecks(page)
+  await openView(page, 'Checks')
+  await page.getByText('Not checked yet.').waitFor()
+  const button = page.getByRole('button', { name: 'Check now' })
+  await button.click()
+  await page.locator('progress[value="3"][max="12"]').waitFor()
+  assert.equal(await button.getAttribute('aria-disabled'), 'true')
+  finish()
+  await page.getByRole('listitem').filter({ hasText: 'mx box.test' }).waitFor()
+  await page.getByRole('progressbar').waitFor({ state: 'detached' })
+  await assertFocused(page, /^Check now$/)
 })
 
-test('the checks are made on a click, which shows how far they are', async () => {
-  const page = await openAdmin()
+/** From now on, checks are under way from their start until the returned function is called; one of them has failed then. */
+async function holdChecks(page: Page): Promise<() => void> {
   const check = { name: 'mx', subject: 'box.test', status: 'failure', seen: 'none', fix: '' }
   const times = { since_iso: '2026-03-01T12:00:00Z', finished_at_iso: '2026-03-01T12:00:00Z' }
   const before = { finished_at_iso: null, next_at_iso: null, checks: [] }
@@ -194,62 +198,43 @@ test('the checks are made on a click, which shows how far they are', async () =>
     json = after
     await route.fulfill({ json })
   })
-  await openView(page, 'Checks')
-  await page.getByText('Not checked yet.').waitFor()
-  const button = page.getByRole('button', { name: 'Check now' })
-  await button.click()
-  await page.locator('progress[value="3"][max="12"]').waitFor()
-  assert.equal(await button.getAttribute('aria-disabled'), 'true')
-  end.resolve()
-  await page.getByRole('listitem').filter({ hasText: 'mx box.test' }).waitFor()
-  await page.getByRole('progressbar').waitFor({ state: 'detached' })
-  await assertFocused(page, /^Check now$/)
-})
+  return end.resolve
+}
 
-describe('while the operator is signed in', () => {
-  let server: ReturnType<typeof createServer>
-  let port: number
-  beforeAll(async () => {
-    server = createServer((request, response) => {
-      const [, kind = ''] = (request.url ?? '').split('/')
-      response.setHeader('content-type', 'text/html')
-      response.end(attack(kind, `${app().url}/admin/api/domains`))
-    })
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    port = (server.address() as AddressInfo).port
+test('while the operator is signed in, a page of the same or of another site changes nothing, by a form or by a script', async () => {
+  const server = createServer((request, response) => {
+    const [, kind = ''] = (request.url ?? '').split('/')
+    response.setHeader('content-type', 'text/html')
+    response.end(attack(kind, `${app().url}/admin/api/domains`))
   })
-  afterAll(() => server.close())
-
+  onTestFinished(() => void server.close())
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const page = await openAdmin()
   // Another port is the same site, so the browser sends the cookie; another host name is another site.
-  for (const [site, host] of [
-    ['of the same site', '127.0.0.1'],
-    ['of another site', 'localhost'],
-  ] as const) {
-    test(`a page ${site} changes nothing, by a form or by a script`, async () => {
-      const page = await openAdmin()
-      const origin = `http://${host}:${port}`
-      allow({ origin, complaint: /401|403|ERR_/ })
-      for (const kind of ['form', 'fetch']) {
-        const other = await page.context().newPage()
-        const [sent] = await Promise.all([
-          other.waitForRequest(`${app().url}/admin/api/domains`),
-          other.goto(`${origin}/${kind}`),
-        ])
-        const response = await sent.response()
-        if (kind === 'fetch') {
-          // Not even the script of the page may see the response.
-          assert.match(sent.failure()?.errorText ?? '', /ERR_BLOCKED_BY_RESPONSE/)
-          continue
-        }
-        const { cookie = '' } = await sent.allHeaders()
-        assert.equal(cookie.includes('mayfly-admin='), host === '127.0.0.1', cookie)
-        assert.equal(response?.status(), 403)
+  for (const host of ['127.0.0.1', 'localhost']) {
+    const origin = `http://${host}:${port}`
+    allow({ origin, complaint: /401|403|ERR_/ })
+    for (const kind of ['form', 'fetch']) {
+      const other = await page.context().newPage()
+      const [sent] = await Promise.all([
+        other.waitForRequest(`${app().url}/admin/api/domains`),
+        other.goto(`${origin}/${kind}`),
+      ])
+      const response = await sent.response()
+      if (kind === 'fetch') {
+        // Not even the script of the page may see the response.
+        assert.match(sent.failure()?.errorText ?? '', /ERR_BLOCKED_BY_RESPONSE/)
+        continue
       }
-      const headers = { authorization: `Bearer ${ADMIN_TOKEN}` }
-      const { text } = await request(`${app().url}/admin/api/domains`, { headers })
-      assert.ok(!text.includes('evil.test'), text)
-    })
+      const { cookie = '' } = await sent.allHeaders()
+      assert.equal(cookie.includes('mayfly-admin='), host === '127.0.0.1', cookie)
+      assert.equal(response?.status(), 403)
+    }
   }
+  const headers = { authorization: `Bearer ${ADMIN_TOKEN}` }
+  const { text } = await request(`${app().url}/admin/api/domains`, { headers })
+  assert.ok(!text.includes('evil.test'), text)
 })
 
 // The last one: the clock stays as it is.

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, beforeEach, test } from 'vitest'
-import { startApp } from '../support/app.ts'
 import { type Canary, hostsIn, openCanary } from './support/canary.ts'
 import { PAYLOADS } from './support/hostile-html.ts'
 import { renderWithLayers } from './support/layers.ts'
+import { sharedApp } from './support/pages.ts'
 
 // The long tests use all payloads for each single layer; otherwise some of each family.
 const STEP = process.env['MAYFLY_TEST_LONG'] ? 1 : 16
@@ -14,10 +14,8 @@ let canary: Canary
 let policy: string
 beforeAll(async () => {
   canary = await openCanary(hostsIn(PAYLOADS))
-  const app = await startApp({ env: { MAYFLY_AUTH_CHECKS: 'off' } })
-  const { headers } = await fetch(`${app.url}/`)
+  const { headers } = await fetch((await sharedApp()).url)
   policy = headers.get('content-security-policy') ?? ''
-  await app.stop()
 })
 afterAll(() => canary.close())
 beforeEach(() => {

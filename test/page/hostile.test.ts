@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { type App, startApp } from '../support/app.ts'
+import type { App } from '../support/app.ts'
 import { connectSmtp } from '../support/smtp-client.ts'
 import { PHONE } from './support/browser.ts'
 import { type Canary, hostsIn, type Observed, openCanary } from './support/canary.ts'
 import { PAYLOADS } from './support/hostile-html.ts'
 import { HOSTILE_MAILS, hostileMail, htmlMail } from './support/hostile-mails.ts'
-import { mailboxOf } from './support/inbox.ts'
+import { openMailbox } from './support/inbox.ts'
 import { renderWithLayers } from './support/layers.ts'
+import { sharedApp } from './support/pages.ts'
 
 // hostile-layers.test.ts displays every payload. In the inbox the long tests open all of them; otherwise some of each family.
 const LONG = process.env['MAYFLY_TEST_LONG'] !== undefined
@@ -26,12 +27,9 @@ let canary: Canary
 let app: App
 beforeAll(async () => {
   canary = await openCanary(hostsIn([...payloads, ...mails]))
-  app = await startApp()
+  app = await sharedApp()
 })
-afterAll(async () => {
-  await canary.close()
-  await app.stop()
-})
+afterAll(() => canary.close())
 
 // What DOMPurify's parser logs about a document that is never displayed.
 const PARSER_MESSAGES = [
@@ -60,7 +58,7 @@ function named(word: string): string {
 }
 
 describe('hostile mail, when opened', () => {
-  const AT_ONCE = 3
+  const AT_ONCE = LONG ? 3 : 1
   const share = Math.ceil(mails.length / AT_ONCE)
   test(`runs no script, sends no request and does not navigate: ${mails.length} mails`, async () => {
     const all = Array.from({ length: AT_ONCE }, (_, at) => ({
@@ -98,10 +96,9 @@ async function openAll({ first, some }: { first: number; some: string[] }): Prom
   const context = await canary.browser.newContext({ reducedMotion: 'reduce', viewport: PHONE })
   const watched = await canary.watch(context, app.url)
   const { page } = watched
-  await page.goto(`${app.url}/`)
-  const { email } = await mailboxOf(page)
-  await sendAll(email, some)
-  await page.reload()
+  const session = await app.session()
+  await sendAll(session.email, some)
+  await openMailbox(page, app, session)
   await page.locator('.mail-open').first().waitFor()
   const opened = await page.evaluate(`(${OPEN_ALL})(${first}, ${some.length})`)
   assert.equal(opened, some.length)

@@ -44,7 +44,7 @@ async function openWatched(): Promise<{ page: Page; email: string }> {
   return { page, email }
 }
 
-test('permission is requested only when notifications are enabled; then mail is announced in a hidden tab', async () => {
+test('permission is requested only when notifications are enabled; then mail is announced in a hidden tab, by a sound if that is on, and counted on the icon of the app', async () => {
   const { page, email } = await openWatched()
   await app().mail(email, plainMail({ subject: 'Silent' }))
   await row(page, 'Silent').waitFor()
@@ -55,34 +55,42 @@ test('permission is requested only when notifications are enabled; then mail is 
   await app().mail(email, plainMail({ subject: 'In sight' }))
   await row(page, 'In sight').waitFor()
   assert.deepEqual((await seen(page)).notes, [])
+  await row(page, 'Silent').locator('.mail-open').click()
+  await page.getByText('1 unread').waitFor()
+  assert.deepEqual(await page.evaluate('window.badges'), [0, 1, 2, 1])
+
   await page.evaluate(`Object.defineProperty(document, 'visibilityState', { value: 'hidden' })`)
   await app().mail(email, plainMail({ subject: 'Your secret', from: 'Ann <ann@sender.test>' }))
   await row(page, 'Your secret').waitFor()
-  assert.deepEqual((await seen(page)).notes, [['New message', 'Ann']], 'the subject is not told')
+  const { notes, tones: none } = await seen(page)
+  assert.deepEqual(notes, [['New message', 'Ann']], 'the subject is not told')
+  assert.equal(none, 0)
+
+  await page.getByRole('checkbox', { name: 'Play a sound for new mail' }).check()
+  const { tones } = await seen(page)
+  assert.ok(tones > 0)
+  await app().mail(email, plainMail({ subject: 'Loud' }))
+  await row(page, 'Loud').waitFor()
+  assert.equal((await seen(page)).tones, 2 * tones)
+  await page.reload()
+  await row(page, 'Loud').waitFor()
+  await page.getByText('Settings').click()
+  assert.equal(await page.getByRole('checkbox', { name: 'A sound' }).isChecked(), true)
+  assert.equal((await seen(page)).tones, 0, 'what was there before is not told again')
 })
 
-test('the icon of the installed app has the number of unread messages', async () => {
+test('if the browser denies permission, or shows no notifications from a page, the switch is off and says so', async () => {
   const { page, email } = await openWatched()
-  await app().mail(email, plainMail({ subject: 'One' }))
-  await app().mail(email, plainMail({ subject: 'Two' }))
-  await row(page, 'Two').waitFor()
-  await row(page, 'One').locator('.mail-open').click()
-  await page.getByText('1 unread').waitFor()
-  assert.deepEqual(await page.evaluate('window.badges'), [0, 1, 2, 1])
-})
-
-test('if the browser denies permission, the switch stays off', async () => {
-  const { page } = await openWatched()
   await page.evaluate(`window.answer = 'denied'`)
   const notes = page.getByRole('checkbox', { name: 'Notify me of new mail' })
   await notes.click()
   await page.getByText('Notifications are blocked').waitFor()
   assert.equal(await notes.isChecked(), false)
-})
 
-test('if the browser shows no notifications from a page, the switch turns itself off and says so', async () => {
-  const { page, email } = await openWatched()
-  const notes = page.getByRole('checkbox', { name: 'Notify me of new mail' })
+  // The permission is back to its default.
+  await page.reload()
+  await waitForInbox(page)
+  await page.getByText('Settings').click()
   await notes.check()
   await page.evaluate(FORBID_NOTIFICATIONS)
   await page.evaluate(`Object.defineProperty(document, 'visibilityState', { value: 'hidden' })`)
@@ -97,19 +105,4 @@ test('if the browser shows no notifications from a page, the switch turns itself
   await notes.click()
   await hint.waitFor()
   assert.equal(await notes.isChecked(), false)
-})
-
-test('a sound is played when it is enabled and when mail arrives, and the setting is stored', async () => {
-  const { page, email } = await openWatched()
-  await page.getByRole('checkbox', { name: 'Play a sound for new mail' }).check()
-  const { tones } = await seen(page)
-  assert.ok(tones > 0)
-  await app().mail(email, plainMail({ subject: 'Loud' }))
-  await row(page, 'Loud').waitFor()
-  assert.equal((await seen(page)).tones, 2 * tones)
-  await page.reload()
-  await row(page, 'Loud').waitFor()
-  await page.getByText('Settings').click()
-  assert.equal(await page.getByRole('checkbox', { name: 'A sound' }).isChecked(), true)
-  assert.equal((await seen(page)).tones, 0, 'what was there before is not told again')
 })

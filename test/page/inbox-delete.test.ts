@@ -15,7 +15,7 @@ import {
 import { openPages } from './support/pages.ts'
 
 // Behind a proxy, so that rate limits apply to the browser.
-const { app, visit, visitWithClock, newTab } = openPages({ MAYFLY_TRUST_PROXY: '127.0.0.1' })
+const { app, visitWithClock, newTab } = openPages({ MAYFLY_TRUST_PROXY: '127.0.0.1' })
 const OUTSIDE = { extraHTTPHeaders: { 'x-forwarded-for': '203.0.113.7' } }
 const UNDO_MS = 9_000
 
@@ -33,67 +33,51 @@ const pending = (page: Page) =>
     `['deleting', 'deleting all'].map((name) => localStorage.getItem('mayfly ' + name) ?? '').join('')`,
   )
 
-describe('a deleted message', () => {
-  test('disappears at once, is restored by undo, and stays on the server until then', async () => {
-    const page = await visit('/')
-    const { email, token } = await waitForInbox(page)
-    await mailMany(app(), email, 2)
-    await opener(page, 'Mail 1').focus()
-    await page.keyboard.press('#')
-    await row(page, 'Mail 1').waitFor({ state: 'detached' })
-    await page.locator('.toast', { hasText: 'Message deleted' }).waitFor()
-    assert.deepEqual(await subjects(app(), token), ['Mail 2', 'Mail 1'])
-    await page.getByRole('button', { name: 'Undo' }).click()
-    await row(page, 'Mail 1').waitFor()
-    await page.getByRole('button', { name: 'Undo' }).waitFor({ state: 'detached' })
-    assert.equal(await page.title(), '(2) Inbox – Mayfly')
-    await page.reload()
-    await row(page, 'Mail 1').waitFor()
-    assert.equal(await pending(page), '')
-  })
+test('a deleted message disappears at once, can be restored until the time to undo is over or the page is closed, and is then deleted on the server', async () => {
+  const page = await visitWithClock('/')
+  const { email, token } = await waitForInbox(page)
+  await mailMany(app(), email, 3)
+  await row(page, 'Mail 3').waitFor()
+  await opener(page, 'Mail 1').focus()
+  await page.keyboard.press('#')
+  await row(page, 'Mail 1').waitFor({ state: 'detached' })
+  await page.locator('.toast', { hasText: 'Message deleted' }).waitFor()
+  assert.deepEqual(await subjects(app(), token), ['Mail 3', 'Mail 2', 'Mail 1'])
+  const undo = page.getByRole('button', { name: 'Undo' })
+  await undo.click()
+  await row(page, 'Mail 1').waitFor()
+  await undo.waitFor({ state: 'detached' })
+  assert.equal(await page.title(), '(3) Inbox – Mayfly')
 
-  test('is deleted on the server when the time to undo is over', async () => {
-    const page = await visitWithClock('/')
-    const { email, token } = await waitForInbox(page)
-    await mailMany(app(), email, 3)
-    await row(page, 'Mail 3').waitFor()
-    await opener(page, 'Mail 2').click()
-    await page.getByRole('heading', { name: 'Mail 2' }).waitFor()
-    await reader(page).getByRole('button', { name: 'Delete' }).click()
-    // The next older message takes its place.
-    await page.getByRole('heading', { name: 'Mail 1' }).waitFor()
-    await page.clock.runFor(UNDO_MS)
-    await waitForSubjects(app(), token, ['Mail 3', 'Mail 1'])
-    assert.equal(await page.getByRole('button', { name: 'Undo' }).count(), 0)
-  })
+  // There is time as long as the button has the focus.
+  await opener(page, 'Mail 1').focus()
+  await page.keyboard.press('#')
+  await undo.focus()
+  await page.clock.runFor(60_000)
+  assert.deepEqual(await subjects(app(), token), ['Mail 3', 'Mail 2', 'Mail 1'])
+  await page.keyboard.press('Enter')
+  await row(page, 'Mail 1').waitFor()
+  await page.reload()
+  await row(page, 'Mail 1').waitFor()
+  assert.equal(await pending(page), '')
 
-  test('can be restored as long as the undo button has the focus', async () => {
-    const page = await visitWithClock('/')
-    const { email, token } = await waitForInbox(page)
-    await mailMany(app(), email, 1)
-    await opener(page, 'Mail 1').focus()
-    await page.keyboard.press('#')
-    await page.getByRole('button', { name: 'Undo' }).focus()
-    await page.clock.runFor(60_000)
-    assert.deepEqual(await subjects(app(), token), ['Mail 1'])
-    await page.keyboard.press('Enter')
-    await row(page, 'Mail 1').waitFor()
-  })
+  await opener(page, 'Mail 2').click()
+  await page.getByRole('heading', { name: 'Mail 2' }).waitFor()
+  await reader(page).getByRole('button', { name: 'Delete' }).click()
+  // The next older message takes its place.
+  await page.getByRole('heading', { name: 'Mail 1' }).waitFor()
+  await page.clock.runFor(UNDO_MS)
+  await waitForSubjects(app(), token, ['Mail 3', 'Mail 1'])
+  assert.equal(await undo.count(), 0)
 
-  test('is also deleted if the page is closed before that', async () => {
-    const page = await visit('/')
-    const { email, token } = await waitForInbox(page)
-    await mailMany(app(), email, 2)
-    await opener(page, 'Mail 2').focus()
-    await page.keyboard.press('#')
-    await row(page, 'Mail 2').waitFor({ state: 'detached' })
-    await page.goto(`${app().url}/docs`)
-    await waitForSubjects(app(), token, ['Mail 1'])
-  })
+  await page.keyboard.press('#')
+  await row(page, 'Mail 1').waitFor({ state: 'detached' })
+  await page.goto(`${app().url}/favicon.svg`)
+  await waitForSubjects(app(), token, ['Mail 3'])
 })
 
 describe('several messages', () => {
-  test('are selected with checkboxes, and deleted and restored together', async () => {
+  test('are selected with checkboxes, and deleted and restored together, without those that a search hides', async () => {
     const page = await visitWithClock('/')
     const { email, token } = await waitForInbox(page)
     await mailMany(app(), email, 4)
@@ -105,10 +89,11 @@ describe('several messages', () => {
       await all.evaluate((box) => (box as unknown as { indeterminate: boolean }).indeterminate),
       true,
     )
-    await page.getByRole('button', { name: 'Delete', exact: true }).click()
+    const press = (name: string) => page.getByRole('button', { name, exact: true }).click()
+    await press('Delete')
     await page.locator('.toast', { hasText: '2 messages deleted' }).waitFor()
     assert.equal(await page.locator('.mail').count(), 2)
-    await page.getByRole('button', { name: 'Undo' }).click()
+    await press('Undo')
     await row(page, 'Mail 3').waitFor()
     assert.equal(await page.getByRole('checkbox', { checked: true }).count(), 0)
 
@@ -117,70 +102,52 @@ describe('several messages', () => {
     await page.locator('.toast', { hasText: 'Message deleted' }).waitFor()
     await page.clock.runFor(UNDO_MS)
     await waitForSubjects(app(), token, ['Mail 3', 'Mail 2', 'Mail 1'])
-  })
 
-  test('that a search hides are not deleted with the others', async () => {
-    const page = await visitWithClock('/')
-    const { email, token } = await waitForInbox(page)
-    await app().mail(email, plainMail({ subject: 'Keep me' }))
-    await app().mail(email, plainMail({ subject: 'Not me' }))
-    await row(page, 'Not me').waitFor()
+    // The selection is only of what is in sight.
     await page.getByRole('checkbox', { name: 'Select all' }).check()
-    await page.getByRole('searchbox').fill('not')
+    await page.getByRole('searchbox').fill('mail 1')
     await page.getByRole('checkbox', { name: '1 selected' }).waitFor()
-    await page.getByRole('button', { name: 'Delete', exact: true }).click()
+    await press('Delete')
     await page.clock.runFor(UNDO_MS)
-    await waitForSubjects(app(), token, ['Keep me'])
-  })
+    await waitForSubjects(app(), token, ['Mail 3', 'Mail 2'])
 
-  test('are called results while a search is on, and only those are deleted then', async () => {
-    const page = await visitWithClock('/')
-    const { email, token } = await waitForInbox(page)
-    for (const subject of ['Keep', 'Lose one', 'Lose two']) {
-      await app().mail(email, plainMail({ subject }))
-    }
-    await row(page, 'Lose two').waitFor()
+    for (const subject of ['Lose one', 'Lose two']) await app().mail(email, plainMail({ subject }))
     await page.getByRole('searchbox').fill('lose')
-    await page.getByRole('button', { name: 'Delete 2 results' }).click()
+    await press('Delete 2 results')
     await page.locator('.toast', { hasText: '2 messages deleted' }).waitFor()
     await page.getByRole('searchbox').fill('')
     await page.getByRole('button', { name: 'Delete all' }).waitFor()
     await page.clock.runFor(UNDO_MS)
-    await waitForSubjects(app(), token, ['Keep'])
+    await waitForSubjects(app(), token, ['Mail 3', 'Mail 2'])
   })
 
-  for (const [name, choose, expected] of [
-    ['all', async () => undefined, /^all=1&up_to_id=\d+$/],
-    [
-      'selected ones',
-      async (page: Page) => page.getByRole('checkbox', { name: 'Select all' }).check(),
-      /^ids=\d+(%2C\d+){29}$/,
-    ],
-  ] as const) {
-    test(`are deleted with one request: ${name}`, async () => {
-      const session = await app().session()
-      await mailMany(app(), session.email, 30)
-      const page = await visit('/favicon.svg', OUTSIDE)
-      await page.clock.install()
-      const sent: string[] = []
-      page.on('request', (request) => {
-        if (request.url().endsWith('/api/delete-mail')) sent.push(request.postData() ?? '')
-      })
-      await openMailbox(page, app(), session)
-      await page.getByText('30 unread').waitFor()
-      await choose(page)
+  test('are deleted with one request, all or the selected ones, and what arrives meanwhile stays', async () => {
+    const session = await app().session()
+    await mailMany(app(), session.email, 30)
+    const page = await visitWithClock('/favicon.svg', OUTSIDE)
+    const sent: string[] = []
+    page.on('request', (request) => {
+      if (request.url().endsWith('/api/delete-mail')) sent.push(request.postData() ?? '')
+    })
+    await openMailbox(page, app(), session)
+    for (const [name, count, newer, expected] of [
+      ['all', 30, 'Newer', /^all=1&up_to_id=\d+$/],
+      ['selected', 31, 'Newest', /^ids=\d+(%2C\d+){30}$/],
+    ] as const) {
+      await page.getByText(`${count} unread`).waitFor()
+      if (name === 'selected') await page.getByRole('checkbox', { name: 'Select all' }).check()
       await page.getByRole('button', { name: /^Delete( all)?$/ }).click()
       await page.getByText('Waiting for mail').waitFor()
-      // What arrives in the meantime stays.
-      await app().mail(session.email, plainMail({ subject: 'Newer' }))
-      await row(page, 'Newer').waitFor()
+      await app().mail(session.email, plainMail({ subject: newer }))
+      await row(page, newer).waitFor()
       await page.clock.runFor(UNDO_MS)
-      await waitForSubjects(app(), session.token, ['Newer'])
-      assert.equal(sent.length, 1)
-      assert.match(sent[0] ?? '', expected)
+      await waitForSubjects(app(), session.token, [newer])
+      assert.equal(sent.length, 1, name)
+      assert.match(sent.splice(0).join(), expected)
       assert.equal(await page.locator('.mail').count(), 1)
-    })
-  }
+      if (name === 'all') await mailMany(app(), session.email, 30)
+    }
+  })
 
   for (const [name, leave] of [
     [
@@ -208,8 +175,7 @@ describe('several messages', () => {
       const session = await app().session()
       const { token } = session
       await mailMany(app(), session.email, 12)
-      const page = await visit('/favicon.svg', OUTSIDE)
-      await page.clock.install()
+      const page = await visitWithClock('/favicon.svg', OUTSIDE)
       await openMailbox(page, app(), session)
       await page.getByText('12 unread').waitFor()
       // Neither the deletion of some nor that of all the rest is answered, as when the page is closed.

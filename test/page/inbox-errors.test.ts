@@ -6,9 +6,10 @@ import { OWN_SERVER, openPages } from './support/pages.ts'
 const { app, visit, allow } = openPages(OWN_SERVER)
 
 describe('without a live stream', () => {
-  test('the page falls back to long polling, shows that, and mail still appears', async () => {
-    allow({ complaint: /api\/events/ })
+  test('the page falls back to long polling, then to polling at intervals, shows that, and retries the stream after a while', async () => {
+    allow({ complaint: /api\/(events|check-mail)/ })
     const page = await visit('/livez')
+    await page.clock.install()
     await page.route('**/api/events', (route) => route.abort())
     await page.goto(app().url)
     await page.getByText('No live connection – checking for mail').waitFor()
@@ -16,35 +17,19 @@ describe('without a live stream', () => {
     await app().mail(email, plainMail({ subject: 'By asking' }))
     await row(page, 'By asking').waitFor()
     await page.getByText('No live connection').waitFor()
-  })
 
-  test('and without long polling the page polls at intervals', async () => {
-    allow({ complaint: /api\/(events|check-mail)/ })
-    const page = await visit('/livez')
-    await page.clock.install()
-    await page.route('**/api/events', (route) => route.abort())
+    // The request that is waiting still gets its response.
     await page.route('**/api/check-mail?*wait=*', (route) => route.abort())
-    await page.goto(app().url)
+    await app().mail(email, plainMail({ subject: 'By the last request' }))
+    await row(page, 'By the last request').waitFor()
     await page.getByText('Checking every 15 seconds').waitFor()
-    const { email } = await mailboxOf(page)
     await app().mail(email, plainMail({ subject: 'By looking' }))
     await page.clock.fastForward(15_000)
     await row(page, 'By looking').waitFor()
-
     await app().mail(email, plainMail({ subject: 'By hand' }))
     await page.getByRole('button', { name: 'Check now' }).click()
     await row(page, 'By hand').waitFor()
-  })
 
-  test('the stream is retried after a while', async () => {
-    allow({ complaint: /api\/events/ })
-    const page = await visit('/livez')
-    await page.clock.install()
-    await page.route('**/api/events', (route) => route.abort())
-    await page.route('**/api/check-mail?*wait=*', (route) => route.abort())
-    allow({ complaint: /api\/(events|check-mail)/ })
-    await page.goto(app().url)
-    await page.getByText('Checking every').waitFor()
     await page.unroute('**/api/events')
     await page.clock.fastForward(5 * 60_000)
     await waitForInbox(page)
@@ -83,25 +68,14 @@ test('the page reconnects to a stopping server after its retry time, without an 
   assert.equal(tries, 4)
 })
 
-test('the page shows that it is offline, and then the mail received meanwhile', async () => {
-  allow({ complaint: /ERR_INTERNET_DISCONNECTED/ })
-  const page = await visit('/')
-  const { email } = await waitForInbox(page)
-  await page.context().setOffline(true)
-  await page.getByText('You are offline.').waitFor()
-  await app().mail(email, plainMail({ subject: 'Meanwhile' }))
-  await page.context().setOffline(false)
-  await row(page, 'Meanwhile').waitFor()
-  await waitForInbox(page)
-})
-
-test('errors disappear once the server responds, and the open message is loaded then', async () => {
+test('the page shows that it is offline; once the server responds, errors disappear, and the open message and the mail received meanwhile are loaded', async () => {
   allow({ complaint: /ERR_INTERNET_DISCONNECTED/ })
   const page = await visit('/')
   const { email } = await waitForInbox(page)
   await app().mail(email, plainMail({ subject: 'Later', text: 'Here at last.' }))
   await row(page, 'Later').waitFor()
   await page.context().setOffline(true)
+  await page.getByText('You are offline.').waitFor()
   await opener(page, 'Later').click()
   await page.getByRole('article').getByText('Could not reach the server').waitFor()
   await page.getByRole('button', { name: 'New address' }).click()
@@ -111,36 +85,27 @@ test('errors disappear once the server responds, and the open message is loaded 
   await failure.waitFor({ state: 'detached' })
   await page.getByRole('button', { name: 'New address' }).click()
   await failure.waitFor()
+  await app().mail(email, plainMail({ subject: 'Meanwhile' }))
   await page.context().setOffline(false)
   await page.locator('.mail-text', { hasText: 'Here at last.' }).waitFor()
   await failure.waitFor({ state: 'detached' })
+  await row(page, 'Meanwhile').waitFor()
+  await waitForInbox(page)
 })
 
-describe('a session that has ended', () => {
-  test('by expiry empties the page, with a notice', async () => {
-    allow({ complaint: /401/ })
-    const page = await visit('/')
-    const { email } = await waitForInbox(page)
-    await app().mail(email, plainMail({ subject: 'Soon gone' }))
-    await opener(page, 'Soon gone').click()
-    app().moveClock(25 * 3_600)
-    // The server checks expiry on activity and at intervals.
-    await page.getByRole('heading', { name: 'This address has expired' }).waitFor()
-    await page.getByText('This address has expired. Its mail was deleted.').waitFor()
-    assert.equal(await row(page, 'Soon gone').count(), 0)
-    assert.equal(await page.title(), 'Inbox – Mayfly')
-  })
-
-  test('by deletion elsewhere does so too', async () => {
-    allow({ complaint: /401/ })
-    const page = await visit('/')
-    const { token } = await waitForInbox(page)
-    await fetch(`${app().url}/api/delete-session`, {
-      method: 'POST',
-      body: new URLSearchParams({ token }),
-    })
-    await page.getByRole('heading', { name: 'This address no longer exists' }).waitFor()
-  })
+// One that was deleted: address-end.test.ts.
+test('a session that has expired empties the page, with a notice', async () => {
+  allow({ complaint: /401/ })
+  const page = await visit('/')
+  const { email } = await waitForInbox(page)
+  await app().mail(email, plainMail({ subject: 'Soon gone' }))
+  await opener(page, 'Soon gone').click()
+  app().moveClock(25 * 3_600)
+  // The server checks expiry on activity and at intervals.
+  await page.getByRole('heading', { name: 'This address has expired' }).waitFor()
+  await page.getByText('This address has expired. Its mail was deleted.').waitFor()
+  assert.equal(await row(page, 'Soon gone').count(), 0)
+  assert.equal(await page.title(), 'Inbox – Mayfly')
 })
 
 test('the rate limit is shown with the time to wait, and then the page continues', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
-import { describe, test, vi } from 'vitest'
+import { test, vi } from 'vitest'
 import {
   mailboxOf,
   mailMany,
@@ -46,37 +46,17 @@ test('every task can be done without a mouse', async () => {
   await waitForSubjects(app(), token, ['Welcome'])
 })
 
-describe('while a message is open', () => {
-  test('j and k move to the next one, u and Esc return to its row', async () => {
-    const page = await visit('/')
-    const { email } = await waitForInbox(page)
-    await mailMany(app(), email, 3)
-    await row(page, 'Mail 3').waitFor()
-    await page.keyboard.press('j')
-    await page.keyboard.press('Enter')
-    await page.getByRole('heading', { name: 'Mail 3' }).waitFor()
-    await page.keyboard.press('j')
-    await page.getByRole('heading', { name: 'Mail 2' }).waitFor()
-    await page.keyboard.press('j')
-    await page.getByRole('heading', { name: 'Mail 1' }).waitFor()
-    await page.keyboard.press('j')
-    await page.keyboard.press('k')
-    await page.getByRole('heading', { name: 'Mail 2' }).waitFor()
-    for (const key of ['u', 'Escape']) {
-      await page.keyboard.press(key)
-      await page.getByText('Select a message to read it').waitFor()
-      assert.match(await focused(page), /Mail 2/)
-      await page.keyboard.press('Enter')
-      await page.getByRole('heading', { name: 'Mail 2' }).waitFor()
-    }
-  })
-})
-
-test('/ starts a search, Esc leaves it, and letters typed in it are not commands', async () => {
+test('in the list the first tab stop skips to it, / searches, x selects, Delete deletes, z restores, r checks and n creates an address', async () => {
   const page = await visit('/')
   const { email } = await waitForInbox(page)
-  await mailMany(app(), email, 2)
-  await row(page, 'Mail 2').waitFor()
+  await mailMany(app(), email, 3)
+  await row(page, 'Mail 3').waitFor()
+  await page.keyboard.press('Tab')
+  assert.equal(await focused(page), 'Skip to messages')
+  await page.keyboard.press('Enter')
+  assert.equal(await page.evaluate('document.activeElement.id'), 'messages')
+
+  // Letters typed in the search are not commands, and Esc leaves it.
   await page.keyboard.press('/')
   await page.keyboard.type('ann n # ?')
   assert.equal(await page.getByRole('searchbox').inputValue(), 'ann n # ?')
@@ -84,38 +64,97 @@ test('/ starts a search, Esc leaves it, and letters typed in it are not commands
   assert.equal(await page.getByRole('dialog').count(), 0)
   assert.equal((await mailboxOf(page)).email, email)
   await page.keyboard.press('Escape')
-  await row(page, 'Mail 2').waitFor()
+  await row(page, 'Mail 3').waitFor()
   assert.equal(await page.getByRole('searchbox').inputValue(), '')
   await page.keyboard.press('/')
   await page.keyboard.type('mail 1')
   await page.getByText('1 message found').waitFor()
   await page.keyboard.press('Enter')
   assert.match(await focused(page), /Mail 1/)
-})
+  // Enter has opened it. One Esc closes it, the next ends the search.
+  await page.getByRole('heading', { name: 'Mail 1' }).waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByText('Select a message to read it').waitFor()
+  await page.keyboard.press('Escape')
+  await row(page, 'Mail 3').waitFor()
 
-test('r checks for mail, n creates a new address; combinations with Ctrl are left to the browser', async () => {
-  const page = await visit('/')
-  const { email } = await waitForInbox(page)
+  for (const key of ['x', 'k', 'x', 'x', 'k', 'x']) await page.keyboard.press(key)
+  await page.getByText('2 selected').waitFor()
+  await page.keyboard.press('Delete')
+  await page.locator('.toast', { hasText: '2 messages deleted' }).waitFor()
+  assert.deepEqual(await page.locator('.mail-subject').allTextContents(), ['Mail 2'])
+  await page.keyboard.press('z')
+  await row(page, 'Mail 3').waitFor()
+  assert.equal(await page.locator('.mail').count(), 3)
+
   const forced = page.waitForRequest(/check-mail\?.*force=1/)
   await page.keyboard.press('r')
   await forced
+  // Combinations with Ctrl are left to the browser.
   await page.keyboard.press('Control+j')
+  assert.equal(await page.evaluate('document.activeElement.id'), 'messages')
   await page.keyboard.press('n')
   await vi.waitUntil(async () => (await mailboxOf(page)).email !== email, 30_000)
 })
 
-test('? lists the shortcuts, and they can be turned off permanently', async () => {
+test('j and k move to the next message, Enter moves the focus into it, u, Esc and Back return to its row; ? lists the shortcuts, and they can be turned off permanently', async () => {
   const page = await visit('/')
   const { email } = await waitForInbox(page)
-  await mailMany(app(), email, 1)
-  await row(page, 'Mail 1').waitFor()
+  await mailMany(app(), email, 3)
+  await row(page, 'Mail 3').waitFor()
+  const heading = (name: string) => page.getByRole('heading', { name })
+  const none = page.getByText('Select a message to read it')
+  await page.keyboard.press('j')
+  await page.keyboard.press('Enter')
+  await heading('Mail 3').waitFor()
+  await page.keyboard.press('j')
+  await heading('Mail 2').waitFor()
+  await page.keyboard.press('j')
+  await heading('Mail 1').waitFor()
+  await page.keyboard.press('j')
+  await page.keyboard.press('k')
+  await heading('Mail 2').waitFor()
+  for (const key of ['u', 'Escape']) {
+    await page.keyboard.press(key)
+    await none.waitFor()
+    assert.match(await focused(page), /Mail 2/)
+    await page.keyboard.press('Enter')
+    await heading('Mail 2').waitFor()
+  }
+
+  await page.keyboard.press('u')
+  await none.waitFor()
+  await page.evaluate(`document.getElementById('messages').focus()`)
+  await page.keyboard.press('Enter')
+  await heading('Mail 2').and(page.locator(':focus')).waitFor()
+  await page.keyboard.press('j')
+  await heading('Mail 1').and(page.locator(':focus')).waitFor()
+  // Four steps of the header, then the tabs: not through the list.
+  await page.keyboard.press('Tab')
+  await page.locator('#reader :focus').waitFor()
+  // A click leaves the focus in the list.
+  await page.locator('.mail-open').first().click()
+  await heading('Mail 3').waitFor()
+  assert.match(await focused(page), /Mail 3/)
+  await page.locator('.mail-open:focus').waitFor()
+
+  // A message opened before the browser has navigated back stays open.
+  await page.evaluate(`new Promise((done) => {
+    addEventListener('popstate', () => setTimeout(done), { once: true })
+    document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'u', bubbles: true }))
+    document.querySelectorAll('.mail-open')[1].click()
+  })`)
+  await heading('Mail 2').waitFor()
+  await page.goBack()
+  await none.waitFor()
+  assert.equal(new URL(page.url()).pathname, '/')
+
   await page.keyboard.press('?')
   const help = page.getByRole('dialog', { name: 'Keyboard shortcuts' })
   await help.waitFor()
   assert.equal(await help.locator('kbd').count(), 14)
   await page.keyboard.press('Escape')
   await help.waitFor({ state: 'detached' })
-
   await page.getByText('Settings').click()
   await page.getByRole('checkbox', { name: 'Keyboard shortcuts' }).uncheck()
   await page.reload()
@@ -124,71 +163,6 @@ test('? lists the shortcuts, and they can be turned off permanently', async () =
   for (const key of ['j', 'n', '#', '?', '/', 'c']) await page.keyboard.press(key)
   assert.equal(await page.getByRole('dialog').count(), 0)
   assert.equal((await mailboxOf(page)).email, email)
-  assert.equal(await page.locator('.mail').count(), 1)
-  assert.equal(await page.evaluate('document.activeElement === document.body'), true)
-})
-
-test('the first tab stop is a skip link to the messages', async () => {
-  const page = await visit('/')
-  const { email } = await waitForInbox(page)
-  await mailMany(app(), email, 1)
-  await row(page, 'Mail 1').waitFor()
-  await page.keyboard.press('Tab')
-  assert.equal(await focused(page), 'Skip to messages')
-  await page.keyboard.press('Enter')
-  assert.equal(await page.evaluate('document.activeElement.id'), 'messages')
-})
-
-test('Enter opens the current message and moves the focus into it, a click does not', async () => {
-  const page = await visit('/')
-  const { email } = await waitForInbox(page)
-  await mailMany(app(), email, 2)
-  await row(page, 'Mail 2').waitFor()
-  await page.evaluate(`document.getElementById('messages').focus()`)
-  await page.keyboard.press('Enter')
-  await page.getByRole('heading', { name: 'Mail 2' }).and(page.locator(':focus')).waitFor()
-  await page.keyboard.press('j')
-  await page.getByRole('heading', { name: 'Mail 1' }).and(page.locator(':focus')).waitFor()
-  // Four steps of the header, then the tabs: not through the list.
-  await page.keyboard.press('Tab')
-  await page.locator('#reader :focus').waitFor()
-  await page.locator('.mail-open').first().click()
-  await page.getByRole('heading', { name: 'Mail 2' }).waitFor()
-  assert.match(await focused(page), /Mail 2/)
-  await page.locator('.mail-open:focus').waitFor()
-})
-
-test('x selects, Delete deletes, z restores', async () => {
-  const page = await visit('/')
-  const { email } = await waitForInbox(page)
-  await mailMany(app(), email, 3)
-  await row(page, 'Mail 3').waitFor()
-  for (const key of ['j', 'x', 'j', 'x', 'x', 'j', 'x']) await page.keyboard.press(key)
-  await page.getByText('2 selected').waitFor()
-  await page.keyboard.press('Delete')
-  await page.locator('.toast', { hasText: '2 messages deleted' }).waitFor()
-  assert.deepEqual(await page.locator('.mail-subject').allTextContents(), ['Mail 2'])
-  await page.keyboard.press('z')
-  await row(page, 'Mail 3').waitFor()
   assert.equal(await page.locator('.mail').count(), 3)
-})
-
-test('a message opened right after u stays open, and Back leads to the list', async () => {
-  const page = await visit('/')
-  const { email } = await waitForInbox(page)
-  await mailMany(app(), email, 2)
-  await row(page, 'Mail 2').waitFor()
-  await page.keyboard.press('j')
-  await page.keyboard.press('Enter')
-  await page.getByRole('heading', { name: 'Mail 2' }).waitFor()
-  // Both before the browser has navigated back.
-  await page.evaluate(`new Promise((done) => {
-    addEventListener('popstate', () => setTimeout(done), { once: true })
-    document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'u', bubbles: true }))
-    document.querySelectorAll('.mail-open')[1].click()
-  })`)
-  await page.getByRole('heading', { name: 'Mail 1' }).waitFor()
-  await page.goBack()
-  await page.getByText('Select a message to read it').waitFor()
-  assert.equal(new URL(page.url()).pathname, '/')
+  assert.equal(await page.evaluate('document.activeElement === document.body'), true)
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import type { BrowserContextOptions, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { describe, test, vi } from 'vitest'
 import { mailboxOf, plainMail } from './support/inbox.ts'
 import { checkAccessibility, openPages } from './support/pages.ts'
@@ -11,8 +11,8 @@ const LONG = process.env['MAYFLY_TEST_LONG'] !== undefined
 const PHONE = { width: 360, height: 740 }
 
 /** The inbox in a browser that prefers this language, with an open stream. */
-async function openIn(locale: string, options: BrowserContextOptions = {}): Promise<Page> {
-  const page = await visit('/', { locale, ...options })
+async function openIn(locale: string): Promise<Page> {
+  const page = await visit('/', { locale })
   await page.locator('.status-dot.live').waitFor()
   return page
 }
@@ -104,7 +104,7 @@ describe('Arabic', () => {
     assert.deepEqual(await latinWords(page), [])
   })
 
-  test('is mirrored, except addresses, codes and Latin names', async () => {
+  test('is mirrored, except addresses, codes and Latin names, fits a phone and is accessible, light and dark', async () => {
     const page = await openIn('ar')
     const { email } = await mailboxOf(page)
     await app().mail(
@@ -134,12 +134,9 @@ describe('Arabic', () => {
     await page.locator('.switcher').waitFor()
     const { email: other } = await mailboxOf(page)
     await page.getByText(`العنوان الجديد: \u2068${other}\u2069`).first().waitFor()
-  })
 
-  test('fits a phone and is accessible, light and dark', async () => {
-    const page = await openIn('ar', { viewport: PHONE })
-    const { email } = await mailboxOf(page)
-    await app().mail(email, plainMail({ text: 'Your code is 482915.' }))
+    await page.setViewportSize(PHONE)
+    await app().mail(other, plainMail({ text: 'Your code is 482915.' }))
     await page.locator('.mail-code').waitFor()
     assert.equal(await page.evaluate('document.documentElement.scrollWidth'), PHONE.width)
     await checkAccessibility(page)
@@ -151,38 +148,33 @@ describe('Arabic', () => {
   })
 })
 
-describe('German', () => {
-  test('formats numbers, times and the tab title in the German way', async () => {
-    const page = await openIn('de-AT')
-    assert.deepEqual(await announced(page), ['de', 'ltr'])
-    const { email } = await mailboxOf(page)
-    await page.getByText(/Noch 23 Std\., 59 Min\./).waitFor()
-    await app().mail(email, plainMail({ subject: 'Eins' }))
-    await app().mail(email, plainMail({ subject: 'Zwei' }))
-    await page.getByText('2 ungelesen', { exact: true }).waitFor()
-    assert.equal(await page.title(), '(2) Posteingang – Mayfly')
-    await page.getByRole('checkbox', { name: '„Zwei“ auswählen' }).check()
-    await page.getByText('1 gewählt').waitFor()
-    await page.getByRole('button', { name: 'Löschen', exact: true }).last().click()
-    await page.getByText('Nachricht gelöscht').waitFor()
-  })
+test('German formats numbers, times and the tab title in its way, and fits a phone with its long words', async () => {
+  const page = await openIn('de-AT')
+  assert.deepEqual(await announced(page), ['de', 'ltr'])
+  const { email } = await mailboxOf(page)
+  await page.getByText(/Noch 23 Std\., 59 Min\./).waitFor()
+  await app().mail(email, plainMail({ subject: 'Eins' }))
+  await app().mail(email, plainMail({ subject: 'Zwei' }))
+  await page.getByText('2 ungelesen', { exact: true }).waitFor()
+  assert.equal(await page.title(), '(2) Posteingang – Mayfly')
+  await page.getByRole('checkbox', { name: '„Zwei“ auswählen' }).check()
+  await page.getByText('1 gewählt').waitFor()
+  await page.getByRole('button', { name: 'Löschen', exact: true }).last().click()
+  await page.getByText('Nachricht gelöscht').waitFor()
 
-  test('fits a phone with its long words', async () => {
-    const page = await openIn('de', { viewport: PHONE })
-    const { email } = await mailboxOf(page)
-    await app().mail(email, plainMail({ text: 'Your code is 482915.' }))
-    await page.locator('.mail-code').waitFor()
-    const row = await page.locator('.tools-row').boundingBox()
-    assert.ok(row && row.height < 45, 'the tools take two lines')
-    await page.locator('.mail-open').click()
-    await page.locator('.tab-view').waitFor()
-    assert.equal(await page.evaluate('document.documentElement.scrollWidth'), PHONE.width)
-    for (const path of ['/pricing', '/key', '/docs']) {
-      await page.goto(`${app().url}${path}`)
-      await page.getByLabel('Sprache').waitFor()
-      assert.equal(await page.evaluate('document.documentElement.scrollWidth'), PHONE.width, path)
-    }
-  })
+  await page.setViewportSize(PHONE)
+  await app().mail(email, plainMail({ text: 'Your code is 482915.' }))
+  await page.locator('.mail-code').waitFor()
+  const row = await page.locator('.tools-row').boundingBox()
+  assert.ok(row && row.height < 45, 'the tools take two lines')
+  await page.locator('.mail-open').first().click()
+  await page.locator('.tab-view').waitFor()
+  assert.equal(await page.evaluate('document.documentElement.scrollWidth'), PHONE.width)
+  for (const path of ['/pricing', '/key', '/docs']) {
+    await page.goto(`${app().url}${path}`)
+    await page.getByLabel('Sprache').waitFor()
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth'), PHONE.width, path)
+  }
 })
 
 // The others differ only in the files that the build has written in the same way.
@@ -218,43 +210,35 @@ function wordsOf(language: string, name: string): string {
   return JSON.parse(readFileSync(file, 'utf8'))[name]
 }
 
-describe('the selected language', () => {
-  test('applies at once, takes precedence over the browser’s, and is stored', async () => {
-    const page = await openIn('en')
-    await page.getByLabel('Language').selectOption('ar')
-    await page.getByRole('heading', { name: 'الرسائل' }).waitFor()
-    assert.deepEqual(await announced(page), ['ar', 'rtl'])
-    await page.reload()
-    await page.getByRole('heading', { name: 'الرسائل' }).waitFor()
-    assert.deepEqual(await announced(page), ['ar', 'rtl'])
-
-    // lang and dir are set before the first paint, whatever the server wrote.
-    allow({ complaint: /ERR_FAILED/ })
-    await page.route('**/assets/inbox-*.js', (route) => route.abort())
-    await page.reload()
-    assert.deepEqual(await announced(page), ['ar', 'rtl'])
-    await page.unroute('**/assets/inbox-*.js')
-    await page.goto(`${app().url}/key`)
-    await page.getByRole('heading', { name: 'مفتاحك' }).waitFor()
-    await page.getByLabel('اللغة').selectOption('en')
-    await page.getByRole('heading', { name: 'Your key' }).waitFor()
-    assert.deepEqual(await announced(page), ['en', 'ltr'])
+test('the selected language applies at once, takes precedence over the browser’s, and is stored; it is reverted if its catalogue cannot be loaded', async () => {
+  allow({ complaint: /ERR_FAILED/ })
+  const page = await openIn('en')
+  await page.route('**/assets/de-*.js', (route) => route.abort())
+  const failed = page.waitForEvent('requestfailed')
+  await page.getByLabel('Language').selectOption('de')
+  await failed
+  await vi.waitFor(async () => {
+    assert.equal(await page.getByLabel('Language').inputValue(), 'en')
   })
+  assert.ok(await page.getByRole('heading', { name: 'Messages' }).isVisible())
+  await page.getByLabel('Language').selectOption('fr')
+  await page.getByLabel('Langue').selectOption('ar')
+  await page.getByRole('heading', { name: 'الرسائل' }).waitFor()
+  assert.deepEqual(await announced(page), ['ar', 'rtl'])
+  await page.reload()
+  await page.getByRole('heading', { name: 'الرسائل' }).waitFor()
+  assert.deepEqual(await announced(page), ['ar', 'rtl'])
 
-  test('is reverted if its catalogue cannot be loaded, and can be selected again', async () => {
-    allow({ complaint: /ERR_FAILED/ })
-    const page = await openIn('en')
-    await page.route('**/assets/de-*.js', (route) => route.abort())
-    const failed = page.waitForEvent('requestfailed')
-    await page.getByLabel('Language').selectOption('de')
-    await failed
-    await vi.waitFor(async () => {
-      assert.equal(await page.getByLabel('Language').inputValue(), 'en')
-    })
-    assert.ok(await page.getByRole('heading', { name: 'Messages' }).isVisible())
-    await page.getByLabel('Language').selectOption('fr')
-    await page.getByLabel('Langue').waitFor()
-  })
+  // lang and dir are set before the first paint, whatever the server wrote.
+  await page.route('**/assets/inbox-*.js', (route) => route.abort())
+  await page.reload()
+  assert.deepEqual(await announced(page), ['ar', 'rtl'])
+  await page.unroute('**/assets/inbox-*.js')
+  await page.goto(`${app().url}/key`)
+  await page.getByRole('heading', { name: 'مفتاحك' }).waitFor()
+  await page.getByLabel('اللغة').selectOption('en')
+  await page.getByRole('heading', { name: 'Your key' }).waitFor()
+  assert.deepEqual(await announced(page), ['en', 'ltr'])
 })
 
 test('if a catalogue cannot be loaded the page stays in English, with a notice', async () => {

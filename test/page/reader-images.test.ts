@@ -72,73 +72,57 @@ async function waitForImages(name: string): Promise<void> {
   }
 }
 
-describe('remote images', () => {
-  test('are blocked and counted, and loaded on request without cookies or a referrer', async () => {
-    visits.allow({ origin: origin() })
-    const page = await visits.visit('/')
-    const { email } = await waitForInbox(page)
-    await send(email, mailWithImages('first'))
-    await send(email, mailWithImages('second'))
-    await open(page, 'first')
-    await page.getByText('3 remote images blocked').waitFor()
-    assert.deepEqual(paths(), [])
+test('remote images are blocked and counted, loaded on request without cookies or a referrer, and always for an authenticated sender, until this is turned off', async () => {
+  visits.allow({ origin: origin() })
+  const page = await visits.visit('/')
+  const { email } = await waitForInbox(page)
+  await send(email, mailWithImages('first'))
+  await send(email, mailWithImages('second'))
+  await open(page, 'first')
+  const blocked = page.getByText('3 remote images blocked')
+  await blocked.waitFor()
+  assert.deepEqual(paths(), [])
 
-    await page.getByRole('button', { name: 'Load once' }).click()
-    await waitForImages('first')
-    const picture = page.frameLocator('.mail-frame').getByRole('img', { name: 'One' })
-    await picture.waitFor()
-    assert.deepEqual((await picture.boundingBox())?.width, 30)
-    assert.deepEqual(paths(), ['/first-1.png', '/first-2.png', '/first-3.png'])
-    for (const { headers } of requests) {
-      assert.equal(headers.referer, undefined)
-      assert.equal(headers.cookie, undefined)
-      assert.ok(!headers.origin || headers.origin === 'null')
-    }
+  await page.getByRole('button', { name: 'Load once' }).click()
+  await waitForImages('first')
+  const picture = page.frameLocator('.mail-frame').getByRole('img', { name: 'One' })
+  await picture.waitFor()
+  assert.deepEqual((await picture.boundingBox())?.width, 30)
+  assert.deepEqual(paths(), ['/first-1.png', '/first-2.png', '/first-3.png'])
+  for (const { headers } of requests) {
+    assert.equal(headers.referer, undefined)
+    assert.equal(headers.cookie, undefined)
+    assert.ok(!headers.origin || headers.origin === 'null')
+  }
+  await open(page, 'second')
+  await blocked.waitFor()
+  assert.equal(paths().length, 3)
 
-    await open(page, 'second')
-    await page.getByText('3 remote images blocked').waitFor()
-    assert.equal(paths().length, 3)
-  })
+  await page.getByRole('button', { name: 'Always load for ann@sender.test' }).click()
+  await waitForImages('second')
+  await page.reload()
+  await send(email, mailWithImages('third'))
+  await open(page, 'third')
+  await page.getByText('Remote images from ann@sender.test are always loaded').waitFor()
+  await waitForImages('third')
+  const stored = () => page.evaluate(`localStorage.getItem('mayfly images')`)
+  assert.equal(await stored(), '["ann@sender.test"]')
 
-  test('are always loaded for an authenticated sender, until this is turned off', async () => {
-    visits.allow({ origin: origin() })
-    const page = await visits.visit('/')
-    const { email } = await waitForInbox(page)
-    await send(email, mailWithImages('third'))
-    await open(page, 'third')
-    await page.getByRole('button', { name: 'Always load for ann@sender.test' }).click()
-    await waitForImages('third')
+  // Not for one who only uses the name of that sender.
+  await send(email, mailWithImages('forged'), 'eve@evil.test')
+  await open(page, 'forged', 'May not be from sender.test')
+  await blocked.waitFor()
+  await page.getByText('must be verified').waitFor()
+  assert.equal(await page.getByRole('button', { name: /^Always/ }).count(), 0)
+  assert.deepEqual(
+    paths().filter((path) => path.startsWith('/forged')),
+    [],
+  )
 
-    await page.reload()
-    await send(email, mailWithImages('fourth'))
-    await open(page, 'fourth')
-    await page.getByText('Remote images from ann@sender.test are always loaded').waitFor()
-    await waitForImages('fourth')
-    assert.equal(
-      await page.evaluate(`localStorage.getItem('mayfly images')`),
-      '["ann@sender.test"]',
-    )
-
-    await page.getByRole('button', { name: 'Stop loading' }).click()
-    await page.getByText('3 remote images blocked').waitFor()
-    assert.equal(await page.evaluate(`localStorage.getItem('mayfly images')`), null)
-  })
-
-  test('are not loaded for a sender who only uses the name of that sender', async () => {
-    visits.allow({ origin: origin() })
-    const page = await visits.visit('/')
-    const { email } = await waitForInbox(page)
-    await send(email, mailWithImages('true'))
-    await open(page, 'true')
-    await page.getByRole('button', { name: 'Always load for ann@sender.test' }).click()
-    await waitForImages('true')
-    await send(email, mailWithImages('forged'), 'eve@evil.test')
-    await open(page, 'forged', 'May not be from sender.test')
-    await page.getByText('3 remote images blocked').waitFor()
-    await page.getByText('must be verified').waitFor()
-    assert.equal(await page.getByRole('button', { name: /^Always/ }).count(), 0)
-    assert.deepEqual(paths(), ['/true-1.png', '/true-2.png', '/true-3.png'])
-  })
+  await open(page, 'third')
+  await page.getByRole('button', { name: 'Stop loading' }).click()
+  await blocked.waitFor()
+  assert.equal(await stored(), null)
 })
 
 describe('the sender', () => {
@@ -184,39 +168,37 @@ describe('the sender', () => {
     }
   })
 
-  test('is updated if the check takes longer than loading the mail', async () => {
+  test('is updated if the check takes longer than loading the mail, and not shown as being checked forever if checks are off', async () => {
     const page = await visits.visitWithClock('/')
     const { email } = await waitForInbox(page)
-    let early = true
+    let isEarly = true
     await page.route('**/api/read-mail?*', async (route) => {
       const response = await route.fetch()
       const body = await response.json()
-      if (early) body.message.auth = null
-      early = false
+      if (isEarly) body.message.auth = null
+      isEarly = false
       await route.fulfill({ response, json: body })
     })
-    await send(email, textMail('Hi.', { subject: 'Hello', from: 'ann@sender.test' }))
-    await opener(page, 'Hello').click()
-    await page.getByText('Checking the sender').waitFor()
+    await send(email, textMail('Hi.', { subject: 'Slow', from: 'ann@sender.test' }))
+    await opener(page, 'Slow').click()
+    const checking = page.getByText('Checking the sender')
+    await checking.waitFor()
     await page.clock.fastForward(10_000)
     await page.getByText('Verified: sender.test').waitFor()
-  })
 
-  test('is not shown as being checked forever if checks are off', async () => {
-    const page = await visits.visitWithClock('/')
-    const { email } = await waitForInbox(page)
+    await page.unroute('**/api/read-mail?*')
     await page.route('**/api/read-mail?*', async (route) => {
       const response = await route.fetch()
       const body = await response.json()
       body.message.auth = null
       await route.fulfill({ response, json: body })
     })
-    await send(email, textMail('Hi.', { subject: 'Hello', from: 'ann@sender.test' }))
-    await opener(page, 'Hello').click()
-    const checking = page.getByText('Checking the sender')
+    await send(email, textMail('Hi.', { subject: 'Never', from: 'ann@sender.test' }))
+    await opener(page, 'Never').click()
     await checking.waitFor()
     await page.clock.fastForward(10_000)
     await checking.waitFor({ state: 'detached' })
-    await page.getByRole('article').getByText('ann@sender.test').first().waitFor()
+    const article = page.getByRole('article', { name: 'Never' })
+    await article.getByText('ann@sender.test').first().waitFor()
   })
 })

@@ -1,17 +1,26 @@
 import assert from 'node:assert/strict'
-import type { Page } from 'playwright-core'
+import type { BrowserContextOptions, Page } from 'playwright-core'
 import { describe, test, vi } from 'vitest'
-import { opener, waitForInbox } from './support/inbox.ts'
+import { mailboxOf, opener, waitForInbox } from './support/inbox.ts'
 import { htmlMail, newsletterMail, textMail } from './support/mails.ts'
 import { checkAccessibility, openPages } from './support/pages.ts'
 
 const { app, visit } = openPages()
 
+async function openInbox(options: BrowserContextOptions = {}): Promise<Page> {
+  const page = await visit('/', options)
+  await waitForInbox(page)
+  return page
+}
+
 async function read(page: Page, raw: string, subject: string): Promise<void> {
-  const { email } = await waitForInbox(page)
+  const { email } = await mailboxOf(page)
   assert.equal(await app().mail(email, raw), 250)
   await opener(page, subject).click()
-  await page.locator('.tab-view').waitFor()
+  await page
+    .locator('article.reader[aria-busy=false]')
+    .filter({ has: page.getByRole('heading', { name: subject }) })
+    .waitFor()
 }
 
 async function readNewsletter(page: Page): Promise<void> {
@@ -34,8 +43,9 @@ async function measure(page: Page) {
 }
 
 describe('an opened newsletter', () => {
-  test('has at least 400 px on a laptop, 330 px on a small one, and only its frame scrolls', async () => {
-    const page = await visit('/', { viewport: { width: 1366, height: 768 } })
+  test('has at least 400 px on a laptop, 330 px on a small one, and only its frame scrolls; it fills the window or is as wide as on a phone on request', async () => {
+    const laptop = { width: 1366, height: 768 }
+    const page = await openInbox({ viewport: laptop })
     await readNewsletter(page)
     for (const [width, height, least] of [
       [1366, 768, 400],
@@ -64,58 +74,19 @@ describe('an opened newsletter', () => {
       .filter((one) => one.scrollHeight > one.clientHeight + 1 && /auto|scroll/.test(getComputedStyle(one).overflowY))
       .map((one) => one.className)`)
     assert.deepEqual(scrolling, ['tab-view'])
-  })
 
-  test('has everything below a one-line head on a phone, upright or not', async () => {
-    const page = await visit('/', { viewport: { width: 360, height: 740 }, hasTouch: true })
-    await readNewsletter(page)
-    for (const [width, height] of [
-      [360, 740],
-      [844, 390],
-    ] as const) {
-      await page.setViewportSize({ width, height })
-      const { visible, top, scrollers, isPageLonger } = await measure(page)
-      assert.ok(top <= 56, `the mail starts at ${top} px`)
-      assert.equal(visible, height - top)
-      assert.deepEqual([scrollers, isPageLonger], [1, false])
-    }
-  })
+    await page.getByRole('tab', { name: 'Message', exact: true }).click()
+    await page.frameLocator('.mail-frame').getByText('The Weekly').waitFor()
+    await page.setViewportSize(laptop)
+    const width = async () => (await page.locator('.mail-frame').boundingBox())?.width
+    const before = await width()
+    const toggle = page.getByRole('button', { name: 'Phone width' })
+    await toggle.click()
+    assert.equal(await width(), 375)
+    assert.equal(await toggle.getAttribute('aria-pressed'), 'true')
+    await toggle.click()
+    assert.equal(await width(), before)
 
-  test('with a claimed name, codes and an image has one scroller on a phone on its side, too', async () => {
-    const page = await visit('/', { viewport: { width: 844, height: 390 }, hasTouch: true })
-    const image = '<img src="https://images.test/a.png" width="24" alt="">'
-    const html = `${image}<p>Your code is 482913. The backup code is 731204.</p>`.padEnd(
-      9_000,
-      '<p>More.</p>',
-    )
-    const from = '"service@bank.test" <x@evil.test>'
-    await read(page, htmlMail(html, { subject: 'Codes', from }), 'Codes')
-    await page.locator('.codes-other').waitFor()
-    const frame = page.frameLocator('.mail-frame')
-    await frame.getByText('482913').waitFor()
-    await page.getByText('1 remote image blocked').waitFor()
-    const box = await frame.locator('img').boundingBox()
-    assert.deepEqual([box?.width, box?.height], [24, 24], 'an icon is square')
-    assert.equal((await measure(page)).scrollers, 1)
-  })
-
-  test('on a phone has its details, views and actions behind two buttons', async () => {
-    const page = await visit('/', { viewport: { width: 360, height: 740 }, hasTouch: true })
-    await readNewsletter(page)
-    await page.getByRole('button', { name: 'Details' }).tap()
-    await page.getByText('The Weekly <news@weekly.test>').waitFor()
-    await checkAccessibility(page)
-    await page.keyboard.press('Escape')
-    await page.getByRole('button', { name: 'More' }).tap()
-    await checkAccessibility(page)
-    await page.getByRole('button', { name: 'Text', exact: true }).tap()
-    await page.locator('.mail-text').waitFor()
-    assert.equal(await page.getByRole('button', { name: 'Print' }).isVisible(), false)
-  })
-
-  test('fills the window on request, until Escape', async () => {
-    const page = await visit('/', { viewport: { width: 1366, height: 768 } })
-    await readNewsletter(page)
     await page.getByRole('button', { name: 'Full window', exact: true }).click()
     const leave = page.getByRole('button', { name: 'Exit full window' })
     await leave.waitFor()
@@ -131,68 +102,92 @@ describe('an opened newsletter', () => {
     await page.getByRole('heading', { name: 'Trains' }).waitFor()
   })
 
-  test('can be seen as on a phone', async () => {
-    const page = await visit('/', { viewport: { width: 1366, height: 768 } })
+  test('on a phone has everything below a one-line head, upright or not, and its details, views and actions behind two buttons', async () => {
+    const upright = { width: 360, height: 740 }
+    const onItsSide = { width: 844, height: 390 }
+    const page = await openInbox({ viewport: upright, hasTouch: true })
     await readNewsletter(page)
-    const width = async () => (await page.locator('.mail-frame').boundingBox())?.width
-    const before = await width()
-    const toggle = page.getByRole('button', { name: 'Phone width' })
-    await toggle.click()
-    assert.equal(await width(), 375)
-    assert.equal(await toggle.getAttribute('aria-pressed'), 'true')
-    await toggle.click()
-    assert.equal(await width(), before)
+    for (const size of [onItsSide, upright]) {
+      await page.setViewportSize(size)
+      const { visible, top, scrollers, isPageLonger } = await measure(page)
+      assert.ok(top <= 56, `the mail starts at ${top} px`)
+      assert.equal(visible, size.height - top)
+      assert.deepEqual([scrollers, isPageLonger], [1, false])
+    }
+
+    await page.getByRole('button', { name: 'Details' }).tap()
+    await page.getByText('The Weekly <news@weekly.test>').waitFor()
+    await checkAccessibility(page)
+    await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: 'More' }).tap()
+    await checkAccessibility(page)
+    await page.getByRole('button', { name: 'Text', exact: true }).tap()
+    await page.locator('.mail-text').waitFor()
+    assert.equal(await page.getByRole('button', { name: 'Print' }).isVisible(), false)
+
+    // One scroller also with a claimed name, codes and an image.
+    await page.getByRole('button', { name: 'Back to the list' }).tap()
+    await page.setViewportSize(onItsSide)
+    const image = '<img src="https://images.test/a.png" width="24" alt="">'
+    const html = `${image}<p>Your code is 482913. The backup code is 731204.</p>`.padEnd(
+      9_000,
+      '<p>More.</p>',
+    )
+    const from = '"service@bank.test" <x@evil.test>'
+    await read(page, htmlMail(html, { subject: 'Codes', from }), 'Codes')
+    await page.locator('.codes-other').waitFor()
+    const frame = page.frameLocator('.mail-frame')
+    await frame.getByText('482913').waitFor()
+    await page.getByText('1 remote image blocked').waitFor()
+    const box = await frame.locator('img').boundingBox()
+    assert.deepEqual([box?.width, box?.height], [24, 24], 'an icon is square')
+    assert.equal((await measure(page)).scrollers, 1)
   })
 })
 
-describe('printed', () => {
-  /** Run in the page: what is printed, instead of a dialog. */
-  const RECORD_PRINT = `
-    printed = []
-    document.addEventListener('load', ({ target }) => {
-      const { contentWindow, contentDocument } = target
-      if (!contentDocument) return
-      contentWindow.print = () => printed.push([contentDocument.body.innerText, target.getAttribute('sandbox')])
-    }, true)
-  `
-  for (const [kind, raw] of [
-    ['HTML', htmlMail('<p>All is well.</p><script>bad()</script>', { subject: 'News' })],
-    ['text', textMail('All is <b>well</b>.', { subject: 'News' })],
+/** Run in the page: what is printed, instead of a dialog. */
+const RECORD_PRINT = `
+  printed = []
+  document.addEventListener('load', ({ target }) => {
+    const { contentWindow, contentDocument } = target
+    if (!contentDocument) return
+    contentWindow.print = () => printed.push([contentDocument.body.innerText, target.getAttribute('sandbox')])
+  }, true)
+`
+
+test('the message alone is printed, HTML or text, by our button, by the keys, and by the menu of the browser', async () => {
+  const page = await openInbox()
+  await page.evaluate(RECORD_PRINT)
+  for (const [subject, raw, body] of [
+    [
+      'News',
+      htmlMail('<p>All is well.</p><script>bad()</script>', { subject: 'News' }),
+      'All is well.',
+    ],
+    ['Note', textMail('All is <b>well</b>.', { subject: 'Note' }), 'All is <b>well</b>.'],
   ] as const) {
-    test(`is the message alone: ${kind}`, async () => {
-      const page = await visit('/')
-      await page.evaluate(RECORD_PRINT)
-      await read(page, raw, 'News')
-      if (kind === 'HTML') await page.frameLocator('.mail-frame').getByText('well').waitFor()
-      await page.getByRole('button', { name: 'Print' }).click()
-      const count = () => page.evaluate('printed.length')
-      await vi.waitUntil(async () => (await count()) === 1, 30_000)
-      await page.keyboard.press('Control+p')
-      await vi.waitUntil(async () => (await count()) === 2, 30_000)
-      const [[text, sandbox]] = (await page.evaluate('printed')) as [[string, string]]
-      const lines = text.split('\n').filter((line) => line !== '')
+    await read(page, raw, subject)
+    if (subject === 'News') await page.frameLocator('.mail-frame').getByText('well').waitFor()
+    await page.getByRole('button', { name: 'Print' }).click()
+    const count = () => page.evaluate('printed.length')
+    await vi.waitUntil(async () => (await count()) === 1, 30_000)
+    await page.keyboard.press('Control+p')
+    await vi.waitUntil(async () => (await count()) === 2, 30_000)
+    for (const [text, sandbox] of (await page.evaluate('printed.splice(0)')) as string[][]) {
+      const lines = text?.split('\n').filter((line) => line !== '') ?? []
       assert.deepEqual(
         [...lines.slice(0, 3), ...lines.slice(4)],
-        [
-          'News',
-          'From: Acme <hello@acme.test>',
-          'To: You <you@box.test>',
-          kind === 'HTML' ? 'All is well.' : 'All is <b>well</b>.',
-        ],
+        [subject, 'From: Acme <hello@acme.test>', 'To: You <you@box.test>', body],
       )
       assert.equal(sandbox, 'allow-same-origin allow-modals', 'no scripts')
-    })
+    }
   }
 
-  test('by the menu of the browser is without the list and the buttons', async () => {
-    const page = await visit('/')
-    await read(page, textMail('All is well.', { subject: 'News' }), 'News')
-    await page.emulateMedia({ media: 'print' })
-    for (const part of ['.top', '.address', '.list', '.tabs', '.settings']) {
-      assert.equal(await page.locator(part).isVisible(), false, part)
-    }
-    assert.equal(await page.locator('.mail-text').isVisible(), true)
-    assert.equal(await page.getByRole('heading', { name: 'News' }).isVisible(), true)
-    await page.emulateMedia({ media: 'screen' })
-  })
+  await page.emulateMedia({ media: 'print' })
+  for (const part of ['.top', '.address', '.list', '.tabs', '.settings']) {
+    assert.equal(await page.locator(part).isVisible(), false, part)
+  }
+  assert.equal(await page.locator('.mail-text').isVisible(), true)
+  assert.equal(await page.getByRole('heading', { name: 'Note' }).isVisible(), true)
+  await page.emulateMedia({ media: 'screen' })
 })

@@ -1,4 +1,3 @@
-import type { Page } from 'playwright-core'
 import type { View, ViewContext } from '../views.ts'
 
 const MAIL = [
@@ -47,52 +46,47 @@ export const plainViews: readonly View[] = [
   },
   {
     name: 'plain-empty',
-    open: async (stage) => void (await openInbox(stage)),
+    open: openInbox,
   },
-  { name: 'plain-inbox', open: openMail },
+  {
+    name: 'plain-inbox',
+    continues: true,
+    async open({ page, app }) {
+      const address = (await page.locator('.plain-address').innerText()).trim()
+      await app.mail(address)
+      await app.mail(address, MAIL)
+      await page.getByRole('link', { name: 'Check now' }).click()
+      await page.getByRole('link', { name: 'Your sign-in code' }).waitFor()
+    },
+  },
   {
     name: 'plain-message',
-    async open(stage) {
-      await openMail(stage)
-      await stage.page.getByRole('link', { name: 'Your sign-in code' }).click()
-      await stage.page.getByText('valid for ten minutes').waitFor()
+    continues: true,
+    async open({ page }) {
+      await page.getByRole('link', { name: 'Your sign-in code' }).click()
+      await page.getByText('valid for ten minutes').waitFor()
     },
   },
   {
     name: 'plain-end',
-    async open(stage) {
-      await openInbox(stage)
-      await stage.page.getByRole('link', { name: 'Delete address' }).click()
-      await stage.page.getByRole('heading', { name: 'Delete this address?' }).waitFor()
+    continues: true,
+    async open({ page, app }) {
+      await page.goto(`${app.url}/plain`)
+      await page.getByRole('link', { name: 'Delete address' }).click()
+      await page.getByRole('heading', { name: 'Delete this address?' }).waitFor()
     },
   },
   {
     name: 'plain-missing',
     complaint: /404/,
-    async open(stage) {
-      await openInbox(stage)
-      await stage.page.goto(`${stage.app.url}/plain/mail/1`)
-    },
+    continues: true,
+    open: async ({ page, app }) => void (await page.goto(`${app.url}/plain/mail/1`)),
   },
 ]
 
-async function openInbox({ page, app }: Pick<ViewContext, 'page' | 'app'>): Promise<string> {
+async function openInbox({ page, app }: Pick<ViewContext, 'page' | 'app'>): Promise<void> {
   await page.goto(`${app.url}/plain`)
   await page.getByRole('button', { name: 'Get an address' }).click()
   await page.getByRole('link', { name: 'Stop checking' }).click()
   await page.getByText('Automatic checking is off').waitFor()
-  return await addressOn(page)
-}
-
-async function addressOn(page: Page): Promise<string> {
-  return (await page.locator('.plain-address').innerText()).trim()
-}
-
-async function openMail(stage: ViewContext): Promise<void> {
-  const { page, app } = stage
-  const address = await openInbox(stage)
-  await app.mail(address)
-  await app.mail(address, MAIL)
-  await page.getByRole('link', { name: 'Check now' }).click()
-  await page.getByRole('link', { name: 'Your sign-in code' }).waitFor()
 }

@@ -47,9 +47,26 @@ export const shopViews: readonly View[] = [
   },
   {
     name: 'order-pending',
+    continues: true,
     async open(stage) {
-      await openOrder(stage, ['later'])
+      await payOpened(stage, 'later')
       await stage.page.getByText('Payment pending').waitFor()
+    },
+  },
+  {
+    name: 'order-paid',
+    continues: true,
+    async open(stage) {
+      await payOpened(stage, 'pay')
+      await stage.page.getByRole('button', { name: 'Show my key' }).waitFor()
+    },
+  },
+  {
+    name: 'order-key',
+    continues: true,
+    async open({ page }) {
+      await page.getByRole('button', { name: 'Show my key' }).click()
+      await page.getByText('This is your key').waitFor()
     },
   },
   {
@@ -57,21 +74,6 @@ export const shopViews: readonly View[] = [
     async open(stage) {
       await openOrder(stage, ['decline'])
       await stage.page.getByText('Payment failed').waitFor()
-    },
-  },
-  {
-    name: 'order-paid',
-    async open(stage) {
-      await openOrder(stage, ['pay'])
-      await stage.page.getByRole('button', { name: 'Show my key' }).waitFor()
-    },
-  },
-  {
-    name: 'order-key',
-    async open(stage) {
-      await openOrder(stage, ['pay'])
-      await stage.page.getByRole('button', { name: 'Show my key' }).click()
-      await stage.page.getByText('This is your key').waitFor()
     },
   },
   {
@@ -98,4 +100,10 @@ async function openOrder({ page, app }: ViewContext, clicks: readonly string[]):
   const made = await createOrder(app.url, { plan: 'business' })
   for (const click of clicks) await payOrder(app.url, made, click)
   await page.goto(`${app.url}/orders/${made.id}#${made.secret}`)
+}
+
+/** The page notices it by itself. */
+async function payOpened({ page, app }: ViewContext, click: string): Promise<void> {
+  const id = new URL(page.url()).pathname.replace('/orders/', '')
+  await payOrder(app.url, { id, secret: '', payUrl: '' }, click)
 }
