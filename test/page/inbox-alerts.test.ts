@@ -44,6 +44,11 @@ async function openWatched(): Promise<{ page: Page; email: string }> {
   return { page, email }
 }
 
+/** Run in the page. */
+const HIDE = `
+  Object.defineProperty(document, 'visibilityState', { value: 'hidden', configurable: true })
+`
+
 test('permission is requested only when notifications are enabled; then mail is announced in a hidden tab, by a sound if that is on, and counted on the icon of the app', async () => {
   const { page, email } = await openWatched()
   await app().mail(email, plainMail({ subject: 'Silent' }))
@@ -59,13 +64,14 @@ test('permission is requested only when notifications are enabled; then mail is 
   await page.getByText('1 unread').waitFor()
   assert.deepEqual(await page.evaluate('window.badges'), [0, 1, 2, 1])
 
-  await page.evaluate(`Object.defineProperty(document, 'visibilityState', { value: 'hidden' })`)
+  await page.evaluate(HIDE)
   await app().mail(email, plainMail({ subject: 'Your secret', from: 'Ann <ann@sender.test>' }))
   await row(page, 'Your secret').waitFor()
   const { notes, tones: none } = await seen(page)
   assert.deepEqual(notes, [['New message', 'Ann']], 'the subject is not told')
   assert.equal(none, 0)
 
+  await page.evaluate('delete document.visibilityState')
   await page.getByRole('checkbox', { name: 'Play a sound for new mail' }).check()
   const { tones } = await seen(page)
   assert.ok(tones > 0)
@@ -93,7 +99,7 @@ test('if the browser denies permission, or shows no notifications from a page, t
   await page.getByText('Settings').click()
   await notes.check()
   await page.evaluate(FORBID_NOTIFICATIONS)
-  await page.evaluate(`Object.defineProperty(document, 'visibilityState', { value: 'hidden' })`)
+  await page.evaluate(HIDE)
   await app().mail(email, plainMail({ subject: 'Unseen' }))
   const hint = page.getByText('This browser does not show notifications from a page')
   await hint.waitFor()

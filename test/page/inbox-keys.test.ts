@@ -104,7 +104,8 @@ test('j and k move to the next message, Enter moves the focus into it, u, Esc an
   await row(page, 'Mail 3').waitFor()
   const heading = (name: string) => page.getByRole('heading', { name })
   const none = page.getByText('Select a message to read it')
-  await page.keyboard.press('j')
+  // Without a current row, the newest message.
+  await page.evaluate(`document.getElementById('messages').focus()`)
   await page.keyboard.press('Enter')
   await heading('Mail 3').waitFor()
   await page.keyboard.press('j')
