@@ -44,16 +44,16 @@ export async function openCanary(hosts: readonly string[]): Promise<Canary> {
   // Background requests of the browser are not answered.
   const all = [...rules, 'MAP * ~NOTFOUND', 'EXCLUDE 127.0.0.1'].join(', ')
   const browser = await launchBrowser([`--host-resolver-rules=${all}`])
-  const flushing = await browser.newPage()
 
   return {
     browser,
     requests: requestLines,
     watch: (context, home) => watch(context, home),
     async flush() {
-      await flushing.evaluate(
-        `fetch('http://${hosts[0]}/last', { mode: 'no-cors', cache: 'no-store' })`,
-      )
+      const context = await browser.newContext()
+      const page = await context.newPage()
+      await page.evaluate(`fetch('http://${hosts[0]}/last', { mode: 'no-cors' })`)
+      await context.close()
       const last = requestLines.findLastIndex((line) => line.startsWith('GET /last '))
       requestLines.splice(last, 1)
     },
