@@ -102,7 +102,10 @@ function listOf(...entries: string[]) {
 const parse = (text: string): BlockEntry => parseBlockEntry(text, { force: true })
 
 describe('senders', () => {
-  const list = listOf('spam.example', 'ann@mixed.example', 'xn--bcher-kva.example', 'top')
+  const list = listOf(
+    ...['spam.example', 'ann@mixed.example', 'xn--bcher-kva.example', 'top'],
+    ...['a.b.c.d.e.f.g.h.ten.example', 'a.b.c.d.e.f.g.h.i.eleven.example'],
+  )
   for (const [sender, isBlocked] of [
     ['x@spam.example', true],
     ['x@SPAM.Example', true],
@@ -131,6 +134,11 @@ describe('senders', () => {
     ['x@-a.bücher.example', true],
     ['x@xn--a.bücher.example', true],
     [`x@${'ü.'.repeat(140)}bücher.example`, true],
+    [`x@ü.spam.example${'.'.repeat(9)}`, true],
+    [`x@ü.spam。example${'。.'.repeat(9)}`, true],
+    // Of a host that is not valid, the last ten labels count.
+    ['x@-a.ü.a.b.c.d.e.f.g.h.ten.example', true],
+    ['x@-a.ü.a.b.c.d.e.f.g.h.i.eleven.example', false],
     ['x@any.top', true],
     ['x@top.example', false],
     ['x@[192.0.2.7]', false],

@@ -242,15 +242,15 @@ function unquoted(local: string): string {
 const ASCII_HOST = /^[\w.-]+$/
 const IDN_LABEL = /^[\w\u0080-\u{10ffff}-]+$/u
 const DOTS = /[.\u3002\uff0e\uff61]/
+const FINAL_DOTS = /(?<![.\u3002\uff0e\uff61])[.\u3002\uff0e\uff61]+$/
 // A label that is not ASCII takes time to convert; the last ones decide about the parent domains.
 const MAX_LABELS = 10
 
 /** In A-labels, also if a label is invalid: the parent domains of such a host are compared as well. */
 function comparableHost(text: string): string {
-  const host = ASCII_HOST.test(text)
-    ? text.toLowerCase()
-    : (parseHost(text) ?? text.split(DOTS).slice(-MAX_LABELS).map(comparableLabel).join('.'))
-  return host.replace(/(?<!\.)\.+$/, '')
+  const host = text.replace(FINAL_DOTS, '')
+  if (ASCII_HOST.test(host)) return host.toLowerCase()
+  return parseHost(host) ?? host.split(DOTS).slice(-MAX_LABELS).map(comparableLabel).join('.')
 }
 
 function comparableLabel(label: string): string {
