@@ -133,22 +133,91 @@ const PLAIN = /^[\w.!#$%&'*+/=?^`{|}~-]+@[\w.-]+$/
 const ADDRESS =
   /^(?:"(?:[^"\\\p{C}]|\\[ -~])*"|[^\s"(),:;<>@[\\\]\p{C}\p{Z}]+)@(?:[\p{L}\p{N}\p{M}._-]+|\[[\w.:-]+\])$/u
 
-const ROUGH_ADDRESSES = 20
+/** Of the first and of the last @ signs. */
+const MAX_SIGNS = 20
+// RFC 5321 4.5.3.1. With a blank on each side of its dots, either part is at most twice as long.
 const MAX_LOCAL = 64
-const LOCAL_END = /[^\s<>,;:()"]*$/
-const HOST = /[ \t]*([\p{L}\p{N}\p{M}._-]{1,255})/uy
+const MAX_HOST = 255
+const LOCAL_END = /(?:"(?:[^"\\]|\\.)*"|(?<![^\s<>,;:()"])[^\s<>,;:()"]*)$/s
+const HOST = /^[\p{L}\p{N}\p{M}._\u3002\uff0e\uff61-]{1,255}/u
+const BLANKS = /[ \t]{2,}/g
+const BLANK_AT_DOT = /[ \t](?=[.\u3002\uff0e\uff61])|(?<=[.\u3002\uff0e\uff61])[ \t]/g
 
-/** For a field that is too long to be tokenized, or cannot be read: what is around its first and last @ signs. */
-export function roughAddresses(line: string): string[] {
-  const signs: number[] = []
-  for (let at = line.indexOf('@'); at >= 0; at = line.indexOf('@', at + 1)) signs.push(at)
-  const ends = new Set([...signs.slice(0, ROUGH_ADDRESSES), ...signs.slice(-ROUGH_ADDRESSES)])
-  return [...ends].flatMap((at) => {
-    HOST.lastIndex = at + 1
-    const host = HOST.exec(line)?.[1]
-    const local = LOCAL_END.exec(line.slice(Math.max(0, at - MAX_LOCAL), at))?.[0]
-    return host === undefined ? [] : [`${local}@${host}`]
+/**
+ * What any program might read as an address in these fields, valid or not: the text around each @ sign outside names, or
+ * around the first and the last ones. Finds too much rather than too little.
+ */
+export function possibleAddresses(lines: readonly string[]): string[] {
+  const text = lines.map(withoutNames).join(',').replace(BLANKS, ' ')
+  return [...outerSigns(text)].flatMap((at) => {
+    const before = text.slice(Math.max(0, at - 2 * MAX_LOCAL), at).trim()
+    const after = text.slice(at + 1, at + 1 + 2 * MAX_HOST).trim()
+    // `ann@a. test` is obsolete, but valid; in `Mr. ann@a.test`, the first dot is not part of the address.
+    const joined = [before, after].map((part) => part.replace(BLANK_AT_DOT, ''))
+    return [...joinParts(before, after), ...joinParts(joined[0] ?? '', joined[1] ?? '')]
   })
+}
+
+function outerSigns(text: string): Set<number> {
+  const signs = new Set<number>()
+  for (let at = -1, last = text.length, count = 0; count < MAX_SIGNS; count += 1) {
+    at = text.indexOf('@', at + 1)
+    if (at < 0) break
+    last = text.lastIndexOf('@', last - 1)
+    signs.add(at).add(last)
+  }
+  return signs
+}
+
+function joinParts(before: string, after: string): string[] {
+  const host = HOST.exec(after)?.[0]
+  return host === undefined ? [] : [`${LOCAL_END.exec(before)?.[0]}@${host}`]
+}
+
+const PLAIN_TEXT = /[^"(=\\]+/y
+
+/**
+ * Comments become blanks, and quoted strings and encoded words lose their @ signs. If there are no others, the line is
+ * returned as it is. In linear time, whatever the input.
+ */
+function withoutNames(line: string): string {
+  const unclosed = new Set<string>()
+  let text = ''
+  let copied = 0
+  for (let at = 0; at < line.length; ) {
+    const end = nameEnd(line, at, unclosed)
+    if (end < 0) {
+      at = textEnd(line, at)
+      continue
+    }
+    const name = line[at] === '(' ? '' : line.slice(at, end)
+    if (name === '' || name.includes('@')) {
+      if (copied < at) text += `${line.slice(copied, at)} `
+      text += name.replaceAll('@', ' ')
+      copied = end
+    }
+    at = end
+  }
+  text += line.slice(copied)
+  return text.includes('@') ? text : line
+}
+
+/** The end of a comment, a quoted string or an encoded word that starts here, else -1. */
+function nameEnd(line: string, at: number, unclosed: Set<string>): number {
+  const char = line[at]
+  if (char === '=') return wordEnd(line, at)
+  if ((char !== '"' && char !== '(') || unclosed.has(char)) return -1
+  const end = char === '"' ? quotedEnd(line, at) : commentEnd(line, at)
+  // As in addressTokens.
+  if (end < 0) unclosed.add(char)
+  return end
+}
+
+/** Where a name may start next; an escaped character starts none. */
+function textEnd(line: string, at: number): number {
+  const from = at + (line[at] === '\\' ? 2 : 1)
+  PLAIN_TEXT.lastIndex = from
+  return PLAIN_TEXT.test(line) ? PLAIN_TEXT.lastIndex : from
 }
 
 function* readEntry(tokens: Token[]): Generator<NamedAddress> {

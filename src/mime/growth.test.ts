@@ -10,7 +10,7 @@ import { readAddress, readMailboxes } from './addresses.ts'
 import { unwrapFlowed } from './body.ts'
 import { decodeTransfer, decodeUtf7 } from './decode.ts'
 import { safeFilename } from './filename.ts'
-import { readHead } from './header-summary.ts'
+import { readFromAddresses, readHead } from './header-summary.ts'
 import { decodeEncodedWords, parseParameterized, readDate } from './header-values.ts'
 import { htmlConverter } from './html-text.ts'
 import { parseMail } from './parse.ts'
@@ -44,6 +44,7 @@ const READERS: [string, (text: string) => unknown, longest?: number][] = [
     'sender and subject',
     (text) => readHead(Buffer.from(`From: ${text}\nSubject: ${text}\n\n`), text),
   ],
+  ['addresses of From', (text) => readFromAddresses(Buffer.from(`From: ${text}\n\n`))],
   ['header fields', (text) => readHead(Buffer.from(text), '')],
   ['mailboxes', (text) => [...readMailboxes(text)]],
   // Longer input is rejected unread.

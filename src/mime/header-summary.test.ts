@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readFromAddresses, readFromHeader, readHead } from './header-summary.ts'
+import { readFromHeader, readHead } from './header-summary.ts'
 import { readDate } from './header-values.ts'
 
 const ENVELOPE = 'bounce@sender.test'
@@ -211,46 +211,4 @@ describe('the address that rules are compared with', () => {
       expect(readFromHeader(raw).address).toBe(expected)
     })
   }
-})
-
-describe('the addresses of From', () => {
-  const long = 'x'.repeat(50_000)
-  const many = Array.from({ length: 5_000 }, (_, index) => `a${index}@b.test`).join(', ')
-  for (const [name, header, addresses] of [
-    ['are those of all mailboxes', 'From: A <a@a.test>, b@b.test', ['a@a.test', 'b@b.test']],
-    [
-      'are those of all fields',
-      'From: a@a.test\r\nX: x\r\nFROM: b@b.test',
-      ['a@a.test', 'b@b.test'],
-    ],
-    ['are those of a group', 'From: All: a@a.test, <b@b.test>;', ['a@a.test', 'b@b.test']],
-    ['are not those of other fields', 'Sender: s@s.test\r\nX-From: x@x.test', []],
-    ['are found after a long name', `From: "${long}" <a@a.test>`, ['a@a.test']],
-    ['are found before an unclosed quote', `From: "${long}" <a@a.test> "`, ['a@a.test']],
-    ['are found in a field after a long one', `From: ${long}\r\nFrom: a@a.test`, ['a@a.test']],
-    ['are found with blanks', `From: ${long} <a@ a.test>`, ['a@a.test']],
-    ['are found in a bracket that is not closed', 'From: A <a@a.test', ['a@a.test']],
-    ['are found after an unclosed quote', 'From: <" , <a@a.test>', ['a@a.test']],
-    ['are found after many words', `From: ${'a '.repeat(300)}<a@a.test>`, ['a@a.test']],
-    [
-      'include the sender that lists show, also beside many @ signs',
-      `From: "${'@'.repeat(200)}" <a@a.test>, (${'@'.repeat(5_000)})`,
-      ['a@a.test'],
-    ],
-    ['and beside a long field', `From: a@(c)a.test\r\nFrom: ${long}`, ['a@a.test']],
-    ['include the first of many', `From: ${many}`, ['a0@b.test']],
-    ['include the last of many', `From: ${many}`, ['a4999@b.test']],
-  ] as const) {
-    test(name, () => {
-      const found = readFromAddresses(Buffer.from(`${header}\r\n\r\nFrom: x@y.test\r\n`, 'latin1'))
-      expect(found).toEqual(expect.arrayContaining([...addresses]))
-      if (addresses.length === 0) expect(found).toEqual([])
-    })
-  }
-
-  test('are at most forty if there is more than can be read at once', () => {
-    const found = readFromAddresses(Buffer.from(`From: ${many}\r\n\r\n`))
-    expect(found).toHaveLength(40)
-    expect(readFromAddresses(Buffer.from(`From: ${'@'.repeat(90_000)}\r\n\r\n`))).toEqual([])
-  })
 })

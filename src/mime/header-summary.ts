@@ -1,7 +1,7 @@
 import type { FromHeader } from '../core/address-rules.ts'
 import type { HeaderSummary, NamedAddress } from '../core/message.ts'
 import { cleanLine } from '../core/text.ts'
-import { readAddress, readMailboxes, roughAddresses } from './addresses.ts'
+import { possibleAddresses, readAddress, readMailboxes } from './addresses.ts'
 import { readHeader, unfold } from './header-fields.ts'
 import { decodeEncodedWords } from './header-values.ts'
 
@@ -39,28 +39,22 @@ export function readFromHeader(raw: Uint8Array): FromHeader {
   return { address: from && isOnly ? firstMailbox(from.value)?.address : undefined }
 }
 
-/** Of all mailboxes in all From fields: whichever of them a program shows, its address is among them. */
+/** Of all From fields: whichever address a program shows, it is among them. */
 export function readFromAddresses(raw: Uint8Array): string[] {
-  const values = [...readHeader(raw).fields.filter(({ key }) => key === 'from')].map(
-    ({ value }) => value,
-  )
-  const bytes = values.reduce((sum, { length }) => sum + length, 0)
-  const found =
-    bytes > MAX_FROM_BYTES
-      ? [firstMailbox(values[0] ?? '')?.address ?? '', ...roughAddresses(unfold(values.join(',')))]
-      : values.flatMap((value) => fieldAddresses(unfold(value)))
-  return [...new Set(found)].filter((address) => address !== '')
-}
-
-/** What cannot be read as a mailbox may be shown by another program. */
-function fieldAddresses(line: string): string[] {
-  const found = [...readMailboxes(line)].map(({ address }) => address)
-  return found.length > 0 && !found.includes('') ? found : [...found, ...roughAddresses(line)]
+  const fields = [...readHeader(raw).fields.filter(({ key }) => key === 'from')]
+  // What lists show is among these, however many @ signs there are.
+  const shown = [...mailboxesOf(fields[0]?.value ?? '')].map(({ address }) => address)
+  const possible = possibleAddresses(fields.map(({ value }) => unfold(value)))
+  return [...new Set([...shown, ...possible])].filter((address) => address !== '')
 }
 
 /** A name without an address would be shown with another sender's address. */
 function firstMailbox(from: string): NamedAddress | undefined {
-  return readMailboxes(unfold(shortenFrom(from))).find(({ address }) => address)
+  return mailboxesOf(from).find(({ address }) => address)
+}
+
+function mailboxesOf(from: string): Generator<NamedAddress> {
+  return readMailboxes(unfold(shortenFrom(from)))
 }
 
 /** Ends after a whole mailbox: half an address is a different address. */

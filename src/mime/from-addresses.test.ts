@@ -1,0 +1,116 @@
+import { describe, expect, test } from 'vitest'
+import { blockList, parseBlockEntry } from '../core/block-list.ts'
+import { readFromAddresses } from './header-summary.ts'
+
+const utf8 = (text: string) => Buffer.from(text, 'utf8').toString('latin1')
+
+describe('the addresses of From', () => {
+  const long = 'x'.repeat(50_000)
+  const many = Array.from({ length: 5_000 }, (_, index) => `a${index}@b.test`).join(', ')
+  for (const [name, header, addresses] of [
+    ['are those of all mailboxes', 'From: A <a@a.test>, b@b.test', ['a@a.test', 'b@b.test']],
+    [
+      'are those of all fields',
+      'From: a@a.test\r\nX: x\r\nFROM: b@b.test',
+      ['a@a.test', 'b@b.test'],
+    ],
+    ['are those of a group', 'From: All: a@a.test, <b@b.test>;', ['a@a.test', 'b@b.test']],
+    ['are not those of other fields', 'Sender: s@s.test\r\nX-From: x@x.test', []],
+    ['are found after a long name', `From: "${long}" <a@a.test>`, ['a@a.test']],
+    ['are found before an unclosed quote', `From: "${long}" <a@a.test> "`, ['a@a.test']],
+    ['are found in a field after a long one', `From: ${long}\r\nFrom: a@a.test`, ['a@a.test']],
+    ['are found with blanks', `From: ${long} <a@ a.test>`, ['a@a.test']],
+    ['are found in a bracket that is not closed', 'From: A <a@a.test', ['a@a.test']],
+    ['are found after an unclosed quote', 'From: <" , <a@a.test>', ['a@a.test']],
+    ['are found after many words', `From: ${'a '.repeat(300)}<a@a.test>`, ['a@a.test']],
+    [
+      'include the sender that lists show, also beside many @ signs',
+      `From: "${'@'.repeat(200)}" <a@a.test>, (${'@'.repeat(5_000)})`,
+      ['a@a.test'],
+    ],
+    [
+      'include all mailboxes of the first field, also beside many others',
+      `From: ${'a@b.test,'.repeat(50)}a@a.test\r\nFrom: ${'a@b.test,'.repeat(50)}`,
+      ['a@a.test'],
+    ],
+    [
+      'include the sender that lists show, also beside a long field',
+      `From: a@(c)a.test\r\nFrom: ${long}`,
+      ['a@a.test'],
+    ],
+    [
+      'are decoded by field',
+      `From: \xff${long}\r\nFrom: ${utf8('a@bücher.test')}`,
+      ['a@bücher.test'],
+    ],
+    ['include the first of many', `From: ${many}`, ['a0@b.test']],
+    ['include the last of many', `From: ${many}`, ['a4999@b.test']],
+  ] as const) {
+    test(name, () => {
+      const found = readFromAddresses(Buffer.from(`${header}\r\n\r\nFrom: x@y.test\r\n`, 'latin1'))
+      expect(found).toEqual(expect.arrayContaining([...addresses]))
+      if (addresses.length === 0) expect(found).toEqual([])
+    })
+  }
+
+  test('are at most forty if there is more than can be read at once', () => {
+    const found = readFromAddresses(Buffer.from(`From: ${many}\r\n\r\n`))
+    expect(found).toHaveLength(40)
+    expect(readFromAddresses(Buffer.from(`From: ${'@'.repeat(90_000)}\r\n\r\n`))).toEqual([])
+  })
+})
+
+describe('with evil@bad.test on the block list', () => {
+  const now = new Date()
+  const list = blockList()
+  list.apply({ entry: parseBlockEntry('evil@bad.test'), expiresAt: undefined, number: 1 }, now)
+  const isBlocked = (from: string) =>
+    readFromAddresses(Buffer.from(`From: ${from}\r\n\r\n`)).some((one) => list.hasSender(one, now))
+
+  for (const from of [
+    'evil@bad.test',
+    'Ann <ok@good.test>, Evil <evil@bad.test>',
+    '<evil@bad.test (c)>, <ok@good.test>',
+    '<evil@bad.test\0>, <ok@good.test>',
+    '<ok@good.test> <evil@bad.test>',
+    '<evil@bad.test <ok@good.test>',
+    'evil@bad.test ok@good.test',
+    'evil@bad.test <ok@good.test>',
+    'ok@good.test, Mr. evil@bad.test',
+    '<@relay.test:evil@bad.test (c)>',
+    '<evil@(c)bad.test>',
+    '<evil@(a (b) "c)bad.test> (")',
+    '<evil (a) @ (b) bad (c) . (d) test>',
+    `<evil${' '.repeat(200)}@${' '.repeat(600)}bad.test (c)>`,
+    '<"evil" (c) @bad.test>, <ok@good.test>',
+    '<"e\\vil"@bad.test (c)>, <ok@good.test>',
+    '"Ann <evil@(c)bad.test>',
+    '\\" <evil@bad.test> ", <ok@good.test>',
+    '<evil@bad。test>, <ok@good.test>',
+    `<evil@(c)bad.test>, "${'x'.repeat(50_000)}" <ok@good.test>`,
+    '"evil@bad.test"',
+    '(evil@bad.test)',
+    'ok@good.test\r\nFrom: "evil@bad.test"',
+    'ok@good.test "\r\nFrom: evil@bad.test\r\nFrom: " ok@good.test',
+  ]) {
+    test(`From: ${JSON.stringify(from.slice(0, 80))} is blocked`, () =>
+      expect(isBlocked(from)).toBe(true))
+  }
+
+  for (const from of [
+    'ok@good.test',
+    'devil@bad.test',
+    'evil@bad.test.example',
+    'evil@sub.bad.test',
+    '"evil@bad.test" <ok@good.test>',
+    'Ann, "evil@bad.test" <ok@good.test>',
+    'Ann, "<evil@bad.test>, \\"" (") <ok@good.test>',
+    'Ann, =?utf-8?Q?<evil@bad.test>?= <ok@good.test>',
+    'Ann, (<evil@bad.test>) <ok@good.test (evil@bad.test)>',
+    '<"evil@bad.test"@good.test (c)>',
+    `"evil@bad.test" <ok@good.test>, ${'x'.repeat(50_000)}`,
+  ]) {
+    test(`From: ${JSON.stringify(from.slice(0, 80))} is not blocked`, () =>
+      expect(isBlocked(from)).toBe(false))
+  }
+})
