@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import { LANGUAGES } from '../../src/shared/languages.ts'
-import { sharedApp } from './support/pages.ts'
+import { startApp } from '../support/app.ts'
 
 const MOST_BYTES = 60 * 1024
 
 test('the first load of the inbox is at most 60 KB of script and style, in every language', async () => {
-  const app = await sharedApp()
+  const app = await startApp()
   const sizes: Record<string, number> = {}
   for (const language of Object.keys(LANGUAGES)) {
     const page = await fetch(app.url, { headers: { 'accept-language': language } })
@@ -16,6 +16,7 @@ test('the first load of the inbox is at most 60 KB of script and style, in every
     for (const [, path = ''] of files) bytes += await sizeOf(`${app.url}${path}`)
     sizes[language] = bytes
   }
+  await app.stop()
   const summary = Object.entries(sizes).map(([language, bytes]) => `${language} ${bytes}`)
   process.stdout.write(`first load of /, compressed: ${summary.join(', ')}\n`)
   for (const [language, bytes] of Object.entries(sizes)) {
