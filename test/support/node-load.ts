@@ -27,8 +27,9 @@ interface Listing {
 
 // Replies that a sender may get during an outage, besides 250; 0 is a closed connection.
 const SMTP_UNAVAILABLE = [0, 421, 451]
-// Slow enough that a small machine can start a node meanwhile.
 const PACE_MS = process.env['MAYFLY_TEST_LONG'] ? 40 : 80
+// While a node starts, so that a small machine can do that meanwhile.
+const SLOW_PACE_MS = 2 * PACE_MS
 // The limit of a list: since_id would skip mails beyond it.
 const LIST_LIMIT = 500
 
@@ -65,7 +66,7 @@ export async function startLoad(
         tally[code === 250 ? 'taken' : 'refused'] += 1
         if (code !== 250 && !SMTP_UNAVAILABLE.includes(code)) faults.push(`SMTP ${code}`)
         if (code === 250 && own.includes(box)) await checkEveryNode(box, uuid)
-        await sleep(PACE_MS)
+        await sleep(nodes.up().length < nodes.count ? SLOW_PACE_MS : PACE_MS)
       },
     })
     sending -= 1

@@ -13,7 +13,8 @@ export type Nodes = Awaited<ReturnType<typeof openNodes>>
 
 interface NodesOptions {
   count?: number
-  env?: Record<string, string>
+  /** Of all nodes, or of each. */
+  env?: Record<string, string> | ((node: number) => Record<string, string>)
   /** The store and Redis to use instead of new ones. */
   store?: string
   redis?: string
@@ -39,7 +40,8 @@ export async function openNodes({ count = 3, env = {}, store, redis }: NodesOpti
     mkdirSync(path)
     const ports = await freeServicePorts()
     const serve = async () => {
-      const options = { folder: path, ports, env: { ...shared, ...env }, under }
+      const settings = typeof env === 'function' ? env(number) : env
+      const options = { folder: path, ports, env: { ...shared, ...settings }, under }
       const served = await spawnService(options)
       started.push(served)
       return served
@@ -87,6 +89,11 @@ export async function openNodes({ count = 3, env = {}, store, redis }: NodesOpti
       ),
     /** Everything printed so far by any node. */
     output: () => started.map((served) => served.output()).join(''),
+    /** Returns a function that returns everything printed since this call. */
+    recordOutput() {
+      const before = started.map((served) => served.output().length)
+      return () => started.map((served, at) => served.output().slice(before[at] ?? 0)).join('')
+    },
     /** Queries the database directly. */
     async query(sql: string): Promise<Record<string, unknown>[]> {
       const database = new URL(url).pathname.slice(1)
@@ -196,4 +203,36 @@ async function race(
   }
   await Promise.all(Array.from({ length: Math.min(concurrent, count) }, client))
   return counts
+}
+
+interface SharedLimit {
+  count: number
+  /** For one more. */
+  seconds: number
+  /** The status of what is within the limit. */
+  passes: number
+}
+
+let lastClient = 6
+
+/** One node after the other lets `count` attempts of one client pass, and one more each time these seconds have passed. */
+export async function assertSharedLimit(
+  nodes: Nodes,
+  { count, seconds, passes }: SharedLimit,
+  attempt: (port: number, headers: Record<string, string>) => Promise<{ status: number }>,
+): Promise<void> {
+  // While Redis is slow, each node counts on its own: then the test is repeated with another client.
+  for (let round = 0; round < 3; round += 1) {
+    lastClient += 1
+    const headers = { 'x-forwarded-for': `192.0.2.${lastClient}` }
+    const next = (turn: number) => attempt(nodes.node(turn % nodes.count).httpPort, headers)
+    const started = Date.now()
+    let passed = 0
+    let last = await next(0)
+    for (; last.status === passes; last = await next(passed)) passed += 1
+    assert.equal(last.status, 429)
+    assert.ok(passed >= count, `${passed} passed`)
+    if (passed <= count + Math.ceil((Date.now() - started) / (seconds * 1_000))) return
+  }
+  assert.fail(`more than ${count} passed each time`)
 }
