@@ -1,3 +1,4 @@
+import { Client } from 'pg'
 import { openPostgresMail, type PostgresMailOptions } from '../../src/store/postgres/mail-store.ts'
 import { openPostgresShop } from '../../src/store/postgres/shop-store.ts'
 import type { ShopStore } from '../../src/store/shop-store.ts'
@@ -40,7 +41,7 @@ export function openPostgresTestShop(postgres: Postgres): Promise<Engines<ShopSt
   return openEngines(postgres, SHOP)
 }
 
-/** Opens mail stores that stay open until the server is stopped: a closed one is emptied and opened again. */
+/** Opens mail stores that stay open until the server is stopped: a closed one is emptied, but for its partitions, and opened again. */
 export function reusedPostgresMail(more: Partial<PostgresMailOptions> = {}) {
   return reusing(mailEngine(more))
 }
@@ -56,20 +57,40 @@ interface Engine<Store> {
   idle: WeakMap<Postgres, string[]>
   /** The statements that delete all data. */
   empty: string
+  /** Those that delete all rows. */
+  clear: string
 }
 
 function reusing<Store extends { close(): Promise<void> }>(engine: Engine<Store>) {
-  const unused: Engines<Store>[] = []
+  const unused: Reused<Store>[] = []
   return async (postgres: Postgres): Promise<Engines<Store>> => {
-    const opened = unused.pop() ?? (await openEngines(postgres, engine))
+    const { opened, client } = unused.pop() ?? (await openReused(postgres, engine))
     return {
       ...opened,
       async close() {
-        await postgres.run(engine.empty, opened.database)
-        unused.push(opened)
+        await client.query(engine.clear)
+        unused.push({ opened, client })
       },
     }
   }
+}
+
+interface Reused<Store> {
+  opened: Engines<Store>
+  /** A new connection would take longer than what it is for. */
+  client: Client
+}
+
+async function openReused<Store extends { close(): Promise<void> }>(
+  postgres: Postgres,
+  engine: Engine<Store>,
+): Promise<Reused<Store>> {
+  const opened = await openEngines(postgres, engine)
+  const client = new Client({ connectionString: opened.url })
+  // When the server is stopped.
+  client.on('error', () => {})
+  await client.connect()
+  return { opened, client }
 }
 
 async function openEngines<Store extends { close(): Promise<void> }>(
@@ -102,17 +123,19 @@ const SHOP_TABLES =
 const EMPTY_SHOP = deleteAll('shop', SHOP_TABLES)
 const MAIL_TABLES =
   'session address_ledger key_view mail_domain gmail_account gmail_folder gmail_seen gmail_deferred lease sender_share series block_entry block_counter check_run'
+const CLEAR_MAIL = `
+  ${deleteAll('mail', `${MAIL_TABLES} message raw_mail`)}
+  update mail.shared_mailbox set version = 0, last_id = 0, count = 0, bytes = 0, buckets = '{}',
+    gone_at = 0, gone_id = 0, swept_id = 0;
+  alter sequence mail.mail_domain_id_seq restart;
+  alter sequence mail.gmail_account_id_seq restart`
 const EMPTY_MAIL = `
   do $$ declare day regclass; begin
     for day in select inhrelid from pg_inherits join pg_class on pg_class.oid = inhrelid
       where inhparent in ('mail.message'::regclass, 'mail.raw_mail'::regclass) and relname ~ '[0-9]$'
     loop execute format('drop table %s', day); end loop;
   end $$;
-  ${deleteAll('mail', `${MAIL_TABLES} message raw_mail`)}
-  update mail.shared_mailbox set version = 0, last_id = 0, count = 0, bytes = 0, buckets = '{}',
-    gone_at = 0, gone_id = 0, swept_id = 0;
-  alter sequence mail.mail_domain_id_seq restart;
-  alter sequence mail.gmail_account_id_seq restart`
+  ${CLEAR_MAIL}`
 
 function deleteAll(schema: string, tables: string): string {
   const deletes = tables.split(' ').map((table) => `delete from ${schema}.${table};`)
@@ -121,11 +144,12 @@ function deleteAll(schema: string, tables: string): string {
 
 function mailEngine(more: Partial<PostgresMailOptions>): Engine<MailStore> {
   const open = (url: string) => openPostgresMail({ ...MAIL_OPTIONS, url, ...more })
-  return { open, idle: idleMail, empty: EMPTY_MAIL }
+  return { open, idle: idleMail, empty: EMPTY_MAIL, clear: CLEAR_MAIL }
 }
 
 const SHOP: Engine<ShopStore> = {
   open: (url) => openPostgresShop({ url, connections: 3 }),
   idle: idleShop,
   empty: EMPTY_SHOP,
+  clear: EMPTY_SHOP,
 }

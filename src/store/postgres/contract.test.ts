@@ -19,7 +19,7 @@ import { recipientsContract } from '../contract/recipients.contract.ts'
 import { rulesContract } from '../contract/rules.contract.ts'
 import { seriesContract } from '../contract/series.contract.ts'
 import { sessionsContract } from '../contract/sessions.contract.ts'
-import { sharesContract } from '../contract/shares.contract.ts'
+import { SHARE_LIMITS, sharesContract } from '../contract/shares.contract.ts'
 import { shopMaintenanceContract } from '../contract/shop-maintenance.contract.ts'
 import { webhookChargesContract } from '../contract/webhook-charges.contract.ts'
 import { webhooksContract } from '../contract/webhooks.contract.ts'
@@ -36,6 +36,7 @@ afterAll(() => postgres.close())
 describe('PostgreSQL', () => {
   const shops = reusedPostgresShop()
   const mails = reusedPostgresMail()
+  const shares = reusedPostgresMail({ limits: SHARE_LIMITS })
   const openShop = () => shops(postgres)
   const open = () => mails(postgres)
   describe('sessions', () => sessionsContract(open))
@@ -43,7 +44,7 @@ describe('PostgreSQL', () => {
   describe('codes', () => codesContract(open))
   describe('recipients', () => recipientsContract(open))
   describe('rules of an address', () => rulesContract(open))
-  describe('shares', () => sharesContract(() => openShares(postgres), 3))
+  describe('shares', () => sharesContract(() => openShares(postgres, shares), 3))
   describe('accounts', () => accountsContract(open))
   describe('deferred mail', () => deferredContract(open))
   describe('leases', () => leasesContract(open))
@@ -63,7 +64,7 @@ describe('PostgreSQL', () => {
     await close()
   })
   describe('mail visible to a key', () => keyMailContract(open))
-  describe('version of the mail of a key', () => keyMailVersionContract(open, 3))
+  describe('version of the mail of a key', () => keyMailVersionContract(open, 2))
   describe('order of the mail of a key', () => keyMailOrderContract(open))
   describe('keys', () => keysContract(openShop))
   describe('purchases', () => purchasesContract(openShop))

@@ -4,9 +4,11 @@ import { openPostgresTestMail } from '../../../../test/support/postgres-stores.t
 import { type OpenShareStore, SHARE_LIMITS } from '../../contract/shares.contract.ts'
 import { NOT_EXPIRED } from '../mail/shared-mailboxes.ts'
 
+const openOwn = (postgres: Postgres) => openPostgresTestMail(postgres, { limits: SHARE_LIMITS })
+
 /** A store with the limits of the shares contract, whose rows can be read. */
-export async function openShares(postgres: Postgres): Promise<OpenShareStore> {
-  const opened = await openPostgresTestMail(postgres, { limits: SHARE_LIMITS })
+export async function openShares(postgres: Postgres, open = openOwn): Promise<OpenShareStore> {
+  const opened = await open(postgres)
   const client = new Client({ connectionString: opened.url })
   await client.connect()
   return {
