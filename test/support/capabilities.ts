@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { beforeEach } from 'vitest'
+import { beforeEach, type TestContext } from 'vitest'
 
 // What only a privileged user may do is tried: root in a container may lack the capability.
 
@@ -14,8 +14,10 @@ export const mountProblem = failureOf('unshare', '--mount', 'mount', '-t', 'tmpf
 
 /** For the tests around the call: they are skipped with the reason where there is a problem. In CI, they fail. */
 export function skipIfProblem(problem: string | undefined): void {
-  beforeEach((context) => {
-    if (problem !== undefined && process.env['CI']) throw new Error(problem)
-    context.skip(problem !== undefined, problem)
-  })
+  beforeEach((context) => skipOrFail(problem, context))
+}
+
+export function skipOrFail(problem: string | undefined, context: Pick<TestContext, 'skip'>): void {
+  if (problem !== undefined && process.env['CI']) throw new Error(problem)
+  if (problem !== undefined) context.skip(problem)
 }
