@@ -6,6 +6,7 @@ import { type StartOptions, startService } from '../../src/runtime/start.ts'
 import { storeFor } from './engine.ts'
 import { connectSmtp } from './smtp-client.ts'
 import { tempFolder } from './stores.ts'
+import { PROXY_ENV } from './trusted-proxy.ts'
 
 export type App = Awaited<ReturnType<typeof startApp>>
 
@@ -84,6 +85,26 @@ export async function startApp({
       folder.remove()
     },
   }
+}
+
+const shared = new Map<string, Promise<App>>()
+
+/**
+ * One service for all files that run in this process and want these settings; it stops with the process. Its clock is wherever the
+ * last file has moved it. Not for tests of what belongs to nobody, such as the pool, the domains or the metrics.
+ */
+export function sharedApp(env: Record<string, string> = PROXY_ENV): Promise<App> {
+  const key = JSON.stringify(env)
+  const app = shared.get(key) ?? startSharedApp(env)
+  shared.set(key, app)
+  return app
+}
+
+async function startSharedApp(env: Record<string, string>): Promise<App> {
+  const folder = tempFolder()
+  process.once('exit', folder.remove)
+  process.once('SIGTERM', () => process.exit())
+  return await startApp({ env, folder })
 }
 
 interface AppOptions {

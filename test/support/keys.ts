@@ -7,7 +7,7 @@ import { type Payment, settle } from '../../src/core/purchase.ts'
 import { openShopStoreForCli } from '../../src/runtime/stores.ts'
 import { issueKey } from '../../src/service/keys/keys.ts'
 import type { ShopStore } from '../../src/store/shop-store.ts'
-import { startApp } from './app.ts'
+import { sharedApp, startApp } from './app.ts'
 
 export interface TestKey {
   id: string
@@ -30,6 +30,13 @@ export async function startAppWithKeys(options?: Parameters<typeof startApp>[0])
       await app.stop()
     },
   }
+}
+
+/** The shared service, likewise; it does not stop. */
+export async function sharedAppWithKeys(): Promise<AppWithKeys> {
+  const app = await sharedApp()
+  const ring = await openKeyRing(app)
+  return { ...app, ring, stop: ring.close }
 }
 
 export type KeyRing = Awaited<ReturnType<typeof openKeyRing>>

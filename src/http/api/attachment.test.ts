@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict'
-import { afterAll, beforeAll, describe, test } from 'vitest'
-import { type App, startApp } from '../../../test/support/app.ts'
+import { beforeAll, describe, test } from 'vitest'
+import { type App, sharedApp } from '../../../test/support/app.ts'
 import { problemFault, request } from '../../../test/support/http-client.ts'
-import { PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
 
 let app: App
 beforeAll(async () => {
-  app = await startApp({ env: PROXY_ENV })
+  app = await sharedApp()
 })
-afterAll(() => app.stop())
 
 interface Part {
   type: string

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { afterAll, beforeAll, describe, test } from 'vitest'
-import { type App, startApp } from '../../../test/support/app.ts'
+import { beforeAll, describe, test } from 'vitest'
+import { type App, sharedApp } from '../../../test/support/app.ts'
 import {
   ENCODINGS,
   parseResponse,
@@ -17,9 +17,8 @@ import { openStripeServer } from '../../pay/testing/stripe-server.ts'
 
 let app: App
 beforeAll(async () => {
-  app = await startApp({ env: { ...PROXY_ENV, ...FAKE_SHOP } })
+  app = await sharedApp({ ...PROXY_ENV, ...FAKE_SHOP })
 })
-afterAll(() => app.stop())
 
 const KEY = { 'idempotency-key': 'sixteen-at-least' }
 

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { emailsOf } from '../../../test/support/api-client.ts'
 import { problemFault, request, requestFrom } from '../../../test/support/http-client.ts'
-import { type AppWithKeys, startAppWithKeys, type TestKey } from '../../../test/support/keys.ts'
+import { type AppWithKeys, sharedAppWithKeys, type TestKey } from '../../../test/support/keys.ts'
 import { openServerWithManualClock } from '../../../test/support/manual-clock.ts'
-import { newClient, PROXY, PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
+import { newClient, PROXY } from '../../../test/support/trusted-proxy.ts'
 import { makeKeySecret } from '../../core/key.ts'
 
 let app: AppWithKeys
 beforeAll(async () => {
-  app = await startAppWithKeys({ env: PROXY_ENV })
+  app = await sharedAppWithKeys()
 })
 afterAll(() => app.stop())
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { afterAll, beforeAll, describe, test } from 'vitest'
-import { type App, startApp } from '../../../test/support/app.ts'
+import { beforeAll, describe, test } from 'vitest'
+import { type App, sharedApp } from '../../../test/support/app.ts'
 import {
   ENCODINGS,
   post,
@@ -9,15 +9,14 @@ import {
   request,
   requestFrom,
 } from '../../../test/support/http-client.ts'
-import { newClient, PROXY, PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
+import { newClient, PROXY } from '../../../test/support/trusted-proxy.ts'
 
 let app: App
 let url: string
 beforeAll(async () => {
-  app = await startApp({ env: PROXY_ENV })
+  app = await sharedApp()
   url = `${app.url}/api/create-session`
 })
-afterAll(() => app.stop())
 
 let nameCount = 0
 const newName = () => {

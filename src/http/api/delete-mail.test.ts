@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { afterAll, beforeAll, describe, test } from 'vitest'
-import { type App, startApp } from '../../../test/support/app.ts'
+import { beforeAll, describe, test } from 'vitest'
+import { type App, sharedApp } from '../../../test/support/app.ts'
 import {
   ENCODINGS,
   post,
@@ -8,15 +8,13 @@ import {
   problemFault,
   request,
 } from '../../../test/support/http-client.ts'
-import { PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
 
 let app: App
 let url: string
 beforeAll(async () => {
-  app = await startApp({ env: PROXY_ENV })
+  app = await sharedApp()
   url = `${app.url}/api/delete-mail`
 })
-afterAll(() => app.stop())
 
 const list = async (token: string) =>
   (

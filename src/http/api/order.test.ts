@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { afterAll, beforeAll, describe, test } from 'vitest'
-import { type App, startApp } from '../../../test/support/app.ts'
+import { beforeAll, describe, test } from 'vitest'
+import { type App, sharedApp } from '../../../test/support/app.ts'
 import { problemFault, request } from '../../../test/support/http-client.ts'
 import {
   claim,
@@ -14,9 +14,8 @@ import { PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
 
 let app: App
 beforeAll(async () => {
-  app = await startApp({ env: { ...PROXY_ENV, ...FAKE_SHOP } })
+  app = await sharedApp({ ...PROXY_ENV, ...FAKE_SHOP })
 })
-afterAll(() => app.stop())
 
 describe('200', () => {
   test('an open order has the payment URL and no key prefix', async () => {

@@ -1,17 +1,15 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, test } from 'vitest'
-import { type App, startApp } from '../../../test/support/app.ts'
+import { beforeAll, describe, test } from 'vitest'
+import { type App, sharedApp, startApp } from '../../../test/support/app.ts'
 import { request } from '../../../test/support/http-client.ts'
 import { tempFolder } from '../../../test/support/stores.ts'
-import { PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
 
 let app: App
 beforeAll(async () => {
-  app = await startApp({ env: PROXY_ENV })
+  app = await sharedApp()
 })
-afterAll(() => app.stop())
 
 describe('200', () => {
   test('the default plans are listed, and cannot be bought online', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { afterAll, beforeAll, onTestFinished, test } from 'vitest'
-import { type App, startApp } from '../../../test/support/app.ts'
+import { beforeAll, onTestFinished, test } from 'vitest'
+import { type App, sharedApp } from '../../../test/support/app.ts'
 import { post, request } from '../../../test/support/http-client.ts'
 import { openTestServer } from '../../../test/support/http-server.ts'
 import type { SenderChecks } from '../../core/message.ts'
@@ -10,9 +10,8 @@ import { mailWith, WAIT_FOREVER } from '../../service/testing/codes.ts'
 
 let app: App
 beforeAll(async () => {
-  app = await startApp()
+  app = await sharedApp()
 })
-afterAll(() => app.stop())
 
 /** A message that has been read often enough to be cached. */
 async function readMessage(url = app.url, mail: (to: string) => Promise<unknown> = app.mail) {

@@ -1,17 +1,15 @@
 import assert from 'node:assert/strict'
-import { afterAll, beforeAll, describe, onTestFinished, test } from 'vitest'
-import { type App, startApp } from '../../../test/support/app.ts'
+import { beforeAll, describe, onTestFinished, test } from 'vitest'
+import { type App, sharedApp } from '../../../test/support/app.ts'
 import { post, problemFault, request } from '../../../test/support/http-client.ts'
 import { openTestServer } from '../../../test/support/http-server.ts'
-import { PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
 import type { Link, SenderChecks } from '../../core/message.ts'
 import { mailWith, NO_WAIT, WAIT_FOREVER } from '../../service/testing/codes.ts'
 
 let app: App
 beforeAll(async () => {
-  app = await startApp({ env: PROXY_ENV })
+  app = await sharedApp()
 })
-afterAll(() => app.stop())
 
 /** Sends this mail to a new session; returns its token and message id. */
 async function sendMail(lines: string[]) {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { problemFault, request, requestFrom } from '../../../test/support/http-client.ts'
-import { type AppWithKeys, startAppWithKeys, type TestKey } from '../../../test/support/keys.ts'
-import { newClient, PROXY, PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
+import { type AppWithKeys, sharedAppWithKeys, type TestKey } from '../../../test/support/keys.ts'
+import { newClient, PROXY } from '../../../test/support/trusted-proxy.ts'
 
 let app: AppWithKeys
 beforeAll(async () => {
-  app = await startAppWithKeys({ env: PROXY_ENV })
+  app = await sharedAppWithKeys()
 })
 afterAll(() => app.stop())
 

@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict'
-import { afterAll, beforeAll, describe, test } from 'vitest'
-import { type App, startApp } from '../../../test/support/app.ts'
+import { beforeAll, describe, test } from 'vitest'
+import { type App, sharedApp } from '../../../test/support/app.ts'
 import { request, requestFrom, sendRaw } from '../../../test/support/http-client.ts'
 import { PAGE_POLICY, policyFault } from '../../../test/support/page-policy.ts'
-import { PROXY, PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
+import { PROXY } from '../../../test/support/trusted-proxy.ts'
 import { pageRoutes } from './app-pages.ts'
 
 let app: App
 beforeAll(async () => {
-  app = await startApp({ env: PROXY_ENV })
+  app = await sharedApp()
 })
-afterAll(() => app.stop())
 
 for (const route of pageRoutes) {
   describe(`GET ${route.path}`, () => {

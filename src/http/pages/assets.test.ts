@@ -1,18 +1,16 @@
 import assert from 'node:assert/strict'
-import { afterAll, beforeAll, describe, test } from 'vitest'
-import { type App, startApp } from '../../../test/support/app.ts'
+import { beforeAll, describe, test } from 'vitest'
+import { type App, sharedApp } from '../../../test/support/app.ts'
 import { request } from '../../../test/support/http-client.ts'
-import { PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
 import { assetRoutes } from './assets.ts'
 
 let app: App
 let script: string
 beforeAll(async () => {
-  app = await startApp({ env: PROXY_ENV })
+  app = await sharedApp()
   const { text } = await request(`${app.url}/`)
   script = /<link rel="modulepreload" href="([^"]+)"/.exec(text)?.[1] ?? ''
 })
-afterAll(() => app.stop())
 
 const getScript = async (coding: string) =>
   await request(`${app.url}${script}`, { headers: { 'accept-encoding': coding } })

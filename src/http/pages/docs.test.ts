@@ -1,18 +1,16 @@
 import assert from 'node:assert/strict'
-import { afterAll, beforeAll, describe, test } from 'vitest'
-import { type App, startApp } from '../../../test/support/app.ts'
+import { beforeAll, describe, test } from 'vitest'
+import { type App, sharedApp } from '../../../test/support/app.ts'
 import { request, sendRaw } from '../../../test/support/http-client.ts'
 import { openTestServer } from '../../../test/support/http-server.ts'
 import { PAGE_POLICY as POLICY, policyFault } from '../../../test/support/page-policy.ts'
-import { PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
 import { documentedRoutes, routes } from '../routes.ts'
 import { problemStatus } from '../server/problem-response.ts'
 
 let app: App
 beforeAll(async () => {
-  app = await startApp({ env: PROXY_ENV })
+  app = await sharedApp()
 })
-afterAll(() => app.stop())
 
 const _routeOf = (path: string) => {
   const found = routes.find((route) => route.path === path)

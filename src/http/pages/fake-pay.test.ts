@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { afterAll, beforeAll, describe, onTestFinished, test } from 'vitest'
-import { type App, startApp } from '../../../test/support/app.ts'
+import { beforeAll, describe, onTestFinished, test } from 'vitest'
+import { type App, sharedApp } from '../../../test/support/app.ts'
 import { post, problemFault, request } from '../../../test/support/http-client.ts'
 import { openTestServer } from '../../../test/support/http-server.ts'
 import { createOrder, FAKE_SHOP, getOrder, payOrder } from '../../../test/support/shop-client.ts'
@@ -8,9 +8,8 @@ import { PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
 
 let app: App
 beforeAll(async () => {
-  app = await startApp({ env: { ...PROXY_ENV, ...FAKE_SHOP } })
+  app = await sharedApp({ ...PROXY_ENV, ...FAKE_SHOP })
 })
-afterAll(() => app.stop())
 
 describe('GET /pay/{id}', () => {
   describe('200', () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, test } from 'vitest'
-import { type App, startApp } from '../../../test/support/app.ts'
+import { beforeAll, describe, test } from 'vitest'
+import { type App, sharedApp } from '../../../test/support/app.ts'
 import { request, sendRaw } from '../../../test/support/http-client.ts'
 import { openTestServer } from '../../../test/support/http-server.ts'
 import { PAGE_POLICY, policyFault } from '../../../test/support/page-policy.ts'
@@ -12,9 +12,8 @@ import { PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
 
 let app: App
 beforeAll(async () => {
-  app = await startApp({ env: { ...PROXY_ENV, ...FAKE_SHOP } })
+  app = await sharedApp({ ...PROXY_ENV, ...FAKE_SHOP })
 })
-afterAll(() => app.stop())
 
 const ID = `ord_${'0'.repeat(22)}`
 

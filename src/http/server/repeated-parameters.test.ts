@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { afterAll, beforeAll, describe, test } from 'vitest'
-import { type App, startApp } from '../../../test/support/app.ts'
+import { beforeAll, describe, test } from 'vitest'
+import { type App, sharedApp } from '../../../test/support/app.ts'
 import {
   type Encoding,
   postJson,
@@ -15,12 +15,11 @@ import { isInPath, type Route } from './route.ts'
 let app: App
 let key: Record<string, string>
 beforeAll(async () => {
-  app = await startApp()
+  app = await sharedApp()
   const ring = await openKeyRing(app)
   key = (await ring.issue()).headers
   await ring.close()
 })
-afterAll(() => app.stop())
 
 const FORMS: readonly Encoding[] = ['query', 'form', 'multipart']
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { afterAll, beforeAll, describe, test } from 'vitest'
-import { type App, startApp } from '../../../../test/support/app.ts'
+import { beforeAll, describe, test } from 'vitest'
+import { type App, sharedApp } from '../../../../test/support/app.ts'
 import { request } from '../../../../test/support/http-client.ts'
 import { openTestServer } from '../../../../test/support/http-server.ts'
 import type { Address } from '../../../core/address.ts'
@@ -17,9 +17,8 @@ import { mailPage } from './mail.ts'
 
 let app: App
 beforeAll(async () => {
-  app = await startApp({ env: { MAYFLY_AUTH_CHECKS: 'off' } })
+  app = await sharedApp()
 })
-afterAll(() => app.stop())
 
 const { get, sessionWithMail } = noScriptClient(() => app)
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { afterAll, beforeAll, describe, test } from 'vitest'
-import { type App, startApp } from '../../../../test/support/app.ts'
+import { beforeAll, describe, test } from 'vitest'
+import { type App, sharedApp } from '../../../../test/support/app.ts'
 import { request, requestFrom } from '../../../../test/support/http-client.ts'
 import { openTestServer } from '../../../../test/support/http-server.ts'
-import { newClient, PROXY, PROXY_ENV } from '../../../../test/support/trusted-proxy.ts'
+import { newClient, PROXY } from '../../../../test/support/trusted-proxy.ts'
 import {
   assertNoScriptPage,
   COOKIE_NAME,
@@ -15,9 +15,8 @@ import {
 
 let app: App
 beforeAll(async () => {
-  app = await startApp({ env: { ...PROXY_ENV, MAYFLY_AUTH_CHECKS: 'off' } })
+  app = await sharedApp()
 })
-afterAll(() => app.stop())
 
 const { get, send, submitForm, sessionWithMail } = noScriptClient(() => app)
 
