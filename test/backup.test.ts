@@ -1,7 +1,8 @@
-import { randomBytes } from 'node:crypto'
 import { copyFileSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { backupShop } from '../src/store/sqlite/backup.ts'
 import { openReadOnly } from '../src/store/sqlite/files.ts'
 import { MAIL } from './support/app.ts'
 import { runMayfly, runMayflyUnder } from './support/cli.ts'
@@ -100,17 +101,19 @@ test('a backup under load is consistent, complete as of its start, and disturbs 
       const status = await statusOf(busy)
       if (status === 200) answered += 1
       else refused.push(status)
+      // Paced: a backup that takes longer proves no more.
+      await setTimeout(5)
     }
   }
   async function issueKeys(): Promise<void> {
     while (going) {
       issued.push((await ring.issue()).id)
-      await new Promise(setImmediate)
+      await setTimeout(5)
     }
   }
   const load = [poll(), poll(), poll(), poll(), issueKeys()]
   try {
-    for (let round = 0; round < 3; round += 1) {
+    for (let round = 0; round < 2; round += 1) {
       const [keysBefore, answeredBefore] = [[...issued], answered]
       const target = `${file}.${round}`
       const result = await runMayfly(data, 'backup', target)
@@ -173,37 +176,25 @@ test('a restore brings back keys as they were, prints the consequences, and can 
   expect(facts.get(late.id)).toEqual(['active', 1])
 })
 
-test('an incomplete or invalid backup is rejected with one line, and nothing changes', async () => {
+// Other invalid files: src/store/sqlite/restore.test.ts.
+test('an incomplete backup is rejected with one line, and nothing changes', async () => {
   await issueKey()
-  // For mail.db.
-  await runMayfly(data, 'domain', 'list')
-  await runMayfly(data, 'backup', file)
+  backupShop(data, file, { force: false, tell() {} })
   // The first restore creates lock.db.
   const names = () => readdirSync(data).filter((name) => name !== 'lock.db')
-  const [whole, before, namesBefore] = [
-    readFileSync(file),
-    readFileSync(join(data, 'shop.db')),
-    names(),
-  ]
-  for (const bytes of [
-    randomBytes(40_000),
-    whole.subarray(0, whole.length / 2),
-    whole.subarray(0, -1),
-    readFileSync(join(data, 'mail.db')),
-  ]) {
-    writeFileSync(file, bytes)
-    const result = await runMayfly(data, 'restore', file)
-    expect(result).toMatchObject({ status: 1, stdout: '', stderr: expect.stringContaining(file) })
-    expect(result.stderr.trim().split('\n')).toHaveLength(1)
-    expect(readFileSync(join(data, 'shop.db')).equals(before)).toBe(true)
-    expect(names()).toEqual(namesBefore)
-  }
+  const [before, namesBefore] = [readFileSync(join(data, 'shop.db')), names()]
+  writeFileSync(file, readFileSync(file).subarray(0, -1))
+  const result = await runMayfly(data, 'restore', file)
+  expect(result).toMatchObject({ status: 1, stdout: '', stderr: expect.stringContaining(file) })
+  expect(result.stderr.trim().split('\n')).toHaveLength(1)
+  expect(readFileSync(join(data, 'shop.db')).equals(before)).toBe(true)
+  expect(names()).toEqual(namesBefore)
 })
 
 test('after a restore no new key gets the id or the mail of a key that was lost', async () => {
   await start()
   await issueKey()
-  await runMayfly(data, 'backup', file)
+  backupShop(data, file, { force: false, tell() {} })
   const [owner, other] = [await issueKey(), await issueKey()]
   const address = await sessionOf(owner)
   expect(await mail(address)).toBe(250)

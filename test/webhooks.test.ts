@@ -11,8 +11,7 @@ import {
   type StripeOrders,
 } from './support/stripe-app.ts'
 
-const COPIES = process.env['MAYFLY_TEST_LONG'] ? 50 : 10
-const SOME = 10
+const [COPIES, SOME] = process.env['MAYFLY_TEST_LONG'] ? [50, 10] : [5, 5]
 const DAY_SECONDS = 86_400
 
 let app: StripeOrders
