@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { setTimeout } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
 import { addEntries, removeEntries } from '../src/cli/block.ts'
 import { deleteMail } from '../src/cli/mail.ts'
@@ -74,13 +73,10 @@ const subjects = ({ body }: Awaited<ReturnType<typeof check>>) =>
 async function whilePolled(token: string, command: () => Promise<void>): Promise<void> {
   let done = false
   const poll = async () => {
-    while (!done) {
-      await check(token)
-      await setTimeout(5)
-    }
+    while (!done) await check(token)
   }
   const polls = [poll(), poll(), poll(), poll()]
-  await setTimeout(100)
+  await new Promise((resolve) => setTimeout(resolve, 100))
   await command().finally(() => {
     done = true
   })

@@ -47,7 +47,7 @@ describe('the service refuses to start, with a clear line', () => {
     const other = { ...(await freeServicePorts()), http: ports.http }
     await assert.rejects(
       serve({ ports: await freeServicePorts() }),
-      /at once:\nThe data folder [^\n]* is in use by another mayfly[^\n]*\n$/,
+      /with 1 at once:\nThe data folder [^\n]* is in use by another mayfly[^\n]*\n$/,
     )
     const elsewhere = { MAYFLY_DATA: `${folder.path}/other`, MAYFLY_HTTP_THREADS: '2' }
     // /livez of the first service answers on this port, so the failure shows as an early exit.
@@ -85,7 +85,7 @@ describe('the service refuses to start, with a clear line', () => {
     const env = { MAYFLY_SESSION_TTL: 'soon', MAYFLY_HTTP_THREADS: '0' }
     await assert.rejects(
       serve({ env }),
-      /at once:\nInvalid settings:\n {2}MAYFLY_HTTP_THREADS: .*\n {2}MAYFLY_SESSION_TTL: .*\n$/,
+      /with 1 at once:\nInvalid settings:\n {2}MAYFLY_HTTP_THREADS: .*\n {2}MAYFLY_SESSION_TTL: .*\n$/,
     )
   })
 })
@@ -126,7 +126,7 @@ describe('a stop', () => {
     assert.deepEqual(await seriesSums(folder.path), { stored: TRANSACTIONS }, 'the last minute')
   })
 
-  test('drains first: not ready, but serving, until load balancers have noticed; a second signal forces it', async () => {
+  test('drains first: not ready, but serving, until load balancers have noticed', async () => {
     const silent = createSocket('udp4').bind(0, '127.0.0.1')
     await once(silent, 'listening')
     const served = await serve({
@@ -144,14 +144,10 @@ describe('a stop', () => {
     const run = runChecks()
     await waitUntil(async () => (await checks()).body['running'])
     const box = await createSession(served.url)
-    const sendHeaders = async () => {
-      const client = await connectSmtp(served.smtpPort)
-      await client.command('EHLO a.test')
-      for (const line of ['MAIL FROM:<a@a.test>', `RCPT TO:<${box.email}>`, 'DATA'])
-        await client.command(line)
-      return client
-    }
-    const [client, unfinished] = [await sendHeaders(), await sendHeaders()]
+    const client = await connectSmtp(served.smtpPort)
+    await client.command('EHLO a.test')
+    for (const line of ['MAIL FROM:<a@a.test>', `RCPT TO:<${box.email}>`, 'DATA'])
+      await client.command(line)
     const ended = served.kill('SIGTERM')
     const refuses = async () => (await readGreeting(served.smtpPort)).startsWith('421 4.3.2 ')
     await waitUntil(refuses)
@@ -173,6 +169,19 @@ describe('a stop', () => {
     assert.equal(stored?.subject, 'in flight')
     served.child.kill('SIGTERM')
     assert.equal(await ended, 1, 'who asks twice does not want to wait')
-    unfinished.close()
+  })
+
+  test('is forced by a second signal', async () => {
+    const served = await serve()
+    const client = await connectSmtp(served.smtpPort)
+    const box = await createSession(served.url)
+    await client.command('EHLO a.test')
+    for (const line of ['MAIL FROM:<a@a.test>', `RCPT TO:<${box.email}>`, 'DATA'])
+      await client.command(line)
+    const ended = served.kill('SIGTERM')
+    await waitUntil(() => served.output().includes('shutting down'))
+    served.child.kill('SIGTERM')
+    assert.equal(await ended, 1)
+    client.close()
   })
 })

@@ -97,6 +97,8 @@ export function sharedApp(env: Record<string, string> = PROXY_ENV): Promise<App>
   const key = JSON.stringify(env)
   const app = shared.get(key) ?? startSharedApp(env)
   shared.set(key, app)
+  // The next file tries again.
+  app.catch(() => shared.delete(key))
   return app
 }
 

@@ -101,7 +101,7 @@ async function waitForLivez(
   const start = performance.now()
   for (let waitedMs = 0; waitedMs < START_MS; waitedMs = performance.now() - start) {
     if (child.exitCode !== null || child.signalCode !== null) {
-      throw new Error(`mayfly serve ended at once:\n${output()}`)
+      throw new Error(`mayfly serve ended with ${child.exitCode} at once:\n${output()}`)
     }
     const up = await fetch(url).then(
       (response) => response.ok,
