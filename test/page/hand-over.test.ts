@@ -76,11 +76,18 @@ test('a phone that declines gets its own address', async () => {
 test('a phone shows that the link is truncated or corrupt, or that its mailbox no longer exists', async () => {
   allow({ complaint: /401/ })
   const notice = 'Dieser Link ist ungültig oder abgelaufen.'
-  const phone = await visit(`/#open=${'x'.repeat(43)}`, { locale: 'de' })
-  await phone.getByText(notice).waitFor()
-  assert.equal(new URL(phone.url()).hash, '')
+  const phone = await visit('/favicon.svg', { locale: 'de' })
+  // On the first visit: without a request, the page has to wait for its texts.
+  for (const badToken of ['', 'x'.repeat(43)]) {
+    await phone.evaluate('localStorage.clear()')
+    await phone.goto('about:blank')
+    await phone.goto(`${app().url}/#open=${badToken}`)
+    await phone.getByText(notice).waitFor()
+    assert.equal(new URL(phone.url()).hash, '')
+    await shown(phone)
+  }
   const email = await shown(phone)
-  for (const badToken of ['', 'a b', 'x'.repeat(129)]) {
+  for (const badToken of ['a b', 'x'.repeat(129)]) {
     await phone.evaluate(`(${FOLLOW_LINK})('#open=${badToken}', '${notice}')`)
     assert.equal(new URL(phone.url()).hash, '')
     assert.equal(await shown(phone), email)
