@@ -8,36 +8,24 @@ export interface Pause {
 
 export type Budget = ReturnType<typeof openBudget>
 
-const MINUTE = 60_000
-const DAY = 24 * 60 * MINUTE
+const DAY = 24 * 60 * 60_000
 
-/** What may still be fetched from an account without exceeding its limits. In memory: a restart begins with empty windows. */
-export function openBudget({ bytesPerDay, messagesPerMinute }: AccountLimits) {
-  const messages = slidingWindow(MINUTE, 12)
+/**
+ * How many bytes may still be fetched from an account. In memory: a restart begins with an empty window.
+ * Messages are not limited: an account receives at most 60 a minute, so that a limit would only delay mail after an outage.
+ */
+export function openBudget({ bytesPerDay }: Pick<AccountLimits, 'bytesPerDay'>) {
   const bytes = slidingWindow(DAY, 48)
   const megabytes = Math.round(bytesPerDay / 1_000_000)
-
-  /** A pause if a mail of this size would exceed the limit now. */
-  function byteLimit(size: number, now: Date): Pause | undefined {
-    const spent = bytes.sum(now)
-    // Otherwise a mail larger than the whole budget would wait forever.
-    if (spent === 0 || spent + size <= bytesPerDay) return undefined
-    return { until: bytes.freesUpAt(now), reason: `daily limit of ${megabytes} MB reached` }
-  }
-
   return {
-    /** How many messages may be examined now, at least one; or a pause. */
-    messageAllowance(now: Date): number | Pause {
-      const room = messagesPerMinute - messages.sum(now)
-      if (room > 0) return byteLimit(0, now) ?? room
-      const reason = `limit of ${messagesPerMinute} messages per minute reached`
-      return { until: messages.freesUpAt(now), reason }
+    /** A pause if fetching this many bytes would exceed the limit now. */
+    pauseFor(size: number, now: Date): Pause | undefined {
+      const spent = bytes.sum(now)
+      // Otherwise a mail larger than the whole budget would wait forever.
+      if (spent === 0 || spent + size <= bytesPerDay) return undefined
+      return { until: bytes.freesUpAt(now), reason: `daily limit of ${megabytes} MB reached` }
     },
-    byteLimit,
-    spend(cost: { messages?: number; bytes?: number }, now: Date): void {
-      messages.add(cost.messages ?? 0, now)
-      bytes.add(cost.bytes ?? 0, now)
-    },
+    spend: (size: number, now: Date) => bytes.add(size, now),
   }
 }
 

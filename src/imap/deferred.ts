@@ -42,7 +42,7 @@ async function retryMail(
   // Only the original sessions: the alias may belong to somebody else by now.
   const recipients = found?.recipients.filter(({ mailbox }) => mail.mailboxes.includes(mailbox))
   if (!found || !recipients || recipients.length === 0) return drop(context, folder, [mail])
-  if (budget.byteLimit(found.head.size, deps.now())) return false
+  if (budget.pauseFor(found.head.size, deps.now())) return false
   const state = await deps.readFolder(folder.name)
   const result = await fetchMessage(context, folder, { ...found, recipients }, state)
   if (result === 'left' || result === 'unreadable') {
@@ -79,8 +79,8 @@ async function findDeferred(
   uids: readonly number[],
 ): Promise<AddressedMail[] | undefined> {
   const { deps, connection, budget } = context
-  if (typeof budget.messageAllowance(deps.now()) !== 'number') return undefined
+  if (budget.pauseFor(0, deps.now())) return undefined
   const heads = await readHeads(context, folder, uids)
-  budget.spend({ messages: uids.length, bytes: connection.takeReceivedBytes() }, deps.now())
+  budget.spend(connection.takeReceivedBytes(), deps.now())
   return heads.map(await findAliasRecipients(context, heads, undefined))
 }

@@ -76,9 +76,9 @@ async function fetchNewMailOnce(
   const last = uids.at(-1) ?? -1
   const { budget, deps, signal } = context
   while (uids.length > 0 && !signal.aborted) {
-    const allowance = budget.messageAllowance(deps.now())
-    if (typeof allowance !== 'number') return allowance
-    const batch = uids.splice(0, Math.min(batchSize(context, folder, uids), allowance))
+    const exhausted = budget.pauseFor(0, deps.now())
+    if (exhausted) return exhausted
+    const batch = uids.splice(0, batchSize(context, folder, uids))
     const pause = await fetchBatch(context, folder, { batch, since })
     if (pause) return pause
     context.onProgress()
@@ -119,7 +119,7 @@ async function fetchBatch(
 ): Promise<Pause | undefined> {
   const { deps, connection, budget } = context
   const heads = await readHeads(context, folder, batch)
-  budget.spend({ messages: batch.length, bytes: connection.takeReceivedBytes() }, deps.now())
+  budget.spend(connection.takeReceivedBytes(), deps.now())
   const resolve = await findAliasRecipients(context, heads, since)
   let unsavedUid = 0
   let pause: Pause | undefined
@@ -127,7 +127,7 @@ async function fetchBatch(
     const mail = resolve(head)
     const isWanted = mail.recipients.length > 0
     pause = context.signal.aborted ? ABORTED : undefined
-    if (isWanted) pause ??= budget.byteLimit(head.size, deps.now())
+    if (isWanted) pause ??= budget.pauseFor(head.size, deps.now())
     if (pause) break
     const isSaved = isWanted && (await fetchMessage(context, folder, mail)) !== 'left'
     unsavedUid = isSaved ? 0 : head.uid
@@ -214,7 +214,7 @@ export async function fetchMessage(
   const raw = await poisonMails.guard([location], () =>
     fetchBody(connection, head, context.bodyTimeoutMs),
   )
-  budget.spend({ bytes: connection.takeReceivedBytes() }, deps.now())
+  budget.spend(connection.takeReceivedBytes(), deps.now())
   if (!raw) return 'left'
   const result = await deps.receive({
     folder: folder.name,

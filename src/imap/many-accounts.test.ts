@@ -14,20 +14,6 @@ function pass(fixture: ImapFixture, ms: number): void {
   fixture.requestPoll()
 }
 
-test('messages over the limit per minute arrive a minute later; meanwhile the account is slow', async () => {
-  const fixture = await dovecot.ready([X], { limits: { messagesPerMinute: 8 } })
-  for (let count = 0; count < 20; count += 1) dovecot.server().deliver(ANN, mailText({ To: X }))
-  expect(await fixture.untilHealth('slow')).toBe('limit of 8 messages per minute reached')
-  expect(fixture.mails).toHaveLength(8)
-  pass(fixture, MINUTE + 5_000)
-  await fixture.untilMails(16)
-  pass(fixture, MINUTE + 5_000)
-  await fixture.untilMails(20)
-  await fixture.untilHealth('ok')
-  await dovecot.closeAll()
-  expect(new Set(fixture.mails.map(({ raw }) => raw)).size).toBe(20)
-})
-
 test('bytes over the daily limit arrive a day later, in order', async () => {
   const fixture = await dovecot.ready([X], { limits: { bytesPerDay: 400_000 } })
   for (const body of ['one', 'two', 'three']) {

@@ -29,7 +29,6 @@ export interface AccountLimits {
   /** Of one mail; larger ones stay in the account. */
   maxBytes: number
   bytesPerDay: number
-  messagesPerMinute: number
 }
 
 export interface AccountTiming {
@@ -53,7 +52,6 @@ const MB = 1_000_000
 export const DEFAULT_LIMITS: AccountLimits = {
   maxBytes: 10 * 1024 * 1024,
   bytesPerDay: 2_000 * MB,
-  messagesPerMinute: 300,
 }
 
 export const DEFAULT_TIMING: AccountTiming = {

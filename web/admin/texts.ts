@@ -96,7 +96,6 @@ const REASONS: Readonly<Record<string, keyof AdminCatalogue>> = {
   'the server does not respond': 'admin_account_silent',
   'fetched mail cannot be stored at the moment': 'admin_account_not_stored',
   'daily limit of {limit} MB reached': 'admin_account_bytes',
-  'limit of {limit} messages per minute reached': 'admin_account_messages',
 }
 
 async function loadTexts(chosen: Language): Promise<void> {
