@@ -6,6 +6,7 @@ import {
   existsSync,
   mkdirSync,
   readFileSync,
+  realpathSync,
   renameSync,
   rmSync,
   symlinkSync,
@@ -178,9 +179,9 @@ function unprivilegedUser(): User {
   return { uid: Number(uid), gid: Number(gid) }
 }
 
-/** The path of a program that comes with the server. */
+/** The path of a program that comes with the server. `postgres` itself may be a symbolic link in another folder, without the other programs beside it. */
 export function postgresProgram(name: string): string {
-  return join(dirname(program('postgres')), name)
+  return join(dirname(realpathSync(program('postgres'))), name)
 }
 
 const STANDBY = 'standby'
