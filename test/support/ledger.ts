@@ -109,14 +109,29 @@ async function mailboxFaults(
   token: string,
   lines: readonly LedgerLine[],
 ): Promise<string[]> {
-  const messages = await checkMail(url, token, '&limit=500')
-  if (messages.length === 500) throw new Error('a mailbox does not fit into one list')
-  const wrong: string[] = []
-  for (const { uuid, sha256: hash } of lines) {
-    const [first, second] = messages.filter(({ subject }) => subject === uuid)
-    if (!first) wrong.push(`${uuid} is missing`)
-    else if (second) wrong.push(`${uuid} is there twice`)
-    else if (sha256(await rawMail(url, token, first.id)) !== hash) wrong.push(`${uuid} is changed`)
+  const hashes = await storedHashes(url, token)
+  return lines.flatMap(({ uuid, sha256: hash }) => {
+    const [first, second] = hashes.get(uuid) ?? []
+    if (!first) return [`${uuid} is missing`]
+    if (second) return [`${uuid} is there twice`]
+    return first === hash ? [] : [`${uuid} is changed`]
+  })
+}
+
+const PAGE = 500
+
+/** The hashes of the stored mails by subject. A list has only the newest mails, so those are deleted to get the next ones. */
+async function storedHashes(url: string, token: string): Promise<Map<string, string[]>> {
+  const hashes = new Map<string, string[]>()
+  for (;;) {
+    const page = await checkMail(url, token, `&limit=${PAGE}`)
+    for (const { id, subject } of page) {
+      const hash = sha256(await rawMail(url, token, id))
+      hashes.set(subject, [...(hashes.get(subject) ?? []), hash])
+    }
+    if (page.length < PAGE) return hashes
+    const body = new URLSearchParams({ token, ids: page.map(({ id }) => id).join(',') })
+    const response = await fetch(`${url}/api/delete-mail`, { method: 'POST', body })
+    if (response.status !== 200) throw new Error(await response.text())
   }
-  return wrong
 }
