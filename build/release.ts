@@ -7,13 +7,14 @@ import { changelog, releaseNotes } from './changelog.ts'
 import { packClients } from './client-packages.ts'
 import { buildDebianPackage } from './debian-package.ts'
 import { bundledPackages } from './licences.ts'
+import { requireLongRun } from './long-run.ts'
 import { pack, stagePackage } from './npm-package.ts'
 import { ARCHITECTURES, type Architecture, ownArchitecture } from './runtime.ts'
 import { builtFrom, DIST, ROOT, replaceFolder } from './sources.ts'
 
 // npm run release: all artefacts of this version in release/, or in the folder that is named. `-- --no-images` leaves out the
-// container images, which need buildah and a registry for their base. `-- --trial` builds although the changelog has unreleased
-// changes.
+// container images, which need buildah and a registry for their base. `-- --untested` builds a commit whose long tests have not
+// passed here, `-- --trial` also one whose changelog has unreleased changes.
 
 const { version } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')) as { version: string }
 const SUMS = 'SHA256SUMS'
@@ -124,6 +125,7 @@ function sha256(file: string): string {
 }
 
 const options = process.argv.slice(2)
+if (!options.includes('--trial') && !options.includes('--untested')) requireLongRun(ROOT)
 const [target = `${ROOT}release`] = options.filter((one) => !one.startsWith('--'))
 await buildRelease(resolve(target), {
   withImages: !options.includes('--no-images'),

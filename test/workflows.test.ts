@@ -30,6 +30,7 @@ describe('workflows', () => {
     expect(jobs.test.strategy.matrix.runner).toEqual(['ubuntu-24.04', 'ubuntu-24.04-arm'])
     const [, command] = /^## Tests\n\n```sh\n(.*)\n/m.exec(read('README.md')) ?? []
     expect(jobs.test.steps).toContainEqual({ run: command })
+    expect(jobs.test.steps).toContainEqual({ if: 'inputs.long', run: 'npm run test:long' })
   })
 
   test('the container of the tests may mount file systems and make network namespaces', () => {
@@ -50,6 +51,7 @@ describe('workflows', () => {
     const { publish, ...others } = jobs
     expect(publish.needs.toSorted()).toEqual(Object.keys(others).toSorted())
     expect(others.test.uses).toBe('./.github/workflows/test.yml')
+    expect(others.test.with).toEqual({ long: true })
     for (const job of Object.values<{ permissions: object }>(others)) {
       expect(job.permissions).toEqual({ contents: 'read' })
     }
