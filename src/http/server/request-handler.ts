@@ -1,4 +1,3 @@
-import { Buffer } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import findMyWay from 'find-my-way'
 import type { Static } from 'typebox'
@@ -10,7 +9,15 @@ import { bearerToken } from './credentials.ts'
 import type { RouteDeps } from './deps.ts'
 import { disconnectSignal, isDisconnect, onClose, throwIfClosed } from './disconnect.ts'
 import { countResponse, requestTimer } from './metrics.ts'
-import { bodyParams, inputReader, NO_PARAMS, pathParams, queryParams } from './parameters.ts'
+import { inputReader, NO_PARAMS } from './parameters.ts'
+import {
+  bodyParams,
+  hasBody,
+  NO_BYTES,
+  pathParams,
+  queryParams,
+  readBody,
+} from './parse-request.ts'
 import { problemResponse, toProblem } from './problem-response.ts'
 import {
   cors,
@@ -186,34 +193,6 @@ function fallbackHandler(context: HttpServerContext) {
       await sendProblem(context, request, { response, error, withHeaders })
     }
   }
-}
-
-const MAX_BODY_BYTES = 256 * 1024
-const NO_BYTES = Buffer.alloc(0)
-
-function hasBody({ headers }: IncomingMessage): boolean {
-  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
-}
-
-/** The rest of a body that is too large is not read: see writeEarlyResponse. */
-function readBody(request: IncomingMessage): Promise<Buffer> {
-  const tooLarge = () => new Problem('too_large', 'The request body exceeds 256 KB.')
-  if (Number(request.headers['content-length']) > MAX_BODY_BYTES) throw tooLarge()
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
-    let length = 0
-    const onData = (chunk: Buffer) => {
-      length += chunk.length
-      if (length <= MAX_BODY_BYTES) chunks.push(chunk)
-      else {
-        request.off('data', onData)
-        reject(tooLarge())
-      }
-    }
-    request.on('data', onData)
-    request.once('end', () => resolve(Buffer.concat(chunks)))
-    request.once('error', reject)
-  })
 }
 
 /** For a client without a rate-limit key. */

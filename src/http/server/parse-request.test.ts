@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { describe, test } from 'vitest'
-import { parseBody, parseForm, repeatedKeys } from './parameters.ts'
+import { parseBody, parseForm, repeatedKeys } from './parse-request.ts'
 
 describe('a form', () => {
   const plainName = fc.string().filter((name) => !name.endsWith(']'))

@@ -1,0 +1,156 @@
+import { Buffer } from 'node:buffer'
+import type { IncomingMessage } from 'node:http'
+import querystring from 'node:querystring'
+import { Problem } from '../../core/problem.ts'
+import { NO_PARAMS, type Params } from './parameters.ts'
+
+const MAX_BODY_BYTES = 256 * 1024
+export const NO_BYTES = Buffer.alloc(0)
+
+export function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
+}
+
+/** The rest of a body that is too large is not read: see writeEarlyResponse. */
+export function readBody(request: IncomingMessage): Promise<Buffer> {
+  const tooLarge = () => new Problem('too_large', 'The request body exceeds 256 KB.')
+  if (Number(request.headers['content-length']) > MAX_BODY_BYTES) throw tooLarge()
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let length = 0
+    const onData = (chunk: Buffer) => {
+      length += chunk.length
+      if (length <= MAX_BODY_BYTES) chunks.push(chunk)
+      else {
+        request.off('data', onData)
+        reject(tooLarge())
+      }
+    }
+    request.on('data', onData)
+    request.once('end', () => resolve(Buffer.concat(chunks)))
+    request.once('error', reject)
+  })
+}
+
+// Our forms have fewer than ten fields; each part costs about 20 µs.
+const MAX_PARTS = 100
+
+/** Rejected if the name is a parameter of the route, else ignored. */
+const REPEATED: readonly unknown[] = []
+
+export function pathParams(params: object): Params {
+  return new Map(Object.entries(params))
+}
+
+export function queryParams({ url = '' }: IncomingMessage): Params {
+  const end = url.search(/[?#]/)
+  return end < 0 ? NO_PARAMS : parseForm(url.slice(end + 1))
+}
+
+export async function bodyParams({ headers }: IncomingMessage, bytes: Buffer): Promise<Params> {
+  const coding = headers['content-encoding'] ?? 'identity'
+  if (bytes.length > 0 && coding.toLowerCase() !== 'identity') {
+    throw new Problem('unsupported_media_type', 'Content-Encoding is not supported.')
+  }
+  return await parseBody(headers['content-type'], bytes)
+}
+
+/** An empty body is accepted with any media type. */
+export async function parseBody(type: string | undefined, bytes: Buffer): Promise<Params> {
+  if (bytes.length === 0) return NO_PARAMS
+  const media = type?.split(';', 1)[0]?.trim().toLowerCase()
+  if (media === 'application/json') return parseJson(bytes)
+  if (media === 'application/x-www-form-urlencoded') return parseForm(bytes.toString())
+  if (media === 'multipart/form-data') return await parseMultipart(type ?? '', bytes)
+  throw new Problem(
+    'unsupported_media_type',
+    'Use application/x-www-form-urlencoded, multipart/form-data or application/json.',
+  )
+}
+
+/** Also used for the query, so both follow the same rules. */
+export function parseForm(text: string): Params {
+  const values = new Map<string, unknown>()
+  for (const pair of text.split('&')) {
+    if (pair === '') continue
+    const end = pair.indexOf('=')
+    const name = decoded(end < 0 ? pair : pair.slice(0, end))
+    setValue(values, name, decoded(end < 0 ? '' : pair.slice(end + 1)))
+  }
+  return values
+}
+
+const BRACKETED = /^([^[\]]+)\[.*\]$/s
+
+/** `name[]` and `name[key]` are arrays and objects in a form. */
+function setValue(values: Map<string, unknown>, name: string, value: unknown): void {
+  const listed = name.endsWith(']') ? BRACKETED.exec(name)?.[1] : undefined
+  if (listed !== undefined) values.set(listed, REPEATED)
+  else values.set(name, values.has(name) ? REPEATED : value)
+}
+
+function decoded(text: string): string {
+  return /[%+]/.test(text) ? querystring.unescape(text.replaceAll('+', ' ')) : text
+}
+
+function parseJson(bytes: Buffer): Params {
+  const { text, value } = decodeJson(bytes) ?? {}
+  if (text === undefined) throw invalidBody('JSON')
+  if (value === null) return NO_PARAMS
+  if (typeof value !== 'object' || Array.isArray(value)) throw invalidBody('JSON object')
+  const values = new Map<string, unknown>(Object.entries(value))
+  for (const name of repeatedKeys(text)) values.set(name, REPEATED)
+  return values
+}
+
+function decodeJson(bytes: Buffer): { text: string; value: unknown } | undefined {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    return { text, value: JSON.parse(text) }
+  } catch {
+    return undefined
+  }
+}
+
+async function parseMultipart(type: string, bytes: Buffer): Promise<Params> {
+  const parts = bytes.toString('latin1').toLowerCase().split('content-disposition').length - 1
+  if (parts > MAX_PARTS) {
+    throw new Problem('too_large', `The request body has more than ${MAX_PARTS} parts.`)
+  }
+  const form = await formDataOf(type, bytes)
+  if (!form) throw invalidBody('multipart/form-data')
+  const values = new Map<string, unknown>()
+  for (const [name, value] of form) setValue(values, name, value)
+  return values
+}
+
+async function formDataOf(type: string, bytes: Buffer): Promise<FormData | undefined> {
+  try {
+    const copy = new Uint8Array(bytes)
+    return await new Response(copy, { headers: { 'content-type': type } }).formData()
+  } catch {
+    return undefined
+  }
+}
+
+function invalidBody(what: string): Problem {
+  return new Problem('invalid_parameter', `Invalid ${what} in the request body.`)
+}
+
+/** Names that the outermost object repeats. JSON.parse keeps the last of each. */
+export function repeatedKeys(text: string): Set<string> {
+  const seen = new Set<string>()
+  const repeated = new Set<string>()
+  let depth = 0
+  // Matches whole strings, so that braces in them are not taken for structure.
+  for (const [token, quoted, colon] of text.matchAll(/("(?:[^"\\]|\\.)*")(\s*:)?|[{}[\]]/g)) {
+    if (token === '{' || token === '[') depth += 1
+    else if (token === '}' || token === ']') depth -= 1
+    else if (depth === 1 && colon !== undefined) {
+      const name: string = JSON.parse(quoted ?? '""')
+      if (seen.has(name)) repeated.add(name)
+      seen.add(name)
+    }
+  }
+  return repeated
+}
