@@ -18,6 +18,17 @@ const CHUNKED = 'Transfer-Encoding: chunked\r\nContent-Type: application/json\r\
 describe('malformed HTTP gets a problem response, and the server keeps serving', () => {
   for (const [name, bytes, expected] of [
     ['a missing Host', 'GET /api/domains HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
+    ['two Host headers', `${GET}Host: x\r\nConnection: close\r\n\r\n`, 400],
+    [
+      'two Host headers, unknown path',
+      'GET /x HTTP/1.1\r\nHost: x\r\nhost: y\r\nConnection: close\r\n\r\n',
+      400,
+    ],
+    ['a missing Host, unknown path', 'GET /x HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
+    ['a request line without a version', 'GET /livez\r\n\r\n', 400],
+    ['a request line without a version, unknown path', 'GET /x\r\n\r\n', 400],
+    ['HTTP/0.9', 'GET /livez HTTP/0.9\r\nHost: x\r\n\r\n', 400],
+    ['HTTP/2.0', 'GET /livez HTTP/2.0\r\nHost: x\r\n\r\n', 400],
     ['an unknown method', 'FETCH /api/domains HTTP/1.1\r\nHost: x\r\n\r\n', 400],
     ['another protocol', 'SSH-2.0-OpenSSH_9.2\r\n', 400],
     ['SMTP', 'EHLO sender.test\r\n', 400],

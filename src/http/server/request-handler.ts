@@ -82,8 +82,9 @@ function routeHandler(context: HttpServerContext, route: Route) {
     response: ServerResponse,
     { params, ...parts }: Pick<RequestParts, 'addHeaders' | 'onWait'> & { params: object },
   ): Promise<HttpResponse> {
-    const body = route.method === 'POST' && hasBody(raw) ? await readBody(raw) : NO_BYTES
     checkHost(raw)
+    const body =
+      route.method === 'POST' && hasBody(raw) ? await readBody(raw) : NO_BYTES
     const client = clientOf(raw)
     if (client !== undefined) await takeRates(deps, route, client)
     let input: Static<Route['input']> = {}
@@ -176,6 +177,7 @@ function fallbackHandler(context: HttpServerContext) {
     const withCors = cors(known?.api, context.deps.keyedOrigins)
     const withHeaders = (made: HttpResponse) => withCors(made, request.headers.origin)
     try {
+      checkHost(request)
       const client = context.clientOf(request)
       if (client !== undefined) await takeRate(context.deps, 'request', client)
       // A parameter that cannot be decoded ends here even if the method is right.
@@ -265,9 +267,18 @@ function wantsPage({ url = '', headers: { accept = '' } }: IncomingMessage): boo
     )
 }
 
-// Checked here rather than by Node, for an error in our format.
-function checkHost({ headers, httpVersion }: IncomingMessage): void {
-  if (headers.host === undefined && httpVersion === '1.1') {
+/** Checked here rather than by Node, for an error in our format. RFC 9112 3.2: another server might choose the other Host. */
+function checkHost({ httpVersion, rawHeaders }: IncomingMessage): void {
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') {
+    throw new Problem('invalid_parameter', 'Use HTTP/1.1.')
+  }
+  let hosts = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? ''
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1
+  }
+  if (hosts > 1) throw new Problem('invalid_parameter', 'Host header is repeated.')
+  if (hosts === 0 && httpVersion === '1.1') {
     throw new Problem('invalid_parameter', 'Host header is missing.')
   }
 }
