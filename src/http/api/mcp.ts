@@ -6,6 +6,7 @@ import { siteUrl } from '../server/client.ts'
 import type { RouteDeps } from '../server/deps.ts'
 import { isDisconnect } from '../server/disconnect.ts'
 import { inputReader, NO_PARAMS } from '../server/parameters.ts'
+import { checkJsonFields } from '../server/parse-request.ts'
 import { contentResponse, type HttpResponse } from '../server/response.ts'
 import { type HttpRequest, type Route, route } from '../server/route.ts'
 import { checkMailRoute } from './check-mail.ts'
@@ -25,6 +26,7 @@ export const mcpRoute = route({
   async handle(_input, deps, request) {
     if (!deps.mcp) throw new Problem('not_found', 'Not found.')
     checkOrigin(deps, request)
+    checkBody(request)
     const { handleMcpRequest } = await import('../../mcp/server.ts')
     const response = await handleMcpRequest(webRequest(request), endpointCaller(deps, request), {
       onError(error) {
@@ -56,6 +58,14 @@ function isHostOf({ protocol, host: own }: URL, host: string): boolean {
 function isLocalName(host: string): boolean {
   const name = host.toLowerCase().replace(/:\d+$/, '')
   return name === 'localhost' || isIP(name.replace(/^\[(.*)\]$/, '$1')) > 0
+}
+
+/** A batch would be any number of requests, counted as one. The versions of the protocol since June 2025 have none. */
+function checkBody({ body }: HttpRequest): void {
+  checkJsonFields(body)
+  if (/^\s*\[/.test(Buffer.from(body).toString())) {
+    throw new Problem('invalid_parameter', 'Batches are not supported: send one message at a time.')
+  }
 }
 
 /** The parts that the protocol defines. */

@@ -216,6 +216,8 @@ export const stripeWebhookRoute = route({
   ],
   problems: ['invalid_parameter', 'not_found', 'payment_unavailable'],
   rawBody: true,
+  // Events contain whole objects of Stripe.
+  maxBodyBytes: 256 * 1024,
   async handle(_input, deps, { headers, body }) {
     const signature = headers['stripe-signature']
     await handleWebhook(deps, body, typeof signature === 'string' ? signature : undefined)

@@ -6,6 +6,7 @@ import {
   request,
   requestFrom,
   sendRaw,
+  type TestResponse,
 } from '../../../test/support/http-client.ts'
 import { openTestServer, type TestServer } from '../../../test/support/http-server.ts'
 import { keyRing } from '../../../test/support/keys.ts'
@@ -76,18 +77,56 @@ function pathTests({ method, path, api }: Route): void {
 }
 
 const FORM = 'application/x-www-form-urlencoded'
+const KB = 1024
 
-function bodySizeTests({ path }: Route): void {
-  const headers = { 'content-type': FORM }
+function bodySizeTests({ path, api, rawBody, maxBodyBytes = 64 * KB }: Route): void {
+  const send = (type: string, body: string | ReadableStream) => {
+    const headers = { 'content-type': type, ...(api === 'keyed' ? key : {}) }
+    const init = { method: 'POST', body, headers, duplex: 'half' } as RequestInit
+    return request(`${server.url}${path}`, init)
+  }
+  const assertRefused = (response: TestResponse, name: string) => {
+    assert.deepEqual([response.status, response.body['code']], [413, 'too_large'], name)
+    assert.equal(problemFault(response), undefined, name)
+  }
 
-  test('413: a body of more than 256 KB, with or without Content-Length', async () => {
-    const chunks = Array.from({ length: 40 }, () => Buffer.alloc(10_000, 'x'))
-    for (const body of [`a=${'x'.repeat(256 * 1024)}`, ReadableStream.from(chunks)]) {
-      const init = { method: 'POST', body, headers, duplex: 'half' } as RequestInit
-      const response = await request(`${server.url}${path}`, init)
-      assert.deepEqual([response.status, response.body['code']], [413, 'too_large'])
-      assert.equal(problemFault(response), undefined)
+  const kilobytes = maxBodyBytes / KB
+  test(`413: a body of more than ${kilobytes} KB, with or without Content-Length`, async () => {
+    const chunks = Array.from({ length: 10 }, () => Buffer.alloc(maxBodyBytes / 9, 'x'))
+    assertRefused(await send(FORM, `a=${'x'.repeat(maxBodyBytes)}`), 'with')
+    assertRefused(await send(FORM, ReadableStream.from(chunks)), 'without')
+    const largest = `{"a":"${'x'.repeat(maxBodyBytes - 8)}"}`
+    assert.notEqual((await send('application/json', largest)).status, 413)
+  })
+
+  // The signature covers what Stripe sends, however many fields it has.
+  if (path === '/api/stripe/webhook') return
+
+  test('413: a body of more than 1,000 fields, or 100 parts', async () => {
+    const many = (count: number) => Array.from({ length: count }, (_, at) => `n${at}`)
+    const fields = (count: number) => Object.fromEntries(many(count).map((name) => [name, 1]))
+    for (const [name, type, make, most] of [
+      ['form', FORM, (count: number) => many(count).join('&'), 1_000],
+      ['JSON keys', 'application/json', (count: number) => JSON.stringify(fields(count)), 1_000],
+      [
+        'JSON items',
+        'application/json',
+        (count: number) => JSON.stringify({ n: many(count - 1) }),
+        1_000,
+      ],
+    ] as const) {
+      if (rawBody && type === FORM) continue
+      assertRefused(await send(type, make(most + 1)), name)
+      assert.notEqual((await send(type, make(most))).status, 413, name)
     }
+    if (rawBody) return
+    const multipart = (count: number) => {
+      const form = new FormData()
+      for (const name of many(count)) form.append(name, '1')
+      return request(`${server.url}${path}`, { method: 'POST', body: form, headers: key })
+    }
+    assertRefused(await multipart(101), 'parts')
+    assert.notEqual((await multipart(100)).status, 413, 'parts')
   })
 }
 
@@ -113,6 +152,12 @@ function bodyFormatTests({ path, api }: Route): void {
     for (const type of ['text/plain', 'nonsense', 'multipart/form-data', 'application/json']) {
       assert.notEqual((await send(type, '')).status, 415, type)
     }
+  })
+
+  test('415: JSON that is sent as a form, with a hint', async () => {
+    const { status, body } = await send(FORM, ' {"prefix":"ann"}')
+    assert.deepEqual([status, body['code']], [415, 'unsupported_media_type'])
+    assert.match(String(body['message']), /Content-Type: application\/json/)
   })
 
   test('400: a malformed body', async () => {

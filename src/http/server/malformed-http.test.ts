@@ -175,6 +175,11 @@ describe('a request refused before it is complete', () => {
       `${OPEN_POST}${CHUNKED}50000\r\n${'x'.repeat(0x4ffff)}`,
       413,
     ],
+    [
+      'a body in more than 1,000 chunks',
+      `${OPEN_POST}${CHUNKED}${'1\r\nx\r\n'.repeat(1_001)}`,
+      413,
+    ],
     ['an unknown path', `GET /nothing HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nx`, 404],
   ] as const) {
     test(`${name}: ${expected} and no second response`, async () => {

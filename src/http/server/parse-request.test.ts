@@ -47,11 +47,15 @@ describe('a form', () => {
     )
   })
 
-  test('130,000 repetitions of a name are parsed as one name', () => {
-    const values = parseForm('a&'.repeat(130_000))
-    assert.deepEqual([...values.keys()], ['a'])
+  test('1,000 fields are parsed, and not one more, also in a query', () => {
+    assert.deepEqual([...parseForm(`a${'&a'.repeat(999)}`).keys()], ['a'])
+    for (const text of [`a${'&a'.repeat(1_000)}`, '&'.repeat(1_001)]) {
+      assert.throws(() => parseForm(text), { code: 'too_large' })
+    }
   })
 })
+
+const numbered = (count: number) => Array.from({ length: count }, (_, at) => `"n${at}":1`)
 
 describe('JSON', () => {
   const read = (text: string) => parseBody('application/json; charset=whatever', Buffer.from(text))
@@ -61,6 +65,23 @@ describe('JSON', () => {
     assert.deepEqual([...values.keys()], ['__proto__', 'a'])
     assert.equal(({} as { polluted?: unknown }).polluted, undefined)
   })
+
+  const item = '"x, [{ \\" }]:"'
+  for (const [name, text, isAccepted] of [
+    ['1,000 keys', `{${numbered(1_000).join()}}`, true],
+    ['1,001 keys', `{${numbered(1_001).join()}}`, false],
+    ['999 items in one key', `{"a":[${Array(999).fill(item).join()}]}`, true],
+    ['1,000 items in one key', `{"a":[${Array(1_000).fill(item).join()}]}`, false],
+    ['500 empty arrays and objects', `{"a":[${Array(499).fill('[ ],{}').join()}]}`, true],
+    ['999 levels', `{"a":${'['.repeat(1_000)}${']'.repeat(1_000)}}`, true],
+    ['1,001 levels', `{"a":${'['.repeat(1_001)}${']'.repeat(1_001)}}`, false],
+    ['1,001 keys, and then a syntax error', `{${numbered(1_001).join()}`, false],
+  ] as const) {
+    test(`${name}: ${isAccepted ? 'accepted' : 'too large'}`, async () => {
+      if (isAccepted) await read(text)
+      else await assert.rejects(read(text), { code: 'too_large' })
+    })
+  }
 
   test('a repeated name becomes an array, unless the second is nested', async () => {
     assert.ok(Array.isArray((await read('{"a":1,"a":2}')).get('a')))

@@ -3,8 +3,15 @@ import type { IncomingMessage } from 'node:http'
 import querystring from 'node:querystring'
 import { Problem } from '../../core/problem.ts'
 import { NO_PARAMS, type Params } from './parameters.ts'
+import { discardBody } from './response.ts'
 
-const MAX_BODY_BYTES = 256 * 1024
+// Bounds are checked before a body is parsed: what parsing costs depends on fields rather than bytes.
+const MAX_BODY_BYTES = 64 * 1024
+const MAX_FIELDS = 1_000
+// Each costs about 3 µs, even if it has only one byte.
+const MAX_CHUNKS = 1_000
+// Our forms have fewer than ten fields; each part costs about 20 µs.
+const MAX_PARTS = 100
 export const NO_BYTES = Buffer.alloc(0)
 
 export function hasBody({ headers }: IncomingMessage): boolean {
@@ -12,28 +19,30 @@ export function hasBody({ headers }: IncomingMessage): boolean {
 }
 
 /** The rest of a body that is too large is not read: see writeEarlyResponse. */
-export function readBody(request: IncomingMessage): Promise<Buffer> {
-  const tooLarge = () => new Problem('too_large', 'The request body exceeds 256 KB.')
-  if (Number(request.headers['content-length']) > MAX_BODY_BYTES) throw tooLarge()
+export function readBody(request: IncomingMessage, maxBytes = MAX_BODY_BYTES): Promise<Buffer> {
+  const tooLong = () => tooLarge(`exceeds ${maxBytes / 1024} KB.`)
+  if (Number(request.headers['content-length']) > maxBytes) throw tooLong()
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let length = 0
-    const onData = (chunk: Buffer) => {
-      length += chunk.length
-      if (length <= MAX_BODY_BYTES) chunks.push(chunk)
-      else {
-        request.off('data', onData)
-        reject(tooLarge())
-      }
+    const refuse = (problem: Problem) => {
+      discardBody(request)
+      reject(problem)
     }
-    request.on('data', onData)
+    request.on('data', (chunk: Buffer) => {
+      length += chunk.length
+      chunks.push(chunk)
+      if (length > maxBytes) refuse(tooLong())
+      else if (chunks.length > MAX_CHUNKS) refuse(tooLarge(`has more than ${MAX_CHUNKS} chunks.`))
+    })
     request.once('end', () => resolve(Buffer.concat(chunks)))
     request.once('error', reject)
   })
 }
 
-// Our forms have fewer than ten fields; each part costs about 20 µs.
-const MAX_PARTS = 100
+function tooLarge(how: string): Problem {
+  return new Problem('too_large', `The request body ${how}`)
+}
 
 /** Rejected if the name is a parameter of the route, else ignored. */
 const REPEATED: readonly unknown[] = []
@@ -60,7 +69,7 @@ export async function parseBody(type: string | undefined, bytes: Buffer): Promis
   if (bytes.length === 0) return NO_PARAMS
   const media = type?.split(';', 1)[0]?.trim().toLowerCase()
   if (media === 'application/json') return parseJson(bytes)
-  if (media === 'application/x-www-form-urlencoded') return parseForm(bytes.toString())
+  if (media === 'application/x-www-form-urlencoded') return parseFormBody(bytes.toString())
   if (media === 'multipart/form-data') return await parseMultipart(type ?? '', bytes)
   throw new Problem(
     'unsupported_media_type',
@@ -68,10 +77,21 @@ export async function parseBody(type: string | undefined, bytes: Buffer): Promis
   )
 }
 
+/** As many clients send JSON by default, such as curl with --data. */
+function parseFormBody(text: string): Params {
+  if (!text.trimStart().startsWith('{')) return parseForm(text)
+  throw new Problem(
+    'unsupported_media_type',
+    'The request body looks like JSON: send it with Content-Type: application/json.',
+  )
+}
+
 /** Also used for the query, so both follow the same rules. */
 export function parseForm(text: string): Params {
+  const pairs = text.split('&', MAX_FIELDS + 1)
+  if (pairs.length > MAX_FIELDS) throw tooManyFields()
   const values = new Map<string, unknown>()
-  for (const pair of text.split('&')) {
+  for (const pair of pairs) {
     if (pair === '') continue
     const end = pair.indexOf('=')
     const name = decoded(end < 0 ? pair : pair.slice(0, end))
@@ -93,7 +113,12 @@ function decoded(text: string): string {
   return /[%+]/.test(text) ? querystring.unescape(text.replaceAll('+', ' ')) : text
 }
 
+function tooManyFields(): Problem {
+  return new Problem('too_large', `The request has more than ${MAX_FIELDS} fields.`)
+}
+
 function parseJson(bytes: Buffer): Params {
+  checkJsonFields(bytes)
   const { text, value } = decodeJson(bytes) ?? {}
   if (text === undefined) throw invalidBody('JSON')
   if (value === null) return NO_PARAMS
@@ -101,6 +126,31 @@ function parseJson(bytes: Buffer): Params {
   const values = new Map<string, unknown>(Object.entries(value))
   for (const name of repeatedKeys(text)) values.set(name, REPEATED)
   return values
+}
+
+const [QUOTE, BACKSLASH, COMMA] = Buffer.from('"\\,')
+const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from('[]{}')
+const SPACE = 0x20
+
+/** Throws `too_large` above the limit of keys and array items. Nesting is limited too: what contains an array is not empty. */
+export function checkJsonFields(bytes: Uint8Array): void {
+  let fields = 0
+  let isOpened = false
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at] ?? 0
+    if (byte <= SPACE) continue
+    const isClosed = byte === CLOSE_ARRAY || byte === CLOSE_OBJECT
+    if (byte === COMMA || (isOpened && !isClosed)) fields += 1
+    if (fields > MAX_FIELDS) throw tooManyFields()
+    isOpened = byte === OPEN_ARRAY || byte === OPEN_OBJECT
+    if (byte === QUOTE) at = stringEnd(bytes, at)
+  }
+}
+
+function stringEnd(bytes: Uint8Array, start: number): number {
+  let at = start + 1
+  while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1
+  return at
 }
 
 function decodeJson(bytes: Buffer): { text: string; value: unknown } | undefined {
@@ -113,10 +163,9 @@ function decodeJson(bytes: Buffer): { text: string; value: unknown } | undefined
 }
 
 async function parseMultipart(type: string, bytes: Buffer): Promise<Params> {
-  const parts = bytes.toString('latin1').toLowerCase().split('content-disposition').length - 1
-  if (parts > MAX_PARTS) {
-    throw new Problem('too_large', `The request body has more than ${MAX_PARTS} parts.`)
-  }
+  const text = bytes.toString('latin1').toLowerCase()
+  const parts = text.split('content-disposition', MAX_PARTS + 2).length - 1
+  if (parts > MAX_PARTS) throw tooLarge(`has more than ${MAX_PARTS} parts.`)
   const form = await formDataOf(type, bytes)
   if (!form) throw invalidBody('multipart/form-data')
   const values = new Map<string, unknown>()

@@ -84,7 +84,7 @@ function routeHandler(context: HttpServerContext, route: Route) {
   ): Promise<HttpResponse> {
     checkHost(raw)
     const body =
-      route.method === 'POST' && hasBody(raw) ? await readBody(raw) : NO_BYTES
+      route.method === 'POST' && hasBody(raw) ? await readBody(raw, route.maxBodyBytes) : NO_BYTES
     const client = clientOf(raw)
     if (client !== undefined) await takeRates(deps, route, client)
     let input: Static<Route['input']> = {}

@@ -33,6 +33,8 @@ export interface Route<I extends TObject = TObject, O extends TSchema = TSchema>
   api?: 'public' | 'keyed' | 'admin'
   /** The body is not parsed: its signature covers the bytes. */
   rawBody?: true
+  /** Default: as parse-request.ts has it. */
+  maxBodyBytes?: number
   /** Runs before the parameters are parsed. Throws Problem if the key is not accepted. */
   authenticate?(deps: RouteDeps, request: HttpRequest): Promise<ApiKey | undefined>
   handle(input: Static<I>, deps: RouteDeps, request: HttpRequest): Promise<HttpResponse<Static<O>>>

@@ -44,7 +44,7 @@ export function problemsOf(route: Route): ProblemCode[] {
     ...((route.input.required ?? []).length > 0 ? WITH_REQUIRED : []),
     ...(Object.keys(route.input.properties).length > 0 ? WITH_PARAMETERS : []),
     ...route.problems,
-    ...(route.method === 'POST' ? (route.rawBody ? WITH_RAW_BODY : WITH_BODY) : []),
+    ...(route.method === 'POST' && !route.rawBody ? WITH_BODY : []),
     ...(route.unlimited ? [] : WITH_RATE_LIMIT),
     ...ALWAYS,
   ]
@@ -53,12 +53,11 @@ export function problemsOf(route: Route): ProblemCode[] {
 
 const WITH_REQUIRED: ProblemCode[] = ['missing_parameter']
 const WITH_PARAMETERS: ProblemCode[] = ['invalid_parameter']
-const WITH_BODY: ProblemCode[] = ['invalid_parameter', 'too_large', 'unsupported_media_type']
-const WITH_RAW_BODY: ProblemCode[] = ['too_large']
+const WITH_BODY: ProblemCode[] = ['invalid_parameter', 'unsupported_media_type']
 const WITH_RATE_LIMIT: ProblemCode[] = ['rate_limited']
 /** What the parser answers to too many headers: see problem-response.ts. */
 const HEADERS_TOO_LARGE = 431
-const ALWAYS: ProblemCode[] = ['timeout', 'internal', 'overloaded']
+const ALWAYS: ProblemCode[] = ['timeout', 'too_large', 'internal', 'overloaded']
 
 function operation(route: Route): object {
   const named = Object.keys(route.input.properties).some((name) => !isInPath(route, name))
