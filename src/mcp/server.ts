@@ -30,7 +30,25 @@ const schemas = new Map(
 )
 
 function schemaOf(schema: TObject): StandardSchemaWithJSON {
-  return fromJsonSchema({ ...schema, additionalProperties: false } as JsonSchemaType)
+  const checked = fromJsonSchema({ ...schema, additionalProperties: false } as JsonSchemaType)
+  const { validate, ...standard } = checked['~standard']
+  return {
+    '~standard': {
+      ...standard,
+      async validate(value) {
+        const result = await validate(value)
+        return result.issues ? { issues: result.issues.map(shortened) } : result
+      },
+    },
+  }
+}
+
+const SHOWN_FAULTS = 3
+
+/** The validator reports each of a thousand wrong arguments. */
+function shortened({ message }: { message: string }): { message: string } {
+  const faults = new Set(message.split(', '))
+  return { message: [...faults].slice(0, SHOWN_FAULTS).join(', ') }
 }
 
 function makeServer(call: (signal: AbortSignal) => ApiCall, options: McpOptions): McpServer {

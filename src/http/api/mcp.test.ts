@@ -23,6 +23,10 @@ async function post(
   headers: Record<string, string> = {},
   { port } = server,
 ) {
+  return await postBody(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }), headers, port)
+}
+
+async function postBody(body: string, headers: Record<string, string> = {}, port = server.port) {
   return await requestFrom(port, PROXY, {
     method: 'POST',
     path: '/mcp',
@@ -33,7 +37,7 @@ async function post(
       accept: 'application/json, text/event-stream',
       ...headers,
     },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+    body,
   })
 }
 
@@ -122,4 +126,27 @@ test('there are no subscriptions, which would hold a connection', async () => {
     },
   )
   assert.match(text, /Subscription limit reached/)
+})
+
+test('400: a batch, of which each message would have to be counted', async () => {
+  const list = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' })
+  for (const batch of [`[${list}]`, `\ufeff \n[${list},${list}]`, '[]']) {
+    const { status, body } = await postBody(batch)
+    assert.deepEqual([status, body['code']], [400, 'invalid_parameter'], batch)
+  }
+})
+
+test('arguments that a tool does not take, or of another type, get one short message without them', async () => {
+  const unknown = Object.fromEntries(
+    Array.from({ length: 900 }, (_, at) => [`secret${at}`, 'secret']),
+  )
+  for (const [given, expected] of [
+    [unknown, /must NOT have additional properties/],
+    [{ only_from: Array(900).fill(1) }, /only_from/],
+  ] as const) {
+    const { text } = await post('tools/call', { name: 'create_inbox', arguments: given })
+    assert.match(text, expected)
+    assert.doesNotMatch(text, /secret/)
+    assert.ok(text.length < 1_000, `${text.length} characters`)
+  }
 })
