@@ -34,10 +34,10 @@ export function parseRules({
 
 /** Addresses and domains, separated by commas. Undefined if one is invalid, or there are too many. */
 export function parseSenderList(text: string): SenderPattern[] | undefined {
-  const texts = text.split(',')
+  const texts = text.split(',', MAX_SENDERS + 1)
+  if (texts.length > MAX_SENDERS) return undefined
   const senders = texts.map(parseSenderPattern).filter((one) => one !== undefined)
-  const isValid = texts.length <= MAX_SENDERS && senders.length === texts.length
-  return isValid ? [...new Set(senders)] : undefined
+  return senders.length === texts.length ? [...new Set(senders)] : undefined
 }
 
 /** An address with rules, and how many messages were ever stored for it. */

@@ -24,6 +24,8 @@ export type BlockChange = Pick<Block, 'entry' | 'expiresAt' | 'number'>
 
 export const MAX_BLOCK_NOTE = 200
 const MAX_LOCAL = 64
+// An address with every character of its local part escaped, and some tolerance.
+const MAX_ENTRY = 500
 const LOCAL = /^[^\s\p{C}]+$/u
 // Wider ranges block a large part of the Internet.
 const WIDEST = { ipv4: 8, ipv6: 16 } as const
@@ -45,7 +47,8 @@ export function parseBlockEntry(
   { force = false, own }: { force?: boolean | undefined; own?: OwnEntries } = {},
 ): BlockEntry {
   const trimmed = text.trim()
-  const entry = parseNetwork(trimmed) ?? parseSender(trimmed)
+  const isShort = trimmed.length <= MAX_ENTRY
+  const entry = isShort ? (parseNetwork(trimmed) ?? parseSender(trimmed)) : undefined
   if (entry === undefined) {
     throw new Problem(
       'invalid_parameter',

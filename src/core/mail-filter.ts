@@ -27,7 +27,10 @@ export function parseFilter(input: FilterInput): MailFilter | undefined {
   if (from !== undefined && pattern === undefined) {
     throw new Problem('invalid_parameter', 'from: must be an address or a domain.')
   }
-  if (subject !== undefined && characters(subject) > MAX_SUBJECT_CHARACTERS) {
+  if (
+    subject !== undefined &&
+    characters(subject, MAX_SUBJECT_CHARACTERS) > MAX_SUBJECT_CHARACTERS
+  ) {
     throw new Problem(
       'invalid_parameter',
       `subject: must be at most ${MAX_SUBJECT_CHARACTERS} characters.`,
@@ -102,7 +105,7 @@ const SEARCH_CHARACTERS = { min: 2, max: 100 }
 /** Throws `invalid_parameter`. */
 export function parseSearch(text: string): SearchText {
   const { min, max } = SEARCH_CHARACTERS
-  const count = characters(text)
+  const count = characters(text, max)
   if (count < min || count > max) {
     throw new Problem('invalid_parameter', `q: must be ${min} to ${max} characters.`)
   }
@@ -142,6 +145,9 @@ function folded(text: string): string {
   return foldCase(text.toWellFormed())
 }
 
-function characters(text: string): number {
-  return Iterator.from(text).reduce((count) => count + 1, 0)
+/** Does not count further than one more than the maximum. */
+function characters(text: string, max: number): number {
+  return Iterator.from(text)
+    .take(max + 1)
+    .reduce((count) => count + 1, 0)
 }

@@ -34,6 +34,8 @@ describe('a sender', () => {
     '.test',
     'a,b',
     'x'.repeat(321),
+    // Folded it would have 166 characters: the length is that of what was sent.
+    `${'e\u0301'.repeat(161)}.test`,
   ]) {
     test(`${JSON.stringify(text.slice(0, 20))} is neither an address nor a domain`, () => {
       expect(parseSenderPattern(text)).toBeUndefined()

@@ -10,7 +10,10 @@ const LOCAL = /^[^\s\p{C}]+$/u
 
 /** Undefined if the text is neither an address nor a domain. */
 export function parseSenderPattern(text: string): SenderPattern | undefined {
-  const pattern = foldCase(text.trim())
+  const given = text.trim()
+  // First: folding takes long, and may also make it shorter or longer.
+  if (given.length > MAX_PATTERN) return undefined
+  const pattern = foldCase(given)
   const at = pattern.lastIndexOf('@')
   const isValid = HOST.test(pattern.slice(at + 1)) && (at < 0 || LOCAL.test(pattern.slice(0, at)))
   return isValid && pattern.length <= MAX_PATTERN ? (pattern as SenderPattern) : undefined

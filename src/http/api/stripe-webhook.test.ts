@@ -76,6 +76,7 @@ describe('200', () => {
 
   for (const [name, change] of [
     ['of an unrelated type', { type: 'customer.created' }],
+    ['of 200 KB and 50,000 fields', { type: 'customer.created', more: Array(50_000).fill(123) }],
     ['of the other mode', { livemode: true }],
     ['of another account', { account: 'acct_other' }],
   ] as const) {
@@ -125,6 +126,12 @@ describe('400', () => {
     ['a signature of 301 seconds ago', (text: string) => signed(text, { at: shifted(-301) })],
     ['a signature 301 seconds in the future', (text: string) => signed(text, { at: shifted(301) })],
     ['another body’s signature', () => signed('{}')],
+    [
+      'a very long signature',
+      (text: string) => ({
+        'stripe-signature': app.stripe.sign(text).signature.padEnd(2_001, ','),
+      }),
+    ],
     ['a malformed signature', () => ({ 'stripe-signature': 't=x,v1=y' })],
   ] as const) {
     test(`${name} is refused, and nothing is paid`, async () => {

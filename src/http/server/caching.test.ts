@@ -50,8 +50,10 @@ for (const [given, matches] of [
   ['1-1', false],
   ['w/"1-1"', false],
   ['"1-1', false],
+  [`${'"a",'.repeat(99)}"1-1"`, true],
+  [`${'"a",'.repeat(100)}"1-1"`, false],
 ] as const) {
-  test(`If-None-Match: ${given} ${matches ? 'matches' : 'does not match'}`, () => {
+  test(`If-None-Match: ${given?.slice(-20)} ${matches ? 'matches' : 'does not match'}`, () => {
     assert.equal(matchesEtag(given, mailboxEtag(box(1, 1))), matches)
   })
 }

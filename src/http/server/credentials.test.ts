@@ -15,6 +15,8 @@ for (const [name, header, value] of [
   ['cookie names are case-sensitive', 'Mine=abc', undefined],
   ['the first of two cookies is read', 'mine=1; mine=2', '1'],
   ['a malformed header has no cookie', ';;=; =;;', undefined],
+  ['the 200th cookie is read', `${'a=1; '.repeat(199)}mine=abc`, 'abc'],
+  ['further cookies are not', `${'a=1; '.repeat(200)}mine=abc`, undefined],
 ] as const) {
   test(name, () => assert.equal(cookieValue(header, 'mine'), value))
 }

@@ -45,8 +45,11 @@ interface Cookie {
   secure: boolean
 }
 
+// More than browsers keep for one site.
+const MAX_COOKIES = 200
+
 export function cookieValue(header: string | undefined, name: string): string | undefined {
-  const pairs = (header ?? '').split(';').map((pair) => pair.trim())
+  const pairs = (header ?? '').split(';', MAX_COOKIES).map((pair) => pair.trim())
   return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1)
 }
 

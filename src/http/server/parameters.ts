@@ -92,7 +92,7 @@ function isInteger(value: unknown): value is number {
 function toIntegers(name: string, { items = {}, maxItems }: ParamSchema, value: unknown): number[] {
   const given =
     typeof value === 'string'
-      ? value.split(',').map((one) => one.trim())
+      ? value.split(',', maxItems && maxItems + 1).map((one) => one.trim())
       : Array.isArray(value)
         ? value
         : [value]

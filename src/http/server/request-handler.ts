@@ -257,11 +257,13 @@ async function takeRates(deps: RouteDeps, route: Route, client: string): Promise
 // Used by programs, which always get JSON.
 const API_PATH = /^\/+(?:api|emails|usage|webhooks|mcp|admin\/api|livez|readyz|metrics)(?:[/?#]|$)/i
 
+const MAX_MEDIA_RANGES = 100
+
 /** Whether a browser requested a page: only then its Accept header names HTML. */
 function wantsPage({ url = '', headers: { accept = '' } }: IncomingMessage): boolean {
   if (API_PATH.test(url)) return false
   return accept
-    .split(',')
+    .split(',', MAX_MEDIA_RANGES)
     .some(
       (range) => /^\s*text\/html\s*(?:;|$)/i.test(range) && !/;\s*q=0(?:\.0*)?\s*$/i.test(range),
     )

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { secretHash } from '../../../core/id.ts'
+import { MAX_PREFIX } from '../../../core/prefix.ts'
 import { Problem, type ProblemCode } from '../../../core/problem.ts'
 import { isMailboxFull, type Session } from '../../../core/session.ts'
 import { listMail } from '../../../service/mail/check-mail.ts'
@@ -175,7 +176,7 @@ async function getAddress(
       rejected: {
         status: problemStatus[error.code],
         reason: site.locale.t(reason),
-        prefix: prefix ?? '',
+        prefix: (prefix ?? '').slice(0, MAX_PREFIX),
         domainId,
       },
     })
