@@ -5,6 +5,7 @@ import { request } from '../../../test/support/http-client.ts'
 import { openKeyRing } from '../../../test/support/keys.ts'
 
 const PAGE = 'https://page.test'
+const EXPOSED = ['ETag', 'Link', 'RateLimit', 'Retry-After', 'X-Ignored-Parameters', 'X-Timed-Out']
 
 /** Every kind of response of the keyed API to a cross-origin request. */
 async function responsesTo({ url, key }: { url: string; key: string }, origin: string) {
@@ -53,7 +54,7 @@ for (const [setting, allowed, forbidden] of [
           assert.equal(headers.get('access-control-allow-origin'), origin, name)
           assert.equal(headers.get('access-control-allow-credentials'), null, name)
           assert.equal(headers.get('vary'), 'Origin', name)
-          for (const exposed of ['ETag', 'Link', 'RateLimit', 'Retry-After', 'X-Timed-Out']) {
+          for (const exposed of EXPOSED) {
             const list = headers.get('access-control-expose-headers')?.split(', ')
             assert.ok(list?.includes(exposed), `${name}: ${exposed}`)
           }

@@ -17,7 +17,7 @@ export type Params = ReadonlyMap<string, unknown>
 
 export const NO_PARAMS: Params = new Map()
 
-interface RequestParams {
+export interface RequestParams {
   path: Params
   query: Params
   body: Params
@@ -40,6 +40,28 @@ export function inputReader<I extends TObject>(schema: I): (given: RequestParams
       }
     }
     return input as Static<I>
+  }
+}
+
+const MAX_IGNORED = 10
+const IGNORED_NAME = /^[A-Za-z_][A-Za-z0-9_.-]{0,31}$/
+// A secret that was sent as a name must not end up in a log of headers.
+const SECRET = /mf_|whsec_|^[\w-]{32}$/
+// Sent to avoid caches, and for Gmail aliases to endpoints that do not poll.
+const ALWAYS_KNOWN = ['t', 'force', '_']
+
+/** Returns a function that gives the value of X-Ignored-Parameters; undefined if the route knows all that were sent. */
+export function ignoredReader(
+  schema: TObject,
+): (given: Pick<RequestParams, 'query' | 'body'>) => string | undefined {
+  const known = new Set([...Object.keys(schema.properties), ...ALWAYS_KNOWN])
+  const isIgnored = (name: string) =>
+    !known.has(name) && IGNORED_NAME.test(name) && !SECRET.test(name)
+  return ({ query, body }) => {
+    const names = new Set<string>()
+    for (const name of query.keys()) if (isIgnored(name)) names.add(name)
+    for (const name of body.keys()) if (isIgnored(name)) names.add(name)
+    return names.size === 0 ? undefined : [...names].slice(0, MAX_IGNORED).join(', ')
   }
 }
 

@@ -14,6 +14,22 @@ const MAX_CHUNKS = 1_000
 const MAX_PARTS = 100
 export const NO_BYTES = Buffer.alloc(0)
 
+/** Checked here rather than by Node, for an error in our format. RFC 9112 3.2: another server might choose the other Host. */
+export function checkHost({ httpVersion, rawHeaders }: IncomingMessage): void {
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') {
+    throw new Problem('invalid_parameter', 'Use HTTP/1.1.')
+  }
+  let hosts = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? ''
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1
+  }
+  if (hosts > 1) throw new Problem('invalid_parameter', 'Host header is repeated.')
+  if (hosts === 0 && httpVersion === '1.1') {
+    throw new Problem('invalid_parameter', 'Host header is missing.')
+  }
+}
+
 export function hasBody({ headers }: IncomingMessage): boolean {
   return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
 }

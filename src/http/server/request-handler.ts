@@ -9,9 +9,10 @@ import { bearerToken } from './credentials.ts'
 import type { RouteDeps } from './deps.ts'
 import { disconnectSignal, isDisconnect, onClose, throwIfClosed } from './disconnect.ts'
 import { countResponse, requestTimer } from './metrics.ts'
-import { inputReader, NO_PARAMS } from './parameters.ts'
+import { ignoredReader, inputReader, NO_PARAMS } from './parameters.ts'
 import {
   bodyParams,
+  checkHost,
   hasBody,
   NO_BYTES,
   pathParams,
@@ -27,7 +28,7 @@ import {
   writeEarlyResponse,
   writeResponse,
 } from './response.ts'
-import { type HttpRequest, methodsByPath, type Route } from './route.ts'
+import { type HttpRequest, methodsByPath, namesIgnored, type Route } from './route.ts'
 
 export interface HttpServerContext {
   deps: RouteDeps
@@ -75,12 +76,13 @@ export function requestHandler(context: HttpServerContext) {
 function routeHandler(context: HttpServerContext, route: Route) {
   const { deps, clientOf } = context
   const read = inputReader(route.input)
+  const ignoredOf = namesIgnored(route) ? ignoredReader(route.input) : () => undefined
   const withCors = cors(route.api, deps.keyedOrigins)
 
   async function respond(
     raw: IncomingMessage,
     response: ServerResponse,
-    { params, ...parts }: Pick<RequestParts, 'addHeaders' | 'onWait'> & { params: object },
+    { params, onIgnored, ...parts }: RespondParts,
   ): Promise<HttpResponse> {
     checkHost(raw)
     const body =
@@ -92,12 +94,15 @@ function routeHandler(context: HttpServerContext, route: Route) {
     const request = routeRequest(context, raw, response, { ...parts, body, client, owner })
     // No await unless needed: a poll is served from memory.
     if (route.authenticate) request.key = await route.authenticate(deps, request)
-    input = read({
+    const given = {
       path: route.path.includes('{') ? pathParams(params) : NO_PARAMS,
       query: queryParams(raw),
       body: route.rawBody || body.length === 0 ? NO_PARAMS : await bodyParams(raw, body),
       bearer: bearerToken(raw.headers.authorization),
-    })
+    }
+    const ignored = ignoredOf(given)
+    if (ignored !== undefined) onIgnored(ignored)
+    input = read(given)
     const made = await route.handle(input, deps, request)
     request.reserveSendBudget(made.body)
     return made
@@ -113,9 +118,16 @@ function routeHandler(context: HttpServerContext, route: Route) {
     const addHeaders: HttpRequest['addHeaders'] = (make) => {
       extra = make
     }
-    const withHeaders = (made: HttpResponse) => withCors(made, request.headers.origin, extra?.())
+    let ignored: Record<string, string> | undefined
+    const onIgnored = (names: string) => {
+      ignored = { 'x-ignored-parameters': names }
+    }
+    const withHeaders = (made: HttpResponse) => {
+      const added = ignored ? { ...extra?.(), ...ignored } : extra?.()
+      return withCors(made, request.headers.origin, added)
+    }
     try {
-      const made = await respond(request, response, { params, addHeaders, onWait })
+      const made = await respond(request, response, { params, addHeaders, onIgnored, onWait })
       countResponse(route.path, made.status, secondsTaken())
       if (deps.draining()) response.shouldKeepAlive = false
       await writeResponse(response, withHeaders(made))
@@ -132,6 +144,12 @@ interface RequestParts extends Pick<HttpRequest, 'body' | 'client' | 'addHeaders
   owner(): string
   /** Called when it starts to wait for mail. */
   onWait(): void
+}
+
+interface RespondParts extends Pick<RequestParts, 'addHeaders' | 'onWait'> {
+  params: object
+  /** Called with the names of parameters that the route does not know. */
+  onIgnored(names: string): void
 }
 
 function routeRequest(
@@ -267,22 +285,6 @@ function wantsPage({ url = '', headers: { accept = '' } }: IncomingMessage): boo
     .some(
       (range) => /^\s*text\/html\s*(?:;|$)/i.test(range) && !/;\s*q=0(?:\.0*)?\s*$/i.test(range),
     )
-}
-
-/** Checked here rather than by Node, for an error in our format. RFC 9112 3.2: another server might choose the other Host. */
-function checkHost({ httpVersion, rawHeaders }: IncomingMessage): void {
-  if (httpVersion !== '1.1' && httpVersion !== '1.0') {
-    throw new Problem('invalid_parameter', 'Use HTTP/1.1.')
-  }
-  let hosts = 0
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at] ?? ''
-    if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1
-  }
-  if (hosts > 1) throw new Problem('invalid_parameter', 'Host header is repeated.')
-  if (hosts === 0 && httpVersion === '1.1') {
-    throw new Problem('invalid_parameter', 'Host header is missing.')
-  }
 }
 
 /** Without the query, which holds tokens. */

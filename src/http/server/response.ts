@@ -24,7 +24,8 @@ const SECURITY_HEADERS = {
 // No credentials: another origin can only use a token that it has.
 const PUBLIC_CORS_HEADERS = {
   'access-control-allow-origin': '*',
-  'access-control-expose-headers': 'ETag, Retry-After, X-Request-Id, Content-Disposition',
+  'access-control-expose-headers':
+    'ETag, Retry-After, X-Request-Id, X-Ignored-Parameters, Content-Disposition',
 }
 
 const JSON_HEADERS = {
@@ -176,6 +177,7 @@ const EXPOSED_HEADERS = [
   'X-RateLimit-Remaining',
   'X-RateLimit-Reset',
   'X-Request-Id',
+  'X-Ignored-Parameters',
   'X-Timed-Out',
 ].join(', ')
 

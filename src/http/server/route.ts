@@ -97,6 +97,11 @@ export function routeName({ name, path }: Route): string {
   return name ?? path.replace(/\/\{\w+\}$/, '').replace(/^.*\//, '')
 }
 
+/** Whether responses name the parameters that were ignored: those of the two APIs. */
+export function namesIgnored({ path, api, rawBody }: Route): boolean {
+  return !rawBody && (api === 'keyed' || path.startsWith('/api/'))
+}
+
 export function isInPath({ path }: Route, name: string): boolean {
   return path.includes(`{${name}}`)
 }

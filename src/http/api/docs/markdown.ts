@@ -9,7 +9,7 @@ export function apiMarkdown(routes: readonly Route[]): string {
   return [
     '# The API',
     'Generated from the routes by `src/http/api/docs/generated.test.ts`. To update it, run `npx vitest run src/http/api/docs --update`.',
-    'Parameters are sent in the query or, with POST, in a form, JSON or multipart body of at most 64 KB and 1,000 fields (JSON keys and array items; 100 parts). A token may be sent as `Authorization: Bearer`. Every error is JSON with `status`, `message`, `code` and `request_id`.',
+    'Parameters are sent in the query or, with POST, in a form, JSON or multipart body of at most 64 KB and 1,000 fields (JSON keys and array items; 100 parts). Unknown parameters are ignored, and the response names up to ten of them in `X-Ignored-Parameters`. A token may be sent as `Authorization: Bearer`. Every error is JSON with `status`, `message`, `code` and `request_id`.',
     ...routes.flatMap(routeSection),
     '',
   ].join('\n\n')

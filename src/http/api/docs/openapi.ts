@@ -1,7 +1,7 @@
 import type { TObject, TSchema } from 'typebox'
 import type { ProblemCode } from '../../../core/problem.ts'
 import { problemStatus } from '../../server/problem-response.ts'
-import { isInPath, type Route, routeName } from '../../server/route.ts'
+import { isInPath, namesIgnored, type Route, routeName } from '../../server/route.ts'
 
 const BODY_TYPES = [
   'application/x-www-form-urlencoded',
@@ -21,7 +21,7 @@ export function openapi(routes: readonly Route[]): object {
       version: '1',
       summary: 'Disposable mailboxes.',
       description:
-        'All times are UTC. Unknown parameters are ignored; an empty one counts as missing. Errors have a stable code and a message for people.',
+        'All times are UTC. Unknown parameters are ignored and named in X-Ignored-Parameters; an empty one counts as missing. Errors have a stable code and a message for people.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/' }],
@@ -122,6 +122,7 @@ export function isRequired(input: TObject, name: string): boolean {
 function responses(route: Route): Record<string, object> {
   const always = [
     ...(route.conditional ? [ETAG] : []),
+    ...(namesIgnored(route) ? [IGNORED] : []),
     ...(route.api === 'keyed' ? QUOTA_HEADERS : []),
   ]
   const own = (route.responseHeaders ?? []).map((name) => [name, 'string'] as const)
@@ -147,6 +148,7 @@ function responses(route: Route): Record<string, object> {
 type HeaderSchema = readonly [name: string, type: 'string' | 'integer']
 
 const ETAG: HeaderSchema = ['ETag', 'string']
+const IGNORED: HeaderSchema = ['X-Ignored-Parameters', 'string']
 const QUOTA_HEADERS: readonly HeaderSchema[] = [
   ['RateLimit-Policy', 'string'],
   ['RateLimit', 'string'],
