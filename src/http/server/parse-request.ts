@@ -49,12 +49,17 @@ export function readBody(request: IncomingMessage, maxBytes = MAX_BODY_BYTES): P
       length += chunk.length
       chunks.push(chunk)
       if (length > maxBytes) refuse(tooLong())
-      else if (chunks.length > MAX_CHUNKS) refuse(tooLarge(`has more than ${MAX_CHUNKS} chunks.`))
+      else if (chunks.length > MAX_CHUNKS) refuse(TOO_MANY_CHUNKS)
     })
+    // From now on each chunk is passed on when it is parsed. Otherwise, all that came with the headers would be buffered first.
+    request.read(0)
     request.once('end', () => resolve(Buffer.concat(chunks)))
     request.once('error', reject)
   })
 }
+
+/** The connection is closed at once: to discard more of them would take longer than to discard a large body. */
+export const TOO_MANY_CHUNKS = tooLarge(`has more than ${MAX_CHUNKS} chunks.`)
 
 function tooLarge(how: string): Problem {
   return new Problem('too_large', `The request body ${how}`)

@@ -18,6 +18,7 @@ import {
   pathParams,
   queryParams,
   readBody,
+  TOO_MANY_CHUNKS,
 } from './parse-request.ts'
 import { problemResponse, toProblem } from './problem-response.ts'
 import {
@@ -261,8 +262,9 @@ async function sendProblem(
     countResponse(path, made.status, options.secondsTaken?.())
     // A kept connection would delay shutdown.
     if (deps.draining()) response.shouldKeepAlive = false
-    if (await isReceived(raw)) await writeResponse(response, made)
-    else await writeEarlyResponse(raw, response, made)
+    const atOnce = error === TOO_MANY_CHUNKS
+    if (!atOnce && (await isReceived(raw))) await writeResponse(response, made)
+    else await writeEarlyResponse(raw, response, made, atOnce)
   }
 }
 

@@ -151,19 +151,21 @@ export async function isReceived(request: IncomingMessage): Promise<boolean> {
 
 /**
  * Responds to a request that is still arriving. The connection cannot be reused, but closing it with unread bytes would
- * lose the response, so the client may finish sending until the request timeout.
+ * lose the response, so the client may finish sending until the request timeout, unless `atOnce`.
  */
 export async function writeEarlyResponse(
   request: IncomingMessage,
   response: ServerResponse,
   { status, headers, body }: HttpResponse,
+  atOnce: boolean,
 ): Promise<void> {
   response.shouldKeepAlive = false
   const text = String(body ?? '')
   const length = String(Buffer.byteLength(text))
   response.writeHead(status, { ...headers, 'content-length': length }).flushHeaders()
   response.write(text)
-  if (!request.destroyed) await Promise.race([once(request, 'end'), once(request, 'close')])
+  if (!atOnce && !request.destroyed)
+    await Promise.race([once(request, 'end'), once(request, 'close')])
   response.end()
 }
 
