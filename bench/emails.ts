@@ -1,8 +1,6 @@
-import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { type Mayfly, startMayfly } from './contestants/mayfly.ts'
+import { issueKey, type Mayfly, startMayfly } from './contestants/mayfly.ts'
 import {
   measureRequests,
   medianRate,
@@ -49,7 +47,7 @@ async function main(): Promise<void> {
   const data = folder.inside('data')
   const env = { MAYFLY_PLANS_FILE: plans }
   const mayfly = await startMayfly(data, env)
-  const key = issueKey({ ...env, MAYFLY_DATA: data })
+  const key = issueKey(PLAN.id, { ...env, MAYFLY_DATA: data })
   const cases = await makeCases(mayfly, key)
   for (const connections of CONNECTIONS) await compare(mayfly, cases, connections)
   await mayfly.stop()
@@ -87,13 +85,6 @@ async function makeCases(mayfly: Mayfly, key: string): Promise<Case[]> {
     { name: '/emails, unchanged (304, free)', path: '/emails', headers: conditional },
     { name: '/usage, free', path: '/usage', headers },
   ]
-}
-
-function issueKey(env: Record<string, string>): string {
-  const program = fileURLToPath(new URL('../bin/mayfly.js', import.meta.url))
-  const args = [program, 'key', 'issue', '--plan', PLAN.id, '--json']
-  const output = execFileSync(process.execPath, args, { env: { ...process.env, ...env } })
-  return (JSON.parse(String(output)) as { key: string }).key
 }
 
 await main()

@@ -1,8 +1,6 @@
-import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { parseFilter } from '../src/core/mail-filter.ts'
 import { EMPTY_MAIL } from '../src/core/message.ts'
 import { listEmails } from '../src/service/mail/emails.ts'
@@ -10,7 +8,7 @@ import { openStepScheduler } from '../src/service/mail/step-scheduler.ts'
 import { openReadOnly } from '../src/store/sqlite/files.ts'
 import { keyMailReads } from '../src/store/sqlite/mail/key-mail.ts'
 import type { KeyMailPage, KeyScope, MailStore } from '../src/store/store.ts'
-import { type Mayfly, startMayfly } from './contestants/mayfly.ts'
+import { issueKey, type Mayfly, startMayfly } from './contestants/mayfly.ts'
 import { fillPool } from './tools/fill.ts'
 import { runLoad } from './tools/http-load.ts'
 import { sendAtRate, whileSending } from './tools/intake.ts'
@@ -66,7 +64,7 @@ async function main(): Promise<void> {
   writeFileSync(plans, JSON.stringify([PLAN]))
   const env = { MAYFLY_PLANS_FILE: plans, MAYFLY_POOL_BYTES: '1000GB' }
   const mayfly = await startMayfly(data, env)
-  const headers = { APIKey: issueKey({ ...env, MAYFLY_DATA: data }) }
+  const headers = { APIKey: issueKey(PLAN.id, { ...env, MAYFLY_DATA: data }) }
   await timePages(mayfly, headers)
   await comparePaced(mayfly, headers)
   await compareFullLoad(mayfly, headers, writeMail(join(folder.path, 'mail'), 4096))
@@ -232,13 +230,6 @@ async function timeRequest(url: string, headers: Headers): Promise<number> {
   await response.text()
   if (response.status !== 200) throw new Error(`${url} returned ${response.status}`)
   return performance.now() - start
-}
-
-function issueKey(env: Record<string, string>): string {
-  const program = fileURLToPath(new URL('../bin/mayfly.js', import.meta.url))
-  const args = [program, 'key', 'issue', '--plan', PLAN.id, '--json']
-  const output = execFileSync(process.execPath, args, { env: { ...process.env, ...env } })
-  return (JSON.parse(String(output)) as { key: string }).key
 }
 
 await main()

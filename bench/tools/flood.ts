@@ -2,19 +2,21 @@ import { randomBytes } from 'node:crypto'
 import { Agent } from 'node:http'
 import { connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
+import { BODY_FLOODS, type BodyFlood, floodRequests } from './body-floods.ts'
 import { type ProxiedClient, proxiedClient } from './proxied-client.ts'
 import type { FloodName } from './start-flood.ts'
 
-// Runs one flood: NAME HTTP-PORT SMTP-PORT [--quick]. All traffic comes from one IP address, at the default limits of one
+// Runs one flood: NAME HTTP-PORT SMTP-PORT KEY [--quick]. All traffic comes from one IP address, at the default limits of one
 // address. Prints `running` once started, and its counts on SIGTERM.
 
-const [name, httpPort, smtpPort] = process.argv.slice(2)
+const [name, httpPort, smtpPort, key = ''] = process.argv.slice(2)
 const quick = process.argv.includes('--quick')
 const ports = { httpPort: Number(httpPort), smtpPort: Number(smtpPort) }
 const client = proxiedClient('203.0.113.9', ports)
 
 // Below the limits of 500 mails a minute and 50 requests a second.
 const MAILS_PER_SECOND = 8
+const REQUESTS_PER_SECOND = 45
 const MAX_PENDING = 200
 
 const counts: Record<string, number> = {}
@@ -22,7 +24,7 @@ function count(event: string): void {
   counts[event] = (counts[event] ?? 0) + 1
 }
 
-const FLOODS: Record<FloodName, (attacker: ProxiedClient) => Promise<void>> = {
+const FLOODS: Record<Exclude<FloodName, BodyFlood>, (attacker: ProxiedClient) => Promise<void>> = {
   async 'hostile mails'({ session, send }) {
     const { email, token } = await session()
     let newest = 0
@@ -102,6 +104,17 @@ const FLOODS: Record<FloodName, (attacker: ProxiedClient) => Promise<void>> = {
   },
 }
 
+async function sendBodies(flood: BodyFlood): Promise<void> {
+  const requests = floodRequests(flood, `X-Forwarded-For: ${client.ip}`, key)
+  let sent = 0
+  every(1000 / REQUESTS_PER_SECOND, 1, () => {
+    const bytes = requests[sent % requests.length]
+    if (bytes) sendBytes(bytes)
+    sent += 1
+  })
+  await pause(500)
+}
+
 /** Sends mails at the rate limit on one connection. */
 async function sendMails(
   to: string | string[],
@@ -157,6 +170,13 @@ function abandon(path: string, token: string, at: number | 'first bytes'): void 
   }
 }
 
+/** Writes a whole request on a new connection, and counts its status. */
+function sendBytes(bytes: Buffer): void {
+  const socket = connect(ports.httpPort, '127.0.0.1', () => socket.write(bytes))
+  socket.once('data', (received) => count(`status ${received.toString('latin1', 9, 12)}`))
+  socket.on('data', () => {}).on('error', () => count('errors'))
+}
+
 /** 100 KB that take a second of CPU to convert to text. */
 function hostileHtml(): () => string {
   const html = `${'<blockquote>'.repeat(200)}${'x'.repeat(4_000)}\r\n${'<br>y'.repeat(19_000)}`
@@ -200,5 +220,7 @@ function largeAttachment(): string {
 process.on('SIGTERM', () => {
   process.stdout.write(JSON.stringify(counts), () => process.exit(0))
 })
-await FLOODS[name as FloodName](client)
+const bodies = BODY_FLOODS.find((flood) => flood === name)
+if (bodies) await sendBodies(bodies)
+else await FLOODS[name as Exclude<FloodName, BodyFlood>](client)
 process.stdout.write('running\n')

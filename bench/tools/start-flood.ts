@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { BODY_FLOODS } from './body-floods.ts'
 import { onExit } from './processes.ts'
 import type { Ports } from './proxied-client.ts'
 
@@ -10,6 +11,7 @@ export const FLOOD_NAMES = [
   'streams',
   'metrics',
   'idle connections',
+  ...BODY_FLOODS,
 ] as const
 export type FloodName = (typeof FLOOD_NAMES)[number]
 
@@ -20,9 +22,9 @@ export type FloodCounts = Record<string, number>
 export function startFlood(
   name: FloodName,
   { httpPort, smtpPort }: Ports,
-  { quick }: { quick: boolean },
+  { quick, key }: { quick: boolean; key: string },
 ): Promise<LoadProcess> {
-  const args = [name, String(httpPort), String(smtpPort), ...(quick ? ['--quick'] : [])]
+  const args = [name, String(httpPort), String(smtpPort), key, ...(quick ? ['--quick'] : [])]
   return startLoadProcess('flood.ts', args)
 }
 
