@@ -18,7 +18,7 @@ export interface Webhook {
   /** Until then the secret of the previous generation is valid as well. */
   oldSecretUntil: Date | undefined
   disabled: DisableReason | undefined
-  /** Why the pending message cannot be charged. */
+  /** Why the pending message cannot be charged, or may not be sent although it is. */
   paused: QuotaProblemCode | undefined
   /** Messages up to this id are delivered, skipped or not selected. */
   lastId: number
@@ -77,14 +77,6 @@ export const ATTEMPT_ERRORS = [
   'invalid_response',
 ] as const
 export type AttemptError = (typeof ATTEMPT_ERRORS)[number]
-
-/** Those after which the receiver cannot have the message. */
-export const UNSENT_ERRORS = [
-  'not_resolved',
-  'not_allowed',
-  'connection_failed',
-  'tls',
-] as const satisfies AttemptError[]
 
 /** 2xx. A redirect is a failure: its target was not checked. */
 export function isDelivered({ status = 0 }: Pick<AttemptOutcome, 'status'>): boolean {

@@ -1,7 +1,10 @@
 import type { QuotaProblemCode } from '../core/key.ts'
 import type { FailedAttempt, Webhook, WebhookDelivery } from '../core/webhook.ts'
 
-/** Webhooks, how far each has delivered, and what it has charged. A change that finds another state than expected does nothing. */
+/**
+ * Webhooks, how far each has delivered, and what it has charged. No charge is ever refunded: a state that costs nothing would tell
+ * for nothing that there is a message. A change that finds another state than expected does nothing.
+ */
 export interface WebhookStore {
   /** False if the key has `max` of them. */
   addWebhook(webhook: NewWebhook, max: number): Promise<boolean>
@@ -21,13 +24,13 @@ export interface WebhookStore {
    * message is not the next one any more, or another node has charged it.
    */
   takeMessage(next: NextMessage): Promise<'taken' | 'refused' | 'changed'>
-  /** Records the message as pending without a charge; refunds the charge that `next` names. */
+  /** Records that the message waits for its key. If it is charged, it stays so. */
   pauseWebhook(next: NextMessage, reason: QuotaProblemCode): Promise<void>
   /** Records that messages up to this id are not selected. */
   passMessages(next: Omit<NextMessage, 'now'>): Promise<void>
-  /** Records an attempt. The message is delivered, or pending until the next attempt, or the webhook is disabled (refunded if it is `failing`). */
+  /** Records an attempt. The message is delivered, or pending until the next attempt, or the webhook is disabled. */
   recordAttempt(attempt: RecordedAttempt): Promise<boolean>
-  /** The pending message has expired or was deleted: refunds its charge, and records a gap since then or earlier. */
+  /** The pending message has expired or was deleted: records a gap since then or earlier. */
   skipMessage(id: string, messageId: number, gapSince: Date): Promise<boolean>
 
   /** Records that mail up to this id was checked; with `gapSince`, that some may have expired since then, or earlier if it fails or is blocked for longer. */
@@ -39,8 +42,7 @@ export interface WebhookStore {
   replayWebhook(id: string, sinceId: number): Promise<boolean>
   /** Enables it, and makes the next attempt due now. */
   enableWebhook(id: string): Promise<boolean>
-  /** Refunds the charge of the pending message if its receiver cannot have it, no attempt may be in progress, and it was not selected by sender or subject. */
-  deleteWebhook(id: string, now: Date): Promise<boolean>
+  deleteWebhook(id: string): Promise<boolean>
 }
 
 export type NewWebhook = Pick<

@@ -51,7 +51,7 @@ const webhookFields = {
   next_attempt_at_iso: nullable(isoTimeField),
   backlog: nullable(
     Type.Integer({ examples: [0] }),
-    'How many of the next 100 messages are still to be delivered; null with from or subject.',
+    'How many of the next 100 messages are still to be delivered; null with from or subject, or if the webhook sees mail of the pool.',
   ),
   gap_since: nullable(
     timeField,
@@ -151,7 +151,7 @@ const createWebhookRoute = route({
   name: 'create-webhook',
   title: 'Create a webhook',
   description: [
-    'Mail visible to the key is posted to the URL as it arrives, at least once and in order. Each message counts as one request, however many attempts it takes; if it is never delivered, the request is refunded.',
+    'Mail visible to the key is posted to the URL as it arrives, at least once and in order. Each message counts as one request, however many attempts it takes, also if it expires before it is delivered.',
     'Deliveries are signed according to Standard Webhooks, with the secret in the response. A 2xx response within 15 seconds is a success. Anything else is retried after 5 s, 30 s, 2 m, 10 m, 30 m and then hourly, until the mail expires; 410 disables the webhook, and so do five days of failures.',
     'The URL must use https on port 443 or 8443 of a public address. A key can have at most ten webhooks. Free, but the key must have requests left.',
   ].join('\n\n'),

@@ -42,7 +42,6 @@ describe('a webhook', () => {
     }
     assert.deepEqual(await fixture.run(id), NEW_MAIL)
     assert.equal((await fixture.read(id)).disabled, 'failing')
-    assert.equal(await fixture.used(keyId), 0)
     fixture.receiver.state.behaviour = 200
     await fixture.shop.enableWebhook(id)
     await fixture.run(id)
@@ -66,7 +65,7 @@ describe('a webhook', () => {
     assert.equal(await fixture.used(keyId), 1)
   })
 
-  test('makes no further attempt once its key is stopped', async () => {
+  test('makes no further attempt once its key is stopped, and keeps the request charged', async () => {
     let id = ''
     fixture.receiver.state.behaviour = 500
     await fixture.issueRefunded(async (keyId) => {
@@ -80,7 +79,7 @@ describe('a webhook', () => {
     const { paused, pending } = await fixture.read(id)
     assert.deepEqual(
       [paused, pending?.charged, await fixture.used(keyId)],
-      ['plan_expired', false, 0],
+      ['plan_expired', true, 1],
     )
     fixture.pass(DAY)
     await fixture.mail.sweepAll(fixture.clock.now)
@@ -88,7 +87,7 @@ describe('a webhook', () => {
     const { pending: skipped, gapSince } = await fixture.read(id)
     assert.deepEqual(
       [skipped, gapSince !== undefined, await fixture.used(keyId)],
-      [undefined, true, 0],
+      [undefined, true, 1],
     )
     assert.equal(fixture.receiver.received.length, 1)
   })
@@ -143,7 +142,7 @@ describe('a webhook', () => {
       assert.equal(fixture.receiver.received.length, 0)
       while ((await deliverNext(deps, id)).waitMs === 0);
       const sent = isSent ? 1 : 0
-      assert.deepEqual([fixture.receiver.received.length, await fixture.used(keyId)], [sent, sent])
+      assert.deepEqual([fixture.receiver.received.length, await fixture.used(keyId)], [sent, 1])
     })
   }
 

@@ -6,6 +6,7 @@ import { keyScope } from '../mail/emails.ts'
 import { countTurns } from '../testing/turns.ts'
 import { deliverNext } from './deliver.ts'
 import { openWebhookFixture, type WebhookFixture } from './testing/fixture.ts'
+import { webhookBacklog } from './webhooks.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -142,14 +143,14 @@ for (const [engine, open] of [
       const paused = await fixture.read(id)
       assert.deepEqual([paused.paused, paused.pending?.charged], ['quota_exhausted', false])
       assert.equal(await fixture.used(keyId), 3)
-      // A refund leaves one request.
+      // A request of /emails that failed is returned.
       await fixture.shop.returnRequest(keyId, { day: 20_514, period: 0 })
       assert.deepEqual(await fixture.run(id), { waitMs: MINUTE })
       assert.deepEqual(fixture.receiver.subjects(), ['0', '1', '2', '3'])
       assert.equal((await fixture.read(id)).gapSince, undefined)
     })
 
-    test('a message that expires before it is delivered is refunded, skipped, and leaves a gap', async () => {
+    test('a message that expires before it is delivered is skipped, stays charged, and leaves a gap', async () => {
       const { id: keyId } = await fixture.issue()
       const id = await fixture.hook(keyId)
       await fixture.mail.session('short@box.test', HOUR, keyId)
@@ -163,7 +164,7 @@ for (const [engine, open] of [
       fixture.receiver.state.behaviour = 200
       await fixture.run(id)
       assert.deepEqual(fixture.receiver.subjects(), ['expires', 'stays'])
-      assert.equal(await fixture.used(keyId), 1)
+      assert.equal(await fixture.used(keyId), 2)
       assert.deepEqual((await fixture.read(id)).gapSince, failedAt)
     })
 
@@ -186,6 +187,26 @@ describe('a webhook', () => {
   beforeEach(async () => {
     fixture = await openWebhookFixture()
   })
+
+  for (const [name, poolAccess, more, backlog] of [
+    ['all mail of its key', 'off', {}, 2],
+    ['all mail of its key, of addresses of the pool by name only', 'by-address', {}, 2],
+    ['one address, perhaps of the pool', 'by-address', { to: 'own@box.test' as never }, undefined],
+    ['the pool', 'open', {}, undefined],
+    ['some senders', 'off', { from: 'sender.test' }, undefined],
+    ['some subjects', 'off', { subject: '1' }, undefined],
+  ] as const) {
+    test(`that selects ${name} ${backlog ? 'tells' : 'does not tell'} its backlog`, async () => {
+      const { id: keyId } = await fixture.issue()
+      const id = await fixture.hook(keyId, more)
+      await fixture.mail.session('own@box.test', HOUR, keyId)
+      for (const to of ['own@box.test', 'own@box.test', 'any@pool.test']) {
+        await fixture.send('1', to)
+      }
+      const deps = { ...fixture.deps, poolAccess }
+      assert.equal(await webhookBacklog(deps, await fixture.read(id)), backlog)
+    })
+  }
 
   test('delivers only what its conditions select, and charges nothing else', async () => {
     const { id: keyId } = await fixture.issue()

@@ -54,7 +54,7 @@ export interface Position {
 
 const NOW: NextStep = { waitMs: 0 }
 const NEW_MAIL: NextStep = { waitMs: undefined }
-// A plan may be renewed, or a request refunded.
+// A plan may be renewed, or a request of /emails refunded.
 const QUOTA_POLL_MS = 60_000
 const RACE_MS = 1_000
 const SLOW_MS = 100
@@ -189,7 +189,7 @@ async function findSelected(
   return await steps.run(request, findIndexSteps(messages, test))
 }
 
-/** Charges the message, unless it is; a key that was stopped gets its request back. Otherwise returns when to look again. */
+/** Charges the message, unless it is. Returns when to look again if it cannot be charged, or its key was stopped. */
 async function charge(
   { shop, now }: DeliverDeps,
   webhook: Webhook,
@@ -199,7 +199,7 @@ async function charge(
   if (webhook.pending?.charged) {
     const { state } = (await shop.readKey(webhook.keyId, next.now)) ?? {}
     if (state === 'active') return undefined
-    await shop.pauseWebhook(next, 'plan_expired')
+    if (webhook.paused === undefined) await shop.pauseWebhook(next, 'plan_expired')
     return { waitMs: QUOTA_POLL_MS }
   }
   const taken = await shop.takeMessage(next)
@@ -207,7 +207,7 @@ async function charge(
   if (taken === 'changed') return NOW
   const key = await shop.readKey(webhook.keyId, next.now)
   const reason = key && precheckQuota(key, next.now)
-  // A request was refunded, or a day has begun.
+  // A request of /emails was refunded, or a day has begun.
   if (!reason) return { waitMs: RACE_MS }
   if (webhook.paused !== reason || webhook.pending?.id !== messageId) {
     await shop.pauseWebhook(next, reason)

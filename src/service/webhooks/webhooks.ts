@@ -91,17 +91,18 @@ function notFound(): Problem {
 const MAX_BACKLOG = 100
 
 /**
- * How many of the next 100 messages are not delivered yet. Unknown with a condition on the content: the number would tell what
- * nobody was charged for.
+ * How many of the next 100 messages are not delivered yet. Unknown for mail of the pool, and with a condition on the content: the
+ * number would tell what nobody was charged for.
  */
 export async function webhookBacklog(
   deps: Pick<WebhookDeps, 'store' | 'poolAccess' | 'now'>,
   webhook: Webhook,
 ): Promise<number | undefined> {
   const { lastId: sinceId, from, subject } = webhook
-  if (from !== undefined || subject !== undefined) return undefined
+  const scope = keyScope(deps, webhook)
+  if (scope.pool || from !== undefined || subject !== undefined) return undefined
   const page = { sinceId, beforeId: undefined, limit: MAX_BACKLOG, oldestFirst: true }
-  return (await deps.store.listKeyMail(keyScope(deps, webhook), page)).length
+  return (await deps.store.listKeyMail(scope, page)).length
 }
 
 /** Newest first. */
@@ -190,7 +191,7 @@ export async function deleteWebhook(
   caller: WebhookCaller,
 ): Promise<void> {
   await findWebhook(deps, id, caller)
-  if (!(await deps.shop.deleteWebhook(id, deps.now()))) throw notFound()
+  if (!(await deps.shop.deleteWebhook(id))) throw notFound()
   deps.bus.wake(webhookTopic(id))
 }
 

@@ -21,7 +21,6 @@ export interface WebhookRow {
   pending_id: number | null
   pending_replay: number
   charged_day: number | null
-  charged_period: number | null
   attempts: number
   failures: number
   last_error: string | null
@@ -35,7 +34,7 @@ export interface WebhookRow {
 }
 
 const COLUMNS = `id, key_id, url, to_address, from_pattern, subject, created_at, generation, old_secret_until,
-  disabled, paused, last_id, replays, pending_id, pending_replay, charged_day, charged_period, attempts, failures,
+  disabled, paused, last_id, replays, pending_id, pending_replay, charged_day, attempts, failures,
   last_error, next_attempt_at, failing_since, gap_since, checked_id, delivered_at, delivered_id, deliveries`
 
 function webhookOf(row: WebhookRow): Webhook {

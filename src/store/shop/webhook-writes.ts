@@ -1,12 +1,16 @@
 import { idAt } from '../../core/id.ts'
 import type { QuotaProblemCode } from '../../core/key.ts'
-import { KEPT_DELIVERIES, outcomeText, UNSENT_ERRORS } from '../../core/webhook.ts'
+import { KEPT_DELIVERIES, outcomeText } from '../../core/webhook.ts'
 import { type Operation, query } from '../operation.ts'
 import type { NewWebhook, NextMessage, RecordedAttempt, WebhookRoll } from '../webhook-store.ts'
-import { lockKey, refund, spend } from './keys.ts'
+import { lockKey, spend } from './keys.ts'
 import { dateOf, type WebhookRow } from './webhook-reads.ts'
 
 const NO_FAILURES = 'failures = 0, last_error = null, failing_since = null, next_attempt_at = null'
+
+/** The cursor after the pending message, unless a replay has moved it since. */
+const NEXT_CURSOR = `last_id = case when replays = pending_replay then pending_id else last_id end,
+  pending_id = null, charged_day = null, attempts = 0, paused = null`
 
 /** Mail may be missed since the first of these times. SQLite has no `least`. */
 function earliestGap(since: string): string {
@@ -23,6 +27,19 @@ export const webhookWrites = {
       `update shop.webhook set last_id = $4
        where id = $1 and last_id = $2 and replays = $3 and pending_id is null`,
       [id, lastId, replays, messageId],
+    )
+  },
+  *pauseWebhook(
+    { webhook: { id, lastId, replays, pending }, messageId, now }: NextMessage,
+    reason: QuotaProblemCode,
+  ): Operation<void> {
+    const [change, state] = pending?.charged
+      ? ['', 'charged_day is not null and pending_id = $4']
+      : ['pending_id = $4, pending_replay = replays,', 'charged_day is null']
+    yield* query(
+      `update shop.webhook set ${change} paused = $5, blocked_since = coalesce(blocked_since, $6)
+       where id = $1 and last_id = $2 and replays = $3 and ${state}`,
+      [id, lastId, replays, messageId, reason, now.getTime()],
     )
   },
   *checkWebhook(id: string, checkedId: number, gapSince?: Date): Operation<void> {
@@ -45,6 +62,14 @@ export const webhookWrites = {
     )
     return changed.length === 1
   },
+  *skipMessage(id: string, messageId: number, gapSince: Date): Operation<boolean> {
+    const changed = yield* query(
+      `update shop.webhook set ${NEXT_CURSOR}, gap_since = ${earliestGap('$3')}
+       where id = $1 and pending_id = $2 returning id`,
+      [id, messageId, gapSince.getTime()],
+    )
+    return changed.length === 1
+  },
   *enableWebhook(id: string): Operation<boolean> {
     const changed = yield* query(
       `update shop.webhook set disabled = null, paused = null, ${NO_FAILURES}
@@ -55,24 +80,9 @@ export const webhookWrites = {
   },
 }
 
-type Pending = Pick<
-  WebhookRow,
-  | 'key_id'
-  | 'from_pattern'
-  | 'subject'
-  | 'charged_day'
-  | 'charged_period'
-  | 'deliveries'
-  | 'attempts'
-  | 'next_attempt_at'
->
+type Pending = Pick<WebhookRow, 'deliveries' | 'next_attempt_at'>
 
-const LOCK = `select key_id, from_pattern, subject, charged_day, charged_period, deliveries, attempts, next_attempt_at
-  from shop.webhook where id = $1`
-
-/** The cursor after the pending message, unless a replay has moved it since. */
-const NEXT_CURSOR = `last_id = case when replays = pending_replay then pending_id else last_id end,
-  pending_id = null, charged_day = null, charged_period = null, attempts = 0`
+const LOCK = 'select deliveries, next_attempt_at from shop.webhook where id = $1'
 
 /** Of several statements. Each locks the webhook first, then its key. */
 export const webhookTransactions = {
@@ -104,35 +114,11 @@ export const webhookTransactions = {
     if (!spent) return 'refused'
     yield* query(
       `update shop.webhook set pending_id = $2, pending_replay = replays, charged_day = $3,
-         charged_period = $4, attempts = 0, paused = null, blocked_since = null
+         attempts = 0, paused = null, blocked_since = null
        where id = $1`,
-      [id, messageId, spent.day, spent.period],
+      [id, messageId, spent.day],
     )
     return 'taken'
-  },
-  *pauseWebhook(
-    { webhook: { id, lastId, replays, pending }, messageId, now }: NextMessage,
-    reason: QuotaProblemCode,
-  ): Operation<void> {
-    const [state, values] = pending?.charged
-      ? ['charged_day is not null and pending_id = $4', [messageId]]
-      : ['charged_day is null', []]
-    const [row] = yield* query<Pending>(
-      `${LOCK} and last_id = $2 and replays = $3 and ${state} for no key update`,
-      [id, lastId, replays, ...values],
-    )
-    if (!row) return
-    if (pending?.charged) yield* uncharge(id, row)
-    else {
-      yield* query(
-        'update shop.webhook set pending_id = $2, pending_replay = replays where id = $1',
-        [id, messageId],
-      )
-    }
-    yield* query(
-      'update shop.webhook set paused = $2, blocked_since = coalesce(blocked_since, $3) where id = $1',
-      [id, reason, now.getTime()],
-    )
   },
   *recordAttempt(attempt: RecordedAttempt): Operation<boolean> {
     const { webhookId: id, messageId, replay, status, error, ms, dueAt, result } = attempt
@@ -175,7 +161,7 @@ export const webhookTransactions = {
       'retryAt' in result ? [result.retryAt.getTime(), null] : [null, result.disabled]
     yield* query(
       `update shop.webhook set deliveries = $2, attempts = $3, last_error = $4, next_attempt_at = $5,
-         disabled = $6, failures = $7, failing_since = $8
+         disabled = $6, failures = $7, failing_since = $8, paused = null
        where id = $1`,
       [
         id,
@@ -192,23 +178,6 @@ export const webhookTransactions = {
     yield* query(
       'update shop.webhook set blocked_since = coalesce(blocked_since, failing_since) where id = $1',
       [id],
-    )
-    // A receiver that answers 410 has the message.
-    if (disabled === 'gone') return true
-    yield* uncharge(id, row)
-    return true
-  },
-  *skipMessage(id: string, messageId: number, gapSince: Date): Operation<boolean> {
-    const [row] = yield* query<Pending>(`${LOCK} and pending_id = $2 for no key update`, [
-      id,
-      messageId,
-    ])
-    if (!row) return false
-    yield* refundPending(row)
-    yield* query(
-      `update shop.webhook set ${NEXT_CURSOR}, paused = null, gap_since = ${earliestGap('$2')}
-       where id = $1`,
-      [id, gapSince.getTime()],
     )
     return true
   },
@@ -228,41 +197,11 @@ export const webhookTransactions = {
     ])
     return { generation }
   },
-  *deleteWebhook(id: string, now: Date): Operation<boolean> {
-    const [row] = yield* query<Pending>(`${LOCK} for update`, [id])
+  *deleteWebhook(id: string): Operation<boolean> {
+    const [row] = yield* query(`${LOCK} for update`, [id])
     if (!row) return false
-    // Otherwise a message would be free for a client that deletes the webhook during an attempt, or fails it on purpose. With a
-    // filter, even the state of the webhook says something about the message.
-    const isFiltered = row.from_pattern !== null || row.subject !== null
-    const isWaiting = row.attempts > 0 && (row.next_attempt_at ?? 0) > now.getTime()
-    if (!isFiltered && isWaiting && (yield* isUnsent(id, row))) yield* refundPending(row)
     yield* query('delete from shop.webhook_delivery where webhook_id = $1', [id])
     yield* query('delete from shop.webhook where id = $1', [id])
     return true
   },
-}
-
-/** True if the receiver cannot have the pending message, as far as its attempts are kept. */
-function* isUnsent(id: string, { deliveries, attempts }: Pending) {
-  const unsent = yield* query(
-    `select 1 from shop.webhook_delivery
-     where webhook_id = $1 and number > $2 and error in ($3, $4, $5, $6)`,
-    [id, deliveries - attempts, ...UNSENT_ERRORS],
-  )
-  return unsent.length === attempts
-}
-
-/** Refunds the pending message, which stays the next one unless a replay has moved the cursor since. */
-function* uncharge(id: string, row: Pending) {
-  yield* refundPending(row)
-  yield* query(
-    `update shop.webhook set charged_day = null, charged_period = null,
-       pending_id = case when replays = pending_replay then pending_id end
-     where id = $1`,
-    [id],
-  )
-}
-
-function* refundPending({ key_id: keyId, charged_day: day, charged_period: period }: Pending) {
-  if (day !== null && period !== null) yield* refund(keyId, { day, period })
 }
