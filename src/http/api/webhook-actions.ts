@@ -11,6 +11,7 @@ import { success } from '../server/response.ts'
 import { type Route, route } from '../server/route.ts'
 import { isoTimeField, messageSchema, successSchema, timeField } from './schemas.ts'
 import {
+  activeKeyed,
   idField,
   keyed,
   outcomeFields,
@@ -23,7 +24,7 @@ import {
 } from './webhooks.ts'
 
 const testWebhookRoute = route({
-  ...keyed,
+  ...activeKeyed,
   method: 'POST',
   path: '/webhooks/{id}/test',
   name: 'test-webhook',
@@ -32,14 +33,14 @@ const testWebhookRoute = route({
     'Posts one signed event of type webhook.test now and returns the result. Free; at most ten times a minute per key. It is not listed among the deliveries.',
   input: Type.Object({ id: idField }),
   output: successSchema({ delivery: Type.Object(outcomeFields) }),
-  problems: ['invalid_key', 'not_allowed', 'webhook_not_found'],
+  problems: ['invalid_key', 'plan_expired', 'not_allowed', 'webhook_not_found'],
   async handle({ id }, deps, request) {
     return success({ delivery: outcomeJson(await testWebhook(deps, id, webhookCaller(request))) })
   },
 })
 
 const replayWebhookRoute = route({
-  ...keyed,
+  ...activeKeyed,
   method: 'POST',
   path: '/webhooks/{id}/replay',
   name: 'replay-webhook',
@@ -48,7 +49,7 @@ const replayWebhookRoute = route({
     'Delivers messages newer than since_id again, in order, under new ids. Each is charged like any other message. If a message is being delivered, its delivery is completed first. Replays and enables together are limited to ten a minute per key.',
   input: Type.Object({ id: idField, since_id: sinceField }),
   output: successSchema({ webhook: webhookSchema }),
-  problems: ['invalid_key', 'not_allowed', 'webhook_not_found'],
+  problems: ['invalid_key', 'plan_expired', 'not_allowed', 'webhook_not_found'],
   async handle({ id, since_id: sinceId }, deps, request) {
     const webhook = await replayWebhook(deps, id, { ...webhookCaller(request), sinceId })
     return success({ webhook: await webhookJson(deps, webhook) })
@@ -80,7 +81,7 @@ const rollSecretRoute = route({
 })
 
 const enableWebhookRoute = route({
-  ...keyed,
+  ...activeKeyed,
   method: 'POST',
   path: '/webhooks/{id}/enable',
   name: 'enable-webhook',
@@ -89,7 +90,7 @@ const enableWebhookRoute = route({
     'Enables a disabled webhook, or retries a failing one now. Free; at most ten times a minute per key, replays included.',
   input: Type.Object({ id: idField }),
   output: successSchema({ webhook: webhookSchema }),
-  problems: ['invalid_key', 'not_allowed', 'webhook_not_found'],
+  problems: ['invalid_key', 'plan_expired', 'not_allowed', 'webhook_not_found'],
   async handle({ id }, deps, request) {
     const webhook = await enableWebhook(deps, id, webhookCaller(request))
     return success({ webhook: await webhookJson(deps, webhook) })

@@ -22,6 +22,7 @@ afterAll(async () => {
 const issue = () => keyRing(server.shop, server.now).issue()
 beforeEach(async () => {
   key = await issue()
+  receiver.received.length = 0
 })
 
 type Params = Record<string, string>
@@ -97,10 +98,24 @@ for (const [name, figures, status, code] of [
   })
 }
 
-test('402: a stopped key creates no webhook', async () => {
-  const stopped = await keyRing(server.shop, server.now).issueRefunded()
-  const { status, body } = await call('', { url: receiver.url }, stopped)
-  assert.deepEqual([status, body['code']], [402, 'plan_expired'])
+test('402: a stopped key creates, tests, replays and enables no webhook, but may delete one', async () => {
+  const { url } = receiver
+  const createdAt = server.now()
+  const stopped = await keyRing(server.shop, server.now).issueRefunded(async (keyId) => {
+    const none = { to: undefined, from: undefined, subject: undefined }
+    const hook = { id: 'wh_stopped', keyId, url, ...none, createdAt, lastId: 9 }
+    await server.shop.addWebhook(hook, 1)
+  })
+  const before = await server.shop.readWebhook('wh_stopped')
+  for (const path of ['', '/wh_stopped/test', '/wh_stopped/replay', '/wh_stopped/enable']) {
+    const response = await call(path, { url, since_id: '0' }, stopped)
+    assert.deepEqual([response.status, response.body['code']], [402, 'plan_expired'], path)
+    assert.equal(problemFault(response), undefined)
+  }
+  assert.deepEqual(await server.shop.readWebhook('wh_stopped'), before)
+  assert.deepEqual(receiver.received, [])
+  assert.equal((await call('/wh_stopped', undefined, stopped)).status, 200)
+  assert.equal((await call('/wh_stopped/delete', {}, stopped)).status, 200)
 })
 
 describe('403', () => {

@@ -3,7 +3,11 @@ import { type Static, Type } from 'typebox'
 import { Problem } from '../../core/problem.ts'
 import { isoTimestamp, timestampFields, utcTimestamp } from '../../core/time.ts'
 import { type AttemptOutcome, type Webhook, webhookStatus } from '../../core/webhook.ts'
-import { authenticateKey, identifyKey } from '../../service/keys/authenticate-key.ts'
+import {
+  authenticateActiveKey,
+  authenticateKey,
+  identifyKey,
+} from '../../service/keys/authenticate-key.ts'
 import {
   createWebhook,
   findWebhook,
@@ -128,6 +132,15 @@ export const keyed = {
   async authenticate(deps: RouteDeps, request: HttpRequest) {
     requireWebhooks(deps)
     return await identifyKey(deps, callerOf(deps, request))
+  },
+} as const
+
+/** Likewise, but not for a stopped key: these cause requests to the receiver, or make them possible. */
+export const activeKeyed = {
+  ...keyed,
+  async authenticate(deps: RouteDeps, request: HttpRequest) {
+    requireWebhooks(deps)
+    return await authenticateActiveKey(deps, callerOf(deps, request))
   },
 } as const
 

@@ -44,6 +44,13 @@ export async function identifyKey(deps: KeyAuthDeps, caller: Caller): Promise<Ap
   throw invalidKey()
 }
 
+/** The key of this request, whatever is left of its quota; 402 if it was stopped. */
+export async function authenticateActiveKey(deps: KeyAuthDeps, caller: Caller): Promise<ApiKey> {
+  const key = await identifyKey(deps, caller)
+  if (key.state === 'active') return key
+  throw quotaProblem(key, 'plan_expired', { now: deps.now(), shopUrl: caller.shopUrl })
+}
+
 /** A key for creating sessions. Nothing is charged, so the daily limit does not matter. */
 export async function authenticateSessionKey(
   deps: KeyAuthDeps,
