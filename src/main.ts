@@ -9,6 +9,7 @@ import type { Address } from './core/address.ts'
 import { failure } from './core/checks/result.ts'
 import type { Log } from './core/log.ts'
 import { hasErrorCode, OperatorError, Problem } from './core/problem.ts'
+import { printableLines } from './core/text.ts'
 import { openParser } from './mime/parser.ts'
 import { machineAddresses } from './runtime/probes/machine.ts'
 import {
@@ -232,6 +233,6 @@ try {
 } catch (error) {
   const message = userMessage(error)
   if (message === undefined) throw error
-  process.stderr.write(`${message}\n`)
+  process.stderr.write(`${printableLines(message)}\n`)
   process.exitCode = 1
 }

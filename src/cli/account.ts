@@ -125,7 +125,7 @@ function accountTable(accounts: readonly AccountRow[]): string[] {
     account.offered ? 'yes' : 'no',
     account.health ?? '-',
     String(account.aliases),
-    printable(account.hindrance ?? account.reason ?? ''),
+    account.hindrance ?? account.reason ?? '',
   ])
   return listTable(['ID', 'ADDRESS', 'OFFERED', 'HEALTH', 'ALIASES', 'REASON'], rows)
 }

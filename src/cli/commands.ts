@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander'
+import { printableLines } from '../core/text.ts'
 import { type AccountActions, addAccountCommands } from './account.ts'
 import { addBackupCommands, type BackupActions } from './backup.ts'
 import { addBlockCommands } from './block.ts'
@@ -42,7 +43,7 @@ export async function run(args: readonly string[], actions: CliActions): Promise
     // Commander has already printed its message. --help and --version end with code 0.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
     if (!(error instanceof CommandError)) throw error
-    if (error.message !== '') console.error(error.message)
+    if (error.message !== '') console.error(printableLines(error.message))
     return error.exitCode
   }
 }

@@ -1,12 +1,14 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import { Command } from 'commander'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { openSqliteTestMail } from '../../test/support/stores.ts'
 import { parseAddress, parseHost } from '../core/address.ts'
 import { EMPTY_MAIL } from '../core/message.ts'
 import { OPERATOR, POOL } from '../core/session.ts'
+import { type CliActions, run } from './commands.ts'
 import { addInboxCommand, type InboxActions, watchInbox } from './inbox.ts'
+import { apiCaller } from './mcp.ts'
 import {
   deleteOperatorMessages,
   type OperatorMail,
@@ -21,8 +23,14 @@ afterEach(() => {
 
 /** A server that is not Mayfly. */
 async function otherServer(type: string, body: string, status = 200): Promise<string> {
-  const server = createServer((_request, response) => {
+  return await serve((_path, response) => {
     response.writeHead(status, { 'content-type': type }).end(body)
+  })
+}
+
+async function serve(respond: (path: string, response: ServerResponse) => void): Promise<string> {
+  const server = createServer(({ url = '' }, response) => {
+    respond(url.replace(/\?.*/, ''), response)
   })
   servers.push(server)
   await once(server.listen(0, '127.0.0.1'), 'listening')
@@ -47,6 +55,56 @@ for (const [name, type, body, status] of [
     expect(printed).toEqual([])
   })
 }
+
+// ESC, DEL, and CSI as one character.
+const HOSTILE = 'a\u001b[2Jb\u007fc\u009b31md'
+const ESCAPED = 'a\\u001b[2Jb\\u007fc\\u009b31md'
+const SESSION = { email: HOSTILE, token: 'token', expires_at: HOSTILE }
+const MESSAGE = { id: 1, code: HOSTILE }
+for (const [name, session, data, code, refusal] of [
+  ['a mail', SESSION, JSON.stringify(MESSAGE), false, undefined],
+  ['a code', SESSION, JSON.stringify(MESSAGE), true, undefined],
+  ['an invalid event', SESSION, HOSTILE, false, 'does not respond like Mayfly'],
+  ['a token', { ...SESSION, token: HOSTILE }, '', false, 'does not respond like Mayfly'],
+] as const) {
+  test(`${name} of any server is printed without control characters`, async () => {
+    const url = await serve((path, response) => {
+      if (path === '/api/events') {
+        response.setHeader('content-type', 'text/event-stream')
+        response.end(`event: message\ndata: ${data}\n\n`)
+        return
+      }
+      response.setHeader('content-type', 'application/json')
+      const mail = { subject: HOSTILE, received_at: HOSTILE, body_text: HOSTILE }
+      response.end(JSON.stringify(path === '/api/create-session' ? session : { message: mail }))
+    })
+    const printed: string[] = []
+    const onAddress = (address: string) => void printed.push(address)
+    const print = (line: string) => void printed.push(line)
+    const watching = watchInbox({ url, count: 1, code }, print, { onAddress })
+    if (refusal) await expect(watching).rejects.toThrow(refusal)
+    else await watching
+    const text = printed.join('\n')
+    if (name !== 'a token') expect(text).toContain(`Address  ${ESCAPED}\n`)
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
+    expect(text).not.toMatch(/[\0-\x09\x0b-\x1f\x7f-\x9f]/)
+  })
+}
+
+test('the message of a failed command is printed without control characters', async () => {
+  const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
+  const url = await otherServer('text/html', '')
+  const actions = { version: '1', endpoints: () => ({ url }) } as unknown as CliActions
+  expect(await run(['inbox', '--url', `${url}/${HOSTILE}`], actions)).toBe(1)
+  expect(printed.mock.calls.join()).toContain(`${url}/${ESCAPED} does not respond like Mayfly`)
+  printed.mockRestore()
+})
+
+test('what a server refuses is told to an agent without control characters', async () => {
+  const url = await otherServer('application/json', JSON.stringify({ message: HOSTILE }), 400)
+  const call = apiCaller({ url, key: undefined, signal: new AbortController().signal })
+  await expect(call('check-mail', {})).rejects.toThrow(ESCAPED)
+})
 
 for (const [option, ...value] of [['--from', 'shop.test'], ['--subject', 'x'], ['--code']]) {
   test(`--operator cannot be combined with ${option}`, async () => {

@@ -136,8 +136,9 @@ export async function watchInbox(
       if (name === 'end' && code) throw new CommandError('The session ended before a code arrived.')
       if (name === 'end') return print('The session has ended.')
       if (name !== 'message') continue
-      if (code) return print(printable(fieldOf(JSON.parse(data), 'code')))
-      const mail = await fetchMail(url, fieldOf(JSON.parse(data), 'id'), headers)
+      const message = parseMessage(data, url, stream)
+      if (code) return print(printable(fieldOf(message, 'code')))
+      const mail = await fetchMail(url, fieldOf(message, 'id'), headers)
       for (const line of formatMail(mail, paint)) print(line)
       shown += 1
       if (shown >= count) return
@@ -176,10 +177,17 @@ async function* readEvents({ body }: Response, url: string): AsyncGenerator<Serv
   }
 }
 
+function parseMessage(data: string, url: string, stream: Response): unknown {
+  const message = parseJson(data)
+  if (message === undefined) throw notMayfly(url, stream)
+  return message
+}
+
 function disconnected(url: string, options?: ErrorOptions): CommandError {
   return new CommandError(`The service at ${url} closed the connection.`, 1, options)
 }
 
+/** Everything that a server says is untrusted, as is everything in a mail. */
 async function createSession(url: string, prefix: string | undefined) {
   const response = await request(url, '/api/create-session', {
     method: 'POST',
@@ -187,8 +195,10 @@ async function createSession(url: string, prefix: string | undefined) {
   })
   const body = await bodyOf(response)
   const token = fieldOf(body, 'token')
-  if (token === '') throw notMayfly(url, response)
-  return { email: fieldOf(body, 'email'), token, expires: fieldOf(body, 'expires_at') }
+  // A token that could not be sent as a header is not ours.
+  if (!/^[!-~]+$/.test(token)) throw notMayfly(url, response)
+  const email = printable(fieldOf(body, 'email'))
+  return { email, token, expires: printable(fieldOf(body, 'expires_at')) }
 }
 
 async function fetchMail(url: string, id: string, headers: Record<string, string>) {
@@ -239,7 +249,16 @@ function notMayfly(url: string, { status }: Response): CommandError {
 
 /** Undefined if it is not JSON. */
 async function bodyOf(response: Response): Promise<unknown> {
-  return await response.json().catch(() => undefined)
+  return parseJson(await response.text().catch(() => ''))
+}
+
+/** Undefined if it is not JSON: the error would quote it. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 /** A field as text; empty if missing, so that other versions of the service can be read. */

@@ -120,7 +120,7 @@ export async function printNewKey(
 ): Promise<void> {
   const { plan } = request
   const { key, secret } = await issueKey(deps, request)
-  if (json) return print(JSON.stringify(secretJson(key, secret)))
+  if (json) return printJson(secretJson(key, secret), print, 0)
   const rows = [
     ['Key', secret],
     ['', SHOWN_ONCE],
@@ -161,7 +161,7 @@ export async function printRolledKey(
   const { secret, oldUntil } = rolled
   if (json) {
     const until = timestampFields('former_until', oldUntil)
-    return print(JSON.stringify({ ...secretJson(key, secret), ...until }))
+    return printJson({ ...secretJson(key, secret), ...until }, print, 0)
   }
   const rows = [
     ['Key', secret],

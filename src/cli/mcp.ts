@@ -1,5 +1,7 @@
+import { inspect } from 'node:util'
 import type { Command } from 'commander'
 import { Problem, type ProblemCode } from '../core/problem.ts'
+import { printable, printableLines } from '../core/text.ts'
 import type { ApiCall, Endpoints } from '../mcp/tools.ts'
 import type { Endpoints as ServiceEndpoints } from './banner.ts'
 
@@ -18,7 +20,7 @@ export function addMcpCommand(mayfly: Command, actions: McpActions): void {
       const { MAYFLY_API_KEY: key } = process.env
       await serveMcpStdio((signal) => apiCaller({ url, key, signal }), {
         // stdout is the protocol's.
-        onError: (error) => console.error(error),
+        onError: (error) => console.error(printableLines(inspect(error))),
       })
     })
 }
@@ -36,7 +38,7 @@ interface CallerOptions {
   signal: AbortSignal
 }
 
-function apiCaller({ url, key, signal }: CallerOptions): ApiCall {
+export function apiCaller({ url, key, signal }: CallerOptions): ApiCall {
   const base = `${url.replace(/\/+$/, '')}/api/`
   return async (endpoint, { token, ...params }) => {
     const method = METHODS[endpoint]
@@ -76,5 +78,9 @@ type ResponseBody = { code?: ProblemCode; message?: string } | undefined
 function refusal(body: ResponseBody, response: Response): Problem {
   const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN)
   const { code = 'internal', message = `HTTP status ${response.status}.` } = body ?? {}
-  return new Problem(code, message, Number.isNaN(retryAfter) ? undefined : retryAfter)
+  return new Problem(
+    code,
+    printable(String(message)),
+    Number.isNaN(retryAfter) ? undefined : retryAfter,
+  )
 }

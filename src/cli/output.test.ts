@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { utcDayText } from '../core/key.ts'
 import { plot } from './key-usage.ts'
-import { bar, formatMail, listTable, noPaint, table, wrapList } from './output.ts'
+import { bar, formatMail, listTable, noPaint, printJson, table, wrapList } from './output.ts'
 
 test('columns are aligned without trailing spaces', () => {
   expect(
@@ -47,6 +47,25 @@ test('a list fits 100 columns: its widest columns are cut off, texts of the last
     `22  b@box.test${' '.repeat(39)}https://box.test/${'c'.repeat(29)}…`,
   ])
   expect(listTable(['ID', 'REASON'], [['1', 'words '.repeat(40).trim()]])).toHaveLength(4)
+})
+
+// ESC, DEL, CSI as one character, and a mark that reverses text.
+const HOSTILE = 'a\u001b[2Jb\u007fc\u009b31md\u202ee'
+const ESCAPED = 'a\\u001b[2Jb\\u007fc\\u009b31md\\u202ee'
+
+test('JSON is printed without control characters, and still means the same', () => {
+  const value = { [HOSTILE]: [HOSTILE, 'line\nbreak'] }
+  const printed: string[] = []
+  printJson(value, (line) => printed.push(line))
+  const text = printed.join('\n')
+  expect(text).toContain(ESCAPED)
+  expect(text).not.toMatch(/[^\n -~]/)
+  expect(JSON.parse(text)).toEqual(value)
+})
+
+test('cells are printed without control characters', () => {
+  expect(table([[HOSTILE, 'one\ntwo']])).toEqual([`${ESCAPED}  one`, `${' '.repeat(37)}two`])
+  expect(listTable(['ID'], [[HOSTILE]])).toEqual(['ID', ESCAPED])
 })
 
 test('a mail shows its code, the links to follow and its attachments, in colours if painted', () => {

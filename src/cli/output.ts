@@ -22,18 +22,22 @@ export interface JsonOption {
   json?: boolean
 }
 
-export function printJson(value: unknown, print: Print): void {
-  print(JSON.stringify(value, null, 2))
+/** JSON escapes only some of the characters that a terminal acts on. */
+export function printJson(value: unknown, print: Print, indent = 2): void {
+  print(printableLines(JSON.stringify(value, null, indent)))
 }
 
 /** Of a terminal. */
 const MAX_WIDTH = 100
 const MIN_WRAPPED = 16
 
-/** Aligned columns; a cell may have several lines. The last column is wrapped where it would exceed 100 columns. */
+/**
+ * Aligned columns; a cell may have several lines. The last column is wrapped where it would exceed 100 columns. Control characters
+ * are escaped, whoever wrote the cell.
+ */
 export function table(rows: readonly (readonly string[])[]): string[] {
   const last = Math.max(...rows.map(({ length }) => length)) - 1
-  const cells = rows.map((row) => row.map((cell) => cell.split('\n')))
+  const cells = rows.map((row) => row.map((cell) => printableLines(cell).split('\n')))
   const before = columnWidths(cells)
     .slice(0, last)
     .reduce((sum, width) => sum + width + 2, 0)
@@ -63,7 +67,7 @@ export function listTable(
   heading: readonly string[],
   rows: readonly (readonly string[])[],
 ): string[] {
-  const all = [heading, ...rows]
+  const all = [heading, ...rows].map((row) => row.map(printable))
   const last = heading.length - 1
   const words = (cell: string) => cell.split(' ')
   const widths = columnWidths(

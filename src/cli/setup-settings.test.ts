@@ -67,6 +67,25 @@ async function written(machine: Partial<Machine>, options: SetupOptions, isTermi
   return settings
 }
 
+test('names from DNS and values of the file are printed without control characters', async () => {
+  const lines: string[] = []
+  const actions = {
+    inspectMachine: async () => ({ ...NEW, reverseNames: ['mx.\u001b[2J.test'] }),
+    previewSettings: () => [
+      { name: 'MAYFLY_DOMAINS', value: 'b.test', before: 'a\u009b2J', overridden: false },
+    ],
+    writeSettings() {},
+    createAdminToken: () => '',
+  }
+  const print = (line: string) => void lines.push(line)
+  await setUp(actions, { domain: ['b.test'] }, { print, ask: undefined })
+  const text = lines.join('\n')
+  expect(text).toContain('(mx.\\u001b[2J.test)')
+  expect(text).toContain('MAYFLY_DOMAINS=b.test (was a\\u009b2J)')
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
+  expect(text).not.toMatch(/[\0-\x09\x0b-\x1f\x7f-\x9f]/)
+})
+
 const ADDED = { MAYFLY_DOMAINS: 'a.test,b.test' }
 
 test.each<[string, Partial<Machine>, SetupOptions, object, 'terminal'?]>([

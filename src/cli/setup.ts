@@ -173,7 +173,7 @@ function machineLines(machine: Machine): string[] {
 function addressText({ addresses, reverseNames, hasNetwork }: Machine): string {
   if (!hasNetwork && addresses.length === 0) return 'none: this machine has no network'
   if (addresses.length === 0) return 'none public: this machine is behind NAT (use --address)'
-  const names = reverseNames.length > 0 ? ` (${reverseNames.join(', ')})` : ''
+  const names = reverseNames.length > 0 ? ` (${printable(reverseNames.join(', '))})` : ''
   const note = addresses.some(isIPv4)
     ? ''
     : '; no public IPv4 address: this machine is behind NAT (use --address)'
@@ -210,7 +210,7 @@ function settingsOf(
 function changeText({ name, value, before, overridden }: WrittenSetting): string {
   const was = before === undefined ? '' : ` (was ${before})`
   const note = overridden ? '; the environment has another value, which takes precedence' : ''
-  return `${name}=${value}${was}${note}`
+  return printable(`${name}=${value}${was}${note}`)
 }
 
 function resultLines(

@@ -124,7 +124,7 @@ export async function printWebhooks(
   )
   const rows = webhooks.map((one) => {
     const { state, reason = '' } = webhookStatus(one, now())
-    return [one.id, prefixes.get(one.keyId) ?? '-', state, reason, printable(one.url)]
+    return [one.id, prefixes.get(one.keyId) ?? '-', state, reason, one.url]
   })
   for (const line of listTable(['ID', 'KEY', 'STATE', 'REASON', 'URL'], rows)) print(line)
 }
