@@ -87,6 +87,17 @@ test('/metrics behind Caddy and HAProxy is not public', () => {
   assert.match(read('deploy/haproxy.cfg'), /deny_status 404 if \{ path,url_dec -m beg \/metrics \}/)
 })
 
+test('every proxy with TLS tells browsers to use HTTPS only', () => {
+  const documented = globSync('docs/*.md', { cwd: ROOT })
+    .flatMap((path) => read(path).split(/^ *```.*$/m))
+    .filter((block) => /^\s*(?:reverse_proxy|proxy_pass) /m.test(block))
+  expect(documented).toHaveLength(3)
+  const examples = [read('deploy/Caddyfile'), read('deploy/haproxy.cfg'), ...documented]
+  for (const example of examples) {
+    expect(example).toMatch(/^[^#\n]*\bStrict-Transport-Security "?max-age=31536000\b/m)
+  }
+})
+
 test('only nodes get the settings, Caddy the public URL', () => {
   for (const file of ['compose.yaml', 'compose.many.yaml']) {
     const { services } = compose(file)
