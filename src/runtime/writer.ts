@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { readMetrics } from '../core/metrics.ts'
 import type { ReceiveLimits } from '../core/recipient.ts'
-import { MAIL_FILE, openWritable, SHOP_FILE } from '../store/sqlite/files.ts'
+import { emptyLogRegularly, MAIL_FILE, openWritable, SHOP_FILE } from '../store/sqlite/files.ts'
 import type { WriteOutcome, WriteRequest } from '../store/sqlite/group-commit.ts'
 import { openMailWriter } from '../store/sqlite/mail-store.ts'
 import { openVersions } from '../store/sqlite/mailbox-cache.ts'
@@ -80,8 +80,10 @@ function respondAll(group: readonly GroupEntry[], outcomes: readonly WriteOutcom
 export function openWriter(setup: WriterSetup & { ports: readonly MessagePort[] }) {
   const { db, commit } = setup.kind === 'mail' ? openMail(setup) : openShop(setup)
   serveGroups(setup.ports, commit)
+  const stopEmptying = emptyLogRegularly(db)
   return {
     close(): void {
+      stopEmptying()
       for (const port of setup.ports) port.close()
       db.close()
     },

@@ -8,15 +8,19 @@ export type Db = Database.Database
 export const MAIL_FILE = 'mail.db'
 export const SHOP_FILE = 'shop.db'
 
+const LOCK_MS = 10_000
+
 /** The only writable connection to a file. */
 export function openWritable(path: string, maxBytes: number | 'auto' = 'auto'): Db {
-  const db = new Database(path, { timeout: 10_000 })
+  const db = new Database(path, { timeout: LOCK_MS })
   // Takes effect only before the first table is created. Pages freed by the sweep can then be released in small steps.
   db.pragma('auto_vacuum = INCREMENTAL')
   db.pragma('journal_mode = WAL')
   // NORMAL does not fsync each commit: mail acknowledged with 250 could be lost.
   db.pragma('synchronous = FULL')
   db.pragma('foreign_keys = ON')
+  // Overwrites what is deleted from pages that are written anyway. ON would also write every page that becomes free.
+  db.pragma('secure_delete = FAST')
   db.pragma('wal_autocheckpoint = 4000')
   db.pragma('journal_size_limit = 67108864')
   if (maxBytes !== 'auto') {
@@ -28,7 +32,35 @@ export function openWritable(path: string, maxBytes: number | 'auto' = 'auto'): 
 
 /** For all other threads. Do not hold an iterator across an await: an open read keeps the WAL from shrinking. */
 export function openReadOnly(path: string): Db {
-  return new Database(path, { readonly: true, timeout: 10_000 })
+  return new Database(path, { readonly: true, timeout: LOCK_MS })
+}
+
+const EMPTY_LOG_MS = 30_000
+const BUSY_AGAIN_MS = 1_000
+// Commits wait meanwhile. Reads take less; new ones do not use the log any more once it is copied.
+const READS_MS = 20
+
+/** Empties the write-ahead log regularly: until then it contains what has been deleted. Returns a function that stops it. */
+export function emptyLogRegularly(db: Db): () => void {
+  let timer: NodeJS.Timeout
+  const next = (ms: number) => {
+    timer = setTimeout(() => next(emptyLog(db) ? EMPTY_LOG_MS : BUSY_AGAIN_MS), ms).unref()
+  }
+  next(EMPTY_LOG_MS)
+  return () => clearTimeout(timer)
+}
+
+/** False if a read or another process uses it for longer, or the disk fails, which the next commit reports. */
+function emptyLog(db: Db): boolean {
+  try {
+    db.pragma(`busy_timeout = ${READS_MS}`)
+    const [result] = db.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[]
+    return result?.busy === 0
+  } catch {
+    return false
+  } finally {
+    db.pragma(`busy_timeout = ${LOCK_MS}`)
+  }
 }
 
 /** Allows one `serve` per folder: an exclusive transaction that ends with the process. Otherwise throws `inUse`. */
