@@ -5,6 +5,7 @@ import { localEndpoints } from './cli/banner.ts'
 import { type CliActions, run } from './cli/commands.ts'
 import { type Config, readConfig } from './config/config.ts'
 import { loadSettings, SettingsError } from './config/settings.ts'
+import { requireTrusted } from './config/trusted-file.ts'
 import type { Address } from './core/address.ts'
 import { failure } from './core/checks/result.ts'
 import type { Log } from './core/log.ts'
@@ -33,14 +34,15 @@ import { restoreShop } from './store/sqlite/restore.ts'
  * is loaded by the action that uses it.
  */
 function cliActions(): CliActions {
-  const read = () => readConfig(loadSettings(process.cwd(), process.env))
+  const read = () => readConfig(loadSettings(process.cwd(), process.env, requireTrusted))
   const manifest = readManifest(new URL('../package.json', import.meta.url))
   // Only a clone is private; packages have a manifest of their own.
   const command = manifest.private ? 'npm run --silent mayfly --' : 'mayfly'
   return {
     version: manifest.version,
     serve: async () => {
-      const { config, settings } = read()
+      // Whoever starts it chooses its directory. Commands may be run anywhere.
+      const { config, settings } = readConfig(loadSettings(process.cwd(), process.env))
       const { serve } = await import('./runtime/serve.ts')
       await serve(config, { command, settings })
     },

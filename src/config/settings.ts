@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { OperatorError } from '../core/problem.ts'
@@ -30,10 +30,16 @@ export class SettingsError extends OperatorError {
 
 const FILE = 'mayfly.config.json'
 
-/** The environment, and mayfly.config.json in this folder if it exists. */
-export function loadSettings(cwd: string, env: SettingSource['env']): SettingSource {
+/** The environment, and mayfly.config.json in this folder if it exists. `check` may refuse to read it. */
+export function loadSettings(
+  cwd: string,
+  env: SettingSource['env'],
+  check: (path: string) => void = () => {},
+): SettingSource {
   try {
-    return { env, file: parseFile(readIfExists(join(cwd, FILE))) }
+    const path = join(cwd, FILE)
+    if (existsSync(path)) check(path)
+    return { env, file: parseFile(readIfExists(path)) }
   } catch (error) {
     throw new SettingsError([`${FILE}: ${messageOf(error)}`], { cause: error })
   }

@@ -23,6 +23,7 @@ import {
   settingNames,
   settingsOfFile,
 } from '../config/settings.ts'
+import { requireTrusted } from '../config/trusted-file.ts'
 import { isExampleName, parseAddress } from '../core/address.ts'
 import { isPrivateIp, tagsOf } from '../core/checks/dns-rules.ts'
 import { recordsOf } from '../core/checks/result.ts'
@@ -53,7 +54,9 @@ export function setupActions({
 }): SetupActions {
   const readWith = (file: string, text: string) => {
     const source = settingsOfFile(file, text, env)
-    return readConfig(isJson(file) ? source : { ...source, file: loadSettings(cwd, {}).file })
+    return readConfig(
+      isJson(file) ? source : { ...source, file: loadSettings(cwd, {}, requireTrusted).file },
+    )
   }
   /** The text of the file with these settings, if the service would start with it. */
   const edit = (file: string, settings: Readonly<Record<string, string>>) => {
@@ -66,6 +69,7 @@ export function setupActions({
   return {
     inspectMachine: async (given = DEFAULT_FILE) => {
       const file = resolve(cwd, given)
+      requireTrusted(file)
       const text = readText(file)
       const stats = statSync(file, { throwIfNoEntry: false })
       const isRoot = process.getuid?.() === 0
