@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { Readable } from 'node:stream'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { checkMail } from '../../../test/support/api-client.ts'
 import {
@@ -10,9 +9,6 @@ import {
 } from '../../../test/support/app.ts'
 import { post, problemFault, request } from '../../../test/support/http-client.ts'
 import { PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
-import { Problem } from '../../core/problem.ts'
-import type { MailEvent } from '../../service/mail/events.ts'
-import { eventStream, formatEvent, retryMs } from './events.ts'
 
 let app: App
 beforeAll(async () => {
@@ -224,77 +220,4 @@ describe('503', () => {
     assert.equal(problemFault(response), undefined)
     await Promise.all(streams.map(({ end }) => end()))
   })
-})
-
-const message = {
-  id: 7,
-  senderName: 'A',
-  senderEmail: 'a@sender.test',
-  subject: 'two\nlines\r\n\r\nevent: forged',
-  receivedAt: new Date('2026-03-01T12:00:00Z'),
-  code: '123456',
-  preview: 'Your code is 123456.',
-  attachments: 0,
-}
-
-describe('event format', () => {
-  test('a message has its id, and line breaks in the subject are escaped', () => {
-    const [event, id, data, ...rest] = formatEvent({ kind: 'message', message }).split('\n')
-    assert.deepEqual([event, id, rest], ['event: message', 'id: 7', ['', '']])
-    assert.equal(JSON.parse(data?.slice('data: '.length) ?? '').subject, message.subject)
-  })
-
-  test('an update has the same payload and no id, so the resume position stays', () => {
-    const first = formatEvent({ kind: 'message', message })
-    const second = formatEvent({ kind: 'updated', message })
-    assert.equal(second, first.replace('event: message\nid: 7\n', 'event: updated\n'))
-    assert.equal(JSON.parse(second.split('data: ')[1] ?? '').code, '123456')
-  })
-
-  for (const [event, text] of [
-    [{ kind: 'deleted', id: 7 }, 'event: deleted\ndata: {"id":7}\n\n'],
-    [{ kind: 'end', reason: 'expired' }, 'event: end\ndata: {"reason":"expired"}\n\n'],
-    [{ kind: 'beat' }, ':\n\n'],
-  ] as const) {
-    test(`${event.kind} is serialized`, () => {
-      assert.equal(formatEvent(event), text)
-    })
-  }
-})
-
-describe('a stream', () => {
-  test('requests no more events than its buffer holds', async () => {
-    let requested = 0
-    async function* endless(): AsyncGenerator<MailEvent> {
-      for (;;) {
-        requested += 1
-        yield { kind: 'message', message }
-      }
-    }
-    const stream = Readable.from(eventStream(endless(), { startsAfter: 0, retryMs: 2_000 }), {
-      objectMode: false,
-      highWaterMark: 1_000,
-    })
-    stream.read(0)
-    for (let turn = 0; turn < 100; turn += 1) await new Promise(setImmediate)
-    assert.ok(requested > 0 && requested < 20, `${requested} events were asked for`)
-    stream.destroy()
-  })
-
-  test('ends with a comment when the server shuts down, and rejects on any other error', async () => {
-    async function* failing(error: Error): AsyncGenerator<MailEvent> {
-      yield { kind: 'beat' }
-      throw error
-    }
-    const opening = { startsAfter: 5, retryMs: 2_000 }
-    const all = (error: Error) => Array.fromAsync(eventStream(failing(error), opening))
-    const received = await all(new Problem('shutting_down', 'x'))
-    assert.equal(received.join(''), 'retry: 2000\nid: 5\n\n:\n\n: shutting_down\nretry: 2000\n\n')
-    await assert.rejects(all(new Error('disk')), /disk/)
-  })
-})
-
-test('the retry delay is random, between one and four seconds', () => {
-  const delays = [0, 1, 128, 255].map((byte) => retryMs(() => Uint8Array.of(byte)))
-  assert.deepEqual(delays, [1_000, 1_012, 2_506, 4_000])
 })

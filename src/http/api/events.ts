@@ -73,10 +73,12 @@ export function retryMs(randomBytes: (count: number) => Uint8Array): number {
   return RETRY_MS.min + Math.round((RETRY_MS.spread * chance) / 255)
 }
 
-const formatted = new WeakMap<MailEvent, string>()
+type SentEvent = Exclude<MailEvent, { kind: 'open' }>
+
+const formatted = new WeakMap<SentEvent, string>()
 
 /** Formatted once per event: the streams of a mailbox share the object. */
-export function formatEvent(event: MailEvent): string {
+export function formatEvent(event: SentEvent): string {
   const known = formatted.get(event)
   if (known !== undefined) return known
   const text = toEventStream(event)
@@ -85,7 +87,7 @@ export function formatEvent(event: MailEvent): string {
 }
 
 /** Only message events have an id: clients resume after it. */
-function toEventStream(event: MailEvent): string {
+function toEventStream(event: SentEvent): string {
   switch (event.kind) {
     case 'message':
       return `event: message\nid: ${event.resumeAfter ?? event.message.id}\n${dataLine(listedJson(event.message))}`
@@ -101,17 +103,22 @@ function toEventStream(event: MailEvent): string {
   }
 }
 
-/** Sends the starting id first, so that a client disconnected before the first message misses none. */
+/** The opening has the starting id, so that a client disconnected before the first message misses none. */
 export async function* eventStream(
   events: AsyncIterable<MailEvent>,
   { startsAfter, retryMs }: { startsAfter: number; retryMs: number },
 ): AsyncGenerator<string> {
-  yield `retry: ${retryMs}\nid: ${startsAfter}\n\n`
+  const opening = `retry: ${retryMs}\nid: ${startsAfter}\n\n`
+  let isOpen = false
   try {
-    for await (const event of events) yield formatEvent(event)
+    for await (const event of events) {
+      if (event.kind === 'open') isOpen = true
+      yield event.kind === 'open' ? opening : formatEvent(event)
+    }
   } catch (error) {
     // Shutdown: the client reconnects, here or to another node.
     if (!(error instanceof Problem)) throw error
+    if (!isOpen) yield opening
     yield `: ${error.code}\nretry: ${retryMs}\n\n`
   }
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'vitest'
 import { type CodeFixture, heldParser, NO_WAIT, openCodeFixture, SCAN } from '../testing/codes.ts'
+import { nextEvent } from '../testing/events.ts'
 import { awaitMail } from './check-mail.ts'
 import type { CodeScanner } from './code-scanner.ts'
 import { type MailEvent, mailEvents } from './events.ts'
@@ -35,8 +36,7 @@ const openStream = ({
 
 /** Formatted as `kind subject code`. */
 async function next(events: AsyncGenerator<MailEvent>): Promise<string> {
-  const { value: event } = await events.next()
-  assert.ok(event)
+  const event = await nextEvent(events)
   if (!('message' in event)) return event.kind
   const { subject, code } = event.message
   return `${event.kind} ${subject} ${code ?? 'unlooked'}`

@@ -9,6 +9,7 @@ import { type MailFilter, parseFilter } from '../../core/mail-filter.ts'
 import { StoreUnavailable } from '../../core/problem.ts'
 import type { Session } from '../../core/session.ts'
 import { endSession } from '../sessions/session.ts'
+import { nextEvent as nextOf } from '../testing/events.ts'
 import { countTurns } from '../testing/turns.ts'
 import type { CodeScanner } from './code-scanner.ts'
 import { type MailEvent, mailEvents } from './events.ts'
@@ -104,11 +105,6 @@ const send = (subject: string) =>
       raw: Buffer.from(`Subject: ${subject}\r\n\r\n`),
     },
   )
-const nextOf = async (events: AsyncGenerator<MailEvent>) => {
-  const { value } = await events.next()
-  assert.ok(value)
-  return value
-}
 const subjectOf = (event: MailEvent) =>
   event.kind === 'message' ? event.message.subject : event.kind
 
@@ -175,6 +171,32 @@ test('a deletion is sent for messages that were sent or existed before sinceId',
   const id = sent.kind === 'message' ? sent.message.id : 0
   await deleteMail(deps, token, id)
   assert.deepEqual(await nextOf(events), { kind: 'deleted', id })
+  await events.return(undefined)
+})
+
+test('a deletion is sent even if it follows the opening at once', async () => {
+  await send('before')
+  const [id = 0] = await deps.store.listMessageIds(session.id)
+  const events = openStream({ sinceId: id })
+  assert.deepEqual((await events.next()).value, { kind: 'open' })
+  await deleteMail(deps, token, id)
+  assert.deepEqual(await nextOf(events), { kind: 'deleted', id })
+  await events.return(undefined)
+})
+
+test('a stream opens although the store is unavailable, and not again', async () => {
+  await send('one')
+  const { store } = deps
+  let isFirst = true
+  const listMessages: typeof store.listMessages = async (...page) => {
+    if (isFirst) throw new StoreUnavailable()
+    return await store.listMessages(...page)
+  }
+  deps = { ...deps, store: { ...store, listMessages } }
+  const events = openStream({ pollMs: 5 })
+  assert.deepEqual((await events.next()).value, { kind: 'open' })
+  isFirst = false
+  assert.equal(subjectOf((await events.next()).value ?? { kind: 'beat' }), 'one')
   await events.return(undefined)
 })
 

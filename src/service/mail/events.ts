@@ -14,6 +14,8 @@ import type { Subscription } from './shared-poll.ts'
 type MailEventsDeps = Pick<ServiceDeps, 'store' | 'now' | 'codes' | 'steps' | 'mailboxPolls'>
 
 export type MailEvent =
+  /** The state of the mailbox is known: every change from now on is reported. Sent once, even if the store is unavailable. */
+  | { kind: 'open' }
   | MailChange
   | { kind: 'end'; reason: 'expired' | 'deleted' }
   /** Heartbeat: nothing happened for a while. */
@@ -88,6 +90,19 @@ function eventReader(
   const reader = { client, mailbox: session.id }
   let reported: ReturnType<typeof changeFilter> | undefined
   let seen: KnownState | undefined
+  let isOpen = false
+
+  async function firstState(view: MailboxView): Promise<KnownState> {
+    const state = await view.initialState({ sinceId, youngSince: recentSince })
+    // Up to where a client resumes, every message was scanned.
+    reported = filter && changeFilter(filter, sinceId, resumes ? undefined : state.unscanned)
+    return state
+  }
+
+  function* openOnce(): Generator<MailEvent> {
+    if (!isOpen) yield { kind: 'open' }
+    isOpen = true
+  }
 
   /** In steps: a stream may start with all messages of a mailbox. */
   async function* reportedOf(
@@ -101,12 +116,8 @@ function eventReader(
   }
 
   async function* changesIn(view: MailboxView): AsyncGenerator<MailEvent> {
-    if (!seen) {
-      seen = await view.initialState({ sinceId, youngSince: recentSince })
-      // Up to where a client resumes, every message was scanned.
-      const unscanned = resumes ? undefined : seen.unscanned
-      reported = filter && changeFilter(filter, sinceId, unscanned)
-    }
+    seen ??= await firstState(view)
+    yield* openOnce()
     if (view.session.version === seen.version) return
     const report = reported
     for (const step of [view.changed, view.arrived]) {
@@ -128,6 +139,8 @@ function eventReader(
       // A poll without subscribers fails with an error of its own.
       if (signal.aborted && !(error instanceof Problem)) throw signal.reason
       end = endReason(error)
+      // The client needs the starting id if it has to reconnect.
+      if (end === undefined) yield* openOnce()
     }
     if (end === undefined) return undefined
     yield { kind: 'end', reason: end }

@@ -3,6 +3,7 @@ import { afterEach, describe, test } from 'vitest'
 import { parseFilter } from '../../core/mail-filter.ts'
 import { liveSession } from '../sessions/session.ts'
 import { type CodeFixture, NO_WAIT, openCodeFixture, SCAN } from '../testing/codes.ts'
+import { nextEvent } from '../testing/events.ts'
 import { countTurns } from '../testing/turns.ts'
 import { mailboxState } from './check-mail.ts'
 import type { CodeScanner } from './code-scanner.ts'
@@ -43,8 +44,7 @@ async function saveCode(id: number, code: string): Promise<void> {
 
 /** The next event; `id` is where a client resumes after it. */
 async function next(events: AsyncGenerator<MailEvent>) {
-  const { value: event } = await events.next()
-  assert.ok(event)
+  const event = await nextEvent(events)
   const { kind } = event
   assert.ok(kind === 'message' || kind === 'updated')
   const { subject } = event.message

@@ -101,7 +101,9 @@ function viewOf(
     async initialState({ sinceId, youngSince }) {
       const known = (await newest(RECENT_MESSAGES)).filter(({ id }) => id <= sinceId)
       const pendingScan = known.filter((one) => isUnscanned(one) || +one.receivedAt >= youngSince)
-      return { version: -1, lastId: sinceId, ids: new Set(), unscanned: idSet(pendingScan) }
+      const before = [...(await ids('ids'))].filter((id) => id <= sinceId)
+      const unscanned = idSet(pendingScan)
+      return { version: -1, lastId: sinceId, ids: new Set(before), unscanned }
     },
     changed: memoized(async (seen, codes) => {
       const current = await ids('ids')
