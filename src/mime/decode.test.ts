@@ -23,11 +23,50 @@ describe('text', () => {
     ['in Korean', 'cp949', '\xc7\xd1', '한'],
     ['in overlong UTF-8', 'utf-8', '\xc0\xaf', '\ufffd\ufffd'],
     ['with half a character', 'utf-16le', '\0\xd8', '\ufffd'],
-    ['in hz, which no browser supports', 'hz-gb-2312', '~{VP~}', '~{VP~}'],
+    ['in HZ', 'hz-gb-2312', 'a~~~{VP~}b~\n~{!~~}c', 'a~中b〓c'],
+    ['in HZ, shifted twice', 'HZ', '~{VP~}~{~{ND~}', '中文'],
+    ['in HZ with a segment that its line ends', 'hz', '~{VP\nVP', '中\nVP'],
   ] as const) {
     test(`${name} is decoded`, () =>
       expect(textOf(`Content-Type: text/plain; charset="${charset}"`, '', bytes)).toBe(expected))
   }
+
+  for (const [name, charset, bytes, expected] of [
+    ['escapes that meet', 'jp', '\x1b$B%F\x1b(B\x1b$B%9\x1b(B\x1b(Bx', 'テスx'],
+    ['an escape without text', 'jp', 'a\x1b$B\x1b(Bb', 'ab'],
+    ['the same escape twice', 'jp', '\x1b$B%F\x1b$B\x1b$B%9', 'テス'],
+    ['a line that ends the segment', 'jp', '\x1b$BF|\nK\\', '日\nK\\'],
+    ['half a character', 'jp', '\x1b$BF\x1b(Bx', '\ufffdx'],
+    ['a character that does not exist', 'jp', '\x1b$B)!\x1b(Bx', '\ufffdx'],
+    ['8-bit text', 'jp', '\xb1\x1b$BF\xfc\x1b(Bx', '\ufffd\ufffd\ufffdx'],
+    ['an unknown escape', 'jp', '\x1b$BF|\x1b(Zx \x1b', '日\ufffd(Zx \ufffd'],
+    ['the characters of NEC', 'jp', '\x1b$B-!-j\x1b(B', '①㈱'],
+    ['the set of 1978', 'jp', '\x1b$@F|\x1b(H~\x1b(B~', '日‾~'],
+    ['Roman and Katakana', 'jp', '\x1b(J\\~\x1b(B\\~\x1b(I1\x1b(B', '¥‾\\~ｱ'],
+    ['Katakana by a shift', 'jp', '\x0e1\x0f1', 'ｱ1'],
+    ['JIS X 0212', 'jp-1', '\x1b$(D0!\x1b(B\x1b$BF|\x1b(B', '丂日'],
+    [
+      'other languages',
+      'jp-2',
+      '\x1b$BF|\x1b$AVP\x1b$(CGQ\x1b(B\x1b.A\x1bNi\x1b.F\x1bNa',
+      '日中한éα',
+    ],
+    ['JIS X 0213', 'jp-2004', '\x1b$(QF|\x1b(B', '日'],
+    ['Korean', 'kr', '\x1b$)C\x0eGQ\x0fa\x0e19\x0f\n\x0eGQ\x0f', '한a국\n한'],
+    ['Korean without its designation', 'kr', '\x0eGQ\x0f', '한'],
+    ['simplified Chinese', 'cn', '\x1b$)A\x0eVP\x0f\x1b$)A\x0eND\x0f', '中文'],
+    ['traditional Chinese, which has no decoder', 'cn', "\x1b$)G\x0eD'\x0fx", '\ufffd$)G魔x'],
+  ] as const) {
+    test(`in ISO-2022 with ${name} is decoded`, () => {
+      const type = `Content-Type: text/plain; charset=ISO-2022-${charset.toUpperCase()}`
+      expect(textOf(type, '', bytes)).toBe(expected)
+    })
+  }
+
+  test('in ISO-2022-JP is decoded, whatever its registered name', () => {
+    for (const charset of ['csISO2022JP', 'csISO2022JP2', 'iso2022-jp', 'cp50221', 'x-iso-2022-jp'])
+      expect(textOf(`Content-Type: text/plain; charset=${charset}`, '', '\x1b$BF|')).toBe('日')
+  })
 
   for (const [name, encoding, lines, expected] of [
     ['base64', 'base64', ['aGVs', 'bG8='], 'hello'],

@@ -1,10 +1,14 @@
 import { isUtf8 } from 'node:buffer'
 import { setImmediate } from 'node:timers/promises'
+import { decodeHz, decodeIso2022 } from './iso-2022.ts'
 
 /** With an unknown charset: as UTF-8 if valid, else as Windows-1252. Never throws. */
 export function decodeBytes(bytes: Uint8Array, charset: string): string {
   const label = charset.trim().toLowerCase()
   if (UTF7.test(label)) return decodeUtf7(bytes)
+  if (HZ.test(label)) return decodeHz(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length))
+  const text = decodeIso2022(bytes, label)
+  if (text !== undefined) return text
   // The Encoding Standard reads `utf-16` as little-endian, whatever the byte order mark.
   const bigEndian = label === 'utf-16' && bytes[0] === 0xfe && bytes[1] === 0xff
   const decoder = findDecoder(bigEndian ? 'utf-16be' : label)
@@ -13,12 +17,13 @@ export function decodeBytes(bytes: Uint8Array, charset: string): string {
 }
 
 const UTF7 = /^(?:x-)?(?:unicode-1-1-|unicode-2-0-|cs)?utf-?7$/
+const HZ = /^hz(?:-gb-?2312)?$/
 const UTF8 = new TextDecoder('utf-8')
 const WINDOWS_1252 = new TextDecoder('windows-1252')
 // A mail can contain any number of invented labels, and TextDecoder is slow to reject one: only these are tried, and cached.
 // ASCII is not among them, because it is often declared for something else; the fallback decodes ASCII as well.
 const KNOWN_CHARSETS =
-  /^(?:utf-?8|utf-?16(?:le|be)?|ucs-?2|unicode|iso[-_]?8859-?\d{1,2}(?:-[ei])?|latin[1-6]|l[1-6]|windows-?\d{3,4}|cp-?\d{3,5}|ms-?\d{3}|ibm-?\d{3,4}|koi8?(?:-[ru]{1,2})?|gb[-_]?2312|gbk|gb18030|big5(?:-hkscs)?|cn-big5|euc[-_]?(?:jp|kr|cn|tw)|s(?:hift)?[-_]?jis|ms_kanji|iso-?2022-?(?:jp|kr|cn)(?:-[123])?|ks_c_5601-19\d\d|ksc5601|korean|chinese|uhc|tis-?620|mac(?:intosh)?|mac-(?:roman|cyrillic|ukrainian)|user-defined)$/
+  /^(?:utf-?8|utf-?16(?:le|be)?|ucs-?2|unicode|iso[-_]?8859-?\d{1,2}(?:-[ei])?|latin[1-6]|l[1-6]|windows-?\d{3,4}|cp-?\d{3,5}|ms-?\d{3}|ibm-?\d{3,4}|koi8?(?:-[ru]{1,2})?|gb[-_]?2312|gbk|gb18030|big5(?:-hkscs)?|cn-big5|euc[-_]?(?:jp|kr|cn|tw)|s(?:hift)?[-_]?jis|ms_kanji|ks_c_5601-19\d\d|ksc5601|korean|chinese|uhc|tis-?620|mac(?:intosh)?|mac-(?:roman|cyrillic|ukrainian)|user-defined)$/
 const decoders = new Map<string, TextDecoder | undefined>()
 
 function findDecoder(charset: string): TextDecoder | undefined {
@@ -46,9 +51,6 @@ const ALIASES: Partial<Record<string, string>> = Object.assign(Object.create(nul
   cp950: 'big5',
   'euc-cn': 'gbk',
   'iso-8859-8-e': 'iso-8859-8',
-  'iso-2022-jp-1': 'iso-2022-jp',
-  'iso-2022-jp-2': 'iso-2022-jp',
-  'iso-2022-jp-3': 'iso-2022-jp',
   latin9: 'iso-8859-15',
   tis620: 'windows-874',
   uhc: 'euc-kr',

@@ -8,7 +8,7 @@ import { findLinks } from '../extract/links.ts'
 import { visibleTextOfHtml, visibleTextOfPlain } from '../extract/visible-text.ts'
 import { readAddress, readMailboxes } from './addresses.ts'
 import { unwrapFlowed } from './body.ts'
-import { decodeTransfer, decodeUtf7 } from './decode.ts'
+import { decodeBytes, decodeTransfer, decodeUtf7 } from './decode.ts'
 import { safeFilename } from './filename.ts'
 import { readFromAddresses, readHead } from './header-summary.ts'
 import { decodeEncodedWords, parseParameterized, readDate } from './header-values.ts'
@@ -26,6 +26,7 @@ const REPEATED = [
   ...['a ', 'a@', '<a@b', '@[', '=?u?q?', '=?u?q?a?=', '=?u?b?a?= ', ';a=', ';a*0=b', 'a;"', '> '],
   ...['@ ', '@, ', ' @', '. ', '@a,', '<@ ', '"@', ' \t', '; ', '="', "a'", '*0*=%', 'a-', '1:'],
   ...['<a ', '<!--', '</', '<p>', '<b>', '=\n', '=4', '1 ', '1 Jan ', '\\"', '( ', ')('],
+  ...['\x1b', '\x1b$B', '\x1b$B%F\x1b(B', '\x1b(J\\', '\x0e', '~{', '~{VP~}', '~'],
   ...['<p><td>', '<ul><!--</ul>-->', '<blockquote>y', '<a href=x>y ', 'QQ==\n'],
 ]
 
@@ -58,6 +59,8 @@ const READERS: [string, (text: string) => unknown, longest?: number][] = [
   ['a line', (text) => cleanLine(text, 998)],
   ['flowed text', (text) => unwrapFlowed(text, true)],
   ['UTF-7', (text) => decodeUtf7(Buffer.from(text))],
+  ['ISO-2022', (text) => decodeBytes(Buffer.from(text), 'iso-2022-jp')],
+  ['HZ', (text) => decodeBytes(Buffer.from(text), 'hz-gb-2312')],
   ['quoted-printable', (text) => decodeTransfer(Buffer.from(text), 'quoted-printable')],
   ['base64', (text) => decodeTransfer(Buffer.from(text), 'base64')],
   ['HTML', (text) => htmlConverter().convert(text)],

@@ -128,6 +128,17 @@ describe('the subject', () => {
     ['loses NUL, escape and delete', 'a\0b\x1b[31mc\x7f', 'ab[31mc'],
     ['loses bidirectional controls', base64('abc\u202ecba\u2066x'), 'abccbax'],
     ['may be in ISO-2022-JP', '=?iso-2022-jp?B?GyRCRnxLXBsoQg==?=', '日本'],
+    [
+      'may be in ISO-2022-JP in several words',
+      '=?ISO-2022-JP?B?GyRCJUYlOSVIGyhC?=\r\n =?ISO-2022-JP?B?GyRCJUYlOSVIGyhC?=',
+      'テストテスト',
+    ],
+    [
+      'may be in UTF-7 with a word that its end shifts back',
+      '=?utf-7?Q?+ZeVnLIqe?= =?utf-7?Q?+ZeVnLIqe-?=',
+      '日本語日本語',
+    ],
+    ['may repeat its byte order mark', '=?utf-16?B?/v8wQg==?= =?utf-16?B?/v8wRA==?=', 'あい'],
   ] as const) {
     test(name, () => expect(head(`Subject: ${subject}`).subject).toBe(expected))
   }

@@ -12,7 +12,7 @@ export function decodeEncodedWords(line: string): string {
     from = found.index + found[0].length
     // RFC 2047 6.2: blanks between two encoded words are not shown.
     const apart = run === undefined || !WHITESPACE.test(between)
-    if (run && !apart && run.charset === word.charset) {
+    if (run && !apart && run.charset === word.charset && !ALONE.test(word.charset)) {
       run.pieces.push(...word.pieces)
       continue
     }
@@ -31,6 +31,8 @@ interface WordRun {
 
 // Each part ends at the next question mark, which keeps the time linear.
 const ENCODED_WORD = /=\?([^?\s]{1,60})\?([bq])\?([^?]*)\?=/gi
+// Where one word of UTF-7 ends does not show once the next one follows; one of UTF-16 has a byte order mark of its own.
+const ALONE = /utf-?(?:7|16)$/
 const WHITESPACE = /^\s*$/
 const ESCAPE = /=([0-9a-f]{2})/gi
 // biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII has them
