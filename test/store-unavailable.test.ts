@@ -167,7 +167,7 @@ describe('while the store is unreachable', () => {
     await postgres.start()
     // Received by another node, without a bus to announce it.
     const bus = { wake() {}, subscribe: () => () => {} }
-    const parts = { store: mail.other, bus, now: () => new Date(), findBlock: () => undefined }
+    const parts = { store: mail.other, bus, now: () => new Date(), findMailBlock: () => undefined }
     await receiveMail(parts, await mailFor(email))
     await stream.waitFor(/event: message\nid: \d+\n/)
     assert.doesNotMatch(stream.received(), /event: end|event: deleted/)

@@ -114,7 +114,7 @@ describe.each(VERSIONS)('data of version %s', (version = '') => {
       const accounts = await mail.listAccounts(app.now())
       const id = accounts.find(({ email }) => email === ACCOUNT)?.id ?? 0
       const bus = { wake() {}, subscribe: () => () => {} }
-      const deps = { store: mail, bus, now: app.now, findBlock: () => undefined }
+      const deps = { store: mail, bus, now: app.now, findMailBlock: () => undefined }
       const account = accountMailDeps(deps, id)
       const alias = parseAddress(sessions.alias.email)
       const [found] = await account.findAliases(alias ? [alias] : [])

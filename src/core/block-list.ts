@@ -150,6 +150,8 @@ export type BlockList = ReturnType<typeof blockList>
 /** The blocks in memory. A look-up takes as many steps as a host has labels, or as there are different prefix lengths. */
 export function blockList() {
   const senders = new Map<string, number>()
+  /** Of addresses that are or were blocked: few addresses of a mail have to be folded. */
+  const hosts = new Set<string>()
   const ipv4 = prefixSet(ipv4Prefix)
   const ipv6 = prefixSet((bits: string, length) => bits.slice(0, length))
 
@@ -163,6 +165,7 @@ export function blockList() {
     apply({ entry, expiresAt }: BlockChange, now: Date): void {
       const end = expiresAt?.getTime() ?? Number.POSITIVE_INFINITY
       const until = end > now.getTime() ? end : undefined
+      if (blockKind(entry) === 'address') hosts.add(entry.slice(entry.lastIndexOf('@') + 1))
       if (blockKind(entry) === 'network') setNetwork(networkOf(entry), until)
       else if (until === undefined) senders.delete(entry)
       else senders.set(entry, until)
@@ -185,7 +188,8 @@ export function blockList() {
       const at = address.lastIndexOf('@')
       const host = comparableHost(address.slice(at + 1))
       const has = (key: string) => (senders.get(key) ?? 0) > time
-      return has(`${foldCase(unquoted(address.slice(0, at)))}@${host}`) || hasHost(host, has)
+      if (hasHost(host, has)) return true
+      return hosts.has(host) && has(`${foldCase(unquoted(address.slice(0, at)))}@${host}`)
     },
   }
 }

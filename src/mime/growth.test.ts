@@ -6,7 +6,7 @@ import { fold } from '../extract/fold.ts'
 import { languagesOf } from '../extract/languages.ts'
 import { findLinks } from '../extract/links.ts'
 import { visibleTextOfHtml, visibleTextOfPlain } from '../extract/visible-text.ts'
-import { readAddress, readMailboxes } from './addresses.ts'
+import { plainAddresses, readAddress, readMailboxes } from './addresses.ts'
 import { unwrapFlowed } from './body.ts'
 import { decodeBytes, decodeTransfer, decodeUtf7 } from './decode.ts'
 import { safeFilename } from './filename.ts'
@@ -45,7 +45,8 @@ const READERS: [string, (text: string) => unknown, longest?: number][] = [
     'sender and subject',
     (text) => readHead(Buffer.from(`From: ${text}\nSubject: ${text}\n\n`), text),
   ],
-  ['addresses of From', (text) => readFromAddresses(Buffer.from(`From: ${text}\n\n`))],
+  ['addresses of From', (text) => [...readFromAddresses(Buffer.from(`From: ${text}\n\n`))]],
+  ['plain addresses of a long From', (text) => [...plainAddresses(text)]],
   ['header fields', (text) => readHead(Buffer.from(text), '')],
   ['mailboxes', (text) => [...readMailboxes(text)]],
   // Longer input is rejected unread.

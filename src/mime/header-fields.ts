@@ -28,6 +28,79 @@ export function readHeader(
   return { fields: readFields(head.toString('latin1', 0, length), maxLines), complete }
 }
 
+/** The fields with these names (in lower case), however long the header is. */
+export function* fieldsNamed(raw: Uint8Array, keys: readonly string[]): Generator<Field> {
+  const bytes = Buffer.from(raw.buffer, raw.byteOffset, raw.length)
+  // A header may have millions of lines. What they start with rules out most of them.
+  const firsts = new Uint8Array(256)
+  for (const key of keys) for (const one of [key, key.toUpperCase()]) firsts[one.charCodeAt(0)] = 1
+  firsts[CR] = firsts[LF] = 1
+  for (let start = 0; start < bytes.length && !isEmptyLine(bytes, start); ) {
+    const key = keyAt(bytes, start, keys)
+    if (key !== undefined) {
+      const from = valueOffset(bytes, start, key)
+      const end = fieldEnd(bytes, from)
+      const name = bytes.toString('latin1', start, start + key.length)
+      yield { key, name, value: bytes.toString('latin1', from, end) }
+      start = end - 1
+    }
+    start = nextCandidate(bytes, start, firsts)
+  }
+}
+
+/** The first field of each name, however long the header is. */
+export function firstFields(raw: Uint8Array, keys: readonly string[]): Map<string, Field> {
+  const missing = [...keys]
+  const found = new Map<string, Field>()
+  for (const field of fieldsNamed(raw, missing)) {
+    found.set(field.key, field)
+    missing.splice(missing.indexOf(field.key), 1)
+    if (missing.length === 0) break
+  }
+  return found
+}
+
+function nextCandidate(bytes: Uint8Array, from: number, firsts: Uint8Array): number {
+  for (let at = from; at < bytes.length; at += 1) {
+    if (bytes[at] === LF && firsts[bytes[at + 1] ?? 0] === 1) return at + 1
+  }
+  return bytes.length
+}
+
+function keyAt(bytes: Uint8Array, start: number, keys: readonly string[]): string | undefined {
+  for (const key of keys) if (valueOffset(bytes, start, key) > 0) return key
+  return undefined
+}
+
+/** Where the value starts if the line is a field with this name, else -1. */
+function valueOffset(bytes: Uint8Array, start: number, key: string): number {
+  for (let at = 0; at < key.length; at += 1) {
+    const code = key.charCodeAt(at)
+    const byte = bytes[start + at] ?? 0
+    if (byte !== code && (byte | LOWER_CASE) !== code) return -1
+  }
+  let at = start + key.length
+  while (isBlank(bytes[at])) at += 1
+  return bytes[at] === COLON && at < start + MAX_NAME ? at + 1 : -1
+}
+
+function fieldEnd(bytes: Uint8Array, from: number): number {
+  let end = nextLine(bytes, from)
+  while (isBlank(bytes[end])) end = nextLine(bytes, end)
+  return end
+}
+
+/** Offset of the next line. */
+export function nextLine(bytes: Uint8Array, from: number): number {
+  let at = from
+  while (at < bytes.length && bytes[at] !== LF) at += 1
+  return at < bytes.length ? at + 1 : at
+}
+
+export function isEmptyLine(bytes: Uint8Array, at: number): boolean {
+  return bytes[at] === LF || (bytes[at] === CR && bytes[at + 1] === LF)
+}
+
 /** Lines that are not a field are skipped. */
 export function* readFields(block: string, maxLines = HEADER_LIMITS.maxLines): Generator<Field> {
   let start = 0
@@ -53,16 +126,23 @@ export function fieldText(fields: readonly Field[], key: string): string {
   return field ? unfold(field.value) : ''
 }
 
-/** The value on one line, decoded as UTF-8 if valid, else as Windows-1252. */
+/** The value on one line, decoded. */
 export function unfold(value: string): string {
-  const line = value.replace(LINE_BREAK, ' ')
-  if (ASCII.test(line)) return line.trim()
-  const bytes = Buffer.from(line, 'latin1')
-  return (isUtf8(bytes) ? bytes.toString('utf8') : WINDOWS_1252.decode(bytes)).trim()
+  return decodeField(value.replace(LINE_BREAK, ' ')).trim()
+}
+
+/** As UTF-8 if valid, else as Windows-1252. */
+export function decodeField(value: string): string {
+  if (ASCII.test(value)) return value
+  const bytes = Buffer.from(value, 'latin1')
+  return isUtf8(bytes) ? bytes.toString('utf8') : WINDOWS_1252.decode(bytes)
 }
 
 const LF = 0x0a
 const CR = 0x0d
+const COLON = 0x3a
+/** The bit of ASCII letters. */
+const LOWER_CASE = 0x20
 const MAX_NAME = 256
 // RFC 5322 4.5: obsolete syntax allows blanks before the colon. A line that starts with a blank is no field.
 const FIELD_NAME = /^([!-9;-~]+)[ \t]*:/
@@ -74,7 +154,7 @@ const WINDOWS_1252 = new TextDecoder('windows-1252')
 
 /** Length of the header block; undefined if no empty line ends it. */
 function headerEnd(head: Buffer): number | undefined {
-  if (head[0] === LF || (head[0] === CR && head[1] === LF)) return 0
+  if (isEmptyLine(head, 0)) return 0
   const crlf = head.indexOf('\n\r\n', 0, 'latin1')
   const lf = (crlf < 0 ? head : head.subarray(0, crlf + 1)).indexOf('\n\n', 0, 'latin1')
   const end = lf < 0 ? crlf : lf
@@ -86,7 +166,7 @@ function lineEnd(block: string, from: number): number {
   return newline < 0 ? block.length : newline + 1
 }
 
-function isBlank(code: number): boolean {
+export function isBlank(code: number | undefined): boolean {
   return code === 0x20 || code === 0x09
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { readFromHeader, readHead } from './header-summary.ts'
 import { readDate } from './header-values.ts'
+import { parseMail } from './parse.ts'
 
 const ENVELOPE = 'bounce@sender.test'
 const head = (header: string, mailFrom = ENVELOPE) =>
@@ -160,11 +161,28 @@ describe('a malformed header block', () => {
     ['of one NUL', '\0'],
     ['of line ends', '\n\n\n'],
     ['with names of properties', '__proto__: x\r\nconstructor: y\r\n\r\n'],
-    ['whose subject comes after line 1,000', `${'X: y\r\n'.repeat(1_000)}Subject: z\r\n\r\n`],
-    ['whose subject comes after 100 KB', `X: ${'y'.repeat(102_400)}\r\nSubject: z\r\n\r\n`],
   ] as const) {
     test(`${name} gives the envelope sender and nothing else`, () =>
       expect(readHead(Buffer.from(raw), ENVELOPE)).toEqual(empty))
+  }
+
+  for (const [name, before] of [
+    ['1,000 lines', 'X: y\r\n'.repeat(1_000)],
+    ['100 KB', `X: ${'y'.repeat(102_400)}\r\n`],
+    ['1 MB of folded lines', `X: y${'\r\n y'.repeat(250_000)}\r\n`],
+    ['lines that are no fields', `\r${' From\r\nFrom\nfromm: x\n'.repeat(50_000)}`],
+  ] as const) {
+    test(`may have sender and subject after ${name}, for lists and for the parser`, () => {
+      const late = `${before}fROM\t : ${utf8('Jürgen')}\r\n <j@a.test>\r\nSubject: z\r\n\r\nx`
+      const raw = Buffer.from(late, 'latin1')
+      const expected = { senderName: 'Jürgen', senderEmail: 'j@a.test', subject: 'z' }
+      expect(readHead(raw, ENVELOPE)).toEqual(expected)
+      expect(readFromHeader(raw).address).toBe('j@a.test')
+      const { from, headers, text } = parseMail(raw)
+      expect(from).toEqual([{ name: 'Jürgen', address: 'j@a.test' }])
+      expect(headers.findLast(({ name }) => name === 'Subject')?.value).toBe('z')
+      expect(text).toBe('x')
+    })
   }
 
   test('may have bare LF line ends, or no end at all', () => {
@@ -212,10 +230,11 @@ describe('the address that rules are compared with', () => {
       undefined,
     ],
     [
-      'is missing if the header is too long to read',
-      `From: a@a.test\r\nX: ${'x'.repeat(102_400)}`,
+      'is missing with a second From field at the end of a long header',
+      `From: a@a.test\r\nX: ${'x'.repeat(1_000_000)}\r\nFrom: b@b.test`,
       undefined,
     ],
+    ['is that of a long header', `From: a@a.test\r\nX: ${'x'.repeat(1_000_000)}`, 'a@a.test'],
   ] as const) {
     test(name, () => {
       const raw = Buffer.from(`${header}\r\n\r\nFrom: body@example.test\r\n`)

@@ -1,4 +1,13 @@
-import { type Field, fieldText, HEADER_LIMITS, readFields } from './header-fields.ts'
+import {
+  type Field,
+  fieldText,
+  firstFields,
+  HEADER_LIMITS,
+  isBlank,
+  isEmptyLine,
+  nextLine,
+  readFields,
+} from './header-fields.ts'
 import { parseParameterized } from './header-values.ts'
 
 const MAX_PARTS = 1_000
@@ -119,24 +128,45 @@ function indexBoundaries({ open, levels, firsts }: Traversal): void {
 /** The fields of a part and the offset of its body. A mail without a single field is all body. */
 function readPartHead(traversal: Traversal, start: number): { fields: Field[]; body: number } {
   const { bytes, open } = traversal
-  let line = start
-  while (line < bytes.length && !isEmptyLine(bytes, line) && !delimiterAt(traversal, line)) {
-    while (line < bytes.length && bytes[line] !== LF) line += 1
-    line += 1
+  const { stop, end } = headExtent(traversal, start)
+  const fields = [...readFields(bytes.toString('latin1', start, stop))]
+  if (stop < end) fields.push(...lateFields(bytes.subarray(stop, end), fields))
+  if (fields.length === 0 && !open.length && !hasField(bytes.subarray(start, end))) {
+    return { fields, body: start }
   }
-  const end = Math.min(line, bytes.length)
-  const stop = Math.min(end, start + HEADER_LIMITS.maxBytes)
-  const block = bytes.toString('latin1', start, stop)
-  const fields = [...readFields(block)]
-  if (fields.length === 0 && !open.length) return { fields, body: start }
   const body = isEmptyLine(bytes, end) ? end + (bytes[end] === LF ? 1 : 2) : end
-  if (stop === end) return { fields, body }
-  // A line cut by the limit is dropped: half of it could mean something else.
-  return { fields: [...readFields(block.slice(0, block.lastIndexOf('\n') + 1))], body }
+  return { fields, body }
 }
 
-function isEmptyLine(bytes: Buffer, at: number): boolean {
-  return bytes[at] === LF || (bytes[at] === CR && bytes[at + 1] === LF)
+/** Up to `stop` are the whole fields within the limits; `end` is where the header ends. */
+function headExtent(traversal: Traversal, start: number): { stop: number; end: number } {
+  const { bytes } = traversal
+  const { maxBytes, maxLines } = HEADER_LIMITS
+  let stop = start
+  let end = start
+  for (let lines = 0; ; lines += 1) {
+    const isEnd = end >= bytes.length || isEmptyLine(bytes, end) || delimiterAt(traversal, end)
+    const isWhole = isEnd || !isBlank(bytes[end])
+    if (isWhole && lines <= maxLines && end - start <= maxBytes) stop = end
+    if (isEnd) return { stop, end }
+    end = nextLine(bytes, end)
+  }
+}
+
+// What is read below, by the search for codes, or for lists.
+const READ_FIELDS =
+  'from subject to cc reply-to date message-id list-unsubscribe otp-token content-type content-disposition content-id content-transfer-encoding'.split(
+    ' ',
+  )
+
+/** Past the limits, the first field of each name that matters, so that a long header hides nothing. */
+function lateFields(rest: Uint8Array, before: readonly Field[]): Iterable<Field> {
+  const missing = READ_FIELDS.filter((key) => !before.some((field) => field.key === key))
+  return firstFields(rest, missing).values()
+}
+
+function hasField(head: Buffer): boolean {
+  return !readFields(head.toString('latin1', 0, HEADER_LIMITS.maxBytes)).next().done
 }
 
 function nextDelimiter(traversal: Traversal, from: number): Delimiter | undefined {

@@ -10,7 +10,7 @@ import { openThreadParts, serveMain, type ThreadSetup } from './setup.ts'
 const setup: ThreadSetup = workerData
 const { config } = setup
 const parts = await openThreadParts(setup)
-const { findBlock, close: closeBlockList } = await openBlockList(parts)
+const { findMailBlock, close: closeBlockList } = await openBlockList(parts)
 const end = new AbortController()
 
 const supervising = superviseAccounts({
@@ -21,7 +21,7 @@ const supervising = superviseAccounts({
     const setting = config.gmailAccounts.find((account) => account.email === email)
     if (!setting) throw new Error('an active account is not in the accounts file')
     const deps = {
-      ...accountMailDeps({ ...parts, findBlock }, id),
+      ...accountMailDeps({ ...parts, findMailBlock }, id),
       random: Math.random,
       log: parts.log,
     }

@@ -12,7 +12,7 @@ const setup: ServerThreadSetup = workerData
 const { config, shared, listen } = setup
 const parts = await openThreadParts(setup)
 const { store, bus, limit, log, now } = parts
-const { findBlock, close: closeBlockList } = await openBlockList(parts)
+const { findBlock, findMailBlock, close: closeBlockList } = await openBlockList(parts)
 const limits = receiveLimits(config)
 const connections = openCounters(shared.connections)
 const { connectionsPerIp, mailsPerIpAndMinute: count, bytesInFlight, bytesPerHour } = config.smtp
@@ -37,7 +37,7 @@ const server = await openSmtpServer(
       acceptRecipient({ store, limits, now }, text, { ...offer, senderNetwork: shareNetwork(ip) }),
     receiveMail: (mail) =>
       receiveMail(
-        { store, bus, now, findBlock },
+        { store, bus, now, findMailBlock },
         { ...mail, senderNetwork: shareNetwork(mail.envelope.clientIp) },
       ),
     isBlocked: ({ ip, sender }) => findBlock({ clientIp: ip, mailFrom: sender }) !== undefined,

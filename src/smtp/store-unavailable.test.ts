@@ -19,8 +19,8 @@ beforeAll(async () => {
   fixture = await openFixture(await openPostgresTestMail(postgres))
   const { store } = fixture
   const bus = openMemoryBus('store-unavailable', makeWaiterCounts())
-  const findBlock = () => undefined
-  const parts = { store, bus, limits: MAIL_OPTIONS.limits, now: () => START, findBlock }
+  const findMailBlock = () => undefined
+  const parts = { store, bus, limits: MAIL_OPTIONS.limits, now: () => START, findMailBlock }
   const context = {
     ...deps,
     acceptRecipient: (text: string, offer: Parameters<typeof acceptRecipient>[2]) =>

@@ -132,7 +132,7 @@ export async function openTestServer({
     log,
     config,
   }
-  const findBlock = () => undefined
+  const findMailBlock = () => undefined
   const server = await openHttpServer(deps, {
     host: '127.0.0.1',
     port: 0,
@@ -150,7 +150,7 @@ export async function openTestServer({
     subscriptions: () => new Int32Array(waiters).reduce((sum, count) => sum + count, 0),
     now,
     logged,
-    findBlock,
+    findMailBlock,
     /** Stores a mail like the SMTP server after the final dot. */
     mail: async (to: string | readonly string[], raw = 'Subject: hi\r\n\r\nhello\r\n') => {
       const recipients: Recipient[] = []
@@ -170,7 +170,7 @@ export async function openTestServer({
         },
         raw: Buffer.from(raw),
       }
-      return receiveMail({ ...deps, findBlock }, mail)
+      return receiveMail({ ...deps, findMailBlock }, mail)
     },
     drain: server.drain,
     close: server.close,

@@ -88,7 +88,7 @@ function storedDeps({ store, now }: { store: MailStore; now(): Date }, accountId
     },
   }
   const deps: ImapDeps = {
-    ...accountMailDeps({ store, bus, now, findBlock: () => undefined }, accountId),
+    ...accountMailDeps({ store, bus, now, findMailBlock: () => undefined }, accountId),
     random: () => 0.5,
     log: { debug() {}, info() {}, warn() {}, error() {} },
     async reportHealth(health) {

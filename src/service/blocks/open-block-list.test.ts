@@ -52,26 +52,44 @@ describe('the list of a thread', () => {
 
   test('tells what matched', async () => {
     for (const entry of ['192.0.2.0/24', 'bad.test', 'ann@mixed.test']) await addBlock(deps, entry)
-    const { findBlock } = await open()
-    const from = (...addresses: string[]) => ({ readFrom: () => addresses })
+    const { findMailBlock } = await open()
+    const from = (...addresses: string[]) => ({ readFrom: () => addresses.values() })
+    const many = Array.from({ length: 5_000 }, (_, index) => `a${index}@b.test`)
     for (const [facts, reason] of [
-      [{ clientIp: '192.0.2.9', mailFrom: 'a@bad.test' }, 'client'],
+      [{ clientIp: '192.0.2.9', mailFrom: 'a@bad.test', ...from() }, 'client'],
       [{ clientIp: '198.51.100.9', mailFrom: 'a@x.bad.test', ...from('a@bad.test') }, 'mail_from'],
       [{ mailFrom: '', ...from('bob@mixed.test', 'ann@mixed.test') }, 'from_header'],
       [{ clientIp: '198.51.100.9', mailFrom: 'bob@mixed.test', ...from('') }, undefined],
-      [{}, undefined],
+      [from(...many, 'ann@mixed.test', ...many), 'from_header'],
+      [from(...many, ...many), undefined],
     ] as const) {
-      expect(findBlock(facts)).toBe(reason)
+      expect(await findMailBlock(facts)).toBe(reason)
     }
+  })
+
+  test('lets others proceed while a mail has many From addresses', async () => {
+    await addBlock(deps, 'bad.test')
+    const { findMailBlock } = await open()
+    let turns = 0
+    let isOver = false
+    const readFrom = () => Array<string>(100_000).fill('a@b.test').values()
+    const search = Promise.resolve(findMailBlock({ readFrom })).then(() => {
+      isOver = true
+    })
+    for (; !isOver; turns += 1) await setImmediate()
+    await search
+    expect(turns).toBeGreaterThan(50)
   })
 
   test('does not read From unless senders are blocked', async () => {
     await addBlock(deps, '192.0.2.0/24')
-    const { findBlock } = await open()
+    const { findMailBlock } = await open()
     const readFrom = () => {
       throw new Error('was read')
     }
-    expect(findBlock({ clientIp: '198.51.100.9', mailFrom: 'a@b.test', readFrom })).toBeUndefined()
+    expect(
+      findMailBlock({ clientIp: '198.51.100.9', mailFrom: 'a@b.test', readFrom }),
+    ).toBeUndefined()
   })
 
   test('stays as it is while the store is unavailable, and catches up', async () => {

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
+import { type Awaitable, whenAvailable } from '../../core/awaitable.ts'
 import { type BlockList, blockList } from '../../core/block-list.ts'
 import type { Log } from '../../core/log.ts'
 import { openLru } from '../../core/lru.ts'
@@ -11,8 +12,12 @@ export interface BlockFacts {
   clientIp?: string | undefined
   /** Of MAIL FROM. */
   mailFrom?: string | undefined
-  /** The addresses of all From headers; called only if senders are blocked. */
-  readFrom?: (() => readonly string[]) | undefined
+}
+
+/** A mail as received. */
+export interface MailFacts extends BlockFacts {
+  /** The addresses of all From headers, which may be millions; called only if senders are blocked. */
+  readFrom: () => IteratorObject<string>
 }
 
 const REASONS = ['client', 'mail_from', 'from_header'] as const
@@ -20,6 +25,7 @@ export type BlockReason = (typeof REASONS)[number]
 
 /** Why it is blocked, for a caller that refuses it then; undefined if it is not. */
 export type FindBlock = (facts: BlockFacts) => BlockReason | undefined
+export type FindMailBlock = (facts: MailFacts) => Awaitable<BlockReason | undefined>
 
 const refusals = counter(
   'mayfly_block_list_refusals_total',
@@ -41,6 +47,8 @@ interface BlockListDeps {
 const POLL_MS = 400
 const PAGE = 1_000
 const MAX_UNBLOCKED = 10_000
+// Takes a millisecond or two.
+const FROM_AT_ONCE = 1_000
 // Drops expired blocks from memory, and repairs what a failover that lost changes has left.
 const RELOAD_MS = 3_600_000
 
@@ -59,24 +67,52 @@ export async function openBlockList(deps: BlockListDeps) {
     unblocked = openLru(MAX_UNBLOCKED)
   })
 
-  function match({ clientIp = '', mailFrom = '', readFrom }: BlockFacts): BlockReason | undefined {
+  function match({ clientIp = '', mailFrom = '' }: BlockFacts): BlockReason | undefined {
     const list = currentList()
     const time = now()
     if (clientIp !== '' && !unblocked.get(clientIp)) {
       if (list.hasClient(clientIp, time)) return 'client'
       unblocked.set(clientIp, true)
     }
-    if (!list.hasSenders()) return undefined
-    if (list.hasSender(mailFrom, time)) return 'mail_from'
-    return readFrom?.().some((from) => list.hasSender(from, time)) ? 'from_header' : undefined
+    return list.hasSender(mailFrom, time) ? 'mail_from' : undefined
   }
 
-  const findBlock: FindBlock = (facts) => {
-    const reason = match(facts)
+  function matchNext(addresses: Iterator<string>): BlockReason | 'more' | undefined {
+    const list = currentList()
+    const time = now()
+    for (let count = 0; count < FROM_AT_ONCE; count += 1) {
+      const { value, done } = addresses.next()
+      if (done) return undefined
+      if (list.hasSender(value, time)) return 'from_header'
+    }
+    return 'more'
+  }
+
+  /** Other connections proceed in between. */
+  async function matchRest(addresses: Iterator<string>): Promise<BlockReason | undefined> {
+    for (;;) {
+      await setImmediate()
+      const reason = matchNext(addresses)
+      if (reason !== 'more') return reason
+    }
+  }
+
+  function matchMail({ readFrom, ...facts }: MailFacts): Awaitable<BlockReason | undefined> {
+    const known = match(facts)
+    if (known || !currentList().hasSenders()) return known
+    const addresses = readFrom()
+    const reason = matchNext(addresses)
+    return reason === 'more' ? matchRest(addresses) : reason
+  }
+
+  function count(reason: BlockReason | undefined): BlockReason | undefined {
     if (reason) refusals.add(reason)
     return reason
   }
-  return { findBlock, close }
+
+  const findBlock: FindBlock = (facts) => count(match(facts))
+  const findMailBlock: FindMailBlock = (facts) => whenAvailable(matchMail(facts), count)
+  return { findBlock, findMailBlock, close }
 }
 
 /** `onChange` is called in the same turn in which the list changes. */

@@ -98,7 +98,7 @@ const envelope = {
 }
 const send = (subject: string) =>
   receiveMail(
-    { ...deps, findBlock: () => undefined },
+    { ...deps, findMailBlock: () => undefined },
     {
       recipients: [{ address, mailbox: session.id }],
       envelope,

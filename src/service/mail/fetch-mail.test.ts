@@ -8,7 +8,7 @@ import type { FetchedRecipient, Recipient } from '../../core/recipient.ts'
 import { keyedTopic, type MailboxId } from '../../core/session.ts'
 import type { ImapDeps } from '../../imap/options.ts'
 import { makeRates, openMemoryLimit } from '../../limit/memory.ts'
-import type { FindBlock } from '../blocks/open-block-list.ts'
+import type { FindMailBlock } from '../blocks/open-block-list.ts'
 import { address, type GmailFixture, openGmailFixture, rules, START } from '../testing/gmail.ts'
 import { forcePoll } from './check-mail.ts'
 import { accountMailDeps } from './fetch-mail.ts'
@@ -98,13 +98,15 @@ describe('fetched mail', () => {
   test('of a blocked sender is not stored, and not fetched again', async () => {
     const { session } = await fixture.alias('joe@gmail.com', 'shop')
     const facts: unknown[] = []
-    const findBlock: FindBlock = (found) => {
-      facts.push({ ...found, readFrom: found.readFrom?.() })
+    const findMailBlock: FindMailBlock = (found) => {
+      facts.push({ ...found, readFrom: new Set(found.readFrom()) })
       return 'mail_from'
     }
-    const { receive, readFolder } = accountMailDeps({ ...fixture.deps, findBlock }, accountId)
+    const { receive, readFolder } = accountMailDeps({ ...fixture.deps, findMailBlock }, accountId)
     assert.equal(await receive(await fetched(['joe+shop@gmail.com'])), 'blocked')
-    assert.deepEqual(facts, [{ mailFrom: 'bounce@shop.test', readFrom: ['hello@shop.test'] }])
+    assert.deepEqual(facts, [
+      { mailFrom: 'bounce@shop.test', readFrom: new Set(['hello@shop.test', '']) },
+    ])
     assert.deepEqual(await messages(session.id), [])
     assert.deepEqual(await readFolder('INBOX'), { uidValidity: 7, lastUid })
   })

@@ -3,10 +3,10 @@ import type { AccountHealth, FetchedMail, FolderState } from '../../core/gmail.t
 import type { Envelope } from '../../core/message.ts'
 import { counter } from '../../core/metrics.ts'
 import { accountTopic } from '../../core/session.ts'
-import { readHeader, unfold } from '../../mime/header-fields.ts'
+import { firstFields, unfold } from '../../mime/header-fields.ts'
 import { readFromAddresses, readFromHeader, readHead } from '../../mime/header-summary.ts'
 import type { AccountStore } from '../../store/store.ts'
-import type { FindBlock } from '../blocks/open-block-list.ts'
+import type { FindMailBlock } from '../blocks/open-block-list.ts'
 import type { SubscribableBus } from '../deps.ts'
 import { recipientTopics } from './receive-mail.ts'
 
@@ -24,11 +24,11 @@ interface FetchDeps {
   store: AccountStore
   bus: SubscribableBus
   now(): Date
-  findBlock: FindBlock
+  findMailBlock: FindMailBlock
 }
 
 /** What the IMAP client needs to process the mail of one account, except randomness and a log. */
-export function accountMailDeps({ store, bus, now, findBlock }: FetchDeps, accountId: number) {
+export function accountMailDeps({ store, bus, now, findMailBlock }: FetchDeps, accountId: number) {
   return {
     findAliases: (addresses: readonly Address[]) => store.findAliases(accountId, addresses, now()),
 
@@ -38,7 +38,8 @@ export function accountMailDeps({ store, bus, now, findBlock }: FetchDeps, accou
       const head = readHead(raw, envelope.mailFrom)
       const from = readFromHeader(raw)
       const mail = { ...fetched, accountId, envelope, head, from, raw, now: now() }
-      if (findBlock({ mailFrom: envelope.mailFrom, readFrom: () => readFromAddresses(raw) })) {
+      const readFrom = () => readFromAddresses(raw)
+      if (await findMailBlock({ mailFrom: envelope.mailFrom, readFrom })) {
         // Only the state of the folder is saved: the mail stays in the account and is not fetched again.
         await store.addFetchedMail({ ...mail, recipients: [] })
         fetchedMails.add('blocked')
@@ -73,8 +74,6 @@ function fetchedEnvelope(raw: Uint8Array): Envelope {
 
 /** The topmost one is the server's; one written by the sender is below it. */
 function returnPath(raw: Uint8Array): string {
-  for (const { key, value } of readHeader(raw).fields) {
-    if (key === 'return-path') return /<([^<>]*)>/.exec(unfold(value))?.[1]?.trim() ?? ''
-  }
-  return ''
+  const field = firstFields(raw, ['return-path']).get('return-path')
+  return /<([^<>]*)>/.exec(unfold(field?.value ?? ''))?.[1]?.trim() ?? ''
 }

@@ -10,7 +10,7 @@ import {
   openFixture,
   START,
 } from '../../store/contract/fixture.ts'
-import type { FindBlock } from '../blocks/open-block-list.ts'
+import type { FindMailBlock } from '../blocks/open-block-list.ts'
 import { receiveMail } from './receive-mail.ts'
 
 let fixture: Fixture
@@ -37,7 +37,7 @@ async function receiveFor(to: string[], now = START) {
   const recipients = await fixture.accepted(to)
   const { envelope } = newMail(recipients)
   const mail = { recipients, envelope, raw: Buffer.from('Subject: hi\r\n\r\nhello\r\n') }
-  const deps = { store: fixture.store, bus, now: () => now, findBlock: () => undefined }
+  const deps = { store: fixture.store, bus, now: () => now, findMailBlock: () => undefined }
   return await receiveMail(deps, mail)
 }
 
@@ -85,17 +85,17 @@ test('mail of a blocked client, envelope sender or From header is not stored', a
   const raw = Buffer.from('From: <From@bad.test>\r\nFrom: b@c.test\r\n\r\nhello\r\n')
   const facts: unknown[] = []
   const bus = { wake: (topic: Topic) => void woken.push(topic) }
-  const findBlock: FindBlock = (found) => {
-    facts.push({ ...found, readFrom: found.readFrom?.() })
+  const findMailBlock: FindMailBlock = (found) => {
+    facts.push({ ...found, readFrom: new Set(found.readFrom()) })
     return 'from_header'
   }
-  const deps = { store: fixture.store, bus, now: () => START, findBlock }
+  const deps = { store: fixture.store, bus, now: () => START, findMailBlock }
   assert.equal(await receiveMail(deps, { recipients, envelope, raw }), 'blocked')
   assert.deepEqual(facts, [
     {
       clientIp: '192.0.2.7',
       mailFrom: 'ann@sender.test',
-      readFrom: ['From@bad.test', 'b@c.test'],
+      readFrom: new Set(['From@bad.test', '', 'b@c.test']),
     },
   ])
   assert.deepEqual(await fixture.other.listMessageIds(plain), [])

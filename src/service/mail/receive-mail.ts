@@ -11,7 +11,7 @@ import {
 import { keyedTopic, POOL, type Topic } from '../../core/session.ts'
 import { readFromAddresses, readFromHeader, readHead } from '../../mime/header-summary.ts'
 import type { AddMailResult, MailStore, StoredRecipient } from '../../store/store.ts'
-import type { FindBlock } from '../blocks/open-block-list.ts'
+import type { FindMailBlock } from '../blocks/open-block-list.ts'
 import type { ServiceDeps } from '../deps.ts'
 
 interface RecipientOffer {
@@ -79,16 +79,19 @@ interface ReceivedMail {
   senderNetwork?: string | undefined
 }
 
-type ReceiveDeps = Pick<ServiceDeps, 'store' | 'bus' | 'now'> & { findBlock: FindBlock }
+type ReceiveDeps = Pick<ServiceDeps, 'store' | 'bus' | 'now'> & {
+  findMailBlock: FindMailBlock
+}
 
 /** Stores one mail for every recipient that still exists and whose rules accept it, then wakes their waiters. */
 export async function receiveMail(
-  { store, bus, now, findBlock }: ReceiveDeps,
+  { store, bus, now, findMailBlock }: ReceiveDeps,
   mail: ReceivedMail,
 ): Promise<AddMailResult['outcome'] | 'blocked'> {
   const { clientIp, mailFrom } = mail.envelope
   // Client and envelope sender again: they may have been blocked since MAIL.
-  if (findBlock({ clientIp, mailFrom, readFrom: () => readFromAddresses(mail.raw) })) {
+  const readFrom = () => readFromAddresses(mail.raw)
+  if (await findMailBlock({ clientIp, mailFrom, readFrom })) {
     return 'blocked'
   }
   const head = readHead(mail.raw, mailFrom)

@@ -133,7 +133,7 @@ export async function openCodeFixture({
       const raw = Buffer.from(`Subject: ${subject}\r\n\r\n${body}`)
       const envelope = { clientIp: '', helo: '', mailFrom: '', tls: undefined, protocol: 'SMTP' }
       const recipients = [{ address, mailbox: session.id }]
-      await receiveMail({ ...deps, findBlock: () => undefined }, { recipients, envelope, raw })
+      await receiveMail({ ...deps, findMailBlock: () => undefined }, { recipients, envelope, raw })
       return (await store.listMessageIds(session.id))[0] ?? 0
     },
     async close() {

@@ -24,7 +24,7 @@ export async function openGmailFixture(...file: AccountRules[]) {
   const clock = { now: START }
   const woken: MailboxId[] = []
   const deps = {
-    findBlock: () => undefined,
+    findMailBlock: () => undefined,
     store,
     accountRules: file,
     lifetimes: { sessionSeconds: 3_600, anonymousMaxSeconds: 86_400, maxSessionSeconds: 86_400 },
