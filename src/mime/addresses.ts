@@ -101,11 +101,23 @@ const MAX_ADDRESS = 320
 /** Of one mailbox. */
 const MAX_TOKENS = 200
 
+interface Mailbox extends NamedAddress {
+  /** Something stands in angle brackets, even if it is no address. */
+  inBrackets: boolean
+}
+
+/** The first mailbox. Text without an address is one only if no other follows: it may be half of a name with a comma. */
+export function firstMailbox(line: string): NamedAddress | undefined {
+  const found = readMailboxes(line).find(({ address, inBrackets }) => address || inBrackets)
+  const mailbox = found ?? readMailboxes(line).next().value
+  return mailbox && { name: mailbox.name, address: mailbox.address }
+}
+
 /**
  * The mailboxes of an address field in order, including those in groups; the address is '' if none can be read. An
  * address is never taken from an encoded word, a comment or a quoted name.
  */
-export function* readMailboxes(line: string): Generator<NamedAddress> {
+export function* readMailboxes(line: string): Generator<Mailbox> {
   let entry: Token[] = []
   for (const token of addressTokens(line)) {
     if (token.kind === 'comma' || token.kind === 'colon') {
@@ -230,18 +242,19 @@ function textEnd(line: string, at: number): number {
   return PLAIN_TEXT.test(line) ? PLAIN_TEXT.lastIndex : from
 }
 
-function* readEntry(tokens: Token[]): Generator<NamedAddress> {
+function* readEntry(tokens: Token[]): Generator<Mailbox> {
   if (tokens.length === 0) return
   const comments = tokens.filter((token) => token.kind === 'comment')
   const rest = tokens.filter((token) => token.kind !== 'comment')
   const angle = rest.find((token) => token.kind === 'angle' && readAngle(token) !== '')
-  const bare = angle || rest.some((token) => token.kind === 'angle') ? undefined : bareAddress(rest)
+  const inBrackets = rest.some((token) => token.kind === 'angle')
+  const bare = inBrackets ? undefined : bareAddress(rest)
   const address = angle ? readAngle(angle) : (bare?.address ?? '')
   const phrase = rest.filter(
     (token) => token.kind !== 'angle' && !bare?.tokens.includes(token) && token.source !== '>',
   )
   const name = displayName(phrase) || displayName(comments)
-  if (name || address) yield { name, address }
+  if (name || address) yield { name, address, inBrackets }
 }
 
 /** '' for a bracket that is not closed. */

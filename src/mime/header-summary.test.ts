@@ -46,12 +46,38 @@ describe('the sender', () => {
     ],
     ['is the envelope sender if From is empty', 'From: <>', ENVELOPE, ''],
     ['is the envelope sender if From is an empty group', 'From: undisclosed:;', ENVELOPE, ''],
-    ['has no name if From has no address', 'From: The Bank', ENVELOPE, ''],
-    ['has no name if the address of From is invalid', 'From: Bank <a@b@c.test>', ENVELOPE, ''],
-    ['is never taken from an encoded word', `From: ${base64('bank@bank.test')}`, ENVELOPE, ''],
+    ['may have a name only', 'From: The Bank', ENVELOPE, 'The Bank'],
+    ['may have a name and no address', 'From: "Facebook" <>', ENVELOPE, 'Facebook'],
+    ['may have a name and an invalid address', 'From: Bank <a@b@c.test>', ENVELOPE, 'Bank'],
+    [
+      'may have a name and an address without a domain',
+      'From: Mail Delivery Subsystem <MAILER-DAEMON>',
+      ENVELOPE,
+      'Mail Delivery Subsystem',
+    ],
+    ['is not the next mailbox if the first has no address', 'From: A <>, b@b.test', ENVELOPE, 'A'],
+    ['is the next mailbox if the first is empty', 'From: <>, B <b@b.test>', 'b@b.test', 'B'],
+    [
+      'is never taken from an encoded word',
+      `From: ${base64('bank@bank.test')}`,
+      ENVELOPE,
+      'bank@bank.test',
+    ],
   ] as const) {
-    test(name, () => expect(head(header)).toMatchObject({ senderEmail, senderName }))
+    test(name, () => {
+      expect(head(header)).toMatchObject({ senderEmail, senderName })
+      const [author] = parseMail(Buffer.from(`${header}\r\n\r\n`, 'latin1')).from
+      const address = senderEmail === ENVELOPE ? '' : senderEmail
+      expect(author ?? { name: '', address: '' }).toEqual({ name: senderName, address })
+    })
   }
+
+  test('of a bounce may have a name only', () =>
+    expect(head('From: Mail Delivery Subsystem <MAILER-DAEMON>', '')).toEqual({
+      senderName: 'Mail Delivery Subsystem',
+      senderEmail: '',
+      subject: '',
+    }))
 
   test('is empty for a bounce without From', () =>
     expect(head('Subject: x', '')).toEqual({ senderName: '', senderEmail: '', subject: 'x' }))
@@ -224,6 +250,7 @@ describe('the address that rules are compared with', () => {
     ['is the first of several mailboxes', 'From: <a@a.test>, <b@b.test>', 'a@a.test'],
     ['is missing without From', 'Sender: s@s.test', undefined],
     ['is missing if From has no address', 'From: Ann', undefined],
+    ['is missing if the first mailbox has none', 'From: A <>, <b@b.test>', undefined],
     [
       'is missing with two From fields',
       'From: a@a.test\r\nSubject: s\r\nfrom: a@a.test',

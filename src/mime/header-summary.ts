@@ -1,7 +1,7 @@
 import type { FromHeader } from '../core/address-rules.ts'
 import type { HeaderSummary, NamedAddress } from '../core/message.ts'
 import { cleanLine } from '../core/text.ts'
-import { plainAddresses, possibleAddresses, readAddress, readMailboxes } from './addresses.ts'
+import { firstMailbox, plainAddresses, possibleAddresses, readAddress } from './addresses.ts'
 import { decodeField, fieldsNamed, firstFields, unfold } from './header-fields.ts'
 import { decodeEncodedWords } from './header-values.ts'
 
@@ -14,15 +14,15 @@ const MAX_SENDER_BYTES = 4 * 1024
 const MAX_FROM_BYTES = 64 * 1024
 
 /**
- * Sender and subject, for lists. The sender is the first mailbox with an address in the first From field, else the
- * envelope sender: one rule, whatever else the mail claims.
+ * Sender and subject, for lists. The sender is the first mailbox of the first From field, with the address of the
+ * envelope if it has none: one rule, whatever else the mail claims.
  */
 export function readHead(raw: Uint8Array, mailFrom: string): HeaderSummary {
   const fields = firstFields(raw, ['from', 'subject'])
-  const sender = firstMailbox(fields.get('from')?.value ?? '')
+  const sender = readSender(fields.get('from')?.value ?? '')
   return {
     senderName: sender?.name ?? '',
-    senderEmail: sender?.address ?? envelopeSender(mailFrom),
+    senderEmail: sender?.address || envelopeSender(mailFrom),
     subject: readSubject(fields.get('subject')?.value ?? ''),
   }
 }
@@ -30,7 +30,8 @@ export function readHead(raw: Uint8Array, mailFrom: string): HeaderSummary {
 /** For the rules of an address, which need exactly one From field. */
 export function readFromHeader(raw: Uint8Array): FromHeader {
   const [from, ...more] = fieldsNamed(raw, ['from']).take(2)
-  return { address: from && more.length === 0 ? firstMailbox(from.value)?.address : undefined }
+  const sender = from && more.length === 0 ? readSender(from.value) : undefined
+  return { address: sender?.address || undefined }
 }
 
 /**
@@ -44,7 +45,7 @@ export function* readFromAddresses(raw: Uint8Array): Generator<string> {
     const left = MAX_FROM_BYTES - read
     read += value.length
     // What lists show is among these.
-    if (left === MAX_FROM_BYTES) for (const { address } of mailboxesOf(value)) yield address
+    if (left === MAX_FROM_BYTES) yield readSender(value)?.address ?? ''
     if (left > 0) yield* possibleAddresses(unfold(value.slice(0, left)))
     if (left < value.length) rest += `,${value}`
     if (rest.length > MAX_FROM_BYTES) {
@@ -56,13 +57,9 @@ export function* readFromAddresses(raw: Uint8Array): Generator<string> {
   yield* plainAddresses(decodeField(rest))
 }
 
-/** A name without an address would be shown with another sender's address. */
-function firstMailbox(from: string): NamedAddress | undefined {
-  return mailboxesOf(from).find(({ address }) => address)
-}
-
-function mailboxesOf(from: string): Generator<NamedAddress> {
-  return readMailboxes(unfold(shortenFrom(from)))
+/** The first mailbox of a From field; its address is '' if it cannot be used. */
+export function readSender(from: string): NamedAddress | undefined {
+  return firstMailbox(unfold(shortenFrom(from)))
 }
 
 /** Ends after a whole mailbox: half an address is a different address. */

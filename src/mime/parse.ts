@@ -6,6 +6,7 @@ import { type Body, chooseBody, unwrapFlowed } from './body.ts'
 import { decodeBytes, decodeTransfer } from './decode.ts'
 import { safeFilename } from './filename.ts'
 import { type Field, fieldText, unfold } from './header-fields.ts'
+import { readSender } from './header-summary.ts'
 import { decodeEncodedWords, readDate } from './header-values.ts'
 import { htmlConverter } from './html-text.ts'
 import { type Part, readParts } from './parts.ts'
@@ -24,7 +25,7 @@ export function parseMail(raw: Uint8Array): Mail {
   const { root, fields, isWhole } = readParts(raw)
   const body = chooseBody(root)
   const named = (key: string) => fields.filter((field) => field.key === key)
-  const from = correspondents(named('from').slice(0, 1))
+  const from = authors(named('from').slice(0, 1))
   const { text, html, plain, isTruncated } = readBody(body)
   return {
     from,
@@ -126,13 +127,20 @@ function htmlFromText(text: string): string {
   return `<div style="white-space: pre-wrap">${escaped}</div>`
 }
 
+/** The sender that lists show comes first, also without an address. */
+function authors(fields: Field[]): NamedAddress[] {
+  const sender = readSender(fields[0]?.value ?? '')
+  const all = correspondents(fields)
+  return sender?.address === '' ? [sender, ...all.filter((one) => one.address)] : all
+}
+
 /** The mailboxes with an address; if there are none, the names. */
 function correspondents(fields: Field[]): NamedAddress[] {
   const all: NamedAddress[] = []
   for (const field of fields) {
     for (const one of readMailboxes(unfold(field.value))) {
       if (all.length >= MAX_CORRESPONDENTS) break
-      all.push(one)
+      all.push({ name: one.name, address: one.address })
     }
   }
   return all.some((one) => one.address) ? all.filter((one) => one.address) : all
