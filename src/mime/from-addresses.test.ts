@@ -39,6 +39,11 @@ describe('the addresses of From', () => {
       ['a@a.test'],
     ],
     [
+      'are those in every charset that may be meant',
+      'From: x\x81@a.test\r\nContent-Type: text/plain; charset=shift_jis',
+      ['x\x81@a.test'],
+    ],
+    [
       'are decoded by field',
       `From: \xff${long}\r\nFrom: ${utf8('a@bücher.test')}`,
       ['a@bücher.test'],

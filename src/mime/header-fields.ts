@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { decodeBytes } from './decode.ts'
 
 export interface Field {
   /** The name in lower case. */
@@ -121,22 +122,55 @@ export function* readFields(block: string, maxLines = HEADER_LIMITS.maxLines): G
 }
 
 /** The first field with this name, unfolded; '' if there is none. */
-export function fieldText(fields: readonly Field[], key: string): string {
+export function fieldText(
+  fields: readonly Field[],
+  key: string,
+  declared?: DeclaredCharset,
+): string {
   const field = fields.find((one) => one.key === key)
-  return field ? unfold(field.value) : ''
+  return field ? unfold(field.value, declared) : ''
 }
+
+/** The charset that a mail declares for its text; '' if none. Called if a field cannot be read without it. */
+export type DeclaredCharset = () => string
+
+const UNDECLARED: DeclaredCharset = () => ''
 
 /** The value on one line, decoded. */
-export function unfold(value: string): string {
-  return decodeField(value.replace(LINE_BREAK, ' ')).trim()
+export function unfold(value: string, declared = UNDECLARED): string {
+  return decodeField(value.replace(LINE_BREAK, ' '), declared).trim()
 }
 
-/** As UTF-8 if valid, else as Windows-1252. */
-export function decodeField(value: string): string {
-  if (ASCII.test(value)) return value
+/** As UTF-8 if most of it is, else in the charset of the text, else as Windows-1252. */
+export function decodeField(value: string, declared = UNDECLARED): string {
+  if (PLAIN.test(value)) return value
   const bytes = Buffer.from(value, 'latin1')
-  return isUtf8(bytes) ? bytes.toString('utf8') : WINDOWS_1252.decode(bytes)
+  const text = bytes.toString('utf8')
+  if (isUtf8(bytes)) {
+    return value.includes('\x1b') && ISO_2022.test(declared())
+      ? decodeBytes(bytes, declared())
+      : text
+  }
+  if (isMostlyUtf8(text)) return text
+  const charset = declared()
+  return decodeBytes(bytes, NOT_8_BIT.test(charset) ? '' : charset)
 }
+
+/** Text in another charset, read as UTF-8, has few valid sequences. */
+function isMostlyUtf8(text: string): boolean {
+  let [valid, invalid] = [0, 0]
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at)
+    if (code === 0xfffd) invalid += 1
+    else if (code > 0x7f) valid += 1
+  }
+  return valid >= invalid
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII except ESC
+const PLAIN = /^[\u0000-\u001a\u001c-\u007f]*$/
+const ISO_2022 = /^(?:x-|cs)?iso-?2022/i
+const NOT_8_BIT = /^(?:x-|cs)?(?:utf|ucs|unicode|iso-?2022|hz)/i
 
 const LF = 0x0a
 const CR = 0x0d
@@ -148,9 +182,6 @@ const MAX_NAME = 256
 const FIELD_NAME = /^([!-9;-~]+)[ \t]*:/
 // A bare CR does not end a line, but must not hide what follows it either.
 const LINE_BREAK = /[\r\n]+[ \t]*/g
-// biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII has them
-const ASCII = /^[\u0000-\u007f]*$/
-const WINDOWS_1252 = new TextDecoder('windows-1252')
 
 /** Length of the header block; undefined if no empty line ends it. */
 function headerEnd(head: Buffer): number | undefined {

@@ -2,8 +2,15 @@ import type { FromHeader } from '../core/address-rules.ts'
 import type { HeaderSummary, NamedAddress } from '../core/message.ts'
 import { cleanLine } from '../core/text.ts'
 import { firstMailbox, plainAddresses, possibleAddresses, readAddress } from './addresses.ts'
-import { decodeField, fieldsNamed, firstFields, unfold } from './header-fields.ts'
+import {
+  type DeclaredCharset,
+  decodeField,
+  fieldsNamed,
+  firstFields,
+  unfold,
+} from './header-fields.ts'
 import { decodeEncodedWords } from './header-values.ts'
+import { declaredCharset } from './parts.ts'
 
 const MAX_SUBJECT = 998
 const MAX_SENDER = 320
@@ -19,18 +26,20 @@ const MAX_FROM_BYTES = 64 * 1024
  */
 export function readHead(raw: Uint8Array, mailFrom: string): HeaderSummary {
   const fields = firstFields(raw, ['from', 'subject'])
-  const sender = readSender(fields.get('from')?.value ?? '')
+  const declared = declaredCharset(raw)
+  const sender = readSender(fields.get('from')?.value ?? '', declared)
   return {
     senderName: sender?.name ?? '',
     senderEmail: sender?.address || envelopeSender(mailFrom),
-    subject: readSubject(fields.get('subject')?.value ?? ''),
+    subject: readSubject(fields.get('subject')?.value ?? '', declared),
   }
 }
 
 /** For the rules of an address, which need exactly one From field. */
 export function readFromHeader(raw: Uint8Array): FromHeader {
   const [from, ...more] = fieldsNamed(raw, ['from']).take(2)
-  const sender = from && more.length === 0 ? readSender(from.value) : undefined
+  const sender =
+    from && more.length === 0 ? readSender(from.value, declaredCharset(raw)) : undefined
   return { address: sender?.address || undefined }
 }
 
@@ -39,14 +48,19 @@ export function readFromHeader(raw: Uint8Array): FromHeader {
  * hostile header has millions. '' if there is none here.
  */
 export function* readFromAddresses(raw: Uint8Array): Generator<string> {
+  const declared = declaredCharset(raw)
   let read = 0
   let rest = ''
   for (const { value } of fieldsNamed(raw, ['from'])) {
     const left = MAX_FROM_BYTES - read
     read += value.length
     // What lists show is among these.
-    if (left === MAX_FROM_BYTES) yield readSender(value)?.address ?? ''
-    if (left > 0) yield* possibleAddresses(unfold(value.slice(0, left)))
+    if (left === MAX_FROM_BYTES) yield readSender(value, declared)?.address ?? ''
+    if (left > 0) {
+      const part = value.slice(0, left)
+      const texts = new Set([unfold(part), unfold(part, declared)])
+      for (const text of texts) yield* possibleAddresses(text)
+    }
     if (left < value.length) rest += `,${value}`
     if (rest.length > MAX_FROM_BYTES) {
       yield* plainAddresses(decodeField(rest))
@@ -58,8 +72,8 @@ export function* readFromAddresses(raw: Uint8Array): Generator<string> {
 }
 
 /** The first mailbox of a From field; its address is '' if it cannot be used. */
-export function readSender(from: string): NamedAddress | undefined {
-  return firstMailbox(unfold(shortenFrom(from)))
+export function readSender(from: string, declared: DeclaredCharset): NamedAddress | undefined {
+  return firstMailbox(unfold(shortenFrom(from), declared))
 }
 
 /** Ends after a whole mailbox: half an address is a different address. */
@@ -68,8 +82,9 @@ function shortenFrom(from: string): string {
   return from.slice(0, from.lastIndexOf('>', MAX_SENDER_BYTES) + 1)
 }
 
-function readSubject(value: string): string {
-  return cleanLine(decodeEncodedWords(unfold(value.slice(0, MAX_SUBJECT_BYTES))), MAX_SUBJECT)
+function readSubject(value: string, declared: DeclaredCharset): string {
+  const line = unfold(value.slice(0, MAX_SUBJECT_BYTES), declared)
+  return cleanLine(decodeEncodedWords(line), MAX_SUBJECT)
 }
 
 function envelopeSender(mailFrom: string): string {

@@ -5,11 +5,11 @@ import { readMailboxes } from './addresses.ts'
 import { type Body, chooseBody, unwrapFlowed } from './body.ts'
 import { decodeBytes, decodeTransfer } from './decode.ts'
 import { safeFilename } from './filename.ts'
-import { type Field, fieldText, unfold } from './header-fields.ts'
+import { fieldText, unfold } from './header-fields.ts'
 import { readSender } from './header-summary.ts'
 import { decodeEncodedWords, readDate } from './header-values.ts'
 import { htmlConverter } from './html-text.ts'
-import { type Part, readParts } from './parts.ts'
+import { declaredCharset, type Part, readParts } from './parts.ts'
 
 const MAX_CORRESPONDENTS = 1_000
 const MAX_HEADER_VALUE = 10_000
@@ -22,30 +22,34 @@ const LF = 0x0a
 
 /** Parses a whole mail. Runs in a sandboxed child process, because the input is untrusted. */
 export function parseMail(raw: Uint8Array): Mail {
-  const { root, fields, isWhole } = readParts(raw)
+  const declared = declaredCharset(raw)
+  const { root, fields, isWhole } = readParts(raw, declared)
   const body = chooseBody(root)
-  const named = (key: string) => fields.filter((field) => field.key === key)
-  const from = authors(named('from').slice(0, 1))
+  const line = (key: string) => fieldText(fields, key, declared)
+  const lines = (key: string) =>
+    fields.filter((field) => field.key === key).map(({ value }) => unfold(value, declared))
+  const sender = readSender(fields.find(({ key }) => key === 'from')?.value ?? '', declared)
+  const from = authors(sender, lines('from').slice(0, 1))
   const { text, html, plain, isTruncated } = readBody(body)
   return {
     from,
-    to: correspondents(named('to')),
-    cc: correspondents(named('cc')),
-    replyTo: correspondents(named('reply-to')),
-    messageId: readMessageId(fieldText(fields, 'message-id')),
-    date: readDate(fieldText(fields, 'date')),
+    to: correspondents(lines('to')),
+    cc: correspondents(lines('cc')),
+    replyTo: correspondents(lines('reply-to')),
+    messageId: readMessageId(line('message-id')),
+    date: readDate(line('date')),
     text,
     html,
     headers: fields.map(({ name, value }) => ({
       name: cleanLine(name, MAX_HEADER_NAME),
-      value: cleanLine(decodeEncodedWords(unfold(value)), MAX_HEADER_VALUE),
+      value: cleanLine(decodeEncodedWords(unfold(value, declared)), MAX_HEADER_VALUE),
     })),
     attachments: body.attachments.map((found, index) => describeAttachment(found, index, raw)),
     ...findCodesAndLinks({
-      sender: from[0],
-      subject: cleanLine(decodeEncodedWords(fieldText(fields, 'subject')), MAX_HEADER_VALUE),
-      otpToken: fieldText(fields, 'otp-token'),
-      listUnsubscribe: fieldText(fields, 'list-unsubscribe'),
+      sender,
+      subject: cleanLine(decodeEncodedWords(line('subject')), MAX_HEADER_VALUE),
+      otpToken: line('otp-token'),
+      listUnsubscribe: line('list-unsubscribe'),
       plain,
       html,
     }),
@@ -128,17 +132,16 @@ function htmlFromText(text: string): string {
 }
 
 /** The sender that lists show comes first, also without an address. */
-function authors(fields: Field[]): NamedAddress[] {
-  const sender = readSender(fields[0]?.value ?? '')
-  const all = correspondents(fields)
+function authors(sender: NamedAddress | undefined, lines: readonly string[]): NamedAddress[] {
+  const all = correspondents(lines)
   return sender?.address === '' ? [sender, ...all.filter((one) => one.address)] : all
 }
 
 /** The mailboxes with an address; if there are none, the names. */
-function correspondents(fields: Field[]): NamedAddress[] {
+function correspondents(lines: readonly string[]): NamedAddress[] {
   const all: NamedAddress[] = []
-  for (const field of fields) {
-    for (const one of readMailboxes(unfold(field.value))) {
+  for (const line of lines) {
+    for (const one of readMailboxes(line)) {
       if (all.length >= MAX_CORRESPONDENTS) break
       all.push({ name: one.name, address: one.address })
     }

@@ -1,4 +1,5 @@
 import {
+  type DeclaredCharset,
   type Field,
   fieldText,
   firstFields,
@@ -17,8 +18,12 @@ const MAX_NESTING = 100
  * The tree of parts; the bodies are views of the raw bytes. One pass with limits: parts beyond the maximum are dropped, and
  * a multipart nested too deeply is not split.
  */
-export function readParts(raw: Uint8Array): { root: Part; fields: Field[]; isWhole: boolean } {
+export function readParts(
+  raw: Uint8Array,
+  declared?: DeclaredCharset,
+): { root: Part; fields: Field[]; isWhole: boolean } {
   const traversal: Traversal = {
+    declared,
     bytes: Buffer.from(raw.buffer, raw.byteOffset, raw.length),
     open: [],
     levels: new Map(),
@@ -26,7 +31,7 @@ export function readParts(raw: Uint8Array): { root: Part; fields: Field[]; isWho
     count: 1,
   }
   const head = readPartHead(traversal, 0)
-  const root = describePart(head.fields, 'text/plain')
+  const root = describePart(head.fields, 'text/plain', declared)
   let cursor: Cursor | undefined = { part: root, from: head.body }
   while (cursor) {
     const delimiter = takeBody(traversal, cursor)
@@ -35,8 +40,26 @@ export function readParts(raw: Uint8Array): { root: Part; fields: Field[]; isWho
   return { root, fields: head.fields, isWhole: traversal.count <= MAX_PARTS }
 }
 
+/** Of the first part that declares one. Only the beginning of a mail is searched, because the header is read at intake. */
+export function declaredCharset(raw: Uint8Array): DeclaredCharset {
+  let charset: string | undefined
+  return () => {
+    charset ??= firstCharset(readParts(raw.subarray(0, MAX_CHARSET_OFFSET)).root)
+    return charset
+  }
+}
+
+const MAX_CHARSET_OFFSET = 32 * 1024
+
+function firstCharset({ parameters, children }: Part): string {
+  const charset = parameters.get('charset')?.trim() ?? ''
+  return charset || (children.values().map(firstCharset).find(Boolean) ?? '')
+}
+
 interface Traversal {
   bytes: Buffer
+  /** For names of files. */
+  declared: DeclaredCharset | undefined
   /** Open multiparts, outermost first. */
   open: OpenMultipart[]
   /** Their boundaries and the first bytes of these: a mail may have millions of lines that look like delimiters. */
@@ -94,7 +117,7 @@ function followDelimiter(
   const parent = open[level]
   if (!parent || traversal.count > MAX_PARTS) return undefined
   const head = readPartHead(traversal, end)
-  const part = describePart(head.fields, parent.defaultType)
+  const part = describePart(head.fields, parent.defaultType, traversal.declared)
   parent.part.children.push(part)
   return { part, from: head.body }
 }
@@ -223,8 +246,12 @@ export interface Part {
 }
 
 /** Of two equal fields, the first counts, so that every reader sees the same mail. */
-function describePart(fields: Field[], defaultType: string): Part {
-  const line = (key: string) => fieldText(fields, key)
+function describePart(
+  fields: Field[],
+  defaultType: string,
+  declared: DeclaredCharset | undefined,
+): Part {
+  const line = (key: string) => fieldText(fields, key, declared)
   const contentType = parseParameterized(line('content-type'))
   const disposition = parseParameterized(line('content-disposition'))
   const filename =
