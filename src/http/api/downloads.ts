@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import { Type } from 'typebox'
 import type { Message, RawMail } from '../../core/message.ts'
 import { printable } from '../../core/text.ts'
+import { isBlank, isEmptyLine, readHeader } from '../../mime/header-fields.ts'
 import { readAttachment, readRawMail } from '../../service/mail/read-mail.ts'
 import { downloadHeaders, type HttpResponse, privateContentResponse } from '../server/response.ts'
 import { route } from '../server/route.ts'
@@ -57,7 +58,7 @@ export function rawMailResponse(
 /** RFC 5321 4.4. Client input is sanitized, so that it cannot add lines. */
 export function traceLines(message: Message, raw: RawMail, hostname: string): string {
   const { recipient, receivedAt, id } = message
-  if (raw.protocol === 'IMAP') return fetchedTraceLines(message, hostname)
+  if (raw.protocol === 'IMAP') return fetchedTraceLines(message, hostname) + separator(raw.bytes)
   const literal = isIP(raw.clientIp) === 6 ? `IPv6:${raw.clientIp}` : raw.clientIp
   const tls = raw.tls === undefined ? '' : ` (${atom(raw.tls)})`
   return [
@@ -67,8 +68,17 @@ export function traceLines(message: Message, raw: RawMail, hostname: string): st
     `Received: from ${atom(raw.helo) || 'unknown'} ([${atom(literal)}])`,
     `\tby ${atom(hostname)} with ${atom(raw.protocol)}${tls}`,
     `\tid ${id.toString(36)} for <${recipient}>; ${rfc5322Date(receivedAt)}`,
-    '',
+    separator(raw.bytes),
   ].join('\r\n')
+}
+
+/** Between our lines and a mail that does not start with a field of its own. */
+function separator(bytes: Uint8Array): string {
+  if (bytes.length === 0 || isEmptyLine(bytes, 0)) return ''
+  // All of it is body.
+  if (readHeader(bytes).fields.next().done) return '\r\n'
+  // A first line that starts with a blank would continue the last field above.
+  return isBlank(bytes[0]) ? 'X-First-Line:\r\n' : ''
 }
 
 /** Fetched mail has no SMTP client, and its own Return-Path. */

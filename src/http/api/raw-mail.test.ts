@@ -5,6 +5,7 @@ import { type App, startApp } from '../../../test/support/app.ts'
 import { problemFault, request } from '../../../test/support/http-client.ts'
 import { PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
 import { parseAddress } from '../../core/address.ts'
+import { parseMail } from '../../mime/parse.ts'
 import { traceLines } from './downloads.ts'
 
 let app: App
@@ -183,6 +184,36 @@ test('mail fetched over IMAP has no client in Received and no additional Return-
       '',
     ].join('\r\n'),
   )
+})
+
+describe('after the trace fields, the mail is what it was', () => {
+  for (const [name, mail] of [
+    ['with a header', 'Subject: s\r\n\r\nhi\r\n'],
+    ['with a blank before its first line', ' first\r\n\tsecond\r\nSubject: s\r\n\r\nhi\r\n'],
+    ['with a tab before its first line', '\tfirst\nSubject: s\n\nhi\n'],
+    ['with a line that is no field', 'From ann\r\nSubject: s\r\n\r\nhi\r\n'],
+    ['with an empty header', '\r\nhi\r\n'],
+    ['without a header', 'hi\r\nthere\r\n'],
+    ['without a header, with a blank first', ' hi\r\nthere\r\n\r\nagain\r\n'],
+    ['of one blank', ' '],
+    ['of nothing', ''],
+  ] as const) {
+    for (const protocol of ['ESMTP', 'IMAP']) {
+      test(`${name}, ${protocol}`, () => {
+        const bytes = Buffer.from(mail)
+        const before = traceLines(message, { ...raw, bytes, protocol }, 'mx.box.test')
+        const { headers, text } = parseMail(Buffer.from(before + mail))
+        const received = headers.findIndex((field) => field.name === 'Received')
+        assert.match(headers[received]?.value ?? '', /; Sun, 01 Mar 2026 02:03:04 \+0000$/)
+        const ofMail = headers.slice(received + 1)
+        assert.deepEqual(
+          ofMail.filter((field) => field.name !== 'X-First-Line'),
+          parseMail(bytes).headers,
+        )
+        assert.equal(text?.trim(), parseMail(bytes).text?.trim())
+      })
+    }
+  }
 })
 
 test('a non-ASCII sender is unchanged', () => {
