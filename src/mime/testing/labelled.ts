@@ -38,21 +38,29 @@ function readLink(label: string): { kind: LinkKind; start: string } {
   return { kind, start: `https://${start}` }
 }
 
-/** The mails with which the search for codes is developed: `### name | sender | subject | code`, then text or HTML. */
+/** The mails with which the search for codes is developed. */
 export function readDevelopment(): Labelled[] {
-  return filesOf('development/').flatMap(({ language, source }) =>
-    source
-      .split(/^### /m)
-      .slice(1)
-      .map((block) => {
-        const [head = '', ...lines] = block.split('\n')
-        const [name = '', from = '', subject = '', code = ''] = head.split(' | ')
-        const body = lines.join('\n')
-        const content = body.startsWith('<') ? { html: body } : { text: body }
-        const mail = parseMail(buildMail({ from, subject, ...content }))
-        return { name, language, mail, codes: code === 'none' ? [] : [code], links: [] }
-      }),
+  return filesOf('development/', '.txt').flatMap(readBlocks)
+}
+
+/** Mails of kinds that used to be misread, by kind; half of each kind is held out. */
+export function readClasses(half: 'development' | 'held-out'): Map<string, Labelled[]> {
+  return new Map(
+    filesOf(`${half}/classes/`, '.txt').map((file) => [file.language, readBlocks(file)]),
   )
+}
+
+/** `### name | sender | subject | code`, then text or HTML. */
+function readBlocks({ language, source }: File): Labelled[] {
+  const blocks = source.split(/^### /m).slice(1)
+  return blocks.map((block) => {
+    const [head = '', ...lines] = block.split('\n')
+    const [name = '', from = '', subject = '', code = ''] = head.split(' | ')
+    const body = lines.join('\n')
+    const content = body.startsWith('<') ? { html: body } : { text: body }
+    const mail = parseMail(buildMail({ from, subject, ...content }))
+    return { name, language, mail, codes: code === 'none' ? [] : [code], links: [] }
+  })
 }
 
 interface HeldOut extends Content {
@@ -63,7 +71,7 @@ interface HeldOut extends Content {
 
 /** Mails that are not used to develop the search; only half of them was ever looked at. */
 export function readHeldOut(): (Labelled & { isSeen: boolean })[] {
-  return filesOf('held-out/').flatMap(({ language, source }) =>
+  return filesOf('held-out/', '.json').flatMap(({ language, source }) =>
     (JSON.parse(source) as HeldOut[]).map((one) => ({
       name: one.name,
       language,
@@ -79,10 +87,16 @@ function isSeen(name: string): boolean {
   return ((createHash('sha256').update(name).digest()[0] ?? 0) & 1) === 0
 }
 
-function filesOf(folder: string): { language: string; source: string }[] {
-  const files = readdirSync(new URL(folder, FOLDER)).filter((file) => !file.endsWith('.md'))
+interface File {
+  /** Or the kind of mail: the name of the file. */
+  language: string
+  source: string
+}
+
+function filesOf(folder: string, extension: string): File[] {
+  const files = readdirSync(new URL(folder, FOLDER)).filter((file) => file.endsWith(extension))
   return files.sort().map((file) => ({
-    language: file.replace(/\.[a-z]+$/, ''),
+    language: file.slice(0, -extension.length),
     source: readFileSync(new URL(`${folder}${file}`, FOLDER), 'utf8'),
   }))
 }
