@@ -10,13 +10,16 @@ export const turkish: Vocabulary = {
     |geçici parola*|doğrulama numarası|onay numarası|6 haneli|altı haneli|4 haneli|dört haneli|5 haneli|8 haneli
     |aşağıdaki rakamları|aşağıdaki sayıyı|şifreniz|parolanız`,
   secret: 'şifre*|parola*|anahtar',
+  authorization: 'onay kodu*|provizyon kodu*|otorizasyon kodu*',
+  receipt: 'fiş|fişi|fişiniz|makbuz*|terminal*|slip',
   sale: `indirim*|kupon*|promosyon*|kampanya*|hediye*|çek|hediye çeki|fırsat*|davet*|tasarruf*|puan kazan*`,
   other: `posta|barkod*|sipariş*|rezervasyon*|kargo|takip|fatura|müşteri|ürün|stok|hata|kaynak|ülke|alan|renk|ceza|uçuş
-    |bilet|sözleşme|abone|mağaza|şube|kurum|banka|öğrenci|üye|personel|pnr|karekod|iade`,
+    |bilet|sözleşme|abone|mağaza|şube|kurum|banka|öğrenci|üye|personel|pnr|karekod|iade|paket|gönderi|sertifika|standart
+    |çıkış|dönüş|durum`,
   number: `sipariş*|no|numara*|numarası|numaranız|referans|hesap no|hesap numara*|son dört hanesi|son 4 hanesi|ile biten
-    |biten|telefon*|tel|arayın|ara|çağrı merkezi|faks|oda|koltuk|uçuş|tren|vagon|bilet*|model|sürüm|versiyon|vkn|vergi|tc
-    |işlem*|talep no|talep numara*|dosya|cadde*|cad|sokak|sok|mahalle*|mah|kat|daire|yıl*|tutar*|toplam|bakiye*|puan*
-    |poliçe*|kart*|gönderi*|kargo*|paket*|rezervasyon*|fatura*|fiş|müşteri*|üye*|ücret*`,
+    |biten|telefon*|tel|arayın|ara|çağrı merkezi|faks|oda|koltuk|uçuş|tren|vagon|bilet*|model|sürüm|versiyon|vkn|vergi
+    |tc|işlem*|talep no|talep numara*|dosya|cadde*|cad|sokak|sok|mahalle*|mah|kat|daire|yıl*|tutar*|toplam|bakiye*|puan*
+    |poliçe*|kart*|gönderi*|kargo*|paket*|rezervasyon*|fatura*|fiş|müşteri*|üye*|ücret*|madde|terminal|iş yeri|işyeri`,
   neutral: 'numara|numarayı|numarasını|sayı|sayıyı|no',
   meeting: 'toplantı*|görüntülü görüşme*|video konferans*|konferans*|web semineri|webinar*',
   purpose: `doğrula*|onay*|giriş*|oturum*|kimli*|tek kullanımlık|etkinleştir*|aktivasyon*|geçerli*|süresi|sona er*
@@ -47,15 +50,18 @@ export const finnish: Vocabulary = {
     |kertakäyttöinen salasana|väliaikainen salasana|tunnusluku*|tunnusluvu*|avainluku|avainlukusi|kuusinumeroi*|6-numeroi*
     |nelinumeroi*|4-numeroi*|kuusi numeroa|neljä numeroa|seuraavat numerot|numerosarja*|vahvistusnumero*|pin-koodi*`,
   secret: 'salasana|salasanasi|avain',
+  authorization: 'valtuutuskoodi*|katevarmennuskoodi*',
+  receipt: 'kuitti|kuittisi|maksupääte',
   sale: `alennus*|alennuskoodi*|kampanja*|kampanjakoodi*|lahjakort*|lahjakoodi*|tarjous*|etu|etukoodi*|kuponki*
     |kuponkikoodi*|säästä*|ale|suosittelukoodi*|etukuponki*`,
   other: `postinumero*|viivakoodi*|varauskoodi*|varaustunnus*|virhekoodi*|lähdekoodi*|maakoodi*|tuotekoodi*|värikoodi*
-    |pukukoodi*|qr-koodi*|asiakaskoodi*|tilauskoodi*|seurantakoodi*|lähetyskoodi*|lähetystunnus*|pankkikoodi*|viitekoodi*
-    |suuntanumero*|lippukoodi*|noutokoodi mainos`,
+    |pukukoodi*|qr-koodi*|asiakaskoodi*|tilauskoodi*|seurantakoodi*|lähetyskoodi*|lähetystunnus*|pankkikoodi*
+    |viitekoodi*|suuntanumero*|lippukoodi*|noutokoodi mainos|pakettikoodi*|lentokoodi*|sertifikaattikoodi*|paluukoodi*
+    |tilakoodi*|poistumiskoodi*`,
   number: `tilau*|tilausnumero*|lasku*|laskunumero*|*numero|*numerosi|nro|asiakas*|tili|tilinumero*|päättyvä|päättyy
     |viimeiset neljä numeroa|viimeiset 4 numeroa|puhelin*|puh|soita|gsm|faksi|huone|paikka|lento|juna|vaunu|malli|versio
     |y-tunnus|alv|viite|viitenumero*|tapaus*|vakuutus*|paketti*|lähety*|seurantatunnus*|varau*|lippu*|summa|yhteensä
-    |maksettava|saldo|piste*|vuosi|vuodesta|*katu|*tie|pl|jäsen*|kuitti*`,
+    |maksettava|saldo|piste*|vuosi|vuodesta|*katu|*tie|pl|jäsen*|kuitti*|artikla|pykälä|pääte|kortti`,
   neutral: 'numero|numeron|numerolla|luku|nro',
   meeting: 'kokou*|videokokou*|videopuhelu*|neuvottelu*|konferenssi*|webinaari*',
   purpose: `vahvist*|todenn*|tunnist*|kirjaud*|kirjaut*|kertakäyttö*|aktivo*|vanhenee|vanhentuu|voimassa|älä jaa|älä anna
@@ -84,15 +90,19 @@ export const hungarian: Vocabulary = {
     |*kódot|*kódját|egyszer használatos jelszó*|egyszeri jelszó*|ideiglenes jelszó*|hat számjegy*|6 számjegy*|négy számjegy*
     |4 számjegy*|hatjegyű|6 jegyű|négyjegyű|4 jegyű|alábbi számokat|alábbi számsort|ellenőrző szám`,
   secret: 'jelszó|jelszava|jelszavad|kulcs',
+  authorization: 'engedélyezési kód*|engedélykód*',
+  receipt: 'nyugta|bizonylat|terminál*',
   sale: `kedvezmény*|kedvezménykód*|kupon*|kuponkód*|promóció*|promo*|promóciós kód*|ajándék*|utalvány*|utalványkód*|akció*
     |leárazás*|meghívókód*|ajánlókód*|megtakarít*`,
   other: `irányítószám*|vonalkód*|rendeléskód*|foglalási kód*|foglalás|foglalási|rendelési|követési|követő|nyomkövetési
-    |nyomkövető|csomagkód*|számla|ügyfélkód*|ügyfél|termékkód*|cikkszám*|hibakód*|hiba|forráskód*|forrás|országkód*|színkód*
-    |qr-kód*|qr|dress code|magatartási|körzetszám*|szerződés|bankkód*|jegykód*|üzletkód*|büntető|swift`,
-  number: `rendelés*|rendelésszám*|számla*|számlaszám*|sorszám*|szám|száma|számú|azonosító*|hivatkozás*|ügyfél*|végződő|végű
-    |utolsó négy számjegye|utolsó 4 számjegye|telefon*|tel|hívja|hívjon|mobil|fax|szoba|ülés|hely|járat*|vonat|kocsi|jegy*
-    |modell|verzió|adószám*|cégjegyzék*|tranzakció*|kérelem|ügyszám*|ügy|utca|út|tér|emelet|év|óta|összeg*|összesen
-    |végösszeg*|fizetendő|egyenleg*|pont*|kötvény*|kártya*|csomag*|csomagszám*|küldemény*|foglalás*|nyugta*|tag*|szerződés*`,
+    |nyomkövető|csomagkód*|számla|ügyfélkód*|ügyfél|termékkód*|cikkszám*|hibakód*|hiba|forráskód*|forrás|országkód*
+    |színkód*|qr-kód*|qr|dress code|magatartási|körzetszám*|szerződés|bankkód*|jegykód*|üzletkód*|büntető|swift
+    |járatkód*|küldeménykód*|tanúsítványkód*|visszatérési|kilépési|állapotkód*|polgári|csomag`,
+  number: `rendelés*|rendelésszám*|számla*|számlaszám*|sorszám*|szám|száma|számú|azonosító*|hivatkozás*|ügyfél*|végződő
+    |végű|utolsó négy számjegye|utolsó 4 számjegye|telefon*|tel|hívja|hívjon|mobil|fax|szoba|ülés|hely|járat*|vonat
+    |kocsi|jegy*|modell|verzió|adószám*|cégjegyzék*|tranzakció*|kérelem|ügyszám*|ügy|utca|út|tér|emelet|év|óta|összeg*
+    |összesen|végösszeg*|fizetendő|egyenleg*|pont*|kötvény*|kártya*|csomag*|csomagszám*|küldemény*|foglalás*|nyugta*
+    |tag*|szerződés*|cikk|cikkely|terminál*|kereskedő`,
   neutral: 'szám|számot|számsor|számsort',
   meeting: `értekezlet*|megbeszélés*|videóhívás*|videokonferenci*|konferenci*|webinár*|meeting azonosító`,
   purpose: `ellenőr*|megerősít*|igazol*|visszaigazol*|bejelentkez*|belép*|hitelesít*|egyszer használatos|egyszeri|aktivál*
@@ -125,15 +135,18 @@ export const greek: Vocabulary = {
     |συνθηματικό μιας χρήσης|προσωρινός κωδικός|εξαψήφιο*|6ψήφιο*|6-ψήφιο*|τετραψήφιο*|4ψήφιο*|4-ψήφιο*|έξι ψηφία|6 ψηφία
     |τέσσερα ψηφία|4 ψηφία|παρακάτω ψηφία|αριθμό επαλήθευσης|αριθμός επαλήθευσης`,
   secret: 'συνθηματικό|κλειδί',
+  authorization: 'κωδικός έγκρισης|κωδικός εξουσιοδότησης',
+  receipt: 'απόδειξη|τερματικό',
   sale: `έκπτωση|έκπτωσης|εκπτωτικ*|εκπτώσεις|προσφορ*|κουπόνι*|κουπονιού|δωροκάρτα*|δώρο|δώρου|δωροεπιταγ*|προωθητικ*
     |κέρδισε*|εξοικονομ*|πρόσκλησης φίλου`,
   other: `ταχυδρομικ*|γραμμωτ*|παραγγελίας|κράτησης|αποστολής|εντοπισμού|παρακολούθησης|τιμολογίου|πελάτη|προϊόντος
     |σφάλματος|πηγαί*|χώρας|χρώματος|ποινικ*|δεοντολογίας|εισιτηρίου|πτήσης|συμβολαίου|συνδρομητή|καταστήματος|τράπεζας
-    |μέλους|ενδυμασίας|πληρωμής rf|οδικής`,
+    |μέλους|ενδυμασίας|πληρωμής rf|οδικής|δέματος|πιστοποίησης|πιστοποιητικού|προτύπου|εξόδου|επιστροφής|κατάστασης
+    |αστικ*`,
   number: `παραγγελί*|αριθμός|αριθμό|αρ|αναφορ*|λογαριασμ*|συμβόλαι*|που λήγει σε|λήγει σε|τελευταία 4 ψηφία
-    |τελευταία τέσσερα ψηφία|τηλέφωνο|τηλ|καλέστε|κινητό|φαξ|δωμάτιο|θέση|πτήση*|τρένο|εισιτήρι*|μοντέλο|έκδοση|αφμ|α.φ.μ
-    |συναλλαγ*|αίτημα|αίτηση*|υπόθεση*|οδός|λεωφόρος|λεωφ|τκ|τ.κ|έτος|από το|ποσό|σύνολο|υπόλοιπο|πόντοι|πόντους|κάρτα*|δέμα
-    |δέματος|αποστολ*|κράτηση*|τιμολόγι*|απόδειξη*|πελάτη*|μέλος|φάκελο*`,
+    |τελευταία τέσσερα ψηφία|τηλέφωνο|τηλ|καλέστε|κινητό|φαξ|δωμάτιο|θέση|πτήση*|τρένο|εισιτήρι*|μοντέλο|έκδοση|αφμ
+    |α.φ.μ|συναλλαγ*|αίτημα|αίτηση*|υπόθεση*|οδός|λεωφόρος|λεωφ|τκ|τ.κ|έτος|από το|ποσό|σύνολο|υπόλοιπο|πόντοι|πόντους
+    |κάρτα*|δέμα|δέματος|αποστολ*|κράτηση*|τιμολόγι*|απόδειξη*|πελάτη*|μέλος|φάκελο*|άρθρο|τερματικό`,
   neutral: 'αριθμός|αριθμό',
   meeting: 'συνάντηση*|σύσκεψη*|τηλεδιάσκεψη*|βιντεοκλήση*|διάσκεψη*|διαδικτυακό σεμινάριο',
   purpose: `επαλήθευσ*|επαληθεύ*|επιβεβαί*|επιβεβαιώ*|σύνδεσ*|συνδεθ*|είσοδ*|αυθεντικοπο*|ταυτοποί*|μίας χρήσης|μιας χρήσης
@@ -161,13 +174,17 @@ export const estonian: Vocabulary = {
   code: `numbrid|numbreid|*kood|*koodi|*koodid|*koodiga|ühekordne parool|ühekordset parooli|ajutine parool|kuuekohali*
     |6-kohali*|neljakohali*|4-kohali*|kuus numbrit|6 numbrit|neli numbrit|4 numbrit|järgmised numbrid|pin-kood*`,
   secret: 'parool|parooli|võti',
+  authorization: 'autoriseerimiskood*',
+  receipt: 'kviitung*|tšekk|terminal*',
   sale: `soodus*|sooduskood*|allahindlus*|kampaania*|kinkekaar*|kinkekood*|kupong*|pakkumi*|säästa*|soodustus*|sooduskupong*`,
-  other: `sihtnumber|postikood|triipkood*|ribakood*|tellimuskood*|tellimuse|broneeringukood*|jälgimiskood*|saadetis*|arve
-    |kliendikood*|tootekood*|veakood*|lähtekood*|riigikood*|värvikood*|qr-kood*|riietumisstiil|isikukood*|registrikood*
-    |suunakood*|piletikood*|viitenumber`,
-  number: `tellimu*|arve*|*number|nr|kliendi*|konto number|lõpeb|lõppev|viimased neli numbrit|viimased 4 numbrit|telefon*
-    |tel|helista*|faks|tuba|koht|lend|rong|vagun|mudel|versioon|kmkr|viite*|juhtum*|pakk*|paki*|saadetis*|broneering*|pilet*
-    |summa|kokku|saldo|punkt*|aasta|*tänav|tn|mnt|liikme*|kviitung*|leping*`,
+  other: `sihtnumber|postikood|triipkood*|ribakood*|tellimuskood*|tellimuse|broneeringukood*|jälgimiskood*|saadetis*
+    |arve|kliendikood*|tootekood*|veakood*|lähtekood*|riigikood*|värvikood*|qr-kood*|riietumisstiil|isikukood*
+    |registrikood*|suunakood*|piletikood*|viitenumber|pakikood*|saadetisekood*|lennukood*|sertifikaadi*|tagastuskood*
+    |olekukood*|väljumiskood*`,
+  number: `tellimu*|arve*|*number|nr|kliendi*|konto number|lõpeb|lõppev|viimased neli numbrit|viimased 4 numbrit
+    |telefon*|tel|helista*|faks|tuba|koht|lend|rong|vagun|mudel|versioon|kmkr|viite*|juhtum*|pakk*|paki*|saadetis*
+    |broneering*|pilet*|summa|kokku|saldo|punkt*|aasta|*tänav|tn|mnt|liikme*|kviitung*|leping*|artikkel|paragrahv
+    |terminal*|kaart`,
   neutral: 'number|numbri|numbrit|nr',
   meeting: 'koosolek*|videokõne*|konverents*|veebiseminar*|kohtumi*',
   purpose: `kinnit*|tuvast*|sisselogi*|logi sisse|logige sisse|autenti*|ühekordne|ühekordse*|aktiveeri*|aegub|kehtib|kehtiv*
@@ -192,13 +209,16 @@ export const lithuanian: Vocabulary = {
   code: `skaitmenys|skaitmenis|kodas|kodą|kodo|kodu|kodai|kodus|vienkartinis slaptažodis|vienkartinį slaptažodį
     |laikinas slaptažodis|šešiaženkl*|6 skaitmenų|šeši skaitmenys|keturženkl*|4 skaitmenų|šie skaitmenys|šiuos skaitmenis`,
   secret: 'slaptažodis|slaptažodį|raktas',
+  authorization: 'autorizacijos kod*',
+  receipt: 'kvitas|čekis|terminal*',
   sale: `nuolaid*|akcij*|akcijos|kupon*|dovan*|čekis|pasiūlym*|išpardavim*|promo*|sutaup*|rekomendac*`,
-  other: `pašto|brūkšninis|užsakymo|rezervacijos|siuntos|sekimo|sąskaitos|kliento|prekės|produkto|klaidos|šaltinio|šalies
-    |spalvos|bilieto|skrydžio|sutarties|įmonės|asmens|parduotuvės|mokėtojo|qr|aprangos|nario`,
+  other: `pašto|brūkšninis|užsakymo|rezervacijos|siuntos|sekimo|sąskaitos|kliento|prekės|produkto|klaidos|šaltinio
+    |šalies|spalvos|bilieto|skrydžio|sutarties|įmonės|asmens|parduotuvės|mokėtojo|qr|aprangos|nario|siuntinio
+    |sertifikato|sertifikavimo|standarto|grąžinimo|būsenos|baudžiam*|civilin*`,
   number: `užsakym*|nr|numeris|numerį|sąskait*|klient*|sutart*|kuri baigiasi|baigiasi|paskutiniai keturi skaitmenys
-    |paskutiniai 4 skaitmenys|telefon*|tel|skambinkite|mob|faksas|kambarys|vieta|skrydis|skrydžio|traukinys|biliet*|modelis
-    |versija|pvm|operacij*|prašym*|byl*|gatvė|g|metai|nuo|suma|iš viso|likutis|tašk*|polis*|kortel*|siunt*|rezervacij*|kvit*
-    |nari*`,
+    |paskutiniai 4 skaitmenys|telefon*|tel|skambinkite|mob|faksas|kambarys|vieta|skrydis|skrydžio|traukinys|biliet*
+    |modelis|versija|pvm|operacij*|prašym*|byl*|gatvė|g|metai|nuo|suma|iš viso|likutis|tašk*|polis*|kortel*|siunt*
+    |rezervacij*|kvit*|nari*|straipsn*|terminal*`,
   neutral: 'numeris|numerį|skaičių|nr',
   meeting: 'susitikim*|vaizdo skambut*|konferencij*|vebinar*|internetinis seminaras',
   purpose: `patvirtin*|patikrin*|prisijung*|autentif*|tapatyb*|vienkartin*|aktyv*|galioja|galiojim*|nesidalinkite|niekam
@@ -224,12 +244,16 @@ export const latvian: Vocabulary = {
   code: `cipari|ciparus|kods|kodu|koda|kodam|kodi|kodus|vienreizēja parole|vienreizējo paroli|vienreizējā parole
     |pagaidu parole|sešciparu|6 ciparu|seši cipari|četrciparu|4 ciparu|šos ciparus|šie cipari`,
   secret: 'parole|paroli|atslēga',
+  authorization: 'autorizācijas kod*',
+  receipt: 'kvīts|čeks|terminā*',
   sale: 'atlaid*|akcij*|kupon*|dāvan*|piedāvāj*|izpārdošan*|promo*|ietaup*|vaučer*',
   other: `pasta|svītrkods|svītrkodu|pasūtījuma|rezervācijas|sūtījuma|izsekošanas|rēķina|klienta|preces|produkta|kļūdas
-    |pirmkods|pirmkodu|valsts|krāsas|biļetes|lidojuma|līguma|personas|uzņēmuma|veikala|qr|apģērba|biedra`,
-  number: `pasūtījum*|nr|numurs|numuru|rēķin*|klient*|līgum*|kas beidzas ar|beidzas ar|pēdējie četri cipari|pēdējie 4 cipari
-    |tālrun*|tālr|tel|zvaniet|mob|fakss|istaba|vieta|reiss|vilciens|biļet*|modelis|versija|pvn|darījum*|pieprasījum*|iela
-    |gads|kopš|summa|kopā|atlikums|punkt*|polis*|kart*|sūtījum*|rezervācij*|kvīt*|biedr*`,
+    |pirmkods|pirmkodu|valsts|krāsas|biļetes|lidojuma|līguma|personas|uzņēmuma|veikala|qr|apģērba|biedra|pakas
+    |sertifikāta|sertifikācijas|standarta|atgriešanas|statusa|izejas`,
+  number: `pasūtījum*|nr|numurs|numuru|rēķin*|klient*|līgum*|kas beidzas ar|beidzas ar|pēdējie četri cipari
+    |pēdējie 4 cipari|tālrun*|tālr|tel|zvaniet|mob|fakss|istaba|vieta|reiss|vilciens|biļet*|modelis|versija|pvn|darījum*
+    |pieprasījum*|iela|gads|kopš|summa|kopā|atlikums|punkt*|polis*|kart*|sūtījum*|rezervācij*|kvīt*|biedr*|pants|panta
+    |terminā*`,
   neutral: 'numurs|numuru|skaitli|nr',
   meeting: 'sapulc*|tikšan*|videozvan*|konferenc*|vebinār*',
   purpose: `apstiprin*|pārbaud*|verifik*|pieslēg*|pieteik*|piesak*|ielogo*|autentif*|identit*|vienreiz*|aktiv*|derīg*

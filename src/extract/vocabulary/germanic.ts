@@ -10,19 +10,24 @@ export const english: Vocabulary = {
     |4-digit*|five-digit*|5-digit*|eight-digit*|8-digit*|following digits|digits below|these digits|digits shown
     |enter the number|type the number|following numbers`,
   secret: 'password|passphrase|key',
+  authorization: 'auth code|auth. code|authorization code|authorisation code',
+  receipt: 'receipt|terminal|merchant id|merchant copy|customer copy|cardholder copy',
   sale: `offer|offers|promo*|coupon*|discount*|voucher*|gift|gift card|redeem*|redemption|savings|checkout|% off
     |off everything|off your|referral|refer a friend`,
   other: `order|approval|invoice|tracking|booking|reservation|ticket|postal|post|zip|area|country|dialing|bar|qr|qr-code
     |barcode|source|error|status|response|dress|color|colour|swift|sort|conduct|of conduct|product|purchase|airport|tax
-    |unicode|decode|encode|morse|genetic|cheat|license|licence|style|discount|tariff|batch|lot|penal|customer|client|member
-    |membership|branch|agent|vendor|organization|medical|procedure|species|vin`,
-  number: `order|order number|table|score|rank|queue|reference|ref|account|acct|customer|client|contract|ending|ending in
-    |ending with|ends in|ends with|last 4 digits|last four digits|phone|tel|call|fax|mobile|text|room|suite|ste|apt
-    |apartment|unit|seat|gate|flight|train|model|sku|article|isbn|part|serial|version|build|registration|reg|vat|po box
-    |p.o. box|box|member*|loyalty|transaction|txn|request|case|incident|session|number|no|nr|num|id|locker|store|street
-    |avenue|road|copyright|since|year|iban|bic|parcel|package|shipment|policy|claim|plate|employee|student|patient|points
-    |miles|total|amount|balance|quantity|qty|confirmation number|issue|page|chapter|section|episode|receipt|statement|bill
-    |terminal|pnr|device|OS|windows|ios|android|chrome|firefox|safari|edge|opera`,
+    |unicode|decode|encode|morse|genetic|cheat|license|licence|style|discount|tariff|batch|lot|penal|customer|client
+    |member|membership|branch|agent|vendor|organization|medical|procedure|species|vin|civil|criminal|labor|labour
+    |commercial|vehicle|exit|return|stop|result|reason|parcel|package|consignment|shipping|shipment|flight|certification
+    |certificate|standard|machine`,
+  number: `order|order number|table|score|rank|queue|reference|ref|account|acct|customer|client|contract|ending
+    |ending in|ending with|ends in|ends with|last 4 digits|last four digits|phone|tel|call|fax|mobile|text|room|suite
+    |ste|apt|apartment|unit|seat|gate|flight|train|model|sku|article|isbn|part|serial|version|build|registration|reg|vat
+    |po box|p.o. box|box|member*|loyalty|transaction|txn|request|case|incident|session|number|no|nr|num|id|locker|store
+    |street|avenue|road|copyright|since|year|iban|bic|parcel|package|shipment|policy|claim|plate|employee|student
+    |patient|points|miles|total|amount|balance|quantity|qty|confirmation number|issue|page|chapter|section|episode
+    |receipt|statement|bill|terminal|pnr|device|OS|windows|ios|android|chrome|firefox|safari|edge|opera|card|merchant
+    |pay|payment of|payments of|transfer of|transfers of|purchase of|withdrawal of|ISO|IEC|DIN|EN|RFC|ANSI|ASTM|GOST`,
   neutral: 'number|numbers|no|num',
   meeting:
     'meeting*|webinar*|conference|conference call|video call|dial-in|dial in by phone|join by phone|join the call',
@@ -63,16 +68,21 @@ export const german: Vocabulary = {
     |sechs ziffern|folgende zahl|folgende zahlen|folgenden ziffern|folgende ziffern|zahlenfolge|zahlenkombination
     |ziffernfolge`,
   secret: 'passwort|kennwort|*schlüssel|einstiegspasswort',
+  authorization: 'autorisierungscode|autorisierungs-code|genehmigungscode',
+  receipt: '*beleg|kassenbon|quittung|terminal|terminal-id|händlerbeleg|kundenbeleg',
   sale: `werbe*|einladung*|empfehlung*|gutschein*|rabatt*|aktions*|coupon*|geschenk*|einlösen|sparen|angebot*|aktionscode
     |gutscheincode|rabattcode|empfehlungscode`,
   other: `ticket*|bestell*|rechnung*|sendung*|buchung*|reservierung*|postleitzahl|plz|strichcode|barcode|verhaltens*
-    |verhaltenscode|dresscode|kleider*|qr|qr-code|quell*|quellcode|fehler*|fehlercode|produkt*|artikel*|länder*|ländercode
-    |farb*|farbcode|morsecode|flughafen*|kunden*|filial*|mitglieds*|veranstaltungs*|aktenzeichen|branchen*`,
-  number: `tracking|ticket|referenz|az|konto|kontonummer|kunde|vertrag*|endet auf|endend auf|endziffern|letzten vier ziffern
-    |letzten 4 ziffern|mit der endung|endung|telefon|tel|fax|mobil|anruf*|rufnummer|hotline|zimmer|sitz|platz|flug|zug|ICE
-    |fahrkarte|modell|isbn|version|hrb|hra|ust-id|steuernummer|mitglied*|transaktion*|vorgang*|auftrag*|*nummer|nummern|nr
-    |*straße|*str|*weg|*platz|*allee|*gasse|etage|jahr|seit|betrag|summe|gesamt|punkte|aktenzeichen|zähler*|ausweis|notruf
-    |sperr-notruf|paketbox|box|fach|saison|iban|bic|blz|postfach|raum|ausgabe|karte`,
+    |verhaltenscode|dresscode|kleider*|qr|qr-code|quell*|quellcode|fehler*|fehlercode|produkt*|artikel*|länder*
+    |ländercode|farb*|farbcode|morsecode|flughafen*|kunden*|filial*|mitglieds*|veranstaltungs*|aktenzeichen|branchen*
+    |sendungscode|flug*|flugcode|zertifi*|zertifizierungscode|normcode|rückgabe*|rückgabecode|exit-code|exitcode
+    |paketreferenz|straf*|zivil*|sendungs-code`,
+  number: `tracking|ticket|referenz|az|konto|kontonummer|kunde|vertrag*|endet auf|endend auf|endziffern
+    |letzten vier ziffern|letzten 4 ziffern|mit der endung|endung|telefon|tel|fax|mobil|anruf*|rufnummer|hotline|zimmer
+    |sitz|platz|flug|zug|ICE|fahrkarte|modell|isbn|version|hrb|hra|ust-id|steuernummer|mitglied*|transaktion*|vorgang*
+    |auftrag*|*nummer|nummern|nr|*straße|*str|*weg|*platz|*allee|*gasse|etage|jahr|seit|betrag|summe|gesamt|punkte
+    |aktenzeichen|zähler*|ausweis|notruf|sperr-notruf|paketbox|box|fach|saison|iban|bic|blz|postfach|raum|ausgabe|karte
+    |zahlung von|überweisung von|artikel|paragraf|absatz|terminal|beleg*|kartenzahlung`,
   neutral: 'nummer|zahl|zahlen|nr',
   meeting: 'meeting*|besprechung*|videokonferenz*|telefonkonferenz*|konferenz*|einwahl*|webinar*',
   purpose: `bestätig*|verifizier*|anmeld*|einlogg*|login|log-in|authentifi*|einmal*|aktivier*|freischalt*|freigabe|gültig
@@ -107,15 +117,19 @@ export const dutch: Vocabulary = {
     |verificatienummer|controlegetal|zescijferig*|6-cijferig*|viercijferig*|4-cijferig*|zes cijfers|vier cijfers
     |volgende cijfers|cijfercombinatie|cijferreeks`,
   secret: 'wachtwoord|sleutel',
+  authorization: 'autorisatiecode*',
+  receipt: 'kassabon|bonnetje|betaalbewijs|terminal|klantticket',
   sale: `korting*|kortingscode*|actiecode*|couponcode*|cadeau*|cadeaubon*|tegoedbon*|aanbieding*|besparen|bespaar
     |vouchercode*|promotiecode*|uitverkoop|vriendencode|waardebon*`,
   other: `postcode*|barcode*|streepjescode*|bestelcode*|boekingscode*|reserveringscode*|klantcode*|landcode*|foutcode*
     |broncode*|productcode*|artikelcode*|trackingcode*|track-en-tracecode*|volgcode*|kleurcode*|dresscode*|gedragscode*
-    |qr-code*|bankcode*|filiaalcode*|referentiecode*|factuurcode*|ticketcode*|kassabon|netnummer`,
-  number: `bestelling|bestelnummer|ordernummer|factuur*|factuurnummer|*nummer|nr|klant|klantnummer|rekening*|eindigend op
-    |eindigt op|laatste vier cijfers|laatste 4 cijfers|telefoon|tel|bel|bellen|fax|kamer|stoel|vlucht|trein|perron|model
-    |versie|kvk|btw|referentie|kenmerk|dossier|polis|zending|pakket|boeking|reservering|ticket|bedrag|totaal|saldo|punten
-    |jaar|sinds|straat|*straat|*weg|*laan|*plein|postbus|lid|lidmaatschap|aanvraag|zaak`,
+    |qr-code*|bankcode*|filiaalcode*|referentiecode*|factuurcode*|ticketcode*|kassabon|netnummer|zendingcode*
+    |pakketcode*|verzendcode*|vluchtcode*|certificaatcode*|certificeringscode*|retourcode*|exitcode*|statuscode*`,
+  number: `bestelling|bestelnummer|ordernummer|factuur*|factuurnummer|*nummer|nr|klant|klantnummer|rekening*
+    |eindigend op|eindigt op|laatste vier cijfers|laatste 4 cijfers|telefoon|tel|bel|bellen|fax|kamer|stoel|vlucht|trein
+    |perron|model|versie|kvk|btw|referentie|kenmerk|dossier|polis|zending|pakket|boeking|reservering|ticket|bedrag
+    |totaal|saldo|punten|jaar|sinds|straat|*straat|*weg|*laan|*plein|postbus|lid|lidmaatschap|aanvraag|zaak|betaling van
+    |overschrijving van|artikel|terminal`,
   neutral: 'nummer|getal|nr',
   meeting: `vergadering|vergader*|videovergadering*|videogesprek|conferentie*|inbellen|webinar*|teamvergadering`,
   purpose: `verific*|verifieer|verifiër*|bevestig*|inlog*|log in|aanmeld*|authenticatie|eenmalig*|activeer|activer*
@@ -145,15 +159,19 @@ export const swedish: Vocabulary = {
     |verifieringsnummer|kontrollnummer|sexsiffrig*|6-siffrig*|fyrsiffrig*|4-siffrig*|sex siffror|fyra siffror
     |följande siffror|sifferkombination*|siffrorna nedan`,
   secret: 'lösenord*|nyckel',
+  authorization: 'auktoriseringskod*|auktorisationskod*',
+  receipt: 'kvitto*|terminal*|kundens kvitto',
   sale: `rabatt*|rabattkod*|kampanj*|kampanjkod*|presentkort*|presentkod*|erbjudande*|värdekod*|kupong*|kupongkod*|rea|spara
     |värdecheck|värvningskod*|gåvokort`,
   other: `postkod*|streckkod*|bokningskod*|bokningsnummer|felkod*|källkod*|landskod*|produktkod*|artikelkod*|färgkod*
     |klädkod*|qr-kod*|kundkod*|uppförandekod*|riktnummer|beställningskod*|orderkod*|spårningskod*|bankkod*|butikskod*
-    |fakturakod*|referenskod*|biljettkod*|ocr`,
+    |fakturakod*|referenskod*|biljettkod*|ocr|paketkod*|försändelsekod*|flygkod*|certifieringskod*|returkod*|statuskod*
+    |avslutningskod*`,
   number: `order*|ordernummer|beställning*|faktura*|*nummer|*numret|nr|kund*|konto*|slutar på|slutar med
-    |sista fyra siffrorna|sista 4 siffrorna|telefon*|tel|ring|mobil|fax|rum|plats|flyg|tåg|vagn|modell|version|orgnr|org.nr
-    |momsreg*|referens*|ärende*|försäkring*|paket*|försändelse*|bokning*|biljett*|kolli*|belopp|summa|totalt|att betala
-    |saldo|poäng|sedan|*gatan|*vägen|box|medlem*|bankgiro|plusgiro|kvitto*`,
+    |sista fyra siffrorna|sista 4 siffrorna|telefon*|tel|ring|mobil|fax|rum|plats|flyg|tåg|vagn|modell|version|orgnr
+    |org.nr|momsreg*|referens*|ärende*|försäkring*|paket*|försändelse*|bokning*|biljett*|kolli*|belopp|summa|totalt
+    |att betala|saldo|poäng|sedan|*gatan|*vägen|box|medlem*|bankgiro|plusgiro|kvitto*|betalning på|överföring på|artikel
+    |terminal*`,
   neutral: 'nummer|numret|talet|nr',
   meeting: 'möte*|mötes*|videomöte*|videosamtal*|konferens*|webbinarium|webinar*',
   purpose: `verifier*|bekräft*|logga in|inloggning*|autentis*|engångs*|aktiver*|går ut|giltig*|dela inte|dela aldrig|ange
@@ -180,15 +198,18 @@ export const danish: Vocabulary = {
     |bekræftelsesnummer|kontrolnummer|sekscifret|sekscifrede|6-cifret|6-cifrede|firecifret|firecifrede|4-cifret|4-cifrede
     |seks cifre|fire cifre|følgende cifre|følgende tal|talkode*`,
   secret: 'adgangskode|adgangskoden|password|kodeord|nøgle',
+  authorization: 'autorisationskode*|godkendelseskode*',
+  receipt: 'kvittering*|bon|terminal*',
   sale: `rabat*|rabatkode*|kampagne*|kampagnekode*|gavekort*|gavekode*|tilbud*|tilbudskode*|kupon*|kuponkode*|udsalg|spar
     |værdibevis|værdikode*|henvisningskode*`,
   other: `postnummer|postnr|stregkode*|bookingkode*|reservationskode*|fejlkode*|kildekode*|landekode*|landskode*
     |produktkode*|varekode*|farvekode*|dresscode|qr-kode*|kundekode*|adfærdskodeks|ordrekode*|sporingskode*|bankkode*
-    |butikskode*|fakturakode*|referencekode*|billetkode*|områdekode`,
+    |butikskode*|fakturakode*|referencekode*|billetkode*|områdekode|pakkekode*|forsendelseskode*|flykode*
+    |certificeringskode*|returkode*|statuskode*|afslutningskode*`,
   number: `ordre*|ordrenummer|bestilling*|faktura*|*nummer|nr|kunde*|konto*|der ender på|ender på|slutter på
     |sidste fire cifre|sidste 4 cifre|telefon*|tlf|ring|mobil|fax|værelse|sæde|plads|fly|tog|vogn|model|version|cvr|moms
-    |reference*|sag|sagsnummer|police*|pakke*|forsendelse*|booking*|reservation*|billet*|beløb|total|i alt|saldo|point|år
-    |siden|*gade|*vej|*allé|postboks|medlem*|kvittering*|reg`,
+    |reference*|sag|sagsnummer|police*|pakke*|forsendelse*|booking*|reservation*|billet*|beløb|total|i alt|saldo|point
+    |år|siden|*gade|*vej|*allé|postboks|medlem*|kvittering*|reg|betaling på|overførsel på|artikel|terminal*|kort`,
   neutral: 'nummer|nummeret|tallet|nr',
   meeting: 'møde*|møde-id|videomøde*|videoopkald*|konference*|telefonkonference*|webinar*',
   purpose: `verificer*|bekræft*|log ind|login|log på|godkend*|engangs*|aktiver*|udløber|gyldig*|del ikke|del aldrig|indtast*
@@ -215,15 +236,19 @@ export const norwegian: Vocabulary = {
     |bekreftelsesnummer|kontrollnummer|sekssifret|sekssifrede|6-sifret|6-sifrede|firesifret|firesifrede|4-sifret|4-sifrede
     |seks siffer|fire siffer|følgende siffer|følgende tall|tallkode*`,
   secret: 'passord|passordet|nøkkel',
+  authorization: 'autorisasjonskode*|godkjenningskode*',
+  receipt: 'kvittering*|terminal*',
   sale: `rabatt*|rabattkode*|kampanje*|kampanjekode*|gavekort*|gavekode*|tilbud*|tilbudskode*|kupong*|kupongkode*|salg|spar
     |verdikode*|vervekode*|verdibevis`,
   other: `postnummer|postnr|strekkode*|bookingkode*|bestillingskode*|reservasjonskode*|feilkode*|kildekode*|landkode*
     |landskode*|produktkode*|varekode*|fargekode*|kleskode*|qr-kode*|kundekode*|ordrekode*|sporingskode*|bankkode*
-    |butikkode*|fakturakode*|referansekode*|billettkode*|retningsnummer|kid`,
+    |butikkode*|fakturakode*|referansekode*|billettkode*|retningsnummer|kid|pakkekode*|sendingskode*|flykode*
+    |sertifiseringskode*|returkode*|statuskode*|avslutningskode*`,
   number: `ordre*|ordrenummer|bestilling*|faktura*|*nummer|nr|kunde*|konto*|som slutter på|slutter på|ender på
     |siste fire sifre|siste 4 sifre|siste fire siffer|siste 4 siffer|telefon*|tlf|ring|mobil|faks|rom|sete|plass|fly|tog
     |vogn|modell|versjon|org.nr|orgnr|mva|referanse*|sak|saksnummer|polise*|pakke*|sending*|forsendelse*|reservasjon*
-    |billett*|beløp|totalt|sum|å betale|saldo|poeng|år|siden|*gata|*gate|*veien|*vei|postboks|medlem*|kvittering*`,
+    |billett*|beløp|totalt|sum|å betale|saldo|poeng|år|siden|*gata|*gate|*veien|*vei|postboks|medlem*|kvittering*
+    |betaling på|overføring på|artikkel|terminal*|kort`,
   neutral: 'nummer|nummeret|tallet|nr',
   meeting: 'møte*|møte-id|videomøte*|videosamtale*|konferanse*|telefonkonferanse*|webinar*',
   purpose: `verifiser*|bekreft*|logg inn|innlogging*|pålogging*|logge inn|autentiser*|engangs*|aktiver*|utløper|gyldig*

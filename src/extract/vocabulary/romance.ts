@@ -8,15 +8,19 @@ export const spanish: Vocabulary = {
     |número de verificación|número de seguridad|clave dinámica|código pin|seis dígitos|6 dígitos|6 cifras|seis cifras
     |cuatro dígitos|4 dígitos|4 cifras|siguientes dígitos|siguientes números|números siguientes`,
   secret: 'contraseña',
+  authorization: 'código de autorización|código autorización|clave de autorización',
+  receipt: 'recibo|comprobante|tique|ticket de compra|terminal|copia para el cliente',
   sale: `descuento*|promocional*|promo*|cupón|cupones|regalo|tarjeta regalo|rebaja*|oferta*|de dto|canjear|canjea|referido*`,
   other: `postal|pedido|reserva|seguimiento|rastreo|envío|factura|barras|conducta|penal|civil|error|qr|fuente|vestimenta
     |área|país|producto|artículo|cliente|localizador|swift|tributario|ético|ética|color|morse|genético|operación|compra
-    |afiliado|afiliada|empleado|tienda|sucursal|suscriptor|socio|alumno|evento|entidad|organismo|abonado|agente|vendedor`,
+    |afiliado|afiliada|empleado|tienda|sucursal|suscriptor|socio|alumno|evento|entidad|organismo|abonado|agente|vendedor
+    |vuelo|paquete|certificación|certificado|norma|salida|retorno|estado|laboral|trabajo|comercio|comercial`,
   number: `referencia|ref|cuenta|contrato|terminada en|termina en|terminado en|terminación|acabada en|últimos dígitos
-    |últimos 4 dígitos|últimos cuatro dígitos|teléfono|tel|llama|llame|llamando|llamar|móvil|habitación|asiento|vuelo|boleto
-    |billete|entrada|modelo|isbn|versión|cif|nif|dni|ruc|rut|cuit|socio|transacción|solicitud|expediente|caso|número|núm|n.º
-    |nº|n°|calle|avenida|av|piso|año|desde|historia|trámite|folio|importe|total|saldo|puntos|grupo|sucursal|paquete|guía
-    |cups|afiliado|póliza|matrícula|cédula|tarjeta|apartado|terminal|aula|tomo|edición`,
+    |últimos 4 dígitos|últimos cuatro dígitos|teléfono|tel|llama|llame|llamando|llamar|móvil|habitación|asiento|vuelo
+    |boleto|billete|entrada|modelo|isbn|versión|cif|nif|dni|ruc|rut|cuit|socio|transacción|solicitud|expediente|caso
+    |número|núm|n.º|nº|n°|calle|avenida|av|piso|año|desde|historia|trámite|folio|importe|total|saldo|puntos|grupo
+    |sucursal|paquete|guía|cups|afiliado|póliza|matrícula|cédula|tarjeta|apartado|terminal|aula|tomo|edición|pago de
+    |transferencia de|compra de|art|comercio`,
   neutral: 'número|números|núm|nº|n.º',
   meeting: 'reunión*|videollamada*|videoconferencia*|conferencia*|seminario web|webinar*',
   purpose: `verific*|confirm*|iniciar sesión|inicia sesión|inicio de sesión|acceso|acceder|ingres*|autentic*|autoriz*
@@ -53,14 +57,18 @@ export const portuguese: Vocabulary = {
     |palavra-passe temporária|palavra-passe de utilização única|número de verificação|chave de segurança|chave de acesso
     |seis dígitos|6 dígitos|quatro dígitos|4 dígitos|dígitos abaixo|números abaixo|números a seguir|dígitos a seguir`,
   secret: 'senha|palavra-passe|chave',
+  authorization: 'código de autorização|código autorização',
+  receipt: 'comprovante|comprovativo|recibo|talão|terminal|via do cliente',
   sale: `desconto*|promocional*|promo*|cupom|cupons|cupão|presente|vale-presente|oferta*|resgate|resgatar|indicação`,
   other: `postal|pedido|encomenda|reserva|rastreio|rastreamento|envio|fatura|barras|conduta|penal|civil|erro|qr|fonte
     |vestimenta|área|país|produto|artigo|cliente|localizador|swift|tributário|ética|cor|morse|genético|boleto|compra
-    |associado|funcionário|loja|agência|assinante|sócio|aluno|evento|entidade|revendedor|instalação`,
+    |associado|funcionário|loja|agência|assinante|sócio|aluno|evento|entidade|revendedor|instalação|voo|pacote
+    |certificação|certificado|norma|saída|retorno|estado|trabalho|comercial`,
   number: `referência|ref|conta|contrato|final|terminado em|terminada em|últimos dígitos|últimos 4 dígitos
-    |últimos quatro dígitos|telefone|tel|ligue|ligar|ramal|celular|telemóvel|quarto|assento|voo|bilhete|ingresso|modelo|isbn
-    |versão|cpf|cnpj|nif|rg|sócio|transação|solicitação|protocolo|matrícula|processo|número|núm|nº|n.º|n°|rua|avenida|av
-    |andar|ano|desde|placa|total|valor|saldo|pontos|agência|linha digitável|apólice|central|cep|cartão|sala|edição`,
+    |últimos quatro dígitos|telefone|tel|ligue|ligar|ramal|celular|telemóvel|quarto|assento|voo|bilhete|ingresso|modelo
+    |isbn|versão|cpf|cnpj|nif|rg|sócio|transação|solicitação|protocolo|matrícula|processo|número|núm|nº|n.º|n°|rua
+    |avenida|av|andar|ano|desde|placa|total|valor|saldo|pontos|agência|linha digitável|apólice|central|cep|cartão|sala
+    |edição|pagamento de|transferência de|compra de|artigo|art|terminal|estabelecimento`,
   neutral: 'número|números|núm|nº|n.º',
   meeting: 'reunião|reuniões|videochamada*|videoconferência*|conferência*|webinar*',
   purpose: `verific*|confirm*|iniciar sessão|entrar|acesso|acessar|aceder|autentic*|autoriz*|uso único|ativ*|expira|caduca
@@ -95,15 +103,19 @@ export const french: Vocabulary = {
     |mot de passe unique|numéro de vérification|jeton|clé de sécurité|code secret|digicode|six chiffres|6 chiffres
     |quatre chiffres|4 chiffres|chiffres suivants|chiffres ci-après|chiffres ci-dessous|numéro suivant`,
   secret: 'mot de passe|clé',
+  authorization: `code d'autorisation|code autorisation`,
+  receipt: 'ticket|reçu|justificatif|terminal|ticket client',
   sale: `promo*|promotionnel*|avantage|réduction*|remise*|cadeau|carte cadeau|parrainage|bon d'achat|offre*|soldes|rabais`,
-  other: `postal|commande|réservation|suivi|facture|barres|barre|conduite|pénal|civil|vestimentaire|erreur|qr|source|route
-    |produit|article|client|pays|région|swift|travail|couleur|morse|génétique|ape|naf|guichet|dossier|insee|adhérent|agence
-    |établissement|groupe|abonné|magasin|société|salarié|élève|événement|colis`,
-  number: `référence|réf|compte|contrat|se terminant par|finissant par|terminant par|derniers chiffres|4 derniers chiffres
-    |quatre derniers chiffres|téléphone|tél|appelez|appeler|fax|mobile|chambre|place|voiture|vol|train|billet|e-billet
-    |modèle|isbn|version|siret|siren|rcs|tva|adhérent|transaction|demande|identifiant|numéro|n°|nº|no|rue|avenue|av
-    |boulevard|boul|bd|étage|année|depuis|montant|total|solde|points|cedex|capital|opposition|abonné|TGV|TER|colis|bp|salle
-    |quai|police|sinistre|immatriculation|carte|édition|service client`,
+  other: `postal|commande|réservation|suivi|facture|barres|barre|conduite|pénal|civil|vestimentaire|erreur|qr|source
+    |route|produit|article|client|pays|région|swift|travail|couleur|morse|génétique|ape|naf|guichet|dossier|insee
+    |adhérent|agence|établissement|groupe|abonné|magasin|société|salarié|élève|événement|colis|vol|envoi|expédition
+    |certification|certificat|norme|sortie|retour|statut|commerce|procédure`,
+  number: `référence|réf|compte|contrat|se terminant par|finissant par|terminant par|derniers chiffres
+    |4 derniers chiffres|quatre derniers chiffres|téléphone|tél|appelez|appeler|fax|mobile|chambre|place|voiture|vol
+    |train|billet|e-billet|modèle|isbn|version|siret|siren|rcs|tva|adhérent|transaction|demande|identifiant|numéro|n°|nº
+    |no|rue|avenue|av|boulevard|boul|bd|étage|année|depuis|montant|total|solde|points|cedex|capital|opposition|abonné
+    |TGV|TER|colis|bp|salle|quai|police|sinistre|immatriculation|carte|édition|service client|paiement de|virement de
+    |achat de|article|art|terminal|commerçant|autorisation`,
   neutral: 'numéro|numéros|nombre|n°|nº',
   meeting: 'réunion*|visioconférence*|visio|conférence*|webinaire*',
   purpose: `vérif*|confirm*|connexion|connecter|session|identifi*|authentif*|usage unique|activ*|expire*|valable|valide*
@@ -136,16 +148,20 @@ export const italian: Vocabulary = {
     |sei cifre|6 cifre|quattro cifre|4 cifre|cinque cifre|8 cifre|cifre seguenti|seguenti cifre|seguenti numeri
     |numero di verifica|chiave di accesso|chiave temporanea`,
   secret: `password|chiave|parola chiave|parola d'ordine`,
+  authorization: 'codice di autorizzazione|codice autorizzazione',
+  receipt: 'scontrino|ricevuta|terminale|copia cliente',
   sale: `sconto|sconti|scontato|promo*|coupon|buono|buoni|regalo|offerta|offerte|saldi|risparmi*|cashback|amico
     |invita un amico`,
   other: `postale|fiscale|ordine|prenotazione|tracciamento|tracciatura|spedizione|fattura|barre|a barre|cliente|articolo
     |prodotto|errore|sorgente|penale|civile|sdi|destinatario|paese|colore|etico|condotta|strada|pratica|biglietto|volo
-    |abbonamento|socio|tessera|contratto|fornitore|avviso|ateco|negozio|filiale|ente|azienda|catastale|acquisto|reso`,
+    |abbonamento|socio|tessera|contratto|fornitore|avviso|ateco|negozio|filiale|ente|azienda|catastale|acquisto|reso
+    |pacco|certificazione|certificato|norma|uscita|ritorno|stato|lavoro|commercio|procedura`,
   number: `ordine|riferimento|rif|conto|contratto|che termina con|termina con|terminante con|ultime quattro cifre
     |ultime 4 cifre|telefono|telefonico|chiama|chiamaci|chiamare|cellulare|camera|posto|volo|treno|biglietto|carrozza
-    |modello|versione|partita iva|p.iva|p. iva|c.f|transazione|richiesta|pratica|protocollo|numero|num|n°|nº|n.|via|viale
-    |piazza|corso|cap|anno|dal|importo|totale|saldo|punti|bolletta|polizza|tessera|pacco|collo|spedizione|prenotazione
-    |fattura|scontrino|carta|sportello`,
+    |modello|versione|partita iva|p.iva|p. iva|c.f|transazione|richiesta|pratica|protocollo|numero|num|n°|nº|n.|via
+    |viale|piazza|corso|cap|anno|dal|importo|totale|saldo|punti|bolletta|polizza|tessera|pacco|collo|spedizione
+    |prenotazione|fattura|scontrino|carta|sportello|pagamento di|bonifico di|acquisto di|articolo|art|terminale
+    |esercente`,
   neutral: 'numero|numeri|num|n°',
   meeting: 'riunione|riunioni|videochiamata|videoconferenza|conferenza|webinar*|call di gruppo',
   purpose: `verific*|conferm*|access*|accedi|accedere|autentic*|autorizz*|monouso|attiv*|scad*|valido|valida|validità
@@ -176,13 +192,17 @@ export const catalan: Vocabulary = {
     |6 dígits|sis xifres|6 xifres|quatre dígits|4 dígits|quatre xifres|4 xifres|dígits següents|xifres següents
     |número de verificació`,
   secret: 'contrasenya|clau',
+  authorization: `codi d'autorització`,
+  receipt: 'rebut|tiquet|comprovant|terminal',
   sale: 'descompte*|promo*|cupó|cupons|val|regal|oferta|ofertes|rebaix*|bescanvi*|estalvi*',
-  other: `postal|comanda|reserva|seguiment|enviament|factura|de barres|barres|client|article|producte|error|font|penal|civil
-    |país|color|conducta|vestimenta|bitllet|vol|soci|contracte|botiga|alumne|empleat|localitzador|compra`,
+  other: `postal|comanda|reserva|seguiment|enviament|factura|de barres|barres|client|article|producte|error|font|penal
+    |civil|país|color|conducta|vestimenta|bitllet|vol|soci|contracte|botiga|alumne|empleat|localitzador|compra|paquet
+    |certificació|certificat|norma|sortida|retorn|estat|treball`,
   number: `comanda|referència|ref|compte|contracte|acabat en|acabada en|acaba en|que acaba en|últims quatre dígits
-    |últims 4 dígits|darrers quatre dígits|telèfon|truca|truqueu|mòbil|habitació|seient|vol|tren|bitllet|model|versió|nif
-    |cif|transacció|sol·licitud|expedient|número|núm|n.º|nº|n°|carrer|avinguda|plaça|pis|any|des de|import|total|saldo|punts
-    |pòlissa|targeta|paquet|enviament|reserva|factura|tiquet|rebut|soci|carnet`,
+    |últims 4 dígits|darrers quatre dígits|telèfon|truca|truqueu|mòbil|habitació|seient|vol|tren|bitllet|model|versió
+    |nif|cif|transacció|sol·licitud|expedient|número|núm|n.º|nº|n°|carrer|avinguda|plaça|pis|any|des de|import|total
+    |saldo|punts|pòlissa|targeta|paquet|enviament|reserva|factura|tiquet|rebut|soci|carnet|pagament de|transferència de
+    |compra de|art|terminal`,
   neutral: 'número|números|núm',
   meeting: 'reunió|reunions|videotrucada*|videoconferència*|conferència*|seminari web|webinar*',
   purpose: `verific*|confirm*|iniciar sessió|inicia sessió|inici de sessió|accés|accedir|autentic*|autoritz*|un sol ús
@@ -211,16 +231,20 @@ export const romanian: Vocabulary = {
     |parola de unică folosință|parolă temporară|parola temporară|șase cifre|6 cifre|patru cifre|4 cifre|cifrele următoare
     |următoarele cifre|număr de verificare|numărul de verificare|cheie de acces|cheia de acces`,
   secret: 'parolă|parola|cheie|cheia',
+  authorization: 'cod de autorizare|cod autorizare|codul de autorizare',
+  receipt: 'bon|chitanță|terminal',
   sale: `reducere|reduceri|reducerea|discount*|promo*|cupon|cuponul|cupoane|voucher*|cadou|ofertă|oferta|oferte|economis*
     |recomandare|black friday`,
-  other: `poștal|postal|comandă|comenzii|comanda|rezervare|rezervării|urmărire|livrare|factură|facturii|de bare|bare|client
-    |clientului|articol|produs|produsului|eroare|sursă|penal|civil|fiscal|țară|culoare|conduită|bilet|biletului|zbor
-    |contract|abonat|abonatului|magazin|agent|caen|iban|awb|unic de înregistrare|numeric personal`,
-  number: `comandă|comanda|comenzii|comenzi|referință|ref|cont|contul|contract|contractul|care se termină în|se termină cu
-    |se termină în|ultimele patru cifre|ultimele 4 cifre|telefon|tel|sunați|apelați|mobil|cameră|camera|loc|locul|zbor
-    |zborul|tren|trenul|bilet|biletul|model|versiune|versiunea|cui|cif|tranzacție|tranzacția|cerere|dosar|număr|numărul|nr
-    |strada|str|bulevardul|bd|sector|anul|din|sumă|suma|total|totalul|sold|soldul|puncte|poliță|colet|coletul|awb|rezervare
-    |factură|factura|facturii|bon|card|cardul`,
+  other: `poștal|postal|comandă|comenzii|comanda|rezervare|rezervării|urmărire|livrare|factură|facturii|de bare|bare
+    |client|clientului|articol|produs|produsului|eroare|sursă|penal|civil|fiscal|țară|culoare|conduită|bilet|biletului
+    |zbor|contract|abonat|abonatului|magazin|agent|caen|iban|awb|unic de înregistrare|numeric personal|zborului|colet
+    |coletului|certificare|certificat|standard|ieșire|retur|muncii|rutier`,
+  number: `comandă|comanda|comenzii|comenzi|referință|ref|cont|contul|contract|contractul|care se termină în
+    |se termină cu|se termină în|ultimele patru cifre|ultimele 4 cifre|telefon|tel|sunați|apelați|mobil|cameră|camera
+    |loc|locul|zbor|zborul|tren|trenul|bilet|biletul|model|versiune|versiunea|cui|cif|tranzacție|tranzacția|cerere|dosar
+    |număr|numărul|nr|strada|str|bulevardul|bd|sector|anul|din|sumă|suma|total|totalul|sold|soldul|puncte|poliță|colet
+    |coletul|awb|rezervare|factură|factura|facturii|bon|card|cardul|plată de|plata de|transfer de|articolul|art|terminal
+    |comerciant`,
   neutral: 'număr|numărul|numere|nr',
   meeting: 'întâlnire*|ședință|ședința|videoconferință*|conferință|conferința|apel video|webinar*',
   purpose: `verific*|confirm*|autentific*|conect*|acces*|autoriz*|unică folosință|activ*|expiră|valabil|valabilă|valid

@@ -8,16 +8,19 @@ export const polish: Vocabulary = {
     |hasło tymczasowe|tymczasowe hasło|hasło sms|numer weryfikacyjny|sześć cyfr|6 cyfr|cztery cyfry|4 cyfry|sześciocyfrowy
     |czterocyfrowy|następujące cyfry|poniższe cyfry|ciąg cyfr`,
   secret: 'hasło|hasła|klucz',
+  authorization: 'kod autoryzacji|kod autoryzacyjny',
+  receipt: 'paragon|potwierdzenie płatności|terminal*',
   sale: `rabat*|zniżk*|promoc*|promo*|kupon*|bon|bonu|bony|voucher*|podarunk*|upominkow*|wyprzedaż*|oszczęd*|okazj*|prezent*
     |polecając*|zniżkow*`,
   other: `rezerwacyjn*|pocztow*|kreskow*|zamówienia|rezerwacji|przesyłki|śledzenia|śledzące*|faktury|klienta|nabywcy
-    |odbiorcy|kontrahenta|produktu|towaru|artykułu|błędu|źródłow*|kraju|koloru|karny|cywilny|pracy|etyki|ubioru|biletu|lotu
-    |umowy|abonenta|sklepu|oddziału|pkd|swift|paczki|kierunkow*|pnr|ean|ucznia`,
+    |odbiorcy|kontrahenta|produktu|towaru|artykułu|błędu|źródłow*|kraju|koloru|karny|cywilny|pracy|etyki|ubioru|biletu
+    |lotu|umowy|abonenta|sklepu|oddziału|pkd|swift|paczki|kierunkow*|pnr|ean|ucznia|certyfikatu|certyfikacji|normy
+    |powrotu|wyjścia|statusu|drogow*|cywilnego|karnego`,
   number: `zamówieni*|nr|numer*|referencj*|konto|konta|rachun*|umow*|kończący się na|kończąca się na|kończącą się na
-    |kończy się na|ostatnie cztery cyfry|ostatnie 4 cyfry|telefon*|tel|zadzwoń|infolini*|kom|faks|pokój|pokoju|miejsce|lot
-    |lotu|pociąg*|wagon|bilet*|model|wersj*|nip|regon|krs|pesel|transakcj*|zgłoszeni*|wniosek|wniosku|spraw*|ulica|ul|aleja
-    |al|rok|roku|od|kwot*|suma|razem|saldo|punkt*|polis*|karta|karty|przesył*|paczk*|rezerwacj*|faktur*|paragon*|klient*
-    |członk*`,
+    |kończy się na|ostatnie cztery cyfry|ostatnie 4 cyfry|telefon*|tel|zadzwoń|infolini*|kom|faks|pokój|pokoju|miejsce
+    |lot|lotu|pociąg*|wagon|bilet*|model|wersj*|nip|regon|krs|pesel|transakcj*|zgłoszeni*|wniosek|wniosku|spraw*|ulica
+    |ul|aleja|al|rok|roku|od|kwot*|suma|razem|saldo|punkt*|polis*|karta|karty|przesył*|paczk*|rezerwacj*|faktur*
+    |paragon*|klient*|członk*|płatność|przelew na kwotę|art|artykuł|terminal*|sprzedawc*`,
   neutral: 'numer|liczba|liczbę|nr',
   meeting: 'spotkani*|wideokonferencj*|telekonferencj*|konferencj*|webinar*|wideorozmow*',
   purpose: `weryfik*|potwierd*|zalog*|logowani*|logować|uwierzytelni*|autoryz*|jednorazow*|aktyw*|wygas*|ważny|ważność|ważne
@@ -45,14 +48,18 @@ export const czech: Vocabulary = {
   code: `číslice|číslic|kód|kódu|kódem|kódy|kódů|jednorázové heslo|jednorázového hesla|dočasné heslo|ověřovací číslo
     |šest číslic|6 číslic|čtyři číslice|4 číslice|šestimístn*|čtyřmístn*|následující číslice|tyto číslice|heslo z sms`,
   secret: 'heslo|hesla|klíč',
+  authorization: 'autorizační kód',
+  receipt: 'účtenka|účtenku|stvrzenka|terminál*',
   sale: `slev*|promo*|kupon*|kupón*|poukaz*|voucher*|dárkov*|akční*|výprodej*|akce|ušetř*|doporučení příteli`,
-  other: `rezervačn*|čárov*|poštovní|směrovac*|objednávky|rezervace|zásilky|sledovací|faktury|zákazníka|zákaznick*|produktu
-    |zboží|chyby|chybov*|zdrojov*|země|barvy|trestní|jízdenky|letu|smlouvy|prodejny|banky|etick*|odesílatele|variabilní
-    |podací|vstupenky`,
-  number: `objednávk*|č|číslo|čísla|reference|účet|účtu|smlouv*|končící na|končí na|končící číslem|poslední čtyři číslice
-    |poslední 4 číslice|telefon*|tel|volejte|zavolejte|linka|linku|mobil|fax|pokoj|místo|sedadlo|let|letu|vlak|vůz|jízdenk*
-    |model|verze|ič|ičo|dič|transakc*|žádost*|případ*|spis*|ulice|ul|náměstí|psč|rok|roku|částk*|celkem|zůstatek|body
-    |pojistk*|kart*|zásilk*|balík*|rezervac*|faktur*|účtenk*|zákazník*|člen*|variabilní symbol|vs`,
+  other: `rezervačn*|čárov*|poštovní|směrovac*|objednávky|rezervace|zásilky|sledovací|faktury|zákazníka|zákaznick*
+    |produktu|zboží|chyby|chybov*|zdrojov*|země|barvy|trestní|jízdenky|letu|smlouvy|prodejny|banky|etick*|odesílatele
+    |variabilní|podací|vstupenky|balíku|certifikátu|certifikace|normy|návratový|ukončení|stavu|občanský|trestn*
+    |zákoník práce`,
+  number: `objednávk*|č|číslo|čísla|reference|účet|účtu|smlouv*|končící na|končí na|končící číslem
+    |poslední čtyři číslice|poslední 4 číslice|telefon*|tel|volejte|zavolejte|linka|linku|mobil|fax|pokoj|místo|sedadlo
+    |let|letu|vlak|vůz|jízdenk*|model|verze|ič|ičo|dič|transakc*|žádost*|případ*|spis*|ulice|ul|náměstí|psč|rok|roku
+    |částk*|celkem|zůstatek|body|pojistk*|kart*|zásilk*|balík*|rezervac*|faktur*|účtenk*|zákazník*|člen*
+    |variabilní symbol|vs|platba|článek|čl|terminál*|obchodník*`,
   neutral: 'číslo|čísla|č',
   meeting: 'schůzk*|videohovor*|videokonferenc*|konferenc*|webinář*|webinar*|online setkání',
   purpose: `ověř*|potvr*|přihl*|autentiz*|autoriz*|jednorázov*|aktiv*|vyprší|platí|platnost*|platný|nesdílej*|nikomu|zadej*
@@ -79,15 +86,17 @@ export const slovak: Vocabulary = {
   code: `číslice|číslic|kód|kódu|kódom|kódy|kódov|jednorazové heslo|jednorazového hesla|dočasné heslo|overovacie číslo
     |šesť číslic|6 číslic|štyri číslice|4 číslice|šesťmiestn*|štvormiestn*|nasledujúce číslice|tieto číslice`,
   secret: 'heslo|hesla|kľúč',
+  authorization: 'autorizačný kód',
+  receipt: 'bloček|účtenka|doklad|terminál*',
   sale: `zľav*|promo*|kupón*|poukaz*|poukážk*|voucher*|darčekov*|akciov*|výpredaj*|akcia|ušetr*|odporúčac*`,
-  other: `rezervačn*|čiarov*|poštov*|smerov*|objednávky|rezervácie|zásielky|sledovac*|faktúry|zákazníka|zákazníck*|produktu
-    |tovaru|chyby|chybov*|zdrojov*|krajiny|farby|trestn*|lístka|letu|zmluvy|predajne|banky|etick*|odosielateľa|variabilný
-    |vstupenky`,
+  other: `rezervačn*|čiarov*|poštov*|smerov*|objednávky|rezervácie|zásielky|sledovac*|faktúry|zákazníka|zákazníck*
+    |produktu|tovaru|chyby|chybov*|zdrojov*|krajiny|farby|trestn*|lístka|letu|zmluvy|predajne|banky|etick*|odosielateľa
+    |variabilný|vstupenky|balíka|certifikátu|certifikácie|normy|návratový|ukončenia|stavu|občiansky`,
   number: `objednávk*|č|číslo|čísla|referenc*|účet|účtu|zmluv*|končiaci na|končiaca na|končí na|končiaca číslom
-    |posledné štyri číslice|posledné 4 číslice|telefón*|tel|volajte|zavolajte|linka|linku|mobil|fax|izba|miesto|sedadlo|let
-    |letu|vlak|vozeň|lístok|lístk*|model|verzia|ičo|dič|transakci*|žiados*|prípad*|spis*|ulica|ul|námestie|psč|rok|roku|sum*
-    |spolu|celkom|zostatok|body|poistk*|kart*|zásielk*|balík*|rezerváci*|faktúr*|účtenk*|zákazník*|člen*|variabilný symbol
-    |vs`,
+    |posledné štyri číslice|posledné 4 číslice|telefón*|tel|volajte|zavolajte|linka|linku|mobil|fax|izba|miesto|sedadlo
+    |let|letu|vlak|vozeň|lístok|lístk*|model|verzia|ičo|dič|transakci*|žiados*|prípad*|spis*|ulica|ul|námestie|psč|rok
+    |roku|sum*|spolu|celkom|zostatok|body|poistk*|kart*|zásielk*|balík*|rezerváci*|faktúr*|účtenk*|zákazník*|člen*
+    |variabilný symbol|vs|platba|článok|čl|terminál*|obchodník*`,
   neutral: 'číslo|čísla|č',
   meeting: 'stretnuti*|videohovor*|videokonferenc*|konferenc*|webinár*|schôdzk*|online stretnutie',
   purpose: `over*|potvr*|prihl*|autentif*|autoriz*|jednorazov*|aktiv*|vyprší|platí|platnos*|platný|nezdieľaj*|nikomu|zadaj*
@@ -116,15 +125,18 @@ export const croatian: Vocabulary = {
     |šest cifara|6 cifara|četiri cifre|4 cifre|šesteroznamenkast*|četveroznamenkast*|šestocifren*|sljedeće znamenke
     |sledeće cifre|verifikacijski broj`,
   secret: 'lozinka|lozinku|zaporka|zaporku|ključ',
+  authorization: 'autorizacijski kod|kod autorizacije',
+  receipt: 'račun|potvrda o plaćanju|terminal*',
   sale: 'popust*|promo*|kupon*|vaučer*|poklon*|akcij*|rasprodaj*|ušted*|preporuk*|sniženj*',
   other: `rezervacijsk*|poštanski|bar|crtični|narudžbe|narudžbine|porudžbine|rezervacije|pošiljke|praćenje|za praćenje
-    |računa|fakture|kupca|klijenta|proizvoda|artikla|greške|pogreške|izvorni|države|boje|karte|leta|ugovora|poslovnice|banke
-    |odijevanja|ponašanja|pozivni|člana|učenika`,
+    |računa|fakture|kupca|klijenta|proizvoda|artikla|greške|pogreške|izvorni|države|boje|karte|leta|ugovora|poslovnice
+    |banke|odijevanja|ponašanja|pozivni|člana|učenika|paketa|certifikata|certifikacije|norme|povratni|izlazni|statusa
+    |kazneni|građanski`,
   number: `narudžb*|porudžb*|broj|br|referenc*|račun*|ugovor*|koja završava na|koji završava na|završava na|završava s
     |zadnje četiri znamenke|posljednje četiri znamenke|zadnje 4 znamenke|poslednje četiri cifre|telefon*|tel|nazovite
-    |pozovite|mob|faks|soba|sjedalo|mjesto|let|leta|vlak|voz|vagon|kart*|model|verzija|oib|pib|mb|jmbg|transakcij*|zahtjev*
-    |predmet*|ulica|ul|trg|godina|godine|iznos*|ukupno|stanje|bodov*|polic*|kartic*|pošiljk*|paket*|rezervacij*|faktur*
-    |kupac|kupc*|član*|poziv na broj|fiskaln*`,
+    |pozovite|mob|faks|soba|sjedalo|mjesto|let|leta|vlak|voz|vagon|kart*|model|verzija|oib|pib|mb|jmbg|transakcij*
+    |zahtjev*|predmet*|ulica|ul|trg|godina|godine|iznos*|ukupno|stanje|bodov*|polic*|kartic*|pošiljk*|paket*|rezervacij*
+    |faktur*|kupac|kupc*|član*|poziv na broj|fiskaln*|članak|čl|terminal*|trgovac`,
   neutral: 'broj|broja|br',
   meeting: 'sastan*|videopoziv*|videokonferencij*|konferencij*|webinar*|video poziv*',
   purpose: `verifi*|provjer*|proveri*|proverav*|potvr*|prijav*|autentif*|autoriz*|jednokratn*|aktiv*|ističe|istječe|vrijedi
@@ -154,13 +166,16 @@ export const slovenian: Vocabulary = {
   code: `števke|števk|koda|kodo|kode|kodi|kod|enkratno geslo|začasno geslo|potrditvena številka|šestmestn*|štirimestn*
     |šest števk|6 števk|štiri števke|4 števke|naslednje števke|šifra|šifro`,
   secret: 'geslo|ključ',
+  authorization: 'avtorizacijska koda|koda avtorizacije',
+  receipt: 'račun|potrdilo o plačilu|terminal*',
   sale: `popust*|promo*|kupon*|bon|bona|vavčer*|daril*|akcij*|razprodaj*|prihran*|priporočil*|ugodnost*`,
   other: `rezervacijsk*|poštna|črtna|naročila|rezervacije|pošiljke|sledenje|za sledenje|sledilna|računa|stranke|kupca
-    |izdelka|artikla|napake|izvorna|države|barve|vozovnice|leta|pogodbe|poslovalnice|oblačenja|qr|klicna|člana`,
+    |izdelka|artikla|napake|izvorna|države|barve|vozovnice|leta|pogodbe|poslovalnice|oblačenja|qr|klicna|člana|paketa
+    |certifikata|certificiranja|standarda|povratna|izhodna|stanja`,
   number: `naročil*|številka|številko|št|sklic*|referenc*|račun*|pogodb*|ki se konča na|se konča z|konča z
-    |zadnje štiri števke|zadnje 4 števke|telefon*|tel|pokličite|gsm|faks|soba|sedež|let|vlak|vagon|vozovnic*|model|različica
-    |ddv|davčna|transakcij*|zahtevek|zahtevk*|zadev*|ulica|cesta|trg|leto|leta|znesek|skupaj|stanje|točk*|polic*|kartic*
-    |pošiljk*|paket*|rezervacij*|strank*|kupec|član*`,
+    |zadnje štiri števke|zadnje 4 števke|telefon*|tel|pokličite|gsm|faks|soba|sedež|let|vlak|vagon|vozovnic*|model
+    |različica|ddv|davčna|transakcij*|zahtevek|zahtevk*|zadev*|ulica|cesta|trg|leto|leta|znesek|skupaj|stanje|točk*
+    |polic*|kartic*|pošiljk*|paket*|rezervacij*|strank*|kupec|član*|člen|čl|terminal*|trgovec`,
   neutral: 'številka|številko|št',
   meeting: 'sestan*|videoklic*|videokonferenc*|konferenc*|webinar*|spletni seminar',
   purpose: `preveri*|preverjanj*|potrdi*|potrjevanj*|potrditven*|prijav*|avtentik*|enkratn*|aktiv*|poteče|velja|veljavn*

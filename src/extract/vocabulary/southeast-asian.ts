@@ -10,15 +10,19 @@ export const vietnamese: Vocabulary = {
     |mã là|mã|dãy số|6 chữ số|6 số|4 chữ số|4 số|chữ số sau|chữ số dưới đây|chữ số bên dưới|các số sau|mật khẩu một lần
     |mật khẩu dùng một lần|mật khẩu tạm thời|mật khẩu kích hoạt|mật khẩu giao dịch|mật mã|otp|code|pin|token`,
   secret: 'mật khẩu',
+  authorization: 'mã chuẩn chi|mã cấp phép',
+  receipt: 'biên lai|hóa đơn thanh toán',
   sale: `giảm giá|mã giảm giá|khuyến mãi|khuyến mại|mã khuyến mãi|ưu đãi|mã ưu đãi|giới thiệu|quà tặng|voucher|tặng|giảm`,
   other: `đơn hàng|mã đơn|mã đơn hàng|đặt chỗ|mã đặt chỗ|mã đặt phòng|mã đặt vé|vận đơn|mã vận đơn|mã giao dịch
     |mã khách hàng|mã số thuế|mã bưu chính|mã bưu điện|mã sản phẩm|mã vạch|mã qr|mã nguồn|mã lỗi|mã vùng|mã sinh viên
     |mã học viên|mã nhân viên|mã hồ sơ|mã tra cứu|mã số|mã vé|mã hóa đơn|mã chuyến|mã hàng|mã cổ phiếu|mã lớp|mã phòng
     |mã đại lý|mã cửa hàng|mã thành viên|mã hội viên|mã dự thưởng|mã chứng khoán|mã ngân hàng|mã chi nhánh|mã bệnh nhân
-    |mã thẻ|mã báo danh|mã công ty|mã môn|mã trường|mã hợp đồng|mã nhóm|mã màu`,
+    |mã thẻ|mã báo danh|mã công ty|mã môn|mã trường|mã hợp đồng|mã nhóm|mã màu|mã chuyến bay|mã bưu gửi|mã bưu kiện
+    |mã gói hàng|mã chứng nhận|mã thoát|mã trả về|mã trạng thái`,
   number: `hóa đơn|đặt vé|tra cứu|theo dõi|tham chiếu|giao dịch|tài khoản|số tài khoản|khách hàng|mst|hợp đồng|số cuối
-    |4 số cuối|6 số cuối|đuôi số|điện thoại|đt|sđt|hotline|tổng đài|gọi|phòng|ghế|chuyến bay|chuyến|mẫu|sản phẩm|phiên bản
-    |đường|phố|quận|phường|năm|số tiền|tổng cộng|tổng|số dư|điểm|chỉ số|kỳ|số thẻ|số báo danh|tủ số|trang`,
+    |4 số cuối|6 số cuối|đuôi số|điện thoại|đt|sđt|hotline|tổng đài|gọi|phòng|ghế|chuyến bay|chuyến|mẫu|sản phẩm
+    |phiên bản|đường|phố|quận|phường|năm|số tiền|tổng cộng|tổng|số dư|điểm|chỉ số|kỳ|số thẻ|số báo danh|tủ số|trang|điều
+    |thiết bị|thẻ`,
   neutral: 'số',
   meeting: 'cuộc họp|hội nghị|họp trực tuyến|hội thảo|phòng họp',
   purpose: `xác nhận|xác thực|xác minh|đăng nhập|đăng ký|kích hoạt|hiệu lực|hết hạn|không chia sẻ|không cung cấp|nhập
@@ -43,14 +47,16 @@ export const indonesian: Vocabulary = {
     |angka verifikasi|enam digit|6 digit|6 angka|enam angka|empat digit|4 digit|4 angka|angka berikut|angka di bawah
     |digit berikut|sandi otp`,
   secret: 'kata sandi|sandi|kunci',
+  authorization: 'kode otorisasi|kode persetujuan',
+  receipt: 'struk|kuitansi|bukti pembayaran',
   sale: `promo*|diskon*|kupon*|voucher*|hadiah|potongan*|referral|cashback|hemat|penawaran|undangan teman`,
-  other: `pos|pesanan|pemesanan|booking|reservasi|pelacakan|resi|pengiriman|faktur|tagihan|pelanggan|produk|barang|kesalahan
-    |error|sumber|negara|warna|area|batang|etik|bayar|pembayaran|penerbangan|tiket|kontrak|toko|cabang|bank|unik pembayaran
-    |siswa|anggota|billing`,
+  other: `pos|pesanan|pemesanan|booking|reservasi|pelacakan|resi|pengiriman|faktur|tagihan|pelanggan|produk|barang
+    |kesalahan|error|sumber|negara|warna|area|batang|etik|bayar|pembayaran|penerbangan|tiket|kontrak|toko|cabang|bank
+    |unik pembayaran|siswa|anggota|billing|paket|sertifikat|sertifikasi|standar|keluar|status|pengembalian`,
   number: `pesanan|nomor|no|no.|referensi|rekening|akun nomor|yang berakhiran|berakhiran|berakhir dengan
-    |empat digit terakhir|4 digit terakhir|telepon|telp|hubungi|hp|ponsel|faks|kamar|kursi|penerbangan|kereta|gerbong|tiket
-    |model|versi|npwp|nik|transaksi|permintaan|kasus|jalan|jl|tahun|sejak|jumlah|total|saldo|poin|polis|kartu|paket|resi
-    |reservasi|faktur|tagihan|struk|pelanggan|anggota|rp|virtual account`,
+    |empat digit terakhir|4 digit terakhir|telepon|telp|hubungi|hp|ponsel|faks|kamar|kursi|penerbangan|kereta|gerbong
+    |tiket|model|versi|npwp|nik|transaksi|permintaan|kasus|jalan|jl|tahun|sejak|jumlah|total|saldo|poin|polis|kartu
+    |paket|resi|reservasi|faktur|tagihan|struk|pelanggan|anggota|rp|virtual account|pasal|terminal|merchant`,
   neutral: 'nomor|angka|no',
   meeting: 'rapat|pertemuan|konferensi|konferensi video|panggilan video|webinar*',
   purpose: `verifikasi*|memverifikasi|konfirmasi*|mengonfirmasi|masuk|login|autentikasi|otentikasi|sekali pakai|aktivasi
@@ -78,13 +84,16 @@ export const malay: Vocabulary = {
   code: `digit|kod|kodnya|kata laluan sekali guna|kata laluan sementara|nombor pengesahan|enam digit|6 digit|6 angka
     |empat digit|4 digit|digit berikut|angka berikut|nombor berikut|nombor tac|tac`,
   secret: 'kata laluan|kunci',
+  authorization: 'kod kebenaran|kod kelulusan',
+  receipt: 'resit|terminal',
   sale: 'promo*|diskaun*|kupon*|baucar*|hadiah|potongan|tawaran|jimat|rebat',
   other: `pos|poskod|pesanan|tempahan|penjejakan|pengesanan|penghantaran|invois|bil|pelanggan|produk|barang|ralat|sumber
-    |negara|warna|kawasan|bar|etika|bayaran|penerbangan|tiket|kontrak|kedai|cawangan|bank|pelajar|ahli`,
+    |negara|warna|kawasan|bar|etika|bayaran|penerbangan|tiket|kontrak|kedai|cawangan|bank|pelajar|ahli|bungkusan|sijil
+    |pensijilan|standard|keluar|status`,
   number: `pesanan|nombor|no|no.|rujukan|akaun bank|yang berakhir dengan|berakhir dengan|empat digit terakhir
     |4 digit terakhir|telefon|tel|hubungi|faks|bilik|tempat duduk|penerbangan|keretapi|tiket|model|versi|ssm|transaksi
     |permintaan|kes|jalan|jln|tahun|sejak|jumlah|baki|mata|polisi|kad|bungkusan|tempahan|invois|resit|pelanggan|ahli|rm
-    |penjejakan`,
+    |penjejakan|perkara|terminal|peniaga`,
   neutral: 'nombor|no',
   meeting: 'mesyuarat*|persidangan*|panggilan video|webinar*',
   purpose: `pengesahan|sahkan|mengesahkan|log masuk|daftar masuk|sekali guna|aktifkan|pengaktifan|sah|sah selama
@@ -109,8 +118,11 @@ export const filipino: Vocabulary = {
   code: `digit|code|kodigo|kowd|pansamantalang password|isang beses na password|anim na digit|6 na digit|apat na digit
     |4 na digit|sumusunod na numero|numerong ito`,
   secret: 'password|susi',
+  authorization: '',
+  receipt: 'resibo',
   sale: 'promo*|diskwento|kupon*|voucher*|regalo|alok|bawas|makatipid',
-  other: `postal|order|booking|tracking|reserbasyon|resibo|customer|produkto|error|bansa|zip|bar|ticket|tiket`,
+  other: `postal|order|booking|tracking|reserbasyon|resibo|customer|produkto|error|bansa|zip|bar|ticket|tiket|flight
+    |parcel|sertipiko`,
   number: `order|numero|no|numero ng|reference|account number|nagtatapos sa|huling apat na digit|huling 4 na digit|telepono
     |tumawag|tawagan|kuwarto|upuan|flight|tiket|bersyon|transaksyon|kalye|taon|halaga|kabuuan|balanse|puntos|card|pakete
     |padala|resibo|php`,

@@ -28,6 +28,10 @@ export interface Vocabulary {
   code: string
   /** A code only if the number follows directly. */
   secret: string
+  /** A verification code, or on a receipt the code of a payment. */
+  authorization: string
+  /** A receipt. */
+  receipt: string
   /** Sales: a code nearby is a discount code. */
   sale: string
   /** Next to a word for code, makes it another kind of code: order, postal, error. */
