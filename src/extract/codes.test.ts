@@ -18,6 +18,8 @@ describe('a code is returned as it is typed', () => {
     ['grouped digits lose the blank', 'Your code is 482 913', '482913', 'digits'],
     ['grouped digits lose the hyphen', 'Your code is 482-913', '482913', 'digits'],
     ['grouped digits lose the dash', 'Your code is 4829–1377', '48291377', 'digits'],
+    ['grouped digits lose the dot', 'Your code is 482.913', '482913', 'digits'],
+    ['nine digits after a name', 'Access code: 482 913 605', '482913605', 'digits'],
     ['spaced digits are one code', 'Your code:\n\n4 8 2 9 1 3', '482913', 'digits'],
     ['leading zeros are kept', 'Your code is 004829', '004829', 'digits'],
     ['Arabic digits become ASCII', 'رمز التحقق: ٤٨٢٩١٣', '482913', 'digits'],
@@ -34,11 +36,18 @@ describe('a code is returned as it is typed', () => {
       '7F3K9QXZ',
       'letters_and_digits',
     ],
+    ['two words', 'Pairing code: coral-walnut\nEnter it.', 'coral-walnut', 'words'],
+    ['words keep their blanks', 'Your code:\n\nmaple rocket cup', 'maple rocket cup', 'words'],
     ['words keep their hyphens', 'Your code:\n\nsmooth-otter-cabin', 'smooth-otter-cabin', 'words'],
     ['lower-case letters', 'Your code: qvmx-tzap', 'qvmx-tzap', 'letters_and_digits'],
     ['case is kept', 'Code: k3x9p2', 'k3x9p2', 'letters_and_digits'],
     ['letters alone', 'Your code:\n\nKXWPTM', 'KXWPTM', 'letters_and_digits'],
     ['between stars', 'Your code is *482913*', '482913', 'digits'],
+    ['before a comma and a number', '您的验证码为482913,5分钟内有效', '482913', 'digits'],
+    ['after a round amount', 'Enter the code to send 12500 to Ann, 482913.', '482913', 'digits'],
+    ['above another digit', 'Your code:\n4 8 2 9 1 3\n5 minutes left', '482913', 'digits'],
+    ['Vietnamese without marks', 'Ma moi cua ban: 482913', '482913', 'digits'],
+    ['an authorization code', 'Your authorization code: 482913', '482913', 'digits'],
     ['a year, if labelled as a code', 'Your PIN code is 2031. Enter it now.', '2031', 'digits'],
   ] as const) {
     test(name, () => {
@@ -66,6 +75,21 @@ describe('a code is returned as it is typed', () => {
 })
 
 describe('a code is found', () => {
+  test('without a prefix that the sentence names', () => {
+    expect(values(inText('GZ-482913 is your Gazelle code'))).toEqual(['482913'])
+    expect(values(inText('Your Gazelle code is GAZELLE-4829137'))).toEqual(['4829137'])
+  })
+
+  test('beside a number in the name of the sender', () => {
+    const text = 'Your Hotel 1881 code is 482913'
+    expect(values(inText(text, { senderName: 'Hotel 1881' }))).toEqual(['482913'])
+  })
+
+  test('alone below an order if the subject announces a code', () => {
+    const subject = 'Your pickup code'
+    expect(values(inText('Order 104882\n\n4829', { subject }))).toEqual(['4829'])
+  })
+
   test('in OTP-Token, with the highest confidence if the mail contains no other code', () => {
     const sure = [{ value: '482913', confidence: 0.99 }]
     expect(inText('Hello', { otpToken: ' 482913 ' })).toMatchObject(sure)
@@ -104,6 +128,9 @@ describe('a code is found', () => {
   for (const [name, html] of [
     ['in its own box', '<p>Your code</p><div style="font-size:32px">482913</div>'],
     ['in one cell per digit', `<p>Your code:</p><tr>${cells('482913')}</tr>`],
+    ['in one block per digit', `<p>Your code:</p>${blocks('482913')}<p>A new one</p>`],
+    ['in one table per digit', `<p>Your code:</p><tr>${tables('482913')}</tr>`],
+    ['in two cells', '<p>Your code:</p><tr><td>482</td><td>913</td></tr>'],
     ['in cells with a dash between', `<p>Your code:</p><tr>${cells('482-913')}</tr>`],
     ['in one span per digit', `<p>Your code:</p><p>${spans('482913')}</p>`],
     ['in the cell next to its label', '<tr><td>Code</td><td>482913</td></tr>'],
@@ -163,6 +190,18 @@ describe('not a code:', () => {
     ['an unlabelled number', 'We are 482913 friends'],
     ['an account', 'Account: 4829 1377 2046 9911, IBAN DE89 3704 0044 0532 0130 00'],
     ['hyphenated prose', 'The code is easy-to-use, not-for-profit and state-of-the-art'],
+    ['two-word adjectives', 'The code is open-source. Our code: well-tested, read-only.'],
+    ['a sentence without capitals', 'About your code:\n\nsee our help page'],
+    ['words in capitals', 'The secret code is RHYTHM. Secret code: TOP-GUN.'],
+    ['a dotted price, version or date', 'Code: 12.50, 12.408, 14.03.26 and 3.18.204'],
+    ['nine digits that nobody calls a code', 'Use 482913605 for transfers'],
+    ['a law', 'Civil Code 1714, Labor Code section 2802'],
+    ['a standard', 'Code: ISO 27001, EN 13485'],
+    ['a flight', 'Flight code: SK1482'],
+    ['a parcel', 'Parcel code PP482913, parcel reference: 9920418'],
+    ['a code of a program', 'Exit code 4829. Stop code: 0000007B. Code 0x80070005'],
+    ['pages', 'Pages with code:\n\n1 2 3 4 5'],
+    ['an amount before the code is mentioned', 'You received 4500, do not share your code'],
     ['words that nobody calls a code', 'Drive along smooth-otter-light-cabin'],
     ['a count', 'The code has 48291 lines, 12500 users and 5000 km'],
   ] as const) {
@@ -210,6 +249,10 @@ test('a number that is an order in one place is a code in none', () => {
   expect(inText(text)).toEqual([])
 })
 
+test('the authorization code of a receipt is not a code', () => {
+  expect(inText('Your receipt\nCard **** 4471\nTotal $12.50\nAuth code: 048213')).toEqual([])
+})
+
 test('the PIN of a meeting is not a code', () => {
   expect(inText('Join the meeting\nMeeting ID: 845 1234 5678\nPasscode: 482913')).toEqual([])
 })
@@ -240,6 +283,14 @@ describe('limits', () => {
 
 function cells(text: string): string {
   return [...text].map((one) => `<td>${one}</td>`).join('')
+}
+
+function blocks(text: string): string {
+  return [...text].map((one) => `<div>${one}</div>`).join('')
+}
+
+function tables(text: string): string {
+  return [...text].map((one) => `<td><table><tr><td>${one}</td></tr></table></td>`).join(' ')
 }
 
 function spans(text: string): string {

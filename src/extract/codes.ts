@@ -1,8 +1,9 @@
 import type { Code } from '../core/message.ts'
-import { type Candidate, findCandidates, kindOf } from './candidates.ts'
+import { type Candidate, type Candidates, findCandidates, kindOf } from './candidates.ts'
 import { findLabels, type Label } from './context.ts'
 import { fold } from './fold.ts'
 import { type ScoredCandidate, type ScoredText, score } from './scoring.ts'
+import { senderNames } from './sender-names.ts'
 import { structurePoints } from './structure.ts'
 import type { Vocabulary } from './vocabulary/vocabulary.ts'
 import { wordFinder } from './word-finder.ts'
@@ -47,7 +48,6 @@ const MARKED_CONFIDENCE = 0.99
 const MIN_CONFIDENCE = 0.5
 const TOKEN = /^[0-9A-Za-z-]{4,64}$/
 const ORIGIN_BOUND = /(?:^|\n)@[a-z0-9.-]{1,253} #([0-9A-Za-z-]{4,16})(?: @[a-z0-9.-]{1,253})?\s*$/i
-const findPurposes = wordFinder(['purpose'])
 
 function originBound(text: string): string | undefined {
   return ORIGIN_BOUND.exec(text.slice(0, MAX_TEXT_LENGTH).trimEnd().slice(-600))?.[1]
@@ -55,13 +55,21 @@ function originBound(text: string): string | undefined {
 
 function scoredCodes(source: CodeSource): Code[] {
   const { languages } = source
-  const subject = scanText(fold(source.subject), languages, true)
-  const texts = source.texts.map((text) =>
-    scanText(fold(text.slice(0, MAX_TEXT_LENGTH)), languages),
-  )
-  const all = [subject, ...texts]
-  if (all.every(({ scored }) => scored.length === 0)) return []
-  const purposes = all.reduce((count, { text }) => count + countPurposes(text, languages), 0)
+  const names = senderNames(source.senderName, source.senderAddress)
+  const found = [source.subject, ...source.texts].map((text) => {
+    const folded = fold(text.slice(0, MAX_TEXT_LENGTH))
+    return { text: folded, ...findCandidates(folded, languages, names) }
+  })
+  if (found.every(({ candidates }) => candidates.length === 0)) return []
+  // Only those at the beginning: the effect is capped after a few words.
+  const words = found.flatMap(({ text }) => findMailWords(text.slice(0, 4_000), languages))
+  const purposes = words.filter(({ kind }) => kind === 'purpose').length
+  const isReceipt = purposes <= RECEIPT_PURPOSES && words.some(({ kind }) => kind === 'receipt')
+  const [subject = EMPTY, ...texts] = found.map((one, at) => {
+    // Labels matter only beside a number, except in the subject.
+    const hasLabels = at === 0 || one.candidates.length > 0
+    return scoreText(one, hasLabels ? findLabels(one.text, languages, isReceipt) : [], languages)
+  })
   const prior = Math.min(1, purposes * 0.35)
   const structure = structurePoints(source, { subject, texts, purposes })
   const inTexts = texts.flatMap(({ scored }) => scored)
@@ -74,7 +82,7 @@ function scoredCodes(source: CodeSource): Code[] {
         const { value } = one.candidate
         const more = prior + bonus + (repeated.has(value) ? 1 : 0) + structure(one)
         const less = Math.min(0, (named.get(value) ?? 0) - one.contrary)
-        return codeOf(withoutSenderPrefix(value, source), confidenceOf(one.points + more + less))
+        return codeOf(value, confidenceOf(one.points + more + less))
       })
   }
   return [
@@ -83,13 +91,19 @@ function scoredCodes(source: CodeSource): Code[] {
   ]
 }
 
-/** Labels matter only beside a number, except in a subject. */
-function scanText(text: string, languages: Vocabulary[], isSubject = false): ScoredText {
-  const { candidates, starts } = findCandidates(text, languages)
-  const labels = isSubject || candidates.length > 0 ? findLabels(text, languages) : []
+const findMailWords = wordFinder(['purpose', 'receipt'])
+/** More words for the purpose of a code than this, and the mail is not a receipt. */
+const RECEIPT_PURPOSES = 2
+const EMPTY: ScoredText = { text: '', labels: [], scored: [], numbers: 0 }
+
+function scoreText(
+  { text, candidates, starts, numbers }: { text: string } & Candidates,
+  labels: Label[],
+  languages: Vocabulary[],
+): ScoredText {
   const reading = { text, languages, starts, labels }
   const scored = candidates.map((candidate) => score(candidate, reading))
-  return { text, labels, scored, numbers: starts.length }
+  return { text, labels, scored, numbers }
 }
 
 /** Values that are clearly something else in one place, and are therefore nowhere a code: an order, a discount. */
@@ -108,11 +122,6 @@ const CLEARLY_OTHER = -5
 function subjectPoints(labels: Label[]): number {
   if (labels.some(({ kind }) => kind === 'code')) return 1.5
   return labels.some(({ kind }) => kind === 'sale' || kind === 'meeting') ? -2 : 0
-}
-
-/** Only the beginning: the effect is capped after a few words. */
-function countPurposes(text: string, languages: Vocabulary[]): number {
-  return findPurposes(text.slice(0, 4_000), languages).length
 }
 
 function addCode(found: Map<string, Code>, code: Code): void {
@@ -136,27 +145,5 @@ function isWrittenSo({ kind, value }: Candidate, { subject, texts }: CodeSource)
   return kind !== 'words' || [subject, ...texts].some((text) => text.includes(value))
 }
 
-const PREFIXED = /^([A-Za-z]{1,3})-([0-9]{4,8})$/
-
-/** In `G-482913` from Gazelle the prefix names the sender, and the form already shows it: only the digits are typed. */
-function withoutSenderPrefix(value: string, { senderName, senderAddress }: CodeSource): string {
-  const [, letters = '', digits = ''] = PREFIXED.exec(value) ?? []
-  if (!digits) return value
-  const host = senderAddress.split('@').at(-1) ?? ''
-  const names = [senderName, ...host.split('.')].map(fold)
-  return names.some((name) => abbreviates(letters, name)) ? digits : value
-}
-
-/** Whether the letters occur in the name in this order, starting with its first letter. */
-function abbreviates(letters: string, name: string): boolean {
-  const lower = name.toLowerCase()
-  let at = -1
-  for (const letter of letters.toLowerCase()) {
-    at = lower.indexOf(letter, at + 1)
-    if (at < 0) return false
-  }
-  return lower[0] === letters[0]?.toLowerCase()
-}
-
-// Limits: the first 200,000 characters of each text, the first 300 candidates; codes of 4 to 8 digits, up to 12 letters
-// and digits, or words with hyphens; the languages of languages.ts, and any other only by the structure of a short mail.
+// Limits: the first 200,000 characters of each text, the first 300 candidates; codes of 4 to 9 digits, up to 12 letters
+// and digits, or two to eight words; the languages of languages.ts, and any other only by the structure of a short mail.

@@ -34,6 +34,8 @@ const MAX_ABOVE = 200
 const MAX_PASSED = 30
 const findFillers = wordFinder(['purpose', 'is', 'particle'])
 const WORDLESS = /^[^\p{L}\p{N}]*$/u
+/** The sender's name in brackets. */
+const TAG = /^\s*[【[][^\]】]{1,30}[\]】]/
 const COLON = /[:：=>→-]/
 const FIRST_WORD = /^[^\p{L}\p{N}]*([\p{L}\p{M}]+)/u
 
@@ -45,8 +47,8 @@ export function contextOf(
   const before = text.slice(lineStart, start)
   const after = text.slice(end, end + MAX_LINE).split('\n', 1)[0] ?? ''
   const lineEnd = end + after.length
-  const startsLine = WORDLESS.test(before)
-  const aloneOnLine = startsLine && WORDLESS.test(after)
+  const startsLine = WORDLESS.test(before.replace(TAG, ''))
+  const aloneOnLine = WORDLESS.test(before) && WORDLESS.test(after)
   const afterLeadIn = endsWithLeadIn(before, languages)
   return { start, end, lineStart, lineEnd, aloneOnLine, startsLine, afterLeadIn }
 }
@@ -176,9 +178,11 @@ export type Label = WordMatch<
  * The labels of a folded text, in order. "Promo code" and "código de reserva" are one label each, of another kind than
  * code; "code number" is one label for a code.
  */
-export function findLabels(text: string, languages: Vocabulary[]): Label[] {
+export function findLabels(text: string, languages: Vocabulary[], isReceipt: boolean): Label[] {
   const labels: Label[] = []
-  for (const found of findLabelWords(text, languages)) {
+  const authorization = isReceipt ? 'other' : 'code'
+  for (const { kind, start, end } of findLabelWords(text, languages)) {
+    const found = { kind: kind === 'authorization' ? authorization : kind, start, end }
     const next = isCompound(found, text) ? { ...found, kind: 'other' as const } : found
     const last = labels.at(-1)
     const joined = last && joinLabels(last, next, text, languages)
@@ -189,7 +193,17 @@ export function findLabels(text: string, languages: Vocabulary[]): Label[] {
 }
 
 const findLabelWords = wordFinder([
-  ...(['code', 'sale', 'other', 'neutral', 'number', 'meeting', 'secret', 'type'] as const),
+  ...([
+    'authorization',
+    'code',
+    'sale',
+    'other',
+    'neutral',
+    'number',
+    'meeting',
+    'secret',
+    'type',
+  ] as const),
 ])
 const MAX_LABEL_GAP = 16
 const SEPARATOR = /^[ '’-]*$/
@@ -233,7 +247,7 @@ function kindAfterCode(
   between: string,
   languages: Vocabulary[],
 ): Label['kind'] | undefined {
-  if (next.kind === 'code' || next.kind === 'number' || next.kind === 'neutral')
+  if (next.kind === 'code' || next.kind === 'neutral')
     return SEPARATOR.test(between) ? 'code' : undefined
   if (isOther(next) && OF.test(between)) return next.kind
   // "code for your discount"

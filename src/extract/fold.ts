@@ -6,7 +6,7 @@ export function fold(text: string): string {
   if (ASCII.test(text)) return text
   const plain = text
     .normalize('NFC')
-    .replace(MA, `$1${KEPT}`)
+    .replace(MA, (_, m: string, a: string) => m + (a === 'ã' || a === 'Ã' ? CODE : BUT))
     .replace(INVISIBLE, '')
     .replace(SIGN, (sign) => SIGNS.get(sign) ?? ' ')
     .replace(DIGIT, asciiDigit)
@@ -15,7 +15,8 @@ export function fold(text: string): string {
     .replace(MARK, '')
     .normalize('NFC')
     .replace(STROKE, (letter) => STROKES.get(letter) ?? letter)
-    .replaceAll(KEPT, 'ã')
+    .replaceAll(CODE, 'ã')
+    .replaceAll(BUT, 'à')
   return narrow(plain)
 }
 
@@ -44,9 +45,10 @@ const DIGIT =
 const WIDE = /[\uff0d\uff10-\uff1a\uff21-\uff3a\uff41-\uff5a]/g
 /** Latin accents, Arabic short vowels and hamza, Hebrew vowels; kana keep their marks, which distinguish letters. */
 const MARK = /[\u0300-\u036f\u05b0-\u05bc\u05c1\u05c2\u064b-\u0655]/g
-/** "mã", Vietnamese for code, keeps its mark: "ma" is French for "my". */
-const MA = /(?<!\p{L})([Mm])[ãÃ](?!\p{L})/gu
-const KEPT = '\ue000'
+/** Vietnamese "mã", a code, and "mà", but, stay different; without marks, "ma" is either. */
+const MA = /(?<!\p{L})([Mm])([ãàáảạ])(?!\p{L})/giu
+const CODE = '\ue000'
+const BUT = '\ue001'
 /** Not decomposed by Unicode; Arabic and Persian have their own forms of two letters. */
 const STROKE = /[đĐłŁøØıيك]/g
 const STROKES = new Map([...'đĐłŁøØıيك'].map((letter, at) => [letter, 'dDlLoOiیک'[at] ?? letter]))

@@ -14,6 +14,7 @@ import {
   type ScannedText,
   startsWithIs,
 } from './context.ts'
+import { shapePoints } from './shape.ts'
 
 /**
  * Evidence that a candidate is a code: the words before, after and above it, whether it is alone on its line, and its
@@ -30,8 +31,14 @@ export function score(candidate: Candidate, reading: ScannedText): ScoredCandida
     after >= LABELLED_AFTER ? -1.5 : -10,
   )
   const alone = context.aloneOnLine
-  const shape = shapePoints(candidate, { named, alone })
+  const shape = shapePoints(candidate, { named, alone, isSetOff: isSetOff(context, reading) })
   return { candidate, alone, contrary, points: named + contrary + (alone ? 1.5 : 0) + shape }
+}
+
+/** "Code: 482913", and nothing after it. */
+function isSetOff({ start, end, lineEnd, aloneOnLine }: CandidateContext, { text }: ScannedText) {
+  if (aloneOnLine) return true
+  return /: *$/.test(text.slice(start - 4, start)) && text.slice(end, lineEnd).trim() === ''
 }
 
 export interface ScoredCandidate {
@@ -113,13 +120,26 @@ function pointsAfter(context: CandidateContext, reading: ScannedText): number {
   if (numberWithin(reading, end, label.start)) return 0
   const between = reading.text.slice(end, label.start)
   if (label.kind === 'type') return typedAfterPoints(between, reading)
-  const isStatement = startsWithIs(between, reading.languages) || /^ ?[(（]/.test(between)
+  return statedAfterPoints(label, between, context, reading)
+}
+
+function statedAfterPoints(
+  label: Label,
+  between: string,
+  { startsLine }: CandidateContext,
+  { languages }: ScannedText,
+): number {
+  const isStatement = startsWithIs(between, languages) || /^ ?[(（]/.test(between)
   const isAttached = /^['"」』】\])） ]*$/.test(between)
   if (label.kind === 'secret') return isStatement || isAttached ? 3.5 : 0
   if (isStatement) return LABELLED_AFTER
   // "Enter the 482913 code": the usual order in Turkish, Hindi and others.
-  if (isAttached || isDescribed(between, reading.languages)) return 4.5
-  return codeNearPoints(between, context)
+  if (isAttached) return 4.5
+  // "You have received 4500, never tell anyone your code"
+  if (!startsLine && CLAUSE.test(between)) return 1
+  if (isDescribed(between, languages)) return 4.5
+  if (between.length > NEAR_RANGE) return 1
+  return startsLine || between.length <= 16 ? 3.5 : 2
 }
 
 /** The verb comes last in Turkish, Japanese, Hindi and others. */
@@ -128,11 +148,7 @@ function typedAfterPoints(between: string, reading: ScannedText): number {
   return (between.length <= 8 ? 3 : 2) + mentionPoints(reading)
 }
 
-function codeNearPoints(between: string, { startsLine }: CandidateContext): number {
-  if (between.length > NEAR_RANGE) return 1
-  return startsLine || between.length <= 16 ? 3.5 : 2
-}
-
+const CLAUSE = /[,;，；、،]/
 const LABELLED_AFTER = 5
 const LINES_ABOVE = 3
 
@@ -153,8 +169,8 @@ function pointsAbove(context: CandidateContext, reading: ScannedText): number {
 /** "482913", and on the next line "is your code". */
 function pointsBelow({ aloneOnLine, lineEnd }: CandidateContext, reading: ScannedText): number {
   const line = aloneOnLine ? lineBelow(reading.text, lineEnd) : undefined
-  const label = line && labelsWithin(reading, line.start, line.end).find(isCode)
-  if (!line || !label || numberWithin(reading, line.start, line.end)) return 0
+  const [label] = line ? labelsWithin(reading, line.start, line.end) : []
+  if (!line || !label || !isCode(label) || numberWithin(reading, line.start, line.end)) return 0
   if (/^ ?[:：]/.test(reading.text.slice(label.end, label.end + 2))) return 0
   const before = reading.text.slice(line.start, label.start)
   if (SENTENCE_END.test(before)) return 0
@@ -251,41 +267,4 @@ function isHint({ kind }: Label): boolean {
 
 export function isOtherNumber({ kind }: Label): boolean {
   return kind !== 'code' && kind !== 'secret' && kind !== 'type'
-}
-
-/** Points for the shape; a shape that ordinary words have, too, needs a label right beside it. */
-function shapePoints(
-  { value, kind, grouped }: Candidate,
-  { named, alone }: { named: number; alone: boolean },
-): number {
-  if (kind === 'digits') return digitPoints(value, grouped, named >= 5)
-  const isLabelled = named >= 4.5 || (alone && named >= 2.5)
-  if (COUPON.test(value)) return -1.5
-  if (/^[0-9A-Z-]*[0-9][0-9A-Z-]*$/.test(value)) return 0.5
-  if (!isLabelled) return EXCLUDED
-  if (kind === 'words') return alone ? 0 : -1.5
-  return /[0-9]/.test(value) || looksRandom(value) ? -0.5 : EXCLUDED
-}
-
-const EXCLUDED = -100
-/** Of dates that occur in mail. */
-export const YEAR = /^(?:19[4-9]|20[0-4])[0-9]$/
-/** A word with a number at its end: SPRING20. */
-const COUPON = /^[A-Z]{3,}[0-9]{1,4}$/
-const LENGTH_POINTS: Partial<Record<number, number>> = { 4: 0.5, 5: 0.5, 6: 1, 8: 0.5 }
-
-function digitPoints(value: string, grouped: boolean, named: boolean): number {
-  if (YEAR.test(value) && !grouped) return named ? -1 : -2.5
-  const round = /000$/.test(value) ? -1.5 : 0
-  return (LENGTH_POINTS[value.length] ?? 0) + round + (grouped ? 0.5 : 0)
-}
-
-/** Random letters have few vowels or are grouped; a word in capitals is neither. */
-function looksRandom(value: string): boolean {
-  const letters = value.replaceAll('-', '')
-  const vowels = letters.replace(/[^AEIOU]/gi, '').length
-  if (/[a-z]/.test(value)) return vowels * 5 <= letters.length
-  return value.includes('-')
-    ? letters.length <= 8
-    : vowels * 4 <= letters.length && letters.length >= 5
 }

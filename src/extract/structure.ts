@@ -1,11 +1,13 @@
 import { fold } from './fold.ts'
-import { isOtherNumber, type ScoredCandidate, type ScoredText, YEAR } from './scoring.ts'
+import { isOtherNumber, type ScoredCandidate, type ScoredText } from './scoring.ts'
+import { YEAR } from './shape.ts'
 import type { Vocabulary } from './vocabulary/vocabulary.ts'
 import { wordFinder } from './word-finder.ts'
 
 /**
- * Evidence that does not depend on the language: a short mail from an automatic sender in which one number is alone on
- * its line or set large. Words for orders, discounts and the like in a known language outweigh it.
+ * Evidence that does not depend on the language: a short mail from an automatic sender, or a very short one with a subject
+ * that announces a code, in which one number is alone on its line or set large. Words for orders, discounts and the like in a known
+ * language outweigh it.
  */
 export function structurePoints(
   { senderAddress, largeTexts, languages }: StructureSource,
@@ -14,21 +16,23 @@ export function structurePoints(
   const all = [subject, ...texts]
   const length = Math.max(...texts.map(({ text }) => lengthOf(text)))
   if (length > MAX_SHORT || subject.labels.some(isOtherNumber)) return NONE
-  const isKnown = languages.length <= MAX_KNOWN
+  const isTerse = length <= MAX_TERSE
+  const isAnnounced = isTerse && subject.labels.some(({ kind }) => kind === 'code')
+  const isUnsure = isAnnounced || languages.length > MAX_KNOWN
   const large = new Set(largeTexts.map((text) => fold(text).replace(/[\s-]/g, '')))
   const isLarge = ({ candidate: { value } }: ScoredCandidate) =>
     large.has(value.replaceAll('-', ''))
   const typical = all.flatMap((text) =>
     text.scored.filter(
       (one) =>
-        isTypical(one) && (!isKnown || otherNumbersBefore(one, text) < Math.max(1, purposes)),
+        isTypical(one) && (isUnsure || otherNumbersBefore(one, text) < Math.max(1, purposes)),
     ),
   )
   const standing = typical.filter((one) => one.alone || isLarge(one))
-  if (isAutomatic(senderAddress) && valuesOf(standing).size === 1) {
+  if ((isAnnounced || isAutomatic(senderAddress)) && valuesOf(standing).size === 1) {
     return (one) => (standing.includes(one) ? STANDS_OUT + (isLarge(one) ? LARGE : 0) : 0)
   }
-  const isSole = length <= MAX_TERSE && texts.every(({ numbers }) => numbers <= 1)
+  const isSole = isTerse && texts.every(({ numbers }) => numbers <= 1)
   if (!isSole || valuesOf(typical).size !== 1) return NONE
   // "Sign in with 4829." and nothing else
   const aboutSignIn = all.some(({ text }) => findSignIn(text, languages).length > 0)
@@ -142,8 +146,8 @@ function lengthOf(text: string): number {
   return text.length > MAX_SHORT * 8 ? text.length : text.replace(/\s+/g, ' ').length
 }
 
-function isTypical({ candidate: { kind, value }, points }: ScoredCandidate): boolean {
-  if (kind === 'words' || points <= LEAST_POINTS) return false
+function isTypical({ candidate: { kind, value, isRare }, points }: ScoredCandidate): boolean {
+  if (kind === 'words' || isRare || points <= LEAST_POINTS) return false
   if (kind === 'digits') return !YEAR.test(value)
   return /^(?=.*[0-9])[0-9A-Z]{5,8}$/.test(value)
 }

@@ -139,7 +139,6 @@ export const UNSPACED = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Hangul}\p{sc=Tha
 const SPACED =
   '[0-9a-z\\u03b1-\\u03c9\\u0430-\\u045f\\u05d0-\\u05ea\\u0620-\\u064a\\u066e-\\u06d3\\u0900-\\u0963\\u0980-\\u09e3\\u0b80-\\u0bcd]'
 const CONTINUATION = /^[[\p{L}\p{M}]--[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Hangul}\p{sc=Thai}]]*/v
-const MA_AND_MORE = /mã | mã/
 const CAPITALS = /^[A-Z]{2,}$/
 
 function alternation(entries: Entry[]): string {
@@ -149,8 +148,8 @@ function alternation(entries: Entry[]): string {
 /** Reads words separated by bars. */
 export function readEntries(words: string): Entry[] {
   const all = fold(words).split('|')
-  // Vietnamese is often written without marks; "ma" alone is too ambiguous, so only phrases are added.
-  const bare = all.filter((written) => MA_AND_MORE.test(written))
+  // Vietnamese is often written without marks.
+  const bare = all.filter((written) => written.includes('mã'))
   return [...all, ...bare.map((written) => written.replace('mã', 'ma'))]
     .map((written) => written.trim())
     .filter(Boolean)

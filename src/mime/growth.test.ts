@@ -36,7 +36,7 @@ const CODE_AND_LINK_TEXT =
 |482913 is your code. |order |promo code |code 482913 |\u9a8c\u8bc1\u7801|\u30b3|m\u00e3 |a\u0301|\ud83d\udc4b|de |verify
 |http://|http://a |http://a/.|http://a/(|https://a/x)|www.|http://a/%|http://a/?a=|<a href=|<a href="|<a b='|<a =|<a b=
 |<a href=http://a>|<a href="http://a">here</a>|<td>1|<style>|<pre>|</pre>|<img alt=|&amp;|&eacute|<https://a>|<!|<?
-|@a.b #1|otter-|abc-def-|รหัส|코드 |कोड |kodu|<h1>|<b style=font-size:|</a>|<a>| <a href=//a>x|<p>1|=" |= |[. |1 is |code\n\n|\n1\n|a:\n1\n`.split(
+|maple tree cup\n|code: aaa bbb ccc |AB-4829 |4829.4829 |482913,5分|auth code |receipt |@a.b #1|otter-|abc-def-|รหัส|코드 |कोड |kodu|<h1>|<b style=font-size:|</a>|<a>| <a href=//a>x|<p>1|=" |= |[. |1 is |code\n\n|\n1\n|a:\n1\n`.split(
     '|',
   )
 

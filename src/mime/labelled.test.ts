@@ -7,8 +7,8 @@ import {
   readLabelled,
 } from './testing/labelled.ts'
 
-const MIN_PRECISION = 0.97
-const MIN_RECALL = 0.95
+const MIN_PRECISION = 0.99
+const MIN_RECALL = 0.99
 const MIN_LINKS = 0.97
 const SURE = 0.9
 
@@ -78,12 +78,12 @@ describe('held-out mail', () => {
   })
 
   // Without names, so that nobody learns from a failure which mail it was.
-  test('precision is at least 0.98 and recall at least 0.95, also in the unseen half', () => {
+  test('precision is at least 0.985 and recall at least 0.97, also in the unseen half', () => {
     report('held-out', heldOut)
     process.stdout.write(`unseen half: ${formatted(figures(unseen))}\n`)
     for (const { precision, recall } of [figures(heldOut), figures(unseen)]) {
-      expect(precision).toBeGreaterThanOrEqual(0.98)
-      expect(recall).toBeGreaterThanOrEqual(0.95)
+      expect(precision).toBeGreaterThanOrEqual(0.985)
+      expect(recall).toBeGreaterThanOrEqual(0.97)
     }
   })
 
@@ -115,16 +115,19 @@ describe('mail of kinds that used to be misread', () => {
   })
 
   test.each([
-    ['development', 0.6, 0.22],
-    ['held-out', 0.6, 0.25],
-  ] as const)('of the %s half, most is read as labelled', (name, leastFound, mostFalse) => {
-    const classes = halves.find(({ half }) => half === name)?.classes ?? new Map()
-    const lines = [...classes].map(([kind, some]) => `${kind} ${counted(counts(some))}`)
-    const all = counts([...classes.values()].flat())
-    process.stdout.write(`kinds, ${name}: ${counted(all)}; ${lines.join('; ')}\n`)
-    expect(all.found / all.withCode).toBeGreaterThanOrEqual(leastFound)
-    expect(all.false / all.without).toBeLessThanOrEqual(mostFalse)
-  })
+    ['development', 0.98, 0.02],
+    ['held-out', 0.95, 0.06],
+  ] as const)(
+    'of the %s half is read as labelled, but for a few',
+    (name, leastFound, mostFalse) => {
+      const classes = halves.find(({ half }) => half === name)?.classes ?? new Map()
+      const lines = [...classes].map(([kind, some]) => `${kind} ${counted(counts(some))}`)
+      const all = counts([...classes.values()].flat())
+      process.stdout.write(`kinds, ${name}: ${counted(all)}; ${lines.join('; ')}\n`)
+      expect(all.found / all.withCode).toBeGreaterThanOrEqual(leastFound)
+      expect(all.false / all.without).toBeLessThanOrEqual(mostFalse)
+    },
+  )
 })
 
 interface Counts {

@@ -47,7 +47,7 @@ const attachmentSchema = Type.Object({
 const codeSchema = Type.Object({
   value: Type.String({
     description:
-      'As it should be typed, without spaces or hyphens used for readability; words keep their hyphens.',
+      'As it should be typed, without spaces, dots or hyphens used for readability; words keep them.',
     examples: ['123456'],
   }),
   kind: Type.Union([
