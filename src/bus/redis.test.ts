@@ -145,6 +145,8 @@ describe.concurrent('while Redis is unavailable', () => {
     await waitUntil(async () => String(await server.run('INFO', 'errorstats')).includes('NOPERM'))
     assert.equal(ann.calls(), 0)
     await server.run('ACL', 'SETUSER', 'default', '+spublish')
+    // The next wake succeeds, and does not replace it.
+    here.wake(BOB)
     await ann.until(1)
   })
 

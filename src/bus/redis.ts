@@ -31,7 +31,11 @@ export function openRedisBus({ redis, local, node, tickMs = 100 }: RedisBusOptio
 
   const ticking = setInterval(() => {
     tick = (tick + 1) % TICKS
-    for (const channel of unsent) if (channel % TICKS === tick) publish(channel, ALL)
+    for (const channel of unsent) {
+      if (channel % TICKS !== tick) continue
+      unsent.delete(channel)
+      publish(channel, ALL)
+    }
     channels.maintain((channel) => channel % TICKS === tick)
   }, tickMs)
 
@@ -42,7 +46,6 @@ export function openRedisBus({ redis, local, node, tickMs = 100 }: RedisBusOptio
   }
 
   function publish(channel: number, message: string): void {
-    unsent.delete(channel)
     const name = channelName(channel)
     const sent: Promise<unknown> = redis
       .send(name, ['SPUBLISH', name, `${node} ${message}`])
