@@ -211,7 +211,7 @@ describe('a client waiting at one node gets mail received by another', () => {
 
 // More of them, again and again: nodes-chaos.test.ts.
 test('mail acknowledged with 250 is stored unchanged and exactly once, visible on every node, whatever crashes', async () => {
-  await runFaults({ nodes, ring, redis: nodes.redis() }, FAULTS)
+  await runFaults({ nodes, ring }, FAULTS)
 }, 560_000)
 
 describe('a node that is shutting down', () => {

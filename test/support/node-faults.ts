@@ -23,21 +23,15 @@ export const ROOMY_MAILBOXES = {
   MAYFLY_SESSION_MAX_BYTES: '10GB',
 }
 
-interface Stoppable {
-  stop(): Promise<void>
-  start(): Promise<void>
-}
-
 export interface FaultFixture {
   nodes: Nodes
   ring: KeyRing
-  redis: Stoppable
 }
 
-export type Fault<Fixture> = readonly [name: string, inject: (fixture: Fixture) => Promise<unknown>]
+export type Fault = readonly [name: string, inject: (fixture: FaultFixture) => Promise<unknown>]
 
 /** Run one after the other. Together they kill every node. */
-export const FAULTS: readonly Fault<FaultFixture>[] = [
+export const FAULTS: readonly Fault[] = [
   [
     'Redis, with its data, and two nodes crash',
     (fixture) => all(killRedis(fixture), killNode(fixture, 0), killNode(fixture, 1)),
@@ -46,9 +40,9 @@ export const FAULTS: readonly Fault<FaultFixture>[] = [
 ]
 
 /** Mail acknowledged with 250 is stored unchanged and exactly once, visible on every node. */
-export async function runFaults<Fixture extends FaultFixture>(
-  fixture: Fixture,
-  faults: readonly Fault<Fixture>[],
+export async function runFaults(
+  fixture: FaultFixture,
+  faults: readonly Fault[],
   rounds = 1,
 ): Promise<void> {
   const { nodes } = fixture
@@ -159,10 +153,10 @@ export async function killPostgres({ nodes }: Pick<FaultFixture, 'nodes'>): Prom
   await nodes.postgres().start()
 }
 
-export async function killRedis({ redis }: Pick<FaultFixture, 'redis'>): Promise<void> {
-  await redis.stop()
+export async function killRedis({ nodes }: Pick<FaultFixture, 'nodes'>): Promise<void> {
+  await nodes.redis().stop()
   await delay(500 + Math.random() * 500)
-  await redis.start()
+  await nodes.redis().start()
 }
 
 export const all = (...faults: Promise<void>[]) => Promise.all(faults)
