@@ -57,7 +57,6 @@ const ON_POSTGRES = [
 
 /** Only in `npm run test:long`. */
 const LONG_ONLY = [
-  'src/{bus,limit}/redis-cluster.test.ts',
   'test/{balancer,client-packages,debian,nodes-chaos,nodes-leases,nodes-replica,parse-fairness,pgbouncer,power-cut,prometheus,release}.test.ts',
 ]
 

@@ -4,8 +4,8 @@ import type { MailboxId } from '../core/session.ts'
 import type { Bus } from './bus.ts'
 
 const ANN = 101 as MailboxId
-// Shares a channel and a slot with ANN.
-const BOB = (101 + 65_536) as MailboxId
+// Shares a slot of the waiter counts with ANN, and is polled at the same time.
+const BOB = (101 + 655_360) as MailboxId
 
 /** The contract of every bus. `open` returns two ends of one bus, as on two threads or nodes. */
 export function busContract(open: () => Promise<[Bus, Bus]>): void {

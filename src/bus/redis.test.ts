@@ -12,7 +12,7 @@ import {
   waitUntilReceived,
 } from './testing/nodes.ts'
 
-const CHANNEL = `mayfly:news:{${ANN}}`
+const CHANNEL = 'mayfly:wakes'
 
 let server: TestRedis
 const nodes = openNodes(() => server.url)
@@ -41,18 +41,29 @@ test('another thread of the same node is woken once', async () => {
   await ann.until(1)
   await one.close()
   // Published after all its wakes, so it arrives last.
-  await server.run('SPUBLISH', CHANNEL, `stranger ${BOB}`)
+  await server.run('PUBLISH', CHANNEL, `stranger ${BOB}`)
   await bob.until(1)
   assert.equal(ann.calls(), 1)
 })
 
-test('a channel without waiters is unsubscribed', async () => {
+test('a thread subscribes with its first waiter', async () => {
+  const [here, there] = await nodes.pair()
+  const subscribers = async () => (await server.run('PUBSUB', 'NUMSUB', CHANNEL)) as unknown[]
+  here.wake(ANN)
+  assert.deepEqual(await subscribers(), [CHANNEL, 0])
+  await waitUntilReceived(here, there)
+  assert.deepEqual(await subscribers(), [CHANNEL, 1])
+})
+
+test('wakes of one turn are one message, with each mailbox once', async () => {
   const [here, there] = await nodes.pair()
   await waitUntilReceived(here, there)
-  const channels = async () => (await server.run('PUBSUB', 'SHARDCHANNELS')) as string[]
-  assert.deepEqual(await channels(), [CHANNEL])
-  await waitUntil(async () => (await channels()).length === 0)
-  await waitUntilReceived(here, there)
+  const [ann, bob] = [waiter(there), waiter(there, BOB)]
+  await server.run('CONFIG', 'RESETSTAT')
+  for (const mailbox of [ANN, ANN, BOB, ANN]) here.wake(mailbox)
+  await Promise.all([ann.until(1), bob.until(1)])
+  assert.match(String(await server.run('INFO', 'commandstats')), /cmdstat_publish:calls=1,/)
+  assert.deepEqual([ann.calls(), bob.calls()], [1, 1])
 })
 
 test('a malformed message wakes nobody and breaks nothing', async () => {
@@ -60,9 +71,9 @@ test('a malformed message wakes nobody and breaks nothing', async () => {
   await waitUntilReceived(here, there)
   const ann = waiter(there)
   for (const message of ['', ' ', 'x', 'x y', `x ${ANN}1`, '\0', 'x '.repeat(10_000)]) {
-    await server.run('SPUBLISH', CHANNEL, message)
+    await server.run('PUBLISH', CHANNEL, message)
   }
-  await server.run('SPUBLISH', CHANNEL, `x ${ANN}`)
+  await server.run('PUBLISH', CHANNEL, `x ${ANN}`)
   await ann.until(1)
   assert.equal(ann.calls(), 1)
 })
@@ -140,11 +151,11 @@ describe.concurrent('while Redis is unavailable', () => {
     const [here, there] = await nodes.pair()
     await waitUntilReceived(here, there)
     const ann = waiter(there)
-    await server.run('ACL', 'SETUSER', 'default', '-spublish')
+    await server.run('ACL', 'SETUSER', 'default', '-publish')
     here.wake(ANN)
     await waitUntil(async () => String(await server.run('INFO', 'errorstats')).includes('NOPERM'))
     assert.equal(ann.calls(), 0)
-    await server.run('ACL', 'SETUSER', 'default', '+spublish')
+    await server.run('ACL', 'SETUSER', 'default', '+publish')
     // The next wake succeeds, and does not replace it.
     here.wake(BOB)
     await ann.until(1)

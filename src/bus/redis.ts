@@ -9,47 +9,49 @@ interface RedisBusOptions {
   local: Bus
   /** Id of this node, the same for all its threads: messages of its own are ignored, since `local` has delivered them. */
   node: string
-  /** How often a tenth of the channels is maintained, so that polling is spread out: each channel once a second by default. */
+  /** While not subscribed, how often a tenth of the waiters is called, so that polling is spread out. */
   tickMs?: number
 }
 
+const CHANNEL = 'mayfly:wakes'
+/** In the place of topics: all. */
+const ALL = '*'
 const TICKS = 10
 const CLOSE_MS = 200
 
 /**
- * The bus of several nodes: one message per sharded channel and turn of the event loop. Messages may get lost: while a channel
- * is not subscribed, its waiters are called once a second and poll, and once more when it is subscribed again; a message
- * that could not be published is replaced by one that wakes the whole channel.
+ * The bus of several nodes: one message per turn of the event loop, on one channel. Messages may get lost: while the channel is
+ * not subscribed, waiters are called once a second and poll, and once more when it is subscribed again; messages that could not
+ * be published are replaced by one that wakes everybody.
  */
 export function openRedisBus({ redis, local, node, tickMs = 100 }: RedisBusOptions): Bus {
-  const channels = openChannels(redis, node)
-  let pending = new Map<number, Topic[]>()
-  const unsent = new Set<number>()
+  const waiters = openWaiters(redis, node)
+  let pending = new Set<Topic>()
+  let hasUnsent = false
   const sending = new Set<Promise<unknown>>()
   let flushTimer: NodeJS.Immediate | undefined
   let tick = 0
 
   const ticking = setInterval(() => {
     tick = (tick + 1) % TICKS
-    for (const channel of unsent) {
-      if (channel % TICKS !== tick) continue
-      unsent.delete(channel)
-      publish(channel, ALL)
+    if (hasUnsent && tick === 0) {
+      hasUnsent = false
+      publish(ALL)
     }
-    channels.maintain((channel) => channel % TICKS === tick)
+    waiters.poll((topic) => topic % TICKS === tick)
   }, tickMs)
 
   function flush(): void {
-    const topicsByChannel = pending
-    pending = new Map()
-    for (const [channel, topics] of topicsByChannel) publish(channel, topics.join(' '))
+    if (pending.size > 0) publish([...pending].join(' '))
+    pending = new Set()
   }
 
-  function publish(channel: number, message: string): void {
-    const name = channelName(channel)
+  function publish(message: string): void {
     const sent: Promise<unknown> = redis
-      .send(name, ['SPUBLISH', name, `${node} ${message}`])
-      .catch(() => unsent.add(channel))
+      .send(['PUBLISH', CHANNEL, `${node} ${message}`])
+      .catch(() => {
+        hasUnsent = true
+      })
       .finally(() => sending.delete(sent))
     sending.add(sent)
   }
@@ -58,13 +60,10 @@ export function openRedisBus({ redis, local, node, tickMs = 100 }: RedisBusOptio
     wake(topic) {
       local.wake(topic)
       if (pending.size === 0) flushTimer = setImmediate(flush)
-      const channel = channelOf(topic)
-      const topics = pending.get(channel) ?? []
-      pending.set(channel, topics)
-      topics.push(topic)
+      pending.add(topic)
     },
     subscribe(topic, changed) {
-      const unsubscribes = [local.subscribe(topic, changed), channels.subscribe(topic, changed)]
+      const unsubscribes = [local.subscribe(topic, changed), waiters.add(topic, changed)]
       return () => {
         for (const unsubscribe of unsubscribes) unsubscribe()
       }
@@ -74,95 +73,61 @@ export function openRedisBus({ redis, local, node, tickMs = 100 }: RedisBusOptio
       clearImmediate(flushTimer)
       flush()
       await Promise.race([Promise.all(sending), sleep(CLOSE_MS)])
-      channels.close()
+      waiters.clear()
       await local.close()
     },
   }
 }
 
-/** The topics that share a channel. */
-interface Channel {
-  listeners: Map<Topic, Set<() => void>>
+/** The waiters of this thread. A thread without any, such as one of SMTP, does not subscribe. */
+function openWaiters(redis: Redis, node: string) {
+  const waiters = new Map<Topic, Set<() => void>>()
+  let isListening = false
   /** True while no message is missed. */
-  isSubscribed: boolean
-  idleTicks: number
-  unsubscribe(): void
-}
+  let isSubscribed = false
 
-const CHANNELS = 1_024
-/** In the place of topics: all of the channel. */
-const ALL = '*'
-// A client that polls returns soon: its channel stays subscribed for this many seconds.
-const MAX_IDLE_TICKS = 3
-
-/** The waiters of this thread, by channel. */
-function openChannels(redis: Redis, node: string) {
-  const channels = new Map<number, Channel>()
-
-  function open(number: number): Channel {
-    const listeners: Channel['listeners'] = new Map()
-    const channel = { listeners, isSubscribed: false, idleTicks: 0, unsubscribe() {} }
-    channels.set(number, channel)
-    channel.unsubscribe = redis.subscribe(channelName(number), {
+  function listen(): void {
+    isListening = true
+    redis.subscribe(CHANNEL, {
       message(message) {
         const [from, ...topics] = message.split(' ')
         if (from === node) return
-        if (topics[0] === ALL) callAll(channel)
-        else for (const topic of topics) call(listeners.get(Number(topic) as Topic))
+        if (topics[0] === ALL) callAll()
+        else for (const topic of topics) call(waiters.get(Number(topic) as Topic))
       },
       subscribed() {
-        channel.isSubscribed = true
+        isSubscribed = true
         // Earlier messages were missed.
-        callAll(channel)
+        callAll()
       },
       unsubscribed() {
-        channel.isSubscribed = false
+        isSubscribed = false
       },
     })
-    return channel
+  }
+
+  function callAll(isWanted: (topic: Topic) => boolean = () => true): void {
+    for (const topic of [...waiters.keys()]) if (isWanted(topic)) call(waiters.get(topic))
   }
 
   return {
-    subscribe(topic: Topic, changed: () => void): () => void {
-      const { listeners } = channels.get(channelOf(topic)) ?? open(channelOf(topic))
-      const there = listeners.get(topic) ?? new Set()
-      listeners.set(topic, there.add(changed))
+    add(topic: Topic, changed: () => void): () => void {
+      if (!isListening) listen()
+      const waiting = waiters.get(topic) ?? new Set()
+      waiters.set(topic, waiting.add(changed))
       return () => {
-        there.delete(changed)
-        if (there.size === 0 && listeners.get(topic) === there) listeners.delete(topic)
+        waiting.delete(changed)
+        if (waiting.size === 0 && waiters.get(topic) === waiting) waiters.delete(topic)
       }
     },
-    /** Calls waiters of channels that are not subscribed, and unsubscribes idle channels. */
-    maintain(isDue: (number: number) => boolean): void {
-      for (const [number, channel] of channels) {
-        if (!isDue(number)) continue
-        channel.idleTicks = channel.listeners.size > 0 ? 0 : channel.idleTicks + 1
-        if (!channel.isSubscribed) callAll(channel)
-        if (channel.idleTicks <= MAX_IDLE_TICKS) continue
-        channels.delete(number)
-        channel.unsubscribe()
-      }
+    /** Calls these waiters, unless messages arrive. */
+    poll(isDue: (topic: Topic) => boolean): void {
+      if (!isSubscribed) callAll(isDue)
     },
-    close(): void {
-      for (const channel of channels.values()) channel.unsubscribe()
-      channels.clear()
-    },
+    clear: () => waiters.clear(),
   }
-}
-
-function callAll({ listeners }: Channel): void {
-  for (const changed of [...listeners.values()]) call(changed)
 }
 
 function call(waiting: Set<() => void> | undefined): void {
   for (const changed of [...(waiting ?? [])]) changed()
-}
-
-function channelOf(topic: Topic): number {
-  return topic % CHANNELS
-}
-
-/** The text in braces determines the Cluster slot of the channel. */
-function channelName(channel: number): string {
-  return `mayfly:news:{${channel}}`
 }

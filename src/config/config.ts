@@ -12,7 +12,7 @@ import {
   lifetime,
   mailDomains,
   port,
-  redisUrls,
+  redisUrl,
   size,
   sizeOrAuto,
   storeUrl,
@@ -85,7 +85,7 @@ function storeConfig({ setting, server }: SettingReader) {
     ),
     redis: server(
       'MAYFLY_REDIS',
-      redisUrls,
+      redisUrl,
       '',
       'Redis for notifications and rate limits across nodes that share one PostgreSQL: redis://host:6379',
     ),

@@ -12,6 +12,7 @@ import {
   mailDomains,
   origins,
   type ParseValue,
+  redisUrl,
   size,
   sizeOrAuto,
 } from './values.ts'
@@ -35,6 +36,19 @@ const tables: Record<string, Table> = {
       ['app.test', /not an? origin/],
       ['https://app.test/page', /not an? origin/],
       ['null', /not an? origin/],
+    ],
+  },
+  'a Redis URL': {
+    parse: redisUrl,
+    accepted: [
+      ['', ''],
+      ['rediss://:a%2Cb@redis.test:6379/1', 'rediss://:a%2Cb@redis.test:6379/1'],
+    ],
+    refused: [
+      ['redis:redis.test', /^must be a URL such as/],
+      ['redis://a:6379,redis://b:6379', /^must be one URL such as redis:.* no longer supported/],
+      ['redis://a, redis://b', /^must be one URL/],
+      ['redis://a,b', /^must be one URL/],
     ],
   },
   'a flag': {

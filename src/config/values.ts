@@ -71,11 +71,15 @@ export function storeUrl(given: string): string {
   throw new Error('must be sqlite: or a URL such as postgres://user@host/database')
 }
 
-/** A Redis URL, or URLs of some masters of a Redis Cluster, separated by commas; a comma in a password is `%2C`. */
-export function redisUrls(given: string): string {
-  const all = commaSeparated(given)
-  if (all.every((one) => isServerUrl(one, /^rediss?:$/) && isDecodable(one))) return all.join(',')
-  throw new Error('must be a URL such as redis://host:6379, or several separated by commas')
+/** One Redis URL, or nothing. A comma in its password is `%2C`, so that a list of URLs is recognized. */
+export function redisUrl(given: string): string {
+  if (given.includes(',')) {
+    throw new Error(
+      'must be one URL such as redis://host:6379: a Redis Cluster is no longer supported (a comma in a password is %2C)',
+    )
+  }
+  if (given === '' || (isServerUrl(given, /^rediss?:$/) && isDecodable(given))) return given
+  throw new Error('must be a URL such as redis://host:6379')
 }
 
 function isServerUrl(given: string, protocol: RegExp): boolean {
@@ -92,10 +96,10 @@ function isDecodable(given: string): boolean {
   }
 }
 
-/** Server URLs without their passwords. A password may contain a comma, but the one between two URLs is followed by a slash. */
+/** A server URL without its password. */
 export function redactPasswords(given: string): string {
   return given
-    .replace(/\/\/([^/:@]*):[^/]*@/g, '//$1:…@')
+    .replace(/\/\/([^/:@]*):[^/]*@/, '//$1:…@')
     .replace(/(?<=[?&]\w*pass\w*=)[^&]*/gi, '…')
 }
 

@@ -44,8 +44,7 @@ export function openRedisLimit({ redis, local, timeoutMs = 100 }: RedisLimitOpti
       if (done === undefined) await local.spend(key, amount, rate, now)
     },
     async peek(key, rate, now) {
-      const name = redisKey(key)
-      const fullAt = await query(() => redis.send(name, ['GET', name]))
+      const fullAt = await query(() => redis.send(['GET', redisKey(key)]))
       if (fullAt === undefined) return local.peek(key, rate, now)
       return fullAt === null ? 0 : evaluateRate(Number(fullAt), rate, now).waitMs
     },
@@ -91,10 +90,10 @@ async function run(
 ): Promise<unknown> {
   const rest = ['1', name, ...values.map(String)]
   try {
-    return await redis.send(name, ['EVALSHA', sha1, ...rest])
+    return await redis.send(['EVALSHA', sha1, ...rest])
   } catch (error) {
     if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error
-    return await redis.send(name, ['EVAL', text, ...rest])
+    return await redis.send(['EVAL', text, ...rest])
   }
 }
 

@@ -1,12 +1,8 @@
-/** One Redis server; `name` is `host:port`. */
+/** Where Redis is, and how to sign in; `name` is `host:port`. */
 export interface RedisServer {
   name: string
   host: string
   port: number
-}
-
-/** What every server of an installation is reached with. */
-export interface RedisAccess {
   tls: boolean
   username: string | undefined
   password: string | undefined
@@ -20,13 +16,14 @@ const TCP_MS = 1_500
 const MAX_QUEUED_COMMANDS = 20_000
 
 /** Loaded only if Redis is configured: it costs a third of a second and 24 MB per thread. */
-export async function loadClientFactory({ tls, username, password, database }: RedisAccess) {
+export async function loadClientFactory(server: RedisServer) {
   const { createClient } = await import('redis')
-  const wait = { connectTimeout: TCP_MS, reconnectStrategy: false } as const
+  const { host, port, tls, username, password, database } = server
+  const socket = { host, port, connectTimeout: TCP_MS, reconnectStrategy: false } as const
 
-  return ({ host, port }: RedisServer) =>
+  return () =>
     createClient({
-      socket: tls ? { tls: true, host, port, ...wait } : { host, port, ...wait },
+      socket: tls ? { ...socket, tls: true } : socket,
       ...(username !== undefined && { username }),
       ...(password !== undefined && { password }),
       database,
@@ -38,36 +35,17 @@ export async function loadClientFactory({ tls, username, password, database }: R
     })
 }
 
-export function serverAt(host: string, port: number): RedisServer {
-  return { name: `${host}:${port}`, host, port }
-}
-
-/** The servers to start with, and the credentials of the first URL, which apply to all servers. */
-export function readUrl(text: string): {
-  roots: [RedisServer, ...RedisServer[]]
-  access: RedisAccess
-} {
-  const [first, ...rest] = text.split(',').map(parse)
-  if (!first) throw new Error('no Redis URL')
-  const { protocol, username, password, pathname } = first
+export function readUrl(text: string): RedisServer {
+  const { protocol, hostname, port: givenPort, username, password, pathname } = new URL(text)
+  const host = hostname.replace(/^\[(.*)\]$/, '$1')
+  const port = Number(givenPort) || 6379
   return {
-    roots: [serverOf(first), ...rest.map(serverOf)],
-    access: {
-      tls: protocol === 'rediss:',
-      username: decodeURIComponent(username) || undefined,
-      password: decodeURIComponent(password) || undefined,
-      database: Number(pathname.slice(1)) || 0,
-    },
+    name: `${host}:${port}`,
+    host,
+    port,
+    tls: protocol === 'rediss:',
+    username: decodeURIComponent(username) || undefined,
+    password: decodeURIComponent(password) || undefined,
+    database: Number(pathname.slice(1)) || 0,
   }
-}
-
-function parse(url: string): URL {
-  const parsed = URL.parse(url)
-  // Without the URL: it may contain a password.
-  if (!parsed || !/^rediss?:$/.test(parsed.protocol)) throw new Error('not a redis:// URL')
-  return parsed
-}
-
-function serverOf({ hostname, port }: URL): RedisServer {
-  return serverAt(hostname.replace(/^\[(.*)\]$/, '$1'), Number(port) || 6379)
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 import { openRedis, type TestRedis } from '../../test/support/redis.ts'
 import { waitUntil } from '../../test/support/wait-until.ts'
 import { inspectRedis } from '../runtime/probes/backends.ts'
@@ -15,19 +15,6 @@ const opened: { close(): unknown }[] = []
 afterEach(async () => {
   for (const resource of opened.splice(0).reverse()) await resource.close()
 })
-
-// Started first, because a new cluster is not available for two seconds.
-let cluster: Promise<TestRedis>
-beforeAll(() => {
-  cluster = startCluster()
-})
-afterAll(async () => (await cluster).close())
-
-async function startCluster(): Promise<TestRedis> {
-  const server = await openRedis({ cluster: true })
-  await server.run('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
-  return server
-}
 
 async function serverWith(options: Parameters<typeof openRedis>[0] = {}): Promise<TestRedis> {
   const server = await openRedis(options)
@@ -42,7 +29,7 @@ async function connect(url: string, options: { timeoutMs?: number } = {}) {
   return { redis, lines }
 }
 
-const ping = (redis: Redis) => redis.send('any', ['PING'])
+const ping = (redis: Redis) => redis.send(['PING'])
 
 /** Counts connections to a port and closes them. */
 async function closingServer(port: number) {
@@ -130,10 +117,32 @@ test('the connection to a master that becomes a replica is reopened', async () =
   const server = await serverWith()
   const { redis, lines } = await connect(server.url)
   await server.run('REPLICAOF', '127.0.0.1', '1')
-  await assert.rejects(redis.send('any', ['SET', 'any', '1']), /READONLY/)
+  await assert.rejects(redis.send(['SET', 'any', '1']), /READONLY/)
   await server.run('REPLICAOF', 'NO', 'ONE')
-  await waitUntil(() => redis.send('any', ['SET', 'any', '1']).catch(() => false))
+  await waitUntil(() => redis.send(['SET', 'any', '1']).catch(() => false))
   assert.match(lines[0] ?? '', /^warn Redis is unavailable: .*READONLY/)
+})
+
+test('a subscription that is rejected is requested again, and commands are served meanwhile', async () => {
+  const server = await serverWith()
+  const { redis, lines } = await connect(server.url)
+  await server.run('ACL', 'SETUSER', 'default', '-subscribe')
+  const events: string[] = []
+  redis.subscribe('any', {
+    message: (message) => events.push(message),
+    subscribed: () => events.push('subscribed'),
+    unsubscribed: () => events.push('unsubscribed'),
+  })
+  await waitUntil(() => lines.length > 0)
+  assert.match(lines[0] ?? '', /^warn Redis rejected a command .*NOPERM/)
+  assert.equal(await ping(redis), 'PONG')
+  assert.deepEqual(events, [])
+  await server.run('ACL', 'SETUSER', 'default', '+subscribe')
+  await waitUntil(() => events.length > 0)
+  await server.run('PUBLISH', 'any', 'a message')
+  await waitUntil(() => events.length > 1)
+  redis.close()
+  assert.deepEqual(events, ['subscribed', 'a message', 'unsubscribed'])
 })
 
 test('an error reply is logged, but not for every command', async () => {
@@ -141,18 +150,10 @@ test('an error reply is logged, but not for every command', async () => {
   const { redis, lines } = await connect(server.url)
   await server.run('ACL', 'SETUSER', 'default', '-get')
   for (let times = 0; times < 10; times += 1) {
-    await assert.rejects(redis.send('any', ['GET', 'any']), /NOPERM/)
+    await assert.rejects(redis.send(['GET', 'any']), /NOPERM/)
   }
   assert.equal(lines.length, 1)
   assert.match(lines[0] ?? '', /^warn Redis rejected a command .*NOPERM/)
-})
-
-test('a list of servers that are not a Cluster is logged, and the first one is used', async () => {
-  const [first, second] = [await serverWith(), await serverWith()]
-  const { redis, lines } = await connect(`${first.url},${second.url}`)
-  assert.match(lines.join(), /cluster support disabled/)
-  await redis.send('any', ['SET', 'any', '1'])
-  assert.equal(await first.run('GET', 'any'), '1')
 })
 
 test('rediss:// is encrypted and requires a trusted certificate', async () => {
@@ -165,15 +166,6 @@ test('rediss:// is encrypted and requires a trusted certificate', async () => {
   const { redis } = await connect(server.url)
   setDefaultCACertificates(defaultCertificates)
   assert.equal(await ping(redis), 'PONG')
-})
-
-test('a Redis Cluster is found through any of its servers', async () => {
-  const server = await cluster
-  await waitUntil(async () =>
-    String(await server.run('CLUSTER', 'INFO')).includes('cluster_state:ok'),
-  )
-  const { redis } = await connect(`redis://127.0.0.1:1,${server.url}`)
-  assert.equal(await redis.send('any', ['SET', 'any', '1']), 'OK')
 })
 
 test('mayfly doctor sees its version', async () => {

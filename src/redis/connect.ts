@@ -1,104 +1,113 @@
 import type { Log } from '../core/log.ts'
-import { loadClientFactory, type RedisServer, readUrl } from './client-options.ts'
-import { openConnections } from './connection.ts'
+import { type Client, loadClientFactory, readUrl } from './client-options.ts'
+import { openConnection } from './connection.ts'
 import { openOutages } from './outages.ts'
-import { openSlotMap } from './slot-map.ts'
-import { type ChannelListener, openSubscriber } from './subscriber.ts'
 
-/**
- * One Redis, or the masters of a Redis Cluster. Commands for an unavailable server fail at once; its connection is reopened in
- * the background.
- */
+/** One connection to Redis. While it is lost, commands fail at once, and it is reopened in the background. */
 export interface Redis {
-  /** Runs the command on the server that owns the key. */
-  send(key: string, command: readonly string[]): Promise<unknown>
-  /** Subscribes to a sharded channel until the returned function is called. One listener per channel. */
-  subscribe(channel: string, listener: ChannelListener): () => void
+  send(command: readonly string[]): Promise<unknown>
+  /** Subscribes to a channel until the connection is closed. */
+  subscribe(channel: string, listener: ChannelListener): void
   close(): void
 }
 
+export interface ChannelListener {
+  message(message: string): void
+  /** From now on no message is missed. */
+  subscribed(): void
+  /** From now on messages may be missed, until it is subscribed again. */
+  unsubscribed(): void
+}
+
 interface RedisOptions {
-  /** redis:// or rediss://; a comma-separated list names servers of a Redis Cluster. */
+  /** redis:// or rediss:// */
   url: string
   log: Log
   /** Of a connection attempt or a ping. */
   timeoutMs?: number
 }
 
-const MAX_REDIRECTIONS = 3
-// MOVED replies update the slot map, too; this is for subscriptions.
-const REFRESH_MS = 5_000
-
 /** Resolves after the first attempt, successful or not: the service also starts without Redis. */
 export async function connectRedis({ url, log, timeoutMs = 2_000 }: RedisOptions): Promise<Redis> {
-  const { roots, access } = readUrl(url)
-  const slotMap = openSlotMap(roots)
-  const outages = openOutages(log, access.password)
-  const makeClient = await loadClientFactory(access)
-  let refreshing: Promise<void> | undefined
-  const connections = openConnections({
+  const server = readUrl(url)
+  const outages = openOutages(log, server)
+  const makeClient = await loadClientFactory(server)
+  const subscriptions: Subscription[] = []
+  const connection = openConnection({
     makeClient,
     timeoutMs,
-    outages,
-    up: refreshSoon,
-    down: refreshSoon,
+    up(client) {
+      outages.end()
+      for (const { begin } of subscriptions) begin(client)
+    },
+    down(error) {
+      outages.begin(error)
+      for (const { end } of subscriptions) end()
+    },
   })
-  const subscriber = openSubscriber({ makeClient, timeoutMs, slotMap, outages, refreshSoon })
 
-  function refreshSoon(): void {
-    if (!slotMap.clustered() || refreshing !== undefined) return
-    refreshing = refreshSlots().finally(() => {
-      refreshing = undefined
-    })
-  }
-
-  async function refreshSlots(): Promise<void> {
-    for (const server of slotMap.servers()) {
-      const slots = connections.to(server)?.clusterSlots()
-      const ranges = await slots?.catch((error: unknown) => outages.rejected(server, error))
-      if (!ranges || ranges.length === 0) continue
-      slotMap.learn(ranges, server)
-      break
-    }
-    connections.keep(slotMap.servers())
-    subscriber.keep(slotMap.servers())
-    subscriber.reconcile()
-  }
-
-  async function send(key: string, command: readonly string[]): Promise<unknown> {
-    for (let attempt = 1; ; attempt += 1) {
-      const server = slotMap.of(key)
-      const client = connections.to(server)
-      if (!client) throw new Error(`Redis is unavailable: ${server.name}`)
-      try {
-        return await client.sendCommand(command)
-      } catch (error) {
-        if (attempt < MAX_REDIRECTIONS && slotMap.follow(error, server)) continue
-        handleError(server, error)
-        throw error
-      }
+  async function send(command: readonly string[]): Promise<unknown> {
+    const client = connection.client()
+    if (!client) throw new Error(`Redis is unavailable: ${server.name}`)
+    try {
+      return await client.sendCommand(command)
+    } catch (error) {
+      // It is no longer a master; its name may already point to the new one.
+      if (error instanceof Error && error.message.startsWith('READONLY')) connection.drop(error)
+      else outages.rejected(error)
+      throw error
     }
   }
 
-  function handleError(server: RedisServer, error: unknown): void {
-    // It is no longer a master; its name may already point to the new one.
-    if (error instanceof Error && error.message.startsWith('READONLY'))
-      connections.drop(server, error)
-    else outages.rejected(server, error)
-  }
-
-  const timer = setInterval(refreshSoon, REFRESH_MS)
-  await connections.tried(roots)
-  await refreshing
-  await connections.tried(slotMap.servers())
-
+  await connection.tried
   return {
     send,
-    subscribe: subscriber.listen,
+    subscribe(channel, listener) {
+      const subscription = openSubscription(channel, listener, outages.rejected)
+      subscriptions.push(subscription)
+      const client = connection.client()
+      if (client) subscription.begin(client)
+    },
     close() {
-      clearInterval(timer)
-      subscriber.close()
-      connections.close()
+      connection.close()
+      for (const { end } of subscriptions) end()
+    },
+  }
+}
+
+type Subscription = ReturnType<typeof openSubscription>
+
+const RETRY_MS = 1_000
+
+/** A channel that is subscribed anew on every connection. */
+function openSubscription(
+  channel: string,
+  listener: ChannelListener,
+  rejected: (error: unknown) => void,
+) {
+  let current: Client | undefined
+  let retry: NodeJS.Timeout | undefined
+
+  function begin(client: Client): void {
+    current = client
+    client.subscribe(channel, listener.message).then(
+      () => {
+        if (client === current) listener.subscribed()
+      },
+      (error: unknown) => {
+        if (client !== current) return
+        rejected(error)
+        retry = setTimeout(begin, RETRY_MS, client)
+      },
+    )
+  }
+
+  return {
+    begin,
+    end(): void {
+      current = undefined
+      clearTimeout(retry)
+      listener.unsubscribed()
     },
   }
 }

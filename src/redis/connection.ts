@@ -1,8 +1,13 @@
 import { backoffDelay, withJitter } from '../core/time.ts'
-import type { Client, ClientFactory, RedisServer } from './client-options.ts'
-import type { Outages } from './outages.ts'
+import type { Client, ClientFactory } from './client-options.ts'
 
-interface ConnectionEvents {
+interface ConnectionOptions {
+  makeClient: ClientFactory
+  /**
+   * To connect, and between two pings. A ping not answered by the time of the next one closes the connection: a server that
+   * hangs keeps its connections open.
+   */
+  timeoutMs: number
   up(client: Client): void
   /** Also called after a failed attempt. */
   down(error: Error): void
@@ -11,11 +16,7 @@ interface ConnectionEvents {
 const RETRY = { first: 50, max: 1_000 }
 
 /** A connection that is always reopened. */
-function openConnection(
-  server: RedisServer,
-  { makeClient, timeoutMs }: Pick<ConnectionsDeps, 'makeClient' | 'timeoutMs'>,
-  events: ConnectionEvents,
-) {
+export function openConnection({ makeClient, timeoutMs, ...events }: ConnectionOptions) {
   const tried = Promise.withResolvers<void>()
   let current: Client | undefined
   let failures = 0
@@ -23,7 +24,7 @@ function openConnection(
   let close = () => {}
 
   function open(): void {
-    const client = makeClient(server)
+    const client = makeClient()
     const running = runClient(client, timeoutMs, {
       up() {
         current = client
@@ -69,8 +70,8 @@ interface ClientEvents {
 }
 
 /**
- * Runs one client until its first error; later replies are not trusted. In node-redis 6, a push message at the wrong moment can
- * shift replies by one, and an error always follows. `end` ends it without calling `down`.
+ * Runs one client until its first error: node-redis keeps a connection with a reply that it cannot decode, and later replies
+ * could then be those of other commands. `end` ends it without calling `down`.
  */
 function runClient(client: Client, timeoutMs: number, { up, healthy, down }: ClientEvents) {
   let ended = false
@@ -114,69 +115,4 @@ function runClient(client: Client, timeoutMs: number, { up, healthy, down }: Cli
   client.on('error', fail)
   client.connect().then(connected, fail)
   return { end, fail }
-}
-
-interface ConnectionsDeps {
-  makeClient: ClientFactory
-  /**
-   * To connect, and between two pings. A ping not answered by the time of the next one closes the connection: a server that
-   * hangs keeps its connections open.
-   */
-  timeoutMs: number
-  outages: Outages
-  up(client: Client): void
-  down(): void
-}
-
-/** A connection to each server that was used. */
-export function openConnections(deps: ConnectionsDeps) {
-  const { outages, up, down } = deps
-  const connections = new Map<string, ReturnType<typeof openConnection>>()
-  let closed = false
-
-  function connectionTo(server: RedisServer) {
-    const known = connections.get(server.name)
-    if (known) return known
-    const connection = openConnection(server, deps, {
-      up(client) {
-        outages.end(server)
-        up(client)
-      },
-      down(error) {
-        outages.begin(server, error)
-        down()
-      },
-    })
-    connections.set(server.name, connection)
-    return connection
-  }
-
-  function keep(servers: readonly RedisServer[]): void {
-    const names = new Set(servers.map(({ name }) => name))
-    for (const [name, connection] of connections) {
-      if (names.has(name)) continue
-      connection.close()
-      connections.delete(name)
-    }
-  }
-
-  return {
-    /** Undefined while it is unavailable. */
-    to: (server: RedisServer): Client | undefined =>
-      closed ? undefined : connectionTo(server).client(),
-    /** Resolves after the first attempt to connect to each of them, successful or not. */
-    async tried(servers: readonly RedisServer[]): Promise<void> {
-      await Promise.all(servers.map((server) => connectionTo(server).tried))
-    },
-    /** Reconnects, as when the name may point to another machine by now. */
-    drop(server: RedisServer, error: Error): void {
-      connections.get(server.name)?.drop(error)
-    },
-    /** Closes the connections to all others. */
-    keep,
-    close(): void {
-      closed = true
-      keep([])
-    },
-  }
 }

@@ -1,28 +1,27 @@
 import type { Log } from '../core/log.ts'
 import type { RedisServer } from './client-options.ts'
 
-export type Outages = ReturnType<typeof openOutages>
-
-/** Logs an outage of a server once, however many attempts fail, and its end once. */
-export function openOutages(log: Log, password: string | undefined) {
-  const unavailable = new Set<string>()
+/** Logs an outage once, however many attempts fail, and its end once. */
+export function openOutages(log: Log, { name, password }: RedisServer) {
+  let isUnavailable = false
   let rejectedAt = Number.NEGATIVE_INFINITY
   // A server echoes a command that it does not know, and AUTH is one.
   const redacted = (text: string) => (password ? text.replaceAll(password, '…') : text)
 
   return {
-    begin({ name }: RedisServer, error: Error): void {
-      if (unavailable.has(name)) return
-      unavailable.add(name)
+    begin(error: Error): void {
+      if (isUnavailable) return
+      isUnavailable = true
       // If all addresses of a name refuse, the error has no message of its own.
       const reason = error.message || ('code' in error ? String(error.code) : error.name)
       log.warn({ redis: name, reason: redacted(reason) }, UNAVAILABLE)
     },
-    end({ name }: RedisServer): void {
-      if (unavailable.delete(name)) log.info({ redis: name }, 'Redis is available again')
+    end(): void {
+      if (isUnavailable) log.info({ redis: name }, 'Redis is available again')
+      isUnavailable = false
     },
-    /** Logs an error reply, such as out of memory, no permission or no Cluster; ignores other errors. */
-    rejected({ name }: RedisServer, error: unknown): void {
+    /** Logs an error reply, such as out of memory or no permission; ignores other errors. */
+    rejected(error: unknown): void {
       if (!(error instanceof Error && ERROR_REPLY.test(error.message))) return
       if (performance.now() - rejectedAt < REJECTED_LOG_MS) return
       rejectedAt = performance.now()

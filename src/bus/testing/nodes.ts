@@ -6,8 +6,8 @@ import { makeWaiterCounts, openMemoryBus } from '../memory.ts'
 import { openRedisBus } from '../redis.ts'
 
 export const ANN = 101 as MailboxId
-/** In the same channel as ANN. */
-export const BOB = (101 + 1_024) as MailboxId
+/** Polled at the same time as ANN. */
+export const BOB = (101 + 1_000) as MailboxId
 
 export interface NodeOptions {
   timeoutMs?: number
@@ -73,27 +73,19 @@ export function waiter(bus: Bus, mailbox: MailboxId = ANN) {
   }
 }
 
-/**
- * Resolves when a wake on one node has reached only the mailbox it names on the other: polling calls all mailboxes of the
- * channel.
- */
-export async function waitUntilReceived(
-  from: Bus,
-  to: Bus,
-  mailbox: MailboxId = ANN,
-): Promise<void> {
-  const ann = waiter(to, mailbox)
-  const neighbour = (mailbox - ANN + BOB) as MailboxId
-  const bob = waiter(to, neighbour)
+/** Resolves when a wake on one node has reached only the mailbox it names on the other: polling calls both. */
+export async function waitUntilReceived(from: Bus, to: Bus): Promise<void> {
+  const ann = waiter(to)
+  const bob = waiter(to, BOB)
   for (;;) {
     const [anns, bobs] = [ann.calls(), bob.calls()]
-    from.wake(mailbox)
+    from.wake(ANN)
     await ann.until(anns + 1)
     if (bob.calls() === bobs) break
   }
   // Wakes arrive in order: after this one, none of those above is still to come.
   const bobs = bob.calls()
-  from.wake(neighbour)
+  from.wake(BOB)
   await bob.until(bobs + 1)
   ann.unsubscribe()
   bob.unsubscribe()

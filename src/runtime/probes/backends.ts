@@ -72,7 +72,7 @@ async function readPostgres(db: {
 export async function inspectRedis(url: string, log: Log): Promise<string> {
   const redis = await connectRedis({ url, log })
   try {
-    const info = String(await redis.send('check', ['INFO', 'server']))
+    const info = String(await redis.send(['INFO', 'server']))
     return /^redis_version:(\S+)/m.exec(info)?.[1] ?? 'of unknown version'
   } finally {
     redis.close()
