@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, test } from 'vitest'
 import { type Canary, hostsIn, openCanary } from './support/canary.ts'
 import { PAYLOADS } from './support/hostile-html.ts'
 import { renderWithLayers } from './support/layers.ts'
-import { sharedApp } from './support/pages.ts'
+import { sharedPageApp } from './support/pages.ts'
 
 // The long tests use all payloads for each single layer; otherwise some of each family.
 const STEP = process.env['MAYFLY_TEST_LONG'] ? 1 : 16
@@ -14,7 +14,7 @@ let canary: Canary
 let policy: string
 beforeAll(async () => {
   canary = await openCanary(hostsIn(PAYLOADS))
-  const { headers } = await fetch((await sharedApp()).url)
+  const { headers } = await fetch((await sharedPageApp()).url)
   policy = headers.get('content-security-policy') ?? ''
 })
 afterAll(() => canary.close())

@@ -8,7 +8,7 @@ import { PAYLOADS } from './support/hostile-html.ts'
 import { HOSTILE_MAILS, hostileMail, htmlMail } from './support/hostile-mails.ts'
 import { openMailbox } from './support/inbox.ts'
 import { renderWithLayers } from './support/layers.ts'
-import { sharedApp } from './support/pages.ts'
+import { sharedPageApp } from './support/pages.ts'
 
 // hostile-layers.test.ts displays every payload. In the inbox the long tests open all of them; otherwise some of each family.
 const LONG = process.env['MAYFLY_TEST_LONG'] !== undefined
@@ -27,7 +27,7 @@ let canary: Canary
 let app: App
 beforeAll(async () => {
   canary = await openCanary(hostsIn([...payloads, ...mails]))
-  app = await sharedApp()
+  app = await sharedPageApp()
 })
 afterAll(() => canary.close())
 

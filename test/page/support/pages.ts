@@ -5,8 +5,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type axe from 'axe-core'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll } from 'vitest'
-import { type App, startApp } from '../../support/app.ts'
-import { tempFolder } from '../../support/stores.ts'
+import { type App, sharedApp, startApp } from '../../support/app.ts'
 import { sharedBrowser } from './browser.ts'
 
 export interface Pages {
@@ -54,7 +53,7 @@ export function openPages(env?: Record<string, string>): Pages {
   }
 
   beforeAll(async () => {
-    app = await (env ? startApp({ env }) : sharedApp())
+    app = await (env ? startApp({ env }) : sharedPageApp())
     browser = await sharedBrowser()
   })
   afterAll(async () => {
@@ -206,19 +205,8 @@ const CLEAR_STORAGE = `
   Storage.prototype.setItem = () => {}
 `
 
-let shared: Promise<App> | undefined
-
-/** One server for all files that run in this process; it stops with the process. */
-export function sharedApp(): Promise<App> {
-  shared ??= startSharedApp()
-  return shared
-}
-
-async function startSharedApp(): Promise<App> {
-  const folder = tempFolder()
-  for (const event of ['exit', 'SIGTERM']) process.once(event, folder.remove)
-  return await startApp({ folder })
-}
+/** With the default settings, as a browser on this machine sees it. */
+export const sharedPageApp = (): Promise<App> => sharedApp({})
 
 /** The requests of the pages of a browser context, the secrets they sent, and what the browser logged. */
 export type Traffic = ReturnType<typeof emptyTraffic>
