@@ -1,7 +1,6 @@
 import { createHmac, hash } from 'node:crypto'
 import type { Address } from './address.ts'
-import type { QuotaProblemCode } from './key.ts'
-import { nextUtcDay } from './key.ts'
+import { type ApiKey, nextUtcDay, precheckQuota, type QuotaProblemCode } from './key.ts'
 
 /** A cursor over the mail that a key may see, and where to deliver it. */
 export interface Webhook {
@@ -102,9 +101,15 @@ export function webhookStatus(webhook: Webhook, now: Date): WebhookStatus {
     return { state: 'paused', reason: paused, nextAttemptAt: resumesAt }
   }
   // Without a pending message, the next attempt depends on new mail.
-  const nextAttemptAt = pending && webhook.nextAttemptAt
+  const nextAttemptAt = pending?.charged ? webhook.nextAttemptAt : undefined
   if (failures > 0) return { state: 'failing', reason: lastError, nextAttemptAt }
   return { state: 'active', reason: undefined, nextAttemptAt: undefined }
+}
+
+/** For the holder of its key. A state that depended on a message before it is charged would tell for nothing that there is one. */
+export function statusForHolder(webhook: Webhook, key: ApiKey, now: Date): WebhookStatus {
+  const paused = webhook.pending?.charged ? webhook.paused : precheckQuota(key, now)
+  return webhookStatus({ ...webhook, paused }, now)
 }
 
 const SECOND = 1_000

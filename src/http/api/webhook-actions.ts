@@ -52,7 +52,7 @@ const replayWebhookRoute = route({
   problems: ['invalid_key', 'plan_expired', 'not_allowed', 'webhook_not_found'],
   async handle({ id, since_id: sinceId }, deps, request) {
     const webhook = await replayWebhook(deps, id, { ...webhookCaller(request), sinceId })
-    return success({ webhook: await webhookJson(deps, webhook) })
+    return success({ webhook: await webhookJson(deps, request, webhook) })
   },
 })
 
@@ -93,7 +93,7 @@ const enableWebhookRoute = route({
   problems: ['invalid_key', 'plan_expired', 'not_allowed', 'webhook_not_found'],
   async handle({ id }, deps, request) {
     const webhook = await enableWebhook(deps, id, webhookCaller(request))
-    return success({ webhook: await webhookJson(deps, webhook) })
+    return success({ webhook: await webhookJson(deps, request, webhook) })
   },
 })
 

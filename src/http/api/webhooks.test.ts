@@ -200,18 +200,24 @@ describe('200', () => {
     await waitUntil(async () => (await app.ring.used(key)) === 1)
   })
 
-  test('a paused webhook says so; enabling it tries now', async () => {
+  test('all webhooks of a key without quota are paused; enabling one tries now', async () => {
     const limited = await app.ring.issue({ requests: 10, perDay: 1 })
     const to = newAddress()
     const { body } = await call('', { url: receiver.url, to }, limited)
     const { id } = body['webhook'] as WebhookJson
-    const state = async () =>
-      ((await call(`/${id}`, undefined, limited)).body['webhook'] as WebhookJson)['reason']
+    await call('', { url: receiver.url, to: newAddress() }, limited)
+    const states = async () => {
+      const { webhooks } = (await call('', undefined, limited)).body
+      return (webhooks as WebhookJson[]).map((one) => [one['state'], one['reason']].join(' '))
+    }
     await app.mail(to, mailWith('1'))
     await app.mail(to, mailWith('2'))
-    await waitUntil(async () => (await state()) === 'daily_limit')
+    await waitUntil(async () => (await states())[0] === 'paused daily_limit')
+    // Otherwise the state would tell for nothing whether there is mail.
+    assert.deepEqual(await states(), Array(2).fill('paused daily_limit'))
     assert.equal(await app.ring.used(limited), 1)
     app.moveClock(86_400)
+    assert.deepEqual(await states(), Array(2).fill('active '))
     await call(`/${id}/enable`, {}, limited)
     await received(2)
     assert.deepEqual(receiver.subjects(), ['1', '2'])

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Static, Type } from 'typebox'
 import { Problem } from '../../core/problem.ts'
 import { isoTimestamp, timestampFields, utcTimestamp } from '../../core/time.ts'
-import { type AttemptOutcome, type Webhook, webhookStatus } from '../../core/webhook.ts'
+import { type AttemptOutcome, statusForHolder, type Webhook } from '../../core/webhook.ts'
 import {
   authenticateActiveKey,
   authenticateKey,
@@ -94,9 +94,11 @@ export const idField = Type.String({ description: 'A webhook id.' })
 
 export async function webhookJson(
   deps: RouteDeps,
+  request: HttpRequest,
   webhook: Webhook,
 ): Promise<Static<typeof webhookSchema>> {
-  const { state, reason, nextAttemptAt } = webhookStatus(webhook, deps.now())
+  const key = authenticatedKey(request)
+  const { state, reason, nextAttemptAt } = statusForHolder(webhook, key, deps.now())
   const { lastDelivery } = webhook
   return {
     id: webhook.id,
@@ -188,7 +190,7 @@ const createWebhookRoute = route({
     const key = authenticatedKey(request)
     const given = { ...options, sinceId }
     const { webhook, secret } = await createWebhook(deps, key, given, request.client)
-    return success({ webhook: { ...(await webhookJson(deps, webhook)), secret } })
+    return success({ webhook: { ...(await webhookJson(deps, request, webhook)), secret } })
   },
 })
 
@@ -205,7 +207,7 @@ const listWebhooksRoute = route({
     const all = await deps.shop.listWebhooks(authenticatedKey(request).id)
     const webhooks: Static<typeof webhookSchema>[] = []
     for (const webhook of all) {
-      webhooks.push(await webhookJson(deps, webhook))
+      webhooks.push(await webhookJson(deps, request, webhook))
       // On SQLite the reads do not yield to other requests by themselves.
       await nextTurn()
     }
@@ -225,7 +227,7 @@ const readWebhookRoute = route({
   problems: ['invalid_key', 'not_allowed', 'webhook_not_found'],
   async handle({ id }, deps, request) {
     const webhook = await findWebhook(deps, id, webhookCaller(request))
-    return success({ webhook: await webhookJson(deps, webhook) })
+    return success({ webhook: await webhookJson(deps, request, webhook) })
   },
 })
 
