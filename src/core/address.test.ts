@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { corpus } from '../../test/support/corpora.ts'
+import { readIsemail } from '../../test/support/isemail.ts'
 import { hostOf, joinAddress, localOf, maskAddress, parseAddress, parseHost } from './address.ts'
 
 const L64 = 'l'.repeat(64)
@@ -128,7 +127,7 @@ describe('test cases of isemail', () => {
     ['tests-original.xml', 279],
   ] as const) {
     test(`${file}: each of ${count} is refused or canonical`, () => {
-      const texts = addressesIn(readFileSync(`${corpus('isemail')}/${file}`, 'utf8'))
+      const texts = readIsemail(file).map(({ address }) => address)
       expect(texts).toHaveLength(count)
       const accepted = texts.map(parseAddress).filter((address) => address !== undefined)
       for (const address of accepted) expect(parseAddress(address)).toBe(address)
@@ -138,17 +137,3 @@ describe('test cases of isemail', () => {
     })
   }
 })
-
-/** Control characters are represented as U+2400 and up in that file. */
-function addressesIn(xml: string): string[] {
-  return [...xml.matchAll(/<address>(.*?)<\/address>|<address\/>/gs)].map(([, text = '']) =>
-    text
-      .replace(/&#x([0-9A-F]+);/gi, (_, hex: string) =>
-        String.fromCodePoint(Number.parseInt(hex, 16)),
-      )
-      .replace(/[\u2400-\u241f]/g, (symbol) => String.fromCharCode(symbol.charCodeAt(0) - 0x2400))
-      .replaceAll('&lt;', '<')
-      .replaceAll('&gt;', '>')
-      .replaceAll('&amp;', '&'),
-  )
-}

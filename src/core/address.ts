@@ -41,6 +41,13 @@ export function joinAddress(local: string, host: Host): Address {
   return `${local}@${host}` as Address
 }
 
+/** RFC 5321 4.1.2: `"ann"` and `"a\nn"` are the local part `ann`. */
+export function unquoted(local: string): string {
+  if (!/^".*"$/s.test(local)) return local
+  const text = local.slice(1, -1).replaceAll(/\\(.)/gs, '$1')
+  return text.includes('"') ? local : text
+}
+
 export function localOf(address: Address): string {
   return address.slice(0, address.lastIndexOf('@'))
 }

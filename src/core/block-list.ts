@@ -1,5 +1,5 @@
 import { domainToASCII } from 'node:url'
-import { parseHost } from './address.ts'
+import { parseHost, unquoted } from './address.ts'
 import { foldCase } from './case-folding.ts'
 import { ipv6Groups, isIpRange, PRIVATE_RANGES, plainIp } from './ip.ts'
 import { Problem } from './problem.ts'
@@ -238,13 +238,6 @@ function ipv4Prefix(address: number, length: number): number {
 
 // RFC 5321 appendix C: `@one,@two:` before the address is ignored.
 const ROUTE = /^@[^:"]*:/
-
-/** `"ann"` and `"a\nn"` are `ann`. */
-function unquoted(local: string): string {
-  if (!/^".*"$/s.test(local)) return local
-  const text = local.slice(1, -1).replaceAll(/\\(.)/gs, '$1')
-  return text.includes('"') ? local : text
-}
 
 const ASCII_HOST = /^[\w.-]+$/
 const IDN_LABEL = /^[\w\u0080-\u{10ffff}-]+$/u

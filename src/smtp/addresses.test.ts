@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
+import { readIsemail } from '../../test/support/isemail.ts'
+import { isReversePath } from './reverse-path.ts'
 import { oneChunk, transcript } from './testing/transcript.ts'
+
+// By RFC 5321. The lengths that we tolerate are not part of the syntax.
+const ISEMAIL_VALID = new Set(['ISEMAIL_VALID_CATEGORY', 'ISEMAIL_DNSWARN', 'ISEMAIL_RFC5321'])
+const TOLERATED = /_TOOLONG$|^ISEMAIL_RFC5321_IPV6DEPRECATED$/
 
 const HELLO = 'EHLO a.test\r\n'
 
@@ -19,6 +25,49 @@ describe('MAIL', () => {
     ['FROM:<"a\\"b"@a.test>', '250 2.1.0'],
     ['FROM:<@hop.test:a@a.test>', '250 2.1.0'],
     ['FROM:<a@[192.0.2.1]>', '250 2.1.0'],
+    ['FROM:<@one.test,@two.test:a@a.test>', '250 2.1.0'],
+    ['FROM:<@[192.0.2.1]:a@a.test>', '250 2.1.0'],
+    ['FROM:<a@[IPv6:2001:db8::1]>', '250 2.1.0'],
+    ['FROM:<a@[ipv6:::ffff:192.0.2.1]>', '250 2.1.0'],
+    ['FROM:<a@[192.000.002.001]>', '250 2.1.0'],
+    ['FROM:<a@[x-tag:content]>', '501 5.1.7'],
+    ["FROM:<!#$%&'*+-/=?^_`{|}~@a.test>", '250 2.1.0'],
+    ['FROM:<bounce+ann=box.test@a.test>', '250 2.1.0'],
+    [`FROM:<${'a'.repeat(200)}@a.test>`, '250 2.1.0'],
+    ['FROM:<a@_b.c_d.test>', '250 2.1.0'],
+    ['FROM:<a@localhost>', '250 2.1.0'],
+    ['FROM:<a@1.2.3>', '250 2.1.0'],
+    ['FROM:<a@xn--bcher-kva.test>', '250 2.1.0'],
+    ['FROM:<"a@b"@a.test>', '250 2.1.0'],
+    ['FROM:<""@a.test>', '250 2.1.0'],
+    ['FROM:<é"@a.test> SMTPUTF8', '501 5.1.7'],
+    ['FROM:<é@bücher.test> SMTPUTF8', '250 2.1.0'],
+    ['FROM:<"é\\""@例え.test> SMTPUTF8', '250 2.1.0'],
+    ['FROM:<a@b@c>', '501 5.1.7'],
+    ['FROM:<a@x..com>', '501 5.1.7'],
+    ['FROM:<a@.x.com>', '501 5.1.7'],
+    ['FROM:<a@x.com.>', '501 5.1.7'],
+    ['FROM:<a@-x.com>', '501 5.1.7'],
+    ['FROM:<a@x-.com>', '501 5.1.7'],
+    ['FROM:<a@x!y.com>', '501 5.1.7'],
+    ['FROM:<a@[300.1.1.1]>', '501 5.1.7'],
+    ['FROM:<a@[1.2.3]>', '501 5.1.7'],
+    ['FROM:<a@[1.2.3.4>', '501 5.1.7'],
+    ['FROM:<a@1.2.3.4]>', '501 5.1.7'],
+    ['FROM:<a@[IPv6:1::2::3]>', '501 5.1.7'],
+    ['FROM:<a@[IPv6:fe80::1%eth0]>', '501 5.1.7'],
+    ['FROM:<a@[2001:db8::1]>', '501 5.1.7'],
+    ['FROM:<a@[]>', '501 5.1.7'],
+    ['FROM:<.a@a.test>', '501 5.1.7'],
+    ['FROM:<a.@a.test>', '501 5.1.7'],
+    ['FROM:<a..b@a.test>', '501 5.1.7'],
+    ['FROM:<a,b@a.test>', '501 5.1.7'],
+    ['FROM:<a(c)@a.test>', '501 5.1.7'],
+    ['FROM:<"a"b@a.test>', '501 5.1.7'],
+    ['FROM:<"a"."b"@a.test>', '501 5.1.7'],
+    ['FROM:<@one.test:>', '501 5.1.7'],
+    ['FROM:<@one.test,two.test:a@a.test>', '501 5.1.7'],
+    ['FROM:<one.test:a@a.test>', '501 5.1.7'],
     ['FROM:<a@a.test> BODY=7BIT', '250 2.1.0'],
     ['FROM:<a@a.test> body=8bitmime size=5', '250 2.1.0'],
     ['FROM:<a@a.test>  SIZE=5  SMTPUTF8 ', '250 2.1.0'],
@@ -64,6 +113,21 @@ describe('MAIL', () => {
   ] as const) {
     test(`${argument.slice(0, 50)} gets ${reply}`, () => {
       assert.equal(replyTo(`MAIL ${argument}`).slice(0, 9), reply)
+    })
+  }
+
+  for (const [file, count] of [
+    ['tests.xml', 164],
+    ['tests-original.xml', 279],
+  ] as const) {
+    test(`isemail agrees about ${count} addresses`, () => {
+      const cases = readIsemail(file)
+      assert.equal(cases.length, count)
+      // The empty one is the path of a bounce.
+      for (const { address, category, diagnosis } of cases) {
+        const isValid = ISEMAIL_VALID.has(category) || TOLERATED.test(diagnosis) || address === ''
+        assert.equal(isReversePath(address), isValid, `${diagnosis}: ${address}`)
+      }
     })
   }
 

@@ -47,6 +47,7 @@ describe('a line', () => {
     ['DATA x', '501 5.5.4'],
     ['STARTTLS x', '501 5.5.4'],
     ['EHLO', '501 5.5.4'],
+    ['VRFY', '501 5.5.4'],
     ['HELO', '501 5.5.4'],
     ['EHLO a b', '501 5.5.4'],
     [`EHLO ${'a'.repeat(255)}`, '250 ENHAN'],
@@ -70,8 +71,15 @@ describe('a line', () => {
     })
   }
 
+  for (const line of ['VRFY ann@box.test', 'vrfy nobody', 'VRFY <"a b"@c.test>']) {
+    test(`${line} is neither confirmed nor denied`, () => {
+      for (const before of ['', HELLO, HELLO + MAIL])
+        assert.match(last(`${before}${line}\r\n`), /^252 2\.0\.0 /)
+    })
+  }
+
   for (const verb of [
-    ...'VRFY EXPN HELP TURN ETRN ATRN BDAT AUTH XCLIENT XFORWARD SEND SOML SAML'.split(' '),
+    ...'EXPN HELP TURN ETRN ATRN BDAT AUTH XCLIENT XFORWARD SEND SOML SAML'.split(' '),
   ]) {
     test(`${verb} is not implemented, with or without an argument`, () => {
       assert.equal(last(`${HELLO}${verb}\r\n`), '502 5.5.1 Command not implemented')

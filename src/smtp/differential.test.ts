@@ -98,6 +98,7 @@ describe('same replies', () => {
     [EHLO, MAIL, 'RCPT', 'RCPT TO:', 'RCPT TO:<>', 'RCPT TO:<ann'],
     [EHLO, MAIL, RCPT, 'DATA', `${'x\r\n'.repeat(2_000)}.`, MAIL],
     [EHLO, 'STARTTLS', 'AUTH PLAIN', 'ETRN x', 'BDAT 1'],
+    [EHLO, 'VRFY ann@box.test', 'VRFY nobody@box.test', 'VRFY'],
   ]) {
     test(lines.join(' | ').slice(0, 90), async () => {
       assert.equal(await classes(ours.port, lines), await classes(referencePort(), lines))
@@ -107,7 +108,6 @@ describe('same replies', () => {
 
 describe('different replies, because', () => {
   for (const [reason, line, we, they] of [
-    ['VRFY would disclose addresses', 'VRFY ann@box.test', 5, 2],
     ['HELP is not implemented', 'HELP', 5, 2],
     ['RSET takes no argument', 'RSET x', 5, 2],
     ['QUIT takes no argument', 'QUIT x', 5, 2],

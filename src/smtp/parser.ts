@@ -102,14 +102,6 @@ function closingBracketIndex(text: string): number {
   return -1
 }
 
-/** Lenient, because the sender is only stored as text and compared with the block list. The empty path is that of a bounce. */
-export function isReversePath(path: string): boolean {
-  if (path === '') return true
-  const at = path.lastIndexOf('@')
-  if (path.length > 320 || at < 1 || at === path.length - 1) return false
-  return !path.slice(at).includes(' ') && (path.startsWith('"') || !path.includes(' '))
-}
-
 interface MailParameters {
   /** 0 if not declared. */
   size: number

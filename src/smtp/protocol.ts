@@ -10,13 +10,13 @@ import {
 } from './data.ts'
 import {
   checkRcptParameters,
-  isReversePath,
   type ParameterError,
   parseCommand,
   parseMailParameters,
   parsePath,
   readLine,
 } from './parser.ts'
+import { isReversePath } from './reverse-path.ts'
 import {
   type Action,
   type ActionResult,
@@ -180,8 +180,9 @@ const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
   ['NOOP', () => REPLIES.ok],
   ['QUIT', quit],
   ['STARTTLS', startTls],
-  // VRFY and EXPN would disclose which addresses exist.
-  ...'VRFY EXPN HELP TURN ETRN ATRN BDAT AUTH XCLIENT XFORWARD SEND SOML SAML'
+  // RFC 5321 7.3: does not disclose which addresses exist.
+  ['VRFY', (_, who) => (who === '' ? REPLIES.badArgument : REPLIES.notVerified)],
+  ...'EXPN HELP TURN ETRN ATRN BDAT AUTH XCLIENT XFORWARD SEND SOML SAML'
     .split(' ')
     .map((verb): [string, Verb] => [verb, () => REPLIES.notImplemented]),
 ])

@@ -127,6 +127,7 @@ export const REPLIES = {
   recipientOk: replyLine(250, '2.1.5', 'OK'),
   accepted: replyLine(250, '2.0.0', 'Message accepted'),
   closing: replyLine(221, '2.0.0', 'Bye'),
+  notVerified: replyLine(252, '2.0.0', 'Cannot verify, but will accept mail and try to deliver it'),
   startData: '354 End data with <CRLF>.<CRLF>\r\n',
   startTls: replyLine(220, '2.0.0', 'Ready to start TLS'),
 

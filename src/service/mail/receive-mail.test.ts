@@ -11,7 +11,13 @@ import {
   START,
 } from '../../store/contract/fixture.ts'
 import type { FindMailBlock } from '../blocks/open-block-list.ts'
-import { receiveMail } from './receive-mail.ts'
+import { acceptRecipient, receiveMail } from './receive-mail.ts'
+
+const LIMITS = {
+  mailbox: { maxMessages: 5, maxBytes: 10_000 },
+  poolMaxBytes: 20_000,
+  maxMailBytes: 1_000,
+}
 
 let fixture: Fixture
 let own: MailboxId
@@ -78,6 +84,33 @@ test('mail that was not stored wakes no topic', async () => {
   assert.equal(await receiveFor(['own@box.test', 'plain@box.test']), 'full')
   assert.deepEqual(woken, [])
 })
+
+for (const [text, expected] of [
+  ['Plain@BOX.test', 'plain@box.test'],
+  ['"plain"@box.test', 'plain@box.test'],
+  ['"Plain"@BOX.test', 'plain@box.test'],
+  ['"p\\lai\\n"@box.test', 'plain@box.test'],
+  ['"any.one+tag"@pool.test', 'any.one+tag@pool.test'],
+  ['"Abuse"@box.test', 'abuse@box.test'],
+  ['plain"@box.test', 'unknown'],
+  ['"plain@box.test', 'unknown'],
+  ['"pla"in@box.test', 'unknown'],
+  ['"pla"."in"@box.test', 'unknown'],
+  ['"\\"plain\\""@box.test', 'unknown'],
+  ['""@pool.test', 'unknown'],
+  ['" plain"@pool.test', 'unknown'],
+  ['"plain."@pool.test', 'unknown'],
+  ['"plain@box.test"@pool.test', 'unknown'],
+  ['"plain@box.test"', 'foreign'],
+  ['"plain"@foreign.test', 'foreign'],
+  ['"plain@box.test"@foreign.test', 'foreign'],
+] as const) {
+  test(`RCPT TO:<${text}> is ${expected}`, async () => {
+    const deps = { store: fixture.store, limits: LIMITS, now: () => START }
+    const found = await acceptRecipient(deps, text, { size: 0, others: [] })
+    assert.equal('refused' in found ? found.refused : found.address, expected)
+  })
+}
 
 test('mail of a blocked client, envelope sender or From header is not stored', async () => {
   const recipients = await fixture.accepted(['plain@box.test'])

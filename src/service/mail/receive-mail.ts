@@ -1,4 +1,4 @@
-import { type Address, joinAddress, parseAddress, parseHost } from '../../core/address.ts'
+import { type Address, joinAddress, parseAddress, parseHost, unquoted } from '../../core/address.ts'
 import { type Awaitable, whenAvailable } from '../../core/awaitable.ts'
 import type { Envelope } from '../../core/message.ts'
 import {
@@ -32,8 +32,13 @@ export function acceptRecipient(
   text: string,
   offer: RecipientOffer,
 ): Awaitable<RecipientResult> {
-  const address = parseAddress(text)
+  const address = parseAddress(text.startsWith('"') ? withoutQuotes(text) : text)
   return address ? decide(deps, address, offer) : acceptInvalidAddress(deps, text, offer)
+}
+
+function withoutQuotes(text: string): string {
+  const at = text.lastIndexOf('@')
+  return unquoted(text.slice(0, at)) + text.slice(at)
 }
 
 function decide(
