@@ -66,8 +66,16 @@ export interface RawMail extends Envelope {
   receivedAt: Date
 }
 
+/**
+ * To be raised when the same mail is parsed differently, also by the search for codes and links: stored results of an older
+ * version are made again when they are read.
+ */
+export const PARSE_VERSION = 1
+
 /** Result of the full parse, stored next to the raw bytes. Plain JSON. */
 export interface Mail {
+  /** Missing in mail parsed by 0.3.0 and before. */
+  version?: number | undefined
   from: NamedAddress[]
   to: NamedAddress[]
   cc: NamedAddress[]
@@ -88,6 +96,7 @@ export interface Mail {
 }
 
 export const EMPTY_MAIL: Mail = {
+  version: PARSE_VERSION,
   from: [],
   to: [],
   cc: [],
@@ -161,8 +170,7 @@ export interface AttachmentInfo {
   size: number
   contentId: string | null
   inline: boolean
-  /** Missing in mail parsed by version 0.1.0, which is parsed again. */
-  position?: PartPosition
+  position: PartPosition
 }
 
 export interface SenderCheckInput extends Pick<Envelope, 'clientIp' | 'helo' | 'mailFrom'> {

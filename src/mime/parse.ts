@@ -1,4 +1,9 @@
-import type { AttachmentInfo, Mail, NamedAddress } from '../core/message.ts'
+import {
+  type AttachmentInfo,
+  type Mail,
+  type NamedAddress,
+  PARSE_VERSION,
+} from '../core/message.ts'
 import { cleanLine, cleanText } from '../core/text.ts'
 import { findCodesAndLinks } from '../extract/extract.ts'
 import { readMailboxes } from './addresses.ts'
@@ -32,6 +37,7 @@ export function parseMail(raw: Uint8Array): Mail {
   const from = authors(sender, lines('from').slice(0, 1))
   const { text, html, plain, isTruncated } = readBody(body)
   return {
+    version: PARSE_VERSION,
     from,
     to: correspondents(lines('to')),
     cc: correspondents(lines('cc')),

@@ -26,12 +26,13 @@ async function untilCodes(expected: (string | undefined)[]) {
 
 describe('a mail', () => {
   test('not yet scanned gets its code, preview and attachments saved, and waiters are woken', async () => {
-    const attachment = { index: 0, filename: 'a', contentType: 'b/c', size: 1, inline: false }
+    const position = { start: 0, end: 1, encoding: '' }
+    const attachment = { filename: 'a', contentType: 'b/c', size: 1, inline: false, position }
     const parse = async () => ({
       ...mailWith('123456'),
       text: `\n Your  code:\t${'x'.repeat(200)}`,
       attachments: [
-        { ...attachment, contentId: null, position: { start: 0, end: 1, encoding: '' } },
+        { ...attachment, index: 0, contentId: null },
         { ...attachment, index: 1, contentType: 'image/png', contentId: 'logo', inline: true },
       ],
     })

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, test } from 'vitest'
 import { inlineParser } from '../../../test/support/inline-parser.ts'
 import { openSqliteTestMail } from '../../../test/support/stores.ts'
 import { parseAddress, parseHost } from '../../core/address.ts'
-import { EMPTY_MAIL, type Mail } from '../../core/message.ts'
+import { EMPTY_MAIL, type Mail, PARSE_VERSION } from '../../core/message.ts'
 import { Problem } from '../../core/problem.ts'
 import { OPERATOR } from '../../core/session.ts'
 import type { MailStore } from '../../store/store.ts'
@@ -95,21 +95,29 @@ test('a parsed large mail with a short text is passed to each request', async ()
   assert.deepEqual(await parsing(async () => mail, { readRaw })(rawId, FOREGROUND), mail)
 })
 
-test('a parse stored by an older version without attachment positions is repeated', async () => {
-  const attachment = {
-    index: 0,
-    filename: 'a',
-    contentType: 'a/b',
-    size: 1,
-    contentId: null,
-    inline: false,
-  }
-  await store.saveParsed(rawId, { ...mail, attachments: [attachment] })
-  const current = { ...attachment, position: { start: 0, end: 1, encoding: '' } }
-  const parse = parsing(async () => ({ ...mail, attachments: [current] }))
-  const read = openParsedMail({ store, largeReads, parse })
-  assert.deepEqual((await read(rawId, FOREGROUND))?.attachments, [current])
-  assert.deepEqual((await store.readParsed(rawId))?.attachments, [current])
+for (const [name, version] of [
+  ['without a version, as by 0.3.0', undefined],
+  ['of the last version', PARSE_VERSION - 1],
+] as const) {
+  test(`a stored parse ${name} is made again when it is read, once`, async () => {
+    await store.saveParsed(rawId, { ...mail, text: 'old', version })
+    let parses = 0
+    const parse = parsing(async () => {
+      parses += 1
+      return mail
+    })
+    const read = openParsedMail({ store, largeReads, parse })
+    for (let times = 0; times < 2; times += 1) assert.deepEqual(await read(rawId, FOREGROUND), mail)
+    assert.deepEqual(await store.readParsed(rawId), mail)
+    assert.equal(parses, 1)
+  })
+}
+
+test('a stored parse of a newer version is kept, as while nodes are upgraded one by one', async () => {
+  const newer = { ...mail, version: PARSE_VERSION + 1 }
+  await store.saveParsed(rawId, newer)
+  const parse = parsing(() => Promise.reject(new Error('parsed again')))
+  assert.deepEqual(await openParsedMail({ store, largeReads, parse })(rawId, FOREGROUND), newer)
 })
 
 describe('a request', () => {

@@ -1,5 +1,5 @@
 import type { Owner } from '../../core/fair-queue.ts'
-import type { Mail } from '../../core/message.ts'
+import { type Mail, PARSE_VERSION } from '../../core/message.ts'
 import { Problem } from '../../core/problem.ts'
 import type { Parse, Parser } from '../../mime/parser.ts'
 import type { MailStore } from '../../store/store.ts'
@@ -92,9 +92,9 @@ function sizeOf({ text, html, headers, links }: Mail): number {
   return length
 }
 
-/** Version 0.1.0 stored no positions of attachments. */
-export function isCurrent({ attachments }: Mail): boolean {
-  return attachments.every(({ position }) => position !== undefined)
+/** Nodes of a newer version may already run beside this one. */
+export function isCurrent({ version = 0 }: Mail): boolean {
+  return version >= PARSE_VERSION
 }
 
 /** Keys that work for a request is charged to. */

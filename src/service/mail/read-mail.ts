@@ -90,9 +90,9 @@ export async function readAttachment(
   const message = await findMessage(deps, query.token, query.id)
   const mail = await readParsedMail(deps, message, query)
   const info = mail.attachments[query.index]
-  const position = info?.position
-  if (!position) throw new Problem('not_found', 'index: this message has no such attachment.')
+  if (!info) throw new Problem('not_found', 'index: this message has no such attachment.')
   const { client, signal } = query
+  const { position } = info
   const { rawId, recipient: mailbox, size } = message
   const request = { client, mailbox, size, signal }
   const bytes = await deps.largeReads.run(`part ${rawId} ${position.start}`, request, () =>
