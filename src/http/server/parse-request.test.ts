@@ -89,6 +89,16 @@ describe('JSON', () => {
   })
 })
 
+test('a part of multipart has up to 1,000 header lines', async () => {
+  const read = (lines: number) => {
+    const head = `--b\r\nContent-Disposition: form-data; name=a${'\r\nX-A: 1'.repeat(lines - 1)}`
+    const body = Buffer.from(`${head}\r\n\r\nvalue\r\n--b--\r\n`)
+    return parseBody('multipart/form-data; boundary=b', body)
+  }
+  assert.equal((await read(1_000)).get('a'), 'value')
+  await assert.rejects(read(1_001), { code: 'too_large' })
+})
+
 describe('repeated names in JSON', () => {
   test('the output of JSON.stringify has no repeated names', () => {
     fc.assert(fc.property(fc.object(), (value) => repeatedKeys(JSON.stringify(value)).size === 0))

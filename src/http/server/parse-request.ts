@@ -183,10 +183,14 @@ function decodeJson(bytes: Buffer): { text: string; value: unknown } | undefined
   }
 }
 
+// A part may have any number of them.
+const HEADER_LINE = /\r\n[!-9;-~]+:/
+
 async function parseMultipart(type: string, bytes: Buffer): Promise<Params> {
   const text = bytes.toString('latin1').toLowerCase()
   const parts = text.split('content-disposition', MAX_PARTS + 2).length - 1
   if (parts > MAX_PARTS) throw tooLarge(`has more than ${MAX_PARTS} parts.`)
+  if (text.split(HEADER_LINE, MAX_FIELDS + 2).length - 1 > MAX_FIELDS) throw tooManyFields()
   const form = await formDataOf(type, bytes)
   if (!form) throw invalidBody('multipart/form-data')
   const values = new Map<string, unknown>()
