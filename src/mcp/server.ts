@@ -7,6 +7,7 @@ import {
   type StandardSchemaWithJSON,
 } from '@modelcontextprotocol/server'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
+import { Ajv, AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv'
 import type { TObject } from 'typebox'
 import { Problem } from '../core/problem.ts'
 import { type ApiCall, markUntrusted, TOOLS, type Tool } from './tools.ts'
@@ -21,6 +22,9 @@ interface McpOptions {
   onError(error: unknown): void
 }
 
+// Stops at the first fault. By default it reports each of a thousand wrong arguments.
+const validator = new AjvJsonSchemaValidator(new Ajv({ strict: false, validateSchema: false }))
+
 /** Compiled once; a server is made for each request. */
 const schemas = new Map(
   TOOLS.map(({ name, input, output }) => [
@@ -30,25 +34,7 @@ const schemas = new Map(
 )
 
 function schemaOf(schema: TObject): StandardSchemaWithJSON {
-  const checked = fromJsonSchema({ ...schema, additionalProperties: false } as JsonSchemaType)
-  const { validate, ...standard } = checked['~standard']
-  return {
-    '~standard': {
-      ...standard,
-      async validate(value) {
-        const result = await validate(value)
-        return result.issues ? { issues: result.issues.map(shortened) } : result
-      },
-    },
-  }
-}
-
-const SHOWN_FAULTS = 3
-
-/** The validator reports each of a thousand wrong arguments. */
-function shortened({ message }: { message: string }): { message: string } {
-  const faults = new Set(message.split(', '))
-  return { message: [...faults].slice(0, SHOWN_FAULTS).join(', ') }
+  return fromJsonSchema({ ...schema, additionalProperties: false } as JsonSchemaType, validator)
 }
 
 function makeServer(call: (signal: AbortSignal) => ApiCall, options: McpOptions): McpServer {
