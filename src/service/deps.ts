@@ -11,7 +11,7 @@ import type { CodeScanner } from './mail/code-scanner.ts'
 import type { KeyView, PoolAccess } from './mail/emails.ts'
 import type { LargeReads } from './mail/large-reads.ts'
 import type { MailboxView } from './mail/mailbox-view.ts'
-import type { ReadParsed } from './mail/parsed-mail.ts'
+import type { ReadMailJson, ReadParsed } from './mail/parsed-mail.ts'
 import type { CheckSender } from './mail/sender-checks.ts'
 import type { SharedPolls } from './mail/shared-poll.ts'
 import type { StepScheduler } from './mail/step-scheduler.ts'
@@ -32,6 +32,7 @@ export interface ServiceDeps {
 
   // One of each per thread.
   parsed: ReadParsed
+  mailJson: ReadMailJson
   largeReads: LargeReads
   steps: StepScheduler
   senderChecks: CheckSender

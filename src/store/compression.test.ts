@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { promisify } from 'node:util'
+import { zstdCompress } from 'node:zlib'
 import { describe, test } from 'vitest'
 import type { Address } from '../core/address.ts'
 import { type MailboxId, OPERATOR, POOL } from '../core/session.ts'
@@ -16,11 +18,16 @@ describe('mail of a session', () => {
   for (const bytes of [0, 1, 255, 256, 4 * KB, 16 * KB - 1, 16 * KB, 300 * KB]) {
     test(`of ${bytes} bytes is the same when it is read`, async () => {
       for (const raw of [randomBytes(bytes), Buffer.alloc(bytes, 'text ')]) {
-        assert.deepEqual(decompress(compressMail(mail(raw, SESSION))), raw)
-        assert.deepEqual(decompress(await compressMailAsync(mail(raw, SESSION))), raw)
+        assert.deepEqual(await decompress(compressMail(mail(raw, SESSION))), raw)
+        assert.deepEqual(await decompress(await compressMailAsync(mail(raw, SESSION))), raw)
       }
     })
   }
+
+  test('is the same if its frame does not have its size, as in version 0.3.0', async () => {
+    const raw = randomBytes(1_500 * KB)
+    assert.deepEqual(await decompress(await promisify(zstdCompress)(raw)), raw)
+  })
 
   test('is compressed from 16 KB', () => {
     const stored = (bytes: number) => compressMail(mail(Buffer.alloc(bytes, 'a'), SESSION)).length

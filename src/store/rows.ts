@@ -1,7 +1,7 @@
 import type { Address, Host, MailDomain } from '../core/address.ts'
 import { type AddressRules, NO_RULES } from '../core/address-rules.ts'
 import { type ApiKey, utcDay } from '../core/key.ts'
-import type { Mail, Message, RawMail, SenderChecks } from '../core/message.ts'
+import type { Message, RawMail, SenderChecks } from '../core/message.ts'
 import type { Plan } from '../core/plan.ts'
 import { CLAIM_MS, type OrderState, type Purchase } from '../core/purchase.ts'
 import type { SenderPattern } from '../core/sender-pattern.ts'
@@ -115,9 +115,9 @@ export interface RawRow {
   received_at: number
 }
 
-export function rawMailOf(row: RawRow): RawMail {
+export async function rawMailOf(row: RawRow): Promise<RawMail> {
   return {
-    bytes: decompress(row.zstd),
+    bytes: await decompress(row.zstd),
     clientIp: row.client_ip,
     helo: row.helo,
     mailFrom: row.mail_from,
@@ -127,8 +127,10 @@ export function rawMailOf(row: RawRow): RawMail {
   }
 }
 
-export function parsedOf(zstd: Uint8Array | null | undefined): Mail | undefined {
-  return zstd ? (JSON.parse(decompress(zstd).toString()) as Mail) : undefined
+export async function parsedJsonOf(
+  zstd: Uint8Array | null | undefined,
+): Promise<Buffer | undefined> {
+  return zstd ? await decompress(zstd) : undefined
 }
 
 export function checksOf(text: string | null | undefined): SenderChecks | undefined {

@@ -79,7 +79,8 @@ export interface MailStore extends OperatorStore, AccountStore, SeriesStore {
    */
   lastExpired(scope: KeyScope, sinceId: number): Promise<number>
   readRaw(rawId: number): Promise<RawMail | undefined>
-  readParsed(rawId: number): Promise<Mail | undefined>
+  /** The saved `Mail` as JSON. */
+  readParsedJson(rawId: number): Promise<Buffer | undefined>
   /** Does nothing if the mail has been deleted. */
   saveParsed(rawId: number, mail: Mail): Promise<void>
   /** Undefined until the checks have run. */

@@ -5,7 +5,7 @@ import { printable } from '../../core/text.ts'
 import { isBlank, isEmptyLine, readHeader } from '../../mime/header-fields.ts'
 import { readAttachment, readRawMail } from '../../service/mail/read-mail.ts'
 import { downloadHeaders, type HttpResponse, privateContentResponse } from '../server/response.ts'
-import { route } from '../server/route.ts'
+import { type HttpRequest, route } from '../server/route.ts'
 import { idField, tokenField } from './schemas.ts'
 
 // Safe to display. SVG is not: it can contain scripts.
@@ -23,8 +23,8 @@ export const attachmentRoute = route({
   }),
   output: 'application/octet-stream',
   problems: ['invalid_token', 'session_expired', 'message_not_found', 'not_found', 'shutting_down'],
-  async handle(asked, deps, { client, signal }) {
-    const { info, bytes } = await readAttachment(deps, { ...asked, client, signal: signal() })
+  async handle(asked, deps, request) {
+    const { info, bytes } = await readAttachment(deps, { ...asked, ...downloadOf(request) })
     const { contentType, filename } = info
     const type = IMAGE_TYPES.has(contentType) ? contentType : 'application/octet-stream'
     return privateContentResponse(type, bytes, downloadHeaders(filename))
@@ -40,19 +40,24 @@ export const rawMailRoute = route({
   input: Type.Object({ token: tokenField, id: idField }),
   output: 'message/rfc822',
   problems: ['invalid_token', 'session_expired', 'message_not_found'],
-  async handle({ token, id }, deps, { client, signal }) {
-    const found = await readRawMail(deps, { token, id, client, signal: signal() })
+  async handle({ token, id }, deps, request) {
+    const found = await readRawMail(deps, { token, id, ...downloadOf(request) })
     return rawMailResponse(found, deps.hostname)
   },
 })
 
+function downloadOf({ client, signal, reserveSendBudget: reserve }: HttpRequest) {
+  return { client, signal: signal(), reserve }
+}
+
+/** All requests that share a read send the same bytes. */
 export function rawMailResponse(
   { message, raw }: { message: Message; raw: RawMail },
   hostname: string,
 ): HttpResponse {
   const lines = Buffer.from(traceLines(message, raw, hostname))
   const headers = downloadHeaders(`message-${message.id}.eml`)
-  return privateContentResponse('message/rfc822', Buffer.concat([lines, raw.bytes]), headers)
+  return privateContentResponse('message/rfc822', [lines, raw.bytes], headers)
 }
 
 /** RFC 5321 4.4. Client input is sanitized, so that it cannot add lines. */

@@ -20,7 +20,7 @@ import { keyedEtag, matchesEtag } from '../server/caching.ts'
 import { KEY_HEADER } from '../server/credentials.ts'
 import type { RouteDeps } from '../server/deps.ts'
 import { authenticatedKey, callerOf } from '../server/quota-headers.ts'
-import { empty, type HttpResponse, json, preparedJson } from '../server/response.ts'
+import { bodyBytes, empty, type HttpResponse, json, preparedJson } from '../server/response.ts'
 import { type HttpRequest, route } from '../server/route.ts'
 import {
   addressField,
@@ -158,7 +158,7 @@ export const emailsRoute = route({
             'x-timed-out': '1',
           })
         : await listing(context, etag)
-      request.reserveSendBudget(response.body)
+      request.reserveSendBudget(bodyBytes(response.body))
       return response
     })
   },

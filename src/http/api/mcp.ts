@@ -10,7 +10,7 @@ import { checkJsonFields } from '../server/parse-request.ts'
 import { contentResponse, type HttpResponse } from '../server/response.ts'
 import { type HttpRequest, type Route, route } from '../server/route.ts'
 import { checkMailRoute } from './check-mail.ts'
-import { readMailRoute } from './read-mail.ts'
+import { readTextRoute } from './read-mail.ts'
 import { createSessionRoute, deleteSessionRoute } from './sessions.ts'
 
 export const mcpRoute = route({
@@ -90,7 +90,7 @@ async function httpResponse(response: Response): Promise<HttpResponse> {
 const ENDPOINTS = {
   'create-session': endpoint(createSessionRoute),
   'check-mail': endpoint(checkMailRoute),
-  'read-mail': endpoint(readMailRoute),
+  'read-mail': endpoint(readTextRoute),
   'delete-session': endpoint(deleteSessionRoute),
 } satisfies Record<keyof Endpoints, unknown>
 

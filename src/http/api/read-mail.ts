@@ -9,9 +9,10 @@ import {
   type SenderChecks,
 } from '../../core/message.ts'
 import { Problem } from '../../core/problem.ts'
-import { deleteMail, deleteSeveral, readMail } from '../../service/mail/read-mail.ts'
+import { jsonParts } from '../../service/mail/long-strings.ts'
+import { deleteMail, deleteSeveral, readMail, readMailJson } from '../../service/mail/read-mail.ts'
 import { liveSession } from '../../service/sessions/session.ts'
-import { preparedJson, success } from '../server/response.ts'
+import { jsonResponse, preparedJson, success } from '../server/response.ts'
 import { route } from '../server/route.ts'
 import {
   enumField,
@@ -104,28 +105,31 @@ const fullMessageSchema = Type.Object({
 // Larger messages would displace the lists of many others.
 const MAX_CACHED_BYTES = 128 * 1024
 
+const readInput = Type.Object({
+  token: tokenField,
+  id: idField,
+  headers: Type.Optional(Type.Boolean({ description: 'Include the header lines.' })),
+})
+
 export const readMailRoute = route({
   method: 'GET',
   path: '/api/read-mail',
   title: 'Read a message',
   description: 'One message in full. Attachments are listed here and downloaded separately.',
-  input: Type.Object({
-    token: tokenField,
-    id: idField,
-    headers: Type.Optional(Type.Boolean({ description: 'Include the header lines.' })),
-  }),
+  input: readInput,
   output: successSchema({ message: fullMessageSchema }),
   problems: ['invalid_token', 'session_expired', 'message_not_found', 'shutting_down'],
-  async handle({ token, id, headers = false }, deps, { client, signal }) {
+  async handle({ token, id, headers = false }, deps, { client, signal, reserveSendBudget }) {
     // Every change of the mailbox changes the version, a deletion too.
     const session = await liveSession(deps, token)
     const cacheKey = `read ${session.id} ${id} ${headers}`
     const cached = deps.responseCache.get(cacheKey, session.version)
     if (cached) return cached
-    const query = { token, session, id, client, signal: signal() }
-    const { message, mail, checks } = await readMail(deps, query)
+    const query = { token, session, id, client, signal: signal(), reserve: reserveSendBudget }
+    const { message, mail, long, checks } = await readMailJson(deps, query)
     const shown = messageJson(message, mail, checks)
     const body = { message: headers ? { ...shown, headers: mail.headers } : shown }
+    if (long.size > 0) return jsonResponse(jsonParts({ status: 'success', ...body }, long))
     const isFinal = !deps.checksSenders || (checks !== undefined && isConclusive(checks))
     if (!isFinal) return success(body)
     const response = preparedJson({ status: 'success', ...body }, {})
@@ -133,6 +137,20 @@ export const readMailRoute = route({
       deps.responseCache.set(cacheKey, session.version, response)
     }
     return response
+  },
+})
+
+const MAX_BRIEF_CHARS = 64 * 1024
+
+/** The same without HTML and with the beginning of the text: what a tool of /mcp can return. Nothing large is serialized. */
+export const readTextRoute = route({
+  ...readMailRoute,
+  input: readInput,
+  async handle({ token, id }, deps, { client, signal }) {
+    const query = { token, id, client, signal: signal() }
+    const { message, mail, checks } = await readMail(deps, query)
+    const text = mail.text?.slice(0, MAX_BRIEF_CHARS) ?? null
+    return success({ message: messageJson(message, { ...mail, text, html: null }, checks) })
   },
 })
 

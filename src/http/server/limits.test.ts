@@ -71,40 +71,58 @@ const MB = 1024 * 1024
 test('large bodies share a budget, and release it when the response closes', () => {
   const budget = openSendBudget(12 * MB)
   const first = response()
-  budget.reserve(Buffer.alloc(6 * MB), first, 'ann')
-  budget.reserve(Buffer.alloc(3 * MB), response(), 'bob')
-  assert.throws(() => budget.reserve('x'.repeat(4 * MB), response(), 'eve'), /downloads/)
+  budget.reserve(6 * MB, first, 'ann')
+  budget.reserve(3 * MB, response(), 'bob')
+  assert.throws(() => budget.reserve(4 * MB, response(), 'eve'), /downloads/)
   first.emit('close')
-  budget.reserve('x'.repeat(4 * MB), response(), 'eve')
+  budget.reserve(4 * MB, response(), 'eve')
 })
 
 test('a client has at most a quarter of the budget, and others are unaffected', () => {
   const budget = openSendBudget(12 * MB)
   const first = response()
-  budget.reserve(Buffer.alloc(2 * MB), first, 'ann')
-  budget.reserve(Buffer.alloc(MB), response(), 'ann')
-  assert.throws(() => budget.reserve(Buffer.alloc(MB), response(), 'ann'), /downloads/)
-  budget.reserve(Buffer.alloc(3 * MB), response(), 'bob')
+  budget.reserve(2 * MB, first, 'ann')
+  budget.reserve(MB, response(), 'ann')
+  assert.throws(() => budget.reserve(MB, response(), 'ann'), /downloads/)
+  budget.reserve(3 * MB, response(), 'bob')
   first.emit('close')
-  budget.reserve(Buffer.alloc(2 * MB), response(), 'ann')
+  budget.reserve(2 * MB, response(), 'ann')
 })
 
 test('a single body is accepted, however large', () => {
   const budget = openSendBudget(12 * MB)
-  budget.reserve(Buffer.alloc(11 * MB), response(), 'ann')
-  budget.reserve(Buffer.alloc(MB), response(), 'bob')
+  budget.reserve(11 * MB, response(), 'ann')
+  budget.reserve(MB, response(), 'bob')
 })
 
 test('small bodies are always accepted', () => {
   const budget = openSendBudget(1)
-  budget.reserve(Buffer.alloc(2 * MB), response(), 'ann')
-  budget.reserve('small', response(), 'ann')
-  budget.reserve(undefined, response(), 'ann')
+  budget.reserve(2 * MB, response(), 'ann')
+  budget.reserve(5, response(), 'ann')
+  budget.reserve(0, response(), 'ann')
 })
 
 test('a response that is already closed reserves nothing', () => {
   const budget = openSendBudget(12 * MB)
   const closedResponse = Object.assign(response(), { destroyed: true })
-  budget.reserve(Buffer.alloc(12 * MB), closedResponse, 'ann')
-  budget.reserve(Buffer.alloc(2 * MB), response(), 'ann')
+  budget.reserve(12 * MB, closedResponse, 'ann')
+  budget.reserve(2 * MB, response(), 'ann')
+})
+
+test('of several reservations of one response the largest counts, once', () => {
+  const budget = openSendBudget(12 * MB)
+  const first = response()
+  // An estimate, the actual size, and something smaller.
+  for (const bytes of [MB, 3 * MB, 2 * MB]) budget.reserve(bytes, first, 'ann')
+  assert.throws(() => budget.reserve(MB, response(), 'ann'), /downloads/)
+  first.emit('close')
+  budget.reserve(3 * MB, response(), 'ann')
+  budget.reserve(9 * MB, response(), 'bob')
+})
+
+test('a single response may grow, however large', () => {
+  const budget = openSendBudget(MB)
+  const only = response()
+  budget.reserve(2 * MB, only, 'ann')
+  budget.reserve(3 * MB, only, 'ann')
 })

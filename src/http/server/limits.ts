@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { gauge } from '../../core/metrics.ts'
 import { Problem } from '../../core/problem.ts'
-import type { HttpResponse } from './response.ts'
 import type { HttpRequest } from './route.ts'
 
 export interface LongPollLimit {
@@ -61,8 +60,10 @@ export function openLongPollLimit(limits = LONG_POLL_LIMITS): LongPollLimit {
 }
 
 export interface SendBudget {
-  /** Counts a large body until the response closes. Throws above the limit. */
-  reserve(body: HttpResponse['body'], response: ServerResponse, client: string): void
+  /**
+   * Counts a large body until the response closes. Throws above the limit. May be called again: the largest size counts.
+   */
+  reserve(bytes: number, response: ServerResponse, client: string): void
 }
 
 const LARGE_BODY_BYTES = 64 * 1024
@@ -73,26 +74,29 @@ const LARGE_BODY_BYTES = 64 * 1024
  */
 export function openSendBudget(maxBytes: number): SendBudget {
   const held = new Map<string, number>()
-  let bytes = 0
+  const reserved = new WeakMap<ServerResponse, number>()
+  let all = 0
 
-  function add(client: string, size: number): void {
-    bytes += size
-    addTo(held, client, size)
+  function add(client: string, bytes: number): void {
+    all += bytes
+    addTo(held, client, bytes)
   }
 
   return {
-    reserve(body, response, client) {
-      const size = sizeOf(body)
+    reserve(bytes, response, client) {
+      const before = reserved.get(response) ?? 0
       // A closed response emits no further event.
-      if (size <= LARGE_BODY_BYTES || response.destroyed) return
+      if (bytes <= LARGE_BODY_BYTES || bytes <= before || response.destroyed) return
       // A single body always passes, whatever the budget.
-      const own = held.get(client) ?? 0
-      const tooMuch = own > 0 && own + size > maxBytes / 4
-      if (tooMuch || (bytes > 0 && bytes + size > maxBytes)) {
+      const own = (held.get(client) ?? 0) - before
+      const others = all - before
+      const tooMuch = own > 0 && own + bytes > maxBytes / 4
+      if (tooMuch || (others > 0 && others + bytes > maxBytes)) {
         throw new Problem('overloaded', 'Too many downloads in progress.', 5)
       }
-      add(client, size)
-      response.once('close', () => add(client, -size))
+      add(client, bytes - before)
+      reserved.set(response, bytes)
+      if (before === 0) response.once('close', () => add(client, -(reserved.get(response) ?? 0)))
     },
   }
 }
@@ -101,9 +105,4 @@ function addTo(sums: Map<string, number>, key: string, change: number): void {
   const sum = (sums.get(key) ?? 0) + change
   if (sum === 0) sums.delete(key)
   else sums.set(key, sum)
-}
-
-function sizeOf(body: HttpResponse['body']): number {
-  if (typeof body === 'string') return body.length
-  return body instanceof Uint8Array ? body.byteLength : 0
 }

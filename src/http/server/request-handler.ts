@@ -22,6 +22,7 @@ import {
 } from './parse-request.ts'
 import { problemResponse, toProblem } from './problem-response.ts'
 import {
+  bodyBytes,
   cors,
   type HttpResponse,
   isReceived,
@@ -105,7 +106,7 @@ function routeHandler(context: HttpServerContext, route: Route) {
     if (ignored !== undefined) onIgnored(ignored)
     input = read(given)
     const made = await route.handle(input, deps, request)
-    request.reserveSendBudget(made.body)
+    request.reserveSendBudget(bodyBytes(made.body))
     return made
   }
 
@@ -159,7 +160,6 @@ function routeRequest(
   response: ServerResponse,
   { body, client, addHeaders, owner, onWait }: RequestParts,
 ): HttpRequest {
-  let reserved = false
   return {
     method: raw.method ?? '',
     headers: raw.headers,
@@ -177,11 +177,9 @@ function routeRequest(
     onClose: (release) => onClose(response, release),
     addHeaders,
     key: undefined,
-    reserveSendBudget(sent) {
+    reserveSendBudget(bytes) {
       throwIfClosed(response)
-      if (reserved) return
-      reserved = true
-      context.deps.sendBudget.reserve(sent, response, owner())
+      context.deps.sendBudget.reserve(bytes, response, owner())
     },
   }
 }

@@ -9,7 +9,8 @@ import type { Route } from './route.ts'
 export interface HttpResponse<T = unknown> {
   status: number
   headers: Record<string, string>
-  body: string | Uint8Array | Readable | undefined
+  /** Several parts are sent one after the other. */
+  body: string | Uint8Array | readonly Uint8Array[] | Readable | undefined
   /** Each character of the body is one byte: see preparedJson. */
   latin1?: true
   readonly shape?: T
@@ -51,6 +52,11 @@ export function preparedJson(
   const body = Buffer.from(JSON.stringify(value)).toString('latin1')
   const all = { ...JSON_HEADERS, ...headers, 'content-length': String(body.length) }
   return { status: 200, headers: all, body, latin1: true }
+}
+
+/** The same for JSON in parts. */
+export function jsonResponse(parts: readonly Uint8Array[]): HttpResponse<never> {
+  return { status: 200, headers: JSON_HEADERS, body: parts }
 }
 
 export function success<T extends object>(value: T): HttpResponse<{ status: 'success' } & T> {
@@ -128,8 +134,22 @@ export async function writeResponse(
     response.writeHead(status, headers).end(body, 'latin1')
     return
   }
-  const length = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength
-  response.writeHead(status, { ...headers, 'content-length': String(length) }).end(body)
+  const length = String(typeof body === 'string' ? Buffer.byteLength(body) : bodyBytes(body))
+  response.writeHead(status, { ...headers, 'content-length': length })
+  if (typeof body === 'string' || body instanceof Uint8Array) {
+    response.end(body)
+    return
+  }
+  response.cork()
+  for (const part of body) response.write(part)
+  response.end()
+}
+
+/** Bytes, or characters of a string, that the response keeps in memory until the client has read them. */
+export function bodyBytes(body: HttpResponse['body']): number {
+  if (typeof body === 'string') return body.length
+  if (body instanceof Uint8Array) return body.byteLength
+  return Array.isArray(body) ? body.reduce((sum, part) => sum + part.byteLength, 0) : 0
 }
 
 /** Reads the rest of the body without passing it on: small chunks then cost a twentieth. */

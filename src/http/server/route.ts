@@ -69,8 +69,11 @@ export interface HttpRequest {
   addHeaders(make: () => Record<string, string>): void
   /** Returned by `authenticate`. */
   key: ApiKey | undefined
-  /** Done for every response; a route calls it itself if a refusal has to undo something. */
-  reserveSendBudget(body: HttpResponse['body']): void
+  /**
+   * Done for every response. A route calls it itself before it does the work for a large one, or if a refusal has to undo
+   * something; the largest size counts.
+   */
+  reserveSendBudget(bytes: number): void
 }
 
 export interface HeaderField {

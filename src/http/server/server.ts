@@ -7,7 +7,7 @@ import { outageReporter } from '../../service/background/outage.ts'
 import { installationEntries } from '../../service/blocks/blocks.ts'
 import { openCodeScanner } from '../../service/mail/code-scanner.ts'
 import { openLargeReads } from '../../service/mail/large-reads.ts'
-import { openParsedMail } from '../../service/mail/parsed-mail.ts'
+import { openMailJson, openParsedMail } from '../../service/mail/parsed-mail.ts'
 import { openSharedPolls } from '../../service/mail/shared-poll.ts'
 import { openStepScheduler } from '../../service/mail/step-scheduler.ts'
 import { accountRules } from '../../service/sessions/accounts.ts'
@@ -131,12 +131,14 @@ function openRouteDeps(
   const { parseDeadlineMs: deadlineMs } = config.http
   const deadline = deadlineMs === undefined ? {} : { deadlineMs }
   const { largeReads = openLargeReads(deadline) } = deps
-  const parsed = openParsedMail({ ...deps, largeReads, ...deadline })
+  const readers = { ...deps, largeReads, ...deadline }
+  const parsed = openParsedMail(readers)
   const codes = openCodeScanner({ ...deps, parsed }, rules)
   const routeDeps: RouteDeps = {
     ...deps,
     ...rules,
     parsed,
+    mailJson: openMailJson(readers),
     codes,
     largeReads,
     steps: openStepScheduler(),

@@ -3,7 +3,7 @@ import { openScheduler, type Running } from '../../core/fair-scheduler.ts'
 import { Problem } from '../../core/problem.ts'
 import { ownerKeys, type ParseRequest } from './parse-once.ts'
 
-/** Schedules reads of large mails, which this thread decompresses and decodes. */
+/** Schedules reads of large mails, with all work that takes longer the larger the mail is. */
 export interface LargeReads {
   /**
    * Reads at once if the mail is small, else in turn. Reads with the same key share one run. A request that waits too long is
@@ -33,7 +33,7 @@ const LIMITS = {
   maxWaitingPerKey: 20,
   overloadMessage: 'Too many large messages are waiting to be read.',
 }
-// Serializing the result takes about as long again. With this pause, large reads take at most about half of the thread's time.
+// With this pause, large reads take at most about a third of the thread's time.
 const REST = 2
 const MAX_REST_MS = 200
 
@@ -42,8 +42,8 @@ export function isLarge({ size }: Pick<LargeRead, 'size'>): boolean {
 }
 
 /**
- * A mail of 10 MB blocks this thread for 50 to 100 ms. Large mails are therefore read one at a time, fairly by client and
- * mailbox, with pauses for all other requests.
+ * A mail of 10 MB takes 30 to 50 ms of this thread. Large mails are therefore read one at a time and in steps, fairly by client
+ * and mailbox, with pauses for all other requests.
  */
 export function openLargeReads({ rest = pause, deadlineMs = DEADLINE_MS }: LargeReadsOptions = {}) {
   const scheduler = openScheduler(LIMITS)

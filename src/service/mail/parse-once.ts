@@ -5,7 +5,7 @@ import type { Parse, Parser } from '../../mime/parser.ts'
 import type { MailStore } from '../../store/store.ts'
 
 interface ParseOnceDeps {
-  store: Pick<MailStore, 'readRaw' | 'readParsed' | 'saveParsed' | 'storageFault'>
+  store: Pick<MailStore, 'readRaw' | 'readParsedJson' | 'saveParsed' | 'storageFault'>
   parser: Pick<Parser, 'use'>
 }
 
@@ -49,18 +49,23 @@ export function openParseOnce({ store, parser }: ParseOnceDeps): ParseOnce {
     return !isFull
   }
 
+  async function readStored(rawId: number): Promise<Mail | undefined> {
+    const json = await store.readParsedJson(rawId)
+    return json && (JSON.parse(json.toString()) as Mail)
+  }
+
   async function parseAndKeep(
     rawId: number,
     transient: boolean,
     parse: Parse,
   ): Promise<Mail | 'stored' | undefined> {
-    const stored = await store.readParsed(rawId)
+    const stored = await readStored(rawId)
     const raw = stored && isCurrent(stored) ? undefined : await store.readRaw(rawId)
-    if (!raw) return stored
+    if (!raw) return stored && passedOn(stored)
     const mail = await parse(raw.bytes)
     const isWanted = readers.has(rawId) || (!transient && (await canStore()))
     const isStored = isWanted && (await keep(rawId, mail))
-    return isStored && sizeOf(mail) > MAX_RETURNED_LENGTH ? 'stored' : mail
+    return isStored ? passedOn(mail) : mail
   }
 
   return async (rawId, { background = false, transient = false, ...request }, signal) => {
@@ -83,6 +88,11 @@ export function openParseOnce({ store, parser }: ParseOnceDeps): ParseOnce {
 
 // Each requesting thread gets a copy.
 const MAX_RETURNED_LENGTH = 256 * 1024
+
+/** What is returned of a mail that is stored. */
+function passedOn(mail: Mail): Mail | 'stored' {
+  return sizeOf(mail) > MAX_RETURNED_LENGTH ? 'stored' : mail
+}
 
 /** In characters; fields that are always short are not counted. */
 function sizeOf({ text, html, headers, links }: Mail): number {

@@ -13,6 +13,7 @@ import type { MailStore } from '../../store/store.ts'
 import { withTimeout } from '../background/repeat.ts'
 import type { ServiceDeps } from '../deps.ts'
 import { liveSession, wakeSession } from '../sessions/session.ts'
+import type { MailJson, ParsedRequest } from './parsed-mail.ts'
 
 /** The messages of a mailbox that is read without a token. */
 export type MessageSource = Pick<MailStore, 'listMessages' | 'findMessage'>
@@ -27,37 +28,62 @@ interface MailQuery {
   signal: AbortSignal
 }
 
+/** Of a response that contains what is read. */
+interface SizedQuery extends MailQuery {
+  /** Called with the size of the result before it is read, as far as it is known. Throws if there is no room for it. */
+  reserve(bytes: number): void
+}
+
+type ReadDeps = Pick<ServiceDeps, 'store' | 'now' | 'senderChecks' | 'resultWaitMs'>
+
 /** One message of this session with its parsed mail and sender checks. */
 export async function readMail(
-  deps: Pick<ServiceDeps, 'store' | 'now' | 'parsed' | 'senderChecks' | 'resultWaitMs'>,
+  deps: ReadDeps & Pick<ServiceDeps, 'parsed'>,
   query: MailQuery,
 ): Promise<{ message: Message; mail: Mail; checks: SenderChecks | undefined }> {
+  const { read: mail, ...rest } = await readWith(deps, query, deps.parsed)
+  return { ...rest, mail }
+}
+
+/** The same for a response in JSON. */
+export async function readMailJson(
+  deps: ReadDeps & Pick<ServiceDeps, 'mailJson'>,
+  query: SizedQuery,
+): Promise<MailJson & { message: Message; checks: SenderChecks | undefined }> {
+  const { read, ...rest } = await readWith(deps, query, deps.mailJson)
+  return { ...rest, ...read }
+}
+
+type Reader<T> = (rawId: number, request: ParsedRequest) => Promise<T | undefined>
+
+async function readWith<T>(deps: ReadDeps, query: MailQuery, reader: Reader<T>) {
   const message = await findMessage(deps, query.token, query.id, query.session)
-  const [mail, checks] = await Promise.all([
-    readParsedMail(deps, message, query),
+  const [read, checks] = await Promise.all([
+    readParsed(reader, message, query),
     withTimeout(deps.resultWaitMs, deps.senderChecks(message)),
   ])
-  return { message, mail, checks }
+  return { message, read, checks }
 }
 
 /** The parsed mail of this message; parses it if necessary. */
-async function readParsedMail(
-  { parsed }: Pick<ServiceDeps, 'parsed'>,
+async function readParsed<T>(
+  reader: Reader<T>,
   { rawId, recipient: mailbox, size }: Message,
-  { client, signal }: Pick<MailQuery, 'client' | 'signal'>,
-): Promise<Mail> {
-  const mail = await parsed(rawId, { client, mailbox, size, signal })
-  if (!mail) throw messageNotFound()
-  return mail
+  { client, signal, reserve }: Pick<MailQuery, 'client' | 'signal'> & Partial<SizedQuery>,
+): Promise<T> {
+  const read = await reader(rawId, { client, mailbox, size, signal, ...(reserve && { reserve }) })
+  if (!read) throw messageNotFound()
+  return read
 }
 
 /** One message of this session with its raw bytes and envelope. */
 export async function readRawMail(
   deps: Pick<ServiceDeps, 'store' | 'now' | 'largeReads'>,
-  { token, id, client, signal }: MailQuery,
+  { token, id, client, signal, reserve }: SizedQuery,
 ): Promise<{ message: Message; raw: RawMail }> {
   const message = await findMessage(deps, token, id)
   const { rawId, recipient: mailbox, size } = message
+  reserve(size)
   const raw = await deps.largeReads.run(`raw ${rawId}`, { client, mailbox, size, signal }, () =>
     deps.store.readRaw(rawId),
   )
@@ -85,12 +111,13 @@ function messageNotFound(): Problem {
 /** One attachment, by its index in readMail. Its position in the raw mail is known from the parse. */
 export async function readAttachment(
   deps: Pick<ServiceDeps, 'store' | 'now' | 'parsed' | 'largeReads'>,
-  query: MailQuery & { index: number },
+  { reserve, ...query }: SizedQuery & { index: number },
 ): Promise<{ info: AttachmentInfo; bytes: Uint8Array }> {
   const message = await findMessage(deps, query.token, query.id)
-  const mail = await readParsedMail(deps, message, query)
+  const mail = await readParsed(deps.parsed, message, query)
   const info = mail.attachments[query.index]
   if (!info) throw new Problem('not_found', 'index: this message has no such attachment.')
+  reserve(info.size)
   const { client, signal } = query
   const { position } = info
   const { rawId, recipient: mailbox, size } = message

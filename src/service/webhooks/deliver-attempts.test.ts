@@ -228,6 +228,6 @@ describe('a webhook', () => {
     const scope = keyScope(fixture.deps, { keyId, to: undefined })
     const page = { sinceId: 0, beforeId: undefined, limit: 1 }
     const [message] = await fixture.mail.store.listKeyMail(scope, page)
-    assert.equal(await fixture.mail.store.readParsed(message?.rawId ?? 0), undefined)
+    assert.equal(await fixture.mail.store.readParsedJson(message?.rawId ?? 0), undefined)
   })
 })

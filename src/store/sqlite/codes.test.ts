@@ -14,7 +14,7 @@ import { recipientReads } from './mail/recipients.ts'
 import { sessionReads } from './mail/sessions.ts'
 import { openMigrated } from './migrate.ts'
 
-test('mail stored before codes were extracted is scanned again', () => {
+test('mail stored before codes were extracted is scanned again', async () => {
   const folder = tempFolder()
   const old = openWritable(join(folder.path, MAIL_FILE))
   for (const step of ['0001', '0002', '0003']) {
@@ -34,7 +34,7 @@ test('mail stored before codes were extracted is scanned again', () => {
   const db = openMigrated(folder.path, 'mail')
   const [message] = messageReads(db).listMessages(101 as MailboxId, { sinceId: 0, limit: 1 })
   assert.deepEqual([message?.subject, message?.code], ['s', undefined])
-  assert.equal(rawMailReads(db).readParsed(5), undefined)
+  assert.equal(await rawMailReads(db).readParsedJson(5), undefined)
   assert.equal(rawMailReads(db).readSenderChecks(5), undefined)
   const session = sessionReads(db).findSession('h')
   assert.equal(session?.version, 7, 'an ETag of before stays good')

@@ -44,7 +44,7 @@ type Reads = Record<string, (...args: never[]) => unknown>
 /** Reads of this thread's connection as methods of a store. */
 export function readMethods<R extends Reads>(
   reads: R,
-): { [N in keyof R]: (...args: Parameters<R[N]>) => Promise<ReturnType<R[N]>> } {
+): { [N in keyof R]: (...args: Parameters<R[N]>) => Promise<Awaited<ReturnType<R[N]>>> } {
   const methods = Object.entries(reads).map(([name, read]) => [
     name,
     async (...args: never[]) => read(...args),

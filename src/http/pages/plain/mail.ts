@@ -180,8 +180,9 @@ export const plainMailRoutes: readonly Route[] = [
     title: 'A message without scripts',
     description: 'One message as text.',
     input: Type.Object({ id: idField }),
-    async respond({ id }, { deps, site, token, request: { client, signal } }) {
+    async respond({ id }, { deps, site, token, request: { client, signal, reserveSendBudget } }) {
       const read = await readMail(deps, { token, id, client, signal: signal() })
+      reserveSendBudget(Math.min(read.mail.text?.length ?? 0, MAX_TEXT_CHARS))
       return mailPage(site, { ...read, token })
     },
   }),

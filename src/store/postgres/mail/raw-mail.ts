@@ -1,7 +1,7 @@
 import type { Mail, RawMail, SenderChecks } from '../../../core/message.ts'
 import type { MailboxId } from '../../../core/session.ts'
 import { compressAsync } from '../../compression.ts'
-import { checksOf, parsedOf, type RawRow, rawMailOf } from '../../rows.ts'
+import { checksOf, parsedJsonOf, type RawRow, rawMailOf } from '../../rows.ts'
 import type { Db } from '../connection/connections.ts'
 import { splitRawId } from './partition-key.ts'
 
@@ -20,11 +20,11 @@ export function rawMailReads(db: Db) {
     async readRaw(rawId: number): Promise<RawMail | undefined> {
       const columns = 'zstd, client_ip, helo, mail_from, tls, protocol, received_at'
       const row = await find<RawRow>(rawId, columns)
-      return row && rawMailOf(row)
+      return row && (await rawMailOf(row))
     },
-    async readParsed(rawId: number): Promise<Mail | undefined> {
+    async readParsedJson(rawId: number): Promise<Buffer | undefined> {
       const row = await find<{ parsed: Uint8Array | null }>(rawId, 'parsed')
-      return parsedOf(row?.parsed)
+      return await parsedJsonOf(row?.parsed)
     },
     async readSenderChecks(rawId: number): Promise<SenderChecks | undefined> {
       const row = await find<{ auth: string | null }>(rawId, 'auth')

@@ -1,5 +1,5 @@
-import type { Mail, RawMail, SenderChecks } from '../../../core/message.ts'
-import { checksOf, parsedOf, type RawRow, rawMailOf } from '../../rows.ts'
+import type { RawMail, SenderChecks } from '../../../core/message.ts'
+import { checksOf, parsedJsonOf, type RawRow, rawMailOf } from '../../rows.ts'
 import type { Db } from '../files.ts'
 
 export function rawMailReads(db: Db) {
@@ -14,11 +14,11 @@ export function rawMailReads(db: Db) {
     .pluck()
 
   return {
-    readRaw(rawId: number): RawMail | undefined {
+    async readRaw(rawId: number): Promise<RawMail | undefined> {
       const row = raw.get(rawId)
-      return row && rawMailOf(row)
+      return row && (await rawMailOf(row))
     },
-    readParsed: (rawId: number): Mail | undefined => parsedOf(parsed.get(rawId)),
+    readParsedJson: (rawId: number) => parsedJsonOf(parsed.get(rawId)),
     readSenderChecks: (rawId: number): SenderChecks | undefined => checksOf(checks.get(rawId)),
   }
 }
