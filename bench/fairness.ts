@@ -40,8 +40,8 @@ const VICTIMS = 4
 const ALL_LOADS = ['none', ...FLOOD_NAMES] as const
 type LoadName = (typeof ALL_LOADS)[number]
 const LOADS = ALL_LOADS.filter((load) => options.part?.includes(load) ?? true)
-// Floods of requests that are refused, or cost little: beside them, others should notice nothing.
-const CHEAP: readonly LoadName[] = BODY_FLOODS
+// Floods of requests that are refused, cost little or share their work: beside them, others should notice nothing.
+const CHEAP: readonly LoadName[] = [...BODY_FLOODS, 'large reads', 'bursts of large reads']
 
 // Lower than the usual default of 1,024, so that the limit is reached sooner.
 const FEW_DESCRIPTORS = ['sh', '-c', 'ulimit -n 512; exec "$@"', 'sh']
@@ -113,7 +113,7 @@ function describe(): void {
     `- Settings: ${ROUNDS} round(s) of ${SECONDS} s per flood and checkout, each on a fresh SQLite service with default limits; victims, flood and service on the same machine${alternating}`,
     `- Victims: ${VICTIMS} clients with distinct IP addresses, each with an open event stream; each sends, lists and reads a new mail about 6 times a second, with a new connection for every step`,
     `- intake: from connect to 250; stream: from the last byte of DATA to the event. Operations that fail, exceed the timeout or cannot be attempted count as ${figure(DEADLINE_MS)} ms.`,
-    '- Floods, each from one IP address: hostile mails of 100 KB (8 a second, each read) and aborted reads of 10 MB of HTML (30 a second); downloads of a 7 MB attachment, aborted after 0.1 s (50 a second); event streams of 6 mailboxes that receive 8 mails a second; /metrics on 40 keep-alive connections; 1,000 idle connections to a service with 512 file descriptors; POSTs, 45 a second: 43,000 form names or 27,000 JSON keys in 256 KB, 64 KB in chunks of one byte, batches of 100 and 25,000 unknown arguments to /mcp, and a webhook filter of 256 KB',
+    '- Floods, each from one IP address: hostile mails of 100 KB (8 a second, each read) and aborted reads of 10 MB of HTML (30 a second); the same reads alone, 40 a second, and in bursts of 20 twice a second; downloads of a 7 MB attachment, aborted after 0.1 s (50 a second); event streams of 6 mailboxes that receive 8 mails a second; /metrics on 40 keep-alive connections; 1,000 idle connections to a service with 512 file descriptors; POSTs, 45 a second: 43,000 form names or 27,000 JSON keys in 256 KB, 64 KB in chunks of one byte, batches of 100 and 25,000 unknown arguments to /mcp, and a webhook filter of 256 KB',
     '- p50 and p99: medians over all rounds, p99 with minimum and maximum.',
     '- CPU: cores used by the service, including threads and child processes.',
   )

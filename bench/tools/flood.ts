@@ -49,6 +49,10 @@ const FLOODS: Record<Exclude<FloodName, BodyFlood>, (attacker: ProxiedClient) =>
     every(200, 6, () => abandon(`/api/read-mail?id=${id}`, large.token, 'first bytes'))
   },
 
+  'large reads': (attacker) => readLarge(attacker, { ms: 200, times: 8 }),
+
+  'bursts of large reads': (attacker) => readLarge(attacker, { ms: 500, times: 20 }),
+
   async attachments({ session }) {
     const box = await session()
     const id = await storeMail(box, largeAttachment())
@@ -113,6 +117,14 @@ async function sendBodies(flood: BodyFlood): Promise<void> {
     sent += 1
   })
   await pause(500)
+}
+
+/** Repeatedly reads one mail of 10 MB of HTML: each time that many requests at once, aborted at the first bytes. */
+async function readLarge({ session }: ProxiedClient, { ms, times }: { ms: number; times: number }) {
+  const box = await session()
+  const id = await storeMail(box, largeHtml())
+  every(ms, times, () => abandon(`/api/read-mail?id=${id}`, box.token, 'first bytes'))
+  await pause(1_000)
 }
 
 /** Sends mails at the rate limit on one connection. */

@@ -7,6 +7,8 @@ import type { Ports } from './proxied-client.ts'
 
 export const FLOOD_NAMES = [
   'hostile mails',
+  'large reads',
+  'bursts of large reads',
   'attachments',
   'streams',
   'metrics',
