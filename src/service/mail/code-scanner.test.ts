@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { queryObjects } from 'node:v8'
 import { afterEach, describe, test } from 'vitest'
 import { Problem } from '../../core/problem.ts'
 import {
@@ -44,6 +45,23 @@ describe('a mail', () => {
     assert.equal(await found(), true)
     assert.deepEqual(await listed(), [['123456', `Your code: ${'x'.repeat(109)}`, 1]])
     assert.deepEqual(fixture.woken, [fixture.session.id])
+  })
+
+  test('that waits to be scanned keeps nothing in memory of those who no longer wait for it', async () => {
+    const parser = heldParser()
+    parser.hold()
+    fixture = await openCodeFixture({ parse: parser.parse })
+    await fixture.send('123456')
+    const messages = await fixture.list()
+    const giveUp = () => fixture.codes.scan(fixture.session.id, messages)?.found(NO_WAIT)
+    await giveUp()
+    const promises = () => Number(queryObjects(Promise, { format: 'count' }))
+    const before = promises()
+    for (let count = 0; count < 60; count += 1) await giveUp()
+    const kept = promises() - before
+    assert.ok(kept < 30, `${kept} promises`)
+    parser.release()
+    assert.equal(await found(), true)
   })
 
   test('has its sender checked once', async () => {

@@ -1,5 +1,6 @@
 import { isScanned, type MessageSummary, scanResult } from '../../core/message.ts'
 import { Problem, StoreUnavailable } from '../../core/problem.ts'
+import { openReactions } from '../../core/removable-reactions.ts'
 import type { MailboxId } from '../../core/session.ts'
 import { logFault } from '../background/outage.ts'
 import { withTimeout } from '../background/repeat.ts'
@@ -22,6 +23,8 @@ interface CodeScan {
   /** Waits a short time for all of them. True if some were scanned by then: list again. */
   found(waitMs?: number): Promise<boolean>
 }
+
+type Scan = Promise<boolean | undefined> | undefined
 
 interface CodeScannerOptions {
   /** How long a list or an event waits for results. */
@@ -53,6 +56,8 @@ export function openCodeScanner(
   { resultWaitMs, limits = LIMITS }: CodeScannerOptions,
 ): CodeScanner {
   const queue = openScanQueue({ run: scanMessage, failed, limits })
+  // While the parser is behind, a mailbox may be polled very often.
+  const react = openReactions<boolean | undefined>()
 
   /** True if the message, unless it was deleted meanwhile, is scanned now. */
   async function scanMessage({ mailbox, id, client }: ScanRequest): Promise<boolean> {
@@ -72,6 +77,24 @@ export function openCodeScanner(
     return true
   }
 
+  /** Whether one of them has found something by the end of all, or of the time. */
+  async function anyFound(scans: readonly Scan[], waitMs: number): Promise<boolean> {
+    const pending = new Set(scans.filter((scan) => scan !== undefined))
+    if (pending.size === 0) return false
+    let isFound = false
+    const all = Promise.withResolvers<void>()
+    const stops = [...pending].map((scan) =>
+      react(scan, (found) => {
+        if (found) isFound = true
+        pending.delete(scan)
+        if (pending.size === 0) all.resolve()
+      }),
+    )
+    await withTimeout(waitMs, all.promise)
+    for (const stop of stops) stop()
+    return isFound
+  }
+
   function failed(error: unknown): void {
     logFault(log, error, 'scanning a message for codes failed')
   }
@@ -83,14 +106,7 @@ export function openCodeScanner(
       const scans = unscanned.map(({ id }) => queue.add({ mailbox, id, client }))
       return {
         complete: !scans.includes(undefined),
-        async found(waitMs = resultWaitMs) {
-          let isFound = false
-          const each = scans.map(async (scan) => {
-            if (await scan) isFound = true
-          })
-          await withTimeout(waitMs, Promise.all(each))
-          return isFound
-        },
+        found: (waitMs = resultWaitMs) => anyFound(scans, waitMs),
       }
     },
     close: queue.close,
