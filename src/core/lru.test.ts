@@ -81,11 +81,32 @@ test('never holds more than the maximum', () => {
 })
 
 test('counts the size of entries, and of a replaced one only once', () => {
-  const cache = openLru<string, string>(100, (value) => value.length)
+  const cache = openLru<string, string>(100, { sizeOf: (value) => value.length })
   cache.set('a', 'x'.repeat(30))
   for (let turn = 0; turn < 100; turn += 1) cache.set('b', 'y'.repeat(10 + (turn % 9)))
   expect(cache.get('a')).toHaveLength(30)
   for (const key of ['c', 'd', 'e']) cache.set(key, 'x'.repeat(40))
   expect(cache.get('a')).toBeUndefined()
   expect(cache.get('e')).toHaveLength(40)
+})
+
+test('what was not used for twice the idle time is dropped, however small the cache', () => {
+  let time = 0
+  const cache = openLru<string, number>(1_000, { idleMs: 60, now: () => time })
+  cache.set('idle', 1)
+  cache.set('used', 2)
+  for (time = 10; time <= 200; time += 10) {
+    cache.set('other', time)
+    expect(cache.get('used')).toBe(2)
+  }
+  expect(cache.get('idle')).toBeUndefined()
+})
+
+test('without an idle time, entries stay however old they are', () => {
+  let time = 0
+  const cache = openLru<string, number>(1_000, { now: () => time })
+  cache.set('idle', 1)
+  time = 1e9
+  cache.set('other', 2)
+  expect(cache.get('idle')).toBe(1)
 })

@@ -102,9 +102,6 @@ const fullMessageSchema = Type.Object({
   }),
 })
 
-// Larger messages would displace the lists of many others.
-const MAX_CACHED_BYTES = 128 * 1024
-
 const readInput = Type.Object({
   token: tokenField,
   id: idField,
@@ -133,9 +130,7 @@ export const readMailRoute = route({
     const isFinal = !deps.checksSenders || (checks !== undefined && isConclusive(checks))
     if (!isFinal) return success(body)
     const response = preparedJson({ status: 'success', ...body }, {})
-    if (response.body.length <= MAX_CACHED_BYTES) {
-      deps.responseCache.set(cacheKey, session.version, response)
-    }
+    deps.responseCache.set(cacheKey, session.version, response)
     return response
   },
 })

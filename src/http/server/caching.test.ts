@@ -100,6 +100,17 @@ test('recently used responses stay, the rest is evicted, within the byte limit',
   assert.equal(cache.get(0, 1), undefined)
 })
 
+test('a large response is not cached', () => {
+  const cache = openResponseCache(10_000_000)
+  for (const [length, isCached] of [
+    [128 * 1024 - 2, true],
+    [128 * 1024 - 1, false],
+  ] as const) {
+    cache.set('a', length, made('x'.repeat(length)))
+    assert.equal(cache.get('a', length) !== undefined, isCached)
+  }
+})
+
 test('prepared JSON is sent as UTF-8', () => {
   const { body, headers } = preparedJson({ subject: 'Grüße \u{1f98b} "\ud800"' }, {})
   assert.equal(

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { openLru } from '../../core/lru.ts'
 import type { Session } from '../../core/session.ts'
-import type { HttpResponse } from './response.ts'
+import { bodyBytes, type HttpResponse } from './response.ts'
 
 /** Weak: equal state, not equal bytes. Includes the id, because the version of a revived session starts again at 1. */
 export function mailboxEtag({ id, version }: Session): string {
@@ -42,14 +42,22 @@ type Version = string | number
 export interface ResponseCache {
   /** Undefined unless cached for exactly this version. */
   get(key: Key, version: Version): HttpResponse<never> | undefined
+  /** Does not keep large ones. */
   set(key: Key, version: Version, response: HttpResponse<never>): void
 }
 
 // Approximate cost of an entry besides the body.
 const ENTRY_BYTES = 500
+// Longer than clients pause between two polls. Most of what is older belongs to versions and sessions that are gone.
+const IDLE_MS = 20_000
+// Larger ones would displace the lists of many others.
+const MAX_BODY_BYTES = 128 * 1024
 
 export function openResponseCache(maxBytes: number): ResponseCache {
-  const cache = openLru<Key, CachedResponse>(maxBytes, ({ bytes }) => bytes)
+  const cache = openLru<Key, CachedResponse>(maxBytes, {
+    sizeOf: ({ bytes }) => bytes,
+    idleMs: IDLE_MS,
+  })
 
   return {
     get(key, version) {
@@ -57,9 +65,9 @@ export function openResponseCache(maxBytes: number): ResponseCache {
       return cached?.version === version ? cached.response : undefined
     },
     set(key, version, response) {
-      const { body } = response
-      const bytes = ENTRY_BYTES + (typeof body === 'string' ? body.length : 0)
-      cache.set(key, { version, response, bytes })
+      const length = bodyBytes(response.body)
+      if (length > MAX_BODY_BYTES) return
+      cache.set(key, { version, response, bytes: ENTRY_BYTES + length })
     },
   }
 }

@@ -74,7 +74,7 @@ function openReader(
   parseJson: (json: Buffer) => Promise<MailJson>,
 ) {
   /** Of the results that were read before, in bytes. */
-  const sizes = openLru<number, number>(MAX_SIZES, () => 1)
+  const sizes = openLru<number, number>(MAX_SIZES)
 
   async function readStored(rawId: number): Promise<MailJson | undefined> {
     const json = await store.readParsedJson(rawId)

@@ -14,7 +14,7 @@ const MAX_CACHED_LENGTH = 8_000_000
  * retries, share a body while it is recent.
  */
 export function openEvents(parsed: ReadParsed): ReadEvent {
-  const recent = openLru<string, string>(MAX_CACHED_LENGTH, (body) => body.length)
+  const recent = openLru<string, string>(MAX_CACHED_LENGTH, { sizeOf: ({ length }) => length })
   const building = new Map<string, Promise<string | undefined>>()
 
   async function build(message: Message, keyId: string): Promise<string | undefined> {

@@ -4,6 +4,8 @@ import type { MailboxId } from '../../core/session.ts'
 // Mailboxes share counters by hash. A shared counter costs a needless read, never a stale result.
 const SLOTS = 65_536
 const MAX_CACHED = 20_000
+// Rows are trusted for a second only.
+const IDLE_MS = 10_000
 
 /**
  * A command of the operator writes beside the service and cannot advance its counters. So no cached row is older than this,
@@ -44,6 +46,7 @@ export function cachedByMailbox<Key, Row, Rest extends unknown[]>(
 ): (key: Key, ...rest: Rest) => Row {
   const cache = openLru<Key, { mailbox: MailboxId; row?: Row; counter: number; readAt: number }>(
     MAX_CACHED,
+    { idleMs: IDLE_MS },
   )
 
   return (key, ...rest) => {
