@@ -8,7 +8,7 @@ import { parseAddress, parseHost } from '../../core/address.ts'
 import type { Session } from '../../core/session.ts'
 import { NewerSchema, OlderSchema } from '../schema.ts'
 import type { AddMailResult } from '../store.ts'
-import { type Db, FolderInUse, lockFolder, MAIL_FILE, openWritable } from './files.ts'
+import { type Db, FolderInUse, lockFolder, MAIL_FILE, openReadOnly, openWritable } from './files.ts'
 import { openMailWriter } from './mail-store.ts'
 import { makeVersions, openVersions } from './mailbox-cache.ts'
 import { DamagedFile, latestSchema, openMigrated } from './migrate.ts'
@@ -35,6 +35,14 @@ test('every commit is synced: synchronous is FULL, and the journal is a write-ah
     [2, 'wal'],
   )
   db.close()
+})
+
+test('connections of all threads together have small caches', () => {
+  const writer = openWritable(file())
+  const reader = openReadOnly(file())
+  const kb = [writer, reader].map((db) => -Number(db.pragma('cache_size', { simple: true })))
+  assert.deepEqual(kb, [8_000, 2_000])
+  for (const db of [reader, writer]) db.close()
 })
 
 describe('migrations', () => {

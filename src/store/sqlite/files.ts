@@ -9,6 +9,10 @@ export const MAIL_FILE = 'mail.db'
 export const SHOP_FILE = 'shop.db'
 
 const LOCK_MS = 10_000
+// Each thread has connections of its own, and the pages are in the page cache of the system as well. The default of better-sqlite3
+// is 16 MB for each.
+const WRITER_CACHE_KB = 8_000
+const READER_CACHE_KB = 2_000
 
 /** The only writable connection to a file. */
 export function openWritable(path: string, maxBytes: number | 'auto' = 'auto'): Db {
@@ -21,6 +25,7 @@ export function openWritable(path: string, maxBytes: number | 'auto' = 'auto'): 
   db.pragma('foreign_keys = ON')
   // Overwrites what is deleted from pages that are written anyway. ON would also write every page that becomes free.
   db.pragma('secure_delete = FAST')
+  db.pragma(`cache_size = -${WRITER_CACHE_KB}`)
   db.pragma('wal_autocheckpoint = 4000')
   db.pragma('journal_size_limit = 67108864')
   if (maxBytes !== 'auto') {
@@ -32,7 +37,9 @@ export function openWritable(path: string, maxBytes: number | 'auto' = 'auto'): 
 
 /** For all other threads. Do not hold an iterator across an await: an open read keeps the WAL from shrinking. */
 export function openReadOnly(path: string): Db {
-  return new Database(path, { readonly: true, timeout: LOCK_MS })
+  const db = new Database(path, { readonly: true, timeout: LOCK_MS })
+  db.pragma(`cache_size = -${READER_CACHE_KB}`)
+  return db
 }
 
 const EMPTY_LOG_MS = 30_000
