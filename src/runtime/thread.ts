@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
+import { getHeapStatistics } from 'node:v8'
 import { MessageChannel, MessagePort, Worker } from 'node:worker_threads'
 import { openMigrated } from '../store/sqlite/migrate.ts'
 import { type Call, openCaller } from './ports.ts'
@@ -18,6 +19,17 @@ export interface StartedThread extends Thread {
   ready: unknown
 }
 
+const MB = 2 ** 20
+
+/**
+ * Without limits V8 reserves up to 96 MB for young objects in each thread, and on a large machine lets the others grow to four
+ * times of what is in use before it collects garbage. The growth follows from the limit: here less than twice.
+ */
+const HEAP_LIMITS = {
+  maxYoungGenerationSizeMb: 12,
+  maxOldGenerationSizeMb: Math.min(1_536, Math.floor(getHeapStatistics().heap_size_limit / MB)),
+}
+
 /** Starts a thread and waits until it is ready. `died` is called if it exits unexpectedly. */
 export async function startThread(
   file: string,
@@ -27,6 +39,7 @@ export async function startThread(
   const worker = new Worker(new URL(file, import.meta.url), {
     name,
     workerData: setup,
+    resourceLimits: HEAP_LIMITS,
     transferList: portsIn(setup),
   })
   const gone = Promise.withResolvers<void>()
