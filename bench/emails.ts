@@ -1,6 +1,4 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { issueKey, type Mayfly, startMayfly } from './contestants/mayfly.ts'
+import { type Mayfly, startMayfly } from './contestants/mayfly.ts'
 import {
   measureRequests,
   medianRate,
@@ -9,6 +7,7 @@ import {
   type RequestResult,
   requestCells,
 } from './tools/http-load.ts'
+import { issueKey, UNLIMITED, unlimitedPlan } from './tools/keys.ts'
 import { quick } from './tools/options.ts'
 import { benchFolder } from './tools/processes.ts'
 import {
@@ -28,9 +27,6 @@ const ROUNDS = quick ? 2 : 5
 const SECONDS = quick ? 1 : 3
 const CONNECTIONS = [32, 100]
 
-// A quota that no run exhausts, without a daily limit.
-const PLAN = { id: 'bench', name: 'Bench', price_cents: 0, requests: 1_000_000_000 }
-
 interface Case extends Pick<RequestOptions, 'path' | 'headers'> {
   name: string
 }
@@ -42,12 +38,10 @@ async function main(): Promise<void> {
     '- CPU: user and system seconds of the whole server per 1,000 requests.',
   )
   const folder = benchFolder()
-  const plans = join(folder.path, 'plans.json')
-  writeFileSync(plans, JSON.stringify([PLAN]))
   const data = folder.inside('data')
-  const env = { MAYFLY_PLANS_FILE: plans }
+  const env = unlimitedPlan(folder.path)
   const mayfly = await startMayfly(data, env)
-  const key = issueKey(PLAN.id, { ...env, MAYFLY_DATA: data })
+  const key = issueKey(UNLIMITED, { ...env, MAYFLY_DATA: data })
   const cases = await makeCases(mayfly, key)
   for (const connections of CONNECTIONS) await compare(mayfly, cases, connections)
   await mayfly.stop()

@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseFilter } from '../src/core/mail-filter.ts'
@@ -8,10 +7,11 @@ import { openStepScheduler } from '../src/service/mail/step-scheduler.ts'
 import { openReadOnly } from '../src/store/sqlite/files.ts'
 import { keyMailReads } from '../src/store/sqlite/mail/key-mail.ts'
 import type { KeyMailPage, KeyScope, MailStore } from '../src/store/store.ts'
-import { issueKey, type Mayfly, startMayfly } from './contestants/mayfly.ts'
+import { type Mayfly, startMayfly } from './contestants/mayfly.ts'
 import { fillPool } from './tools/fill.ts'
 import { runLoad } from './tools/http-load.ts'
 import { sendAtRate, whileSending } from './tools/intake.ts'
+import { issueKey, UNLIMITED, unlimitedPlan } from './tools/keys.ts'
 import { writeMail } from './tools/mail-text.ts'
 import { quick } from './tools/options.ts'
 import { benchFolder, threadTimes } from './tools/processes.ts'
@@ -40,7 +40,6 @@ const READERS = 4
 const PACED = { perSecond: 300, seconds: quick ? 2 : 10 }
 const PAGES_PER_SECOND = 10
 
-const PLAN = { id: 'bench', name: 'Bench', price_cents: 0, requests: 1_000_000_000 }
 const PATH = '/emails?subject=nothing+matches'
 
 async function main(): Promise<void> {
@@ -60,11 +59,9 @@ async function main(): Promise<void> {
   )
   reportGoal('the store returns at most 5,000 rows for a page', returned, returned <= 5_000)
 
-  const plans = join(folder.path, 'plans.json')
-  writeFileSync(plans, JSON.stringify([PLAN]))
-  const env = { MAYFLY_PLANS_FILE: plans, MAYFLY_POOL_BYTES: '1000GB' }
+  const env = { ...unlimitedPlan(folder.path), MAYFLY_POOL_BYTES: '1000GB' }
   const mayfly = await startMayfly(data, env)
-  const headers = { APIKey: issueKey(PLAN.id, { ...env, MAYFLY_DATA: data }) }
+  const headers = { APIKey: issueKey(UNLIMITED, { ...env, MAYFLY_DATA: data }) }
   await timePages(mayfly, headers)
   await comparePaced(mayfly, headers)
   await compareFullLoad(mayfly, headers, writeMail(join(folder.path, 'mail'), 4096))

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { startMayfly } from './contestants/mayfly.ts'
-import { issueKey, unlimitedPlan } from './tools/keys.ts'
+import { issueKey, UNLIMITED, unlimitedPlan } from './tools/keys.ts'
 import { options, quick } from './tools/options.ts'
 import { benchFolder, memoryByProcess } from './tools/processes.ts'
 import { TRUST_LOOPBACK } from './tools/proxied-client.ts'
@@ -70,7 +70,7 @@ async function main(): Promise<void> {
     MAYFLY_BENCH_HEAPS: heaps,
     NODE_OPTIONS: `--require=${sampler}`,
   })
-  const key = issueKey({ ...plan, MAYFLY_DATA: data })
+  const key = issueKey(UNLIMITED, { ...plan, MAYFLY_DATA: data })
   const load = startLoad(mayfly, key)
   const samples: Sample[] = []
   for (let seconds = SAMPLE_SECONDS; seconds <= MINUTES * 60; seconds += SAMPLE_SECONDS) {

@@ -1,6 +1,3 @@
-import { execFileSync } from 'node:child_process'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import {
   freeServicePorts,
   type SpawnOptions,
@@ -57,13 +54,4 @@ export async function startMayfly(
       await service.kill('SIGKILL')
     },
   }
-}
-
-const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-
-/** Issues a key as the operator does, beside the running service. */
-export function issueKey(plan: string, env: Record<string, string>, root = ROOT): string {
-  const args = [join(root, 'bin/mayfly.js'), 'key', 'issue', '--plan', plan, '--json']
-  const output = execFileSync(process.execPath, args, { env: { ...process.env, ...env } })
-  return (JSON.parse(String(output)) as { key: string }).key
 }

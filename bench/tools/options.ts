@@ -12,6 +12,7 @@ const { values, positionals } = parseArgs({
     json: { type: 'string' },
     data: { type: 'string' },
     rounds: { type: 'string' },
+    minutes: { type: 'string' },
     drops: { type: 'boolean', default: false },
     release: { type: 'string' },
     filled: { type: 'string' },

@@ -134,6 +134,19 @@ export function memoryOf(root: number): Memory {
   return { rssMb: sum('VmRSS'), pssMb: sum('\\nPss'), anonymousMb: sum('RssAnon') }
 }
 
+/** PSS of the main process and of its children, by what they do. */
+export function memoryByProcess(root: number): Map<string, number> {
+  const all = processTree(root, listProcesses())
+  const sums = new Map<string, number>()
+  for (const pid of all) {
+    const [, child] = /(\w[\w-]*)\/child\./.exec(readFileSync(`/proc/${pid}/cmdline`, 'utf8')) ?? []
+    const name = pid === root ? 'main' : (child ?? 'other')
+    const kb = Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1])
+    sums.set(name, (sums.get(name) ?? 0) + kb / 1024)
+  }
+  return sums
+}
+
 /** Shared pages divided by the number of processes that share them. */
 export function pssMb(root: number): number {
   const kilobytes = processTree(root, listProcesses()).map((pid) =>

@@ -159,6 +159,7 @@ export const PROGRAMS = [
   'series',
   'block-list',
   'memory',
+  'soak',
   'parse',
   'profile',
   'scale',
