@@ -73,11 +73,12 @@ const DIGIT = /[0-9]/
 export const ROUND = /^[1-9][0-9]{1,2}00$|000$/
 /** Numbers in URLs are not codes. */
 const LINK = /\b(?:https?:\/\/|www\.)[^\s<>"]+/gi
-/** Without blanks between words, the next number may follow at once: 482913,5分钟内有效. */
-const CLAUSE_END = `(?:(?<=[0-9]{4}),|(?<=[0-9]{6})\\.)[0-9]{1,2}${UNSPACED.source}`
-const WITHIN_NUMBER = `(?!${CLAUSE_END})(?<=[0-9])(?:[.,/']|(?<![0-9]{3}):)(?=[0-9])`
-/** Joined without blanks it is one token: a date, a time, an amount, an address. */
-const TOKEN = new RegExp(`[0-9A-Za-z]+(?:(?:[-_+@=&]|${WITHIN_NUMBER})[0-9A-Za-z]+)*`, 'gu')
+/**
+ * Joined without blanks it is one token: a date, a time, an amount, an address. Not where words are joined, too, and a clause
+ * ends: 482913,5分钟内有效.
+ */
+const TOKEN =
+  /[0-9A-Za-z]+(?:(?:[-_+@=&]|(?<=[0-9])(?:[.,/']|(?<![0-9]{3}):)(?=[0-9])(?!(?<=[0-9]{4},|[0-9]{6}\.)[0-9]{1,2}[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]))[0-9A-Za-z]+)*/g
 const DIGIT_GROUPS = /^[0-9]+(?:-[0-9]+)*$/
 const DOTTED = /^[0-9]{2,4}(?:\.[0-9]{2,4}){1,2}$/
 const SHORT_DATE = /^[0-3][0-9]\.[0-3][0-9]\./
@@ -99,10 +100,9 @@ function readTokens(text: string, senderNames: Set<string>): Token[] {
   const withoutLinks = text.replace(LINK, (link) => '|'.repeat(link.length))
   for (const { 0: word, index: start } of withoutLinks.matchAll(TOKEN)) {
     if (tokens.length >= MAX_TOKENS) break
+    if (!SHAPES.some((shape) => shape.test(word))) continue
     if (senderNames.has(word.toLowerCase())) continue
-    if ([DIGIT, CAPITALS, LOWER_GROUPS, WORDS].some((shape) => shape.test(word))) {
-      tokens.push({ word, start, end: start + word.length })
-    }
+    tokens.push({ word, start, end: start + word.length })
   }
   return tokens
 }
@@ -110,6 +110,7 @@ function readTokens(text: string, senderNames: Set<string>): Token[] {
 const MAX_TOKENS = 5_000
 const CAPITALS = /^[A-Z]+(?:-[A-Z]+)*$/
 const LOWER_GROUPS = /^[a-z]{3,5}-[a-z]{3,5}$/
+const SHAPES = [DIGIT, CAPITALS, LOWER_GROUPS, WORDS]
 const GROUP_SEPARATOR = /^(?: | ?· ?| - )$/
 const BETWEEN_CELLS = /^\s*(?:[-·*]\s*)?$/
 const LONGEST_BETWEEN_CELLS = 40
