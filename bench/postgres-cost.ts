@@ -3,7 +3,15 @@ import { acceptRecipient } from '../src/service/mail/receive-mail.ts'
 import { openPostgresMail } from '../src/store/postgres/mail-store.ts'
 import type { MailStore } from '../src/store/store.ts'
 import { type BenchPostgres, startPostgres } from './contestants/postgres.ts'
-import { DAY_MS, DOMAIN, incomingMail, LIMITS, newSession, RETENTION } from './tools/fill.ts'
+import {
+  DAY_MS,
+  DOMAIN,
+  incomingMail,
+  LEDGER_KEY,
+  LIMITS,
+  newSession,
+  RETENTION,
+} from './tools/fill.ts'
 import { mailText } from './tools/mail-text.ts'
 import { quick } from './tools/options.ts'
 import { cpuSeconds } from './tools/processes.ts'
@@ -81,7 +89,8 @@ function cells(costs: readonly Cost[]): string[] {
 async function measure(postgres: BenchPostgres, one: Case): Promise<Cost[]> {
   const database = await postgres.database()
   const url = postgres.urlOf(database)
-  const store = await openPostgresMail({ url, limits: LIMITS, ...RETENTION, aheadDays: 1 })
+  const options = { url, limits: LIMITS, ledgerKey: LEDGER_KEY, aheadDays: 1 }
+  const store = await openPostgresMail({ ...options, ...RETENTION })
   const addresses = await createSessions(store)
 
   const costs: Cost[] = []

@@ -5,6 +5,8 @@ import { gunzipSync } from 'node:zlib'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parseAddress } from '../src/core/address.ts'
+import { secretHash } from '../src/core/id.ts'
+import { HMAC_LENGTH } from '../src/core/ledger.ts'
 import { POOL } from '../src/core/session.ts'
 import { openMailStoreForCli } from '../src/runtime/stores.ts'
 import { accountMailDeps } from '../src/service/mail/fetch-mail.ts'
@@ -107,6 +109,18 @@ describe.each(VERSIONS)('data of version %s', (version = '') => {
     for (const { email } of [credentials.cooling, credentials.former]) {
       assert.equal(await app.mail(email), 550, email)
     }
+  })
+
+  test('the ledger has an HMAC for each hash of before, and lacks nothing', async () => {
+    const rows = engine === 'postgres' ? postgresRows(store) : sqliteRows(folder.path)
+    const before = unpacked(engine === 'postgres' ? 'postgres.sql' : 'mail.db')
+    const entries = (await rows('select hmac from {mail}address_ledger')).map((row) => row['hmac'])
+    const { email } = credentials.former
+    assert.ok(before.includes(secretHash(email)))
+    for (const entry of entries) assert.ok(!before.includes(String(entry)))
+    assert.ok(entries.every((entry) => String(entry).length === HMAC_LENGTH))
+    const state = await withStore((mail) => mail.readLedger())
+    assert.deepEqual(state, { unknownUntil: undefined, reason: '', pruned: false })
   })
 
   test('mail fetched before the upgrade is not fetched again', async () => {

@@ -45,7 +45,8 @@ const ENVELOPE = {
 export function newSession(number: number, createdAt: Date, expiresAt: Date) {
   const address = joinAddress(`bench${number}`, HOST)
   const tokenHash = secretHash(tokenOf(number))
-  return { address, tokenHash, keyId: undefined, createdAt, expiresAt, cooldownMs: 0 }
+  const times = { createdAt, expiresAt, cooldownMs: 0 }
+  return { address, tokenHash, keyId: undefined, ...times, isRandom: true }
 }
 
 export function incomingMail(raw: Buffer, receivedAt: Date) {
@@ -58,6 +59,7 @@ export function tokenOf(number: number): string {
 }
 
 const SESSIONS_PER_BATCH = 5_000
+export const LEDGER_KEY = new Uint8Array(32)
 
 /**
  * Fills a data directory with sessions of ten messages each, through the store's own writes but without fsync. In each
@@ -74,7 +76,7 @@ export function fill(
   const db = openMigrated(folder, 'mail')
   db.pragma('synchronous = OFF')
   db.pragma('cache_size = -1000000')
-  const writes = mailWrites(db, { limits: LIMITS }, () => {})
+  const writes = mailWrites(db, { limits: LIMITS, ledgerKey: LEDGER_KEY }, () => {})
   // As if listed before: the first listing of a mail scans it.
   const markScanned = db.prepare(
     "update message set code = '', preview = ?, attachments = 0 where mailbox >= ?",
@@ -103,6 +105,8 @@ export function fill(
     addBatch(from)
     if (from % 100_000 === 0 && from > 0) progress(`  ${figure(from * MESSAGES_EACH)} messages`)
   }
+  // Those of another key would be lost when a service starts, and its pool closed.
+  db.exec('delete from address_ledger')
   db.pragma('wal_checkpoint(TRUNCATE)')
   db.close()
   return { sessions }
@@ -113,7 +117,8 @@ export function fillPool(folder: string, messages: number): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const db = openMigrated(folder, 'mail')
   db.pragma('synchronous = OFF')
-  const writes = mailWrites(db, { limits: LIMITS }, () => {})
+  const writes = mailWrites(db, { limits: LIMITS, ledgerKey: LEDGER_KEY }, () => {})
+  db.exec(`insert into ledger_state (id, reason, pruned) values (1, '', 0)`)
   writes.addDomain({ ...DOMAIN, reader: true })
   const mail = incomingMail(Buffer.from(mailText(2_000)), new Date())
   for (let from = 0; from < messages; from += 50_000) {
@@ -174,7 +179,13 @@ export async function fillPostgres(
 }
 
 export function openBenchStore(url: string): Promise<MailStore> {
-  return openPostgresMail({ url, limits: LIMITS, ...RETENTION, connections: 2 })
+  return openPostgresMail({
+    url,
+    limits: LIMITS,
+    ledgerKey: LEDGER_KEY,
+    ...RETENTION,
+    connections: 2,
+  })
 }
 
 // secretHash of core/id.ts.
@@ -195,7 +206,7 @@ const SESSIONS = `
     from generate_series(0, $1::integer - 1) as number
     returning address
   )
-  insert into mail.address_ledger (hash) select pg_temp.hash(address) from inserted`
+  insert into mail.address_ledger (hmac) select pg_temp.hash(address) from inserted`
 
 const RAW_MAIL = `
   insert into mail.raw_mail (bucket, serial, refs, client_ip, helo, mail_from, protocol,

@@ -7,7 +7,7 @@ import { type Db, openReadOnly } from '../../src/store/sqlite/files.ts'
 import { mailWrites } from '../../src/store/sqlite/mail-store.ts'
 import { openMigrated } from '../../src/store/sqlite/migrate.ts'
 import type { Mayfly } from '../contestants/mayfly.ts'
-import { fill, LIMITS, MESSAGES_EACH, tokenOf } from './fill.ts'
+import { fill, LEDGER_KEY, LIMITS, MESSAGES_EACH, tokenOf } from './fill.ts'
 import { type IntakeTimes, whileTimingIntake } from './intake.ts'
 import { cpuSeconds, diskReadBytes } from './processes.ts'
 import { figure, progress, say } from './report.ts'
@@ -153,7 +153,7 @@ export async function timeSweep(
 
 function expireSessions(store: Store, count: number): void {
   const db = openMigrated(store.path, 'mail')
-  const { endSession } = mailWrites(db, { limits: LIMITS }, () => {})
+  const { endSession } = mailWrites(db, { limits: LIMITS, ledgerKey: LEDGER_KEY }, () => {})
   const find = db.prepare<[string], MailboxId>('select id from session where address = ?').pluck()
   const minutesAgo = new Date(Date.now() - 120_000)
   db.transaction(() => {

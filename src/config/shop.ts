@@ -28,7 +28,7 @@ export function keyedApiConfig({ setting }: SettingReader) {
       'MAYFLY_READER_POOL',
       choice('open', 'by-address', 'off'),
       'open',
-      'pool mail visible to keys: open (all), by-address (only with an exact `to`), off (none)',
+      'pool mail visible to keys: open (all), by-address (only with an exact `to`), off (none, and mail for it is refused)',
     ),
     keyedOrigins: setting(
       'MAYFLY_READER_ORIGINS',

@@ -33,6 +33,7 @@ const facts: RecipientFacts = {
   domain,
   session: undefined,
   everAssigned: false,
+  ledger: { unknownUntil: undefined },
   poolAddress: empty,
   pool: empty,
   operator: empty,
@@ -105,6 +106,12 @@ const tables: Record<string, Case[]> = {
   'mail for an unassigned address': [
     ['goes to the pool', {}, { mailbox: POOL }],
     ['is refused if the address was ever assigned', { everAssigned: true }, refusedAsUnknown()],
+    [
+      'is refused while the ledger is unknown',
+      { ledger: { unknownUntil: new Date(now.getTime() + 1) } },
+      refusedAsUnknown(),
+    ],
+    ['is accepted once it is known again', { ledger: { unknownUntil: now } }, { mailbox: POOL }],
     ['is refused if the domain has no pool', { domain: withoutPool }, refusedAsUnknown()],
     ['is refused if the domain is inactive', { domain: inactive }, refusedAsUnknown()],
     ['is foreign if the domain is removed', { domain: removed }, { refused: 'foreign' }],

@@ -5,6 +5,7 @@ import {
   type RuleRefusal,
   ruleRefusal,
 } from './address-rules.ts'
+import { isLedgerUnknown, type LedgerState } from './ledger.ts'
 import { isOperatorLocalPart, isReservedLocalPart } from './prefix.ts'
 import { isLive, type MailboxId, type MailboxLimits, OPERATOR, POOL } from './session.ts'
 
@@ -20,6 +21,8 @@ export interface RecipientFacts {
   session: (MailboxUsage & RuledAddress & { id: MailboxId; expiresAt: Date }) | undefined
   /** True if the address ever belonged to a session: its mail then never goes to the pool. */
   everAssigned: boolean
+  /** While it is unknown, any address may have. */
+  ledger: Pick<LedgerState, 'unknownUntil'>
   /** Pool mail for this address, in bytes as received. */
   poolAddress: MailboxUsage
   /** Each shared mailbox in total, in bytes as stored. */
@@ -130,12 +133,20 @@ export function decideRecipient(
     const hasRoom = fitsShared(OPERATOR, facts.operator, facts.senderShare?.operator)
     return hasRoom ? { mailbox: OPERATOR } : { refused: 'full' }
   }
-  // Same reply for an expired address as for an unknown one: a stranger must not learn which.
-  if (!domain.active || !domain.reader || facts.everAssigned || isReservedLocalPart(local)) {
-    return { refused: 'unknown' }
-  }
+  if (!isPoolAddress(local, domain, facts, now)) return { refused: 'unknown' }
   const hasRoom = fits(facts.poolAddress) && fitsShared(POOL, facts.pool, facts.senderShare?.pool)
   return hasRoom ? { mailbox: POOL } : { refused: 'full' }
+}
+
+/** Same reply for an expired address as for an unknown one: a stranger must not learn which. */
+function isPoolAddress(
+  local: string,
+  { active, reader }: MailDomain,
+  { everAssigned, ledger }: RecipientFacts,
+  now: Date,
+): boolean {
+  const maybeAssigned = everAssigned || isLedgerUnknown(ledger, now)
+  return active && reader && !maybeAssigned && !isReservedLocalPart(local)
 }
 
 /** Whether the rules of one of them will be decided by the From header. */

@@ -39,6 +39,7 @@ export function startSweep(config: Config, { store, now, log }: JobDeps) {
     cooldownMs: config.sessions.cooldownMs,
     poolMs: config.pool.ttlMs,
     operatorMs: OPERATOR_MAIL_MS,
+    poolOff: config.poolAccess === 'off',
   }
   // On PostgreSQL the sweep never runs ahead of the server's clock.
   const guard = usesPostgres(config) ? undefined : guardClock(systemClocks, log)

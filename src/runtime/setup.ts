@@ -24,6 +24,7 @@ export interface ThreadSetup {
   shared: SharedMemory
   /** To the mail writer, on SQLite. */
   mailPort: MessagePort | undefined
+  ledgerKey: Uint8Array
   name: string
 }
 
@@ -35,9 +36,10 @@ export interface ServerThreadSetup extends ThreadSetup {
   listen: { host: string; port: number; reusePort: boolean }
 }
 
-export async function openThreadParts({ config, shared, mailPort, name }: ThreadSetup) {
+export async function openThreadParts({ config, shared, mailPort, ledgerKey, name }: ThreadSetup) {
   const log = openLog({ level: config.logLevel, thread: name })
-  const store = await openMailStore(config, { versions: shared.versions, port: mailPort })
+  const { versions } = shared
+  const store = await openMailStore(config, { versions, port: mailPort, ledgerKey })
   const { bus, limit, close } = await openBusAndLimit(config, shared, log)
   return {
     store,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { MessageChannel, type MessagePort } from 'node:worker_threads'
+import { MessageChannel } from 'node:worker_threads'
 import { makeWaiterCounts } from '../bus/memory.ts'
 import type { Config } from '../config/config.ts'
 import type { Log } from '../core/log.ts'
@@ -14,11 +14,11 @@ import { openDns } from '../sender-auth/dns.ts'
 import { openParseOnce, type ParseRequest } from '../service/mail/parse-once.ts'
 import { addConfiguredAccounts } from '../service/sessions/accounts.ts'
 import { addConfiguredDomains } from '../service/sessions/domains.ts'
-import { lockFolder } from '../store/sqlite/files.ts'
 import { makeVersions } from '../store/sqlite/mailbox-cache.ts'
 import type { MailStore } from '../store/store.ts'
 import { startSeries, startShopJobs, startSweep, startWebhooks } from './background.ts'
 import { type DailyCheckDeps, startChecks } from './daily-checks.ts'
+import { operatorWarnings } from './ledger.ts'
 import { type Metrics, openMetrics } from './metrics.ts'
 import { serve } from './ports.ts'
 import {
@@ -29,9 +29,9 @@ import {
   type SharedMemory,
   type ThreadSetup,
 } from './setup.ts'
-import { openMailStore, openShopStore, receiveLimits, usesPostgres } from './stores.ts'
+import { hasImapAccounts, startStores, type TakePorts } from './start-stores.ts'
 import { descriptorLimit, freePort, limitConnections, listenHost } from './system.ts'
-import { type StartedThread, startThread, startWriter, type Thread, type Writer } from './thread.ts'
+import { type StartedThread, startThread } from './thread.ts'
 
 interface Service {
   httpPort: number
@@ -104,13 +104,9 @@ async function startParts(
 ) {
   const config = limitConnections(given, descriptorLimit())
   const shared = makeSharedMemory(clock)
-  const { versions } = shared
-  const { takePorts, writers } = await startWriters(config, { versions, died, closers })
-  const store = await openMailStore(config, { versions, port: takePorts.mail() })
-  closers.push(store.close)
   const { now } = openClock(clock)
-  const shop = await openShopStore(config, takePorts.shop())
-  closers.push(shop.close)
+  const stores = await startStores(config, { versions: shared.versions, now, log, died, closers })
+  const { store, shop, ledgerKey, takePorts, writers } = stores
   await addConfiguredDomains({ store }, config)
   await addConfiguredAccounts({ store }, config.gmailAccounts)
 
@@ -134,6 +130,8 @@ async function startParts(
     closers.push(await startWebhooks(config, { store, shop, parse, bus, now, log }))
   }
 
+  const warnings = () => operatorWarnings({ store, now }, sweep)
+
   // All adapter threads at once: each may need time to complete what is in progress.
   closers.push(metrics.closeThreads, series.pause)
   const host = await listenHost(config.host)
@@ -143,16 +141,17 @@ async function startParts(
       host,
       shared,
       takePorts,
+      ledgerKey,
       died,
       threads: serverThreads,
       metrics,
-      commands: { ...children.commands, ...checks.commands, warnings: sweep.warnings },
+      commands: { ...children.commands, ...checks.commands, warnings },
     })
   // HTTP last: once /readyz responds, everything else is running.
   const smtpPort = await open('smtp')
   if (hasImapAccounts(config)) {
     const mailPort = takePorts.mail()
-    const setup: ThreadSetup = { config, shared, mailPort, name: 'imap' }
+    const setup: ThreadSetup = { config, shared, mailPort, ledgerKey, name: 'imap' }
     serverThreads.push(await startThread('./imap.ts', setup, { name: 'imap', died }))
   }
   const httpPort = await open('http', smtpPort)
@@ -180,42 +179,12 @@ function makeSharedMemory(clock: SharedArrayBuffer): SharedMemory {
   }
 }
 
-const hasImapAccounts = ({ gmailAccounts }: Config) => gmailAccounts.length > 0
-
-/** Ports to the writers, a new one per call. */
-interface TakePorts {
-  mail(): MessagePort | undefined
-  shop(): MessagePort | undefined
-}
-
-/** On SQLite, starts the two writers and locks the directory. PostgreSQL needs neither. */
-async function startWriters(
-  config: Config,
-  { versions, died, closers }: Pick<Starting, 'died' | 'closers'> & Pick<SharedMemory, 'versions'>,
-): Promise<{ takePorts: TakePorts; writers: Thread[] }> {
-  if (usesPostgres(config)) {
-    return { takePorts: { mail: () => undefined, shop: () => undefined }, writers: [] }
-  }
-  const { data: folder, mailMaxBytes: maxBytes, smtp, http } = config
-  closers.push(lockFolder(folder))
-  const limits = receiveLimits(config)
-  const servers = smtp.threads + http.threads + (hasImapAccounts(config) ? 1 : 0)
-  const mailSetup = { kind: 'mail', folder, maxBytes, limits, versions } as const
-  const mail = await startWriter(servers + 1, mailSetup, died)
-  closers.push(mail.thread.close)
-  const shop = await startWriter(http.threads + 1, { kind: 'shop', folder }, died)
-  closers.push(shop.thread.close)
-  return {
-    takePorts: { mail: portTaker(mail), shop: portTaker(shop) },
-    writers: [mail.thread, shop.thread],
-  }
-}
-
 interface ServerThreads {
   config: Config
   host: string
   shared: SharedMemory
   takePorts: TakePorts
+  ledgerKey: Uint8Array
   died(fault: Error): void
   /** All adapter threads so far; new ones are added. */
   threads: StartedThread[]
@@ -247,12 +216,21 @@ function startServerThread(
   name: string,
   parts: ServerThreads & Pick<ServerThreadSetup, 'listen'>,
 ) {
-  const { config, shared, takePorts, died, metrics, commands, listen } = parts
+  const { config, shared, takePorts, ledgerKey, died, metrics, commands, listen } = parts
   const { port1, port2: mainPort } = new MessageChannel()
   serve(port1, { ...commands, metrics: metrics.text })
   const mailPort = takePorts.mail()
   const shopPort = kind === 'http' ? takePorts.shop() : undefined
-  const setup: ServerThreadSetup = { config, shared, mailPort, shopPort, mainPort, listen, name }
+  const setup: ServerThreadSetup = {
+    config,
+    shared,
+    mailPort,
+    shopPort,
+    ledgerKey,
+    mainPort,
+    listen,
+    name,
+  }
   return startThread(`./${kind}.ts`, setup, { name, died })
 }
 
@@ -284,13 +262,5 @@ function openChildren({ senderChecks }: Config, { store, log, now, parsing }: Ch
         checker.check(facts, priority),
     },
     close: () => Promise.all([parser.close(), checker.close()]),
-  }
-}
-
-function portTaker({ ports }: Writer): () => MessagePort {
-  return () => {
-    const port = ports.pop()
-    if (!port) throw new Error('more callers than ports to a writer')
-    return port
   }
 }

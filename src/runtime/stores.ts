@@ -25,9 +25,13 @@ export function usesPostgres({ store }: Pick<Config, 'store'>): boolean {
 
 export async function openMailStore(
   config: Config,
-  { versions, port }: { versions: SharedArrayBuffer; port: MessagePort | undefined },
+  {
+    versions,
+    port,
+    ledgerKey,
+  }: { versions: SharedArrayBuffer; port: MessagePort | undefined; ledgerKey: Uint8Array },
 ): Promise<MailStore> {
-  if (usesPostgres(config)) return await openPostgresMail(config)
+  if (usesPostgres(config)) return await openPostgresMail(config, { ledgerKey })
   const { data: folder, minFreeBytes, mailMaxBytes: maxBytes } = config
   const writerPort = requirePort(port)
   const store = openSqliteMail({
@@ -37,6 +41,7 @@ export async function openMailStore(
     write: openCaller(writerPort),
     versions: openVersions(versions),
     limits: receiveLimits(config),
+    ledgerKey,
   })
   return closeWith(store, writerPort)
 }
@@ -58,6 +63,7 @@ interface CliMailStore
     | 'findSession'
     | 'extendSession'
     | 'reviveSession'
+    | 'findRecipient'
     | 'addMail'
     | 'acquireLease'
     | 'releaseLease'
@@ -67,22 +73,26 @@ interface CliMailStore
   waitUntilVisible(): Promise<void>
 }
 
+// Only for methods that commands do not have.
+const NO_LEDGER_KEY = new Uint8Array(32)
+
 // A timer may fire slightly early.
 const VISIBLE_MS = MAILBOX_CACHE_MS + 20
 
 /** The mail store of a command: it writes in short transactions of its own, and does not migrate a database that an older service uses. */
 export async function openMailStoreForCli(config: Config): Promise<CliMailStore> {
   if (usesPostgres(config)) {
-    const store = await openPostgresMail(config, { upgrade: false })
+    const options = { upgrade: false, ledgerKey: NO_LEDGER_KEY } as const
+    const store = await openPostgresMail(config, options)
     return { ...store, waitUntilVisible: async () => {} }
   }
   const { data: folder, minFreeBytes } = config
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const db = openMigrated(folder, 'mail', { besideService: true })
   const versions = openVersions(makeVersions())
-  const limits = receiveLimits(config)
-  const write = writeAlone(openMailWriter(db, versions, { limits }))
-  const store = closeWith(openSqliteMail({ folder, minFreeBytes, write, versions, limits }), db)
+  const options = { limits: receiveLimits(config), ledgerKey: NO_LEDGER_KEY }
+  const write = writeAlone(openMailWriter(db, versions, options))
+  const store = closeWith(openSqliteMail({ folder, minFreeBytes, write, versions, ...options }), db)
   return { ...store, waitUntilVisible: () => pause(VISIBLE_MS) }
 }
 
@@ -106,7 +116,10 @@ export function receiveLimits(config: Config): ReceiveLimits {
   }
 }
 
-async function openPostgresMail(config: Config, options: { upgrade?: false } = {}) {
+async function openPostgresMail(
+  config: Config,
+  options: { ledgerKey: Uint8Array; upgrade?: false },
+) {
   const postgres = await import('../store/postgres/mail-store.ts')
   return await postgres.openPostgresMail({
     url: config.store,

@@ -16,14 +16,15 @@ export type WriterSetup = { folder: string } & (
       kind: 'mail'
       maxBytes: number | 'auto'
       limits: ReceiveLimits
+      ledgerKey: Uint8Array
       versions: SharedArrayBuffer
     }
   | { kind: 'shop' }
 )
 
-function openMail({ folder, maxBytes, limits, versions }: WriterSetup & { kind: 'mail' }) {
+function openMail({ folder, maxBytes, versions, ...options }: WriterSetup & { kind: 'mail' }) {
   const db = openWritable(join(folder, MAIL_FILE), maxBytes)
-  return { db, commit: openMailWriter(db, openVersions(versions), { limits }) }
+  return { db, commit: openMailWriter(db, openVersions(versions), options) }
 }
 
 function openShop({ folder }: WriterSetup) {

@@ -100,6 +100,8 @@ export const UNKNOWN_RECIPIENT = {
   domain: undefined,
   session: undefined,
   everAssigned: false,
+  // Where it is not read, it does not matter.
+  ledger: { unknownUntil: undefined },
   poolAddress: NO_USAGE,
   pool: NO_USAGE,
   operator: NO_USAGE,

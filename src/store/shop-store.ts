@@ -66,6 +66,8 @@ export interface ShopStore extends WebhookStore {
 
   /** Random bytes of this installation: the first that were ever passed. */
   installationSecret(fresh: Uint8Array): Promise<Uint8Array>
+  /** Whether a service has used this shop: it has a secret, or requests were counted. */
+  hasServed(): Promise<boolean>
   close(): Promise<void>
 }
 

@@ -2,6 +2,7 @@ import type { Address, Host, MailDomain } from '../core/address.ts'
 import type { AddressRules, FromHeader, RuleRefusal } from '../core/address-rules.ts'
 import type { Awaitable } from '../core/awaitable.ts'
 import type { AccountHealth, DeferredMail, FolderState, GmailAccount } from '../core/gmail.ts'
+import type { LedgerState } from '../core/ledger.ts'
 import type {
   Envelope,
   HeaderSummary,
@@ -30,7 +31,7 @@ export interface MailStore extends OperatorStore, AccountStore, SeriesStore {
   addDomain(domain: NewDomain): Promise<MailDomain | undefined>
   changeDomain(name: Host, change: DomainChange): Promise<MailDomain | undefined>
 
-  /** Undefined if the address belongs to a live session or is still reserved. */
+  /** Undefined if the address belongs to a live session or is still reserved, or may be while the ledger is unknown. */
   createSession(session: NewSession): Promise<Session | undefined>
   /** Live and expired sessions; the caller checks the expiry. Never older than the last write. */
   findSession(tokenHash: string): Promise<Session | undefined>
@@ -40,6 +41,11 @@ export interface MailStore extends OperatorStore, AccountStore, SeriesStore {
   reviveSession(revival: Revival): Promise<Session | undefined>
   /** Ends the session: its token becomes invalid, its address stays reserved. False if it was not live. */
   endSession(mailbox: MailboxId, now: Date): Promise<boolean>
+
+  /** What is known about the ledger of addresses; undefined before the first start of the service. */
+  readLedger(): Promise<LedgerState | undefined>
+  /** False before the first start of the service. */
+  saveLedger(ledger: Omit<LedgerState, 'pruned'>): Promise<boolean>
 
   /** What decides about a recipient, with the share of the sender's network in shared mailboxes; without a network, shares do not apply. */
   findRecipient(address: Address, senderNetwork?: string): Awaitable<RecipientFacts>
@@ -151,6 +157,8 @@ export interface NewSession {
   createdAt: Date
   expiresAt: Date
   cooldownMs: number
+  /** So random that nobody can have had it: available while the ledger is unknown. */
+  isRandom?: boolean
   /** Default: none. */
   rules?: AddressRules
 }
@@ -263,4 +271,6 @@ export interface SweepOptions {
   cooldownMs: number
   poolMs: number
   operatorMs: number
+  /** Whether the pool is off: then the ledger is not needed. */
+  poolOff?: boolean
 }

@@ -3,6 +3,7 @@ import { openPostgresMail, type PostgresMailOptions } from '../../src/store/post
 import { openPostgresShop } from '../../src/store/postgres/shop-store.ts'
 import type { ShopStore } from '../../src/store/shop-store.ts'
 import type { MailStore } from '../../src/store/store.ts'
+import { KNOWN_LEDGER, LEDGER_KEY } from './address-ledger.ts'
 import type { Postgres } from './postgres.ts'
 
 const LIMITS = {
@@ -13,6 +14,7 @@ const LIMITS = {
 const DAY = 86_400_000
 export const MAIL_OPTIONS = {
   limits: LIMITS,
+  ledgerKey: LEDGER_KEY,
   poolMs: DAY,
   operatorMs: 30 * DAY,
   connections: 3,
@@ -59,6 +61,8 @@ interface Engine<Store> {
   empty: string
   /** Those that delete all rows. */
   clear: string
+  /** Those that a new database needs. */
+  prepare?: string
 }
 
 function reusing<Store extends { close(): Promise<void> }>(engine: Engine<Store>) {
@@ -95,12 +99,13 @@ async function openReused<Store extends { close(): Promise<void> }>(
 
 async function openEngines<Store extends { close(): Promise<void> }>(
   postgres: Postgres,
-  { open, idle, empty }: Engine<Store>,
+  { open, idle, empty, prepare }: Engine<Store>,
 ): Promise<Engines<Store>> {
   const database = idle.get(postgres)?.pop() ?? (await postgres.database())
   const url = postgres.urlOf(database)
   const store = await open(url)
   const other = await open(url)
+  if (prepare) await postgres.run(prepare, database)
   return {
     store,
     other,
@@ -123,7 +128,9 @@ const SHOP_TABLES =
 const EMPTY_SHOP = deleteAll('shop', SHOP_TABLES)
 const MAIL_TABLES =
   'session address_ledger key_view mail_domain gmail_account gmail_folder gmail_seen gmail_deferred lease sender_share series block_entry block_counter check_run'
+const KNOWN_MAIL_LEDGER = KNOWN_LEDGER.replace('ledger_state', 'mail.ledger_state')
 const CLEAR_MAIL = `
+  ${KNOWN_MAIL_LEDGER};
   ${deleteAll('mail', `${MAIL_TABLES} message raw_mail`)}
   update mail.shared_mailbox set version = 0, last_id = 0, count = 0, bytes = 0, buckets = '{}',
     gone_at = 0, gone_id = 0, swept_id = 0;
@@ -144,7 +151,8 @@ function deleteAll(schema: string, tables: string): string {
 
 function mailEngine(more: Partial<PostgresMailOptions>): Engine<MailStore> {
   const open = (url: string) => openPostgresMail({ ...MAIL_OPTIONS, url, ...more })
-  return { open, idle: idleMail, empty: EMPTY_MAIL, clear: CLEAR_MAIL }
+  const prepare = KNOWN_MAIL_LEDGER
+  return { open, idle: idleMail, empty: EMPTY_MAIL, clear: CLEAR_MAIL, prepare }
 }
 
 const SHOP: Engine<ShopStore> = {

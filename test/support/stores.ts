@@ -14,6 +14,7 @@ import { makeVersions, openVersions } from '../../src/store/sqlite/mailbox-cache
 import { openMigrated } from '../../src/store/sqlite/migrate.ts'
 import { openSqliteShop } from '../../src/store/sqlite/shop-store.ts'
 import type { MailStore } from '../../src/store/store.ts'
+import { KNOWN_LEDGER, LEDGER_KEY } from './address-ledger.ts'
 import { storeFor } from './engine.ts'
 import { MAIL_OPTIONS } from './postgres-stores.ts'
 
@@ -30,14 +31,21 @@ export function tempFolder(parent = tmpdir()): { path: string; remove(): void } 
  * tests. Tests of the whole service (app.ts) and startTestWriter use threads.
  */
 function openTestWriter(callers: number, setup: WriterSetup) {
-  openMigrated(setup.folder, setup.kind).close()
+  makeDatabase(setup)
   const channels = Array.from({ length: callers }, () => new MessageChannel())
   const writer = openWriter({ ...setup, ports: channels.map(({ port1 }) => port1) })
   return { calls: channels.map(({ port2 }) => openCaller(port2)), close: writer.close }
 }
 
+function makeDatabase({ folder, kind }: WriterSetup): void {
+  const db = openMigrated(folder, kind)
+  if (kind === 'mail') db.exec(KNOWN_LEDGER)
+  db.close()
+}
+
 /** The same in a thread of its own. */
 export async function startTestWriter(callers: number, setup: WriterSetup) {
+  makeDatabase(setup)
   const { thread, ports } = await startWriter(callers, setup, (fault) => {
     throw fault
   })
@@ -55,16 +63,11 @@ export async function openSqliteTestMail(
 ): Promise<{ store: MailStore; other: MailStore; folder: string; close(): Promise<void> }> {
   const folder = tempFolder()
   const versions = makeVersions()
-  const setup = { kind: 'mail', folder: folder.path, maxBytes: 'auto', limits, versions } as const
+  const options = { folder: folder.path, limits, ledgerKey: LEDGER_KEY }
+  const setup = { kind: 'mail', maxBytes: 'auto', versions, ...options } as const
   const writer = await open(2, setup)
   const [store, other] = writer.calls.map((write) =>
-    openSqliteMail({
-      folder: folder.path,
-      minFreeBytes: 0,
-      write,
-      versions: openVersions(versions),
-      limits,
-    }),
+    openSqliteMail({ minFreeBytes: 0, write, versions: openVersions(versions), ...options }),
   )
   if (!store || !other) throw new Error('two callers were requested')
   return {

@@ -61,6 +61,19 @@ test('the token is returned, and only its hash is stored', async () => {
   assert.equal(session.expiresAt.getTime() - session.createdAt.getTime(), 60_000)
 })
 
+test('while the ledger is unknown, a name cannot be chosen, and the message says until when', async () => {
+  await addDomain('box.test')
+  const unknownUntil = new Date('2026-03-01T12:00:01Z')
+  await store.saveLedger({ unknownUntil, reason: 'lost' })
+  const chosen = createSession(deps(3), { prefix: 'ann' })
+  await assert.rejects(chosen, isProblem('address_taken'))
+  await assert.rejects(chosen, /until 2026-03-01 12:00:01 UTC, omit prefix for a random address/)
+  assert.ok(await createSession(deps(3), {}))
+  const later = { ...deps(3), now: () => unknownUntil }
+  assert.ok(await createSession(later, { prefix: 'ann' }))
+  await assert.rejects(createSession(later, { prefix: 'ann' }), /"ann" at box.test is taken\.$/)
+})
+
 test('without a domain that accepts sessions the request is refused as overloaded', async () => {
   const overloaded = (error: unknown) => error instanceof Problem && error.code === 'overloaded'
   await assert.rejects(createSession(deps(1), {}), overloaded)
@@ -107,6 +120,14 @@ describe('at a Gmail account', () => {
       for (const alias of await aliases('joe@gmail.com', 3)) assert.match(alias, /^joe\+/)
       fixture.pass(86_400_000)
       assert.deepEqual((await aliases('joe@gmail.com', 3)).sort(), first.sort())
+    })
+
+    test('a dot form is not random enough while the ledger is unknown', async () => {
+      fixture = await openGmailFixture(rules('joey@gmail.com', { dots: true }))
+      const unknownUntil = new Date(fixture.deps.now().getTime() + 1)
+      await fixture.store.saveLedger({ unknownUntil, reason: 'lost' })
+      assert.match((await fixture.alias('joey@gmail.com')).session.address, /^joey\+/)
+      await assert.rejects(fixture.alias('joey@gmail.com', 'shop'), isProblem('address_taken'))
     })
 
     test('another configured account is never given out as a dot form', async () => {

@@ -10,9 +10,11 @@ import {
   randomTag,
 } from '../../core/gmail.ts'
 import { makeSecretToken, secretHash } from '../../core/id.ts'
+import { isLedgerUnknown } from '../../core/ledger.ts'
 import { parsePrefix, randomLocalPart } from '../../core/prefix.ts'
 import { Problem } from '../../core/problem.ts'
 import { requestedLifetimeSeconds, type Session } from '../../core/session.ts'
+import { utcTimestamp } from '../../core/time.ts'
 import type { ServiceDeps } from '../deps.ts'
 import { type AccountsDeps, type ActiveAccount, activeAccounts } from './accounts.ts'
 import { sessionDomains } from './domains.ts'
@@ -47,7 +49,7 @@ export async function createSession(
   })
   const token = makeSecretToken(deps.randomBytes(32))
 
-  for (const address of addresses) {
+  for (const { address, isRandom } of addresses) {
     const createdAt = deps.now()
     const session = await deps.store.createSession({
       address,
@@ -57,13 +59,21 @@ export async function createSession(
       createdAt,
       expiresAt: new Date(createdAt.getTime() + seconds * 1000),
       cooldownMs: deps.cooldownMs,
+      isRandom,
       rules: request.rules ?? NO_RULES,
     })
     if (session) return { session, token }
   }
   if (prefix === undefined) throw new Error('all random addresses were taken')
-  const where = domain ? ` at ${domain.name}` : ' at this account'
-  throw new Problem('address_taken', `prefix: "${prefix}" is taken${where}.`)
+  const where = domain ? `at ${domain.name}` : 'at this account'
+  throw new Problem('address_taken', `prefix: "${prefix}" ${where} is ${await whyTaken(deps)}.`)
+}
+
+async function whyTaken({ store, now }: CreateSessionDeps): Promise<string> {
+  const ledger = await store.readLedger()
+  if (!ledger?.unknownUntil || !isLedgerUnknown(ledger, now())) return 'taken'
+  const until = utcTimestamp(ledger.unknownUntil)
+  return `taken, or may have been: until ${until} UTC, omit prefix for a random address`
 }
 
 async function addressSource(
@@ -75,8 +85,11 @@ async function addressSource(
     return await gmailAddressSource(deps, { auto: gmailAuto ?? false, gmailId, domainId, prefix })
   }
   const domain = chooseDomain(await sessionDomains(deps), domainId, deps.randomBytes)
-  const locals = prefix === undefined ? randomNames(deps.randomBytes) : [prefix]
-  const addresses = Iterator.from(locals).map((local) => joinAddress(local, domain.name))
+  const isRandom = prefix === undefined
+  const locals = isRandom ? randomNames(deps.randomBytes) : [prefix]
+  const addresses = Iterator.from(locals).map((local) => {
+    return { address: joinAddress(local, domain.name), isRandom }
+  })
   return { domain, accountId: undefined, addresses }
 }
 
@@ -107,7 +120,13 @@ interface AddressSource {
   /** Undefined for an address at a mail domain. */
   accountId: number | undefined
   /** Tried in order until one is free. */
-  addresses: Iterable<Address>
+  addresses: Iterable<Candidate>
+}
+
+interface Candidate {
+  address: Address
+  /** Drawn from so many that nobody can have had it. */
+  isRandom: boolean
 }
 
 // With 40 random bits, repeated collisions mean a broken random generator.
@@ -123,7 +142,7 @@ async function gmailAddressSource(
   const addresses =
     request.prefix === undefined
       ? randomAliases(account, accounts, deps.randomBytes)
-      : [taggedAlias(account.email, request.prefix)]
+      : [{ address: taggedAlias(account.email, request.prefix), isRandom: false }]
   return { domain: undefined, accountId: account.id, addresses }
 }
 
@@ -142,16 +161,16 @@ function* randomAliases(
   { email, rules }: ActiveAccount,
   accounts: ReadonlySet<Address>,
   randomBytes: ServiceDeps['randomBytes'],
-): Generator<Address> {
+): Generator<Candidate> {
   if (rules.dots) {
     for (const alias of dotAliases(email, randomBytes(DOT_ALIAS_RANDOM_BYTES), DOT_FORMS)) {
       // The operator may have listed the same inbox in two spellings.
-      if (!accounts.has(alias)) yield alias
+      if (!accounts.has(alias)) yield { address: alias, isRandom: false }
     }
   }
   for (let attempt = 0; attempt < RANDOM_ATTEMPTS; attempt += 1) {
     const alias = plusAlias(email, randomTag(email, randomBytes))
     if (!alias) throw new Error('the account name leaves no room for a random tag')
-    yield alias
+    yield { address: alias, isRandom: true }
   }
 }

@@ -12,6 +12,7 @@ import { keyMailOrderContract } from '../contract/key-mail-order.contract.ts'
 import { keyMailVersionContract } from '../contract/key-mail-version.contract.ts'
 import { keysContract } from '../contract/keys.contract.ts'
 import { leasesContract } from '../contract/leases.contract.ts'
+import { ledgerContract, type OpenLedgerStore } from '../contract/ledger.contract.ts'
 import { messagesContract } from '../contract/messages.contract.ts'
 import { operatorContract } from '../contract/operator.contract.ts'
 import { purchasesContract } from '../contract/purchases.contract.ts'
@@ -23,6 +24,7 @@ import { SHARE_LIMITS, sharesContract } from '../contract/shares.contract.ts'
 import { shopMaintenanceContract } from '../contract/shop-maintenance.contract.ts'
 import { webhookChargesContract } from '../contract/webhook-charges.contract.ts'
 import { webhooksContract } from '../contract/webhooks.contract.ts'
+import { openPostgresLedger } from './ledger.ts'
 import { openShares } from './testing/share-store.ts'
 
 let postgres: Postgres
@@ -31,6 +33,20 @@ beforeAll(async () => {
   postgres = await openPostgres()
 })
 afterAll(() => postgres.close())
+
+async function openLedgers(open: ReturnType<typeof reusedPostgresMail>): Promise<OpenLedgerStore> {
+  const opened = await openShares(postgres, open)
+  const openOne = () => openPostgresLedger(opened.url)
+  const ledgers = [await openOne(), await openOne()] as const
+  return {
+    ...opened,
+    ledgers,
+    async close() {
+      for (const ledger of ledgers) await ledger.close()
+      await opened.close()
+    },
+  }
+}
 
 // One describe each: a contract opens its store before every test of the describe it is called in.
 describe('PostgreSQL', () => {
@@ -47,6 +63,7 @@ describe('PostgreSQL', () => {
   describe('shares', () => sharesContract(() => openShares(postgres, shares), 3))
   describe('accounts', () => accountsContract(open))
   describe('deferred mail', () => deferredContract(open))
+  describe('ledger', () => ledgerContract(() => openLedgers(mails)))
   describe('leases', () => leasesContract(open))
   describe('operator', () => operatorContract(open))
   describe('series', () => seriesContract(open))

@@ -1,3 +1,4 @@
+import { openLedgerHmac } from '../../core/ledger.ts'
 import { Problem } from '../../core/problem.ts'
 import type { ReceiveLimits } from '../../core/recipient.ts'
 import { accountReads, accountWrites } from '../mail/accounts.ts'
@@ -5,6 +6,7 @@ import { blockReads, blockTransactions } from '../mail/blocks.ts'
 import { checkRunReads, checkRunWrites } from '../mail/check-runs.ts'
 import { domainReads, domainWrites } from '../mail/domains.ts'
 import { deferredWrites, fetchReads } from '../mail/fetched-mail.ts'
+import { ledgerReads, ledgerWrites } from '../mail/ledger.ts'
 import { operatorReads } from '../mail/operator.ts'
 import { levelReads, seriesReads, seriesTransactions } from '../mail/series.ts'
 import type { MailStore, StoreFault } from '../store.ts'
@@ -36,6 +38,7 @@ import { sweepWrites } from './mail/sweep.ts'
 
 export interface PostgresMailOptions extends CheckedConnectionOptions, Retention {
   limits: ReceiveLimits
+  ledgerKey: Uint8Array
   random?: () => number
   /** For how many days ahead partitions are created. */
   aheadDays?: number
@@ -53,7 +56,8 @@ function mailStore(connections: Connections, options: PostgresMailOptions): Mail
   const { limits, poolMs, operatorMs, random = Math.random, aheadDays = AHEAD_DAYS } = options
   const partitions = openPartitionCache()
   const retention = { poolMs, operatorMs }
-  const deps = { limits, retention, random, serials: serialNumbers(connections) }
+  const hmac = openLedgerHmac(options.ledgerKey)
+  const deps = { limits, hmac, retention, random, serials: serialNumbers(connections) }
 
   return {
     ...asyncMethods(connections, {
@@ -65,12 +69,14 @@ function mailStore(connections: Connections, options: PostgresMailOptions): Mail
       ...levelReads('select pg_database_size(current_database()) as bytes'),
       ...blockReads,
       ...checkRunReads,
+      ...ledgerReads,
     }),
     ...asyncMethods(connections, {
       ...domainWrites,
       ...accountWrites,
       ...deferredWrites,
       ...checkRunWrites,
+      ...ledgerWrites,
     }),
     ...transactionMethods(connections, {
       saveMinute: seriesTransactions.saveMinute,
@@ -78,8 +84,8 @@ function mailStore(connections: Connections, options: PostgresMailOptions): Mail
     }),
     ...fetchWrites(connections, deps),
     ...sessionReads(connections, partitions),
-    ...sessionWrites(connections, random),
-    ...recipientReads(connections),
+    ...sessionWrites(connections, hmac, random),
+    ...recipientReads(connections, hmac),
     ...sharedReads(connections),
     ...messageReads(connections, partitions),
     ...messageWrites(connections),
@@ -89,7 +95,7 @@ function mailStore(connections: Connections, options: PostgresMailOptions): Mail
     ...addMailWrites(connections, deps),
     ...scanReads(connections),
     ...leaseWrites(connections),
-    ...sweepWrites(connections, aheadDays),
+    ...sweepWrites(connections, hmac, aheadDays),
     storageFault: throttled(FAULT_CACHE_MS, () => readFault(connections)),
     close: () => connections.close(),
   }

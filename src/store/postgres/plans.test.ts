@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { Client } from 'pg'
 import { afterAll, beforeAll, test } from 'vitest'
+import { LEDGER_KEY } from '../../../test/support/address-ledger.ts'
 import { openPostgres, type Postgres } from '../../../test/support/postgres.ts'
 import { MAIL_OPTIONS, openPostgresTestMail } from '../../../test/support/postgres-stores.ts'
+import { openLedgerHmac } from '../../core/ledger.ts'
 import { POOL } from '../../core/session.ts'
 import { address, at, DAY, openFixture, START } from '../contract/fixture.ts'
 import { type Connections, type Db, openConnections } from './connection/connections.ts'
@@ -52,10 +54,14 @@ test('every query uses an index, and only the partition of its day', async () =>
     ['read', () => findMessage(ann.id, id), [sessionDay]],
     ['list of the pool', () => listMessages(POOL, page), [sharedDay]],
     ['raw', () => rawMailReads(recordingDb).readRaw(rawId), [sessionDay]],
-    ['recipient', () => recipientReads(recordingDb).findRecipient(ann.address), []],
+    [
+      'recipient',
+      () => recipientReads(recordingDb, openLedgerHmac(LEDGER_KEY)).findRecipient(ann.address),
+      [],
+    ],
     [
       'recipient in the pool',
-      () => recipientReads(recordingDb).findRecipient(oneAddress.to),
+      () => recipientReads(recordingDb, openLedgerHmac(LEDGER_KEY)).findRecipient(oneAddress.to),
       [sharedDay],
     ],
     ['version', () => keyMailVersion(scope), []],

@@ -66,6 +66,12 @@ export const purchaseReads = {
   *findSecret(): Operation<Uint8Array | undefined> {
     return (yield* query<SecretRow>('select secret from shop.installation'))[0]?.secret
   },
+  *hasServed(): Operation<boolean> {
+    const found = yield* query(
+      'select 1 from shop.installation union all select 1 from shop.usage_day limit 1',
+    )
+    return found.length > 0
+  },
 }
 
 export const purchaseWrites = {

@@ -13,6 +13,7 @@ import { deferredContract } from '../contract/deferred.contract.ts'
 import { at, DAY, HOUR, START } from '../contract/fixture.ts'
 import { keysContract } from '../contract/keys.contract.ts'
 import { leasesContract } from '../contract/leases.contract.ts'
+import { ledgerContract, type OpenLedgerStore } from '../contract/ledger.contract.ts'
 import { messagesContract } from '../contract/messages.contract.ts'
 import { operatorContract } from '../contract/operator.contract.ts'
 import { purchasesContract } from '../contract/purchases.contract.ts'
@@ -25,8 +26,9 @@ import { shopMaintenanceContract } from '../contract/shop-maintenance.contract.t
 import { webhookChargesContract } from '../contract/webhook-charges.contract.ts'
 import { webhooksContract } from '../contract/webhooks.contract.ts'
 import { MAIL_FILE, openReadOnly, openWritable } from './files.ts'
+import { openSqliteLedger } from './ledger.ts'
 
-async function openShares(): Promise<OpenShareStore> {
+async function openShares(): Promise<OpenShareStore & { folder: string }> {
   const opened = await openSqliteTestMail(SHARE_LIMITS)
   const db = openReadOnly(join(opened.folder, MAIL_FILE))
   return {
@@ -49,6 +51,19 @@ async function openShares(): Promise<OpenShareStore> {
   }
 }
 
+async function openLedgers(): Promise<OpenLedgerStore> {
+  const opened = await openShares()
+  const ledgers = [openSqliteLedger(opened.folder), openSqliteLedger(opened.folder)] as const
+  return {
+    ...opened,
+    ledgers,
+    async close() {
+      for (const ledger of ledgers) ledger.close()
+      await opened.close()
+    },
+  }
+}
+
 // One describe each: a contract opens its store before every test of the describe it is called in.
 describe('SQLite', () => {
   describe('sessions', () => sessionsContract(openSqliteTestMail))
@@ -60,6 +75,7 @@ describe('SQLite', () => {
   describe('shares', () => sharesContract(openShares, 15))
   describe('accounts', () => accountsContract(openSqliteTestMail))
   describe('deferred mail', () => deferredContract(openSqliteTestMail))
+  describe('ledger', () => ledgerContract(openLedgers))
   describe('leases', () => leasesContract(openSqliteTestMail))
   describe('operator', () => operatorContract(openSqliteTestMail))
   describe('series', () => seriesContract(openSqliteTestMail))

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, test } from 'vitest'
+import { LEDGER_KEY } from '../../../test/support/address-ledger.ts'
 import { tempFolder } from '../../../test/support/stores.ts'
 import { parseAddress, parseHost } from '../../core/address.ts'
 import type { Session } from '../../core/session.ts'
@@ -98,7 +99,7 @@ test('the sweep returns free space to the disk in small steps, but for 32 MB tha
     poolMaxBytes: 1e9,
     maxMailBytes: 1e7,
   }
-  const commit = openMailWriter(db, openVersions(makeVersions()), { limits })
+  const commit = openMailWriter(db, openVersions(makeVersions()), { limits, ledgerKey: LEDGER_KEY })
   const write = (name: string, ...value: unknown[]) => {
     const [outcome] = commit([{ name, value }])
     assert.ok(outcome && 'result' in outcome)
@@ -108,7 +109,7 @@ test('the sweep returns free space to the disk in small steps, but for 32 MB tha
   const now = new Date()
   const later = new Date(now.getTime() + 1_000)
   write('addDomain', { name: host, sessions: true, reader: false })
-  const times = { createdAt: now, expiresAt: later, cooldownMs: 0 }
+  const times = { createdAt: now, expiresAt: later, cooldownMs: 0, isRandom: true }
   const { id: mailbox } = write('createSession', { address, tokenHash: 'h', ...times }) as Session
   const send = (count: number) => {
     for (let sent = 0; sent < count; sent += 1) {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, test } from 'vitest'
+import { LEDGER_KEY } from '../../../test/support/address-ledger.ts'
 import { openSqliteTestMail, tempFolder } from '../../../test/support/stores.ts'
 import type { MailboxId } from '../../core/session.ts'
 import { address, at, HOUR, newMail, START } from '../contract/fixture.ts'
@@ -77,7 +78,7 @@ describe('a mail.db of schema 1', () => {
       poolMaxBytes: 999,
       maxMailBytes: 999,
     }
-    const { addMail } = mailWrites(db, { limits }, () => {})
+    const { addMail } = mailWrites(db, { limits, ledgerKey: LEDGER_KEY }, () => {})
     const before = keyMailReads(db).keyMailVersion(scope)
     for (const [to, mailbox] of [
       ['new@box.test', 1],

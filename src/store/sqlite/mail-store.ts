@@ -1,5 +1,6 @@
 import { statfsSync } from 'node:fs'
 import { join } from 'node:path'
+import { openLedgerHmac } from '../../core/ledger.ts'
 import type { ReceiveLimits } from '../../core/recipient.ts'
 import { compress } from '../compression.ts'
 import { accountReads, accountWrites } from '../mail/accounts.ts'
@@ -7,6 +8,7 @@ import { blockReads, blockTransactions } from '../mail/blocks.ts'
 import { checkRunReads, checkRunWrites } from '../mail/check-runs.ts'
 import { domainReads, domainWrites } from '../mail/domains.ts'
 import { deferredWrites, fetchReads } from '../mail/fetched-mail.ts'
+import { ledgerReads, ledgerWrites } from '../mail/ledger.ts'
 import { operatorReads } from '../mail/operator.ts'
 import { levelReads, seriesReads, seriesTransactions } from '../mail/series.ts'
 import { namesOf } from '../operation.ts'
@@ -40,6 +42,7 @@ const SHARED_WRITES = {
   ...seriesTransactions,
   ...blockTransactions,
   ...checkRunWrites,
+  ...ledgerWrites,
 }
 
 /** Methods that the mail writer runs. */
@@ -64,20 +67,26 @@ type MailWrite = (typeof MAIL_WRITES)[number]
 
 interface WriterOptions {
   limits: ReceiveLimits
+  ledgerKey: Uint8Array
   random?: () => number
 }
 
-export function mailWrites(db: Db, { limits, random = Math.random }: WriterOptions, touch: Touch) {
+export function mailWrites(
+  db: Db,
+  { limits, ledgerKey, random = Math.random }: WriterOptions,
+  touch: Touch,
+) {
+  const hmac = openLedgerHmac(ledgerKey)
   const insertMail = mailInsert(db, random, touch)
   return {
     ...syncMethods(db, SHARED_WRITES),
-    ...sessionWrites(db, random, touch),
-    ...addMailWrites(db, limits, insertMail),
+    ...sessionWrites(db, hmac, random, touch),
+    ...addMailWrites(db, { limits, hmac }, insertMail),
     ...rawMailWrites(db),
     ...fetchWrites(db, limits, insertMail),
     ...messageWrites(db, touch),
     ...leaseWrites(),
-    ...sweepWrites(db, touch),
+    ...sweepWrites(db, hmac, touch),
   } satisfies WritesOf<MailStore, MailWrite>
 }
 
@@ -94,6 +103,7 @@ interface SqliteMailOptions {
   write: Write
   versions: Versions
   limits: ReceiveLimits
+  ledgerKey: Uint8Array
 }
 
 // It is checked for every mail, and no disk fills up from above the limit within this time.
@@ -107,6 +117,7 @@ export function openSqliteMail({
   write,
   versions,
   limits,
+  ledgerKey,
 }: SqliteMailOptions): MailStore {
   const db = openReadOnly(join(folder, MAIL_FILE))
   const readFault = throttled(FAULT_CACHE_MS, (): StoreFault | undefined => {
@@ -114,7 +125,7 @@ export function openSqliteMail({
     return reason === undefined ? undefined : { kind: 'full', reason }
   })
 
-  const { findRecipient, readSharedMailbox } = recipientReads(db)
+  const { findRecipient, readSharedMailbox } = recipientReads(db, openLedgerHmac(ledgerKey))
 
   return {
     ...writeMethods<MailStore, MailWrite>(MAIL_WRITES, write),
@@ -128,6 +139,7 @@ export function openSqliteMail({
         ...levelReads(USED_BYTES),
         ...blockReads,
         ...checkRunReads,
+        ...ledgerReads,
       }),
       readSharedMailbox,
       ...messageReads(db),

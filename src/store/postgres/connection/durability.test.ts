@@ -48,7 +48,7 @@ describe('a commit with durability off', () => {
       })
       await assert.rejects(write, isUnavailable)
       const found = await db.postgres.run(
-        'select hash from mail.address_ledger',
+        'select hmac from mail.address_ledger',
         db.opened.database,
       )
       assert.deepEqual(found, [])

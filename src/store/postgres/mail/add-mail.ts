@@ -1,4 +1,5 @@
 import type { Address } from '../../../core/address.ts'
+import type { LedgerHmac } from '../../../core/ledger.ts'
 import {
   addUsage,
   type ReceiveLimits,
@@ -28,6 +29,7 @@ import { sharedFacts } from './recipients.ts'
 
 export interface AddMailDeps {
   limits: ReceiveLimits
+  hmac: LedgerHmac
   retention: Retention
   random: () => number
   serials: (count: number) => Promise<number[]>
@@ -67,7 +69,7 @@ async function addMails(
   const recipients = mails.flatMap((mail) => mail.recipients)
   const boxes = await lockMailboxes(db, recipients)
   const [addresses] = await Promise.all([
-    readSharedFacts(db, recipients, boxes),
+    readSharedFacts(db, recipients, { boxes, hmac: deps.hmac }),
     readHeldShares(db, boxes, sharedSenders(mails)),
   ])
   const known = { boxes, addresses }
@@ -108,12 +110,12 @@ function sharedSenders(mails: readonly PendingMail[]): string[] {
 async function readSharedFacts(
   db: Db,
   recipients: readonly Recipient[],
-  { shared }: LockedMailboxes,
+  { boxes: { shared }, hmac }: { boxes: LockedMailboxes; hmac: LedgerHmac },
 ): Promise<Known['addresses']> {
   const inShared = recipients.filter(({ mailbox }) => isSharedMailbox(mailbox))
   const addresses = [...new Set(inShared.map(({ address }) => address))]
   if (addresses.length === 0) return new Map()
-  const facts = await sharedFacts(db, addresses, [...shared.values()])
+  const facts = await sharedFacts(db, addresses, { shared: [...shared.values()], hmac })
   return new Map(facts.map((one, at) => [addresses[at] as Address, one]))
 }
 

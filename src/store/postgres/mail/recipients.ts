@@ -1,7 +1,8 @@
 import { type Address, hostOf, withoutTag } from '../../../core/address.ts'
-import { secretHash } from '../../../core/id.ts'
+import type { LedgerHmac } from '../../../core/ledger.ts'
 import type { RecipientFacts } from '../../../core/recipient.ts'
 import { OPERATOR, POOL } from '../../../core/session.ts'
+import { LEDGER_COLUMNS, type LedgerRow, recipientLedger } from '../../mail/ledger.ts'
 import {
   type RecipientRow,
   senderShareOf,
@@ -15,7 +16,7 @@ import { partitionList } from './partition-key.ts'
 import { readShares, SHARED_COLUMNS, type SharedRow } from './shared-mailboxes.ts'
 
 /** At RCPT; inside the transaction locked rows are used instead, see add-mail.ts. */
-export function recipientReads(db: Db) {
+export function recipientReads(db: Db, hmac: LedgerHmac) {
   const find = batchLookups(
     async (addresses: readonly Address[]): Promise<Map<Address, RecipientRow>> => {
       const rows = await db.query<RecipientRow & { asked: Address }>(
@@ -42,31 +43,35 @@ export function recipientReads(db: Db) {
         db.query<SharedRow>(`select ${SHARED_COLUMNS} from mail.shared_mailbox`),
         senderNetwork === undefined ? undefined : readShares(db, [senderNetwork]),
       ])
-      const [facts] = await sharedFacts(db, [address], shared)
+      const [facts] = await sharedFacts(db, [address], { shared, hmac })
       const found = facts ?? { ...UNKNOWN_RECIPIENT, domain: domainOf(row) }
       return held ? { ...found, senderShare: senderShareOf(held) } : found
     },
   }
 }
 
-type FactsRow = DomainRow & { ever_held: boolean; count: number; bytes: number }
+type FactsRow = DomainRow & { ever_held: boolean; count: number; bytes: number } & (
+    | LedgerRow
+    | { reason: null }
+  )
 
 /** The facts about addresses without a session, in their order. Exact while the shared mailboxes are locked. */
 export async function sharedFacts(
   db: Db,
   addresses: readonly Address[],
-  shared: readonly SharedRow[],
+  { shared, hmac }: { shared: readonly SharedRow[]; hmac: LedgerHmac },
 ): Promise<RecipientFacts[]> {
   const [pool, operator] = [POOL, OPERATOR].map((id) => shared.find((box) => box.id === id))
   const buckets = partitionList(pool?.buckets.join(',') ?? '')
   const rows = await db.query<FactsRow>(
     `select domain.id, name, active, removed, sessions, reader, ttl_seconds,
-       exists (select 1 from mail.address_ledger where hash in (asked.hash, asked.untagged))
+       exists (select 1 from mail.address_ledger where hmac in (asked.entry, asked.untagged))
          as ever_held,
-       kept.count, kept.bytes
+       kept.count, kept.bytes, ${LEDGER_COLUMNS}
      from unnest($1::text[], $2::text[], $3::text[], $4::text[])
-       with ordinality as asked (address, host, hash, untagged, turn)
+       with ordinality as asked (address, host, entry, untagged, turn)
      left join mail.mail_domain as domain on name = host
+     left join mail.ledger_state on true
      cross join lateral (
        select count(*), coalesce(sum(size), 0)::bigint as bytes from mail.message
        where mailbox = ${POOL} and bucket in (${buckets}) and recipient = asked.address
@@ -75,8 +80,8 @@ export async function sharedFacts(
     [
       addresses,
       addresses.map(hostOf),
-      addresses.map(secretHash),
-      addresses.map((address) => secretHash(withoutTag(address))),
+      addresses.map(hmac.of),
+      addresses.map((address) => hmac.of(withoutTag(address))),
       pool?.gone_at ?? 0,
       pool?.gone_id ?? 0,
     ],
@@ -85,6 +90,7 @@ export async function sharedFacts(
     ...UNKNOWN_RECIPIENT,
     domain: row.id === null ? undefined : domainOf(row),
     everAssigned: row.ever_held,
+    ledger: recipientLedger(row.reason === null ? undefined : row),
     poolAddress: { count: row.count, bytes: row.bytes },
     pool: pool ?? UNKNOWN_RECIPIENT.pool,
     operator: operator ?? UNKNOWN_RECIPIENT.operator,

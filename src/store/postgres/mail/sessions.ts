@@ -1,6 +1,8 @@
 import { NO_RULES } from '../../../core/address-rules.ts'
-import { idBounds, secretHash } from '../../../core/id.ts'
+import { idBounds } from '../../../core/id.ts'
+import { isLedgerUnknown, type LedgerHmac } from '../../../core/ledger.ts'
 import { isAddressReserved, type MailboxId, type Session } from '../../../core/session.ts'
+import { assignedLedger, LEDGER_COLUMNS, type LedgerRow } from '../../mail/ledger.ts'
 import {
   isExtendable,
   revivedSession,
@@ -40,14 +42,16 @@ export function sessionReads(db: Db, partitions: PartitionCache) {
   }
 }
 
-export function sessionWrites(connections: Connections, random: () => number) {
-  const add = sessionInsert(random)
+export function sessionWrites(connections: Connections, hmac: LedgerHmac, random: () => number) {
+  const add = sessionInsert(hmac, random)
 
   return {
     createSession: (session: NewSession): Promise<Session | undefined> =>
-      retryOnConflict(
-        async () => (await add(connections, session)) ?? (await takeOverAddress(session)),
-      ),
+      retryOnConflict(async () => {
+        const isNewFree = await isNewAddressFree(connections, session)
+        const added = isNewFree ? await add(connections, session) : undefined
+        return added ?? (await takeOverAddress(session, isNewFree))
+      }),
 
     extendSession: (mailbox: MailboxId, expiresAt: Date, now: Date): Promise<Session | undefined> =>
       withPartitions(connections, async (db, used) => {
@@ -89,14 +93,14 @@ export function sessionWrites(connections: Connections, random: () => number) {
   }
 
   /** For an address that has or had a session: it is free when its reservation has ended. */
-  async function takeOverAddress({
-    cooldownMs,
-    ...session
-  }: NewSession): Promise<Session | undefined> {
+  async function takeOverAddress(
+    { cooldownMs, ...session }: NewSession,
+    isNewFree: boolean,
+  ): Promise<Session | undefined> {
     const { address, createdAt } = session
     const find = `select ${COLUMNS} from mail.session where address = $1`
     const isHeld = (row: SessionRow | undefined) =>
-      row && isAddressReserved(spanOf(row), createdAt, cooldownMs)
+      row ? isAddressReserved(spanOf(row), createdAt, cooldownMs) : !isNewFree
     // A reserved address is only read: no lock delays the mail of its session, no commit waits for the disk.
     const [holder] = await connections.query<SessionRow>(find, [address])
     if (isHeld(holder)) return undefined
@@ -107,6 +111,16 @@ export function sessionWrites(connections: Connections, random: () => number) {
       return withoutConflict(await add(db, session))
     })
   }
+}
+
+/** Whether an address without a session is free: while the ledger is unknown, only a random one. */
+async function isNewAddressFree(
+  db: Db,
+  { isRandom = false, createdAt }: NewSession,
+): Promise<boolean> {
+  if (isRandom) return true
+  const [row] = await db.query<LedgerRow>(`select ${LEDGER_COLUMNS} from mail.ledger_state`)
+  return !isLedgerUnknown(assignedLedger(row), createdAt)
 }
 
 /** A concurrent transaction drew the same id, or took the address. */
@@ -133,7 +147,7 @@ async function retryOnConflict<T>(operation: () => Promise<T>, left = MAX_TRIES)
   }
 }
 
-function sessionInsert(random: () => number) {
+function sessionInsert(hmac: LedgerHmac, random: () => number) {
   /** Undefined if its address, its token or the drawn id exists. */
   return async (
     db: Db,
@@ -152,7 +166,7 @@ function sessionInsert(random: () => number) {
          on conflict do nothing
          returning ${COLUMNS}
        ), noted as (
-         insert into mail.address_ledger (hash) select $11 from made on conflict do nothing
+         insert into mail.address_ledger (hmac) select $11 from made on conflict do nothing
        )
        select ${COLUMNS} from made`,
       [
@@ -166,7 +180,7 @@ function sessionInsert(random: () => number) {
         expiresAt.getTime(),
         partitionFor(expiresAt, createdAt),
         lastId,
-        secretHash(address),
+        hmac.of(address),
         ...ruleValues(session.rules ?? NO_RULES),
       ],
     )

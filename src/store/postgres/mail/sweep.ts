@@ -1,5 +1,7 @@
+import type { LedgerHmac } from '../../../core/ledger.ts'
 import { type MailboxId, OPERATOR, POOL } from '../../../core/session.ts'
 import { ENDED_BLOCK_MS, ENDED_BLOCKS_PER_STEP } from '../../mail/blocks.ts'
+import { pruneLedger } from '../../mail/ledger.ts'
 import { seriesTransactions } from '../../mail/series.ts'
 import type { SweepOptions } from '../../store.ts'
 import type { Connections, Db } from '../connection/connections.ts'
@@ -26,7 +28,7 @@ interface DueSession {
   count: number
 }
 
-export function sweepWrites(connections: Connections, aheadDays: number) {
+export function sweepWrites(connections: Connections, hmac: LedgerHmac, aheadDays: number) {
   const maintain = partitionMaintenance(connections, aheadDays)
 
   return {
@@ -36,6 +38,7 @@ export function sweepWrites(connections: Connections, aheadDays: number) {
       cooldownMs,
       poolMs,
       operatorMs,
+      poolOff = false,
     }: SweepOptions): Promise<boolean> {
       const now = await clampToServer(connections, requested)
       const time = now.getTime()
@@ -52,10 +55,12 @@ export function sweepWrites(connections: Connections, aheadDays: number) {
           return await clearFar(db, mailbox, left)
         })
       }
+      const prune = () => connections.transaction((db) => runOperation(db, pruneLedger(hmac)))
+      const moreEntries = poolOff && (await prune())
       const moreDays = await maintain(now)
       const moreRows =
         ended.sessions + unreserved >= SESSIONS_PER_STEP || blocks >= ENDED_BLOCKS_PER_STEP
-      return moreDays || left <= 0 || moreRows
+      return moreDays || left <= 0 || moreRows || moreEntries
     },
 
     async sweepSeries(requested: Date): Promise<void> {

@@ -7,7 +7,10 @@ import { NOT_EXPIRED } from '../mail/shared-mailboxes.ts'
 const openOwn = (postgres: Postgres) => openPostgresTestMail(postgres, { limits: SHARE_LIMITS })
 
 /** A store with the limits of the shares contract, whose rows can be read. */
-export async function openShares(postgres: Postgres, open = openOwn): Promise<OpenShareStore> {
+export async function openShares(
+  postgres: Postgres,
+  open = openOwn,
+): Promise<OpenShareStore & { url: string }> {
   const opened = await open(postgres)
   const client = new Client({ connectionString: opened.url })
   await client.connect()

@@ -1,4 +1,5 @@
 import { idBounds, nextId } from '../../../core/id.ts'
+import type { LedgerHmac } from '../../../core/ledger.ts'
 import type { Envelope, HeaderSummary } from '../../../core/message.ts'
 import type { ReceiveLimits } from '../../../core/recipient.ts'
 import { isSharedMailbox, POOL } from '../../../core/session.ts'
@@ -9,8 +10,12 @@ import type { Db } from '../files.ts'
 import type { Touch } from '../group-commit.ts'
 import { recipientReads } from './recipients.ts'
 
-export function addMailWrites(db: Db, limits: ReceiveLimits, insertMail: InsertMail) {
-  const { findRecipient } = recipientReads(db)
+export function addMailWrites(
+  db: Db,
+  { limits, hmac }: { limits: ReceiveLimits; hmac: LedgerHmac },
+  insertMail: InsertMail,
+) {
+  const { findRecipient } = recipientReads(db, hmac)
 
   return {
     addMail(mail: NewMail): AddMailResult {

@@ -1,6 +1,7 @@
 import { type Address, hostOf, withoutTag } from '../../../core/address.ts'
-import { secretHash } from '../../../core/id.ts'
+import type { LedgerHmac } from '../../../core/ledger.ts'
 import { type Mailbox, type MailboxId, OPERATOR, POOL } from '../../../core/session.ts'
+import { LEDGER_COLUMNS, type LedgerRow, recipientLedger } from '../../mail/ledger.ts'
 import {
   type FoundRecipient,
   NO_USAGE,
@@ -27,7 +28,7 @@ interface ShareRow {
 }
 
 /** Used at RCPT on a read-only connection, and inside the transaction by the writer. */
-export function recipientReads(db: Db) {
+export function recipientReads(db: Db, hmac: LedgerHmac) {
   // One statement, because each one locks and unlocks the file.
   const byAddress = db.prepare<[string, string], RecipientRow>(
     `select mail_domain.*, session.id as mailbox, token_hash is not null as owned, key_id,
@@ -35,8 +36,9 @@ export function recipientReads(db: Db) {
      from mail_domain left join session on address = ? where name = ?`,
   )
   const inLedger = db
-    .prepare<[string], number>('select 1 from address_ledger where hash = ?')
+    .prepare<[string], number>('select 1 from address_ledger where hmac = ?')
     .pluck()
+  const ledger = db.prepare<[], LedgerRow>(`select ${LEDGER_COLUMNS} from ledger_state`)
   const inPool = db.prepare<[string], { count: number; bytes: number }>(
     'select count, bytes from pool_address where address = ?',
   )
@@ -46,7 +48,7 @@ export function recipientReads(db: Db) {
     'select mailbox, count, bytes from sender_share where sender_network = ?',
   )
 
-  const isInLedger = (address: Address) => inLedger.get(secretHash(address)) !== undefined
+  const isInLedger = (address: Address) => inLedger.get(hmac.of(address)) !== undefined
 
   function readSharedMailbox(mailbox: MailboxId): Mailbox {
     const row = shared.get(mailbox)
@@ -68,6 +70,7 @@ export function recipientReads(db: Db) {
         session: undefined,
         keyId: undefined,
         everAssigned: isInLedger(address) || isInLedger(withoutTag(address)),
+        ledger: recipientLedger(ledger.get()),
         poolAddress: inPool.get(address) ?? NO_USAGE,
         pool: readSharedMailbox(POOL),
         operator: readSharedMailbox(OPERATOR),

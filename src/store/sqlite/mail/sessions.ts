@@ -1,6 +1,8 @@
 import { NO_RULES } from '../../../core/address-rules.ts'
-import { nextId, secretHash } from '../../../core/id.ts'
+import { nextId } from '../../../core/id.ts'
+import { isLedgerUnknown, type LedgerHmac } from '../../../core/ledger.ts'
 import { isAddressReserved, type MailboxId, type Session } from '../../../core/session.ts'
+import { assignedLedger, LEDGER_COLUMNS, type LedgerRow } from '../../mail/ledger.ts'
 import {
   isExtendable,
   revivedSession,
@@ -27,7 +29,7 @@ export function sessionReads(db: Db) {
   }
 }
 
-export function sessionWrites(db: Db, random: () => number, touch: Touch) {
+export function sessionWrites(db: Db, hmac: LedgerHmac, random: () => number, touch: Touch) {
   const byId = db.prepare<[number], SessionRow>('select * from session where id = ?')
   const byAddress = db.prepare<[string], SessionRow>('select * from session where address = ?')
   const releaseAddress = db.prepare(
@@ -39,15 +41,18 @@ export function sessionWrites(db: Db, random: () => number, touch: Touch) {
      where id = @mailbox and token_hash is not null and expires_at > @now`,
   )
 
-  const add = sessionInsert(db, random)
+  const ledger = db.prepare<[], LedgerRow>(`select ${LEDGER_COLUMNS} from ledger_state`)
+  const add = sessionInsert(db, hmac, random)
 
   return {
-    createSession({ cooldownMs, ...session }: NewSession): Session | undefined {
+    createSession({ cooldownMs, isRandom = false, ...session }: NewSession): Session | undefined {
       const holder = byAddress.get(session.address)
       if (holder) {
         if (isAddressReserved(spanOf(holder), session.createdAt, cooldownMs)) return undefined
         releaseAddress.run(holder.id)
         touch(holder.id)
+      } else if (!isRandom && isLedgerUnknown(assignedLedger(ledger.get()), session.createdAt)) {
+        return undefined
       }
       return add(session)
     },
@@ -79,16 +84,19 @@ export function sessionWrites(db: Db, random: () => number, touch: Touch) {
   }
 }
 
-function sessionInsert(db: Db, random: () => number) {
+function sessionInsert(db: Db, hmac: LedgerHmac, random: () => number) {
   const newest = db.prepare<[], number | null>('select max(id) from session').pluck()
   const insert = db.prepare<unknown[], SessionRow>(
     `insert into session (id, address, token_hash, key_id, account_id, created_at, expires_at,
        last_id, only_from, max_messages)
      values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) returning *`,
   )
-  const remember = db.prepare('insert or ignore into address_ledger (hash) values (?)')
+  const remember = db.prepare('insert or ignore into address_ledger (hmac) values (?)')
 
-  return (session: Omit<NewSession, 'cooldownMs'>, lastId = 0): Session | undefined => {
+  return (
+    session: Omit<NewSession, 'cooldownMs' | 'isRandom'>,
+    lastId = 0,
+  ): Session | undefined => {
     const { address, tokenHash, keyId = null, accountId = null, createdAt, expiresAt } = session
     const id = nextId(newest.get() ?? 0, createdAt, random())
     const [created, expires] = [createdAt.getTime(), expiresAt.getTime()]
@@ -105,7 +113,7 @@ function sessionInsert(db: Db, random: () => number) {
       onlyFrom,
       maxMessages,
     )
-    remember.run(secretHash(address))
+    remember.run(hmac.of(address))
     return row && sessionOf(row)
   }
 }

@@ -1,8 +1,11 @@
+import type { LedgerHmac } from '../../../core/ledger.ts'
 import { type MailboxId, OPERATOR, POOL } from '../../../core/session.ts'
 import { ENDED_BLOCK_MS, ENDED_BLOCKS_PER_STEP } from '../../mail/blocks.ts'
+import { pruneLedger } from '../../mail/ledger.ts'
 import type { SweepOptions } from '../../store.ts'
 import type { Db } from '../files.ts'
 import type { Touch } from '../group-commit.ts'
+import { operationRunner } from '../operations.ts'
 import { messageDeletion, type StoredMessageRow } from './messages.ts'
 
 // Mail waits behind a step: about 3 ms, but 10 if the expired mail has to be read from the disk.
@@ -20,7 +23,7 @@ interface DueSession {
   address: string | null
 }
 
-export function sweepWrites(db: Db, touch: Touch) {
+export function sweepWrites(db: Db, hmac: LedgerHmac, touch: Touch) {
   const findUncleared = db.prepare<[number, number], DueSession>(
     'select id, address from session where cleared = 0 and expires_at <= ? limit ?',
   )
@@ -35,6 +38,7 @@ export function sweepWrites(db: Db, touch: Touch) {
        where expires_at < :until and created_at < :until limit ${ENDED_BLOCKS_PER_STEP})`,
   )
   const empty = expiredDeletion(db)
+  const run = operationRunner(db)
 
   function endSessions(
     sessions: DueSession[],
@@ -52,7 +56,7 @@ export function sweepWrites(db: Db, touch: Touch) {
 
   return {
     /** One small step; true if there may be more to do. */
-    sweep({ now, cooldownMs, poolMs, operatorMs }: SweepOptions): boolean {
+    sweep({ now, cooldownMs, poolMs, operatorMs, poolOff }: SweepOptions): boolean {
       const time = now.getTime()
       const ended = findUncleared.all(time - GRACE_MS, SESSIONS_PER_STEP)
       let left = endSessions(ended, MESSAGES_PER_STEP, ({ id, address }) => {
@@ -76,10 +80,12 @@ export function sweepWrites(db: Db, touch: Touch) {
         if (left < before) touch(mailbox)
       }
       const blocks = endBlocks.run({ until: time - ENDED_BLOCK_MS }).changes
+      const moreEntries = poolOff === true && run(pruneLedger(hmac))
       const surplusPages = (free.get() ?? 0) - KEPT_FREE_PAGES
       if (surplusPages > 0) db.pragma(`incremental_vacuum(${PAGES_PER_STEP})`)
       return (
         left === 0 ||
+        moreEntries ||
         blocks >= ENDED_BLOCKS_PER_STEP ||
         ended.length + unreserved.length >= SESSIONS_PER_STEP ||
         surplusPages > PAGES_PER_STEP

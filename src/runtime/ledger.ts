@@ -1,0 +1,56 @@
+import { randomBytes } from 'node:crypto'
+import type { Config } from '../config/config.ts'
+import { ledgerKey, ledgerWarning, openLedgerHmac } from '../core/ledger.ts'
+import type { Log } from '../core/log.ts'
+import { unlessUnavailable } from '../service/background/outage.ts'
+import type { ShopStore } from '../store/shop-store.ts'
+import { openSqliteLedger } from '../store/sqlite/ledger.ts'
+import type { MailStore } from '../store/store.ts'
+import { usesPostgres } from './stores.ts'
+
+interface LedgerDeps {
+  shop: ShopStore
+  now: Date
+  log: Log
+}
+
+/**
+ * Makes the ledger of addresses usable with the installation's secret, and returns the key made from it. A shop with a secret
+ * and mail without a ledger means that it was lost: so its state is stored before the secret, and a crash in between loses nothing.
+ */
+export async function openLedger(
+  config: Config,
+  { shop, now, log }: LedgerDeps,
+): Promise<Uint8Array> {
+  const { cooldownMs, ...lifetimes } = config.sessions
+  const start = { now, lifetimes, cooldownMs }
+  const ledger = usesPostgres(config)
+    ? await openPostgresLedger(config)
+    : openSqliteLedger(config.data)
+  try {
+    await ledger.beginLedger({ ...start, isNew: !(await shop.hasServed()) })
+    const key = ledgerKey(await shop.installationSecret(randomBytes(32)))
+    const poolOff = config.poolAccess === 'off'
+    const state = await ledger.prepareLedger({ ...start, hmac: openLedgerHmac(key), poolOff })
+    const warning = ledgerWarning(state, now)
+    if (warning !== undefined) log.warn({ see: 'mayfly ledger show' }, warning)
+    return key
+  } finally {
+    await ledger.close()
+  }
+}
+
+async function openPostgresLedger({ store: url }: Config) {
+  const postgres = await import('../store/postgres/ledger.ts')
+  return await postgres.openPostgresLedger(url)
+}
+
+/** What /readyz and the admin page show. */
+export async function operatorWarnings(
+  { store, now }: { store: Pick<MailStore, 'readLedger'>; now(): Date },
+  sweep: { warnings(): string[] },
+): Promise<string[]> {
+  const state = await unlessUnavailable(store.readLedger())
+  const warning = state && ledgerWarning(state, now())
+  return [...sweep.warnings(), ...(warning === undefined ? [] : [warning])]
+}

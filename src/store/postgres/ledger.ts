@@ -1,0 +1,16 @@
+import { ledgerTransactions } from '../mail/ledger.ts'
+import { transactionMethods } from './connection/operations.ts'
+import { openCheckedConnections } from './connection/server-requirements.ts'
+
+// A node may have to wait until another one has converted a large ledger.
+const STATEMENT_MS = 3_600_000
+
+/** Before the mail store is opened. */
+export async function openPostgresLedger(url: string) {
+  const options = { url, connections: 1, statementMs: STATEMENT_MS }
+  const connections = await openCheckedConnections(options, 'mail')
+  return {
+    ...transactionMethods(connections, ledgerTransactions),
+    close: () => connections.close(),
+  }
+}
