@@ -21,6 +21,7 @@ import {
 } from './runtime/stores.ts'
 import { installationEntries } from './service/blocks/blocks.ts'
 import type { Check } from './service/checks/context.ts'
+import type { LedgerDeps } from './service/ledger.ts'
 import { openLargeReads } from './service/mail/large-reads.ts'
 import { openParseOnce } from './service/mail/parse-once.ts'
 import { openParsedMail } from './service/mail/parsed-mail.ts'
@@ -74,6 +75,7 @@ function cliActions(): CliActions {
         }),
       )
     },
+    withLedger: (operation) => withLedger(read().config, operation),
     withKeys: (operation) =>
       withStore(openShopStoreForCli(read().config), (shop) =>
         operation({ shop, now: () => new Date(), randomBytes }),
@@ -183,6 +185,16 @@ async function withWebhooks(
   }
   await withStore(openMailStoreForCli(config), (store) =>
     withStore(openShopStoreForCli(config), (shop) => operation({ ...deps, store, shop })),
+  )
+}
+
+async function withLedger(
+  config: Config,
+  operation: (deps: LedgerDeps) => Promise<void>,
+): Promise<void> {
+  const { cooldownMs, ...lifetimes } = config.sessions
+  await withStore(openMailStoreForCli(config), (store) =>
+    operation({ store, lifetimes, cooldownMs, now: () => new Date() }),
   )
 }
 

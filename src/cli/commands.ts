@@ -8,6 +8,7 @@ import { addDoctorCommand, type DoctorActions } from './doctor.ts'
 import { addDomainCommands, type DomainActions } from './domain.ts'
 import { addInboxCommand, type InboxActions } from './inbox.ts'
 import { addKeyCommands, type KeyActions } from './key.ts'
+import { addLedgerCommands, type LedgerActions } from './ledger.ts'
 import { addMailCommands } from './mail.ts'
 import { addMcpCommand } from './mcp.ts'
 import { addMigrateCommand, type MigrateActions } from './migrate.ts'
@@ -25,6 +26,7 @@ export interface CliActions
     DomainActions,
     InboxActions,
     KeyActions,
+    LedgerActions,
     MigrateActions,
     WebhookActions {
   setup(): Promise<SetupActions>
@@ -80,6 +82,11 @@ export function program(actions: CliActions, print: Print): Command {
   addKeyCommands(group('key', 'Manage API keys'), actions, print)
   addWebhookCommands(group('webhook', 'Manage webhooks'), actions, print)
   addOrderCommands(group('order', 'Show orders'), actions, print)
+  addLedgerCommands(
+    group('ledger', 'Manage the ledger of addresses that belonged to sessions'),
+    actions,
+    print,
+  )
   addBackupCommands(mayfly, actions, print)
   addMigrateCommand(mayfly, actions, print)
   return mayfly

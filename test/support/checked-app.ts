@@ -217,6 +217,7 @@ export const LOST_STORE = {
   listMessages: async () => [],
   deleteMessages: async () => ({ messages: 0, bytes: 0 }),
   readRaw: async () => undefined,
+  readLedger: async () => undefined,
 }
 
 export const wrong = (results: readonly FinishedCheck[]) =>

@@ -1,4 +1,5 @@
 import type { PostgresFacts } from '../../src/core/checks/backend-rules.ts'
+import type { LedgerState } from '../../src/core/ledger.ts'
 import { StoreUnavailable } from '../../src/core/problem.ts'
 import { openLog } from '../../src/log/log.ts'
 import { settingsReport } from '../../src/runtime/checks.ts'
@@ -27,6 +28,12 @@ const POSTGRES: PostgresFacts = {
   offsetMs: 0,
 }
 
+const LOST_LEDGER: LedgerState = {
+  unknownUntil: new Date(Date.now() + 86_400_000),
+  reason: 'lost',
+  pruned: false,
+}
+
 /** The fault, and who reports it with which fix. */
 export const INSTALLATION_FAULTS = rows(`
 unknown setting   | warning | settings    | mayfly config
@@ -34,6 +41,7 @@ example domain    | warning | domains     | mayfly domain remove mayfly.example
 no domain         | failure | domains     | mayfly setup
 new domain        | failure | domains     | systemctl restart mayfly
 clock adrift      | warning | clock       | timedatectl set-ntp true
+restored ledger   | warning | ledger      | mayfly ledger trust
 no base URL       | warning | base-url    | Set MAYFLY_BASE_URL=https://
 closed base URL   | warning | base-url    | curl -i https://web.test:1/livez
 wrong certificate | failure | base-url    | Install a valid certificate for mx.test
@@ -86,6 +94,9 @@ export function installationFaults({
     'no domain': { domains: [] },
     'new domain': { newDomains: ['new.test'] },
     'clock adrift': { clockSynchronized: async () => false },
+    'restored ledger': context.store
+      ? { store: { ...context.store, readLedger: async () => LOST_LEDGER } }
+      : {},
     'no base URL': http({ baseUrl: '' }),
     'closed base URL': http({ baseUrl: 'https://web.test:1' }),
     'wrong certificate': http({ baseUrl: settings.http.baseUrl.replace('web.', 'mx.') }),

@@ -7,6 +7,7 @@ import {
   evaluateBaseUrl,
   evaluateClock,
   evaluateDataDirectory,
+  evaluateLedger,
   evaluateProxy,
 } from './installation-rules.ts'
 
@@ -44,6 +45,28 @@ describe('data directory', () => {
       expect(result).toMatchObject({ status, fix: expect.stringContaining(fix) })
       expect(result.fix, 'the service would lose its data').not.toContain('chown')
     })
+  }
+})
+
+describe('ledger', () => {
+  const complete = { unknownUntil: undefined, reason: '', pruned: false } as const
+  for (const [name, state, status, seen] of [
+    ['before the first start', undefined, 'skipped', 'created when the service starts'],
+    ['complete', complete, 'ok', 'complete'],
+    ['known again', { ...complete, unknownUntil: NOW, reason: 'lost' }, 'ok', 'complete'],
+    ['not needed', { ...complete, pruned: true }, 'ok', 'the pool is off'],
+    [
+      'incomplete',
+      { ...complete, unknownUntil: hoursAgo(-1), reason: 'lost' },
+      'warning',
+      'until 2026-03-01 13:00:00 UTC',
+    ],
+  ] as const) {
+    test(`${name}: ${status}`, () =>
+      expect(evaluateLedger(state, NOW)).toMatchObject({
+        status,
+        seen: expect.stringContaining(seen),
+      }))
   }
 })
 

@@ -1,4 +1,5 @@
 import { ipRangeMatcher, isLoopback } from '../ip.ts'
+import { type LedgerState, ledgerWarning } from '../ledger.ts'
 import { StoreUnavailable } from '../problem.ts'
 import { type CheckResult, failure, ok, skipped, warning } from './result.ts'
 
@@ -63,6 +64,14 @@ export function evaluateDataDirectory(data: DataDirectory): CheckResult {
     )
   }
   return ok(seen)
+}
+
+/** Of addresses that ever belonged to a session. */
+export function evaluateLedger(state: LedgerState | undefined, now: Date): CheckResult {
+  if (!state) return skipped('created when the service starts')
+  const seen = ledgerWarning(state, now)
+  if (seen === undefined) return ok(state.pruned ? 'empty: the pool is off' : 'complete')
+  return warning(seen, 'Wait until then, or accept the risk: mayfly ledger trust')
 }
 
 const MAX_OFFSET_MS = 60_000
@@ -242,7 +251,8 @@ export function evaluateBackup(
 ): CheckResult {
   if (entries === 0) return ok('no keys and no orders to back up')
   const fix = 'mayfly backup /elsewhere/shop.db, daily by cron or a systemd timer'
-  if (at === undefined) return warning(`${entries} keys and orders were never backed up`, fix)
+  if (at === undefined)
+    return warning(`${entries} keys and orders were never backed up`, fix)
   const hours = Math.floor((now.getTime() - at.getTime()) / HOUR_MS)
   const age = hours < 48 ? `${hours} hours` : `${Math.floor(hours / 24)} days`
   if (hours > MAX_BACKUP_HOURS) return warning(`the last backup is ${age} old`, fix)

@@ -42,7 +42,7 @@ export const readyzRoute = route({
     warnings: Type.Optional(
       Type.Array(Type.String(), {
         description:
-          'Problems that do not stop mail, such as a system clock that jumped ahead, which pauses the deletion of expired mail.',
+          'Problems that do not stop mail, such as a system clock that jumped ahead, which pauses the deletion of expired mail, or a ledger of addresses that is incomplete after a restore.',
       }),
     ),
     gmail_accounts: Type.Optional(

@@ -115,7 +115,7 @@ export interface CheckContext {
   /** Whether the system says that its clock is synchronized; undefined if it does not say. */
   clockSynchronized(): Promise<boolean | undefined>
   /** Undefined if there is no store yet, or if it cannot be used. */
-  store: Pick<MailStore, 'listMessages' | 'readRaw' | 'deleteMessages'> | undefined
+  store: Pick<MailStore, 'listMessages' | 'readRaw' | 'deleteMessages' | 'readLedger'> | undefined
   /** Why it cannot be used. */
   storeFault: string | undefined
   /** Keys and orders, and the last backup; undefined on PostgreSQL, which is backed up by other means. */

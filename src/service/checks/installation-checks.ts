@@ -10,6 +10,7 @@ import {
   evaluateBaseUrl,
   evaluateClock,
   evaluateDataDirectory,
+  evaluateLedger,
   evaluateProxy,
   type PublicResponse,
 } from '../../core/checks/installation-rules.ts'
@@ -43,6 +44,10 @@ export function installationChecks(context: CheckContext, facts: Facts): Check[]
     { name: 'domains', run: async () => checkDomains(context) },
     { name: 'data', run: async () => evaluateDataDirectory(await context.dataDirectory()) },
     { name: 'store', run: async () => checkStore(context) },
+    {
+      name: 'ledger',
+      run: async () => evaluateLedger(await context.store?.readLedger(), context.now()),
+    },
     {
       name: 'clock',
       async run(signal) {
