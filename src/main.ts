@@ -27,8 +27,8 @@ import { openParseOnce } from './service/mail/parse-once.ts'
 import { openParsedMail } from './service/mail/parsed-mail.ts'
 import type { AccountAdminDeps } from './service/sessions/accounts.ts'
 import type { WebhookDeps } from './service/webhooks/webhooks.ts'
-import { backupShop } from './store/sqlite/backup.ts'
-import { restoreShop } from './store/sqlite/restore.ts'
+import { writeBackup } from './store/sqlite/backup.ts'
+import { restoreBackup } from './store/sqlite/restore.ts'
 
 /**
  * Each action opens only what it needs: most commands run beside a service on the same data directory. What takes long to load
@@ -81,9 +81,9 @@ function cliActions(): CliActions {
         operation({ shop, now: () => new Date(), randomBytes }),
       ),
     withWebhooks: (operation) => withWebhooks(read().config, operation),
-    backup: async (file, options) => backupShop(sqliteFolder(read().config), file, options),
+    backup: async (file, options) => writeBackup(sqliteFolder(read().config), file, options),
     restore: async (file, { tell }) =>
-      restoreShop(sqliteFolder(read().config), file, { now: new Date(), tell }),
+      restoreBackup(sqliteFolder(read().config), file, { now: new Date(), tell }),
     migrate: async (move, report) => {
       const { moveToPostgres } = await import('./store/move/move.ts')
       const { ttlMs: poolMs } = read().config.pool

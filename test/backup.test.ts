@@ -2,7 +2,7 @@ import { copyFileSync, readdirSync, readFileSync, statSync, writeFileSync } from
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { backupShop } from '../src/store/sqlite/backup.ts'
+import { writeBackup } from '../src/store/sqlite/backup.ts'
 import { openReadOnly } from '../src/store/sqlite/files.ts'
 import { MAIL } from './support/app.ts'
 import { runMayfly, runMayflyUnder } from './support/cli.ts'
@@ -119,7 +119,7 @@ test('a backup under load is consistent, complete as of its start, and disturbs 
       const result = await runMayfly(data, 'backup', target)
       expect(result).toMatchObject({ status: 0, stderr: '' })
       const keys = keysIn(target)
-      expect(result.stdout).toContain(`: ${keys.length.toLocaleString('en-US')} keys and 0 orders`)
+      expect(result.stdout).toContain(`: ${keys.length.toLocaleString('en-US')} keys, 0 orders`)
       expect(keys.map(({ id }) => id)).toEqual(expect.arrayContaining(keysBefore))
       for (const { used, counted, secrets } of keys) expect([counted, secrets]).toEqual([used, 1])
       const spent = keys.find(({ id }) => id === busy.id)?.used ?? 0
@@ -140,7 +140,7 @@ test('a restore brings back keys as they were, prints the consequences, and can 
   const [early, ended] = [await issueKey(), await issueKey()]
   for (let request = 0; request < 3; request += 1) expect(await statusOf(early)).toBe(200)
   expect((await runMayfly(data, 'backup', file)).stdout).toMatch(
-    /: 2 keys and 0 orders, \d+ KB; verified\./,
+    /: 2 keys, 0 orders, 0 blocks and 0 addresses, \d+ KB; verified\./,
   )
   expect(await statusOf(early)).toBe(200)
   await withKeys(({ shop }) => shop.revokeKey(ended.id))
@@ -159,7 +159,7 @@ test('a restore brings back keys as they were, prints the consequences, and can 
 
   const words = await restored()
   expect(words).toMatch(
-    /2 keys and 0 orders.*made since then.*Revocations.*since then.*no longer exist/s,
+    /2 keys, 0 orders.*made since then.*Revocations.*since then.*no longer exist/s,
   )
   await start()
   expect(await usedOf(early)).toBe(3)
@@ -179,7 +179,7 @@ test('a restore brings back keys as they were, prints the consequences, and can 
 // Other invalid files: src/store/sqlite/restore.test.ts.
 test('an incomplete backup is rejected with one line, and nothing changes', async () => {
   await issueKey()
-  backupShop(data, file, { force: false, tell() {} })
+  writeBackup(data, file, { force: false, tell() {} })
   // The first restore creates lock.db.
   const names = () => readdirSync(data).filter((name) => name !== 'lock.db')
   const [before, namesBefore] = [readFileSync(join(data, 'shop.db')), names()]
@@ -194,7 +194,7 @@ test('an incomplete backup is rejected with one line, and nothing changes', asyn
 test('after a restore no new key gets the id or the mail of a key that was lost', async () => {
   await start()
   await issueKey()
-  backupShop(data, file, { force: false, tell() {} })
+  writeBackup(data, file, { force: false, tell() {} })
   const [owner, other] = [await issueKey(), await issueKey()]
   const address = await sessionOf(owner)
   expect(await mail(address)).toBe(250)

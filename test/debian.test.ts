@@ -183,7 +183,7 @@ test('a backup is written where the documentation says', () => {
   const [, ...commands] = /^```sh\n# Debian\n([\s\S]*?)^```$/m.exec(OPERATIONS) ?? []
   const { status, stderr } = debian.run(['env', '-C', '/root', 'sh', '-ec', commands.join('')])
   assert.equal(status, 0, stderr)
-  assert.ok(existsSync(inDebian('var/backups/mayfly/shop.db')))
+  assert.ok(existsSync(inDebian('var/backups/mayfly/mayfly.db')))
 })
 
 test('a restore drill works beside the service as the documentation says', async () => {

@@ -214,14 +214,15 @@ describe('the image', () => {
       assert.match(container.exec(['touch', path]).stderr, /Read-only file system/)
     }
     assert.equal(container.exec(['touch', '/data/new', '/tmp/new']).status, 0)
-    const [, command = ''] = /^docker exec mayfly sh -c '(.*)' > shop\.db\./m.exec(OPERATIONS) ?? []
+    const [, command = ''] =
+      /^docker exec mayfly sh -c '(.*)' > mayfly\.db\./m.exec(OPERATIONS) ?? []
     const backup = container.exec(['sh', '-c', command])
     assert.match(backup.stdout, /^SQLite format 3/, backup.stderr)
     const [, drill = ''] =
       /^docker exec --interactive mayfly sh -c '(.*)' < /m.exec(OPERATIONS) ?? []
     assert.match(drill, /MAYFLY_DATA=\/tmp\/drill/)
-    container.exec(['mayfly', 'backup', '/tmp/shop.db'])
-    const restored = container.exec(['sh', '-c', `(${drill}) < /tmp/shop.db`])
+    container.exec(['mayfly', 'backup', '/tmp/mayfly.db'])
+    const restored = container.exec(['sh', '-c', `(${drill}) < /tmp/mayfly.db`])
     assert.match(restored.stderr, /^Restored \/tmp\/drill\.db: /)
     assert.equal(restored.stdout, container.exec(['mayfly', 'key', 'list']).stdout)
     const { stdout } = container.exec(['mayfly', 'setup', '--dry-run', '--domain', 'mail.test'])

@@ -9,7 +9,7 @@ import {
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { backupShop, backupState } from '../src/store/sqlite/backup.ts'
+import { backupState, writeBackup } from '../src/store/sqlite/backup.ts'
 import { startAppWithKeys } from './support/keys.ts'
 import { MAIN, ROOT } from './support/service-process.ts'
 import { tempFolder } from './support/stores.ts'
@@ -32,14 +32,14 @@ test('the restore drill of docs/operations.md works as it stands, and changes no
   const keys = [await app.ring.issue(), await app.ring.issue()]
   const run = installWrapper(folder.path)
   mkdirSync(inFolder('var/backups/mayfly'), { recursive: true })
-  backupShop(data, inFolder('var/backups/mayfly/shop.db'), { force: false, tell() {} })
+  writeBackup(data, inFolder('var/backups/mayfly/mayfly.db'), { force: false, tell() {} })
   const files = () => readdirSync(data).filter((name) => !/-(?:wal|shm)$/.test(name))
   const before = [files(), backupState(data).at]
   const script = /### Restore drill\n.*?```sh\n(.*?)```/s.exec(DOCS)?.[1] ?? ''
   const steps = script.replace('/var/backups', inFolder('var/backups')).trim().split('\n')
   expect(steps.pop()).toBe('rm -r "$drill"')
   const output = run(`${steps.join('\n')}\ncat "$drill/restored"\necho "$drill"\nrm -r "$drill"`)
-  expect(output).toMatch(/^Restored \/\S*shop\.db: 2 keys /)
+  expect(output).toMatch(/^Restored \/\S*mayfly\.db: 2 keys, /)
   for (const { secret } of keys) expect(output).toContain(secret.slice(0, 12))
   const drill = output.trimEnd().split('\n').at(-1) ?? ''
   expect([dirname(drill), existsSync(drill)]).toEqual([inFolder('tmp'), false])

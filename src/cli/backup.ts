@@ -4,23 +4,31 @@ import { formatCount, type Print, plural } from './output.ts'
 interface Contents {
   keys: number
   orders: number
+  blocks: number
+  /** That ever belonged to a session. */
+  addresses: number
   bytes: number
 }
 
+interface Restored extends Contents {
+  /** Where the files that were replaced are now. */
+  previous: { shop: string | undefined; mail: string | undefined }
+  /** Whether mail.db was left as it is; undefined if there is none. */
+  keptMail: boolean | undefined
+}
+
 export interface BackupActions {
-  /** Copies the shop, also while a service runs. `tell` is called before slow steps. */
+  /** Copies what must survive a lost disk, also while a service runs. `tell` is called before slow steps. */
   backup(file: string, options: { force: boolean; tell: Print }): Promise<Contents>
-  /** Replaces the shop with a backup; `previous` is where the replaced one is now. */
-  restore(
-    file: string,
-    options: { tell: Print },
-  ): Promise<Contents & { previous: string | undefined }>
+  restore(file: string, options: { tell: Print }): Promise<Restored>
 }
 
 export function addBackupCommands(mayfly: Command, actions: BackupActions, print: Print): void {
   mayfly
     .command('backup <file>')
-    .description('Back up keys, orders and usage to a file; safe while the service runs')
+    .description(
+      'Back up keys, orders, usage, webhooks, domains, the block list and the ledger of addresses to a file; safe while the service runs',
+    )
     .option('--force', 'overwrite the file')
     .action(async (file: string, { force = false }: { force?: boolean }) => {
       const contents = await actions.backup(file, { force, tell: printProgress })
@@ -30,23 +38,32 @@ export function addBackupCommands(mayfly: Command, actions: BackupActions, print
     .command('restore <file>')
     .description('Restore a backup; stop the service first')
     .action(async (file: string) => {
-      const { previous, ...contents } = await actions.restore(file, { tell: printProgress })
-      for (const line of restoredLines(file, contents, previous)) print(line)
+      const restored = await actions.restore(file, { tell: printProgress })
+      for (const line of restoredLines(file, restored)) print(line)
     })
 }
 
-function restoredLines(file: string, contents: Contents, previous: string | undefined): string[] {
+function restoredLines(file: string, { previous, keptMail, ...contents }: Restored): string[] {
   return [
     `Restored ${file}: ${summary(contents)}. Everything is as it was at the time of the backup:`,
     '  - Requests made since then are not counted; their keys can use them again.',
     '  - Revocations, rotations and labels since then are undone. Revoke again any keys that must not work.',
     '  - Keys and orders created since then no longer exist. Issue new keys to customers who paid.',
-    previous === undefined ? 'There was no shop before.' : `The previous shop is in ${previous}`,
+    keptMail
+      ? '  - mail.db is newer and was kept: mail, sessions, domains, block list and ledger are as before.'
+      : '  - Sessions and mail no longer exist. Because nobody knows which addresses were assigned since then, the service\n    refuses mail for addresses without a session until they have expired. After its next start: mayfly ledger show',
+    previous.shop === undefined
+      ? 'There was no shop before.'
+      : `The previous shop is in ${previous.shop}`,
+    ...(previous.mail === undefined
+      ? []
+      : [`mail.db was that of another installation, and is in ${previous.mail}`]),
   ]
 }
 
-function summary({ keys, orders }: Contents): string {
-  return `${plural(keys, 'key')} and ${plural(orders, 'order')}`
+function summary({ keys, orders, blocks, addresses }: Contents): string {
+  const counts = [plural(keys, 'key'), plural(orders, 'order'), plural(blocks, 'block')]
+  return `${counts.join(', ')} and ${formatCount(addresses)} ${addresses === 1 ? 'address' : 'addresses'}`
 }
 
 function size(bytes: number): string {

@@ -16,7 +16,7 @@ import { openShopStoreForCli } from '../../src/runtime/stores.ts'
 import { listChecks, runChecks } from '../../src/service/checks/checks.ts'
 import type { CheckContext, CheckedSettings } from '../../src/service/checks/context.ts'
 import { issueKey } from '../../src/service/keys/keys.ts'
-import { backupShop } from '../../src/store/sqlite/backup.ts'
+import { writeBackup } from '../../src/store/sqlite/backup.ts'
 import { startApp } from './app.ts'
 import { openDnsServer } from './dns-server.ts'
 import { certificateFor, openHttpsProxy, trustCertificates } from './https-proxy.ts'
@@ -71,7 +71,7 @@ export async function startCheckedApp({ domains, policies, records, broken }: Op
       }),
     ),
   })
-  const backUp = () => backupShop(app.folder, backupFile, { force: true, tell() {} })
+  const backUp = () => writeBackup(app.folder, backupFile, { force: true, tell() {} })
   await storeKey(app.config)
   backUp()
 

@@ -244,15 +244,15 @@ function coversInternet(range: string): boolean {
 const HOUR_MS = 3_600_000
 const MAX_BACKUP_HOURS = 7 * 24
 
-/** `entries` is the number of keys and orders; `at` when `mayfly backup` last succeeded. */
+/** `entries` is the number of keys, orders and blocks; `at` when `mayfly backup` last succeeded. */
 export function evaluateBackup(
   { entries, at }: { entries: number; at: Date | undefined },
   now: Date,
 ): CheckResult {
-  if (entries === 0) return ok('no keys and no orders to back up')
-  const fix = 'mayfly backup /elsewhere/shop.db, daily by cron or a systemd timer'
+  if (entries === 0) return ok('no keys, orders or blocks to back up')
+  const fix = 'mayfly backup /elsewhere/mayfly.db, daily by cron or a systemd timer'
   if (at === undefined)
-    return warning(`${entries} keys and orders were never backed up`, fix)
+    return warning(`${entries} keys, orders and blocks were never backed up`, fix)
   const hours = Math.floor((now.getTime() - at.getTime()) / HOUR_MS)
   const age = hours < 48 ? `${hours} hours` : `${Math.floor(hours / 24)} days`
   if (hours > MAX_BACKUP_HOURS) return warning(`the last backup is ${age} old`, fix)

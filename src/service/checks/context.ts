@@ -118,7 +118,7 @@ export interface CheckContext {
   store: Pick<MailStore, 'listMessages' | 'readRaw' | 'deleteMessages' | 'readLedger'> | undefined
   /** Why it cannot be used. */
   storeFault: string | undefined
-  /** Keys and orders, and the last backup; undefined on PostgreSQL, which is backed up by other means. */
+  /** The number of keys, orders and blocks, and the last backup; undefined on PostgreSQL, which is backed up by other means. */
   backup(): Promise<{ entries: number; at: Date | undefined } | undefined>
   /** Rejects if it cannot be reached. */
   postgres(): Promise<PostgresFacts>

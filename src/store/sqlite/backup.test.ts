@@ -9,7 +9,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { BackupRefused, backupShop } from './backup.ts'
+import { BackupRefused, writeBackup } from './backup.ts'
 import { openWritable } from './files.ts'
 import { bytesIn, inShop, issueIn, shopFolder } from './testing/shop-folder.ts'
 
@@ -24,9 +24,11 @@ describe('a backup', () => {
     const keyId = await shop.issue()
     const progress: string[] = []
     const options = { force: false, tell: (text: string) => void progress.push(text) }
-    expect(backupShop(shop.data, shop.file, options)).toEqual({
+    expect(writeBackup(shop.data, shop.file, options)).toEqual({
       keys: 1,
       orders: 0,
+      blocks: 0,
+      addresses: 0,
       bytes: statSync(shop.file).size,
     })
     expect(progress).toEqual(['Copying …', 'Checking the copy …'])
@@ -76,7 +78,7 @@ describe('a backup', () => {
     mkdirSync(shop.file)
     expect(() => shop.backup(shop.file, true)).toThrow(/is not a regular file/)
     const missing = join(shop.path, 'nowhere')
-    expect(() => backupShop(missing, `${shop.file}2`, { force: false, tell: () => {} })).toThrow(
+    expect(() => writeBackup(missing, `${shop.file}2`, { force: false, tell: () => {} })).toThrow(
       /There is no/,
     )
     expect(existsSync(missing)).toBe(false)

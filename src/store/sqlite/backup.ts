@@ -14,11 +14,15 @@ import {
 import { basename, dirname, join, resolve } from 'node:path'
 import Database from 'better-sqlite3'
 import { hasErrorCode, OperatorError } from '../../core/problem.ts'
-import { type Db, isCorruption, openReadOnly, SHOP_FILE } from './files.ts'
+import { type Db, isCorruption, MAIL_FILE, openReadOnly, SHOP_FILE } from './files.ts'
+import { addMailTables, tableNames } from './mail-backup.ts'
 
-export interface ShopContents {
+export interface BackupContents {
   keys: number
   orders: number
+  blocks: number
+  /** In the ledger. */
+  addresses: number
   bytes: number
 }
 
@@ -29,12 +33,12 @@ interface BackupOptions {
   tell(step: string): void
 }
 
-/** Copies a snapshot of shop.db, also while the service writes to it. The file appears complete or not at all. */
-export function backupShop(
+/** Copies shop.db and a part of mail.db, also while the service writes to them. The file appears complete or not at all. */
+export function writeBackup(
   folder: string,
   file: string,
   { force, tell }: BackupOptions,
-): ShopContents {
+): BackupContents {
   const source = join(folder, SHOP_FILE)
   const target = resolve(file)
   if (!existsSync(source)) throw new BackupRefused(`There is no ${source}.`)
@@ -42,7 +46,7 @@ export function backupShop(
   return withTempFolder(dirname(target), (temp) => {
     const copy = join(temp, basename(target))
     tell('Copying …')
-    copyShop(source, copy)
+    copyData(folder, copy)
     tell('Checking the copy …')
     const contents = withDb(copy, (db) => {
       checkIntegrity(db)
@@ -61,18 +65,19 @@ export function backupShop(
 
 const LAST_BACKUP = 'last-backup'
 
-/** The number of keys and orders, and when they were last backed up. */
+/** The number of keys, orders and blocks, and when they were last backed up. */
 export function backupState(folder: string): { entries: number; at: Date | undefined } {
   const at = statSync(join(folder, LAST_BACKUP), { throwIfNoEntry: false })?.mtime
-  const path = join(folder, SHOP_FILE)
-  if (!existsSync(path)) return { entries: 0, at }
-  const db = openReadOnly(path)
-  try {
-    const { keys, orders } = contentsOf(db, path)
-    return { entries: keys + orders, at }
-  } finally {
-    db.close()
-  }
+  const paths = [SHOP_FILE, MAIL_FILE].map((name) => join(folder, name)).filter(existsSync)
+  const entries = paths.map((path) => {
+    const db = openReadOnly(path)
+    try {
+      return countRows(db, 'api_key') + countRows(db, 'purchase') + countRows(db, 'block_entry')
+    } finally {
+      db.close()
+    }
+  })
+  return { entries: entries.reduce((all, one) => all + one, 0), at }
 }
 
 function checkTarget(folder: string, target: string, force: boolean): void {
@@ -86,21 +91,30 @@ function checkTarget(folder: string, target: string, force: boolean): void {
   if (there && !force) throw new BackupRefused(`${target} exists. Use --force to replace it.`)
 }
 
-function copyShop(source: string, copy: string): void {
+function copyData(folder: string, copy: string): void {
   // SQLite fills an empty file and keeps its mode: the shop is private.
   closeSync(openSync(copy, 'wx', 0o600))
   chmodSync(copy, 0o600)
-  const db = openReadOnly(source)
+  copyFrom(join(folder, SHOP_FILE), (path) => {
+    const db = openReadOnly(path)
+    try {
+      // One read transaction: writers neither disturb it nor wait for it.
+      db.prepare('vacuum into ?').run(copy)
+    } finally {
+      db.close()
+    }
+  })
+  copyFrom(join(folder, MAIL_FILE), () => withDb(copy, (db) => addMailTables(db, folder)))
+}
+
+function copyFrom(source: string, operation: (source: string) => void): void {
   try {
-    // One read transaction: writers neither disturb it nor wait for it.
-    db.prepare('vacuum into ?').run(copy)
+    operation(source)
   } catch (cause) {
     if (hasErrorCode(cause, 'SQLITE_FULL')) {
       throw new BackupRefused('No space is left for the copy. Nothing was written.', { cause })
     }
     throw isCorruption(cause) ? new BackupRefused(`${source} is damaged.`, { cause }) : cause
-  } finally {
-    db.close()
   }
 }
 
@@ -131,15 +145,21 @@ export function checkIntegrity(db: Db): void {
   throw new BackupRefused(`It is damaged: ${faults[0]?.integrity_check}`)
 }
 
-/** An old shop may have no table of orders. */
-export function contentsOf(db: Db, path: string): ShopContents {
-  const tables = db
-    .prepare<[], string>(`select name from sqlite_schema where type = 'table'`)
-    .pluck()
-  const known = tables.all()
-  const count = (table: string) =>
-    known.includes(table) ? Number(db.prepare(`select count(*) from ${table}`).pluck().get()) : 0
-  return { keys: count('api_key'), orders: count('purchase'), bytes: statSync(path).size }
+export function contentsOf(db: Db, path: string): BackupContents {
+  return {
+    keys: countRows(db, 'api_key'),
+    orders: countRows(db, 'purchase'),
+    blocks: countRows(db, 'block_entry'),
+    // One entry is the check value.
+    addresses: Math.max(countRows(db, 'address_ledger') - 1, 0),
+    bytes: statSync(path).size,
+  }
+}
+
+/** 0 if there is no such table, as in a backup of an earlier version. */
+function countRows(db: Db, table: string): number {
+  if (!tableNames(db).includes(table)) return 0
+  return Number(db.prepare(`select count(*) from ${table}`).pluck().get())
 }
 
 /** Makes the contents of a file durable; of a folder, opened with 'r', the files created and renamed in it. */

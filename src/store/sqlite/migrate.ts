@@ -7,19 +7,21 @@ import { type Db, isCorruption, lockFolder, openWritable } from './files.ts'
 interface OpenOptions {
   /** For a command: an older schema is refused while a service, which is of the older version, is running. */
   besideService?: boolean
+  /** Stops at this schema; default: the latest. */
+  upTo?: number
 }
 
 /** Opens a file for writing and migrates it to the latest schema. */
 export function openMigrated(
   folder: string,
   kind: Kind,
-  { besideService = false }: OpenOptions = {},
+  { besideService = false, upTo = latestSchema(kind) }: OpenOptions = {},
 ): Db {
   try {
     const db = openWritable(join(folder, `${kind}.db`))
     const unlock = besideService && isOlder(db, kind) ? lockIdle(folder) : () => {}
     try {
-      migrate(db, kind)
+      migrate(db, kind, upTo)
     } finally {
       unlock()
     }
@@ -40,15 +42,16 @@ function lockIdle(folder: string): () => void {
 }
 
 /** One transaction per step; refuses a newer schema. */
-function migrate(db: Db, kind: Kind): void {
+function migrate(db: Db, kind: Kind, upTo: number): void {
   const steps = readSteps(kind)
+  if (upTo > steps.length) throw new NewerSchema(`${kind}.db`, upTo, steps.length)
   db.function('sender_network', { deterministic: true }, senderNetwork)
   // IMMEDIATE: of two processes that start at once, the second waits and then finds the work done.
   const step = db.transaction(() => {
     const at = Number(db.pragma('user_version', { simple: true }))
     if (at > steps.length) throw new NewerSchema(`${kind}.db`, at, steps.length)
     const sql = steps[at]
-    if (sql === undefined) return false
+    if (sql === undefined || at >= upTo) return false
     db.exec(sql)
     db.pragma(`user_version = ${at + 1}`)
     return true

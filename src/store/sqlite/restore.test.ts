@@ -16,7 +16,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { BackupRefused } from './backup.ts'
 import { FolderInUse, lockFolder, openWritable } from './files.ts'
 import { openMigrated } from './migrate.ts'
-import { restoreShop } from './restore.ts'
+import { restoreBackup } from './restore.ts'
 import { bytesIn, inShop, issueIn, keyIds, NOON, shopFolder } from './testing/shop-folder.ts'
 
 let shop: ReturnType<typeof shopFolder>
@@ -26,7 +26,7 @@ beforeEach(() => {
 afterEach(() => shop.remove())
 
 const restore = (source = shop.file, now = NOON) =>
-  restoreShop(shop.data, source, { now, tell: () => {} })
+  restoreBackup(shop.data, source, { now, tell: () => {} })
 
 describe('a restore', () => {
   test('restores the data of the backup, and keeps the replaced database', async () => {
@@ -36,9 +36,9 @@ describe('a restore', () => {
     const { previous, keys } = restore()
     expect(keys).toBe(1)
     expect(await keyIds(shop.data)).toEqual([early])
-    expect(previous).toBe(join(shop.data, 'shop.db.before-2026-03-01T12-00-00.000Z'))
+    expect(previous.shop).toBe(join(shop.data, 'shop.db.before-2026-03-01T12-00-00.000Z'))
     // The replaced database can be restored in the same way.
-    restore(previous, new Date(NOON.getTime() + 1))
+    restore(previous.shop, new Date(NOON.getTime() + 1))
     expect(await keyIds(shop.data)).toEqual([early, late].sort())
   })
 
@@ -54,8 +54,8 @@ describe('a restore', () => {
   test('creates the folder if it does not exist', () => {
     shop.backup()
     const fresh = join(shop.path, 'fresh')
-    const { previous } = restoreShop(fresh, shop.file, { now: NOON, tell: () => {} })
-    expect(previous).toBeUndefined()
+    const { previous } = restoreBackup(fresh, shop.file, { now: NOON, tell: () => {} })
+    expect(previous.shop).toBeUndefined()
     expect(statSync(join(fresh, 'shop.db')).mode & 0o777).toBe(0o600)
   })
 
@@ -89,7 +89,7 @@ describe('a restore', () => {
     writeFileSync(join(shop.data, 'shop.db-wal'), log)
     const { previous } = restore()
     expect(await keyIds(shop.data)).toEqual([early])
-    expect(existsSync(`${previous}-shm`)).toBe(false)
+    expect(existsSync(`${previous.shop}-shm`)).toBe(false)
   })
 
   test('ignores a write-ahead log without a database', async () => {
@@ -98,8 +98,8 @@ describe('a restore', () => {
     const withoutDb = join(shop.path, 'lost')
     mkdirSync(withoutDb)
     writeFileSync(join(withoutDb, 'shop.db-wal'), await staleLog())
-    const { previous } = restoreShop(withoutDb, shop.file, { now: NOON, tell: () => {} })
-    expect(previous).toBeUndefined()
+    const { previous } = restoreBackup(withoutDb, shop.file, { now: NOON, tell: () => {} })
+    expect(previous.shop).toBeUndefined()
     expect(await keyIds(withoutDb)).toEqual([early])
   })
 
@@ -109,8 +109,8 @@ describe('a restore', () => {
     writeFileSync(join(shop.data, 'shop.db'), 'garbage '.repeat(2_000))
     writeFileSync(join(shop.data, 'shop.db-wal'), 'its log')
     const { previous } = restore()
-    expect(readFileSync(previous ?? '', 'utf8')).toMatch(/^garbage /)
-    expect(readFileSync(`${previous}-wal`, 'utf8')).toBe('its log')
+    expect(readFileSync(previous.shop ?? '', 'utf8')).toMatch(/^garbage /)
+    expect(readFileSync(`${previous.shop}-wal`, 'utf8')).toBe('its log')
     expect(await keyIds(shop.data)).toEqual([early])
   })
 
@@ -140,7 +140,7 @@ describe('a restore changes nothing', () => {
       expect(() => restore()).toThrow(/in use by another command/)
     })
     expect(readdirSync(shop.data).filter((name) => name.includes('before'))).toEqual([])
-    expect(restore().previous).toBeDefined()
+    expect(restore().previous.shop).toBeDefined()
   })
 
   const truncate = (bytes: number) => () =>

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import {
   chmodSync,
   closeSync,
@@ -13,18 +14,20 @@ import {
   statSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { ledgerKey, openLedgerHmac } from '../../core/ledger.ts'
 import { hasErrorCode } from '../../core/problem.ts'
 import { NewerSchema } from '../schema.ts'
 import {
+  type BackupContents,
   BackupRefused,
   checkIntegrity,
   contentsOf,
-  type ShopContents,
   sync,
   withDb,
   withTempFolder,
 } from './backup.ts'
-import { type Db, isCorruption, lockFolder, SHOP_FILE } from './files.ts'
+import { type Db, isCorruption, lockFolder, MAIL_FILE, SHOP_FILE } from './files.ts'
+import { hasMailOf, takeMailTables } from './mail-backup.ts'
 import { openMigrated } from './migrate.ts'
 
 interface RestoreOptions {
@@ -33,13 +36,19 @@ interface RestoreOptions {
   tell(step: string): void
 }
 
-interface Restored extends ShopContents {
-  /** The path of the previous shop; undefined if there was none. */
-  previous: string | undefined
+interface Restored extends BackupContents {
+  /** The paths of the files that were replaced. */
+  previous: { shop: string | undefined; mail: string | undefined }
+  /** Whether mail.db is newer than the backup, and was left as it is; undefined if there is none. */
+  keptMail: boolean | undefined
 }
 
-/** Replaces shop.db, which is kept under another name, with a backup. All checks run before anything is changed. */
-export function restoreShop(folder: string, file: string, { now, tell }: RestoreOptions): Restored {
+/** Replaces shop.db and, unless it is of the same installation, mail.db with a backup. All checks run before anything is changed. */
+export function restoreBackup(
+  folder: string,
+  file: string,
+  { now, tell }: RestoreOptions,
+): Restored {
   checkFile(file)
   const unlock = lockFolder(folder)
   try {
@@ -49,12 +58,16 @@ export function restoreShop(folder: string, file: string, { now, tell }: Restore
       copyFileSync(file, copy, constants.COPYFILE_EXCL)
       chmodSync(copy, 0o600)
       tell('Checking the copy …')
-      const contents = checkedShop(temp, file)
-      sync(copy, 'r+')
-      const previous = keepCurrentShop(folder, now)
-      renameSync(copy, join(folder, SHOP_FILE))
+      const { contents, hasMail, check } = checkedBackup(temp, file)
+      const replacesMail = hasMail && !hasMailOf(folder, check)
+      // The shop last: until then, a service starts with the previous one, and finds no state of the ledger.
+      const names = replacesMail ? [MAIL_FILE, SHOP_FILE] : [SHOP_FILE]
+      for (const name of names) sync(join(temp, name), 'r+')
+      const [shop, mail] = keepCurrentFiles(folder, names.toReversed(), now)
+      for (const name of names) renameSync(join(temp, name), join(folder, name))
       sync(folder, 'r')
-      return { ...contents, previous }
+      const keptMail = existsSync(join(folder, MAIL_FILE)) ? !replacesMail : undefined
+      return { ...contents, previous: { shop, mail }, keptMail }
     })
   } finally {
     unlock()
@@ -94,28 +107,48 @@ function headerOf(file: string): { size: number; count: number } | undefined {
   return { size: size === 1 ? 65_536 : size, count: header.readUInt32BE(28) }
 }
 
+interface CheckedBackup {
+  contents: BackupContents
+  /** Whether there is a mail.db in the temporary folder. */
+  hasMail: boolean
+  /** The check value of its ledger. */
+  check: string
+}
+
 /** Migrates the copy, so that nothing can fail once it is in place. */
-function checkedShop(temp: string, file: string): ShopContents {
+function checkedBackup(temp: string, file: string): CheckedBackup {
   const copy = join(temp, SHOP_FILE)
   try {
-    withDb(copy, (db) => {
+    const found = withDb(copy, (db) => {
       checkKind(db)
       checkIntegrity(db)
+      return { contents: contentsOf(db, file), hasMail: takeMailTables(db, temp) }
     })
     const migrated = openMigrated(temp, 'shop')
     try {
       if (schemaOf(migrated) !== currentSchema(temp)) throw new BackupRefused('Its schema differs.')
       // Sign-ins to the admin page that have ended since the backup must not come back.
       migrated.exec('delete from admin_session')
+      const check = checkValue(migrated)
       // One file, without a WAL.
       migrated.pragma('journal_mode = DELETE')
+      return { ...found, check }
     } finally {
       migrated.close()
     }
-    return withDb(copy, (db) => contentsOf(db, copy))
   } catch (cause) {
     throw new BackupRefused(refusalText(cause, file), { cause })
   }
+}
+
+/** Of the ledger, by the installation's secret. A shop without one would pass for that of a new installation. */
+function checkValue(shop: Db): string {
+  shop
+    .prepare('insert into installation (id, secret) values (1, ?) on conflict do nothing')
+    .run(randomBytes(32))
+  const secret = shop.prepare<[], Uint8Array>('select secret from installation').pluck().get()
+  if (!secret) throw new Error('the installation secret was not stored')
+  return openLedgerHmac(ledgerKey(secret)).check
 }
 
 /** Before the schema version is checked, which means nothing in another file. A file without tables would become an empty shop. */
@@ -158,9 +191,28 @@ function currentSchema(temp: string): string {
 
 const LOGS = ['-wal', '-journal']
 
-/** Keeps the current shop under another name, with its WAL: beside the new file, SQLite would apply it to that one. */
-function keepCurrentShop(folder: string, now: Date): string | undefined {
-  const present = join(folder, SHOP_FILE)
+/** The paths of the copies; undefined for a file that does not exist. If one cannot be kept, none is. */
+function keepCurrentFiles(
+  folder: string,
+  names: readonly string[],
+  now: Date,
+): (string | undefined)[] {
+  const kept: (string | undefined)[] = []
+  try {
+    for (const name of names) kept.push(keepCurrentFile(folder, name, now))
+    return kept
+  } catch (error) {
+    for (const path of kept.filter((one) => one !== undefined)) {
+      rmSync(path)
+      dropLogs(path)
+    }
+    throw error
+  }
+}
+
+/** Keeps the current file under another name, with its WAL: beside the new file, SQLite would apply it to that one. */
+function keepCurrentFile(folder: string, name: string, now: Date): string | undefined {
+  const present = join(folder, name)
   const previous = `${present}.before-${now.toISOString().replaceAll(':', '-')}`
   const logs = LOGS.filter((log) => existsSync(present + log))
   // Copied, because opening a damaged file may delete its WAL.

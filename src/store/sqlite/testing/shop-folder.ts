@@ -6,7 +6,7 @@ import { PLANS, type Plan } from '../../../core/plan.ts'
 import { openShopStoreForCli } from '../../../runtime/stores.ts'
 import { issueKey } from '../../../service/keys/keys.ts'
 import type { ShopStore } from '../../shop-store.ts'
-import { backupShop } from '../backup.ts'
+import { writeBackup } from '../backup.ts'
 import { openMigrated } from '../migrate.ts'
 
 export const NOON = new Date('2026-03-01T12:00:00Z')
@@ -24,7 +24,7 @@ export function shopFolder() {
     path: scratch.path,
     data,
     file,
-    backup: (target = file, force = false) => backupShop(data, target, { force, tell: () => {} }),
+    backup: (target = file, force = false) => writeBackup(data, target, { force, tell: () => {} }),
     issue: () => inShop(data, issueIn),
     remove: scratch.remove,
   }

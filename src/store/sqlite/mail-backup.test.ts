@@ -1,0 +1,264 @@
+import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { tempFolder } from '../../../test/support/stores.ts'
+import { readConfig } from '../../config/config.ts'
+import { type Address, type Host, parseHost } from '../../core/address.ts'
+import type { BlockEntry } from '../../core/block-list.ts'
+import { secretHash } from '../../core/id.ts'
+import { openLedgerHmac } from '../../core/ledger.ts'
+import { openLedger } from '../../runtime/ledger.ts'
+import { openMailStoreForCli, openShopStoreForCli } from '../../runtime/stores.ts'
+import { BackupRefused, writeBackup } from './backup.ts'
+import { openWritable } from './files.ts'
+import { openMigrated } from './migrate.ts'
+import { restoreBackup } from './restore.ts'
+
+const NOW = new Date('2026-03-01T12:00:00Z')
+const ANN = 'ann@pool.test' as Address
+const FIXTURES = new URL('../../../test/fixtures/0.1.0/', import.meta.url)
+const quiet = () => {}
+const log = { debug: quiet, info: quiet, warn: quiet, error: quiet }
+
+let scratch: ReturnType<typeof tempFolder>
+let data = ''
+let file = ''
+let empty = ''
+beforeEach(() => {
+  scratch = tempFolder()
+  ;[data, file, empty] = ['data', 'backup.db', 'empty'].map((name) => join(scratch.path, name)) as [
+    string,
+    string,
+    string,
+  ]
+})
+afterEach(() => scratch.remove())
+
+const backup = (folder = data) => writeBackup(folder, file, { force: false, tell: quiet })
+const restore = (folder = empty, from = file) =>
+  restoreBackup(folder, from, { now: NOW, tell: quiet })
+const configOf = (folder: string) => readConfig({ env: { MAYFLY_DATA: folder }, file: {} }).config
+
+/** As the service does it. Returns the HMACs of the ledger. */
+async function start(folder = data) {
+  const shop = await openShopStoreForCli(configOf(folder))
+  const key = await openLedger(configOf(folder), { shop, now: NOW, log }).finally(shop.close)
+  return openLedgerHmac(key)
+}
+
+type Mail = Awaited<ReturnType<typeof openMailStoreForCli>>
+async function inMail<T>(operation: (store: Mail) => Promise<T>, folder = data): Promise<T> {
+  const store = await openMailStoreForCli(configOf(folder))
+  return await operation(store).finally(store.close)
+}
+
+const addDomain = (name: string, folder = data) =>
+  inMail(
+    (store) =>
+      store.addDomain({
+        name: parseHost(name) as Host,
+        sessions: true,
+        reader: true,
+        ttlSeconds: 60,
+      }),
+    folder,
+  )
+const block = (entry: string) =>
+  inMail((store) =>
+    store.addBlocks({ entries: [entry as BlockEntry], note: 'n', expiresAt: undefined, now: NOW }),
+  )
+const reasonIn = async (folder: string) =>
+  (await inMail((store) => store.readLedger(), folder))?.reason
+
+function inFile<T>(
+  folder: string,
+  operation: (db: ReturnType<typeof openMigrated>) => T,
+  kind: 'mail' | 'shop' = 'mail',
+): T {
+  const db = openMigrated(folder, kind)
+  try {
+    return operation(db)
+  } finally {
+    db.close()
+  }
+}
+const entriesIn = (folder: string) =>
+  inFile(folder, (db) => db.prepare('select hmac from address_ledger order by 1').pluck().all())
+
+/** An installation in which everything that a backup has is there, and some that it has not. */
+async function fill(): Promise<void> {
+  const hmac = await start()
+  for (const name of ['gone.test', 'pool.test']) await addDomain(name)
+  await inMail((store) => store.changeDomain('gone.test' as Host, { removed: true }))
+  await inMail((store) => store.addAccount('joe@gmail.com' as Address))
+  for (const entry of ['bad.test', 'worse.test']) await block(entry)
+  inFile(data, (db) => {
+    db.prepare('insert into address_ledger values (?)').run(hmac.of(ANN))
+    db.exec(`insert into session (id, address, created_at, expires_at) values (7, '${ANN}', 0, 0);
+      insert into message (mailbox, id, raw_id, recipient, sender_name, sender_email, subject,
+        received_at, size) values (1, 1, 1, '${ANN}', '', '', 'Private subject', 0, 0)`)
+  })
+}
+
+const observed = (folder: string) =>
+  inMail(
+    async (store) => [
+      await store.listDomains(),
+      await store.listAccounts(NOW),
+      await store.listBlocks({ now: NOW, limit: 9 }),
+      await store.lastBlockChange(),
+    ],
+    folder,
+  )
+
+describe('a backup', () => {
+  test('brings back domains, accounts, the block list and the ledger, on an empty disk', async () => {
+    await fill()
+    expect(backup()).toMatchObject({ keys: 0, blocks: 2, addresses: 1 })
+    expect(restore()).toMatchObject({ blocks: 2, addresses: 1, keptMail: false })
+    expect(await observed(empty)).toEqual(await observed(data))
+    expect(entriesIn(empty)).toEqual(entriesIn(data))
+    expect((await addDomain('next.test', empty))?.id).toBe((await addDomain('next.test'))?.id)
+    expect(readdirSync(empty).sort()).toEqual(['lock.db', 'mail.db', 'shop.db'])
+  })
+
+  test('has neither addresses nor mail', async () => {
+    await fill()
+    backup()
+    const bytes = readFileSync(file)
+    for (const text of [ANN, 'Private subject']) expect(bytes.includes(text)).toBe(false)
+    restore()
+    expect(readFileSync(join(empty, 'mail.db')).includes(ANN)).toBe(false)
+  })
+
+  test('leaves nothing of mail.db in the restored shop', async () => {
+    await fill()
+    const [entry = ''] = entriesIn(data).map(String)
+    backup()
+    restore()
+    expect(readFileSync(join(empty, 'shop.db')).includes(entry)).toBe(false)
+  })
+
+  test('of a damaged mail.db is refused', async () => {
+    await fill()
+    writeFileSync(join(data, 'mail.db'), 'garbage '.repeat(2_000))
+    expect(() => backup()).toThrow(/mail\.db is damaged/)
+    expect(existsSync(file)).toBe(false)
+  })
+})
+
+describe('after a restore', () => {
+  test('the ledger is unknown, because sessions since the backup are missing, and keeps its entries', async () => {
+    await fill()
+    backup()
+    restore()
+    const hmac = await start(empty)
+    expect(await reasonIn(empty)).toBe('lost')
+    expect(entriesIn(empty)).toContain(hmac.of(ANN))
+  })
+
+  test('a newer mail.db of the same installation is as before', async () => {
+    await fill()
+    backup()
+    await block('newest.test')
+    const before = await observed(data)
+    expect(restore(data)).toMatchObject({ keptMail: true, previous: { mail: undefined } })
+    expect(await observed(data)).toEqual(before)
+    await start()
+    expect(await reasonIn(data)).toBe('')
+  })
+
+  test.each([
+    ['of another installation', async () => void (await start(empty))],
+    ['that a command has made', async () => void (await addDomain('mine.test', empty))],
+    [
+      'that is damaged',
+      async () => {
+        await start(empty)
+        writeFileSync(join(empty, 'mail.db'), 'garbage '.repeat(2_000))
+      },
+    ],
+  ])('a mail.db %s is replaced, and kept', async (_name, prepare) => {
+    await fill()
+    backup()
+    await prepare()
+    const before = readFileSync(join(empty, 'mail.db'))
+    const { previous, keptMail } = restore()
+    expect(keptMail).toBe(false)
+    const kept = readFileSync(previous.mail ?? '')
+    expect(kept.subarray(100).equals(before.subarray(100))).toBe(true)
+    expect(await observed(empty)).toEqual(await observed(data))
+    await start(empty)
+    expect(await reasonIn(empty)).toBe('lost')
+  })
+
+  test('nothing has changed if mail.db is in use by another command', async () => {
+    await fill()
+    backup()
+    await start(empty)
+    const names = () => readdirSync(empty).filter((name) => name !== 'lock.db')
+    const before = names()
+    await inMail(async () => {
+      expect(() => restore()).toThrow(/mail\.db is in use by another command/)
+    }, empty)
+    expect(names()).toEqual(before)
+  })
+})
+
+describe('data of version 0.1.0', () => {
+  const unpack = (name: string, folder: string) =>
+    writeFileSync(join(folder, name), gunzipSync(readFileSync(new URL(`${name}.gz`, FIXTURES))))
+  const { sqlite } = JSON.parse(readFileSync(new URL('expected.json', FIXTURES), 'utf8'))
+  const former: Address = sqlite.credentials.former.email
+
+  test('backed up before its first start, is converted after the restore', async () => {
+    // Creates the folder.
+    await start()
+    for (const name of readdirSync(data)) rmSync(join(data, name))
+    for (const name of ['mail.db', 'shop.db']) unpack(name, data)
+    expect(backup().addresses).toBeGreaterThan(5)
+    restore()
+    expect(entriesIn(empty)).toContain(secretHash(former))
+    const hmac = await start(empty)
+    expect(entriesIn(empty)).toContain(hmac.of(former))
+    expect(entriesIn(empty)).not.toContain(secretHash(former))
+    expect(await reasonIn(empty)).toBe('lost')
+  })
+
+  test('a backup of then has no ledger, which is unknown', async () => {
+    unpack('shop.db', scratch.path)
+    copyFileSync(join(scratch.path, 'shop.db'), file)
+    expect(restore()).toMatchObject({ addresses: 0, keptMail: undefined })
+    await start(empty)
+    expect(await reasonIn(empty)).toBe('lost')
+  })
+
+  test('a backup of then without a secret does not pass for a new installation', async () => {
+    unpack('shop.db', scratch.path)
+    copyFileSync(join(scratch.path, 'shop.db'), file)
+    const db = openWritable(file)
+    db.exec('delete from installation; delete from usage_day')
+    db.pragma('journal_mode = DELETE')
+    db.close()
+    restore()
+    await start(empty)
+    expect(await reasonIn(empty)).toBe('lost')
+  })
+})
+
+test.each([
+  ['without one of its columns', 'alter table mail_domain drop column reader'],
+  ['with a row that its schema does not permit', `update mail_domain set name = null`],
+  ['of a newer version', 'update mail_backup set version = 99'],
+  ['with another table', 'create table mine (a)'],
+])('a backup of mail.db %s is refused, and nothing changes', async (_name, sql) => {
+  await fill()
+  backup()
+  const db = openWritable(file)
+  db.exec(sql)
+  db.pragma('journal_mode = DELETE')
+  db.close()
+  expect(() => restore()).toThrow(BackupRefused)
+  expect(readdirSync(empty)).toEqual(['lock.db'])
+})
