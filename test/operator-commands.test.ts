@@ -207,10 +207,12 @@ describe('block add', () => {
     assert.equal(await greeting(GOOD), 220)
     const client = await connectSmtp(server.smtpPort)
     const raw = 'Subject: x\r\n\r\nhello\r\n'
+    // A second From at the end of a long header.
+    const long = `From: <a@good.test>\r\n${'X: y\r\n'.repeat(2_000)}From: <a@bad.test>\r\n${raw}`
     const codes = async () => {
       const sent = [
         await client.send({ to, raw, from: 'a@mail.bad.test' }),
-        await client.send({ to, raw: `From: <a@bad.test>\r\n${raw}` }),
+        await client.send({ to, raw: long }),
         await client.send({ to, raw }),
       ]
       return sent.map(({ code }) => code)
