@@ -9,7 +9,7 @@ import { parseAddress, parseHost } from '../../core/address.ts'
 import type { Session } from '../../core/session.ts'
 import { NewerSchema, OlderSchema } from '../schema.ts'
 import type { AddMailResult } from '../store.ts'
-import { type Db, FolderInUse, lockFolder, MAIL_FILE, openReadOnly, openWritable } from './files.ts'
+import { type Db, FolderInUse, lockFolder, MAIL_FILE, openReader, openWritable } from './files.ts'
 import { openMailWriter } from './mail-store.ts'
 import { makeVersions, openVersions } from './mailbox-cache.ts'
 import { DamagedFile, latestSchema, openMigrated } from './migrate.ts'
@@ -40,7 +40,7 @@ test('every commit is synced: synchronous is FULL, and the journal is a write-ah
 
 test('connections of all threads together have small caches', () => {
   const writer = openWritable(file())
-  const reader = openReadOnly(file())
+  const reader = openReader(file())
   const kb = [writer, reader].map((db) => -Number(db.pragma('cache_size', { simple: true })))
   assert.deepEqual(kb, [8_000, 2_000])
   for (const db of [reader, writer]) db.close()

@@ -36,10 +36,15 @@ export function openWritable(path: string, maxBytes: number | 'auto' = 'auto'): 
 }
 
 /** For all other threads. Do not hold an iterator across an await: an open read keeps the WAL from shrinking. */
-export function openReadOnly(path: string): Db {
-  const db = new Database(path, { readonly: true, timeout: LOCK_MS })
+export function openReader(path: string): Db {
+  const db = openReadOnly(path)
   db.pragma(`cache_size = -${READER_CACHE_KB}`)
   return db
+}
+
+/** Reads nothing yet: the file may be damaged. */
+export function openReadOnly(path: string): Db {
+  return new Database(path, { readonly: true, timeout: LOCK_MS })
 }
 
 const EMPTY_LOG_MS = 30_000

@@ -14,7 +14,7 @@ import { levelReads, seriesReads, seriesTransactions } from '../mail/series.ts'
 import { namesOf } from '../operation.ts'
 import type { MailStore, StoreFault } from '../store.ts'
 import { throttled } from '../throttled.ts'
-import { type Db, MAIL_FILE, openReadOnly } from './files.ts'
+import { type Db, MAIL_FILE, openReader } from './files.ts'
 import {
   groupCommit,
   readMethods,
@@ -119,7 +119,7 @@ export function openSqliteMail({
   limits,
   ledgerKey,
 }: SqliteMailOptions): MailStore {
-  const db = openReadOnly(join(folder, MAIL_FILE))
+  const db = openReader(join(folder, MAIL_FILE))
   const readFault = throttled(FAULT_CACHE_MS, (): StoreFault | undefined => {
     const reason = lowDisk(folder, minFreeBytes) ?? lowFile(db, maxBytes)
     return reason === undefined ? undefined : { kind: 'full', reason }

@@ -8,7 +8,7 @@ import { shopSweep } from '../shop/sweep.ts'
 import { webhookReads } from '../shop/webhook-reads.ts'
 import { webhookTransactions, webhookWrites } from '../shop/webhook-writes.ts'
 import type { ShopStore } from '../shop-store.ts'
-import { type Db, openReadOnly, SHOP_FILE } from './files.ts'
+import { type Db, openReader, SHOP_FILE } from './files.ts'
 import { groupCommit, readMethods, type Write, writeMethods } from './group-commit.ts'
 import { syncMethods } from './operations.ts'
 import { refundWrites, spendingBatches } from './shop/spending.ts'
@@ -43,7 +43,7 @@ export function openShopWriter(db: Db) {
 
 /** The shop of one thread. Keys are read for every request, so that a revoked one is refused at once. */
 export function openSqliteShop(folder: string, write: Write): ShopStore {
-  const db = openReadOnly(join(folder, SHOP_FILE))
+  const db = openReader(join(folder, SHOP_FILE))
   const { findSecret, ...reads } = syncMethods(db, {
     ...adminSessionReads,
     ...keyReads,
