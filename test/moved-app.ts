@@ -52,7 +52,7 @@ export async function fillApp(served: (folder: string) => Promise<void>) {
     // Longer than partitions are created in advance.
     long: await app.session({ ttl: String(90 * 86_400) }),
     keyed: await app.session({}, { apikey: key }),
-    ended: await app.session({ prefix: 'ended', domain_id: '1' }),
+    ended: await app.session({ prefix: 'ended', domain_id: '2' }),
     over: await app.session(),
   }
   await sendMails(app, boxes)

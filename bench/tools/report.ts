@@ -158,6 +158,7 @@ export const PROGRAMS = [
   'webhooks',
   'series',
   'block-list',
+  'ledger',
   'memory',
   'soak',
   'parse',

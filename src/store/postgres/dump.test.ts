@@ -1,0 +1,96 @@
+import { execSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openPostgres, type Postgres, postgresProgram } from '../../../test/support/postgres.ts'
+import { MAIL_OPTIONS } from '../../../test/support/postgres-stores.ts'
+import { tempFolder } from '../../../test/support/stores.ts'
+import { ledgerKey, openLedgerHmac } from '../../core/ledger.ts'
+import { address, COOLDOWN, HOUR, host, newSession, START } from '../contract/fixture.ts'
+import { issueIn } from '../sqlite/testing/shop-folder.ts'
+import { openPostgresLedger } from './ledger.ts'
+import { openPostgresMail } from './mail-store.ts'
+import { openPostgresShop } from './shop-store.ts'
+
+const DOCS = readFileSync(new URL('../../../docs/scaling.md', import.meta.url), 'utf8')
+const commandOf = (name: string) => new RegExp(`^${name} .*$`, 'm').exec(DOCS)?.[0] ?? ''
+
+let postgres: Postgres
+let folder: ReturnType<typeof tempFolder>
+beforeAll(async () => {
+  postgres = await openPostgres()
+  folder = tempFolder()
+})
+afterAll(async () => {
+  folder.remove()
+  await postgres.close()
+})
+
+/** Runs a command of the document on this database. */
+function run(name: 'pg_dump' | 'psql', database: string): void {
+  const command = commandOf(name)
+    .replace(name, postgresProgram(name))
+    .replace(/ mayfly(?= |$)/, ` ${postgres.urlOf(database)}`)
+    .replace('mayfly.sql', join(folder.path, 'mayfly.sql'))
+  execSync(command, { stdio: ['ignore', 'ignore', 'pipe'] })
+}
+
+/** Both stores, as a service or a command opens them; the tables are created. */
+async function open(database: string, ledgerKey: Uint8Array = MAIL_OPTIONS.ledgerKey) {
+  const url = postgres.urlOf(database)
+  const shop = await openPostgresShop({ url })
+  const mail = await openPostgresMail({ ...MAIL_OPTIONS, url, ledgerKey })
+  const close = () => Promise.all([shop.close(), mail.close()])
+  return { shop, mail, close }
+}
+
+/** As a service starts. */
+async function startLedger(database: string, { shop }: Awaited<ReturnType<typeof open>>) {
+  const ledger = await openPostgresLedger(postgres.urlOf(database))
+  const lifetimes = { sessionSeconds: 1, anonymousMaxSeconds: 1, maxSessionSeconds: 1 }
+  const start = { now: START, lifetimes, cooldownMs: COOLDOWN }
+  await ledger.beginLedger({ ...start, isNew: !(await shop.hasServed()) })
+  const key = ledgerKey(await shop.installationSecret(randomBytes(32)))
+  const hmac = openLedgerHmac(key)
+  const state = await ledger.prepareLedger({ ...start, hmac, poolOff: false })
+  await ledger.close()
+  return { state, key }
+}
+
+test('the dump of docs/scaling.md brings back what it names, and the ledger is unknown', async () => {
+  const [before, after] = [await postgres.database(), await postgres.database()]
+  const first = await open(before)
+  const { key, state } = await startLedger(before, first)
+  expect(state.unknownUntil).toBeUndefined()
+  const keyId = await issueIn(first.shop)
+  await first.close()
+  const filled = await open(before, key)
+  const domain = { sessions: true, reader: true, ttlSeconds: undefined }
+  await filled.mail.addDomain({ ...domain, name: host('pool.test') })
+  const entries = ['bad.test'] as never[]
+  await filled.mail.addBlocks({ entries, note: '', expiresAt: undefined, now: START })
+  const session = newSession('ann@pool.test', { tokenHash: 't', createdAt: START, lifeMs: HOUR })
+  expect(await filled.mail.createSession(session)).toBeDefined()
+  const domains = await filled.mail.listDomains()
+  await filled.close()
+  run('pg_dump', before)
+
+  await (await open(after)).close()
+  run('psql', after)
+  const restored = await open(after, key)
+  const started = await startLedger(after, restored)
+  expect(started).toMatchObject({ key, state: { reason: 'lost' } })
+  expect((await restored.shop.listKeys({ now: START, limit: 9 })).map(({ id }) => id)).toEqual([
+    keyId,
+  ])
+  expect(await restored.mail.listDomains()).toEqual(domains)
+  expect(await restored.mail.countBlocks(START)).toBe(1)
+  expect(await restored.mail.findRecipient(address('ann@pool.test'))).toMatchObject({
+    session: undefined,
+    everAssigned: true,
+    ledger: { unknownUntil: started.state.unknownUntil },
+  })
+  expect((await restored.mail.addDomain({ ...domain, name: host('next.test') }))?.id).toBe(2)
+  await restored.close()
+})
