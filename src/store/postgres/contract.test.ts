@@ -68,6 +68,16 @@ describe('PostgreSQL', () => {
   describe('operator', () => operatorContract(open))
   describe('series', () => seriesContract(open))
   describe('block list', () => blocksContract(open))
+  test('a node of version 0.3 fails at the ledger, rather than take an address for a new one', async () => {
+    const { query, close } = await openShares(postgres, mails)
+    for (const sql of [
+      `select exists (select 1 from mail.address_ledger where hash in ('a'))`,
+      `insert into mail.address_ledger (hash) values ('a')`,
+    ]) {
+      await assert.rejects(query(sql), /column "hash" (of relation .*)?does not exist/)
+    }
+    await close()
+  })
   test('a node whose clock is 31 days ahead sweeps no series of today', async () => {
     const { store, close } = await open()
     const at = new Date(Math.floor(Date.now() / HOUR) * HOUR + MINUTE)
