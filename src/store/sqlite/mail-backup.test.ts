@@ -193,6 +193,23 @@ describe('after a restore', () => {
     expect(await reasonIn(empty)).toBe('lost')
   })
 
+  test('of a lost mail.db, the newer shop can be restored again, and mail.db stays', async () => {
+    await fill()
+    backup()
+    inFile(data, (db) => db.exec(`insert into reconciled values ('newer', 1)`), 'shop')
+    const before = [await observed(data), entriesIn(data)]
+    rmSync(join(data, 'mail.db'))
+    const { previous } = restore(data)
+    const later = new Date(NOW.getTime() + 1)
+    restoreBackup(data, previous.shop ?? '', { now: later, tell: quiet })
+    expect([await observed(data), entriesIn(data)]).toEqual(before)
+    expect(inFile(data, (db) => db.prepare('select 1 from reconciled').all(), 'shop')).toHaveLength(
+      1,
+    )
+    await start()
+    expect(await reasonIn(data)).toBe('lost')
+  })
+
   test('nothing has changed if mail.db is in use by another command', async () => {
     await fill()
     backup()
