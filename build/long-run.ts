@@ -33,7 +33,7 @@ export function requireLongRun(root: string): void {
   if (commit !== undefined && commit === passed) return
   const why =
     commit === undefined
-      ? 'there are changes that are not committed'
+      ? 'this is not a checkout, or it has changes that are not committed'
       : `the long tests have not passed for commit ${commit.slice(0, 12)}`
   throw new Error(
     `${why}: run \`npm run test:long\` first, or override this with \`-- --untested\``,

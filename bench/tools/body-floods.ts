@@ -1,6 +1,13 @@
 // Requests that cost much for their size, each as the bytes to write. One client may send 50 a second.
 
-export const BODY_FLOODS = ['form names', 'JSON keys', 'chunks', 'MCP', 'webhook filters'] as const
+export const BODY_FLOODS = [
+  'form names',
+  'JSON keys',
+  'invalid escapes',
+  'chunks',
+  'MCP',
+  'webhook filters',
+] as const
 export type BodyFlood = (typeof BODY_FLOODS)[number]
 
 // What one body could have before bodies were limited to 64 KB.
@@ -23,6 +30,8 @@ export function floodRequests(flood: BodyFlood, headers: string, key: string): B
   const makers: Record<BodyFlood, () => Buffer[]> = {
     'form names': () => [post(path, form, names(60_000).join('&').slice(0, BYTES))],
     'JSON keys': () => [postJson(path, numbered(27_000))],
+    // Not refused: as many as there may be.
+    'invalid escapes': () => [post(path, form, '%ff=%ff&'.repeat(999))],
     chunks: () => {
       const chunks = `${'1\r\nx\r\n'.repeat(64 * 1024)}0\r\n\r\n`
       return [post(path, form, chunks, 'Transfer-Encoding: chunked\r\n')]

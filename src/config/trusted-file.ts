@@ -1,4 +1,4 @@
-import { realpathSync, type Stats, statSync } from 'node:fs'
+import { existsSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { OperatorError } from '../core/problem.ts'
 
@@ -29,6 +29,7 @@ const idOf = (text: string | undefined) => (/^\d+$/.test(text ?? '') ? [Number(t
 /** Why others than these can change the file, or could have created it. */
 export function distrust(path: string, trusted: Trusted): string | undefined {
   const target = statSync(path, { throwIfNoEntry: false }) && realpathSync(path)
+  if (!existsSync(dirname(path))) return `the directory ${dirname(path)} does not exist`
   const folder = realpathSync(dirname(path))
   // Through a symbolic link, the folder of the link and that of the file.
   const folders = new Set([folder, ...(target === undefined ? [] : [dirname(target)])])

@@ -176,7 +176,7 @@ describe('a request refused before it is complete', () => {
       413,
     ],
     [
-      'a body in more than 1,000 chunks',
+      'a body in more than 1,000 pieces',
       `${OPEN_POST}${CHUNKED}${'1\r\nx\r\n'.repeat(1_001)}`,
       413,
     ],

@@ -17,8 +17,13 @@ describe('a form', () => {
     ['a=%2B', 'a', '+'],
     ['a=%', 'a', '%'],
     ['a=%zz', 'a', '%zz'],
+    ['a=%2g%g2%%41%4', 'a', '%2g%g2%A%4'],
+    ['a=%aF%Af', 'a', '\ufffd\ufffd'],
     ['%61=1', 'a', '1'],
     ['a=%C3%BC', 'a', 'ü'],
+    ['a=ü%C3%BC漢', 'a', 'üü漢'],
+    ['a=%ff%C3%2', 'a', '\ufffd\ufffd%2'],
+    ['%ff+%zz=%e2%82', '\ufffd %zz', '\ufffd'],
     ['__proto__=1', '__proto__', '1'],
     ['a[b=1', 'a[b', '1'],
     ['[b]=1', '[b]', '1'],
@@ -87,6 +92,16 @@ describe('JSON', () => {
     assert.ok(Array.isArray((await read('{"a":1,"a":2}')).get('a')))
     assert.deepEqual((await read('{"a":{"a":1},"b":["a","a"]}')).get('a'), { a: 1 })
   })
+})
+
+test('a part of multipart has a Content-Disposition of up to 1,000 bytes', async () => {
+  const parse = (attributes: number) => {
+    const line = `Content-Disposition: form-data; ${'a="b"; '.repeat(attributes)}name="n"`
+    const body = Buffer.from(`--b\r\n${line}\r\n\r\n1\r\n--b--\r\n`)
+    return parseBody('multipart/form-data; boundary=b', body)
+  }
+  assert.equal((await parse(130)).get('n'), '1')
+  await assert.rejects(parse(150), { code: 'too_large' })
 })
 
 test('a part of multipart has up to 1,000 header lines', async () => {
