@@ -129,6 +129,17 @@ const EMPTY_SHOP = deleteAll('shop', SHOP_TABLES)
 const MAIL_TABLES =
   'session address_ledger key_view mail_domain gmail_account gmail_folder gmail_seen gmail_deferred lease sender_share series block_entry block_counter check_run'
 const KNOWN_MAIL_LEDGER = KNOWN_LEDGER.replace('ledger_state', 'mail.ledger_state')
+
+/** A mail store whose ledger is complete, as after the first start of a service. */
+export async function openNewPostgresMail(options: PostgresMailOptions): Promise<MailStore> {
+  const store = await openPostgresMail(options)
+  const client = new Client({ connectionString: options.url })
+  await client.connect()
+  await client.query(KNOWN_MAIL_LEDGER)
+  await client.end()
+  return store
+}
+
 const CLEAR_MAIL = `
   ${KNOWN_MAIL_LEDGER};
   ${deleteAll('mail', `${MAIL_TABLES} message raw_mail`)}

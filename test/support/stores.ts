@@ -6,7 +6,6 @@ import type { ReceiveLimits } from '../../src/core/recipient.ts'
 import { openCaller } from '../../src/runtime/ports.ts'
 import { startWriter } from '../../src/runtime/thread.ts'
 import { openWriter, type WriterSetup } from '../../src/runtime/writer.ts'
-import { openPostgresMail } from '../../src/store/postgres/mail-store.ts'
 import { openPostgresShop } from '../../src/store/postgres/shop-store.ts'
 import type { ShopStore } from '../../src/store/shop-store.ts'
 import { openSqliteMail } from '../../src/store/sqlite/mail-store.ts'
@@ -16,7 +15,7 @@ import { openSqliteShop } from '../../src/store/sqlite/shop-store.ts'
 import type { MailStore } from '../../src/store/store.ts'
 import { KNOWN_LEDGER, LEDGER_KEY } from './address-ledger.ts'
 import { storeFor } from './engine.ts'
-import { MAIL_OPTIONS } from './postgres-stores.ts'
+import { MAIL_OPTIONS, openNewPostgresMail } from './postgres-stores.ts'
 
 /** For tempFolder: in vitest, the default is in memory. */
 export const DISK = '/var/tmp'
@@ -113,7 +112,7 @@ export async function openTestStores(limits: ReceiveLimits): Promise<{
     url === 'sqlite:'
       ? [await openSqliteTestMail(limits), await openSqliteTestShop()]
       : await Promise.all([
-          openPostgresMail({ ...MAIL_OPTIONS, url, limits }).then(closable),
+          openNewPostgresMail({ ...MAIL_OPTIONS, url, limits }).then(closable),
           openPostgresShop({ url }).then(closable),
         ])
   return {
