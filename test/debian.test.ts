@@ -191,7 +191,7 @@ test('a restore drill works beside the service as the documentation says', async
   const drill = ['env', '-C', '/root', 'sh', '-ec', commands]
   const { status, stdout, stderr } = await withService(async () => debian.run(drill))
   assert.deepEqual([status, stderr], [0, ''])
-  assert.match(stdout, /^Restored \/var\/backups\/mayfly\/shop\.db: /)
+  assert.match(stdout, /^Restored \/var\/backups\/mayfly\/mayfly\.db: /)
 })
 
 test('an upgrade keeps data and settings, also if the unit is masked', async () => {
