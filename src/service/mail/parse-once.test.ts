@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { afterEach, beforeEach, describe, test } from 'vitest'
+import { afterEach, beforeEach, describe, onTestFinished, test, vi } from 'vitest'
 import { inlineParser } from '../../../test/support/inline-parser.ts'
 import { openSqliteTestMail } from '../../../test/support/stores.ts'
 import { parseAddress, parseHost } from '../../core/address.ts'
@@ -91,6 +91,29 @@ test('a parsed mail with a long text is not passed on but read from the store by
   const parse = parsing(async () => long)
   assert.equal(await parse(rawId, FOREGROUND), 'stored')
   assert.deepEqual(await openParsedMail({ store, largeReads, parse })(rawId, FOREGROUND), long)
+})
+
+/** How often a JSON text of a megabyte was made and parsed. */
+function countLargeJson(): () => { made: number; parsed: number } {
+  const stringify = vi.spyOn(JSON, 'stringify')
+  const parse = vi.spyOn(JSON, 'parse')
+  onTestFinished(() => {
+    stringify.mockRestore()
+    parse.mockRestore()
+  })
+  const isLarge = (text: unknown) => typeof text === 'string' && text.length > 1_000_000
+  return () => ({
+    made: stringify.mock.results.filter(({ value }) => isLarge(value)).length,
+    parsed: parse.mock.calls.filter(([text]) => isLarge(text)).length,
+  })
+}
+
+test('a long text that is stored already is not parsed to see that it is current', async () => {
+  await store.saveParsed(rawId, { ...mail, text: 'x'.repeat(2_000_000) })
+  const counts = countLargeJson()
+  const parse = parsing(() => Promise.reject(new Error('parsed again')))
+  assert.equal(await parse(rawId, FOREGROUND), 'stored')
+  assert.deepEqual(counts(), { made: 0, parsed: 0 })
 })
 
 test('a parsed large mail with a short text is passed to each request', async () => {

@@ -3,6 +3,7 @@ import { type Mail, PARSE_VERSION } from '../../core/message.ts'
 import { Problem } from '../../core/problem.ts'
 import type { Parse, Parser } from '../../mime/parser.ts'
 import type { MailStore } from '../../store/store.ts'
+import { parseCompact } from './long-strings.ts'
 
 interface ParseOnceDeps {
   store: Pick<MailStore, 'readRaw' | 'readParsedJson' | 'saveParsed' | 'storageFault'>
@@ -49,9 +50,12 @@ export function openParseOnce({ store, parser }: ParseOnceDeps): ParseOnce {
     return !isFull
   }
 
-  async function readStored(rawId: number): Promise<Mail | undefined> {
+  async function readStored(rawId: number) {
     const json = await store.readParsedJson(rawId)
-    return json && (JSON.parse(json.toString()) as Mail)
+    if (!json) return undefined
+    const { value, long } = await parseCompact(json, MAX_RETURNED_LENGTH)
+    const mail = value as Mail
+    return { mail, isLong: long.size > 0 || isLong(mail) }
   }
 
   async function parseAndKeep(
@@ -60,12 +64,12 @@ export function openParseOnce({ store, parser }: ParseOnceDeps): ParseOnce {
     parse: Parse,
   ): Promise<Mail | 'stored' | undefined> {
     const stored = await readStored(rawId)
-    const raw = stored && isCurrent(stored) ? undefined : await store.readRaw(rawId)
-    if (!raw) return stored && passedOn(stored)
+    const raw = stored && isCurrent(stored.mail) ? undefined : await store.readRaw(rawId)
+    if (!raw) return stored?.isLong ? 'stored' : stored?.mail
     const mail = await parse(raw.bytes)
     const isWanted = readers.has(rawId) || (!transient && (await canStore()))
     const isStored = isWanted && (await keep(rawId, mail))
-    return isStored ? passedOn(mail) : mail
+    return isStored && isLong(mail) ? 'stored' : mail
   }
 
   return async (rawId, { background = false, transient = false, ...request }, signal) => {
@@ -89,17 +93,12 @@ export function openParseOnce({ store, parser }: ParseOnceDeps): ParseOnce {
 // Each requesting thread gets a copy.
 const MAX_RETURNED_LENGTH = 256 * 1024
 
-/** What is returned of a mail that is stored. */
-function passedOn(mail: Mail): Mail | 'stored' {
-  return sizeOf(mail) > MAX_RETURNED_LENGTH ? 'stored' : mail
-}
-
-/** In characters; fields that are always short are not counted. */
-function sizeOf({ text, html, headers, links }: Mail): number {
+/** Too long to be returned if it is stored. Fields that are always short are not counted. */
+export function isLong({ text, html, headers, links }: Mail): boolean {
   let length = (text?.length ?? 0) + (html?.length ?? 0)
   for (const { name, value } of headers) length += name.length + value.length
   for (const { url } of links) length += url.length
-  return length
+  return length > MAX_RETURNED_LENGTH
 }
 
 /** Nodes of a newer version may already run beside this one. */
