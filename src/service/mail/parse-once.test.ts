@@ -9,7 +9,7 @@ import { OPERATOR } from '../../core/session.ts'
 import type { MailStore } from '../../store/store.ts'
 import { openLargeReads } from './large-reads.ts'
 import { openParseOnce } from './parse-once.ts'
-import { openParsedMail } from './parsed-mail.ts'
+import { openMailJson, openParsedMail } from './parsed-mail.ts'
 
 let store: MailStore
 let close: () => Promise<void>
@@ -114,6 +114,23 @@ test('a long text that is stored already is not parsed to see that it is current
   const parse = parsing(() => Promise.reject(new Error('parsed again')))
   assert.equal(await parse(rawId, FOREGROUND), 'stored')
   assert.deepEqual(counts(), { made: 0, parsed: 0 })
+})
+
+test('on a full disk, all who wait for a long text share one serialization of it', async () => {
+  const long = { ...mail, text: 'x'.repeat(2_000_000) }
+  const saveParsed = () => Promise.reject(new Problem('overloaded', 'x'))
+  const parse = parsing(async () => structuredClone(long), { saveParsed })
+  const read = openMailJson({ store, largeReads, parse })
+  const counts = countLargeJson()
+  const request = { ...FOREGROUND, size: 2_000_000 }
+  const all = await Promise.all(Array.from({ length: 4 }, () => read(rawId, request)))
+  assert.deepEqual(counts(), { made: 1, parsed: 0 })
+  for (const one of all) {
+    assert.equal(one?.long.get(one.mail.text ?? '')?.toString(), `"${long.text}"`)
+  }
+  const reserved: number[] = []
+  await read(rawId, { ...request, reserve: (bytes) => reserved.push(bytes) })
+  assert.ok((reserved[0] ?? 0) > 2_000_000, 'now its size is known')
 })
 
 test('a parsed large mail with a short text is passed to each request', async () => {

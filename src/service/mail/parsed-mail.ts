@@ -5,7 +5,7 @@ import type { MailStore } from '../../store/store.ts'
 import type { ServiceDeps } from '../deps.ts'
 import { DEADLINE_MS, withDeadline } from './large-reads.ts'
 import { type CompactJson, headOf, parseCompact } from './long-strings.ts'
-import { isCurrent, type ParseOnce, type ParseRequest } from './parse-once.ts'
+import { isCurrent, isLong, type ParseOnce, type ParseRequest } from './parse-once.ts'
 
 interface ParsedMailDeps extends Pick<ServiceDeps, 'largeReads'> {
   store: Pick<MailStore, 'readParsedJson'>
@@ -76,8 +76,7 @@ function openReader(
   /** Of the results that were read before, in bytes. */
   const sizes = openLru<number, number>(MAX_SIZES)
 
-  async function readStored(rawId: number): Promise<MailJson | undefined> {
-    const json = await store.readParsedJson(rawId)
+  async function compact(rawId: number, json: Buffer | undefined): Promise<MailJson | undefined> {
     if (!json) return undefined
     if (json.length > MAX_SHORT_BYTES) sizes.set(rawId, json.length)
     return await parseJson(json)
@@ -88,18 +87,25 @@ function openReader(
     { reserve, size, ...request }: Omit<ParsedRequest, 'signal'>,
     ended?: AbortSignal,
   ): Promise<MailJson | undefined> {
-    const readInTurn = () => {
+    const inTurn = (source: string, readJson: () => Promise<Buffer | undefined>) => {
       const known = sizes.get(rawId)
       if (known !== undefined) reserve?.(known)
-      return largeReads.run(`${name} ${rawId}`, { ...request, size, signal: ended }, () =>
-        readStored(rawId),
+      const key = `${name} ${source} ${rawId}`
+      return largeReads.run(key, { ...request, size, signal: ended }, async () =>
+        compact(rawId, await readJson()),
       )
     }
-    const stored = await readInTurn()
+    const readStored = () => inTurn('stored', () => store.readParsedJson(rawId))
+    const stored = await readStored()
     if (stored && isCurrent(stored.mail)) return stored
     const made = await parse(rawId, request, ended)
-    if (made !== 'stored') return made && { mail: made, long: new Map() }
-    const again = await readInTurn()
+    if (!made) return undefined
+    if (made !== 'stored') {
+      if (!isLong(made)) return { mail: made, long: new Map() }
+      // The disk is full, or the result is transient.
+      return await inTurn('made', async () => Buffer.from(JSON.stringify(made)))
+    }
+    const again = await readStored()
     // Deleted, or moved to another partition: the caller reads the message again.
     if (!again) throw new Problem('overloaded', 'The message has just changed. Try again.', 1)
     return again
