@@ -133,6 +133,20 @@ test('on a full disk, all who wait for a long text share one serialization of it
   assert.ok((reserved[0] ?? 0) > 2_000_000, 'now its size is known')
 })
 
+test('a text that is not complete is truncated; HTML is not said to be', async () => {
+  const long = 'x'.repeat(2_000_000)
+  for (const [parts, truncated] of [
+    [{ text: long, html: null }, true],
+    [{ text: 'hi', html: long }, undefined],
+  ] as const) {
+    await store.saveParsed(rawId, { ...mail, ...parts })
+    const parse = parsing(() => Promise.reject(new Error('parsed again')))
+    const found = await openParsedMail({ store, largeReads, parse })(rawId, FOREGROUND)
+    assert.ok(`${found?.text}${found?.html}`.length < long.length)
+    assert.equal(found?.truncated, truncated)
+  }
+})
+
 test('a parsed large mail with a short text is passed to each request', async () => {
   const raw = await store.readRaw(rawId)
   assert.ok(raw)

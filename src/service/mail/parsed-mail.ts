@@ -16,7 +16,7 @@ interface ParsedMailDeps extends Pick<ServiceDeps, 'largeReads'> {
 
 /**
  * The parsed form of a stored mail; undefined if the mail was deleted. Concurrent requests share it. Of a text or HTML of several
- * megabytes it has the beginning, more than any list or page shows.
+ * megabytes it has the beginning, more than any list or page shows. `truncated` is about the text: it does not say that HTML was cut.
  */
 export type ReadParsed = (rawId: number, request: ParsedRequest) => Promise<Mail | undefined>
 
