@@ -174,6 +174,26 @@ export function ledgerContract(open: () => Promise<OpenLedgerStore>): void {
       )
     })
 
+    test('entries that were deleted, with the check value, are lost, but for addresses of sessions', async () => {
+      await prepare()
+      await fixture.session('ann@pool.test')
+      await opened.execute('delete from {mail}address_ledger')
+      const { unknownUntil, reason } = await prepare()
+      assert.deepEqual([unknownUntil, reason], [at(UNKNOWN_MS), 'lost'])
+      assert.deepEqual(
+        (await entries()).sort(),
+        [HMAC.check, HMAC.of(address('ann@pool.test'))].sort(),
+      )
+    })
+
+    test('hashes that a restore has added to a converted ledger are converted', async () => {
+      await prepare()
+      await addEntries([secretHash('former@pool.test')])
+      await opened.execute('update {mail}ledger_state set converted = false')
+      assert.equal((await prepare()).unknownUntil, undefined)
+      assert.equal(await rcpt('former@pool.test'), 'unknown')
+    })
+
     test('an unknown ledger does not become known earlier by another loss', async () => {
       await fixture.store.saveLedger({ unknownUntil: at(2 * UNKNOWN_MS), reason: 'operator' })
       await addEntries([OTHER.check])

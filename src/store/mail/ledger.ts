@@ -74,37 +74,47 @@ export const ledgerTransactions = {
     ...limits
   }: LedgerStart & { hmac: LedgerHmac; poolOff: boolean }): Operation<LedgerState> {
     // Other nodes wait.
-    const [row] = yield* query<LedgerRow>(
-      `select ${LEDGER_COLUMNS} from mail.ledger_state for update`,
+    const [row] = yield* query<LedgerRow & { converted: boolean | number }>(
+      `select ${LEDGER_COLUMNS}, converted from mail.ledger_state for update`,
     )
     if (!row) throw new Error('the state of the ledger is missing')
     const { unknownUntil } = assignedLedger(row)
-    const isReplaced = yield* replaceEntries(hmac)
+    const lost = yield* replaceEntries(hmac, Boolean(row.converted))
     const isPoolBack = Boolean(row.pruned) && !poolOff
-    yield* query('update mail.ledger_state set pruned = $1', [poolOff])
-    if (!isReplaced && !isPoolBack) return { unknownUntil, reason: row.reason, pruned: poolOff }
+    yield* query('update mail.ledger_state set pruned = $1, converted = true', [poolOff])
+    if (!lost && !isPoolBack) return { unknownUntil, reason: row.reason, pruned: poolOff }
     const until = knownAgainAt(now, limits, yield* domainReads.listDomains())
     const latest = new Date(Math.max(until.getTime(), unknownUntil?.getTime() ?? 0))
-    const reason: LedgerReason = isReplaced ? 'secret' : 'pool'
+    const reason = lost ?? 'pool'
     yield* ledgerWrites.saveLedger({ unknownUntil: latest, reason })
     return { unknownUntil: latest, reason, pruned: poolOff }
   },
 }
 
-/** Replaces entries of another key, which are lost, and hashes, which are converted. True if entries were lost. */
-function* replaceEntries(hmac: LedgerHmac): Operation<boolean> {
-  const check = yield* query('select 1 from mail.address_ledger where hmac = $1', [hmac.check])
-  if (check.length > 0) return false
-  const foreign = yield* query(
-    `select 1 from mail.address_ledger where length(hmac) = ${HMAC_LENGTH} limit 1`,
-  )
-  if (foreign.length > 0) {
+/** Replaces entries of another key, which are lost, and hashes, which are converted. Returns why entries were lost, if any were. */
+function* replaceEntries(
+  hmac: LedgerHmac,
+  isConverted: boolean,
+): Operation<LedgerReason | undefined> {
+  const [check] = yield* query('select 1 from mail.address_ledger where hmac = $1', [hmac.check])
+  if (check && isConverted) return undefined
+  const lost = check ? undefined : yield* whyLost(isConverted)
+  if (lost) {
     yield* query(`delete from mail.address_ledger where length(hmac) = ${HMAC_LENGTH}`)
     yield* addSessions(hmac)
   }
   yield* convertHashes(hmac)
   yield* add([hmac.check])
-  return foreign.length > 0
+  return lost
+}
+
+/** Without its check value, a ledger lacks nothing only if it was never converted. */
+function* whyLost(isConverted: boolean): Operation<LedgerReason | undefined> {
+  const [foreign] = yield* query(
+    `select 1 from mail.address_ledger where length(hmac) = ${HMAC_LENGTH} limit 1`,
+  )
+  if (foreign) return 'secret'
+  return isConverted ? 'lost' : undefined
 }
 
 const BATCH = 5_000

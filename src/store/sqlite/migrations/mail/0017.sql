@@ -1,0 +1,2 @@
+-- 1 once all entries of the ledger are HMACs, and one of them is the check value: if that is missing later, entries were lost.
+alter table ledger_state add column converted integer not null default 0;
