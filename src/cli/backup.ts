@@ -13,7 +13,7 @@ interface Contents {
 interface Restored extends Contents {
   /** Where the files that were replaced are now. */
   previous: { shop: string | undefined; mail: string | undefined }
-  /** Whether mail.db was left as it is; undefined if there is none. */
+  /** Whether mail.db stayed, with what it lacked of the backup; undefined if there is none. */
   keptMail: boolean | undefined
 }
 
@@ -50,14 +50,15 @@ function restoredLines(file: string, { previous, keptMail, ...contents }: Restor
     '  - Revocations, rotations and labels since then are undone. Revoke again any keys that must not work.',
     '  - Keys and orders created since then no longer exist. Issue new keys to customers who paid.',
     keptMail
-      ? '  - mail.db is newer and was kept: mail, sessions, domains, block list and ledger are as before.'
-      : '  - Sessions and mail no longer exist. Because nobody knows which addresses were assigned since then, the service\n    refuses mail for addresses without a session until they have expired. After its next start: mayfly ledger show',
+      ? '  - mail.db was kept, with its mail and sessions. Domains, Gmail accounts, blocks and addresses of the ledger that it lacked were added,\n    also blocks that were removed since then.'
+      : '  - Sessions and mail no longer exist. Because nobody knows which addresses were assigned since then, the service\n    refuses mail for addresses without a session until they have expired.',
+    'After the next start of the service, see whether every address is known: mayfly ledger show',
     previous.shop === undefined
       ? 'There was no shop before.'
       : `The previous shop is in ${previous.shop}`,
     ...(previous.mail === undefined
       ? []
-      : [`mail.db was that of another installation, and is in ${previous.mail}`]),
+      : [`The previous mail.db, with its mail, is in ${previous.mail}`]),
   ]
 }
 

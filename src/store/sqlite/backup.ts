@@ -13,6 +13,7 @@ import {
 } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import Database from 'better-sqlite3'
+import { HMAC_LENGTH } from '../../core/ledger.ts'
 import { hasErrorCode, OperatorError } from '../../core/problem.ts'
 import { type Db, isCorruption, MAIL_FILE, openReadOnly, SHOP_FILE } from './files.ts'
 import { addMailTables, tableNames } from './mail-backup.ts'
@@ -150,8 +151,7 @@ export function contentsOf(db: Db, path: string): BackupContents {
     keys: countRows(db, 'api_key'),
     orders: countRows(db, 'purchase'),
     blocks: countRows(db, 'block_entry'),
-    // One entry is the check value.
-    addresses: Math.max(countRows(db, 'address_ledger') - 1, 0),
+    addresses: countAddresses(db),
     bytes: statSync(path).size,
   }
 }
@@ -160,6 +160,16 @@ export function contentsOf(db: Db, path: string): BackupContents {
 function countRows(db: Db, table: string): number {
   if (!tableNames(db).includes(table)) return 0
   return Number(db.prepare(`select count(*) from ${table}`).pluck().get())
+}
+
+/** One of the HMACs is the check value; the hashes of versions up to 0.3 have none. */
+function countAddresses(db: Db): number {
+  if (!tableNames(db).includes('address_ledger')) return 0
+  const count = db.prepare(
+    `with ledger (entry) as (select * from address_ledger)
+     select count(*) - coalesce(max(length(entry) = ${HMAC_LENGTH}), 0) from ledger`,
+  )
+  return Number(count.pluck().get())
 }
 
 /** Makes the contents of a file durable; of a folder, opened with 'r', the files created and renamed in it. */

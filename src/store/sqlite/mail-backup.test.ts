@@ -1,116 +1,19 @@
 import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { tempFolder } from '../../../test/support/stores.ts'
-import { readConfig } from '../../config/config.ts'
-import { type Address, type Host, parseHost } from '../../core/address.ts'
-import type { BlockEntry } from '../../core/block-list.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { Address } from '../../core/address.ts'
 import { secretHash } from '../../core/id.ts'
-import { openLedgerHmac } from '../../core/ledger.ts'
-import { openLedger } from '../../runtime/ledger.ts'
-import { openMailStoreForCli, openShopStoreForCli } from '../../runtime/stores.ts'
-import { BackupRefused, writeBackup } from './backup.ts'
-import { openWritable } from './files.ts'
-import { openMigrated } from './migrate.ts'
-import { restoreBackup } from './restore.ts'
+import { BackupRefused } from './backup.ts'
+import { ANN, backupFolders, changeFile, entriesIn, inFile, NOW } from './testing/backup-folders.ts'
 
-const NOW = new Date('2026-03-01T12:00:00Z')
-const ANN = 'ann@pool.test' as Address
 const FIXTURES = new URL('../../../test/fixtures/0.1.0/', import.meta.url)
-const quiet = () => {}
-const log = { debug: quiet, info: quiet, warn: quiet, error: quiet }
-
-let scratch: ReturnType<typeof tempFolder>
-let data = ''
-let file = ''
-let empty = ''
+const { paths, backup, restore, start, inMail, addDomain, block, fill, observed, reasonIn } =
+  backupFolders()
+let [data, file, empty] = ['', '', '']
 beforeEach(() => {
-  scratch = tempFolder()
-  ;[data, file, empty] = ['data', 'backup.db', 'empty'].map((name) => join(scratch.path, name)) as [
-    string,
-    string,
-    string,
-  ]
+  ;({ data, file, empty } = paths)
 })
-afterEach(() => scratch.remove())
-
-const backup = (folder = data) => writeBackup(folder, file, { force: false, tell: quiet })
-const restore = (folder = empty, from = file) =>
-  restoreBackup(folder, from, { now: NOW, tell: quiet })
-const configOf = (folder: string) => readConfig({ env: { MAYFLY_DATA: folder }, file: {} }).config
-
-/** As the service does it. Returns the HMACs of the ledger. */
-async function start(folder = data) {
-  const shop = await openShopStoreForCli(configOf(folder))
-  const key = await openLedger(configOf(folder), { shop, now: NOW, log }).finally(shop.close)
-  return openLedgerHmac(key)
-}
-
-type Mail = Awaited<ReturnType<typeof openMailStoreForCli>>
-async function inMail<T>(operation: (store: Mail) => Promise<T>, folder = data): Promise<T> {
-  const store = await openMailStoreForCli(configOf(folder))
-  return await operation(store).finally(store.close)
-}
-
-const addDomain = (name: string, folder = data) =>
-  inMail(
-    (store) =>
-      store.addDomain({
-        name: parseHost(name) as Host,
-        sessions: true,
-        reader: true,
-        ttlSeconds: 60,
-      }),
-    folder,
-  )
-const block = (entry: string) =>
-  inMail((store) =>
-    store.addBlocks({ entries: [entry as BlockEntry], note: 'n', expiresAt: undefined, now: NOW }),
-  )
-const reasonIn = async (folder: string) =>
-  (await inMail((store) => store.readLedger(), folder))?.reason
-
-function inFile<T>(
-  folder: string,
-  operation: (db: ReturnType<typeof openMigrated>) => T,
-  kind: 'mail' | 'shop' = 'mail',
-): T {
-  const db = openMigrated(folder, kind)
-  try {
-    return operation(db)
-  } finally {
-    db.close()
-  }
-}
-const entriesIn = (folder: string) =>
-  inFile(folder, (db) => db.prepare('select hmac from address_ledger order by 1').pluck().all())
-
-/** An installation in which everything that a backup has is there, and some that it has not. */
-async function fill(): Promise<void> {
-  const hmac = await start()
-  for (const name of ['gone.test', 'pool.test']) await addDomain(name)
-  await inMail((store) => store.changeDomain('gone.test' as Host, { removed: true }))
-  await inMail((store) => store.addAccount('joe@gmail.com' as Address))
-  for (const entry of ['bad.test', 'worse.test']) await block(entry)
-  inFile(data, (db) => {
-    db.prepare('insert into address_ledger values (?)').run(hmac.of(ANN))
-    db.exec(`insert into session (id, address, created_at, expires_at) values (7, '${ANN}', 0, 0);
-      insert into message (mailbox, id, raw_id, recipient, sender_name, sender_email, subject,
-        received_at, size) values (1, 1, 1, '${ANN}', '', '', 'Private subject', 0, 0)`)
-  })
-}
-
-const observed = (folder: string) =>
-  inMail(
-    async (store) => [
-      await store.listDomains(),
-      await store.listAccounts(NOW),
-      await store.listBlocks({ now: NOW, limit: 9 }),
-      await store.lastBlockChange(),
-    ],
-    folder,
-  )
 
 describe('a backup', () => {
   test('brings back domains, accounts, the block list and the ledger, on an empty disk', async () => {
@@ -200,8 +103,7 @@ describe('after a restore', () => {
     const before = [await observed(data), entriesIn(data)]
     rmSync(join(data, 'mail.db'))
     const { previous } = restore(data)
-    const later = new Date(NOW.getTime() + 1)
-    restoreBackup(data, previous.shop ?? '', { now: later, tell: quiet })
+    restore(data, previous.shop, new Date(NOW.getTime() + 1))
     expect([await observed(data), entriesIn(data)]).toEqual(before)
     expect(inFile(data, (db) => db.prepare('select 1 from reconciled').all(), 'shop')).toHaveLength(
       1,
@@ -244,20 +146,17 @@ describe('data of version 0.1.0', () => {
   })
 
   test('a backup of then has no ledger, which is unknown', async () => {
-    unpack('shop.db', scratch.path)
-    copyFileSync(join(scratch.path, 'shop.db'), file)
+    unpack('shop.db', paths.scratch)
+    copyFileSync(join(paths.scratch, 'shop.db'), file)
     expect(restore()).toMatchObject({ addresses: 0, keptMail: undefined })
     await start(empty)
     expect(await reasonIn(empty)).toBe('lost')
   })
 
   test('a backup of then without a secret does not pass for a new installation', async () => {
-    unpack('shop.db', scratch.path)
-    copyFileSync(join(scratch.path, 'shop.db'), file)
-    const db = openWritable(file)
-    db.exec('delete from installation; delete from usage_day')
-    db.pragma('journal_mode = DELETE')
-    db.close()
+    unpack('shop.db', paths.scratch)
+    copyFileSync(join(paths.scratch, 'shop.db'), file)
+    changeFile(file, 'delete from installation; delete from usage_day')
     restore()
     await start(empty)
     expect(await reasonIn(empty)).toBe('lost')
@@ -272,10 +171,7 @@ test.each([
 ])('a backup of mail.db %s is refused, and nothing changes', async (_name, sql) => {
   await fill()
   backup()
-  const db = openWritable(file)
-  db.exec(sql)
-  db.pragma('journal_mode = DELETE')
-  db.close()
+  changeFile(file, sql)
   expect(() => restore()).toThrow(BackupRefused)
   expect(readdirSync(empty)).toEqual(['lock.db'])
 })

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Db, isCorruption, MAIL_FILE, openReadOnly } from './files.ts'
-import { openMigrated } from './migrate.ts'
+import { DamagedFile, openMigrated } from './migrate.ts'
 
 // A backup is a copy of shop.db with these tables of mail.db beside its own. Mail, sessions and counts are left out. So is the state
 // of the ledger, because sessions created after the backup are missing: a service that finds none treats the ledger as unknown.
@@ -57,18 +57,69 @@ export function takeMailTables(backup: Db, folder: string): boolean {
   return true
 }
 
-/** Whether this folder has the mail.db of the installation with this check value of its ledger: it is newer than the backup. */
-export function hasMailOf(folder: string, check: string): boolean {
+// Ids and numbers that are used by something else are new. Those that are free come first, so that no new one takes theirs.
+const ADD_MISSING = `
+  insert or ignore into address_ledger select hmac from backup.address_ledger;
+  insert into mail_domain (id, name, active, removed, sessions, reader, ttl_seconds)
+    select iif(id in (select id from main.mail_domain), null, id), name, active, removed, sessions, reader, ttl_seconds
+    from backup.mail_domain where name not in (select name from main.mail_domain)
+    order by id in (select id from main.mail_domain), id;
+  insert into gmail_account (id, email, active, health, reason)
+    select iif(id in (select id from main.gmail_account), null, id), email, active, health, reason
+    from backup.gmail_account where email not in (select email from main.gmail_account)
+    order by id in (select id from main.gmail_account), id;
+  insert into block_entry (entry, note, created_at, expires_at, number)
+    select entry, note, created_at, expires_at,
+      number + coalesce((select number from main.block_counter), 0)
+    from backup.block_entry where entry not in (select entry from main.block_entry);
+  insert into block_counter (id, number)
+    select 1, max(number) from main.block_entry having count(*) > 0
+    on conflict (id) do update set number = max(number, excluded.number);
+  update ledger_state set converted = 0`
+
+/**
+ * Whether the mail.db of this folder stays; what it lacks of the backup, whose mail.db is in \`temp\`, is then added. Without the
+ * check value of the restored secret, its ledger may lack addresses: its state is deleted, so that the next start says so.
+ */
+export function keepMail(
+  folder: string,
+  { temp, check }: { temp: string | undefined; check: string },
+): boolean {
   const path = join(folder, MAIL_FILE)
   if (!existsSync(path)) return false
+  try {
+    if (temp !== undefined && !hasMailInUse(path, check)) return false
+    const mail = openMigrated(folder, 'mail')
+    try {
+      if (temp !== undefined) mail.prepare('attach ? as backup').run(join(temp, MAIL_FILE))
+      mail
+        .transaction(() => {
+          if (!hasCheck(mail, check)) mail.exec('delete from ledger_state')
+          if (temp !== undefined) mail.exec(ADD_MISSING)
+        })
+        .immediate()
+    } finally {
+      mail.close()
+    }
+    return true
+  } catch (error) {
+    if (error instanceof DamagedFile || isCorruption(error)) return temp === undefined
+    throw error
+  }
+}
+
+/** Whether this is the mail.db of a service with the restored secret, or of an earlier version, whose secret nobody can tell. */
+function hasMailInUse(path: string, check: string): boolean {
   const db = openReadOnly(path)
   try {
-    if (!tableNames(db).includes('ledger_state')) return false
-    return db.prepare('select 1 from address_ledger where hmac = ?').get(check) !== undefined
-  } catch (error) {
-    if (isCorruption(error)) return false
-    throw error
+    if (!tableNames(db).includes('ledger_state')) return true
+    const state = db.prepare('select 1 from ledger_state').get()
+    return state !== undefined && hasCheck(db, check)
   } finally {
     db.close()
   }
+}
+
+function hasCheck(mail: Db, check: string): boolean {
+  return mail.prepare('select 1 from address_ledger where hmac = ?').get(check) !== undefined
 }

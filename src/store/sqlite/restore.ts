@@ -27,7 +27,7 @@ import {
   withTempFolder,
 } from './backup.ts'
 import { type Db, isCorruption, lockFolder, MAIL_FILE, SHOP_FILE } from './files.ts'
-import { hasMailOf, takeMailTables } from './mail-backup.ts'
+import { keepMail, takeMailTables } from './mail-backup.ts'
 import { openMigrated } from './migrate.ts'
 
 interface RestoreOptions {
@@ -39,11 +39,14 @@ interface RestoreOptions {
 interface Restored extends BackupContents {
   /** The paths of the files that were replaced. */
   previous: { shop: string | undefined; mail: string | undefined }
-  /** Whether mail.db is newer than the backup, and was left as it is; undefined if there is none. */
+  /** Whether mail.db stayed, with what it lacked of the backup; undefined if there is none. */
   keptMail: boolean | undefined
 }
 
-/** Replaces shop.db and, unless it is of the same installation, mail.db with a backup. All checks run before anything is changed. */
+/**
+ * Replaces shop.db with a backup, and mail.db unless it is in use by the same installation. All checks of the backup run before
+ * anything is changed.
+ */
 export function restoreBackup(
   folder: string,
   file: string,
@@ -59,7 +62,8 @@ export function restoreBackup(
       chmodSync(copy, 0o600)
       tell('Checking the copy …')
       const { contents, hasMail, check } = checkedBackup(temp, file)
-      const replacesMail = hasMail && !hasMailOf(folder, check)
+      const stays = keepMail(folder, { temp: hasMail ? temp : undefined, check })
+      const replacesMail = hasMail && !stays
       // The shop last: until then, a service starts with the previous one, and finds no state of the ledger.
       const names = replacesMail ? [MAIL_FILE, SHOP_FILE] : [SHOP_FILE]
       for (const name of names) sync(join(temp, name), 'r+')
