@@ -39,6 +39,14 @@ test('distrust refuses unknown addresses until every lost session would have exp
   ])
 })
 
+test('distrust does not end a longer time', async () => {
+  const later = new Date('2026-05-01T12:00:00Z')
+  await operator.store.saveLedger({ unknownUntil: later, reason: 'lost' })
+  const { lines } = await ledger('distrust')
+  expect(lines).toEqual([expect.stringMatching(/^Until 2026-05-01 12:00:00 UTC, mail for/)])
+  expect(await unknownUntil()).toEqual(later)
+})
+
 test('trust says what it risks, and needs a yes', async () => {
   await ledger('distrust')
   const refused = await ledger('trust')

@@ -11,7 +11,9 @@ export async function distrustLedger({
   now,
   ...limits
 }: LedgerDeps): Promise<Date | undefined> {
-  const unknownUntil = knownAgainAt(now(), limits, await store.listDomains())
+  const until = knownAgainAt(now(), limits, await store.listDomains())
+  const before = (await store.readLedger())?.unknownUntil
+  const unknownUntil = before && before > until ? before : until
   const saved = await store.saveLedger({ unknownUntil, reason: 'operator' })
   return saved ? unknownUntil : undefined
 }
