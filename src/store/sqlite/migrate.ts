@@ -70,8 +70,10 @@ function readSteps(kind: Kind): string[] {
 
 export class DamagedFile extends OperatorError {
   constructor(kind: string, options: ErrorOptions) {
+    // What is recovered may lack addresses, which nothing shows.
+    const next = kind === 'mail' ? ', and then: mayfly ledger distrust' : ''
     super(
-      `${kind}.db is damaged and was left unchanged. Move it away to start with an empty one, or try to recover it: sqlite3 ${kind}.db .recover`,
+      `${kind}.db is damaged and was left unchanged. Move it away to start with an empty one, or try to recover it: sqlite3 ${kind}.db .recover${next}`,
       options,
     )
   }
