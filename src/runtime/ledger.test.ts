@@ -102,6 +102,15 @@ test.each([
   expect(await start(), 'and at the next start').toEqual([reason, 1])
 })
 
+test('mail.db is missing beside a shop of version 0.3 without a secret, whose keys were never used', async () => {
+  await inShop(issueIn)
+  const db = openMigrated(folder.path, 'shop')
+  const before = Number(db.pragma('user_version', { simple: true })) - 1
+  db.pragma(`user_version = ${before}`)
+  db.close()
+  expect(await start()).toEqual(['lost', 1])
+})
+
 test('mail.db is missing beside a shop of an earlier version without a secret, whose keys were used', async () => {
   await inShop(issueIn)
   const db = openMigrated(folder.path, 'shop')
