@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { isLedgerUnknown, type LedgerState, ledgerWarning } from '../core/ledger.ts'
+import { type LedgerState, ledgerWarning } from '../core/ledger.ts'
 import { distrustLedger, type LedgerDeps, trustLedger } from '../service/ledger.ts'
 import { CommandError, formatTime, type Print } from './output.ts'
 
@@ -33,7 +33,7 @@ export function addLedgerCommands(
 
 async function showLedger(deps: LedgerDeps, print: Print): Promise<void> {
   const state = await readState(deps)
-  const warning = ledgerWarning(state, deps.now())
+  const warning = ledgerWarning(state)
   if (warning === undefined) return print(stateText(state))
   print(`${warning.charAt(0).toUpperCase()}${warning.slice(1)}.`)
   print('To end this earlier, and for what it risks: mayfly ledger trust')
@@ -61,7 +61,7 @@ const RISKS = [
 
 async function trust(deps: LedgerDeps, acceptRisk: boolean, print: Print): Promise<void> {
   const state = await readState(deps)
-  if (!isLedgerUnknown(state, deps.now())) return print(stateText(state))
+  if (!state.unknownUntil) return print(stateText(state))
   for (const line of RISKS) print(line)
   if (!acceptRisk) throw new CommandError('Nothing was changed. To accept that: --accept-risk')
   await trustLedger(deps)

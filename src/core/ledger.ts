@@ -38,7 +38,7 @@ export function openLedgerHmac(key: Uint8Array) {
 export type LedgerReason = 'lost' | 'secret' | 'pool' | 'operator'
 
 export interface LedgerState {
-  /** Until then, addresses may have belonged to sessions that the ledger lacks. Undefined: it is complete. */
+  /** Addresses may have belonged to sessions that the ledger lacks, until a sweep at this time. Undefined: it is complete. */
   unknownUntil: Date | undefined
   reason: LedgerReason | ''
   /** Entries are deleted, because the pool is off. */
@@ -62,14 +62,6 @@ export function knownAgainAt(
   return new Date(now.getTime() + Math.max(...longest) * 1000 + cooldownMs)
 }
 
-/** True if an address without a session may have belonged to one that is not in the ledger. */
-export function isLedgerUnknown(
-  { unknownUntil }: Pick<LedgerState, 'unknownUntil'>,
-  now: Date,
-): boolean {
-  return unknownUntil !== undefined && unknownUntil.getTime() > now.getTime()
-}
-
 const REASONS: Record<LedgerReason, string> = {
   lost: 'it was lost, or restored from a backup',
   secret: 'it was made with another secret: shop.db was replaced',
@@ -78,9 +70,8 @@ const REASONS: Record<LedgerReason, string> = {
 }
 
 /** For the operator; undefined if the ledger is complete. */
-export function ledgerWarning(state: LedgerState, now: Date): string | undefined {
-  const { unknownUntil, reason } = state
-  if (!unknownUntil || !isLedgerUnknown(state, now)) return undefined
+export function ledgerWarning({ unknownUntil, reason }: LedgerState): string | undefined {
+  if (!unknownUntil) return undefined
   const why = reason === '' ? '' : ` (${REASONS[reason]})`
   return `the ledger of addresses is incomplete${why}: until ${utcTimestamp(unknownUntil)} UTC, mail for addresses without a session is refused, and new addresses are random`
 }

@@ -5,7 +5,7 @@ import {
   type RuleRefusal,
   ruleRefusal,
 } from './address-rules.ts'
-import { isLedgerUnknown, type LedgerState } from './ledger.ts'
+import type { LedgerState } from './ledger.ts'
 import { isOperatorLocalPart, isReservedLocalPart } from './prefix.ts'
 import { isLive, type MailboxId, type MailboxLimits, OPERATOR, POOL } from './session.ts'
 
@@ -133,7 +133,7 @@ export function decideRecipient(
     const hasRoom = fitsShared(OPERATOR, facts.operator, facts.senderShare?.operator)
     return hasRoom ? { mailbox: OPERATOR } : { refused: 'full' }
   }
-  if (!isPoolAddress(local, domain, facts, now)) return { refused: 'unknown' }
+  if (!isPoolAddress(local, domain, facts)) return { refused: 'unknown' }
   const hasRoom = fits(facts.poolAddress) && fitsShared(POOL, facts.pool, facts.senderShare?.pool)
   return hasRoom ? { mailbox: POOL } : { refused: 'full' }
 }
@@ -143,9 +143,8 @@ function isPoolAddress(
   local: string,
   { active, reader }: MailDomain,
   { everAssigned, ledger }: RecipientFacts,
-  now: Date,
 ): boolean {
-  const maybeAssigned = everAssigned || isLedgerUnknown(ledger, now)
+  const maybeAssigned = everAssigned || ledger.unknownUntil !== undefined
   return active && reader && !maybeAssigned && !isReservedLocalPart(local)
 }
 

@@ -102,6 +102,19 @@ test.each([
   expect(await start(), 'and at the next start').toEqual([reason, 1])
 })
 
+test('a lost ledger is unknown for as long after the newest time in the shop, if the clock is behind', async () => {
+  const day = 86_400_000
+  await start()
+  const db = openMigrated(folder.path, 'shop')
+  db.exec(`insert into usage_day values ('key', ${NOW.getTime() / day + 99.5}, 1)`)
+  db.close()
+  remove('mail.db')
+  await start()
+  const store = await openMailStoreForCli(config)
+  const state = await store.readLedger().finally(() => store.close())
+  expect(state?.unknownUntil).toEqual(new Date(NOW.getTime() + (99.5 + 60) * day))
+})
+
 test('mail.db is missing beside a shop of version 0.3 without a secret, whose keys were never used', async () => {
   await inShop(issueIn)
   const db = openMigrated(folder.path, 'shop')

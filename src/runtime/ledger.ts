@@ -23,21 +23,33 @@ export async function openLedger(
   { shop, now, log }: LedgerDeps,
 ): Promise<Uint8Array> {
   const { cooldownMs, ...lifetimes } = config.sessions
-  const start = { now, lifetimes, cooldownMs }
   const ledger = usesPostgres(config)
     ? await openPostgresLedger(config)
     : openSqliteLedger(config.data)
   try {
+    const start = { now: await latestTime({ ledger, shop, now }), lifetimes, cooldownMs }
     await ledger.beginLedger({ ...start, isNew: !(await shop.hasServed()) })
     const key = ledgerKey(await shop.installationSecret(randomBytes(32)))
     const poolOff = config.poolAccess === 'off'
     const state = await ledger.prepareLedger({ ...start, hmac: openLedgerHmac(key), poolOff })
-    const warning = ledgerWarning(state, now)
+    const warning = ledgerWarning(state)
     if (warning !== undefined) log.warn({ see: 'mayfly ledger show' }, warning)
     return key
   } finally {
     await ledger.close()
   }
+}
+
+/** Of what tells the time: a clock that is behind must not shorten how long addresses are unknown. */
+async function latestTime({
+  ledger,
+  shop,
+  now,
+}: Pick<LedgerDeps, 'shop' | 'now'> & {
+  ledger: { serverTime(): Date | undefined | Promise<Date> }
+}): Promise<Date> {
+  const others = [await ledger.serverTime(), await shop.newestTime()]
+  return new Date(Math.max(now.getTime(), ...others.map((time) => time?.getTime() ?? 0)))
 }
 
 async function openPostgresLedger({ store: url }: Config) {
@@ -47,10 +59,10 @@ async function openPostgresLedger({ store: url }: Config) {
 
 /** What /readyz and the admin page show. */
 export async function operatorWarnings(
-  { store, now }: { store: Pick<MailStore, 'readLedger'>; now(): Date },
+  store: Pick<MailStore, 'readLedger'>,
   sweep: { warnings(): string[] },
 ): Promise<string[]> {
   const state = await unlessUnavailable(store.readLedger())
-  const warning = state && ledgerWarning(state, now())
+  const warning = state && ledgerWarning(state)
   return [...sweep.warnings(), ...(warning === undefined ? [] : [warning])]
 }

@@ -130,7 +130,7 @@ async function startParts(
     closers.push(await startWebhooks(config, { store, shop, parse, bus, now, log }))
   }
 
-  const warnings = () => operatorWarnings({ store, now }, sweep)
+  const warnings = () => operatorWarnings(store, sweep)
 
   // All adapter threads at once: each may need time to complete what is in progress.
   closers.push(metrics.closeThreads, series.pause)

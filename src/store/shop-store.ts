@@ -68,6 +68,8 @@ export interface ShopStore extends WebhookStore {
   installationSecret(fresh: Uint8Array): Promise<Uint8Array>
   /** Whether a service has used this shop: it has a secret, or requests were counted. */
   hasServed(): Promise<boolean>
+  /** When a key or order was created or, to the day, used last. */
+  newestTime(): Promise<Date | undefined>
   close(): Promise<void>
 }
 

@@ -67,9 +67,9 @@ export function evaluateDataDirectory(data: DataDirectory): CheckResult {
 }
 
 /** Of addresses that ever belonged to a session. */
-export function evaluateLedger(state: LedgerState | undefined, now: Date): CheckResult {
+export function evaluateLedger(state: LedgerState | undefined): CheckResult {
   if (!state) return skipped('created when the service starts')
-  const seen = ledgerWarning(state, now)
+  const seen = ledgerWarning(state)
   if (seen === undefined) return ok(state.pruned ? 'empty: the pool is off' : 'complete')
   return warning(seen, 'Wait until then, or accept the risk: mayfly ledger trust')
 }

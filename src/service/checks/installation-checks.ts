@@ -46,7 +46,7 @@ export function installationChecks(context: CheckContext, facts: Facts): Check[]
     { name: 'store', run: async () => checkStore(context) },
     {
       name: 'ledger',
-      run: async () => evaluateLedger(await context.store?.readLedger(), context.now()),
+      run: async () => evaluateLedger(await context.store?.readLedger()),
     },
     {
       name: 'clock',

@@ -10,7 +10,6 @@ import {
   randomTag,
 } from '../../core/gmail.ts'
 import { makeSecretToken, secretHash } from '../../core/id.ts'
-import { isLedgerUnknown } from '../../core/ledger.ts'
 import { parsePrefix, randomLocalPart } from '../../core/prefix.ts'
 import { Problem } from '../../core/problem.ts'
 import { requestedLifetimeSeconds, type Session } from '../../core/session.ts'
@@ -69,9 +68,9 @@ export async function createSession(
   throw new Problem('address_taken', `prefix: "${prefix}" ${where} is ${await whyTaken(deps)}.`)
 }
 
-async function whyTaken({ store, now }: CreateSessionDeps): Promise<string> {
+async function whyTaken({ store }: CreateSessionDeps): Promise<string> {
   const ledger = await store.readLedger()
-  if (!ledger?.unknownUntil || !isLedgerUnknown(ledger, now())) return 'taken'
+  if (!ledger?.unknownUntil) return 'taken'
   const until = utcTimestamp(ledger.unknownUntil)
   return `taken, or may have been: until ${until} UTC, omit prefix for a random address`
 }

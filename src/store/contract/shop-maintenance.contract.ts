@@ -145,6 +145,16 @@ export function shopMaintenanceContract(open: () => Promise<OpenShopStore>): voi
     })
   })
 
+  test('the newest time is that of a key, an order, or the last day of use', async () => {
+    assert.equal(await store.newestTime(), undefined)
+    await order('late', { createdAt: later(2) })
+    await order('early', { createdAt: later(1), idempotencyHash: 'early' })
+    assert.deepEqual(await store.newestTime(), later(2))
+    await settleAs('early', 'paid')
+    await store.spendRequest('key of early', later(3 * DAY))
+    assert.deepEqual(await store.newestTime(), new Date(utcDay(later(3 * DAY)) * DAY))
+  })
+
   describe('the installation secret', () => {
     const secretOf = (byte: number) => new Uint8Array(32).fill(byte)
     const installationSecret = async (byte: number) => [

@@ -58,11 +58,11 @@ interface LedgerStart extends LedgerLimits {
 export const ledgerTransactions = {
   /** For a database without a state. `isNew`: nothing was lost, because no service has run. */
   *beginLedger({ isNew, now, ...limits }: LedgerStart & { isNew: boolean }): Operation<void> {
-    const domains = yield* domainReads.listDomains()
+    const until = yield* knownAgain({ now, ...limits })
     yield* query(
       `insert into mail.ledger_state (id, unknown_until, reason, pruned) values (1, $1, $2, false)
        on conflict do nothing`,
-      isNew ? [null, ''] : [knownAgainAt(now, limits, domains).getTime(), 'lost'],
+      isNew ? [null, ''] : [until.getTime(), 'lost'],
     )
   },
 
@@ -83,12 +83,21 @@ export const ledgerTransactions = {
     const isPoolBack = Boolean(row.pruned) && !poolOff
     yield* query('update mail.ledger_state set pruned = $1, converted = true', [poolOff])
     if (!lost && !isPoolBack) return { unknownUntil, reason: row.reason, pruned: poolOff }
-    const until = knownAgainAt(now, limits, yield* domainReads.listDomains())
+    const until = yield* knownAgain({ now, ...limits })
     const latest = new Date(Math.max(until.getTime(), unknownUntil?.getTime() ?? 0))
     const reason = lost ?? 'pool'
     yield* ledgerWrites.saveLedger({ unknownUntil: latest, reason })
     return { unknownUntil: latest, reason, pruned: poolOff }
   },
+}
+
+/** The newest session counts as well: a clock that is behind must not shorten the time. */
+function* knownAgain({ now, ...limits }: LedgerStart): Operation<Date> {
+  const [newest] = yield* query<{ created_at: number }>(
+    'select created_at from mail.session order by id desc limit 1',
+  )
+  const from = new Date(Math.max(now.getTime(), newest?.created_at ?? 0))
+  return knownAgainAt(from, limits, yield* domainReads.listDomains())
 }
 
 /** Replaces entries of another key, which are lost, and hashes, which are converted. Returns why entries were lost, if any were. */
@@ -153,6 +162,14 @@ function* add(entries: readonly string[]): Operation<void> {
     `insert into mail.address_ledger (hmac) select item from unnest($1::text[]) as item where true
      on conflict do nothing`,
     [entries],
+  )
+}
+
+/** For the sweep, which does not trust a clock that has jumped ahead. */
+export function* endUnknownLedger(now: Date): Operation<void> {
+  yield* query(
+    `update mail.ledger_state set unknown_until = null, reason = '' where unknown_until <= $1`,
+    [now.getTime()],
   )
 }
 

@@ -12,7 +12,8 @@ import { keyMailOrderContract } from '../contract/key-mail-order.contract.ts'
 import { keyMailVersionContract } from '../contract/key-mail-version.contract.ts'
 import { keysContract } from '../contract/keys.contract.ts'
 import { leasesContract } from '../contract/leases.contract.ts'
-import { ledgerContract, type OpenLedgerStore } from '../contract/ledger.contract.ts'
+import { ledgerContract } from '../contract/ledger.contract.ts'
+import type { OpenLedgerStore } from '../contract/ledger-fixture.ts'
 import { messagesContract } from '../contract/messages.contract.ts'
 import { operatorContract } from '../contract/operator.contract.ts'
 import { purchasesContract } from '../contract/purchases.contract.ts'
@@ -22,6 +23,7 @@ import { seriesContract } from '../contract/series.contract.ts'
 import { sessionsContract } from '../contract/sessions.contract.ts'
 import { SHARE_LIMITS, sharesContract } from '../contract/shares.contract.ts'
 import { shopMaintenanceContract } from '../contract/shop-maintenance.contract.ts'
+import { unknownLedgerContract } from '../contract/unknown-ledger.contract.ts'
 import { webhookChargesContract } from '../contract/webhook-charges.contract.ts'
 import { webhooksContract } from '../contract/webhooks.contract.ts'
 import { openPostgresLedger } from './ledger.ts'
@@ -64,6 +66,7 @@ describe('PostgreSQL', () => {
   describe('accounts', () => accountsContract(open))
   describe('deferred mail', () => deferredContract(open))
   describe('ledger', () => ledgerContract(() => openLedgers(mails)))
+  describe('unknown ledger', () => unknownLedgerContract(() => openLedgers(mails)))
   describe('leases', () => leasesContract(open))
   describe('operator', () => operatorContract(open))
   describe('series', () => seriesContract(open))

@@ -1,6 +1,7 @@
 import { ledgerTransactions } from '../mail/ledger.ts'
 import { transactionMethods } from './connection/operations.ts'
 import { openCheckedConnections } from './connection/server-requirements.ts'
+import { NOW } from './mail/leases.ts'
 
 // A node may have to wait until another one has converted a large ledger.
 const STATEMENT_MS = 3_600_000
@@ -11,6 +12,10 @@ export async function openPostgresLedger(url: string) {
   const connections = await openCheckedConnections(options, 'mail')
   return {
     ...transactionMethods(connections, ledgerTransactions),
+    async serverTime(): Promise<Date> {
+      const [row] = await connections.query<{ now: number }>(`select ${NOW} as now`)
+      return new Date(row?.now ?? 0)
+    },
     close: () => connections.close(),
   }
 }

@@ -66,6 +66,15 @@ export const purchaseReads = {
   *findSecret(): Operation<Uint8Array | undefined> {
     return (yield* query<SecretRow>('select secret from shop.installation'))[0]?.secret
   },
+  *newestTime(): Operation<Date | undefined> {
+    const [row] = yield* query<{ newest: number | null }>(
+      `select max(time) as newest from (
+         select max(created_at) as time from shop.api_key
+         union all select max(created_at) from shop.purchase
+         union all select cast(max(day) as bigint) * 86400000 from shop.usage_day) as times`,
+    )
+    return typeof row?.newest === 'number' ? new Date(row.newest) : undefined
+  },
   *hasServed(): Operation<boolean> {
     const found = yield* query(
       'select 1 from shop.installation union all select 1 from shop.usage_day limit 1',

@@ -13,7 +13,8 @@ import { deferredContract } from '../contract/deferred.contract.ts'
 import { at, DAY, HOUR, START } from '../contract/fixture.ts'
 import { keysContract } from '../contract/keys.contract.ts'
 import { leasesContract } from '../contract/leases.contract.ts'
-import { ledgerContract, type OpenLedgerStore } from '../contract/ledger.contract.ts'
+import { ledgerContract } from '../contract/ledger.contract.ts'
+import type { OpenLedgerStore } from '../contract/ledger-fixture.ts'
 import { messagesContract } from '../contract/messages.contract.ts'
 import { operatorContract } from '../contract/operator.contract.ts'
 import { purchasesContract } from '../contract/purchases.contract.ts'
@@ -23,6 +24,7 @@ import { seriesContract } from '../contract/series.contract.ts'
 import { sessionsContract } from '../contract/sessions.contract.ts'
 import { type OpenShareStore, SHARE_LIMITS, sharesContract } from '../contract/shares.contract.ts'
 import { shopMaintenanceContract } from '../contract/shop-maintenance.contract.ts'
+import { unknownLedgerContract } from '../contract/unknown-ledger.contract.ts'
 import { webhookChargesContract } from '../contract/webhook-charges.contract.ts'
 import { webhooksContract } from '../contract/webhooks.contract.ts'
 import { MAIL_FILE, openReadOnly, openWritable } from './files.ts'
@@ -76,6 +78,7 @@ describe('SQLite', () => {
   describe('accounts', () => accountsContract(openSqliteTestMail))
   describe('deferred mail', () => deferredContract(openSqliteTestMail))
   describe('ledger', () => ledgerContract(openLedgers))
+  describe('unknown ledger', () => unknownLedgerContract(openLedgers))
   describe('leases', () => leasesContract(openSqliteTestMail))
   describe('operator', () => operatorContract(openSqliteTestMail))
   describe('series', () => seriesContract(openSqliteTestMail))

@@ -13,6 +13,7 @@ export function openSqliteLedger(folder: string) {
     ...methodsOf(ledgerTransactions, (operation) =>
       db.transaction(() => run(operation)).immediate(),
     ),
+    serverTime: () => undefined,
     close: () => db.close(),
   }
 }

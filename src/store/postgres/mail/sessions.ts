@@ -1,6 +1,6 @@
 import { NO_RULES } from '../../../core/address-rules.ts'
 import { idBounds } from '../../../core/id.ts'
-import { isLedgerUnknown, type LedgerHmac } from '../../../core/ledger.ts'
+import type { LedgerHmac } from '../../../core/ledger.ts'
 import { isAddressReserved, type MailboxId, type Session } from '../../../core/session.ts'
 import { assignedLedger, LEDGER_COLUMNS, type LedgerRow } from '../../mail/ledger.ts'
 import {
@@ -114,13 +114,10 @@ export function sessionWrites(connections: Connections, hmac: LedgerHmac, random
 }
 
 /** Whether an address without a session is free: while the ledger is unknown, only a random one. */
-async function isNewAddressFree(
-  db: Db,
-  { isRandom = false, createdAt }: NewSession,
-): Promise<boolean> {
+async function isNewAddressFree(db: Db, { isRandom = false }: NewSession): Promise<boolean> {
   if (isRandom) return true
   const [row] = await db.query<LedgerRow>(`select ${LEDGER_COLUMNS} from mail.ledger_state`)
-  return !isLedgerUnknown(assignedLedger(row), createdAt)
+  return assignedLedger(row).unknownUntil === undefined
 }
 
 /** A concurrent transaction drew the same id, or took the address. */

@@ -1,7 +1,7 @@
 import type { LedgerHmac } from '../../../core/ledger.ts'
 import { type MailboxId, OPERATOR, POOL } from '../../../core/session.ts'
 import { ENDED_BLOCK_MS, ENDED_BLOCKS_PER_STEP } from '../../mail/blocks.ts'
-import { pruneLedger } from '../../mail/ledger.ts'
+import { endUnknownLedger, pruneLedger } from '../../mail/ledger.ts'
 import { seriesTransactions } from '../../mail/series.ts'
 import type { SweepOptions } from '../../store.ts'
 import type { Connections, Db } from '../connection/connections.ts'
@@ -55,6 +55,7 @@ export function sweepWrites(connections: Connections, hmac: LedgerHmac, aheadDay
           return await clearFar(db, mailbox, left)
         })
       }
+      await connections.transaction((db) => runOperation(db, endUnknownLedger(now)))
       const prune = () => connections.transaction((db) => runOperation(db, pruneLedger(hmac)))
       const moreEntries = poolOff && (await prune())
       const moreDays = await maintain(now)

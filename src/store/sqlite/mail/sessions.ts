@@ -1,6 +1,6 @@
 import { NO_RULES } from '../../../core/address-rules.ts'
 import { nextId } from '../../../core/id.ts'
-import { isLedgerUnknown, type LedgerHmac } from '../../../core/ledger.ts'
+import type { LedgerHmac } from '../../../core/ledger.ts'
 import { isAddressReserved, type MailboxId, type Session } from '../../../core/session.ts'
 import { assignedLedger, LEDGER_COLUMNS, type LedgerRow } from '../../mail/ledger.ts'
 import {
@@ -51,7 +51,7 @@ export function sessionWrites(db: Db, hmac: LedgerHmac, random: () => number, to
         if (isAddressReserved(spanOf(holder), session.createdAt, cooldownMs)) return undefined
         releaseAddress.run(holder.id)
         touch(holder.id)
-      } else if (!isRandom && isLedgerUnknown(assignedLedger(ledger.get()), session.createdAt)) {
+      } else if (!isRandom && assignedLedger(ledger.get()).unknownUntil) {
         return undefined
       }
       return add(session)

@@ -1,7 +1,7 @@
 import type { LedgerHmac } from '../../../core/ledger.ts'
 import { type MailboxId, OPERATOR, POOL } from '../../../core/session.ts'
 import { ENDED_BLOCK_MS, ENDED_BLOCKS_PER_STEP } from '../../mail/blocks.ts'
-import { pruneLedger } from '../../mail/ledger.ts'
+import { endUnknownLedger, pruneLedger } from '../../mail/ledger.ts'
 import type { SweepOptions } from '../../store.ts'
 import type { Db } from '../files.ts'
 import type { Touch } from '../group-commit.ts'
@@ -80,6 +80,7 @@ export function sweepWrites(db: Db, hmac: LedgerHmac, touch: Touch) {
         if (left < before) touch(mailbox)
       }
       const blocks = endBlocks.run({ until: time - ENDED_BLOCK_MS }).changes
+      run(endUnknownLedger(now))
       const moreEntries = poolOff === true && run(pruneLedger(hmac))
       const surplusPages = (free.get() ?? 0) - KEPT_FREE_PAGES
       if (surplusPages > 0) db.pragma(`incremental_vacuum(${PAGES_PER_STEP})`)
