@@ -6,6 +6,7 @@ import { secretHash } from '../../src/core/id.ts'
 import type { Recipient } from '../../src/core/recipient.ts'
 import { POOL } from '../../src/core/session.ts'
 import { readHead } from '../../src/mime/header-summary.ts'
+import { scanned } from '../../src/mime/testing/scan.ts'
 import { compress } from '../../src/store/compression.ts'
 import { dayOf } from '../../src/store/postgres/mail/partition-key.ts'
 import { BLOCK } from '../../src/store/postgres/mail/raw-mail.ts'
@@ -50,7 +51,7 @@ export function newSession(number: number, createdAt: Date, expiresAt: Date) {
 }
 
 export function incomingMail(raw: Buffer, receivedAt: Date) {
-  return { envelope: ENVELOPE, head: readHead(raw, ENVELOPE.mailFrom), receivedAt, raw }
+  return { envelope: ENVELOPE, head: readHead(scanned(raw), ENVELOPE.mailFrom), receivedAt, raw }
 }
 
 /** Derived from the number of the session, so that load generators need no list of tokens. */
@@ -159,7 +160,7 @@ export async function fillPostgres(
   const sessions = Math.ceil(messages / MESSAGES_EACH)
   const raw = Buffer.from(mailText(2_000))
   const now = receivedAt.getTime()
-  const { senderName, senderEmail, subject } = readHead(raw, ENVELOPE.mailFrom)
+  const { senderName, senderEmail, subject } = readHead(scanned(raw), ENVELOPE.mailFrom)
   const bucket = dayOf(expiresAt)
   const client = new Client({ connectionString: url })
   await client.connect()

@@ -60,7 +60,8 @@ const SPECIAL: Partial<
 // An encoded word is one token even if it contains a comma or a bracket, as many do.
 const WORD = /=\?[^?\s]{1,60}\?[bq]\?[^?\s]*\?=/iy
 
-function wordEnd(line: string, at: number): number {
+/** -1 if none starts here. */
+export function wordEnd(line: string, at: number): number {
   WORD.lastIndex = at
   return WORD.test(line) ? WORD.lastIndex : -1
 }
@@ -144,103 +145,6 @@ const BLANKS_INSIDE = /[ \t]*([.@])[ \t]*/g
 const PLAIN = /^[\w.!#$%&'*+/=?^`{|}~-]+@[\w.-]+$/
 const ADDRESS =
   /^(?:"(?:[^"\\\p{C}]|\\[ -~])*"|[^\s"(),:;<>@[\\\]\p{C}\p{Z}]+)@(?:[\p{L}\p{N}\p{M}._-]+|\[[\w.:-]+\])$/u
-
-// RFC 5321 4.5.3.1. With a blank on each side of its dots, either part is at most twice as long.
-const MAX_LOCAL = 64
-const MAX_HOST = 255
-const LOCAL_END = /(?:"(?:[^"\\]|\\.)*"|(?<![^\s<>,;:()"])[^\s<>,;:()"]*)$/s
-const HOST = /^[\p{L}\p{N}\p{M}._\u3002\uff0e\uff61-]{1,255}/u
-const BLANKS = /[ \t]{2,}/g
-const BLANK_AT_DOT = /[ \t](?=[.\u3002\uff0e\uff61])|(?<=[.\u3002\uff0e\uff61])[ \t]/g
-
-/**
- * What any program might read as an address in this field, valid or not: the text around each @ sign outside names. Finds too
- * much rather than too little. One sign at a time, because there may be millions; '' if no host follows it.
- */
-export function* possibleAddresses(line: string): Generator<string> {
-  const text = withoutNames(line).replace(BLANKS, ' ')
-  for (let at = text.indexOf('@'), next = at; at >= 0; at = next) {
-    next = text.indexOf('@', at + 1)
-    const end = Math.min(at + 1 + 2 * MAX_HOST, next < 0 ? text.length : next)
-    const before = text.slice(Math.max(0, at - 2 * MAX_LOCAL), at).trimEnd()
-    const after = text.slice(at + 1, end).trimStart()
-    yield joinParts(before, after)
-    // `ann@a. test` is obsolete, but valid; in `Mr. ann@a.test`, the first dot is not part of the address.
-    const joined = [before, after].map((part) => part.replace(BLANK_AT_DOT, ''))
-    if (joined[0] !== before || joined[1] !== after)
-      yield joinParts(joined[0] ?? '', joined[1] ?? '')
-  }
-}
-
-const PLAIN_HOST = /\s*([\w.\u0080-\uffff-]{1,255})/y
-const LOCAL_DELIMITERS = ' \t\r\n<>,;:()@'
-
-/** The same for text of any length: only what is written without comments and the like, at a fraction of the cost. */
-export function* plainAddresses(text: string): Generator<string> {
-  for (let at = text.indexOf('@'); at >= 0; at = text.indexOf('@', at + 1)) {
-    PLAIN_HOST.lastIndex = at + 1
-    const host = PLAIN_HOST.exec(text)?.[1]
-    yield host === undefined ? '' : `${localBefore(text, at)}@${host}`
-  }
-}
-
-function localBefore(text: string, at: number): string {
-  const first = Math.max(0, at - MAX_LOCAL)
-  let from = at
-  while (from > first && !LOCAL_DELIMITERS.includes(text[from - 1] ?? '')) from -= 1
-  return text.slice(from, at)
-}
-
-function joinParts(before: string, after: string): string {
-  const host = HOST.exec(after)?.[0]
-  return host === undefined ? '' : `${LOCAL_END.exec(before)?.[0]}@${host}`
-}
-
-const PLAIN_TEXT = /[^"(=\\]+/y
-
-/**
- * Comments become blanks, and quoted strings and encoded words lose their @ signs. If there are no others, the line is
- * returned as it is. In linear time, whatever the input.
- */
-function withoutNames(line: string): string {
-  const unclosed = new Set<string>()
-  let text = ''
-  let copied = 0
-  for (let at = 0; at < line.length; ) {
-    const end = nameEnd(line, at, unclosed)
-    if (end < 0) {
-      at = textEnd(line, at)
-      continue
-    }
-    const name = line[at] === '(' ? '' : line.slice(at, end)
-    if (name === '' || name.includes('@')) {
-      if (copied < at) text += `${line.slice(copied, at)} `
-      text += name.replaceAll('@', ' ')
-      copied = end
-    }
-    at = end
-  }
-  text += line.slice(copied)
-  return text.includes('@') ? text : line
-}
-
-/** The end of a comment, a quoted string or an encoded word that starts here, else -1. */
-function nameEnd(line: string, at: number, unclosed: Set<string>): number {
-  const char = line[at]
-  if (char === '=') return wordEnd(line, at)
-  if ((char !== '"' && char !== '(') || unclosed.has(char)) return -1
-  const end = char === '"' ? quotedEnd(line, at) : commentEnd(line, at)
-  // As in addressTokens.
-  if (end < 0) unclosed.add(char)
-  return end
-}
-
-/** Where a name may start next; an escaped character starts none. */
-function textEnd(line: string, at: number): number {
-  const from = at + (line[at] === '\\' ? 2 : 1)
-  PLAIN_TEXT.lastIndex = from
-  return PLAIN_TEXT.test(line) ? PLAIN_TEXT.lastIndex : from
-}
 
 function* readEntry(tokens: Token[]): Generator<Mailbox> {
   if (tokens.length === 0) return

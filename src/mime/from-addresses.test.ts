@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { blockList, parseBlockEntry } from '../core/block-list.ts'
 import { readFromAddresses } from './header-summary.ts'
+import { plainAddresses } from './possible-addresses.ts'
+import { scanned } from './testing/scan.ts'
 
 const utf8 = (text: string) => Buffer.from(text, 'utf8').toString('latin1')
 
@@ -59,11 +61,21 @@ describe('the addresses of From', () => {
   ] as const) {
     test(name, () => {
       const raw = Buffer.from(`${header}\r\n\r\nFrom: x@y.test\r\n`, 'latin1')
-      const found = [...readFromAddresses(raw)].filter((address) => address !== '')
+      const found = [...readFromAddresses(scanned(raw))].filter(Boolean)
       expect(found).toEqual(expect.arrayContaining([...addresses]))
       if (addresses.length === 0) expect(found).toEqual([])
     })
   }
+})
+
+test('an address of a long field is read whole, wherever a piece of the field ends', () => {
+  const read = (field: string) => [...plainAddresses(Buffer.from(field))].filter(Boolean)
+  const address = `${'ü'.repeat(20)}@${'bücher.'.repeat(10)}test`
+  for (let before = 131_072 - 2 * address.length; before < 131_080; before += 1) {
+    expect(read(`${','.repeat(before)}${address},${','.repeat(1_000)}`)).toEqual([address])
+  }
+  expect(read(`a@${'\r\n '.repeat(100_000)}a.test`)).toEqual(['a@a.test'])
+  expect(read('\x80@a,'.repeat(100_000))).toHaveLength(100_000)
 })
 
 describe('with evil@bad.test on the block list', () => {
@@ -71,7 +83,9 @@ describe('with evil@bad.test on the block list', () => {
   const list = blockList()
   list.apply({ entry: parseBlockEntry('evil@bad.test'), expiresAt: undefined, number: 1 }, now)
   const isBlocked = (from: string) =>
-    readFromAddresses(Buffer.from(`From: ${from}\r\n\r\n`)).some((one) => list.hasSender(one, now))
+    readFromAddresses(scanned(Buffer.from(`From: ${from}\r\n\r\n`))).some((one) =>
+      list.hasSender(one ?? '', now),
+    )
 
   for (const from of [
     'evil@bad.test',

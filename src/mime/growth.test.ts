@@ -6,7 +6,7 @@ import { fold } from '../extract/fold.ts'
 import { languagesOf } from '../extract/languages.ts'
 import { findLinks } from '../extract/links.ts'
 import { visibleTextOfHtml, visibleTextOfPlain } from '../extract/visible-text.ts'
-import { plainAddresses, readAddress, readMailboxes } from './addresses.ts'
+import { readAddress, readMailboxes } from './addresses.ts'
 import { unwrapFlowed } from './body.ts'
 import { decodeBytes, decodeTransfer, decodeUtf7 } from './decode.ts'
 import { safeFilename } from './filename.ts'
@@ -14,6 +14,8 @@ import { readFromAddresses, readHead } from './header-summary.ts'
 import { decodeEncodedWords, parseParameterized, readDate } from './header-values.ts'
 import { htmlConverter } from './html-text.ts'
 import { parseMail } from './parse.ts'
+import { plainAddresses } from './possible-addresses.ts'
+import { scanned } from './testing/scan.ts'
 
 // The time to parse any repeated input must grow linearly.
 const LONGEST = process.env['MAYFLY_TEST_LONG'] ? 65_536 : 32_768
@@ -43,11 +45,14 @@ const CODE_AND_LINK_TEXT =
 const READERS: [string, (text: string) => unknown, longest?: number][] = [
   [
     'sender and subject',
-    (text) => readHead(Buffer.from(`From: ${text}\nSubject: ${text}\n\n`), text),
+    (text) => readHead(scanned(Buffer.from(`From: ${text}\nSubject: ${text}\n\n`)), text),
   ],
-  ['addresses of From', (text) => [...readFromAddresses(Buffer.from(`From: ${text}\n\n`))]],
-  ['plain addresses of a long From', (text) => [...plainAddresses(text)]],
-  ['header fields', (text) => readHead(Buffer.from(text), '')],
+  [
+    'addresses of From',
+    (text) => [...readFromAddresses(scanned(Buffer.from(`From: ${text}\n\n`)))],
+  ],
+  ['plain addresses of a long From', (text) => [...plainAddresses(Buffer.from(text))]],
+  ['header fields', (text) => readHead(scanned(Buffer.from(text)), '')],
   ['mailboxes', (text) => [...readMailboxes(text)]],
   // Longer input is rejected unread.
   ['an address', readAddress, 600],

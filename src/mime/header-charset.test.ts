@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { readHead } from './header-summary.ts'
 import { parseMail } from './parse.ts'
+import { scanned } from './testing/scan.ts'
 
 const utf8 = (text: string) => Buffer.from(text, 'utf8').toString('latin1')
 
@@ -33,7 +34,7 @@ describe('8-bit text in a header', () => {
   ] as const) {
     test(`${name}, for lists and for the parser`, () => {
       const header = `From: ${text} <a@a.test>\r\nSubject: ${text}\r\nX: ${text}\r\n${fields}`
-      expect(readHead(Buffer.from(`${header}\r\n\r\nx`, 'latin1'), '')).toEqual({
+      expect(readHead(scanned(Buffer.from(`${header}\r\n\r\nx`, 'latin1')), '')).toEqual({
         senderName: expected,
         senderEmail: 'a@a.test',
         subject: expected,

@@ -29,47 +29,60 @@ export function readHeader(
   return { fields: readFields(head.toString('latin1', 0, length), maxLines), complete }
 }
 
-/** The fields with these names (in lower case), however long the header is. */
-export function* fieldsNamed(raw: Uint8Array, keys: readonly string[]): Generator<Field> {
-  const bytes = Buffer.from(raw.buffer, raw.byteOffset, raw.length)
-  // A header may have millions of lines. What they start with rules out most of them.
-  const firsts = new Uint8Array(256)
-  for (const key of keys) for (const one of [key, key.toUpperCase()]) firsts[one.charCodeAt(0)] = 1
-  firsts[CR] = firsts[LF] = 1
-  for (let start = 0; start < bytes.length && !isEmptyLine(bytes, start); ) {
-    const key = keyAt(bytes, start, keys)
-    if (key !== undefined) {
-      const from = valueOffset(bytes, start, key)
-      const end = fieldEnd(bytes, from)
-      const name = bytes.toString('latin1', start, start + key.length)
-      yield { key, name, value: bytes.toString('latin1', from, end) }
-      start = end - 1
+/** Offsets of a field. */
+export interface FieldRange {
+  /** The name in lower case. */
+  key: string
+  at: number
+  /** Of the value. */
+  start: number
+  end: number
+}
+
+/**
+ * The fields with these names (in lower case), however long the header is. Undefined after each 64 KB: the caller may pause
+ * then, because a hostile header is as long as a mail may be.
+ */
+export function* findFields(
+  bytes: Buffer,
+  keys: readonly string[],
+  from = 0,
+): Generator<FieldRange | undefined> {
+  let field: FieldRange | undefined
+  for (let at = from, pauseAt = from + STEP_BYTES; ; at = nextLine(bytes, at)) {
+    if (at >= pauseAt) {
+      yield undefined
+      pauseAt = at + STEP_BYTES
     }
-    start = nextCandidate(bytes, start, firsts)
+    if (field && isBlank(bytes[at])) continue
+    if (field) yield { ...field, end: at }
+    if (at >= bytes.length || isEmptyLine(bytes, at)) return
+    field = fieldAt(bytes, at, keys)
   }
 }
 
+// Takes a few milliseconds if all lines are short, or if all text has to be decoded.
+export const STEP_BYTES = 64 * 1024
+
 /** The first field of each name, however long the header is. */
 export function firstFields(raw: Uint8Array, keys: readonly string[]): Map<string, Field> {
-  const missing = [...keys]
+  const bytes = Buffer.from(raw.buffer, raw.byteOffset, raw.length)
   const found = new Map<string, Field>()
-  for (const field of fieldsNamed(raw, missing)) {
-    found.set(field.key, field)
-    missing.splice(missing.indexOf(field.key), 1)
-    if (missing.length === 0) break
+  for (const field of findFields(bytes, keys)) {
+    if (!field || found.has(field.key)) continue
+    const { key, at, start, end } = field
+    const name = bytes.toString('latin1', at, at + key.length)
+    found.set(key, { key, name, value: bytes.toString('latin1', start, end) })
+    if (found.size === keys.length) break
   }
   return found
 }
 
-function nextCandidate(bytes: Uint8Array, from: number, firsts: Uint8Array): number {
-  for (let at = from; at < bytes.length; at += 1) {
-    if (bytes[at] === LF && firsts[bytes[at + 1] ?? 0] === 1) return at + 1
+function fieldAt(bytes: Uint8Array, at: number, keys: readonly string[]): FieldRange | undefined {
+  for (const key of keys) {
+    const start = valueOffset(bytes, at, key)
+    if (start > 0) return { key, at, start, end: start }
   }
-  return bytes.length
-}
-
-function keyAt(bytes: Uint8Array, start: number, keys: readonly string[]): string | undefined {
-  for (const key of keys) if (valueOffset(bytes, start, key) > 0) return key
   return undefined
 }
 
@@ -81,21 +94,17 @@ function valueOffset(bytes: Uint8Array, start: number, key: string): number {
     if (byte !== code && (byte | LOWER_CASE) !== code) return -1
   }
   let at = start + key.length
-  while (isBlank(bytes[at])) at += 1
+  while (at < start + MAX_NAME && isBlank(bytes[at])) at += 1
   return bytes[at] === COLON && at < start + MAX_NAME ? at + 1 : -1
 }
 
-function fieldEnd(bytes: Uint8Array, from: number): number {
-  let end = nextLine(bytes, from)
-  while (isBlank(bytes[end])) end = nextLine(bytes, end)
-  return end
-}
-
 /** Offset of the next line. */
-export function nextLine(bytes: Uint8Array, from: number): number {
-  let at = from
-  while (at < bytes.length && bytes[at] !== LF) at += 1
-  return at < bytes.length ? at + 1 : at
+export function nextLine(bytes: Buffer, from: number): number {
+  // To call indexOf takes longer than to read a short line, of which a header may have millions.
+  const near = from + 4
+  for (let at = from; at < near; at += 1) if (bytes[at] === LF) return at + 1
+  const end = bytes.indexOf(LF, near)
+  return end < 0 ? bytes.length : end + 1
 }
 
 export function isEmptyLine(bytes: Uint8Array, at: number): boolean {

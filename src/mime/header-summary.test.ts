@@ -2,10 +2,11 @@ import { describe, expect, test } from 'vitest'
 import { readFromHeader, readHead } from './header-summary.ts'
 import { readDate } from './header-values.ts'
 import { parseMail } from './parse.ts'
+import { scanned } from './testing/scan.ts'
 
 const ENVELOPE = 'bounce@sender.test'
 const head = (header: string, mailFrom = ENVELOPE) =>
-  readHead(Buffer.from(`${header}\r\n\r\nFrom: body@example.test\r\n`, 'latin1'), mailFrom)
+  readHead(scanned(Buffer.from(`${header}\r\n\r\nFrom: body@example.test\r\n`, 'latin1')), mailFrom)
 const utf8 = (text: string) => Buffer.from(text, 'utf8').toString('latin1')
 const base64 = (text: string) => `=?utf-8?B?${Buffer.from(text).toString('base64')}?=`
 
@@ -189,7 +190,7 @@ describe('a malformed header block', () => {
     ['with names of properties', '__proto__: x\r\nconstructor: y\r\n\r\n'],
   ] as const) {
     test(`${name} gives the envelope sender and nothing else`, () =>
-      expect(readHead(Buffer.from(raw), ENVELOPE)).toEqual(empty))
+      expect(readHead(scanned(Buffer.from(raw)), ENVELOPE)).toEqual(empty))
   }
 
   for (const [name, before] of [
@@ -202,8 +203,8 @@ describe('a malformed header block', () => {
       const late = `${before}fROM\t : ${utf8('Jürgen')}\r\n <j@a.test>\r\nSubject: z\r\n\r\nx`
       const raw = Buffer.from(late, 'latin1')
       const expected = { senderName: 'Jürgen', senderEmail: 'j@a.test', subject: 'z' }
-      expect(readHead(raw, ENVELOPE)).toEqual(expected)
-      expect(readFromHeader(raw).address).toBe('j@a.test')
+      expect(readHead(scanned(raw), ENVELOPE)).toEqual(expected)
+      expect(readFromHeader(scanned(raw)).address).toBe('j@a.test')
       const { from, headers, text } = parseMail(raw)
       expect(from).toEqual([{ name: 'Jürgen', address: 'j@a.test' }])
       expect(headers.findLast(({ name }) => name === 'Subject')?.value).toBe('z')
@@ -212,13 +213,13 @@ describe('a malformed header block', () => {
   }
 
   test('may have bare LF line ends, or no end at all', () => {
-    expect(readHead(Buffer.from('From: a@a.test\nSubject: s\n\nx'), '').subject).toBe('s')
-    expect(readHead(Buffer.from('From: a@a.test\nSubject: s'), '').subject).toBe('s')
+    expect(readHead(scanned(Buffer.from('From: a@a.test\nSubject: s\n\nx')), '').subject).toBe('s')
+    expect(readHead(scanned(Buffer.from('From: a@a.test\nSubject: s')), '').subject).toBe('s')
   })
 
   test('may be a view of a larger buffer', () => {
     const buffer = Buffer.from('Subject: no\r\nSubject: yes\r\n\r\n')
-    expect(readHead(buffer.subarray(13), '').subject).toBe('yes')
+    expect(readHead(scanned(buffer.subarray(13)), '').subject).toBe('yes')
   })
 })
 
@@ -265,7 +266,7 @@ describe('the address that rules are compared with', () => {
   ] as const) {
     test(name, () => {
       const raw = Buffer.from(`${header}\r\n\r\nFrom: body@example.test\r\n`)
-      expect(readFromHeader(raw).address).toBe(expected)
+      expect(readFromHeader(scanned(raw)).address).toBe(expected)
     })
   }
 })

@@ -1,16 +1,11 @@
 import type { FromHeader } from '../core/address-rules.ts'
 import type { HeaderSummary, NamedAddress } from '../core/message.ts'
 import { cleanLine } from '../core/text.ts'
-import { firstMailbox, plainAddresses, possibleAddresses, readAddress } from './addresses.ts'
-import {
-  type DeclaredCharset,
-  decodeField,
-  fieldsNamed,
-  firstFields,
-  unfold,
-} from './header-fields.ts'
+import { firstMailbox, readAddress } from './addresses.ts'
+import { type DeclaredCharset, type FieldRange, findFields, unfold } from './header-fields.ts'
 import { decodeEncodedWords } from './header-values.ts'
 import { declaredCharset } from './parts.ts'
+import { plainAddresses, possibleAddresses } from './possible-addresses.ts'
 
 const MAX_SUBJECT = 998
 const MAX_SENDER = 320
@@ -20,55 +15,90 @@ const MAX_SENDER_BYTES = 4 * 1024
 /** Of all From fields. The rest is compared as far as it is plain. */
 const MAX_FROM_BYTES = 64 * 1024
 
+/** What is needed of a header when a mail arrives. */
+export interface ScannedHeader {
+  bytes: Buffer
+  declared: DeclaredCharset
+  /** By name. */
+  first: Map<string, FieldRange>
+  hasMoreFrom: boolean
+}
+
+/** Finds it in one pass, in steps of 64 KB. */
+export function* scanHeader(raw: Uint8Array): Generator<undefined, ScannedHeader> {
+  const bytes = Buffer.from(raw.buffer, raw.byteOffset, raw.length)
+  const first = new Map<string, FieldRange>()
+  let hasMoreFrom = false
+  for (const field of findFields(bytes, ['from', 'subject', 'return-path'])) {
+    if (field === undefined) yield undefined
+    else if (!first.has(field.key)) first.set(field.key, field)
+    else if (field.key === 'from') hasMoreFrom = true
+  }
+  return { bytes, declared: declaredCharset(raw), first, hasMoreFrom }
+}
+
 /**
  * Sender and subject, for lists. The sender is the first mailbox of the first From field, with the address of the
  * envelope if it has none: one rule, whatever else the mail claims.
  */
-export function readHead(raw: Uint8Array, mailFrom: string): HeaderSummary {
-  const fields = firstFields(raw, ['from', 'subject'])
-  const declared = declaredCharset(raw)
-  const sender = readSender(fields.get('from')?.value ?? '', declared)
+export function readHead(header: ScannedHeader, mailFrom: string): HeaderSummary {
+  const sender = firstSender(header)
+  const subject = unfold(beginningOf(header, 'subject', MAX_SUBJECT_BYTES), header.declared)
   return {
     senderName: sender?.name ?? '',
     senderEmail: sender?.address || envelopeSender(mailFrom),
-    subject: readSubject(fields.get('subject')?.value ?? '', declared),
+    subject: cleanLine(decodeEncodedWords(subject), MAX_SUBJECT),
   }
 }
 
 /** For the rules of an address, which need exactly one From field. */
-export function readFromHeader(raw: Uint8Array): FromHeader {
-  const [from, ...more] = fieldsNamed(raw, ['from']).take(2)
-  const sender =
-    from && more.length === 0 ? readSender(from.value, declaredCharset(raw)) : undefined
-  return { address: sender?.address || undefined }
+export function readFromHeader(header: ScannedHeader): FromHeader {
+  return { address: (!header.hasMoreFrom && firstSender(header)?.address) || undefined }
+}
+
+/** '' if there is none. */
+export function readReturnPath(header: ScannedHeader): string {
+  const text = unfold(beginningOf(header, 'return-path', MAX_SENDER_BYTES))
+  return /<([^<>]*)>/.exec(text)?.[1]?.trim() ?? ''
 }
 
 /**
- * Of all From fields: whichever address a program shows, it is among them. One at a time, so that the caller can pause: a
- * hostile header has millions. '' if there is none here.
+ * Of all From fields: whichever address a program shows, it is among them. One at a time, because a hostile header has
+ * millions. '' if there is none here, undefined after each 64 KB: the caller may pause then.
  */
-export function* readFromAddresses(raw: Uint8Array): Generator<string> {
-  const declared = declaredCharset(raw)
-  let read = 0
-  let rest = ''
-  for (const { value } of fieldsNamed(raw, ['from'])) {
-    const left = MAX_FROM_BYTES - read
-    read += value.length
-    // What lists show is among these.
-    if (left === MAX_FROM_BYTES) yield readSender(value, declared)?.address ?? ''
+export function* readFromAddresses(header: ScannedHeader): Generator<string | undefined> {
+  const { bytes, declared, first, hasMoreFrom } = header
+  const from = first.get('from')
+  if (!from) return
+  // What lists show is among these.
+  yield firstSender(header)?.address ?? ''
+  let left = MAX_FROM_BYTES
+  for (const field of hasMoreFrom ? findFields(bytes, ['from'], from.at) : [from]) {
+    if (field === undefined) {
+      yield undefined
+      continue
+    }
+    const { start, end } = field
     if (left > 0) {
-      const part = value.slice(0, left)
+      const part = bytes.toString('latin1', start, Math.min(end, start + left))
       const texts = new Set([unfold(part), unfold(part, declared)])
       for (const text of texts) yield* possibleAddresses(text)
+      yield ''
     }
-    if (left < value.length) rest += `,${value}`
-    if (rest.length > MAX_FROM_BYTES) {
-      yield* plainAddresses(decodeField(rest))
-      rest = ''
-    }
-    yield ''
+    if (left < end - start) yield* plainAddresses(bytes.subarray(start, end))
+    left -= end - start
   }
-  yield* plainAddresses(decodeField(rest))
+}
+
+function firstSender(header: ScannedHeader): NamedAddress | undefined {
+  // A byte more than is read shows that the field is longer.
+  return readSender(beginningOf(header, 'from', MAX_SENDER_BYTES + 1), header.declared)
+}
+
+/** The beginning of the first field with this name, as latin1. */
+function beginningOf({ bytes, first }: ScannedHeader, key: string, maxBytes: number): string {
+  const { start, end } = first.get(key) ?? { start: 0, end: 0 }
+  return bytes.toString('latin1', start, Math.min(end, start + maxBytes))
 }
 
 /** The first mailbox of a From field; its address is '' if it cannot be used. */
@@ -80,11 +110,6 @@ export function readSender(from: string, declared: DeclaredCharset): NamedAddres
 function shortenFrom(from: string): string {
   if (from.length <= MAX_SENDER_BYTES) return from
   return from.slice(0, from.lastIndexOf('>', MAX_SENDER_BYTES) + 1)
-}
-
-function readSubject(value: string, declared: DeclaredCharset): string {
-  const line = unfold(value.slice(0, MAX_SUBJECT_BYTES), declared)
-  return cleanLine(decodeEncodedWords(line), MAX_SUBJECT)
 }
 
 function envelopeSender(mailFrom: string): string {

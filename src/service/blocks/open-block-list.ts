@@ -6,6 +6,7 @@ import { openLru } from '../../core/lru.ts'
 import { counter } from '../../core/metrics.ts'
 import type { MailStore } from '../../store/store.ts'
 import { repeatUntilAborted } from '../background/repeat.ts'
+import { runSteps } from '../run-steps.ts'
 
 /** What the list knows of a mail, or of a client that has not sent one yet. */
 export interface BlockFacts {
@@ -16,8 +17,11 @@ export interface BlockFacts {
 
 /** A mail as received. */
 export interface MailFacts extends BlockFacts {
-  /** The addresses of all From headers, which may be millions; called only if senders are blocked. */
-  readFrom: () => IteratorObject<string>
+  /**
+   * The addresses of all From headers, which may be millions, and undefined wherever a pause is due. Called only if senders
+   * are blocked.
+   */
+  readFrom: () => Iterable<string | undefined>
 }
 
 const REASONS = ['client', 'mail_from', 'from_header'] as const
@@ -47,8 +51,8 @@ interface BlockListDeps {
 const POLL_MS = 400
 const PAGE = 1_000
 const MAX_UNBLOCKED = 10_000
-// Takes a millisecond or two.
-const FROM_AT_ONCE = 1_000
+// Takes a millisecond or two, if all are as long as possible.
+const FROM_AT_ONCE = 100
 // Drops expired blocks from memory, and repairs what a failover that lost changes has left.
 const RELOAD_MS = 3_600_000
 
@@ -77,32 +81,27 @@ export async function openBlockList(deps: BlockListDeps) {
     return list.hasSender(mailFrom, time) ? 'mail_from' : undefined
   }
 
-  function matchNext(addresses: Iterator<string>): BlockReason | 'more' | undefined {
-    const list = currentList()
-    const time = now()
-    for (let count = 0; count < FROM_AT_ONCE; count += 1) {
-      const { value, done } = addresses.next()
-      if (done) return undefined
-      if (list.hasSender(value, time)) return 'from_header'
+  /** In steps: other connections proceed in between. */
+  function* matchFrom(
+    addresses: Iterable<string | undefined>,
+  ): Generator<undefined, BlockReason | undefined> {
+    let time = now()
+    let left = FROM_AT_ONCE
+    for (const address of addresses) {
+      if (address !== undefined && currentList().hasSender(address, time)) return 'from_header'
+      left = address === undefined ? 0 : left - 1
+      if (left > 0) continue
+      yield undefined
+      time = now()
+      left = FROM_AT_ONCE
     }
-    return 'more'
-  }
-
-  /** Other connections proceed in between. */
-  async function matchRest(addresses: Iterator<string>): Promise<BlockReason | undefined> {
-    for (;;) {
-      await setImmediate()
-      const reason = matchNext(addresses)
-      if (reason !== 'more') return reason
-    }
+    return undefined
   }
 
   function matchMail({ readFrom, ...facts }: MailFacts): Awaitable<BlockReason | undefined> {
     const known = match(facts)
     if (known || !currentList().hasSenders()) return known
-    const addresses = readFrom()
-    const reason = matchNext(addresses)
-    return reason === 'more' ? matchRest(addresses) : reason
+    return runSteps(matchFrom(readFrom()))
   }
 
   function count(reason: BlockReason | undefined): BlockReason | undefined {

@@ -3,11 +3,18 @@ import type { AccountHealth, FetchedMail, FolderState } from '../../core/gmail.t
 import type { Envelope } from '../../core/message.ts'
 import { counter } from '../../core/metrics.ts'
 import { accountTopic } from '../../core/session.ts'
-import { firstFields, unfold } from '../../mime/header-fields.ts'
-import { readFromAddresses, readFromHeader, readHead } from '../../mime/header-summary.ts'
+import {
+  readFromAddresses,
+  readFromHeader,
+  readHead,
+  readReturnPath,
+  type ScannedHeader,
+  scanHeader,
+} from '../../mime/header-summary.ts'
 import type { AccountStore } from '../../store/store.ts'
 import type { FindMailBlock } from '../blocks/open-block-list.ts'
 import type { SubscribableBus } from '../deps.ts'
+import { runSteps } from '../run-steps.ts'
 import { recipientTopics } from './receive-mail.ts'
 
 // As many as are fetched at once.
@@ -34,11 +41,12 @@ export function accountMailDeps({ store, bus, now, findMailBlock }: FetchDeps, a
 
     /** Stores one mail for the aliases that are live and have room, then wakes their waiters. */
     async receive({ raw, ...fetched }: FetchedMail) {
-      const envelope = fetchedEnvelope(raw)
-      const head = readHead(raw, envelope.mailFrom)
-      const from = readFromHeader(raw)
+      const header = await runSteps(scanHeader(raw))
+      const envelope = fetchedEnvelope(header)
+      const head = readHead(header, envelope.mailFrom)
+      const from = readFromHeader(header)
       const mail = { ...fetched, accountId, envelope, head, from, raw, now: now() }
-      const readFrom = () => readFromAddresses(raw)
+      const readFrom = () => readFromAddresses(header)
       if (await findMailBlock({ mailFrom: envelope.mailFrom, readFrom })) {
         // Only the state of the folder is saved: the mail stays in the account and is not fetched again.
         await store.addFetchedMail({ ...mail, recipients: [] })
@@ -67,13 +75,11 @@ export function accountMailDeps({ store, bus, now, findMailBlock }: FetchDeps, a
   }
 }
 
-/** The delivering client is unknown; the account's server recorded the envelope sender as Return-Path. */
-function fetchedEnvelope(raw: Uint8Array): Envelope {
-  return { clientIp: '', helo: '', mailFrom: returnPath(raw), tls: undefined, protocol: 'IMAP' }
-}
-
-/** The topmost one is the server's; one written by the sender is below it. */
-function returnPath(raw: Uint8Array): string {
-  const field = firstFields(raw, ['return-path']).get('return-path')
-  return /<([^<>]*)>/.exec(unfold(field?.value ?? ''))?.[1]?.trim() ?? ''
+/**
+ * The delivering client is unknown; the account's server recorded the envelope sender as Return-Path. The topmost one is the
+ * server's; one written by the sender is below it.
+ */
+function fetchedEnvelope(header: ScannedHeader): Envelope {
+  const mailFrom = readReturnPath(header)
+  return { clientIp: '', helo: '', mailFrom, tls: undefined, protocol: 'IMAP' }
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { setImmediate } from 'node:timers/promises'
+import { runSteps } from '../run-steps.ts'
 
 /** A JSON value whose long strings are still JSON. */
 export interface CompactJson {
@@ -16,11 +16,8 @@ export interface CompactJson {
 export async function parseCompact(json: Buffer, maxBytes: number): Promise<CompactJson> {
   const long = new Map<string, Buffer>()
   if (json.length <= maxBytes) return { value: JSON.parse(json.toString()), long }
-  const search = findStrings(json, maxBytes)
-  let step = search.next()
-  for (; !step.done; step = search.next()) await setImmediate()
   let [text, at] = ['', 0]
-  for (const [start, end] of step.value) {
+  for (const [start, end] of await runSteps(findStrings(json, maxBytes))) {
     const placeholder = randomUUID()
     long.set(placeholder, json.subarray(start, end))
     text += `${json.toString('utf8', at, start)}"${placeholder}"`

@@ -10,7 +10,9 @@ import {
   openFixture,
   START,
 } from '../../store/contract/fixture.ts'
-import type { FindMailBlock } from '../blocks/open-block-list.ts'
+import { addBlock } from '../blocks/blocks.ts'
+import { type FindMailBlock, openBlockList } from '../blocks/open-block-list.ts'
+import { countTurns } from '../testing/turns.ts'
 import { acceptRecipient, receiveMail } from './receive-mail.ts'
 
 const LIMITS = {
@@ -134,6 +136,41 @@ test('mail of a blocked client, envelope sender or From header is not stored', a
   assert.deepEqual(await fixture.other.listMessageIds(plain), [])
   assert.deepEqual(woken, [])
 })
+
+// A step is 64 KB or 100 addresses. Lists, rules of addresses and the block list share the first pass.
+for (const [name, header] of [
+  ['other fields', 'X-Pad: x\r\n'.repeat(200_000)],
+  ['lines that begin like From', 'f\n'.repeat(1_000_000)],
+  ['lines that begin like Subject', 'Su\n'.repeat(700_000)],
+  ['one field', `Subject: ${'x\r\n '.repeat(500_000)}`],
+  ['one From field without an address', `From: \xff${'x'.repeat(2_000_000)}`],
+  ['one From field of @ signs', `From: ${'@'.repeat(2_000_000)}`],
+  ['one From field of blanks', `From: a@${'\r\n '.repeat(700_000)}`],
+  ['empty From fields', 'From:\n'.repeat(350_000)],
+] as const) {
+  test(`others proceed while a header of 2 MB is read that consists of ${name}`, async () => {
+    const blocks = { store: fixture.store, own: { networks: [], domains: [] }, now: () => START }
+    await addBlock(blocks, 'bad.test')
+    const list = await openBlockList({ ...blocks, log: { error() {} } })
+    const raw = Buffer.from(header, 'latin1')
+    const recipients = await fixture.accepted(['plain@box.test'])
+    const { envelope } = newMail(recipients)
+    const turns = countTurns()
+    let read = 0
+    const store: typeof fixture.store = {
+      ...fixture.store,
+      async addMail(mail) {
+        read = turns.count()
+        return await fixture.store.addMail({ ...mail, recipients: [] })
+      },
+    }
+    const deps = { store, bus: { wake() {} }, now: () => START, ...list }
+    assert.equal(await receiveMail(deps, { recipients, envelope, raw }), 'no_recipients')
+    turns.stop()
+    await list.close()
+    assert.ok(read > 25 && read < 1_000, `${read} steps`)
+  })
+}
 
 test('a recipient whose session expired in the meantime is not woken', async () => {
   await fixture.session('long@box.test', 2 * HOUR, 'key-2')

@@ -9,10 +9,16 @@ import {
   type RecipientRefusal,
 } from '../../core/recipient.ts'
 import { keyedTopic, POOL, type Topic } from '../../core/session.ts'
-import { readFromAddresses, readFromHeader, readHead } from '../../mime/header-summary.ts'
+import {
+  readFromAddresses,
+  readFromHeader,
+  readHead,
+  scanHeader,
+} from '../../mime/header-summary.ts'
 import type { AddMailResult, MailStore, StoredRecipient } from '../../store/store.ts'
 import type { FindMailBlock } from '../blocks/open-block-list.ts'
 import type { ServiceDeps } from '../deps.ts'
+import { runSteps } from '../run-steps.ts'
 
 interface RecipientOffer {
   /** Declared with SIZE, or 0. */
@@ -94,13 +100,14 @@ export async function receiveMail(
   mail: ReceivedMail,
 ): Promise<AddMailResult['outcome'] | 'blocked'> {
   const { clientIp, mailFrom } = mail.envelope
+  const header = await runSteps(scanHeader(mail.raw))
   // Client and envelope sender again: they may have been blocked since MAIL.
-  const readFrom = () => readFromAddresses(mail.raw)
+  const readFrom = () => readFromAddresses(header)
   if (await findMailBlock({ clientIp, mailFrom, readFrom })) {
     return 'blocked'
   }
-  const head = readHead(mail.raw, mailFrom)
-  const from = needsFromHeader(mail.recipients) ? readFromHeader(mail.raw) : undefined
+  const head = readHead(header, mailFrom)
+  const from = needsFromHeader(mail.recipients) ? readFromHeader(header) : undefined
   const stored = await store.addMail({ ...mail, head, from, receivedAt: now() })
   if (stored.outcome === 'stored')
     for (const topic of recipientTopics(stored.recipients)) bus.wake(topic)
