@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseFilter } from '../src/core/mail-filter.ts'
 import { EMPTY_MAIL } from '../src/core/message.ts'
-import { listEmails } from '../src/service/mail/emails.ts'
+import { listEmails } from '../src/service/mail/list-emails.ts'
 import { openStepScheduler } from '../src/service/mail/step-scheduler.ts'
 import { openReadOnly } from '../src/store/sqlite/files.ts'
 import { keyMailReads } from '../src/store/sqlite/mail/key-mail.ts'
@@ -210,7 +210,7 @@ async function countReturnedRows(file: string): Promise<{ returned: number; stat
       limit: 100,
       filter: parseFilter({ subject: 'nothing matches' }),
     },
-    { client: undefined },
+    { client: undefined, toJson: (record) => record, reserve: () => {} },
   )
   db.close()
   return counted

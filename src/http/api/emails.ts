@@ -12,15 +12,22 @@ import {
   emailMatchTest,
   emailsVersion,
   type KeyView,
-  listEmails,
   newestEmailId,
   parseTo,
 } from '../../service/mail/emails.ts'
-import { keyedEtag, matchesEtag } from '../server/caching.ts'
+import { type ListedEmail, listEmails } from '../../service/mail/list-emails.ts'
+import { keyedEtag, MAX_CACHED_BYTES, matchesEtag } from '../server/caching.ts'
 import { KEY_HEADER } from '../server/credentials.ts'
 import type { RouteDeps } from '../server/deps.ts'
 import { authenticatedKey, callerOf } from '../server/quota-headers.ts'
-import { bodyBytes, empty, type HttpResponse, json, preparedJson } from '../server/response.ts'
+import {
+  bodyBytes,
+  empty,
+  type HttpResponse,
+  json,
+  jsonResponse,
+  preparedBytes,
+} from '../server/response.ts'
 import { type HttpRequest, route } from '../server/route.ts'
 import {
   addressField,
@@ -60,19 +67,22 @@ const emailsSchema = Type.Array(
   }),
 )
 
-type EmailsBody = Static<typeof emailsSchema>
-
 /** `[0].emails` always exists. */
-const NO_EMAILS: EmailsBody = [{ emails: [] }]
+const NO_EMAILS: Static<typeof emailsSchema> = [{ emails: [] }]
 
 /** One element per recipient, in order of first appearance. */
-function emailsJson(records: readonly EmailRecord[]): EmailsBody {
-  if (records.length === 0) return NO_EMAILS
-  return [...Map.groupBy(records, ({ recipient }) => recipient)].map(([address, mine]) => ({
-    address,
-    emails: mine.map(recordJson),
-  }))
+function emailsJson(records: readonly ListedEmail[]): Buffer[] {
+  if (records.length === 0) return [Buffer.from(JSON.stringify(NO_EMAILS))]
+  const groups = [...Map.groupBy(records, ({ recipient }) => recipient)]
+  const parts = groups.flatMap(([address, mine], at) => [
+    Buffer.from(`${at === 0 ? '[' : ','}{"address":${JSON.stringify(address)},"emails":[`),
+    ...mine.flatMap(({ json }, index) => (index === 0 ? [json] : [COMMA, json])),
+    GROUP_END,
+  ])
+  return [...parts, LIST_END]
 }
+
+const [COMMA, GROUP_END, LIST_END] = [Buffer.from(','), Buffer.from(']}'), Buffer.from(']')]
 
 function recordJson(record: EmailRecord): Static<typeof recordSchema> {
   const { id, from, to, subject, receivedAt, body, truncated } = record
@@ -223,9 +233,16 @@ async function listing(
   const name = `emails ${keyId} ${to} ${sinceId} ${beforeId} ${limit}`
   const cached = etag === undefined ? undefined : deps.responseCache.get(name, etag)
   if (cached) return cached
-  const { records, nextAfter } = await listEmails(deps, query, pageRequest(request, query))
+  const { records, nextAfter } = await listEmails(deps, query, {
+    ...pageRequest(request, query),
+    toJson: recordJson,
+    reserve: request.reserveSendBudget,
+  })
   const headers = { ...tagged(etag), ...linked(context, nextAfter) }
-  const response = preparedJson(emailsJson(records), headers)
+  const parts = emailsJson(records)
+  // To copy a large one would delay other requests.
+  if (bodyBytes(parts) > MAX_CACHED_BYTES) return jsonResponse(parts, headers)
+  const response = preparedBytes(Buffer.concat(parts), headers)
   if (etag !== undefined) deps.responseCache.set(name, etag, response)
   return response
 }

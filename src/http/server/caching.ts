@@ -51,7 +51,7 @@ const ENTRY_BYTES = 500
 // Longer than clients pause between two polls. Most of what is older belongs to versions and sessions that are gone.
 const IDLE_MS = 20_000
 // Larger ones would displace the lists of many others.
-const MAX_BODY_BYTES = 128 * 1024
+export const MAX_CACHED_BYTES = 128 * 1024
 
 export function openResponseCache(maxBytes: number): ResponseCache {
   const cache = openLru<Key, CachedResponse>(maxBytes, {
@@ -66,7 +66,7 @@ export function openResponseCache(maxBytes: number): ResponseCache {
     },
     set(key, version, response) {
       const length = bodyBytes(response.body)
-      if (length > MAX_BODY_BYTES) return
+      if (length > MAX_CACHED_BYTES) return
       cache.set(key, { version, response, bytes: ENTRY_BYTES + length })
     },
   }

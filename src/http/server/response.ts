@@ -49,14 +49,25 @@ export function preparedJson(
   value: unknown,
   headers: Record<string, string>,
 ): HttpResponse<never> & { body: string } {
-  const body = Buffer.from(JSON.stringify(value)).toString('latin1')
+  return preparedBytes(Buffer.from(JSON.stringify(value)), headers)
+}
+
+/** The same for what is serialized already. */
+export function preparedBytes(
+  bytes: Buffer,
+  headers: Record<string, string>,
+): HttpResponse<never> & { body: string } {
+  const body = bytes.toString('latin1')
   const all = { ...JSON_HEADERS, ...headers, 'content-length': String(body.length) }
   return { status: 200, headers: all, body, latin1: true }
 }
 
-/** The same for JSON in parts. */
-export function jsonResponse(parts: readonly Uint8Array[]): HttpResponse<never> {
-  return { status: 200, headers: JSON_HEADERS, body: parts }
+/** JSON in parts. */
+export function jsonResponse(
+  parts: readonly Uint8Array[],
+  headers: Record<string, string> = {},
+): HttpResponse<never> {
+  return { status: 200, headers: { ...JSON_HEADERS, ...headers }, body: parts }
 }
 
 export function success<T extends object>(value: T): HttpResponse<{ status: 'success' } & T> {

@@ -13,7 +13,7 @@ export interface EmailRecord {
   truncated: boolean
 }
 
-const MAX_BODY_BYTES = 256 * 1024
+export const MAX_BODY_BYTES = 256 * 1024
 
 export function emailRecord(message: Message, mail: Mail): EmailRecord {
   const text = mail.text ?? ''

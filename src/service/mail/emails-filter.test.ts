@@ -7,13 +7,8 @@ import { EMPTY_MAIL } from '../../core/message.ts'
 import { POOL } from '../../core/session.ts'
 import type { MailStore } from '../../store/store.ts'
 import { countTurns } from '../testing/turns.ts'
-import {
-  type EmailQuery,
-  emailMatchTest,
-  listEmails,
-  MAX_EXAMINED,
-  newestEmailId,
-} from './emails.ts'
+import { type EmailQuery, emailMatchTest, MAX_EXAMINED, newestEmailId } from './emails.ts'
+import { listEmails } from './list-emails.ts'
 import { openStepScheduler } from './step-scheduler.ts'
 
 const MESSAGES = 12_000
@@ -77,7 +72,7 @@ function countingDeps() {
   return { deps, rows: () => rows, whole: () => whole }
 }
 
-const NOBODY = { client: undefined }
+const NOBODY = { client: undefined, toJson: (record: object) => record, reserve: () => {} }
 
 const queryFor = (subject: string): EmailQuery => ({
   keyId: 'key',

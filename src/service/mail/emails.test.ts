@@ -11,13 +11,9 @@ import {
   openFixture,
   START,
 } from '../../store/contract/fixture.ts'
-import {
-  type EmailQuery,
-  emailsVersion,
-  listEmails as listFor,
-  newestEmailId,
-  parseTo,
-} from './emails.ts'
+import { countTurns } from '../testing/turns.ts'
+import { type EmailQuery, emailsVersion, newestEmailId, parseTo } from './emails.ts'
+import { listEmails as listFor } from './list-emails.ts'
 import { openStepScheduler } from './step-scheduler.ts'
 
 const ROOM = {
@@ -42,7 +38,8 @@ const query = (more: Partial<EmailQuery> = {}): EmailQuery => ({
 })
 
 const listEmails = (deps: Parameters<typeof listFor>[0], wanted: EmailQuery) =>
-  listFor(deps, wanted, { client: '192.0.2.1' })
+  listFor(deps, wanted, { client: '192.0.2.1', toJson: (record) => record, reserve() {} })
+const subjectOf = ({ json }: { json: Buffer }) => JSON.parse(json.toString()).subject
 const textMail = (text: string) => ({ to: [], cc: [], text }) as unknown as Mail
 const deps = (more: Partial<Parameters<typeof listEmails>[0]> = {}) => ({
   store: fixture.store,
@@ -56,7 +53,7 @@ const send = async (to: string, subject: string) => {
   assert.equal((await fixture.send([to], { head: head(subject) })).outcome, 'stored')
 }
 const subjects = async (...[viewDeps, wanted]: Parameters<typeof listEmails>) =>
-  (await listEmails(viewDeps, wanted)).records.map(({ subject }) => subject)
+  (await listEmails(viewDeps, wanted)).records.map(subjectOf)
 
 describe('mail visible to a key', () => {
   beforeAll(async () => {
@@ -104,7 +101,7 @@ describe('a page', () => {
     let beforeId: number | undefined
     do {
       const page = await listEmails(deps(), query({ to, beforeId, limit: 2 }))
-      pages.push(page.records.map(({ subject }) => subject))
+      pages.push(page.records.map(subjectOf))
       beforeId = page.nextAfter
     } while (beforeId !== undefined)
     assert.deepEqual(pages, [['5', '4'], ['3', '2'], ['1']])
@@ -121,10 +118,7 @@ describe('a page', () => {
     assert.equal(first.records.length, 5)
     for (const subject of ['6', '7']) await send(to, subject)
     const page = await listEmails(deps({ parsed }), query({ to }))
-    assert.deepEqual(
-      page.records.map(({ subject }) => subject),
-      ['7', '6', '5', '4', '3'],
-    )
+    assert.deepEqual(page.records.map(subjectOf), ['7', '6', '5', '4', '3'])
     const wanted = query({ to, beforeId: page.nextAfter })
     assert.deepEqual(await subjects(deps({ parsed }), wanted), ['2', '1'])
   })
@@ -178,6 +172,79 @@ describe('a page', () => {
     const moved = deps({ store: { ...store, listKeyMail }, parsed })
     assert.deepEqual(await subjects(moved, query({ to, limit: 2 })), ['7', '6'])
   })
+
+  /** As if each mail had this size. */
+  const withSize = (size: number) => {
+    const { store } = fixture
+    const listKeyMail: typeof store.listKeyMail = async (...page) =>
+      (await store.listKeyMail(...page)).map((message) => ({ ...message, size }))
+    return { ...store, listKeyMail }
+  }
+
+  for (const [name, size, turnsPerPage] of [
+    ['short', 2_000, 1],
+    ['long', 230_000, 7],
+    ['large', 10_000_000, 7],
+  ] as const) {
+    test(`of ${name} mails is made in steps, one per turn whatever the number of requests`, async () => {
+      const turns = countTurns()
+      const [readIn, madeIn]: [number[], number[]] = [[], []]
+      const request = {
+        client: '192.0.2.1',
+        toJson(record: object) {
+          madeIn.push(turns.count())
+          return record
+        },
+        reserve() {},
+      }
+      const parsed = async () => {
+        readIn.push(turns.count())
+        return textMail('text')
+      }
+      const shared = deps({ store: withSize(size), parsed })
+      await Promise.all([1, 2, 3].map(() => listFor(shared, query({ to }), request)))
+      turns.stop()
+      assert.deepEqual([madeIn.length, new Set(madeIn).size], [21, 3 * turnsPerPage])
+      // Large ones are read in turns of their own.
+      if (name !== 'large') assert.deepEqual(readIn, madeIn)
+    })
+  }
+
+  test('is not read to its end if the client disconnects', async () => {
+    const disconnect = new AbortController()
+    const { signal } = disconnect
+    let reads = 0
+    const parsed = async () => {
+      reads += 1
+      if (reads === 2) disconnect.abort(new Error('the client hung up'))
+      return textMail('text')
+    }
+    const request = {
+      client: '192.0.2.1',
+      signal,
+      toJson: (record: object) => record,
+      reserve() {},
+    }
+    const page = listFor(deps({ store: withSize(230_000), parsed }), query({ to }), request)
+    await assert.rejects(page, /hung up/)
+    assert.equal(reads, 2)
+  })
+
+  for (const [size, expected] of [
+    [2_000, 7 * 2_000],
+    [10_000_000, 7 * 256 * 1024],
+  ] as const) {
+    test(`reserves its size before it is read: ${size} bytes a mail`, async () => {
+      const reserve = (bytes: number) => {
+        assert.equal(bytes, expected)
+        throw new Problem('overloaded', 'x')
+      }
+      const parsed = () => assert.fail('read')
+      const request = { client: '192.0.2.1', toJson: (record: object) => record, reserve }
+      const page = listFor(deps({ store: withSize(size), parsed }), query({ to }), request)
+      await assert.rejects(page, { code: 'overloaded' })
+    })
+  }
 
   test('is parsed by at most four concurrent calls', async () => {
     let concurrent = 0

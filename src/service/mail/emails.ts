@@ -8,10 +8,9 @@ import { keyedTopic, POOL, type Topic } from '../../core/session.ts'
 import type { KeyScope, MailStore } from '../../store/store.ts'
 import type { ServiceDeps } from '../deps.ts'
 import { type Caller, type KeyAuthDeps, requireQuota, rereadKey } from '../keys/authenticate-key.ts'
-import { type EmailRecord, emailRecord } from './email-record.ts'
 import { type PollSource, pollUntil } from './shared-poll.ts'
 
-type EmailsDeps = Pick<ServiceDeps, 'store' | 'parsed' | 'steps' | 'poolAccess' | 'now'>
+export type EmailsDeps = Pick<ServiceDeps, 'store' | 'parsed' | 'steps' | 'poolAccess' | 'now'>
 
 /** What keys see of the pool: all of it, mail whose address they name, or nothing. */
 export type PoolAccess = 'open' | 'by-address' | 'off'
@@ -25,19 +24,6 @@ export interface EmailQuery {
   limit: number
   filter?: MailFilter | undefined
 }
-
-interface EmailPage {
-  /** Newest first. */
-  records: EmailRecord[]
-  /** `beforeId` of the next page; undefined if there is none. */
-  nextAfter: number | undefined
-}
-
-const MAX_PAGE_BYTES = 8 * 1024 * 1024
-// Mail can be crafted to be slow to parse. Results are stored, so the next page continues from there.
-const MAX_PAGE_MS = 15_000
-// Two processes parse: more at once would only wait there and use memory.
-const AT_ONCE = 4
 
 /** The version of what the key may see of this query: unchanged while the response is. */
 export async function emailsVersion(deps: EmailsDeps, query: EmailQuery): Promise<string> {
@@ -54,37 +40,10 @@ export async function newestEmailId(
   return newest?.id ?? 0
 }
 
-interface PageRequest {
+export interface PageRequest {
   /** Rate-limit key of the client; undefined if rate limits do not apply. */
   client: string | undefined
   signal?: AbortSignal
-}
-
-/** One page. It ends early if it grows too large or takes too long, but has at least one record. */
-export async function listEmails(
-  deps: EmailsDeps,
-  query: EmailQuery,
-  request: PageRequest,
-): Promise<EmailPage> {
-  const { messages, nextAfter } = await selectMessages(deps, query, request)
-  const records: EmailRecord[] = []
-  const endsAt = deps.now().getTime() + MAX_PAGE_MS
-  let bytes = 0
-  try {
-    for await (const record of recordsOf(deps, query, messages, request)) {
-      bytes += Buffer.byteLength(JSON.stringify(record))
-      const last = records.at(-1)
-      const isOver = bytes > MAX_PAGE_BYTES || deps.now().getTime() > endsAt
-      if (last && isOver) return { records, nextAfter: last.id }
-      records.push(record)
-    }
-  } catch (error) {
-    const last = records.at(-1)
-    const isBusy = error instanceof Problem && error.code === 'overloaded'
-    if (!last || !isBusy) throw error
-    return { records, nextAfter: last.id }
-  }
-  return { records, nextAfter }
 }
 
 interface Selection {
@@ -94,7 +53,7 @@ interface Selection {
   nextAfter: number | undefined
 }
 
-async function selectMessages(
+export async function selectMessages(
   deps: EmailsDeps,
   query: EmailQuery,
   request: PageRequest,
@@ -168,38 +127,6 @@ export function emailMatchTest(
     /** `beforeId` of a page that begins with the messages that were too many to test. */
     nextAfter: () => nextAfter,
   }
-}
-
-/** Skips mail that was deleted meanwhile. */
-async function* recordsOf(
-  deps: EmailsDeps,
-  query: EmailQuery,
-  messages: readonly Message[],
-  request: PageRequest,
-): AsyncGenerator<EmailRecord> {
-  for (let at = 0; at < messages.length; at += AT_ONCE) {
-    const some = messages.slice(at, at + AT_ONCE)
-    const records = await Promise.all(
-      some.map((message) => readRecord(deps, query, message, request)),
-    )
-    yield* records.filter((record) => record !== undefined)
-  }
-}
-
-async function readRecord(
-  deps: EmailsDeps,
-  query: EmailQuery,
-  message: Message,
-  request: PageRequest,
-): Promise<EmailRecord | undefined> {
-  const { id, rawId, recipient: mailbox, size } = message
-  const mail = await deps.parsed(rawId, { ...request, mailbox, size })
-  if (mail) return emailRecord(message, mail)
-  request.signal?.throwIfAborted()
-  // An extended session may have moved to another partition, where its mail has other raw ids.
-  const [moved] = await deps.store.readKeyMail(keyScope(deps, query), [id])
-  if (!moved || moved.rawId === rawId) return undefined
-  return await readRecord(deps, query, moved, request)
 }
 
 /** What a key may see, of one address or of all. */
