@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { decodeInSteps, decodeTransfer } from './decode.ts'
 import { parseMail } from './parse.ts'
 
@@ -51,6 +51,7 @@ describe('text', () => {
       '\x1b$BF|\x1b$AVP\x1b$(CGQ\x1b(B\x1b.A\x1bNi\x1b.F\x1bNa',
       '日中한éα',
     ],
+    ['8-bit text after a Latin-1 character', 'jp-2', '\x1b.A\x1bNi\xff', 'é\ufffd'],
     ['JIS X 0213', 'jp-2004', '\x1b$(QF|\x1b(B', '日'],
     ['Korean', 'kr', '\x1b$)C\x0eGQ\x0fa\x0e19\x0f\n\x0eGQ\x0f', '한a국\n한'],
     ['Korean without its designation', 'kr', '\x0eGQ\x0f', '한'],
@@ -62,6 +63,15 @@ describe('text', () => {
       expect(textOf(type, '', bytes)).toBe(expected)
     })
   }
+
+  test('in ISO-2022 is not decoded in more pieces if its charset changes often', () => {
+    const decode = vi.spyOn(TextDecoder.prototype, 'decode')
+    onTestFinished(() => decode.mockRestore())
+    const changes = '\x1b$BF|\x1b$AVP\x1b$(CGQ\x1b.A\x1bNi\x1b.F\x1bNa'.repeat(1_000)
+    const type = 'Content-Type: text/plain; charset=ISO-2022-JP-2'
+    expect(textOf(type, '', changes)).toBe('日中한éα'.repeat(1_000))
+    expect(decode.mock.calls.length).toBeLessThan(100)
+  })
 
   test('in ISO-2022-JP is decoded, whatever its registered name', () => {
     for (const charset of ['csISO2022JP', 'csISO2022JP2', 'iso2022-jp', 'cp50221', 'x-iso-2022-jp'])

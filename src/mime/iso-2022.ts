@@ -4,6 +4,8 @@ interface CodedSet {
   /** Bytes per character. The decoder expects them with the high bit, after the prefix. */
   width: 1 | 2
   prefix?: number
+  /** In the order of their bytes, once they are needed. */
+  characters?: Uint16Array
 }
 
 const JIS_X_0208: CodedSet = { charset: 'euc-jp', width: 2 }
@@ -72,11 +74,9 @@ interface Decoding {
   g1: GraphicSet
   g2: GraphicSet
   isShifted: boolean
-  decoded: string
-  /** Rewritten for a decoder without state, but not decoded yet. */
-  pending: Uint8Array
+  /** UTF-16: at most one unit per byte. */
+  decoded: Uint16Array
   length: number
-  charset: string
 }
 
 const LF = 0x0a
@@ -85,19 +85,16 @@ const SI = 0x0f
 const ESC = 0x1b
 /** ESC N: the next character is of G2. */
 const SINGLE_SHIFT = 0x4e
-/** No character in any of the charsets. */
-const INVALID = 0xff
+const INVALID = 0xfffd
 
 /**
  * Unlike TextDecoder, which replaces an escape sequence that follows another one: they meet wherever two encoded words are
  * joined. What cannot be decoded is replaced character by character.
  */
 function decode(bytes: Uint8Array, g1: CodedSet): string {
-  // The longest is a prefix with one byte for each byte.
-  const pending = new Uint8Array(2 * bytes.length)
+  const decoded = new Uint16Array(bytes.length)
   const [g0, g2] = [undefined, undefined]
-  const empty = { at: 0, isShifted: false, decoded: '', length: 0, charset: g1.charset }
-  const state: Decoding = { bytes, g0, g1, g2, pending, ...empty }
+  const state: Decoding = { bytes, at: 0, g0, g1, g2, isShifted: false, decoded, length: 0 }
   while (state.at < bytes.length) {
     const byte = bytes[state.at] ?? 0
     if (byte === ESC) readEscape(state)
@@ -110,8 +107,7 @@ function decode(bytes: Uint8Array, g1: CodedSet): string {
       readCharacter(state, state.isShifted ? state.g1 : state.g0)
     }
   }
-  flush(state)
-  return state.decoded.replaceAll(YEN, '¥').replaceAll(OVERLINE, '‾')
+  return Buffer.from(decoded.buffer, 0, 2 * state.length).toString('utf16le')
 }
 
 function readEscape(state: Decoding): void {
@@ -148,36 +144,39 @@ function readCharacter(state: Decoding, set: GraphicSet): void {
   else if (set === 'roman') write(state, ROMAN.get(first) ?? first)
   else if (set.width === 2 && !isGraphic(second)) write(state, INVALID)
   else {
-    if (set.charset !== state.charset) flush(state)
-    state.charset = set.charset
-    if (set.prefix !== undefined) write(state, set.prefix)
-    write(state, first | 0x80)
-    if (set.width === 1) return
-    write(state, second | 0x80)
-    state.at += 1
+    set.characters ??= decodeAll(set)
+    const row = first - FIRST_GRAPHIC
+    const index = set.width === 1 ? row : row * GRAPHIC + second - FIRST_GRAPHIC
+    write(state, set.characters[index])
+    state.at += set.width - 1
   }
 }
 
-// The characters of JIS X 0201 that no decoder has, as shifts until the end: these do not occur in the decoded text.
+// The characters of JIS X 0201 that ASCII does not have.
 const ROMAN = new Map([
-  [0x5c, SO],
-  [0x7e, SI],
+  [0x5c, 0xa5],
+  [0x7e, 0x203e],
 ])
-const [YEN, OVERLINE] = [String.fromCharCode(SO), String.fromCharCode(SI)]
+
+const FIRST_GRAPHIC = 0x21
+/** How many bytes are graphic. */
+const GRAPHIC = 94
+
+/** All at once, because a mail may change its set with each character. */
+function decodeAll(set: CodedSet): Uint16Array {
+  const rows = Array.from({ length: GRAPHIC }, (_, at) => (at + FIRST_GRAPHIC) | 0x80)
+  const all =
+    set.width === 1 ? rows.map((row) => [row]) : rows.flatMap((a) => rows.map((b) => [a, b]))
+  const prefix = set.prefix === undefined ? [] : [set.prefix]
+  const bytes = Uint8Array.from(all.flatMap((one) => [...prefix, ...one, LF]))
+  const lines = new TextDecoder(set.charset).decode(bytes).split('\n', all.length)
+  return Uint16Array.from(lines, (line) => (line.length === 1 ? line.charCodeAt(0) : INVALID))
+}
 
 function isGraphic(byte: number): boolean {
-  return byte > 0x20 && byte < 0x7f
+  return byte >= FIRST_GRAPHIC && byte < FIRST_GRAPHIC + GRAPHIC
 }
 
-function write(state: Decoding, byte: number): void {
-  state.pending[state.length++] = byte
+function write(state: Decoding, code = INVALID): void {
+  state.decoded[state.length++] = code
 }
-
-function flush(state: Decoding): void {
-  const decoder = decoders.get(state.charset) ?? new TextDecoder(state.charset)
-  decoders.set(state.charset, decoder)
-  state.decoded += decoder.decode(state.pending.subarray(0, state.length))
-  state.length = 0
-}
-
-const decoders = new Map<string, TextDecoder>()
