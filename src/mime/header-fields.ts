@@ -55,7 +55,10 @@ export function* findFields(
       pauseAt = at + STEP_BYTES
     }
     if (field && isBlank(bytes[at])) continue
-    if (field) yield { ...field, end: at }
+    if (field) {
+      field.end = at
+      yield field
+    }
     if (at >= bytes.length || isEmptyLine(bytes, at)) return
     field = fieldAt(bytes, at, keys)
   }
