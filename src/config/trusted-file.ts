@@ -13,6 +13,9 @@ interface Trusted {
  * `mayfly setup` writes beside them. Root is trusted, and whoever became root by sudo. If there is no file yet, only its directory matters.
  */
 export function requireTrusted(path: string): void {
+  if (!existsSync(dirname(path))) {
+    throw new OperatorError(`The directory ${dirname(path)} does not exist.`)
+  }
   if (process.getuid?.() !== 0) return
   const reason = distrust(path, {
     uids: [0, ...idOf(process.env['SUDO_UID'])],
@@ -29,7 +32,6 @@ const idOf = (text: string | undefined) => (/^\d+$/.test(text ?? '') ? [Number(t
 /** Why others than these can change the file, or could have created it. */
 export function distrust(path: string, trusted: Trusted): string | undefined {
   const target = statSync(path, { throwIfNoEntry: false }) && realpathSync(path)
-  if (!existsSync(dirname(path))) return `the directory ${dirname(path)} does not exist`
   const folder = realpathSync(dirname(path))
   // Through a symbolic link, the folder of the link and that of the file.
   const folders = new Set([folder, ...(target === undefined ? [] : [dirname(target)])])

@@ -275,7 +275,7 @@ test('a symbolic link stays one', async () => {
 
 test('nothing is written where the settings cannot be', async () => {
   const options = { file: inFolder('missing/mayfly.env'), domain: ['a.test'] }
-  await expect(run(options)).rejects.toThrow(/ENOENT: .*missing/)
+  await expect(run(options)).rejects.toThrow(/^The directory \/.*missing does not exist\.$/)
   expect(readdirSync(folder.path)).toEqual([])
 })
 
