@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { corpus } from './corpora.ts'
 
-/** The addresses of isemail's test cases, with its verdict. */
+/** The addresses of isemail's test cases, with its result. */
 export function readIsemail(file: 'tests.xml' | 'tests-original.xml') {
   const xml = readFileSync(`${corpus('isemail')}/${file}`, 'utf8')
   return [...xml.matchAll(/<test id.*?<\/test>/gs)].map(([test]) => ({
