@@ -11,7 +11,7 @@ export interface Redis {
   close(): void
 }
 
-export interface ChannelListener {
+interface ChannelListener {
   message(message: string): void
   /** From now on no message is missed. */
   subscribed(): void

@@ -17,7 +17,7 @@ export type Params = ReadonlyMap<string, unknown>
 
 export const NO_PARAMS: Params = new Map()
 
-export interface RequestParams {
+interface RequestParams {
   path: Params
   query: Params
   body: Params

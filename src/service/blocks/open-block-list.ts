@@ -16,7 +16,7 @@ export interface BlockFacts {
 }
 
 /** A mail as received. */
-export interface MailFacts extends BlockFacts {
+interface MailFacts extends BlockFacts {
   /**
    * The addresses of all From headers, which may be millions, and undefined wherever a pause is due. Called only if senders
    * are blocked.
