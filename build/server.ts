@@ -2,7 +2,7 @@ import { cpSync, globSync, utimesSync, writeFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Plugin } from 'vite'
-import { hasErrorCode } from '../src/core/problem.ts'
+import { hasErrorCode } from '../src/base/problem.ts'
 import { collectPackages, licencesOf } from './licences.ts'
 import { builtFrom, bundle, DIST, hashOfSources, ROOT, replaceFolder } from './sources.ts'
 

@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Address } from './base/address.ts'
+import type { Log } from './base/log/log.ts'
+import { hasErrorCode, OperatorError, Problem } from './base/problem.ts'
+import { loadSettings, SettingsError } from './base/settings/settings.ts'
+import { requireTrusted } from './base/settings/trusted-file.ts'
+import { printableLines } from './base/text.ts'
 import { localEndpoints } from './cli/banner.ts'
 import { type CliActions, run } from './cli/commands.ts'
 import { type Config, readConfig } from './config/config.ts'
-import { loadSettings, SettingsError } from './config/settings.ts'
-import { requireTrusted } from './config/trusted-file.ts'
-import type { Address } from './core/address.ts'
 import { failure } from './core/checks/result.ts'
-import type { Log } from './core/log.ts'
-import { hasErrorCode, OperatorError, Problem } from './core/problem.ts'
-import { printableLines } from './core/text.ts'
 import { openParser } from './mime/parser.ts'
 import { machineAddresses } from './runtime/probes/machine.ts'
 import {
@@ -150,7 +150,7 @@ async function withChecks(
 
 /** For commands whose standard output is their result. */
 async function openErrorLog(): Promise<Log> {
-  const { openLog } = await import('./log/log.ts')
+  const { openLog } = await import('./base/log/open-log.ts')
   const sink = { write: (line: string) => void process.stderr.write(line), pretty: true }
   return openLog({ level: 'warn', thread: 'main' }, sink)
 }

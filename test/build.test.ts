@@ -67,10 +67,10 @@ describe('bin/mayfly.js runs', () => {
     test('dist/ when it is newer than src/', () => expect(program()).toBe('dist'))
 
     for (const [found, change, path] of [
-      ['src', 'a change of src/core/address.ts', 'src/core/address.ts'],
+      ['src', 'a change of src/base/address.ts', 'src/base/address.ts'],
       ['src', 'a change of src/store/sqlite', 'src/store/sqlite'],
       ['dist', '`npm prune`, which rewrites package-lock.json', 'package-lock.json'],
-      ['dist', 'a change of a test', 'src/core/address.test.ts'],
+      ['dist', 'a change of a test', 'src/base/address.test.ts'],
     ] as const) {
       test(`${found}/ after ${change}`, () => {
         touch(path, new Date(later.getTime() + 1_000))

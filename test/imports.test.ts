@@ -172,7 +172,7 @@ test('code shared by the page and the server imports nothing of Node', () => {
   )
   const shared = files.filter((path) => /^src\/shared\/.*(?<!\.test)\.ts$/.test(path))
   const reached = new Set([...shared, ...imported])
-  expect(reached).toContain('src/core/time.ts')
+  expect(reached).toContain('src/base/time.ts')
   // The set grows while it is iterated; each file is visited once.
   for (const path of reached) {
     for (const { target } of importsOf(readFileSync(new URL(path, root), 'utf8'))) {
@@ -188,7 +188,7 @@ test('the table covers every folder of src', () => {
   for (const path of [
     'src/main.ts',
     'src/config/config.ts',
-    'src/core/address.ts',
+    'src/base/address.ts',
     'src/runtime/smtp.ts',
   ]) {
     expect(files).toContain(path)
@@ -198,7 +198,7 @@ test('the table covers every folder of src', () => {
 describe('allowed', () => {
   for (const [path, source] of [
     ['src/core/prefix.ts', "import { Problem } from './problem.ts'"],
-    ['src/core/id.ts', "import { hash } from 'node:crypto'"],
+    ['src/base/id.ts', "import { hash } from 'node:crypto'"],
     ['src/shared/x.ts', "import { priceText } from '../core/plan.ts'"],
     ['src/http/x.ts', "import { displaySender } from '../shared/sender-display.ts'"],
     ['src/service/mail/receive-mail.ts', "import type { Bus } from '../bus/bus.ts'"],

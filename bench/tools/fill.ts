@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { Client } from 'pg'
-import { joinAddress, parseHost } from '../../src/core/address.ts'
-import { secretHash } from '../../src/core/id.ts'
+import { joinAddress, parseHost } from '../../src/base/address.ts'
+import { secretHash } from '../../src/base/id.ts'
 import type { Recipient } from '../../src/core/recipient.ts'
 import { POOL } from '../../src/core/session.ts'
 import { readHead } from '../../src/mime/header-summary.ts'
@@ -189,11 +189,11 @@ export function openBenchStore(url: string): Promise<MailStore> {
   })
 }
 
-// secretHash of core/id.ts.
+// secretHash of base/id.ts.
 const HASH_FUNCTION = `create function pg_temp.hash(secret text) returns text language sql as
   $$ select rtrim(translate(encode(sha256(secret::bytea), 'base64'), '+/', '-_'), '=') $$`
 
-// Ids of ten minutes ago (see core/id.ts), below those of later mail.
+// Ids of ten minutes ago (see base/id.ts), below those of later mail.
 const MAILBOX = '(($2::bigint - 600000) * 1024 + number * 32)'
 
 const SESSIONS = `

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { Address } from '../core/address.ts'
+import type { Address } from '../base/address.ts'
 import { type GmailFixture, openGmailFixture, rules } from '../service/testing/gmail.ts'
 import { type AccountTest, type Arrival, testAccount } from './account.ts'
 import { CommandError } from './output.ts'

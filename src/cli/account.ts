@@ -1,5 +1,7 @@
 import type { Command } from 'commander'
-import { type Address, parseAddress } from '../core/address.ts'
+import { type Address, parseAddress } from '../base/address.ts'
+import { toError } from '../base/problem.ts'
+import { printable } from '../base/text.ts'
 import {
   DOT_ALIAS_RANDOM_BYTES,
   dotAliases,
@@ -7,8 +9,6 @@ import {
   plusAlias,
   randomTag,
 } from '../core/gmail.ts'
-import { toError } from '../core/problem.ts'
-import { printable } from '../core/text.ts'
 import {
   type AccountAdminDeps,
   type AccountRow,

@@ -1,10 +1,10 @@
 import { createReadStream } from 'node:fs'
 import { text as readText } from 'node:stream/consumers'
 import { type Command, InvalidArgumentError } from 'commander'
+import { Problem } from '../base/problem.ts'
+import { printable } from '../base/text.ts'
+import { parseDuration } from '../base/time.ts'
 import type { OwnEntries } from '../core/block-list.ts'
-import { Problem } from '../core/problem.ts'
-import { printable } from '../core/text.ts'
-import { parseDuration } from '../core/time.ts'
 import {
   addBlock,
   type BlockDeps,

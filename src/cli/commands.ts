@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander'
-import { printableLines } from '../core/text.ts'
+import { printableLines } from '../base/text.ts'
 import { type AccountActions, addAccountCommands } from './account.ts'
 import { addBackupCommands, type BackupActions } from './backup.ts'
 import { addBlockCommands } from './block.ts'

@@ -1,4 +1,4 @@
-import { printable } from '../core/text.ts'
+import { printable } from '../base/text.ts'
 import { type JsonOption, type Print, printJson, table, wrapList, wrapWords } from './output.ts'
 
 /** One setting as printed, without the values of secrets. */

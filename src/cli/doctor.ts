@@ -1,7 +1,7 @@
 import { styleText } from 'node:util'
 import type { Command } from 'commander'
+import { printableLines } from '../base/text.ts'
 import type { CheckStatus, FinishedCheck } from '../core/checks/result.ts'
-import { printableLines } from '../core/text.ts'
 import { runChecks } from '../service/checks/checks.ts'
 import type { Check } from '../service/checks/context.ts'
 import { parseDomain } from './domain.ts'

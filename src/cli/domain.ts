@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
-import { type Host, type MailDomain, parseDomainName } from '../core/address.ts'
+import { type Host, type MailDomain, parseDomainName } from '../base/address.ts'
+import { formatDuration } from '../base/time.ts'
 import { LIFETIME_HINT, parseLifetime } from '../core/session.ts'
-import { formatDuration } from '../core/time.ts'
 import type { DomainAdminStore } from '../service/sessions/domains.ts'
 import { CommandError, type JsonOption, type Print, printJson, table } from './output.ts'
 

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { printable } from '../core/text.ts'
+import { printable } from '../base/text.ts'
 import { eventStreamParser, type ServerSentEvent } from '../shared/event-stream-parser.ts'
 import type { Endpoints } from './banner.ts'
 import {

@@ -1,5 +1,5 @@
+import { printable } from '../base/text.ts'
 import { type ApiKey, nextUtcDay, precheckQuota, remainingQuota, utcDayText } from '../core/key.ts'
-import { printable } from '../core/text.ts'
 import { bar, formatCount, formatMinute, formatTime, listTable, table } from './output.ts'
 
 export function keyTable(keys: readonly ApiKey[], now: Date): string[] {

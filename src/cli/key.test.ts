@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { secretHash } from '../core/id.ts'
+import { secretHash } from '../base/id.ts'
 import { PLANS } from '../core/plan.ts'
 import {
   labelKey,

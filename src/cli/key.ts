@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
+import { printable } from '../base/text.ts'
+import { timestampFields } from '../base/time.ts'
 import { type ApiKey, utcDayText } from '../core/key.ts'
 import { type Plan, validityOf } from '../core/plan.ts'
-import { printable } from '../core/text.ts'
-import { timestampFields } from '../core/time.ts'
 import {
   findKeys,
   issueKey,

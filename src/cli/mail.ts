@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { canonicalIp } from '../core/ip.ts'
+import { canonicalIp } from '../base/ip.ts'
 import {
   type DeletedMail,
   deleteMailFrom,

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import type { Command } from 'commander'
-import { Problem, type ProblemCode } from '../core/problem.ts'
-import { printable, printableLines } from '../core/text.ts'
+import { Problem, type ProblemCode } from '../base/problem.ts'
+import { printable, printableLines } from '../base/text.ts'
 import type { ApiCall, Endpoints } from '../mcp/tools.ts'
 import type { Endpoints as ServiceEndpoints } from './banner.ts'
 

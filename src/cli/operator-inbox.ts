@@ -1,5 +1,5 @@
+import { utcTimestamp } from '../base/time.ts'
 import { OPERATOR } from '../core/session.ts'
-import { utcTimestamp } from '../core/time.ts'
 import type { ReadParsed } from '../service/mail/parsed-mail.ts'
 import type { MessageSource } from '../service/mail/read-mail.ts'
 import {

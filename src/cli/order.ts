@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
+import { printable } from '../base/text.ts'
 import { priceText, termText } from '../core/plan.ts'
 import type { Purchase } from '../core/purchase.ts'
-import { printable } from '../core/text.ts'
 import type { KeyDeps } from '../service/keys/keys.ts'
 import { maskedEmail, orderJson } from '../service/operator-json.ts'
 import type { KeyActions } from './key.ts'

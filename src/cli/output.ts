@@ -1,6 +1,6 @@
 import { styleText } from 'node:util'
-import { printable, printableLines } from '../core/text.ts'
-import { utcTimestamp } from '../core/time.ts'
+import { printable, printableLines } from '../base/text.ts'
+import { utcTimestamp } from '../base/time.ts'
 
 /** Printed as one line, without a stack trace. */
 export class CommandError extends Error {

@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline/promises'
-import { hasErrorCode } from '../core/problem.ts'
+import { hasErrorCode } from '../base/problem.ts'
 import { CommandError } from './output.ts'
 
 /** An empty answer is the proposal. */

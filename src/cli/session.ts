@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { parseAddress } from '../core/address.ts'
+import { parseAddress } from '../base/address.ts'
 import type { BlockDeps } from '../service/blocks/blocks.ts'
 import {
   endSessionByAddress,

@@ -5,7 +5,7 @@ import {
   parseAddress,
   parseDomainName,
   parseHost,
-} from '../core/address.ts'
+} from '../base/address.ts'
 import { isRelated } from '../core/checks/dns-records.ts'
 import { CommandError, type Print } from './output.ts'
 import type { Ask } from './prompt.ts'

@@ -1,4 +1,4 @@
-import { isExampleName } from '../core/address.ts'
+import { isExampleName } from '../base/address.ts'
 import type { Machine } from './setup.ts'
 import type { Answers } from './setup-answers.ts'
 

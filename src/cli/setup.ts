@@ -1,8 +1,8 @@
 import { isIPv4 } from 'node:net'
 import type { Command } from 'commander'
+import { printable } from '../base/text.ts'
 import { zoneLines } from '../core/checks/dns-records.ts'
 import { mailServer, senderDomain, spfMechanism } from '../core/checks/sender-rules.ts'
-import { printable } from '../core/text.ts'
 import { CommandError, type Print } from './output.ts'
 import { openPrompt } from './prompt.ts'
 import {

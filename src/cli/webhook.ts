@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { printable } from '../core/text.ts'
-import { utcTimestamp } from '../core/time.ts'
+import { printable } from '../base/text.ts'
+import { utcTimestamp } from '../base/time.ts'
 import { outcomeText, webhookStatus } from '../core/webhook.ts'
 import { findKeys } from '../service/keys/keys.ts'
 import { deliveryJson, webhookJson } from '../service/operator-json.ts'

@@ -3,9 +3,9 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { tempFolder } from '../../test/support/stores.ts'
+import { SettingsError } from '../base/settings/settings.ts'
 import { MAX_LIFETIME_SECONDS, MIN_LIFETIME_SECONDS } from '../core/session.ts'
 import { type Config, readConfig } from './config.ts'
-import { SettingsError } from './settings.ts'
 
 const defaults = readConfig({ env: {}, file: {} })
 

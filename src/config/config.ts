@@ -1,7 +1,9 @@
-import { accountsFile } from './files.ts'
-import { frozen, type SettingReader, type SettingSource, settingReader } from './settings.ts'
-import { keyedApiConfig, shopConfig } from './shop.ts'
-import { senderChecksConfig, smtpConfig } from './smtp.ts'
+import {
+  frozen,
+  type SettingReader,
+  type SettingSource,
+  settingReader,
+} from '../base/settings/settings.ts'
 import {
   choice,
   duration,
@@ -18,7 +20,10 @@ import {
   storeUrl,
   text,
   threads,
-} from './values.ts'
+} from '../base/settings/values.ts'
+import { accountsFile } from './files.ts'
+import { keyedApiConfig, shopConfig } from './shop.ts'
+import { senderChecksConfig, smtpConfig } from './smtp.ts'
 
 /** Deeply frozen, and can be posted to a thread. */
 export type Config = ReturnType<typeof readConfig>['config']

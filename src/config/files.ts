@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { XStatic } from 'typebox/schema'
-import { type Address, localOf, parseAddress } from '../core/address.ts'
+import { type Address, localOf, parseAddress } from '../base/address.ts'
 import { type AccountRules, MAX_ACCOUNT_LOCAL_LENGTH } from '../core/gmail.ts'
 import { PLANS, type Plan } from '../core/plan.ts'
 
@@ -179,7 +179,9 @@ function readList<const S extends object>(path: string, noun: string, schema: S)
   const list = parseJson(readFileSync(path, 'utf8'))
   if (!Array.isArray(list)) throw new Error(`the file must contain a JSON list of ${noun}s`)
   // Loaded only if there is a file: it would slow every start by about 100 ms.
-  const { schemaErrors }: typeof import('./schema-errors.ts') = load('./schema-errors.ts')
+  const { schemaErrors }: typeof import('../base/settings/schema-errors.ts') = load(
+    '../base/settings/schema-errors.ts',
+  )
   return list.map((entry: unknown, index) => {
     const [isValid, errors] = schemaErrors(schema, entry)
     if (!isValid) throw new Error(`${noun} ${index + 1}${problemOf(errors)}`)
@@ -187,7 +189,9 @@ function readList<const S extends object>(path: string, noun: string, schema: S)
   })
 }
 
-type SchemaErrors = ReturnType<typeof import('./schema-errors.ts')['schemaErrors']>[1]
+type SchemaErrors = ReturnType<
+  typeof import('../base/settings/schema-errors.ts')['schemaErrors']
+>[1]
 
 function problemOf(errors: SchemaErrors): string {
   // For an unknown field the first one says only "schema is false".

@@ -1,6 +1,4 @@
-import type { Plan } from '../core/plan.ts'
-import { plansFile, stripePrices } from './files.ts'
-import type { SettingReader } from './settings.ts'
+import type { SettingReader } from '../base/settings/settings.ts'
 import {
   allowedTargets,
   choice,
@@ -10,7 +8,9 @@ import {
   origins,
   size,
   text,
-} from './values.ts'
+} from '../base/settings/values.ts'
+import type { Plan } from '../core/plan.ts'
+import { plansFile, stripePrices } from './files.ts'
 
 /** The pool, and what the keyed API may read of it. */
 export function keyedApiConfig({ setting }: SettingReader) {

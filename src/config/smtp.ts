@@ -1,7 +1,16 @@
 import { hostname } from 'node:os'
-import { parseHost } from '../core/address.ts'
-import type { SettingReader } from './settings.ts'
-import { dnsServers, flag, hostName, ipRanges, port, size, text, threads } from './values.ts'
+import { parseHost } from '../base/address.ts'
+import type { SettingReader } from '../base/settings/settings.ts'
+import {
+  dnsServers,
+  flag,
+  hostName,
+  ipRanges,
+  port,
+  size,
+  text,
+  threads,
+} from '../base/settings/values.ts'
 
 export function smtpConfig({ setting, check }: SettingReader) {
   const tlsCert = setting(

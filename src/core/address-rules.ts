@@ -1,4 +1,4 @@
-import { Problem } from './problem.ts'
+import { Problem } from '../base/problem.ts'
 import { matchesSender, parseSenderPattern, type SenderPattern } from './sender-pattern.ts'
 
 /** What an address accepts; chosen when its session is created. */

@@ -1,9 +1,9 @@
 import { domainToASCII } from 'node:url'
-import { parseHost, unquoted } from './address.ts'
-import { foldCase } from './case-folding.ts'
-import { ipv6Groups, isIpRange, PRIVATE_RANGES, plainIp } from './ip.ts'
-import { Problem } from './problem.ts'
-import { printable } from './text.ts'
+import { parseHost, unquoted } from '../base/address.ts'
+import { foldCase } from '../base/case-folding.ts'
+import { ipv6Groups, isIpRange, PRIVATE_RANGES, plainIp } from '../base/ip.ts'
+import { Problem } from '../base/problem.ts'
+import { printable } from '../base/text.ts'
 
 /** What the operator blocks, in canonical form: a domain, an address, an IP address or a CIDR range. Only parseBlockEntry creates one. */
 export type BlockEntry = string & { readonly brand: 'BlockEntry' }

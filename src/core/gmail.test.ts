@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type Address, parseAddress } from './address.ts'
+import { type Address, parseAddress } from '../base/address.ts'
+import { Problem } from '../base/problem.ts'
 import {
   type AccountHealth,
   type AccountRequest,
@@ -15,7 +16,6 @@ import {
   plusAlias,
   randomTag,
 } from './gmail.ts'
-import { Problem } from './problem.ts'
 
 function address(text: string): Address {
   const parsed = parseAddress(text)

@@ -1,9 +1,9 @@
-import { type Address, hostOf, joinAddress, localOf } from './address.ts'
+import { type Address, hostOf, joinAddress, localOf } from '../base/address.ts'
+import { Problem } from '../base/problem.ts'
+import { backoffDelay } from '../base/time.ts'
 import { randomLocalPart } from './prefix.ts'
-import { Problem } from './problem.ts'
 import type { FetchedRecipient } from './recipient.ts'
 import type { MailboxId } from './session.ts'
-import { backoffDelay } from './time.ts'
 
 /** An account whose aliases are assigned to sessions. Its secrets stay in the operator's file. */
 export interface GmailAccount {

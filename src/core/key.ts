@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib'
-import type { ProblemCode } from './problem.ts'
+import type { ProblemCode } from '../base/problem.ts'
 
 /** An API key: the quota it was sold with and its usage. Its secrets are stored separately, as hashes. */
 export interface ApiKey {

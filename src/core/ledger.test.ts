@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { type Address, type MailDomain, parseHost } from './address.ts'
-import { secretHash } from './id.ts'
+import { type Address, type MailDomain, parseHost } from '../base/address.ts'
+import { secretHash } from '../base/id.ts'
 import {
   HMAC_LENGTH,
   knownAgainAt,

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto'
-import type { Address, MailDomain } from './address.ts'
-import { secretHash } from './id.ts'
+import type { Address, MailDomain } from '../base/address.ts'
+import { secretHash } from '../base/id.ts'
+import { utcTimestamp } from '../base/time.ts'
 import { type LifetimeLimits, maxLifetimeSeconds } from './session.ts'
-import { utcTimestamp } from './time.ts'
 
 // The ledger of addresses: every address that ever belonged to a session, so that none of them gets into the pool. It keeps HMACs
 // under a key derived from the installation's secret, which is in the shop: without it, nobody can look up a guessed address.

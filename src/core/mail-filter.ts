@@ -1,6 +1,6 @@
-import { foldCase, foldingBoundary } from './case-folding.ts'
+import { foldCase, foldingBoundary } from '../base/case-folding.ts'
+import { Problem } from '../base/problem.ts'
 import type { MessageSummary } from './message.ts'
-import { Problem } from './problem.ts'
 import { matchesSender, parseSenderPattern, type SenderPattern } from './sender-pattern.ts'
 
 /** Conditions on a message; all must be met. */

@@ -1,6 +1,6 @@
-import type { Address } from './address.ts'
+import type { Address } from '../base/address.ts'
+import { previewOf } from '../base/text.ts'
 import { isInlineImage } from './attachment.ts'
-import { previewOf } from './text.ts'
 
 /** Read from the header block at intake; stored with every message. */
 export interface HeaderSummary {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { Problem } from '../base/problem.ts'
 import { isOperatorLocalPart, isReservedLocalPart, parsePrefix, randomLocalPart } from './prefix.ts'
-import { Problem } from './problem.ts'
 
 function codeOf(text: string): string {
   try {

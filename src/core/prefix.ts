@@ -1,4 +1,4 @@
-import { Problem } from './problem.ts'
+import { Problem } from '../base/problem.ts'
 
 export const MAX_PREFIX = 64
 const PREFIX = /^[a-z0-9]+(?:[._-][a-z0-9]+)*$/

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type MailDomain, parseAddress, parseHost } from './address.ts'
+import { type MailDomain, parseAddress, parseHost } from '../base/address.ts'
 import { NO_RULES } from './address-rules.ts'
 import {
   decideRecipient,

@@ -1,4 +1,4 @@
-import { type Address, localOf, type MailDomain } from './address.ts'
+import { type Address, localOf, type MailDomain } from '../base/address.ts'
 import {
   type FromHeader,
   type RuledAddress,

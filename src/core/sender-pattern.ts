@@ -1,4 +1,4 @@
-import { foldCase } from './case-folding.ts'
+import { foldCase } from '../base/case-folding.ts'
 
 /** An address, or a domain, which includes its subdomains. Case-folded. */
 export type SenderPattern = string & { readonly brand: 'SenderPattern' }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { acceptsSessions, type MailDomain, parseHost } from './address.ts'
+import { acceptsSessions, type MailDomain, parseHost } from '../base/address.ts'
+import { Problem } from '../base/problem.ts'
 import { NO_RULES } from './address-rules.ts'
-import { Problem } from './problem.ts'
 import {
   accountTopic,
   defaultLifetimeSeconds,

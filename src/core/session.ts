@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
-import type { Address, MailDomain } from './address.ts'
+import type { Address, MailDomain } from '../base/address.ts'
+import { Problem } from '../base/problem.ts'
+import { parseDuration } from '../base/time.ts'
 import { type RuledAddress, ruleRefusal } from './address-rules.ts'
-import { Problem } from './problem.ts'
-import { parseDuration } from './time.ts'
 
 /** A session's mailbox, or one of the two shared ones. Never reused. */
 export type MailboxId = number & { readonly brand: 'MailboxId' }

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
-import { ipRangeMatcher, isIpRange, plainIp } from './ip.ts'
-import { Problem } from './problem.ts'
+import { ipRangeMatcher, isIpRange, plainIp } from '../base/ip.ts'
+import { Problem } from '../base/problem.ts'
 
 /** Where a webhook delivers, already checked for everything but its addresses. */
 export interface WebhookTarget {

@@ -1,5 +1,5 @@
 import { createHmac, hash } from 'node:crypto'
-import type { Address } from './address.ts'
+import type { Address } from '../base/address.ts'
 import { type ApiKey, nextUtcDay, precheckQuota, type QuotaProblemCode } from './key.ts'
 
 /** A cursor over the mail that a key may see, and where to deliver it. */

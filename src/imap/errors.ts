@@ -1,4 +1,4 @@
-import { backoffDelay, withJitter } from '../core/time.ts'
+import { backoffDelay, withJitter } from '../base/time.ts'
 import type { AccountTiming } from './options.ts'
 
 /** Errors of a remote server, by what they mean for the account. */

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { FetchMessageObject } from 'imapflow'
-import type { Address } from '../core/address.ts'
+import type { Address } from '../base/address.ts'
 import type { ImapConnection } from './connection.ts'
 import { ImapError } from './errors.ts'
 import { type Candidates, candidates, type Fields, HEAD_FIELDS, readFields } from './recipients.ts'

@@ -1,6 +1,6 @@
-import type { Address } from '../core/address.ts'
+import type { Address } from '../base/address.ts'
+import type { Log } from '../base/log/log.ts'
 import type { AccountHealth, DeferredMail, FetchedMail, FolderState } from '../core/gmail.ts'
-import type { Log } from '../core/log.ts'
 import type { Recipient } from '../core/recipient.ts'
 
 /** An account to fetch from, with its secrets: none of this may reach a log or an error message. */

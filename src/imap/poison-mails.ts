@@ -1,4 +1,4 @@
-import { openLru } from '../core/lru.ts'
+import { openLru } from '../base/lru.ts'
 import { ImapError } from './errors.ts'
 
 export type PoisonMails = ReturnType<typeof openPoisonMails>

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Address } from '../core/address.ts'
+import type { Address } from '../base/address.ts'
 import { candidates, coversAllAliases, readFields, selectRecipients } from './recipients.ts'
 
 function candidatesOf(...lines: string[]): string[] {

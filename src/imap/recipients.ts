@@ -1,4 +1,4 @@
-import { type Address, hostOf, localOf, parseAddress } from '../core/address.ts'
+import { type Address, hostOf, localOf, parseAddress } from '../base/address.ts'
 import { commentEnd, quotedEnd, readHeader } from '../mime/header-fields.ts'
 
 /** Fetched before any body: recipients and identity of a mail. */

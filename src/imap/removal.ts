@@ -1,4 +1,4 @@
-import type { Log } from '../core/log.ts'
+import type { Log } from '../base/log/log.ts'
 import type { ImapConnection } from './connection.ts'
 import { ImapError } from './errors.ts'
 import { openFolder } from './folders.ts'

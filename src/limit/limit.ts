@@ -1,4 +1,4 @@
-import type { Awaitable } from '../core/awaitable.ts'
+import type { Awaitable } from '../base/awaitable.ts'
 
 /** `count` per `seconds`, evenly, with bursts of up to `burst`. */
 export interface Rate {

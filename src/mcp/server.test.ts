@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { expect, test } from 'vitest'
-import { Problem } from '../core/problem.ts'
+import { Problem } from '../base/problem.ts'
 import { handleMcpRequest } from './server.ts'
 import type { ApiCall } from './tools.ts'
 

@@ -9,7 +9,7 @@ import {
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { Ajv, AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv'
 import type { TObject } from 'typebox'
-import { Problem } from '../core/problem.ts'
+import { Problem } from '../base/problem.ts'
 import { type ApiCall, markUntrusted, TOOLS, type Tool } from './tools.ts'
 
 // Loaded with the first request: the package and what it needs take a few megabytes.

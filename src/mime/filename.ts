@@ -1,4 +1,4 @@
-import { cleanLine } from '../core/text.ts'
+import { cleanLine } from '../base/text.ts'
 
 /** A safe name for a download: no path, not empty, nothing hidden or reserved. */
 export function safeFilename(name: string, index: number, contentType: string): string {

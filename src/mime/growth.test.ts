@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { isSuperlinear } from '../../test/support/growth.ts'
-import { cleanLine } from '../core/text.ts'
+import { cleanLine } from '../base/text.ts'
 import { findCodes } from '../extract/codes.ts'
 import { fold } from '../extract/fold.ts'
 import { languagesOf } from '../extract/languages.ts'

@@ -1,6 +1,6 @@
+import { cleanLine } from '../base/text.ts'
 import type { FromHeader } from '../core/address-rules.ts'
 import type { HeaderSummary, NamedAddress } from '../core/message.ts'
-import { cleanLine } from '../core/text.ts'
 import { firstMailbox, readAddress } from './addresses.ts'
 import { type DeclaredCharset, type FieldRange, findFields, unfold } from './header-fields.ts'
 import { decodeEncodedWords } from './header-values.ts'

@@ -1,10 +1,10 @@
+import { cleanLine, cleanText } from '../base/text.ts'
 import {
   type AttachmentInfo,
   type Mail,
   type NamedAddress,
   PARSE_VERSION,
 } from '../core/message.ts'
-import { cleanLine, cleanText } from '../core/text.ts'
 import { findCodesAndLinks } from '../extract/extract.ts'
 import { readMailboxes } from './addresses.ts'
 import { type Body, chooseBody, unwrapFlowed } from './body.ts'

@@ -1,4 +1,4 @@
-import { Problem } from '../core/problem.ts'
+import { Problem } from '../base/problem.ts'
 import type { PaymentProvider } from './provider.ts'
 import type { StripeOptions } from './stripe.ts'
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { Problem } from '../core/problem.ts'
+import { Problem } from '../base/problem.ts'
 import { openStripe } from './stripe.ts'
 import {
   checkoutOrder,

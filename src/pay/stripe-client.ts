@@ -1,6 +1,6 @@
 import { Stripe } from 'stripe'
+import { Problem } from '../base/problem.ts'
 import type { Plan } from '../core/plan.ts'
-import { Problem } from '../core/problem.ts'
 import type { CheckoutOrder } from './provider.ts'
 
 // With one retry a buyer waits at most 40 s, less than the usual proxy timeout of a minute.

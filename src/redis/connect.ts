@@ -1,4 +1,4 @@
-import type { Log } from '../core/log.ts'
+import type { Log } from '../base/log/log.ts'
 import { type Client, loadClientFactory, readUrl } from './client-options.ts'
 import { openConnection } from './connection.ts'
 import { openOutages } from './outages.ts'

@@ -1,4 +1,4 @@
-import { backoffDelay, withJitter } from '../core/time.ts'
+import { backoffDelay, withJitter } from '../base/time.ts'
 import type { Client, ClientFactory } from './client-options.ts'
 
 interface ConnectionOptions {

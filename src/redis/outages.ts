@@ -1,4 +1,4 @@
-import type { Log } from '../core/log.ts'
+import type { Log } from '../base/log/log.ts'
 import type { RedisServer } from './client-options.ts'
 
 /** Logs an outage once, however many attempts fail, and its end once. */

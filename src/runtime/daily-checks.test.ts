@@ -5,9 +5,9 @@ import { expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../../test/support/server-process.ts'
 import { openSqliteTestMail, tempFolder } from '../../test/support/stores.ts'
 import { waitUntil } from '../../test/support/wait-until.ts'
+import type { Host } from '../base/address.ts'
+import { openLog } from '../base/log/open-log.ts'
 import { readConfig } from '../config/config.ts'
-import type { Host } from '../core/address.ts'
-import { openLog } from '../log/log.ts'
 import { startChecks } from './daily-checks.ts'
 
 const NOON = new Date('2026-03-01T12:00:00Z')

@@ -3,7 +3,7 @@ import { syncBuiltinESMExports } from 'node:module'
 import { createServer } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { parseAddress } from '../core/address.ts'
+import { parseAddress } from '../base/address.ts'
 import { openLocalSmtp } from './local-smtp.ts'
 
 let greeting: string | undefined

@@ -2,8 +2,8 @@ import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { createInterface } from 'node:readline'
-import { ipRangeMatcher } from '../core/ip.ts'
-import { Problem } from '../core/problem.ts'
+import { ipRangeMatcher } from '../base/ip.ts'
+import { Problem } from '../base/problem.ts'
 import type { SendLocalMail } from '../service/mail/send-test.ts'
 
 interface LocalSmtpOptions {

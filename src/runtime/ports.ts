@@ -1,5 +1,5 @@
 import type { MessagePort, Worker } from 'node:worker_threads'
-import { Problem, type ProblemCode, toError } from '../core/problem.ts'
+import { Problem, type ProblemCode, toError } from '../base/problem.ts'
 
 type Port = MessagePort | Worker
 

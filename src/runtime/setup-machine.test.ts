@@ -11,11 +11,11 @@ import {
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { tempFolder } from '../../test/support/stores.ts'
+import { OperatorError } from '../base/problem.ts'
+import { fileValue, isJson, parseSettings } from '../base/settings/settings.ts'
 import type { Ask } from '../cli/prompt.ts'
 import { setUp } from '../cli/setup.ts'
 import { readConfig } from '../config/config.ts'
-import { fileValue, isJson, parseSettings } from '../config/settings.ts'
-import { OperatorError } from '../core/problem.ts'
 import { setupActions } from './setup-machine.ts'
 
 let folder: ReturnType<typeof tempFolder>

@@ -13,23 +13,23 @@ import {
 } from 'node:fs'
 import { connect, isIPv6 } from 'node:net'
 import { dirname, join, resolve } from 'node:path'
-import type { Port, SetupActions } from '../cli/setup.ts'
-import { type Config, readConfig } from '../config/config.ts'
-import { editSettings, settingChanges } from '../config/edit-file.ts'
+import { isExampleName, parseAddress } from '../base/address.ts'
+import { ipv6Groups } from '../base/ip.ts'
+import { hasErrorCode, toError } from '../base/problem.ts'
+import { editSettings, settingChanges } from '../base/settings/edit-file.ts'
 import {
   isJson,
   loadSettings,
   type SettingSource,
   settingNames,
   settingsOfFile,
-} from '../config/settings.ts'
-import { requireTrusted } from '../config/trusted-file.ts'
-import { isExampleName, parseAddress } from '../core/address.ts'
+} from '../base/settings/settings.ts'
+import { requireTrusted } from '../base/settings/trusted-file.ts'
+import type { Port, SetupActions } from '../cli/setup.ts'
+import { type Config, readConfig } from '../config/config.ts'
 import { isPrivateIp, tagsOf } from '../core/checks/dns-rules.ts'
 import { recordsOf } from '../core/checks/result.ts'
-import { ipv6Groups } from '../core/ip.ts'
 import { PLANS } from '../core/plan.ts'
-import { hasErrorCode, toError } from '../core/problem.ts'
 import type { DnsProbe } from '../service/checks/context.ts'
 import { greetedName, localAddress, localHttpUrl } from '../service/checks/facts.ts'
 import { greeting as ownGreeting } from '../smtp/state.ts'

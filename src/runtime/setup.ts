@@ -1,10 +1,10 @@
 import { type MessagePort, parentPort } from 'node:worker_threads'
+import type { Log } from '../base/log/log.ts'
+import { openLog } from '../base/log/open-log.ts'
+import { readMetrics } from '../base/metrics.ts'
 import { openMemoryBus } from '../bus/memory.ts'
 import type { Config } from '../config/config.ts'
-import type { Log } from '../core/log.ts'
-import { readMetrics } from '../core/metrics.ts'
 import { openMemoryLimit } from '../limit/memory.ts'
-import { openLog } from '../log/log.ts'
 import { serve } from './ports.ts'
 import { openMailStore } from './stores.ts'
 

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { type Awaitable, whenAvailable } from '../core/awaitable.ts'
-import { rateLimitNetwork, senderLimitRules } from '../core/ip.ts'
+import { type Awaitable, whenAvailable } from '../base/awaitable.ts'
+import { rateLimitNetwork, senderLimitRules } from '../base/ip.ts'
 import { openCounters, openSharedBudget } from '../limit/shared-counters.ts'
 import { openBlockList } from '../service/blocks/open-block-list.ts'
 import { acceptRecipient, receiveMail } from '../service/mail/receive-mail.ts'

@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
+import type { Log } from '../base/log/log.ts'
 import type { Config } from '../config/config.ts'
-import type { Log } from '../core/log.ts'
 import type { ShopStore } from '../store/shop-store.ts'
 import { lockFolder } from '../store/sqlite/files.ts'
 import type { MailStore } from '../store/store.ts'

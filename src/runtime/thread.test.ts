@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
 import { describe, test } from 'vitest'
-import { Problem } from '../core/problem.ts'
+import { Problem } from '../base/problem.ts'
 import { startThread } from './thread.ts'
 
 const start = (died: (error: Error) => void) =>

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
-import { readMetrics } from '../core/metrics.ts'
+import { readMetrics } from '../base/metrics.ts'
 import type { ReceiveLimits } from '../core/recipient.ts'
 import { emptyLogRegularly, MAIL_FILE, openWritable, SHOP_FILE } from '../store/sqlite/files.ts'
 import type { WriteOutcome, WriteRequest } from '../store/sqlite/group-commit.ts'

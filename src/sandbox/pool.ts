@@ -3,8 +3,8 @@ import {
   openScheduler,
   type SchedulerOptions,
   shuttingDown,
-} from '../core/fair-scheduler.ts'
-import type { Log, LogFacts } from '../core/log.ts'
+} from '../base/fair-scheduler.ts'
+import type { Log, LogFacts } from '../base/log/log.ts'
 import {
   type ChildLost,
   type ChildProgram,

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { JobRequest } from '../core/fair-scheduler.ts'
+import type { JobRequest } from '../base/fair-scheduler.ts'
 import type { ParseJob, ParseResult } from '../mime/parser.ts'
 import { childIsolation, type Isolation } from './isolation.ts'
 import { openProcessPool, type ProcessPool } from './pool.ts'

@@ -1,4 +1,4 @@
-import { toError } from '../core/problem.ts'
+import { toError } from '../base/problem.ts'
 
 /** Result of a job that threw: a bug of ours. */
 export interface JobFailed {

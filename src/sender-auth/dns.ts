@@ -1,6 +1,6 @@
 import { Resolver } from 'node:dns/promises'
 import type { DNSResolver } from 'mailauth'
-import { openLru } from '../core/lru.ts'
+import { openLru } from '../base/lru.ts'
 import {
   type DnsAnswer,
   type DnsAnswers,

@@ -1,6 +1,6 @@
+import type { Log } from '../base/log/log.ts'
 import type { Bus } from '../bus/bus.ts'
 import type { AccountRules } from '../core/gmail.ts'
-import type { Log } from '../core/log.ts'
 import type { Plan } from '../core/plan.ts'
 import type { LifetimeLimits } from '../core/session.ts'
 import type { Limit } from '../limit/limit.ts'

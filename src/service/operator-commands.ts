@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Address } from '../core/address.ts'
+import type { Address } from '../base/address.ts'
 import { EMPTY_MAIL, type Mail, type Message, type RawMail } from '../core/message.ts'
 import { type MailboxId, OPERATOR, POOL, type Session } from '../core/session.ts'
 import type { FoundMessage, ScanPosition, SessionQuery, Volume } from '../store/operator-store.ts'

@@ -1,8 +1,8 @@
-import { maskAddress, parseAddress } from '../core/address.ts'
+import { maskAddress, parseAddress } from '../base/address.ts'
+import { timestampFields } from '../base/time.ts'
 import { type ApiKey, remainingQuota } from '../core/key.ts'
 import type { Purchase } from '../core/purchase.ts'
 import type { Session } from '../core/session.ts'
-import { timestampFields } from '../core/time.ts'
 import { type Webhook, type WebhookDelivery, webhookStatus } from '../core/webhook.ts'
 import type { ListedBlock } from './blocks/blocks.ts'
 

@@ -1,4 +1,4 @@
-import { makeSecretToken, secretHash } from '../core/id.ts'
+import { makeSecretToken, secretHash } from '../base/id.ts'
 import type { ServiceDeps } from './deps.ts'
 
 // A sign-in of the operator to the admin page. The browser holds a random id, the store its hash.

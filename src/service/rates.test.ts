@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import type { Awaitable } from '../core/awaitable.ts'
+import type { Awaitable } from '../base/awaitable.ts'
 import { makeRates, openMemoryLimit } from '../limit/memory.ts'
 import { limitAttempts } from './rates.ts'
 

@@ -1,4 +1,4 @@
-import { Problem } from '../core/problem.ts'
+import { Problem } from '../base/problem.ts'
 import type { Rate } from '../limit/limit.ts'
 import type { ServiceDeps } from './deps.ts'
 

@@ -1,5 +1,5 @@
 import { isIPv4, isIPv6, type Socket } from 'node:net'
-import { canonicalIp, plainIp } from '../core/ip.ts'
+import { canonicalIp, plainIp } from '../base/ip.ts'
 import { logInternalError, type ServerContext } from './connection.ts'
 import { connectionCounts } from './metrics.ts'
 import { runSession } from './session-loop.ts'

@@ -1,5 +1,5 @@
-import { type Awaitable, recoverable, whenAvailable } from '../core/awaitable.ts'
-import { Problem, StoreUnavailable, toError } from '../core/problem.ts'
+import { type Awaitable, recoverable, whenAvailable } from '../base/awaitable.ts'
+import { Problem, StoreUnavailable, toError } from '../base/problem.ts'
 import type { ServerContext } from './connection.ts'
 import { mailBytes, mails, refusedRecipients, refusedSenders } from './metrics.ts'
 import type { SmtpDeps } from './options.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
-import { readMetrics } from '../core/metrics.ts'
+import { readMetrics } from '../base/metrics.ts'
 import { openSmtpServer } from './server.ts'
 import { dialogue } from './testing/dialogue.ts'
 import { recordingDeps } from './testing/recording-deps.ts'

@@ -1,6 +1,6 @@
+import type { Awaitable } from '../base/awaitable.ts'
+import type { Log } from '../base/log/log.ts'
 import type { RuleRefusal } from '../core/address-rules.ts'
-import type { Awaitable } from '../core/awaitable.ts'
-import type { Log } from '../core/log.ts'
 import type { Envelope } from '../core/message.ts'
 import type { Recipient, RecipientRefusal } from '../core/recipient.ts'
 import type { SmtpLimits } from './state.ts'

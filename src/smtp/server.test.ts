@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { afterEach, describe, test } from 'vitest'
-import { Problem } from '../core/problem.ts'
+import { Problem } from '../base/problem.ts'
 import type { SmtpDeps, SmtpOptions } from './options.ts'
 import { openSmtpServer, type SmtpServer } from './server.ts'
 import { dialogue, expectReply, openClient } from './testing/dialogue.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
-import { parseAddress } from '../core/address.ts'
+import { parseAddress } from '../base/address.ts'
 import { OPERATOR } from '../core/session.ts'
 import { EXCESS_BYTES } from './data.ts'
 import { smtpSession } from './protocol.ts'

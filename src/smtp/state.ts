@@ -1,4 +1,4 @@
-import type { Address } from '../core/address.ts'
+import type { Address } from '../base/address.ts'
 import type { RuleRefusal } from '../core/address-rules.ts'
 import type { Envelope } from '../core/message.ts'
 import type { Recipient, RecipientRefusal } from '../core/recipient.ts'

@@ -11,9 +11,9 @@ import { link, mkdir, rm, writeFile } from 'node:fs/promises'
 import { isIP, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { createSecureContext, type SecureContext, TLSSocket } from 'node:tls'
-import type { Log } from '../core/log.ts'
-import { gauge } from '../core/metrics.ts'
-import { hasErrorCode, toError } from '../core/problem.ts'
+import type { Log } from '../base/log/log.ts'
+import { gauge } from '../base/metrics.ts'
+import { hasErrorCode, toError } from '../base/problem.ts'
 
 export interface CertificateFiles {
   cert: string

@@ -1,4 +1,4 @@
-import { histogram } from '../core/metrics.ts'
+import { histogram } from '../base/metrics.ts'
 
 /** Label: `mail` or `shop` on SQLite, else `postgres`: there, a single statement that commits by itself is not measured. */
 export const commitSeconds = histogram(

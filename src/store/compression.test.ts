@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import { zstdCompress } from 'node:zlib'
 import { describe, test } from 'vitest'
-import type { Address } from '../core/address.ts'
+import type { Address } from '../base/address.ts'
 import { type MailboxId, OPERATOR, POOL } from '../core/session.ts'
 import { compress, compressMail, compressMailAsync, decompress } from './compression.ts'
 

@@ -1,4 +1,4 @@
-import type { Address } from '../core/address.ts'
+import type { Address } from '../base/address.ts'
 import type { Block, BlockChange, BlockEntry } from '../core/block-list.ts'
 import type { CheckRun } from '../core/checks/result.ts'
 import type { MailboxId, Session } from '../core/session.ts'
@@ -62,7 +62,7 @@ export interface Volume {
 }
 
 export interface MailScan {
-  /** In canonical form, see core/ip.ts. */
+  /** In canonical form, see base/ip.ts. */
   clientIp: string
   /** The end of the previous page; undefined: from the start. */
   after: ScanPosition | undefined

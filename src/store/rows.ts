@@ -1,4 +1,4 @@
-import type { Address, Host, MailDomain } from '../core/address.ts'
+import type { Address, Host, MailDomain } from '../base/address.ts'
 import { type AddressRules, NO_RULES } from '../core/address-rules.ts'
 import { type ApiKey, utcDay } from '../core/key.ts'
 import type { Message, RawMail, SenderChecks } from '../core/message.ts'

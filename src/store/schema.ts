@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { OperatorError } from '../core/problem.ts'
+import { OperatorError } from '../base/problem.ts'
 
 /** Each has its own tables and migrations. */
 export type Kind = 'mail' | 'shop'

@@ -1,6 +1,6 @@
-import type { Address, Host, MailDomain } from '../core/address.ts'
+import type { Address, Host, MailDomain } from '../base/address.ts'
+import type { Awaitable } from '../base/awaitable.ts'
 import type { AddressRules, FromHeader, RuleRefusal } from '../core/address-rules.ts'
-import type { Awaitable } from '../core/awaitable.ts'
 import type { AccountHealth, DeferredMail, FolderState, GmailAccount } from '../core/gmail.ts'
 import type { LedgerState } from '../core/ledger.ts'
 import type {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
+import { secretHash } from '../../src/base/id.ts'
 import type { Config } from '../../src/config/config.ts'
-import { secretHash } from '../../src/core/id.ts'
 import { KEY_RANDOM_BYTES, makeKeySecret } from '../../src/core/key.ts'
 import { PLANS, type Plan } from '../../src/core/plan.ts'
 import { type Payment, settle } from '../../src/core/purchase.ts'

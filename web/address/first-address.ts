@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { backoffDelay } from '../../src/core/time.ts'
+import { backoffDelay } from '../../src/base/time.ts'
 import { localStore } from '../site/storage.ts'
 import { createMailbox, failure, failureFrom } from './actions.ts'
 import { currentMailbox, reloadMailboxes } from './mailboxes.ts'

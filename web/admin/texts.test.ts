@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readMetrics } from '../../src/core/metrics.ts'
+import { readMetrics } from '../../src/base/metrics.ts'
 import { ATTEMPT_ERRORS, DISABLE_REASONS } from '../../src/core/webhook.ts'
 import '../../src/smtp/metrics.ts'
 import { labelText } from './texts.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach } from 'vitest'
 import { openSqliteTestMail } from '../../../test/support/stores.ts'
-import { type Address, localOf, parseAddress, parseHost } from '../../core/address.ts'
+import { type Address, localOf, parseAddress, parseHost } from '../../base/address.ts'
 import { isOperatorLocalPart } from '../../core/prefix.ts'
 import { OPERATOR, POOL } from '../../core/session.ts'
 import type { BlockDeps } from '../../service/blocks/blocks.ts'

@@ -1,4 +1,4 @@
-import { ipv6Groups } from '../ip.ts'
+import { ipv6Groups } from '../../base/ip.ts'
 
 // Records as lines of a zone file.
 

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { ipRangeMatcher, isLoopback, PRIVATE_RANGES } from '../ip.ts'
+import { ipRangeMatcher, isLoopback, PRIVATE_RANGES } from '../../base/ip.ts'
 import { addressRecord, mxRecord, ptrRecord } from './dns-records.ts'
 import {
   type CheckResult,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { StoreUnavailable } from '../problem.ts'
+import { StoreUnavailable } from '../../base/problem.ts'
 import {
   evaluateAdminToken,
   evaluateApiProblem,

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
-import { parseAddress } from '../address.ts'
-import { ipRangeMatcher, isIpRange } from '../ip.ts'
+import { parseAddress } from '../../base/address.ts'
+import { ipRangeMatcher, isIpRange } from '../../base/ip.ts'
 import { dmarcRecord, isRelated, spfRecord } from './dns-records.ts'
 import { isPrivateIp, sameName, tagsOf } from './dns-rules.ts'
 import {

@@ -1,3 +1,4 @@
+import { Problem } from '../../base/problem.ts'
 import type { AddressRules } from '../../core/address-rules.ts'
 import {
   type MailFilter,
@@ -5,7 +6,6 @@ import {
   parseSearch,
   type SearchText,
 } from '../../core/mail-filter.ts'
-import { Problem } from '../../core/problem.ts'
 import { isMailboxFull, type Session } from '../../core/session.ts'
 import { awaitMail } from '../../service/mail/check-mail.ts'
 import { scannerForClient } from '../../service/mail/code-scanner.ts'

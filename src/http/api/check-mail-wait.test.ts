@@ -10,7 +10,7 @@ import {
 } from '../../../test/support/app.ts'
 import { post, problemFault, request } from '../../../test/support/http-client.ts'
 import { openTestServer } from '../../../test/support/http-server.ts'
-import { Problem } from '../../core/problem.ts'
+import { Problem } from '../../base/problem.ts'
 import { heldParser, NO_WAIT, WAIT_FOREVER } from '../../service/testing/codes.ts'
 
 let app: App

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, test } from 'vitest'
 import { type App, startApp } from '../../../test/support/app.ts'
 import { request } from '../../../test/support/http-client.ts'
 import { PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
-import { parseHost } from '../../core/address.ts'
+import { parseHost } from '../../base/address.ts'
 import { openMailStoreForCli } from '../../runtime/stores.ts'
 
 let app: App

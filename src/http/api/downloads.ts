@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { Type } from 'typebox'
+import { printable } from '../../base/text.ts'
 import type { Message, RawMail } from '../../core/message.ts'
-import { printable } from '../../core/text.ts'
 import { isBlank, isEmptyLine, readHeader } from '../../mime/header-fields.ts'
 import { readAttachment, readRawMail } from '../../service/mail/read-mail.ts'
 import { downloadHeaders, type HttpResponse, privateContentResponse } from '../server/response.ts'

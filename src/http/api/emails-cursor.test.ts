@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
-import { Problem } from '../../core/problem.ts'
+import { Problem } from '../../base/problem.ts'
 import { cursorOf, parseCursor } from './emails.ts'
 
 test('a cursor decodes to its id and is URL-safe', () => {

@@ -5,8 +5,8 @@ import { describe, onTestFinished, test, vi } from 'vitest'
 import { problemFault, request } from '../../../test/support/http-client.ts'
 import { openTestServer } from '../../../test/support/http-server.ts'
 import { keyRing, type TestKey } from '../../../test/support/keys.ts'
+import { Problem } from '../../base/problem.ts'
 import { EMPTY_MAIL } from '../../core/message.ts'
-import { Problem } from '../../core/problem.ts'
 
 const broken = () => Promise.reject(new Error('broken'))
 const textMail = (text: string) => async () => ({ ...EMPTY_MAIL, text })

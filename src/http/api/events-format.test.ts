@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { describe, test } from 'vitest'
-import { Problem } from '../../core/problem.ts'
+import { Problem } from '../../base/problem.ts'
 import type { MailEvent } from '../../service/mail/events.ts'
 import { eventStream, formatEvent, retryMs } from './events.ts'
 

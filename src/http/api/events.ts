@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { Type } from 'typebox'
+import { Problem } from '../../base/problem.ts'
 import { parseFilter } from '../../core/mail-filter.ts'
-import { Problem } from '../../core/problem.ts'
 import { scannerForClient } from '../../service/mail/code-scanner.ts'
 import { type MailEvent, mailEvents } from '../../service/mail/events.ts'
 import { liveSession } from '../../service/sessions/session.ts'

@@ -9,7 +9,7 @@ import {
   requestFrom,
 } from '../../../test/support/http-client.ts'
 import { newClient, PROXY, PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
-import { parseHost } from '../../core/address.ts'
+import { parseHost } from '../../base/address.ts'
 import { openMailStoreForCli } from '../../runtime/stores.ts'
 
 const HOUR = 3_600

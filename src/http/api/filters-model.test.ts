@@ -6,7 +6,7 @@ import { WITHOUT_POLLING } from '../../../test/support/app.ts'
 import { request } from '../../../test/support/http-client.ts'
 import { openTestServer, type TestServer } from '../../../test/support/http-server.ts'
 import { keyRing, type TestKey } from '../../../test/support/keys.ts'
-import { parseHost } from '../../core/address.ts'
+import { parseHost } from '../../base/address.ts'
 import { parseMail } from '../../mime/parse.ts'
 import { WAIT_FOREVER } from '../../service/testing/codes.ts'
 

@@ -13,7 +13,7 @@ import {
   readAlerts,
 } from '../../../test/support/monitoring-files.ts'
 import { newClient, PROXY, PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
-import { Problem } from '../../core/problem.ts'
+import { Problem } from '../../base/problem.ts'
 import type { RouteDeps } from '../server/deps.ts'
 import type { HttpRequest } from '../server/route.ts'
 import { readyzRoute } from './health.ts'

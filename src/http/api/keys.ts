@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
+import { isoTimestamp, timestampFields, utcTimestamp } from '../../base/time.ts'
 import { remainingQuota, utcDayText } from '../../core/key.ts'
-import { isoTimestamp, timestampFields, utcTimestamp } from '../../core/time.ts'
 import { identifyKey } from '../../service/keys/authenticate-key.ts'
 import { keyUsageReport, rollPresentedKey } from '../../service/keys/keys.ts'
 import { apiKeyOf, KEY_HEADER } from '../server/credentials.ts'

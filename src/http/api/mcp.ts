@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { Problem, toError } from '../../core/problem.ts'
+import { Problem, toError } from '../../base/problem.ts'
 import type { ApiCall, Endpoints } from '../../mcp/tools.ts'
 import { takeRate } from '../../service/rates.ts'
 import { siteUrl } from '../server/client.ts'

@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
+import { Problem } from '../../base/problem.ts'
+import { isoTimestamp, timestampFields, utcTimestamp } from '../../base/time.ts'
 import { priceText, termText } from '../../core/plan.ts'
-import { Problem } from '../../core/problem.ts'
 import type { Purchase } from '../../core/purchase.ts'
-import { isoTimestamp, timestampFields, utcTimestamp } from '../../core/time.ts'
 import { checkout } from '../../service/shop/checkout.ts'
 import {
   claimKey,

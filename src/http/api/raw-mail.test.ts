@@ -4,7 +4,7 @@ import { checkMail } from '../../../test/support/api-client.ts'
 import { type App, startApp } from '../../../test/support/app.ts'
 import { problemFault, request } from '../../../test/support/http-client.ts'
 import { PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
-import { parseAddress } from '../../core/address.ts'
+import { parseAddress } from '../../base/address.ts'
 import { parseMail } from '../../mime/parse.ts'
 import { traceLines } from './downloads.ts'
 

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { Problem } from '../../base/problem.ts'
 import {
   type AttachmentInfo,
   CHECK_RESULTS,
@@ -8,7 +9,6 @@ import {
   type Message,
   type SenderChecks,
 } from '../../core/message.ts'
-import { Problem } from '../../core/problem.ts'
 import { jsonParts } from '../../service/mail/long-strings.ts'
 import { deleteMail, deleteSeveral, readMail, readMailJson } from '../../service/mail/read-mail.ts'
 import { liveSession } from '../../service/sessions/session.ts'

@@ -6,9 +6,9 @@ import {
   type TUnion,
   Type,
 } from 'typebox'
+import { isoTimestamp, utcTimestamp } from '../../base/time.ts'
 import type { MessageSummary } from '../../core/message.ts'
 import type { Session } from '../../core/session.ts'
-import { isoTimestamp, utcTimestamp } from '../../core/time.ts'
 
 // Schemas shared by several endpoints, and the functions that build their values.
 

@@ -12,8 +12,8 @@ import {
 import { post, problemFault, request, requestFrom } from '../../../test/support/http-client.ts'
 import { openTestServer } from '../../../test/support/http-server.ts'
 import { newClient, PROXY, PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
-import { parseAddress } from '../../core/address.ts'
-import { makeSecretToken, secretHash } from '../../core/id.ts'
+import { parseAddress } from '../../base/address.ts'
+import { makeSecretToken, secretHash } from '../../base/id.ts'
 
 let app: App
 beforeAll(async () => {

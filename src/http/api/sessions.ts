@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
+import { secretHash } from '../../base/id.ts'
 import { MAX_MESSAGES, parseRules } from '../../core/address-rules.ts'
-import { secretHash } from '../../core/id.ts'
 import { authenticateSessionKey } from '../../service/keys/authenticate-key.ts'
 import { takeRate } from '../../service/rates.ts'
 import { activeAccounts, displayEmail } from '../../service/sessions/accounts.ts'

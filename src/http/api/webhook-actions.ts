@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { isoTimestamp, utcTimestamp } from '../../core/time.ts'
+import { isoTimestamp, utcTimestamp } from '../../base/time.ts'
 import {
   deleteWebhook,
   enableWebhook,

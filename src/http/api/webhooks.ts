@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Static, Type } from 'typebox'
-import { Problem } from '../../core/problem.ts'
-import { isoTimestamp, timestampFields, utcTimestamp } from '../../core/time.ts'
+import { Problem } from '../../base/problem.ts'
+import { isoTimestamp, timestampFields, utcTimestamp } from '../../base/time.ts'
 import { type AttemptOutcome, statusForHolder, type Webhook } from '../../core/webhook.ts'
 import {
   authenticateActiveKey,

@@ -1,8 +1,8 @@
 import { lookup, Resolver } from 'node:dns/promises'
 import type { IncomingMessage } from 'node:http'
 import { isIP, type LookupFunction } from 'node:net'
-import { counter, histogram } from '../../core/metrics.ts'
-import { Problem } from '../../core/problem.ts'
+import { counter, histogram } from '../../base/metrics.ts'
+import { Problem } from '../../base/problem.ts'
 import { ATTEMPT_ERRORS, type AttemptError, MAX_WEBHOOKS_PER_KEY } from '../../core/webhook.ts'
 import {
   type AllowedTargets,

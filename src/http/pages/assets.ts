@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Type } from 'typebox'
-import { Problem } from '../../core/problem.ts'
+import { Problem } from '../../base/problem.ts'
 import { contentResponse, type HttpResponse } from '../server/response.ts'
 import { type Route, route } from '../server/route.ts'
 

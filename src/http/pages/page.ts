@@ -1,5 +1,5 @@
+import { unlessUnavailable } from '../../base/jobs/outage.ts'
 import { maxLifetimeSeconds } from '../../core/session.ts'
-import { unlessUnavailable } from '../../service/background/outage.ts'
 import { sessionDomains } from '../../service/sessions/domains.ts'
 import { type Language, textDirection } from '../../shared/languages.ts'
 import {

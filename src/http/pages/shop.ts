@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
+import { Problem } from '../../base/problem.ts'
 import type { Plan } from '../../core/plan.ts'
-import { Problem } from '../../core/problem.ts'
 import type { Purchase } from '../../core/purchase.ts'
 import { isOrderId, unknownOrder } from '../../service/shop/order.ts'
 import { fakeOrder, OUTCOMES, payFake } from '../../service/shop/pay-fake.ts'

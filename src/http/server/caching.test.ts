@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
-import type { Address } from '../../core/address.ts'
+import type { Address } from '../../base/address.ts'
 import { NO_RULES } from '../../core/address-rules.ts'
 import type { MailboxId } from '../../core/session.ts'
 import { keyedEtag, mailboxEtag, matchesEtag, openResponseCache } from './caching.ts'

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { openLru } from '../../core/lru.ts'
+import { openLru } from '../../base/lru.ts'
 import type { Session } from '../../core/session.ts'
 import { bodyBytes, type HttpResponse } from './response.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { IncomingMessage } from 'node:http'
 import { describe, test } from 'vitest'
-import type { LogFacts } from '../../core/log.ts'
+import type { LogFacts } from '../../base/log/log.ts'
 import { clientFinder, httpsTest, sourceAddressFinder, untrustedProxyWarning } from './client.ts'
 
 const LOCAL = 'untrusted local proxy'

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import { ipRangeMatcher, isLoopback, plainIp, rateLimitNetwork } from '../../core/ip.ts'
-import type { Log } from '../../core/log.ts'
+import { ipRangeMatcher, isLoopback, plainIp, rateLimitNetwork } from '../../base/ip.ts'
+import type { Log } from '../../base/log/log.ts'
 import type { HttpRequest } from './route.ts'
 
 /** Rate-limit key of a client; undefined if rate limits do not apply. */

@@ -1,8 +1,8 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
-import { rateLimitNetwork } from '../../core/ip.ts'
-import { counter } from '../../core/metrics.ts'
-import { Problem } from '../../core/problem.ts'
+import { rateLimitNetwork } from '../../base/ip.ts'
+import { counter } from '../../base/metrics.ts'
+import { Problem } from '../../base/problem.ts'
 import { rawProblemResponse } from './problem-response.ts'
 
 /** Counts the connections of this node over all threads. */

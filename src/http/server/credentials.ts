@@ -1,6 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import { Problem } from '../../core/problem.ts'
+import { Problem } from '../../base/problem.ts'
 import { limitAttempts, takeRate, takeTurn } from '../../service/rates.ts'
 import type { RouteDeps } from './deps.ts'
 import { tokenRefusals } from './metrics.ts'

@@ -1,5 +1,5 @@
+import type { Log } from '../../base/log/log.ts'
 import type { OwnEntries } from '../../core/block-list.ts'
-import type { Log } from '../../core/log.ts'
 import type { Plan } from '../../core/plan.ts'
 import type { LifetimeLimits, MailboxLimits } from '../../core/session.ts'
 import type { CheckProgress } from '../../service/checks/daily-checks.ts'

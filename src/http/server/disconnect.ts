@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { hasErrorCode } from '../../core/problem.ts'
+import { hasErrorCode } from '../../base/problem.ts'
 
 class ClientDisconnected extends Error {
   constructor() {

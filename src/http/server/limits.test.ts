@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { test } from 'vitest'
-import { Problem } from '../../core/problem.ts'
+import { Problem } from '../../base/problem.ts'
 import { openLongPollLimit, openSendBudget } from './limits.ts'
 
 const isOverloaded = (error: unknown) => error instanceof Problem && error.code === 'overloaded'

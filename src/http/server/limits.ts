@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
-import { gauge } from '../../core/metrics.ts'
-import { Problem } from '../../core/problem.ts'
+import { gauge } from '../../base/metrics.ts'
+import { Problem } from '../../base/problem.ts'
 import type { HttpRequest } from './route.ts'
 
 export interface LongPollLimit {

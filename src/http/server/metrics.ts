@@ -1,4 +1,4 @@
-import { counter, histogram, registerMetric } from '../../core/metrics.ts'
+import { counter, histogram, registerMetric } from '../../base/metrics.ts'
 
 export const tokenRefusals = counter(
   'mayfly_admin_token_refusals_total',

@@ -1,5 +1,5 @@
 import type { Static, TObject } from 'typebox'
-import { Problem } from '../../core/problem.ts'
+import { Problem } from '../../base/problem.ts'
 
 /** The parts of a parameter's JSON schema that we use. */
 export interface ParamSchema {

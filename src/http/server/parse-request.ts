@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
-import { Problem } from '../../core/problem.ts'
+import { Problem } from '../../base/problem.ts'
 import { NO_PARAMS, type Params } from './parameters.ts'
 import { discardBody } from './response.ts'
 

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { Problem, type ProblemCode } from '../../core/problem.ts'
+import { Problem, type ProblemCode } from '../../base/problem.ts'
 import { type HttpResponse, json } from './response.ts'
 
 // See server.ts.

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { afterEach, describe, test } from 'vitest'
 import { post, problemFault, request, requestFrom } from '../../../test/support/http-client.ts'
 import { openTestServer, type TestServer } from '../../../test/support/http-server.ts'
-import type { Address } from '../../core/address.ts'
+import type { Address } from '../../base/address.ts'
+import { Problem } from '../../base/problem.ts'
 import { EMPTY_MAIL } from '../../core/message.ts'
-import { Problem } from '../../core/problem.ts'
 import { OPERATOR } from '../../core/session.ts'
 
 const servers: TestServer[] = []

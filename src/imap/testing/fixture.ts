@@ -1,6 +1,6 @@
-import type { Address } from '../../core/address.ts'
+import type { Address } from '../../base/address.ts'
+import type { Log, LogFacts } from '../../base/log/log.ts'
 import type { AccountHealth, FetchedMail, FolderState } from '../../core/gmail.ts'
-import type { Log, LogFacts } from '../../core/log.ts'
 import type { MailboxId } from '../../core/session.ts'
 import type { AccountOptions, ImapDeps } from '../options.ts'
 import type { MailLocation } from '../poison-mails.ts'

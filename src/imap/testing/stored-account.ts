@@ -1,7 +1,7 @@
 import { openSqliteTestMail } from '../../../test/support/stores.ts'
 import { waitUntil } from '../../../test/support/wait-until.ts'
+import { type Address, parseAddress } from '../../base/address.ts'
 import type { Bus } from '../../bus/bus.ts'
-import { type Address, parseAddress } from '../../core/address.ts'
 import { NO_RULES } from '../../core/address-rules.ts'
 import type { AccountHealth } from '../../core/gmail.ts'
 import type { MailboxId } from '../../core/session.ts'

@@ -1,4 +1,4 @@
-import type { LogFacts } from '../../core/log.ts'
+import type { LogFacts } from '../../base/log/log.ts'
 
 export function recordingLog() {
   const lines: { level: string; facts: LogFacts; message: string }[] = []

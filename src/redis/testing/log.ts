@@ -1,4 +1,4 @@
-import type { Log } from '../../core/log.ts'
+import type { Log } from '../../base/log/log.ts'
 
 /** Records every log line as one string. */
 export function recordingLog() {

@@ -1,6 +1,6 @@
+import type { Log } from '../../base/log/log.ts'
+import { StoreUnavailable, toError } from '../../base/problem.ts'
 import type { PostgresFacts } from '../../core/checks/backend-rules.ts'
-import type { Log } from '../../core/log.ts'
-import { StoreUnavailable, toError } from '../../core/problem.ts'
 import { connectRedis } from '../../redis/connect.ts'
 
 /** Loaded here, because the client is large and most installations use SQLite. */

@@ -3,8 +3,8 @@ import { type FileHandle, mkdtemp, open, rm, stat } from 'node:fs/promises'
 import { networkInterfaces } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
+import { toError } from '../../base/problem.ts'
 import type { DataDirectory } from '../../core/checks/installation-rules.ts'
-import { toError } from '../../core/problem.ts'
 import { diskSpace } from '../../store/sqlite/mail-store.ts'
 
 const SYNCS = 5

@@ -2,8 +2,8 @@ import type { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
+import { ipRangeMatcher } from '../../base/ip.ts'
 import type { ServedCertificate } from '../../core/checks/tls-rules.ts'
-import { ipRangeMatcher } from '../../core/ip.ts'
 import type { SmtpProbe, SmtpReply } from '../../service/checks/context.ts'
 
 const CONNECT_MS = 5_000

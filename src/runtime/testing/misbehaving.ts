@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads'
-import { Problem } from '../../core/problem.ts'
+import { Problem } from '../../base/problem.ts'
 import { serve } from '../ports.ts'
 
 // A thread for tests that fails on request.

@@ -1,4 +1,4 @@
-import type { LogFacts } from '../../core/log.ts'
+import type { LogFacts } from '../../base/log/log.ts'
 import type { SenderCheckInput } from '../../core/message.ts'
 import { type CheckerOptions, openChecker } from '../checker.ts'
 import { openDns } from '../dns.ts'

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Metric } from '../../core/metrics.ts'
+import { logFault } from '../../base/jobs/outage.ts'
+import type { Metric } from '../../base/metrics.ts'
 import { type Counts, minuteOf, SERIES, SERIES_NAMES, type SeriesName } from '../../core/series.ts'
 import type { SeriesMinute } from '../../store/series-store.ts'
 import type { ServiceDeps } from '../deps.ts'
-import { logFault } from './outage.ts'
 
 interface RecorderDeps extends Pick<ServiceDeps, 'log' | 'now'> {
   store: { saveMinute(minute: SeriesMinute): Promise<void> }

@@ -1,6 +1,6 @@
+import { type LeaseDeps, untilAborted } from '../../base/jobs/lease.ts'
+import { type SupervisionTiming, superviseTasks } from '../../base/jobs/supervise-tasks.ts'
 import { type AccountsDeps, type ActiveAccount, activeAccounts } from '../sessions/accounts.ts'
-import { type LeaseDeps, untilAborted } from './lease.ts'
-import { type SupervisionTiming, superviseTasks } from './supervise-tasks.ts'
 
 interface Deps extends Omit<LeaseDeps, 'store'>, AccountsDeps {
   open(account: ActiveAccount): { close(): Promise<void> }

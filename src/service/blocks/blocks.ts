@@ -1,4 +1,6 @@
-import { parseHost } from '../../core/address.ts'
+import { parseHost } from '../../base/address.ts'
+import { Problem } from '../../base/problem.ts'
+import { cleanLine } from '../../base/text.ts'
 import {
   type Block,
   type BlockEntry,
@@ -8,8 +10,6 @@ import {
   type OwnEntries,
   parseBlockEntry,
 } from '../../core/block-list.ts'
-import { Problem } from '../../core/problem.ts'
-import { cleanLine } from '../../core/text.ts'
 import type { MailStore } from '../../store/store.ts'
 
 // Operations of the operator on the block list. SMTP threads on all nodes read the changes within half a second, see

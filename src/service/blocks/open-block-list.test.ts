@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { openSqliteTestMail } from '../../../test/support/stores.ts'
 import { waitUntil } from '../../../test/support/wait-until.ts'
-import { StoreUnavailable } from '../../core/problem.ts'
+import { StoreUnavailable } from '../../base/problem.ts'
 import { addBlock, type BlockDeps, importBlocks, parseBlockLines, removeBlock } from './blocks.ts'
 import { openBlockList } from './open-block-list.ts'
 

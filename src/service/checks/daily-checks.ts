@@ -1,8 +1,8 @@
+import { acquireLease, type LeaseDeps } from '../../base/jobs/lease.ts'
+import { repeatUntilAborted } from '../../base/jobs/repeat.ts'
+import type { Log } from '../../base/log/log.ts'
 import type { CheckRun, FinishedCheck } from '../../core/checks/result.ts'
-import type { Log } from '../../core/log.ts'
 import type { MailStore } from '../../store/store.ts'
-import { acquireLease, type LeaseDeps } from '../background/lease.ts'
-import { repeatUntilAborted } from '../background/repeat.ts'
 import { runChecks } from './checks.ts'
 import type { Check } from './context.ts'
 

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { hasErrorCode, toError } from '../../base/problem.ts'
 import { listedName } from '../../core/checks/dns-records.ts'
 import {
   evaluateAddresses,
@@ -24,7 +25,6 @@ import {
   hasMtaSts,
   mtaStsUrl,
 } from '../../core/checks/tls-rules.ts'
-import { hasErrorCode, toError } from '../../core/problem.ts'
 import { type Check, type CheckContext, TlsError } from './context.ts'
 import type { Facts } from './facts.ts'
 

@@ -1,8 +1,8 @@
+import { toError } from '../../base/problem.ts'
 import { sameName } from '../../core/checks/dns-rules.ts'
 import type { ApiProblem } from '../../core/checks/installation-rules.ts'
 import { type Lookup, recordsOf } from '../../core/checks/result.ts'
 import type { ServedCertificate } from '../../core/checks/tls-rules.ts'
-import { toError } from '../../core/problem.ts'
 import type { CheckContext, CheckedSettings } from './context.ts'
 
 const ANY_ADDRESS = new Set(['', '::', '0.0.0.0'])

@@ -1,3 +1,4 @@
+import { toError } from '../../base/problem.ts'
 import {
   evaluatePayments,
   evaluatePostgres,
@@ -15,7 +16,6 @@ import {
   type PublicResponse,
 } from '../../core/checks/installation-rules.ts'
 import { failure, ok, skipped, warning } from '../../core/checks/result.ts'
-import { toError } from '../../core/problem.ts'
 import { type Check, type CheckContext, type HttpProbeResponse, TlsError } from './context.ts'
 import type { Facts } from './facts.ts'
 

@@ -1,4 +1,5 @@
-import { secretHash } from '../../core/id.ts'
+import { secretHash } from '../../base/id.ts'
+import { Problem } from '../../base/problem.ts'
 import {
   type ApiKey,
   isTestKey,
@@ -7,7 +8,6 @@ import {
   precheckQuota,
   type QuotaProblemCode,
 } from '../../core/key.ts'
-import { Problem } from '../../core/problem.ts'
 import type { ServiceDeps } from '../deps.ts'
 import { checkRate, recordFailedAuth } from '../rates.ts'
 

@@ -1,5 +1,5 @@
+import { Problem, StoreUnavailable } from '../../base/problem.ts'
 import type { ApiKey } from '../../core/key.ts'
-import { Problem, StoreUnavailable } from '../../core/problem.ts'
 import type { Spent } from '../../store/shop-store.ts'
 import { type Caller, type KeyAuthDeps, reauthenticateKey } from './authenticate-key.ts'
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openSqliteTestShop } from '../../../test/support/stores.ts'
-import { secretHash } from '../../core/id.ts'
+import { secretHash } from '../../base/id.ts'
 import { isWellFormedKey, utcDay } from '../../core/key.ts'
 import { PLANS, type Plan } from '../../core/plan.ts'
 import { findKeys, issueKey, keyUsage, OLD_SECRET_MS, rollKey } from './keys.ts'

@@ -1,4 +1,6 @@
-import { secretHash } from '../../core/id.ts'
+import { secretHash } from '../../base/id.ts'
+import { Problem } from '../../base/problem.ts'
+import { utcTimestamp } from '../../base/time.ts'
 import {
   type ApiKey,
   isWellFormedKey,
@@ -13,8 +15,6 @@ import {
   utcDay,
 } from '../../core/key.ts'
 import { type Plan, planEnd } from '../../core/plan.ts'
-import { Problem } from '../../core/problem.ts'
-import { utcTimestamp } from '../../core/time.ts'
 import type { KeyRoll, KeyRollResult, UsageDay } from '../../store/shop-store.ts'
 import type { ServiceDeps } from '../deps.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { queryObjects } from 'node:v8'
 import { afterEach, describe, test } from 'vitest'
-import { Problem } from '../../core/problem.ts'
+import { Problem } from '../../base/problem.ts'
 import {
   type CodeFixture,
   heldParser,

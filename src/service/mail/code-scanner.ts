@@ -1,8 +1,8 @@
+import { logFault } from '../../base/jobs/outage.ts'
+import { withTimeout } from '../../base/jobs/repeat.ts'
+import { Problem, StoreUnavailable } from '../../base/problem.ts'
 import { isScanned, type MessageSummary, scanResult } from '../../core/message.ts'
-import { Problem, StoreUnavailable } from '../../core/problem.ts'
 import type { MailboxId } from '../../core/session.ts'
-import { logFault } from '../background/outage.ts'
-import { withTimeout } from '../background/repeat.ts'
 import type { ServiceDeps } from '../deps.ts'
 import { openScanQueue, type ScanLimits, type ScanRequest } from './scan-queue.ts'
 

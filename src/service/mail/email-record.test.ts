@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
-import type { Address } from '../../core/address.ts'
+import type { Address } from '../../base/address.ts'
 import { EMPTY_MAIL, type Mail, type Message } from '../../core/message.ts'
 import { emailRecord } from './email-record.ts'
 

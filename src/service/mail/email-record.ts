@@ -1,4 +1,4 @@
-import { type Address, parseAddress } from '../../core/address.ts'
+import { type Address, parseAddress } from '../../base/address.ts'
 import type { Mail, Message, NamedAddress } from '../../core/message.ts'
 
 export interface EmailRecord {

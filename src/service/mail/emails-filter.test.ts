@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, test } from 'vitest'
 import { openSqliteTestMail } from '../../../test/support/stores.ts'
-import { parseAddress, parseHost } from '../../core/address.ts'
+import { parseAddress, parseHost } from '../../base/address.ts'
 import { parseFilter } from '../../core/mail-filter.ts'
 import { EMPTY_MAIL } from '../../core/message.ts'
 import { POOL } from '../../core/session.ts'

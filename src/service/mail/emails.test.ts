@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { openSqliteTestMail } from '../../../test/support/stores.ts'
+import { Problem } from '../../base/problem.ts'
 import type { Mail } from '../../core/message.ts'
-import { Problem } from '../../core/problem.ts'
 import {
   address,
   type Fixture,

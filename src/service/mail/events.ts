@@ -1,5 +1,5 @@
+import { Problem, type ProblemCode, StoreUnavailable } from '../../base/problem.ts'
 import type { MailFilter } from '../../core/mail-filter.ts'
-import { Problem, type ProblemCode, StoreUnavailable } from '../../core/problem.ts'
 import type { ServiceDeps } from '../deps.ts'
 import { changeFilter } from './filtered-mail.ts'
 import {

@@ -1,7 +1,8 @@
-import type { Address } from '../../core/address.ts'
+import type { Address } from '../../base/address.ts'
+import { counter } from '../../base/metrics.ts'
+import { runSteps } from '../../base/run-steps.ts'
 import type { AccountHealth, FetchedMail, FolderState } from '../../core/gmail.ts'
 import type { Envelope } from '../../core/message.ts'
-import { counter } from '../../core/metrics.ts'
 import { accountTopic } from '../../core/session.ts'
 import {
   readFromAddresses,
@@ -14,7 +15,6 @@ import {
 import type { AccountStore } from '../../store/store.ts'
 import type { FindMailBlock } from '../blocks/open-block-list.ts'
 import type { SubscribableBus } from '../deps.ts'
-import { runSteps } from '../run-steps.ts'
 import { recipientTopics } from './receive-mail.ts'
 
 // As many as are fetched at once.

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { openScheduler, type Running } from '../../core/fair-scheduler.ts'
-import { Problem } from '../../core/problem.ts'
+import { openScheduler, type Running } from '../../base/fair-scheduler.ts'
+import { Problem } from '../../base/problem.ts'
 import { ownerKeys, type ParseRequest } from './parse-once.ts'
 
 /** Schedules reads of large mails, with all work that takes longer the larger the mail is. */

@@ -1,6 +1,6 @@
-import type { Address } from '../../core/address.ts'
+import type { Address } from '../../base/address.ts'
+import { Problem } from '../../base/problem.ts'
 import type { Message } from '../../core/message.ts'
-import { Problem } from '../../core/problem.ts'
 import { type EmailRecord, emailRecord, MAX_BODY_BYTES } from './email-record.ts'
 import {
   type EmailQuery,

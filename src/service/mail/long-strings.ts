@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { runSteps } from '../run-steps.ts'
+import { runSteps } from '../../base/run-steps.ts'
 
 /** A JSON value whose long strings are still JSON. */
 export interface CompactJson {

@@ -1,6 +1,6 @@
-import type { Owner } from '../../core/fair-queue.ts'
+import type { Owner } from '../../base/fair-queue.ts'
+import { Problem } from '../../base/problem.ts'
 import { type Mail, PARSE_VERSION } from '../../core/message.ts'
-import { Problem } from '../../core/problem.ts'
 import type { Parse, Parser } from '../../mime/parser.ts'
 import type { MailStore } from '../../store/store.ts'
 import { parseCompact } from './long-strings.ts'

@@ -1,6 +1,6 @@
-import { openLru } from '../../core/lru.ts'
+import { openLru } from '../../base/lru.ts'
+import { Problem } from '../../base/problem.ts'
 import type { Mail } from '../../core/message.ts'
-import { Problem } from '../../core/problem.ts'
 import type { MailStore } from '../../store/store.ts'
 import type { ServiceDeps } from '../deps.ts'
 import { DEADLINE_MS, withDeadline } from './large-reads.ts'

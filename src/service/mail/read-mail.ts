@@ -1,3 +1,5 @@
+import { withTimeout } from '../../base/jobs/repeat.ts'
+import { Problem } from '../../base/problem.ts'
 import type {
   AttachmentInfo,
   Mail,
@@ -6,11 +8,9 @@ import type {
   RawMail,
   SenderChecks,
 } from '../../core/message.ts'
-import { Problem } from '../../core/problem.ts'
 import type { Session } from '../../core/session.ts'
 import { decodeInSteps } from '../../mime/decode.ts'
 import type { MailStore } from '../../store/store.ts'
-import { withTimeout } from '../background/repeat.ts'
 import type { ServiceDeps } from '../deps.ts'
 import { liveSession, wakeSession } from '../sessions/session.ts'
 import type { MailJson, ParsedRequest } from './parsed-mail.ts'

@@ -1,5 +1,6 @@
-import { type Address, joinAddress, parseAddress, parseHost, unquoted } from '../../core/address.ts'
-import { type Awaitable, whenAvailable } from '../../core/awaitable.ts'
+import { type Address, joinAddress, parseAddress, parseHost, unquoted } from '../../base/address.ts'
+import { type Awaitable, whenAvailable } from '../../base/awaitable.ts'
+import { runSteps } from '../../base/run-steps.ts'
 import type { Envelope } from '../../core/message.ts'
 import {
   decideRecipient,
@@ -18,7 +19,6 @@ import {
 import type { AddMailResult, MailStore, StoredRecipient } from '../../store/store.ts'
 import type { FindMailBlock } from '../blocks/open-block-list.ts'
 import type { ServiceDeps } from '../deps.ts'
-import { runSteps } from '../run-steps.ts'
 
 interface RecipientOffer {
   /** Declared with SIZE, or 0. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
-import { Problem, StoreUnavailable } from '../../core/problem.ts'
+import { Problem, StoreUnavailable } from '../../base/problem.ts'
 import type { MailboxId } from '../../core/session.ts'
 import { openScanQueue, type ScanLimits } from './scan-queue.ts'
 

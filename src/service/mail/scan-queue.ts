@@ -1,7 +1,7 @@
-import { type FairQueueLimits, openFairQueue, type Ticket } from '../../core/fair-queue.ts'
-import { Problem, StoreUnavailable } from '../../core/problem.ts'
+import { type FairQueueLimits, openFairQueue, type Ticket } from '../../base/fair-queue.ts'
+import { Problem, StoreUnavailable } from '../../base/problem.ts'
+import { type Backoff, backoffDelay } from '../../base/time.ts'
 import type { MailboxId } from '../../core/session.ts'
-import { type Backoff, backoffDelay } from '../../core/time.ts'
 import { ownerKeys } from './parse-once.ts'
 
 interface ScanQueue<T> {

@@ -1,3 +1,5 @@
+import { withTimeout } from '../../base/jobs/repeat.ts'
+import { Problem } from '../../base/problem.ts'
 import {
   groupSteps,
   isInSummary,
@@ -7,10 +9,8 @@ import {
   searchSteps,
 } from '../../core/mail-filter.ts'
 import { isScanned, type Message, type MessageSummary, scanResult } from '../../core/message.ts'
-import { Problem } from '../../core/problem.ts'
 import type { Session } from '../../core/session.ts'
 import type { MessagePage } from '../../store/store.ts'
-import { withTimeout } from '../background/repeat.ts'
 import type { ServiceDeps } from '../deps.ts'
 import { liveSession } from '../sessions/session.ts'
 import type { FoundMailbox } from './check-mail.ts'

@@ -1,5 +1,5 @@
-import { type Address, hostOf } from '../../core/address.ts'
-import { Problem } from '../../core/problem.ts'
+import { type Address, hostOf } from '../../base/address.ts'
+import { Problem } from '../../base/problem.ts'
 import type { ServiceDeps } from '../deps.ts'
 import { takeRate } from '../rates.ts'
 import { liveSession } from '../sessions/session.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
 import { openSqliteTestMail } from '../../../test/support/stores.ts'
-import { parseAddress, parseHost } from '../../core/address.ts'
+import { parseAddress, parseHost } from '../../base/address.ts'
 import type { Message, SenderCheckInput, SenderChecks } from '../../core/message.ts'
 import { OPERATOR } from '../../core/session.ts'
 import type { MailStore } from '../../store/store.ts'

@@ -1,14 +1,14 @@
-import type { Log } from '../../core/log.ts'
-import { openLru } from '../../core/lru.ts'
+import { logFault } from '../../base/jobs/outage.ts'
+import type { Log } from '../../base/log/log.ts'
+import { openLru } from '../../base/lru.ts'
+import { Problem } from '../../base/problem.ts'
 import {
   isConclusive,
   type Message,
   type SenderCheckInput,
   type SenderChecks,
 } from '../../core/message.ts'
-import { Problem } from '../../core/problem.ts'
 import type { MailStore } from '../../store/store.ts'
-import { logFault } from '../background/outage.ts'
 import type { ServiceDeps } from '../deps.ts'
 
 export interface SenderChecksDeps extends Pick<ServiceDeps, 'largeReads' | 'now'> {

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { openScheduler, type Running } from '../../core/fair-scheduler.ts'
+import { openScheduler, type Running } from '../../base/fair-scheduler.ts'
 import { ownerKeys } from './parse-once.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { type Address, parseAddress } from '../../core/address.ts'
+import { type Address, parseAddress } from '../../base/address.ts'
 import { type AccountRules, type GmailAccount, maskAccountEmail } from '../../core/gmail.ts'
 import type { MailStore } from '../../store/store.ts'
 import type { ServiceDeps } from '../deps.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
 import { openSqliteTestMail } from '../../../test/support/stores.ts'
-import { parseHost } from '../../core/address.ts'
+import { parseHost } from '../../base/address.ts'
 import { addConfiguredDomains } from './domains.ts'
 
 let opened: Awaited<ReturnType<typeof openSqliteTestMail>>

@@ -1,4 +1,7 @@
-import { type Address, joinAddress, type MailDomain } from '../../core/address.ts'
+import { type Address, joinAddress, type MailDomain } from '../../base/address.ts'
+import { makeSecretToken, secretHash } from '../../base/id.ts'
+import { Problem } from '../../base/problem.ts'
+import { utcTimestamp } from '../../base/time.ts'
 import { type AddressRules, NO_RULES } from '../../core/address-rules.ts'
 import {
   type AccountRequest,
@@ -9,11 +12,8 @@ import {
   plusAlias,
   randomTag,
 } from '../../core/gmail.ts'
-import { makeSecretToken, secretHash } from '../../core/id.ts'
 import { parsePrefix, randomLocalPart } from '../../core/prefix.ts'
-import { Problem } from '../../core/problem.ts'
 import { requestedLifetimeSeconds, type Session } from '../../core/session.ts'
-import { utcTimestamp } from '../../core/time.ts'
 import type { ServiceDeps } from '../deps.ts'
 import { type AccountsDeps, type ActiveAccount, activeAccounts } from './accounts.ts'
 import { sessionDomains } from './domains.ts'

@@ -1,4 +1,4 @@
-import { acceptsSessions, type Host, type MailDomain } from '../../core/address.ts'
+import { acceptsSessions, type Host, type MailDomain } from '../../base/address.ts'
 import type { MailStore } from '../../store/store.ts'
 import type { ServiceDeps } from '../deps.ts'
 

@@ -1,6 +1,6 @@
-import { acceptsSessions, hostOf, type MailDomain } from '../../core/address.ts'
-import { secretHash } from '../../core/id.ts'
-import { Problem } from '../../core/problem.ts'
+import { acceptsSessions, hostOf, type MailDomain } from '../../base/address.ts'
+import { secretHash } from '../../base/id.ts'
+import { Problem } from '../../base/problem.ts'
 import {
   extendedExpiry,
   isAddressReserved,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { isProblem } from '../../../test/support/problem.ts'
-import { secretHash } from '../../core/id.ts'
+import { secretHash } from '../../base/id.ts'
 import { isWellFormedKey } from '../../core/key.ts'
 import { CLAIM_MS, type Purchase, settle } from '../../core/purchase.ts'
 import { openShopFixture, type ShopFixture } from '../testing/shop.ts'

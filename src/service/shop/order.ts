@@ -1,6 +1,6 @@
-import { secretHash } from '../../core/id.ts'
+import { secretHash } from '../../base/id.ts'
+import { Problem } from '../../base/problem.ts'
 import { type ApiKey, KEY_RANDOM_BYTES, makeKeySecret } from '../../core/key.ts'
-import { Problem } from '../../core/problem.ts'
 import { CLAIM_MS, type Purchase } from '../../core/purchase.ts'
 import type { ClaimOutcome } from '../../store/shop-store.ts'
 import type { ServiceDeps } from '../deps.ts'

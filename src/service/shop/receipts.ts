@@ -1,9 +1,9 @@
-import { makeSecretToken, secretHash } from '../../core/id.ts'
+import { makeSecretToken, secretHash } from '../../base/id.ts'
+import { repeatUntilAborted } from '../../base/jobs/repeat.ts'
+import { toError } from '../../base/problem.ts'
+import { utcTimestamp } from '../../base/time.ts'
 import { priceText, termText } from '../../core/plan.ts'
-import { toError } from '../../core/problem.ts'
 import type { Purchase } from '../../core/purchase.ts'
-import { utcTimestamp } from '../../core/time.ts'
-import { repeatUntilAborted } from '../background/repeat.ts'
 import type { ServiceDeps } from '../deps.ts'
 import { viewOrder } from './order.ts'
 

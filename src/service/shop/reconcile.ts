@@ -1,6 +1,6 @@
+import { logFault } from '../../base/jobs/outage.ts'
+import { repeatUntilAborted } from '../../base/jobs/repeat.ts'
 import type { MissedEvent, RemoteProvider } from '../../pay/provider.ts'
-import { logFault } from '../background/outage.ts'
-import { repeatUntilAborted } from '../background/repeat.ts'
 import type { ServiceDeps } from '../deps.ts'
 import { processNotice, settleOrder } from './settle-order.ts'
 

@@ -1,8 +1,8 @@
-import { Problem } from '../../core/problem.ts'
+import { logFault } from '../../base/jobs/outage.ts'
+import { Problem } from '../../base/problem.ts'
 import { type Purchase, type Settlement, settle } from '../../core/purchase.ts'
 import type { OrderHint, PaymentEvent, RemoteProvider } from '../../pay/provider.ts'
 import type { RecordedEvent } from '../../store/shop-store.ts'
-import { logFault } from '../background/outage.ts'
 import type { ServiceDeps } from '../deps.ts'
 
 type SettleDeps = Pick<ServiceDeps, 'shop' | 'pay' | 'now'>

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { openSqliteTestMail } from '../../../test/support/stores.ts'
-import { type Address, parseAddress, parseHost } from '../../core/address.ts'
+import { type Address, parseAddress, parseHost } from '../../base/address.ts'
 import type { AccountHealth, AccountRules } from '../../core/gmail.ts'
 import type { MailboxId } from '../../core/session.ts'
 import { addConfiguredAccounts } from '../sessions/accounts.ts'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { openSqliteTestShop } from '../../../test/support/stores.ts'
-import type { LogFacts } from '../../core/log.ts'
+import type { LogFacts } from '../../base/log/log.ts'
 import { PLANS } from '../../core/plan.ts'
 import { fakeProvider } from '../../pay/open.ts'
 import type { PaymentProvider } from '../../pay/provider.ts'

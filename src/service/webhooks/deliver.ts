@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { idAt, timeOfId } from '../../core/id.ts'
+import { idAt, timeOfId } from '../../base/id.ts'
 import { nextUtcDay, precheckQuota } from '../../core/key.ts'
 import {
   findIndexSteps,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Address } from '../../core/address.ts'
+import type { Address } from '../../base/address.ts'
 import { EMPTY_MAIL, type Mail, type Message } from '../../core/message.ts'
 import { messageEvent } from './event.ts'
 

@@ -1,6 +1,6 @@
-import { openLru } from '../../core/lru.ts'
+import { openLru } from '../../base/lru.ts'
+import { isoTimestamp, utcTimestamp } from '../../base/time.ts'
 import { type Mail, type Message, scanResult } from '../../core/message.ts'
-import { isoTimestamp, utcTimestamp } from '../../core/time.ts'
 import { toHeader } from '../mail/email-record.ts'
 import type { ReadParsed } from '../mail/parsed-mail.ts'
 

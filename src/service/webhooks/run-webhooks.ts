@@ -1,18 +1,18 @@
 import { hash } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { openScheduler } from '../../core/fair-scheduler.ts'
-import { isTestKey } from '../../core/key.ts'
-import { Problem, StoreUnavailable } from '../../core/problem.ts'
-import { webhookTopic } from '../../core/session.ts'
-import type { DeliverableWebhook } from '../../store/webhook-store.ts'
-import { type LeaseDeps, untilAborted } from '../background/lease.ts'
-import { logFault } from '../background/outage.ts'
-import { withTimeout } from '../background/repeat.ts'
+import { openScheduler } from '../../base/fair-scheduler.ts'
+import { type LeaseDeps, untilAborted } from '../../base/jobs/lease.ts'
+import { logFault } from '../../base/jobs/outage.ts'
+import { withTimeout } from '../../base/jobs/repeat.ts'
 import {
   SUPERVISION_TIMING,
   type SupervisionTiming,
   superviseTasks,
-} from '../background/supervise-tasks.ts'
+} from '../../base/jobs/supervise-tasks.ts'
+import { Problem, StoreUnavailable } from '../../base/problem.ts'
+import { isTestKey } from '../../core/key.ts'
+import { webhookTopic } from '../../core/session.ts'
+import type { DeliverableWebhook } from '../../store/webhook-store.ts'
 import type { ServiceDeps, SubscribableBus } from '../deps.ts'
 import { keyTopics } from '../mail/emails.ts'
 import { type DeliverDeps, deliverNext, newPosition, storeSeen } from './deliver.ts'

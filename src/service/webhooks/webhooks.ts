@@ -1,8 +1,8 @@
+import { Problem } from '../../base/problem.ts'
+import { utcTimestamp } from '../../base/time.ts'
 import { type ApiKey, KEY_RANDOM_BYTES, makeWebhookId } from '../../core/key.ts'
 import { parseFilter } from '../../core/mail-filter.ts'
-import { Problem } from '../../core/problem.ts'
 import { webhookTopic } from '../../core/session.ts'
-import { utcTimestamp } from '../../core/time.ts'
 import {
   type AttemptOutcome,
   MAX_WEBHOOKS_PER_KEY,

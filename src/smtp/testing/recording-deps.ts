@@ -1,5 +1,5 @@
-import { type Address, hostOf, parseAddress } from '../../core/address.ts'
-import type { LogFacts } from '../../core/log.ts'
+import { type Address, hostOf, parseAddress } from '../../base/address.ts'
+import type { LogFacts } from '../../base/log/log.ts'
 import type { Envelope } from '../../core/message.ts'
 import type { Recipient } from '../../core/recipient.ts'
 import { OPERATOR } from '../../core/session.ts'

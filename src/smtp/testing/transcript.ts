@@ -1,4 +1,4 @@
-import type { Address } from '../../core/address.ts'
+import type { Address } from '../../base/address.ts'
 import { OPERATOR } from '../../core/session.ts'
 import { DEFAULT_LIMITS } from '../options.ts'
 import { smtpSession } from '../protocol.ts'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type Address, localOf, parseAddress, parseHost } from '../../core/address.ts'
+import { type Address, localOf, parseAddress, parseHost } from '../../base/address.ts'
 import { isOperatorLocalPart } from '../../core/prefix.ts'
 import type { Recipient } from '../../core/recipient.ts'
 import { type MailboxId, OPERATOR, POOL, type Session } from '../../core/session.ts'

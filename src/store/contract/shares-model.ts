@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
-import { senderNetwork } from '../../core/ip.ts'
+import { senderNetwork } from '../../base/ip.ts'
 import { isSharedMailbox, type MailboxId, OPERATOR, POOL } from '../../core/session.ts'
 import { DAY, type Fixture, HOUR, START } from './fixture.ts'
 

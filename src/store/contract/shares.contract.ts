@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, test } from 'vitest'
-import { senderNetwork } from '../../core/ip.ts'
+import { senderNetwork } from '../../base/ip.ts'
 import { decideRecipient } from '../../core/recipient.ts'
 import { OPERATOR, POOL } from '../../core/session.ts'
 import {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach } from 'vitest'
-import type { Address } from '../../core/address.ts'
+import type { Address } from '../../base/address.ts'
 import type { DisableReason, Webhook } from '../../core/webhook.ts'
 import type { NewKey, ShopStore } from '../shop-store.ts'
 import type { NewWebhook, RecordedAttempt } from '../webhook-store.ts'

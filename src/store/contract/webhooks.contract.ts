@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'vitest'
-import { idAt } from '../../core/id.ts'
+import { idAt } from '../../base/id.ts'
 import { KEPT_DELIVERIES } from '../../core/webhook.ts'
 import type { ShopStore } from '../shop-store.ts'
 import { DAY, KEY, later, NOON, type OpenShopStore, pagesOf } from './shop-fixture.ts'

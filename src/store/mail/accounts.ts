@@ -1,6 +1,6 @@
-import type { Address } from '../../core/address.ts'
+import type { Address } from '../../base/address.ts'
+import { type Operation, query } from '../../base/operation.ts'
 import type { AccountHealth, FolderState, GmailAccount } from '../../core/gmail.ts'
-import { type Operation, query } from '../operation.ts'
 
 /** `live` is the engine's condition for a session that is live at $1. */
 export function accountReads(live: string) {

@@ -1,5 +1,5 @@
+import { containing, type Operation, query } from '../../base/operation.ts'
 import type { Block, BlockChange, BlockEntry } from '../../core/block-list.ts'
-import { containing, type Operation, query } from '../operation.ts'
 import type { BlockQuery, NewBlocks } from '../operator-store.ts'
 
 interface BlockRow {

@@ -1,5 +1,5 @@
-import type { Host, MailDomain } from '../../core/address.ts'
-import { type Operation, query, type Value } from '../operation.ts'
+import type { Host, MailDomain } from '../../base/address.ts'
+import { type Operation, query, type Value } from '../../base/operation.ts'
 import { DOMAIN_COLUMNS, type DomainRow, domainOf } from '../rows.ts'
 import type { DomainChange, NewDomain } from '../store.ts'
 

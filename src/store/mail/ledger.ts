@@ -1,4 +1,5 @@
-import type { Address } from '../../core/address.ts'
+import type { Address } from '../../base/address.ts'
+import { type Operation, query } from '../../base/operation.ts'
 import {
   HMAC_LENGTH,
   knownAgainAt,
@@ -7,7 +8,6 @@ import {
   type LedgerReason,
   type LedgerState,
 } from '../../core/ledger.ts'
-import { type Operation, query } from '../operation.ts'
 import { domainReads } from './domains.ts'
 
 export interface LedgerRow {

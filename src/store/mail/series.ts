@@ -1,5 +1,5 @@
+import { type Operation, query } from '../../base/operation.ts'
 import { rollUp, SERIES, SERIES_NAMES, type SeriesRow, seriesCutoffs } from '../../core/series.ts'
-import { type Operation, query } from '../operation.ts'
 import type { SeriesMinute, SeriesQuery, StoreLevels } from '../series-store.ts'
 
 const MINUTE = 60

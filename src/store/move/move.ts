@@ -1,4 +1,4 @@
-import { Problem } from '../../core/problem.ts'
+import { Problem } from '../../base/problem.ts'
 import type { Checksum } from './checksum.ts'
 import { type MoveOptions, MoveRefused, type MoveSource, openMoveSource } from './source.ts'
 import { openMoveTarget } from './target.ts'

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { OperatorError } from '../../core/problem.ts'
+import { OperatorError } from '../../base/problem.ts'
 import { OPERATOR, POOL } from '../../core/session.ts'
 import { dayOf, partitionFor } from '../postgres/mail/partition-key.ts'
 import { type Kind, NewerSchema } from '../schema.ts'

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { StoreUnavailable, toError } from '../../core/problem.ts'
+import { StoreUnavailable, toError } from '../../base/problem.ts'
 import { type Db, openConnections, withoutNul } from '../postgres/connection/connections.ts'
 import { isUnavailable } from '../postgres/connection/errors.ts'
 import { checkServer, findMove } from '../postgres/connection/server-requirements.ts'

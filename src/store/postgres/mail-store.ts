@@ -1,5 +1,5 @@
+import { Problem } from '../../base/problem.ts'
 import { openLedgerHmac } from '../../core/ledger.ts'
-import { Problem } from '../../core/problem.ts'
 import type { ReceiveLimits } from '../../core/recipient.ts'
 import { accountReads, accountWrites } from '../mail/accounts.ts'
 import { blockReads, blockTransactions } from '../mail/blocks.ts'

@@ -1,4 +1,4 @@
-import { type Operation, query } from '../operation.ts'
+import { type Operation, query } from '../../base/operation.ts'
 import type { AdminSession } from '../shop-store.ts'
 
 export const adminSessionReads = {

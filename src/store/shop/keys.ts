@@ -1,5 +1,5 @@
+import { containing, type Operation, pageStart, query } from '../../base/operation.ts'
 import { type ApiKey, utcDay } from '../../core/key.ts'
-import { containing, type Operation, pageStart, query } from '../operation.ts'
 import { type KeyRow, keyOf } from '../rows.ts'
 import type {
   KeyQuery,

@@ -1,5 +1,5 @@
+import { type Operation, pageStart, query, type Value } from '../../base/operation.ts'
 import type { Purchase } from '../../core/purchase.ts'
-import { type Operation, pageStart, query, type Value } from '../operation.ts'
 import { matchesClaim, type PurchaseRow, purchaseOf } from '../rows.ts'
 import type { NewPurchase, RecordedEvent, UnsettledOrders } from '../shop-store.ts'
 import type { CreatedPage } from '../webhook-store.ts'

@@ -1,4 +1,4 @@
-import { type Operation, query } from '../operation.ts'
+import { type Operation, query } from '../../base/operation.ts'
 import { claimOutcome, type PurchaseRow, purchaseOf } from '../rows.ts'
 import type { ClaimOutcome, KeyClaim, PurchaseChange } from '../shop-store.ts'
 import { addSecret, lockKey } from './keys.ts'

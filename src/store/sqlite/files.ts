@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { hasErrorCode, OperatorError } from '../../core/problem.ts'
+import { hasErrorCode, OperatorError } from '../../base/problem.ts'
 
 export type Db = Database.Database
 

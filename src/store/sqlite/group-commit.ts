@@ -1,5 +1,5 @@
 import { parse } from 'node:path'
-import { hasErrorCode, Problem } from '../../core/problem.ts'
+import { hasErrorCode, Problem } from '../../base/problem.ts'
 import type { MailboxId } from '../../core/session.ts'
 import { commitSeconds } from '../commit-seconds.ts'
 import type { Db } from './files.ts'

@@ -1,5 +1,5 @@
+import { methodsOf } from '../../base/operation.ts'
 import { ledgerTransactions } from '../mail/ledger.ts'
-import { methodsOf } from '../operation.ts'
 import { openMigrated } from './migrate.ts'
 import { operationRunner } from './operations.ts'
 

@@ -2,8 +2,8 @@ import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileS
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { Address } from '../../core/address.ts'
-import { secretHash } from '../../core/id.ts'
+import type { Address } from '../../base/address.ts'
+import { secretHash } from '../../base/id.ts'
 import { BackupRefused } from './backup.ts'
 import { ANN, backupFolders, changeFile, entriesIn, inFile, NOW } from './testing/backup-folders.ts'
 

@@ -1,4 +1,4 @@
-import { openLru } from '../../core/lru.ts'
+import { openLru } from '../../base/lru.ts'
 import type { MailboxId } from '../../core/session.ts'
 
 // Mailboxes share counters by hash. A shared counter costs a needless read, never a stale result.

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { senderNetwork } from '../../core/ip.ts'
-import { OperatorError } from '../../core/problem.ts'
+import { senderNetwork } from '../../base/ip.ts'
+import { OperatorError } from '../../base/problem.ts'
 import { type Kind, NewerSchema, OlderSchema, readMigrations } from '../schema.ts'
 import { type Db, isCorruption, lockFolder, openWritable } from './files.ts'
 

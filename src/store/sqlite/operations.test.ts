@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import Database from 'better-sqlite3'
 import { test } from 'vitest'
-import { query, type Value } from '../operation.ts'
+import { query, type Value } from '../../base/operation.ts'
 import { operationRunner } from './operations.ts'
 
 function rowsOf(text: string, values: Value[]): unknown[] {

@@ -6,7 +6,7 @@ import {
   type Statement,
   type SyncMethods,
   type Value,
-} from '../operation.ts'
+} from '../../base/operation.ts'
 import type { Db } from './files.ts'
 
 /** Operations that both engines share, as methods. */

@@ -14,8 +14,8 @@ import {
   statSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { hasErrorCode } from '../../base/problem.ts'
 import { ledgerKey, openLedgerHmac } from '../../core/ledger.ts'
-import { hasErrorCode } from '../../core/problem.ts'
 import { NewerSchema } from '../schema.ts'
 import {
   type BackupContents,

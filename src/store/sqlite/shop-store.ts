@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { type AsyncMethods, namesOf } from '../operation.ts'
+import { type AsyncMethods, namesOf } from '../../base/operation.ts'
 import { adminSessionReads, adminSessionWrites } from '../shop/admin-sessions.ts'
 import { keyReads, keyTransactions, keyWrites } from '../shop/keys.ts'
 import { purchaseReads, purchaseWrites } from '../shop/purchases.ts'

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import type { Address, Host } from '../../../src/core/address.ts'
+import type { Address, Host } from '../../../src/base/address.ts'
 import { parseBlockEntry } from '../../../src/core/block-list.ts'
 import { PLANS } from '../../../src/core/plan.ts'
 import { settle } from '../../../src/core/purchase.ts'

@@ -1,4 +1,4 @@
-import { backoffDelay, withJitter } from '../../../src/core/time.ts'
+import { backoffDelay, withJitter } from '../../../src/base/time.ts'
 
 const BACKOFF = { first: 1, max: 30 }
 

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Problem } from '../../../core/problem.ts'
+import { Problem } from '../../../base/problem.ts'
 import { accountRows } from '../../../service/sessions/accounts.ts'
 import { success } from '../../server/response.ts'
 import type { Route } from '../../server/route.ts'

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { Problem } from '../../../core/problem.ts'
-import { parseDuration } from '../../../core/time.ts'
+import { Problem } from '../../../base/problem.ts'
+import { parseDuration } from '../../../base/time.ts'
 import { addBlock, listBlocks, removeBlock } from '../../../service/blocks/blocks.ts'
 import { blockJson } from '../../../service/operator-json.ts'
 import { success } from '../../server/response.ts'

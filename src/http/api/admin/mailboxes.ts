@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
-import { type Address, parseAddress } from '../../../core/address.ts'
+import { type Address, parseAddress } from '../../../base/address.ts'
+import { Problem } from '../../../base/problem.ts'
+import { timestampFields } from '../../../base/time.ts'
 import type { MessageSummary } from '../../../core/message.ts'
-import { Problem } from '../../../core/problem.ts'
 import { type MailboxId, OPERATOR } from '../../../core/session.ts'
-import { timestampFields } from '../../../core/time.ts'
 import {
   deleteOperatorMail,
   endSessionByAddress,

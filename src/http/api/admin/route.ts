@@ -1,7 +1,7 @@
 import { type TObject, type TSchema, Type } from 'typebox'
-import { maskAddress, parseAddress } from '../../../core/address.ts'
-import type { LogFacts } from '../../../core/log.ts'
-import { Problem } from '../../../core/problem.ts'
+import { maskAddress, parseAddress } from '../../../base/address.ts'
+import type { LogFacts } from '../../../base/log/log.ts'
+import { Problem } from '../../../base/problem.ts'
 import { isSignedIn } from '../../../service/operator-session.ts'
 import { isOwnOrigin } from '../../server/client.ts'
 import {
@@ -170,7 +170,7 @@ type Times<Name extends string> = Record<
   ReturnType<typeof nullable<typeof timeField>>
 >
 
-/** An optional time in both formats, as timestampFields of core/time.ts returns it. */
+/** An optional time in both formats, as timestampFields of base/time.ts returns it. */
 export function timesOf<Name extends string>(name: Name): Times<Name> {
   return { [name]: nullable(timeField), [`${name}_iso`]: nullable(isoTimeField) } as Times<Name>
 }

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Problem } from '../../../core/problem.ts'
+import { Problem } from '../../../base/problem.ts'
 import { deliveryJson, keyJson, orderJson, webhookJson } from '../../../service/operator-json.ts'
 import {
   deleteWebhook,

@@ -1,5 +1,5 @@
 import type { TObject, TSchema } from 'typebox'
-import type { ProblemCode } from '../../../core/problem.ts'
+import type { ProblemCode } from '../../../base/problem.ts'
 import { problemStatus } from '../../server/problem-response.ts'
 import { isInPath, namesIgnored, type Route, routeName } from '../../server/route.ts'
 

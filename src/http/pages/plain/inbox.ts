@@ -1,6 +1,6 @@
+import { isoTimestamp } from '../../../base/time.ts'
 import type { MessageSummary } from '../../../core/message.ts'
 import type { Session } from '../../../core/session.ts'
-import { isoTimestamp } from '../../../core/time.ts'
 import { displaySender } from '../../../shared/sender-display.ts'
 import { isExampleAddress } from '../../../shared/site.ts'
 import type { HttpResponse } from '../../server/response.ts'

@@ -3,7 +3,7 @@ import { beforeAll, describe, test } from 'vitest'
 import { type App, sharedApp } from '../../../../test/support/app.ts'
 import { request } from '../../../../test/support/http-client.ts'
 import { openTestServer } from '../../../../test/support/http-server.ts'
-import type { Address } from '../../../core/address.ts'
+import type { Address } from '../../../base/address.ts'
 import { EMPTY_MAIL, type Mail, type Message } from '../../../core/message.ts'
 import { localeOf } from '../locale.ts'
 import {

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { isoTimestamp } from '../../../base/time.ts'
 import { typeName } from '../../../core/attachment.ts'
 import type {
   AttachmentInfo,
@@ -8,7 +9,6 @@ import type {
   Message,
   SenderChecks,
 } from '../../../core/message.ts'
-import { isoTimestamp } from '../../../core/time.ts'
 import { deleteMail, readMail } from '../../../service/mail/read-mail.ts'
 import { formatSize } from '../../../shared/format-size.ts'
 import { displaySender, isSuspicious, senderBadge } from '../../../shared/sender-display.ts'

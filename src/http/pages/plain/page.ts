@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Problem, ProblemCode } from '../../../core/problem.ts'
+import type { Problem, ProblemCode } from '../../../base/problem.ts'
 import type { RouteDeps } from '../../server/deps.ts'
 import { problemResponse } from '../../server/problem-response.ts'
 import type { HttpResponse } from '../../server/response.ts'

@@ -1,5 +1,5 @@
 import type { Static, TObject } from 'typebox'
-import { Problem } from '../../../core/problem.ts'
+import { Problem } from '../../../base/problem.ts'
 import type { SiteConfig } from '../../../shared/site.ts'
 import type { RouteDeps } from '../../server/deps.ts'
 import { type HttpResponse, withoutCors } from '../../server/response.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
-import type { Address } from '../../../core/address.ts'
+import type { Address } from '../../../base/address.ts'
 import { EMPTY_MAIL, type Message } from '../../../core/message.ts'
 import type { Session } from '../../../core/session.ts'
 import { localeOf } from '../locale.ts'

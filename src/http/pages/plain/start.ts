@@ -1,4 +1,4 @@
-import type { MailDomain } from '../../../core/address.ts'
+import type { MailDomain } from '../../../base/address.ts'
 import type { SiteConfig } from '../../../shared/site.ts'
 import type { HttpResponse } from '../../server/response.ts'
 import { html, type Markup } from '../html.ts'

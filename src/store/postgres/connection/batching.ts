@@ -1,4 +1,4 @@
-import { Problem } from '../../../core/problem.ts'
+import { Problem } from '../../../base/problem.ts'
 
 const MAX_LOOKUPS = 100
 // Each takes a connection. There are two, so that one that hangs does not block all lookups.

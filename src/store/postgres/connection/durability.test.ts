@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, test, vi } from 'vitest'
+import { StoreUnavailable } from '../../../base/problem.ts'
 import { evaluatePostgres } from '../../../core/checks/backend-rules.ts'
-import { StoreUnavailable } from '../../../core/problem.ts'
 import { inspectPostgres } from '../../../runtime/probes/backends.ts'
 import { newMail } from '../../contract/fixture.ts'
 import { mailForTests } from '../testing/mail-for-tests.ts'

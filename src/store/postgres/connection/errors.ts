@@ -1,4 +1,4 @@
-import { hasErrorCode, Problem, StoreUnavailable, toError } from '../../../core/problem.ts'
+import { hasErrorCode, Problem, StoreUnavailable, toError } from '../../../base/problem.ts'
 
 // https://www.postgresql.org/docs/current/errcodes-appendix.html
 const UNAVAILABLE = new Set([

@@ -1,4 +1,9 @@
-import { type AsyncMethods, methodsOf, type Operation, type Operations } from '../../operation.ts'
+import {
+  type AsyncMethods,
+  methodsOf,
+  type Operation,
+  type Operations,
+} from '../../../base/operation.ts'
 import type { Connections, Db } from './connections.ts'
 
 /** Runs the operations that both engines share, each statement on its own. */

@@ -1,4 +1,4 @@
-import { OperatorError, StoreUnavailable, toError } from '../../../core/problem.ts'
+import { OperatorError, StoreUnavailable, toError } from '../../../base/problem.ts'
 import type { Kind } from '../../schema.ts'
 import { migrate } from '../migrate.ts'
 import {

@@ -1,4 +1,4 @@
-import type { Address } from '../../../core/address.ts'
+import type { Address } from '../../../base/address.ts'
 import type { LedgerHmac } from '../../../core/ledger.ts'
 import {
   addUsage,

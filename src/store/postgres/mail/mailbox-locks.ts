@@ -1,4 +1,4 @@
-import { idBounds } from '../../../core/id.ts'
+import { idBounds } from '../../../base/id.ts'
 import { addUsage, type MailboxUsage, type Recipient } from '../../../core/recipient.ts'
 import { isSharedMailbox, type MailboxId, OPERATOR, POOL } from '../../../core/session.ts'
 import { NO_USAGE } from '../../resolve-recipients.ts'

@@ -1,4 +1,4 @@
-import { openLru } from '../../../core/lru.ts'
+import { openLru } from '../../../base/lru.ts'
 
 // Mail is partitioned by its due day, the column `bucket`: the UTC day, in days since 1970, at whose end it is deleted at the
 // latest. That is the day its session expires, or a later one, or the end of retention in a shared mailbox. Each day has a

@@ -1,4 +1,4 @@
-import { hasErrorCode } from '../../../core/problem.ts'
+import { hasErrorCode } from '../../../base/problem.ts'
 import { OPERATOR, POOL } from '../../../core/session.ts'
 import type { Connections, Db, Transaction } from '../connection/connections.ts'
 import { isMissingPartition } from '../connection/errors.ts'

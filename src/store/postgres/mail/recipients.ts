@@ -1,4 +1,4 @@
-import { type Address, hostOf, withoutTag } from '../../../core/address.ts'
+import { type Address, hostOf, withoutTag } from '../../../base/address.ts'
 import type { LedgerHmac } from '../../../core/ledger.ts'
 import type { RecipientFacts } from '../../../core/recipient.ts'
 import { OPERATOR, POOL } from '../../../core/session.ts'

@@ -1,5 +1,5 @@
+import { idBounds } from '../../../base/id.ts'
 import { NO_RULES } from '../../../core/address-rules.ts'
-import { idBounds } from '../../../core/id.ts'
 import type { LedgerHmac } from '../../../core/ledger.ts'
 import { isAddressReserved, type MailboxId, type Session } from '../../../core/session.ts'
 import { assignedLedger, LEDGER_COLUMNS, type LedgerRow } from '../../mail/ledger.ts'

@@ -1,4 +1,4 @@
-import { idBounds, nextId } from '../../../core/id.ts'
+import { idBounds, nextId } from '../../../base/id.ts'
 import type { LedgerHmac } from '../../../core/ledger.ts'
 import type { Envelope, HeaderSummary } from '../../../core/message.ts'
 import type { ReceiveLimits } from '../../../core/recipient.ts'

@@ -1,4 +1,4 @@
-import { timeOfId } from '../../../core/id.ts'
+import { timeOfId } from '../../../base/id.ts'
 import type { Message } from '../../../core/message.ts'
 import { POOL } from '../../../core/session.ts'
 import {

@@ -1,4 +1,4 @@
-import { type Address, hostOf, withoutTag } from '../../../core/address.ts'
+import { type Address, hostOf, withoutTag } from '../../../base/address.ts'
 import type { LedgerHmac } from '../../../core/ledger.ts'
 import { type Mailbox, type MailboxId, OPERATOR, POOL } from '../../../core/session.ts'
 import { LEDGER_COLUMNS, type LedgerRow, recipientLedger } from '../../mail/ledger.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
-import { StoreUnavailable } from '../../core/problem.ts'
-import { openShopFixture, type ShopFixture } from '../testing/shop.ts'
+import { openShopFixture, type ShopFixture } from '../../service/testing/shop.ts'
+import { StoreUnavailable } from '../problem.ts'
 import { runSweep } from './repeat.ts'
 
 const DAY = 86_400_000

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { OperatorError } from '../core/problem.ts'
+import { OperatorError } from '../problem.ts'
 import { fileValue, isJson, parseSettings, type SettingSource } from './settings.ts'
 
 type FileSettings = SettingSource['file']

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Awaitable } from '../core/awaitable.ts'
+import type { Awaitable } from './awaitable.ts'
 
 /** Runs all steps. After each but the last, other work of this thread proceeds. */
 export function runSteps<T>(steps: Iterator<unknown, T>): Awaitable<T> {

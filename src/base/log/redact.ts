@@ -1,5 +1,5 @@
-import { maskAddress, parseAddress } from '../core/address.ts'
-import type { LogFacts } from '../core/log.ts'
+import { maskAddress, parseAddress } from '../address.ts'
+import type { LogFacts } from './log.ts'
 
 // Callers leave secrets out of log messages. This is the safety net: a mistake, or an error message that quotes its input, must not
 // put a token or an address into a file that many can read.

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
-import { Problem, StoreUnavailable } from '../../core/problem.ts'
+import { Problem, StoreUnavailable } from '../problem.ts'
 import { logFault, outageReporter } from './outage.ts'
 
 test('an outage is logged once with its reason, and the next one again', () => {

@@ -1,9 +1,9 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net'
 import { availableParallelism } from 'node:os'
-import { type Host, parseHost } from '../core/address.ts'
-import { isIpRange } from '../core/ip.ts'
-import { parseDuration } from '../core/time.ts'
-import { type AllowedTargets, parseAllowedTarget } from '../core/webhook-target.ts'
+import { type AllowedTargets, parseAllowedTarget } from '../../core/webhook-target.ts'
+import { type Host, parseHost } from '../address.ts'
+import { isIpRange } from '../ip.ts'
+import { parseDuration } from '../time.ts'
 
 // Each parser takes the text of one setting. Its errors complete the sentence "NAME: …".
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { OperatorError } from '../core/problem.ts'
+import { OperatorError } from '../problem.ts'
 import { editSettings, settingChanges } from './edit-file.ts'
 
 const edit = (path: string, text: string, wanted: Record<string, string>) =>

@@ -1,6 +1,6 @@
-import type { Log, LogFacts } from '../../core/log.ts'
-import { Problem, StoreUnavailable, toError } from '../../core/problem.ts'
-import type { ServiceDeps } from '../deps.ts'
+import type { ServiceDeps } from '../../service/deps.ts'
+import type { Log, LogFacts } from '../log/log.ts'
+import { Problem, StoreUnavailable, toError } from '../problem.ts'
 
 export type ReportOutage = (found: StoreUnavailable | { reason: string }) => void
 

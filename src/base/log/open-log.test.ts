@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
-import type { LogFacts } from '../core/log.ts'
-import { type LogOptions, lineWriter, openLog } from './log.ts'
+import type { LogFacts } from './log.ts'
+import { type LogOptions, lineWriter, openLog } from './open-log.ts'
 
 function logged(
   { pretty = false, level = 'debug' as LogOptions['level'] },
@@ -173,10 +173,10 @@ test('a terminal gets a short line', () => {
 test('worker threads write complete lines to the same standard output', () => {
   const program = `
     import { Worker, isMainThread, workerData } from 'node:worker_threads'
-    import { openLog } from ${JSON.stringify(new URL('./log.ts', import.meta.url).href)}
+    import { openLog } from ${JSON.stringify(new URL('./open-log.ts', import.meta.url).href)}
     const log = openLog({ level: 'info', thread: 'main' })
     for (let i = 0; i < 100; i++) log.info({ i }, 'x'.repeat(30))
-    const body = \`import(\${JSON.stringify(${JSON.stringify(new URL('./log.ts', import.meta.url).href)})}).then(({ openLog }) => {
+    const body = \`import(\${JSON.stringify(${JSON.stringify(new URL('./open-log.ts', import.meta.url).href)})}).then(({ openLog }) => {
       const log = openLog({ level: 'info', thread: 'server' })
       for (let i = 0; i < 100; i++) log.info({ i }, 'y'.repeat(30))
       process.exit(0)
@@ -199,7 +199,7 @@ function fault(message: string): Error {
   return Object.assign(new TypeError('cannot write', { cause }), { code: 'EIO' })
 }
 
-const LOG = JSON.stringify(new URL('./log.ts', import.meta.url).href)
+const LOG = JSON.stringify(new URL('./open-log.ts', import.meta.url).href)
 
 /** The output if the writes take these numbers of bytes or fail; later writes succeed completely. */
 function outputOf(steps: (number | string)[], lines: string[]): string {

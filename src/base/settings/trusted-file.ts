@@ -1,6 +1,6 @@
 import { existsSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { OperatorError } from '../core/problem.ts'
+import { OperatorError } from '../problem.ts'
 
 /** Whose files root may use. */
 interface Trusted {

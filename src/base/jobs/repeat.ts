@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Log } from '../../core/log.ts'
-import { backoffDelay } from '../../core/time.ts'
+import type { Log } from '../log/log.ts'
+import { backoffDelay } from '../time.ts'
 import { logFault } from './outage.ts'
 
 interface RepeatOptions {

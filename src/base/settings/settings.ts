@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { parseEnv } from 'node:util'
-import { OperatorError } from '../core/problem.ts'
+import { OperatorError } from '../problem.ts'
 import { type ParseValue, redactPasswords } from './values.ts'
 
 /** The environment takes precedence over mayfly.config.json, which uses the same names. */

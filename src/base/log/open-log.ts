@@ -1,9 +1,9 @@
 import { writeSync } from 'node:fs'
 import { isatty } from 'node:tty'
 import { pino } from 'pino'
-import type { Log, LogFacts } from '../core/log.ts'
-import { hasErrorCode } from '../core/problem.ts'
-import { printableLines } from '../core/text.ts'
+import { hasErrorCode } from '../problem.ts'
+import { printableLines } from '../text.ts'
+import type { Log, LogFacts } from './log.ts'
 import { redactFacts, redactText } from './redact.ts'
 
 export interface LogOptions {
