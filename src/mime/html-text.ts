@@ -1,5 +1,5 @@
 import { compile } from 'html-to-text'
-import { type HtmlToken, htmlTokens } from '../extract/html-tokens.ts'
+import { type HtmlToken, htmlTokens } from '../codes/html-tokens.ts'
 
 // For all parts of a mail together: there may be a thousand.
 const MAX_LENGTH = 1_000_000

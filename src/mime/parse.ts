@@ -1,11 +1,11 @@
 import { cleanLine, cleanText } from '../base/text.ts'
+import { findCodesAndLinks } from '../codes/extract.ts'
 import {
   type AttachmentInfo,
   type Mail,
   type NamedAddress,
   PARSE_VERSION,
 } from '../core/message.ts'
-import { findCodesAndLinks } from '../extract/extract.ts'
 import { readMailboxes } from './addresses.ts'
 import { type Body, chooseBody, unwrapFlowed } from './body.ts'
 import { decodeBytes, decodeTransfer } from './decode.ts'

@@ -53,7 +53,7 @@ export function openParser({
   const pool = openProcessPool<ParseJob, ParseResult>({
     name: 'parse',
     script,
-    folders: [new URL('./', import.meta.url), new URL('../extract/', import.meta.url)],
+    folders: [new URL('./', import.meta.url), new URL('../codes/', import.meta.url)],
     children,
     limits,
     maxWaiting: 1_000,

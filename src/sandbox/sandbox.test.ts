@@ -16,7 +16,7 @@ function open(options: Partial<Parameters<typeof openProcessPool>[0]> = {}): Tes
     name: 'test',
     // Executes the first line of the mail as a command.
     script: new URL('./testing/misbehaving-child.ts', MIME),
-    folders: [MIME, new URL('../extract/', import.meta.url)],
+    folders: [MIME, new URL('../codes/', import.meta.url)],
     children: 2,
     limits: { cpuMs: 200 },
     maxWaiting: 100,
