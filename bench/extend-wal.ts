@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import type { Session } from '../src/core/session.ts'
-import type { MailStore } from '../src/store/store.ts'
+import type { Session } from '../src/mail/rules/session.ts'
+import type { MailStore } from '../src/mail/store.ts'
 import { openPostgres, type Postgres } from '../test/support/postgres.ts'
 import { DAY_MS, DOMAIN, incomingMail, newSession, openBenchStore } from './tools/fill.ts'
 import { quick } from './tools/options.ts'

@@ -1,4 +1,4 @@
-import { openLedgerHmac } from '../src/core/ledger.ts'
+import { openLedgerHmac } from '../src/mail/rules/ledger.ts'
 import { openPostgresLedger } from '../src/store/postgres/ledger.ts'
 import { openSqliteLedger } from '../src/store/sqlite/ledger.ts'
 import { openMigrated } from '../src/store/sqlite/migrate.ts'

@@ -1,7 +1,7 @@
-import type { Recipient } from '../src/core/recipient.ts'
-import { acceptRecipient } from '../src/service/mail/receive-mail.ts'
+import { acceptRecipient } from '../src/mail/receive-mail.ts'
+import type { Recipient } from '../src/mail/rules/recipient.ts'
+import type { MailStore } from '../src/mail/store.ts'
 import { openPostgresMail } from '../src/store/postgres/mail-store.ts'
-import type { MailStore } from '../src/store/store.ts'
 import { type BenchPostgres, startPostgres } from './contestants/postgres.ts'
 import {
   DAY_MS,

@@ -197,12 +197,12 @@ test('the table covers every folder of src', () => {
 
 describe('allowed', () => {
   for (const [path, source] of [
-    ['src/core/prefix.ts', "import { Problem } from './problem.ts'"],
+    ['src/mail/rules/prefix.ts', "import { Problem } from './problem.ts'"],
     ['src/base/id.ts', "import { hash } from 'node:crypto'"],
     ['src/shared/x.ts', "import { priceText } from '../core/plan.ts'"],
     ['src/http/x.ts', "import { displaySender } from '../shared/sender-display.ts'"],
-    ['src/service/mail/receive-mail.ts', "import type { Bus } from '../bus/bus.ts'"],
-    ['src/service/mail/receive-mail.ts', "import { readHead } from '../mime/header-summary.ts'"],
+    ['src/mail/receive-mail.ts', "import type { Bus } from '../bus/bus.ts'"],
+    ['src/mail/receive-mail.ts', "import { readHead } from '../mime/header-summary.ts'"],
     ['src/http/api/x.ts', "import { receive } from '../../service/mail/receive.ts'"],
     ['src/imap/recipients.ts', "import { readHeader } from '../mime/header-fields.ts'"],
     ['src/config/config.ts', "import { flag } from './values.ts'"],

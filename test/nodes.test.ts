@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, onTestFinished, test } from 'vitest'
 import { addEntries, removeEntries } from '../src/cli/block.ts'
 import { removeDomain, switchDomain } from '../src/cli/domain.ts'
+import type { MailStore } from '../src/mail/store.ts'
 import { openPostgresMail } from '../src/store/postgres/mail-store.ts'
-import type { MailStore } from '../src/store/store.ts'
 import {
   checkMail,
   createSession,

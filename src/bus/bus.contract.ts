@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
-import type { MailboxId } from '../core/session.ts'
+import type { MailboxId } from '../mail/rules/session.ts'
 import type { Bus } from './bus.ts'
 
 const ANN = 101 as MailboxId

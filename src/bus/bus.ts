@@ -1,4 +1,4 @@
-import type { Topic } from '../core/session.ts'
+import type { Topic } from '../mail/rules/session.ts'
 
 /** Notifies subscribers that a mailbox changed. It carries no content: subscribers read the store. */
 export interface Bus {

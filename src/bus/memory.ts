@@ -1,4 +1,4 @@
-import type { Topic } from '../core/session.ts'
+import type { Topic } from '../mail/rules/session.ts'
 import type { Bus } from './bus.ts'
 
 // Topics are hashed to slots; a collision costs a needless message, never a lost one.

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Topic } from '../core/session.ts'
+import type { Topic } from '../mail/rules/session.ts'
 import type { Redis } from '../redis/connect.ts'
 import type { Bus } from './bus.ts'
 

@@ -93,7 +93,7 @@ test('--send mails a dot form and a plus form, and shows the headers that contai
 
 test('--send never mails a dot form that is in use as an alias', async () => {
   const dots = { ...fixture.deps, accountRules: [rules('joe@gmail.com', { dots: true })] }
-  const { createSession } = await import('../service/sessions/create-session.ts')
+  const { createSession } = await import('../mail/sessions/create-session.ts')
   for (let n = 0; n < 2; n += 1) await createSession(dots, { useGmail: true })
   const inUse = new Set<string>()
   for (const form of ['j.oe@gmail.com', 'jo.e@gmail.com', 'j.o.e@gmail.com']) {

@@ -5,6 +5,7 @@ import { Problem } from '../base/problem.ts'
 import { printable } from '../base/text.ts'
 import { parseDuration } from '../base/time.ts'
 import type { OwnEntries } from '../core/block-list.ts'
+import { type OperatorActions, parseCount } from '../mail/commands/session.ts'
 import {
   addBlock,
   type BlockDeps,
@@ -28,7 +29,6 @@ import {
   table,
 } from './output.ts'
 import { openProgress, type Progress } from './progress.ts'
-import { type OperatorActions, parseCount } from './session.ts'
 
 interface AddOptions {
   note?: string

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { tempFolder } from '../../test/support/stores.ts'
 import { SettingsError } from '../base/settings/settings.ts'
-import { MAX_LIFETIME_SECONDS, MIN_LIFETIME_SECONDS } from '../core/session.ts'
+import { MAX_LIFETIME_SECONDS, MIN_LIFETIME_SECONDS } from '../mail/rules/session.ts'
 import { type Config, readConfig } from './config.ts'
 
 const defaults = readConfig({ env: {}, file: {} })

@@ -1,9 +1,9 @@
 import { type Address, hostOf, joinAddress, localOf } from '../base/address.ts'
 import { Problem } from '../base/problem.ts'
 import { backoffDelay } from '../base/time.ts'
-import { randomLocalPart } from './prefix.ts'
-import type { FetchedRecipient } from './recipient.ts'
-import type { MailboxId } from './session.ts'
+import { randomLocalPart } from '../mail/rules/prefix.ts'
+import type { FetchedRecipient } from '../mail/rules/recipient.ts'
+import type { MailboxId } from '../mail/rules/session.ts'
 
 /** An account whose aliases are assigned to sessions. Its secrets stay in the operator's file. */
 export interface GmailAccount {

@@ -1,3 +1,15 @@
+import { checkMailRoute } from '../mail/api/check-mail.ts'
+import { attachmentRoute, rawMailRoute } from '../mail/api/downloads.ts'
+import { eventsRoute } from '../mail/api/events.ts'
+import { deleteMailRoute, readMailRoute } from '../mail/api/read-mail.ts'
+import { sendTestRoute } from '../mail/api/send-test.ts'
+import {
+  createSessionRoute,
+  deleteSessionRoute,
+  domainsRoute,
+  extendSessionRoute,
+} from '../mail/api/sessions.ts'
+import { plainRoutes } from '../mail/plain/routes.ts'
 import { accountRoutes } from './api/admin/accounts.ts'
 import { blockRoutes } from './api/admin/blocks.ts'
 import { domainRoutes } from './api/admin/domains.ts'
@@ -5,29 +17,17 @@ import { mailboxRoutes } from './api/admin/mailboxes.ts'
 import { checkRoutes, overviewRoutes } from './api/admin/overview.ts'
 import { shopAdminRoutes } from './api/admin/shop.ts'
 import { signInRoutes } from './api/admin/sign-in.ts'
-import { checkMailRoute } from './api/check-mail.ts'
-import { attachmentRoute, rawMailRoute } from './api/downloads.ts'
 import { emailsRoute } from './api/emails.ts'
-import { eventsRoute } from './api/events.ts'
 import { livezRoute, metricsRoute, readyzRoute } from './api/health.ts'
 import { rollKeyRoute, usageRoute } from './api/keys.ts'
 import { mcpRoute } from './api/mcp.ts'
 import { checkoutRoute, claimRoute, orderRoute, stripeWebhookRoute } from './api/orders.ts'
 import { plansRoute } from './api/plans.ts'
-import { deleteMailRoute, readMailRoute } from './api/read-mail.ts'
-import { sendTestRoute } from './api/send-test.ts'
-import {
-  createSessionRoute,
-  deleteSessionRoute,
-  domainsRoute,
-  extendSessionRoute,
-} from './api/sessions.ts'
 import { webhookActionRoutes } from './api/webhook-actions.ts'
 import { webhookRoutes } from './api/webhooks.ts'
 import { adminPageRoute, pageRoutes } from './pages/app-pages.ts'
 import { assetRoutes } from './pages/assets.ts'
 import { docsRoutes } from './pages/docs.ts'
-import { plainRoutes } from './pages/plain/routes.ts'
 import { fakePayRoutes, shopPageRoutes } from './pages/shop.ts'
 import { siteFileRoutes } from './pages/site-files.ts'
 import type { Route } from './server/route.ts'

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { waitUntil } from '../../test/support/wait-until.ts'
-import { parseRules } from '../core/address-rules.ts'
+import { parseRules } from '../shared/address-rules.ts'
 import { dovecotForTests, folderContents } from './testing/dovecot-account.ts'
 import { ANN } from './testing/fixture.ts'
 import { openStoredAccount, type StoredAccount } from './testing/stored-account.ts'

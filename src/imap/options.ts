@@ -1,7 +1,7 @@
 import type { Address } from '../base/address.ts'
 import type { Log } from '../base/log/log.ts'
 import type { AccountHealth, DeferredMail, FetchedMail, FolderState } from '../core/gmail.ts'
-import type { Recipient } from '../core/recipient.ts'
+import type { Recipient } from '../mail/rules/recipient.ts'
 
 /** An account to fetch from, with its secrets: none of this may reach a log or an error message. */
 export interface AccountOptions {

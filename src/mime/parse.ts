@@ -5,7 +5,7 @@ import {
   type Mail,
   type NamedAddress,
   PARSE_VERSION,
-} from '../core/message.ts'
+} from '../mail/rules/message.ts'
 import { readMailboxes } from './addresses.ts'
 import { type Body, chooseBody, unwrapFlowed } from './body.ts'
 import { decodeBytes, decodeTransfer } from './decode.ts'

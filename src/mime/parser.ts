@@ -1,7 +1,7 @@
 import type { JobRequest } from '../base/fair-scheduler.ts'
 import type { Log } from '../base/log/log.ts'
 import { gauge, histogram } from '../base/metrics.ts'
-import { EMPTY_MAIL, type Mail } from '../core/message.ts'
+import { EMPTY_MAIL, type Mail } from '../mail/rules/message.ts'
 import { logFailure, openProcessPool, type RunJob } from '../sandbox/pool.ts'
 import type { ChildLost, JobLimits } from '../sandbox/process.ts'
 import type { JobFailed } from '../sandbox/serve-jobs.ts'

@@ -6,8 +6,8 @@ import { withTimeout } from '../base/jobs/repeat.ts'
 import type { Log } from '../base/log/log.ts'
 import { Problem } from '../base/problem.ts'
 import type { Config } from '../config/config.ts'
+import type { MailStore } from '../mail/store.ts'
 import { type CheckProgress, runChecksNow, runDailyChecks } from '../service/checks/daily-checks.ts'
-import type { MailStore } from '../store/store.ts'
 
 export interface DailyCheckDeps {
   store: MailStore

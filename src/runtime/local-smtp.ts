@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import { ipRangeMatcher } from '../base/ip.ts'
 import { Problem } from '../base/problem.ts'
-import type { SendLocalMail } from '../service/mail/send-test.ts'
+import type { SendLocalMail } from '../mail/send-test.ts'
 
 interface LocalSmtpOptions {
   /** Where our SMTP server listens. */

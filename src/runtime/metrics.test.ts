@@ -4,7 +4,7 @@ import type { Metric } from '../base/metrics.ts'
 import { StoreUnavailable } from '../base/problem.ts'
 import { readConfig } from '../config/config.ts'
 import { failure, ok, skipped } from '../core/checks/result.ts'
-import type { MailStore } from '../store/store.ts'
+import type { MailStore } from '../mail/store.ts'
 import { openMetrics } from './metrics.ts'
 import type { Thread } from './thread.ts'
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { readMetrics } from '../base/metrics.ts'
-import type { ReceiveLimits } from '../core/recipient.ts'
+import type { ReceiveLimits } from '../mail/rules/recipient.ts'
 import { emptyLogRegularly, MAIL_FILE, openWritable, SHOP_FILE } from '../store/sqlite/files.ts'
 import type { WriteOutcome, WriteRequest } from '../store/sqlite/group-commit.ts'
 import { openMailWriter } from '../store/sqlite/mail-store.ts'

@@ -1,5 +1,5 @@
 import { makeSecretToken, secretHash } from '../base/id.ts'
-import type { ServiceDeps } from './deps.ts'
+import type { ServiceDeps } from '../mail/deps.ts'
 
 // A sign-in of the operator to the admin page. The browser holds a random id, the store its hash.
 

@@ -8,9 +8,9 @@ import {
   type SeriesRange,
   seriesPoints,
 } from '../core/series.ts'
+import type { ServiceDeps } from '../mail/deps.ts'
+import type { MailStore } from '../mail/store.ts'
 import type { StoreLevels } from '../store/series-store.ts'
-import type { MailStore } from '../store/store.ts'
-import type { ServiceDeps } from './deps.ts'
 
 export interface SeriesSummary {
   name: SeriesName

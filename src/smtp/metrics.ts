@@ -1,5 +1,5 @@
 import { counter, histogram } from '../base/metrics.ts'
-import { RULE_REFUSALS } from '../core/address-rules.ts'
+import { RULE_REFUSALS } from '../shared/address-rules.ts'
 import type { MailOutcome, ServerError } from './state.ts'
 
 /** Mail is deferred: MayflyMailDeferred counts each of them. */

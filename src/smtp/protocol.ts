@@ -1,4 +1,4 @@
-import type { Envelope } from '../core/message.ts'
+import type { Envelope } from '../mail/rules/message.ts'
 import {
   bufferedBytes,
   consumeData,

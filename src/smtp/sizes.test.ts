@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import { parseAddress } from '../base/address.ts'
-import { OPERATOR } from '../core/session.ts'
+import { OPERATOR } from '../mail/rules/session.ts'
 import { EXCESS_BYTES } from './data.ts'
 import { smtpSession } from './protocol.ts'
 import {

@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { zstdCompress } from 'node:zlib'
 import { describe, test } from 'vitest'
 import type { Address } from '../base/address.ts'
-import { type MailboxId, OPERATOR, POOL } from '../core/session.ts'
+import { type MailboxId, OPERATOR, POOL } from '../mail/rules/session.ts'
 import { compress, compressMail, compressMailAsync, decompress } from './compression.ts'
 
 const KB = 1024

@@ -6,8 +6,8 @@ import {
   zstdDecompress,
   zstdDecompressSync,
 } from 'node:zlib'
-import { isSharedMailbox } from '../core/session.ts'
-import type { NewMail } from './store.ts'
+import { isSharedMailbox } from '../mail/rules/session.ts'
+import type { NewMail } from '../mail/store.ts'
 
 const OPTIONS = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
 const MAX_CHUNK_BYTES = 64 * 1024

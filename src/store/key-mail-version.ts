@@ -1,5 +1,5 @@
-import type { MailboxId } from '../core/session.ts'
-import type { KeyScope } from './store.ts'
+import type { MailboxId } from '../mail/rules/session.ts'
+import type { KeyScope } from '../mail/store.ts'
 
 export interface KeyVersionRow {
   pool: number

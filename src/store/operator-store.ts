@@ -1,7 +1,7 @@
 import type { Address } from '../base/address.ts'
 import type { Block, BlockChange, BlockEntry } from '../core/block-list.ts'
 import type { CheckRun } from '../core/checks/result.ts'
-import type { MailboxId, Session } from '../core/session.ts'
+import type { MailboxId, Session } from '../mail/rules/session.ts'
 
 /** For the operator's commands. No method returns a token or mail. */
 export interface OperatorStore {

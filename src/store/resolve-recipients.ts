@@ -1,9 +1,3 @@
-import {
-  type FromHeader,
-  RULE_REFUSALS,
-  type RuledAddress,
-  ruleRefusal,
-} from '../core/address-rules.ts'
 import { isAfterAliasCreation } from '../core/gmail.ts'
 import {
   decideRecipient,
@@ -14,10 +8,16 @@ import {
   type Recipient,
   type RecipientFacts,
   type RecipientRefusal,
-} from '../core/recipient.ts'
-import { type MailboxId, OPERATOR, POOL } from '../core/session.ts'
+} from '../mail/rules/recipient.ts'
+import { type MailboxId, OPERATOR, POOL } from '../mail/rules/session.ts'
+import type { AddMailResult, NewFetchedMail, NewMail, StoredRecipient } from '../mail/store.ts'
+import {
+  type FromHeader,
+  RULE_REFUSALS,
+  type RuledAddress,
+  ruleRefusal,
+} from '../shared/address-rules.ts'
 import { type DomainRow, domainOf, type RulesRow, rulesOf } from './rows.ts'
-import type { AddMailResult, NewFetchedMail, NewMail, StoredRecipient } from './store.ts'
 
 // Rules do not change, so those that need the header were known at RCPT. If in doubt they refuse.
 const NOT_READ: FromHeader = { address: undefined }

@@ -1,14 +1,14 @@
 import type { Address, Host, MailDomain } from '../base/address.ts'
-import { type AddressRules, NO_RULES } from '../core/address-rules.ts'
 import { type ApiKey, utcDay } from '../core/key.ts'
-import type { Message, RawMail, SenderChecks } from '../core/message.ts'
 import type { Plan } from '../core/plan.ts'
 import { CLAIM_MS, type OrderState, type Purchase } from '../core/purchase.ts'
-import type { SenderPattern } from '../core/sender-pattern.ts'
-import { isAddressReserved, isLive, type MailboxId, type Session } from '../core/session.ts'
+import type { Message, RawMail, SenderChecks } from '../mail/rules/message.ts'
+import { isAddressReserved, isLive, type MailboxId, type Session } from '../mail/rules/session.ts'
+import type { NewSession, Revival } from '../mail/store.ts'
+import { type AddressRules, NO_RULES } from '../shared/address-rules.ts'
+import type { SenderPattern } from '../shared/sender-pattern.ts'
 import { decompress } from './compression.ts'
 import type { ClaimOutcome, KeyClaim, Spent } from './shop-store.ts'
-import type { NewSession, Revival } from './store.ts'
 
 // Rows as both engines return them, and the values of core that they become.
 

@@ -1,4 +1,4 @@
-import type { Mail } from '../../src/core/message.ts'
+import type { Mail } from '../../src/mail/rules/message.ts'
 import type { Parser } from '../../src/mime/parser.ts'
 
 /** A parser in this process, without limits or queue, for tests of the code that uses its results. */

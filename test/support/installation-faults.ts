@@ -1,7 +1,7 @@
 import { openLog } from '../../src/base/log/open-log.ts'
 import { StoreUnavailable } from '../../src/base/problem.ts'
 import type { PostgresFacts } from '../../src/core/checks/backend-rules.ts'
-import type { LedgerState } from '../../src/core/ledger.ts'
+import type { LedgerState } from '../../src/mail/rules/ledger.ts'
 import { settingsReport } from '../../src/runtime/checks.ts'
 import { inspectPostgres, inspectRedis } from '../../src/runtime/probes/backends.ts'
 import { inspectDataDirectory } from '../../src/runtime/probes/machine.ts'

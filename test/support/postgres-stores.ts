@@ -1,8 +1,8 @@
 import { Client } from 'pg'
+import type { MailStore } from '../../src/mail/store.ts'
 import { openPostgresMail, type PostgresMailOptions } from '../../src/store/postgres/mail-store.ts'
 import { openPostgresShop } from '../../src/store/postgres/shop-store.ts'
 import type { ShopStore } from '../../src/store/shop-store.ts'
-import type { MailStore } from '../../src/store/store.ts'
 import { KNOWN_LEDGER, LEDGER_KEY } from './address-ledger.ts'
 import type { Postgres } from './postgres.ts'
 

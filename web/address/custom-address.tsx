@@ -1,5 +1,5 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
-import { parseSenderList } from '../../src/core/address-rules.ts'
+import { parseSenderList } from '../../src/shared/address-rules.ts'
 import { announceQuietly } from '../site/announce.ts'
 import { ApiError, type Domains, errorText, requestJson } from '../site/api-client.ts'
 import { Button, ErrorMessage, VERBATIM } from '../site/controls.tsx'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import { Problem } from '../../src/base/problem.ts'
-import { parsePrefix } from '../../src/core/prefix.ts'
+import { parsePrefix } from '../../src/mail/rules/prefix.ts'
 import {
   extensionSeconds,
   extensionText,

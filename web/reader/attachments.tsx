@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { isInlineImage, typeName } from '../../src/core/attachment.ts'
+import { isInlineImage, typeName } from '../../src/shared/attachment.ts'
 import { formatSize } from '../../src/shared/format-size.ts'
 import { type Attachment, errorText } from '../site/api-client.ts'
 import { Button, ErrorMessage } from '../site/controls.tsx'

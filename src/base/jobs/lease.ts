@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { ServiceDeps } from '../../service/deps.ts'
-import type { MailStore } from '../../store/store.ts'
+import type { ServiceDeps } from '../../mail/deps.ts'
+import type { MailStore } from '../../mail/store.ts'
 import { logFault } from './outage.ts'
 import { withTimeout } from './repeat.ts'
 

@@ -1,4 +1,4 @@
-import type { ServiceDeps } from '../../service/deps.ts'
+import type { ServiceDeps } from '../../mail/deps.ts'
 import type { Log, LogFacts } from '../log/log.ts'
 import { Problem, StoreUnavailable, toError } from '../problem.ts'
 

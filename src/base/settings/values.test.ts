@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { MAX_LIFETIME_SECONDS } from '../../core/session.ts'
+import { MAX_LIFETIME_SECONDS } from '../../mail/rules/session.ts'
 import {
   choice,
   dnsServers,

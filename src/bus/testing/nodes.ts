@@ -1,4 +1,4 @@
-import type { MailboxId } from '../../core/session.ts'
+import type { MailboxId } from '../../mail/rules/session.ts'
 import { connectRedis } from '../../redis/connect.ts'
 import { recordingLog } from '../../redis/testing/log.ts'
 import type { Bus } from '../bus.ts'

@@ -1,6 +1,6 @@
 import { ipRangeMatcher, isLoopback } from '../../base/ip.ts'
 import { StoreUnavailable } from '../../base/problem.ts'
-import { type LedgerState, ledgerWarning } from '../ledger.ts'
+import { type LedgerState, ledgerWarning } from '../../mail/rules/ledger.ts'
 import { type CheckResult, failure, ok, skipped, warning } from './result.ts'
 
 const MB = 1024 * 1024

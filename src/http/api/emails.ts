@@ -2,7 +2,18 @@ import { type Static, Type } from 'typebox'
 import { Problem } from '../../base/problem.ts'
 import { isoTimestamp, utcTimestamp } from '../../base/time.ts'
 import type { ApiKey } from '../../core/key.ts'
-import { parseFilter } from '../../core/mail-filter.ts'
+import {
+  addressField,
+  DEFAULT_LIMIT,
+  isoTimeField,
+  limitField,
+  messageIdField,
+  senderFilterFields,
+  sinceIdField,
+  timeField,
+  waitField,
+} from '../../mail/api/schemas.ts'
+import { parseFilter } from '../../mail/rules/filter.ts'
 import { authenticateKey, type Caller } from '../../service/keys/authenticate-key.ts'
 import { charge } from '../../service/keys/charge.ts'
 import type { EmailRecord } from '../../service/mail/email-record.ts'
@@ -29,17 +40,6 @@ import {
   preparedBytes,
 } from '../server/response.ts'
 import { type HttpRequest, route } from '../server/route.ts'
-import {
-  addressField,
-  DEFAULT_LIMIT,
-  isoTimeField,
-  limitField,
-  messageIdField,
-  senderFilterFields,
-  sinceIdField,
-  timeField,
-  waitField,
-} from './schemas.ts'
 
 const recordSchema = Type.Object({
   id: messageIdField,

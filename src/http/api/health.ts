@@ -3,13 +3,13 @@ import { notReadyReason } from '../../base/jobs/outage.ts'
 import { unlessFailing } from '../../base/jobs/repeat.ts'
 import { Problem } from '../../base/problem.ts'
 import type { AccountHealth } from '../../core/gmail.ts'
+import { successSchema } from '../../mail/api/schemas.ts'
 import { takeRate } from '../../service/rates.ts'
 import { accountStatuses } from '../../service/sessions/accounts.ts'
 import { hasAdminToken, isOperatorRequest, isRateLimited } from '../server/credentials.ts'
 import type { RouteDeps } from '../server/deps.ts'
 import { contentResponse, success } from '../server/response.ts'
 import { type HttpRequest, route } from '../server/route.ts'
-import { successSchema } from './schemas.ts'
 
 export const livezRoute = route({
   method: 'GET',

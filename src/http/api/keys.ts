@@ -1,12 +1,6 @@
 import { Type } from 'typebox'
 import { isoTimestamp, timestampFields, utcTimestamp } from '../../base/time.ts'
 import { remainingQuota, utcDayText } from '../../core/key.ts'
-import { identifyKey } from '../../service/keys/authenticate-key.ts'
-import { keyUsageReport, rollPresentedKey } from '../../service/keys/keys.ts'
-import { apiKeyOf, KEY_HEADER } from '../server/credentials.ts'
-import { authenticatedKey, callerOf } from '../server/quota-headers.ts'
-import { success } from '../server/response.ts'
-import { route } from '../server/route.ts'
 import {
   countField,
   expiryFields,
@@ -14,7 +8,13 @@ import {
   nullable,
   successSchema,
   timeField,
-} from './schemas.ts'
+} from '../../mail/api/schemas.ts'
+import { identifyKey } from '../../service/keys/authenticate-key.ts'
+import { keyUsageReport, rollPresentedKey } from '../../service/keys/keys.ts'
+import { apiKeyOf, KEY_HEADER } from '../server/credentials.ts'
+import { authenticatedKey, callerOf } from '../server/quota-headers.ts'
+import { success } from '../server/response.ts'
+import { route } from '../server/route.ts'
 
 export const usageRoute = route({
   method: 'GET',

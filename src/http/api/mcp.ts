@@ -1,5 +1,8 @@
 import { isIP } from 'node:net'
 import { Problem, toError } from '../../base/problem.ts'
+import { checkMailRoute } from '../../mail/api/check-mail.ts'
+import { readTextRoute } from '../../mail/api/read-mail.ts'
+import { createSessionRoute, deleteSessionRoute } from '../../mail/api/sessions.ts'
 import type { ApiCall, Endpoints } from '../../mcp/tools.ts'
 import { takeRate } from '../../service/rates.ts'
 import { siteUrl } from '../server/client.ts'
@@ -9,9 +12,6 @@ import { inputReader, NO_PARAMS } from '../server/parameters.ts'
 import { checkJsonFields } from '../server/parse-request.ts'
 import { contentResponse, type HttpResponse } from '../server/response.ts'
 import { type HttpRequest, type Route, route } from '../server/route.ts'
-import { checkMailRoute } from './check-mail.ts'
-import { readTextRoute } from './read-mail.ts'
-import { createSessionRoute, deleteSessionRoute } from './sessions.ts'
 
 export const mcpRoute = route({
   method: 'POST',

@@ -3,6 +3,13 @@ import { Problem } from '../../base/problem.ts'
 import { isoTimestamp, timestampFields, utcTimestamp } from '../../base/time.ts'
 import { priceText, termText } from '../../core/plan.ts'
 import type { Purchase } from '../../core/purchase.ts'
+import {
+  countField,
+  expiryFields,
+  isoTimeField,
+  nullable,
+  successSchema,
+} from '../../mail/api/schemas.ts'
 import { checkout } from '../../service/shop/checkout.ts'
 import {
   claimKey,
@@ -16,7 +23,6 @@ import { handleWebhook } from '../../service/shop/settle-order.ts'
 import { siteUrl } from '../server/client.ts'
 import { success } from '../server/response.ts'
 import { type HeaderField, type HttpRequest, route } from '../server/route.ts'
-import { countField, expiryFields, isoTimeField, nullable, successSchema } from './schemas.ts'
 
 export const orderIdField = Type.String({ description: 'The order id from checkout.' })
 

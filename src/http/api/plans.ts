@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
 import type { Plan } from '../../core/plan.ts'
 import { priceText, validityOf } from '../../core/plan.ts'
+import { countField, nullable, successSchema } from '../../mail/api/schemas.ts'
 import { success } from '../server/response.ts'
 import { route } from '../server/route.ts'
-import { countField, nullable, successSchema } from './schemas.ts'
 
 const planSchema = Type.Object({
   id: Type.String({ examples: ['business'] }),

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { isoTimestamp, utcTimestamp } from '../../base/time.ts'
+import { isoTimeField, messageSchema, successSchema, timeField } from '../../mail/api/schemas.ts'
 import {
   deleteWebhook,
   enableWebhook,
@@ -9,7 +10,6 @@ import {
 } from '../../service/webhooks/webhooks.ts'
 import { success } from '../server/response.ts'
 import { type Route, route } from '../server/route.ts'
-import { isoTimeField, messageSchema, successSchema, timeField } from './schemas.ts'
 import {
   activeKeyed,
   idField,

@@ -4,6 +4,17 @@ import { Problem } from '../../base/problem.ts'
 import { isoTimestamp, timestampFields, utcTimestamp } from '../../base/time.ts'
 import { type AttemptOutcome, statusForHolder, type Webhook } from '../../core/webhook.ts'
 import {
+  addressField,
+  countField,
+  enumField,
+  isoTimeField,
+  messageIdField,
+  nullable,
+  senderFilterFields,
+  successSchema,
+  timeField,
+} from '../../mail/api/schemas.ts'
+import {
   authenticateActiveKey,
   authenticateKey,
   identifyKey,
@@ -20,17 +31,6 @@ import type { RouteDeps } from '../server/deps.ts'
 import { authenticatedKey, callerOf } from '../server/quota-headers.ts'
 import { success } from '../server/response.ts'
 import { type HttpRequest, type Route, route } from '../server/route.ts'
-import {
-  addressField,
-  countField,
-  enumField,
-  isoTimeField,
-  messageIdField,
-  nullable,
-  senderFilterFields,
-  successSchema,
-  timeField,
-} from './schemas.ts'
 
 const webhookFields = {
   id: Type.String({ examples: ['wh_4bNqC2tZ8yR6uVe0LgYx5f'] }),

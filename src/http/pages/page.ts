@@ -1,6 +1,6 @@
 import { unlessUnavailable } from '../../base/jobs/outage.ts'
-import { maxLifetimeSeconds } from '../../core/session.ts'
-import { sessionDomains } from '../../service/sessions/domains.ts'
+import { maxLifetimeSeconds } from '../../mail/rules/session.ts'
+import { sessionDomains } from '../../mail/sessions/domains.ts'
 import { type Language, textDirection } from '../../shared/languages.ts'
 import {
   type NavigationItem,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import type { Address } from '../../base/address.ts'
-import { NO_RULES } from '../../core/address-rules.ts'
-import type { MailboxId } from '../../core/session.ts'
+import type { MailboxId } from '../../mail/rules/session.ts'
+import { NO_RULES } from '../../shared/address-rules.ts'
 import { keyedEtag, mailboxEtag, matchesEtag, openResponseCache } from './caching.ts'
 import { preparedJson } from './response.ts'
 

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { openLru } from '../../base/lru.ts'
-import type { Session } from '../../core/session.ts'
+import type { Session } from '../../mail/rules/session.ts'
 import { bodyBytes, type HttpResponse } from './response.ts'
 
 /** Weak: equal state, not equal bytes. Includes the id, because the version of a revived session starts again at 1. */

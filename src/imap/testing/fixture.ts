@@ -1,7 +1,7 @@
 import type { Address } from '../../base/address.ts'
 import type { Log, LogFacts } from '../../base/log/log.ts'
 import type { AccountHealth, FetchedMail, FolderState } from '../../core/gmail.ts'
-import type { MailboxId } from '../../core/session.ts'
+import type { MailboxId } from '../../mail/rules/session.ts'
 import type { AccountOptions, ImapDeps } from '../options.ts'
 import type { MailLocation } from '../poison-mails.ts'
 

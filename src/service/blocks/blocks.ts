@@ -10,7 +10,7 @@ import {
   type OwnEntries,
   parseBlockEntry,
 } from '../../core/block-list.ts'
-import type { MailStore } from '../../store/store.ts'
+import type { MailStore } from '../../mail/store.ts'
 
 // Operations of the operator on the block list. SMTP threads on all nodes read the changes within half a second, see
 // open-block-list.ts.

@@ -6,7 +6,7 @@ import { openLru } from '../../base/lru.ts'
 import { counter } from '../../base/metrics.ts'
 import { runSteps } from '../../base/run-steps.ts'
 import { type BlockList, blockList } from '../../core/block-list.ts'
-import type { MailStore } from '../../store/store.ts'
+import type { MailStore } from '../../mail/store.ts'
 
 /** What the list knows of a mail, or of a client that has not sent one yet. */
 export interface BlockFacts {

@@ -3,7 +3,7 @@ import type { MxRecord } from '../../core/checks/dns-rules.ts'
 import type { DataDirectory } from '../../core/checks/installation-rules.ts'
 import type { CheckResult, Lookup } from '../../core/checks/result.ts'
 import type { ServedCertificate, TlsaRecord } from '../../core/checks/tls-rules.ts'
-import type { MailStore } from '../../store/store.ts'
+import type { MailStore } from '../../mail/store.ts'
 
 /** One check of the installation. Values like this are run by `mayfly doctor` and by whatever else shows them. */
 export interface Check {

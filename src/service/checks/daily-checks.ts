@@ -2,7 +2,7 @@ import { acquireLease, type LeaseDeps } from '../../base/jobs/lease.ts'
 import { repeatUntilAborted } from '../../base/jobs/repeat.ts'
 import type { Log } from '../../base/log/log.ts'
 import type { CheckRun, FinishedCheck } from '../../core/checks/result.ts'
-import type { MailStore } from '../../store/store.ts'
+import type { MailStore } from '../../mail/store.ts'
 import { runChecks } from './checks.ts'
 import type { Check } from './context.ts'
 

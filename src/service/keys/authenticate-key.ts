@@ -8,7 +8,7 @@ import {
   precheckQuota,
   type QuotaProblemCode,
 } from '../../core/key.ts'
-import type { ServiceDeps } from '../deps.ts'
+import type { ServiceDeps } from '../../mail/deps.ts'
 import { checkRate, recordFailedAuth } from '../rates.ts'
 
 export type KeyAuthDeps = Pick<ServiceDeps, 'shop' | 'pay' | 'limit' | 'now'>

@@ -15,8 +15,8 @@ import {
   utcDay,
 } from '../../core/key.ts'
 import { type Plan, planEnd } from '../../core/plan.ts'
+import type { ServiceDeps } from '../../mail/deps.ts'
 import type { KeyRoll, KeyRollResult, UsageDay } from '../../store/shop-store.ts'
-import type { ServiceDeps } from '../deps.ts'
 
 export type KeyDeps = Pick<ServiceDeps, 'shop' | 'now' | 'randomBytes'>
 

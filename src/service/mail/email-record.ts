@@ -1,5 +1,5 @@
 import { type Address, parseAddress } from '../../base/address.ts'
-import type { Mail, Message, NamedAddress } from '../../core/message.ts'
+import type { Mail, Message, NamedAddress } from '../../mail/rules/message.ts'
 
 export interface EmailRecord {
   id: number

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { openSqliteTestMail } from '../../../test/support/stores.ts'
 import { Problem } from '../../base/problem.ts'
-import type { Mail } from '../../core/message.ts'
+import { openStepScheduler } from '../../mail/read/step-scheduler.ts'
+import type { Mail } from '../../mail/rules/message.ts'
 import {
   address,
   type Fixture,
@@ -14,7 +15,6 @@ import {
 import { countTurns } from '../testing/turns.ts'
 import { type EmailQuery, emailsVersion, newestEmailId, parseTo } from './emails.ts'
 import { listEmails as listFor } from './list-emails.ts'
-import { openStepScheduler } from './step-scheduler.ts'
 
 const ROOM = {
   mailbox: { maxMessages: 1_000, maxBytes: 1e9 },

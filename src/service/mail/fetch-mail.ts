@@ -2,8 +2,11 @@ import type { Address } from '../../base/address.ts'
 import { counter } from '../../base/metrics.ts'
 import { runSteps } from '../../base/run-steps.ts'
 import type { AccountHealth, FetchedMail, FolderState } from '../../core/gmail.ts'
-import type { Envelope } from '../../core/message.ts'
-import { accountTopic } from '../../core/session.ts'
+import type { SubscribableBus } from '../../mail/deps.ts'
+import { recipientTopics } from '../../mail/receive-mail.ts'
+import type { Envelope } from '../../mail/rules/message.ts'
+import { accountTopic } from '../../mail/rules/session.ts'
+import type { AccountStore } from '../../mail/store.ts'
 import {
   readFromAddresses,
   readFromHeader,
@@ -12,10 +15,7 @@ import {
   type ScannedHeader,
   scanHeader,
 } from '../../mime/header-summary.ts'
-import type { AccountStore } from '../../store/store.ts'
 import type { FindMailBlock } from '../blocks/open-block-list.ts'
-import type { SubscribableBus } from '../deps.ts'
-import { recipientTopics } from './receive-mail.ts'
 
 // As many as are fetched at once.
 const DEFERRED_AT_ONCE = 50

@@ -1,6 +1,7 @@
 import type { Address } from '../../base/address.ts'
 import { Problem } from '../../base/problem.ts'
-import type { Message } from '../../core/message.ts'
+import { isLarge } from '../../mail/read/large-reads.ts'
+import type { Message } from '../../mail/rules/message.ts'
 import { type EmailRecord, emailRecord, MAX_BODY_BYTES } from './email-record.ts'
 import {
   type EmailQuery,
@@ -9,7 +10,6 @@ import {
   type PageRequest,
   selectMessages,
 } from './emails.ts'
-import { isLarge } from './large-reads.ts'
 
 interface ListRequest extends PageRequest {
   /** What a response contains of a record. */

@@ -1,7 +1,7 @@
 import { type Address, parseAddress } from '../../base/address.ts'
 import { type AccountRules, type GmailAccount, maskAccountEmail } from '../../core/gmail.ts'
-import type { MailStore } from '../../store/store.ts'
-import type { ServiceDeps } from '../deps.ts'
+import type { ServiceDeps } from '../../mail/deps.ts'
+import type { MailStore } from '../../mail/store.ts'
 
 export type AccountsDeps = Pick<ServiceDeps, 'store' | 'accountRules' | 'now'>
 

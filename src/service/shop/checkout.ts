@@ -5,7 +5,7 @@ import { Problem } from '../../base/problem.ts'
 import { KEY_RANDOM_BYTES, makeKeyId, makeKeyPrefix, makeOrderId } from '../../core/key.ts'
 import type { Plan } from '../../core/plan.ts'
 import type { Purchase } from '../../core/purchase.ts'
-import type { ServiceDeps } from '../deps.ts'
+import type { ServiceDeps } from '../../mail/deps.ts'
 import { callingProvider } from './settle-order.ts'
 
 type CheckoutDeps = Pick<ServiceDeps, 'shop' | 'pay' | 'plans' | 'now' | 'randomBytes' | 'log'>

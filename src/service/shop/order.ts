@@ -2,8 +2,8 @@ import { secretHash } from '../../base/id.ts'
 import { Problem } from '../../base/problem.ts'
 import { type ApiKey, KEY_RANDOM_BYTES, makeKeySecret } from '../../core/key.ts'
 import { CLAIM_MS, type Purchase } from '../../core/purchase.ts'
+import type { ServiceDeps } from '../../mail/deps.ts'
 import type { ClaimOutcome } from '../../store/shop-store.ts'
-import type { ServiceDeps } from '../deps.ts'
 
 const ORDER = /^ord_[A-Za-z0-9]{22}$/
 const SECRET = /^[A-Za-z0-9_-]{43}$/

@@ -1,6 +1,6 @@
 import { Problem } from '../../base/problem.ts'
 import { type PaymentFacts, type Purchase, settle } from '../../core/purchase.ts'
-import type { ServiceDeps } from '../deps.ts'
+import type { ServiceDeps } from '../../mail/deps.ts'
 
 type PayFakeDeps = Pick<ServiceDeps, 'shop' | 'pay' | 'now'>
 

@@ -4,7 +4,7 @@ import { toError } from '../../base/problem.ts'
 import { utcTimestamp } from '../../base/time.ts'
 import { priceText, termText } from '../../core/plan.ts'
 import type { Purchase } from '../../core/purchase.ts'
-import type { ServiceDeps } from '../deps.ts'
+import type { ServiceDeps } from '../../mail/deps.ts'
 import { viewOrder } from './order.ts'
 
 export interface ReceiptDeps

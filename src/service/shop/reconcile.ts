@@ -1,7 +1,7 @@
 import { logFault } from '../../base/jobs/outage.ts'
 import { repeatUntilAborted } from '../../base/jobs/repeat.ts'
+import type { ServiceDeps } from '../../mail/deps.ts'
 import type { MissedEvent, RemoteProvider } from '../../pay/provider.ts'
-import type { ServiceDeps } from '../deps.ts'
 import { processNotice, settleOrder } from './settle-order.ts'
 
 type ReconcileDeps = Pick<ServiceDeps, 'shop' | 'pay' | 'now' | 'log'>

@@ -1,9 +1,9 @@
 import { logFault } from '../../base/jobs/outage.ts'
 import { Problem } from '../../base/problem.ts'
 import { type Purchase, type Settlement, settle } from '../../core/purchase.ts'
+import type { ServiceDeps } from '../../mail/deps.ts'
 import type { OrderHint, PaymentEvent, RemoteProvider } from '../../pay/provider.ts'
 import type { RecordedEvent } from '../../store/shop-store.ts'
-import type { ServiceDeps } from '../deps.ts'
 
 type SettleDeps = Pick<ServiceDeps, 'shop' | 'pay' | 'now'>
 

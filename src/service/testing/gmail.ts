@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { openSqliteTestMail } from '../../../test/support/stores.ts'
 import { type Address, parseAddress, parseHost } from '../../base/address.ts'
 import type { AccountHealth, AccountRules } from '../../core/gmail.ts'
-import type { MailboxId } from '../../core/session.ts'
+import type { MailboxId } from '../../mail/rules/session.ts'
+import { createSession } from '../../mail/sessions/create-session.ts'
 import { addConfiguredAccounts } from '../sessions/accounts.ts'
-import { createSession } from '../sessions/create-session.ts'
 
 export type GmailFixture = Awaited<ReturnType<typeof openGmailFixture>>
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'vitest'
-import type { MailboxId } from '../../core/session.ts'
+import type { MailboxId } from '../../mail/rules/session.ts'
 import { keyScope } from '../mail/emails.ts'
 import { type DeliverDeps, deliverNext } from './deliver.ts'
 import { openWebhookFixture, type WebhookFixture } from './testing/fixture.ts'

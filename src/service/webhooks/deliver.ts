@@ -2,13 +2,6 @@ import { isDeepStrictEqual } from 'node:util'
 import { idAt, timeOfId } from '../../base/id.ts'
 import { nextUtcDay, precheckQuota } from '../../core/key.ts'
 import {
-  findIndexSteps,
-  type MailFilter,
-  matchesFilter,
-  parseFilter,
-} from '../../core/mail-filter.ts'
-import type { Message } from '../../core/message.ts'
-import {
   afterFailure,
   deliveryId,
   isDelivered,
@@ -18,8 +11,15 @@ import {
   validSecrets,
   type Webhook,
 } from '../../core/webhook.ts'
+import type { ServiceDeps } from '../../mail/deps.ts'
+import {
+  findIndexSteps,
+  type MailFilter,
+  matchesFilter,
+  parseFilter,
+} from '../../mail/rules/filter.ts'
+import type { Message } from '../../mail/rules/message.ts'
 import type { RecordedAttempt } from '../../store/webhook-store.ts'
-import type { ServiceDeps } from '../deps.ts'
 import { keyScope } from '../mail/emails.ts'
 import type { ReadEvent } from './event.ts'
 import type { WebhookClient } from './webhook-client.ts'

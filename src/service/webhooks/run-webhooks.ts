@@ -11,9 +11,9 @@ import {
 } from '../../base/jobs/supervise-tasks.ts'
 import { Problem, StoreUnavailable } from '../../base/problem.ts'
 import { isTestKey } from '../../core/key.ts'
-import { webhookTopic } from '../../core/session.ts'
+import type { ServiceDeps, SubscribableBus } from '../../mail/deps.ts'
+import { webhookTopic } from '../../mail/rules/session.ts'
 import type { DeliverableWebhook } from '../../store/webhook-store.ts'
-import type { ServiceDeps, SubscribableBus } from '../deps.ts'
 import { keyTopics } from '../mail/emails.ts'
 import { type DeliverDeps, deliverNext, newPosition, storeSeen } from './deliver.ts'
 

@@ -1,8 +1,6 @@
 import { Problem } from '../../base/problem.ts'
 import { utcTimestamp } from '../../base/time.ts'
 import { type ApiKey, KEY_RANDOM_BYTES, makeWebhookId } from '../../core/key.ts'
-import { parseFilter } from '../../core/mail-filter.ts'
-import { webhookTopic } from '../../core/session.ts'
 import {
   type AttemptOutcome,
   MAX_WEBHOOKS_PER_KEY,
@@ -12,8 +10,10 @@ import {
   type WebhookDelivery,
   webhookSecret,
 } from '../../core/webhook.ts'
-import type { MailStore } from '../../store/store.ts'
-import type { ServiceDeps } from '../deps.ts'
+import type { ServiceDeps } from '../../mail/deps.ts'
+import { parseFilter } from '../../mail/rules/filter.ts'
+import { webhookTopic } from '../../mail/rules/session.ts'
+import type { MailStore } from '../../mail/store.ts'
 import { OLD_SECRET_MS } from '../keys/keys.ts'
 import { keyScope, newestEmailId, parseTo } from '../mail/emails.ts'
 import { takeRate } from '../rates.ts'

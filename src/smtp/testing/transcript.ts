@@ -1,5 +1,5 @@
 import type { Address } from '../../base/address.ts'
-import { OPERATOR } from '../../core/session.ts'
+import { OPERATOR } from '../../mail/rules/session.ts'
 import { DEFAULT_LIMITS } from '../options.ts'
 import { smtpSession } from '../protocol.ts'
 import type { Action, ActionResult, CloseReason, SmtpLimits } from '../state.ts'

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { type Address, localOf, parseAddress, parseHost } from '../../base/address.ts'
-import { isOperatorLocalPart } from '../../core/prefix.ts'
-import type { Recipient } from '../../core/recipient.ts'
-import { type MailboxId, OPERATOR, POOL, type Session } from '../../core/session.ts'
-import type { MailStore, MessageScan, NewMail } from '../store.ts'
+import { isOperatorLocalPart } from '../../mail/rules/prefix.ts'
+import type { Recipient } from '../../mail/rules/recipient.ts'
+import { type MailboxId, OPERATOR, POOL, type Session } from '../../mail/rules/session.ts'
+import type { MailStore, MessageScan, NewMail } from '../../mail/store.ts'
 
 /** Opened with limits of 5 messages and 10,000 bytes per mailbox, and 20,000 bytes for the pool. */
 export interface OpenMailStore {

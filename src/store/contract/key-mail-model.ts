@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { type MailboxId, POOL } from '../../core/session.ts'
-import type { KeyScope } from '../store.ts'
+import { type MailboxId, POOL } from '../../mail/rules/session.ts'
+import type { KeyScope } from '../../mail/store.ts'
 import {
   address,
   COOLDOWN,

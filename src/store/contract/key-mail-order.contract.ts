@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'vitest'
-import type { Message } from '../../core/message.ts'
-import { POOL } from '../../core/session.ts'
-import type { KeyScope, MailStore, OrderedKeyMailPage } from '../store.ts'
+import type { Message } from '../../mail/rules/message.ts'
+import { POOL } from '../../mail/rules/session.ts'
+import type { KeyScope, MailStore, OrderedKeyMailPage } from '../../mail/store.ts'
 import {
   address,
   at,

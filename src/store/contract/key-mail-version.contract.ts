@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, test } from 'vitest'
-import { type MailboxId, POOL } from '../../core/session.ts'
-import type { KeyScope, MailStore } from '../store.ts'
+import { type MailboxId, POOL } from '../../mail/rules/session.ts'
+import type { KeyScope, MailStore } from '../../mail/store.ts'
 import {
   address,
   at,

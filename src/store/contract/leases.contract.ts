@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, beforeEach, test } from 'vitest'
-import type { MailStore } from '../store.ts'
+import type { MailStore } from '../../mail/store.ts'
 import { MINUTE, type OpenMailStore } from './fixture.ts'
 
 export function leasesContract(open: () => Promise<OpenMailStore>): void {

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach } from 'vitest'
 import { LEDGER_KEY } from '../../../test/support/address-ledger.ts'
 import type { SyncMethods } from '../../base/operation.ts'
-import { ledgerKey, openLedgerHmac } from '../../core/ledger.ts'
-import { decideRecipient } from '../../core/recipient.ts'
-import type { ledgerTransactions } from '../mail/ledger.ts'
+import type { ledgerTransactions } from '../../mail/ledger-store.ts'
+import { ledgerKey, openLedgerHmac } from '../../mail/rules/ledger.ts'
+import { decideRecipient } from '../../mail/rules/recipient.ts'
 import {
   address,
   COOLDOWN,

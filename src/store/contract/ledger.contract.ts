@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import { secretHash } from '../../base/id.ts'
-import { POOL } from '../../core/session.ts'
+import { POOL } from '../../mail/rules/session.ts'
 import { address, at, COOLDOWN, DAY, host } from './fixture.ts'
 import { HMAC, ledgerFixture, type OpenLedgerStore, OTHER, UNKNOWN_MS } from './ledger-fixture.ts'
 

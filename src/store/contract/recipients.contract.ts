@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, describe, test } from 'vitest'
-import { OPERATOR, POOL } from '../../core/session.ts'
+import { OPERATOR, POOL } from '../../mail/rules/session.ts'
 import {
   address,
   at,

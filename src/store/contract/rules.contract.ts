@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'vitest'
-import { parseRules } from '../../core/address-rules.ts'
-import type { NewFetchedMail } from '../store.ts'
+import type { NewFetchedMail } from '../../mail/store.ts'
+import { parseRules } from '../../shared/address-rules.ts'
 import {
   address,
   at,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { senderNetwork } from '../../base/ip.ts'
-import { isSharedMailbox, type MailboxId, OPERATOR, POOL } from '../../core/session.ts'
+import { isSharedMailbox, type MailboxId, OPERATOR, POOL } from '../../mail/rules/session.ts'
 import { DAY, type Fixture, HOUR, START } from './fixture.ts'
 
 const SENDERS = ['192.0.2.1', '::ffff:192.0.2.1', '2001:db8:5::1', '2001:db8:5:6::2', undefined]

@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, test } from 'vitest'
 import { senderNetwork } from '../../base/ip.ts'
-import { decideRecipient } from '../../core/recipient.ts'
-import { OPERATOR, POOL } from '../../core/session.ts'
+import { decideRecipient } from '../../mail/rules/recipient.ts'
+import { OPERATOR, POOL } from '../../mail/rules/session.ts'
 import {
   address,
   at,

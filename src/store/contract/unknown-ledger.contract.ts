@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, test } from 'vitest'
-import { POOL } from '../../core/session.ts'
+import { POOL } from '../../mail/rules/session.ts'
 import { address, at, COOLDOWN, DAY, HOUR, newMail, START } from './fixture.ts'
 import { HMAC, ledgerFixture, type OpenLedgerStore, OTHER, UNKNOWN_MS } from './ledger-fixture.ts'
 

@@ -1,11 +1,11 @@
 import type { Address } from '../../base/address.ts'
 import { type Operation, query } from '../../base/operation.ts'
 import { type DeferredMail, deferredRetryMs } from '../../core/gmail.ts'
-import type { FetchedRecipient, ReceiveLimits, Recipient } from '../../core/recipient.ts'
-import type { MailboxId } from '../../core/session.ts'
+import type { FetchedRecipient, ReceiveLimits, Recipient } from '../../mail/rules/recipient.ts'
+import type { MailboxId } from '../../mail/rules/session.ts'
+import type { DeferredKey, DeferredQuery, NewFetchedMail } from '../../mail/store.ts'
 import { seenCutoff } from '../resolve-recipients.ts'
 import { type RulesRow, rulesOf } from '../rows.ts'
-import type { DeferredKey, DeferredQuery, NewFetchedMail } from '../store.ts'
 import { accountReads } from './accounts.ts'
 
 interface AliasRow extends RulesRow {

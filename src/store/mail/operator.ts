@@ -1,6 +1,6 @@
 import type { Address } from '../../base/address.ts'
 import { type Operation, query, type Value } from '../../base/operation.ts'
-import type { MailboxId, Session } from '../../core/session.ts'
+import type { MailboxId, Session } from '../../mail/rules/session.ts'
 import type { ScannedPage, SessionQuery } from '../operator-store.ts'
 import { SESSION_COLUMNS, type SessionRow, sessionOf } from '../rows.ts'
 

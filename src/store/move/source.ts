@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { OperatorError } from '../../base/problem.ts'
-import { OPERATOR, POOL } from '../../core/session.ts'
+import { OPERATOR, POOL } from '../../mail/rules/session.ts'
 import { dayOf, partitionFor } from '../postgres/mail/partition-key.ts'
 import { type Kind, NewerSchema } from '../schema.ts'
 import { type Db, isCorruption, lockFolder, openReadOnly } from '../sqlite/files.ts'

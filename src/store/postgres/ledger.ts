@@ -1,4 +1,4 @@
-import { ledgerTransactions } from '../mail/ledger.ts'
+import { ledgerTransactions } from '../../mail/ledger-store.ts'
 import { transactionMethods } from './connection/operations.ts'
 import { openCheckedConnections } from './connection/server-requirements.ts'
 import { NOW } from './mail/leases.ts'

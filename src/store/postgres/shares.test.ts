@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { openPostgres, type Postgres } from '../../../test/support/postgres.ts'
 import { MAIL_OPTIONS } from '../../../test/support/postgres-stores.ts'
 import { senderNetwork } from '../../base/ip.ts'
-import { POOL } from '../../core/session.ts'
+import { POOL } from '../../mail/rules/session.ts'
 import { compress } from '../compression.ts'
 import { at, DAY, type Fixture, newMail, openFixture, START } from '../contract/fixture.ts'
 import { type OpenShareStore, SHARE_LIMITS } from '../contract/shares.contract.ts'

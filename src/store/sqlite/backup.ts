@@ -14,7 +14,7 @@ import {
 import { basename, dirname, join, resolve } from 'node:path'
 import Database from 'better-sqlite3'
 import { hasErrorCode, OperatorError } from '../../base/problem.ts'
-import { HMAC_LENGTH } from '../../core/ledger.ts'
+import { HMAC_LENGTH } from '../../mail/rules/ledger.ts'
 import { type Db, isCorruption, MAIL_FILE, openReadOnly, SHOP_FILE } from './files.ts'
 import { addMailTables, tableNames } from './mail-backup.ts'
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { openSqliteTestMail } from '../../../test/support/stores.ts'
-import { type MailboxId, POOL } from '../../core/session.ts'
+import { type MailboxId, POOL } from '../../mail/rules/session.ts'
 import {
   at,
   DAY,

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, test } from 'vitest'
 import { tempFolder } from '../../../test/support/stores.ts'
 import { Problem } from '../../base/problem.ts'
-import type { MailboxId } from '../../core/session.ts'
+import type { MailboxId } from '../../mail/rules/session.ts'
 import { type Db, openReadOnly, openWritable } from './files.ts'
 import { groupCommit, type Touch } from './group-commit.ts'
 

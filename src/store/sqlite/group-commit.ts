@@ -1,6 +1,6 @@
 import { parse } from 'node:path'
 import { hasErrorCode, Problem } from '../../base/problem.ts'
-import type { MailboxId } from '../../core/session.ts'
+import type { MailboxId } from '../../mail/rules/session.ts'
 import { commitSeconds } from '../commit-seconds.ts'
 import type { Db } from './files.ts'
 

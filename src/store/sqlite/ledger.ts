@@ -1,5 +1,5 @@
 import { methodsOf } from '../../base/operation.ts'
-import { ledgerTransactions } from '../mail/ledger.ts'
+import { ledgerTransactions } from '../../mail/ledger-store.ts'
 import { openMigrated } from './migrate.ts'
 import { operationRunner } from './operations.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
-import type { MailboxId } from '../../core/session.ts'
+import type { MailboxId } from '../../mail/rules/session.ts'
 import { cachedByMailbox, makeVersions, openVersions } from './mailbox-cache.ts'
 
 const BOX = 7 as MailboxId

@@ -1,5 +1,5 @@
 import { openLru } from '../../base/lru.ts'
-import type { MailboxId } from '../../core/session.ts'
+import type { MailboxId } from '../../mail/rules/session.ts'
 
 // Mailboxes share counters by hash. A shared counter costs a needless read, never a stale result.
 const SLOTS = 65_536

@@ -15,7 +15,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { hasErrorCode } from '../../base/problem.ts'
-import { ledgerKey, openLedgerHmac } from '../../core/ledger.ts'
+import { ledgerKey, openLedgerHmac } from '../../mail/rules/ledger.ts'
 import { NewerSchema } from '../schema.ts'
 import {
   type BackupContents,

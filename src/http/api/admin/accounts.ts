@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
 import { Problem } from '../../../base/problem.ts'
+import { countField, messageSchema, nullable, successSchema } from '../../../mail/api/schemas.ts'
 import { accountRows } from '../../../service/sessions/accounts.ts'
 import { success } from '../../server/response.ts'
 import type { Route } from '../../server/route.ts'
-import { countField, messageSchema, nullable, successSchema } from '../schemas.ts'
 import { adminRoute } from './route.ts'
 
 export const accountRoutes: readonly Route[] = [

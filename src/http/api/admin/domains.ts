@@ -2,10 +2,10 @@ import { type Static, Type } from 'typebox'
 import { type Host, type MailDomain, parseDomainName } from '../../../base/address.ts'
 import { Problem } from '../../../base/problem.ts'
 import { formatDuration } from '../../../base/time.ts'
-import { LIFETIME_HINT, parseLifetime } from '../../../core/session.ts'
+import { countField, nullable, successSchema } from '../../../mail/api/schemas.ts'
+import { LIFETIME_HINT, parseLifetime } from '../../../mail/rules/session.ts'
 import { success } from '../../server/response.ts'
 import type { Route } from '../../server/route.ts'
-import { countField, nullable, successSchema } from '../schemas.ts'
 import { adminRoute } from './route.ts'
 
 const domainSchema = Type.Object({

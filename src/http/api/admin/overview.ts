@@ -4,7 +4,14 @@ import { withTimeout } from '../../../base/jobs/repeat.ts'
 import { Problem } from '../../../base/problem.ts'
 import { isoTimestamp, timestampFields } from '../../../base/time.ts'
 import { SERIES_NAMES, SERIES_RANGES, type SeriesRange } from '../../../core/series.ts'
-import { OPERATOR, POOL } from '../../../core/session.ts'
+import {
+  countField,
+  enumField,
+  isoTimeField,
+  nullable,
+  successSchema,
+} from '../../../mail/api/schemas.ts'
+import { OPERATOR, POOL } from '../../../mail/rules/session.ts'
 import { lastCheckRun, nextCheckAt } from '../../../service/checks/daily-checks.ts'
 import { takeRate } from '../../../service/rates.ts'
 import { readLevels, readSeries, type Series } from '../../../service/series.ts'
@@ -12,7 +19,6 @@ import { accountStatuses } from '../../../service/sessions/accounts.ts'
 import type { RouteDeps } from '../../server/deps.ts'
 import { success } from '../../server/response.ts'
 import type { Route } from '../../server/route.ts'
-import { countField, enumField, isoTimeField, nullable, successSchema } from '../schemas.ts'
 import { adminRoute, timesOf } from './route.ts'
 
 const volume = Type.Object({ messages: countField(12), bytes: countField(48_000) })

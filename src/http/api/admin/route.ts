@@ -2,6 +2,7 @@ import { type TObject, type TSchema, Type } from 'typebox'
 import { maskAddress, parseAddress } from '../../../base/address.ts'
 import type { LogFacts } from '../../../base/log/log.ts'
 import { Problem } from '../../../base/problem.ts'
+import { isoTimeField, nullable, timeField } from '../../../mail/api/schemas.ts'
 import { isSignedIn } from '../../../service/operator-session.ts'
 import { isOwnOrigin } from '../../server/client.ts'
 import {
@@ -13,7 +14,6 @@ import {
 } from '../../server/credentials.ts'
 import type { RouteDeps } from '../../server/deps.ts'
 import { type HttpRequest, type Route, type RouteOptions, route } from '../../server/route.ts'
-import { isoTimeField, nullable, timeField } from '../schemas.ts'
 
 /** A route of the admin API: for the operator only. `path` is relative to /admin/api. */
 export function adminRoute<I extends TObject, O extends TSchema>(

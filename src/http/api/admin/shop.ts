@@ -1,5 +1,12 @@
 import { Type } from 'typebox'
 import { Problem } from '../../../base/problem.ts'
+import {
+  countField,
+  enumField,
+  messageSchema,
+  nullable,
+  successSchema,
+} from '../../../mail/api/schemas.ts'
 import { deliveryJson, keyJson, orderJson, webhookJson } from '../../../service/operator-json.ts'
 import {
   deleteWebhook,
@@ -10,7 +17,6 @@ import {
 } from '../../../service/webhooks/webhooks.ts'
 import { success } from '../../server/response.ts'
 import type { Route } from '../../server/route.ts'
-import { countField, enumField, messageSchema, nullable, successSchema } from '../schemas.ts'
 import { outcomeFields, outcomeJson, requireWebhooks } from '../webhooks.ts'
 import { adminRoute, nextField, pageFields, readCreatedPage, timesOf } from './route.ts'
 

@@ -1,12 +1,12 @@
 import { notReadyReason, unlessUnavailable } from '../../../base/jobs/outage.ts'
 import { Problem } from '../../../base/problem.ts'
 import { timestampFields } from '../../../base/time.ts'
+import { messageSchema, successSchema } from '../../../mail/api/schemas.ts'
 import { OPERATOR_SESSION_SECONDS, signIn, signOut } from '../../../service/operator-session.ts'
 import { isOperatorRequest } from '../../server/credentials.ts'
 import type { RouteDeps } from '../../server/deps.ts'
 import { json, success } from '../../server/response.ts'
 import { type HttpRequest, type Route, route } from '../../server/route.ts'
-import { messageSchema, successSchema } from '../schemas.ts'
 import { adminRoute, logAction, signInCookie, signInId, timesOf, wrongToken } from './route.ts'
 
 export const signInRoutes: readonly Route[] = [

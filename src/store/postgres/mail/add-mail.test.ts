@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import { openPostgresTestMail } from '../../../../test/support/postgres-stores.ts'
-import type { Recipient } from '../../../core/recipient.ts'
+import type { Recipient } from '../../../mail/rules/recipient.ts'
 import { DAY, HOUR, head, newMail, openFixture, START } from '../../contract/fixture.ts'
 import { mailForTests } from '../testing/mail-for-tests.ts'
 

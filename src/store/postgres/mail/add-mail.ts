@@ -1,19 +1,19 @@
 import type { Address } from '../../../base/address.ts'
-import type { LedgerHmac } from '../../../core/ledger.ts'
+import type { LedgerHmac } from '../../../mail/rules/ledger.ts'
 import {
   addUsage,
   type ReceiveLimits,
   type Recipient,
   type RecipientFacts,
-} from '../../../core/recipient.ts'
-import { isSharedMailbox, OPERATOR, POOL } from '../../../core/session.ts'
+} from '../../../mail/rules/recipient.ts'
+import { isSharedMailbox, OPERATOR, POOL } from '../../../mail/rules/session.ts'
+import type { AddMailResult, NewMail } from '../../../mail/store.ts'
 import { compressMailAsync } from '../../compression.ts'
 import {
   type FoundRecipient,
   resolveRecipients,
   UNKNOWN_RECIPIENT,
 } from '../../resolve-recipients.ts'
-import type { AddMailResult, NewMail } from '../../store.ts'
 import { batchWrites } from '../connection/batching.ts'
 import type { Connections, Db, Transaction } from '../connection/connections.ts'
 import { type CompressedMail, mailInsert } from './insert-mail.ts'

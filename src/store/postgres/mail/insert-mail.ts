@@ -1,5 +1,5 @@
-import { isSharedMailbox, type MailboxId } from '../../../core/session.ts'
-import type { NewMail, StoredRecipient } from '../../store.ts'
+import { isSharedMailbox, type MailboxId } from '../../../mail/rules/session.ts'
+import type { NewMail, StoredRecipient } from '../../../mail/store.ts'
 import type { Transaction } from '../connection/connections.ts'
 import { addToMailbox, type LockedMailboxes, type Retention } from './mailbox-locks.ts'
 

@@ -1,13 +1,13 @@
 import { timeOfId } from '../../../base/id.ts'
-import type { Message } from '../../../core/message.ts'
-import { POOL } from '../../../core/session.ts'
+import type { Message } from '../../../mail/rules/message.ts'
+import { POOL } from '../../../mail/rules/session.ts'
+import type { KeyMailHead, KeyMailPage, KeyScope, OrderedKeyMailPage } from '../../../mail/store.ts'
 import {
   type AddressVersionRow,
   addressVersion,
   type KeyVersionRow,
   keyVersion,
 } from '../../key-mail-version.ts'
-import type { KeyMailHead, KeyMailPage, KeyScope, OrderedKeyMailPage } from '../../store.ts'
 import type { Db } from '../connection/connections.ts'
 import {
   foundRows,

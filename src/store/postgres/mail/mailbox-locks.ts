@@ -1,6 +1,6 @@
 import { idBounds } from '../../../base/id.ts'
-import { addUsage, type MailboxUsage, type Recipient } from '../../../core/recipient.ts'
-import { isSharedMailbox, type MailboxId, OPERATOR, POOL } from '../../../core/session.ts'
+import { addUsage, type MailboxUsage, type Recipient } from '../../../mail/rules/recipient.ts'
+import { isSharedMailbox, type MailboxId, OPERATOR, POOL } from '../../../mail/rules/session.ts'
 import { NO_USAGE } from '../../resolve-recipients.ts'
 import { type DomainRow, domainOf, rulesOf, type SessionRow } from '../../rows.ts'
 import type { Db } from '../connection/connections.ts'

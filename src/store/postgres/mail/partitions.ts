@@ -1,5 +1,5 @@
 import { hasErrorCode } from '../../../base/problem.ts'
-import { OPERATOR, POOL } from '../../../core/session.ts'
+import { OPERATOR, POOL } from '../../../mail/rules/session.ts'
 import type { Connections, Db, Transaction } from '../connection/connections.ts'
 import { isMissingPartition } from '../connection/errors.ts'
 import { acquireLock, PARTITION_LOCK } from '../migrate.ts'

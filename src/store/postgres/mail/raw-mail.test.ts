@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Client } from 'pg'
 import { describe, test } from 'vitest'
-import type { MailboxId } from '../../../core/session.ts'
+import type { MailboxId } from '../../../mail/rules/session.ts'
 import { at, DAY, HOUR, newMail } from '../../contract/fixture.ts'
 import { mailForTests } from '../testing/mail-for-tests.ts'
 

@@ -1,5 +1,5 @@
-import type { Mail, RawMail, SenderChecks } from '../../../core/message.ts'
-import type { MailboxId } from '../../../core/session.ts'
+import type { Mail, RawMail, SenderChecks } from '../../../mail/rules/message.ts'
+import type { MailboxId } from '../../../mail/rules/session.ts'
 import { compressAsync } from '../../compression.ts'
 import { checksOf, parsedJsonOf, type RawRow, rawMailOf } from '../../rows.ts'
 import type { Db } from '../connection/connections.ts'

@@ -1,8 +1,8 @@
 import { type Address, hostOf, withoutTag } from '../../../base/address.ts'
-import type { LedgerHmac } from '../../../core/ledger.ts'
-import type { RecipientFacts } from '../../../core/recipient.ts'
-import { OPERATOR, POOL } from '../../../core/session.ts'
-import { LEDGER_COLUMNS, type LedgerRow, recipientLedger } from '../../mail/ledger.ts'
+import { LEDGER_COLUMNS, type LedgerRow, recipientLedger } from '../../../mail/ledger-store.ts'
+import type { LedgerHmac } from '../../../mail/rules/ledger.ts'
+import type { RecipientFacts } from '../../../mail/rules/recipient.ts'
+import { OPERATOR, POOL } from '../../../mail/rules/session.ts'
 import {
   type RecipientRow,
   senderShareOf,

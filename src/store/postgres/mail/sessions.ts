@@ -1,8 +1,9 @@
 import { idBounds } from '../../../base/id.ts'
-import { NO_RULES } from '../../../core/address-rules.ts'
-import type { LedgerHmac } from '../../../core/ledger.ts'
-import { isAddressReserved, type MailboxId, type Session } from '../../../core/session.ts'
-import { assignedLedger, LEDGER_COLUMNS, type LedgerRow } from '../../mail/ledger.ts'
+import { assignedLedger, LEDGER_COLUMNS, type LedgerRow } from '../../../mail/ledger-store.ts'
+import type { LedgerHmac } from '../../../mail/rules/ledger.ts'
+import { isAddressReserved, type MailboxId, type Session } from '../../../mail/rules/session.ts'
+import type { NewSession, Revival } from '../../../mail/store.ts'
+import { NO_RULES } from '../../../shared/address-rules.ts'
 import {
   isExtendable,
   revivedSession,
@@ -12,7 +13,6 @@ import {
   sessionOf,
   spanOf,
 } from '../../rows.ts'
-import type { NewSession, Revival } from '../../store.ts'
 import { batchLookups } from '../connection/batching.ts'
 import type { Connections, Db } from '../connection/connections.ts'
 import { type PartitionCache, partitionAfterExtension, partitionFor } from './partition-key.ts'

@@ -1,5 +1,5 @@
-import type { MailboxUsage } from '../../../core/recipient.ts'
-import type { Mailbox, MailboxId } from '../../../core/session.ts'
+import type { MailboxUsage } from '../../../mail/rules/recipient.ts'
+import type { Mailbox, MailboxId } from '../../../mail/rules/session.ts'
 import type { Volume } from '../../operator-store.ts'
 import type { Db } from '../connection/connections.ts'
 import { partitionList } from './partition-key.ts'

@@ -1,6 +1,7 @@
 import { timeOfId } from '../../../base/id.ts'
-import type { Message } from '../../../core/message.ts'
-import { POOL } from '../../../core/session.ts'
+import type { Message } from '../../../mail/rules/message.ts'
+import { POOL } from '../../../mail/rules/session.ts'
+import type { KeyMailHead, KeyMailPage, KeyScope, OrderedKeyMailPage } from '../../../mail/store.ts'
 import {
   type AddressVersionRow,
   addressVersion,
@@ -8,7 +9,6 @@ import {
   keyVersion,
 } from '../../key-mail-version.ts'
 import { messageOf } from '../../rows.ts'
-import type { KeyMailHead, KeyMailPage, KeyScope, OrderedKeyMailPage } from '../../store.ts'
 import type { Db } from '../files.ts'
 import type { StoredMessageRow } from './messages.ts'
 

@@ -1,9 +1,9 @@
-import type { Message } from '../../../core/message.ts'
-import { isSharedMailbox, type MailboxId, POOL } from '../../../core/session.ts'
+import type { Message } from '../../../mail/rules/message.ts'
+import { isSharedMailbox, type MailboxId, POOL } from '../../../mail/rules/session.ts'
+import type { MessagePage, MessageScan } from '../../../mail/store.ts'
 import { type ScannedRow, scannedPage } from '../../mail/operator.ts'
 import type { MailScan, ScannedPage, Volume } from '../../operator-store.ts'
 import { type MessageRow, messageOf } from '../../rows.ts'
-import type { MessagePage, MessageScan } from '../../store.ts'
 import type { Db } from '../files.ts'
 import type { Touch } from '../group-commit.ts'
 

@@ -1,4 +1,4 @@
-import type { RawMail, SenderChecks } from '../../../core/message.ts'
+import type { RawMail, SenderChecks } from '../../../mail/rules/message.ts'
 import { checksOf, parsedJsonOf, type RawRow, rawMailOf } from '../../rows.ts'
 import type { Db } from '../files.ts'
 

@@ -1,7 +1,7 @@
 import { type Address, hostOf, withoutTag } from '../../../base/address.ts'
-import type { LedgerHmac } from '../../../core/ledger.ts'
-import { type Mailbox, type MailboxId, OPERATOR, POOL } from '../../../core/session.ts'
-import { LEDGER_COLUMNS, type LedgerRow, recipientLedger } from '../../mail/ledger.ts'
+import { LEDGER_COLUMNS, type LedgerRow, recipientLedger } from '../../../mail/ledger-store.ts'
+import type { LedgerHmac } from '../../../mail/rules/ledger.ts'
+import { type Mailbox, type MailboxId, OPERATOR, POOL } from '../../../mail/rules/session.ts'
 import {
   type FoundRecipient,
   NO_USAGE,

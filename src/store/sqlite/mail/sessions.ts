@@ -1,8 +1,9 @@
 import { nextId } from '../../../base/id.ts'
-import { NO_RULES } from '../../../core/address-rules.ts'
-import type { LedgerHmac } from '../../../core/ledger.ts'
-import { isAddressReserved, type MailboxId, type Session } from '../../../core/session.ts'
-import { assignedLedger, LEDGER_COLUMNS, type LedgerRow } from '../../mail/ledger.ts'
+import { assignedLedger, LEDGER_COLUMNS, type LedgerRow } from '../../../mail/ledger-store.ts'
+import type { LedgerHmac } from '../../../mail/rules/ledger.ts'
+import { isAddressReserved, type MailboxId, type Session } from '../../../mail/rules/session.ts'
+import type { NewSession, Revival } from '../../../mail/store.ts'
+import { NO_RULES } from '../../../shared/address-rules.ts'
 import {
   isExtendable,
   revivedSession,
@@ -11,7 +12,6 @@ import {
   sessionOf,
   spanOf,
 } from '../../rows.ts'
-import type { NewSession, Revival } from '../../store.ts'
 import type { Db } from '../files.ts'
 import type { Touch } from '../group-commit.ts'
 

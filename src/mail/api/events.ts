@@ -1,0 +1,129 @@
+import { Readable } from 'node:stream'
+import { Type } from 'typebox'
+import { Problem } from '../../base/problem.ts'
+import { privateContentResponse } from '../../http/server/response.ts'
+import { type HttpRequest, route } from '../../http/server/route.ts'
+import { type MailEvent, mailEvents } from '../list/events.ts'
+import { scannerForClient } from '../read/code-scanner.ts'
+import { parseFilter } from '../rules/filter.ts'
+import { liveSession } from '../sessions/session.ts'
+import { filterFields, listedJson, sinceIdField, tokenField } from './schemas.ts'
+
+// The generator is read only as fast as the client reads, so a slow client costs no more than this.
+const BUFFERED_BYTES = 16_384
+const MEDIA_TYPE = 'text/event-stream'
+
+export const eventsRoute = route({
+  method: 'GET',
+  path: '/api/events',
+  title: 'Live stream',
+  description:
+    'Server-sent events: message (a summary; its id is the event id), updated (the summary again, once the mail is parsed, with its code and preview), deleted ({"id":…}), end ({"reason":"expired" or "deleted"}). Last-Event-ID or since_id resumes after that message, and repeats older messages of the last five minutes as updated; without either, the stream starts now. With from, subject or has_code, only matching messages are reported; with has_code, once they are parsed: such a message may follow newer ones, and until then the event ids stay before it, so that a client that reconnects does not miss it but may get newer ones again. It may close at any time without an end event: reconnect after the number of milliseconds in retry.',
+  input: Type.Object({ token: tokenField, since_id: sinceIdField, ...filterFields }),
+  output: MEDIA_TYPE,
+  problems: ['invalid_token', 'session_expired'],
+  resumable: true,
+  async handle({ token, since_id: sinceId, ...conditions }, deps, request) {
+    const filter = parseFilter(conditions)
+    const session = await liveSession(deps, token)
+    const headers = { 'x-accel-buffering': 'no', connection: 'close' }
+    if (request.method === 'HEAD') return privateContentResponse(MEDIA_TYPE, undefined, headers)
+
+    const resumesAfter = lastEventId(request) ?? sinceId
+    const startsAfter = resumesAfter ?? session.lastId
+    // Released when the response closes, even if the stream was never read.
+    deps.longPolls.acquire(session.id, request)
+    const codes = scannerForClient(deps.codes, request.client)
+    const events = mailEvents(
+      { ...deps, codes },
+      {
+        token,
+        session,
+        sinceId: startsAfter,
+        filter,
+        client: request.client,
+        resumes: resumesAfter !== undefined,
+        ...deps.intervals,
+        signal: request.waitSignal(),
+      },
+    )
+    const opening = { startsAfter, retryMs: retryMs(deps.randomBytes) }
+    // Also while draining: EventSource reconnects after a closed stream, but not after an error status.
+    const body = Readable.from(eventStream(events, opening), {
+      objectMode: false,
+      highWaterMark: BUFFERED_BYTES,
+    })
+    request.onClose(() => body.destroy())
+    return privateContentResponse(MEDIA_TYPE, body, headers)
+  },
+})
+
+/** Sent by EventSource on reconnect. Wins over since_id, which stays the same in the URL. */
+function lastEventId(request: HttpRequest): number | undefined {
+  const given = request.headers['last-event-id']
+  const id = typeof given === 'string' && /^[0-9]{1,16}$/.test(given) ? Number(given) : undefined
+  return Number.isSafeInteger(id) ? id : undefined
+}
+
+const RETRY_MS = { min: 1_000, spread: 3_000 }
+
+/** Random, so that the clients of a node do not all reconnect at once. */
+export function retryMs(randomBytes: (count: number) => Uint8Array): number {
+  const [chance = 0] = randomBytes(1)
+  return RETRY_MS.min + Math.round((RETRY_MS.spread * chance) / 255)
+}
+
+type SentEvent = Exclude<MailEvent, { kind: 'open' }>
+
+const formatted = new WeakMap<SentEvent, string>()
+
+/** Formatted once per event: the streams of a mailbox share the object. */
+export function formatEvent(event: SentEvent): string {
+  const known = formatted.get(event)
+  if (known !== undefined) return known
+  const text = toEventStream(event)
+  formatted.set(event, text)
+  return text
+}
+
+/** Only message events have an id: clients resume after it. */
+function toEventStream(event: SentEvent): string {
+  switch (event.kind) {
+    case 'message':
+      return `event: message\nid: ${event.resumeAfter ?? event.message.id}\n${dataLine(listedJson(event.message))}`
+    // No id, so that a client resumes after the newest message and not after this one.
+    case 'updated':
+      return `event: updated\n${dataLine(listedJson(event.message))}`
+    case 'deleted':
+      return `event: deleted\n${dataLine({ id: event.id })}`
+    case 'end':
+      return `event: end\n${dataLine({ reason: event.reason })}`
+    case 'beat':
+      return ':\n\n'
+  }
+}
+
+/** The opening has the starting id, so that a client disconnected before the first message misses none. */
+export async function* eventStream(
+  events: AsyncIterable<MailEvent>,
+  { startsAfter, retryMs }: { startsAfter: number; retryMs: number },
+): AsyncGenerator<string> {
+  const opening = `retry: ${retryMs}\nid: ${startsAfter}\n\n`
+  let isOpen = false
+  try {
+    for await (const event of events) {
+      if (event.kind === 'open') isOpen = true
+      yield event.kind === 'open' ? opening : formatEvent(event)
+    }
+  } catch (error) {
+    // Shutdown: the client reconnects, here or to another node.
+    if (!(error instanceof Problem)) throw error
+    if (!isOpen) yield opening
+    yield `: ${error.code}\nretry: ${retryMs}\n\n`
+  }
+}
+
+/** JSON contains no line breaks, so one data line is enough. */
+function dataLine(value: unknown): string {
+  return `data: ${JSON.stringify(value)}\n\n`
+}

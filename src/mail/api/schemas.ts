@@ -1,0 +1,201 @@
+import {
+  type Static,
+  type TLiteral,
+  type TProperties,
+  type TSchema,
+  type TUnion,
+  Type,
+} from 'typebox'
+import { isoTimestamp, utcTimestamp } from '../../base/time.ts'
+import type { MessageSummary } from '../rules/message.ts'
+import type { Session } from '../rules/session.ts'
+
+// Schemas shared by several endpoints, and the functions that build their values.
+
+const MAX_ID = Number.MAX_SAFE_INTEGER
+
+export const tokenField = Type.String({
+  description: 'The session token. It may also be sent as Authorization: Bearer.',
+})
+export const idField = Type.Integer({
+  minimum: 0,
+  maximum: MAX_ID,
+  description: 'A message id from check-mail.',
+})
+export const ttlField = Type.Optional(
+  Type.Integer({
+    minimum: 0,
+    maximum: MAX_ID,
+    description:
+      'Lifetime in seconds from now, at least 60. At most seven days from creation, or 30 days for sessions created with an APIKey, unless the operator has set other limits.',
+  }),
+)
+export const sinceIdField = Type.Optional(
+  Type.Integer({
+    minimum: 0,
+    maximum: MAX_ID,
+    description: 'Only messages newer than this id.',
+  }),
+)
+
+export const DEFAULT_LIMIT = 100
+export const limitField = Type.Optional(
+  Type.Integer({
+    minimum: 1,
+    maximum: 500,
+    description: 'Maximum number of messages; default 100.',
+  }),
+)
+export const waitField = Type.Optional(
+  Type.Integer({
+    minimum: 0,
+    maximum: 55,
+    description: 'Seconds to wait for mail newer than since_id if there is none yet.',
+  }),
+)
+
+/** Conditions on a message; all must be met. */
+export const senderFilterFields = {
+  from: Type.Optional(
+    Type.String({
+      description: 'Only from this address, or from this domain and its subdomains.',
+    }),
+  ),
+  subject: Type.Optional(
+    Type.String({
+      description: 'Only with this text in the subject, ignoring case; at most 200 characters.',
+    }),
+  ),
+}
+export const filterFields = {
+  ...senderFilterFields,
+  has_code: Type.Optional(
+    Type.Boolean({ description: 'Only messages with a code, once they are parsed.' }),
+  ),
+}
+
+/** What a successful response contains, besides its status. */
+export const successSchema = <Fields extends TProperties>(fields: Fields) =>
+  Type.Object({ status: Type.Literal('success'), ...fields })
+export const timeField = Type.String({
+  description: 'YYYY-MM-DD HH:MM:SS, UTC',
+  examples: ['2026-03-01 12:00:00'],
+})
+export const isoTimeField = Type.String({ format: 'date-time', examples: ['2026-03-01T12:00:00Z'] })
+export const addressField = Type.String({ examples: ['tovuna.lemisa472@mayfly.example'] })
+export const messageIdField = Type.Integer({ examples: [1_836_000_000_000_000] })
+
+export const nullable = <T extends TSchema>(field: T, description?: string) =>
+  Type.Union([field, Type.Null()], description === undefined ? {} : { description })
+
+type Literals<Words extends readonly string[]> = {
+  -readonly [At in keyof Words]: TLiteral<Words[At] & string>
+}
+
+export function enumField<const Words extends readonly string[]>(words: Words) {
+  const literals = words.map((word) => Type.Literal(word))
+  return Type.Union(literals) as TUnion as TUnion<Literals<Words>>
+}
+
+export const summaryFields = {
+  id: messageIdField,
+  sender_name: Type.String({ examples: ['Ann'] }),
+  sender_email: Type.String({ examples: ['ann@sender.example'] }),
+  subject: Type.String({ examples: ['Your code'] }),
+  received_at: timeField,
+  received_at_iso: isoTimeField,
+  code: nullable(
+    Type.String({ examples: ['123456'] }),
+    'The most likely code in the mail. Null: none found, or not extracted yet.',
+  ),
+}
+const summarySchema = Type.Object(summaryFields)
+
+/** In lists and events. */
+const listedSchema = Type.Object({
+  ...summaryFields,
+  preview: nullable(
+    Type.String({ examples: ['Your code is 123456.'] }),
+    'The first 120 characters of the text. Null: not parsed yet.',
+  ),
+  attachments: nullable(
+    Type.Integer({ examples: [0] }),
+    'The number of attachments, not counting images that the HTML displays. Null: not parsed yet.',
+  ),
+})
+
+export const mailboxFields = {
+  email: addressField,
+  expires_at: timeField,
+  expires_at_iso: isoTimeField,
+}
+
+export const listingSchema = successSchema({
+  ...mailboxFields,
+  rules: Type.Optional(
+    Type.Object(
+      {
+        only_from: Type.Array(Type.String({ examples: ['shop.example'] })),
+        max_messages: nullable(Type.Integer({ examples: [1] }), 'Null: no limit.'),
+      },
+      { description: 'What the address accepts, if it was created with rules.' },
+    ),
+  ),
+  full: Type.Optional(Type.Literal(true)),
+  messages: Type.Array(listedSchema),
+  timed_out: Type.Optional(Type.Literal(true)),
+  incomplete: Type.Optional(
+    Type.Literal(true, {
+      description:
+        'With q: some messages are not parsed yet (search again), or have more than 100,000 characters of text, of which only the first 100,000 are searched.',
+    }),
+  ),
+})
+
+export type Listing = Static<typeof listingSchema>
+
+export const sessionSchema = successSchema({
+  email: addressField,
+  token: Type.String({ examples: ['43 characters, to be kept secret'] }),
+  expires_at: timeField,
+  expires_at_iso: isoTimeField,
+})
+
+export const countField = (example: number) => Type.Integer({ examples: [example] })
+
+export const expiryFields = {
+  expires_at: nullable(timeField, 'Null: never.'),
+  expires_at_iso: nullable(isoTimeField, 'Null: never.'),
+}
+
+export const messageSchema = successSchema({ message: Type.String() })
+
+export function summaryJson(message: MessageSummary): Static<typeof summarySchema> {
+  return {
+    id: message.id,
+    sender_name: message.senderName,
+    sender_email: message.senderEmail,
+    subject: message.subject,
+    received_at: utcTimestamp(message.receivedAt),
+    received_at_iso: isoTimestamp(message.receivedAt),
+    code: message.code || null,
+  }
+}
+
+export function listedJson(message: MessageSummary): Static<typeof listedSchema> {
+  const { preview = null, attachments = null } = message
+  return { ...summaryJson(message), preview, attachments }
+}
+
+export function mailboxJson({ address, expiresAt }: Session) {
+  return {
+    email: address,
+    expires_at: utcTimestamp(expiresAt),
+    expires_at_iso: isoTimestamp(expiresAt),
+  }
+}
+
+export function sessionJson(session: Session, token: string) {
+  const { email, ...expiry } = mailboxJson(session)
+  return { email, token, ...expiry }
+}

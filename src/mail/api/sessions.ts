@@ -1,0 +1,159 @@
+import { Type } from 'typebox'
+import { secretHash } from '../../base/id.ts'
+import { apiKeyBesideToken } from '../../http/server/credentials.ts'
+import { pricingUrl } from '../../http/server/quota-headers.ts'
+import { success } from '../../http/server/response.ts'
+import { route } from '../../http/server/route.ts'
+import { authenticateSessionKey } from '../../service/keys/authenticate-key.ts'
+import { takeRate } from '../../service/rates.ts'
+import { activeAccounts, displayEmail } from '../../service/sessions/accounts.ts'
+import { MAX_MESSAGES, parseRules } from '../../shared/address-rules.ts'
+import { createSession } from '../sessions/create-session.ts'
+import { sessionDomains } from '../sessions/domains.ts'
+import { endSession, extendSession } from '../sessions/session.ts'
+import {
+  messageSchema,
+  sessionJson,
+  sessionSchema,
+  successSchema,
+  tokenField,
+  ttlField,
+} from './schemas.ts'
+
+export const domainsRoute = route({
+  method: 'GET',
+  path: '/api/domains',
+  title: 'Mail domains',
+  description: 'The mail domains and Gmail accounts available for new addresses.',
+  output: successSchema({
+    domains: Type.Array(
+      Type.Object({
+        id: Type.Integer({ examples: [1] }),
+        domain: Type.String({ examples: ['mayfly.example'] }),
+      }),
+    ),
+    gmail_accounts: Type.Array(
+      Type.Object({
+        id: Type.Integer({ examples: [1] }),
+        email: Type.String({ examples: ['someone@gmail.com'] }),
+      }),
+    ),
+  }),
+  async handle(_input, deps) {
+    const domains = await sessionDomains(deps)
+    const accounts = await activeAccounts(deps)
+    return success({
+      domains: domains.map(({ id, name }) => ({ id, domain: name })),
+      gmail_accounts: accounts.map((account) => ({ id: account.id, email: displayEmail(account) })),
+    })
+  },
+})
+
+const id = (description: string) => Type.Optional(Type.Integer({ minimum: 0, description }))
+const flag = (description: string) => Type.Optional(Type.Boolean({ description }))
+
+export const createSessionRoute = route({
+  method: 'POST',
+  path: '/api/create-session',
+  title: 'Create a session',
+  description:
+    'Creates a mailbox and returns its address and token. Without parameters, the address is random. Store the token: it is returned only once. With an APIKey, the mail can also be read with /emails; creating the session is free.',
+  input: Type.Object({
+    prefix: Type.Optional(
+      Type.String({
+        description:
+          'The local part: 1 to 64 characters from a-z and 0-9, with single . _ or - between them.',
+      }),
+    ),
+    domain_id: id('The id of a domain from /api/domains. Default: a random one.'),
+    ttl: ttlField,
+    use_gmail: flag('Create a Gmail alias instead of an address at a mail domain.'),
+    gmail_auto: flag('Like use_gmail, with the account that has the fewest aliases.'),
+    gmail_id: id('The id of a Gmail account from /api/domains.'),
+    only_from: Type.Optional(
+      Type.String({
+        description:
+          'Accept mail only from these senders: up to 10 addresses or domains with their subdomains, separated by commas. Compared with the From header, which can be forged: see auth in read-mail.',
+      }),
+    ),
+    max_messages: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: MAX_MESSAGES,
+        description: 'Accept at most this many messages, including deleted ones.',
+      }),
+    ),
+  }),
+  output: sessionSchema,
+  requestHeaders: [
+    {
+      name: 'APIKey',
+      required: false,
+      description: 'Your key, to read the mail with /emails. X-API-Key also works.',
+    },
+  ],
+  problems: [
+    'invalid_key',
+    'quota_exhausted',
+    'plan_expired',
+    'invalid_prefix',
+    'reserved_prefix',
+    'unknown_domain',
+    'unknown_gmail_account',
+    'address_taken',
+    'gmail_unavailable',
+  ],
+  rate: 'createSession',
+  async authenticate(deps, request) {
+    const keyText = apiKeyBesideToken(request.headers)
+    if (keyText === undefined) return undefined
+    const { client } = request
+    return await authenticateSessionKey(deps, {
+      keyText,
+      client,
+      shopUrl: pricingUrl(deps, request),
+    })
+  },
+  async handle(input, deps, { key }) {
+    const { session, token } = await createSession(deps, {
+      prefix: input.prefix,
+      domainId: input.domain_id,
+      ttl: input.ttl,
+      useGmail: input.use_gmail,
+      gmailAuto: input.gmail_auto,
+      gmailId: input.gmail_id,
+      keyId: key?.id,
+      rules: parseRules(input),
+    })
+    return success(sessionJson(session, token))
+  },
+})
+
+export const extendSessionRoute = route({
+  method: 'POST',
+  path: '/api/extend-session',
+  title: 'Extend a session',
+  description:
+    'Sets the expiry of the session to ttl seconds from now. An expired session is revived, empty, while its address is still reserved. At most ten times a minute per token.',
+  input: Type.Object({ token: tokenField, ttl: ttlField }),
+  output: sessionSchema,
+  problems: ['invalid_token', 'session_expired'],
+  async handle({ token, ttl }, deps, request) {
+    if (request.client !== undefined) await takeRate(deps, 'extendSession', secretHash(token))
+    return success(sessionJson(await extendSession(deps, token, ttl), token))
+  },
+})
+
+export const deleteSessionRoute = route({
+  method: 'POST',
+  path: '/api/delete-session',
+  title: 'End a session',
+  description: 'Ends the session immediately. Its mail is deleted and its token becomes invalid.',
+  input: Type.Object({ token: tokenField }),
+  output: messageSchema,
+  problems: ['invalid_token', 'session_expired'],
+  async handle({ token }, deps) {
+    await endSession(deps, token)
+    return success({ message: 'Session deleted.' })
+  },
+})

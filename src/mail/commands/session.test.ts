@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { describe, expect, test } from 'vitest'
+import { CommandError } from '../../cli/output.ts'
+import { operatorFixture } from '../../cli/testing/operator.ts'
+import { endSession, printSessions } from './session.ts'
+
+const fixture = operatorFixture()
+
+describe('session list', () => {
+  test('shows address, times, usage and whether there is a key, but no mail, token or key', async () => {
+    await fixture.session('ann', { keyId: 'key_secret' })
+    await fixture.session('bob', { minutes: 120 })
+    await fixture.send(['bob'], { bytes: 2_560 })
+    await printSessions(fixture.deps(), { limit: 50 }, fixture.print)
+    assert.deepEqual(fixture.lines, [
+      'ADDRESS       CREATED (UTC)     EXPIRES (UTC)     MESSAGES  SIZE     KEY',
+      'bob@box.test  2026-03-01 12:00  2026-03-01 14:00  1         2.5 KB   no',
+      'ann@box.test  2026-03-01 12:00  2026-03-01 13:00  0         0 bytes  yes',
+    ])
+  })
+
+  test('shows the whole address, which `session end` takes', async () => {
+    const name = 'a'.repeat(64)
+    await fixture.session(name)
+    await printSessions(fixture.deps(), { limit: 50 }, fixture.print)
+    assert.ok(fixture.lines[1]?.startsWith(`${name}@box.test  2026-03-01 12:00  `))
+  })
+
+  test('--largest sorts by size, --limit truncates the list and says so', async () => {
+    for (const name of ['ann', 'bob', 'cid']) await fixture.session(name)
+    await fixture.send(['ann'], { bytes: 500 })
+    await fixture.send(['bob'], { bytes: 900 })
+    await printSessions(fixture.deps(), { largest: true, limit: 2 }, fixture.print)
+    expect(fixture.lines.slice(1).join('\n')).toMatch(
+      /^bob@.*\nann@.*\nShowing the first 2\. Use --limit for more\.$/,
+    )
+  })
+
+  test('--json has the names and times of the API', async () => {
+    await fixture.session('ann', { keyId: 'key_secret' })
+    await printSessions(fixture.deps(), { limit: 50, json: true }, fixture.print)
+    assert.deepEqual(JSON.parse(fixture.lines.join('\n')), [
+      {
+        email: 'ann@box.test',
+        created_at: '2026-03-01 12:00:00',
+        created_at_iso: '2026-03-01T12:00:00Z',
+        expires_at: '2026-03-01 13:00:00',
+        expires_at_iso: '2026-03-01T13:00:00Z',
+        messages: 0,
+        bytes: 0,
+        key: true,
+      },
+    ])
+    assert.doesNotMatch(fixture.lines.join(), /hash|secret/)
+  })
+
+  test('prints a message if there are none', async () => {
+    await printSessions(fixture.deps(), { limit: 50 }, fixture.print)
+    assert.deepEqual(fixture.lines, ['No live sessions.'])
+    await printSessions(fixture.deps(), { limit: 50, json: true }, fixture.print)
+    assert.equal(fixture.lines.at(-1), '[]')
+  })
+})
+
+describe('session end', () => {
+  test('ends it, prints what can no longer be read, and returns once that is visible everywhere', async () => {
+    const { tokenHash } = await fixture.session('ann')
+    await fixture.send(['ann'], { bytes: 1_024 })
+    await endSession(fixture.deps(), 'Ann@Box.Test', fixture.print)
+    assert.deepEqual(fixture.lines, [
+      'Ended the session for ann@box.test. 1 message (1 KB) can no longer be read.',
+    ])
+    assert.equal(await fixture.store.findSession(tokenHash), undefined)
+    assert.equal(fixture.waits, 1)
+  })
+
+  for (const [text, exitCode, message] of [
+    ['nobody@box.test', 1, 'No live session holds nobody@box.test. See: mayfly session list'],
+    ['over@box.test', 1, 'No live session holds over@box.test. See: mayfly session list'],
+    [
+      'postmaster@box.test',
+      1,
+      'No live session holds postmaster@box.test. See: mayfly session list',
+    ],
+    ['ann', 2, '"ann" is not an address.'],
+    ['a b@box.test', 2, '"a b@box.test" is not an address.'],
+    ['', 2, '"" is not an address.'],
+  ] as const) {
+    test(`${JSON.stringify(text)} is refused`, async () => {
+      await fixture.session('over', { minutes: 0 })
+      const refused = await endSession(fixture.deps(), text, fixture.print).catch((error) => error)
+      assert.ok(refused instanceof CommandError)
+      assert.deepEqual([refused.message, refused.exitCode], [message, exitCode])
+      assert.deepEqual(fixture.lines, [])
+    })
+  }
+})

@@ -1,0 +1,84 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import { parseAddress } from '../../base/address.ts'
+import {
+  CommandError,
+  formatBytes,
+  formatCount,
+  formatMinute,
+  formatVolume,
+  type JsonOption,
+  type Print,
+  printJson,
+  table,
+} from '../../cli/output.ts'
+import type { BlockDeps } from '../../service/blocks/blocks.ts'
+import { sessionJson } from '../../service/operator-json.ts'
+import { endSessionByAddress, listSessions, type OperatorDeps } from '../operator.ts'
+
+export interface OperatorActions {
+  withOperatorStore(operation: (deps: OperatorDeps & BlockDeps) => Promise<void>): Promise<void>
+}
+
+interface ListOptions extends JsonOption {
+  largest?: boolean
+  limit: number
+}
+
+export function addSessionCommands(
+  session: Command,
+  { withOperatorStore }: OperatorActions,
+  print: Print,
+): void {
+  session
+    .command('list')
+    .description('List live sessions, newest first')
+    .option('--largest', 'largest first')
+    .option('--limit <n>', 'maximum number of sessions', parseCount, 50)
+    .option('--json', 'print JSON')
+    .action((options: ListOptions) =>
+      withOperatorStore((deps) => printSessions(deps, options, print)),
+    )
+  session
+    .command('end <address>')
+    .description('End a live session: its mail is deleted and its address reserved')
+    .action((address: string) => withOperatorStore((deps) => endSession(deps, address, print)))
+}
+
+export function parseCount(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('Use a whole number, 1 or more.')
+}
+
+export async function printSessions(
+  deps: OperatorDeps,
+  { largest, limit, json }: ListOptions,
+  print: Print,
+): Promise<void> {
+  // One more than shown, to know whether there are more.
+  const order = largest ? 'largest' : 'newest'
+  const found = await listSessions(deps, { order, limit: limit + 1 })
+  const sessions = found.slice(0, limit)
+  if (json) return printJson(sessions.map(sessionJson), print)
+  if (sessions.length === 0) return print('No live sessions.')
+  const rows = sessions.map((session) => [
+    session.address,
+    formatMinute(session.createdAt),
+    formatMinute(session.expiresAt),
+    formatCount(session.count),
+    formatBytes(session.bytes),
+    session.keyId === undefined ? 'no' : 'yes',
+  ])
+  const heading = ['ADDRESS', 'CREATED (UTC)', 'EXPIRES (UTC)', 'MESSAGES', 'SIZE', 'KEY']
+  for (const line of table([heading, ...rows])) print(line)
+  if (found.length > limit) print(`Showing the first ${formatCount(limit)}. Use --limit for more.`)
+}
+
+export async function endSession(deps: OperatorDeps, text: string, print: Print): Promise<void> {
+  const address = parseAddress(text)
+  if (!address) throw new CommandError(`${JSON.stringify(text)} is not an address.`, 2)
+  const ended = await endSessionByAddress(deps, address)
+  if (!ended) throw new CommandError(`No live session holds ${address}. See: mayfly session list`)
+  // The next sweep deletes them.
+  const unread = formatVolume({ messages: ended.count, bytes: ended.bytes })
+  print(`Ended the session for ${address}. ${unread} can no longer be read.`)
+}

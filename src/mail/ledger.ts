@@ -1,0 +1,24 @@
+import type { ServiceDeps } from './deps.ts'
+import { knownAgainAt, type LedgerLimits } from './rules/ledger.ts'
+
+export interface LedgerDeps extends Pick<ServiceDeps, 'now'>, LedgerLimits {
+  store: Pick<ServiceDeps['store'], 'readLedger' | 'saveLedger' | 'listDomains'>
+}
+
+/** For an operator who has restored an older state of the store. Returns until when; undefined if there is no ledger yet. */
+export async function distrustLedger({
+  store,
+  now,
+  ...limits
+}: LedgerDeps): Promise<Date | undefined> {
+  const until = knownAgainAt(now(), limits, await store.listDomains())
+  const before = (await store.readLedger())?.unknownUntil
+  const unknownUntil = before && before > until ? before : until
+  const saved = await store.saveLedger({ unknownUntil, reason: 'operator' })
+  return saved ? unknownUntil : undefined
+}
+
+/** Ends that state, and every other in which the ledger is unknown. */
+export async function trustLedger({ store }: Pick<LedgerDeps, 'store'>): Promise<void> {
+  await store.saveLedger({ unknownUntil: undefined, reason: '' })
+}

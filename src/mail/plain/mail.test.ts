@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict'
+import { beforeAll, describe, test } from 'vitest'
+import { type App, sharedApp } from '../../../test/support/app.ts'
+import { request } from '../../../test/support/http-client.ts'
+import { openTestServer } from '../../../test/support/http-server.ts'
+import type { Address } from '../../base/address.ts'
+import { localeOf } from '../../http/pages/locale.ts'
+import {
+  assertNoScriptPage,
+  cookieFor,
+  HOSTILE,
+  NO_BUILD,
+  noScriptClient,
+} from '../../http/pages/testing/no-script-client.ts'
+import { EMPTY_MAIL, type Mail, type Message } from '../rules/message.ts'
+import { mailPage } from './mail.ts'
+
+let app: App
+beforeAll(async () => {
+  app = await sharedApp()
+})
+
+const { get, sessionWithMail } = noScriptClient(() => app)
+
+const MESSAGE: Message = {
+  id: 7,
+  rawId: 1,
+  recipient: 'you@box.test' as Address,
+  senderName: 'Ann',
+  senderEmail: 'ann@sender.test',
+  subject: 'Hello',
+  receivedAt: new Date('2026-03-01T12:00:00Z'),
+  code: undefined,
+  preview: undefined,
+  attachments: undefined,
+  size: 1,
+}
+
+/** The page of a mail with this parse result. */
+async function pageOf(mail: Mail): Promise<string> {
+  const server = await openTestServer({ parse: async () => mail })
+  try {
+    const created = await request(`${server.url}/api/create-session`, { method: 'POST' })
+    const { email, token } = created.body as { email: string; token: string }
+    await server.mail(email)
+    const { text } = await request(`${server.url}/plain`, { headers: cookieFor(token) })
+    const path = /\/plain\/mail\/\d+/.exec(text)?.[0] ?? ''
+    return (await request(`${server.url}${path}`, { headers: cookieFor(token) })).text
+  } finally {
+    await server.stop()
+  }
+}
+
+describe('200', () => {
+  test('shows a message as text with its code and sender, and does not reload', async () => {
+    const { token, id } = await sessionWithMail(undefined)
+    const response = await get(`/plain/mail/${id}`, cookieFor(token))
+    assert.equal(response.status, 200)
+    assertNoScriptPage(response)
+    assert.match(response.text, /<pre class="plain-text" dir="auto">Your code is 123456\./)
+    assert.match(response.text, /Ann Sender[\s\S]*ann@sender\.test/)
+    assert.ok(!response.text.includes('http-equiv="refresh"'))
+  })
+
+  test('untrusted text is escaped everywhere', async () => {
+    const { token, id } = await sessionWithMail(HOSTILE)
+    for (const path of ['/plain', `/plain/mail/${id}`]) {
+      const { text } = await get(path, cookieFor(token))
+      assert.ok(text.includes('alert(1)'), path)
+      assert.ok(!/<(script>|svg|img)|"\s*onmouseover/.test(text), path)
+    }
+  })
+
+  test('links show their host, and only http and https become links', async () => {
+    const links = [
+      ['https://real.test:8443/verify?a=1&b="', 'https://bank.test', 'verify'],
+      ['http://other.test/', '<b>news</b>', 'other'],
+      ['javascript:alert(1)', 'confirm', 'verify'],
+      ['data:text/html,x', 'open', 'other'],
+      ['//half', 'open', 'other'],
+    ].map(([url = '', text = '', kind = '']) => ({ url, text, kind, host: 'bank.test' }))
+    const text = await pageOf({ ...EMPTY_MAIL, text: 'x', links } as Mail)
+    assert.deepEqual(
+      [...text.matchAll(/<a href="([^"]*)" rel="noreferrer noopener">/g)].map(([, href]) => href),
+      ['https://real.test:8443/verify?a=1&#38;b=%22', 'http://other.test/'],
+    )
+    assert.match(
+      text,
+      /https:\/\/bank\.test<\/bdi><\/a>\s*<span class="plain-host">Goes to <bdi>real\.test:8443</,
+    )
+    assert.ok(text.includes('&#60;b&#62;news'))
+  })
+
+  for (const [dmarc, badge] of [
+    ['pass', 'Verified: sender.test'],
+    ['fail', 'May not be from sender.test'],
+    ['none', 'Unverified sender'],
+  ] as const) {
+    test(`the sender badge for DMARC ${dmarc} is “${badge}”`, () => {
+      const { locale, built } = { locale: localeOf('en'), built: NO_BUILD }
+      const checks = { spf: 'none', dkim: 'none', dmarc } as const
+      const content = { message: MESSAGE, mail: EMPTY_MAIL, checks, token: 't' }
+      assert.ok(
+        String(mailPage({ built, locale, abuse: '', shop: false }, content).body).includes(badge),
+      )
+    })
+  }
+
+  for (const [name, dmarc, clickable] of [
+    ['Ann', 'pass', true],
+    ['Ann', 'fail', false],
+    ['service@bank.test', 'pass', false],
+  ] as const) {
+    test(`${clickable ? 'links' : 'no links'} are clickable from ${name} with DMARC ${dmarc}`, () => {
+      const { locale, built } = { locale: localeOf('en'), built: NO_BUILD }
+      const link = { url: 'https://a.test/', text: 'x', host: 'a.test', kind: 'verify' } as const
+      const body = mailPage(
+        { built, locale, abuse: '', shop: false },
+        {
+          message: { ...MESSAGE, senderName: name },
+          mail: { ...EMPTY_MAIL, links: [link] },
+          checks: { spf: 'none', dkim: 'none', dmarc },
+          token: 't',
+        },
+      ).body
+      assert.equal(String(body).includes('href="https://a.test/"'), clickable)
+    })
+  }
+
+  test('very long text is truncated, with a notice', async () => {
+    const { token, id } = await sessionWithMail(
+      `Subject: long\r\n\r\n${'word \r\n'.repeat(60_000)}`,
+    )
+    const { text } = await get(`/plain/mail/${id}`, cookieFor(token))
+    assert.ok(text.length < 300_000)
+    assert.match(text, /Only the beginning is shown/)
+  })
+
+  test('an attachment equals that of the API, and other sites cannot embed it', async () => {
+    const { token, id } = await sessionWithMail(HOSTILE)
+    for (const [path, api] of [
+      [`/plain/mail/${id}/files/0`, `/api/attachment?id=${id}&index=0`],
+      [`/plain/mail/${id}/raw`, `/api/raw-mail?id=${id}`],
+    ] as const) {
+      const response = await get(path, cookieFor(token))
+      const other = await get(api, { authorization: `Bearer ${token}` })
+      assert.equal(response.status, 200)
+      assert.equal(response.text, other.text)
+      for (const name of ['content-type', 'content-disposition', 'content-security-policy']) {
+        assert.equal(response.headers.get(name), other.headers.get(name), name)
+      }
+      assert.match(response.headers.get('content-disposition') ?? '', /^attachment;/)
+      assert.equal(response.headers.get('x-content-type-options'), 'nosniff')
+      assert.equal(response.headers.get('access-control-allow-origin'), null)
+      assert.equal(response.headers.get('cross-origin-resource-policy'), 'same-origin')
+    }
+  })
+})

@@ -1,0 +1,94 @@
+import type { MailDomain } from '../../base/address.ts'
+import { html, type Markup } from '../../http/pages/html.ts'
+import type { Locale } from '../../http/pages/locale.ts'
+import { siteFooter, siteHeader } from '../../http/pages/page.ts'
+import type { HttpResponse } from '../../http/server/response.ts'
+import type { SiteConfig } from '../../shared/site.ts'
+import { type PlainSite, plainPage } from './page.ts'
+
+interface Start {
+  domains: readonly MailDomain[]
+  /** Lifetime of a new address, in seconds. */
+  life: number
+  notice?: string | undefined
+  /** The name or domain that was rejected, and why. */
+  rejected?:
+    | { status: number; reason: string; prefix: string; domainId: number | undefined }
+    | undefined
+  /** A link on another site led here: the browser may have an address but withhold the cookie. */
+  isFromOtherSite: boolean
+}
+
+/** What `/` shows until its script takes over, and for good without one. */
+export function startContent(
+  { abuse, life, shop }: SiteConfig,
+  locale: Locale,
+  isScripted: boolean,
+): Markup {
+  const { t } = locale
+  const footer = siteFooter(locale, abuse)
+  const start = html`<div class="plain-page">
+<h1>${t('plain_title')}</h1>
+${getAddressForm(locale, life)}
+<p><a href="/plain">${t('address_choose')}</a></p>
+<p><a href="/plain">${t('plain_open')}</a></p>
+</div>`
+  if (!isScripted)
+    return html`${siteHeader(locale, { shop }, 'inbox')}<main id="main">${start}</main>${footer}`
+  // Visible only if scripts are off, or if this one does not load.
+  return html`${siteHeader(locale, { shop }, 'inbox')}
+<main id="main">
+<noscript>${start}</noscript>
+<p class="plain-late">${t('plain_slow')} <a href="/plain">${t('plain_get')}</a></p>
+</main>
+<noscript>${footer}</noscript>`
+}
+
+/** For a browser without an address. */
+export function startPage(site: PlainSite, start: Start): HttpResponse {
+  const { locale } = site
+  const { domains, life, notice, rejected, isFromOtherSite } = start
+  const { t } = locale
+  return plainPage(site, {
+    title: t('plain_title'),
+    status: rejected?.status ?? 200,
+    content: html`<h1>${t('plain_title')}</h1>
+${notice === undefined ? html`` : html`<p class="notice good">${notice}</p>`}
+${getAddressForm(locale, life)}
+${isFromOtherSite ? html`<p><a href="/plain">${t('plain_open')}</a></p>` : html``}
+<section class="panel" aria-labelledby="own">
+<h2 id="own">${t('address_choose')}</h2>
+${nameForm(locale, domains, rejected)}
+</section>`,
+  })
+}
+
+function getAddressForm({ t, duration }: Locale, life: number): Markup {
+  return html`<p class="lead">${t('plain_lead')}</p>
+<form method="post" action="/plain"><p><button>${t('plain_get')}</button></p></form>
+<p class="soft">${t('plain_lifetime', { life: duration(life) })} ${t('plain_cookie')}</p>`
+}
+
+function nameForm(
+  { t }: Locale,
+  domains: readonly MailDomain[],
+  rejected: Start['rejected'],
+): Markup {
+  const described = rejected
+    ? html` aria-invalid="true" aria-describedby="why hint"`
+    : html` aria-describedby="hint"`
+  const selected = (id: number) => (id === rejected?.domainId ? html` selected` : html``)
+  return html`<form method="post" action="/plain">
+${rejected ? html`<p class="fault" id="why" role="alert">${rejected.reason}</p>` : html``}
+<div class="plain-name">
+<p class="field"><label for="prefix">${t('address_form_name')}</label>
+<input id="prefix" name="prefix" value="${rejected?.prefix ?? ''}" maxlength="64" dir="ltr" autocomplete="off" autocapitalize="none" spellcheck="false"${described}></p>
+<p class="field"><label for="domain">${t('address_form_domain')}</label>
+<select id="domain" name="domain_id"><option value="">${t('plain_any_domain')}</option>${domains.map(
+    ({ id, name }) => html`<option value="${id}"${selected(id)}>@${name}</option>`,
+  )}</select></p>
+</div>
+<p class="soft" id="hint">${t('address_form_name_hint')} ${t('address_form_random')}</p>
+<button class="plain">${t('address_form_submit')}</button>
+</form>`
+}

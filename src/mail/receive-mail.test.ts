@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, test } from 'vitest'
+import { openSqliteTestMail } from '../../test/support/stores.ts'
+import { addBlock } from '../service/blocks/blocks.ts'
+import { type FindMailBlock, openBlockList } from '../service/blocks/open-block-list.ts'
+import { countTurns } from '../service/testing/turns.ts'
+import {
+  address,
+  type Fixture,
+  HOUR,
+  newMail,
+  openFixture,
+  START,
+} from '../store/contract/fixture.ts'
+import { acceptRecipient, receiveMail } from './receive-mail.ts'
+import { keyedTopic, type MailboxId, OPERATOR, POOL, type Topic } from './rules/session.ts'
+
+const LIMITS = {
+  mailbox: { maxMessages: 5, maxBytes: 10_000 },
+  poolMaxBytes: 20_000,
+  maxMailBytes: 1_000,
+}
+
+let fixture: Fixture
+let own: MailboxId
+let plain: MailboxId
+let woken: Topic[]
+let found: Promise<unknown[]>[]
+beforeEach(async () => {
+  fixture = await openFixture(await openSqliteTestMail())
+  own = (await fixture.session('own@box.test', HOUR, 'key-1')).id
+  plain = (await fixture.session('plain@box.test')).id
+  woken = []
+  found = []
+})
+afterEach(() => fixture.close())
+
+async function receiveFor(to: string[], now = START) {
+  const bus = {
+    wake(topic: Topic) {
+      woken.push(topic)
+      found.push(fixture.other.listMessageIds(topic as MailboxId))
+    },
+  }
+  const recipients = await fixture.accepted(to)
+  const { envelope } = newMail(recipients)
+  const mail = { recipients, envelope, raw: Buffer.from('Subject: hi\r\n\r\nhello\r\n') }
+  const deps = { store: fixture.store, bus, now: () => now, findMailBlock: () => undefined }
+  return await receiveMail(deps, mail)
+}
+
+const key = keyedTopic('key', 'key-1')
+const pool = (text: string) => keyedTopic('pool', address(text))
+
+for (const [name, to, expected] of [
+  ['a session: its own topic', ['plain@box.test'], () => [plain]],
+  ['a session with a key: also the topic of the key', ['own@box.test'], () => [own, key]],
+  [
+    'a pool address: the topics of the pool and of this address',
+    ['any@pool.test'],
+    () => [POOL, pool('any@pool.test')],
+  ],
+  ['the operator: no topic of a key', ['abuse@pool.test'], () => [OPERATOR]],
+  [
+    'several recipients: each topic once',
+    ['own@box.test', 'a@pool.test', 'b@pool.test', 'plain@box.test'],
+    () => [own, key, POOL, pool('a@pool.test'), pool('b@pool.test'), plain],
+  ],
+] as const) {
+  test(`mail wakes, for ${name}`, async () => {
+    assert.equal(await receiveFor([...to]), 'stored')
+    assert.deepEqual(woken, expected())
+  })
+}
+
+test('a woken waiter finds the mail', async () => {
+  await receiveFor(['own@box.test', 'plain@box.test', 'any@pool.test'])
+  const counts = (await Promise.all(found)).map((ids) => ids.length)
+  // Topics that are not mailboxes contain no messages.
+  assert.deepEqual(counts, [1, 0, 1, 1, 0])
+})
+
+test('mail that was not stored wakes no topic', async () => {
+  assert.equal(await receiveFor(['nobody@box.test']), 'no_recipients')
+  for (let sent = 0; sent < 5; sent += 1) await fixture.send(['own@box.test'])
+  assert.equal(await receiveFor(['own@box.test', 'plain@box.test']), 'full')
+  assert.deepEqual(woken, [])
+})
+
+for (const [text, expected] of [
+  ['Plain@BOX.test', 'plain@box.test'],
+  ['"plain"@box.test', 'plain@box.test'],
+  ['"Plain"@BOX.test', 'plain@box.test'],
+  ['"p\\lai\\n"@box.test', 'plain@box.test'],
+  ['"any.one+tag"@pool.test', 'any.one+tag@pool.test'],
+  ['"Abuse"@box.test', 'abuse@box.test'],
+  ['plain"@box.test', 'unknown'],
+  ['"plain@box.test', 'unknown'],
+  ['"pla"in@box.test', 'unknown'],
+  ['"pla"."in"@box.test', 'unknown'],
+  ['"\\"plain\\""@box.test', 'unknown'],
+  ['""@pool.test', 'unknown'],
+  ['" plain"@pool.test', 'unknown'],
+  ['"plain."@pool.test', 'unknown'],
+  ['"plain@box.test"@pool.test', 'unknown'],
+  ['"plain@box.test"', 'foreign'],
+  ['"plain"@foreign.test', 'foreign'],
+  ['"plain@box.test"@foreign.test', 'foreign'],
+] as const) {
+  test(`RCPT TO:<${text}> is ${expected}`, async () => {
+    const deps = { store: fixture.store, limits: LIMITS, now: () => START }
+    const found = await acceptRecipient(deps, text, { size: 0, others: [] })
+    assert.equal('refused' in found ? found.refused : found.address, expected)
+  })
+}
+
+test('mail of a blocked client, envelope sender or From header is not stored', async () => {
+  const recipients = await fixture.accepted(['plain@box.test'])
+  const { envelope } = newMail(recipients)
+  const raw = Buffer.from('From: <From@bad.test>\r\nFrom: b@c.test\r\n\r\nhello\r\n')
+  const facts: unknown[] = []
+  const bus = { wake: (topic: Topic) => void woken.push(topic) }
+  const findMailBlock: FindMailBlock = (found) => {
+    facts.push({ ...found, readFrom: new Set(found.readFrom()) })
+    return 'from_header'
+  }
+  const deps = { store: fixture.store, bus, now: () => START, findMailBlock }
+  assert.equal(await receiveMail(deps, { recipients, envelope, raw }), 'blocked')
+  assert.deepEqual(facts, [
+    {
+      clientIp: '192.0.2.7',
+      mailFrom: 'ann@sender.test',
+      readFrom: new Set(['From@bad.test', '', 'b@c.test']),
+    },
+  ])
+  assert.deepEqual(await fixture.other.listMessageIds(plain), [])
+  assert.deepEqual(woken, [])
+})
+
+// A step is 64 KB or 100 addresses. Lists, rules of addresses and the block list share the first pass.
+for (const [name, header] of [
+  ['other fields', 'X-Pad: x\r\n'.repeat(200_000)],
+  ['lines that begin like From', 'f\n'.repeat(1_000_000)],
+  ['lines that begin like Subject', 'Su\n'.repeat(700_000)],
+  ['one field', `Subject: ${'x\r\n '.repeat(500_000)}`],
+  ['one From field without an address', `From: \xff${'x'.repeat(2_000_000)}`],
+  ['one From field of @ signs', `From: ${'@'.repeat(2_000_000)}`],
+  ['one From field of blanks', `From: a@${'\r\n '.repeat(700_000)}`],
+  ['empty From fields', 'From:\n'.repeat(350_000)],
+] as const) {
+  test(`others proceed while a header of 2 MB is read that consists of ${name}`, async () => {
+    const blocks = { store: fixture.store, own: { networks: [], domains: [] }, now: () => START }
+    await addBlock(blocks, 'bad.test')
+    const list = await openBlockList({ ...blocks, log: { error() {} } })
+    const raw = Buffer.from(header, 'latin1')
+    const recipients = await fixture.accepted(['plain@box.test'])
+    const { envelope } = newMail(recipients)
+    const turns = countTurns()
+    let read = 0
+    const store: typeof fixture.store = {
+      ...fixture.store,
+      async addMail(mail) {
+        read = turns.count()
+        return await fixture.store.addMail({ ...mail, recipients: [] })
+      },
+    }
+    const deps = { store, bus: { wake() {} }, now: () => START, ...list }
+    assert.equal(await receiveMail(deps, { recipients, envelope, raw }), 'no_recipients')
+    turns.stop()
+    await list.close()
+    assert.ok(read > 25 && read < 1_000, `${read} steps`)
+  })
+}
+
+test('a recipient whose session expired in the meantime is not woken', async () => {
+  await fixture.session('long@box.test', 2 * HOUR, 'key-2')
+  const late = new Date(START.getTime() + HOUR)
+  assert.equal(await receiveFor(['own@box.test', 'long@box.test'], late), 'stored')
+  assert.ok(woken.includes(keyedTopic('key', 'key-2')))
+  assert.ok(!woken.includes(key))
+})

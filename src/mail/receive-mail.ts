@@ -1,0 +1,121 @@
+import { type Address, joinAddress, parseAddress, parseHost, unquoted } from '../base/address.ts'
+import { type Awaitable, whenAvailable } from '../base/awaitable.ts'
+import { runSteps } from '../base/run-steps.ts'
+import { readFromAddresses, readFromHeader, readHead, scanHeader } from '../mime/header-summary.ts'
+import type { FindMailBlock } from '../service/blocks/open-block-list.ts'
+import type { ServiceDeps } from './deps.ts'
+import type { Envelope } from './rules/message.ts'
+import {
+  decideRecipient,
+  needsFromHeader,
+  type ReceiveLimits,
+  type Recipient,
+  type RecipientRefusal,
+} from './rules/recipient.ts'
+import { keyedTopic, POOL, type Topic } from './rules/session.ts'
+import type { AddMailResult, MailStore, StoredRecipient } from './store.ts'
+
+interface RecipientOffer {
+  /** Declared with SIZE, or 0. */
+  size: number
+  /** Recipients of the same mail accepted so far. */
+  others: readonly Recipient[]
+  /** Undefined if the sender is exempt from shares. */
+  senderNetwork?: string | undefined
+}
+
+type AcceptDeps = Pick<ServiceDeps, 'store' | 'now'> & { limits: ReceiveLimits }
+type RecipientResult = Recipient | { refused: RecipientRefusal }
+
+/** Decides at RCPT whether mail of this size for this address would be stored. The commit decides again. */
+export function acceptRecipient(
+  deps: AcceptDeps,
+  text: string,
+  offer: RecipientOffer,
+): Awaitable<RecipientResult> {
+  const address = parseAddress(text.startsWith('"') ? withoutQuotes(text) : text)
+  return address ? decide(deps, address, offer) : acceptInvalidAddress(deps, text, offer)
+}
+
+function withoutQuotes(text: string): string {
+  const at = text.lastIndexOf('@')
+  return unquoted(text.slice(0, at)) + text.slice(at)
+}
+
+function decide(
+  { store, limits, now }: AcceptDeps,
+  address: Address,
+  { size, others, senderNetwork }: RecipientOffer,
+): Awaitable<RecipientResult> {
+  return whenAvailable(store.findRecipient(address, senderNetwork), (facts) => {
+    const found = decideRecipient(address, facts, { limits, now: now(), size, others })
+    return 'refused' in found ? found : { address, ...found }
+  })
+}
+
+async function acceptInvalidAddress(
+  deps: AcceptDeps,
+  text: string,
+  offer: RecipientOffer,
+): Promise<RecipientResult> {
+  const address = await barePostmaster(deps.store, text)
+  if (address) return await decide(deps, address, offer)
+  return { refused: (await isLocalDomain(deps.store, text)) ? 'unknown' : 'foreign' }
+}
+
+/** Whether an invalid address ends in one of our domains. */
+async function isLocalDomain(store: MailStore, text: string): Promise<boolean> {
+  const host = parseHost(text.slice(text.lastIndexOf('@') + 1))
+  return host !== undefined && (await store.findDomain(host)) !== undefined
+}
+
+/** RFC 5321 4.5.1: `<postmaster>` without a domain must be accepted. It means the one of our first domain. */
+async function barePostmaster(store: MailStore, text: string): Promise<Address | undefined> {
+  if (text.toLowerCase() !== 'postmaster') return undefined
+  const first = (await store.listDomains()).find((domain) => !domain.removed)
+  return first && joinAddress('postmaster', first.name)
+}
+
+interface ReceivedMail {
+  /** Without duplicates. */
+  recipients: Recipient[]
+  envelope: Envelope
+  raw: Uint8Array
+  /** Whose share of a shared mailbox it counts towards; undefined if the sender is exempt. */
+  senderNetwork?: string | undefined
+}
+
+type ReceiveDeps = Pick<ServiceDeps, 'store' | 'bus' | 'now'> & {
+  findMailBlock: FindMailBlock
+}
+
+/** Stores one mail for every recipient that still exists and whose rules accept it, then wakes their waiters. */
+export async function receiveMail(
+  { store, bus, now, findMailBlock }: ReceiveDeps,
+  mail: ReceivedMail,
+): Promise<AddMailResult['outcome'] | 'blocked'> {
+  const { clientIp, mailFrom } = mail.envelope
+  const header = await runSteps(scanHeader(mail.raw))
+  // Client and envelope sender again: they may have been blocked since MAIL.
+  const readFrom = () => readFromAddresses(header)
+  if (await findMailBlock({ clientIp, mailFrom, readFrom })) {
+    return 'blocked'
+  }
+  const head = readHead(header, mailFrom)
+  const from = needsFromHeader(mail.recipients) ? readFromHeader(header) : undefined
+  const stored = await store.addMail({ ...mail, head, from, receivedAt: now() })
+  if (stored.outcome === 'stored')
+    for (const topic of recipientTopics(stored.recipients)) bus.wake(topic)
+  return stored.outcome
+}
+
+/** The mailboxes, and what clients with a key wait for. */
+export function recipientTopics(recipients: readonly StoredRecipient[]): Set<Topic> {
+  const topics = new Set<Topic>()
+  for (const { address, mailbox, keyId } of recipients) {
+    topics.add(mailbox)
+    if (mailbox === POOL) topics.add(keyedTopic('pool', address))
+    if (keyId !== undefined) topics.add(keyedTopic('key', keyId))
+  }
+  return topics
+}

@@ -1,0 +1,167 @@
+import { type Address, localOf, type MailDomain } from '../../base/address.ts'
+import {
+  type FromHeader,
+  type RuledAddress,
+  type RuleRefusal,
+  ruleRefusal,
+} from '../../shared/address-rules.ts'
+import type { LedgerState } from './ledger.ts'
+import { isOperatorLocalPart, isReservedLocalPart } from './prefix.ts'
+import { isLive, type MailboxId, type MailboxLimits, OPERATOR, POOL } from './session.ts'
+
+/** What a mailbox holds. */
+export interface MailboxUsage {
+  count: number
+  bytes: number
+}
+
+/** What the store knows about an address. Read at RCPT and again inside the commit. */
+export interface RecipientFacts {
+  domain: MailDomain | undefined
+  session: (MailboxUsage & RuledAddress & { id: MailboxId; expiresAt: Date }) | undefined
+  /** True if the address ever belonged to a session: its mail then never goes to the pool. */
+  everAssigned: boolean
+  /** While it is unknown, any address may have. */
+  ledger: Pick<LedgerState, 'unknownUntil'>
+  /** Pool mail for this address, in bytes as received. */
+  poolAddress: MailboxUsage
+  /** Each shared mailbox in total, in bytes as stored. */
+  pool: MailboxUsage
+  operator: MailboxUsage
+  /** The sender's share of each, likewise; undefined if the sender is exempt. */
+  senderShare: { pool: MailboxUsage; operator: MailboxUsage } | undefined
+}
+
+export interface ReceiveLimits {
+  /** Of one session, one pool address, and the operator's mailbox. */
+  mailbox: MailboxLimits
+  poolMaxBytes: number
+  /** Largest mail accepted; a sender's share always fits one. */
+  maxMailBytes: number
+}
+
+/** Accepted at RCPT. The commit stores mail for this mailbox only, never for a later owner of the address. */
+export interface Recipient {
+  address: Address
+  mailbox: MailboxId
+  /** Its rules depend on the From header. */
+  checksFrom?: true
+}
+
+/** Found by the exact alias that a fetched mail names. */
+export interface FetchedRecipient extends Recipient {
+  /** Identifies the mail if its UID has changed. Within one UIDVALIDITY, two UIDs are two mails. */
+  identity: string
+}
+
+/** unknown: no such mailbox; foreign: not our domain; full: would be accepted if there were room. */
+export type RecipientRefusal = 'unknown' | 'foreign' | 'full' | RuleRefusal
+
+export type RecipientDecision = Omit<Recipient, 'address'> | { refused: RecipientRefusal }
+
+export function fitsMailbox(level: MailboxUsage, limits: MailboxLimits, size: number): boolean {
+  return level.count < limits.maxMessages && level.bytes + size <= limits.maxBytes
+}
+
+/** Largest share of one sender once a shared mailbox is more than half full. */
+const SENDER_SHARE = 0.05
+
+/**
+ * Whether a shared mailbox has room for one more mail of a sender. Messages and bytes are separate budgets, each with its own
+ * share: many tiny mails do not limit bytes. A sender without mail may store one of any size.
+ */
+export function fitsSharedMailbox(
+  level: MailboxUsage,
+  held: MailboxUsage | undefined,
+  { limits, maxMailBytes, stored }: { limits: MailboxLimits; maxMailBytes: number; stored: number },
+): boolean {
+  if (!fitsMailbox(level, limits, stored)) return false
+  if (held === undefined || held.count === 0) return true
+  const { maxMessages, maxBytes } = limits
+  return (
+    isWithinShare(held.count + 1, { used: level.count, limit: maxMessages, least: 1 }) &&
+    isWithinShare(held.bytes + stored, { used: level.bytes, limit: maxBytes, least: maxMailBytes })
+  )
+}
+
+function isWithinShare(
+  wanted: number,
+  { used, limit, least }: { used: number; limit: number; least: number },
+): boolean {
+  return used <= limit / 2 || wanted <= Math.max(limit * SENDER_SHARE, least)
+}
+
+interface DecisionContext {
+  limits: ReceiveLimits
+  now: Date
+  size: number
+  /** Size as stored, which counts in shared mailboxes. Unknown before the mail arrives; `size` is its upper bound. */
+  stored?: number
+  /** Unknown before the mail arrives. */
+  from?: FromHeader
+  /** Other recipients that the same mail is stored for. */
+  others?: readonly Recipient[]
+}
+
+/** Where mail of this size for this address goes. The same rule applies at RCPT and inside the commit. */
+export function decideRecipient(
+  address: Address,
+  facts: RecipientFacts,
+  { limits, now, size, stored = size, from, others = [] }: DecisionContext,
+): RecipientDecision {
+  const fits = (level: MailboxUsage) => fitsMailbox(level, limits.mailbox, size)
+  const { domain, session } = facts
+  const local = localOf(address)
+
+  if (!domain) return { refused: 'foreign' }
+  if (session && isLive(session, now)) {
+    const refused = ruleRefusal(session, from)
+    if (refused) return { refused }
+    return fits(session) ? acceptedBy(session) : { refused: 'full' }
+  }
+  if (domain.removed) return { refused: 'foreign' }
+  const fitsShared = (mailbox: MailboxId, level: MailboxUsage, held?: MailboxUsage) => {
+    const more = others.filter((other) => other.mailbox === mailbox && other.address !== address)
+    const raised = (before: MailboxUsage) => addUsage(before, more.length, stored)
+    return fitsSharedMailbox(raised(level), held && raised(held), {
+      limits: mailbox === POOL ? poolBudget(limits) : limits.mailbox,
+      maxMailBytes: limits.maxMailBytes,
+      stored,
+    })
+  }
+  if (isOperatorLocalPart(local)) {
+    const hasRoom = fitsShared(OPERATOR, facts.operator, facts.senderShare?.operator)
+    return hasRoom ? { mailbox: OPERATOR } : { refused: 'full' }
+  }
+  if (!isPoolAddress(local, domain, facts)) return { refused: 'unknown' }
+  const hasRoom = fits(facts.poolAddress) && fitsShared(POOL, facts.pool, facts.senderShare?.pool)
+  return hasRoom ? { mailbox: POOL } : { refused: 'full' }
+}
+
+/** Same reply for an expired address as for an unknown one: a stranger must not learn which. */
+function isPoolAddress(
+  local: string,
+  { active, reader }: MailDomain,
+  { everAssigned, ledger }: RecipientFacts,
+): boolean {
+  const maybeAssigned = everAssigned || ledger.unknownUntil !== undefined
+  return active && reader && !maybeAssigned && !isReservedLocalPart(local)
+}
+
+/** Whether the rules of one of them will be decided by the From header. */
+export function needsFromHeader(recipients: readonly Recipient[]): boolean {
+  return recipients.some(({ checksFrom }) => checksFrom)
+}
+
+function acceptedBy({ id, rules }: RuledAddress & { id: MailboxId }): RecipientDecision {
+  return rules.onlyFrom.length > 0 ? { mailbox: id, checksFrom: true } : { mailbox: id }
+}
+
+// The pool is limited in bytes only.
+function poolBudget({ poolMaxBytes }: ReceiveLimits): MailboxLimits {
+  return { maxMessages: Number.POSITIVE_INFINITY, maxBytes: poolMaxBytes }
+}
+
+export function addUsage({ count, bytes }: MailboxUsage, more: number, size: number): MailboxUsage {
+  return { count: count + more, bytes: bytes + more * size }
+}

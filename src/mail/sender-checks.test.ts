@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, test } from 'vitest'
+import { openSqliteTestMail } from '../../test/support/stores.ts'
+import { parseAddress, parseHost } from '../base/address.ts'
+import { type LargeReads, openLargeReads } from './read/large-reads.ts'
+import type { Message, SenderCheckInput, SenderChecks } from './rules/message.ts'
+import { OPERATOR } from './rules/session.ts'
+import { openSenderChecks } from './sender-checks.ts'
+import type { MailStore } from './store.ts'
+
+const PASSES: SenderChecks = { spf: 'pass', dkim: 'pass', dmarc: 'pass' }
+const TEMPERROR: SenderChecks = { spf: 'temperror', dkim: 'none', dmarc: 'temperror' }
+const RAW = 'From: ann@sender.test\r\n\r\nPrivate words.\r\n'
+
+let store: MailStore
+let close: () => Promise<void>
+let now: Date
+let inputs: SenderCheckInput[]
+let logged: string[]
+let rawReads: number
+let largeReads: LargeReads
+beforeEach(async () => {
+  const scratch = await openSqliteTestMail()
+  store = scratch.store
+  close = scratch.close
+  now = new Date()
+  inputs = []
+  logged = []
+  rawReads = 0
+  largeReads = openLargeReads()
+  const name = parseHost('box.test')
+  assert.ok(name)
+  await store.addDomain({ name, sessions: true, reader: false, ttlSeconds: undefined })
+})
+afterEach(() => close())
+
+async function storedMail(clientIp = '192.0.2.1'): Promise<Message> {
+  const address = parseAddress('abuse@box.test')
+  assert.ok(address)
+  await store.addMail({
+    recipients: [{ address, mailbox: OPERATOR }],
+    envelope: { clientIp, helo: 'h.test', mailFrom: 'a@b.test', tls: undefined, protocol: 'SMTP' },
+    head: { senderName: '', senderEmail: 'ann@sender.test', subject: '' },
+    raw: Buffer.from(RAW),
+    receivedAt: now,
+  })
+  const [id] = await store.listMessageIds(OPERATOR)
+  const message = await store.findMessage(OPERATOR, id ?? 0)
+  assert.ok(message)
+  return message
+}
+
+const openChecks = (result: () => SenderChecks | undefined | Promise<undefined>) =>
+  openSenderChecks({
+    store: {
+      ...store,
+      readRaw(rawId) {
+        rawReads += 1
+        return store.readRaw(rawId)
+      },
+    },
+    largeReads,
+    check: async (facts) => {
+      inputs.push(facts)
+      return await result()
+    },
+    now: () => now,
+    log: { error: (_facts, sentence) => logged.push(sentence) },
+  })
+
+test('a mail is checked with its envelope, its bytes and the sender that is displayed', async () => {
+  const message = await storedMail()
+  assert.deepEqual(await openChecks(() => PASSES)(message), PASSES)
+  const { raw, receivedAt, ...facts } = inputs[0] ?? assert.fail()
+  assert.deepEqual(facts, {
+    clientIp: '192.0.2.1',
+    helo: 'h.test',
+    mailFrom: 'a@b.test',
+    shown: 'ann@sender.test',
+  })
+  assert.equal(Buffer.from(raw).toString(), RAW)
+  assert.equal(receivedAt.getTime(), now.getTime())
+})
+
+test('a mail requested concurrently is checked once, and never again', async () => {
+  const message = await storedMail()
+  const find = openChecks(() => PASSES)
+  const all = await Promise.all(Array.from({ length: 10 }, () => find(message)))
+  for (const one of all) assert.deepEqual(one, PASSES)
+  assert.deepEqual(await openChecks(() => TEMPERROR)(message), PASSES, 'also by another thread')
+  assert.equal(inputs.length, 1)
+})
+
+test('a temporary DNS error is returned, not stored, and retried after a minute', async () => {
+  const message = await storedMail()
+  let result = TEMPERROR
+  const find = openChecks(() => result)
+  for (let attempt = 0; attempt < 3; attempt += 1) assert.deepEqual(await find(message), TEMPERROR)
+  assert.equal(inputs.length, 1)
+  assert.equal(await store.readSenderChecks(message.rawId), undefined)
+  result = PASSES
+  now = new Date(now.getTime() + 61_000)
+  assert.deepEqual(await find(message), PASSES)
+  assert.deepEqual(await store.readSenderChecks(message.rawId), PASSES)
+  assert.equal(inputs.length, 2)
+})
+
+test('a check refused for lack of capacity is retried when requested a few seconds later', async () => {
+  const message = await storedMail()
+  let result: SenderChecks | undefined
+  const find = openChecks(() => result)
+  for (let attempt = 0; attempt < 3; attempt += 1) assert.equal(await find(message), undefined)
+  assert.equal(rawReads, 1, 'the mail is not read again each time')
+  result = PASSES
+  now = new Date(now.getTime() + 6_000)
+  assert.deepEqual(await find(message), PASSES)
+})
+
+test('a background check refused for lack of capacity does not delay a foreground check', async () => {
+  const message = await storedMail()
+  let result: SenderChecks | undefined
+  const find = openChecks(() => result)
+  assert.equal(await find(message, 'background'), undefined)
+  result = PASSES
+  assert.equal(await find(message, 'background'), undefined)
+  assert.deepEqual(await find(message), PASSES)
+})
+
+test('a mail is not read while too many checks are running', async () => {
+  const message = await storedMail()
+  const pending = Promise.withResolvers<undefined>()
+  const find = openChecks(() => pending.promise)
+  const all = Array.from({ length: 30 }, (_, at) =>
+    find({ ...message, rawId: message.rawId + at, size: 0 }, 'background'),
+  )
+  assert.equal(await all[29], undefined)
+  pending.resolve(undefined)
+  await Promise.all(all)
+  assert.equal(rawReads, 20)
+})
+
+test('a large mail waits in the background for its turn to be read', async () => {
+  const message = { ...(await storedMail()), size: 10_000_000 }
+  const reading = Promise.withResolvers<void>()
+  const reader = { client: undefined, mailbox: 'other@box.test', size: message.size }
+  const other = largeReads.run('other', reader, () => reading.promise)
+  const found = openChecks(() => PASSES)(message)
+  for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate)
+  assert.equal(rawReads, 0)
+  reading.resolve()
+  await other
+  assert.deepEqual(await found, PASSES)
+})
+
+test('neither fetched mail nor deleted mail is checked', async () => {
+  const message = await storedMail('')
+  const find = openChecks(() => PASSES)
+  assert.equal(await find(message), undefined)
+  assert.equal(await find({ ...message, rawId: message.rawId + 1 }), undefined)
+  assert.equal(inputs.length, 0)
+})
+
+test('an unexpected error is logged and yields no result', async () => {
+  const message = await storedMail()
+  const find = openChecks(() => {
+    throw new Error('no way to the main thread')
+  })
+  assert.equal(await find(message), undefined)
+  assert.deepEqual(logged, ['sender check failed'])
+})

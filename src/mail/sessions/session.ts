@@ -1,0 +1,133 @@
+import { acceptsSessions, hostOf, type MailDomain } from '../../base/address.ts'
+import { secretHash } from '../../base/id.ts'
+import { Problem } from '../../base/problem.ts'
+import { type AccountsDeps, activeAccounts } from '../../service/sessions/accounts.ts'
+import type { ServiceDeps } from '../deps.ts'
+import {
+  extendedExpiry,
+  isAddressReserved,
+  isLive,
+  keyedTopic,
+  maxLifetimeSeconds,
+  requestedLifetimeSeconds,
+  type Session,
+} from '../rules/session.ts'
+
+const TOKEN = /^[A-Za-z0-9_-]{43}$/
+
+/** The live session of this token. Read on every request, so that an ended session stops working at once. */
+export async function liveSession(
+  { store, now }: Pick<ServiceDeps, 'store' | 'now'>,
+  token: string,
+): Promise<Session> {
+  const session = await knownSession(store, token)
+  if (!isLive(session, now())) throw sessionExpired()
+  return session
+}
+
+/** Live, or expired and still reserved; not one that its owner ended. */
+async function knownSession(store: ServiceDeps['store'], token: string): Promise<Session> {
+  const session = TOKEN.test(token) ? await store.findSession(secretHash(token)) : undefined
+  if (!session) throw new Problem('invalid_token', 'token: no session has this token.')
+  return session
+}
+
+function sessionExpired(): Problem {
+  return new Problem('session_expired', 'The session has expired. Create a new one.')
+}
+
+/** Wakes waiters with the token of the session, and with the key it was created with. */
+export function wakeSession(
+  bus: ServiceDeps['bus'],
+  { id, keyId }: Pick<Session, 'id' | 'keyId'>,
+): void {
+  bus.wake(id)
+  if (keyId !== undefined) bus.wake(keyedTopic('key', keyId))
+}
+
+/** Ends the session now and wakes its waiters. */
+export async function endSession(
+  deps: Pick<ServiceDeps, 'store' | 'bus' | 'now'>,
+  token: string,
+): Promise<void> {
+  const session = await liveSession(deps, token)
+  if (!(await deps.store.endSession(session.id, deps.now()))) throw sessionExpired()
+  wakeSession(deps.bus, session)
+}
+
+type ExtendSessionDeps = AccountsDeps & Pick<ServiceDeps, 'bus' | 'lifetimes' | 'cooldownMs'>
+
+/** Extends a live session; revives one in cooldown for its owner, with an empty mailbox. */
+export async function extendSession(
+  deps: ExtendSessionDeps,
+  token: string,
+  ttl: number | undefined,
+): Promise<Session> {
+  const { store, lifetimes } = deps
+  const session = await knownSession(store, token)
+  const domain = await domainOf(store, session)
+  const seconds = requestedLifetimeSeconds(ttl, { domain, lifetimes, keyed: isKeyed(session) })
+  const extension = { domain, seconds, now: deps.now() }
+  if (isLive(session, extension.now)) return await extend(deps, session, extension)
+
+  const revived = await revive(deps, session, extension)
+  if (revived) return revived
+  // Another request may have revived it meanwhile, in a new mailbox.
+  const again = await knownSession(store, token)
+  if (!isLive(again, extension.now)) throw sessionExpired()
+  return await extend(deps, again, extension)
+}
+
+interface Extension {
+  domain: MailDomain | undefined
+  seconds: number
+  now: Date
+}
+
+async function extend(
+  { store, lifetimes, bus }: ExtendSessionDeps,
+  session: Session,
+  { domain, seconds, now }: Extension,
+): Promise<Session> {
+  const cap = maxLifetimeSeconds(domain, lifetimes, isKeyed(session))
+  const expiresAt = extendedExpiry(session, now, seconds, cap)
+  const extended = await store.extendSession(session.id, expiresAt, now)
+  if (!extended) throw sessionExpired()
+  wakeSession(bus, session)
+  return extended
+}
+
+/** The cap counts from the revival, which is a new session in all but its address and token. */
+async function revive(
+  deps: ExtendSessionDeps,
+  session: Session,
+  { domain, seconds, now }: Extension,
+): Promise<Session | undefined> {
+  const { store, cooldownMs } = deps
+  if (!isAddressReserved(session, now, cooldownMs)) return undefined
+  if (!(await isAvailable(deps, session, domain))) return undefined
+  const expiresAt = new Date(now.getTime() + seconds * 1000)
+  return await store.reviveSession({ mailbox: session.id, now, expiresAt, cooldownMs })
+}
+
+function isKeyed({ keyId }: Session): boolean {
+  return keyId !== undefined
+}
+
+/** An alias belongs to its account, even if its host is one of our domains. */
+async function domainOf(
+  store: ServiceDeps['store'],
+  { accountId, address }: Session,
+): Promise<MailDomain | undefined> {
+  return accountId === undefined ? await store.findDomain(hostOf(address)) : undefined
+}
+
+/** Whether the domain or account still accepts sessions. */
+async function isAvailable(
+  deps: ExtendSessionDeps,
+  { accountId }: Session,
+  domain: MailDomain | undefined,
+): Promise<boolean> {
+  if (accountId === undefined) return domain !== undefined && acceptsSessions(domain)
+  return (await activeAccounts(deps)).some(({ id }) => id === accountId)
+}

@@ -1,0 +1,276 @@
+import type { Address, Host, MailDomain } from '../base/address.ts'
+import type { Awaitable } from '../base/awaitable.ts'
+import type { AccountHealth, DeferredMail, FolderState, GmailAccount } from '../core/gmail.ts'
+import type { AddressRules, FromHeader, RuleRefusal } from '../shared/address-rules.ts'
+import type { OperatorStore, Volume } from '../store/operator-store.ts'
+import type { SeriesStore } from '../store/series-store.ts'
+import type { LedgerState } from './rules/ledger.ts'
+import type {
+  Envelope,
+  HeaderSummary,
+  Mail,
+  Message,
+  MessageSummary,
+  RawMail,
+  ScanResult,
+  SenderChecks,
+} from './rules/message.ts'
+import type { FetchedRecipient, Recipient, RecipientFacts } from './rules/recipient.ts'
+import type { Mailbox, MailboxId, Session } from './rules/session.ts'
+
+// Two stores, because no operation needs one commit across both: mail lives for hours, orders for years.
+// A write is on disk when its promise resolves, and every read that starts afterwards, on any thread or node, sees it.
+// A full store throws Problem('overloaded') and stores nothing. An unreachable one throws StoreUnavailable.
+
+/** Mail, sessions, mail domains, Gmail accounts, and counts over time. */
+export interface MailStore extends OperatorStore, AccountStore, SeriesStore {
+  /** All domains, including removed ones, by id. */
+  listDomains(): Promise<MailDomain[]>
+  findDomain(name: Host): Promise<MailDomain | undefined>
+  /** Adds a domain, or restores a removed one under its old id. Undefined if it exists. */
+  addDomain(domain: NewDomain): Promise<MailDomain | undefined>
+  changeDomain(name: Host, change: DomainChange): Promise<MailDomain | undefined>
+
+  /** Undefined if the address belongs to a live session or is still reserved, or may be while the ledger is unknown. */
+  createSession(session: NewSession): Promise<Session | undefined>
+  /** Live and expired sessions; the caller checks the expiry. Never older than the last write. */
+  findSession(tokenHash: string): Promise<Session | undefined>
+  /** Undefined if the session is no longer live. */
+  extendSession(mailbox: MailboxId, expiresAt: Date, now: Date): Promise<Session | undefined>
+  /** Revives an expired session with a new, empty mailbox. Undefined if the address is no longer reserved for it. */
+  reviveSession(revival: Revival): Promise<Session | undefined>
+  /** Ends the session: its token becomes invalid, its address stays reserved. False if it was not live. */
+  endSession(mailbox: MailboxId, now: Date): Promise<boolean>
+
+  /** What is known about the ledger of addresses; undefined before the first start of the service. */
+  readLedger(): Promise<LedgerState | undefined>
+  /** False before the first start of the service. */
+  saveLedger(ledger: Omit<LedgerState, 'pruned'>): Promise<boolean>
+
+  /** What decides about a recipient, with the share of the sender's network in shared mailboxes; without a network, shares do not apply. */
+  findRecipient(address: Address, senderNetwork?: string): Awaitable<RecipientFacts>
+  /**
+   * Resolves the recipients again, each by the mailbox it was accepted for, and stores the mail for those that remain, in one
+   * commit. If one mailbox is full nothing is stored and the sender retries, because every recipient was accepted at RCPT.
+   */
+  addMail(mail: NewMail): Promise<AddMailResult>
+
+  /** The pool or the operator's mailbox. */
+  readSharedMailbox(mailbox: MailboxId): Promise<Mailbox>
+  /** Newest first. */
+  listMessages(mailbox: MailboxId, page: MessagePage): Promise<Message[]>
+  /** All of a mailbox, newest first: what a live stream compares. */
+  listMessageIds(mailbox: MailboxId): Promise<number[]>
+  findMessage(mailbox: MailboxId, id: number): Promise<Message | undefined>
+  /** False if this mailbox has no such message. */
+  deleteMessage(mailbox: MailboxId, id: number): Promise<boolean>
+  /** Deletes those of the messages that are in this mailbox, in one commit: pass few at a time. */
+  deleteMessages(mailbox: MailboxId, ids: readonly number[]): Promise<Volume>
+  /**
+   * Saves what a list shows of the parsed mail, for a message of a session, once: true if this call did. This changes the
+   * version of the session, but not that of its key.
+   */
+  saveScan(scan: MessageScan): Promise<boolean>
+  /** The version of all mail that a key may see now: while it is equal, so is the mail. */
+  keyMailVersion(scope: KeyScope): Promise<string>
+  /** Newest first, unless the page says otherwise. Ids of all mail that a key may see rise in the order of commit, across mailboxes. */
+  listKeyMail(scope: KeyScope, page: OrderedKeyMailPage): Promise<Message[]>
+  /** Of the same messages what a filter compares, which takes less time to read. */
+  listKeyMailHeads(scope: KeyScope, page: KeyMailPage): Promise<KeyMailHead[]>
+  /** Those of these messages that the key may see, newest first. */
+  readKeyMail(scope: KeyScope, ids: readonly number[]): Promise<Message[]>
+  /**
+   * The last message that the key could see and that has expired, if its id is above this one, else 0. May name a message of the
+   * pool to another address, and one that was deleted before.
+   */
+  lastExpired(scope: KeyScope, sinceId: number): Promise<number>
+  readRaw(rawId: number): Promise<RawMail | undefined>
+  /** The saved `Mail` as JSON. */
+  readParsedJson(rawId: number): Promise<Buffer | undefined>
+  /** Does nothing if the mail has been deleted. */
+  saveParsed(rawId: number, mail: Mail): Promise<void>
+  /** Undefined until the checks have run. */
+  readSenderChecks(rawId: number): Promise<SenderChecks | undefined>
+  /** Replaces earlier results; does nothing if the mail has been deleted. */
+  saveSenderChecks(rawId: number, checks: SenderChecks): Promise<void>
+
+  /** True if the holder now has the lease, for `ms` by the store's clock; it renews it the same way. False if another holder has it. */
+  acquireLease(lease: Lease): Promise<boolean>
+  /** Does nothing if another holder has it. */
+  releaseLease(name: string, holder: string): Promise<void>
+
+  /** One small step of deleting expired data. True if there is more to do. */
+  sweep(due: SweepOptions): Promise<boolean>
+  /** Why no mail can be stored at the moment; undefined if it can. */
+  storageFault(): Awaitable<StoreFault | undefined>
+  close(): Promise<void>
+}
+
+/** Gmail accounts, and the mail that is fetched from them. */
+export interface AccountStore {
+  /** All Gmail accounts, including inactive ones, by id. */
+  listAccounts(now: Date): Promise<GmailAccount[]>
+  /** Adds an account; an existing one is unchanged and keeps its id. */
+  addAccount(email: Address): Promise<void>
+  /** False if there is no such account. */
+  setAccountActive(accountId: number, active: boolean): Promise<boolean>
+  setAccountHealth(accountId: number, health: AccountHealth, reason: string): Promise<void>
+  /** Those of the addresses that are aliases of live sessions of this account, exactly as issued. */
+  findAliases(accountId: number, addresses: readonly Address[], now: Date): Promise<Recipient[]>
+  /** When the oldest live session of the account was created. */
+  oldestAlias(accountId: number, now: Date): Promise<Date | undefined>
+  /** How far a folder has been fetched; undefined before the first fetch. */
+  readFolder(accountId: number, folder: string): Promise<FolderState | undefined>
+  saveFolder(accountId: number, folder: string, state: FolderState): Promise<void>
+  /**
+   * Stores fetched mail for recipients that do not have it yet, defers it for those whose mailbox is full, and saves the folder
+   * state, in one commit. This replaces an earlier deferral of the same mail.
+   */
+  addFetchedMail(mail: NewFetchedMail): Promise<AddFetchedMailResult>
+  /** Deferred mail that can be delivered, because an alias has room, or dropped, because all of its aliases have ended. By ascending UID. */
+  listDeferred(query: DeferredQuery): Promise<DeferredMail[]>
+  /** Deletes deferred mail by UID, and all of the folder with another UIDVALIDITY. */
+  deleteDeferred(place: DeferredKey): Promise<void>
+}
+
+export interface StoreFault {
+  /** full: no space is left; unavailable: the database is unreachable. */
+  kind: 'full' | 'unavailable'
+  /** For the operator. */
+  reason: string
+}
+
+export type NewDomain = Pick<MailDomain, 'name' | 'sessions' | 'reader' | 'ttlSeconds'>
+export type DomainChange = Partial<
+  Pick<MailDomain, 'active' | 'removed' | 'sessions' | 'reader'> & {
+    /** Null: the default. */
+    ttlSeconds: number | null
+  }
+>
+
+export interface NewSession {
+  address: Address
+  tokenHash: string
+  keyId: string | undefined
+  /** The Gmail account that the address is an alias of. */
+  accountId?: number | undefined
+  createdAt: Date
+  expiresAt: Date
+  cooldownMs: number
+  /** So random that nobody can have had it: available while the ledger is unknown. */
+  isRandom?: boolean
+  /** Default: none. */
+  rules?: AddressRules
+}
+
+export interface Revival {
+  mailbox: MailboxId
+  now: Date
+  expiresAt: Date
+  cooldownMs: number
+}
+
+export interface NewMail {
+  /** Without duplicates. */
+  recipients: Recipient[]
+  envelope: Envelope
+  head: HeaderSummary
+  /** Undefined: not read, because no recipient had a rule about it at RCPT. */
+  from?: FromHeader | undefined
+  /** Transferred: the caller must not use it afterwards. */
+  raw: Uint8Array
+  receivedAt: Date
+  /** Whose share of a shared mailbox it counts towards; undefined if the sender is exempt. */
+  senderNetwork?: string | undefined
+}
+
+/** Mail fetched from an account, for its aliases. */
+export interface NewFetchedMail extends NewMail {
+  recipients: FetchedRecipient[]
+  accountId: number
+  folder: string
+  uid: number
+  state: FolderState
+  /** The mail itself may be older. */
+  now: Date
+}
+
+/** known: all recipients have it already; full: deferred for all of them; refused: the rules of all of them refuse it. */
+export type AddFetchedMailResult =
+  | { outcome: 'stored'; recipients: StoredRecipient[]; deferred: boolean }
+  | { outcome: 'known' | 'no_recipients' | 'full' | 'refused' }
+
+export interface DeferredKey {
+  accountId: number
+  folder: string
+  uidValidity: number
+  uids: readonly number[]
+}
+
+export interface DeferredQuery extends Omit<DeferredKey, 'uids'> {
+  now: Date
+  limit: number
+}
+
+export type AddMailResult =
+  | { outcome: 'stored'; recipients: StoredRecipient[] }
+  /**
+   * Nothing was stored. no_recipients: all recipients have ended meanwhile; full: at least one mailbox is full; otherwise why
+   * the rules of those that remain refuse it.
+   */
+  | { outcome: 'no_recipients' | 'full' | RuleRefusal }
+
+/** `keyId`: of the key that the session was created with. */
+export interface StoredRecipient extends Recipient {
+  keyId: string | undefined
+}
+
+export interface MessagePage {
+  /** Only messages with a larger id. */
+  sinceId: number
+  /** Only messages with a smaller id; undefined: from the newest. */
+  beforeId?: number | undefined
+  limit: number
+}
+
+export interface MessageScan extends ScanResult {
+  mailbox: MailboxId
+  /** Of the message. */
+  id: number
+}
+
+/** What a key may read: mail of live sessions created with it, and of the pool if its plan includes it. */
+export interface KeyScope {
+  keyId: string
+  pool: boolean
+  /** Only mail for this address. */
+  to: Address | undefined
+  now: Date
+}
+
+export type KeyMailHead = Pick<MessageSummary, 'id' | 'senderEmail' | 'subject'>
+
+export interface KeyMailPage extends MessagePage {
+  beforeId: number | undefined
+}
+
+export interface OrderedKeyMailPage extends KeyMailPage {
+  /** Default: newest first. */
+  oldestFirst?: boolean
+}
+
+/** Exclusive right to a task among all threads and nodes. */
+export interface Lease {
+  name: string
+  holder: string
+  ms: number
+}
+
+export interface SweepOptions {
+  now: Date
+  cooldownMs: number
+  poolMs: number
+  operatorMs: number
+  /** Whether the pool is off: then the ledger is not needed. */
+  poolOff?: boolean
+}
