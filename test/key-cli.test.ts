@@ -35,7 +35,7 @@ describe('with a running service', () => {
     expect(served.output()).not.toContain(canary)
   })
 
-  // What the commands print: src/cli/key.test.ts.
+  // What the commands print: src/keys/commands.test.ts.
   test('a rotated key works with both secrets, both are charged, and neither works once it is revoked', async () => {
     const { id, key: oldSecret, prefix } = await issueKey(folder.path, 'business')
     const rolled = JSON.parse((await key('roll', prefix, '--json')).stdout)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { cursorOf } from '../src/http/api/emails.ts'
+import { cursorOf } from '../src/keys/api/emails.ts'
 import { checkMail, emailsOf } from './support/api-client.ts'
 import { post, request, type TestResponse } from './support/http-client.ts'
 import { type AppWithKeys, startAppWithKeys, type TestKey } from './support/keys.ts'

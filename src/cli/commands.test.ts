@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { PLANS } from '../core/plan.ts'
+import { PLANS } from '../shared/plan.ts'
 import { type CliActions, run } from './commands.ts'
 import { operatorFixture } from './testing/operator.ts'
 import { shopFixture } from './testing/shop.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { PLANS, type Plan } from '../core/plan.ts'
 import { type Payment, settle } from '../core/purchase.ts'
+import { PLANS, type Plan } from '../shared/plan.ts'
 import { printOrder, printOrders } from './order.ts'
 import { CommandError } from './output.ts'
 import { NOON, shopFixture } from './testing/shop.ts'

@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
 import { printable } from '../base/text.ts'
-import { priceText, termText } from '../core/plan.ts'
 import type { Purchase } from '../core/purchase.ts'
-import type { KeyDeps } from '../service/keys/keys.ts'
+import type { KeyActions } from '../keys/commands.ts'
+import type { KeyDeps } from '../keys/keys.ts'
 import { maskedEmail, orderJson } from '../service/operator-json.ts'
-import type { KeyActions } from './key.ts'
+import { priceText, termText } from '../shared/plan.ts'
 import {
   CommandError,
   formatCount,

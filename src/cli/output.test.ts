@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { utcDayText } from '../core/key.ts'
-import { plot } from './key-usage.ts'
+import { utcDayText } from '../keys/rules.ts'
+import { plot } from '../keys/usage-command.ts'
 import { bar, formatMail, listTable, noPaint, printJson, table, wrapList } from './output.ts'
 
 test('columns are aligned without trailing spaces', () => {

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { printable } from '../base/text.ts'
 import { utcTimestamp } from '../base/time.ts'
 import { outcomeText, webhookStatus } from '../core/webhook.ts'
-import { findKeys } from '../service/keys/keys.ts'
+import { findKeys } from '../keys/keys.ts'
 import { deliveryJson, webhookJson } from '../service/operator-json.ts'
 import {
   createWebhook,

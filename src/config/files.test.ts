@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { PLANS } from '../core/plan.ts'
+import { PLANS } from '../shared/plan.ts'
 import { accountsFile, plansFile, stripePrices } from './files.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'mayfly-files-'))

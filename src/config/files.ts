@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import type { XStatic } from 'typebox/schema'
 import { type Address, localOf, parseAddress } from '../base/address.ts'
 import { type AccountRules, MAX_ACCOUNT_LOCAL_LENGTH } from '../core/gmail.ts'
-import { PLANS, type Plan } from '../core/plan.ts'
+import { PLANS, type Plan } from '../shared/plan.ts'
 
 const TEXT = { type: 'string', minLength: 1 } as const
 const FLAG = { type: 'boolean' } as const

@@ -9,7 +9,7 @@ import {
   size,
   text,
 } from '../base/settings/values.ts'
-import type { Plan } from '../core/plan.ts'
+import type { Plan } from '../shared/plan.ts'
 import { plansFile, stripePrices } from './files.ts'
 
 /** The pool, and what the keyed API may read of it. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { addMonths } from './plan.ts'
+import { addMonths } from '../shared/plan.ts'
 import { GRACE_MS, type Payment, type PaymentFacts, type Settlement, settle } from './purchase.ts'
 
 const STARTER = { months: undefined }

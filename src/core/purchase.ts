@@ -1,5 +1,5 @@
-import type { KeyMode } from './key.ts'
-import { addMonths, type Plan } from './plan.ts'
+import type { KeyMode } from '../keys/rules.ts'
+import { addMonths, type Plan } from '../shared/plan.ts'
 
 // An order may be paid, renewed and refunded. The state is always derived from everything the provider knows, so events
 // can arrive late, repeatedly and in any order.

@@ -1,6 +1,6 @@
 import { createHmac, hash } from 'node:crypto'
 import type { Address } from '../base/address.ts'
-import { type ApiKey, nextUtcDay, precheckQuota, type QuotaProblemCode } from './key.ts'
+import { type ApiKey, nextUtcDay, precheckQuota, type QuotaProblemCode } from '../keys/rules.ts'
 
 /** A cursor over the mail that a key may see, and where to deliver it. */
 export interface Webhook {

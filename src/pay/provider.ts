@@ -1,5 +1,5 @@
-import type { KeyMode } from '../core/key.ts'
 import type { PaymentFacts, Purchase } from '../core/purchase.ts'
+import type { KeyMode } from '../keys/rules.ts'
 
 /** Takes payments for keys. */
 export interface PaymentProvider {

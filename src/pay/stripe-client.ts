@@ -1,6 +1,6 @@
 import { Stripe } from 'stripe'
 import { Problem } from '../base/problem.ts'
-import type { Plan } from '../core/plan.ts'
+import type { Plan } from '../shared/plan.ts'
 import type { CheckoutOrder } from './provider.ts'
 
 // With one retry a buyer waits at most 40 s, less than the usual proxy timeout of a minute.

@@ -1,6 +1,6 @@
 import { Stripe } from 'stripe'
 import { Problem } from '../base/problem.ts'
-import type { KeyMode } from '../core/key.ts'
+import type { KeyMode } from '../keys/rules.ts'
 import type { OrderHint } from './provider.ts'
 import { callStripe } from './stripe-client.ts'
 

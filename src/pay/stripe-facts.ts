@@ -1,7 +1,7 @@
 import type { Stripe } from 'stripe'
-import type { KeyMode } from '../core/key.ts'
-import type { Plan } from '../core/plan.ts'
 import type { Payment, PaymentFacts, Purchase } from '../core/purchase.ts'
+import type { KeyMode } from '../keys/rules.ts'
+import type { Plan } from '../shared/plan.ts'
 import { checkoutMode } from './stripe-client.ts'
 
 type Order = Pick<Purchase, 'id' | 'plan'>

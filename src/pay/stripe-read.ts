@@ -1,6 +1,6 @@
 import type { Stripe } from 'stripe'
-import type { Plan } from '../core/plan.ts'
 import type { Purchase } from '../core/purchase.ts'
+import type { Plan } from '../shared/plan.ts'
 import type { OrderHint, PaymentEvent } from './provider.ts'
 import { ifFound } from './stripe-client.ts'
 import { type EventRefs, invoiceRefs, orderHint } from './stripe-events.ts'

@@ -1,4 +1,4 @@
-import type { KeyMode } from '../core/key.ts'
+import type { KeyMode } from '../keys/rules.ts'
 import type { PaymentProvider } from './provider.ts'
 import { callStripe, createCheckoutSession, openStripeClient } from './stripe-client.ts'
 import { eventRefs, eventsSince, verifyEvent } from './stripe-events.ts'

@@ -1,4 +1,4 @@
-import { minorDigits, termText } from '../core/plan.ts'
+import { minorDigits, termText } from './plan.ts'
 import type { Translate } from './translate.ts'
 
 /** `$45` or `45 $`, as the language writes it. */

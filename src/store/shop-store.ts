@@ -1,5 +1,5 @@
-import type { ApiKey } from '../core/key.ts'
 import type { Purchase, Settlement } from '../core/purchase.ts'
+import type { ApiKey } from '../keys/rules.ts'
 import type { CreatedPage, WebhookStore } from './webhook-store.ts'
 
 /** Keys, orders, usage, webhooks, and sign-ins to the admin page. */
@@ -125,7 +125,7 @@ export interface KeyRollResult {
 }
 
 export interface UsageDay {
-  /** In days since 1970, as core/key.ts counts them. */
+  /** In days since 1970, as keys/rules.ts counts them. */
   day: number
   count: number
 }

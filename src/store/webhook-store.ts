@@ -1,5 +1,5 @@
-import type { QuotaProblemCode } from '../core/key.ts'
 import type { FailedAttempt, Webhook, WebhookDelivery } from '../core/webhook.ts'
+import type { QuotaProblemCode } from '../keys/rules.ts'
 
 /**
  * Webhooks, how far each has delivered, and what it has charged. No charge is ever refunded: a state that costs nothing would tell

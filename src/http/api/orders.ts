@@ -1,7 +1,6 @@
 import { Type } from 'typebox'
 import { Problem } from '../../base/problem.ts'
 import { isoTimestamp, timestampFields, utcTimestamp } from '../../base/time.ts'
-import { priceText, termText } from '../../core/plan.ts'
 import type { Purchase } from '../../core/purchase.ts'
 import {
   countField,
@@ -20,6 +19,7 @@ import {
   viewOrder,
 } from '../../service/shop/order.ts'
 import { handleWebhook } from '../../service/shop/settle-order.ts'
+import { priceText, termText } from '../../shared/plan.ts'
 import { siteUrl } from '../server/client.ts'
 import { success } from '../server/response.ts'
 import { type HeaderField, type HttpRequest, route } from '../server/route.ts'

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
-import type { Plan } from '../../core/plan.ts'
-import { priceText, validityOf } from '../../core/plan.ts'
 import { countField, nullable, successSchema } from '../../mail/api/schemas.ts'
+import type { Plan } from '../../shared/plan.ts'
+import { priceText, validityOf } from '../../shared/plan.ts'
 import { success } from '../server/response.ts'
 import { route } from '../server/route.ts'
 

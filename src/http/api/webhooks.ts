@@ -3,6 +3,8 @@ import { type Static, Type } from 'typebox'
 import { Problem } from '../../base/problem.ts'
 import { isoTimestamp, timestampFields, utcTimestamp } from '../../base/time.ts'
 import { type AttemptOutcome, statusForHolder, type Webhook } from '../../core/webhook.ts'
+import { authenticatedKey, callerOf } from '../../keys/api/quota-headers.ts'
+import { authenticateActiveKey, authenticateKey, identifyKey } from '../../keys/authenticate-key.ts'
 import {
   addressField,
   countField,
@@ -15,11 +17,6 @@ import {
   timeField,
 } from '../../mail/api/schemas.ts'
 import {
-  authenticateActiveKey,
-  authenticateKey,
-  identifyKey,
-} from '../../service/keys/authenticate-key.ts'
-import {
   createWebhook,
   findWebhook,
   type WebhookCaller,
@@ -28,7 +25,6 @@ import {
 } from '../../service/webhooks/webhooks.ts'
 import { KEY_HEADER } from '../server/credentials.ts'
 import type { RouteDeps } from '../server/deps.ts'
-import { authenticatedKey, callerOf } from '../server/quota-headers.ts'
 import { success } from '../server/response.ts'
 import { type HttpRequest, type Route, route } from '../server/route.ts'
 

@@ -1,4 +1,4 @@
-import { PLANS, type Plan } from '../../core/plan.ts'
+import { PLANS, type Plan } from '../../shared/plan.ts'
 import type { CheckoutOrder, PaymentProvider, RemoteProvider } from '../provider.ts'
 import { openStripe, type StripeOptions } from '../stripe.ts'
 import { openStripeServer, type StripeServer } from './stripe-server.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
 import { isProblem } from '../../../test/support/problem.ts'
-import { KEY_RANDOM_BYTES } from '../../core/key.ts'
+import { KEY_RANDOM_BYTES } from '../../keys/rules.ts'
 import { openShopFixture, type ShopFixture, SITE } from '../testing/shop.ts'
 import { checkout } from './checkout.ts'
 import { findOrder } from './order.ts'

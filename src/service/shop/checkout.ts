@@ -2,10 +2,10 @@ import { createHmac } from 'node:crypto'
 import { parseHost } from '../../base/address.ts'
 import { makeSecretToken, secretHash } from '../../base/id.ts'
 import { Problem } from '../../base/problem.ts'
-import { KEY_RANDOM_BYTES, makeKeyId, makeKeyPrefix, makeOrderId } from '../../core/key.ts'
-import type { Plan } from '../../core/plan.ts'
 import type { Purchase } from '../../core/purchase.ts'
+import { KEY_RANDOM_BYTES, makeKeyId, makeKeyPrefix, makeOrderId } from '../../keys/rules.ts'
 import type { ServiceDeps } from '../../mail/deps.ts'
+import type { Plan } from '../../shared/plan.ts'
 import { callingProvider } from './settle-order.ts'
 
 type CheckoutDeps = Pick<ServiceDeps, 'shop' | 'pay' | 'plans' | 'now' | 'randomBytes' | 'log'>

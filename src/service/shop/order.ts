@@ -1,7 +1,7 @@
 import { secretHash } from '../../base/id.ts'
 import { Problem } from '../../base/problem.ts'
-import { type ApiKey, KEY_RANDOM_BYTES, makeKeySecret } from '../../core/key.ts'
 import { CLAIM_MS, type Purchase } from '../../core/purchase.ts'
+import { type ApiKey, KEY_RANDOM_BYTES, makeKeySecret } from '../../keys/rules.ts'
 import type { ServiceDeps } from '../../mail/deps.ts'
 import type { ClaimOutcome } from '../../store/shop-store.ts'
 

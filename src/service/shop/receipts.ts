@@ -2,9 +2,9 @@ import { makeSecretToken, secretHash } from '../../base/id.ts'
 import { repeatUntilAborted } from '../../base/jobs/repeat.ts'
 import { toError } from '../../base/problem.ts'
 import { utcTimestamp } from '../../base/time.ts'
-import { priceText, termText } from '../../core/plan.ts'
 import type { Purchase } from '../../core/purchase.ts'
 import type { ServiceDeps } from '../../mail/deps.ts'
+import { priceText, termText } from '../../shared/plan.ts'
 import { viewOrder } from './order.ts'
 
 export interface ReceiptDeps

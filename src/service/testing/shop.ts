@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { openSqliteTestShop } from '../../../test/support/stores.ts'
 import type { LogFacts } from '../../base/log/log.ts'
-import { PLANS } from '../../core/plan.ts'
 import { fakeProvider } from '../../pay/open.ts'
 import type { PaymentProvider } from '../../pay/provider.ts'
 import { openStripe } from '../../pay/stripe.ts'
 import { openStripeServer } from '../../pay/testing/stripe-server.ts'
+import { PLANS } from '../../shared/plan.ts'
 import { type Checkout, type CheckoutRequest, checkout } from '../shop/checkout.ts'
 
 export type ShopFixture = Awaited<ReturnType<typeof openShopFixture>>

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
 import { idAt, timeOfId } from '../../base/id.ts'
-import { nextUtcDay, precheckQuota } from '../../core/key.ts'
 import {
   afterFailure,
   deliveryId,
@@ -11,6 +10,8 @@ import {
   validSecrets,
   type Webhook,
 } from '../../core/webhook.ts'
+import { keyScope } from '../../keys/emails/emails.ts'
+import { nextUtcDay, precheckQuota } from '../../keys/rules.ts'
 import type { ServiceDeps } from '../../mail/deps.ts'
 import {
   findIndexSteps,
@@ -20,7 +21,6 @@ import {
 } from '../../mail/rules/filter.ts'
 import type { Message } from '../../mail/rules/message.ts'
 import type { RecordedAttempt } from '../../store/webhook-store.ts'
-import { keyScope } from '../mail/emails.ts'
 import type { ReadEvent } from './event.ts'
 import type { WebhookClient } from './webhook-client.ts'
 

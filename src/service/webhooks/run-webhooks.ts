@@ -10,11 +10,11 @@ import {
   superviseTasks,
 } from '../../base/jobs/supervise-tasks.ts'
 import { Problem, StoreUnavailable } from '../../base/problem.ts'
-import { isTestKey } from '../../core/key.ts'
+import { keyTopics } from '../../keys/emails/emails.ts'
+import { isTestKey } from '../../keys/rules.ts'
 import type { ServiceDeps, SubscribableBus } from '../../mail/deps.ts'
 import { webhookTopic } from '../../mail/rules/session.ts'
 import type { DeliverableWebhook } from '../../store/webhook-store.ts'
-import { keyTopics } from '../mail/emails.ts'
 import { type DeliverDeps, deliverNext, newPosition, storeSeen } from './deliver.ts'
 
 interface RunDeps

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
-import { utcDay } from '../../core/key.ts'
+import { utcDay } from '../../keys/rules.ts'
 import type { NewKey, ShopStore } from '../shop-store.ts'
 import { DAY, KEY, later, NOON, type OpenShopStore, pagesOf } from './shop-fixture.ts'
 

@@ -1,4 +1,4 @@
-import { PLANS, type Plan } from '../../core/plan.ts'
+import { PLANS, type Plan } from '../../shared/plan.ts'
 import type { NewKey, NewPurchase, ShopStore } from '../shop-store.ts'
 import type { CreatedPage } from '../webhook-store.ts'
 

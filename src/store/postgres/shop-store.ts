@@ -1,5 +1,5 @@
+import { keyReads, keyTransactions, keyWrites } from '../../keys/store.ts'
 import { adminSessionReads, adminSessionWrites } from '../shop/admin-sessions.ts'
-import { keyReads, keyTransactions, keyWrites } from '../shop/keys.ts'
 import { purchaseReads, purchaseWrites } from '../shop/purchases.ts'
 import { settlementTransactions } from '../shop/settlements.ts'
 import { shopSweep } from '../shop/sweep.ts'

@@ -1,7 +1,7 @@
 import { type Operation, query } from '../../base/operation.ts'
+import { addSecret, lockKey } from '../../keys/store.ts'
 import { claimOutcome, type PurchaseRow, purchaseOf } from '../rows.ts'
 import type { ClaimOutcome, KeyClaim, PurchaseChange } from '../shop-store.ts'
-import { addSecret, lockKey } from './keys.ts'
 import { addEvent, PURCHASE_COLUMNS } from './purchases.ts'
 
 /** What payments change in orders and keys, by several statements. The order is locked first, then the key. */

@@ -1,5 +1,5 @@
 import { type Operation, query } from '../../base/operation.ts'
-import { utcDay } from '../../core/key.ts'
+import { utcDay } from '../../keys/rules.ts'
 
 const DAY_MS = 86_400_000
 // A provider keeps a checkout for a day, retries an event for three days and lists it for thirty.

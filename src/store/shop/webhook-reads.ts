@@ -1,7 +1,7 @@
 import type { Address } from '../../base/address.ts'
 import { type Operation, pageStart, query } from '../../base/operation.ts'
-import type { QuotaProblemCode } from '../../core/key.ts'
 import type { AttemptError, DisableReason, Webhook, WebhookDelivery } from '../../core/webhook.ts'
+import type { QuotaProblemCode } from '../../keys/rules.ts'
 import type { CreatedPage, DeliverableWebhook, WebhookCounts } from '../webhook-store.ts'
 
 export interface WebhookRow {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { type AsyncMethods, namesOf } from '../../base/operation.ts'
+import { keyReads, keyTransactions, keyWrites } from '../../keys/store.ts'
 import { adminSessionReads, adminSessionWrites } from '../shop/admin-sessions.ts'
-import { keyReads, keyTransactions, keyWrites } from '../shop/keys.ts'
 import { purchaseReads, purchaseWrites } from '../shop/purchases.ts'
 import { settlementTransactions } from '../shop/settlements.ts'
 import { shopSweep } from '../shop/sweep.ts'

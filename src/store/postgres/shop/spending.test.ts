@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'vite
 import { openPostgres, type Postgres } from '../../../../test/support/postgres.ts'
 import { openPostgresTestShop } from '../../../../test/support/postgres-stores.ts'
 import { StoreUnavailable } from '../../../base/problem.ts'
-import { utcDay } from '../../../core/key.ts'
+import { utcDay } from '../../../keys/rules.ts'
 import { DAY, KEY, later, NOON } from '../../contract/shop-fixture.ts'
 import type { NewKey, ShopStore, Spent } from '../../shop-store.ts'
 import { openConnections } from '../connection/connections.ts'

@@ -1,6 +1,6 @@
-import { utcDay } from '../../../core/key.ts'
+import { utcDay } from '../../../keys/rules.ts'
+import { KEY_COLUMNS, REFUND, SPEND } from '../../../keys/store.ts'
 import { type KeyRow, spentOf } from '../../rows.ts'
-import { KEY_COLUMNS, REFUND, SPEND } from '../../shop/keys.ts'
 import type { Spent, SpentFrom } from '../../shop-store.ts'
 import type { Db } from '../connection/connections.ts'
 

@@ -1,6 +1,6 @@
-import { utcDay } from '../../../core/key.ts'
+import { utcDay } from '../../../keys/rules.ts'
+import { refund, spend } from '../../../keys/store.ts'
 import { spentOf } from '../../rows.ts'
-import { refund, spend } from '../../shop/keys.ts'
 import type { ShopStore, Spent } from '../../shop-store.ts'
 import type { Db } from '../files.ts'
 import { operationRunner } from '../operations.ts'

@@ -1,6 +1,5 @@
-import { containing, type Operation, pageStart, query } from '../../base/operation.ts'
-import { type ApiKey, utcDay } from '../../core/key.ts'
-import { type KeyRow, keyOf } from '../rows.ts'
+import { containing, type Operation, pageStart, query } from '../base/operation.ts'
+import { type KeyRow, keyOf } from '../store/rows.ts'
 import type {
   KeyQuery,
   KeyRoll,
@@ -8,7 +7,8 @@ import type {
   NewKey,
   SpentFrom,
   UsageDay,
-} from '../shop-store.ts'
+} from '../store/shop-store.ts'
+import { type ApiKey, utcDay } from './rules.ts'
 
 export const KEY_COLUMNS = `id, prefix, plan, label, state, max_requests, max_per_day, used, day, used_today,
   period, created_at, expires_at`

@@ -1,9 +1,9 @@
-import { type ApiKey, nextUtcDay, precheckQuota, remainingQuota } from '../../core/key.ts'
-import type { Caller } from '../../service/keys/authenticate-key.ts'
-import { siteUrl } from './client.ts'
-import { apiKeyOf } from './credentials.ts'
-import type { RouteDeps } from './deps.ts'
-import type { HttpRequest } from './route.ts'
+import { siteUrl } from '../../http/server/client.ts'
+import { apiKeyOf } from '../../http/server/credentials.ts'
+import type { RouteDeps } from '../../http/server/deps.ts'
+import type { HttpRequest } from '../../http/server/route.ts'
+import type { Caller } from '../authenticate-key.ts'
+import { type ApiKey, nextUtcDay, precheckQuota, remainingQuota } from '../rules.ts'
 
 /** Every response after a valid key carries its quota headers. */
 export function callerOf(deps: RouteDeps, request: HttpRequest): Caller {

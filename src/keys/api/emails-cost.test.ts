@@ -10,7 +10,7 @@ import {
 import { type AppWithKeys, startAppWithKeys, type TestKey } from '../../../test/support/keys.ts'
 import { openServerWithManualClock } from '../../../test/support/manual-clock.ts'
 import { newClient, PROXY, PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
-import { makeKeySecret } from '../../core/key.ts'
+import { makeKeySecret } from '../rules.ts'
 
 let app: AppWithKeys
 beforeAll(async () => {

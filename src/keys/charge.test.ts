@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
-import { keyRing, type TestKey } from '../../../test/support/keys.ts'
-import { openSqliteTestShop } from '../../../test/support/stores.ts'
-import { Problem } from '../../base/problem.ts'
-import { utcDay } from '../../core/key.ts'
-import { makeRates, openMemoryLimit } from '../../limit/memory.ts'
-import { fakeProvider } from '../../pay/open.ts'
-import type { ShopStore } from '../../store/shop-store.ts'
+import { keyRing, type TestKey } from '../../test/support/keys.ts'
+import { openSqliteTestShop } from '../../test/support/stores.ts'
+import { Problem } from '../base/problem.ts'
+import { makeRates, openMemoryLimit } from '../limit/memory.ts'
+import { fakeProvider } from '../pay/open.ts'
+import type { ShopStore } from '../store/shop-store.ts'
 import { type Caller, reauthenticateKey } from './authenticate-key.ts'
 import { charge } from './charge.ts'
+import { utcDay } from './rules.ts'
 
 let shop: ShopStore
 let close: () => Promise<void>

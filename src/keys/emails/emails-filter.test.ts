@@ -7,7 +7,7 @@ import { parseFilter } from '../../mail/rules/filter.ts'
 import { EMPTY_MAIL } from '../../mail/rules/message.ts'
 import { POOL } from '../../mail/rules/session.ts'
 import type { MailStore } from '../../mail/store.ts'
-import { countTurns } from '../testing/turns.ts'
+import { countTurns } from '../../service/testing/turns.ts'
 import { type EmailQuery, emailMatchTest, MAX_EXAMINED, newestEmailId } from './emails.ts'
 import { listEmails } from './list-emails.ts'
 

@@ -6,8 +6,8 @@ import { request } from '../../../test/support/http-client.ts'
 import { openTestServer, type TestServer } from '../../../test/support/http-server.ts'
 import { keyRing, type TestKey } from '../../../test/support/keys.ts'
 import { waitUntil } from '../../../test/support/wait-until.ts'
+import { waitingRequests } from '../../http/server/limits.ts'
 import { parseMail } from '../../mime/parse.ts'
-import { waitingRequests } from '../server/limits.ts'
 
 let server: TestServer
 let key: TestKey

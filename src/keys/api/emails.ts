@@ -1,7 +1,18 @@
 import { type Static, Type } from 'typebox'
 import { Problem } from '../../base/problem.ts'
 import { isoTimestamp, utcTimestamp } from '../../base/time.ts'
-import type { ApiKey } from '../../core/key.ts'
+import { keyedEtag, MAX_CACHED_BYTES, matchesEtag } from '../../http/server/caching.ts'
+import { KEY_HEADER } from '../../http/server/credentials.ts'
+import type { RouteDeps } from '../../http/server/deps.ts'
+import {
+  bodyBytes,
+  empty,
+  type HttpResponse,
+  json,
+  jsonResponse,
+  preparedBytes,
+} from '../../http/server/response.ts'
+import { type HttpRequest, route } from '../../http/server/route.ts'
 import {
   addressField,
   DEFAULT_LIMIT,
@@ -14,9 +25,9 @@ import {
   waitField,
 } from '../../mail/api/schemas.ts'
 import { parseFilter } from '../../mail/rules/filter.ts'
-import { authenticateKey, type Caller } from '../../service/keys/authenticate-key.ts'
-import { charge } from '../../service/keys/charge.ts'
-import type { EmailRecord } from '../../service/mail/email-record.ts'
+import { authenticateKey, type Caller } from '../authenticate-key.ts'
+import { charge } from '../charge.ts'
+import type { EmailRecord } from '../emails/email-record.ts'
 import {
   awaitEmails,
   type EmailQuery,
@@ -25,21 +36,10 @@ import {
   type KeyView,
   newestEmailId,
   parseTo,
-} from '../../service/mail/emails.ts'
-import { type ListedEmail, listEmails } from '../../service/mail/list-emails.ts'
-import { keyedEtag, MAX_CACHED_BYTES, matchesEtag } from '../server/caching.ts'
-import { KEY_HEADER } from '../server/credentials.ts'
-import type { RouteDeps } from '../server/deps.ts'
-import { authenticatedKey, callerOf } from '../server/quota-headers.ts'
-import {
-  bodyBytes,
-  empty,
-  type HttpResponse,
-  json,
-  jsonResponse,
-  preparedBytes,
-} from '../server/response.ts'
-import { type HttpRequest, route } from '../server/route.ts'
+} from '../emails/emails.ts'
+import { type ListedEmail, listEmails } from '../emails/list-emails.ts'
+import type { ApiKey } from '../rules.ts'
+import { authenticatedKey, callerOf } from './quota-headers.ts'
 
 const recordSchema = Type.Object({
   id: messageIdField,

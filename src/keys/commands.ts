@@ -1,19 +1,7 @@
 import type { Command } from 'commander'
 import { printable } from '../base/text.ts'
 import { timestampFields } from '../base/time.ts'
-import { type ApiKey, utcDayText } from '../core/key.ts'
-import { type Plan, validityOf } from '../core/plan.ts'
-import {
-  findKeys,
-  issueKey,
-  type KeyDeps,
-  type KeyRequest,
-  keyUsage,
-  rollKey,
-} from '../service/keys/keys.ts'
-import { keyJson } from '../service/operator-json.ts'
-import type { Endpoints } from './banner.ts'
-import { formatExpiry, keyLines, keyTable, plot, usageBars } from './key-usage.ts'
+import type { Endpoints } from '../cli/banner.ts'
 import {
   CommandError,
   formatCount,
@@ -22,7 +10,12 @@ import {
   type Print,
   printJson,
   table,
-} from './output.ts'
+} from '../cli/output.ts'
+import { keyJson } from '../service/operator-json.ts'
+import { type Plan, validityOf } from '../shared/plan.ts'
+import { findKeys, issueKey, type KeyDeps, type KeyRequest, keyUsage, rollKey } from './keys.ts'
+import { type ApiKey, utcDayText } from './rules.ts'
+import { formatExpiry, keyLines, keyTable, plot, usageBars } from './usage-command.ts'
 
 export interface KeyActions {
   endpoints(): Endpoints

@@ -1,14 +1,14 @@
 import { type Address, parseAddress } from '../../base/address.ts'
 import { secretHash } from '../../base/id.ts'
 import { Problem } from '../../base/problem.ts'
-import type { ApiKey } from '../../core/key.ts'
 import type { ServiceDeps } from '../../mail/deps.ts'
 import { type PollSource, pollUntil } from '../../mail/list/shared-poll.ts'
 import { groupSteps, type MailFilter, matchesFilter } from '../../mail/rules/filter.ts'
 import type { Message } from '../../mail/rules/message.ts'
 import { keyedTopic, POOL, type Topic } from '../../mail/rules/session.ts'
 import type { KeyScope, MailStore } from '../../mail/store.ts'
-import { type Caller, type KeyAuthDeps, requireQuota, rereadKey } from '../keys/authenticate-key.ts'
+import { type Caller, type KeyAuthDeps, requireQuota, rereadKey } from '../authenticate-key.ts'
+import type { ApiKey } from '../rules.ts'
 
 export type EmailsDeps = Pick<ServiceDeps, 'store' | 'parsed' | 'steps' | 'poolAccess' | 'now'>
 

@@ -7,7 +7,7 @@ import {
   makeKeyPrefix,
   makeKeySecret,
   makeOrderId,
-} from './key.ts'
+} from './rules.ts'
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const random = fc.uint8Array({ minLength: KEY_RANDOM_BYTES, maxLength: KEY_RANDOM_BYTES })

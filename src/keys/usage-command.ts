@@ -1,6 +1,6 @@
 import { printable } from '../base/text.ts'
-import { type ApiKey, nextUtcDay, precheckQuota, remainingQuota, utcDayText } from '../core/key.ts'
-import { bar, formatCount, formatMinute, formatTime, listTable, table } from './output.ts'
+import { bar, formatCount, formatMinute, formatTime, listTable, table } from '../cli/output.ts'
+import { type ApiKey, nextUtcDay, precheckQuota, remainingQuota, utcDayText } from './rules.ts'
 
 export function keyTable(keys: readonly ApiKey[], now: Date): string[] {
   const rows = keys.map((key) => [

@@ -4,6 +4,7 @@ import { openSqliteTestMail } from '../../../test/support/stores.ts'
 import { Problem } from '../../base/problem.ts'
 import { openStepScheduler } from '../../mail/read/step-scheduler.ts'
 import type { Mail } from '../../mail/rules/message.ts'
+import { countTurns } from '../../service/testing/turns.ts'
 import {
   address,
   type Fixture,
@@ -12,7 +13,6 @@ import {
   openFixture,
   START,
 } from '../../store/contract/fixture.ts'
-import { countTurns } from '../testing/turns.ts'
 import { type EmailQuery, emailsVersion, newestEmailId, parseTo } from './emails.ts'
 import { listEmails as listFor } from './list-emails.ts'
 

@@ -1,6 +1,9 @@
-import { secretHash } from '../../base/id.ts'
-import { Problem } from '../../base/problem.ts'
-import { utcTimestamp } from '../../base/time.ts'
+import { secretHash } from '../base/id.ts'
+import { Problem } from '../base/problem.ts'
+import { utcTimestamp } from '../base/time.ts'
+import type { ServiceDeps } from '../mail/deps.ts'
+import { type Plan, planEnd } from '../shared/plan.ts'
+import type { KeyRoll, KeyRollResult, UsageDay } from '../store/shop-store.ts'
 import {
   type ApiKey,
   isWellFormedKey,
@@ -13,10 +16,7 @@ import {
   precheckQuota,
   type QuotaProblemCode,
   utcDay,
-} from '../../core/key.ts'
-import { type Plan, planEnd } from '../../core/plan.ts'
-import type { ServiceDeps } from '../../mail/deps.ts'
-import type { KeyRoll, KeyRollResult, UsageDay } from '../../store/shop-store.ts'
+} from './rules.ts'
 
 export type KeyDeps = Pick<ServiceDeps, 'shop' | 'now' | 'randomBytes'>
 

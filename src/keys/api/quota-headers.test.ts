@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
-import type { ApiKey } from '../../core/key.ts'
+import type { ApiKey } from '../rules.ts'
 import { quotaHeaders } from './quota-headers.ts'
 
 const NOW = new Date('2026-03-01T23:00:00Z')

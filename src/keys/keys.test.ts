@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { openSqliteTestShop } from '../../../test/support/stores.ts'
-import { secretHash } from '../../base/id.ts'
-import { isWellFormedKey, utcDay } from '../../core/key.ts'
-import { PLANS, type Plan } from '../../core/plan.ts'
+import { openSqliteTestShop } from '../../test/support/stores.ts'
+import { secretHash } from '../base/id.ts'
+import { PLANS, type Plan } from '../shared/plan.ts'
 import { findKeys, issueKey, keyUsage, OLD_SECRET_MS, rollKey } from './keys.ts'
+import { isWellFormedKey, utcDay } from './rules.ts'
 
 const NOON = new Date('2026-03-01T12:00:00Z')
 const DAY = 86_400_000

@@ -1,6 +1,8 @@
 import { Type } from 'typebox'
 import { isoTimestamp, timestampFields, utcTimestamp } from '../../base/time.ts'
-import { remainingQuota, utcDayText } from '../../core/key.ts'
+import { apiKeyOf, KEY_HEADER } from '../../http/server/credentials.ts'
+import { success } from '../../http/server/response.ts'
+import { route } from '../../http/server/route.ts'
 import {
   countField,
   expiryFields,
@@ -9,12 +11,10 @@ import {
   successSchema,
   timeField,
 } from '../../mail/api/schemas.ts'
-import { identifyKey } from '../../service/keys/authenticate-key.ts'
-import { keyUsageReport, rollPresentedKey } from '../../service/keys/keys.ts'
-import { apiKeyOf, KEY_HEADER } from '../server/credentials.ts'
-import { authenticatedKey, callerOf } from '../server/quota-headers.ts'
-import { success } from '../server/response.ts'
-import { route } from '../server/route.ts'
+import { identifyKey } from '../authenticate-key.ts'
+import { keyUsageReport, rollPresentedKey } from '../keys.ts'
+import { remainingQuota, utcDayText } from '../rules.ts'
+import { authenticatedKey, callerOf } from './quota-headers.ts'
 
 export const usageRoute = route({
   method: 'GET',

@@ -1,5 +1,7 @@
-import { secretHash } from '../../base/id.ts'
-import { Problem } from '../../base/problem.ts'
+import { secretHash } from '../base/id.ts'
+import { Problem } from '../base/problem.ts'
+import type { ServiceDeps } from '../mail/deps.ts'
+import { checkRate, recordFailedAuth } from '../service/rates.ts'
 import {
   type ApiKey,
   isTestKey,
@@ -7,9 +9,7 @@ import {
   nextUtcDay,
   precheckQuota,
   type QuotaProblemCode,
-} from '../../core/key.ts'
-import type { ServiceDeps } from '../../mail/deps.ts'
-import { checkRate, recordFailedAuth } from '../rates.ts'
+} from './rules.ts'
 
 export type KeyAuthDeps = Pick<ServiceDeps, 'shop' | 'pay' | 'limit' | 'now'>
 

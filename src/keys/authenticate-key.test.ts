@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
-import { keyRing } from '../../../test/support/keys.ts'
-import { openSqliteTestShop } from '../../../test/support/stores.ts'
-import { Problem } from '../../base/problem.ts'
-import { type KeyMode, makeKeySecret } from '../../core/key.ts'
-import { PLANS, type Plan } from '../../core/plan.ts'
-import { makeRates, openMemoryLimit } from '../../limit/memory.ts'
-import { fakeProvider } from '../../pay/open.ts'
-import type { ShopStore } from '../../store/shop-store.ts'
+import { keyRing } from '../../test/support/keys.ts'
+import { openSqliteTestShop } from '../../test/support/stores.ts'
+import { Problem } from '../base/problem.ts'
+import { makeRates, openMemoryLimit } from '../limit/memory.ts'
+import { fakeProvider } from '../pay/open.ts'
+import { PLANS, type Plan } from '../shared/plan.ts'
+import type { ShopStore } from '../store/shop-store.ts'
 import {
   authenticateKey,
   authenticateSessionKey,
@@ -17,6 +16,7 @@ import {
   reauthenticateKey,
 } from './authenticate-key.ts'
 import { issueKey } from './keys.ts'
+import { type KeyMode, makeKeySecret } from './rules.ts'
 
 const NOON = new Date('2026-03-01T12:00:00Z')
 const [STARTER] = PLANS as readonly [Plan]

@@ -5,7 +5,7 @@ import { problemFault, request, requestFrom } from '../../../test/support/http-c
 import { type AppWithKeys, sharedAppWithKeys, type TestKey } from '../../../test/support/keys.ts'
 import { openServerWithManualClock } from '../../../test/support/manual-clock.ts'
 import { newClient, PROXY } from '../../../test/support/trusted-proxy.ts'
-import { makeKeySecret } from '../../core/key.ts'
+import { makeKeySecret } from '../rules.ts'
 
 let app: AppWithKeys
 beforeAll(async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type ApiKey, nextUtcDay, precheckQuota, remainingQuota, utcDay } from './key.ts'
+import { type ApiKey, nextUtcDay, precheckQuota, remainingQuota, utcDay } from './rules.ts'
 
 const now = new Date('2026-03-01T12:00:00Z')
 const later = (ms: number) => new Date(now.getTime() + ms)

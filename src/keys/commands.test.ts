@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { secretHash } from '../base/id.ts'
-import { PLANS } from '../core/plan.ts'
+import { CommandError } from '../cli/output.ts'
+import { NOON, shopFixture } from '../cli/testing/shop.ts'
+import { PLANS } from '../shared/plan.ts'
 import {
   labelKey,
   newKeyOptions,
@@ -10,9 +12,7 @@ import {
   printNewKey,
   printRolledKey,
   revokeKey,
-} from './key.ts'
-import { CommandError } from './output.ts'
-import { NOON, shopFixture } from './testing/shop.ts'
+} from './commands.ts'
 
 const fixture = shopFixture()
 const { deps, print, printed } = fixture
