@@ -11,6 +11,7 @@ import { localEndpoints } from './cli/banner.ts'
 import { type CliActions, run } from './cli/commands.ts'
 import { type Config, readConfig } from './config/config.ts'
 import { failure } from './core/checks/result.ts'
+import type { AccountAdminDeps } from './gmail/accounts.ts'
 import type { LedgerDeps } from './mail/ledger.ts'
 import { openLargeReads } from './mail/read/large-reads.ts'
 import { openParseOnce } from './mail/read/parse-once.ts'
@@ -25,7 +26,6 @@ import {
 } from './runtime/stores.ts'
 import { installationEntries } from './service/blocks/blocks.ts'
 import type { Check } from './service/checks/context.ts'
-import type { AccountAdminDeps } from './service/sessions/accounts.ts'
 import type { WebhookDeps } from './service/webhooks/webhooks.ts'
 import { writeBackup } from './store/sqlite/backup.ts'
 import { restoreBackup } from './store/sqlite/restore.ts'
@@ -57,11 +57,11 @@ function cliActions(): CliActions {
     plans: () => read().config.plans,
     withAccounts: (operation) => withAccounts(read().config, operation),
     testAccount: async (email) => {
-      const { testAccount } = await import('./imap/account.ts')
+      const { testAccount } = await import('./gmail/imap/account.ts')
       return await testAccount(accountSetting(read().config, email))
     },
     aliasTrial: async () => {
-      const { openAliasTest } = await import('./runtime/alias-test.ts')
+      const { openAliasTest } = await import('./gmail/alias-test.ts')
       return openAliasTest(read().config, { log: await openErrorLog() })
     },
     withDomains: (operation) => withStore(openMailStoreForCli(read().config), operation),

@@ -50,7 +50,7 @@ describe('with a running service', () => {
     assert.deepEqual(await offered(), before)
   })
 
-  // Other refusals: src/cli/account.test.ts and account-test.test.ts.
+  // Other refusals: src/gmail/commands.test.ts and account-test.test.ts.
   test('a failed login exits with 1 and one line of error', async () => {
     const unreachable = await run('test', 'joe@gmail.com')
     assert.deepEqual([unreachable.status, unreachable.stdout], [1, ''])

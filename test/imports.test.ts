@@ -204,7 +204,7 @@ describe('allowed', () => {
     ['src/mail/receive-mail.ts', "import type { Bus } from '../bus/bus.ts'"],
     ['src/mail/receive-mail.ts', "import { readHead } from '../mime/header-summary.ts'"],
     ['src/http/api/x.ts', "import { receive } from '../../service/mail/receive.ts'"],
-    ['src/imap/recipients.ts', "import { readHeader } from '../mime/header-fields.ts'"],
+    ['src/gmail/imap/recipients.ts', "import { readHeader } from '../mime/header-fields.ts'"],
     ['src/config/config.ts', "import { flag } from './values.ts'"],
     ['src/main.ts', "import { startService } from './runtime/start.ts'"],
     ['src/main.ts', "const file = new URL('../package.json', import.meta.url)"],
@@ -240,7 +240,11 @@ describe('rejected', () => {
       'sender-auth may not import mime',
     ],
     ['src/sandbox/x.ts', "import { a } from '../mime/parser.ts'", 'sandbox may not import mime'],
-    ['src/imap/x.ts', "import { a } from '../mime/header-summary.ts'", 'imap may not import mime'],
+    [
+      'src/gmail/imap/x.ts',
+      "import { a } from '../mime/header-summary.ts'",
+      'imap may not import mime',
+    ],
     [
       'src/service/x.ts',
       "import { a } from '../sender-auth/a.ts'",

@@ -9,7 +9,11 @@ import { ROOT } from './support/service-process.ts'
 
 describe('a missing program leaves out the tests that need it, and no others', () => {
   for (const [name, needs, doesWithout] of [
-    ['dovecot', ['test/gmail.test.ts', 'src/imap/account.test.ts'], 'test/gmail-contract.test.ts'],
+    [
+      'dovecot',
+      ['test/gmail.test.ts', 'src/gmail/imap/account.test.ts'],
+      'test/gmail-contract.test.ts',
+    ],
     ['chromium-headless-shell', ['test/page/reader.test.ts'], 'test/page/budget.test.ts'],
     ['postgres', ['test/nodes.test.ts', 'test/store-unavailable.test.ts'], 'test/privacy.test.ts'],
     [
@@ -54,7 +58,7 @@ describe('the run ends with a list of the files left out and the reason', () => 
   }
 
   test('in CI, and fails', () => {
-    const files = ['src/mail/sessions/configured-domains.test.ts', 'src/imap/account.test.ts']
+    const files = ['src/mail/sessions/configured-domains.test.ts', 'src/gmail/imap/account.test.ts']
     const { status, stderr, summary } = run('service', files, { CI: 'true' })
     assert.match(summary, /Test Files +1 passed/)
     assert.match(stderr, LIST)

@@ -60,7 +60,7 @@ export function readConfig(source: SettingSource) {
     config.redis === '' || config.store !== 'sqlite:',
     'MAYFLY_REDIS requires a shared store: set MAYFLY_STORE to a PostgreSQL URL',
   )
-  // Mail may be fetched long after it arrived, and its date is from another clock: see core/gmail.ts.
+  // Mail may be fetched long after it arrived, and its date is from another clock: see gmail/rules.ts.
   read.check(
     config.gmailAccounts.length === 0 || config.sessions.cooldownMs >= 3_600_000,
     'MAYFLY_ADDRESS_COOLDOWN: at least 1h with Gmail accounts',

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { XStatic } from 'typebox/schema'
 import { type Address, localOf, parseAddress } from '../base/address.ts'
-import { type AccountRules, MAX_ACCOUNT_LOCAL_LENGTH } from '../core/gmail.ts'
+import { type AccountRules, MAX_ACCOUNT_LOCAL_LENGTH } from '../gmail/rules.ts'
 import { PLANS, type Plan } from '../shared/plan.ts'
 
 const TEXT = { type: 'string', minLength: 1 } as const

@@ -1,3 +1,4 @@
+import { accountRoutes } from '../gmail/admin.ts'
 import { emailsRoute } from '../keys/api/emails.ts'
 import { rollKeyRoute, usageRoute } from '../keys/api/keys.ts'
 import { checkMailRoute } from '../mail/api/check-mail.ts'
@@ -12,7 +13,6 @@ import {
   extendSessionRoute,
 } from '../mail/api/sessions.ts'
 import { plainRoutes } from '../mail/plain/routes.ts'
-import { accountRoutes } from './api/admin/accounts.ts'
 import { blockRoutes } from './api/admin/blocks.ts'
 import { domainRoutes } from './api/admin/domains.ts'
 import { mailboxRoutes } from './api/admin/mailboxes.ts'

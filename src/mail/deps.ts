@@ -1,6 +1,6 @@
 import type { Log } from '../base/log/log.ts'
 import type { Bus } from '../bus/bus.ts'
-import type { AccountRules } from '../core/gmail.ts'
+import type { AccountRules } from '../gmail/rules.ts'
 import type { KeyView, PoolAccess } from '../keys/emails/emails.ts'
 import type { Limit } from '../limit/limit.ts'
 import type { PaymentProvider } from '../pay/provider.ts'

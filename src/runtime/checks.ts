@@ -65,7 +65,7 @@ export async function openCheckContext(
     async testAccount(email) {
       const account = config.gmailAccounts.find((one) => one.email === parseAddress(email))
       if (!account) return { ok: false, reason: 'not in the accounts file' }
-      const { testAccount } = await import('../imap/account.ts')
+      const { testAccount } = await import('../gmail/imap/account.ts')
       return await testAccount(account)
     },
     stripe: () => inspectStripe(config.payments.stripe),

@@ -1,4 +1,4 @@
-import { isAfterAliasCreation } from '../core/gmail.ts'
+import { isAfterAliasCreation } from '../gmail/rules.ts'
 import {
   decideRecipient,
   type FetchedRecipient,

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FinishedCheck } from '../../src/core/checks/result.ts'
-import type { AccountHealth, GmailAccount } from '../../src/core/gmail.ts'
+import type { AccountHealth, GmailAccount } from '../../src/gmail/rules.ts'
 import { openMailStoreForCli } from '../../src/runtime/stores.ts'
 import { startApp } from './app.ts'
 import { tempFolder } from './stores.ts'

@@ -5,7 +5,7 @@ import { openSqliteTestMail } from '../../../test/support/stores.ts'
 import { parseHost } from '../../base/address.ts'
 import { secretHash } from '../../base/id.ts'
 import { Problem } from '../../base/problem.ts'
-import { type GmailFixture, openGmailFixture, rules } from '../../service/testing/gmail.ts'
+import { type GmailFixture, openGmailFixture, rules } from '../../gmail/testing/gmail.ts'
 import type { MailStore } from '../store.ts'
 import { createSession } from './create-session.ts'
 

@@ -2,6 +2,7 @@ import { type Address, joinAddress, type MailDomain } from '../../base/address.t
 import { makeSecretToken, secretHash } from '../../base/id.ts'
 import { Problem } from '../../base/problem.ts'
 import { utcTimestamp } from '../../base/time.ts'
+import { type AccountsDeps, type ActiveAccount, activeAccounts } from '../../gmail/accounts.ts'
 import {
   type AccountRequest,
   chooseAccount,
@@ -10,12 +11,7 @@ import {
   maxTagLength,
   plusAlias,
   randomTag,
-} from '../../core/gmail.ts'
-import {
-  type AccountsDeps,
-  type ActiveAccount,
-  activeAccounts,
-} from '../../service/sessions/accounts.ts'
+} from '../../gmail/rules.ts'
 import { type AddressRules, NO_RULES } from '../../shared/address-rules.ts'
 import type { ServiceDeps } from '../deps.ts'
 import { parsePrefix, randomLocalPart } from '../rules/prefix.ts'

@@ -3,7 +3,7 @@ import { describe, test } from 'vitest'
 import { isProblem } from '../../../test/support/problem.ts'
 import { openSqliteTestMail } from '../../../test/support/stores.ts'
 import { parseHost } from '../../base/address.ts'
-import { openGmailFixture, rules } from '../../service/testing/gmail.ts'
+import { openGmailFixture, rules } from '../../gmail/testing/gmail.ts'
 import { createSession } from './create-session.ts'
 import { extendSession } from './session.ts'
 

@@ -1,7 +1,7 @@
 import { acceptsSessions, hostOf, type MailDomain } from '../../base/address.ts'
 import { secretHash } from '../../base/id.ts'
 import { Problem } from '../../base/problem.ts'
-import { type AccountsDeps, activeAccounts } from '../../service/sessions/accounts.ts'
+import { type AccountsDeps, activeAccounts } from '../../gmail/accounts.ts'
 import type { ServiceDeps } from '../deps.ts'
 import {
   extendedExpiry,

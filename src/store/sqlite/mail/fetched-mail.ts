@@ -1,8 +1,14 @@
+import { accountWrites } from '../../../gmail/account-store.ts'
+import {
+  aliasOf,
+  defer,
+  findAliasRows,
+  findSeen,
+  recordSeen,
+} from '../../../gmail/fetched-mail-store.ts'
 import type { ReceiveLimits } from '../../../mail/rules/recipient.ts'
 import type { AddFetchedMailResult, NewFetchedMail } from '../../../mail/store.ts'
 import { compressMail } from '../../compression.ts'
-import { accountWrites } from '../../mail/accounts.ts'
-import { aliasOf, defer, findAliasRows, findSeen, recordSeen } from '../../mail/fetched-mail.ts'
 import { fetchedOutcome, resolveFetched } from '../../resolve-recipients.ts'
 import type { Db } from '../files.ts'
 import { operationRunner } from '../operations.ts'

@@ -1,0 +1,50 @@
+import { Type } from 'typebox'
+import { Problem } from '../base/problem.ts'
+import { adminRoute } from '../http/api/admin/route.ts'
+import { success } from '../http/server/response.ts'
+import type { Route } from '../http/server/route.ts'
+import { countField, messageSchema, nullable, successSchema } from '../mail/api/schemas.ts'
+import { accountRows } from './accounts.ts'
+
+export const accountRoutes: readonly Route[] = [
+  adminRoute({
+    method: 'GET',
+    path: '/accounts',
+    title: 'Gmail accounts',
+    description: 'Gmail accounts and their health, without their secrets.',
+    output: successSchema({
+      accounts: Type.Array(
+        Type.Object({
+          id: nullable(countField(1), 'Null until the service has started with it.'),
+          email: Type.String({ examples: ['someone@gmail.com'] }),
+          offered: Type.Boolean({ description: 'Whether its aliases are offered.' }),
+          hindrance: nullable(Type.String(), 'Why it is not offered.'),
+          health: nullable(Type.String({ examples: ['ok'] })),
+          reason: nullable(Type.String()),
+          aliases: countField(12),
+        }),
+      ),
+    }),
+    async handle(_input, { store, gmailAccounts: file, now }) {
+      return success({ accounts: await accountRows({ store, file, now }) })
+    },
+  }),
+  adminRoute({
+    method: 'POST',
+    path: '/accounts/change',
+    title: 'Activate or deactivate an account',
+    description: 'An inactive account is not offered, and its mail is not fetched.',
+    input: Type.Object({
+      id: Type.Integer({ minimum: 1, description: 'The id of the account.' }),
+      active: Type.Boolean(),
+    }),
+    output: messageSchema,
+    problems: ['not_found'],
+    async handle({ id, active }, { store }) {
+      if (!(await store.setAccountActive(id, active))) {
+        throw new Problem('not_found', 'No such account.')
+      }
+      return success({ message: active ? 'Account activated.' : 'Account deactivated.' })
+    },
+  }),
+]

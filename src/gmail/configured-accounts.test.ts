@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, test } from 'vitest'
+import { openSqliteTestMail } from '../../test/support/stores.ts'
+import { accountRules, activeAccounts, addConfiguredAccounts } from './accounts.ts'
+import { rules, START } from './testing/gmail.ts'
+
+let opened: Awaited<ReturnType<typeof openSqliteTestMail>>
+beforeEach(async () => {
+  opened = await openSqliteTestMail()
+})
+afterEach(() => opened.close())
+
+const JOE = { ...rules('joe@gmail.com'), active: true }
+const ANN = { ...rules('ann@gmail.com'), active: true }
+const now = () => START
+const start = (...file: (typeof JOE)[]) => addConfiguredAccounts(opened, file)
+const known = async () =>
+  (await opened.store.listAccounts(START)).map(({ id, email, active, health, reason }) => ({
+    id,
+    summary: [email, active ? 'on' : 'off', health, reason].join(' ').trim(),
+  }))
+const offered = async (...file: (typeof JOE)[]) => {
+  const deps = { store: opened.other, accountRules: accountRules(file), now }
+  return (await activeAccounts(deps)).map(({ email }) => email)
+}
+
+test('accounts are added once and keep their ids, whatever their order in the file', async () => {
+  await start(JOE)
+  const [joe] = await known()
+  await start(ANN, JOE)
+  const [first, second, ...others] = await known()
+  assert.deepEqual([first, others], [joe, []])
+  assert.equal(second?.summary, 'ann@gmail.com on starting')
+})
+
+test('account ids and mail domain ids never collide, in any order of creation', async () => {
+  const names = ['a.test', 'b.test', 'c.test']
+  const add = async (name: string) =>
+    opened.store.addDomain({
+      name: name as never,
+      sessions: true,
+      reader: true,
+      ttlSeconds: undefined,
+    })
+  await add(names[0] ?? '')
+  await start(JOE)
+  await add(names[1] ?? '')
+  await start(JOE, ANN)
+  await add(names[2] ?? '')
+  const ids = [...(await known()), ...(await opened.store.listDomains())].map(({ id }) => id)
+  assert.equal(new Set(ids).size, 5)
+})
+
+test('a restart keeps the health and the active flag of an account, because another node may poll it', async () => {
+  await start(JOE, ANN)
+  const [joe, ann] = await known()
+  await opened.other.setAccountHealth(
+    joe?.id ?? 0,
+    'failing',
+    'the server does not accept the login',
+  )
+  await opened.other.setAccountHealth(ann?.id ?? 0, 'ok', '')
+  await opened.store.setAccountActive(joe?.id ?? 0, false)
+  await start(JOE, ANN)
+  assert.deepEqual(
+    (await known()).map(({ summary }) => summary),
+    ['joe@gmail.com off failing the server does not accept the login', 'ann@gmail.com on ok'],
+  )
+})
+
+test('an account is offered if it is configured, active in the file and in the store, and known', async () => {
+  assert.deepEqual(await offered(JOE), [], 'nobody has added it yet')
+  await start(JOE, ANN)
+  assert.deepEqual(await offered(JOE, ANN), ['joe@gmail.com', 'ann@gmail.com'])
+  assert.deepEqual(await offered(ANN), ['ann@gmail.com'], 'one has left the file')
+  assert.deepEqual(await offered({ ...JOE, active: false }, ANN), ['ann@gmail.com'])
+  const [joe] = await known()
+  await opened.store.setAccountActive(joe?.id ?? 0, false)
+  assert.deepEqual(await offered(JOE, ANN), ['ann@gmail.com'])
+  await opened.store.setAccountActive(joe?.id ?? 0, true)
+  assert.deepEqual(await offered(JOE, ANN), ['joe@gmail.com', 'ann@gmail.com'])
+})
+
+test('the account rules contain no secret of the file', () => {
+  const configured = { ...JOE, login: { password: 'canary' }, host: 'imap.gmail.com' }
+  assert.deepEqual(accountRules([configured]), [rules('joe@gmail.com')])
+})

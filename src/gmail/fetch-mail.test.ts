@@ -1,0 +1,209 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, describe, test } from 'vitest'
+import { secretHash } from '../base/id.ts'
+import { readMetrics } from '../base/metrics.ts'
+import { makeWaiterCounts, openMemoryBus } from '../bus/memory.ts'
+import { makeRates, openMemoryLimit } from '../limit/memory.ts'
+import { forcePoll } from '../mail/list/check-mail.ts'
+import type { FetchedRecipient, Recipient } from '../mail/rules/recipient.ts'
+import { keyedTopic, type MailboxId } from '../mail/rules/session.ts'
+import type { FindMailBlock } from '../service/blocks/open-block-list.ts'
+import { accountMailDeps } from './fetch-mail.ts'
+import type { ImapDeps } from './imap/options.ts'
+import type { FetchedMail } from './rules.ts'
+import { address, type GmailFixture, openGmailFixture, rules, START } from './testing/gmail.ts'
+
+const log = { debug() {}, info() {}, warn() {}, error() {} }
+
+let fixture: GmailFixture
+let accountId: number
+let mail: ImapDeps
+beforeEach(async () => {
+  fixture = await openGmailFixture(rules('joe@gmail.com'), rules('ann@gmail.com'))
+  accountId = await fixture.idOf('joe@gmail.com')
+  mail = { ...accountMailDeps(fixture.deps, accountId), random: () => 0.5, log }
+})
+afterEach(() => fixture.close())
+
+let lastUid = 0
+async function fetched(to: string[], raw = MAIL): Promise<FetchedMail> {
+  lastUid += 1
+  return {
+    folder: 'INBOX',
+    uid: lastUid,
+    state: { uidValidity: 7, lastUid },
+    recipients: identified(await mail.findAliases(to.map(address)), `mail ${lastUid}`),
+    raw: new TextEncoder().encode(raw),
+    receivedAt: new Date(START.getTime() + 1_000),
+  }
+}
+
+const MAIL = [
+  'Delivered-To: joe@gmail.com',
+  'Return-Path: <bounce@shop.test>',
+  'From: The Shop <hello@shop.test>',
+  'To: joe+shop@gmail.com',
+  'Subject: Welcome',
+  '',
+  'Hello.',
+  '',
+].join('\r\n')
+
+function identified(recipients: readonly Recipient[], prefix: string): FetchedRecipient[] {
+  return recipients.map((one) => ({ ...one, identity: `${prefix} ${one.address}` }))
+}
+
+const messages = (mailbox: MailboxId) =>
+  fixture.other.listMessages(mailbox, { sinceId: 0, limit: 100 })
+
+describe('fetched mail', () => {
+  test('is listed in its session with the time at which the account received it', async () => {
+    const { session } = await fixture.alias('joe@gmail.com', 'shop')
+    fixture.pass(60_000)
+    assert.equal(await mail.receive(await fetched(['joe+shop@gmail.com'])), 'stored')
+    const [message, ...others] = await messages(session.id)
+    assert.deepEqual(others, [])
+    assert.deepEqual(
+      [message?.senderName, message?.senderEmail, message?.subject, message?.receivedAt],
+      ['The Shop', 'hello@shop.test', 'Welcome', new Date(START.getTime() + 1_000)],
+    )
+  })
+
+  test('wakes waiters of the session and of its key, and none if it is already stored', async () => {
+    const { session } = await fixture.alias('joe@gmail.com', 'shop', 'key-1')
+    const one = await fetched(['joe+shop@gmail.com'])
+    assert.equal(await mail.receive(one), 'stored')
+    assert.deepEqual(fixture.woken, [session.id, keyedTopic('key', 'key-1')])
+    // The first call transferred the bytes.
+    const raw = new TextEncoder().encode(MAIL)
+    assert.equal(await mail.receive({ ...one, raw }), 'known')
+    assert.equal(fixture.woken.length, 2)
+  })
+
+  test('is counted by outcome', async () => {
+    const values = () => {
+      const metric = readMetrics().find(({ name }) => name === 'mayfly_imap_mails_total')
+      return new Map(metric?.values.map(({ labels, value }) => [labels['outcome'], value]))
+    }
+    const before = values()
+    await fixture.alias('joe@gmail.com', 'shop')
+    const one = await fetched(['joe+shop@gmail.com'])
+    for (let times = 0; times < 3; times += 1) {
+      await mail.receive({ ...one, raw: new TextEncoder().encode(MAIL) })
+    }
+    const counted = ['stored', 'known'].map((at) => (values().get(at) ?? 0) - (before.get(at) ?? 0))
+    assert.deepEqual(counted, [1, 2])
+  })
+
+  test('of a blocked sender is not stored, and not fetched again', async () => {
+    const { session } = await fixture.alias('joe@gmail.com', 'shop')
+    const facts: unknown[] = []
+    const findMailBlock: FindMailBlock = (found) => {
+      facts.push({ ...found, readFrom: new Set(found.readFrom()) })
+      return 'mail_from'
+    }
+    const { receive, readFolder } = accountMailDeps({ ...fixture.deps, findMailBlock }, accountId)
+    assert.equal(await receive(await fetched(['joe+shop@gmail.com'])), 'blocked')
+    assert.deepEqual(facts, [
+      { mailFrom: 'bounce@shop.test', readFrom: new Set(['hello@shop.test', '']) },
+    ])
+    assert.deepEqual(await messages(session.id), [])
+    assert.deepEqual(await readFolder('INBOX'), { uidValidity: 7, lastUid })
+  })
+
+  test('for several aliases is listed in each session', async () => {
+    const shop = await fixture.alias('joe@gmail.com', 'shop')
+    const newsletter = await fixture.alias('joe@gmail.com', 'letters')
+    const forBoth = await fetched(['joe+shop@gmail.com', 'joe+letters@gmail.com'])
+    assert.equal(await mail.receive(forBoth), 'stored')
+    for (const { session, token } of [shop, newsletter]) {
+      const [message] = await messages(session.id)
+      assert.equal(message?.subject, 'Welcome')
+      assert.equal((await fixture.other.findSession(secretHash(token)))?.bytes, MAIL.length)
+    }
+  })
+
+  test('is stored with an envelope that has no client, HELO or TLS', async () => {
+    const { session } = await fixture.alias('joe@gmail.com', 'shop')
+    for (const [head, mailFrom] of [
+      [MAIL, 'bounce@shop.test'],
+      [MAIL.replace('<bounce@shop.test>', '<>'), ''],
+      [MAIL.replace('Return-Path: <bounce@shop.test>\r\n', ''), ''],
+      [MAIL.replace('<bounce@shop.test>', 'bounce'), ''],
+      [MAIL.replace('From:', 'Return-Path: <forged@x.test>\r\nFrom:'), 'bounce@shop.test'],
+    ] as const) {
+      await mail.receive(await fetched(['joe+shop@gmail.com'], head))
+      const [newest] = await messages(session.id)
+      const message = await fixture.other.findMessage(session.id, newest?.id ?? 0)
+      const raw = await fixture.other.readRaw(message?.rawId ?? 0)
+      assert.equal(Buffer.from(raw?.bytes ?? []).toString(), head)
+      const { clientIp, helo, mailFrom: from, tls, protocol } = raw ?? {}
+      assert.deepEqual([clientIp, helo, from, tls, protocol], ['', '', mailFrom, undefined, 'IMAP'])
+    }
+  })
+
+  test('for an expired session is stored for nobody', async () => {
+    await fixture.alias('joe@gmail.com', 'shop')
+    const expired = await fetched(['joe+shop@gmail.com'])
+    fixture.pass(3_600_000)
+    assert.equal(await mail.receive(expired), 'no_recipients')
+    assert.deepEqual(fixture.woken, [])
+  })
+})
+
+test('only live aliases of this account are found, by their exact spelling', async () => {
+  await fixture.alias('joe@gmail.com', 'abc')
+  await fixture.alias('ann@gmail.com', 'abc')
+  const found = async (...texts: string[]) =>
+    (await mail.findAliases(texts.map(address))).map((one) => one.address)
+  assert.deepEqual(await found('joe+abc@gmail.com'), ['joe+abc@gmail.com'])
+  const similar = ['joe+abcd@gmail.com', 'joe+ab@gmail.com', 'j.oe+abc@gmail.com', 'joe@gmail.com']
+  assert.deepEqual(await found('ann+abc@gmail.com', ...similar), [])
+  fixture.pass(3_600_000)
+  assert.deepEqual(await found('joe+abc@gmail.com'), [])
+})
+
+test('the folder state is saved, with a mail or without', async () => {
+  assert.equal(await mail.readFolder('INBOX'), undefined)
+  await mail.saveFolder('INBOX', { uidValidity: 7, lastUid: 3 })
+  assert.deepEqual(await mail.readFolder('INBOX'), { uidValidity: 7, lastUid: 3 })
+  await fixture.alias('joe@gmail.com', 'shop')
+  const one = await fetched(['joe+shop@gmail.com'])
+  await mail.receive(one)
+  assert.deepEqual(await mail.readFolder('INBOX'), one.state)
+})
+
+test('oldestAlias returns the creation time of the oldest live alias of this account', async () => {
+  assert.equal(await mail.oldestAlias(), undefined)
+  await fixture.alias('ann@gmail.com', 'elder')
+  fixture.pass(1_000)
+  await fixture.alias('joe@gmail.com', 'young')
+  assert.deepEqual(await mail.oldestAlias(), new Date(START.getTime() + 1_000))
+})
+
+test('the health of the account is saved in the store', async () => {
+  await mail.reportHealth('failing', 'the server does not accept the login')
+  const accounts = await fixture.other.listAccounts(START)
+  assert.deepEqual(
+    accounts.map(({ health, reason }) => `${health}: ${reason}`),
+    ['failing: the server does not accept the login', 'ok: '],
+  )
+})
+
+test('forcePoll triggers the poll of this account only', async () => {
+  const bus = openMemoryBus('looks', makeWaiterCounts())
+  const joeDeps = accountMailDeps({ ...fixture.deps, bus }, accountId)
+  const polled: string[] = []
+  const polledOnce = Promise.withResolvers<void>()
+  const unsubscribe = joeDeps.onPollRequest(() => {
+    polled.push('joe')
+    polledOnce.resolve()
+  })
+  const annDeps = accountMailDeps({ ...fixture.deps, bus }, accountId + 1)
+  annDeps.onPollRequest(() => void polled.push('ann'))
+  await forcePoll({ bus, limit: openMemoryLimit(makeRates()), now: () => START }, { accountId })
+  await polledOnce.promise
+  unsubscribe()
+  assert.deepEqual(polled, ['joe'])
+  await bus.close()
+})

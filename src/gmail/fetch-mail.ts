@@ -1,0 +1,85 @@
+import type { Address } from '../base/address.ts'
+import { counter } from '../base/metrics.ts'
+import { runSteps } from '../base/run-steps.ts'
+import type { SubscribableBus } from '../mail/deps.ts'
+import { recipientTopics } from '../mail/receive-mail.ts'
+import type { Envelope } from '../mail/rules/message.ts'
+import { accountTopic } from '../mail/rules/session.ts'
+import type { AccountStore } from '../mail/store.ts'
+import {
+  readFromAddresses,
+  readFromHeader,
+  readHead,
+  readReturnPath,
+  type ScannedHeader,
+  scanHeader,
+} from '../mime/header-summary.ts'
+import type { FindMailBlock } from '../service/blocks/open-block-list.ts'
+import type { AccountHealth, FetchedMail, FolderState } from './rules.ts'
+
+// As many as are fetched at once.
+const DEFERRED_AT_ONCE = 50
+
+const fetchedMails = counter<string>(
+  'mayfly_imap_mails_total',
+  'Mails fetched from Gmail accounts, by outcome',
+  'outcome',
+  ['stored'],
+)
+
+interface FetchDeps {
+  store: AccountStore
+  bus: SubscribableBus
+  now(): Date
+  findMailBlock: FindMailBlock
+}
+
+/** What the IMAP client needs to process the mail of one account, except randomness and a log. */
+export function accountMailDeps({ store, bus, now, findMailBlock }: FetchDeps, accountId: number) {
+  return {
+    findAliases: (addresses: readonly Address[]) => store.findAliases(accountId, addresses, now()),
+
+    /** Stores one mail for the aliases that are live and have room, then wakes their waiters. */
+    async receive({ raw, ...fetched }: FetchedMail) {
+      const header = await runSteps(scanHeader(raw))
+      const envelope = fetchedEnvelope(header)
+      const head = readHead(header, envelope.mailFrom)
+      const from = readFromHeader(header)
+      const mail = { ...fetched, accountId, envelope, head, from, raw, now: now() }
+      const readFrom = () => readFromAddresses(header)
+      if (await findMailBlock({ mailFrom: envelope.mailFrom, readFrom })) {
+        // Only the state of the folder is saved: the mail stays in the account and is not fetched again.
+        await store.addFetchedMail({ ...mail, recipients: [] })
+        fetchedMails.add('blocked')
+        return 'blocked'
+      }
+      const stored = await store.addFetchedMail(mail)
+      fetchedMails.add(stored.outcome)
+      if (stored.outcome !== 'stored') return stored.outcome
+      for (const topic of recipientTopics(stored.recipients)) bus.wake(topic)
+      return stored.deferred ? 'partly_stored' : 'stored'
+    },
+
+    listDeferred: (folder: string, uidValidity: number) =>
+      store.listDeferred({ accountId, folder, uidValidity, now: now(), limit: DEFERRED_AT_ONCE }),
+    deleteDeferred: (folder: string, uidValidity: number, uids: readonly number[]) =>
+      store.deleteDeferred({ accountId, folder, uidValidity, uids }),
+
+    readFolder: (name: string) => store.readFolder(accountId, name),
+    saveFolder: (name: string, state: FolderState) => store.saveFolder(accountId, name, state),
+    oldestAlias: () => store.oldestAlias(accountId, now()),
+    reportHealth: (health: AccountHealth, reason: string) =>
+      store.setAccountHealth(accountId, health, reason),
+    onPollRequest: (poll: () => void) => bus.subscribe(accountTopic(accountId), poll),
+    now,
+  }
+}
+
+/**
+ * The delivering client is unknown; the account's server recorded the envelope sender as Return-Path. The topmost one is the
+ * server's; one written by the sender is below it.
+ */
+function fetchedEnvelope(header: ScannedHeader): Envelope {
+  const mailFrom = readReturnPath(header)
+  return { clientIp: '', helo: '', mailFrom, tls: undefined, protocol: 'IMAP' }
+}
