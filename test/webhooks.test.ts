@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'vitest'
-import { EVENT_TYPES } from '../src/pay/stripe-events.ts'
-import type { StripeEvent } from '../src/pay/testing/stripe-state.ts'
+import { EVENT_TYPES } from '../src/shop/pay/stripe-events.ts'
+import type { StripeEvent } from '../src/shop/pay/testing/stripe-state.ts'
 import { request } from './support/http-client.ts'
 import { claim, getOrder } from './support/shop-client.ts'
 import {

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { PLANS } from '../shared/plan.ts'
+import { shopFixture } from '../shop/testing/commands.ts'
 import { type CliActions, run } from './commands.ts'
 import { operatorFixture } from './testing/operator.ts'
-import { shopFixture } from './testing/shop.ts'
 
 // Whole command lines on real stores. In a process of its own: test/cli.test.ts.
 

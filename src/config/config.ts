@@ -21,8 +21,8 @@ import {
   text,
   threads,
 } from '../base/settings/values.ts'
+import { keyedApiConfig, shopConfig } from '../shop/settings.ts'
 import { accountsFile } from './files.ts'
-import { keyedApiConfig, shopConfig } from './shop.ts'
 import { senderChecksConfig, smtpConfig } from './smtp.ts'
 
 /** Deeply frozen, and can be posted to a thread. */

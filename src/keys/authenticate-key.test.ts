@@ -5,8 +5,8 @@ import { keyRing } from '../../test/support/keys.ts'
 import { openSqliteTestShop } from '../../test/support/stores.ts'
 import { Problem } from '../base/problem.ts'
 import { makeRates, openMemoryLimit } from '../limit/memory.ts'
-import { fakeProvider } from '../pay/open.ts'
 import { PLANS, type Plan } from '../shared/plan.ts'
+import { fakeProvider } from '../shop/pay/open.ts'
 import type { ShopStore } from '../store/shop-store.ts'
 import {
   authenticateKey,

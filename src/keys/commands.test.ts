@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { secretHash } from '../base/id.ts'
 import { CommandError } from '../cli/output.ts'
-import { NOON, shopFixture } from '../cli/testing/shop.ts'
 import { PLANS } from '../shared/plan.ts'
+import { NOON, shopFixture } from '../shop/testing/commands.ts'
 import {
   labelKey,
   newKeyOptions,

@@ -1,5 +1,4 @@
 import type { Address, Host, MailDomain } from '../base/address.ts'
-import { CLAIM_MS, type OrderState, type Purchase } from '../core/purchase.ts'
 import { type ApiKey, utcDay } from '../keys/rules.ts'
 import type { Message, RawMail, SenderChecks } from '../mail/rules/message.ts'
 import { isAddressReserved, isLive, type MailboxId, type Session } from '../mail/rules/session.ts'
@@ -7,6 +6,7 @@ import type { NewSession, Revival } from '../mail/store.ts'
 import { type AddressRules, NO_RULES } from '../shared/address-rules.ts'
 import type { Plan } from '../shared/plan.ts'
 import type { SenderPattern } from '../shared/sender-pattern.ts'
+import { CLAIM_MS, type OrderState, type Purchase } from '../shop/rules.ts'
 import { decompress } from './compression.ts'
 import type { ClaimOutcome, KeyClaim, Spent } from './shop-store.ts'
 

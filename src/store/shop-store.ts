@@ -1,5 +1,5 @@
-import type { Purchase, Settlement } from '../core/purchase.ts'
 import type { ApiKey } from '../keys/rules.ts'
+import type { Purchase, Settlement } from '../shop/rules.ts'
 import type { CreatedPage, WebhookStore } from './webhook-store.ts'
 
 /** Keys, orders, usage, webhooks, and sign-ins to the admin page. */

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { secretHash } from '../../src/base/id.ts'
 import type { Config } from '../../src/config/config.ts'
-import { type Payment, settle } from '../../src/core/purchase.ts'
 import { issueKey } from '../../src/keys/keys.ts'
 import { KEY_RANDOM_BYTES, makeKeySecret } from '../../src/keys/rules.ts'
 import { openShopStoreForCli } from '../../src/runtime/stores.ts'
 import { PLANS, type Plan } from '../../src/shared/plan.ts'
+import { type Payment, settle } from '../../src/shop/rules.ts'
 import type { ShopStore } from '../../src/store/shop-store.ts'
 import { sharedApp, startApp } from './app.ts'
 

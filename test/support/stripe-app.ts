@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { openStripeServer, type StripeServer } from '../../src/pay/testing/stripe-server.ts'
-import type { StripeEvent } from '../../src/pay/testing/stripe-state.ts'
+import { openStripeServer, type StripeServer } from '../../src/shop/pay/testing/stripe-server.ts'
+import type { StripeEvent } from '../../src/shop/pay/testing/stripe-state.ts'
 import { startApp } from './app.ts'
 import { createOrder, type Order } from './shop-client.ts'
 

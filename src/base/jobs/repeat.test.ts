@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
-import { openShopFixture, type ShopFixture } from '../../service/testing/shop.ts'
+import { openShopFixture, type ShopFixture } from '../../shop/testing/shop.ts'
 import { StoreUnavailable } from '../problem.ts'
 import { runSweep } from './repeat.ts'
 

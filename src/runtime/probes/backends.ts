@@ -83,7 +83,7 @@ export async function inspectRedis(url: string, log: Log): Promise<string> {
 export async function inspectStripe(stripe: { secretKey: string; apiUrl: string }) {
   const isTestMode = /^[sr]k_test_/.test(stripe.secretKey)
   try {
-    const { openStripeClient } = await import('../../pay/stripe-client.ts')
+    const { openStripeClient } = await import('../../shop/pay/stripe-client.ts')
     const { data } = await openStripeClient(stripe).webhookEndpoints.list({ limit: 100 })
     const endpoints = data.map(({ url, status }) => ({ url, enabled: status === 'enabled' }))
     return { isTestMode, endpoints }

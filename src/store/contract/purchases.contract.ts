@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'vitest'
-import { CLAIM_MS, type PaymentFacts, settle } from '../../core/purchase.ts'
+import { CLAIM_MS, type PaymentFacts, settle } from '../../shop/rules.ts'
 import type { NewPurchase, ShopStore } from '../shop-store.ts'
 import { business, DAY, later, NOON, type OpenShopStore, ORDER, starter } from './shop-fixture.ts'
 

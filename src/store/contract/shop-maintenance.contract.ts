@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'vitest'
-import { type PaymentFacts, settle } from '../../core/purchase.ts'
 import { utcDay } from '../../keys/rules.ts'
+import { type PaymentFacts, settle } from '../../shop/rules.ts'
 import type { NewPurchase, ShopStore } from '../shop-store.ts'
 import { DAY, later, NOON, type OpenShopStore, ORDER, pagesOf, starter } from './shop-fixture.ts'
 

@@ -5,8 +5,8 @@ import { openTestServer, type TestServer } from '../../../../test/support/http-s
 import { keyRing } from '../../../../test/support/keys.ts'
 import { openReceiver } from '../../../../test/support/webhook-receiver.ts'
 import { isoTimestamp } from '../../../base/time.ts'
-import { type PaymentFacts, settle } from '../../../core/purchase.ts'
 import { PLANS } from '../../../shared/plan.ts'
+import { type PaymentFacts, settle } from '../../../shop/rules.ts'
 import type { NewPurchase } from '../../../store/shop-store.ts'
 import { ADMIN_TOKEN, adminClient, assertProblem, type Fields } from './testing/admin-client.ts'
 

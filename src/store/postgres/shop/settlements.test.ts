@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'vitest'
 import { openPostgres, type Postgres } from '../../../../test/support/postgres.ts'
 import { openPostgresTestShop } from '../../../../test/support/postgres-stores.ts'
-import { settle } from '../../../core/purchase.ts'
+import { settle } from '../../../shop/rules.ts'
 import { business, DAY, later, NOON, ORDER } from '../../contract/shop-fixture.ts'
 import type { PurchaseChange, ShopStore } from '../../shop-store.ts'
 

@@ -1,0 +1,245 @@
+import assert from 'node:assert/strict'
+import { beforeAll, describe, test } from 'vitest'
+import { type App, sharedApp } from '../../../test/support/app.ts'
+import {
+  ENCODINGS,
+  parseResponse,
+  post,
+  problemFault,
+  requestFrom,
+  sendRaw,
+} from '../../../test/support/http-client.ts'
+import { openTestServer } from '../../../test/support/http-server.ts'
+import { checkout, FAKE_SHOP, getOrder } from '../../../test/support/shop-client.ts'
+import { stripeEnv } from '../../../test/support/stripe-app.ts'
+import { newClient, PROXY, PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
+import { openStripeServer } from '../pay/testing/stripe-server.ts'
+
+let app: App
+beforeAll(async () => {
+  app = await sharedApp({ ...PROXY_ENV, ...FAKE_SHOP })
+})
+
+const KEY = { 'idempotency-key': 'sixteen-at-least' }
+
+describe('200', () => {
+  test('the response has the order, the payment URL and the claim secret, and is not cached', async () => {
+    const { body, status, headers } = await checkout(app.url, { plan: 'business' })
+    assert.equal(status, 200)
+    assert.equal(headers.get('cache-control'), 'no-store')
+    const { order_id, claim_secret, ...rest } = body
+    assert.match(String(order_id), /^ord_[A-Za-z0-9]{22}$/)
+    assert.match(String(claim_secret), /^[A-Za-z0-9_-]{43}$/)
+    assert.deepEqual(rest, {
+      status: 'success',
+      plan: 'business',
+      plan_name: 'Business',
+      price: { cents: 4_500, currency: 'usd', text: '45 USD', term: 'a year' },
+      url: `${app.url}/pay/${order_id}`,
+    })
+  })
+
+  test('parameters are accepted in every encoding', async () => {
+    for (const encoding of ENCODINGS) {
+      const { status, text } = await post(`${app.url}/api/checkout`, { plan: 'starter' }, encoding)
+      assert.equal(status, 200, `${encoding}: ${text}`)
+    }
+  })
+
+  test('50 concurrent requests with one Idempotency-Key get the same response', async () => {
+    const responses = await Promise.all(
+      Array.from({ length: 50 }, () => checkout(app.url, { email: 'ann@buyer.example' }, KEY)),
+    )
+    assert.deepEqual(new Set(responses.map(({ status }) => status)), new Set([200]))
+    assert.equal(new Set(responses.map(({ text }) => text)).size, 1)
+  })
+
+  async function secretsOf(port: number, clients: string[], from = PROXY): Promise<Set<string>> {
+    const secrets = clients.map(async (client) => {
+      const headers = {
+        ...KEY,
+        'x-forwarded-for': client,
+        'content-type': 'application/x-www-form-urlencoded',
+      }
+      const options = { method: 'POST', path: '/api/checkout', headers, body: 'plan=starter' }
+      const { body } = await requestFrom(port, from, options)
+      return String(body['claim_secret'])
+    })
+    return new Set(await Promise.all(secrets))
+  }
+
+  test('the same Idempotency-Key from another client creates another order', async () => {
+    assert.equal((await secretsOf(app.httpPort, [newClient(), newClient()])).size, 2)
+  })
+
+  test('clients behind an untrusted proxy are distinguished by X-Forwarded-For', async () => {
+    const [one, other] = [newClient(), newClient()]
+    assert.equal((await secretsOf(app.httpPort, [one, other], '127.0.0.1')).size, 2)
+    assert.equal((await secretsOf(app.httpPort, [one, one], '127.0.0.1')).size, 1)
+  })
+
+  test('clients are distinguished when rate limits are off', async () => {
+    const env = { ...PROXY_ENV, ...FAKE_SHOP, MAYFLY_RATE_LIMITS: 'off' }
+    const server = await openTestServer({ env })
+    const [one, other] = [newClient(), newClient()]
+    const secretSets = [
+      await secretsOf(server.port, [one, other]),
+      await secretsOf(server.port, [one, one]),
+    ]
+    await server.stop()
+    assert.deepEqual(
+      secretSets.map(({ size }) => size),
+      [2, 1],
+    )
+  })
+
+  for (const key of ['x'.repeat(16), '~'.repeat(255), '"quoted"!#$%&+-./:;']) {
+    test(`an Idempotency-Key of ${key.length} characters is accepted`, async () => {
+      const { status } = await checkout(app.url, {}, { 'idempotency-key': key })
+      assert.equal(status, 200)
+    })
+  }
+
+  test('the payment URL starts with MAYFLY_BASE_URL, whatever the host of the request', async () => {
+    const server = await openTestServer({
+      env: { ...FAKE_SHOP, MAYFLY_BASE_URL: 'https://mail.example' },
+    })
+    const { body } = await checkout(server.url)
+    await server.stop()
+    assert.equal(body['url'], `https://mail.example/pay/${body['order_id']}`)
+  })
+})
+
+describe('400', () => {
+  for (const [name, params, headers, code, pattern] of [
+    ['a missing plan', { plan: '' }, {}, 'missing_parameter', /^plan: /],
+    ['an unknown plan', { plan: 'gold' }, {}, 'invalid_parameter', /starter, business/],
+    ['a plan name in place of its id', { plan: 'Starter' }, {}, 'invalid_parameter', /^plan: /],
+    ['an invalid email address', { email: 'ann' }, {}, 'invalid_parameter', /^email: /],
+    [
+      'a short Idempotency-Key',
+      {},
+      { 'idempotency-key': 'x'.repeat(15) },
+      'invalid_parameter',
+      /^Idem/,
+    ],
+    [
+      'a long Idempotency-Key',
+      {},
+      { 'idempotency-key': 'x'.repeat(256) },
+      'invalid_parameter',
+      /^Idem/,
+    ],
+    ['an empty Idempotency-Key', {}, { 'idempotency-key': '' }, 'invalid_parameter', /^Idem/],
+    [
+      'an Idempotency-Key with non-ASCII characters',
+      {},
+      { 'idempotency-key': 'é'.repeat(20) },
+      'invalid_parameter',
+      /^Idem/,
+    ],
+    [
+      'an Idempotency-Key with a space',
+      {},
+      { 'idempotency-key': 'of several words' },
+      'invalid_parameter',
+      /^Idem/,
+    ],
+    [
+      'an Idempotency-Key with a comma',
+      {},
+      { 'idempotency-key': 'x,'.repeat(8) },
+      'invalid_parameter',
+      /^Idem/,
+    ],
+    [
+      'an Idempotency-Key with a tab',
+      {},
+      { 'idempotency-key': 'x\tx'.repeat(8) },
+      'invalid_parameter',
+      /^Idem/,
+    ],
+  ] as const) {
+    test(`${name} is refused`, async () => {
+      const response = await checkout(app.url, params, headers)
+      assert.deepEqual([response.status, response.body['code']], [400, code])
+      assert.match(String(response.body['message']), pattern)
+      assert.equal(problemFault(response), undefined)
+    })
+  }
+
+  test('two Idempotency-Key headers are refused', async () => {
+    const lines = [
+      'POST /api/checkout?plan=starter HTTP/1.1',
+      'Host: mayfly.test',
+      'Connection: close',
+      'Content-Length: 0',
+      `Idempotency-Key: ${'x'.repeat(20)}`,
+      `Idempotency-Key: ${'y'.repeat(20)}`,
+    ]
+    const response = parseResponse(await sendRaw(app.httpPort, `${lines.join('\r\n')}\r\n\r\n`))
+    assert.deepEqual([response.status, response.body['code']], [400, 'invalid_parameter'])
+  })
+})
+
+describe('404', () => {
+  test('without a payment provider the message refers to the operator', async () => {
+    const server = await openTestServer()
+    const response = await checkout(server.url)
+    await server.stop()
+    assert.deepEqual([response.status, response.body['code']], [404, 'not_found'])
+    assert.match(String(response.body['message']), /operator/)
+  })
+})
+
+describe('409', () => {
+  test('an Idempotency-Key cannot be reused for another plan', async () => {
+    const headers = { 'idempotency-key': 'for-one-plan-only' }
+    await checkout(app.url, {}, headers)
+    const response = await checkout(app.url, { plan: 'business' }, headers)
+    assert.deepEqual([response.status, response.body['code']], [409, 'idempotency_conflict'])
+    assert.equal(problemFault(response), undefined)
+    assert.ok(!('claim_secret' in response.body))
+  })
+})
+
+describe('429', () => {
+  test('a client can create 30 checkouts a minute', async () => {
+    const headers = {
+      'x-forwarded-for': newClient(),
+      'content-type': 'application/x-www-form-urlencoded',
+    }
+    const options = { method: 'POST', path: '/api/checkout', headers, body: 'plan=starter' }
+    const startedAt = performance.now()
+    let passed = 0
+    let response = await requestFrom(app.httpPort, PROXY, options)
+    for (; response.status === 200 && passed < 100; passed += 1) {
+      response = await requestFrom(app.httpPort, PROXY, options)
+    }
+    // One more every two seconds that the requests themselves take.
+    const more = Math.ceil((performance.now() - startedAt) / 2_000)
+    assert.ok(passed >= 30 && passed <= 30 + more, `${passed} passed`)
+    assert.deepEqual([response.status, response.body['code']], [429, 'rate_limited'])
+  })
+})
+
+describe('503', () => {
+  test('checkout is refused while Stripe is unavailable, and a retry continues the same order', async () => {
+    const stripe = await openStripeServer({ now: () => new Date() })
+    const server = await openTestServer({ env: stripeEnv(stripe) })
+    stripe.outage = 'error'
+    const response = await checkout(server.url, {}, KEY)
+    assert.deepEqual([response.status, response.body['code']], [503, 'payment_unavailable'])
+    assert.equal(problemFault(response), undefined)
+    assert.doesNotMatch(JSON.stringify(response.body), /stripe/i)
+
+    stripe.outage = undefined
+    const { body } = await checkout(server.url, {}, KEY)
+    const order = { id: String(body['order_id']), secret: String(body['claim_secret']), payUrl: '' }
+    const purchases = await server.shop.listPurchases({ limit: 10 })
+    const { status } = await getOrder(server.url, order)
+    await server.stop()
+    await stripe.close()
+    assert.deepEqual([purchases.length, status], [1, 200])
+  })
+})

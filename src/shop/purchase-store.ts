@@ -1,0 +1,150 @@
+import { type Operation, pageStart, query, type Value } from '../base/operation.ts'
+import { matchesClaim, type PurchaseRow, purchaseOf } from '../store/rows.ts'
+import type { NewPurchase, RecordedEvent, UnsettledOrders } from '../store/shop-store.ts'
+import type { CreatedPage } from '../store/webhook-store.ts'
+import type { Purchase } from './rules.ts'
+
+export const PURCHASE_COLUMNS = `id, provider, mode, plan, email, claim_hash, link_hash, revision, state,
+  created_at, checkout_ref, checkout_url, subscription_ref, key_id, key_prefix, payments, paid_until,
+  partly_returned, claimed_at, receipt_at`
+
+function select(rest: string, values: Value[]): Operation<PurchaseRow[]> {
+  return query<PurchaseRow>(`select ${PURCHASE_COLUMNS} from shop.purchase ${rest}`, values)
+}
+
+function* list(rest: string, values: Value[]): Operation<Purchase[]> {
+  return (yield* select(rest, values)).map(purchaseOf)
+}
+
+interface SecretRow {
+  secret: Uint8Array
+}
+
+export const purchaseReads = {
+  *readPurchase(orderId: string): Operation<Purchase | undefined> {
+    return (yield* list('where id = $1', [orderId]))[0]
+  },
+  *findOrder(orderId: string, claimHash: string): Operation<Purchase | undefined> {
+    const [row] = yield* select('where id = $1', [orderId])
+    return row && matchesClaim(row, claimHash) ? purchaseOf(row) : undefined
+  },
+  *findPurchaseByRef(ref: string): Operation<Purchase | undefined> {
+    return (yield* list('where checkout_ref = $1 or subscription_ref = $1', [ref]))[0]
+  },
+  listPurchases: ({ limit, before }: CreatedPage): Operation<Purchase[]> =>
+    list('where (created_at, id) < ($1, $2) order by created_at desc, id desc limit $3', [
+      ...pageStart(before),
+      limit,
+    ]),
+  listUnsettled: (
+    { provider, mode, after, before }: UnsettledOrders,
+    limit: number,
+  ): Operation<Purchase[]> =>
+    // Written like the condition of the partial index, or neither engine would use it.
+    list(
+      `where state in ('open', 'pending') and checkout_ref is not null
+         and provider = $1 and mode = $2 and created_at > $3 and created_at < $4
+       order by created_at limit $5`,
+      [provider, mode, after.getTime(), before.getTime(), limit],
+    ),
+  listReceiptsDue: (from: Date, until: Date, limit: number): Operation<Purchase[]> =>
+    list('where receipt_at between $1 and $2 order by receipt_at limit $3', [
+      from.getTime(),
+      until.getTime(),
+      limit,
+    ]),
+  *hasEvent(eventId: string): Operation<boolean> {
+    return (yield* query('select 1 from shop.payment_event where id = $1', [eventId])).length === 1
+  },
+  *readReconciled(provider: string): Operation<Date | undefined> {
+    const [row] = yield* query<{ until: number }>(
+      'select until from shop.reconciled where provider = $1',
+      [provider],
+    )
+    return row && new Date(row.until)
+  },
+  *findSecret(): Operation<Uint8Array | undefined> {
+    return (yield* query<SecretRow>('select secret from shop.installation'))[0]?.secret
+  },
+  *newestTime(): Operation<Date | undefined> {
+    const [row] = yield* query<{ newest: number | null }>(
+      `select max(time) as newest from (
+         select max(created_at) as time from shop.api_key
+         union all select max(created_at) from shop.purchase
+         union all select cast(max(day) as bigint) * 86400000 from shop.usage_day) as times`,
+    )
+    return typeof row?.newest === 'number' ? new Date(row.newest) : undefined
+  },
+  *hasServed(): Operation<boolean> {
+    const found = yield* query(
+      'select 1 from shop.installation union all select 1 from shop.usage_day limit 1',
+    )
+    return found.length > 0
+  },
+}
+
+export const purchaseWrites = {
+  *addPurchase(order: NewPurchase): Operation<Purchase> {
+    // An existing order is written unchanged, because only then is it returned.
+    const [row] = yield* query<PurchaseRow>(
+      `insert into shop.purchase as known (id, provider, mode, plan, email, claim_hash,
+         idempotency_hash, created_at, key_id, key_prefix)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+       on conflict (idempotency_hash) do update set revision = known.revision
+       returning ${PURCHASE_COLUMNS}`,
+      [
+        order.id,
+        order.provider,
+        order.mode,
+        JSON.stringify(order.plan),
+        order.email,
+        order.claimHash,
+        order.idempotencyHash,
+        order.createdAt.getTime(),
+        order.keyId,
+        order.keyPrefix,
+      ],
+    )
+    if (!row) throw new Error('the order was not stored')
+    return purchaseOf(row)
+  },
+  *saveCheckout(orderId: string, { ref, url }: { ref: string; url: string }): Operation<void> {
+    yield* query('update shop.purchase set checkout_ref = $2, checkout_url = $3 where id = $1', [
+      orderId,
+      ref,
+      url,
+    ])
+  },
+  *saveClaimLink(orderId: string, linkHash: string): Operation<void> {
+    yield* query('update shop.purchase set link_hash = $2 where id = $1', [orderId, linkHash])
+  },
+  *rescheduleReceipt(orderId: string, retryAt: Date | undefined): Operation<void> {
+    const time = retryAt?.getTime()
+    yield* query('update shop.purchase set receipt_at = $2 where id = $1', [orderId, time])
+  },
+  recordEvent: (event: RecordedEvent): Operation<void> => addEvent(event, null),
+  *saveReconciled(provider: string, time: Date): Operation<void> {
+    yield* query(
+      `insert into shop.reconciled (provider, until) values ($1, $2)
+       on conflict (provider) do update set until = excluded.until`,
+      [provider, time.getTime()],
+    )
+  },
+  *saveSecret(fresh: Uint8Array): Operation<Uint8Array> {
+    const [row] = yield* query<SecretRow>(
+      `insert into shop.installation as known (id, secret) values (1, $1)
+       on conflict (id) do update set secret = known.secret returning secret`,
+      [fresh],
+    )
+    if (!row) throw new Error('the installation secret was not stored')
+    return row.secret
+  },
+}
+
+export function* addEvent(event: RecordedEvent, orderId: string | null): Operation<void> {
+  yield* query(
+    `insert into shop.payment_event (id, type, order_id, received_at) values ($1, $2, $3, $4)
+     on conflict do nothing`,
+    [event.id, event.type, orderId, event.receivedAt.getTime()],
+  )
+}
