@@ -26,9 +26,9 @@ import {
 } from './runtime/stores.ts'
 import { installationEntries } from './service/blocks/blocks.ts'
 import type { Check } from './service/checks/context.ts'
-import type { WebhookDeps } from './service/webhooks/webhooks.ts'
 import { writeBackup } from './store/sqlite/backup.ts'
 import { restoreBackup } from './store/sqlite/restore.ts'
+import type { WebhookDeps } from './webhooks/webhooks.ts'
 
 /**
  * Each action opens only what it needs: most commands run beside a service on the same data directory. What takes long to load
@@ -171,7 +171,7 @@ async function withWebhooks(
   config: Config,
   operation: (deps: WebhookDeps) => Promise<void>,
 ): Promise<void> {
-  const { openWebhookClient } = await import('./http/client/webhook-client.ts')
+  const { openWebhookClient } = await import('./webhooks/open-client.ts')
   const { poolAccess, webhooks, senderChecks } = config
   const client = { allowed: webhooks.allowed, dnsServers: senderChecks.dns }
   const deps = {

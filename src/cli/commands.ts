@@ -7,6 +7,7 @@ import { addLedgerCommands, type LedgerActions } from '../mail/commands/ledger.t
 import { addMailCommands } from '../mail/commands/mail.ts'
 import { addSessionCommands } from '../mail/commands/session.ts'
 import { addOrderCommands } from '../shop/commands.ts'
+import { addWebhookCommands, type WebhookActions } from '../webhooks/commands.ts'
 import { addBackupCommands, type BackupActions } from './backup.ts'
 import { addBlockCommands } from './block.ts'
 import { printConfig, type SettingLine } from './config.ts'
@@ -16,7 +17,6 @@ import { addMcpCommand } from './mcp.ts'
 import { addMigrateCommand, type MigrateActions } from './migrate.ts'
 import { CommandError, type JsonOption, type Print } from './output.ts'
 import { addSetupCommand, type SetupActions } from './setup.ts'
-import { addWebhookCommands, type WebhookActions } from './webhook.ts'
 
 /** What the commands call; main.ts opens each part only when a command needs it. */
 export interface CliActions

@@ -1,7 +1,7 @@
 import { type Operation, pageStart, query, type Value } from '../base/operation.ts'
 import { matchesClaim, type PurchaseRow, purchaseOf } from '../store/rows.ts'
 import type { NewPurchase, RecordedEvent, UnsettledOrders } from '../store/shop-store.ts'
-import type { CreatedPage } from '../store/webhook-store.ts'
+import type { CreatedPage } from '../webhooks/store.ts'
 import type { Purchase } from './rules.ts'
 
 export const PURCHASE_COLUMNS = `id, provider, mode, plan, email, claim_hash, link_hash, revision, state,

@@ -1,6 +1,6 @@
 import type { ApiKey } from '../keys/rules.ts'
 import type { Purchase, Settlement } from '../shop/rules.ts'
-import type { CreatedPage, WebhookStore } from './webhook-store.ts'
+import type { CreatedPage, WebhookStore } from '../webhooks/store.ts'
 
 /** Keys, orders, usage, webhooks, and sign-ins to the admin page. */
 export interface ShopStore extends WebhookStore {

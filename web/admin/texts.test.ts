@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { readMetrics } from '../../src/base/metrics.ts'
-import { ATTEMPT_ERRORS, DISABLE_REASONS } from '../../src/core/webhook.ts'
+import { ATTEMPT_ERRORS, DISABLE_REASONS } from '../../src/webhooks/rules.ts'
 import '../../src/smtp/metrics.ts'
 import { labelText } from './texts.ts'
 

@@ -1,6 +1,6 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net'
 import { availableParallelism } from 'node:os'
-import { type AllowedTargets, parseAllowedTarget } from '../../core/webhook-target.ts'
+import { type AllowedTargets, parseAllowedTarget } from '../../webhooks/target.ts'
 import { type Host, parseHost } from '../address.ts'
 import { isIpRange } from '../ip.ts'
 import { parseDuration } from '../time.ts'

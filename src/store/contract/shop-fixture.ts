@@ -1,6 +1,6 @@
 import { PLANS, type Plan } from '../../shared/plan.ts'
+import type { CreatedPage } from '../../webhooks/store.ts'
 import type { NewKey, NewPurchase, ShopStore } from '../shop-store.ts'
-import type { CreatedPage } from '../webhook-store.ts'
 
 export interface OpenShopStore {
   store: ShopStore

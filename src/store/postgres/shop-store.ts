@@ -1,10 +1,10 @@
 import { keyReads, keyTransactions, keyWrites } from '../../keys/store.ts'
 import { purchaseReads, purchaseWrites } from '../../shop/purchase-store.ts'
 import { settlementTransactions } from '../../shop/settlement-store.ts'
+import { webhookReads } from '../../webhooks/store-reads.ts'
+import { webhookTransactions, webhookWrites } from '../../webhooks/store-writes.ts'
 import { adminSessionReads, adminSessionWrites } from '../shop/admin-sessions.ts'
 import { shopSweep } from '../shop/sweep.ts'
-import { webhookReads } from '../shop/webhook-reads.ts'
-import { webhookTransactions, webhookWrites } from '../shop/webhook-writes.ts'
 import type { ShopStore } from '../shop-store.ts'
 import { asyncMethods, transactionMethods } from './connection/operations.ts'
 import {

@@ -8,16 +8,16 @@ import {
   successSchema,
 } from '../../../mail/api/schemas.ts'
 import { deliveryJson, keyJson, orderJson, webhookJson } from '../../../service/operator-json.ts'
+import { outcomeFields, outcomeJson, requireWebhooks } from '../../../webhooks/api/webhooks.ts'
 import {
   deleteWebhook,
   enableWebhook,
   findWebhook,
   testWebhook,
   webhookDeliveries,
-} from '../../../service/webhooks/webhooks.ts'
+} from '../../../webhooks/webhooks.ts'
 import { success } from '../../server/response.ts'
 import type { Route } from '../../server/route.ts'
-import { outcomeFields, outcomeJson, requireWebhooks } from '../webhooks.ts'
 import { adminRoute, nextField, pageFields, readCreatedPage, timesOf } from './route.ts'
 
 const text = (example: string) => Type.String({ examples: [example] })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { Address } from '../../base/address.ts'
-import { EMPTY_MAIL, type Mail, type Message } from '../../mail/rules/message.ts'
+import type { Address } from '../base/address.ts'
+import { EMPTY_MAIL, type Mail, type Message } from '../mail/rules/message.ts'
 import { messageEvent } from './event.ts'
 
 const ADDRESS = 'ann@box.test' as Address

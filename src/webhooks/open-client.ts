@@ -1,16 +1,11 @@
 import { lookup, Resolver } from 'node:dns/promises'
 import type { IncomingMessage } from 'node:http'
 import { isIP, type LookupFunction } from 'node:net'
-import { counter, histogram } from '../../base/metrics.ts'
-import { Problem } from '../../base/problem.ts'
-import { ATTEMPT_ERRORS, type AttemptError, MAX_WEBHOOKS_PER_KEY } from '../../core/webhook.ts'
-import {
-  type AllowedTargets,
-  parseTarget,
-  targetRefusal,
-  type WebhookTarget,
-} from '../../core/webhook-target.ts'
-import type { WebhookClient, WebhookRequest } from '../../service/webhooks/webhook-client.ts'
+import { counter, histogram } from '../base/metrics.ts'
+import { Problem } from '../base/problem.ts'
+import type { WebhookClient, WebhookRequest } from './client.ts'
+import { ATTEMPT_ERRORS, type AttemptError, MAX_WEBHOOKS_PER_KEY } from './rules.ts'
+import { type AllowedTargets, parseTarget, targetRefusal, type WebhookTarget } from './target.ts'
 
 interface ClientOptions {
   allowed: AllowedTargets

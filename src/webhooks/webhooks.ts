@@ -1,5 +1,15 @@
-import { Problem } from '../../base/problem.ts'
-import { utcTimestamp } from '../../base/time.ts'
+import { Problem } from '../base/problem.ts'
+import { utcTimestamp } from '../base/time.ts'
+import { keyScope, newestEmailId, parseTo } from '../keys/emails/emails.ts'
+import { OLD_SECRET_MS } from '../keys/keys.ts'
+import { type ApiKey, KEY_RANDOM_BYTES, makeWebhookId } from '../keys/rules.ts'
+import type { ServiceDeps } from '../mail/deps.ts'
+import { parseFilter } from '../mail/rules/filter.ts'
+import { webhookTopic } from '../mail/rules/session.ts'
+import type { MailStore } from '../mail/store.ts'
+import { takeRate } from '../service/rates.ts'
+import type { WebhookClient } from './client.ts'
+import { testEvent } from './event.ts'
 import {
   type AttemptOutcome,
   MAX_WEBHOOKS_PER_KEY,
@@ -8,17 +18,7 @@ import {
   type Webhook,
   type WebhookDelivery,
   webhookSecret,
-} from '../../core/webhook.ts'
-import { keyScope, newestEmailId, parseTo } from '../../keys/emails/emails.ts'
-import { OLD_SECRET_MS } from '../../keys/keys.ts'
-import { type ApiKey, KEY_RANDOM_BYTES, makeWebhookId } from '../../keys/rules.ts'
-import type { ServiceDeps } from '../../mail/deps.ts'
-import { parseFilter } from '../../mail/rules/filter.ts'
-import { webhookTopic } from '../../mail/rules/session.ts'
-import type { MailStore } from '../../mail/store.ts'
-import { takeRate } from '../rates.ts'
-import { testEvent } from './event.ts'
-import type { WebhookClient } from './webhook-client.ts'
+} from './rules.ts'
 
 export interface WebhookDeps
   extends Pick<ServiceDeps, 'shop' | 'bus' | 'limit' | 'poolAccess' | 'now' | 'randomBytes'> {

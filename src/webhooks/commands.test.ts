@@ -1,9 +1,9 @@
 import { Command } from 'commander'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { isProblem } from '../../test/support/problem.ts'
-import { openWebhookFixture, type WebhookFixture } from '../service/webhooks/testing/fixture.ts'
-import { CommandError } from './output.ts'
-import { addWebhookCommands } from './webhook.ts'
+import { CommandError } from '../cli/output.ts'
+import { addWebhookCommands } from './commands.ts'
+import { openWebhookFixture, type WebhookFixture } from './testing/fixture.ts'
 
 let fixture: WebhookFixture
 let keyId: string

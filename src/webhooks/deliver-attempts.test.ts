@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'vitest'
-import { keyScope } from '../../keys/emails/emails.ts'
-import type { MailboxId } from '../../mail/rules/session.ts'
+import { keyScope } from '../keys/emails/emails.ts'
+import type { MailboxId } from '../mail/rules/session.ts'
 import { type DeliverDeps, deliverNext } from './deliver.ts'
 import { openWebhookFixture, type WebhookFixture } from './testing/fixture.ts'
 

@@ -1,4 +1,4 @@
-import type { AttemptOutcome } from '../../core/webhook.ts'
+import type { AttemptOutcome } from './rules.ts'
 
 /** Requests to the receivers of webhooks. */
 export interface WebhookClient {

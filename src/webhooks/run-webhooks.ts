@@ -1,21 +1,21 @@
 import { hash } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { openScheduler } from '../../base/fair-scheduler.ts'
-import { type LeaseDeps, untilAborted } from '../../base/jobs/lease.ts'
-import { logFault } from '../../base/jobs/outage.ts'
-import { withTimeout } from '../../base/jobs/repeat.ts'
+import { openScheduler } from '../base/fair-scheduler.ts'
+import { type LeaseDeps, untilAborted } from '../base/jobs/lease.ts'
+import { logFault } from '../base/jobs/outage.ts'
+import { withTimeout } from '../base/jobs/repeat.ts'
 import {
   SUPERVISION_TIMING,
   type SupervisionTiming,
   superviseTasks,
-} from '../../base/jobs/supervise-tasks.ts'
-import { Problem, StoreUnavailable } from '../../base/problem.ts'
-import { keyTopics } from '../../keys/emails/emails.ts'
-import { isTestKey } from '../../keys/rules.ts'
-import type { ServiceDeps, SubscribableBus } from '../../mail/deps.ts'
-import { webhookTopic } from '../../mail/rules/session.ts'
-import type { DeliverableWebhook } from '../../store/webhook-store.ts'
+} from '../base/jobs/supervise-tasks.ts'
+import { Problem, StoreUnavailable } from '../base/problem.ts'
+import { keyTopics } from '../keys/emails/emails.ts'
+import { isTestKey } from '../keys/rules.ts'
+import type { ServiceDeps, SubscribableBus } from '../mail/deps.ts'
+import { webhookTopic } from '../mail/rules/session.ts'
 import { type DeliverDeps, deliverNext, newPosition, storeSeen } from './deliver.ts'
+import type { DeliverableWebhook } from './store.ts'
 
 interface RunDeps
   extends Omit<DeliverDeps, 'inTurn'>,

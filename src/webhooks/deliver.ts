@@ -1,5 +1,17 @@
 import { isDeepStrictEqual } from 'node:util'
-import { idAt, timeOfId } from '../../base/id.ts'
+import { idAt, timeOfId } from '../base/id.ts'
+import { keyScope } from '../keys/emails/emails.ts'
+import { nextUtcDay, precheckQuota } from '../keys/rules.ts'
+import type { ServiceDeps } from '../mail/deps.ts'
+import {
+  findIndexSteps,
+  type MailFilter,
+  matchesFilter,
+  parseFilter,
+} from '../mail/rules/filter.ts'
+import type { Message } from '../mail/rules/message.ts'
+import type { WebhookClient } from './client.ts'
+import type { ReadEvent } from './event.ts'
 import {
   afterFailure,
   deliveryId,
@@ -9,20 +21,8 @@ import {
   signedHeaders,
   validSecrets,
   type Webhook,
-} from '../../core/webhook.ts'
-import { keyScope } from '../../keys/emails/emails.ts'
-import { nextUtcDay, precheckQuota } from '../../keys/rules.ts'
-import type { ServiceDeps } from '../../mail/deps.ts'
-import {
-  findIndexSteps,
-  type MailFilter,
-  matchesFilter,
-  parseFilter,
-} from '../../mail/rules/filter.ts'
-import type { Message } from '../../mail/rules/message.ts'
-import type { RecordedAttempt } from '../../store/webhook-store.ts'
-import type { ReadEvent } from './event.ts'
-import type { WebhookClient } from './webhook-client.ts'
+} from './rules.ts'
+import type { RecordedAttempt } from './store.ts'
 
 export interface DeliverDeps
   extends Pick<ServiceDeps, 'store' | 'shop' | 'steps' | 'poolAccess' | 'now'> {

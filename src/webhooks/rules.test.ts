@@ -9,7 +9,7 @@ import {
   signedHeaders,
   validSecrets,
   webhookSecret,
-} from './webhook.ts'
+} from './rules.ts'
 
 const INSTALLATION = new Uint8Array(32).fill(1)
 const NOW = new Date()

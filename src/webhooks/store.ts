@@ -1,5 +1,5 @@
-import type { FailedAttempt, Webhook, WebhookDelivery } from '../core/webhook.ts'
 import type { QuotaProblemCode } from '../keys/rules.ts'
+import type { FailedAttempt, Webhook, WebhookDelivery } from './rules.ts'
 
 /**
  * Webhooks, how far each has delivered, and what it has charged. No charge is ever refunded: a state that costs nothing would tell
@@ -57,7 +57,7 @@ export interface CreatedPage {
   before?: { createdAt: Date; id: string } | undefined
 }
 
-/** `failing`: those that are not active, see webhookStatus in core/webhook.ts. */
+/** `failing`: those that are not active, see webhookStatus in webhooks/rules.ts. */
 export interface WebhookCounts {
   all: number
   failing: number

@@ -1,9 +1,18 @@
 import type { Command } from 'commander'
 import { printable } from '../base/text.ts'
 import { utcTimestamp } from '../base/time.ts'
-import { outcomeText, webhookStatus } from '../core/webhook.ts'
+import {
+  CommandError,
+  formatTime,
+  type JsonOption,
+  listTable,
+  type Print,
+  printJson,
+  table,
+} from '../cli/output.ts'
 import { findKeys } from '../keys/keys.ts'
 import { deliveryJson, webhookJson } from '../service/operator-json.ts'
+import { outcomeText, webhookStatus } from './rules.ts'
 import {
   createWebhook,
   deleteWebhook,
@@ -14,16 +23,7 @@ import {
   testWebhook,
   type WebhookDeps,
   type WebhookOptions,
-} from '../service/webhooks/webhooks.ts'
-import {
-  CommandError,
-  formatTime,
-  type JsonOption,
-  listTable,
-  type Print,
-  printJson,
-  table,
-} from './output.ts'
+} from './webhooks.ts'
 
 export interface WebhookActions {
   withWebhooks(operation: (deps: WebhookDeps) => Promise<void>): Promise<void>

@@ -5,7 +5,7 @@ import {
   parseAllowedTarget,
   parseTarget,
   targetRefusal,
-} from './webhook-target.ts'
+} from './target.ts'
 
 const NONE: AllowedTargets = { hosts: [], ranges: [] }
 const PUBLIC = '93.184.215.14'

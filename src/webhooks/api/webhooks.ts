@@ -2,7 +2,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Static, Type } from 'typebox'
 import { Problem } from '../../base/problem.ts'
 import { isoTimestamp, timestampFields, utcTimestamp } from '../../base/time.ts'
-import { type AttemptOutcome, statusForHolder, type Webhook } from '../../core/webhook.ts'
+import { KEY_HEADER } from '../../http/server/credentials.ts'
+import type { RouteDeps } from '../../http/server/deps.ts'
+import { success } from '../../http/server/response.ts'
+import { type HttpRequest, type Route, route } from '../../http/server/route.ts'
 import { authenticatedKey, callerOf } from '../../keys/api/quota-headers.ts'
 import { authenticateActiveKey, authenticateKey, identifyKey } from '../../keys/authenticate-key.ts'
 import {
@@ -16,17 +19,14 @@ import {
   successSchema,
   timeField,
 } from '../../mail/api/schemas.ts'
+import { type AttemptOutcome, statusForHolder, type Webhook } from '../rules.ts'
 import {
   createWebhook,
   findWebhook,
   type WebhookCaller,
   webhookBacklog,
   webhookDeliveries,
-} from '../../service/webhooks/webhooks.ts'
-import { KEY_HEADER } from '../server/credentials.ts'
-import type { RouteDeps } from '../server/deps.ts'
-import { success } from '../server/response.ts'
-import { type HttpRequest, type Route, route } from '../server/route.ts'
+} from '../webhooks.ts'
 
 const webhookFields = {
   id: Type.String({ examples: ['wh_4bNqC2tZ8yR6uVe0LgYx5f'] }),

@@ -1,5 +1,7 @@
 import { Type } from 'typebox'
 import { isoTimestamp, utcTimestamp } from '../../base/time.ts'
+import { success } from '../../http/server/response.ts'
+import { type Route, route } from '../../http/server/route.ts'
 import { isoTimeField, messageSchema, successSchema, timeField } from '../../mail/api/schemas.ts'
 import {
   deleteWebhook,
@@ -7,9 +9,7 @@ import {
   replayWebhook,
   rollWebhookSecret,
   testWebhook,
-} from '../../service/webhooks/webhooks.ts'
-import { success } from '../server/response.ts'
-import { type Route, route } from '../server/route.ts'
+} from '../webhooks.ts'
 import {
   activeKeyed,
   idField,

@@ -1,10 +1,10 @@
-import { idAt } from '../../base/id.ts'
-import { type Operation, query } from '../../base/operation.ts'
-import { KEPT_DELIVERIES, outcomeText } from '../../core/webhook.ts'
-import type { QuotaProblemCode } from '../../keys/rules.ts'
-import { lockKey, spend } from '../../keys/store.ts'
-import type { NewWebhook, NextMessage, RecordedAttempt, WebhookRoll } from '../webhook-store.ts'
-import { dateOf, type WebhookRow } from './webhook-reads.ts'
+import { idAt } from '../base/id.ts'
+import { type Operation, query } from '../base/operation.ts'
+import type { QuotaProblemCode } from '../keys/rules.ts'
+import { lockKey, spend } from '../keys/store.ts'
+import { KEPT_DELIVERIES, outcomeText } from './rules.ts'
+import type { NewWebhook, NextMessage, RecordedAttempt, WebhookRoll } from './store.ts'
+import { dateOf, type WebhookRow } from './store-reads.ts'
 
 const NO_FAILURES = 'failures = 0, last_error = null, failing_since = null, next_attempt_at = null'
 
