@@ -7,6 +7,7 @@ import { hasErrorCode, OperatorError, Problem } from './base/problem.ts'
 import { loadSettings, SettingsError } from './base/settings/settings.ts'
 import { requireTrusted } from './base/settings/trusted-file.ts'
 import { printableLines } from './base/text.ts'
+import { installationEntries } from './blocks/blocks.ts'
 import { localEndpoints } from './cli/banner.ts'
 import { type CliActions, run } from './cli/commands.ts'
 import { type Config, readConfig } from './config/config.ts'
@@ -24,7 +25,6 @@ import {
   openShopStoreForCli,
   usesPostgres,
 } from './runtime/stores.ts'
-import { installationEntries } from './service/blocks/blocks.ts'
 import type { Check } from './service/checks/context.ts'
 import { writeBackup } from './store/sqlite/backup.ts'
 import { restoreBackup } from './store/sqlite/restore.ts'

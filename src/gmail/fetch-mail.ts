@@ -1,6 +1,7 @@
 import type { Address } from '../base/address.ts'
 import { counter } from '../base/metrics.ts'
 import { runSteps } from '../base/run-steps.ts'
+import type { FindMailBlock } from '../blocks/open-block-list.ts'
 import type { SubscribableBus } from '../mail/deps.ts'
 import { recipientTopics } from '../mail/receive-mail.ts'
 import type { Envelope } from '../mail/rules/message.ts'
@@ -14,7 +15,6 @@ import {
   type ScannedHeader,
   scanHeader,
 } from '../mime/header-summary.ts'
-import type { FindMailBlock } from '../service/blocks/open-block-list.ts'
 import type { AccountHealth, FetchedMail, FolderState } from './rules.ts'
 
 // As many as are fetched at once.

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Address } from '../base/address.ts'
-import type { BlockDeps } from '../service/blocks/blocks.ts'
+import type { BlockDeps } from '../blocks/blocks.ts'
 import type { FoundMessage, ScanPosition, SessionQuery, Volume } from '../store/operator-store.ts'
 import type { ServiceDeps } from './deps.ts'
 import type { ReadParsed } from './read/parsed-mail.ts'

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
 import { openSqliteTestMail } from '../../test/support/stores.ts'
-import { addBlock } from '../service/blocks/blocks.ts'
-import { type FindMailBlock, openBlockList } from '../service/blocks/open-block-list.ts'
+import { addBlock } from '../blocks/blocks.ts'
+import { type FindMailBlock, openBlockList } from '../blocks/open-block-list.ts'
 import { countTurns } from '../service/testing/turns.ts'
 import {
   address,

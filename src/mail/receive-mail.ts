@@ -1,8 +1,8 @@
 import { type Address, joinAddress, parseAddress, parseHost, unquoted } from '../base/address.ts'
 import { type Awaitable, whenAvailable } from '../base/awaitable.ts'
 import { runSteps } from '../base/run-steps.ts'
+import type { FindMailBlock } from '../blocks/open-block-list.ts'
 import { readFromAddresses, readFromHeader, readHead, scanHeader } from '../mime/header-summary.ts'
-import type { FindMailBlock } from '../service/blocks/open-block-list.ts'
 import type { ServiceDeps } from './deps.ts'
 import type { Envelope } from './rules/message.ts'
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { blockList, parseBlockEntry } from '../core/block-list.ts'
+import { blockList, parseBlockEntry } from '../blocks/rules.ts'
 import { readFromAddresses } from './header-summary.ts'
 import { plainAddresses } from './possible-addresses.ts'
 import { scanned } from './testing/scan.ts'

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { parentPort, workerData } from 'node:worker_threads'
+import { openBlockList } from '../blocks/open-block-list.ts'
 import { accountRules } from '../gmail/accounts.ts'
 import { accountMailDeps } from '../gmail/fetch-mail.ts'
 import { openAccount } from '../gmail/imap/account.ts'
 import { superviseAccounts } from '../gmail/jobs.ts'
-import { openBlockList } from '../service/blocks/open-block-list.ts'
 import { openThreadParts, serveMain, type ThreadSetup } from './setup.ts'
 
 const setup: ThreadSetup = workerData

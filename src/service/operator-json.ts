@@ -1,10 +1,10 @@
 import { maskAddress, parseAddress } from '../base/address.ts'
 import { timestampFields } from '../base/time.ts'
+import type { ListedBlock } from '../blocks/blocks.ts'
 import { type ApiKey, remainingQuota } from '../keys/rules.ts'
 import type { Session } from '../mail/rules/session.ts'
 import type { Purchase } from '../shop/rules.ts'
 import { type Webhook, type WebhookDelivery, webhookStatus } from '../webhooks/rules.ts'
-import type { ListedBlock } from './blocks/blocks.ts'
 
 // What the operator sees as JSON, from commands and from the admin API: names and times as in the public API.
 

@@ -1,5 +1,5 @@
 import type { Address } from '../base/address.ts'
-import type { Block, BlockChange, BlockEntry } from '../core/block-list.ts'
+import type { Block, BlockChange, BlockEntry } from '../blocks/rules.ts'
 import type { CheckRun } from '../core/checks/result.ts'
 import type { MailboxId, Session } from '../mail/rules/session.ts'
 

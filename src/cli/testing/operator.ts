@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach } from 'vitest'
 import { openSqliteTestMail } from '../../../test/support/stores.ts'
 import { type Address, localOf, parseAddress, parseHost } from '../../base/address.ts'
+import type { BlockDeps } from '../../blocks/blocks.ts'
 import type { OperatorDeps } from '../../mail/operator.ts'
 import { isOperatorLocalPart } from '../../mail/rules/prefix.ts'
 import { OPERATOR, POOL } from '../../mail/rules/session.ts'
-import type { BlockDeps } from '../../service/blocks/blocks.ts'
 
 const OWN = { networks: ['203.0.113.7'], domains: [] }
 

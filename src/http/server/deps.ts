@@ -1,5 +1,5 @@
 import type { Log } from '../../base/log/log.ts'
-import type { OwnEntries } from '../../core/block-list.ts'
+import type { OwnEntries } from '../../blocks/rules.ts'
 import type { ConfiguredAccount } from '../../gmail/accounts.ts'
 import type { PoolAccess } from '../../keys/emails/emails.ts'
 import type { ServiceDeps, SubscribableBus } from '../../mail/deps.ts'

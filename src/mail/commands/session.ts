@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { parseAddress } from '../../base/address.ts'
+import type { BlockDeps } from '../../blocks/blocks.ts'
 import {
   CommandError,
   formatBytes,
@@ -11,7 +12,6 @@ import {
   printJson,
   table,
 } from '../../cli/output.ts'
-import type { BlockDeps } from '../../service/blocks/blocks.ts'
 import { sessionJson } from '../../service/operator-json.ts'
 import { endSessionByAddress, listSessions, type OperatorDeps } from '../operator.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
 import { afterEach, beforeEach, test } from 'vitest'
-import { type BlockEntry, blockList, parseBlockEntry } from '../../core/block-list.ts'
+import { type BlockEntry, blockList, parseBlockEntry } from '../../blocks/rules.ts'
 import { at, DAY, HOUR, type OpenMailStore } from './fixture.ts'
 
 export function blocksContract(open: () => Promise<OpenMailStore>): void {

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import type { Address, Host } from '../../../src/base/address.ts'
-import { parseBlockEntry } from '../../../src/core/block-list.ts'
+import { parseBlockEntry } from '../../../src/blocks/rules.ts'
 import { openMailStoreForCli } from '../../../src/runtime/stores.ts'
 import { PLANS } from '../../../src/shared/plan.ts'
 import { settle } from '../../../src/shop/rules.ts'

@@ -1,6 +1,7 @@
-import { parseHost } from '../../base/address.ts'
-import { Problem } from '../../base/problem.ts'
-import { cleanLine } from '../../base/text.ts'
+import { parseHost } from '../base/address.ts'
+import { Problem } from '../base/problem.ts'
+import { cleanLine } from '../base/text.ts'
+import type { MailStore } from '../mail/store.ts'
 import {
   type Block,
   type BlockEntry,
@@ -9,8 +10,7 @@ import {
   MAX_BLOCK_NOTE,
   type OwnEntries,
   parseBlockEntry,
-} from '../../core/block-list.ts'
-import type { MailStore } from '../../mail/store.ts'
+} from './rules.ts'
 
 // Operations of the operator on the block list. SMTP threads on all nodes read the changes within half a second, see
 // open-block-list.ts.

@@ -4,8 +4,19 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { Problem } from '../base/problem.ts'
 import { printable } from '../base/text.ts'
 import { parseDuration } from '../base/time.ts'
-import type { OwnEntries } from '../core/block-list.ts'
+import {
+  CommandError,
+  formatCount,
+  formatMinute,
+  type JsonOption,
+  type Print,
+  plural,
+  printJson,
+  table,
+} from '../cli/output.ts'
+import { openProgress, type Progress } from '../cli/progress.ts'
 import { type OperatorActions, parseCount } from '../mail/commands/session.ts'
+import { blockJson } from '../service/operator-json.ts'
 import {
   addBlock,
   type BlockDeps,
@@ -16,19 +27,8 @@ import {
   parseBlockLines,
   removeBlock,
   removeBlocks,
-} from '../service/blocks/blocks.ts'
-import { blockJson } from '../service/operator-json.ts'
-import {
-  CommandError,
-  formatCount,
-  formatMinute,
-  type JsonOption,
-  type Print,
-  plural,
-  printJson,
-  table,
-} from './output.ts'
-import { openProgress, type Progress } from './progress.ts'
+} from './blocks.ts'
+import type { OwnEntries } from './rules.ts'
 
 interface AddOptions {
   note?: string

@@ -1,12 +1,19 @@
 import { Type } from 'typebox'
-import { Problem } from '../../../base/problem.ts'
-import { parseDuration } from '../../../base/time.ts'
-import { countField, enumField, messageSchema, successSchema } from '../../../mail/api/schemas.ts'
-import { addBlock, listBlocks, removeBlock } from '../../../service/blocks/blocks.ts'
-import { blockJson } from '../../../service/operator-json.ts'
-import { success } from '../../server/response.ts'
-import type { Route } from '../../server/route.ts'
-import { adminRoute, DEFAULT_LIMIT, nextField, pageFields, parseCursor, timesOf } from './route.ts'
+import { Problem } from '../base/problem.ts'
+import { parseDuration } from '../base/time.ts'
+import {
+  adminRoute,
+  DEFAULT_LIMIT,
+  nextField,
+  pageFields,
+  parseCursor,
+  timesOf,
+} from '../http/api/admin/route.ts'
+import { success } from '../http/server/response.ts'
+import type { Route } from '../http/server/route.ts'
+import { countField, enumField, messageSchema, successSchema } from '../mail/api/schemas.ts'
+import { blockJson } from '../service/operator-json.ts'
+import { addBlock, listBlocks, removeBlock } from './blocks.ts'
 
 const kind = enumField(['domain', 'address', 'network'])
 const entry = Type.String({

@@ -1,6 +1,6 @@
-import { containing, type Operation, query } from '../../base/operation.ts'
-import type { Block, BlockChange, BlockEntry } from '../../core/block-list.ts'
-import type { BlockQuery, NewBlocks } from '../operator-store.ts'
+import { containing, type Operation, query } from '../base/operation.ts'
+import type { BlockQuery, NewBlocks } from '../store/operator-store.ts'
+import type { Block, BlockChange, BlockEntry } from './rules.ts'
 
 interface BlockRow {
   entry: BlockEntry

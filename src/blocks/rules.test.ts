@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { ipRangeMatcher } from '../base/ip.ts'
-import { type BlockEntry, blockKind, blockList, parseBlockEntry } from './block-list.ts'
+import { type BlockEntry, blockKind, blockList, parseBlockEntry } from './rules.ts'
 
 const NOW = new Date('2026-03-01T12:00:00Z')
 const LATER = new Date('2026-03-01T13:00:00Z')

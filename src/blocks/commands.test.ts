@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { describe, test } from 'vitest'
-import { addEntries, importFile, printBlocks, removeEntries } from './block.ts'
-import type { Progress } from './progress.ts'
-import { operatorFixture } from './testing/operator.ts'
+import type { Progress } from '../cli/progress.ts'
+import { operatorFixture } from '../cli/testing/operator.ts'
+import { addEntries, importFile, printBlocks, removeEntries } from './commands.ts'
 
 const fixture = operatorFixture()
 const add = (entries: string[], options = {}) =>

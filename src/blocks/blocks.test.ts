@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { openSqliteTestMail } from '../../../test/support/stores.ts'
+import { openSqliteTestMail } from '../../test/support/stores.ts'
 import {
   addBlock,
   type BlockDeps,

@@ -1,12 +1,12 @@
 import { setImmediate } from 'node:timers/promises'
-import { type Awaitable, whenAvailable } from '../../base/awaitable.ts'
-import { repeatUntilAborted } from '../../base/jobs/repeat.ts'
-import type { Log } from '../../base/log/log.ts'
-import { openLru } from '../../base/lru.ts'
-import { counter } from '../../base/metrics.ts'
-import { runSteps } from '../../base/run-steps.ts'
-import { type BlockList, blockList } from '../../core/block-list.ts'
-import type { MailStore } from '../../mail/store.ts'
+import { type Awaitable, whenAvailable } from '../base/awaitable.ts'
+import { repeatUntilAborted } from '../base/jobs/repeat.ts'
+import type { Log } from '../base/log/log.ts'
+import { openLru } from '../base/lru.ts'
+import { counter } from '../base/metrics.ts'
+import { runSteps } from '../base/run-steps.ts'
+import type { MailStore } from '../mail/store.ts'
+import { type BlockList, blockList } from './rules.ts'
 
 /** What the list knows of a mail, or of a client that has not sent one yet. */
 export interface BlockFacts {
