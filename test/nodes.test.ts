@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, onTestFinished, test } from 'vitest'
 import { addEntries, removeEntries } from '../src/blocks/commands.ts'
-import { removeDomain, switchDomain } from '../src/cli/domain.ts'
+import { removeDomain, switchDomain } from '../src/domains/commands.ts'
 import type { MailStore } from '../src/mail/store.ts'
 import { openPostgresMail } from '../src/store/postgres/mail-store.ts'
 import {

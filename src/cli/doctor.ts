@@ -2,9 +2,9 @@ import { styleText } from 'node:util'
 import type { Command } from 'commander'
 import { printableLines } from '../base/text.ts'
 import type { CheckStatus, FinishedCheck } from '../core/checks/result.ts'
+import { parseDomain } from '../domains/commands.ts'
 import { runChecks } from '../service/checks/checks.ts'
 import type { Check } from '../service/checks/context.ts'
-import { parseDomain } from './domain.ts'
 import { CommandError, type JsonOption, type Print, plural, printJson } from './output.ts'
 
 export interface DoctorActions {

@@ -1,6 +1,6 @@
 import type { Address } from '../base/address.ts'
 import { type Operation, query } from '../base/operation.ts'
-import { domainReads } from '../store/mail/domains.ts'
+import { domainReads } from '../domains/store.ts'
 import {
   HMAC_LENGTH,
   knownAgainAt,

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openSqliteTestMail } from '../../test/support/stores.ts'
-import { addDomain, printDomains, removeDomain, switchDomain } from './domain.ts'
-import { CommandError } from './output.ts'
+import { CommandError } from '../cli/output.ts'
+import { addDomain, printDomains, removeDomain, switchDomain } from './commands.ts'
 
 let mail: Awaited<ReturnType<typeof openSqliteTestMail>>
 let lines: string[] = []

@@ -1,7 +1,7 @@
-import type { Host, MailDomain } from '../../base/address.ts'
-import { type Operation, query, type Value } from '../../base/operation.ts'
-import type { DomainChange, NewDomain } from '../../mail/store.ts'
-import { DOMAIN_COLUMNS, type DomainRow, domainOf } from '../rows.ts'
+import type { Host, MailDomain } from '../base/address.ts'
+import { type Operation, query, type Value } from '../base/operation.ts'
+import type { DomainChange, NewDomain } from '../mail/store.ts'
+import { DOMAIN_COLUMNS, type DomainRow, domainOf } from '../store/rows.ts'
 
 export const domainReads = {
   listDomains: (): Operation<MailDomain[]> =>

@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
 import { type Host, type MailDomain, parseDomainName } from '../base/address.ts'
 import { formatDuration } from '../base/time.ts'
+import { CommandError, type JsonOption, type Print, printJson, table } from '../cli/output.ts'
 import { LIFETIME_HINT, parseLifetime } from '../mail/rules/session.ts'
 import type { DomainAdminStore } from '../mail/sessions/domains.ts'
-import { CommandError, type JsonOption, type Print, printJson, table } from './output.ts'
 
 export interface DomainActions {
   withDomains(operation: (store: DomainAdminStore) => Promise<void>): Promise<void>

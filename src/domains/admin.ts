@@ -1,12 +1,12 @@
 import { type Static, Type } from 'typebox'
-import { type Host, type MailDomain, parseDomainName } from '../../../base/address.ts'
-import { Problem } from '../../../base/problem.ts'
-import { formatDuration } from '../../../base/time.ts'
-import { countField, nullable, successSchema } from '../../../mail/api/schemas.ts'
-import { LIFETIME_HINT, parseLifetime } from '../../../mail/rules/session.ts'
-import { success } from '../../server/response.ts'
-import type { Route } from '../../server/route.ts'
-import { adminRoute } from './route.ts'
+import { type Host, type MailDomain, parseDomainName } from '../base/address.ts'
+import { Problem } from '../base/problem.ts'
+import { formatDuration } from '../base/time.ts'
+import { adminRoute } from '../http/api/admin/route.ts'
+import { success } from '../http/server/response.ts'
+import type { Route } from '../http/server/route.ts'
+import { countField, nullable, successSchema } from '../mail/api/schemas.ts'
+import { LIFETIME_HINT, parseLifetime } from '../mail/rules/session.ts'
 
 const domainSchema = Type.Object({
   id: countField(1),
