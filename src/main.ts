@@ -11,21 +11,21 @@ import { installationEntries } from './blocks/blocks.ts'
 import { localEndpoints } from './cli/banner.ts'
 import { type CliActions, run } from './cli/commands.ts'
 import { type Config, readConfig } from './config/config.ts'
-import { failure } from './core/checks/result.ts'
+import type { Check } from './doctor/checks/context.ts'
+import { machineAddresses } from './doctor/probes/machine.ts'
+import { failure } from './doctor/rules/result.ts'
 import type { AccountAdminDeps } from './gmail/accounts.ts'
 import type { LedgerDeps } from './mail/ledger.ts'
 import { openLargeReads } from './mail/read/large-reads.ts'
 import { openParseOnce } from './mail/read/parse-once.ts'
 import { openParsedMail } from './mail/read/parsed-mail.ts'
 import { openParser } from './mime/parser.ts'
-import { machineAddresses } from './runtime/probes/machine.ts'
 import {
   OPERATOR_MAIL_MS,
   openMailStoreForCli,
   openShopStoreForCli,
   usesPostgres,
 } from './runtime/stores.ts'
-import type { Check } from './service/checks/context.ts'
 import { writeBackup } from './store/sqlite/backup.ts'
 import { restoreBackup } from './store/sqlite/restore.ts'
 import type { WebhookDeps } from './webhooks/webhooks.ts'
@@ -49,7 +49,7 @@ function cliActions(): CliActions {
     },
     settings: () => read().settings,
     setup: async () => {
-      const { setupActions } = await import('./runtime/setup-machine.ts')
+      const { setupActions } = await import('./doctor/setup/machine.ts')
       return setupActions({ command, cwd: process.cwd(), env: process.env })
     },
     withChecks: (options, operation) => withChecks(read, options, operation),
@@ -129,7 +129,7 @@ async function withChecks(
   const { openCheckContext, openStoreForChecks, settingsReport } = await import(
     './runtime/checks.ts'
   )
-  const { listChecks } = await import('./service/checks/checks.ts')
+  const { listChecks } = await import('./doctor/checks/checks.ts')
   const { config, settings } = given
   const { store, storeFault } = await openStoreForChecks(config)
   try {

@@ -1,5 +1,5 @@
 import { isLoopback } from '../base/ip.ts'
-import { MIN_TOKEN_LENGTH } from '../core/checks/installation-rules.ts'
+import { MIN_TOKEN_LENGTH } from '../doctor/rules/installation-rules.ts'
 
 /** How the service is reached from its own machine. */
 export interface Endpoints {

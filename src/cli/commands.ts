@@ -1,6 +1,8 @@
 import { Command, CommanderError } from 'commander'
 import { printableLines } from '../base/text.ts'
 import { addBlockCommands } from '../blocks/commands.ts'
+import { addDoctorCommand, type DoctorActions } from '../doctor/commands.ts'
+import { addSetupCommand, type SetupActions } from '../doctor/setup/setup.ts'
 import { addDomainCommands, type DomainActions } from '../domains/commands.ts'
 import { type AccountActions, addAccountCommands } from '../gmail/commands.ts'
 import { addKeyCommands, type KeyActions } from '../keys/commands.ts'
@@ -12,11 +14,9 @@ import { addOrderCommands } from '../shop/commands.ts'
 import { addWebhookCommands, type WebhookActions } from '../webhooks/commands.ts'
 import { addBackupCommands, type BackupActions } from './backup.ts'
 import { printConfig, type SettingLine } from './config.ts'
-import { addDoctorCommand, type DoctorActions } from './doctor.ts'
 import { addMcpCommand } from './mcp.ts'
 import { addMigrateCommand, type MigrateActions } from './migrate.ts'
 import { CommandError, type JsonOption, type Print } from './output.ts'
-import { addSetupCommand, type SetupActions } from './setup.ts'
 
 /** What the commands call; main.ts opens each part only when a command needs it. */
 export interface CliActions

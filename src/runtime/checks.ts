@@ -5,16 +5,20 @@ import { isExampleName, parseAddress } from '../base/address.ts'
 import type { Log } from '../base/log/log.ts'
 import { toError } from '../base/problem.ts'
 import type { Config } from '../config/config.ts'
-import { isPrivateIp } from '../core/checks/dns-rules.ts'
+import type { CheckContext } from '../doctor/checks/context.ts'
+import { inspectPostgres, inspectRedis, inspectStripe } from '../doctor/probes/backends.ts'
+import { openDnsProbe } from '../doctor/probes/dns.ts'
+import { openHttpProbe } from '../doctor/probes/http.ts'
+import {
+  clockSynchronized,
+  inspectDataDirectory,
+  machineAddresses,
+} from '../doctor/probes/machine.ts'
+import { openSmtpProbe } from '../doctor/probes/smtp.ts'
+import { isPrivateIp } from '../doctor/rules/dns-rules.ts'
 import type { MailStore } from '../mail/store.ts'
-import type { CheckContext } from '../service/checks/context.ts'
 import { backupState } from '../store/sqlite/backup.ts'
 import { MAIL_FILE } from '../store/sqlite/files.ts'
-import { inspectPostgres, inspectRedis, inspectStripe } from './probes/backends.ts'
-import { openDnsProbe } from './probes/dns.ts'
-import { openHttpProbe } from './probes/http.ts'
-import { clockSynchronized, inspectDataDirectory, machineAddresses } from './probes/machine.ts'
-import { openSmtpProbe } from './probes/smtp.ts'
 import { openMailStoreForCli, usesPostgres } from './stores.ts'
 
 interface CheckOptions {

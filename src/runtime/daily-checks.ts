@@ -6,8 +6,8 @@ import { withTimeout } from '../base/jobs/repeat.ts'
 import type { Log } from '../base/log/log.ts'
 import { Problem } from '../base/problem.ts'
 import type { Config } from '../config/config.ts'
+import { type CheckProgress, runChecksNow, runDailyChecks } from '../doctor/checks/daily-checks.ts'
 import type { MailStore } from '../mail/store.ts'
-import { type CheckProgress, runChecksNow, runDailyChecks } from '../service/checks/daily-checks.ts'
 
 export interface DailyCheckDeps {
   store: MailStore
@@ -38,7 +38,7 @@ export function startChecks(
     // Loaded when needed: nothing else of the service uses the probes.
     const [{ openCheckContext, settingsReport }, { listChecks }] = await Promise.all([
       import('./checks.ts'),
-      import('../service/checks/checks.ts'),
+      import('../doctor/checks/checks.ts'),
     ])
     const report = settings && settingsReport(settings, process.env)
     const facts = { log, settingsReport: report, store, storeFault: undefined }

@@ -1,6 +1,6 @@
 import type { Address } from '../base/address.ts'
 import type { Block, BlockChange, BlockEntry } from '../blocks/rules.ts'
-import type { CheckRun } from '../core/checks/result.ts'
+import type { CheckRun } from '../doctor/rules/result.ts'
 import type { MailboxId, Session } from '../mail/rules/session.ts'
 
 /** For the operator's commands. No method returns a token or mail. */

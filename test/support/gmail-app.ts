@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { FinishedCheck } from '../../src/core/checks/result.ts'
+import type { FinishedCheck } from '../../src/doctor/rules/result.ts'
 import type { AccountHealth, GmailAccount } from '../../src/gmail/rules.ts'
 import { openMailStoreForCli } from '../../src/runtime/stores.ts'
 import { startApp } from './app.ts'

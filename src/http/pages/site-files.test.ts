@@ -5,7 +5,7 @@ import { request, requestFrom } from '../../../test/support/http-client.ts'
 import { openTestServer, type TestServer } from '../../../test/support/http-server.ts'
 import { PAGE_POLICY, policyFault } from '../../../test/support/page-policy.ts'
 import { FAKE_SHOP } from '../../../test/support/shop-client.ts'
-import { evaluateMtaSts } from '../../core/checks/tls-rules.ts'
+import { evaluateMtaSts } from '../../doctor/rules/tls-rules.ts'
 import { THEME_COLOURS } from '../../shared/site.ts'
 
 let server: TestServer

@@ -4,6 +4,7 @@ import { withTimeout } from '../../../base/jobs/repeat.ts'
 import { Problem } from '../../../base/problem.ts'
 import { isoTimestamp, timestampFields } from '../../../base/time.ts'
 import { SERIES_NAMES, SERIES_RANGES, type SeriesRange } from '../../../core/series.ts'
+import { lastCheckRun, nextCheckAt } from '../../../doctor/checks/daily-checks.ts'
 import { accountStatuses } from '../../../gmail/accounts.ts'
 import {
   countField,
@@ -13,7 +14,6 @@ import {
   successSchema,
 } from '../../../mail/api/schemas.ts'
 import { OPERATOR, POOL } from '../../../mail/rules/session.ts'
-import { lastCheckRun, nextCheckAt } from '../../../service/checks/daily-checks.ts'
 import { takeRate } from '../../../service/rates.ts'
 import { readLevels, readSeries, type Series } from '../../../service/series.ts'
 import type { RouteDeps } from '../../server/deps.ts'

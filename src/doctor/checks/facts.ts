@@ -1,8 +1,8 @@
 import { toError } from '../../base/problem.ts'
-import { sameName } from '../../core/checks/dns-rules.ts'
-import type { ApiProblem } from '../../core/checks/installation-rules.ts'
-import { type Lookup, recordsOf } from '../../core/checks/result.ts'
-import type { ServedCertificate } from '../../core/checks/tls-rules.ts'
+import { sameName } from '../rules/dns-rules.ts'
+import type { ApiProblem } from '../rules/installation-rules.ts'
+import { type Lookup, recordsOf } from '../rules/result.ts'
+import type { ServedCertificate } from '../rules/tls-rules.ts'
 import type { CheckContext, CheckedSettings } from './context.ts'
 
 const ANY_ADDRESS = new Set(['', '::', '0.0.0.0'])

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { proposeHost } from './setup-answers.ts'
+import { proposeHost } from './answers.ts'
 
 describe('the proposed host name', () => {
   for (const [domain, hostname, reverseNames, proposal] of [

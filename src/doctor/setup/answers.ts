@@ -5,10 +5,10 @@ import {
   parseAddress,
   parseDomainName,
   parseHost,
-} from '../base/address.ts'
-import { isRelated } from '../core/checks/dns-records.ts'
-import { CommandError, type Print } from './output.ts'
-import type { Ask } from './prompt.ts'
+} from '../../base/address.ts'
+import { CommandError, type Print } from '../../cli/output.ts'
+import type { Ask } from '../../cli/prompt.ts'
+import { isRelated } from '../rules/dns-records.ts'
 import type { Machine, SetupOptions } from './setup.ts'
 
 /** `ask` is undefined without a terminal: then the options and what was found must suffice. */

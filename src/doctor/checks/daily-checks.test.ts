@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { openSqliteTestMail } from '../../../test/support/stores.ts'
 import type { LogFacts } from '../../base/log/log.ts'
-import { type CheckResult, failure, ok, skipped, warning } from '../../core/checks/result.ts'
+import { type CheckResult, failure, ok, skipped, warning } from '../rules/result.ts'
 import type { Check } from './context.ts'
 import { checkIfDue, lastCheckRun, runChecksNow } from './daily-checks.ts'
 

@@ -1,5 +1,5 @@
-import { type Operation, query } from '../../base/operation.ts'
-import type { CheckRun } from '../../core/checks/result.ts'
+import { type Operation, query } from '../base/operation.ts'
+import type { CheckRun } from './rules/result.ts'
 
 type CheckRow = Omit<CheckRun['checks'][number], 'since'> & { since: number }
 

@@ -1,11 +1,11 @@
 import { styleText } from 'node:util'
 import type { Command } from 'commander'
 import { printableLines } from '../base/text.ts'
-import type { CheckStatus, FinishedCheck } from '../core/checks/result.ts'
+import { CommandError, type JsonOption, type Print, plural, printJson } from '../cli/output.ts'
 import { parseDomain } from '../domains/commands.ts'
-import { runChecks } from '../service/checks/checks.ts'
-import type { Check } from '../service/checks/context.ts'
-import { CommandError, type JsonOption, type Print, plural, printJson } from './output.ts'
+import { runChecks } from './checks/checks.ts'
+import type { Check } from './checks/context.ts'
+import type { CheckStatus, FinishedCheck } from './rules/result.ts'
 
 export interface DoctorActions {
   /** Opens what the checks need for as long as the operation runs. */

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { ipRangeMatcher } from '../../base/ip.ts'
-import type { ServedCertificate } from '../../core/checks/tls-rules.ts'
-import type { SmtpProbe, SmtpReply } from '../../service/checks/context.ts'
+import type { SmtpProbe, SmtpReply } from '../checks/context.ts'
+import type { ServedCertificate } from '../rules/tls-rules.ts'
 
 const CONNECT_MS = 5_000
 const REPLY_MS = 10_000

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { sameName } from '../../core/checks/dns-rules.ts'
-import { type CheckResult, failure, ok, recordsOf, skipped } from '../../core/checks/result.ts'
 import { OPERATOR } from '../../mail/rules/session.ts'
+import { sameName } from '../rules/dns-rules.ts'
+import { type CheckResult, failure, ok, recordsOf, skipped } from '../rules/result.ts'
 import {
   type Check,
   type CheckContext,

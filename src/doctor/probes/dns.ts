@@ -1,9 +1,9 @@
 import { getServers, Resolver } from 'node:dns/promises'
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
-import { reverseName } from '../../core/checks/dns-records.ts'
-import type { Lookup } from '../../core/checks/result.ts'
-import type { DnsProbe } from '../../service/checks/context.ts'
+import type { DnsProbe } from '../checks/context.ts'
+import { reverseName } from '../rules/dns-records.ts'
+import type { Lookup } from '../rules/result.ts'
 
 // The resolver itself tries each server for seconds; a check makes two lookups one after the other, and has 15 s.
 const LOOKUP_MS = 5_000

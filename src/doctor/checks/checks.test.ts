@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { untilAborted } from '../../base/jobs/lease.ts'
-import { ok } from '../../core/checks/result.ts'
+import { ok } from '../rules/result.ts'
 import { runChecks } from './checks.ts'
 
 test('results are in the order of the checks; one that hangs or throws is a failure of its own', async () => {

@@ -1,7 +1,7 @@
 import { toError } from '../../base/problem.ts'
-import { sameName } from '../../core/checks/dns-rules.ts'
-import { type CheckResult, failure, ok, skipped, warning } from '../../core/checks/result.ts'
-import { evaluateCertificate, evaluateTlsa } from '../../core/checks/tls-rules.ts'
+import { sameName } from '../rules/dns-rules.ts'
+import { type CheckResult, failure, ok, skipped, warning } from '../rules/result.ts'
+import { evaluateCertificate, evaluateTlsa } from '../rules/tls-rules.ts'
 import {
   type Check,
   type CheckContext,

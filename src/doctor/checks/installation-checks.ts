@@ -1,9 +1,5 @@
 import { toError } from '../../base/problem.ts'
-import {
-  evaluatePayments,
-  evaluatePostgres,
-  evaluateStoreFault,
-} from '../../core/checks/backend-rules.ts'
+import { evaluatePayments, evaluatePostgres, evaluateStoreFault } from '../rules/backend-rules.ts'
 import {
   evaluateAdminToken,
   evaluateApiProblem,
@@ -14,8 +10,8 @@ import {
   evaluateLedger,
   evaluateProxy,
   type PublicResponse,
-} from '../../core/checks/installation-rules.ts'
-import { failure, ok, skipped, warning } from '../../core/checks/result.ts'
+} from '../rules/installation-rules.ts'
+import { failure, ok, skipped, warning } from '../rules/result.ts'
 import { type Check, type CheckContext, type HttpProbeResponse, TlsError } from './context.ts'
 import type { Facts } from './facts.ts'
 

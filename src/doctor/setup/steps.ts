@@ -1,6 +1,6 @@
-import { isExampleName } from '../base/address.ts'
+import { isExampleName } from '../../base/address.ts'
+import type { Answers } from './answers.ts'
 import type { Machine } from './setup.ts'
-import type { Answers } from './setup-answers.ts'
 
 const DEFAULT_SMTP_PORT = 2525
 

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { tempFolder } from '../../test/support/stores.ts'
-import { setupActions } from '../runtime/setup-machine.ts'
-import { CommandError } from './output.ts'
+import { tempFolder } from '../../../test/support/stores.ts'
+import { CommandError } from '../../cli/output.ts'
+import { setupActions } from './machine.ts'
 import { type Machine, setUp } from './setup.ts'
 
 let folder: ReturnType<typeof tempFolder>

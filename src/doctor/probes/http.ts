@@ -1,8 +1,8 @@
 import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
-import { recordsOf } from '../../core/checks/result.ts'
-import { type DnsProbe, type HttpProbe, TlsError } from '../../service/checks/context.ts'
+import { type DnsProbe, type HttpProbe, TlsError } from '../checks/context.ts'
+import { recordsOf } from '../rules/result.ts'
 
 const MAX_BYTES = 256 * 1024
 const TIMEOUT_MS = 8_000

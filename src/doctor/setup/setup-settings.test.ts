@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Ask } from './prompt.ts'
+import type { Ask } from '../../cli/prompt.ts'
 import { type Machine, type SetupOptions, setUp } from './setup.ts'
 
 const FREE = { state: 'free', seen: '' } as const

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Lookup } from '../../core/checks/result.ts'
+import type { Lookup } from '../rules/result.ts'
 import type { CheckContext, DnsProbe } from './context.ts'
 import { dnsChecks } from './dns-checks.ts'
 import { openFacts } from './facts.ts'

@@ -1,8 +1,8 @@
 import { acquireLease, type LeaseDeps } from '../../base/jobs/lease.ts'
 import { repeatUntilAborted } from '../../base/jobs/repeat.ts'
 import type { Log } from '../../base/log/log.ts'
-import type { CheckRun, FinishedCheck } from '../../core/checks/result.ts'
 import type { MailStore } from '../../mail/store.ts'
+import type { CheckRun, FinishedCheck } from '../rules/result.ts'
 import { runChecks } from './checks.ts'
 import type { Check } from './context.ts'
 

@@ -1,9 +1,9 @@
-import type { PaymentFacts, PostgresFacts } from '../../core/checks/backend-rules.ts'
-import type { MxRecord } from '../../core/checks/dns-rules.ts'
-import type { DataDirectory } from '../../core/checks/installation-rules.ts'
-import type { CheckResult, Lookup } from '../../core/checks/result.ts'
-import type { ServedCertificate, TlsaRecord } from '../../core/checks/tls-rules.ts'
 import type { MailStore } from '../../mail/store.ts'
+import type { PaymentFacts, PostgresFacts } from '../rules/backend-rules.ts'
+import type { MxRecord } from '../rules/dns-rules.ts'
+import type { DataDirectory } from '../rules/installation-rules.ts'
+import type { CheckResult, Lookup } from '../rules/result.ts'
+import type { ServedCertificate, TlsaRecord } from '../rules/tls-rules.ts'
 
 /** One check of the installation. Values like this are run by `mayfly doctor` and by whatever else shows them. */
 export interface Check {

@@ -1,5 +1,5 @@
 import { toError } from '../../base/problem.ts'
-import { type CheckResult, type FinishedCheck, failure } from '../../core/checks/result.ts'
+import { type CheckResult, type FinishedCheck, failure } from '../rules/result.ts'
 import type { Check, CheckContext } from './context.ts'
 import { dnsChecks, listingChecks } from './dns-checks.ts'
 import { openFacts } from './facts.ts'

@@ -1,18 +1,12 @@
 import { isIPv4 } from 'node:net'
 import type { Command } from 'commander'
-import { printable } from '../base/text.ts'
-import { zoneLines } from '../core/checks/dns-records.ts'
-import { mailServer, senderDomain, spfMechanism } from '../core/checks/sender-rules.ts'
-import { CommandError, type Print } from './output.ts'
-import { openPrompt } from './prompt.ts'
-import {
-  type Answers,
-  type Dialogue,
-  hasInstallation,
-  publicHost,
-  readAnswers,
-} from './setup-answers.ts'
-import { nextSteps, takesPort25 } from './setup-steps.ts'
+import { printable } from '../../base/text.ts'
+import { CommandError, type Print } from '../../cli/output.ts'
+import { openPrompt } from '../../cli/prompt.ts'
+import { zoneLines } from '../rules/dns-records.ts'
+import { mailServer, senderDomain, spfMechanism } from '../rules/sender-rules.ts'
+import { type Answers, type Dialogue, hasInstallation, publicHost, readAnswers } from './answers.ts'
+import { nextSteps, takesPort25 } from './steps.ts'
 
 /** What is known about the machine and its settings before anything is asked. */
 export interface Machine {

@@ -1,14 +1,14 @@
 import { isIP } from 'node:net'
 import { hasErrorCode, toError } from '../../base/problem.ts'
-import { listedName } from '../../core/checks/dns-records.ts'
+import { listedName } from '../rules/dns-records.ts'
 import {
   evaluateAddresses,
   evaluateListing,
   evaluateMx,
   evaluatePtr,
   sameName,
-} from '../../core/checks/dns-rules.ts'
-import { failure, type Lookup, recordsOf, skipped } from '../../core/checks/result.ts'
+} from '../rules/dns-rules.ts'
+import { failure, type Lookup, recordsOf, skipped } from '../rules/result.ts'
 import {
   dmarcOf,
   evaluateDmarc,
@@ -17,14 +17,14 @@ import {
   mailServer,
   type Sending,
   senderDomain,
-} from '../../core/checks/sender-rules.ts'
+} from '../rules/sender-rules.ts'
 import {
   evaluateMtaSts,
   evaluateTlsReporting,
   type FetchedPolicy,
   hasMtaSts,
   mtaStsUrl,
-} from '../../core/checks/tls-rules.ts'
+} from '../rules/tls-rules.ts'
 import { type Check, type CheckContext, TlsError } from './context.ts'
 import type { Facts } from './facts.ts'
 
