@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { SeriesName } from '../src/core/series.ts'
+import type { SeriesName } from '../src/admin/series/rules.ts'
 import { createSession } from './support/api-client.ts'
 import { MAIL as RAW } from './support/app.ts'
 import { engine, storeFor } from './support/engine.ts'

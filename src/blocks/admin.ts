@@ -1,6 +1,4 @@
 import { Type } from 'typebox'
-import { Problem } from '../base/problem.ts'
-import { parseDuration } from '../base/time.ts'
 import {
   adminRoute,
   DEFAULT_LIMIT,
@@ -8,11 +6,13 @@ import {
   pageFields,
   parseCursor,
   timesOf,
-} from '../http/api/admin/route.ts'
+} from '../admin/api/route.ts'
+import { blockJson } from '../admin/json.ts'
+import { Problem } from '../base/problem.ts'
+import { parseDuration } from '../base/time.ts'
 import { success } from '../http/server/response.ts'
 import type { Route } from '../http/server/route.ts'
 import { countField, enumField, messageSchema, successSchema } from '../mail/api/schemas.ts'
-import { blockJson } from '../service/operator-json.ts'
 import { addBlock, listBlocks, removeBlock } from './blocks.ts'
 
 const kind = enumField(['domain', 'address', 'network'])

@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { text as readText } from 'node:stream/consumers'
 import { type Command, InvalidArgumentError } from 'commander'
+import { blockJson } from '../admin/json.ts'
 import { Problem } from '../base/problem.ts'
 import { printable } from '../base/text.ts'
 import { parseDuration } from '../base/time.ts'
@@ -16,7 +17,6 @@ import {
 } from '../cli/output.ts'
 import { openProgress, type Progress } from '../cli/progress.ts'
 import { type OperatorActions, parseCount } from '../mail/commands/session.ts'
-import { blockJson } from '../service/operator-json.ts'
 import {
   addBlock,
   type BlockDeps,

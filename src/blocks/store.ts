@@ -1,5 +1,5 @@
+import type { BlockQuery, NewBlocks } from '../admin/operator-store.ts'
 import { containing, type Operation, query } from '../base/operation.ts'
-import type { BlockQuery, NewBlocks } from '../store/operator-store.ts'
 import type { Block, BlockChange, BlockEntry } from './rules.ts'
 
 interface BlockRow {

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
+import { adminRoute } from '../admin/api/route.ts'
 import { Problem } from '../base/problem.ts'
-import { adminRoute } from '../http/api/admin/route.ts'
 import { success } from '../http/server/response.ts'
 import type { Route } from '../http/server/route.ts'
 import { countField, messageSchema, nullable, successSchema } from '../mail/api/schemas.ts'

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { keyJson } from '../admin/json.ts'
 import { printable } from '../base/text.ts'
 import { timestampFields } from '../base/time.ts'
 import type { Endpoints } from '../cli/banner.ts'
@@ -11,7 +12,6 @@ import {
   printJson,
   table,
 } from '../cli/output.ts'
-import { keyJson } from '../service/operator-json.ts'
 import { type Plan, validityOf } from '../shared/plan.ts'
 import { findKeys, issueKey, type KeyDeps, type KeyRequest, keyUsage, rollKey } from './keys.ts'
 import { type ApiKey, utcDayText } from './rules.ts'

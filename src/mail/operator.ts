@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import type { FoundMessage, ScanPosition, SessionQuery, Volume } from '../admin/operator-store.ts'
 import type { Address } from '../base/address.ts'
 import type { BlockDeps } from '../blocks/blocks.ts'
-import type { FoundMessage, ScanPosition, SessionQuery, Volume } from '../store/operator-store.ts'
 import type { ServiceDeps } from './deps.ts'
 import type { ReadParsed } from './read/parsed-mail.ts'
 import { EMPTY_MAIL, type Mail, type Message, type RawMail } from './rules/message.ts'

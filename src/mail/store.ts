@@ -1,9 +1,9 @@
+import type { OperatorStore, Volume } from '../admin/operator-store.ts'
+import type { SeriesStore } from '../admin/series/series-store.ts'
 import type { Address, Host, MailDomain } from '../base/address.ts'
 import type { Awaitable } from '../base/awaitable.ts'
 import type { AccountHealth, DeferredMail, FolderState, GmailAccount } from '../gmail/rules.ts'
 import type { AddressRules, FromHeader, RuleRefusal } from '../shared/address-rules.ts'
-import type { OperatorStore, Volume } from '../store/operator-store.ts'
-import type { SeriesStore } from '../store/series-store.ts'
 import type { LedgerState } from './rules/ledger.ts'
 import type {
   Envelope,

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { maskedEmail, orderJson } from '../admin/json.ts'
 import { printable } from '../base/text.ts'
 import {
   CommandError,
@@ -13,7 +14,6 @@ import {
 } from '../cli/output.ts'
 import type { KeyActions } from '../keys/commands.ts'
 import type { KeyDeps } from '../keys/keys.ts'
-import { maskedEmail, orderJson } from '../service/operator-json.ts'
 import { priceText, termText } from '../shared/plan.ts'
 import type { Purchase } from './rules.ts'
 

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { deliveryJson, webhookJson } from '../admin/json.ts'
 import { printable } from '../base/text.ts'
 import { utcTimestamp } from '../base/time.ts'
 import {
@@ -11,7 +12,6 @@ import {
   table,
 } from '../cli/output.ts'
 import { findKeys } from '../keys/keys.ts'
-import { deliveryJson, webhookJson } from '../service/operator-json.ts'
 import { outcomeText, webhookStatus } from './rules.ts'
 import {
   createWebhook,

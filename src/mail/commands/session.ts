@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander'
+import { sessionJson } from '../../admin/json.ts'
 import { parseAddress } from '../../base/address.ts'
 import type { BlockDeps } from '../../blocks/blocks.ts'
 import {
@@ -12,7 +13,6 @@ import {
   printJson,
   table,
 } from '../../cli/output.ts'
-import { sessionJson } from '../../service/operator-json.ts'
 import { endSessionByAddress, listSessions, type OperatorDeps } from '../operator.ts'
 
 export interface OperatorActions {

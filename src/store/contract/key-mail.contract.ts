@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'vitest'
+import type { ScanPosition } from '../../admin/operator-store.ts'
 import { POOL } from '../../mail/rules/session.ts'
 import type { KeyScope, MailStore } from '../../mail/store.ts'
-import type { ScanPosition } from '../operator-store.ts'
 import {
   address,
   at,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'vitest'
+import type { FoundMessage, ScanPosition } from '../../admin/operator-store.ts'
 import { type MailboxId, OPERATOR, POOL, type Session } from '../../mail/rules/session.ts'
 import type { MailStore } from '../../mail/store.ts'
-import type { FoundMessage, ScanPosition } from '../operator-store.ts'
 import {
   address,
   at,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, test } from 'vitest'
-import type { SeriesName } from '../../core/series.ts'
-import type { SeriesMinute } from '../series-store.ts'
+import type { SeriesName } from '../../admin/series/rules.ts'
+import type { SeriesMinute } from '../../admin/series/series-store.ts'
 import {
   at,
   COOLDOWN,

@@ -1,6 +1,6 @@
+import type { Volume } from '../../../admin/operator-store.ts'
 import type { MailboxUsage } from '../../../mail/rules/recipient.ts'
 import type { Mailbox, MailboxId } from '../../../mail/rules/session.ts'
-import type { Volume } from '../../operator-store.ts'
 import type { Db } from '../connection/connections.ts'
 import { partitionList } from './partition-key.ts'
 import { releaseRaws } from './raw-mail.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { rollUp, type SeriesRange, type SeriesRow, seriesPoints } from './series.ts'
+import { rollUp, type SeriesRange, type SeriesRow, seriesPoints } from './rules.ts'
 
 const NOW = new Date('2026-03-01T12:34:56Z')
 const row = (time: string, counts: SeriesRow['counts']): SeriesRow => ({

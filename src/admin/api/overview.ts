@@ -1,24 +1,24 @@
 import { Type } from 'typebox'
-import { notReadyReason, unlessUnavailable } from '../../../base/jobs/outage.ts'
-import { withTimeout } from '../../../base/jobs/repeat.ts'
-import { Problem } from '../../../base/problem.ts'
-import { isoTimestamp, timestampFields } from '../../../base/time.ts'
-import { SERIES_NAMES, SERIES_RANGES, type SeriesRange } from '../../../core/series.ts'
-import { lastCheckRun, nextCheckAt } from '../../../doctor/checks/daily-checks.ts'
-import { accountStatuses } from '../../../gmail/accounts.ts'
+import { notReadyReason, unlessUnavailable } from '../../base/jobs/outage.ts'
+import { withTimeout } from '../../base/jobs/repeat.ts'
+import { Problem } from '../../base/problem.ts'
+import { isoTimestamp, timestampFields } from '../../base/time.ts'
+import { lastCheckRun, nextCheckAt } from '../../doctor/checks/daily-checks.ts'
+import { accountStatuses } from '../../gmail/accounts.ts'
+import type { RouteDeps } from '../../http/server/deps.ts'
+import { success } from '../../http/server/response.ts'
+import type { Route } from '../../http/server/route.ts'
 import {
   countField,
   enumField,
   isoTimeField,
   nullable,
   successSchema,
-} from '../../../mail/api/schemas.ts'
-import { OPERATOR, POOL } from '../../../mail/rules/session.ts'
-import { takeRate } from '../../../service/rates.ts'
-import { readLevels, readSeries, type Series } from '../../../service/series.ts'
-import type { RouteDeps } from '../../server/deps.ts'
-import { success } from '../../server/response.ts'
-import type { Route } from '../../server/route.ts'
+} from '../../mail/api/schemas.ts'
+import { OPERATOR, POOL } from '../../mail/rules/session.ts'
+import { takeRate } from '../../service/rates.ts'
+import { SERIES_NAMES, SERIES_RANGES, type SeriesRange } from '../series/rules.ts'
+import { readLevels, readSeries, type Series } from '../series/series.ts'
 import { adminRoute, timesOf } from './route.ts'
 
 const volume = Type.Object({ messages: countField(12), bytes: countField(48_000) })

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, onTestFinished, test, vi } from 'vitest'
-import { requestFrom } from '../../../../test/support/http-client.ts'
-import { openTestServer, type TestServer } from '../../../../test/support/http-server.ts'
-import { newClient, PROXY, PROXY_ENV } from '../../../../test/support/trusted-proxy.ts'
-import type { Address } from '../../../base/address.ts'
-import { Problem } from '../../../base/problem.ts'
+import { requestFrom } from '../../../test/support/http-client.ts'
+import { openTestServer, type TestServer } from '../../../test/support/http-server.ts'
+import { newClient, PROXY, PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
+import type { Address } from '../../base/address.ts'
+import { Problem } from '../../base/problem.ts'
 import { ADMIN_TOKEN, adminClient, assertProblem } from './testing/admin-client.ts'
 
 // The block list, checks and Gmail accounts.

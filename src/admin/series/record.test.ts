@@ -3,10 +3,10 @@ import { openSqliteTestMail } from '../../../test/support/stores.ts'
 import { waitUntil } from '../../../test/support/wait-until.ts'
 import type { Metric } from '../../base/metrics.ts'
 import { StoreUnavailable } from '../../base/problem.ts'
-import type { SeriesName, SeriesRange } from '../../core/series.ts'
-import type { SeriesMinute } from '../../store/series-store.ts'
-import { readSeries } from '../series.ts'
-import { openRecorder } from './record-series.ts'
+import { openRecorder } from './record.ts'
+import type { SeriesName, SeriesRange } from './rules.ts'
+import { readSeries } from './series.ts'
+import type { SeriesMinute } from './series-store.ts'
 
 const START = new Date('2026-03-01T12:00:10Z')
 const MINUTE = 60_000

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { logFault } from '../../base/jobs/outage.ts'
 import type { Metric } from '../../base/metrics.ts'
-import { type Counts, minuteOf, SERIES, SERIES_NAMES, type SeriesName } from '../../core/series.ts'
 import type { ServiceDeps } from '../../mail/deps.ts'
-import type { SeriesMinute } from '../../store/series-store.ts'
+import { type Counts, minuteOf, SERIES, SERIES_NAMES, type SeriesName } from './rules.ts'
+import type { SeriesMinute } from './series-store.ts'
 
 interface RecorderDeps extends Pick<ServiceDeps, 'log' | 'now'> {
   store: { saveMinute(minute: SeriesMinute): Promise<void> }

@@ -1,14 +1,12 @@
 import { Type } from 'typebox'
-import { type Address, parseAddress } from '../../../base/address.ts'
-import { Problem } from '../../../base/problem.ts'
-import { timestampFields } from '../../../base/time.ts'
-import { rawMailResponse } from '../../../mail/api/downloads.ts'
-import {
-  addressField,
-  countField,
-  messageIdField,
-  successSchema,
-} from '../../../mail/api/schemas.ts'
+import { type Address, parseAddress } from '../../base/address.ts'
+import { Problem } from '../../base/problem.ts'
+import { timestampFields } from '../../base/time.ts'
+import type { RouteDeps } from '../../http/server/deps.ts'
+import { success } from '../../http/server/response.ts'
+import type { Route } from '../../http/server/route.ts'
+import { rawMailResponse } from '../../mail/api/downloads.ts'
+import { addressField, countField, messageIdField, successSchema } from '../../mail/api/schemas.ts'
 import {
   deleteOperatorMail,
   endSessionByAddress,
@@ -16,14 +14,11 @@ import {
   type OperatorDeps,
   readOperatorMail,
   readRawOperatorMail,
-} from '../../../mail/operator.ts'
-import type { MessageSummary } from '../../../mail/rules/message.ts'
-import { type MailboxId, OPERATOR } from '../../../mail/rules/session.ts'
-import { wakeSession } from '../../../mail/sessions/session.ts'
-import { sessionJson } from '../../../service/operator-json.ts'
-import type { RouteDeps } from '../../server/deps.ts'
-import { success } from '../../server/response.ts'
-import type { Route } from '../../server/route.ts'
+} from '../../mail/operator.ts'
+import type { MessageSummary } from '../../mail/rules/message.ts'
+import { type MailboxId, OPERATOR } from '../../mail/rules/session.ts'
+import { wakeSession } from '../../mail/sessions/session.ts'
+import { sessionJson } from '../json.ts'
 import { adminRoute, invalidCursor, nextField, pageFields, readPage, timesOf } from './route.ts'
 
 // The mail of sessions and of the pool is not readable here, whoever asks.

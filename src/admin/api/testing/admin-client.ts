@@ -1,9 +1,5 @@
 import assert from 'node:assert/strict'
-import {
-  problemFault,
-  request,
-  type TestResponse,
-} from '../../../../../test/support/http-client.ts'
+import { problemFault, request, type TestResponse } from '../../../../test/support/http-client.ts'
 
 export const ADMIN_TOKEN = 'the-admin-token'
 const HEADERS = { authorization: `Bearer ${ADMIN_TOKEN}` }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { problemFault, request, requestFrom } from '../../../../test/support/http-client.ts'
-import { openTestServer, type TestServer } from '../../../../test/support/http-server.ts'
-import { newClient, PROXY, PROXY_ENV } from '../../../../test/support/trusted-proxy.ts'
-import { adminRoutes } from '../../routes.ts'
+import { problemFault, request, requestFrom } from '../../../test/support/http-client.ts'
+import { openTestServer, type TestServer } from '../../../test/support/http-server.ts'
+import { newClient, PROXY, PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
+import { adminRoutes } from '../../http/routes.ts'
 import { ADMIN_TOKEN, assertProblem, signInTo } from './testing/admin-client.ts'
 
 const TOKEN = ADMIN_TOKEN

@@ -1,5 +1,5 @@
-import { type Operation, query } from '../../base/operation.ts'
-import type { AdminSession } from '../shop-store.ts'
+import { type Operation, query } from '../base/operation.ts'
+import type { AdminSession } from '../store/shop-store.ts'
 
 export const adminSessionReads = {
   *hasAdminSession(hash: string, now: Date): Operation<boolean> {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { request, requestFrom } from '../../../../test/support/http-client.ts'
-import { openTestServer, type TestServer } from '../../../../test/support/http-server.ts'
-import { newClient, PROXY, PROXY_ENV } from '../../../../test/support/trusted-proxy.ts'
-import { readMetrics } from '../../../base/metrics.ts'
-import { StoreUnavailable } from '../../../base/problem.ts'
+import { request, requestFrom } from '../../../test/support/http-client.ts'
+import { openTestServer, type TestServer } from '../../../test/support/http-server.ts'
+import { newClient, PROXY, PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
+import { readMetrics } from '../../base/metrics.ts'
+import { StoreUnavailable } from '../../base/problem.ts'
 import { assertProblem, signInTo, ADMIN_TOKEN as TOKEN } from './testing/admin-client.ts'
 
 // Limits on wrong tokens, and what the operator finds in the log and in the metrics.

@@ -1,3 +1,5 @@
+import type { ServiceDeps } from '../../mail/deps.ts'
+import type { MailStore } from '../../mail/store.ts'
 import {
   rangeEnds,
   SERIES,
@@ -7,10 +9,8 @@ import {
   type SeriesPoint,
   type SeriesRange,
   seriesPoints,
-} from '../core/series.ts'
-import type { ServiceDeps } from '../mail/deps.ts'
-import type { MailStore } from '../mail/store.ts'
-import type { StoreLevels } from '../store/series-store.ts'
+} from './rules.ts'
+import type { StoreLevels } from './series-store.ts'
 
 export interface SeriesSummary {
   name: SeriesName

@@ -1,6 +1,6 @@
-import type { Counts, SeriesName, SeriesRow } from '../core/series.ts'
+import type { Counts, SeriesName, SeriesRow } from './rules.ts'
 
-/** Counts over time, see core/series.ts. */
+/** Counts over time, see admin/series/rules.ts. */
 export interface SeriesStore {
   /** Sets what this node counted in a minute, in one commit: saving it again, with the same or later counts, replaces it. */
   saveMinute(minute: SeriesMinute): Promise<void>

@@ -1,19 +1,19 @@
 import { type TObject, type TSchema, Type } from 'typebox'
-import { maskAddress, parseAddress } from '../../../base/address.ts'
-import type { LogFacts } from '../../../base/log/log.ts'
-import { Problem } from '../../../base/problem.ts'
-import { isoTimeField, nullable, timeField } from '../../../mail/api/schemas.ts'
-import { isSignedIn } from '../../../service/operator-session.ts'
-import { isOwnOrigin } from '../../server/client.ts'
+import { maskAddress, parseAddress } from '../../base/address.ts'
+import type { LogFacts } from '../../base/log/log.ts'
+import { Problem } from '../../base/problem.ts'
+import { isOwnOrigin } from '../../http/server/client.ts'
 import {
   bearerToken,
   cookieScope,
   cookieValue,
   isOperatorRequest,
   setCookieHeader,
-} from '../../server/credentials.ts'
-import type { RouteDeps } from '../../server/deps.ts'
-import { type HttpRequest, type Route, type RouteOptions, route } from '../../server/route.ts'
+} from '../../http/server/credentials.ts'
+import type { RouteDeps } from '../../http/server/deps.ts'
+import { type HttpRequest, type Route, type RouteOptions, route } from '../../http/server/route.ts'
+import { isoTimeField, nullable, timeField } from '../../mail/api/schemas.ts'
+import { isSignedIn } from '../session.ts'
 
 /** A route of the admin API: for the operator only. `path` is relative to /admin/api. */
 export function adminRoute<I extends TObject, O extends TSchema>(

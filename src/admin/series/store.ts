@@ -1,6 +1,6 @@
 import { type Operation, query } from '../../base/operation.ts'
-import { rollUp, SERIES, SERIES_NAMES, type SeriesRow, seriesCutoffs } from '../../core/series.ts'
-import type { SeriesMinute, SeriesQuery, StoreLevels } from '../series-store.ts'
+import { rollUp, SERIES, SERIES_NAMES, type SeriesRow, seriesCutoffs } from './rules.ts'
+import type { SeriesMinute, SeriesQuery, StoreLevels } from './series-store.ts'
 
 const MINUTE = 60
 const HOUR = 3_600

@@ -1,23 +1,23 @@
 import { Type } from 'typebox'
-import { Problem } from '../../../base/problem.ts'
+import { Problem } from '../../base/problem.ts'
+import { success } from '../../http/server/response.ts'
+import type { Route } from '../../http/server/route.ts'
 import {
   countField,
   enumField,
   messageSchema,
   nullable,
   successSchema,
-} from '../../../mail/api/schemas.ts'
-import { deliveryJson, keyJson, orderJson, webhookJson } from '../../../service/operator-json.ts'
-import { outcomeFields, outcomeJson, requireWebhooks } from '../../../webhooks/api/webhooks.ts'
+} from '../../mail/api/schemas.ts'
+import { outcomeFields, outcomeJson, requireWebhooks } from '../../webhooks/api/webhooks.ts'
 import {
   deleteWebhook,
   enableWebhook,
   findWebhook,
   testWebhook,
   webhookDeliveries,
-} from '../../../webhooks/webhooks.ts'
-import { success } from '../../server/response.ts'
-import type { Route } from '../../server/route.ts'
+} from '../../webhooks/webhooks.ts'
+import { deliveryJson, keyJson, orderJson, webhookJson } from '../json.ts'
 import { adminRoute, nextField, pageFields, readCreatedPage, timesOf } from './route.ts'
 
 const text = (example: string) => Type.String({ examples: [example] })
