@@ -10,7 +10,6 @@ import { printableLines } from './base/text.ts'
 import { installationEntries } from './blocks/blocks.ts'
 import { localEndpoints } from './cli/banner.ts'
 import { type CliActions, run } from './cli/commands.ts'
-import { type Config, readConfig } from './config/config.ts'
 import type { Check } from './doctor/checks/context.ts'
 import { machineAddresses } from './doctor/probes/machine.ts'
 import { failure } from './doctor/rules/result.ts'
@@ -20,6 +19,7 @@ import { openLargeReads } from './mail/read/large-reads.ts'
 import { openParseOnce } from './mail/read/parse-once.ts'
 import { openParsedMail } from './mail/read/parsed-mail.ts'
 import { openParser } from './mime/parser.ts'
+import { type Config, readConfig } from './runtime/config.ts'
 import {
   OPERATOR_MAIL_MS,
   openMailStoreForCli,

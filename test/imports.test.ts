@@ -187,7 +187,7 @@ test('the table covers every folder of src', () => {
   expect(pageFiles.length).toBeGreaterThan(10)
   for (const path of [
     'src/main.ts',
-    'src/config/config.ts',
+    'src/runtime/config.ts',
     'src/base/address.ts',
     'src/runtime/smtp.ts',
   ]) {
@@ -205,7 +205,7 @@ describe('allowed', () => {
     ['src/mail/receive-mail.ts', "import { readHead } from '../mime/header-summary.ts'"],
     ['src/http/api/x.ts', "import { receive } from '../../service/mail/receive.ts'"],
     ['src/gmail/imap/recipients.ts', "import { readHeader } from '../mime/header-fields.ts'"],
-    ['src/config/config.ts', "import { flag } from './values.ts'"],
+    ['src/runtime/config.ts', "import { flag } from './values.ts'"],
     ['src/main.ts', "import { startService } from './runtime/start.ts'"],
     ['src/main.ts', "const file = new URL('../package.json', import.meta.url)"],
     ['src/runtime/smtp.ts', "import { openSmtp } from '../smtp/server.ts'"],
@@ -276,7 +276,7 @@ describe('rejected', () => {
     ['src/smtp/x.ts', "import { a } from './testing/dialogue.ts'", 'which is for tests'],
     ['src/store/sqlite/x.ts', "import { a } from '../postgres/a.ts'", 'no engine imports another'],
     [
-      'src/config/config.ts',
+      'src/runtime/config.ts',
       "import { openLog } from '../log/log.ts'",
       'config may not import log',
     ],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readConfig } from '../config/config.ts'
+import { readConfig } from '../runtime/config.ts'
 import { printConfig, type SettingLine } from './config.ts'
 
 function printed(settings: readonly SettingLine[], options = {}): string[] {

@@ -1,7 +1,7 @@
 import { secretHash } from '../base/id.ts'
 import { Problem } from '../base/problem.ts'
+import { checkRate, recordFailedAuth } from '../http/server/rates.ts'
 import type { ServiceDeps } from '../mail/deps.ts'
-import { checkRate, recordFailedAuth } from '../service/rates.ts'
 import {
   type ApiKey,
   isTestKey,

@@ -1,6 +1,6 @@
 import { type Address, hostOf } from '../base/address.ts'
 import { Problem } from '../base/problem.ts'
-import { takeRate } from '../service/rates.ts'
+import { takeRate } from '../http/server/rates.ts'
 import type { ServiceDeps } from './deps.ts'
 import { liveSession } from './sessions/session.ts'
 

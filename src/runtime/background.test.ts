@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
 import { openSqliteTestMail, openSqliteTestShop } from '../../test/support/stores.ts'
-import { readConfig } from '../config/config.ts'
 import type { MailStore } from '../mail/store.ts'
-import { guardClock } from '../service/background/clock-guard.ts'
 import { COOLDOWN, DAY, type Fixture, HOUR, openFixture, START } from '../store/contract/fixture.ts'
 import { seriesSweepStep, startShopJobs, startSweep, sweepStep } from './background.ts'
+import { guardClock } from './clock-guard.ts'
+import { readConfig } from './config.ts'
 
 const RETENTION = { cooldownMs: COOLDOWN, poolMs: DAY, operatorMs: 30 * DAY }
 const LIMITS = {

@@ -3,9 +3,9 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { tempFolder } from '../../test/support/stores.ts'
-import { readConfig } from '../config/config.ts'
 import { MAIL_FILE } from '../store/sqlite/files.ts'
 import { openStoreForChecks } from './checks.ts'
+import { readConfig } from './config.ts'
 
 test('before the first start there is no store; a damaged one is a fault that is reported', async () => {
   const folder = tempFolder()

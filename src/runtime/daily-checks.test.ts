@@ -7,7 +7,7 @@ import { openSqliteTestMail, tempFolder } from '../../test/support/stores.ts'
 import { waitUntil } from '../../test/support/wait-until.ts'
 import type { Host } from '../base/address.ts'
 import { openLog } from '../base/log/open-log.ts'
-import { readConfig } from '../config/config.ts'
+import { readConfig } from './config.ts'
 import { startChecks } from './daily-checks.ts'
 
 const NOON = new Date('2026-03-01T12:00:00Z')

@@ -5,9 +5,9 @@ import { logFault } from '../base/jobs/outage.ts'
 import { withTimeout } from '../base/jobs/repeat.ts'
 import type { Log } from '../base/log/log.ts'
 import { Problem } from '../base/problem.ts'
-import type { Config } from '../config/config.ts'
 import { type CheckProgress, runChecksNow, runDailyChecks } from '../doctor/checks/daily-checks.ts'
 import type { MailStore } from '../mail/store.ts'
+import type { Config } from './config.ts'
 
 export interface DailyCheckDeps {
   store: MailStore

@@ -1,5 +1,5 @@
 import { openLog } from '../base/log/open-log.ts'
-import { readConfig } from '../config/config.ts'
+import { readConfig } from './config.ts'
 import { startService } from './start.ts'
 
 // What the npm package exports.

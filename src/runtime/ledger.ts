@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { unlessUnavailable } from '../base/jobs/outage.ts'
 import type { Log } from '../base/log/log.ts'
-import type { Config } from '../config/config.ts'
 import { ledgerKey, ledgerWarning, openLedgerHmac } from '../mail/rules/ledger.ts'
 import type { MailStore } from '../mail/store.ts'
 import type { ShopStore } from '../store/shop-store.ts'
 import { openSqliteLedger } from '../store/sqlite/ledger.ts'
+import type { Config } from './config.ts'
 import { usesPostgres } from './stores.ts'
 
 interface LedgerDeps {

@@ -1,7 +1,7 @@
 import { openLog } from '../base/log/open-log.ts'
 import { redactPasswords } from '../base/settings/values.ts'
 import { banner, localEndpoints, startWarnings } from '../cli/banner.ts'
-import type { Config } from '../config/config.ts'
+import type { Config } from './config.ts'
 import { type StartOptions, startService } from './start.ts'
 import { usesPostgres } from './stores.ts'
 import { descriptorLimit, limitConnections } from './system.ts'

@@ -1,7 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { MessagePort } from 'node:worker_threads'
-import type { Config } from '../config/config.ts'
 import type { ReceiveLimits } from '../mail/rules/recipient.ts'
 import type { MailStore } from '../mail/store.ts'
 import type { ShopStore } from '../store/shop-store.ts'
@@ -11,6 +10,7 @@ import { openMailWriter, openSqliteMail } from '../store/sqlite/mail-store.ts'
 import { MAILBOX_CACHE_MS, makeVersions, openVersions } from '../store/sqlite/mailbox-cache.ts'
 import { openMigrated } from '../store/sqlite/migrate.ts'
 import { openShopWriter, openSqliteShop } from '../store/sqlite/shop-store.ts'
+import type { Config } from './config.ts'
 import { openCaller } from './ports.ts'
 
 // Opens the configured engine. On SQLite, a thread reads directly and writes through a port to the single writer thread; on

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
-import { readConfig } from '../config/config.ts'
+import { readConfig } from './config.ts'
 import { descriptorLimit, limitConnections } from './system.ts'
 
 const ENV = { MAYFLY_HTTP_THREADS: '1', MAYFLY_SMTP_THREADS: '1' }

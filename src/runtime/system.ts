@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import type { Config } from '../config/config.ts'
+import type { Config } from './config.ts'
 
 // Assumed if the limit is unknown.
 const DEFAULT_LIMIT = 1_024

@@ -185,7 +185,7 @@ function openResolver(servers: readonly string[], { hosts }: AllowedTargets) {
 
 /** Each connection is new: what a name resolves to may change. */
 function openConnections(ca: string | undefined) {
-  // Not imported: see http/server/server.ts.
+  // Not imported: see http/http-server.ts.
   const open = (protocol: string) => {
     if (protocol === 'http:') {
       const { request, Agent } = process.getBuiltinModule('node:http')

@@ -1,6 +1,6 @@
 import { openLog } from '../../src/base/log/open-log.ts'
-import { readConfig } from '../../src/config/config.ts'
-import type { IdleIntervals } from '../../src/http/server/deps.ts'
+import type { IdleIntervals } from '../../src/http/deps.ts'
+import { readConfig } from '../../src/runtime/config.ts'
 import { makeClock, openClock } from '../../src/runtime/setup.ts'
 import { type StartOptions, startService } from '../../src/runtime/start.ts'
 import { storeFor } from './engine.ts'

@@ -1,6 +1,6 @@
 import type { SeriesName } from '../../src/admin/series/rules.ts'
 import { readSeries } from '../../src/admin/series/series.ts'
-import { readConfig } from '../../src/config/config.ts'
+import { readConfig } from '../../src/runtime/config.ts'
 import { openMailStoreForCli } from '../../src/runtime/stores.ts'
 import { storeFor } from './engine.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
-import { openapi } from '../../src/http/api/docs/openapi.ts'
+import { openapi } from '../../src/http/docs/openapi.ts'
 import { documentedRoutes } from '../../src/http/routes.ts'
 import { type ApiDocument, curlCommand, operationOf, requestOf } from './request.ts'
 

@@ -5,7 +5,8 @@ import { Problem } from '../../base/problem.ts'
 import { isoTimestamp, timestampFields } from '../../base/time.ts'
 import { lastCheckRun, nextCheckAt } from '../../doctor/checks/daily-checks.ts'
 import { accountStatuses } from '../../gmail/accounts.ts'
-import type { RouteDeps } from '../../http/server/deps.ts'
+import type { RouteDeps } from '../../http/deps.ts'
+import { takeRate } from '../../http/server/rates.ts'
 import { success } from '../../http/server/response.ts'
 import type { Route } from '../../http/server/route.ts'
 import {
@@ -16,7 +17,6 @@ import {
   successSchema,
 } from '../../mail/api/schemas.ts'
 import { OPERATOR, POOL } from '../../mail/rules/session.ts'
-import { takeRate } from '../../service/rates.ts'
 import { SERIES_NAMES, SERIES_RANGES, type SeriesRange } from '../series/rules.ts'
 import { readLevels, readSeries, type Series } from '../series/series.ts'
 import { adminRoute, timesOf } from './route.ts'

@@ -2,6 +2,7 @@ import { type TObject, type TSchema, Type } from 'typebox'
 import { maskAddress, parseAddress } from '../../base/address.ts'
 import type { LogFacts } from '../../base/log/log.ts'
 import { Problem } from '../../base/problem.ts'
+import type { RouteDeps } from '../../http/deps.ts'
 import { isOwnOrigin } from '../../http/server/client.ts'
 import {
   bearerToken,
@@ -10,7 +11,6 @@ import {
   isOperatorRequest,
   setCookieHeader,
 } from '../../http/server/credentials.ts'
-import type { RouteDeps } from '../../http/server/deps.ts'
 import { type HttpRequest, type Route, type RouteOptions, route } from '../../http/server/route.ts'
 import { isoTimeField, nullable, timeField } from '../../mail/api/schemas.ts'
 import { isSignedIn } from '../session.ts'

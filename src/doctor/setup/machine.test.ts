@@ -14,7 +14,7 @@ import { tempFolder } from '../../../test/support/stores.ts'
 import { OperatorError } from '../../base/problem.ts'
 import { fileValue, isJson, parseSettings } from '../../base/settings/settings.ts'
 import type { Ask } from '../../cli/prompt.ts'
-import { readConfig } from '../../config/config.ts'
+import { readConfig } from '../../runtime/config.ts'
 import { setupActions } from './machine.ts'
 import { setUp } from './setup.ts'
 

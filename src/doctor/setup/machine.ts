@@ -25,7 +25,7 @@ import {
   settingsOfFile,
 } from '../../base/settings/settings.ts'
 import { requireTrusted } from '../../base/settings/trusted-file.ts'
-import { type Config, readConfig } from '../../config/config.ts'
+import { type Config, readConfig } from '../../runtime/config.ts'
 import { freePort, listenHost } from '../../runtime/system.ts'
 import { PLANS } from '../../shared/plan.ts'
 import { greeting as ownGreeting } from '../../smtp/state.ts'

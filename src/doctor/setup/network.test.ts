@@ -3,7 +3,7 @@ import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { tempFolder } from '../../../test/support/stores.ts'
-import { readConfig } from '../../config/config.ts'
+import { readConfig } from '../../runtime/config.ts'
 import { reportEmail, setupActions, smtpPortState, temporaryAddresses } from './machine.ts'
 
 test('IPv6 addresses that change by themselves are not published', () => {

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { isRequired, openapi, problemsOf } from '../api/docs/openapi.ts'
-import { describeType, sampleOf } from '../api/docs/schema-text.ts'
+import { isRequired, openapi, problemsOf } from '../docs/openapi.ts'
+import { describeType, sampleOf } from '../docs/schema-text.ts'
 import type { ParamSchema } from '../server/parameters.ts'
 import { problemStatus } from '../server/problem-response.ts'
 import { preparedJson } from '../server/response.ts'

@@ -8,8 +8,8 @@ import {
   type SiteConfig,
   THEME_COLOURS,
 } from '../../shared/site.ts'
+import type { RouteDeps } from '../deps.ts'
 import { siteUrl } from '../server/client.ts'
-import type { RouteDeps } from '../server/deps.ts'
 import { contentResponse, type HttpResponse } from '../server/response.ts'
 import { type HttpRequest, type Route, route } from '../server/route.ts'
 import type { BuiltPage, EntryFiles } from './assets.ts'

@@ -1,9 +1,9 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { Problem } from '../../base/problem.ts'
-import { limitAttempts, takeRate, takeTurn } from '../../service/rates.ts'
-import type { RouteDeps } from './deps.ts'
+import type { RouteDeps } from '../deps.ts'
 import { tokenRefusals } from './metrics.ts'
+import { limitAttempts, takeRate, takeTurn } from './rates.ts'
 import type { HeaderField, HttpRequest } from './route.ts'
 
 /** The credential of an `Authorization: Bearer` header. */

@@ -12,7 +12,7 @@ import {
   type TestResponse,
 } from '../../../test/support/http-client.ts'
 import { openKeyRing } from '../../../test/support/keys.ts'
-import { problemsOf } from '../api/docs/openapi.ts'
+import { problemsOf } from '../docs/openapi.ts'
 import { routes } from '../routes.ts'
 import type { ParamSchema } from './parameters.ts'
 import { problemStatus } from './problem-response.ts'

@@ -3,10 +3,9 @@ import findMyWay from 'find-my-way'
 import type { Static } from 'typebox'
 import type { ReportOutage } from '../../base/jobs/outage.ts'
 import { Problem, StoreUnavailable, toError } from '../../base/problem.ts'
-import { takeRate } from '../../service/rates.ts'
+import type { RouteDeps } from '../deps.ts'
 import type { ClientOf } from './client.ts'
 import { bearerToken } from './credentials.ts'
-import type { RouteDeps } from './deps.ts'
 import { disconnectSignal, isDisconnect, onClose, throwIfClosed } from './disconnect.ts'
 import { countResponse, requestTimer } from './metrics.ts'
 import { ignoredReader, inputReader, NO_PARAMS } from './parameters.ts'
@@ -21,6 +20,7 @@ import {
   TOO_MANY_CHUNKS,
 } from './parse-request.ts'
 import { problemResponse, toProblem } from './problem-response.ts'
+import { takeRate } from './rates.ts'
 import {
   bodyBytes,
   cors,

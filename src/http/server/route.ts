@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { type Static, type TObject, type TSchema, Type } from 'typebox'
 import type { Problem, ProblemCode } from '../../base/problem.ts'
 import type { ApiKey } from '../../keys/rules.ts'
-import type { RouteDeps } from './deps.ts'
+import type { RouteDeps } from '../deps.ts'
 import type { HttpResponse } from './response.ts'
 
 /** One endpoint. Server, documentation and tests read the same value. */

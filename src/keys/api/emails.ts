@@ -1,9 +1,9 @@
 import { type Static, Type } from 'typebox'
 import { Problem } from '../../base/problem.ts'
 import { isoTimestamp, utcTimestamp } from '../../base/time.ts'
+import type { RouteDeps } from '../../http/deps.ts'
 import { keyedEtag, MAX_CACHED_BYTES, matchesEtag } from '../../http/server/caching.ts'
 import { KEY_HEADER } from '../../http/server/credentials.ts'
-import type { RouteDeps } from '../../http/server/deps.ts'
 import {
   bodyBytes,
   empty,

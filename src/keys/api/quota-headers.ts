@@ -1,6 +1,6 @@
+import type { RouteDeps } from '../../http/deps.ts'
 import { siteUrl } from '../../http/server/client.ts'
 import { apiKeyOf } from '../../http/server/credentials.ts'
-import type { RouteDeps } from '../../http/server/deps.ts'
 import type { HttpRequest } from '../../http/server/route.ts'
 import type { Caller } from '../authenticate-key.ts'
 import { type ApiKey, nextUtcDay, precheckQuota, remainingQuota } from '../rules.ts'

@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
+import type { RouteDeps } from '../../http/deps.ts'
 import { mailboxEtag, matchesEtag } from '../../http/server/caching.ts'
-import type { RouteDeps } from '../../http/server/deps.ts'
+import { takeRate } from '../../http/server/rates.ts'
 import { empty, type HttpResponse, json, preparedJson } from '../../http/server/response.ts'
 import { type HttpRequest, route } from '../../http/server/route.ts'
-import { takeRate } from '../../service/rates.ts'
 import {
   awaitMail,
   forcePoll,

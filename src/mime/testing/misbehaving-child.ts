@@ -37,7 +37,7 @@ const commands: Record<string, (rest: string) => Result | Promise<Result>> = {
     const reached = {
       'read /etc/passwd': reach(() => readFileSync('/etc/passwd')),
       'read the rest of the source': reach(() =>
-        readFileSync(new URL('../../config/config.ts', import.meta.url)),
+        readFileSync(new URL('../../runtime/config.ts', import.meta.url)),
       ),
       write: reach(() => writeFileSync(path, 'x')),
       spawn: reach(() => spawnSync(process.execPath, ['--version'])),

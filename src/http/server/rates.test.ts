@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import type { Awaitable } from '../base/awaitable.ts'
-import { makeRates, openMemoryLimit } from '../limit/memory.ts'
+import type { Awaitable } from '../../base/awaitable.ts'
+import { makeRates, openMemoryLimit } from '../../limit/memory.ts'
 import { limitAttempts } from './rates.ts'
 
 const NOW = new Date('2026-03-01T12:00:00Z')

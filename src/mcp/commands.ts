@@ -2,8 +2,8 @@ import { inspect } from 'node:util'
 import type { Command } from 'commander'
 import { Problem, type ProblemCode } from '../base/problem.ts'
 import { printable, printableLines } from '../base/text.ts'
-import type { ApiCall, Endpoints } from '../mcp/tools.ts'
-import type { Endpoints as ServiceEndpoints } from './banner.ts'
+import type { Endpoints as ServiceEndpoints } from '../cli/banner.ts'
+import type { ApiCall, Endpoints } from './tools.ts'
 
 export interface McpActions {
   endpoints(): ServiceEndpoints
@@ -16,7 +16,7 @@ export function addMcpCommand(mayfly: Command, actions: McpActions): void {
     .option('--url <url>', 'URL of the service (default: from the settings)')
     .addHelpText('after', '\nIf MAYFLY_API_KEY is set in the environment, it is sent as APIKey.')
     .action(async ({ url = actions.endpoints().url }: { url?: string }) => {
-      const { serveMcpStdio } = await import('../mcp/server.ts')
+      const { serveMcpStdio } = await import('./server.ts')
       const { MAYFLY_API_KEY: key } = process.env
       await serveMcpStdio((signal) => apiCaller({ url, key, signal }), {
         // stdout is the protocol's.

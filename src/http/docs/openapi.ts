@@ -1,7 +1,7 @@
 import type { TObject, TSchema } from 'typebox'
-import type { ProblemCode } from '../../../base/problem.ts'
-import { problemStatus } from '../../server/problem-response.ts'
-import { isInPath, namesIgnored, type Route, routeName } from '../../server/route.ts'
+import type { ProblemCode } from '../../base/problem.ts'
+import { problemStatus } from '../server/problem-response.ts'
+import { isInPath, namesIgnored, type Route, routeName } from '../server/route.ts'
 
 const BODY_TYPES = [
   'application/x-www-form-urlencoded',

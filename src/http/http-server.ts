@@ -1,32 +1,32 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
-import { ipRangeMatcher, isLoopback } from '../../base/ip.ts'
-import { outageReporter } from '../../base/jobs/outage.ts'
-import { Problem } from '../../base/problem.ts'
-import { installationEntries } from '../../blocks/blocks.ts'
-import { accountRules } from '../../gmail/accounts.ts'
-import { openSharedPolls } from '../../mail/list/shared-poll.ts'
-import { browserProblemPage } from '../../mail/plain/page.ts'
-import { openCodeScanner } from '../../mail/read/code-scanner.ts'
-import { openLargeReads } from '../../mail/read/large-reads.ts'
-import { openMailJson, openParsedMail } from '../../mail/read/parsed-mail.ts'
-import { openStepScheduler } from '../../mail/read/step-scheduler.ts'
-import { adminRoutes, routes } from '../routes.ts'
-import { openResponseCache } from './caching.ts'
+import { ipRangeMatcher, isLoopback } from '../base/ip.ts'
+import { outageReporter } from '../base/jobs/outage.ts'
+import { Problem } from '../base/problem.ts'
+import { installationEntries } from '../blocks/blocks.ts'
+import { accountRules } from '../gmail/accounts.ts'
+import { openSharedPolls } from '../mail/list/shared-poll.ts'
+import { browserProblemPage } from '../mail/plain/page.ts'
+import { openCodeScanner } from '../mail/read/code-scanner.ts'
+import { openLargeReads } from '../mail/read/large-reads.ts'
+import { openMailJson, openParsedMail } from '../mail/read/parsed-mail.ts'
+import { openStepScheduler } from '../mail/read/step-scheduler.ts'
+import type { HttpDeps, IdleIntervals, RouteDeps } from './deps.ts'
+import { adminRoutes, routes } from './routes.ts'
+import { openResponseCache } from './server/caching.ts'
 import {
   clientFinder,
   httpsTest,
   sourceAddressFinder,
   trustedProxyTest,
   untrustedProxyWarning,
-} from './client.ts'
-import { limitConnections } from './connection-limit.ts'
-import type { HttpDeps, IdleIntervals, RouteDeps } from './deps.ts'
-import { waitSignals } from './disconnect.ts'
-import { openLongPollLimit, openSendBudget } from './limits.ts'
-import { handleClientError } from './problem-response.ts'
-import { type HttpServerContext, requestHandler } from './request-handler.ts'
+} from './server/client.ts'
+import { limitConnections } from './server/connection-limit.ts'
+import { waitSignals } from './server/disconnect.ts'
+import { openLongPollLimit, openSendBudget } from './server/limits.ts'
+import { handleClientError } from './server/problem-response.ts'
+import { type HttpServerContext, requestHandler } from './server/request-handler.ts'
 
 // An import would also load undici, which node:http re-exports: 40 ms of each start.
 const { createServer } = process.getBuiltinModule('node:http')

@@ -1,5 +1,5 @@
-import type { ParamSchema } from '../../server/parameters.ts'
-import type { Route } from '../../server/route.ts'
+import type { ParamSchema } from '../server/parameters.ts'
+import type { Route } from '../server/route.ts'
 
 export function describeType({ type = '', minimum, maximum }: ParamSchema): string {
   if (type === 'boolean') return '0 or 1'
@@ -40,7 +40,7 @@ export function typescriptTypes(routes: readonly Route[]): string {
   const responses = routes.flatMap(({ method, path, output }) =>
     typeof output === 'string' ? [] : [`  '${method} ${path}': ${typescriptType(output, '  ')}\n`],
   )
-  return `// Generated from the routes by src/http/api/docs/generated.test.ts. To update it, run \`npx vitest run src/http/api/docs --update\`.
+  return `// Generated from the routes by src/http/docs/generated.test.ts. To update it, run \`npx vitest run src/http/api/docs --update\`.
 
 /** The successful response of each route. */
 export interface ApiResponses {

@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { type App, startApp } from '../../../test/support/app.ts'
-import { type GmailApp, startGmailApp } from '../../../test/support/gmail-app.ts'
-import { problemFault, request, requestFrom, sendRaw } from '../../../test/support/http-client.ts'
-import { openTestServer, type TestServer } from '../../../test/support/http-server.ts'
-import { openServerWithManualClock } from '../../../test/support/manual-clock.ts'
+import { type App, startApp } from '../../test/support/app.ts'
+import { type GmailApp, startGmailApp } from '../../test/support/gmail-app.ts'
+import { problemFault, request, requestFrom, sendRaw } from '../../test/support/http-client.ts'
+import { openTestServer, type TestServer } from '../../test/support/http-server.ts'
+import { openServerWithManualClock } from '../../test/support/manual-clock.ts'
 import {
   dashboardQueries,
   labelsIn,
   labelsServed,
   metricsIn,
   readAlerts,
-} from '../../../test/support/monitoring-files.ts'
-import { newClient, PROXY, PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
-import { Problem } from '../../base/problem.ts'
-import type { RouteDeps } from '../server/deps.ts'
-import type { HttpRequest } from '../server/route.ts'
+} from '../../test/support/monitoring-files.ts'
+import { newClient, PROXY, PROXY_ENV } from '../../test/support/trusted-proxy.ts'
+import { Problem } from '../base/problem.ts'
+import type { RouteDeps } from './deps.ts'
 import { readyzRoute } from './health.ts'
+import type { HttpRequest } from './server/route.ts'
 
 const REASON = '3 MB of disk are free'
 const ADMIN = { authorization: 'Bearer secret' }

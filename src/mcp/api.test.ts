@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { requestFrom } from '../../../test/support/http-client.ts'
-import { openTestServer, type TestServer } from '../../../test/support/http-server.ts'
-import { newClient, PROXY, PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
+import { requestFrom } from '../../test/support/http-client.ts'
+import { openTestServer, type TestServer } from '../../test/support/http-server.ts'
+import { newClient, PROXY, PROXY_ENV } from '../../test/support/trusted-proxy.ts'
 
 // Who may use /mcp, and how it counts. The tools through the official client: test/mcp.test.ts.
 

@@ -1,4 +1,4 @@
-import type { Log } from '../../base/log/log.ts'
+import type { Log } from '../base/log/log.ts'
 
 // The wall clock can be set to any time; the monotonic clock cannot. Deleting expired data must not depend on a wall clock that
 // has just jumped ahead.

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test, vi } from 'vitest'
-import type { RouteDeps } from '../server/deps.ts'
-import type { HttpRequest } from '../server/route.ts'
+import type { RouteDeps } from './deps.ts'
 import { metricsRoute } from './health.ts'
+import type { HttpRequest } from './server/route.ts'
 
 test('metrics are served while the store does not respond', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })

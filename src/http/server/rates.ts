@@ -1,6 +1,6 @@
-import { Problem } from '../base/problem.ts'
-import type { Rate } from '../limit/limit.ts'
-import type { ServiceDeps } from '../mail/deps.ts'
+import { Problem } from '../../base/problem.ts'
+import type { Rate } from '../../limit/limit.ts'
+import type { ServiceDeps } from '../../mail/deps.ts'
 
 type RateDeps = Pick<ServiceDeps, 'limit' | 'now'>
 

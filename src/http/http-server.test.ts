@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, test } from 'vitest'
-import { post, problemFault, request, requestFrom } from '../../../test/support/http-client.ts'
-import { openTestServer, type TestServer } from '../../../test/support/http-server.ts'
-import type { Address } from '../../base/address.ts'
-import { Problem } from '../../base/problem.ts'
-import { EMPTY_MAIL } from '../../mail/rules/message.ts'
-import { OPERATOR } from '../../mail/rules/session.ts'
+import { post, problemFault, request, requestFrom } from '../../test/support/http-client.ts'
+import { openTestServer, type TestServer } from '../../test/support/http-server.ts'
+import type { Address } from '../base/address.ts'
+import { Problem } from '../base/problem.ts'
+import { EMPTY_MAIL } from '../mail/rules/message.ts'
+import { OPERATOR } from '../mail/rules/session.ts'
 
 const servers: TestServer[] = []
 const open = async (options: Parameters<typeof openTestServer>[0] = {}) => {

@@ -21,9 +21,9 @@ import {
   text,
   threads,
 } from '../base/settings/values.ts'
+import { accountsFile } from '../config/files.ts'
 import { keyedApiConfig, shopConfig } from '../shop/settings.ts'
-import { accountsFile } from './files.ts'
-import { senderChecksConfig, smtpConfig } from './smtp.ts'
+import { senderChecksConfig, smtpConfig } from '../smtp/settings.ts'
 
 /** Deeply frozen, and can be posted to a thread. */
 export type Config = ReturnType<typeof readConfig>['config']

@@ -1,17 +1,17 @@
 import { isIP } from 'node:net'
-import { Problem, toError } from '../../base/problem.ts'
-import { checkMailRoute } from '../../mail/api/check-mail.ts'
-import { readTextRoute } from '../../mail/api/read-mail.ts'
-import { createSessionRoute, deleteSessionRoute } from '../../mail/api/sessions.ts'
-import type { ApiCall, Endpoints } from '../../mcp/tools.ts'
-import { takeRate } from '../../service/rates.ts'
-import { siteUrl } from '../server/client.ts'
-import type { RouteDeps } from '../server/deps.ts'
-import { isDisconnect } from '../server/disconnect.ts'
-import { inputReader, NO_PARAMS } from '../server/parameters.ts'
-import { checkJsonFields } from '../server/parse-request.ts'
-import { contentResponse, type HttpResponse } from '../server/response.ts'
-import { type HttpRequest, type Route, route } from '../server/route.ts'
+import { Problem, toError } from '../base/problem.ts'
+import type { RouteDeps } from '../http/deps.ts'
+import { siteUrl } from '../http/server/client.ts'
+import { isDisconnect } from '../http/server/disconnect.ts'
+import { inputReader, NO_PARAMS } from '../http/server/parameters.ts'
+import { checkJsonFields } from '../http/server/parse-request.ts'
+import { takeRate } from '../http/server/rates.ts'
+import { contentResponse, type HttpResponse } from '../http/server/response.ts'
+import { type HttpRequest, type Route, route } from '../http/server/route.ts'
+import { checkMailRoute } from '../mail/api/check-mail.ts'
+import { readTextRoute } from '../mail/api/read-mail.ts'
+import { createSessionRoute, deleteSessionRoute } from '../mail/api/sessions.ts'
+import type { ApiCall, Endpoints } from './tools.ts'
 
 export const mcpRoute = route({
   method: 'POST',
@@ -27,7 +27,7 @@ export const mcpRoute = route({
     if (!deps.mcp) throw new Problem('not_found', 'Not found.')
     checkOrigin(deps, request)
     checkBody(request)
-    const { handleMcpRequest } = await import('../../mcp/server.ts')
+    const { handleMcpRequest } = await import('./server.ts')
     const response = await handleMcpRequest(webRequest(request), endpointCaller(deps, request), {
       onError(error) {
         if (!isDisconnect(error)) deps.log.error({ err: toError(error) }, 'MCP tool failed')
