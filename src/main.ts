@@ -26,8 +26,8 @@ import {
   openShopStoreForCli,
   usesPostgres,
 } from './runtime/stores.ts'
-import { writeBackup } from './store/sqlite/backup.ts'
-import { restoreBackup } from './store/sqlite/restore.ts'
+import { writeBackup } from './store/backup/backup.ts'
+import { restoreBackup } from './store/backup/restore.ts'
 import type { WebhookDeps } from './webhooks/webhooks.ts'
 
 /**

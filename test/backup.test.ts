@@ -2,7 +2,7 @@ import { copyFileSync, readdirSync, readFileSync, statSync, writeFileSync } from
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { writeBackup } from '../src/store/sqlite/backup.ts'
+import { writeBackup } from '../src/store/backup/backup.ts'
 import { openReadOnly } from '../src/store/sqlite/files.ts'
 import { MAIL } from './support/app.ts'
 import { runMayfly, runMayflyUnder } from './support/cli.ts'
@@ -176,7 +176,7 @@ test('a restore brings back keys as they were, prints the consequences, and can 
   expect(facts.get(late.id)).toEqual(['active', 1])
 })
 
-// Other invalid files: src/store/sqlite/restore.test.ts.
+// Other invalid files: src/store/backup/restore.test.ts.
 test('an incomplete backup is rejected with one line, and nothing changes', async () => {
   await issueKey()
   writeBackup(data, file, { force: false, tell() {} })

@@ -9,7 +9,7 @@ import {
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { backupState, writeBackup } from '../src/store/sqlite/backup.ts'
+import { backupState, writeBackup } from '../src/store/backup/backup.ts'
 import { startAppWithKeys } from './support/keys.ts'
 import { MAIN, ROOT } from './support/service-process.ts'
 import { tempFolder } from './support/stores.ts'

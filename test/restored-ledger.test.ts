@@ -7,7 +7,7 @@ import { freeServicePorts, type ServiceProcess, spawnService } from './support/s
 import { connectSmtp } from './support/smtp-client.ts'
 import { tempFolder } from './support/stores.ts'
 
-// Other losses, and what a backup contains: src/runtime/ledger.test.ts, src/store/sqlite/mail-backup.test.ts.
+// Other losses, and what a backup contains: src/runtime/ledger.test.ts, src/store/backup/mail-backup.test.ts.
 
 let scratch: ReturnType<typeof tempFolder>
 let served: ServiceProcess

@@ -16,7 +16,7 @@ import {
 import { openSmtpProbe } from '../doctor/probes/smtp.ts'
 import { isPrivateIp } from '../doctor/rules/dns-rules.ts'
 import type { MailStore } from '../mail/store.ts'
-import { backupState } from '../store/sqlite/backup.ts'
+import { backupState } from '../store/backup/backup.ts'
 import { MAIL_FILE } from '../store/sqlite/files.ts'
 import type { Config } from './config.ts'
 import { openMailStoreForCli, usesPostgres } from './stores.ts'

@@ -7,10 +7,10 @@ import { openLedgerHmac } from '../../../mail/rules/ledger.ts'
 import { readConfig } from '../../../runtime/config.ts'
 import { openLedger } from '../../../runtime/ledger.ts'
 import { openMailStoreForCli, openShopStoreForCli } from '../../../runtime/stores.ts'
-import { writeBackup } from '../backup.ts'
+import { writeBackup } from '../../backup/backup.ts'
+import { restoreBackup } from '../../backup/restore.ts'
 import { openWritable } from '../files.ts'
 import { openMigrated } from '../migrate.ts'
-import { restoreBackup } from '../restore.ts'
 
 export const NOW = new Date('2026-03-01T12:00:00Z')
 export const ANN = 'ann@pool.test' as Address

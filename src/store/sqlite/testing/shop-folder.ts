@@ -5,8 +5,8 @@ import { tempFolder } from '../../../../test/support/stores.ts'
 import { issueKey } from '../../../keys/keys.ts'
 import { openShopStoreForCli } from '../../../runtime/stores.ts'
 import { PLANS, type Plan } from '../../../shared/plan.ts'
+import { writeBackup } from '../../backup/backup.ts'
 import type { ShopStore } from '../../shop-store.ts'
-import { writeBackup } from '../backup.ts'
 import { openMigrated } from '../migrate.ts'
 
 export const NOON = new Date('2026-03-01T12:00:00Z')

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Db, isCorruption, MAIL_FILE, openReadOnly } from './files.ts'
-import { DamagedFile, openMigrated } from './migrate.ts'
+import { type Db, isCorruption, MAIL_FILE, openReadOnly } from '../sqlite/files.ts'
+import { DamagedFile, openMigrated } from '../sqlite/migrate.ts'
 
 // A backup is a copy of shop.db with these tables of mail.db beside its own. Mail, sessions and counts are left out. So is the state
 // of the ledger, because sessions created after the backup are missing: a service that finds none treats the ledger as unknown.

@@ -3,9 +3,16 @@ import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Address } from '../../base/address.ts'
 import { secretHash } from '../../base/id.ts'
-import { lockFolder } from './files.ts'
-import { openMigrated } from './migrate.ts'
-import { ANN, backupFolders, changeFile, entriesIn, inFile, NOW } from './testing/backup-folders.ts'
+import { lockFolder } from '../sqlite/files.ts'
+import { openMigrated } from '../sqlite/migrate.ts'
+import {
+  ANN,
+  backupFolders,
+  changeFile,
+  entriesIn,
+  inFile,
+  NOW,
+} from '../sqlite/testing/backup-folders.ts'
 
 // What a restore does with a mail.db that is already there.
 

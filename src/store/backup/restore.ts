@@ -17,6 +17,8 @@ import { join } from 'node:path'
 import { hasErrorCode } from '../../base/problem.ts'
 import { ledgerKey, openLedgerHmac } from '../../mail/rules/ledger.ts'
 import { NewerSchema } from '../schema.ts'
+import { type Db, isCorruption, lockFolder, MAIL_FILE, SHOP_FILE } from '../sqlite/files.ts'
+import { openMigrated } from '../sqlite/migrate.ts'
 import {
   type BackupContents,
   BackupRefused,
@@ -26,9 +28,7 @@ import {
   withDb,
   withTempFolder,
 } from './backup.ts'
-import { type Db, isCorruption, lockFolder, MAIL_FILE, SHOP_FILE } from './files.ts'
 import { keepMail, takeMailTables } from './mail-backup.ts'
-import { openMigrated } from './migrate.ts'
 
 interface RestoreOptions {
   now: Date

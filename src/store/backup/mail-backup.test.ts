@@ -4,8 +4,15 @@ import { gunzipSync } from 'node:zlib'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Address } from '../../base/address.ts'
 import { secretHash } from '../../base/id.ts'
+import {
+  ANN,
+  backupFolders,
+  changeFile,
+  entriesIn,
+  inFile,
+  NOW,
+} from '../sqlite/testing/backup-folders.ts'
 import { BackupRefused } from './backup.ts'
-import { ANN, backupFolders, changeFile, entriesIn, inFile, NOW } from './testing/backup-folders.ts'
 
 const FIXTURES = new URL('../../../test/fixtures/0.1.0/', import.meta.url)
 const { paths, backup, restore, start, inMail, addDomain, block, fill, observed, reasonIn } =

@@ -15,7 +15,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import Database from 'better-sqlite3'
 import { hasErrorCode, OperatorError } from '../../base/problem.ts'
 import { HMAC_LENGTH } from '../../mail/rules/ledger.ts'
-import { type Db, isCorruption, MAIL_FILE, openReadOnly, SHOP_FILE } from './files.ts'
+import { type Db, isCorruption, MAIL_FILE, openReadOnly, SHOP_FILE } from '../sqlite/files.ts'
 import { addMailTables, tableNames } from './mail-backup.ts'
 
 export interface BackupContents {

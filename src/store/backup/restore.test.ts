@@ -13,11 +13,18 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { FolderInUse, lockFolder, openWritable } from '../sqlite/files.ts'
+import { openMigrated } from '../sqlite/migrate.ts'
+import {
+  bytesIn,
+  inShop,
+  issueIn,
+  keyIds,
+  NOON,
+  shopFolder,
+} from '../sqlite/testing/shop-folder.ts'
 import { BackupRefused } from './backup.ts'
-import { FolderInUse, lockFolder, openWritable } from './files.ts'
-import { openMigrated } from './migrate.ts'
 import { restoreBackup } from './restore.ts'
-import { bytesIn, inShop, issueIn, keyIds, NOON, shopFolder } from './testing/shop-folder.ts'
 
 let shop: ReturnType<typeof shopFolder>
 beforeEach(() => {
@@ -68,7 +75,7 @@ describe('a restore', () => {
 
   test('of an older schema migrates it', async () => {
     const old = openWritable(shop.file)
-    const steps = new URL('./migrations/shop/0001.sql', import.meta.url)
+    const steps = new URL('../sqlite/migrations/shop/0001.sql', import.meta.url)
     old.exec(readFileSync(steps, 'utf8'))
     old.pragma('user_version = 1')
     old

@@ -9,9 +9,9 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { openWritable } from '../sqlite/files.ts'
+import { bytesIn, inShop, issueIn, shopFolder } from '../sqlite/testing/shop-folder.ts'
 import { BackupRefused, writeBackup } from './backup.ts'
-import { openWritable } from './files.ts'
-import { bytesIn, inShop, issueIn, shopFolder } from './testing/shop-folder.ts'
 
 let shop: ReturnType<typeof shopFolder>
 beforeEach(() => {
