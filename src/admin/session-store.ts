@@ -1,5 +1,4 @@
 import { type Operation, query } from '../base/operation.ts'
-import type { AdminSession } from '../store/shop-store.ts'
 
 export const adminSessionReads = {
   *hasAdminSession(hash: string, now: Date): Operation<boolean> {
@@ -18,4 +17,11 @@ export const adminSessionWrites = {
   *deleteAdminSession(hash: string): Operation<void> {
     yield* query('delete from shop.admin_session where hash = $1', [hash])
   },
+}
+
+/** A sign-in to the admin page. */
+export interface AdminSession {
+  /** Of its cookie. */
+  hash: string
+  expiresAt: Date
 }

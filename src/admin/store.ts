@@ -1,7 +1,7 @@
 import type { Address } from '../base/address.ts'
 import { type Operation, query, type Value } from '../base/operation.ts'
 import type { MailboxId, Session } from '../mail/rules/session.ts'
-import { SESSION_COLUMNS, type SessionRow, sessionOf } from '../store/rows.ts'
+import { SESSION_COLUMNS, type SessionRow, sessionOf } from '../mail/store-rows.ts'
 import type { ScannedPage, SessionQuery } from './operator-store.ts'
 
 // Ids of sessions follow the clock.

@@ -59,3 +59,10 @@ export function methodsOf(operations: Operations, run: Run | RunAsync): unknown 
   ])
   return Object.fromEntries(methods)
 }
+
+/** Of a list that is newest first. */
+export interface CreatedPage {
+  limit: number
+  /** The last entry of the previous page. */
+  before?: { createdAt: Date; id: string } | undefined
+}

@@ -1,4 +1,4 @@
-import type { Code } from '../mail/rules/message.ts'
+import type { Code } from '../shared/mail.ts'
 import { withoutPrefix } from './sender-names.ts'
 import type { Vocabulary } from './vocabulary/vocabulary.ts'
 import { isProse, WORDS, wordLines } from './word-codes.ts'

@@ -1,4 +1,4 @@
-import type { Code } from '../mail/rules/message.ts'
+import type { Code } from '../shared/mail.ts'
 import { type Candidate, type Candidates, findCandidates, kindOf } from './candidates.ts'
 import { findLabels, type Label } from './context.ts'
 import { fold } from './fold.ts'

@@ -1,4 +1,4 @@
-import type { Mail, NamedAddress } from '../mail/rules/message.ts'
+import type { Mail, NamedAddress } from '../shared/mail.ts'
 import { findCodes, MAX_TEXT_LENGTH } from './codes.ts'
 import { languagesOf } from './languages.ts'
 import { findLinks } from './links.ts'

@@ -1,5 +1,5 @@
 import { cleanLine } from '../base/text.ts'
-import { LINK_KINDS, type Link, type LinkKind } from '../mail/rules/message.ts'
+import { LINK_KINDS, type Link, type LinkKind } from '../shared/mail.ts'
 import { fold } from './fold.ts'
 import type { Anchor, VisibleText } from './visible-text.ts'
 import type { Vocabulary } from './vocabulary/vocabulary.ts'

@@ -1,7 +1,6 @@
 import type { Host, MailDomain } from '../base/address.ts'
 import { type Operation, query, type Value } from '../base/operation.ts'
 import type { DomainChange, NewDomain } from '../mail/store.ts'
-import { DOMAIN_COLUMNS, type DomainRow, domainOf } from '../store/rows.ts'
 
 export const domainReads = {
   listDomains: (): Operation<MailDomain[]> =>
@@ -48,4 +47,28 @@ export const domainWrites = {
 
 function* domains(text: string, values: Value[] = []): Operation<MailDomain[]> {
   return (yield* query<DomainRow>(text, values)).map(domainOf)
+}
+
+export interface DomainRow {
+  id: number
+  name: Host
+  active: boolean | number
+  removed: boolean | number
+  sessions: boolean | number
+  reader: boolean | number
+  ttl_seconds: number | null
+}
+
+export const DOMAIN_COLUMNS = 'id, name, active, removed, sessions, reader, ttl_seconds'
+
+export function domainOf(row: DomainRow): MailDomain {
+  return {
+    id: row.id,
+    name: row.name,
+    active: Boolean(row.active),
+    removed: Boolean(row.removed),
+    sessions: Boolean(row.sessions),
+    reader: Boolean(row.reader),
+    ttlSeconds: row.ttl_seconds ?? undefined,
+  }
 }

@@ -4,7 +4,6 @@ import { runSteps } from '../base/run-steps.ts'
 import type { FindMailBlock } from '../blocks/open-block-list.ts'
 import type { SubscribableBus } from '../mail/deps.ts'
 import { recipientTopics } from '../mail/receive-mail.ts'
-import type { Envelope } from '../mail/rules/message.ts'
 import { accountTopic } from '../mail/rules/session.ts'
 import type { AccountStore } from '../mail/store.ts'
 import {
@@ -15,6 +14,7 @@ import {
   type ScannedHeader,
   scanHeader,
 } from '../mime/header-summary.ts'
+import type { Envelope } from '../shared/mail.ts'
 import type { AccountHealth, FetchedMail, FolderState } from './rules.ts'
 
 // As many as are fetched at once.

@@ -4,8 +4,8 @@ import { post, problemFault, request, requestFrom } from '../../test/support/htt
 import { openTestServer, type TestServer } from '../../test/support/http-server.ts'
 import type { Address } from '../base/address.ts'
 import { Problem } from '../base/problem.ts'
-import { EMPTY_MAIL } from '../mail/rules/message.ts'
 import { OPERATOR } from '../mail/rules/session.ts'
+import { EMPTY_MAIL } from '../shared/mail.ts'
 
 const servers: TestServer[] = []
 const open = async (options: Parameters<typeof openTestServer>[0] = {}) => {

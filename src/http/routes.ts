@@ -18,7 +18,6 @@ import {
   domainsRoute,
   extendSessionRoute,
 } from '../mail/api/sessions.ts'
-import { plainRoutes } from '../mail/plain/routes.ts'
 import { mcpRoute } from '../mcp/api.ts'
 import { checkoutRoute, claimRoute, orderRoute, stripeWebhookRoute } from '../shop/api/orders.ts'
 import { plansRoute } from '../shop/api/plans.ts'
@@ -29,6 +28,7 @@ import { livezRoute, metricsRoute, readyzRoute } from './health.ts'
 import { adminPageRoute, pageRoutes } from './pages/app-pages.ts'
 import { assetRoutes } from './pages/assets.ts'
 import { docsRoutes } from './pages/docs.ts'
+import { plainRoutes } from './pages/plain/routes.ts'
 import { siteFileRoutes } from './pages/site-files.ts'
 import type { Route } from './server/route.ts'
 

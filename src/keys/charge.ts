@@ -1,7 +1,7 @@
 import { Problem, StoreUnavailable } from '../base/problem.ts'
-import type { Spent } from '../store/shop-store.ts'
 import { type Caller, type KeyAuthDeps, reauthenticateKey } from './authenticate-key.ts'
 import type { ApiKey } from './rules.ts'
+import type { Spent } from './store.ts'
 
 // Between a refused charge and reading the key, a new day may begin or a request may be refunded.
 const ATTEMPTS = 3

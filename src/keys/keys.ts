@@ -3,7 +3,6 @@ import { Problem } from '../base/problem.ts'
 import { utcTimestamp } from '../base/time.ts'
 import type { ServiceDeps } from '../mail/deps.ts'
 import { type Plan, planEnd } from '../shared/plan.ts'
-import type { KeyRoll, KeyRollResult, UsageDay } from '../store/shop-store.ts'
 import {
   type ApiKey,
   isWellFormedKey,
@@ -17,6 +16,7 @@ import {
   type QuotaProblemCode,
   utcDay,
 } from './rules.ts'
+import type { KeyRoll, KeyRollResult, UsageDay } from './store.ts'
 
 export type KeyDeps = Pick<ServiceDeps, 'shop' | 'now' | 'randomBytes'>
 

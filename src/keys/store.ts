@@ -1,13 +1,10 @@
-import { containing, type Operation, pageStart, query } from '../base/operation.ts'
-import { type KeyRow, keyOf } from '../store/rows.ts'
-import type {
-  KeyQuery,
-  KeyRoll,
-  KeyRollResult,
-  NewKey,
-  SpentFrom,
-  UsageDay,
-} from '../store/shop-store.ts'
+import {
+  type CreatedPage,
+  containing,
+  type Operation,
+  pageStart,
+  query,
+} from '../base/operation.ts'
 import { type ApiKey, utcDay } from './rules.ts'
 
 export const KEY_COLUMNS = `id, prefix, plan, label, state, max_requests, max_per_day, used, day, used_today,
@@ -141,4 +138,92 @@ export function* refund(keyId: string, { day, period }: SpentFrom): Operation<vo
   if (refunded.length === 0) return
   const uncount = 'update shop.usage_day set count = count - 1 where key_id = $1 and day = $2'
   yield* query(uncount, [keyId, day])
+}
+
+export interface KeyRow {
+  id: string
+  prefix: string
+  plan: string
+  label: string
+  state: ApiKey['state']
+  max_requests: number
+  max_per_day: number | null
+  used: number
+  day: number
+  used_today: number
+  period: number
+  created_at: number
+  expires_at: number | null
+}
+
+export function keyOf(row: KeyRow, now: Date): ApiKey {
+  return {
+    id: row.id,
+    prefix: row.prefix,
+    plan: row.plan,
+    label: row.label,
+    state: row.state,
+    maxRequests: row.max_requests,
+    maxPerDay: row.max_per_day ?? undefined,
+    used: row.used,
+    usedToday: row.day >= utcDay(now) ? row.used_today : 0,
+    createdAt: new Date(row.created_at),
+    expiresAt: row.expires_at === null ? undefined : new Date(row.expires_at),
+  }
+}
+
+/** The key after one request, if the statement that returned this row charged `after` more requests after it. */
+export function spentOf(row: KeyRow, now: Date, after: number): Spent {
+  const then = { ...row, used: row.used - after, used_today: row.used_today - after }
+  return { ...keyOf(then, now), day: row.day, period: row.period }
+}
+
+export interface KeyQuery extends CreatedPage {
+  now: Date
+  /** Only keys with this prefix, or with this text in their label, ignoring case: on SQLite, of ASCII letters only. */
+  text?: string | undefined
+}
+
+export interface NewKey {
+  /** Random, never reused. */
+  id: string
+  prefix: string
+  secretHash: string
+  plan: string
+  label: string
+  maxRequests: number
+  maxPerDay: number | undefined
+  createdAt: Date
+  expiresAt: Date | undefined
+}
+
+/** What a request was counted against. */
+export interface SpentFrom {
+  /** May be later than the clock's, if that has stepped back. */
+  day: number
+  /** Incremented by each renewal, which resets the total. */
+  period: number
+}
+
+/** A key after a request was charged to it. */
+export interface Spent extends ApiKey, SpentFrom {}
+
+export interface KeyRoll {
+  keyId: string
+  secretHash: string
+  oldUntil: Date
+  /** The holder's secret: must be the current one, and no old one may be valid at `now`. Undefined: rolled by the operator. */
+  presented?: { hash: string; now: Date }
+}
+
+export interface KeyRollResult {
+  rolled: boolean
+  /** Until then the old secret is valid, and a holder cannot roll the key again. */
+  oldSecretUntil?: Date
+}
+
+export interface UsageDay {
+  /** In days since 1970, as keys/rules.ts counts them. */
+  day: number
+  count: number
 }

@@ -3,8 +3,8 @@ import { type Awaitable, whenAvailable } from '../base/awaitable.ts'
 import { runSteps } from '../base/run-steps.ts'
 import type { FindMailBlock } from '../blocks/open-block-list.ts'
 import { readFromAddresses, readFromHeader, readHead, scanHeader } from '../mime/header-summary.ts'
+import type { Envelope } from '../shared/mail.ts'
 import type { ServiceDeps } from './deps.ts'
-import type { Envelope } from './rules/message.ts'
 import {
   decideRecipient,
   needsFromHeader,

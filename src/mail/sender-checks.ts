@@ -2,13 +2,9 @@ import { logFault } from '../base/jobs/outage.ts'
 import type { Log } from '../base/log/log.ts'
 import { openLru } from '../base/lru.ts'
 import { Problem } from '../base/problem.ts'
+import { isConclusive, type SenderCheckInput, type SenderChecks } from '../shared/mail.ts'
 import type { ServiceDeps } from './deps.ts'
-import {
-  isConclusive,
-  type Message,
-  type SenderCheckInput,
-  type SenderChecks,
-} from './rules/message.ts'
+import type { Message } from './rules/message.ts'
 import type { MailStore } from './store.ts'
 
 export interface SenderChecksDeps extends Pick<ServiceDeps, 'largeReads' | 'now'> {

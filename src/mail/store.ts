@@ -4,17 +4,9 @@ import type { Address, Host, MailDomain } from '../base/address.ts'
 import type { Awaitable } from '../base/awaitable.ts'
 import type { AccountHealth, DeferredMail, FolderState, GmailAccount } from '../gmail/rules.ts'
 import type { AddressRules, FromHeader, RuleRefusal } from '../shared/address-rules.ts'
+import type { Envelope, HeaderSummary, Mail, SenderChecks } from '../shared/mail.ts'
 import type { LedgerState } from './rules/ledger.ts'
-import type {
-  Envelope,
-  HeaderSummary,
-  Mail,
-  Message,
-  MessageSummary,
-  RawMail,
-  ScanResult,
-  SenderChecks,
-} from './rules/message.ts'
+import type { Message, MessageSummary, RawMail, ScanResult } from './rules/message.ts'
 import type { FetchedRecipient, Recipient, RecipientFacts } from './rules/recipient.ts'
 import type { Mailbox, MailboxId, Session } from './rules/session.ts'
 

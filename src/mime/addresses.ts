@@ -1,5 +1,5 @@
 import { cleanLine } from '../base/text.ts'
-import type { NamedAddress } from '../mail/rules/message.ts'
+import type { NamedAddress } from '../shared/mail.ts'
 import { commentEnd, quotedEnd } from './header-fields.ts'
 import { decodeEncodedWords } from './header-values.ts'
 

@@ -1,6 +1,6 @@
 import { cleanLine } from '../base/text.ts'
-import type { HeaderSummary, NamedAddress } from '../mail/rules/message.ts'
 import type { FromHeader } from '../shared/address-rules.ts'
+import type { HeaderSummary, NamedAddress } from '../shared/mail.ts'
 import { firstMailbox, readAddress } from './addresses.ts'
 import { type DeclaredCharset, type FieldRange, findFields, unfold } from './header-fields.ts'
 import { decodeEncodedWords } from './header-values.ts'

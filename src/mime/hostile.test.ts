@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { deflateRawSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Mail } from '../mail/rules/message.ts'
+import type { Mail } from '../shared/mail.ts'
 import { openParser, type Parser } from './parser.ts'
 import { attachmentBytes } from './testing/attachment.ts'
 import { recordingLog } from './testing/recording-log.ts'

@@ -1,11 +1,6 @@
 import { cleanLine, cleanText } from '../base/text.ts'
 import { findCodesAndLinks } from '../codes/extract.ts'
-import {
-  type AttachmentInfo,
-  type Mail,
-  type NamedAddress,
-  PARSE_VERSION,
-} from '../mail/rules/message.ts'
+import { type AttachmentInfo, type Mail, type NamedAddress, PARSE_VERSION } from '../shared/mail.ts'
 import { readMailboxes } from './addresses.ts'
 import { type Body, chooseBody, unwrapFlowed } from './body.ts'
 import { decodeBytes, decodeTransfer } from './decode.ts'

@@ -1,10 +1,10 @@
 import type { JobRequest } from '../base/fair-scheduler.ts'
 import type { Log } from '../base/log/log.ts'
 import { gauge, histogram } from '../base/metrics.ts'
-import { EMPTY_MAIL, type Mail } from '../mail/rules/message.ts'
 import { logFailure, openProcessPool, type RunJob } from '../sandbox/pool.ts'
 import type { ChildLost, JobLimits } from '../sandbox/process.ts'
 import type { JobFailed } from '../sandbox/serve-jobs.ts'
+import { EMPTY_MAIL, type Mail } from '../shared/mail.ts'
 
 /** Parses mail in child processes, so that a mail that breaks its parser does not harm the service. */
 export interface Parser {

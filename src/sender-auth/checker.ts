@@ -2,10 +2,10 @@ import type { JobRequest } from '../base/fair-scheduler.ts'
 import { plainIp } from '../base/ip.ts'
 import type { Log } from '../base/log/log.ts'
 import { toError } from '../base/problem.ts'
-import type { CheckResult, SenderCheckInput, SenderChecks } from '../mail/rules/message.ts'
 import { logFailure, openProcessPool, type ProcessPool } from '../sandbox/pool.ts'
 import type { ChildLost, JobLimits } from '../sandbox/process.ts'
 import type { JobFailed } from '../sandbox/serve-jobs.ts'
+import type { CheckResult, SenderCheckInput, SenderChecks } from '../shared/mail.ts'
 import type { Dns } from './dns.ts'
 import {
   type CheckJob,

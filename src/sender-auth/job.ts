@@ -1,4 +1,4 @@
-import type { CheckResult } from '../mail/rules/message.ts'
+import type { CheckResult } from '../shared/mail.ts'
 
 /**
  * A check as a pure function of the mail and of the DNS answers so far. The child has no network: it responds with the

@@ -2,7 +2,7 @@ import { secretHash } from '../base/id.ts'
 import { Problem } from '../base/problem.ts'
 import { type ApiKey, KEY_RANDOM_BYTES, makeKeySecret } from '../keys/rules.ts'
 import type { ServiceDeps } from '../mail/deps.ts'
-import type { ClaimOutcome } from '../store/shop-store.ts'
+import type { ClaimOutcome } from './purchase-store.ts'
 import { CLAIM_MS, type Purchase } from './rules.ts'
 
 const ORDER = /^ord_[A-Za-z0-9]{22}$/

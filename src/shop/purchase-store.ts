@@ -1,8 +1,13 @@
-import { type Operation, pageStart, query, type Value } from '../base/operation.ts'
-import { matchesClaim, type PurchaseRow, purchaseOf } from '../store/rows.ts'
-import type { NewPurchase, RecordedEvent, UnsettledOrders } from '../store/shop-store.ts'
-import type { CreatedPage } from '../webhooks/store.ts'
-import type { Purchase } from './rules.ts'
+import {
+  type CreatedPage,
+  type Operation,
+  pageStart,
+  query,
+  type Value,
+} from '../base/operation.ts'
+import { isLive } from '../mail/rules/session.ts'
+import type { Plan } from '../shared/plan.ts'
+import { CLAIM_MS, type OrderState, type Purchase, type Settlement } from './rules.ts'
 
 export const PURCHASE_COLUMNS = `id, provider, mode, plan, email, claim_hash, link_hash, revision, state,
   created_at, checkout_ref, checkout_url, subscription_ref, key_id, key_prefix, payments, paid_until,
@@ -147,4 +152,111 @@ export function* addEvent(event: RecordedEvent, orderId: string | null): Operati
      on conflict do nothing`,
     [event.id, event.type, orderId, event.receivedAt.getTime()],
   )
+}
+
+export interface PurchaseRow {
+  id: string
+  provider: Purchase['provider']
+  mode: Purchase['mode']
+  plan: string
+  email: string | null
+  claim_hash: string
+  link_hash: string | null
+  revision: number
+  state: OrderState
+  created_at: number
+  checkout_ref: string | null
+  checkout_url: string | null
+  subscription_ref: string | null
+  key_id: string
+  key_prefix: string
+  payments: number
+  paid_until: number | null
+  partly_returned: boolean | number
+  claimed_at: number | null
+  receipt_at: number | null
+}
+
+export function purchaseOf(row: PurchaseRow): Purchase {
+  return {
+    id: row.id,
+    provider: row.provider,
+    mode: row.mode,
+    plan: planOf(row.plan),
+    email: row.email ?? undefined,
+    revision: row.revision,
+    state: row.state,
+    createdAt: new Date(row.created_at),
+    checkoutRef: row.checkout_ref ?? undefined,
+    checkoutUrl: row.checkout_url ?? undefined,
+    subscriptionRef: row.subscription_ref ?? undefined,
+    keyId: row.key_id,
+    keyPrefix: row.key_prefix,
+    payments: row.payments,
+    paidUntil: row.paid_until === null ? undefined : new Date(row.paid_until),
+    partlyReturned: Boolean(row.partly_returned),
+    claimedAt: row.claimed_at === null ? undefined : new Date(row.claimed_at),
+  }
+}
+
+/** Whether this is the hash of the claim secret or of the mailed link. */
+export function matchesClaim(row: PurchaseRow, claimHash: string): boolean {
+  return row.claim_hash === claimHash || row.link_hash === claimHash
+}
+
+export function claimOutcome(
+  row: PurchaseRow | undefined,
+  isLive: boolean | undefined,
+  { claimHash, now }: KeyClaim,
+): ClaimOutcome {
+  if (!row || !matchesClaim(row, claimHash)) return 'unknown'
+  if (row.payments === 0) return 'unpaid'
+  if (row.state !== 'paid' || !isLive) return 'stopped'
+  if (row.claimed_at !== null && row.claimed_at + CLAIM_MS <= now.getTime()) return 'over'
+  return 'claimed'
+}
+
+export interface NewPurchase
+  extends Pick<
+    Purchase,
+    'id' | 'provider' | 'mode' | 'plan' | 'email' | 'createdAt' | 'keyId' | 'keyPrefix'
+  > {
+  claimHash: string
+  /** Of the Idempotency-Key and its sender; undefined if none was sent. */
+  idempotencyHash: string | undefined
+}
+
+export type UnsettledOrders = Pick<Purchase, 'provider' | 'mode'> & { after: Date; before: Date }
+
+export interface PurchaseChange {
+  orderId: string
+  /** As read before the provider was queried. */
+  revision: number
+  settlement: Settlement
+  event: RecordedEvent | undefined
+  now: Date
+}
+
+/** A webhook event of a payment provider. */
+export interface RecordedEvent {
+  id: string
+  type: string
+  receivedAt: Date
+}
+
+export interface KeyClaim {
+  orderId: string
+  /** Of the claim secret or the one-time link. */
+  claimHash: string
+  secretHash: string
+  now: Date
+}
+
+/** stopped: the payment was refunded or is disputed, or the key was revoked. over: the key was first shown too long ago. */
+export type ClaimOutcome = 'claimed' | 'unknown' | 'unpaid' | 'stopped' | 'over'
+
+/** JSON omits undefined fields; restore them. */
+export function planOf(text: string): Plan {
+  const plan = JSON.parse(text) as Plan
+  return { ...plan, perDay: plan.perDay, months: plan.months }
 }

@@ -1,8 +1,8 @@
 import { logFault } from '../base/jobs/outage.ts'
 import { Problem } from '../base/problem.ts'
 import type { ServiceDeps } from '../mail/deps.ts'
-import type { RecordedEvent } from '../store/shop-store.ts'
 import type { OrderHint, PaymentEvent, RemoteProvider } from './pay/provider.ts'
+import type { RecordedEvent } from './purchase-store.ts'
 import { type Purchase, type Settlement, settle } from './rules.ts'
 
 type SettleDeps = Pick<ServiceDeps, 'shop' | 'pay' | 'now'>

@@ -1,8 +1,15 @@
 import { type Operation, query } from '../base/operation.ts'
 import { addSecret, lockKey } from '../keys/store.ts'
-import { claimOutcome, type PurchaseRow, purchaseOf } from '../store/rows.ts'
-import type { ClaimOutcome, KeyClaim, PurchaseChange } from '../store/shop-store.ts'
-import { addEvent, PURCHASE_COLUMNS } from './purchase-store.ts'
+import {
+  addEvent,
+  type ClaimOutcome,
+  claimOutcome,
+  type KeyClaim,
+  PURCHASE_COLUMNS,
+  type PurchaseChange,
+  type PurchaseRow,
+  purchaseOf,
+} from './purchase-store.ts'
 
 /** What payments change in orders and keys, by several statements. The order is locked first, then the key. */
 export const settlementTransactions = {

@@ -1,8 +1,8 @@
 import type { Awaitable } from '../base/awaitable.ts'
 import type { Log } from '../base/log/log.ts'
-import type { Envelope } from '../mail/rules/message.ts'
 import type { Recipient, RecipientRefusal } from '../mail/rules/recipient.ts'
 import type { RuleRefusal } from '../shared/address-rules.ts'
+import type { Envelope } from '../shared/mail.ts'
 import type { SmtpLimits } from './state.ts'
 
 /** Services and limits that the SMTP server uses. */

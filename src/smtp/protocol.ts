@@ -1,4 +1,4 @@
-import type { Envelope } from '../mail/rules/message.ts'
+import type { Envelope } from '../shared/mail.ts'
 import {
   bufferedBytes,
   consumeData,

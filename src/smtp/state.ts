@@ -1,7 +1,7 @@
 import type { Address } from '../base/address.ts'
-import type { Envelope } from '../mail/rules/message.ts'
 import type { Recipient, RecipientRefusal } from '../mail/rules/recipient.ts'
 import type { RuleRefusal } from '../shared/address-rules.ts'
+import type { Envelope } from '../shared/mail.ts'
 import type { DataReader } from './data.ts'
 import type { LineReader } from './parser.ts'
 

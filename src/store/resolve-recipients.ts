@@ -1,3 +1,4 @@
+import { type DomainRow, domainOf } from '../domains/store.ts'
 import { isAfterAliasCreation } from '../gmail/rules.ts'
 import {
   decideRecipient,
@@ -11,13 +12,13 @@ import {
 } from '../mail/rules/recipient.ts'
 import { type MailboxId, OPERATOR, POOL } from '../mail/rules/session.ts'
 import type { AddMailResult, NewFetchedMail, NewMail, StoredRecipient } from '../mail/store.ts'
+import { type RulesRow, rulesOf } from '../mail/store-rows.ts'
 import {
   type FromHeader,
   RULE_REFUSALS,
   type RuledAddress,
   ruleRefusal,
 } from '../shared/address-rules.ts'
-import { type DomainRow, domainOf, type RulesRow, rulesOf } from './rows.ts'
 
 // Rules do not change, so those that need the header were known at RCPT. If in doubt they refuse.
 const NOT_READ: FromHeader = { address: undefined }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
-import { type SessionRow, sessionOf } from './rows.ts'
+import { type SessionRow, sessionOf } from '../mail/store-rows.ts'
 
 const ROW: SessionRow = {
   id: 7 as SessionRow['id'],

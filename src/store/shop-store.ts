@@ -1,6 +1,25 @@
+import type { AdminSession } from '../admin/session-store.ts'
+import type { CreatedPage } from '../base/operation.ts'
 import type { ApiKey } from '../keys/rules.ts'
-import type { Purchase, Settlement } from '../shop/rules.ts'
-import type { CreatedPage, WebhookStore } from '../webhooks/store.ts'
+import type {
+  KeyQuery,
+  KeyRoll,
+  KeyRollResult,
+  NewKey,
+  Spent,
+  SpentFrom,
+  UsageDay,
+} from '../keys/store.ts'
+import type {
+  ClaimOutcome,
+  KeyClaim,
+  NewPurchase,
+  PurchaseChange,
+  RecordedEvent,
+  UnsettledOrders,
+} from '../shop/purchase-store.ts'
+import type { Purchase } from '../shop/rules.ts'
+import type { WebhookStore } from '../webhooks/store.ts'
 
 /** Keys, orders, usage, webhooks, and sign-ins to the admin page. */
 export interface ShopStore extends WebhookStore {
@@ -72,99 +91,3 @@ export interface ShopStore extends WebhookStore {
   newestTime(): Promise<Date | undefined>
   close(): Promise<void>
 }
-
-export interface KeyQuery extends CreatedPage {
-  now: Date
-  /** Only keys with this prefix, or with this text in their label, ignoring case: on SQLite, of ASCII letters only. */
-  text?: string | undefined
-}
-
-/** A sign-in to the admin page. */
-export interface AdminSession {
-  /** Of its cookie. */
-  hash: string
-  expiresAt: Date
-}
-
-export interface NewKey {
-  /** Random, never reused. */
-  id: string
-  prefix: string
-  secretHash: string
-  plan: string
-  label: string
-  maxRequests: number
-  maxPerDay: number | undefined
-  createdAt: Date
-  expiresAt: Date | undefined
-}
-
-/** What a request was counted against. */
-export interface SpentFrom {
-  /** May be later than the clock's, if that has stepped back. */
-  day: number
-  /** Incremented by each renewal, which resets the total. */
-  period: number
-}
-
-/** A key after a request was charged to it. */
-export interface Spent extends ApiKey, SpentFrom {}
-
-export interface KeyRoll {
-  keyId: string
-  secretHash: string
-  oldUntil: Date
-  /** The holder's secret: must be the current one, and no old one may be valid at `now`. Undefined: rolled by the operator. */
-  presented?: { hash: string; now: Date }
-}
-
-export interface KeyRollResult {
-  rolled: boolean
-  /** Until then the old secret is valid, and a holder cannot roll the key again. */
-  oldSecretUntil?: Date
-}
-
-export interface UsageDay {
-  /** In days since 1970, as keys/rules.ts counts them. */
-  day: number
-  count: number
-}
-
-export interface NewPurchase
-  extends Pick<
-    Purchase,
-    'id' | 'provider' | 'mode' | 'plan' | 'email' | 'createdAt' | 'keyId' | 'keyPrefix'
-  > {
-  claimHash: string
-  /** Of the Idempotency-Key and its sender; undefined if none was sent. */
-  idempotencyHash: string | undefined
-}
-
-export type UnsettledOrders = Pick<Purchase, 'provider' | 'mode'> & { after: Date; before: Date }
-
-export interface PurchaseChange {
-  orderId: string
-  /** As read before the provider was queried. */
-  revision: number
-  settlement: Settlement
-  event: RecordedEvent | undefined
-  now: Date
-}
-
-/** A webhook event of a payment provider. */
-export interface RecordedEvent {
-  id: string
-  type: string
-  receivedAt: Date
-}
-
-export interface KeyClaim {
-  orderId: string
-  /** Of the claim secret or the one-time link. */
-  claimHash: string
-  secretHash: string
-  now: Date
-}
-
-/** stopped: the payment was refunded or is disputed, or the key was revoked. over: the key was first shown too long ago. */
-export type ClaimOutcome = 'claimed' | 'unknown' | 'unpaid' | 'stopped' | 'over'

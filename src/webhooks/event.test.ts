@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Address } from '../base/address.ts'
-import { EMPTY_MAIL, type Mail, type Message } from '../mail/rules/message.ts'
+import type { Message } from '../mail/rules/message.ts'
+import { EMPTY_MAIL, type Mail } from '../shared/mail.ts'
 import { messageEvent } from './event.ts'
 
 const ADDRESS = 'ann@box.test' as Address

@@ -2,7 +2,8 @@ import { openLru } from '../base/lru.ts'
 import { isoTimestamp, utcTimestamp } from '../base/time.ts'
 import { toHeader } from '../keys/emails/email-record.ts'
 import type { ReadParsed } from '../mail/read/parsed-mail.ts'
-import { type Mail, type Message, scanResult } from '../mail/rules/message.ts'
+import { type Message, scanResult } from '../mail/rules/message.ts'
+import type { Mail } from '../shared/mail.ts'
 
 /** The body of a delivery to a webhook of this key; undefined if the mail was deleted. */
 export type ReadEvent = (message: Message, keyId: string) => Promise<string | undefined>

@@ -1,8 +1,8 @@
 import type { Address } from '../base/address.ts'
-import { type Operation, pageStart, query } from '../base/operation.ts'
+import { type CreatedPage, type Operation, pageStart, query } from '../base/operation.ts'
 import type { QuotaProblemCode } from '../keys/rules.ts'
 import type { AttemptError, DisableReason, Webhook, WebhookDelivery } from './rules.ts'
-import type { CreatedPage, DeliverableWebhook, WebhookCounts } from './store.ts'
+import type { DeliverableWebhook, WebhookCounts } from './store.ts'
 
 export interface WebhookRow {
   id: string

@@ -1,3 +1,4 @@
+import type { CreatedPage } from '../base/operation.ts'
 import type { QuotaProblemCode } from '../keys/rules.ts'
 import type { FailedAttempt, Webhook, WebhookDelivery } from './rules.ts'
 
@@ -49,13 +50,6 @@ export type NewWebhook = Pick<
   Webhook,
   'id' | 'keyId' | 'url' | 'to' | 'from' | 'subject' | 'createdAt' | 'lastId'
 >
-
-/** Of a list that is newest first. */
-export interface CreatedPage {
-  limit: number
-  /** The last entry of the previous page. */
-  before?: { createdAt: Date; id: string } | undefined
-}
 
 /** `failing`: those that are not active, see webhookStatus in webhooks/rules.ts. */
 export interface WebhookCounts {

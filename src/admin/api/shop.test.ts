@@ -6,8 +6,8 @@ import { keyRing } from '../../../test/support/keys.ts'
 import { openReceiver } from '../../../test/support/webhook-receiver.ts'
 import { isoTimestamp } from '../../base/time.ts'
 import { PLANS } from '../../shared/plan.ts'
+import type { NewPurchase } from '../../shop/purchase-store.ts'
 import { type PaymentFacts, settle } from '../../shop/rules.ts'
-import type { NewPurchase } from '../../store/shop-store.ts'
 import { ADMIN_TOKEN, adminClient, assertProblem, type Fields } from './testing/admin-client.ts'
 
 let server: TestServer

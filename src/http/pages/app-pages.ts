@@ -1,10 +1,10 @@
-import { startContent } from '../../mail/plain/start.ts'
 import type { SiteConfig } from '../../shared/site.ts'
 import type { Route } from '../server/route.ts'
 import { ADMIN_ENTRY } from './assets.ts'
 import { html, type Markup } from './html.ts'
 import type { Locale } from './locale.ts'
 import { pageRoute } from './page.ts'
+import { startContent } from './plain/start.ts'
 
 /** Pages that a script of web/ renders; without one they say what to do instead. */
 export const pageRoutes: readonly Route[] = [

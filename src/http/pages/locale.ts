@@ -1,10 +1,3 @@
-import plainAr from '../../mail/plain/locales/ar.json' with { type: 'json' }
-import plainDe from '../../mail/plain/locales/de.json' with { type: 'json' }
-import plainEn from '../../mail/plain/locales/en.json' with { type: 'json' }
-import plainEs from '../../mail/plain/locales/es.json' with { type: 'json' }
-import plainFr from '../../mail/plain/locales/fr.json' with { type: 'json' }
-import plainPt from '../../mail/plain/locales/pt.json' with { type: 'json' }
-import plainZh from '../../mail/plain/locales/zh.json' with { type: 'json' }
 import { type Language, negotiateLanguage } from '../../shared/languages.ts'
 import adminAr from '../../shared/locales/admin/ar.json' with { type: 'json' }
 import adminDe from '../../shared/locales/admin/de.json' with { type: 'json' }
@@ -26,6 +19,13 @@ import {
   translate,
   type Values,
 } from '../../shared/translate.ts'
+import plainAr from './plain/locales/ar.json' with { type: 'json' }
+import plainDe from './plain/locales/de.json' with { type: 'json' }
+import plainEn from './plain/locales/en.json' with { type: 'json' }
+import plainEs from './plain/locales/es.json' with { type: 'json' }
+import plainFr from './plain/locales/fr.json' with { type: 'json' }
+import plainPt from './plain/locales/pt.json' with { type: 'json' }
+import plainZh from './plain/locales/zh.json' with { type: 'json' }
 
 /** What the pages without scripts say beyond the texts that they share with the page. */
 type PlainCatalogue = Readonly<Record<keyof typeof plainEn, string>>

@@ -11,7 +11,7 @@ import { request } from '../../../test/support/http-client.ts'
 import { openTestServer, type TestServer } from '../../../test/support/http-server.ts'
 import { keyRing, type TestKey } from '../../../test/support/keys.ts'
 import { waitUntil } from '../../../test/support/wait-until.ts'
-import { EMPTY_MAIL } from '../../mail/rules/message.ts'
+import { EMPTY_MAIL } from '../../shared/mail.ts'
 import { disconnectSignal, onClose, throwIfClosed, waitSignals } from './disconnect.ts'
 import { waitingRequests } from './limits.ts'
 

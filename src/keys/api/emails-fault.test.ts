@@ -6,7 +6,7 @@ import { problemFault, request } from '../../../test/support/http-client.ts'
 import { openTestServer } from '../../../test/support/http-server.ts'
 import { keyRing, type TestKey } from '../../../test/support/keys.ts'
 import { Problem } from '../../base/problem.ts'
-import { EMPTY_MAIL } from '../../mail/rules/message.ts'
+import { EMPTY_MAIL } from '../../shared/mail.ts'
 
 const broken = () => Promise.reject(new Error('broken'))
 const textMail = (text: string) => async () => ({ ...EMPTY_MAIL, text })

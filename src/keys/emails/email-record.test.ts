@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import type { Address } from '../../base/address.ts'
-import { EMPTY_MAIL, type Mail, type Message } from '../../mail/rules/message.ts'
+import type { Message } from '../../mail/rules/message.ts'
+import { EMPTY_MAIL, type Mail } from '../../shared/mail.ts'
 import { emailRecord } from './email-record.ts'
 
 const MESSAGE: Message = {

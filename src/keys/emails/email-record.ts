@@ -1,5 +1,6 @@
 import { type Address, parseAddress } from '../../base/address.ts'
-import type { Mail, Message, NamedAddress } from '../../mail/rules/message.ts'
+import type { Message } from '../../mail/rules/message.ts'
+import type { Mail, NamedAddress } from '../../shared/mail.ts'
 
 export interface EmailRecord {
   id: number

@@ -4,7 +4,7 @@ import { type App, sharedApp } from '../../../test/support/app.ts'
 import { post, problemFault, request } from '../../../test/support/http-client.ts'
 import { openTestServer } from '../../../test/support/http-server.ts'
 import { mailWith, NO_WAIT, WAIT_FOREVER } from '../../service/testing/codes.ts'
-import type { Link, SenderChecks } from '../rules/message.ts'
+import type { Link, SenderChecks } from '../../shared/mail.ts'
 
 let app: App
 beforeAll(async () => {

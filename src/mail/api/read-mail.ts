@@ -2,17 +2,17 @@ import { Type } from 'typebox'
 import { Problem } from '../../base/problem.ts'
 import { jsonResponse, preparedJson, success } from '../../http/server/response.ts'
 import { route } from '../../http/server/route.ts'
-import { jsonParts } from '../read/long-strings.ts'
-import { deleteMail, deleteSeveral, readMail, readMailJson } from '../read/read-mail.ts'
 import {
   type AttachmentInfo,
   CHECK_RESULTS,
   isConclusive,
   LINK_KINDS,
   type Mail,
-  type Message,
   type SenderChecks,
-} from '../rules/message.ts'
+} from '../../shared/mail.ts'
+import { jsonParts } from '../read/long-strings.ts'
+import { deleteMail, deleteSeveral, readMail, readMailJson } from '../read/read-mail.ts'
+import type { Message } from '../rules/message.ts'
 import { liveSession } from '../sessions/session.ts'
 import {
   enumField,

@@ -6,7 +6,7 @@ import { openSqliteTestMail } from '../../../test/support/stores.ts'
 import { parseAddress, parseHost } from '../../base/address.ts'
 import { type CliActions, run } from '../../cli/commands.ts'
 import { apiCaller } from '../../mcp/commands.ts'
-import { EMPTY_MAIL } from '../rules/message.ts'
+import { EMPTY_MAIL } from '../../shared/mail.ts'
 import { OPERATOR, POOL } from '../rules/session.ts'
 import { addInboxCommand, type InboxActions, watchInbox } from './inbox.ts'
 import {

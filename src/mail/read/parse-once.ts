@@ -1,7 +1,7 @@
 import type { Owner } from '../../base/fair-queue.ts'
 import { Problem } from '../../base/problem.ts'
 import type { Parse, Parser } from '../../mime/parser.ts'
-import { type Mail, PARSE_VERSION } from '../rules/message.ts'
+import { type Mail, PARSE_VERSION } from '../../shared/mail.ts'
 import type { MailStore } from '../store.ts'
 import { parseCompact } from './long-strings.ts'
 

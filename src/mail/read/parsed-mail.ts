@@ -1,7 +1,7 @@
 import { openLru } from '../../base/lru.ts'
 import { Problem } from '../../base/problem.ts'
+import type { Mail } from '../../shared/mail.ts'
 import type { ServiceDeps } from '../deps.ts'
-import type { Mail } from '../rules/message.ts'
 import type { MailStore } from '../store.ts'
 import { DEADLINE_MS, withDeadline } from './large-reads.ts'
 import { type CompactJson, headOf, parseCompact } from './long-strings.ts'

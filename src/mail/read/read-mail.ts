@@ -1,15 +1,9 @@
 import { withTimeout } from '../../base/jobs/repeat.ts'
 import { Problem } from '../../base/problem.ts'
 import { decodeInSteps } from '../../mime/decode.ts'
+import type { AttachmentInfo, Mail, PartPosition, SenderChecks } from '../../shared/mail.ts'
 import type { ServiceDeps } from '../deps.ts'
-import type {
-  AttachmentInfo,
-  Mail,
-  Message,
-  PartPosition,
-  RawMail,
-  SenderChecks,
-} from '../rules/message.ts'
+import type { Message, RawMail } from '../rules/message.ts'
 import type { Session } from '../rules/session.ts'
 import { liveSession, wakeSession } from '../sessions/session.ts'
 import type { MailStore } from '../store.ts'

@@ -1,4 +1,4 @@
-import type { Mail } from '../../mail/rules/message.ts'
+import type { Mail } from '../../shared/mail.ts'
 import { decodeTransfer } from '../decode.ts'
 
 /** Decodes an attachment from the position in the parsed mail. */

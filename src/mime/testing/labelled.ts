@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
-import { LINK_KINDS, type LinkKind, type Mail } from '../../mail/rules/message.ts'
+import { LINK_KINDS, type LinkKind, type Mail } from '../../shared/mail.ts'
 import { parseMail } from '../parse.ts'
 
 /** A parsed mail of `fixtures/codes` with its labels. */

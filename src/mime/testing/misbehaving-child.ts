@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { Worker } from 'node:worker_threads'
-import { EMPTY_MAIL } from '../../mail/rules/message.ts'
 import type { JobFailed } from '../../sandbox/serve-jobs.ts'
+import { EMPTY_MAIL } from '../../shared/mail.ts'
 import type { ParseJob, ParseResult } from '../parser.ts'
 
 type Result = ParseResult | JobFailed

@@ -1,5 +1,5 @@
 import type { LogFacts } from '../../base/log/log.ts'
-import type { SenderCheckInput } from '../../mail/rules/message.ts'
+import type { SenderCheckInput } from '../../shared/mail.ts'
 import { type CheckerOptions, openChecker } from '../checker.ts'
 import { openDns } from '../dns.ts'
 import { openDnsServer, type Zone } from './dns-server.ts'

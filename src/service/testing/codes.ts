@@ -13,8 +13,8 @@ import { openParseOnce } from '../../mail/read/parse-once.ts'
 import { openParsedMail } from '../../mail/read/parsed-mail.ts'
 import { openStepScheduler } from '../../mail/read/step-scheduler.ts'
 import { receiveMail } from '../../mail/receive-mail.ts'
-import { EMPTY_MAIL, type Mail } from '../../mail/rules/message.ts'
 import type { MailboxId } from '../../mail/rules/session.ts'
+import { EMPTY_MAIL, type Mail } from '../../shared/mail.ts'
 
 const LIMITS = {
   atOnce: 8,

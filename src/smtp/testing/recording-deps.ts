@@ -1,8 +1,8 @@
 import { type Address, hostOf, parseAddress } from '../../base/address.ts'
 import type { LogFacts } from '../../base/log/log.ts'
-import type { Envelope } from '../../mail/rules/message.ts'
 import type { Recipient } from '../../mail/rules/recipient.ts'
 import { OPERATOR } from '../../mail/rules/session.ts'
+import type { Envelope } from '../../shared/mail.ts'
 import type { SmtpDeps } from '../options.ts'
 
 interface ReceivedMail {

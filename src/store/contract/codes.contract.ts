@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'vitest'
-import type { SenderChecks } from '../../mail/rules/message.ts'
 import { type MailboxId, OPERATOR, POOL } from '../../mail/rules/session.ts'
+import type { SenderChecks } from '../../shared/mail.ts'
 import {
   address,
   at,

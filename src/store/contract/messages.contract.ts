@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'vitest'
-import type { Mail } from '../../mail/rules/message.ts'
 import type { AddMailResult } from '../../mail/store.ts'
+import type { Mail } from '../../shared/mail.ts'
 import {
   at,
   DAY,

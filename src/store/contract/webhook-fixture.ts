@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach } from 'vitest'
 import type { Address } from '../../base/address.ts'
+import type { NewKey } from '../../keys/store.ts'
 import type { DisableReason, Webhook } from '../../webhooks/rules.ts'
 import type { NewWebhook, RecordedAttempt } from '../../webhooks/store.ts'
-import type { NewKey, ShopStore } from '../shop-store.ts'
+import type { ShopStore } from '../shop-store.ts'
 import { KEY, later, NOON, type OpenShopStore } from './shop-fixture.ts'
 
 export const HOOK: NewWebhook = {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import type { App } from '../../../../test/support/app.ts'
 import { request, type TestResponse } from '../../../../test/support/http-client.ts'
-import { csrfToken } from '../../../mail/plain/csrf.ts'
 import type { BuiltPage } from '../assets.ts'
+import { csrfToken } from '../plain/csrf.ts'
 
 export const COOKIE_NAME = 'mayfly-plain'
 

@@ -1,5 +1,6 @@
-import type { Mail, RawMail, SenderChecks } from '../../../mail/rules/message.ts'
+import type { RawMail } from '../../../mail/rules/message.ts'
 import type { MailboxId } from '../../../mail/rules/session.ts'
+import type { Mail, SenderChecks } from '../../../shared/mail.ts'
 import { compressAsync } from '../../compression.ts'
 import { checksOf, parsedJsonOf, type RawRow, rawMailOf } from '../../rows.ts'
 import type { Db } from '../connection/connections.ts'

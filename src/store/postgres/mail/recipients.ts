@@ -1,4 +1,5 @@
 import { type Address, hostOf, withoutTag } from '../../../base/address.ts'
+import { type DomainRow, domainOf } from '../../../domains/store.ts'
 import { LEDGER_COLUMNS, type LedgerRow, recipientLedger } from '../../../mail/ledger-store.ts'
 import type { LedgerHmac } from '../../../mail/rules/ledger.ts'
 import type { RecipientFacts } from '../../../mail/rules/recipient.ts'
@@ -9,7 +10,6 @@ import {
   sessionFacts,
   UNKNOWN_RECIPIENT,
 } from '../../resolve-recipients.ts'
-import { type DomainRow, domainOf } from '../../rows.ts'
 import { batchLookups } from '../connection/batching.ts'
 import type { Db } from '../connection/connections.ts'
 import { partitionList } from './partition-key.ts'

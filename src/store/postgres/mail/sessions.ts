@@ -3,7 +3,6 @@ import { assignedLedger, LEDGER_COLUMNS, type LedgerRow } from '../../../mail/le
 import type { LedgerHmac } from '../../../mail/rules/ledger.ts'
 import { isAddressReserved, type MailboxId, type Session } from '../../../mail/rules/session.ts'
 import type { NewSession, Revival } from '../../../mail/store.ts'
-import { NO_RULES } from '../../../shared/address-rules.ts'
 import {
   isExtendable,
   revivedSession,
@@ -12,7 +11,8 @@ import {
   type SessionRow,
   sessionOf,
   spanOf,
-} from '../../rows.ts'
+} from '../../../mail/store-rows.ts'
+import { NO_RULES } from '../../../shared/address-rules.ts'
 import { batchLookups } from '../connection/batching.ts'
 import type { Connections, Db } from '../connection/connections.ts'
 import { type PartitionCache, partitionAfterExtension, partitionFor } from './partition-key.ts'

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'vitest'
 import { openPostgres, type Postgres } from '../../../../test/support/postgres.ts'
 import { openPostgresTestShop } from '../../../../test/support/postgres-stores.ts'
+import type { PurchaseChange } from '../../../shop/purchase-store.ts'
 import { settle } from '../../../shop/rules.ts'
 import { business, DAY, later, NOON, ORDER } from '../../contract/shop-fixture.ts'
-import type { PurchaseChange, ShopStore } from '../../shop-store.ts'
+import type { ShopStore } from '../../shop-store.ts'
 
 const YEARLY = { ...ORDER, plan: business }
 

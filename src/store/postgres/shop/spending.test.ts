@@ -4,8 +4,9 @@ import { openPostgres, type Postgres } from '../../../../test/support/postgres.t
 import { openPostgresTestShop } from '../../../../test/support/postgres-stores.ts'
 import { StoreUnavailable } from '../../../base/problem.ts'
 import { utcDay } from '../../../keys/rules.ts'
+import type { NewKey, Spent } from '../../../keys/store.ts'
 import { DAY, KEY, later, NOON } from '../../contract/shop-fixture.ts'
-import type { NewKey, ShopStore, Spent } from '../../shop-store.ts'
+import type { ShopStore } from '../../shop-store.ts'
 import { openConnections } from '../connection/connections.ts'
 import { spendingWrites } from './spending.ts'
 

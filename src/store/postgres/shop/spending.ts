@@ -1,7 +1,13 @@
 import { utcDay } from '../../../keys/rules.ts'
-import { KEY_COLUMNS, REFUND, SPEND } from '../../../keys/store.ts'
-import { type KeyRow, spentOf } from '../../rows.ts'
-import type { Spent, SpentFrom } from '../../shop-store.ts'
+import {
+  KEY_COLUMNS,
+  type KeyRow,
+  REFUND,
+  SPEND,
+  type Spent,
+  type SpentFrom,
+  spentOf,
+} from '../../../keys/store.ts'
 import type { Db } from '../connection/connections.ts'
 
 /** Charges requests to keys, and refunds them. */

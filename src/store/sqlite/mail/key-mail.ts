@@ -2,13 +2,13 @@ import { timeOfId } from '../../../base/id.ts'
 import type { Message } from '../../../mail/rules/message.ts'
 import { POOL } from '../../../mail/rules/session.ts'
 import type { KeyMailHead, KeyMailPage, KeyScope, OrderedKeyMailPage } from '../../../mail/store.ts'
+import { messageOf } from '../../../mail/store-rows.ts'
 import {
   type AddressVersionRow,
   addressVersion,
   type KeyVersionRow,
   keyVersion,
 } from '../../key-mail-version.ts'
-import { messageOf } from '../../rows.ts'
 import type { Db } from '../files.ts'
 import type { StoredMessageRow } from './messages.ts'
 

@@ -3,7 +3,7 @@ import { type ScannedRow, scannedPage } from '../../../admin/store.ts'
 import type { Message } from '../../../mail/rules/message.ts'
 import { isSharedMailbox, type MailboxId, POOL } from '../../../mail/rules/session.ts'
 import type { MessagePage, MessageScan } from '../../../mail/store.ts'
-import { type MessageRow, messageOf } from '../../rows.ts'
+import { type MessageRow, messageOf } from '../../../mail/store-rows.ts'
 import type { Db } from '../files.ts'
 import type { Touch } from '../group-commit.ts'
 

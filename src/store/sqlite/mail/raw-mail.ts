@@ -1,4 +1,5 @@
-import type { RawMail, SenderChecks } from '../../../mail/rules/message.ts'
+import type { RawMail } from '../../../mail/rules/message.ts'
+import type { SenderChecks } from '../../../shared/mail.ts'
 import { checksOf, parsedJsonOf, type RawRow, rawMailOf } from '../../rows.ts'
 import type { Db } from '../files.ts'
 

@@ -1,4 +1,5 @@
 import { type Address, hostOf, withoutTag } from '../../../base/address.ts'
+import { domainOf } from '../../../domains/store.ts'
 import { LEDGER_COLUMNS, type LedgerRow, recipientLedger } from '../../../mail/ledger-store.ts'
 import type { LedgerHmac } from '../../../mail/rules/ledger.ts'
 import { type Mailbox, type MailboxId, OPERATOR, POOL } from '../../../mail/rules/session.ts'
@@ -10,7 +11,6 @@ import {
   sessionFacts,
   UNKNOWN_RECIPIENT,
 } from '../../resolve-recipients.ts'
-import { domainOf } from '../../rows.ts'
 import type { Db } from '../files.ts'
 
 interface SharedRow {

@@ -3,7 +3,6 @@ import { assignedLedger, LEDGER_COLUMNS, type LedgerRow } from '../../../mail/le
 import type { LedgerHmac } from '../../../mail/rules/ledger.ts'
 import { isAddressReserved, type MailboxId, type Session } from '../../../mail/rules/session.ts'
 import type { NewSession, Revival } from '../../../mail/store.ts'
-import { NO_RULES } from '../../../shared/address-rules.ts'
 import {
   isExtendable,
   revivedSession,
@@ -11,7 +10,8 @@ import {
   type SessionRow,
   sessionOf,
   spanOf,
-} from '../../rows.ts'
+} from '../../../mail/store-rows.ts'
+import { NO_RULES } from '../../../shared/address-rules.ts'
 import type { Db } from '../files.ts'
 import type { Touch } from '../group-commit.ts'
 

@@ -1,7 +1,6 @@
 import { utcDay } from '../../../keys/rules.ts'
-import { refund, spend } from '../../../keys/store.ts'
-import { spentOf } from '../../rows.ts'
-import type { ShopStore, Spent } from '../../shop-store.ts'
+import { refund, type Spent, spend, spentOf } from '../../../keys/store.ts'
+import type { ShopStore } from '../../shop-store.ts'
 import type { Db } from '../files.ts'
 import { operationRunner } from '../operations.ts'
 

@@ -1,9 +1,9 @@
-import type { MailDomain } from '../../base/address.ts'
-import { html, type Markup } from '../../http/pages/html.ts'
-import type { Locale } from '../../http/pages/locale.ts'
-import { siteFooter, siteHeader } from '../../http/pages/page.ts'
-import type { HttpResponse } from '../../http/server/response.ts'
-import type { SiteConfig } from '../../shared/site.ts'
+import type { MailDomain } from '../../../base/address.ts'
+import type { SiteConfig } from '../../../shared/site.ts'
+import type { HttpResponse } from '../../server/response.ts'
+import { html, type Markup } from '../html.ts'
+import type { Locale } from '../locale.ts'
+import { siteFooter, siteHeader } from '../page.ts'
 import { type PlainSite, plainPage } from './page.ts'
 
 interface Start {

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { beforeAll, describe, test } from 'vitest'
-import { type App, sharedApp } from '../../../test/support/app.ts'
-import { request } from '../../../test/support/http-client.ts'
-import { openTestServer } from '../../../test/support/http-server.ts'
+import { type App, sharedApp } from '../../../../test/support/app.ts'
+import { request } from '../../../../test/support/http-client.ts'
+import { openTestServer } from '../../../../test/support/http-server.ts'
+import { documentedRoutes } from '../../routes.ts'
 import {
   assertNoScriptPage,
   COOKIE_NAME,
   cookieFor,
   noScriptClient,
-} from '../../http/pages/testing/no-script-client.ts'
-import { documentedRoutes } from '../../http/routes.ts'
+} from '../testing/no-script-client.ts'
 import { csrfToken } from './csrf.ts'
 
 let app: App

@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto'
-import { isOwnOrigin } from '../../http/server/client.ts'
+import { isOwnOrigin } from '../../server/client.ts'
 import {
   cookieScope,
   cookieValue,
   isEqualSecret,
   setCookieHeader,
-} from '../../http/server/credentials.ts'
-import type { HttpRequest } from '../../http/server/route.ts'
+} from '../../server/credentials.ts'
+import type { HttpRequest } from '../../server/route.ts'
 
 // Browsers send the cookie with every request, so each form must prove that it comes from one of our pages.
 

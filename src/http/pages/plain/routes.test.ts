@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { beforeAll, describe, test } from 'vitest'
-import { type App, sharedApp } from '../../../test/support/app.ts'
-import { request, requestFrom } from '../../../test/support/http-client.ts'
-import { openTestServer } from '../../../test/support/http-server.ts'
-import { newClient, PROXY } from '../../../test/support/trusted-proxy.ts'
+import { type App, sharedApp } from '../../../../test/support/app.ts'
+import { request, requestFrom } from '../../../../test/support/http-client.ts'
+import { openTestServer } from '../../../../test/support/http-server.ts'
+import { newClient, PROXY } from '../../../../test/support/trusted-proxy.ts'
 import {
   assertNoScriptPage,
   COOKIE_NAME,
@@ -11,7 +11,7 @@ import {
   NO_BUILD,
   noScriptClient,
   setCookie,
-} from '../../http/pages/testing/no-script-client.ts'
+} from '../testing/no-script-client.ts'
 
 let app: App
 beforeAll(async () => {

@@ -1,18 +1,19 @@
 import assert from 'node:assert/strict'
 import { beforeAll, describe, test } from 'vitest'
-import { type App, sharedApp } from '../../../test/support/app.ts'
-import { request } from '../../../test/support/http-client.ts'
-import { openTestServer } from '../../../test/support/http-server.ts'
-import type { Address } from '../../base/address.ts'
-import { localeOf } from '../../http/pages/locale.ts'
+import { type App, sharedApp } from '../../../../test/support/app.ts'
+import { request } from '../../../../test/support/http-client.ts'
+import { openTestServer } from '../../../../test/support/http-server.ts'
+import type { Address } from '../../../base/address.ts'
+import type { Message } from '../../../mail/rules/message.ts'
+import { EMPTY_MAIL, type Mail } from '../../../shared/mail.ts'
+import { localeOf } from '../locale.ts'
 import {
   assertNoScriptPage,
   cookieFor,
   HOSTILE,
   NO_BUILD,
   noScriptClient,
-} from '../../http/pages/testing/no-script-client.ts'
-import { EMPTY_MAIL, type Mail, type Message } from '../rules/message.ts'
+} from '../testing/no-script-client.ts'
 import { mailPage } from './mail.ts'
 
 let app: App
