@@ -45,11 +45,13 @@ function startsServers(line: string): boolean {
 
 /** Where the engine matters beyond what the store contracts prove: waiting, charging, privacy, commands, old data. */
 const ON_POSTGRES = [
-  'src/http/api/{emails-cost,events,filters-model}.test.ts',
+  'src/{keys/api/emails-cost,mail/api/events,mail/api/filters-model}.test.ts',
   'test/{key-privacy,operator-commands,privacy,series,upgrade,visible-after-250}.test.ts',
   ...(LONG
     ? [
-        'src/http/api/{check-mail,create-session,delete-mail,emails-filter,emails-wait,filters,rules,search,webhooks}.test.ts',
+        'src/mail/api/{check-mail,create-session,delete-mail,filters,rules,search}.test.ts',
+        'src/keys/api/{emails-filter,emails-wait}.test.ts',
+        'src/webhooks/api/webhooks.test.ts',
         'test/{client-js,client-python}.test.ts',
       ]
     : []),

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Session } from '../src/mail/rules/session.ts'
-import type { MailStore } from '../src/mail/store.ts'
+import type { Store } from '../src/store/store.ts'
 import { openPostgres, type Postgres } from '../test/support/postgres.ts'
 import { DAY_MS, DOMAIN, incomingMail, newSession, openBenchStore } from './tools/fill.ts'
 import { quick } from './tools/options.ts'
@@ -71,7 +71,7 @@ async function measure(postgres: Postgres, extensions: readonly Extension[]): Pr
   }
 }
 
-async function fillSession(store: MailStore): Promise<Session> {
+async function fillSession(store: Store): Promise<Session> {
   await store.addDomain(DOMAIN)
   // At noon, so that the extends cross the same day boundaries at any time of day.
   const createdAt = new Date((Math.floor(Date.now() / DAY_MS) + 0.5) * DAY_MS)

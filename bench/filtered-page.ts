@@ -3,10 +3,11 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { listEmails } from '../src/keys/emails/list-emails.ts'
 import { openStepScheduler } from '../src/mail/read/step-scheduler.ts'
 import { parseFilter } from '../src/mail/rules/filter.ts'
-import type { KeyMailPage, KeyScope, MailStore } from '../src/mail/store.ts'
+import type { KeyMailPage, KeyScope } from '../src/mail/store.ts'
 import { EMPTY_MAIL } from '../src/shared/mail.ts'
 import { openReadOnly } from '../src/store/sqlite/files.ts'
 import { keyMailReads } from '../src/store/sqlite/mail/key-mail.ts'
+import type { Store } from '../src/store/store.ts'
 import { type Mayfly, startMayfly } from './contestants/mayfly.ts'
 import { fillPool } from './tools/fill.ts'
 import { runLoad } from './tools/http-load.ts'
@@ -193,7 +194,7 @@ async function countReturnedRows(file: string): Promise<{ returned: number; stat
       counted.statements += 1
       return found
     },
-  } as MailStore
+  } as Store
   await listEmails(
     {
       store,

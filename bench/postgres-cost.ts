@@ -1,7 +1,7 @@
 import { acceptRecipient } from '../src/mail/receive-mail.ts'
 import type { Recipient } from '../src/mail/rules/recipient.ts'
-import type { MailStore } from '../src/mail/store.ts'
 import { openPostgresMail } from '../src/store/postgres/mail-store.ts'
+import type { Store } from '../src/store/store.ts'
 import { type BenchPostgres, startPostgres } from './contestants/postgres.ts'
 import {
   DAY_MS,
@@ -127,7 +127,7 @@ async function readCounters(postgres: BenchPostgres, database: string) {
 }
 
 async function storeMails(
-  store: MailStore,
+  store: Store,
   addresses: readonly string[],
   { bytes, concurrency, mails, recipientsPerMail }: Case,
 ) {
@@ -155,7 +155,7 @@ async function storeMails(
   )
 }
 
-async function createSessions(store: MailStore): Promise<string[]> {
+async function createSessions(store: Store): Promise<string[]> {
   await store.addDomain(DOMAIN)
   const createdAt = new Date()
   const expiresAt = new Date(createdAt.getTime() + DAY_MS)

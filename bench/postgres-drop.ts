@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Client } from 'pg'
-import type { MailStore } from '../src/mail/store.ts'
 import { dayOf } from '../src/store/postgres/mail/partition-key.ts'
+import type { Store } from '../src/store/store.ts'
 import { startMayfly } from './contestants/mayfly.ts'
 import { type BenchPostgres, startPostgres } from './contestants/postgres.ts'
 import { DAY_MS, fillPostgres, MESSAGES_EACH, openBenchStore, RETENTION } from './tools/fill.ts'
@@ -51,7 +51,7 @@ interface Method {
 }
 
 interface Expired {
-  store: MailStore
+  store: Store
   client: Client
   bucket: number
 }

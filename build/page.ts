@@ -10,7 +10,7 @@ const COMPRESSED = /\.(js|css)$/
 async function buildPage(): Promise<void> {
   const sources = hashOfSources([
     'web/**/*.{ts,tsx,css}',
-    'src/{shared,core}/**/*.{ts,json}',
+    'src/{shared,base}/**/*.{ts,json}',
     'build/*.ts',
   ])
   if (builtFrom(`${PAGE}/sources`) === sources) return

@@ -24,7 +24,7 @@ const SERVICE = [
   ...['http', 'imap', 'smtp', 'writer', ...EXPORTS].map((name) => `runtime/${name}`),
 ]
 /** One file each: a child process may read nothing else. */
-const ALONE = ['mime/child', 'sender-auth/child', 'config/schema-errors']
+const ALONE = ['mime/child', 'sender-auth/child', 'base/settings/schema-errors']
 const FILES = 'src/**/*.{sql,svg,png}'
 
 // better-sqlite3 is native; pg uses the other one only where it is installed; users of the fixtures have Playwright.
@@ -107,7 +107,7 @@ const PROGRAMS: readonly [module: string, program: string][] = [
   ['runtime/thread.ts', 'new URL(file, import.meta.url)'],
   ['mime/parser.ts', "new URL('./child.ts', import.meta.url)"],
   ['sender-auth/checker.ts', "new URL('./child.ts', import.meta.url)"],
-  ['config/files.ts', "load('./schema-errors.ts')"],
+  ['base/settings/list-file.ts', "load('./schema-errors.ts')"],
 ]
 
 function nameBuiltPrograms(code: string, module: string, moduleUrl: string): string {
@@ -128,7 +128,8 @@ export const startBundledPrograms: Plugin = {
   transform(code, id) {
     const module = posix.relative(`${ROOT}src`, id)
     const url = JSON.stringify(pathToFileURL(`${DIST}${module}`).href)
-    const changed = module === 'config/files.ts' ? code : nameBuiltPrograms(code, module, url)
+    const changed =
+      module === 'base/settings/list-file.ts' ? code : nameBuiltPrograms(code, module, url)
     return changed === code ? null : { code: changed, map: null }
   },
 }

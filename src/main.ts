@@ -11,7 +11,6 @@ import { installationEntries } from './blocks/blocks.ts'
 import { localEndpoints } from './cli/banner.ts'
 import { type CliActions, run } from './cli/commands.ts'
 import type { Check } from './doctor/checks/context.ts'
-import { machineAddresses } from './doctor/probes/machine.ts'
 import { failure } from './doctor/rules/result.ts'
 import type { AccountAdminDeps } from './gmail/accounts.ts'
 import type { LedgerDeps } from './mail/ledger.ts'
@@ -20,7 +19,9 @@ import { openParseOnce } from './mail/read/parse-once.ts'
 import { openParsedMail } from './mail/read/parsed-mail.ts'
 import { openParser } from './mime/parser.ts'
 import { type Config, readConfig } from './runtime/config.ts'
+import { machineAddresses } from './runtime/probes/machine.ts'
 import {
+  type CliMailStore,
   OPERATOR_MAIL_MS,
   openMailStoreForCli,
   openShopStoreForCli,
@@ -28,6 +29,7 @@ import {
 } from './runtime/stores.ts'
 import { writeBackup } from './store/backup/backup.ts'
 import { restoreBackup } from './store/backup/restore.ts'
+import type { ShopStore } from './store/store.ts'
 import type { WebhookDeps } from './webhooks/webhooks.ts'
 
 /**
@@ -49,7 +51,7 @@ function cliActions(): CliActions {
     },
     settings: () => read().settings,
     setup: async () => {
-      const { setupActions } = await import('./doctor/setup/machine.ts')
+      const { setupActions } = await import('./runtime/setup-machine.ts')
       return setupActions({ command, cwd: process.cwd(), env: process.env })
     },
     withChecks: (options, operation) => withChecks(read, options, operation),
@@ -64,22 +66,18 @@ function cliActions(): CliActions {
       const { openAliasTest } = await import('./gmail/alias-test.ts')
       return openAliasTest(read().config, { log: await openErrorLog() })
     },
-    withDomains: (operation) => withStore(openMailStoreForCli(read().config), operation),
-    withOperatorStore: (operation) => {
+    withDomains: (operation) => withMail(read().config, operation),
+    withOperatorStore: (operation) =>
+      withMail(read().config, (store) => operation({ store, now: () => new Date() })),
+    withBlocks: (operation) => {
       const { config } = read()
-      return withStore(openMailStoreForCli(config), (store) =>
-        operation({
-          store,
-          own: installationEntries(config, machineAddresses()),
-          now: () => new Date(),
-        }),
-      )
+      const own = installationEntries(config, machineAddresses())
+      return withMail(config, (store) => operation({ store, own, now: () => new Date() }))
     },
     withLedger: (operation) => withLedger(read().config, operation),
     withKeys: (operation) =>
-      withStore(openShopStoreForCli(read().config), (shop) =>
-        operation({ shop, now: () => new Date(), randomBytes }),
-      ),
+      withShop(read().config, (shop) => operation({ shop, now: () => new Date(), randomBytes })),
+    withOrders: (operation) => withShop(read().config, (shop) => operation({ shop })),
     withWebhooks: (operation) => withWebhooks(read().config, operation),
     backup: async (file, options) => writeBackup(sqliteFolder(read().config), file, options),
     restore: async (file, { tell }) =>
@@ -91,7 +89,7 @@ function cliActions(): CliActions {
       return await moveToPostgres({ ...move, ...retention, now: new Date(), report })
     },
     withOperatorMail: (operation) =>
-      withStore(openMailStoreForCli(read().config), async (store) => {
+      withMail(read().config, async (store) => {
         const parser = openParser({ log: await openErrorLog() })
         try {
           const parsed = openParsedMail({
@@ -155,6 +153,14 @@ async function openErrorLog(): Promise<Log> {
   return openLog({ level: 'warn', thread: 'main' }, sink)
 }
 
+function withMail(config: Config, operation: (store: CliMailStore) => Promise<void>) {
+  return withStore(openMailStoreForCli(config), operation)
+}
+
+function withShop(config: Config, operation: (shop: ShopStore) => Promise<void>) {
+  return withStore(openShopStoreForCli(config), operation)
+}
+
 async function withStore<Store extends { close(): Promise<void> }>(
   opening: Promise<Store>,
   operation: (store: Store) => Promise<void>,
@@ -183,9 +189,7 @@ async function withWebhooks(
     bus: { wake() {} },
     limit: { take: async () => 0, peek: async () => 0, spend: async () => {} },
   }
-  await withStore(openMailStoreForCli(config), (store) =>
-    withStore(openShopStoreForCli(config), (shop) => operation({ ...deps, store, shop })),
-  )
+  await withMail(config, (store) => withShop(config, (shop) => operation({ ...deps, store, shop })))
 }
 
 async function withLedger(
@@ -193,7 +197,7 @@ async function withLedger(
   operation: (deps: LedgerDeps) => Promise<void>,
 ): Promise<void> {
   const { cooldownMs, ...lifetimes } = config.sessions
-  await withStore(openMailStoreForCli(config), (store) =>
+  await withMail(config, (store) =>
     operation({ store, lifetimes, cooldownMs, now: () => new Date() }),
   )
 }
@@ -206,9 +210,7 @@ async function withAccounts(
   const file = config.gmailAccounts.map(({ email, dots, masked, active }) => {
     return { email, dots, masked, active }
   })
-  await withStore(openMailStoreForCli(config), (store) =>
-    operation({ store, file, now: () => new Date(), randomBytes }),
-  )
+  await withMail(config, (store) => operation({ store, file, now: () => new Date(), randomBytes }))
 }
 
 function accountSetting({ gmailAccounts }: Config, email: Address) {

@@ -5,10 +5,10 @@ import { createServer as createTcpServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { CheckedSettings } from '../src/doctor/checks/context.ts'
-import { inspectStripe } from '../src/doctor/probes/backends.ts'
 import { openDnsProbe } from '../src/doctor/probes/dns.ts'
 import { reverseName, tlsaRecord } from '../src/doctor/rules/dns-records.ts'
 import type { FinishedCheck } from '../src/doctor/rules/result.ts'
+import { inspectStripe } from '../src/runtime/probes/backends.ts'
 import {
   expectOnly,
   HOST,

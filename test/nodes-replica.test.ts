@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { expect, onTestFinished, test } from 'vitest'
-import { inspectPostgres } from '../src/doctor/probes/backends.ts'
 import { evaluatePostgres } from '../src/doctor/rules/backend-rules.ts'
+import { inspectPostgres } from '../src/runtime/probes/backends.ts'
 import { startLoad } from './support/node-load.ts'
 import { openNodes } from './support/nodes.ts'
 import { openReplicatedPostgres } from './support/postgres.ts'

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, onTestFinished, test } from 'vitest'
 import { addEntries, removeEntries } from '../src/blocks/commands.ts'
 import { removeDomain, switchDomain } from '../src/domains/commands.ts'
-import type { MailStore } from '../src/mail/store.ts'
 import { openPostgresMail } from '../src/store/postgres/mail-store.ts'
+import type { Store } from '../src/store/store.ts'
 import {
   checkMail,
   createSession,
@@ -38,7 +38,7 @@ const ENV = { MAYFLY_TRUST_PROXY: PROXY, MAYFLY_ADMIN_TOKEN: ADMIN_TOKEN, ...ROO
 
 let nodes: Nodes
 let ring: KeyRing
-let store: MailStore
+let store: Store
 beforeAll(async () => {
   // The drain outlasts the test that checks it.
   nodes = await openNodes({ env: (node) => (node === 0 ? { ...ENV, MAYFLY_DRAIN: '10m' } : ENV) })

@@ -5,7 +5,6 @@ import { joinAddress, parseHost } from '../../src/base/address.ts'
 import { secretHash } from '../../src/base/id.ts'
 import type { Recipient } from '../../src/mail/rules/recipient.ts'
 import { POOL } from '../../src/mail/rules/session.ts'
-import type { MailStore } from '../../src/mail/store.ts'
 import { readHead } from '../../src/mime/header-summary.ts'
 import { scanned } from '../../src/mime/testing/scan.ts'
 import { compress } from '../../src/store/compression.ts'
@@ -14,6 +13,7 @@ import { BLOCK } from '../../src/store/postgres/mail/raw-mail.ts'
 import { openPostgresMail } from '../../src/store/postgres/mail-store.ts'
 import { mailWrites } from '../../src/store/sqlite/mail-store.ts'
 import { openMigrated } from '../../src/store/sqlite/migrate.ts'
+import type { Store } from '../../src/store/store.ts'
 import type { Postgres } from '../../test/support/postgres.ts'
 import { mailText } from './mail-text.ts'
 import { figure, progress } from './report.ts'
@@ -179,7 +179,7 @@ export async function fillPostgres(
   return { database, sessions }
 }
 
-export function openBenchStore(url: string): Promise<MailStore> {
+export function openBenchStore(url: string): Promise<Store> {
   return openPostgresMail({
     url,
     limits: LIMITS,

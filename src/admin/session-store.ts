@@ -1,6 +1,7 @@
-import { type Operation, query } from '../base/operation.ts'
+import { type AsyncMethods, type Operation, query } from '../base/operation.ts'
 
 export const adminSessionReads = {
+  /** Whether it exists and has not expired. */
   *hasAdminSession(hash: string, now: Date): Operation<boolean> {
     const found = 'select 1 from shop.admin_session where hash = $1 and expires_at > $2'
     return (yield* query(found, [hash, now.getTime()])).length === 1
@@ -25,3 +26,6 @@ export interface AdminSession {
   hash: string
   expiresAt: Date
 }
+
+export interface AdminSessionStore
+  extends AsyncMethods<typeof adminSessionReads & typeof adminSessionWrites> {}

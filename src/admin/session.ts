@@ -1,9 +1,12 @@
 import { makeSecretToken, secretHash } from '../base/id.ts'
-import type { ServiceDeps } from '../mail/deps.ts'
+import type { AdminSessionStore } from './session-store.ts'
 
 // A sign-in of the operator to the admin page. The browser holds a random id, the store its hash.
 
-interface OperatorSessionDeps extends Pick<ServiceDeps, 'shop' | 'now' | 'randomBytes'> {
+export interface OperatorSessionDeps {
+  shop: AdminSessionStore
+  now(): Date
+  randomBytes(count: number): Uint8Array
   adminToken: string
 }
 

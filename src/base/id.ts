@@ -40,3 +40,6 @@ export function secretHash(secret: string): string {
 export function makeSecretToken(random: Uint8Array): string {
   return Buffer.from(random).toString('base64url')
 }
+
+/** Of the admin token. */
+export const MIN_TOKEN_LENGTH = 20

@@ -1,19 +1,21 @@
 import { Type } from 'typebox'
+import { Problem } from '../base/problem.ts'
+import { parseDuration } from '../base/time.ts'
 import {
-  adminRoute,
   DEFAULT_LIMIT,
   nextField,
   pageFields,
   parseCursor,
   timesOf,
-} from '../admin/api/route.ts'
-import { blockJson } from '../admin/json.ts'
-import { Problem } from '../base/problem.ts'
-import { parseDuration } from '../base/time.ts'
+} from '../http/server/admin-list.ts'
+import { adminRoute } from '../http/server/admin-route.ts'
+import type { ServerDeps } from '../http/server/deps.ts'
 import { success } from '../http/server/response.ts'
 import type { Route } from '../http/server/route.ts'
-import { countField, enumField, messageSchema, successSchema } from '../mail/api/schemas.ts'
-import { addBlock, listBlocks, removeBlock } from './blocks.ts'
+import { countField, enumField, messageSchema, successSchema } from '../http/server/schemas.ts'
+import { addBlock, type BlockDeps, blockJson, listBlocks, removeBlock } from './blocks.ts'
+
+export interface BlockRouteDeps extends ServerDeps, Omit<BlockDeps, 'now'> {}
 
 const kind = enumField(['domain', 'address', 'network'])
 const entry = Type.String({
@@ -44,7 +46,7 @@ export const blockRoutes: readonly Route[] = [
       total: countField(1),
       next: nextField,
     }),
-    async handle({ text, before: cursor, limit = DEFAULT_LIMIT }, deps) {
+    async handle({ text, before: cursor, limit = DEFAULT_LIMIT }, deps: BlockRouteDeps) {
       const before = parseCursor(cursor)?.rank
       const { blocks, total, next } = await listBlocks(deps, { limit, before, text })
       return success({ blocks: blocks.map(blockJson), total, next: next?.toString() ?? null })
@@ -70,7 +72,7 @@ export const blockRoutes: readonly Route[] = [
       ),
     }),
     output: successSchema({ entry: Type.String(), kind, is_new: Type.Boolean() }),
-    async handle({ entry: text, note, ttl, force }, deps) {
+    async handle({ entry: text, note, ttl, force }, deps: BlockRouteDeps) {
       const seconds = ttl === undefined ? undefined : parseDuration(ttl)
       if (ttl !== undefined && !seconds) {
         throw new Problem('invalid_parameter', 'ttl: must be such as 90s, 15m, 24h or 30d.')
@@ -87,7 +89,7 @@ export const blockRoutes: readonly Route[] = [
     input: Type.Object({ entry }),
     output: messageSchema,
     problems: ['not_found'],
-    async handle({ entry: text }, deps) {
+    async handle({ entry: text }, deps: BlockRouteDeps) {
       if (!(await removeBlock(deps, text))) {
         throw new Problem('not_found', 'The list has no such entry.')
       }

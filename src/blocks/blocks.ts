@@ -1,6 +1,7 @@
 import { parseHost } from '../base/address.ts'
 import { Problem } from '../base/problem.ts'
 import { cleanLine } from '../base/text.ts'
+import { timestampFields } from '../base/time.ts'
 import type { MailStore } from '../mail/store.ts'
 import {
   type Block,
@@ -11,15 +12,13 @@ import {
   type OwnEntries,
   parseBlockEntry,
 } from './rules.ts'
+import type { BlockStore } from './store.ts'
 
 // Operations of the operator on the block list. SMTP threads on all nodes read the changes within half a second, see
 // open-block-list.ts.
 
 export interface BlockDeps {
-  store: Pick<
-    MailStore,
-    'listBlocks' | 'countBlocks' | 'addBlocks' | 'removeBlocks' | 'listDomains'
-  >
+  store: BlockStore & Pick<MailStore, 'listDomains'>
   /** Mail domains are added to them. */
   own: OwnEntries
   now(): Date
@@ -174,4 +173,15 @@ async function addEntries(
     expiresAt,
     now: time,
   })
+}
+
+export function blockJson({ entry, kind, note, createdAt, expiresAt, number }: ListedBlock) {
+  return {
+    entry,
+    kind,
+    note,
+    ...timestampFields('created_at', createdAt),
+    ...timestampFields('expires_at', expiresAt),
+    number,
+  }
 }

@@ -1,7 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { text as readText } from 'node:stream/consumers'
 import { type Command, InvalidArgumentError } from 'commander'
-import { blockJson } from '../admin/json.ts'
 import { Problem } from '../base/problem.ts'
 import { printable } from '../base/text.ts'
 import { parseDuration } from '../base/time.ts'
@@ -16,11 +15,12 @@ import {
   table,
 } from '../cli/output.ts'
 import { openProgress, type Progress } from '../cli/progress.ts'
-import { type OperatorActions, parseCount } from '../mail/commands/session.ts'
+import { parseCount } from '../mail/commands/session.ts'
 import {
   addBlock,
   type BlockDeps,
   type BlockOptions,
+  blockJson,
   importBlocks,
   listBlocks,
   ownEntries,
@@ -40,11 +40,11 @@ interface AddOptions {
 const FORCE =
   'allow ranges wider than /8 (IPv6: /16), top-level domains, private addresses, and entries of this installation'
 
-export function addBlockCommands(
-  block: Command,
-  { withOperatorStore }: OperatorActions,
-  print: Print,
-): void {
+export interface BlockActions {
+  withBlocks(operation: (deps: BlockDeps) => Promise<void>): Promise<void>
+}
+
+export function addBlockCommands(block: Command, { withBlocks }: BlockActions, print: Print): void {
   block
     .command('add <entry...>')
     .description(
@@ -54,7 +54,7 @@ export function addBlockCommands(
     .option('--for <duration>', 'end of the block, such as 12h or 30d; default: none', parseFor)
     .option('--force', FORCE)
     .action((entries: string[], options: AddOptions) =>
-      withOperatorStore((deps) => addEntries(deps, entries, options, print)),
+      withBlocks((deps) => addEntries(deps, entries, options, print)),
     )
   block
     .command('list [text]')
@@ -63,12 +63,12 @@ export function addBlockCommands(
     .option('--before <number>', 'continue after the block with this number', parseCount)
     .option('--json', 'print JSON')
     .action((text: string | undefined, options: ListOptions) =>
-      withOperatorStore((deps) => printBlocks(deps, { ...options, text }, print)),
+      withBlocks((deps) => printBlocks(deps, { ...options, text }, print)),
     )
   block
     .command('remove <entry...>')
     .description('Remove blocks')
-    .action((entries: string[]) => withOperatorStore((deps) => removeEntries(deps, entries, print)))
+    .action((entries: string[]) => withBlocks((deps) => removeEntries(deps, entries, print)))
   block
     .command('import <file>')
     .description(
@@ -79,7 +79,7 @@ export function addBlockCommands(
     .option('--force', FORCE)
     .option('--remove', 'remove these entries instead')
     .action((file: string, options: AddOptions & { remove?: boolean }) =>
-      withOperatorStore((deps) =>
+      withBlocks((deps) =>
         importFile(
           deps,
           { ...options, input: openInput(file), progress: openProgress(process.stderr) },

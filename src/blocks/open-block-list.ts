@@ -5,41 +5,26 @@ import type { Log } from '../base/log/log.ts'
 import { openLru } from '../base/lru.ts'
 import { counter } from '../base/metrics.ts'
 import { runSteps } from '../base/run-steps.ts'
-import type { MailStore } from '../mail/store.ts'
+import {
+  BLOCK_REASONS,
+  type BlockFacts,
+  type BlockReason,
+  type FindBlock,
+  type FindMailBlock,
+  type MailFacts,
+} from '../mail/blocking.ts'
 import { type BlockList, blockList } from './rules.ts'
-
-/** What the list knows of a mail, or of a client that has not sent one yet. */
-export interface BlockFacts {
-  clientIp?: string | undefined
-  /** Of MAIL FROM. */
-  mailFrom?: string | undefined
-}
-
-/** A mail as received. */
-interface MailFacts extends BlockFacts {
-  /**
-   * The addresses of all From headers, which may be millions, and undefined wherever a pause is due. Called only if senders
-   * are blocked.
-   */
-  readFrom: () => Iterable<string | undefined>
-}
-
-const REASONS = ['client', 'mail_from', 'from_header'] as const
-export type BlockReason = (typeof REASONS)[number]
-
-/** Why it is blocked, for a caller that refuses it then; undefined if it is not. */
-export type FindBlock = (facts: BlockFacts) => BlockReason | undefined
-export type FindMailBlock = (facts: MailFacts) => Awaitable<BlockReason | undefined>
+import type { BlockStore } from './store.ts'
 
 const refusals = counter(
   'mayfly_block_list_refusals_total',
   'Connections, MAIL commands and mails refused by the block list, by what matched',
   'reason',
 )
-for (const reason of REASONS) refusals.add(reason, 0)
+for (const reason of BLOCK_REASONS) refusals.add(reason, 0)
 
 interface BlockListDeps {
-  store: Pick<MailStore, 'lastBlockChange' | 'readBlockChanges'>
+  store: Pick<BlockStore, 'lastBlockChange' | 'readBlockChanges'>
   log: Pick<Log, 'error'>
   now(): Date
   /** Only tests set these. */

@@ -1,5 +1,4 @@
-import type { BlockQuery, NewBlocks } from '../admin/operator-store.ts'
-import { containing, type Operation, query } from '../base/operation.ts'
+import { type AsyncMethods, containing, type Operation, query } from '../base/operation.ts'
 import type { Block, BlockChange, BlockEntry } from './rules.ts'
 
 interface BlockRow {
@@ -16,6 +15,7 @@ export const ENDED_BLOCK_MS = 86_400_000
 export const ENDED_BLOCKS_PER_STEP = 1_000
 
 export const blockReads = {
+  /** Live blocks, last changed first. */
   *listBlocks({ now, limit, before, text }: BlockQuery): Operation<Block[]> {
     const rows = yield* query<BlockRow>(
       `select entry, note, created_at, expires_at, number from mail.block_entry
@@ -37,11 +37,13 @@ export const blockReads = {
     return row?.blocks ?? 0
   },
 
+  /** The number of the last change, 0 before the first. All changes up to it are visible. */
   *lastBlockChange(): Operation<number> {
     const [row] = yield* query<{ number: number }>('select number from mail.block_counter')
     return row?.number ?? 0
   },
 
+  /** Changes after this number, by ascending number. From 0: all blocks, and those that expired lately. */
   *readBlockChanges(after: number, limit: number): Operation<BlockChange[]> {
     const rows = yield* query<Pick<BlockRow, 'entry' | 'expires_at' | 'number'>>(
       `select entry, expires_at, number from mail.block_entry where number > $1
@@ -56,6 +58,7 @@ export const blockReads = {
 
 /** Each in one transaction. */
 export const blockTransactions = {
+  /** Adds blocks, and replaces note and end of existing ones, in one commit: pass few at a time. Returns how many are new. */
   *addBlocks({ entries, note, expiresAt, now }: NewBlocks): Operation<number> {
     const before = yield* nextNumbers(entries.length)
     const [row] = yield* query<{ known: number }>(
@@ -100,3 +103,22 @@ function* nextNumbers(count: number): Operation<number> {
 function dateOf(time: number | null): Date | undefined {
   return time === null ? undefined : new Date(time)
 }
+
+export interface BlockQuery {
+  now: Date
+  limit: number
+  /** Only blocks with a smaller number. */
+  before?: number | undefined
+  /** Only entries that contain this text, in lower case. */
+  text?: string | undefined
+}
+
+export interface NewBlocks {
+  /** Without duplicates. */
+  entries: readonly BlockEntry[]
+  note: string
+  expiresAt: Date | undefined
+  now: Date
+}
+
+export interface BlockStore extends AsyncMethods<typeof blockReads & typeof blockTransactions> {}

@@ -1,5 +1,5 @@
+import { MIN_TOKEN_LENGTH } from '../base/id.ts'
 import { isLoopback } from '../base/ip.ts'
-import { MIN_TOKEN_LENGTH } from '../doctor/rules/installation-rules.ts'
 
 /** How the service is reached from its own machine. */
 export interface Endpoints {

@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import { printableLines } from '../base/text.ts'
-import { addBlockCommands } from '../blocks/commands.ts'
+import { addBlockCommands, type BlockActions } from '../blocks/commands.ts'
 import { addDoctorCommand, type DoctorActions } from '../doctor/commands.ts'
 import { addSetupCommand, type SetupActions } from '../doctor/setup/setup.ts'
 import { addDomainCommands, type DomainActions } from '../domains/commands.ts'
@@ -11,7 +11,7 @@ import { addLedgerCommands, type LedgerActions } from '../mail/commands/ledger.t
 import { addMailCommands } from '../mail/commands/mail.ts'
 import { addSessionCommands } from '../mail/commands/session.ts'
 import { addMcpCommand } from '../mcp/commands.ts'
-import { addOrderCommands } from '../shop/commands.ts'
+import { addOrderCommands, type OrderActions } from '../shop/commands.ts'
 import { addWebhookCommands, type WebhookActions } from '../webhooks/commands.ts'
 import { addBackupCommands, type BackupActions } from './backup.ts'
 import { printConfig, type SettingLine } from './config.ts'
@@ -22,12 +22,14 @@ import { CommandError, type JsonOption, type Print } from './output.ts'
 export interface CliActions
   extends AccountActions,
     BackupActions,
+    BlockActions,
     DoctorActions,
     DomainActions,
     InboxActions,
     KeyActions,
     LedgerActions,
     MigrateActions,
+    OrderActions,
     WebhookActions {
   setup(): Promise<SetupActions>
   version: string

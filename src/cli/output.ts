@@ -1,4 +1,5 @@
 import { styleText } from 'node:util'
+import { type Host, parseDomainName } from '../base/address.ts'
 import { printable, printableLines } from '../base/text.ts'
 import { utcTimestamp } from '../base/time.ts'
 
@@ -232,4 +233,10 @@ export function formatMail({ text, ...mail }: PrintedMail, paint: Paint): string
     ...printableLines(body).split('\n'),
     ...(left > 0 ? [`… and ${left} more characters`] : []),
   ]
+}
+
+export function parseDomain(text: string): Host {
+  const name = parseDomainName(text)
+  if (name) return name
+  throw new CommandError(`${JSON.stringify(text)} is not a domain name.`, 2)
 }

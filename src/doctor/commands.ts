@@ -1,8 +1,14 @@
 import { styleText } from 'node:util'
 import type { Command } from 'commander'
 import { printableLines } from '../base/text.ts'
-import { CommandError, type JsonOption, type Print, plural, printJson } from '../cli/output.ts'
-import { parseDomain } from '../domains/commands.ts'
+import {
+  CommandError,
+  type JsonOption,
+  type Print,
+  parseDomain,
+  plural,
+  printJson,
+} from '../cli/output.ts'
 import { runChecks } from './checks/checks.ts'
 import type { Check } from './checks/context.ts'
 import type { CheckStatus, FinishedCheck } from './rules/result.ts'

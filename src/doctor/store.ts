@@ -1,9 +1,10 @@
-import { type Operation, query } from '../base/operation.ts'
+import { type AsyncMethods, type Operation, query } from '../base/operation.ts'
 import type { CheckRun } from './rules/result.ts'
 
 type CheckRow = Omit<CheckRun['checks'][number], 'since'> & { since: number }
 
 export const checkRunReads = {
+  /** The last daily run of the checks; undefined before the first. */
   *readCheckRun(): Operation<CheckRun | undefined> {
     const [row] = yield* query<{ finished_at: number; checks: string }>(
       'select finished_at, checks from mail.check_run',
@@ -27,3 +28,5 @@ export const checkRunWrites = {
     )
   },
 }
+
+export interface CheckRunStore extends AsyncMethods<typeof checkRunReads & typeof checkRunWrites> {}

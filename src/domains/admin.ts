@@ -1,11 +1,12 @@
 import { type Static, Type } from 'typebox'
-import { adminRoute } from '../admin/api/route.ts'
 import { type Host, type MailDomain, parseDomainName } from '../base/address.ts'
 import { Problem } from '../base/problem.ts'
 import { formatDuration } from '../base/time.ts'
+import { adminRoute } from '../http/server/admin-route.ts'
 import { success } from '../http/server/response.ts'
 import type { Route } from '../http/server/route.ts'
-import { countField, nullable, successSchema } from '../mail/api/schemas.ts'
+import { countField, nullable, successSchema } from '../http/server/schemas.ts'
+import type { MailRouteDeps } from '../mail/deps.ts'
 import { LIFETIME_HINT, parseLifetime } from '../mail/rules/session.ts'
 
 const domainSchema = Type.Object({
@@ -37,7 +38,7 @@ export const domainRoutes: readonly Route[] = [
     title: 'Domains',
     description: 'All mail domains, including removed ones.',
     output: successSchema({ domains: Type.Array(domainSchema) }),
-    async handle(_input, { store }) {
+    async handle(_input, { store }: MailRouteDeps) {
       return success({ domains: (await store.listDomains()).map(domainJson) })
     },
   }),
@@ -48,7 +49,7 @@ export const domainRoutes: readonly Route[] = [
     description: 'Accepts mail for a domain; a removed domain gets its old id back.',
     input: Type.Object({ name, ...options }),
     output: successSchema({ domain: domainSchema }),
-    async handle({ name: text, sessions = true, reader = true, ttl }, { store }) {
+    async handle({ name: text, sessions = true, reader = true, ttl }, { store }: MailRouteDeps) {
       const added = await store.addDomain({
         name: parseName(text),
         sessions,
@@ -73,7 +74,7 @@ export const domainRoutes: readonly Route[] = [
     }),
     output: successSchema({ domain: domainSchema }),
     problems: ['not_found'],
-    async handle({ name: text, ttl, ...change }, { store }) {
+    async handle({ name: text, ttl, ...change }, { store }: MailRouteDeps) {
       const known = await store.findDomain(parseName(text))
       if (!known || known.removed) throw unknown()
       if (change.removed === false) throw invalid('removed: add the domain again instead.')

@@ -1,7 +1,14 @@
 import type { Command } from 'commander'
-import { type Host, type MailDomain, parseDomainName } from '../base/address.ts'
+import type { Host, MailDomain } from '../base/address.ts'
 import { formatDuration } from '../base/time.ts'
-import { CommandError, type JsonOption, type Print, printJson, table } from '../cli/output.ts'
+import {
+  CommandError,
+  type JsonOption,
+  type Print,
+  parseDomain,
+  printJson,
+  table,
+} from '../cli/output.ts'
 import { LIFETIME_HINT, parseLifetime } from '../mail/rules/session.ts'
 import type { DomainAdminStore } from '../mail/sessions/domains.ts'
 
@@ -102,12 +109,6 @@ export async function switchDomain(
 function stateOf({ active, removed }: MailDomain): string {
   if (removed) return 'removed'
   return active ? 'active' : 'inactive'
-}
-
-export function parseDomain(text: string): Host {
-  const name = parseDomainName(text)
-  if (name) return name
-  throw new CommandError(`${JSON.stringify(text)} is not a domain name.`, 2)
 }
 
 async function existingDomain(store: DomainAdminStore, text: string): Promise<Host> {

@@ -5,6 +5,7 @@ import type { AccountHealth, FolderState, GmailAccount } from './rules.ts'
 /** `live` is the engine's condition for a session that is live at $1. */
 export function accountReads(live: string) {
   return {
+    /** All Gmail accounts, including inactive ones, by id. */
     *listAccounts(now: Date): Operation<GmailAccount[]> {
       const rows = yield* query<GmailAccount>(
         `select id, email, active, health, reason, (select count(*) from mail.session
@@ -14,6 +15,7 @@ export function accountReads(live: string) {
       )
       return rows.map((row) => ({ ...row, active: Boolean(row.active) }))
     },
+    /** When the oldest live session of the account was created. */
     *oldestAlias(accountId: number, now: Date): Operation<Date | undefined> {
       const [row] = yield* query<{ created: number | null }>(
         `select min(created_at) as created from mail.session where account_id = $2 and ${live}`,
@@ -21,6 +23,7 @@ export function accountReads(live: string) {
       )
       return typeof row?.created === 'number' ? new Date(row.created) : undefined
     },
+    /** How far a folder has been fetched; undefined before the first fetch. */
     *readFolder(accountId: number, name: string): Operation<FolderState | undefined> {
       const [row] = yield* query<{ uid_validity: number; last_uid: number }>(
         'select uid_validity, last_uid from mail.gmail_folder where account_id = $1 and folder = $2',
@@ -32,6 +35,7 @@ export function accountReads(live: string) {
 }
 
 export const accountWrites = {
+  /** Adds an account; an existing one is unchanged and keeps its id. */
   *addAccount(email: Address): Operation<void> {
     // Checked first: a conflicting insert would use up an id at every start of every node.
     yield* query(
@@ -41,6 +45,7 @@ export const accountWrites = {
       [email],
     )
   },
+  /** False if there is no such account. */
   *setAccountActive(accountId: number, active: boolean): Operation<boolean> {
     const changed = 'update mail.gmail_account set active = $2 where id = $1 returning id'
     return (yield* query(changed, [accountId, active])).length === 1

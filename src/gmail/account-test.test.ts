@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Address } from '../base/address.ts'
 import { CommandError } from '../cli/output.ts'
 import { type AccountTest, type Arrival, testAccount } from './commands.ts'
-import { type GmailFixture, openGmailFixture, rules } from './testing/gmail.ts'
+import { type GmailFixture, openGmailFixture, rules, withAliases } from './testing/gmail.ts'
 
 const JOE = { ...rules('joe@gmail.com'), active: true }
 const GOOD: AccountTest = {
@@ -92,7 +92,10 @@ test('--send mails a dot form and a plus form, and shows the headers that contai
 })
 
 test('--send never mails a dot form that is in use as an alias', async () => {
-  const dots = { ...fixture.deps, accountRules: [rules('joe@gmail.com', { dots: true })] }
+  const dots = withAliases({
+    ...fixture.deps,
+    accountRules: [rules('joe@gmail.com', { dots: true })],
+  })
   const { createSession } = await import('../mail/sessions/create-session.ts')
   for (let n = 0; n < 2; n += 1) await createSession(dots, { useGmail: true })
   const inUse = new Set<string>()

@@ -1,13 +1,17 @@
 import { type Address, parseAddress } from '../base/address.ts'
-import type { ServiceDeps } from '../mail/deps.ts'
-import type { MailStore } from '../mail/store.ts'
 import { type AccountRules, type GmailAccount, maskAccountEmail } from './rules.ts'
+import type { AccountStore } from './store.ts'
 
-export type AccountsDeps = Pick<ServiceDeps, 'store' | 'accountRules' | 'now'>
+export interface AccountsDeps {
+  store: Pick<AccountStore, 'listAccounts'>
+  /** Rules of the accounts that are active in the operator's file. */
+  accountRules: readonly AccountRules[]
+  now(): Date
+}
 
 /** For the operator's commands. */
 export interface AccountAdminDeps {
-  store: Pick<MailStore, 'listAccounts' | 'setAccountActive' | 'findAliases'>
+  store: Pick<AccountStore, 'listAccounts' | 'setAccountActive' | 'findAliases'>
   /** The operator's file, without the secrets. */
   file: readonly ConfiguredAccount[]
   now(): Date
@@ -61,7 +65,7 @@ export async function accountStatuses(deps: AccountsDeps) {
  * stay assigned. Their health is reported by the node that fetches from them.
  */
 export async function addConfiguredAccounts(
-  { store }: Pick<ServiceDeps, 'store'>,
+  { store }: { store: Pick<AccountStore, 'addAccount'> },
   file: readonly Pick<AccountRules, 'email'>[],
 ): Promise<void> {
   for (const { email } of file) await store.addAccount(email)

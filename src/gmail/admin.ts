@@ -1,10 +1,18 @@
 import { Type } from 'typebox'
-import { adminRoute } from '../admin/api/route.ts'
 import { Problem } from '../base/problem.ts'
+import { adminRoute } from '../http/server/admin-route.ts'
+import type { ServerDeps } from '../http/server/deps.ts'
 import { success } from '../http/server/response.ts'
 import type { Route } from '../http/server/route.ts'
-import { countField, messageSchema, nullable, successSchema } from '../mail/api/schemas.ts'
-import { accountRows } from './accounts.ts'
+import { countField, messageSchema, nullable, successSchema } from '../http/server/schemas.ts'
+import { accountRows, type ConfiguredAccount } from './accounts.ts'
+import type { AccountStore } from './store.ts'
+
+export interface AccountRouteDeps extends ServerDeps {
+  store: AccountStore
+  /** The operator's file, without the secrets. */
+  gmailAccounts: readonly ConfiguredAccount[]
+}
 
 export const accountRoutes: readonly Route[] = [
   adminRoute({
@@ -25,7 +33,7 @@ export const accountRoutes: readonly Route[] = [
         }),
       ),
     }),
-    async handle(_input, { store, gmailAccounts: file, now }) {
+    async handle(_input, { store, gmailAccounts: file, now }: AccountRouteDeps) {
       return success({ accounts: await accountRows({ store, file, now }) })
     },
   }),
@@ -40,7 +48,7 @@ export const accountRoutes: readonly Route[] = [
     }),
     output: messageSchema,
     problems: ['not_found'],
-    async handle({ id, active }, { store }) {
+    async handle({ id, active }, { store }: AccountRouteDeps) {
       if (!(await store.setAccountActive(id, active))) {
         throw new Problem('not_found', 'No such account.')
       }

@@ -5,11 +5,11 @@ import type { Log } from '../base/log/log.ts'
 import { openMailer } from '../base/mailer.ts'
 import type { MailboxId } from '../mail/rules/session.ts'
 import { readHeader, unfold } from '../mime/header-fields.ts'
-import type { Config } from '../runtime/config.ts'
 import type { AliasTrial, Arrival } from './commands.ts'
 import { openAccount } from './imap/account.ts'
 import type { ImapDeps } from './imap/options.ts'
 import type { FetchedMail, FolderState } from './rules.ts'
+import type { AccountSetting } from './settings.ts'
 
 interface Options {
   log: Log
@@ -21,7 +21,13 @@ const POLL_MS = 3_000
 
 /** Sends mails to aliases of an account and fetches them the way the service does. Nothing is stored. */
 export function openAliasTest(
-  { mailOut, gmailAccounts }: Pick<Config, 'mailOut' | 'gmailAccounts'>,
+  {
+    mailOut,
+    gmailAccounts,
+  }: {
+    mailOut: Parameters<typeof openMailer>[0]
+    gmailAccounts: readonly AccountSetting[]
+  },
   { log, timeoutMs = 120_000 }: Options,
 ): AliasTrial | undefined {
   if (mailOut.url === '') return undefined

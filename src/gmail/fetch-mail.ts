@@ -1,11 +1,10 @@
 import type { Address } from '../base/address.ts'
 import { counter } from '../base/metrics.ts'
 import { runSteps } from '../base/run-steps.ts'
-import type { FindMailBlock } from '../blocks/open-block-list.ts'
+import type { FindMailBlock } from '../mail/blocking.ts'
 import type { SubscribableBus } from '../mail/deps.ts'
 import { recipientTopics } from '../mail/receive-mail.ts'
 import { accountTopic } from '../mail/rules/session.ts'
-import type { AccountStore } from '../mail/store.ts'
 import {
   readFromAddresses,
   readFromHeader,
@@ -16,6 +15,7 @@ import {
 } from '../mime/header-summary.ts'
 import type { Envelope } from '../shared/mail.ts'
 import type { AccountHealth, FetchedMail, FolderState } from './rules.ts'
+import type { AccountStore } from './store.ts'
 
 // As many as are fetched at once.
 const DEFERRED_AT_ONCE = 50

@@ -2,11 +2,10 @@ import type { Address } from '../base/address.ts'
 import { type Operation, query } from '../base/operation.ts'
 import type { FetchedRecipient, ReceiveLimits, Recipient } from '../mail/rules/recipient.ts'
 import type { MailboxId } from '../mail/rules/session.ts'
-import type { DeferredKey, DeferredQuery, NewFetchedMail } from '../mail/store.ts'
 import { type RulesRow, rulesOf } from '../mail/store-rows.ts'
-import { seenCutoff } from '../store/resolve-recipients.ts'
 import { accountReads } from './account-store.ts'
-import { type DeferredMail, deferredRetryMs } from './rules.ts'
+import { type DeferredMail, deferredRetryMs, seenCutoff } from './rules.ts'
+import type { DeferredKey, DeferredQuery, NewFetchedMail } from './store.ts'
 
 interface AliasRow extends RulesRow {
   address: Address
@@ -52,6 +51,7 @@ interface DeferredRow {
 
 export function fetchReads(live: string, { mailbox: { maxMessages, maxBytes } }: ReceiveLimits) {
   return {
+    /** Those of the addresses that are aliases of live sessions of this account, exactly as issued. */
     *findAliases(
       accountId: number,
       addresses: readonly Address[],
@@ -62,6 +62,7 @@ export function fetchReads(live: string, { mailbox: { maxMessages, maxBytes } }:
       return addresses.flatMap((address) => found.get(address) ?? [])
     },
 
+    /** Deferred mail that can be delivered, because an alias has room, or dropped, because all of its aliases have ended. By ascending UID. */
     *listDeferred(wanted: DeferredQuery): Operation<DeferredMail[]> {
       const { accountId, folder, uidValidity, now, limit } = wanted
       const rows = yield* query<DeferredRow>(
@@ -89,6 +90,7 @@ export function fetchReads(live: string, { mailbox: { maxMessages, maxBytes } }:
 }
 
 export const deferredWrites = {
+  /** Deletes deferred mail by UID, and all of the folder with another UIDVALIDITY. */
   *deleteDeferred({ accountId, folder, uidValidity, uids }: DeferredKey): Operation<void> {
     yield* query(
       `delete from mail.gmail_deferred

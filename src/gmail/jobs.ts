@@ -2,7 +2,8 @@ import { type LeaseDeps, untilAborted } from '../base/jobs/lease.ts'
 import { type SupervisionTiming, superviseTasks } from '../base/jobs/supervise-tasks.ts'
 import { type AccountsDeps, type ActiveAccount, activeAccounts } from './accounts.ts'
 
-interface Deps extends Omit<LeaseDeps, 'store'>, AccountsDeps {
+interface Deps extends Omit<LeaseDeps, 'store'>, Omit<AccountsDeps, 'store'> {
+  store: LeaseDeps['store'] & AccountsDeps['store']
   open(account: ActiveAccount): { close(): Promise<void> }
   ended: AbortSignal
   timing?: SupervisionTiming

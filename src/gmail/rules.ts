@@ -2,8 +2,17 @@ import { type Address, hostOf, joinAddress, localOf } from '../base/address.ts'
 import { Problem } from '../base/problem.ts'
 import { backoffDelay } from '../base/time.ts'
 import { randomLocalPart } from '../mail/rules/prefix.ts'
-import type { FetchedRecipient } from '../mail/rules/recipient.ts'
+import {
+  type FetchedRecipient,
+  fitsMailbox,
+  type MailboxUsage,
+  type ReceiveLimits,
+} from '../mail/rules/recipient.ts'
 import type { MailboxId } from '../mail/rules/session.ts'
+import { type AliasRequest, aliasesUnavailable } from '../mail/sessions/alias-accounts.ts'
+import type { StoredRecipient } from '../mail/store.ts'
+import { NOT_READ, type RuledAddress, ruleRefusal } from '../shared/address-rules.ts'
+import type { NewFetchedMail } from './store.ts'
 
 /** An account whose aliases are assigned to sessions. Its secrets stay in the operator's file. */
 export interface GmailAccount {
@@ -69,11 +78,7 @@ export function deferredRetryMs(tries: number): number {
   return backoffDelay(tries, DEFERRED_RETRY)
 }
 
-export interface AccountRequest {
-  auto: boolean
-  gmailId: number | undefined
-  domainId: number | undefined
-}
+export type AccountRequest = Omit<AliasRequest, 'prefix'>
 
 /** Whether its mail reaches us, as far as known. */
 export function isHealthy({ health }: Pick<GmailAccount, 'health'>): boolean {
@@ -92,17 +97,12 @@ export function chooseAccount<Account extends GmailAccount>(
   return others.reduce((best, one) => (one.aliases < best.aliases ? one : best), first)
 }
 
-const RETRY_SECONDS = 60
 // A first login takes a second or two.
 const RETRY_STARTING_SECONDS = 5
 
 function gmailUnavailable(candidates: readonly GmailAccount[]): Problem {
   const soon = candidates.some(({ health }) => health === 'starting')
-  return new Problem(
-    'gmail_unavailable',
-    'No Gmail account is available at the moment.',
-    soon ? RETRY_STARTING_SECONDS : RETRY_SECONDS,
-  )
+  return soon ? aliasesUnavailable(RETRY_STARTING_SECONDS) : aliasesUnavailable()
 }
 
 function namedAccount<Account extends GmailAccount>(
@@ -187,4 +187,60 @@ export function maskAccountEmail(email: Address): string {
   const shown =
     local.length < 5 ? `${local.slice(0, 1)}…` : `${local.slice(0, 2)}…${local.slice(-1)}`
   return `${shown}@${hostOf(email)}`
+}
+
+interface Alias extends MailboxUsage, RuledAddress {
+  createdAt: Date
+  keyId: string | undefined
+}
+
+/**
+ * The recipients of fetched mail whose alias existed when it was received and still does: those with room, those whose
+ * mailbox is full, for whom the mail stays in the account, and whether the rules of others refuse it.
+ */
+export function resolveFetched(
+  mail: Pick<NewFetchedMail, 'recipients' | 'receivedAt' | 'from'> & { size: number },
+  limits: ReceiveLimits,
+  find: (recipient: FetchedRecipient) => Alias | undefined,
+): {
+  taken: (StoredRecipient & FetchedRecipient)[]
+  full: FetchedRecipient[]
+  isRefused: boolean
+} {
+  const found = mail.recipients.flatMap((recipient) => {
+    const alias = find(recipient)
+    const isTheirs = alias && isAfterAliasCreation(mail.receivedAt, alias.createdAt)
+    return isTheirs ? [{ recipient, alias }] : []
+  })
+  const { from = NOT_READ } = mail
+  const {
+    roomy = [],
+    full = [],
+    refused = [],
+  } = Object.groupBy(found, ({ alias }) => {
+    if (ruleRefusal(alias, from)) return 'refused'
+    return fitsMailbox(alias, limits.mailbox, mail.size) ? 'roomy' : 'full'
+  })
+  return {
+    taken: roomy.map(({ recipient, alias: { keyId } }) => ({ ...recipient, keyId })),
+    full: full.map(({ recipient }) => recipient),
+    isRefused: refused.length > 0,
+  }
+}
+
+/** Why fetched mail was stored for nobody. */
+export function fetchedOutcome({
+  full,
+  isRefused,
+}: Omit<ReturnType<typeof resolveFetched>, 'taken'>) {
+  if (full.length > 0) return 'full'
+  return isRefused ? 'refused' : 'no_recipients'
+}
+
+// SEARCH SINCE compares whole days, in the server's time zone.
+const LOOK_BACK_MS = 2 * 86_400_000
+
+/** Fetched mail received before this need not be remembered: it is older than every live alias. */
+export function seenCutoff(oldestAlias: Date | undefined, now: Date): number {
+  return (oldestAlias ?? now).getTime() - LOOK_BACK_MS
 }

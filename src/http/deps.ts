@@ -1,26 +1,33 @@
+import type { AdminDeps } from '../admin/deps.ts'
 import type { Log } from '../base/log/log.ts'
-import type { OwnEntries } from '../blocks/rules.ts'
+import type { BlockRouteDeps } from '../blocks/admin.ts'
+import type { CheckRouteDeps } from '../doctor/admin.ts'
 import type { CheckProgress } from '../doctor/checks/daily-checks.ts'
 import type { ConfiguredAccount } from '../gmail/accounts.ts'
+import type { AccountRouteDeps } from '../gmail/admin.ts'
+import type { KeyRouteDeps } from '../keys/deps.ts'
 import type { PoolAccess } from '../keys/emails/emails.ts'
-import type { ServiceDeps, SubscribableBus } from '../mail/deps.ts'
+import type { IdleIntervals, MailDeps, MailRouteDeps, SubscribableBus } from '../mail/deps.ts'
 import type { LargeReads } from '../mail/read/large-reads.ts'
 import type { ParseOnce } from '../mail/read/parse-once.ts'
 import type { LifetimeLimits, MailboxLimits } from '../mail/rules/session.ts'
 import type { SendLocalMail } from '../mail/send-test.ts'
+import type { McpDeps } from '../mcp/api.ts'
 import type { Plan } from '../shared/plan.ts'
+import type { ShopRouteDeps } from '../shop/deps.ts'
+import type { PaymentProvider } from '../shop/pay/provider.ts'
+import type { ShopStore, Store } from '../store/store.ts'
 import type { WebhookClient } from '../webhooks/client.ts'
+import type { WebhookRouteDeps } from '../webhooks/webhooks.ts'
+import type { HealthDeps } from './health.ts'
 import type { BuiltPage } from './pages/assets.ts'
-import type { ResponseCache } from './server/caching.ts'
 import type { ConnectionSlots } from './server/connection-limit.ts'
-import type { LongPollLimit, SendBudget } from './server/limits.ts'
 
 /** What the HTTP server is given. */
-export interface HttpDeps
-  extends Pick<
-    ServiceDeps,
-    'store' | 'shop' | 'limit' | 'pay' | 'senderChecks' | 'now' | 'randomBytes'
-  > {
+export interface HttpDeps extends Pick<MailDeps, 'limit' | 'senderChecks' | 'now' | 'randomBytes'> {
+  store: Store
+  shop: ShopStore
+  pay: PaymentProvider
   bus: SubscribableBus
   parse: ParseOnce
   sendLocalMail: SendLocalMail
@@ -43,51 +50,21 @@ export interface HttpDeps
   config: HttpConfig
 }
 
-/** What routes work with: everything the services need, and the settings and limits of HTTP. */
+/** What all routes work with: a line for each folder that has some. */
 export interface RouteDeps
-  extends ServiceDeps,
-    Pick<
-      HttpDeps,
-      | 'metrics'
-      | 'warnings'
-      | 'runChecks'
-      | 'checkProgress'
-      | 'builtPage'
-      | 'sendLocalMail'
-      | 'webhookClient'
-    > {
-  log: Log
-  mailbox: MailboxLimits
-  intervals: IdleIntervals
-  /** Empty: taken from the request. */
-  baseUrl: string
-  /** In our Received lines. */
-  hostname: string
-  /** Empty: metrics and readiness details are public. */
-  adminToken: string
-  rateLimits: boolean
-  /** Whether the service makes its checks every day. */
-  dailyChecks: boolean
-  /** Origins allowed to use the keyed API. */
-  keyedOrigins: readonly string[]
-  /** Whether /mcp exists. */
-  mcp: boolean
-  /** The mode of the MTA-STS policy of our domains. */
-  mtaSts: 'off' | 'testing' | 'enforce'
-  /** What is blocked with `force` only. */
-  own: OwnEntries
-  /** Whether receipts are mailed. */
-  receipts: boolean
-  checksSenders: boolean
-  /** Whether key holders may use webhooks. */
-  webhooks: boolean
-  /** The operator's file, without the secrets. */
-  gmailAccounts: readonly ConfiguredAccount[]
-  responseCache: ResponseCache
-  sendBudget: SendBudget
-  longPolls: LongPollLimit
-  /** True while shutting down: no new long polls, no keep-alive. */
-  draining(): boolean
+  extends MailRouteDeps,
+    Omit<KeyRouteDeps, 'pay' | 'shop'>,
+    Omit<ShopRouteDeps, 'pay' | 'shop'>,
+    Omit<WebhookRouteDeps, 'pay' | 'shop'>,
+    Omit<AccountRouteDeps, 'store'>,
+    Omit<BlockRouteDeps, 'store'>,
+    Omit<AdminDeps, 'store' | 'shop'>,
+    Omit<CheckRouteDeps, 'store'>,
+    Omit<McpDeps, 'pay' | 'shop'>,
+    Omit<HealthDeps, 'store'> {
+  store: Store
+  shop: ShopStore
+  pay: PaymentProvider
 }
 
 /** The part of the configuration that the HTTP server reads. */
@@ -117,11 +94,4 @@ export interface HttpConfig {
   }
   smtp: { hostname: string; relays: readonly string[]; proxyFrom: readonly string[] }
   sessions: LifetimeLimits & MailboxLimits & { cooldownMs: number }
-}
-
-/** Of long polls and event streams. */
-export interface IdleIntervals {
-  /** Polls the store although no notification came. */
-  pollMs: number
-  heartbeatMs: number
 }

@@ -1,15 +1,34 @@
 import { Type } from 'typebox'
+import type { Awaitable } from '../base/awaitable.ts'
 import { notReadyReason } from '../base/jobs/outage.ts'
 import { unlessFailing } from '../base/jobs/repeat.ts'
 import { Problem } from '../base/problem.ts'
-import { accountStatuses } from '../gmail/accounts.ts'
-import type { AccountHealth } from '../gmail/rules.ts'
-import { successSchema } from '../mail/api/schemas.ts'
-import type { RouteDeps } from './deps.ts'
 import { hasAdminToken, isOperatorRequest, isRateLimited } from './server/credentials.ts'
+import type { ServerDeps } from './server/deps.ts'
 import { takeRate } from './server/rates.ts'
 import { contentResponse, success } from './server/response.ts'
 import { type HttpRequest, route } from './server/route.ts'
+import { successSchema } from './server/schemas.ts'
+
+const HEALTHS = ['starting', 'ok', 'slow', 'failing'] as const
+type AccountHealth = (typeof HEALTHS)[number]
+
+interface AccountStatus {
+  id: number
+  email: string
+  health: AccountHealth
+  reason: string
+  aliases: number
+}
+
+export interface HealthDeps extends ServerDeps {
+  store: { storageFault(): Awaitable<{ reason: string } | undefined> }
+  /** Prometheus text of the whole process. */
+  metrics(): Promise<string>
+  /** Problems the operator should know about that do not stop the service. */
+  warnings(): Promise<string[]>
+  accountStatuses(): Promise<AccountStatus[]>
+}
 
 export const livezRoute = route({
   method: 'GET',
@@ -59,7 +78,7 @@ export const readyzRoute = route({
   }),
   problems: ['overloaded', 'shutting_down'],
   operator: true,
-  async handle(_input, deps, request) {
+  async handle(_input, deps: HealthDeps, request) {
     if (deps.draining()) throw new Problem('shutting_down', 'The service is shutting down.', 1)
     const isOperator = await seesDetails(deps, request)
     const reason = await notReadyReason(deps)
@@ -69,7 +88,7 @@ export const readyzRoute = route({
     }
     if (!isOperator) return success({})
     const warnings = await deps.warnings()
-    const accounts = await accountStatuses(deps)
+    const accounts = await deps.accountStatuses()
     return success({
       ...(request.headers.authorization === undefined ? {} : { client: request.client ?? null }),
       ...(warnings.length > 0 ? { warnings } : {}),
@@ -79,7 +98,7 @@ export const readyzRoute = route({
 })
 
 /** Too many wrong tokens are the same as none: to a monitor, 429 would be an outage. */
-async function seesDetails(deps: RouteDeps, request: HttpRequest): Promise<boolean> {
+async function seesDetails(deps: HealthDeps, request: HttpRequest): Promise<boolean> {
   try {
     if (await hasAdminToken(deps, request)) return true
   } catch (error) {
@@ -101,20 +120,18 @@ export const metricsRoute = route({
   output: 'text/plain',
   problems: ['invalid_token'],
   operator: true,
-  async handle(_input, deps, request) {
+  async handle(_input, deps: HealthDeps, request) {
     if (!(await isOperatorRequest(deps, request))) {
       throw new Problem('invalid_token', 'Send the admin token as Authorization: Bearer.')
     }
     const [text, accounts] = await Promise.all([
       deps.metrics(),
-      unlessFailing(deps.log, () => accountStatuses(deps)),
+      unlessFailing(deps.log, () => deps.accountStatuses()),
     ])
     const lines = `${text}${accounts ? accountMetrics(accounts) : ''}`
     return contentResponse(PROMETHEUS_TEXT, lines, { 'cache-control': 'no-store' })
   },
 })
-
-const HEALTHS: readonly AccountHealth[] = ['starting', 'ok', 'slow', 'failing']
 
 /** Computed on request: the store has it for the whole installation, and gauges of several threads would be summed. */
 function accountMetrics(accounts: readonly { health: AccountHealth }[]): string {

@@ -1,17 +1,23 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
+import { requireOperator } from '../admin/api/require-operator.ts'
+import type { FeatureFigures } from '../admin/deps.ts'
 import { ipRangeMatcher, isLoopback } from '../base/ip.ts'
 import { outageReporter } from '../base/jobs/outage.ts'
 import { Problem } from '../base/problem.ts'
 import { installationEntries } from '../blocks/blocks.ts'
-import { accountRules } from '../gmail/accounts.ts'
+import { checkFigures } from '../doctor/admin.ts'
+import { accountRules, accountStatuses } from '../gmail/accounts.ts'
+import { openAliasAccounts } from '../gmail/aliases.ts'
+import { findSessionKey } from '../keys/api/session-key.ts'
+import type { IdleIntervals } from '../mail/deps.ts'
 import { openSharedPolls } from '../mail/list/shared-poll.ts'
 import { openCodeScanner } from '../mail/read/code-scanner.ts'
 import { openLargeReads } from '../mail/read/large-reads.ts'
 import { openMailJson, openParsedMail } from '../mail/read/parsed-mail.ts'
 import { openStepScheduler } from '../mail/read/step-scheduler.ts'
-import type { HttpDeps, IdleIntervals, RouteDeps } from './deps.ts'
+import type { HttpDeps, RouteDeps } from './deps.ts'
 import { browserProblemPage } from './pages/plain/page.ts'
 import { adminRoutes, routes } from './routes.ts'
 import { openResponseCache } from './server/caching.ts'
@@ -137,6 +143,12 @@ function openRouteDeps(
   const routeDeps: RouteDeps = {
     ...deps,
     ...rules,
+    shopOpen: deps.pay.provider !== 'manual' && rules.plans.length > 0,
+    aliasAccounts: openAliasAccounts({ ...deps, ...rules }),
+    accountStatuses: () => accountStatuses({ ...deps, ...rules }),
+    featureFigures: () => featureFigures(routeDeps),
+    findSessionKey: (request) => findSessionKey(routeDeps, request),
+    requireOperator: (request) => requireOperator(routeDeps, request),
     parsed,
     mailJson: openMailJson(readers),
     codes,
@@ -150,6 +162,19 @@ function openRouteDeps(
     draining,
   }
   return { routeDeps, closeLookups: codes.close }
+}
+
+/** A line for each folder that adds to the operator's overview. */
+async function featureFigures(deps: RouteDeps): Promise<FeatureFigures> {
+  const accounts = await deps.accountStatuses()
+  return {
+    gmail_accounts: {
+      all: accounts.length,
+      failing: accounts.filter(({ health }) => health === 'failing').length,
+    },
+    webhooks: await deps.shop.countWebhooks(),
+    checks: await checkFigures(deps),
+  }
 }
 
 function routeSettings({ config, ownAddresses }: Pick<HttpDeps, 'config' | 'ownAddresses'>) {

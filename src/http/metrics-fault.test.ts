@@ -8,8 +8,7 @@ test('metrics are served while the store does not respond', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const deps: Partial<RouteDeps> = {
     adminToken: '',
-    accountRules: [{ email: 'joe@gmail.com' }] as unknown as RouteDeps['accountRules'],
-    store: { listAccounts: () => new Promise<never>(() => {}) } as unknown as RouteDeps['store'],
+    accountStatuses: () => new Promise<never>(() => {}),
     metrics: async () => 'counted 1\n',
     now: () => new Date(),
   }

@@ -1,10 +1,11 @@
 import { mailboxRoutes } from '../admin/api/mailboxes.ts'
-import { checkRoutes, overviewRoutes } from '../admin/api/overview.ts'
-import { shopAdminRoutes } from '../admin/api/shop.ts'
+import { overviewRoutes } from '../admin/api/overview.ts'
 import { signInRoutes } from '../admin/api/sign-in.ts'
 import { blockRoutes } from '../blocks/admin.ts'
+import { checkRoutes } from '../doctor/admin.ts'
 import { domainRoutes } from '../domains/admin.ts'
 import { accountRoutes } from '../gmail/admin.ts'
+import { keyAdminRoutes } from '../keys/admin.ts'
 import { emailsRoute } from '../keys/api/emails.ts'
 import { rollKeyRoute, usageRoute } from '../keys/api/keys.ts'
 import { checkMailRoute } from '../mail/api/check-mail.ts'
@@ -19,9 +20,11 @@ import {
   extendSessionRoute,
 } from '../mail/api/sessions.ts'
 import { mcpRoute } from '../mcp/api.ts'
+import { orderAdminRoutes } from '../shop/admin.ts'
 import { checkoutRoute, claimRoute, orderRoute, stripeWebhookRoute } from '../shop/api/orders.ts'
 import { plansRoute } from '../shop/api/plans.ts'
 import { fakePayRoutes, shopPageRoutes } from '../shop/pages.ts'
+import { webhookAdminRoutes } from '../webhooks/admin.ts'
 import { webhookActionRoutes } from '../webhooks/api/actions.ts'
 import { webhookRoutes } from '../webhooks/api/webhooks.ts'
 import { livezRoute, metricsRoute, readyzRoute } from './health.ts'
@@ -80,7 +83,9 @@ export const adminRoutes: readonly Route[] = [
   ...domainRoutes,
   ...mailboxRoutes,
   ...blockRoutes,
-  ...shopAdminRoutes,
+  ...keyAdminRoutes,
+  ...orderAdminRoutes,
+  ...webhookAdminRoutes,
   ...accountRoutes,
   ...checkRoutes,
 ]

@@ -7,7 +7,7 @@ import { Problem } from '../base/problem.ts'
 import { makeRates, openMemoryLimit } from '../limit/memory.ts'
 import { PLANS, type Plan } from '../shared/plan.ts'
 import { fakeProvider } from '../shop/pay/open.ts'
-import type { ShopStore } from '../store/shop-store.ts'
+import type { ShopStore } from '../store/store.ts'
 import {
   authenticateKey,
   authenticateSessionKey,

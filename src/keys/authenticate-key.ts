@@ -1,17 +1,23 @@
 import { secretHash } from '../base/id.ts'
 import { Problem } from '../base/problem.ts'
 import { checkRate, recordFailedAuth } from '../http/server/rates.ts'
-import type { ServiceDeps } from '../mail/deps.ts'
+import type { MailDeps } from '../mail/deps.ts'
 import {
   type ApiKey,
   isTestKey,
   isWellFormedKey,
+  type KeyMode,
   nextUtcDay,
   precheckQuota,
   type QuotaProblemCode,
 } from './rules.ts'
+import type { KeyStore } from './store.ts'
 
-export type KeyAuthDeps = Pick<ServiceDeps, 'shop' | 'pay' | 'limit' | 'now'>
+export interface KeyAuthDeps extends Pick<MailDeps, 'limit' | 'now'> {
+  shop: KeyStore
+  /** The mode of the shop: test keys exist only in test mode. */
+  pay: { mode: KeyMode }
+}
 
 export interface Caller {
   /** The presented key; undefined if there is none. */

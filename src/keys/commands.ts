@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import { keyJson } from '../admin/json.ts'
 import { printable } from '../base/text.ts'
 import { timestampFields } from '../base/time.ts'
 import type { Endpoints } from '../cli/banner.ts'
@@ -13,7 +12,15 @@ import {
   table,
 } from '../cli/output.ts'
 import { type Plan, validityOf } from '../shared/plan.ts'
-import { findKeys, issueKey, type KeyDeps, type KeyRequest, keyUsage, rollKey } from './keys.ts'
+import {
+  findKeys,
+  issueKey,
+  type KeyDeps,
+  type KeyRequest,
+  keyJson,
+  keyUsage,
+  rollKey,
+} from './keys.ts'
 import { type ApiKey, utcDayText } from './rules.ts'
 import { formatExpiry, keyLines, keyTable, plot, usageBars } from './usage-command.ts'
 

@@ -1,7 +1,6 @@
 import { secretHash } from '../base/id.ts'
 import { Problem } from '../base/problem.ts'
-import { utcTimestamp } from '../base/time.ts'
-import type { ServiceDeps } from '../mail/deps.ts'
+import { timestampFields, utcTimestamp } from '../base/time.ts'
 import { type Plan, planEnd } from '../shared/plan.ts'
 import {
   type ApiKey,
@@ -14,11 +13,16 @@ import {
   nextUtcDay,
   precheckQuota,
   type QuotaProblemCode,
+  remainingQuota,
   utcDay,
 } from './rules.ts'
-import type { KeyRoll, KeyRollResult, UsageDay } from './store.ts'
+import type { KeyRoll, KeyRollResult, KeyStore, UsageDay } from './store.ts'
 
-export type KeyDeps = Pick<ServiceDeps, 'shop' | 'now' | 'randomBytes'>
+export interface KeyDeps {
+  shop: KeyStore
+  now(): Date
+  randomBytes(count: number): Uint8Array
+}
 
 /** How long the old secret of a rolled key keeps working. */
 export const OLD_SECRET_MS = 24 * 3_600_000
@@ -100,7 +104,7 @@ async function roll(
 
 /** Keys by id, by prefix, or by the full key. */
 export async function findKeys(
-  { shop, now }: Pick<ServiceDeps, 'shop' | 'now'>,
+  { shop, now }: Pick<KeyDeps, 'shop' | 'now'>,
   name: string,
 ): Promise<ApiKey[]> {
   const one = isWellFormedKey(name)
@@ -113,7 +117,7 @@ export async function findKeys(
 
 /** Requests of the last 30 UTC days, oldest first, including days without any. */
 export async function keyUsage(
-  { shop, now }: Pick<ServiceDeps, 'shop' | 'now'>,
+  { shop, now }: Pick<KeyDeps, 'shop' | 'now'>,
   keyId: string,
 ): Promise<UsageDay[]> {
   const first = utcDay(now()) - USAGE_DAYS + 1
@@ -137,7 +141,7 @@ interface UsageReport {
 
 /** Usage of a key. Free, and available for keys that are used up or expired. */
 export async function keyUsageReport(
-  { shop, now }: Pick<ServiceDeps, 'shop' | 'now'>,
+  { shop, now }: Pick<KeyDeps, 'shop' | 'now'>,
   key: ApiKey,
 ): Promise<UsageReport> {
   const time = now()
@@ -145,5 +149,24 @@ export async function keyUsageReport(
     state: key.state === 'stopped' ? 'stopped' : (precheckQuota(key, time) ?? 'active'),
     resetsAt: nextUtcDay(time),
     days: await keyUsage({ shop, now: () => time }, key.id),
+  }
+}
+
+export function keyJson(key: ApiKey) {
+  const left = remainingQuota(key)
+  return {
+    id: key.id,
+    prefix: key.prefix,
+    plan: key.plan,
+    label: key.label,
+    state: key.state,
+    requests: key.maxRequests,
+    used: key.used,
+    remaining: left.all,
+    per_day: key.maxPerDay ?? null,
+    used_today: key.usedToday,
+    remaining_today: left.today ?? null,
+    ...timestampFields('created_at', key.createdAt),
+    ...timestampFields('expires_at', key.expiresAt),
   }
 }

@@ -1,4 +1,5 @@
 import {
+  type AsyncMethods,
   type CreatedPage,
   containing,
   type Operation,
@@ -14,6 +15,7 @@ const BY_SECRET = `select ${KEY_COLUMNS} from shop.key_secret join shop.api_key 
   where hash = $1 and (until is null or until > $2)`
 
 export const keyReads = {
+  /** By the hash of a valid secret. */
   *findKey(secretHash: string, now: Date): Operation<ApiKey | undefined> {
     const [row] = yield* query<KeyRow>(BY_SECRET, [secretHash, now.getTime()])
     return row && keyOf(row, now)
@@ -24,6 +26,7 @@ export const keyReads = {
     ])
     return row && keyOf(row, now)
   },
+  /** Newest first. */
   *listKeys({ now, limit, before, text = '' }: KeyQuery): Operation<ApiKey[]> {
     const rows = yield* query<KeyRow>(
       `select ${KEY_COLUMNS} from shop.api_key
@@ -33,6 +36,7 @@ export const keyReads = {
     )
     return rows.map((row) => keyOf(row, now))
   },
+  /** Requests by UTC day, oldest first, from that day on; days without any are left out. */
   readUsage: (keyId: string, fromDay: number): Operation<UsageDay[]> =>
     query<UsageDay>(
       `select day, count from shop.usage_day where key_id = $1 and day >= $2 and count > 0
@@ -42,6 +46,7 @@ export const keyReads = {
 }
 
 export const keyWrites = {
+  /** No request that starts afterwards is accepted. False if there is no such key. */
   *revokeKey(keyId: string): Operation<boolean> {
     const revoked = `update shop.api_key set state = 'revoked' where id = $1 returning id`
     return (yield* query(revoked, [keyId])).length === 1
@@ -64,6 +69,7 @@ export const keyTransactions = {
     )
     yield* addSecret(id, key.secretHash)
   },
+  /** Adds a secret; the old one is valid until `oldUntil`, any before that is deleted. Refused if the key does not exist or is revoked. */
   *rollKey({ keyId, secretHash, oldUntil, presented }: KeyRoll): Operation<KeyRollResult> {
     const state = yield* lockKey(keyId)
     if (state === undefined || state === 'revoked') return { rolled: false }
@@ -226,4 +232,12 @@ export interface UsageDay {
   /** In days since 1970, as keys/rules.ts counts them. */
   day: number
   count: number
+}
+
+export interface KeyStore
+  extends AsyncMethods<typeof keyReads & typeof keyWrites & typeof keyTransactions> {
+  /** Charges one request in a single statement; undefined if none is left. */
+  spendRequest(keyId: string, now: Date): Promise<Spent | undefined>
+  /** Refunds one request, after an error of ours, to the day and period it was charged to. */
+  returnRequest(keyId: string, from: SpentFrom): Promise<void>
 }

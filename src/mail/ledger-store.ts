@@ -1,6 +1,6 @@
 import type { Address } from '../base/address.ts'
 import { type Operation, query } from '../base/operation.ts'
-import { domainReads } from '../domains/store.ts'
+import { domainReads } from './domain-store.ts'
 import {
   HMAC_LENGTH,
   knownAgainAt,
@@ -34,6 +34,7 @@ export function recipientLedger(row: LedgerRow | undefined): Pick<LedgerState, '
 }
 
 export const ledgerReads = {
+  /** What is known about the ledger of addresses; undefined before the first start of the service. */
   *readLedger(): Operation<LedgerState | undefined> {
     const [row] = yield* query<LedgerRow>(`select ${LEDGER_COLUMNS} from mail.ledger_state`)
     return row && { ...assignedLedger(row), reason: row.reason, pruned: Boolean(row.pruned) }
@@ -41,6 +42,7 @@ export const ledgerReads = {
 }
 
 export const ledgerWrites = {
+  /** False before the first start of the service. */
   *saveLedger({ unknownUntil, reason }: Omit<LedgerState, 'pruned'>): Operation<boolean> {
     const saved = yield* query(
       'update mail.ledger_state set unknown_until = $1, reason = $2 returning id',

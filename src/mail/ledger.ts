@@ -1,8 +1,8 @@
-import type { ServiceDeps } from './deps.ts'
+import type { MailDeps } from './deps.ts'
 import { knownAgainAt, type LedgerLimits } from './rules/ledger.ts'
 
-export interface LedgerDeps extends Pick<ServiceDeps, 'now'>, LedgerLimits {
-  store: Pick<ServiceDeps['store'], 'readLedger' | 'saveLedger' | 'listDomains'>
+export interface LedgerDeps extends Pick<MailDeps, 'now'>, LedgerLimits {
+  store: Pick<MailDeps['store'], 'readLedger' | 'saveLedger' | 'listDomains'>
 }
 
 /** For an operator who has restored an older state of the store. Returns until when; undefined if there is no ledger yet. */

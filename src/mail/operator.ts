@@ -1,9 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { FoundMessage, ScanPosition, SessionQuery, Volume } from '../admin/operator-store.ts'
 import type { Address } from '../base/address.ts'
-import type { BlockDeps } from '../blocks/blocks.ts'
+import { timestampFields } from '../base/time.ts'
 import { EMPTY_MAIL, type Mail } from '../shared/mail.ts'
-import type { ServiceDeps } from './deps.ts'
+import type { MailDeps } from './deps.ts'
+import type {
+  FoundMessage,
+  OperatorStore,
+  ScanPosition,
+  SessionQuery,
+  Volume,
+} from './operator-store.ts'
 import type { ReadParsed } from './read/parsed-mail.ts'
 import type { Message, RawMail } from './rules/message.ts'
 import { type MailboxId, OPERATOR, POOL, type Session } from './rules/session.ts'
@@ -15,18 +21,11 @@ import type { MailStore } from './store.ts'
 export interface OperatorDeps {
   store: Pick<
     MailStore,
-    | 'listSessions'
-    | 'findSessionByAddress'
-    | 'endSession'
-    | 'listMessageIds'
-    | 'deleteMessages'
-    | 'countMail'
-    | 'scanMail'
-  > &
-    BlockDeps['store'] & {
-      /** Resolves when every new request sees the last write. */
-      waitUntilVisible(): Promise<void>
-    }
+    keyof OperatorStore | 'endSession' | 'listMessageIds' | 'deleteMessages'
+  > & {
+    /** Resolves when every new request sees the last write. */
+    waitUntilVisible(): Promise<void>
+  }
   now(): Date
 }
 
@@ -66,7 +65,7 @@ export async function readRawOperatorMail(
   {
     store,
     largeReads,
-  }: Pick<ServiceDeps, 'largeReads'> & {
+  }: Pick<MailDeps, 'largeReads'> & {
     store: Pick<MailStore, 'findMessage' | 'readRaw'>
   },
   id: number,
@@ -186,4 +185,16 @@ function emptyVolume(): Volume {
 function addVolume(sum: Volume, { messages, bytes }: Volume): void {
   sum.messages += messages
   sum.bytes += bytes
+}
+
+/** Never a token or its hash, never the key's id. */
+export function sessionJson({ address, createdAt, expiresAt, count, bytes, keyId }: Session) {
+  return {
+    email: address,
+    ...timestampFields('created_at', createdAt),
+    ...timestampFields('expires_at', expiresAt),
+    messages: count,
+    bytes,
+    key: keyId !== undefined,
+  }
 }

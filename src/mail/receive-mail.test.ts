@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
 import { openSqliteTestMail } from '../../test/support/stores.ts'
 import { addBlock } from '../blocks/blocks.ts'
-import { type FindMailBlock, openBlockList } from '../blocks/open-block-list.ts'
+import { openBlockList } from '../blocks/open-block-list.ts'
 import { countTurns } from '../service/testing/turns.ts'
 import {
   address,
@@ -12,6 +12,7 @@ import {
   openFixture,
   START,
 } from '../store/contract/fixture.ts'
+import type { FindMailBlock } from './blocking.ts'
 import { acceptRecipient, receiveMail } from './receive-mail.ts'
 import { keyedTopic, type MailboxId, OPERATOR, POOL, type Topic } from './rules/session.ts'
 

@@ -1,10 +1,10 @@
 import { type Address, joinAddress, parseAddress, parseHost, unquoted } from '../base/address.ts'
 import { type Awaitable, whenAvailable } from '../base/awaitable.ts'
 import { runSteps } from '../base/run-steps.ts'
-import type { FindMailBlock } from '../blocks/open-block-list.ts'
 import { readFromAddresses, readFromHeader, readHead, scanHeader } from '../mime/header-summary.ts'
 import type { Envelope } from '../shared/mail.ts'
-import type { ServiceDeps } from './deps.ts'
+import type { FindMailBlock } from './blocking.ts'
+import type { MailDeps } from './deps.ts'
 import {
   decideRecipient,
   needsFromHeader,
@@ -24,7 +24,7 @@ interface RecipientOffer {
   senderNetwork?: string | undefined
 }
 
-type AcceptDeps = Pick<ServiceDeps, 'store' | 'now'> & { limits: ReceiveLimits }
+type AcceptDeps = Pick<MailDeps, 'store' | 'now'> & { limits: ReceiveLimits }
 type RecipientResult = Recipient | { refused: RecipientRefusal }
 
 /** Decides at RCPT whether mail of this size for this address would be stored. The commit decides again. */
@@ -85,7 +85,7 @@ interface ReceivedMail {
   senderNetwork?: string | undefined
 }
 
-type ReceiveDeps = Pick<ServiceDeps, 'store' | 'bus' | 'now'> & {
+type ReceiveDeps = Pick<MailDeps, 'store' | 'bus' | 'now'> & {
   findMailBlock: FindMailBlock
 }
 

@@ -1,7 +1,7 @@
 import { type Address, hostOf } from '../base/address.ts'
 import { Problem } from '../base/problem.ts'
 import { takeRate } from '../http/server/rates.ts'
-import type { ServiceDeps } from './deps.ts'
+import type { MailDeps } from './deps.ts'
 import { liveSession } from './sessions/session.ts'
 
 /**
@@ -13,7 +13,7 @@ export type SendLocalMail = (
   onGreeting: () => Promise<void>,
 ) => Promise<{ code: number; status: string }>
 
-type SendTestDeps = Pick<ServiceDeps, 'store' | 'limit' | 'now' | 'randomBytes'> & {
+type SendTestDeps = Pick<MailDeps, 'store' | 'limit' | 'now' | 'randomBytes'> & {
   sendLocalMail: SendLocalMail
 }
 

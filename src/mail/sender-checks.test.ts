@@ -3,17 +3,17 @@ import { afterEach, beforeEach, test } from 'vitest'
 import { openSqliteTestMail } from '../../test/support/stores.ts'
 import { parseAddress, parseHost } from '../base/address.ts'
 import type { SenderCheckInput, SenderChecks } from '../shared/mail.ts'
+import type { Store } from '../store/store.ts'
 import { type LargeReads, openLargeReads } from './read/large-reads.ts'
 import type { Message } from './rules/message.ts'
 import { OPERATOR } from './rules/session.ts'
 import { openSenderChecks } from './sender-checks.ts'
-import type { MailStore } from './store.ts'
 
 const PASSES: SenderChecks = { spf: 'pass', dkim: 'pass', dmarc: 'pass' }
 const TEMPERROR: SenderChecks = { spf: 'temperror', dkim: 'none', dmarc: 'temperror' }
 const RAW = 'From: ann@sender.test\r\n\r\nPrivate words.\r\n'
 
-let store: MailStore
+let store: Store
 let close: () => Promise<void>
 let now: Date
 let inputs: SenderCheckInput[]

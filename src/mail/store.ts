@@ -1,21 +1,20 @@
-import type { OperatorStore, Volume } from '../admin/operator-store.ts'
-import type { SeriesStore } from '../admin/series/series-store.ts'
 import type { Address, Host, MailDomain } from '../base/address.ts'
 import type { Awaitable } from '../base/awaitable.ts'
-import type { AccountHealth, DeferredMail, FolderState, GmailAccount } from '../gmail/rules.ts'
+import type { LeaseStore } from '../base/jobs/lease.ts'
 import type { AddressRules, FromHeader, RuleRefusal } from '../shared/address-rules.ts'
 import type { Envelope, HeaderSummary, Mail, SenderChecks } from '../shared/mail.ts'
+import type { OperatorStore, Volume } from './operator-store.ts'
 import type { LedgerState } from './rules/ledger.ts'
 import type { Message, MessageSummary, RawMail, ScanResult } from './rules/message.ts'
-import type { FetchedRecipient, Recipient, RecipientFacts } from './rules/recipient.ts'
+import type { Recipient, RecipientFacts } from './rules/recipient.ts'
 import type { Mailbox, MailboxId, Session } from './rules/session.ts'
 
 // Two stores, because no operation needs one commit across both: mail lives for hours, orders for years.
 // A write is on disk when its promise resolves, and every read that starts afterwards, on any thread or node, sees it.
 // A full store throws Problem('overloaded') and stores nothing. An unreachable one throws StoreUnavailable.
 
-/** Mail, sessions, mail domains, Gmail accounts, and counts over time. */
-export interface MailStore extends OperatorStore, AccountStore, SeriesStore {
+/** Mail, sessions and mail domains. */
+export interface MailStore extends OperatorStore, LeaseStore {
   /** All domains, including removed ones, by id. */
   listDomains(): Promise<MailDomain[]>
   findDomain(name: Host): Promise<MailDomain | undefined>
@@ -86,43 +85,11 @@ export interface MailStore extends OperatorStore, AccountStore, SeriesStore {
   /** Replaces earlier results; does nothing if the mail has been deleted. */
   saveSenderChecks(rawId: number, checks: SenderChecks): Promise<void>
 
-  /** True if the holder now has the lease, for `ms` by the store's clock; it renews it the same way. False if another holder has it. */
-  acquireLease(lease: Lease): Promise<boolean>
-  /** Does nothing if another holder has it. */
-  releaseLease(name: string, holder: string): Promise<void>
-
   /** One small step of deleting expired data. True if there is more to do. */
   sweep(due: SweepOptions): Promise<boolean>
   /** Why no mail can be stored at the moment; undefined if it can. */
   storageFault(): Awaitable<StoreFault | undefined>
   close(): Promise<void>
-}
-
-/** Gmail accounts, and the mail that is fetched from them. */
-export interface AccountStore {
-  /** All Gmail accounts, including inactive ones, by id. */
-  listAccounts(now: Date): Promise<GmailAccount[]>
-  /** Adds an account; an existing one is unchanged and keeps its id. */
-  addAccount(email: Address): Promise<void>
-  /** False if there is no such account. */
-  setAccountActive(accountId: number, active: boolean): Promise<boolean>
-  setAccountHealth(accountId: number, health: AccountHealth, reason: string): Promise<void>
-  /** Those of the addresses that are aliases of live sessions of this account, exactly as issued. */
-  findAliases(accountId: number, addresses: readonly Address[], now: Date): Promise<Recipient[]>
-  /** When the oldest live session of the account was created. */
-  oldestAlias(accountId: number, now: Date): Promise<Date | undefined>
-  /** How far a folder has been fetched; undefined before the first fetch. */
-  readFolder(accountId: number, folder: string): Promise<FolderState | undefined>
-  saveFolder(accountId: number, folder: string, state: FolderState): Promise<void>
-  /**
-   * Stores fetched mail for recipients that do not have it yet, defers it for those whose mailbox is full, and saves the folder
-   * state, in one commit. This replaces an earlier deferral of the same mail.
-   */
-  addFetchedMail(mail: NewFetchedMail): Promise<AddFetchedMailResult>
-  /** Deferred mail that can be delivered, because an alias has room, or dropped, because all of its aliases have ended. By ascending UID. */
-  listDeferred(query: DeferredQuery): Promise<DeferredMail[]>
-  /** Deletes deferred mail by UID, and all of the folder with another UIDVALIDITY. */
-  deleteDeferred(place: DeferredKey): Promise<void>
 }
 
 export interface StoreFault {
@@ -133,6 +100,7 @@ export interface StoreFault {
 }
 
 export type NewDomain = Pick<MailDomain, 'name' | 'sessions' | 'reader' | 'ttlSeconds'>
+
 export type DomainChange = Partial<
   Pick<MailDomain, 'active' | 'removed' | 'sessions' | 'reader'> & {
     /** Null: the default. */
@@ -174,34 +142,6 @@ export interface NewMail {
   receivedAt: Date
   /** Whose share of a shared mailbox it counts towards; undefined if the sender is exempt. */
   senderNetwork?: string | undefined
-}
-
-/** Mail fetched from an account, for its aliases. */
-export interface NewFetchedMail extends NewMail {
-  recipients: FetchedRecipient[]
-  accountId: number
-  folder: string
-  uid: number
-  state: FolderState
-  /** The mail itself may be older. */
-  now: Date
-}
-
-/** known: all recipients have it already; full: deferred for all of them; refused: the rules of all of them refuse it. */
-export type AddFetchedMailResult =
-  | { outcome: 'stored'; recipients: StoredRecipient[]; deferred: boolean }
-  | { outcome: 'known' | 'no_recipients' | 'full' | 'refused' }
-
-export interface DeferredKey {
-  accountId: number
-  folder: string
-  uidValidity: number
-  uids: readonly number[]
-}
-
-export interface DeferredQuery extends Omit<DeferredKey, 'uids'> {
-  now: Date
-  limit: number
 }
 
 export type AddMailResult =
@@ -249,13 +189,6 @@ export interface KeyMailPage extends MessagePage {
 export interface OrderedKeyMailPage extends KeyMailPage {
   /** Default: newest first. */
   oldestFirst?: boolean
-}
-
-/** Exclusive right to a task among all threads and nodes. */
-export interface Lease {
-  name: string
-  holder: string
-  ms: number
 }
 
 export interface SweepOptions {

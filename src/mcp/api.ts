@@ -1,6 +1,5 @@
 import { isIP } from 'node:net'
 import { Problem, toError } from '../base/problem.ts'
-import type { RouteDeps } from '../http/deps.ts'
 import { siteUrl } from '../http/server/client.ts'
 import { isDisconnect } from '../http/server/disconnect.ts'
 import { inputReader, NO_PARAMS } from '../http/server/parameters.ts'
@@ -8,10 +7,16 @@ import { checkJsonFields } from '../http/server/parse-request.ts'
 import { takeRate } from '../http/server/rates.ts'
 import { contentResponse, type HttpResponse } from '../http/server/response.ts'
 import { type HttpRequest, type Route, route } from '../http/server/route.ts'
+import type { KeyRouteDeps } from '../keys/deps.ts'
 import { checkMailRoute } from '../mail/api/check-mail.ts'
 import { readTextRoute } from '../mail/api/read-mail.ts'
 import { createSessionRoute, deleteSessionRoute } from '../mail/api/sessions.ts'
 import type { ApiCall, Endpoints } from './tools.ts'
+
+export interface McpDeps extends KeyRouteDeps {
+  /** Whether /mcp exists. */
+  mcp: boolean
+}
 
 export const mcpRoute = route({
   method: 'POST',
@@ -23,7 +28,7 @@ export const mcpRoute = route({
   // Closed to other origins.
   api: 'keyed',
   rawBody: true,
-  async handle(_input, deps, request) {
+  async handle(_input, deps: McpDeps, request) {
     if (!deps.mcp) throw new Problem('not_found', 'Not found.')
     checkOrigin(deps, request)
     checkBody(request)
@@ -41,7 +46,7 @@ export const mcpRoute = route({
  * Against DNS rebinding: a page whose name resolves to this machine has an Origin of its own, and its name as Host. Without a
  * configured URL only names that cannot be rebound are accepted.
  */
-function checkOrigin({ baseUrl }: RouteDeps, request: HttpRequest): void {
+function checkOrigin({ baseUrl }: McpDeps, request: HttpRequest): void {
   const { origin, host = '' } = request.headers
   const isOurHost = baseUrl === '' ? isLocalName(host) : isHostOf(new URL(baseUrl), host)
   if (!isOurHost) throw new Problem('not_allowed', 'Host: not allowed. Set MAYFLY_BASE_URL.')
@@ -99,7 +104,7 @@ function endpoint(called: Route) {
 }
 
 /** Each call is validated, counted and delayed like a request to the endpoint. */
-function endpointCaller(deps: RouteDeps, request: HttpRequest): ApiCall {
+function endpointCaller(deps: McpDeps, request: HttpRequest): ApiCall {
   const { 'if-none-match': _, ...headers } = request.headers
   return async (name, params) => {
     const { called, read } = ENDPOINTS[name]

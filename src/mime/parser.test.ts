@@ -106,7 +106,14 @@ test('a child starts if node_modules is a symbolic link', () => {
   const folder = mkdtempSync(join(tmpdir(), 'mayfly-'))
   const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
   try {
-    for (const part of ['src/mime', 'src/extract', 'src/sandbox', 'src/core', 'package.json']) {
+    for (const part of [
+      'src/mime',
+      'src/codes',
+      'src/sandbox',
+      'src/base',
+      'src/shared',
+      'package.json',
+    ]) {
       cpSync(here(`../../${part}`), join(folder, part), { recursive: true })
     }
     symlinkSync(here('../../node_modules'), join(folder, 'node_modules'))

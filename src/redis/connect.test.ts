@@ -5,7 +5,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { afterEach, expect, test } from 'vitest'
 import { openRedis, type TestRedis } from '../../test/support/redis.ts'
 import { waitUntil } from '../../test/support/wait-until.ts'
-import { inspectRedis } from '../doctor/probes/backends.ts'
+import { inspectRedis } from '../runtime/probes/backends.ts'
 import { connectRedis, type Redis } from './connect.ts'
 import { recordingLog } from './testing/log.ts'
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
 import { openSqliteTestMail, openSqliteTestShop } from '../../test/support/stores.ts'
-import type { MailStore } from '../mail/store.ts'
 import { COOLDOWN, DAY, type Fixture, HOUR, openFixture, START } from '../store/contract/fixture.ts'
+import type { Store } from '../store/store.ts'
 import { seriesSweepStep, startShopJobs, startSweep, sweepStep } from './background.ts'
 import { guardClock } from './clock-guard.ts'
 import { readConfig } from './config.ts'
@@ -91,7 +91,7 @@ test('no series are swept while the wall clock is ahead', async () => {
 
 test('the sweep of the service sweeps mail and series', async () => {
   const [swept, sweptSeries] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const store: MailStore = {
+  const store: Store = {
     ...mail.store,
     async sweep(options) {
       swept.resolve()
@@ -109,7 +109,7 @@ test('the sweep of the service sweeps mail and series', async () => {
 })
 
 const NOON = new Date('2026-03-01T12:00:00Z')
-type Leases = Pick<MailStore, 'acquireLease' | 'releaseLease'>
+type Leases = Pick<Store, 'acquireLease' | 'releaseLease'>
 const silentLog = { debug() {}, info() {}, warn() {}, error() {} }
 
 let shop: Awaited<ReturnType<typeof openSqliteTestShop>>

@@ -11,11 +11,11 @@ import { openLargeReads } from '../mail/read/large-reads.ts'
 import type { ParseOnce } from '../mail/read/parse-once.ts'
 import { openParsedMail } from '../mail/read/parsed-mail.ts'
 import { openStepScheduler } from '../mail/read/step-scheduler.ts'
-import type { MailStore, SweepOptions } from '../mail/store.ts'
+import type { SweepOptions } from '../mail/store.ts'
 import { openPaymentProvider } from '../shop/pay/open.ts'
 import { runReceipts } from '../shop/receipts.ts'
 import { runReconcile } from '../shop/reconcile.ts'
-import type { ShopStore } from '../store/shop-store.ts'
+import type { ShopStore, Store } from '../store/store.ts'
 import { openEvents } from '../webhooks/event.ts'
 import { openWebhookClient } from '../webhooks/open-client.ts'
 import { runWebhooks } from '../webhooks/run-webhooks.ts'
@@ -24,7 +24,7 @@ import type { Config } from './config.ts'
 import { OPERATOR_MAIL_MS, usesPostgres } from './stores.ts'
 
 interface JobDeps {
-  store: MailStore
+  store: Store
   now(): Date
   log: Log
 }
@@ -68,8 +68,8 @@ export function startSweep(config: Config, { store, now, log }: JobDeps) {
   }
 }
 
-interface StepDeps<Method extends keyof MailStore> {
-  store: Pick<MailStore, Method>
+interface StepDeps<Method extends keyof Store> {
+  store: Pick<Store, Method>
   now(): Date
   guard: Pick<ClockGuard, 'isTrusted'> | undefined
 }

@@ -5,20 +5,16 @@ import { isExampleName, parseAddress } from '../base/address.ts'
 import type { Log } from '../base/log/log.ts'
 import { toError } from '../base/problem.ts'
 import type { CheckContext } from '../doctor/checks/context.ts'
-import { inspectPostgres, inspectRedis, inspectStripe } from '../doctor/probes/backends.ts'
 import { openDnsProbe } from '../doctor/probes/dns.ts'
 import { openHttpProbe } from '../doctor/probes/http.ts'
-import {
-  clockSynchronized,
-  inspectDataDirectory,
-  machineAddresses,
-} from '../doctor/probes/machine.ts'
 import { openSmtpProbe } from '../doctor/probes/smtp.ts'
 import { isPrivateIp } from '../doctor/rules/dns-rules.ts'
-import type { MailStore } from '../mail/store.ts'
 import { backupState } from '../store/backup/backup.ts'
 import { MAIL_FILE } from '../store/sqlite/files.ts'
+import type { Store } from '../store/store.ts'
 import type { Config } from './config.ts'
+import { inspectPostgres, inspectRedis, inspectStripe } from './probes/backends.ts'
+import { clockSynchronized, inspectDataDirectory, machineAddresses } from './probes/machine.ts'
 import { openMailStoreForCli, usesPostgres } from './stores.ts'
 
 interface CheckOptions {
@@ -26,7 +22,7 @@ interface CheckOptions {
   /** Only this domain, whether it is one of ours or not. */
   domain?: string | undefined
   settingsReport: CheckContext['settingsReport']
-  store: (NonNullable<CheckContext['store']> & Pick<MailStore, 'listDomains'>) | undefined
+  store: (NonNullable<CheckContext['store']> & Pick<Store, 'listDomains'>) | undefined
   storeFault: string | undefined
 }
 

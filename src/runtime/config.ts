@@ -21,9 +21,11 @@ import {
   text,
   threads,
 } from '../base/settings/values.ts'
-import { accountsFile } from '../config/files.ts'
-import { keyedApiConfig, shopConfig } from '../shop/settings.ts'
+import { accountsFile } from '../gmail/settings.ts'
+import { keyedApiConfig } from '../keys/settings.ts'
+import { shopConfig } from '../shop/settings.ts'
 import { senderChecksConfig, smtpConfig } from '../smtp/settings.ts'
+import { webhookConfig } from '../webhooks/settings.ts'
 
 /** Deeply frozen, and can be posted to a thread. */
 export type Config = ReturnType<typeof readConfig>['config']
@@ -45,6 +47,7 @@ export function readConfig(source: SettingSource) {
       'JSON file with the Gmail (or other IMAP) accounts whose aliases are offered',
     ),
     ...keyedApiConfig(read),
+    ...webhookConfig(read),
     ...shopConfig(read),
   }
   const { provider } = config.payments

@@ -6,11 +6,11 @@ import { withTimeout } from '../base/jobs/repeat.ts'
 import type { Log } from '../base/log/log.ts'
 import { Problem } from '../base/problem.ts'
 import { type CheckProgress, runChecksNow, runDailyChecks } from '../doctor/checks/daily-checks.ts'
-import type { MailStore } from '../mail/store.ts'
+import type { Store } from '../store/store.ts'
 import type { Config } from './config.ts'
 
 export interface DailyCheckDeps {
-  store: MailStore
+  store: Store
   log: Log
   now(): Date
   /** All settings and their origin; undefined if a program passed them. */

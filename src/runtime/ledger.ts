@@ -2,9 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { unlessUnavailable } from '../base/jobs/outage.ts'
 import type { Log } from '../base/log/log.ts'
 import { ledgerKey, ledgerWarning, openLedgerHmac } from '../mail/rules/ledger.ts'
-import type { MailStore } from '../mail/store.ts'
-import type { ShopStore } from '../store/shop-store.ts'
 import { openSqliteLedger } from '../store/sqlite/ledger.ts'
+import type { ShopStore, Store } from '../store/store.ts'
 import type { Config } from './config.ts'
 import { usesPostgres } from './stores.ts'
 
@@ -59,7 +58,7 @@ async function openPostgresLedger({ store: url }: Config) {
 
 /** What /readyz and the admin page show. */
 export async function operatorWarnings(
-  store: Pick<MailStore, 'readLedger'>,
+  store: Pick<Store, 'readLedger'>,
   sweep: { warnings(): string[] },
 ): Promise<string[]> {
   const state = await unlessUnavailable(store.readLedger())

@@ -3,7 +3,7 @@ import { openSqliteTestMail } from '../../test/support/stores.ts'
 import type { Metric } from '../base/metrics.ts'
 import { StoreUnavailable } from '../base/problem.ts'
 import { failure, ok, skipped } from '../doctor/rules/result.ts'
-import type { MailStore } from '../mail/store.ts'
+import type { Store } from '../store/store.ts'
 import { readConfig } from './config.ts'
 import { openMetrics } from './metrics.ts'
 import type { Thread } from './thread.ts'
@@ -16,7 +16,7 @@ const never = () => new Promise<never>(() => {})
 const logged: string[] = []
 const log = { error: (_facts: object, text: string) => void logged.push(text) }
 
-const HEALTHY: Pick<MailStore, 'readStoreLevels' | 'readCheckRun' | 'storageFault'> = {
+const HEALTHY: Pick<Store, 'readStoreLevels' | 'readCheckRun' | 'storageFault'> = {
   readStoreLevels: async () => ({ liveSessions: 3, storedBytes: 9, oldestExpiry: undefined }),
   readCheckRun: async () => undefined,
   storageFault: () => undefined,

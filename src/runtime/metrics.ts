@@ -7,15 +7,15 @@ import { lastCheckRun } from '../doctor/checks/daily-checks.ts'
 import type { CheckRun } from '../doctor/rules/result.ts'
 import { maskAccountEmail } from '../gmail/rules.ts'
 import { LONG_POLL_LIMITS } from '../http/server/limits.ts'
-import type { MailStore } from '../mail/store.ts'
 import { diskSpace } from '../store/sqlite/mail-store.ts'
+import type { Store } from '../store/store.ts'
 import { spaced, throttled } from '../store/throttled.ts'
 import type { Config } from './config.ts'
 import { usesPostgres } from './stores.ts'
 import type { Thread } from './thread.ts'
 
 interface MetricsDeps {
-  store: Pick<MailStore, 'readStoreLevels' | 'readCheckRun' | 'storageFault'>
+  store: Pick<Store, 'readStoreLevels' | 'readCheckRun' | 'storageFault'>
   now(): Date
   log: Pick<Log, 'error'>
   /** The writers of SQLite. */

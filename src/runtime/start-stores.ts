@@ -1,8 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { Log } from '../base/log/log.ts'
-import type { MailStore } from '../mail/store.ts'
-import type { ShopStore } from '../store/shop-store.ts'
 import { lockFolder } from '../store/sqlite/files.ts'
+import type { ShopStore, Store } from '../store/store.ts'
 import type { Config } from './config.ts'
 import { openLedger } from './ledger.ts'
 import { openMailStore, openShopStore, receiveLimits, usesPostgres } from './stores.ts'
@@ -25,7 +24,7 @@ interface Starting {
 }
 
 interface StartedStores {
-  store: MailStore
+  store: Store
   shop: ShopStore
   ledgerKey: Uint8Array
   takePorts: TakePorts

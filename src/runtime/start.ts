@@ -8,13 +8,13 @@ import { makeRates } from '../limit/memory.ts'
 import { makeCounters, makeSharedBudget } from '../limit/shared-counters.ts'
 import { openParseOnce, type ParseRequest } from '../mail/read/parse-once.ts'
 import { addConfiguredDomains } from '../mail/sessions/domains.ts'
-import type { MailStore } from '../mail/store.ts'
 import { openParser, type ParserOptions } from '../mime/parser.ts'
 import { childIsolation } from '../sandbox/isolation.ts'
 import { openChecker } from '../sender-auth/checker.ts'
 import { openDns } from '../sender-auth/dns.ts'
 import type { SenderCheckInput } from '../shared/mail.ts'
 import { makeVersions } from '../store/sqlite/mailbox-cache.ts'
+import type { Store } from '../store/store.ts'
 import { startSeries, startShopJobs, startSweep, startWebhooks } from './background.ts'
 import type { Config } from './config.ts'
 import { type DailyCheckDeps, startChecks } from './daily-checks.ts'
@@ -36,7 +36,7 @@ import { type StartedThread, startThread } from './thread.ts'
 interface Service {
   httpPort: number
   smtpPort: number
-  listDomains: MailStore['listDomains']
+  listDomains: Store['listDomains']
   /** Drains the adapters for MAYFLY_DRAIN, closes them, and then everything they use. */
   stop(): Promise<void>
 }
@@ -235,7 +235,7 @@ function startServerThread(
 }
 
 interface ChildrenDeps {
-  store: MailStore
+  store: Store
   log: Log
   now(): Date
   parsing: Partial<ParserOptions>

@@ -2,14 +2,13 @@ import { mkdirSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { MessagePort } from 'node:worker_threads'
 import type { ReceiveLimits } from '../mail/rules/recipient.ts'
-import type { MailStore } from '../mail/store.ts'
-import type { ShopStore } from '../store/shop-store.ts'
 import type { Db } from '../store/sqlite/files.ts'
 import type { WriteOutcome, WriteRequest } from '../store/sqlite/group-commit.ts'
 import { openMailWriter, openSqliteMail } from '../store/sqlite/mail-store.ts'
 import { MAILBOX_CACHE_MS, makeVersions, openVersions } from '../store/sqlite/mailbox-cache.ts'
 import { openMigrated } from '../store/sqlite/migrate.ts'
 import { openShopWriter, openSqliteShop } from '../store/sqlite/shop-store.ts'
+import type { ShopStore, Store } from '../store/store.ts'
 import type { Config } from './config.ts'
 import { openCaller } from './ports.ts'
 
@@ -30,7 +29,7 @@ export async function openMailStore(
     port,
     ledgerKey,
   }: { versions: SharedArrayBuffer; port: MessagePort | undefined; ledgerKey: Uint8Array },
-): Promise<MailStore> {
+): Promise<Store> {
   if (usesPostgres(config)) return await openPostgresMail(config, { ledgerKey })
   const { data: folder, minFreeBytes, mailMaxBytes: maxBytes } = config
   const writerPort = requirePort(port)
@@ -56,9 +55,9 @@ export async function openShopStore(
 }
 
 /** For commands that run next to the service: they create no sessions, store no mail and hold no leases. */
-interface CliMailStore
+export interface CliMailStore
   extends Omit<
-    MailStore,
+    Store,
     | 'createSession'
     | 'findSession'
     | 'extendSession'

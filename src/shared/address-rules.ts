@@ -70,3 +70,6 @@ export function ruleRefusal(
   const isAllowed = address !== undefined && onlyFrom.some((one) => matchesSender(one, address))
   return isAllowed ? undefined : 'sender_not_allowed'
 }
+
+// Rules do not change, so those that need the header were known at RCPT. If in doubt they refuse.
+export const NOT_READ: FromHeader = { address: undefined }

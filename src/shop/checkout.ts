@@ -3,12 +3,12 @@ import { parseHost } from '../base/address.ts'
 import { makeSecretToken, secretHash } from '../base/id.ts'
 import { Problem } from '../base/problem.ts'
 import { KEY_RANDOM_BYTES, makeKeyId, makeKeyPrefix, makeOrderId } from '../keys/rules.ts'
-import type { ServiceDeps } from '../mail/deps.ts'
 import type { Plan } from '../shared/plan.ts'
+import type { ShopDeps } from './deps.ts'
 import type { Purchase } from './rules.ts'
 import { callingProvider } from './settle-order.ts'
 
-type CheckoutDeps = Pick<ServiceDeps, 'shop' | 'pay' | 'plans' | 'now' | 'randomBytes' | 'log'>
+type CheckoutDeps = Pick<ShopDeps, 'shop' | 'pay' | 'plans' | 'now' | 'randomBytes' | 'log'>
 
 export interface CheckoutRequest {
   plan: string

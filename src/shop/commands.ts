@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import { maskedEmail, orderJson } from '../admin/json.ts'
 import { printable } from '../base/text.ts'
 import {
   CommandError,
@@ -12,33 +11,35 @@ import {
   printJson,
   table,
 } from '../cli/output.ts'
-import type { KeyActions } from '../keys/commands.ts'
-import type { KeyDeps } from '../keys/keys.ts'
 import { priceText, termText } from '../shared/plan.ts'
+import type { ShopDeps } from './deps.ts'
+import { maskedEmail, orderJson } from './order.ts'
 import type { Purchase } from './rules.ts'
+
+type OrderDeps = Pick<ShopDeps, 'shop'>
+
+export interface OrderActions {
+  withOrders(operation: (deps: OrderDeps) => Promise<void>): Promise<void>
+}
 
 const MAX_LISTED = 1_000
 
-export function addOrderCommands(
-  order: Command,
-  { withKeys }: Pick<KeyActions, 'withKeys'>,
-  print: Print,
-): void {
+export function addOrderCommands(order: Command, { withOrders }: OrderActions, print: Print): void {
   order
     .command('list')
     .description('List orders, newest first')
     .option('--json', 'print JSON')
-    .action((options: JsonOption) => withKeys((deps) => printOrders(deps, options, print)))
+    .action((options: JsonOption) => withOrders((deps) => printOrders(deps, options, print)))
   order
     .command('show <order>')
     .description('Show one order')
     .option('--json', 'print JSON')
     .action((id: string, options: JsonOption) =>
-      withKeys((deps) => printOrder(deps, id, options, print)),
+      withOrders((deps) => printOrder(deps, id, options, print)),
     )
 }
 
-export async function printOrders({ shop }: KeyDeps, { json }: JsonOption, print: Print) {
+export async function printOrders({ shop }: OrderDeps, { json }: JsonOption, print: Print) {
   const orders = await shop.listPurchases({ limit: MAX_LISTED })
   if (json) return printJson(orders.map(orderJson), print)
   if (orders.length === 0) return print('No orders yet.')
@@ -56,7 +57,7 @@ export async function printOrders({ shop }: KeyDeps, { json }: JsonOption, print
 }
 
 export async function printOrder(
-  { shop }: KeyDeps,
+  { shop }: OrderDeps,
   id: string,
   { json }: JsonOption,
   print: Print,

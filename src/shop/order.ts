@@ -1,7 +1,9 @@
+import { maskAddress, parseAddress } from '../base/address.ts'
 import { secretHash } from '../base/id.ts'
 import { Problem } from '../base/problem.ts'
+import { timestampFields } from '../base/time.ts'
 import { type ApiKey, KEY_RANDOM_BYTES, makeKeySecret } from '../keys/rules.ts'
-import type { ServiceDeps } from '../mail/deps.ts'
+import type { ShopDeps } from './deps.ts'
 import type { ClaimOutcome } from './purchase-store.ts'
 import { CLAIM_MS, type Purchase } from './rules.ts'
 
@@ -14,7 +16,7 @@ export function isOrderId(text: string): boolean {
 
 /** The order with this claim secret or mailed link. The error does not disclose which ids exist. */
 export async function findOrder(
-  { shop }: Pick<ServiceDeps, 'shop'>,
+  { shop }: Pick<ShopDeps, 'shop'>,
   orderId: string,
   claimSecret: string,
 ): Promise<Purchase> {
@@ -39,7 +41,7 @@ export interface OrderView {
 
 /** Reads the key as well, because the operator may have revoked it. */
 export async function viewOrder(
-  deps: Pick<ServiceDeps, 'shop' | 'pay' | 'now'>,
+  deps: Pick<ShopDeps, 'shop' | 'pay' | 'now'>,
   order: Purchase,
 ): Promise<OrderView> {
   const now = deps.now()
@@ -58,7 +60,7 @@ export async function viewOrder(
 interface OrderContext {
   order: Purchase
   key: ApiKey | undefined
-  pay: ServiceDeps['pay']
+  pay: ShopDeps['pay']
 }
 
 /** Payments to another provider or mode would not be noticed. Pending test payments are completed on the payment page, too. */
@@ -102,7 +104,7 @@ const NEXT_STEPS = {
 
 /** Issues the key of a paid order; it is not stored. For a day, claiming again replaces it with a new one. */
 export async function claimKey(
-  deps: Pick<ServiceDeps, 'shop' | 'pay' | 'now' | 'randomBytes'>,
+  deps: Pick<ShopDeps, 'shop' | 'pay' | 'now' | 'randomBytes'>,
   orderId: string,
   claimSecret: string,
 ): Promise<{ order: Purchase; key: ApiKey; secret: string }> {
@@ -130,4 +132,34 @@ function claimProblem(outcome: ClaimOutcome, next: string): Problem {
     )
   }
   return new Problem('order_stopped', next)
+}
+
+export function orderJson(order: Purchase) {
+  const paid = order.payments > 0
+  return {
+    id: order.id,
+    provider: order.provider,
+    mode: order.mode,
+    plan: order.plan.id,
+    price_cents: order.plan.priceCents,
+    currency: order.plan.currency,
+    state: order.state,
+    email: maskedEmail(order) ?? null,
+    payments: order.payments,
+    partly_returned: order.partlyReturned,
+    key_id: paid ? order.keyId : null,
+    key_prefix: paid ? order.keyPrefix : null,
+    checkout: order.checkoutRef ?? null,
+    subscription: order.subscriptionRef ?? null,
+    ...timestampFields('created_at', order.createdAt),
+    ...timestampFields('paid_until', order.paidUntil),
+    ...timestampFields('claimed_at', order.claimedAt),
+  }
+}
+
+/** Enough to recognize a buyer, too little for somebody who looks over a shoulder. */
+export function maskedEmail({ email }: Purchase): string | undefined {
+  if (email === undefined) return undefined
+  const address = parseAddress(email)
+  return address ? maskAddress(address) : '…'
 }

@@ -9,6 +9,7 @@ import type { Plan } from '../shared/plan.ts'
 import { formatPrice, formatTerm, planFeatures } from '../shared/plan-text.ts'
 import type { SiteConfig } from '../shared/site.ts'
 import { orderIdField } from './api/orders.ts'
+import type { ShopRouteDeps } from './deps.ts'
 import { isOrderId, unknownOrder } from './order.ts'
 import { fakeOrder, OUTCOMES, payFake } from './pay-fake.ts'
 import type { Purchase } from './rules.ts'
@@ -21,7 +22,7 @@ export const shopPageRoutes: readonly Route[] = [
     title: 'Plans',
     description: 'The plans, for people.',
     output: 'text/html',
-    handle: (_input, deps, call) =>
+    handle: (_input, deps: ShopRouteDeps, call) =>
       sitePage(deps, call, {
         title: 'site_plans',
         current: 'plans',
@@ -40,7 +41,7 @@ export const shopPageRoutes: readonly Route[] = [
     input: Type.Object({ id: orderIdField }),
     output: 'text/html',
     problems: ['not_found'],
-    async handle({ id }, deps, call) {
+    async handle({ id }, deps: ShopRouteDeps, call) {
       if (!isOrderId(id)) throw unknownOrder()
       return await sitePage(deps, call, {
         title: 'shop_order',
@@ -134,7 +135,7 @@ export const fakePayRoutes: readonly Route[] = [
     input: Type.Object({ id: orderIdField }),
     output: 'text/html',
     problems: ['not_found'],
-    async handle({ id }, deps, call) {
+    async handle({ id }, deps: ShopRouteDeps, call) {
       const order = await fakeOrder(deps, id)
       return await sitePage(deps, call, {
         title: 'shop_order',
@@ -161,7 +162,7 @@ ${outcomes(order)}
     input: Type.Object({ id: orderIdField, outcome: Type.String() }),
     output: 'text/html',
     problems: ['not_found'],
-    async handle({ id, outcome: wanted }, deps) {
+    async handle({ id, outcome: wanted }, deps: ShopRouteDeps) {
       const outcome = OUTCOMES.find((known) => known === wanted)
       if (!outcome) {
         throw new Problem('invalid_parameter', `outcome: must be one of ${OUTCOMES.join(', ')}.`)

@@ -1,8 +1,8 @@
 import { Problem } from '../base/problem.ts'
-import type { ServiceDeps } from '../mail/deps.ts'
+import type { ShopDeps } from './deps.ts'
 import { type PaymentFacts, type Purchase, settle } from './rules.ts'
 
-type PayFakeDeps = Pick<ServiceDeps, 'shop' | 'pay' | 'now'>
+type PayFakeDeps = Pick<ShopDeps, 'shop' | 'pay' | 'now'>
 
 /** What a buyer in the test shop can choose. later: the payment is pending and must still succeed or fail. */
 export const OUTCOMES = ['pay', 'later', 'decline'] as const

@@ -5,7 +5,6 @@ import {
   query,
   type Value,
 } from '../base/operation.ts'
-import { isLive } from '../mail/rules/session.ts'
 import type { Plan } from '../shared/plan.ts'
 import { CLAIM_MS, type OrderState, type Purchase, type Settlement } from './rules.ts'
 
@@ -21,26 +20,26 @@ function* list(rest: string, values: Value[]): Operation<Purchase[]> {
   return (yield* select(rest, values)).map(purchaseOf)
 }
 
-interface SecretRow {
-  secret: Uint8Array
-}
-
 export const purchaseReads = {
   *readPurchase(orderId: string): Operation<Purchase | undefined> {
     return (yield* list('where id = $1', [orderId]))[0]
   },
+  /** For the buyer: only with the hash of the claim secret or of the one-time link. */
   *findOrder(orderId: string, claimHash: string): Operation<Purchase | undefined> {
     const [row] = yield* select('where id = $1', [orderId])
     return row && matchesClaim(row, claimHash) ? purchaseOf(row) : undefined
   },
+  /** By the provider's id of the checkout or the subscription. */
   *findPurchaseByRef(ref: string): Operation<Purchase | undefined> {
     return (yield* list('where checkout_ref = $1 or subscription_ref = $1', [ref]))[0]
   },
+  /** Newest first. */
   listPurchases: ({ limit, before }: CreatedPage): Operation<Purchase[]> =>
     list('where (created_at, id) < ($1, $2) order by created_at desc, id desc limit $3', [
       ...pageStart(before),
       limit,
     ]),
+  /** Orders with a checkout that are not paid yet, created between the two times, oldest first. */
   listUnsettled: (
     { provider, mode, after, before }: UnsettledOrders,
     limit: number,
@@ -52,15 +51,18 @@ export const purchaseReads = {
        order by created_at limit $5`,
       [provider, mode, after.getTime(), before.getTime(), limit],
     ),
+  /** Paid orders with an email address whose receipt is due between the two times and not sent yet. */
   listReceiptsDue: (from: Date, until: Date, limit: number): Operation<Purchase[]> =>
     list('where receipt_at between $1 and $2 order by receipt_at limit $3', [
       from.getTime(),
       until.getTime(),
       limit,
     ]),
+  /** True if the event has been settled, or recorded as irrelevant. */
   *hasEvent(eventId: string): Operation<boolean> {
     return (yield* query('select 1 from shop.payment_event where id = $1', [eventId])).length === 1
   },
+  /** Up to when missed events have been fetched from the provider. */
   *readReconciled(provider: string): Operation<Date | undefined> {
     const [row] = yield* query<{ until: number }>(
       'select until from shop.reconciled where provider = $1',
@@ -68,27 +70,10 @@ export const purchaseReads = {
     )
     return row && new Date(row.until)
   },
-  *findSecret(): Operation<Uint8Array | undefined> {
-    return (yield* query<SecretRow>('select secret from shop.installation'))[0]?.secret
-  },
-  *newestTime(): Operation<Date | undefined> {
-    const [row] = yield* query<{ newest: number | null }>(
-      `select max(time) as newest from (
-         select max(created_at) as time from shop.api_key
-         union all select max(created_at) from shop.purchase
-         union all select cast(max(day) as bigint) * 86400000 from shop.usage_day) as times`,
-    )
-    return typeof row?.newest === 'number' ? new Date(row.newest) : undefined
-  },
-  *hasServed(): Operation<boolean> {
-    const found = yield* query(
-      'select 1 from shop.installation union all select 1 from shop.usage_day limit 1',
-    )
-    return found.length > 0
-  },
 }
 
 export const purchaseWrites = {
+  /** Stores the order. If one with the same idempotency hash exists, that one is returned and nothing is stored. */
   *addPurchase(order: NewPurchase): Operation<Purchase> {
     // An existing order is written unchanged, because only then is it returned.
     const [row] = yield* query<PurchaseRow>(
@@ -120,13 +105,16 @@ export const purchaseWrites = {
       url,
     ])
   },
+  /** Replaces the one-time link, before it is sent. */
   *saveClaimLink(orderId: string, linkHash: string): Operation<void> {
     yield* query('update shop.purchase set link_hash = $2 where id = $1', [orderId, linkHash])
   },
+  /** `retryAt` is undefined once the receipt was sent or given up. */
   *rescheduleReceipt(orderId: string, retryAt: Date | undefined): Operation<void> {
     const time = retryAt?.getTime()
     yield* query('update shop.purchase set receipt_at = $2 where id = $1', [orderId, time])
   },
+  /** For events that do not change an order. */
   recordEvent: (event: RecordedEvent): Operation<void> => addEvent(event, null),
   *saveReconciled(provider: string, time: Date): Operation<void> {
     yield* query(
@@ -134,15 +122,6 @@ export const purchaseWrites = {
        on conflict (provider) do update set until = excluded.until`,
       [provider, time.getTime()],
     )
-  },
-  *saveSecret(fresh: Uint8Array): Operation<Uint8Array> {
-    const [row] = yield* query<SecretRow>(
-      `insert into shop.installation as known (id, secret) values (1, $1)
-       on conflict (id) do update set secret = known.secret returning secret`,
-      [fresh],
-    )
-    if (!row) throw new Error('the installation secret was not stored')
-    return row.secret
   },
 }
 

@@ -2,13 +2,13 @@ import { makeSecretToken, secretHash } from '../base/id.ts'
 import { repeatUntilAborted } from '../base/jobs/repeat.ts'
 import { toError } from '../base/problem.ts'
 import { utcTimestamp } from '../base/time.ts'
-import type { ServiceDeps } from '../mail/deps.ts'
 import { priceText, termText } from '../shared/plan.ts'
+import type { ShopDeps } from './deps.ts'
 import { viewOrder } from './order.ts'
 import type { Purchase } from './rules.ts'
 
 export interface ReceiptDeps
-  extends Pick<ServiceDeps, 'shop' | 'pay' | 'now' | 'randomBytes' | 'log'> {
+  extends Pick<ShopDeps, 'shop' | 'pay' | 'now' | 'randomBytes' | 'log'> {
   /** Resolves when a mail server has accepted it. */
   send(mail: { to: string; subject: string; text: string }): Promise<void>
   /** Base of the link, without a trailing slash. */

@@ -1,10 +1,10 @@
 import { logFault } from '../base/jobs/outage.ts'
 import { repeatUntilAborted } from '../base/jobs/repeat.ts'
-import type { ServiceDeps } from '../mail/deps.ts'
+import type { ShopDeps } from './deps.ts'
 import type { MissedEvent, RemoteProvider } from './pay/provider.ts'
 import { processNotice, settleOrder } from './settle-order.ts'
 
-type ReconcileDeps = Pick<ServiceDeps, 'shop' | 'pay' | 'now' | 'log'>
+type ReconcileDeps = Pick<ShopDeps, 'shop' | 'pay' | 'now' | 'log'>
 
 const MINUTE_MS = 60_000
 const FIRST_LOOKBACK_MS = 24 * 60 * MINUTE_MS

@@ -1,58 +1,7 @@
 import type { SettingReader } from '../base/settings/settings.ts'
-import {
-  allowedTargets,
-  choice,
-  commaSeparated,
-  httpUrl,
-  lifetime,
-  origins,
-  size,
-  text,
-} from '../base/settings/values.ts'
-import { plansFile, stripePrices } from '../config/files.ts'
+import { choice, commaSeparated, httpUrl, text } from '../base/settings/values.ts'
+import { plansFile, stripePrices } from '../keys/settings.ts'
 import type { Plan } from '../shared/plan.ts'
-
-/** The pool, and what the keyed API may read of it. */
-export function keyedApiConfig({ setting }: SettingReader) {
-  return {
-    pool: {
-      ttlMs: 1000 * setting('MAYFLY_POOL_TTL', lifetime, '24h', 'lifetime of pool mail'),
-      maxBytes: setting(
-        'MAYFLY_POOL_BYTES',
-        size('0'),
-        '1GB',
-        'maximum size of the pool, as stored',
-      ),
-    },
-    poolAccess: setting(
-      'MAYFLY_READER_POOL',
-      choice('open', 'by-address', 'off'),
-      'open',
-      'pool mail visible to keys: open (all), by-address (only with an exact `to`), off (none, and mail for it is refused)',
-    ),
-    keyedOrigins: setting(
-      'MAYFLY_READER_ORIGINS',
-      origins,
-      '',
-      'origins of web pages that may call /emails and /usage, or *; empty: none',
-    ),
-    webhooks: {
-      on:
-        setting(
-          'MAYFLY_WEBHOOKS',
-          choice('keys', 'off'),
-          'keys',
-          'who may create webhooks: keys (every key holder), off (nobody; none are delivered)',
-        ) === 'keys',
-      allowed: setting(
-        'MAYFLY_WEBHOOK_ALLOW',
-        allowedTargets,
-        '',
-        'targets of webhooks that may be loopback, private or without TLS: host names, addresses or CIDR ranges',
-      ),
-    },
-  }
-}
 
 export function shopConfig({ setting, secret, check }: SettingReader) {
   const provider = setting(

@@ -1,11 +1,11 @@
 import { logFault } from '../base/jobs/outage.ts'
 import { Problem } from '../base/problem.ts'
-import type { ServiceDeps } from '../mail/deps.ts'
+import type { ShopDeps } from './deps.ts'
 import type { OrderHint, PaymentEvent, RemoteProvider } from './pay/provider.ts'
 import type { RecordedEvent } from './purchase-store.ts'
 import { type Purchase, type Settlement, settle } from './rules.ts'
 
-type SettleDeps = Pick<ServiceDeps, 'shop' | 'pay' | 'now'>
+type SettleDeps = Pick<ShopDeps, 'shop' | 'pay' | 'now'>
 
 interface SettleContext {
   /** Recorded in the same commit. */
@@ -76,7 +76,7 @@ function isSame(order: Purchase, { key, state, subscriptionRef }: Settlement): b
 
 /** Handles a webhook request. When this resolves, its effect is on disk. */
 export async function handleWebhook(
-  deps: SettleDeps & Pick<ServiceDeps, 'log'>,
+  deps: SettleDeps & Pick<ShopDeps, 'log'>,
   raw: Uint8Array,
   signature: string | undefined,
 ): Promise<void> {
@@ -117,7 +117,7 @@ async function orderAbout(
 
 /** Logs why the payment provider failed; the client only learns that a retry may help. */
 export async function callingProvider<T>(
-  log: ServiceDeps['log'],
+  log: ShopDeps['log'],
   operation: () => Promise<T>,
 ): Promise<T> {
   try {

@@ -13,6 +13,10 @@ import {
 
 /** What payments change in orders and keys, by several statements. The order is locked first, then the key. */
 export const settlementTransactions = {
+  /**
+   * Applies a settlement to the order, its key and its counters, and records the event that caused it, in one commit. The first
+   * payment creates the key; later ones reset its used requests. False, and nothing is changed, if the order has changed since `revision`.
+   */
   *settlePurchase(change: PurchaseChange): Operation<boolean> {
     const { orderId, revision, event } = change
     const row = yield* lockOrder(orderId)
@@ -28,6 +32,7 @@ export const settlementTransactions = {
     return true
   },
 
+  /** Replaces all secrets of the key. A one-time link is used up by it. */
   *claimKey(claim: KeyClaim): Operation<ClaimOutcome> {
     const row = yield* lockOrder(claim.orderId)
     const state = row && (yield* lockKey(row.key_id))

@@ -1,9 +1,6 @@
-import { type DomainRow, domainOf } from '../domains/store.ts'
-import { isAfterAliasCreation } from '../gmail/rules.ts'
+import { type DomainRow, domainOf } from '../mail/domain-store.ts'
 import {
   decideRecipient,
-  type FetchedRecipient,
-  fitsMailbox,
   type MailboxUsage,
   type ReceiveLimits,
   type Recipient,
@@ -11,17 +8,9 @@ import {
   type RecipientRefusal,
 } from '../mail/rules/recipient.ts'
 import { type MailboxId, OPERATOR, POOL } from '../mail/rules/session.ts'
-import type { AddMailResult, NewFetchedMail, NewMail, StoredRecipient } from '../mail/store.ts'
+import type { AddMailResult, NewMail, StoredRecipient } from '../mail/store.ts'
 import { type RulesRow, rulesOf } from '../mail/store-rows.ts'
-import {
-  type FromHeader,
-  RULE_REFUSALS,
-  type RuledAddress,
-  ruleRefusal,
-} from '../shared/address-rules.ts'
-
-// Rules do not change, so those that need the header were known at RCPT. If in doubt they refuse.
-const NOT_READ: FromHeader = { address: undefined }
+import { NOT_READ, RULE_REFUSALS } from '../shared/address-rules.ts'
 
 /** What decides about a recipient, with the key that the session was created with. */
 export type FoundRecipient = RecipientFacts & { keyId: string | undefined }
@@ -97,6 +86,7 @@ export function senderShareOf(
 }
 
 export const NO_USAGE: MailboxUsage = { count: 0, bytes: 0 }
+
 export const UNKNOWN_RECIPIENT = {
   domain: undefined,
   session: undefined,
@@ -108,59 +98,3 @@ export const UNKNOWN_RECIPIENT = {
   operator: NO_USAGE,
   senderShare: undefined,
 } satisfies RecipientFacts
-
-interface Alias extends MailboxUsage, RuledAddress {
-  createdAt: Date
-  keyId: string | undefined
-}
-
-/**
- * The recipients of fetched mail whose alias existed when it was received and still does: those with room, those whose
- * mailbox is full, for whom the mail stays in the account, and whether the rules of others refuse it.
- */
-export function resolveFetched(
-  mail: Pick<NewFetchedMail, 'recipients' | 'receivedAt' | 'from'> & { size: number },
-  limits: ReceiveLimits,
-  find: (recipient: FetchedRecipient) => Alias | undefined,
-): {
-  taken: (StoredRecipient & FetchedRecipient)[]
-  full: FetchedRecipient[]
-  isRefused: boolean
-} {
-  const found = mail.recipients.flatMap((recipient) => {
-    const alias = find(recipient)
-    const isTheirs = alias && isAfterAliasCreation(mail.receivedAt, alias.createdAt)
-    return isTheirs ? [{ recipient, alias }] : []
-  })
-  const { from = NOT_READ } = mail
-  const {
-    roomy = [],
-    full = [],
-    refused = [],
-  } = Object.groupBy(found, ({ alias }) => {
-    if (ruleRefusal(alias, from)) return 'refused'
-    return fitsMailbox(alias, limits.mailbox, mail.size) ? 'roomy' : 'full'
-  })
-  return {
-    taken: roomy.map(({ recipient, alias: { keyId } }) => ({ ...recipient, keyId })),
-    full: full.map(({ recipient }) => recipient),
-    isRefused: refused.length > 0,
-  }
-}
-
-/** Why fetched mail was stored for nobody. */
-export function fetchedOutcome({
-  full,
-  isRefused,
-}: Omit<ReturnType<typeof resolveFetched>, 'taken'>) {
-  if (full.length > 0) return 'full'
-  return isRefused ? 'refused' : 'no_recipients'
-}
-
-// SEARCH SINCE compares whole days, in the server's time zone.
-const LOOK_BACK_MS = 2 * 86_400_000
-
-/** Fetched mail received before this need not be remembered: it is older than every live alias. */
-export function seenCutoff(oldestAlias: Date | undefined, now: Date): number {
-  return (oldestAlias ?? now).getTime() - LOOK_BACK_MS
-}

@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import { deliveryJson, webhookJson } from '../admin/json.ts'
 import { printable } from '../base/text.ts'
 import { utcTimestamp } from '../base/time.ts'
 import {
@@ -16,6 +15,7 @@ import { outcomeText, webhookStatus } from './rules.ts'
 import {
   createWebhook,
   deleteWebhook,
+  deliveryJson,
   enableWebhook,
   findWebhook,
   replayWebhook,
@@ -23,6 +23,7 @@ import {
   testWebhook,
   type WebhookDeps,
   type WebhookOptions,
+  webhookJson,
 } from './webhooks.ts'
 
 export interface WebhookActions {

@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { idAt, timeOfId } from '../base/id.ts'
-import { keyScope } from '../keys/emails/emails.ts'
+import { type EmailsDeps, keyScope } from '../keys/emails/emails.ts'
 import { nextUtcDay, precheckQuota } from '../keys/rules.ts'
-import type { ServiceDeps } from '../mail/deps.ts'
+import type { KeyStore } from '../keys/store.ts'
+import type { MailDeps } from '../mail/deps.ts'
 import {
   findIndexSteps,
   type MailFilter,
@@ -23,9 +24,12 @@ import {
   type Webhook,
 } from './rules.ts'
 import type { RecordedAttempt } from './store.ts'
+import type { WebhookStore } from './store-writes.ts'
 
 export interface DeliverDeps
-  extends Pick<ServiceDeps, 'store' | 'shop' | 'steps' | 'poolAccess' | 'now'> {
+  extends Pick<MailDeps, 'store' | 'steps' | 'now'>,
+    Pick<EmailsDeps, 'poolAccess'> {
+  shop: WebhookStore & KeyStore
   event: ReadEvent
   webhookClient: Pick<WebhookClient, 'send'>
   /** Of this installation: webhook secrets are derived from it. */

@@ -12,7 +12,7 @@ import {
 import { Problem, StoreUnavailable } from '../base/problem.ts'
 import { keyTopics } from '../keys/emails/emails.ts'
 import { isTestKey } from '../keys/rules.ts'
-import type { ServiceDeps, SubscribableBus } from '../mail/deps.ts'
+import type { MailDeps, SubscribableBus } from '../mail/deps.ts'
 import { webhookTopic } from '../mail/rules/session.ts'
 import { type DeliverDeps, deliverNext, newPosition, storeSeen } from './deliver.ts'
 import type { DeliverableWebhook } from './store.ts'
@@ -20,7 +20,7 @@ import type { DeliverableWebhook } from './store.ts'
 interface RunDeps
   extends Omit<DeliverDeps, 'inTurn'>,
     Omit<LeaseDeps, 'store' | 'timing'>,
-    Pick<ServiceDeps, 'log'> {
+    Pick<MailDeps, 'log'> {
   bus: Pick<SubscribableBus, 'subscribe'>
   /** Without the test mode of a shop, test keys deliver nothing. */
   testKeys: boolean

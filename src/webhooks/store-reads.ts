@@ -91,6 +91,7 @@ export const webhookReads = {
     ])
     return row && webhookOf(row)
   },
+  /** Of a key, oldest first. */
   *listWebhooks(keyId: string): Operation<Webhook[]> {
     const rows = yield* query<WebhookRow>(
       `select ${COLUMNS} from shop.webhook where key_id = $1 order by created_at, id`,
@@ -98,6 +99,7 @@ export const webhookReads = {
     )
     return rows.map(webhookOf)
   },
+  /** Of all keys, newest first. */
   *listAllWebhooks({ limit, before }: CreatedPage): Operation<Webhook[]> {
     const rows = yield* query<WebhookRow>(
       `select ${COLUMNS} from shop.webhook where (created_at, id) < ($1, $2)
@@ -114,6 +116,7 @@ export const webhookReads = {
     )
     return row ?? { all: 0, failing: 0 }
   },
+  /** Those that are not disabled, of keys that are not revoked. */
   *listDeliverable(): Operation<DeliverableWebhook[]> {
     const rows = yield* query<
       Pick<WebhookRow, 'id' | 'key_id' | 'to_address'> & { prefix: string }
@@ -129,6 +132,7 @@ export const webhookReads = {
       keyPrefix,
     }))
   },
+  /** Newest first. */
   *listDeliveries(id: string): Operation<WebhookDelivery[]> {
     const rows = yield* query<DeliveryRow>(
       `select message_id, attempt, status, error, ms, at from shop.webhook_delivery

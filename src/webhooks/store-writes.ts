@@ -1,10 +1,10 @@
 import { idAt } from '../base/id.ts'
-import { type Operation, query } from '../base/operation.ts'
+import { type AsyncMethods, type Operation, query } from '../base/operation.ts'
 import type { QuotaProblemCode } from '../keys/rules.ts'
 import { lockKey, spend } from '../keys/store.ts'
 import { KEPT_DELIVERIES, outcomeText } from './rules.ts'
 import type { NewWebhook, NextMessage, RecordedAttempt, WebhookRoll } from './store.ts'
-import { dateOf, type WebhookRow } from './store-reads.ts'
+import { dateOf, type WebhookRow, type webhookReads } from './store-reads.ts'
 
 const NO_FAILURES = 'failures = 0, last_error = null, failing_since = null, next_attempt_at = null'
 
@@ -19,6 +19,7 @@ function earliestGap(since: string): string {
 }
 
 export const webhookWrites = {
+  /** Records that messages up to this id are not selected. */
   *passMessages({
     webhook: { id, lastId, replays },
     messageId,
@@ -29,6 +30,7 @@ export const webhookWrites = {
       [id, lastId, replays, messageId],
     )
   },
+  /** Records that the message waits for its key. If it is charged, it stays so. */
   *pauseWebhook(
     { webhook: { id, lastId, replays, pending }, messageId, now }: NextMessage,
     reason: QuotaProblemCode,
@@ -42,6 +44,7 @@ export const webhookWrites = {
       [id, lastId, replays, messageId, reason, now.getTime()],
     )
   },
+  /** Records that mail up to this id was checked; with `gapSince`, that some may have expired since then, or earlier if it fails or is blocked for longer. */
   *checkWebhook(id: string, checkedId: number, gapSince?: Date): Operation<void> {
     const gap = gapSince ? `, gap_since = ${earliestGap('$3')}` : ''
     yield* query(
@@ -49,6 +52,7 @@ export const webhookWrites = {
       gapSince ? [id, checkedId, gapSince.getTime()] : [id, checkedId],
     )
   },
+  /** Delivers again what is newer than this id, and the rest; the next attempt is due now. */
   *replayWebhook(id: string, sinceId: number): Operation<boolean> {
     // What is charged is still delivered first; then from there. Unless the cursor moves back, nothing is repeated.
     const changed = yield* query(
@@ -62,6 +66,7 @@ export const webhookWrites = {
     )
     return changed.length === 1
   },
+  /** The pending message has expired or was deleted: records a gap since then or earlier. */
   *skipMessage(id: string, messageId: number, gapSince: Date): Operation<boolean> {
     const changed = yield* query(
       `update shop.webhook set ${NEXT_CURSOR}, gap_since = ${earliestGap('$3')}
@@ -70,6 +75,7 @@ export const webhookWrites = {
     )
     return changed.length === 1
   },
+  /** Enables it, and makes the next attempt due now. */
   *enableWebhook(id: string): Operation<boolean> {
     const changed = yield* query(
       `update shop.webhook set disabled = null, paused = null, ${NO_FAILURES}
@@ -86,6 +92,7 @@ const LOCK = 'select deliveries, next_attempt_at from shop.webhook where id = $1
 
 /** Of several statements. Each locks the webhook first, then its key. */
 export const webhookTransactions = {
+  /** False if the key has `max` of them. */
   *addWebhook(webhook: NewWebhook, max: number): Operation<boolean> {
     const { id, keyId, url, to, from, subject, createdAt, lastId } = webhook
     yield* lockKey(keyId)
@@ -99,6 +106,10 @@ export const webhookTransactions = {
     )
     return true
   },
+  /**
+   * Charges one request and records the message as pending, in one commit. `refused`: the key has none left; `changed`: this
+   * message is not the next one any more, or another node has charged it.
+   */
   *takeMessage({
     webhook: { id, keyId, lastId, replays },
     messageId,
@@ -120,6 +131,7 @@ export const webhookTransactions = {
     )
     return 'taken'
   },
+  /** Records an attempt. The message is delivered, or pending until the next attempt, or the webhook is disabled. */
   *recordAttempt(attempt: RecordedAttempt): Operation<boolean> {
     const { webhookId: id, messageId, replay, status, error, ms, dueAt, result } = attempt
     const at = attempt.at.getTime()
@@ -181,6 +193,7 @@ export const webhookTransactions = {
     )
     return true
   },
+  /** Undefined if there is no such webhook. */
   *rollWebhook(id: string, now: Date, oldUntil: Date): Operation<WebhookRoll | undefined> {
     const [row] = yield* query<Pick<WebhookRow, 'generation' | 'old_secret_until'>>(
       'select generation, old_secret_until from shop.webhook where id = $1 for no key update',
@@ -205,3 +218,10 @@ export const webhookTransactions = {
     return true
   },
 }
+
+/**
+ * Webhooks, how far each has delivered, and what it has charged. No charge is ever refunded: a state that costs nothing would tell
+ * for nothing that there is a message. A change that finds another state than expected does nothing.
+ */
+export interface WebhookStore
+  extends AsyncMethods<typeof webhookReads & typeof webhookWrites & typeof webhookTransactions> {}

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { ipRangeMatcher, isIpRange, plainIp } from '../base/ip.ts'
 import { Problem } from '../base/problem.ts'
+import { commaSeparated, quoted } from '../base/settings/values.ts'
 
 /** Where a webhook delivers, already checked for everything but its addresses. */
 export interface WebhookTarget {
@@ -116,4 +117,17 @@ export function isSpecialPurpose(ip: string): boolean {
   if (isIP(ip) === 0 || plainIp(ip) !== ip) return true
   const canonical = new URL(`http://[${ip}]`).hostname.slice(1, -1)
   return !GLOBAL_IPV6(ip) || SPECIAL_IPV6(ip) || ISATAP.test(canonical)
+}
+
+/** Host names, IP addresses and CIDR ranges. */
+export function allowedTargets(given: string): AllowedTargets {
+  const targets = commaSeparated(given).map((part) => {
+    const target = parseAllowedTarget(part)
+    if (target) return target
+    throw new Error(`${quoted(part)} is not a host name, IP address or CIDR range`)
+  })
+  return {
+    hosts: targets.flatMap(({ hosts = [] }) => hosts),
+    ranges: targets.flatMap(({ ranges = [] }) => ranges),
+  }
 }

@@ -1,10 +1,13 @@
 import { Problem } from '../base/problem.ts'
-import { utcTimestamp } from '../base/time.ts'
+import { timestampFields, utcTimestamp } from '../base/time.ts'
 import { takeRate } from '../http/server/rates.ts'
-import { keyScope, newestEmailId, parseTo } from '../keys/emails/emails.ts'
+import type { KeyRouteDeps } from '../keys/deps.ts'
+import { type EmailsDeps, keyScope, newestEmailId, parseTo } from '../keys/emails/emails.ts'
+import type { InstallationStore } from '../keys/installation-store.ts'
 import { OLD_SECRET_MS } from '../keys/keys.ts'
 import { type ApiKey, KEY_RANDOM_BYTES, makeWebhookId } from '../keys/rules.ts'
-import type { ServiceDeps } from '../mail/deps.ts'
+import type { KeyStore } from '../keys/store.ts'
+import type { MailDeps } from '../mail/deps.ts'
 import { parseFilter } from '../mail/rules/filter.ts'
 import { webhookTopic } from '../mail/rules/session.ts'
 import type { MailStore } from '../mail/store.ts'
@@ -18,12 +21,23 @@ import {
   type Webhook,
   type WebhookDelivery,
   webhookSecret,
+  webhookStatus,
 } from './rules.ts'
+import type { WebhookStore } from './store-writes.ts'
 
 export interface WebhookDeps
-  extends Pick<ServiceDeps, 'shop' | 'bus' | 'limit' | 'poolAccess' | 'now' | 'randomBytes'> {
+  extends Pick<MailDeps, 'bus' | 'limit' | 'now' | 'randomBytes'>,
+    Pick<EmailsDeps, 'poolAccess'> {
+  shop: WebhookStore & KeyStore & InstallationStore
   store: Pick<MailStore, 'listKeyMail' | 'listKeyMailHeads'>
   webhookClient: WebhookClient
+}
+
+/** What the endpoints work with. */
+export interface WebhookRouteDeps extends KeyRouteDeps, Omit<WebhookDeps, keyof KeyRouteDeps> {
+  shop: WebhookDeps['shop']
+  /** Whether key holders may use webhooks. */
+  webhooks: boolean
 }
 
 /** Whose webhooks a request may see: those of its key, or all, for the operator. */
@@ -200,4 +214,34 @@ async function installationSecret({
   randomBytes,
 }: Pick<WebhookDeps, 'shop' | 'randomBytes'>): Promise<Uint8Array> {
   return await shop.installationSecret(randomBytes(32))
+}
+
+export function webhookJson(webhook: Webhook, now: Date) {
+  const { state, reason, nextAttemptAt } = webhookStatus(webhook, now)
+  return {
+    id: webhook.id,
+    key_id: webhook.keyId,
+    url: webhook.url,
+    state,
+    reason: reason ?? null,
+    to: webhook.to ?? null,
+    from: webhook.from ?? null,
+    subject: webhook.subject ?? null,
+    ...timestampFields('created_at', webhook.createdAt),
+    ...timestampFields('last_delivery_at', webhook.lastDelivery?.at),
+    last_message_id: webhook.lastDelivery?.messageId ?? null,
+    ...timestampFields('next_attempt_at', nextAttemptAt),
+    ...timestampFields('gap_since', webhook.gapSince),
+  }
+}
+
+export function deliveryJson({ messageId, attempt, status, error, ms, at }: WebhookDelivery) {
+  return {
+    message_id: messageId,
+    attempt,
+    status: status ?? null,
+    error: error ?? null,
+    ms,
+    ...timestampFields('attempted_at', at),
+  }
 }

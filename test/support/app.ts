@@ -1,5 +1,5 @@
 import { openLog } from '../../src/base/log/open-log.ts'
-import type { IdleIntervals } from '../../src/http/deps.ts'
+import type { IdleIntervals } from '../../src/mail/deps.ts'
 import { readConfig } from '../../src/runtime/config.ts'
 import { makeClock, openClock } from '../../src/runtime/setup.ts'
 import { type StartOptions, startService } from '../../src/runtime/start.ts'

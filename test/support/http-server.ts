@@ -3,7 +3,6 @@ import { fileURLToPath } from 'node:url'
 import { type Address, localOf, parseHost } from '../../src/base/address.ts'
 import type { Log, LogFacts } from '../../src/base/log/log.ts'
 import { makeWaiterCounts, openMemoryBus } from '../../src/bus/memory.ts'
-import type { IdleIntervals } from '../../src/http/deps.ts'
 import { openHttpServer } from '../../src/http/http-server.ts'
 import { type BuiltPage, readBuiltPage } from '../../src/http/pages/assets.ts'
 import { makeRates, openMemoryLimit } from '../../src/limit/memory.ts'
@@ -13,18 +12,18 @@ import {
   openCounters,
   openSharedBudget,
 } from '../../src/limit/shared-counters.ts'
+import type { IdleIntervals } from '../../src/mail/deps.ts'
 import { openParseOnce } from '../../src/mail/read/parse-once.ts'
 import { receiveMail } from '../../src/mail/receive-mail.ts'
 import type { Message } from '../../src/mail/rules/message.ts'
 import { isOperatorLocalPart } from '../../src/mail/rules/prefix.ts'
 import type { Recipient } from '../../src/mail/rules/recipient.ts'
 import { OPERATOR, POOL } from '../../src/mail/rules/session.ts'
-import type { MailStore } from '../../src/mail/store.ts'
 import { readConfig } from '../../src/runtime/config.ts'
 import { openLocalSmtp } from '../../src/runtime/local-smtp.ts'
 import type { Mail, SenderChecks } from '../../src/shared/mail.ts'
 import { openPaymentProvider } from '../../src/shop/pay/open.ts'
-import type { ShopStore } from '../../src/store/shop-store.ts'
+import type { ShopStore, Store } from '../../src/store/store.ts'
 import { openWebhookClient } from '../../src/webhooks/open-client.ts'
 import { inlineParser } from './inline-parser.ts'
 import { openTestStores } from './stores.ts'
@@ -34,7 +33,7 @@ export type TestServer = Awaited<ReturnType<typeof openTestServer>>
 interface TestServerOptions {
   env?: Record<string, string>
   /** Replace methods of the store, for example to make them fail. */
-  storeOverrides?: Partial<MailStore>
+  storeOverrides?: Partial<Store>
   shopOverrides?: Partial<ShopStore>
   /** Wraps both stores, including the overrides. */
   wrapStore?: <Store extends object>(store: Store) => Store

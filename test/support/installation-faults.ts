@@ -1,11 +1,11 @@
 import { openLog } from '../../src/base/log/open-log.ts'
 import { StoreUnavailable } from '../../src/base/problem.ts'
 import type { CheckContext, CheckedSettings } from '../../src/doctor/checks/context.ts'
-import { inspectPostgres, inspectRedis } from '../../src/doctor/probes/backends.ts'
-import { inspectDataDirectory } from '../../src/doctor/probes/machine.ts'
 import type { PostgresFacts } from '../../src/doctor/rules/backend-rules.ts'
 import type { LedgerState } from '../../src/mail/rules/ledger.ts'
 import { settingsReport } from '../../src/runtime/checks.ts'
+import { inspectPostgres, inspectRedis } from '../../src/runtime/probes/backends.ts'
+import { inspectDataDirectory } from '../../src/runtime/probes/machine.ts'
 import type { startCheckedApp } from './checked-app.ts'
 import { rows } from './faulty-zones.ts'
 

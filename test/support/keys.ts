@@ -6,7 +6,7 @@ import type { Config } from '../../src/runtime/config.ts'
 import { openShopStoreForCli } from '../../src/runtime/stores.ts'
 import { PLANS, type Plan } from '../../src/shared/plan.ts'
 import { type Payment, settle } from '../../src/shop/rules.ts'
-import type { ShopStore } from '../../src/store/shop-store.ts'
+import type { ShopStore } from '../../src/store/store.ts'
 import { sharedApp, startApp } from './app.ts'
 
 export interface TestKey {

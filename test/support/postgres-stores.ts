@@ -1,8 +1,7 @@
 import { Client } from 'pg'
-import type { MailStore } from '../../src/mail/store.ts'
 import { openPostgresMail, type PostgresMailOptions } from '../../src/store/postgres/mail-store.ts'
 import { openPostgresShop } from '../../src/store/postgres/shop-store.ts'
-import type { ShopStore } from '../../src/store/shop-store.ts'
+import type { ShopStore, Store } from '../../src/store/store.ts'
 import { KNOWN_LEDGER, LEDGER_KEY } from './address-ledger.ts'
 import type { Postgres } from './postgres.ts'
 
@@ -34,7 +33,7 @@ interface Engines<Store> {
 export function openPostgresTestMail(
   postgres: Postgres,
   more: Partial<PostgresMailOptions> = {},
-): Promise<Engines<MailStore>> {
+): Promise<Engines<Store>> {
   return openEngines(postgres, mailEngine(more))
 }
 
@@ -131,7 +130,7 @@ const MAIL_TABLES =
 const KNOWN_MAIL_LEDGER = KNOWN_LEDGER.replace('ledger_state', 'mail.ledger_state')
 
 /** A mail store whose ledger is complete, as after the first start of a service. */
-export async function openNewPostgresMail(options: PostgresMailOptions): Promise<MailStore> {
+export async function openNewPostgresMail(options: PostgresMailOptions): Promise<Store> {
   const store = await openPostgresMail(options)
   const client = new Client({ connectionString: options.url })
   await client.connect()
@@ -160,7 +159,7 @@ function deleteAll(schema: string, tables: string): string {
   return deletes.join('')
 }
 
-function mailEngine(more: Partial<PostgresMailOptions>): Engine<MailStore> {
+function mailEngine(more: Partial<PostgresMailOptions>): Engine<Store> {
   const open = (url: string) => openPostgresMail({ ...MAIL_OPTIONS, url, ...more })
   const prepare = KNOWN_MAIL_LEDGER
   return { open, idle: idleMail, empty: EMPTY_MAIL, clear: CLEAR_MAIL, prepare }

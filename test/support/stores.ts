@@ -3,16 +3,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { MessageChannel } from 'node:worker_threads'
 import type { ReceiveLimits } from '../../src/mail/rules/recipient.ts'
-import type { MailStore } from '../../src/mail/store.ts'
 import { openCaller } from '../../src/runtime/ports.ts'
 import { startWriter } from '../../src/runtime/thread.ts'
 import { openWriter, type WriterSetup } from '../../src/runtime/writer.ts'
 import { openPostgresShop } from '../../src/store/postgres/shop-store.ts'
-import type { ShopStore } from '../../src/store/shop-store.ts'
 import { openSqliteMail } from '../../src/store/sqlite/mail-store.ts'
 import { makeVersions, openVersions } from '../../src/store/sqlite/mailbox-cache.ts'
 import { openMigrated } from '../../src/store/sqlite/migrate.ts'
 import { openSqliteShop } from '../../src/store/sqlite/shop-store.ts'
+import type { ShopStore, Store } from '../../src/store/store.ts'
 import { KNOWN_LEDGER, LEDGER_KEY } from './address-ledger.ts'
 import { storeFor } from './engine.ts'
 import { MAIL_OPTIONS, openNewPostgresMail } from './postgres-stores.ts'
@@ -59,7 +58,7 @@ export async function openSqliteTestMail(
     maxMailBytes: 1_000,
   },
   open: typeof openTestWriter | typeof startTestWriter = openTestWriter,
-): Promise<{ store: MailStore; other: MailStore; folder: string; close(): Promise<void> }> {
+): Promise<{ store: Store; other: Store; folder: string; close(): Promise<void> }> {
   const folder = tempFolder()
   const versions = makeVersions()
   const options = { folder: folder.path, limits, ledgerKey: LEDGER_KEY }
@@ -101,7 +100,7 @@ export async function openSqliteTestShop(): Promise<{ store: ShopStore; close():
 
 /** Both stores, on the engine of this run. */
 export async function openTestStores(limits: ReceiveLimits): Promise<{
-  store: MailStore
+  store: Store
   shop: ShopStore
   close(): Promise<void>
 }> {

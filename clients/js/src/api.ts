@@ -1,4 +1,4 @@
-// Generated from the routes by src/http/docs/generated.test.ts. To update it, run `npx vitest run src/http/api/docs --update`.
+// Generated from the routes by src/http/docs/generated.test.ts. To update it, run `npx vitest run src/http/docs --update`.
 
 /** The successful response of each route. */
 export interface ApiResponses {

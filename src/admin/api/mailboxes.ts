@@ -2,11 +2,19 @@ import { Type } from 'typebox'
 import { type Address, parseAddress } from '../../base/address.ts'
 import { Problem } from '../../base/problem.ts'
 import { timestampFields } from '../../base/time.ts'
-import type { RouteDeps } from '../../http/deps.ts'
+import {
+  invalidCursor,
+  nextField,
+  pageFields,
+  readPage,
+  timesOf,
+} from '../../http/server/admin-list.ts'
+import { adminRoute } from '../../http/server/admin-route.ts'
 import { success } from '../../http/server/response.ts'
 import type { Route } from '../../http/server/route.ts'
+import { countField, successSchema } from '../../http/server/schemas.ts'
 import { rawMailResponse } from '../../mail/api/downloads.ts'
-import { addressField, countField, messageIdField, successSchema } from '../../mail/api/schemas.ts'
+import { addressField, messageIdField } from '../../mail/api/schemas.ts'
 import {
   deleteOperatorMail,
   endSessionByAddress,
@@ -14,12 +22,12 @@ import {
   type OperatorDeps,
   readOperatorMail,
   readRawOperatorMail,
+  sessionJson,
 } from '../../mail/operator.ts'
 import type { MessageSummary } from '../../mail/rules/message.ts'
 import { type MailboxId, OPERATOR } from '../../mail/rules/session.ts'
 import { wakeSession } from '../../mail/sessions/session.ts'
-import { sessionJson } from '../json.ts'
-import { adminRoute, invalidCursor, nextField, pageFields, readPage, timesOf } from './route.ts'
+import type { AdminDeps } from '../deps.ts'
 
 // The mail of sessions and of the pool is not readable here, whoever asks.
 
@@ -46,7 +54,7 @@ const sessionRoutes: readonly Route[] = [
       ...pageFields,
     }),
     output: successSchema({ sessions: Type.Array(sessionSchema), next: nextField }),
-    async handle({ address, order = 'newest', ...page }, deps) {
+    async handle({ address, order = 'newest', ...page }, deps: AdminDeps) {
       if (address !== undefined) {
         const found = await deps.store.findSessionByAddress(addressOf(address), deps.now())
         return success({ sessions: found ? [sessionJson(found)] : [], next: null })
@@ -74,7 +82,7 @@ const sessionRoutes: readonly Route[] = [
     input: Type.Object({ address: Type.String({ description: 'The address.' }) }),
     output: successSchema({ session: sessionSchema }),
     problems: ['not_found'],
-    async handle({ address }, deps) {
+    async handle({ address }, deps: AdminDeps) {
       const ended = await endSessionByAddress(operatorDeps(deps), addressOf(address))
       if (!ended) throw new Problem('not_found', 'No live session has this address.')
       wakeSession(deps.bus, ended)
@@ -101,7 +109,7 @@ const mailRoutes: readonly Route[] = [
     description: 'Mail to postmaster and abuse, newest first.',
     input: Type.Object(pageFields),
     output: successSchema({ messages: Type.Array(Type.Object(summaryFields)), next: nextField }),
-    async handle(page, { store }) {
+    async handle(page, { store }: AdminDeps) {
       const { entries, next } = await readPage(
         page,
         ({ before, limit }) =>
@@ -126,7 +134,7 @@ const mailRoutes: readonly Route[] = [
       }),
     }),
     problems: ['message_not_found'],
-    async handle({ id }, deps, { client, signal }) {
+    async handle({ id }, deps: AdminDeps, { client, signal }) {
       const found = await readOperatorMail(deps, id, { client, signal: signal() })
       if (!found) throw noMessage()
       const { text, truncated = false, attachments } = found.mail
@@ -149,7 +157,7 @@ const mailRoutes: readonly Route[] = [
     input: Type.Object({ id: Type.Integer({ minimum: 0 }) }),
     output: 'message/rfc822',
     problems: ['message_not_found'],
-    async handle({ id }, deps, { client, signal }) {
+    async handle({ id }, deps: AdminDeps, { client, signal }) {
       const found = await readRawOperatorMail(deps, id, { client, signal: signal() })
       if (!found) throw noMessage()
       return rawMailResponse(found, deps.hostname)
@@ -169,7 +177,7 @@ const mailRoutes: readonly Route[] = [
     }),
     output: successSchema({ deleted: countField(1) }),
     problems: ['message_not_found'],
-    async handle({ id, all = false, up_to_id: upToId }, deps) {
+    async handle({ id, all = false, up_to_id: upToId }, deps: AdminDeps) {
       const which = all && upToId !== undefined ? { upToId } : id
       if ((id === undefined) !== all || which === undefined) {
         throw new Problem('invalid_parameter', 'Give either id, or all=1 with up_to_id.')
@@ -184,7 +192,7 @@ const mailRoutes: readonly Route[] = [
 export const mailboxRoutes: readonly Route[] = [...sessionRoutes, ...mailRoutes]
 
 /** In the service, a write is visible to every request that starts after it. */
-function operatorDeps({ store, now }: RouteDeps): OperatorDeps {
+function operatorDeps({ store, now }: AdminDeps): OperatorDeps {
   return { store: { ...store, waitUntilVisible: async () => {} }, now }
 }
 

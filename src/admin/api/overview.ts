@@ -1,12 +1,8 @@
 import { Type } from 'typebox'
 import { notReadyReason, unlessUnavailable } from '../../base/jobs/outage.ts'
-import { withTimeout } from '../../base/jobs/repeat.ts'
 import { Problem } from '../../base/problem.ts'
-import { isoTimestamp, timestampFields } from '../../base/time.ts'
-import { lastCheckRun, nextCheckAt } from '../../doctor/checks/daily-checks.ts'
-import { accountStatuses } from '../../gmail/accounts.ts'
-import type { RouteDeps } from '../../http/deps.ts'
-import { takeRate } from '../../http/server/rates.ts'
+import { isoTimestamp } from '../../base/time.ts'
+import { adminRoute } from '../../http/server/admin-route.ts'
 import { success } from '../../http/server/response.ts'
 import type { Route } from '../../http/server/route.ts'
 import {
@@ -15,11 +11,11 @@ import {
   isoTimeField,
   nullable,
   successSchema,
-} from '../../mail/api/schemas.ts'
+} from '../../http/server/schemas.ts'
 import { OPERATOR, POOL } from '../../mail/rules/session.ts'
+import type { AdminDeps } from '../deps.ts'
 import { SERIES_NAMES, SERIES_RANGES, type SeriesRange } from '../series/rules.ts'
 import { readLevels, readSeries, type Series } from '../series/series.ts'
-import { adminRoute, timesOf } from './route.ts'
 
 const volume = Type.Object({ messages: countField(12), bytes: countField(48_000) })
 const share = Type.Object({ all: countField(3), failing: countField(0) })
@@ -51,7 +47,7 @@ export const overviewRoutes: readonly Route[] = [
         'Null while the store is unavailable. Live sessions and stored bytes may be a minute old.',
       ),
     }),
-    async handle(_input, deps) {
+    async handle(_input, deps: AdminDeps) {
       const figures = await unlessUnavailable(readFigures(deps))
       const reason = (await notReadyReason(deps)) ?? null
       return success({
@@ -86,7 +82,7 @@ export const overviewRoutes: readonly Route[] = [
         }),
       ),
     }),
-    async handle(input, deps) {
+    async handle(input, deps: AdminDeps) {
       const name = SERIES_NAMES.find((one) => one === input.name)
       if (!name) throw new Problem('invalid_parameter', 'name: unknown series.')
       if (!isRange(input.range)) {
@@ -115,98 +111,21 @@ function seriesJson({ kind, unit, stepSeconds, points }: Series) {
   }
 }
 
-const CHECK_STATUSES = ['ok', 'warning', 'failure', 'skipped'] as const
-
-// Less than proxies wait for a response.
-const RUN_WAIT_MS = 20_000
-
-const checkRunSchema = successSchema({
-  ...timesOf('finished_at'),
-  ...timesOf('next_at'),
-  running: nullable(
-    Type.Object({ done: countField(12), all: countField(40) }),
-    'How far a run is that was requested from this node; null if there is none.',
-  ),
-  checks: Type.Array(
-    Type.Object({
-      name: Type.String({ examples: ['mx'] }),
-      subject: nullable(Type.String({ examples: ['box.example'] })),
-      status: enumField(CHECK_STATUSES),
-      seen: Type.String(),
-      fix: Type.String(),
-      ...timesOf('since'),
-    }),
-  ),
-})
-
-export const checkRoutes: readonly Route[] = [
-  adminRoute({
-    method: 'GET',
-    path: '/checks',
-    title: 'Checks',
-    description: 'The results of the last checks, of whichever node ran them.',
-    output: checkRunSchema,
-    handle: (_input, deps) => checkRunResponse(deps),
-  }),
-  adminRoute({
-    method: 'POST',
-    path: '/checks/run',
-    title: 'Check now',
-    description:
-      'Runs the checks, and returns their results. If that takes longer than 20 seconds, the former results: then read the checks until `finished_at` changes.',
-    output: checkRunSchema,
-    problems: ['already_running', 'shutting_down'],
-    async handle(_input, deps, { client }) {
-      if (client !== undefined) await takeRate(deps, 'runChecks', client)
-      await withTimeout(RUN_WAIT_MS, deps.runChecks())
-      return await checkRunResponse(deps)
-    },
-  }),
-]
-
-async function checkRunResponse(deps: RouteDeps) {
-  const run = await lastCheckRun(deps)
-  return success({
-    ...timestampFields('finished_at', run?.finishedAt),
-    ...timestampFields('next_at', run && deps.dailyChecks ? nextCheckAt(run) : undefined),
-    running: (await deps.checkProgress()) ?? null,
-    checks: (run?.checks ?? []).map(({ name, subject = null, status, seen, fix, since }) => ({
-      name,
-      subject,
-      status,
-      seen,
-      fix,
-      ...timestampFields('since', since),
-    })),
-  })
-}
-
-async function readFigures(deps: RouteDeps) {
-  const { store, shop } = deps
+async function readFigures(deps: AdminDeps) {
+  const { store } = deps
   const { liveSessions, storedBytes } = await readLevels(deps)
   const domains = (await store.listDomains()).filter(({ removed }) => !removed)
-  const accounts = await accountStatuses(deps)
-  const checks = (await lastCheckRun(deps))?.checks ?? []
   return {
     sessions: liveSessions,
     stored_bytes: storedBytes,
     pool: await volumeOf(deps, POOL),
     operator_mail: await volumeOf(deps, OPERATOR),
     domains: { active: domains.filter(({ active }) => active).length, all: domains.length },
-    gmail_accounts: {
-      all: accounts.length,
-      failing: accounts.filter(({ health }) => health === 'failing').length,
-    },
-    webhooks: await shop.countWebhooks(),
-    checks: {
-      all: checks.filter(({ status }) => status !== 'skipped').length,
-      failing: checks.filter(({ status }) => status === 'failure').length,
-      warnings: checks.filter(({ status }) => status === 'warning').length,
-    },
+    ...(await deps.featureFigures()),
   }
 }
 
-async function volumeOf({ store }: RouteDeps, mailbox: typeof POOL) {
+async function volumeOf({ store }: AdminDeps, mailbox: typeof POOL) {
   const { count, bytes } = await store.readSharedMailbox(mailbox)
   return { messages: count, bytes }
 }

@@ -1,13 +1,15 @@
 import { notReadyReason, unlessUnavailable } from '../../base/jobs/outage.ts'
 import { Problem } from '../../base/problem.ts'
 import { timestampFields } from '../../base/time.ts'
-import type { RouteDeps } from '../../http/deps.ts'
+import { timesOf } from '../../http/server/admin-list.ts'
+import { adminRoute, logAction } from '../../http/server/admin-route.ts'
 import { isOperatorRequest } from '../../http/server/credentials.ts'
 import { json, success } from '../../http/server/response.ts'
 import { type HttpRequest, type Route, route } from '../../http/server/route.ts'
-import { messageSchema, successSchema } from '../../mail/api/schemas.ts'
+import { messageSchema, successSchema } from '../../http/server/schemas.ts'
+import type { AdminDeps } from '../deps.ts'
 import { OPERATOR_SESSION_SECONDS, signIn, signOut } from '../session.ts'
-import { adminRoute, logAction, signInCookie, signInId, timesOf, wrongToken } from './route.ts'
+import { signInCookie, signInId, wrongToken } from './require-operator.ts'
 
 export const signInRoutes: readonly Route[] = [
   route({
@@ -19,7 +21,7 @@ export const signInRoutes: readonly Route[] = [
     output: successSchema(timesOf('expires_at')),
     problems: ['invalid_token', 'overloaded'],
     api: 'admin',
-    async handle(_input, deps, request) {
+    async handle(_input, deps: AdminDeps, request) {
       // The token is never a parameter: no form of another site can sign in, and no address contains it.
       if (!(await isOperatorRequest(deps, request))) throw wrongToken()
       const id = await unlessUnavailable(startSession(deps, request))
@@ -49,7 +51,7 @@ export const signInRoutes: readonly Route[] = [
     title: 'Sign out',
     description: 'Ends the sign-in of this cookie.',
     output: messageSchema,
-    async handle(_input, deps, request) {
+    async handle(_input, deps: AdminDeps, request) {
       const id = signInId(request)
       if (id !== undefined) await signOut(deps, id)
       const made = success({ message: 'Signed out.' })
@@ -60,7 +62,7 @@ export const signInRoutes: readonly Route[] = [
 ]
 
 /** Replaces the sign-in of this browser, if it has one. */
-async function startSession(deps: RouteDeps, request: HttpRequest): Promise<string> {
+async function startSession(deps: AdminDeps, request: HttpRequest): Promise<string> {
   const last = signInId(request)
   if (last !== undefined) await signOut(deps, last)
   return await signIn(deps)

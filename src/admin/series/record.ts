@@ -1,11 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { logFault } from '../../base/jobs/outage.ts'
+import type { Log } from '../../base/log/log.ts'
 import type { Metric } from '../../base/metrics.ts'
-import type { ServiceDeps } from '../../mail/deps.ts'
 import { type Counts, minuteOf, SERIES, SERIES_NAMES, type SeriesName } from './rules.ts'
 import type { SeriesMinute } from './series-store.ts'
 
-interface RecorderDeps extends Pick<ServiceDeps, 'log' | 'now'> {
+interface RecorderDeps {
+  log: Pick<Log, 'warn' | 'error'>
+  now(): Date
   store: { saveMinute(minute: SeriesMinute): Promise<void> }
   /** Of all threads of this node. */
   readMetrics(): Promise<readonly Metric[]>

@@ -1,5 +1,3 @@
-import type { ServiceDeps } from '../../mail/deps.ts'
-import type { MailStore } from '../../mail/store.ts'
 import {
   rangeEnds,
   SERIES,
@@ -10,7 +8,7 @@ import {
   type SeriesRange,
   seriesPoints,
 } from './rules.ts'
-import type { StoreLevels } from './series-store.ts'
+import type { SeriesStore, StoreLevels } from './series-store.ts'
 
 export interface SeriesSummary {
   name: SeriesName
@@ -30,7 +28,7 @@ export function listSeries(): SeriesSummary[] {
 }
 
 export async function readSeries(
-  { store, now }: Pick<ServiceDeps, 'now'> & { store: Pick<MailStore, 'readSeries'> },
+  { store, now }: { now(): Date; store: Pick<SeriesStore, 'readSeries'> },
   { name, range }: { name: SeriesName; range: SeriesRange },
 ): Promise<Series> {
   const time = now()
@@ -49,8 +47,9 @@ const RECENT_MS = 180_000
 export async function readLevels({
   store,
   now,
-}: Pick<ServiceDeps, 'now'> & {
-  store: Pick<MailStore, 'readSeries' | 'readStoreLevels'>
+}: {
+  now(): Date
+  store: Pick<SeriesStore, 'readSeries' | 'readStoreLevels'>
 }): Promise<Pick<StoreLevels, 'liveSessions' | 'storedBytes'>> {
   const until = now()
   const recent = { from: new Date(until.getTime() - RECENT_MS), until }

@@ -11,6 +11,7 @@ interface Row {
 }
 
 export const seriesReads = {
+  /** Of all nodes, by time: minutes, and the hours that they were rolled up to. */
   *readSeries({ name, from, until }: SeriesQuery): Operation<SeriesRow[]> {
     const rows = yield* query<Row>(
       `select at, counts from mail.series
@@ -23,6 +24,7 @@ export const seriesReads = {
 
 /** Each in one transaction. */
 export const seriesTransactions = {
+  /** Sets what this node counted in a minute, in one commit: saving it again, with the same or later counts, replaces it. */
   *saveMinute({ at, node, counts }: SeriesMinute): Operation<void> {
     for (const name of SERIES_NAMES) {
       const found = counts[name]
@@ -32,6 +34,7 @@ export const seriesTransactions = {
     }
   },
 
+  /** Rolls up minutes of the day before to hours, and deletes hours after 30 days. */
   *sweepSeries(now: Date): Operation<void> {
     const { minutes, hours } = seriesCutoffs(now)
     for (const name of SERIES_NAMES) {

@@ -1,11 +1,18 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { ServiceDeps } from '../../mail/deps.ts'
-import type { MailStore } from '../../mail/store.ts'
+import type { Log } from '../log/log.ts'
 import { logFault } from './outage.ts'
 import { withTimeout } from './repeat.ts'
 
-export interface LeaseDeps extends Pick<ServiceDeps, 'log'> {
-  store: Pick<MailStore, 'acquireLease' | 'releaseLease'>
+export interface LeaseStore {
+  /** True if the holder now has the lease, for `ms` by the store's clock; it renews it the same way. False if another holder has it. */
+  acquireLease(lease: Lease): Promise<boolean>
+  /** Does nothing if another holder has it. */
+  releaseLease(name: string, holder: string): Promise<void>
+}
+
+export interface LeaseDeps {
+  store: LeaseStore
+  log: Pick<Log, 'warn' | 'error'>
   /** A unique name. A new one each time: a request under the previous one may reach the store late. */
   newHolder(): string
   timing?: LeaseTiming
@@ -136,3 +143,10 @@ const rest = (ms: number, signal: AbortSignal) => pause(ms, undefined, { signal 
 
 // Known limit: an operation that takes longer than `stopMarginMs` to stop, or a machine that was suspended, may still run when
 // the next holder starts. Operations under a lease must tolerate that briefly.
+
+/** Exclusive right to a task among all threads and nodes. */
+export interface Lease {
+  name: string
+  holder: string
+  ms: number
+}

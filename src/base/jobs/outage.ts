@@ -1,4 +1,4 @@
-import type { ServiceDeps } from '../../mail/deps.ts'
+import type { Awaitable } from '../awaitable.ts'
 import type { Log, LogFacts } from '../log/log.ts'
 import { Problem, StoreUnavailable, toError } from '../problem.ts'
 
@@ -42,7 +42,11 @@ export function logFault(
 }
 
 /** Why the service is not ready; undefined if it is. */
-export async function notReadyReason({ store }: Pick<ServiceDeps, 'store'>) {
+export async function notReadyReason({
+  store,
+}: {
+  store: { storageFault(): Awaitable<{ reason: string } | undefined> }
+}) {
   return (await store.storageFault())?.reason
 }
 

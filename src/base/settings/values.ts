@@ -1,6 +1,5 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net'
 import { availableParallelism } from 'node:os'
-import { type AllowedTargets, parseAllowedTarget } from '../../webhooks/target.ts'
 import { type Host, parseHost } from '../address.ts'
 import { isIpRange } from '../ip.ts'
 import { parseDuration } from '../time.ts'
@@ -135,19 +134,6 @@ export function ipRanges(given: string): string[] {
   return ranges
 }
 
-/** Host names, IP addresses and CIDR ranges. */
-export function allowedTargets(given: string): AllowedTargets {
-  const targets = commaSeparated(given).map((part) => {
-    const target = parseAllowedTarget(part)
-    if (target) return target
-    throw new Error(`${quoted(part)} is not a host name, IP address or CIDR range`)
-  })
-  return {
-    hosts: targets.flatMap(({ hosts = [] }) => hosts),
-    ranges: targets.flatMap(({ ranges = [] }) => ranges),
-  }
-}
-
 /** IP addresses, with a port unless it is 53. */
 export function dnsServers(given: string): string[] {
   const servers = commaSeparated(given)
@@ -193,7 +179,7 @@ export function commaSeparated(given: string): string[] {
 }
 
 /** Errors are printed and logged: no password of a URL, no line breaks, limited length. */
-function quoted(given: string): string {
+export function quoted(given: string): string {
   const clear = given.replace(/\/\/[^/@]*@/, '//…@')
   return JSON.stringify(clear.length > 100 ? `${clear.slice(0, 100)}…` : clear)
 }

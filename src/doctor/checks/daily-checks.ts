@@ -1,13 +1,13 @@
 import { acquireLease, type LeaseDeps } from '../../base/jobs/lease.ts'
 import { repeatUntilAborted } from '../../base/jobs/repeat.ts'
 import type { Log } from '../../base/log/log.ts'
-import type { MailStore } from '../../mail/store.ts'
 import type { CheckRun, FinishedCheck } from '../rules/result.ts'
+import type { CheckRunStore } from '../store.ts'
 import { runChecks } from './checks.ts'
 import type { Check } from './context.ts'
 
 export interface DailyChecksDeps extends LeaseDeps {
-  store: Pick<MailStore, 'readCheckRun' | 'saveCheckRun'> & LeaseDeps['store']
+  store: CheckRunStore & LeaseDeps['store']
   /** A new list for each run. */
   openChecks(): Promise<readonly Check[]>
   log: Pick<Log, 'info' | 'warn' | 'error'>
@@ -18,7 +18,7 @@ const DAY_MS = 86_400_000
 const LOOK_MS = 600_000
 
 /** The results of the last run, of whichever node. Undefined before the first. */
-export function lastCheckRun({ store }: { store: Pick<MailStore, 'readCheckRun'> }) {
+export function lastCheckRun({ store }: { store: Pick<CheckRunStore, 'readCheckRun'> }) {
   return store.readCheckRun()
 }
 

@@ -54,10 +54,6 @@ export function listedName(ip: string, list: string): string {
   return `${reverseName(ip).replace(/\.(in-addr|ip6)\.arpa$/, '')}.${list}`
 }
 
-/** The policy to serve at `https://mta-sts.DOMAIN/.well-known/mta-sts.txt`. */
-export const mtaStsPolicy = (host: string, mode: 'enforce' | 'testing') =>
-  `version: STSv1\nmode: ${mode}\nmx: ${host}\nmax_age: 604800\n`
-
 export interface ZoneOptions {
   domains: readonly string[]
   host: string

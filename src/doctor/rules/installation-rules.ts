@@ -1,3 +1,4 @@
+import { MIN_TOKEN_LENGTH } from '../../base/id.ts'
 import { ipRangeMatcher, isLoopback } from '../../base/ip.ts'
 import { StoreUnavailable } from '../../base/problem.ts'
 import { type LedgerState, ledgerWarning } from '../../mail/rules/ledger.ts'
@@ -24,6 +25,7 @@ export interface DataDirectory {
 }
 
 const SLOW_FSYNC_MS = 50
+
 const ROOT = 0
 
 export function evaluateDataDirectory(data: DataDirectory): CheckResult {
@@ -102,9 +104,6 @@ export function evaluateClock({
   const agrees = offsetMs === undefined ? '' : `agrees with ${reference}`
   return ok([synchronized ? 'synchronized' : '', agrees].filter((part) => part !== '').join(', '))
 }
-
-/** Of the admin token. */
-export const MIN_TOKEN_LENGTH = 20
 
 /** `open` tells whether the running service gives metrics without the token; undefined if it is not running. */
 export function evaluateAdminToken(token: string, open: boolean | undefined): CheckResult {
@@ -242,6 +241,7 @@ function coversInternet(range: string): boolean {
 }
 
 const HOUR_MS = 3_600_000
+
 const MAX_BACKUP_HOURS = 7 * 24
 
 /** `entries` is the number of keys, orders and blocks; `at` when `mayfly backup` last succeeded. */

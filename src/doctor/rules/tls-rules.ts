@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
-import { mtaStsPolicy, mtaStsRecord, tlsaRecord, tlsReportRecord } from './dns-records.ts'
+import { mtaStsPolicy } from '../../mail/rules/mta-sts.ts'
+import { mtaStsRecord, tlsaRecord, tlsReportRecord } from './dns-records.ts'
 import { tagsOf } from './dns-rules.ts'
 import { type CheckResult, failure, type Lookup, ok, skipped, warning } from './result.ts'
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { tempFolder } from '../../../test/support/stores.ts'
 import { CommandError } from '../../cli/output.ts'
-import { setupActions } from './machine.ts'
+import { setupActions } from '../../runtime/setup-machine.ts'
 import { type Machine, setUp } from './setup.ts'
 
 let folder: ReturnType<typeof tempFolder>

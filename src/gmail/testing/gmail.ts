@@ -4,6 +4,7 @@ import { type Address, parseAddress, parseHost } from '../../base/address.ts'
 import type { MailboxId } from '../../mail/rules/session.ts'
 import { createSession } from '../../mail/sessions/create-session.ts'
 import { addConfiguredAccounts } from '../accounts.ts'
+import { openAliasAccounts } from '../aliases.ts'
 import type { AccountHealth, AccountRules } from '../rules.ts'
 
 export type GmailFixture = Awaited<ReturnType<typeof openGmailFixture>>
@@ -23,7 +24,7 @@ export async function openGmailFixture(...file: AccountRules[]) {
   await store.addDomain({ name, sessions: true, reader: true, ttlSeconds: undefined })
   const clock = { now: START }
   const woken: MailboxId[] = []
-  const deps = {
+  const deps = withAliases({
     findMailBlock: () => undefined,
     store,
     accountRules: file,
@@ -35,7 +36,7 @@ export async function openGmailFixture(...file: AccountRules[]) {
       wake: (mailbox: MailboxId) => void woken.push(mailbox),
       subscribe: () => () => {},
     },
-  }
+  })
   await addConfiguredAccounts(deps, file)
   const idOf = async (email: string) => {
     const known = await store.listAccounts(clock.now)
@@ -62,6 +63,11 @@ export async function openGmailFixture(...file: AccountRules[]) {
       createSession(deps, { useGmail: true, gmailId: await idOf(email), prefix, keyId }),
     close: scratch.close,
   }
+}
+
+/** With the accounts of these dependencies. */
+export function withAliases<D extends Parameters<typeof openAliasAccounts>[0]>(deps: D) {
+  return { ...deps, aliasAccounts: openAliasAccounts(deps) }
 }
 
 export function rules(text: string, more: Partial<AccountRules> = {}): AccountRules {

@@ -8,7 +8,7 @@ import { describeType, sampleOf } from './schema-text.ts'
 export function apiMarkdown(routes: readonly Route[]): string {
   return [
     '# The API',
-    'Generated from the routes by `src/http/docs/generated.test.ts`. To update it, run `npx vitest run src/http/api/docs --update`.',
+    'Generated from the routes by `src/http/docs/generated.test.ts`. To update it, run `npx vitest run src/http/docs --update`.',
     'Parameters are sent in the query or, with POST, in a form, JSON or multipart body of at most 64 KB and 1,000 fields (JSON keys and array items; 100 parts). Unknown parameters are ignored, and the response names up to ten of them in `X-Ignored-Parameters`. A token may be sent as `Authorization: Bearer`. Every error is JSON with `status`, `message`, `code` and `request_id`.',
     ...routes.flatMap(routeSection),
     '',

@@ -40,7 +40,7 @@ export function typescriptTypes(routes: readonly Route[]): string {
   const responses = routes.flatMap(({ method, path, output }) =>
     typeof output === 'string' ? [] : [`  '${method} ${path}': ${typescriptType(output, '  ')}\n`],
   )
-  return `// Generated from the routes by src/http/docs/generated.test.ts. To update it, run \`npx vitest run src/http/api/docs --update\`.
+  return `// Generated from the routes by src/http/docs/generated.test.ts. To update it, run \`npx vitest run src/http/docs --update\`.
 
 /** The successful response of each route. */
 export interface ApiResponses {

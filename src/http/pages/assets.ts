@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Type } from 'typebox'
 import { Problem } from '../../base/problem.ts'
+import type { ServerDeps } from '../server/deps.ts'
 import { contentResponse, type HttpResponse } from '../server/response.ts'
 import { type Route, route } from '../server/route.ts'
 
@@ -114,6 +115,10 @@ function readAssets(folder: string, isServed: (name: string) => boolean): Map<st
 const IMMUTABLE = 'public, max-age=31536000, immutable'
 const ICON = readFileSync(new URL('./favicon.svg', import.meta.url))
 
+interface AssetDeps extends ServerDeps {
+  builtPage: BuiltPage
+}
+
 export const assetRoutes: readonly Route[] = [
   route({
     method: 'GET',
@@ -123,7 +128,7 @@ export const assetRoutes: readonly Route[] = [
     input: Type.Object({ name: Type.String() }),
     output: 'text/javascript',
     problems: ['not_found'],
-    async handle({ name }, { builtPage }, { headers }) {
+    async handle({ name }, { builtPage }: AssetDeps, { headers }) {
       const asset = builtPage.asset(name)
       if (!asset) throw new Problem('not_found', 'Not found.')
       return assetResponse(asset, headers['accept-encoding'])

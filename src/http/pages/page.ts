@@ -8,11 +8,11 @@ import {
   type SiteConfig,
   THEME_COLOURS,
 } from '../../shared/site.ts'
-import type { RouteDeps } from '../deps.ts'
 import { siteUrl } from '../server/client.ts'
 import { contentResponse, type HttpResponse } from '../server/response.ts'
 import { type HttpRequest, type Route, route } from '../server/route.ts'
 import type { BuiltPage, EntryFiles } from './assets.ts'
+import type { PageDeps } from './deps.ts'
 import { html, type Markup } from './html.ts'
 import { type Locale, localeOf } from './locale.ts'
 
@@ -120,7 +120,7 @@ interface SitePage extends Pick<Page, 'entry' | 'showsMail'> {
 
 /** Renders a page for this request, in the language that the browser prefers. */
 export async function sitePage(
-  deps: RouteDeps,
+  deps: PageDeps,
   request: HttpRequest,
   { title, current, publicPath, isOfShop = false, content, ...rest }: SitePage,
 ): Promise<HttpResponse> {
@@ -151,8 +151,12 @@ type PageRoute = Pick<Route, 'path' | 'title' | 'description'> & { page: SitePag
 
 /** A page that is the same for every request, but for its language. */
 export function pageRoute({ page, ...rest }: PageRoute): Route {
-  const handle: Route['handle'] = (_input, deps, request) => sitePage(deps, request, page)
-  return route({ method: 'GET', output: 'text/html', ...rest, handle })
+  return route({
+    method: 'GET',
+    output: 'text/html',
+    ...rest,
+    handle: (_input, deps: PageDeps, request) => sitePage(deps, request, page),
+  })
 }
 
 /** The header that the script renders, too, so that nothing moves when it takes over. */
@@ -177,13 +181,8 @@ export function siteFooter({ t }: Locale, abuse: string): Markup {
   return html`<footer class="foot">${abuse === '' ? html`` : html`<a href="mailto:${abuse}">${t('site_abuse')}</a>`}</footer>`
 }
 
-/** Whether plans are sold online. Otherwise the operator issues keys. */
-export function isShopOpen({ plans, pay }: Pick<RouteDeps, 'plans' | 'pay'>): boolean {
-  return pay.provider !== 'manual' && plans.length > 0
-}
-
 export async function siteConfig(
-  deps: RouteDeps,
+  deps: PageDeps,
   request: Pick<HttpRequest, 'headers' | 'secure'>,
 ): Promise<SiteConfig> {
   // While the store is unreachable, the page itself reports that, and recovers when the store does.
@@ -197,7 +196,7 @@ export async function siteConfig(
     operator: domain ? `postmaster@${domain.name}` : '',
     checks: deps.checksSenders,
     receipts: deps.receipts,
-    shop: isShopOpen(deps),
+    shop: deps.shopOpen,
     site: siteUrl(deps.baseUrl, request),
   }
 }

@@ -2,15 +2,15 @@ import { readFileSync } from 'node:fs'
 import { Type } from 'typebox'
 import { parseHost } from '../../base/address.ts'
 import { Problem } from '../../base/problem.ts'
-import { mtaStsPolicy } from '../../doctor/rules/dns-records.ts'
+import { mtaStsPolicy } from '../../mail/rules/mta-sts.ts'
 import { textDirection } from '../../shared/languages.ts'
 import { THEME_COLOURS } from '../../shared/site.ts'
 import { siteUrl } from '../server/client.ts'
 import { contentResponse } from '../server/response.ts'
 import { type Route, route } from '../server/route.ts'
+import type { PageDeps } from './deps.ts'
 import { html } from './html.ts'
 import { localeOf } from './locale.ts'
-import { isShopOpen } from './page.ts'
 
 const FOR_A_DAY = { 'cache-control': 'public, max-age=86400' }
 
@@ -37,7 +37,7 @@ export const siteFileRoutes: readonly Route[] = [
     description: 'RFC 8461, of the mail domain that follows mta-sts. in the Host header.',
     output: 'text/plain',
     problems: ['not_found'],
-    async handle(_input, { mtaSts, hostname, store }, { headers: { host = '' } }) {
+    async handle(_input, { mtaSts, hostname, store }: PageDeps, { headers: { host = '' } }) {
       const name = parseHost(/^mta-sts\.([^:]+?)\.?(?:$|:)/i.exec(host)?.[1] ?? '')
       const domain = name && (await store.findDomain(name))
       if (mtaSts === 'off' || !domain || domain.removed)
@@ -114,8 +114,8 @@ export const siteFileRoutes: readonly Route[] = [
     title: 'Sitemap',
     description: 'The public pages.',
     output: 'application/xml',
-    async handle(_input, deps, request) {
-      const paths = ['/', '/docs', ...(isShopOpen(deps) ? ['/pricing', '/key'] : [])]
+    async handle(_input, deps: PageDeps, request) {
+      const paths = ['/', '/docs', ...(deps.shopOpen ? ['/pricing', '/key'] : [])]
       const site = siteUrl(deps.baseUrl, request)
       const urls = paths.map((path) => html`<url><loc>${site}${path}</loc></url>\n`)
       const xml = html`<?xml version="1.0" encoding="UTF-8"?>

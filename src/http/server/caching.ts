@@ -1,10 +1,9 @@
 import { hash } from 'node:crypto'
 import { openLru } from '../../base/lru.ts'
-import type { Session } from '../../mail/rules/session.ts'
 import { bodyBytes, type HttpResponse } from './response.ts'
 
 /** Weak: equal state, not equal bytes. Includes the id, because the version of a revived session starts again at 1. */
-export function mailboxEtag({ id, version }: Session): string {
+export function mailboxEtag({ id, version }: { id: number; version: number }): string {
   return `W/"${id.toString(36)}-${version.toString(36)}"`
 }
 

@@ -1,7 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { Problem } from '../../base/problem.ts'
-import type { RouteDeps } from '../deps.ts'
+import type { ServerDeps } from './deps.ts'
 import { tokenRefusals } from './metrics.ts'
 import { limitAttempts, takeRate, takeTurn } from './rates.ts'
 import type { HeaderField, HttpRequest } from './route.ts'
@@ -72,7 +72,7 @@ export function setCookieHeader(cookie: Cookie): string {
   return secure ? `${header}; Secure` : header
 }
 
-type OperatorDeps = Pick<RouteDeps, 'adminToken' | 'rateLimits' | 'limit' | 'now' | 'log'>
+type OperatorDeps = Pick<ServerDeps, 'adminToken' | 'rateLimits' | 'limit' | 'now' | 'log'>
 
 /** True if the client is the operator, or if no admin token is configured. Requests without the token are rate limited. */
 export async function isOperatorRequest(

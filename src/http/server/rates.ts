@@ -1,8 +1,8 @@
 import { Problem } from '../../base/problem.ts'
 import type { Rate } from '../../limit/limit.ts'
-import type { ServiceDeps } from '../../mail/deps.ts'
+import type { ServerDeps } from './deps.ts'
 
-type RateDeps = Pick<ServiceDeps, 'limit' | 'now'>
+type RateDeps = Pick<ServerDeps, 'limit' | 'now'>
 
 /** Rate limits per client address or token. The failed login that uses up the burst is already one too many. */
 const RATES = {

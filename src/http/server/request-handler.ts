@@ -3,9 +3,9 @@ import findMyWay from 'find-my-way'
 import type { Static } from 'typebox'
 import type { ReportOutage } from '../../base/jobs/outage.ts'
 import { Problem, StoreUnavailable, toError } from '../../base/problem.ts'
-import type { RouteDeps } from '../deps.ts'
 import type { ClientOf } from './client.ts'
 import { bearerToken } from './credentials.ts'
+import type { ServerDeps } from './deps.ts'
 import { disconnectSignal, isDisconnect, onClose, throwIfClosed } from './disconnect.ts'
 import { countResponse, requestTimer } from './metrics.ts'
 import { ignoredReader, inputReader, NO_PARAMS } from './parameters.ts'
@@ -33,7 +33,7 @@ import {
 import { type HttpRequest, methodsByPath, namesIgnored, type Route } from './route.ts'
 
 export interface HttpServerContext {
-  deps: RouteDeps
+  deps: ServerDeps
   clientOf: ClientOf
   sourceAddressOf(request: IncomingMessage): string
   isSecure(request: IncomingMessage): boolean
@@ -266,7 +266,7 @@ async function sendProblem(
   }
 }
 
-async function takeRates(deps: RouteDeps, route: Route, client: string): Promise<void> {
+async function takeRates(deps: ServerDeps, route: Route, client: string): Promise<void> {
   if (route.unlimited || route.operator) return
   await takeRate(deps, 'request', client)
   if (route.rate) await takeRate(deps, route.rate, client)

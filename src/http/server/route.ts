@@ -2,10 +2,13 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { type Static, type TObject, type TSchema, Type } from 'typebox'
 import type { Problem, ProblemCode } from '../../base/problem.ts'
 import type { ApiKey } from '../../keys/rules.ts'
-import type { RouteDeps } from '../deps.ts'
+import type { ServerDeps } from './deps.ts'
 import type { HttpResponse } from './response.ts'
 
-/** One endpoint. Server, documentation and tests read the same value. */
+/**
+ * One endpoint. Server, documentation and tests read the same value. A handler that needs more than the server declares it as
+ * the type of its `deps`; http/deps.ts lists the types of all folders.
+ */
 export interface Route<I extends TObject = TObject, O extends TSchema = TSchema> {
   method: 'GET' | 'POST'
   /** With parameters in braces: `/api/orders/{id}`. */
@@ -36,12 +39,12 @@ export interface Route<I extends TObject = TObject, O extends TSchema = TSchema>
   /** Default: as parse-request.ts has it. */
   maxBodyBytes?: number
   /** Runs before the parameters are parsed. Throws Problem if the key is not accepted. */
-  authenticate?(deps: RouteDeps, request: HttpRequest): Promise<ApiKey | undefined>
-  handle(input: Static<I>, deps: RouteDeps, request: HttpRequest): Promise<HttpResponse<Static<O>>>
+  authenticate?(deps: ServerDeps, request: HttpRequest): Promise<ApiKey | undefined>
+  handle(input: Static<I>, deps: ServerDeps, request: HttpRequest): Promise<HttpResponse<Static<O>>>
   /** Problems as an HTML page instead of JSON. */
   problemPage?(
     problem: Problem,
-    deps: RouteDeps,
+    deps: ServerDeps,
     request: { headers: IncomingHttpHeaders; requestId: string },
   ): HttpResponse
 }

@@ -1,7 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Problem } from '../../base/problem.ts'
 import { isoTimestamp, utcTimestamp } from '../../base/time.ts'
-import type { RouteDeps } from '../../http/deps.ts'
 import { keyedEtag, MAX_CACHED_BYTES, matchesEtag } from '../../http/server/caching.ts'
 import { KEY_HEADER } from '../../http/server/credentials.ts'
 import {
@@ -13,20 +12,20 @@ import {
   preparedBytes,
 } from '../../http/server/response.ts'
 import { type HttpRequest, route } from '../../http/server/route.ts'
+import { isoTimeField, timeField } from '../../http/server/schemas.ts'
 import {
   addressField,
   DEFAULT_LIMIT,
-  isoTimeField,
   limitField,
   messageIdField,
   senderFilterFields,
   sinceIdField,
-  timeField,
   waitField,
 } from '../../mail/api/schemas.ts'
 import { parseFilter } from '../../mail/rules/filter.ts'
 import { authenticateKey, type Caller } from '../authenticate-key.ts'
 import { charge } from '../charge.ts'
+import type { KeyRouteDeps } from '../deps.ts'
 import type { EmailRecord } from '../emails/email-record.ts'
 import {
   awaitEmails,
@@ -131,10 +130,11 @@ export const emailsRoute = route({
   problems: ['invalid_key', 'plan_expired', 'quota_exhausted', 'daily_limit', 'shutting_down'],
   conditional: true,
   api: 'keyed',
-  authenticate: async (deps, request) => await authenticateKey(deps, callerOf(deps, request)),
+  authenticate: async (deps: KeyRouteDeps, request) =>
+    await authenticateKey(deps, callerOf(deps, request)),
   async handle(
     { to, since_id: sinceId = 0, limit = DEFAULT_LIMIT, cursor, wait = 0, from, subject },
-    deps,
+    deps: KeyRouteDeps,
     request,
   ) {
     const key = authenticatedKey(request)
@@ -175,7 +175,7 @@ export const emailsRoute = route({
 })
 
 interface EmailsRequest {
-  deps: RouteDeps
+  deps: KeyRouteDeps
   request: HttpRequest
   caller: Caller
   query: EmailQuery

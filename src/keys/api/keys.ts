@@ -10,8 +10,9 @@ import {
   nullable,
   successSchema,
   timeField,
-} from '../../mail/api/schemas.ts'
+} from '../../http/server/schemas.ts'
 import { identifyKey } from '../authenticate-key.ts'
+import type { KeyRouteDeps } from '../deps.ts'
 import { keyUsageReport, rollPresentedKey } from '../keys.ts'
 import { remainingQuota, utcDayText } from '../rules.ts'
 import { authenticatedKey, callerOf } from './quota-headers.ts'
@@ -54,8 +55,9 @@ export const usageRoute = route({
   requestHeaders: [KEY_HEADER],
   problems: ['invalid_key'],
   api: 'keyed',
-  authenticate: async (deps, request) => await identifyKey(deps, callerOf(deps, request)),
-  async handle(_input, deps, request) {
+  authenticate: async (deps: KeyRouteDeps, request) =>
+    await identifyKey(deps, callerOf(deps, request)),
+  async handle(_input, deps: KeyRouteDeps, request) {
     const key = authenticatedKey(request)
     const { state, resetsAt, days } = await keyUsageReport(deps, key)
     const { all, today = null } = remainingQuota(key)
@@ -98,8 +100,9 @@ export const rollKeyRoute = route({
   problems: ['invalid_key', 'already_rolled'],
   rate: 'rollKey',
   api: 'keyed',
-  authenticate: async (deps, request) => await identifyKey(deps, callerOf(deps, request)),
-  async handle(_input, deps, request) {
+  authenticate: async (deps: KeyRouteDeps, request) =>
+    await identifyKey(deps, callerOf(deps, request)),
+  async handle(_input, deps: KeyRouteDeps, request) {
     const key = authenticatedKey(request)
     const presented = apiKeyOf(request.headers) ?? ''
     const { secret, oldUntil } = await rollPresentedKey(deps, key, presented)

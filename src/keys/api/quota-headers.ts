@@ -1,12 +1,12 @@
-import type { RouteDeps } from '../../http/deps.ts'
 import { siteUrl } from '../../http/server/client.ts'
 import { apiKeyOf } from '../../http/server/credentials.ts'
+import type { ServerDeps } from '../../http/server/deps.ts'
 import type { HttpRequest } from '../../http/server/route.ts'
 import type { Caller } from '../authenticate-key.ts'
 import { type ApiKey, nextUtcDay, precheckQuota, remainingQuota } from '../rules.ts'
 
 /** Every response after a valid key carries its quota headers. */
-export function callerOf(deps: RouteDeps, request: HttpRequest): Caller {
+export function callerOf(deps: Pick<ServerDeps, 'baseUrl' | 'now'>, request: HttpRequest): Caller {
   return {
     keyText: apiKeyOf(request.headers),
     client: request.client,
@@ -15,7 +15,7 @@ export function callerOf(deps: RouteDeps, request: HttpRequest): Caller {
   }
 }
 
-export function pricingUrl({ baseUrl }: Pick<RouteDeps, 'baseUrl'>, request: HttpRequest): string {
+export function pricingUrl({ baseUrl }: Pick<ServerDeps, 'baseUrl'>, request: HttpRequest): string {
   return `${siteUrl(baseUrl, request)}/pricing`
 }
 

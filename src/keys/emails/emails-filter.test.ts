@@ -5,9 +5,9 @@ import { parseAddress, parseHost } from '../../base/address.ts'
 import { openStepScheduler } from '../../mail/read/step-scheduler.ts'
 import { parseFilter } from '../../mail/rules/filter.ts'
 import { POOL } from '../../mail/rules/session.ts'
-import type { MailStore } from '../../mail/store.ts'
 import { countTurns } from '../../service/testing/turns.ts'
 import { EMPTY_MAIL } from '../../shared/mail.ts'
+import type { Store } from '../../store/store.ts'
 import { type EmailQuery, emailMatchTest, MAX_EXAMINED, newestEmailId } from './emails.ts'
 import { listEmails } from './list-emails.ts'
 
@@ -47,12 +47,12 @@ afterAll(() => opened.close())
 function countingDeps() {
   let rows = 0
   let whole = 0
-  const listKeyMailHeads: MailStore['listKeyMailHeads'] = async (scope, page) => {
+  const listKeyMailHeads: Store['listKeyMailHeads'] = async (scope, page) => {
     const found = await opened.store.listKeyMailHeads(scope, page)
     rows += found.length
     return found
   }
-  const readKeyMail: MailStore['readKeyMail'] = async (scope, ids) => {
+  const readKeyMail: Store['readKeyMail'] = async (scope, ids) => {
     const found = await opened.store.readKeyMail(scope, ids)
     whole += found.length
     return found

@@ -1,8 +1,8 @@
 import { type Address, parseAddress } from '../../base/address.ts'
 import { secretHash } from '../../base/id.ts'
 import { Problem } from '../../base/problem.ts'
-import type { ServiceDeps } from '../../mail/deps.ts'
-import { type PollSource, pollUntil } from '../../mail/list/shared-poll.ts'
+import type { MailDeps } from '../../mail/deps.ts'
+import { type PollSource, pollUntil, type SharedPolls } from '../../mail/list/shared-poll.ts'
 import { groupSteps, type MailFilter, matchesFilter } from '../../mail/rules/filter.ts'
 import type { Message } from '../../mail/rules/message.ts'
 import { keyedTopic, POOL, type Topic } from '../../mail/rules/session.ts'
@@ -10,7 +10,9 @@ import type { KeyScope, MailStore } from '../../mail/store.ts'
 import { type Caller, type KeyAuthDeps, requireQuota, rereadKey } from '../authenticate-key.ts'
 import type { ApiKey } from '../rules.ts'
 
-export type EmailsDeps = Pick<ServiceDeps, 'store' | 'parsed' | 'steps' | 'poolAccess' | 'now'>
+export interface EmailsDeps extends Pick<MailDeps, 'store' | 'parsed' | 'steps' | 'now'> {
+  poolAccess: PoolAccess
+}
 
 /** What keys see of the pool: all of it, mail whose address they name, or nothing. */
 export type PoolAccess = 'open' | 'by-address' | 'off'
@@ -151,7 +153,7 @@ export function parseTo(text: string): Address {
   return address
 }
 
-type EmailsWaitDeps = KeyAuthDeps & EmailsDeps & Pick<ServiceDeps, 'keyPolls'>
+type EmailsWaitDeps = KeyAuthDeps & EmailsDeps & { keyPolls: SharedPolls<KeyView> }
 
 /** What a key may see, as one poll found it. Shared by all requests with this key and address. */
 export interface KeyView {

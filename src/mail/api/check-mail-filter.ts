@@ -1,9 +1,9 @@
 import { Problem } from '../../base/problem.ts'
-import type { RouteDeps } from '../../http/deps.ts'
 import { takeRate } from '../../http/server/rates.ts'
 import { type HttpResponse, json } from '../../http/server/response.ts'
 import type { HttpRequest } from '../../http/server/route.ts'
 import type { AddressRules } from '../../shared/address-rules.ts'
+import type { MailRouteDeps } from '../deps.ts'
 import { awaitMail } from '../list/check-mail.ts'
 import { listMatching, matchTest } from '../list/filtered-mail.ts'
 import { searchMail } from '../list/search-mail.ts'
@@ -42,7 +42,7 @@ interface FilteredRequest extends Conditions {
 }
 
 export async function filteredListing(
-  deps: RouteDeps,
+  deps: MailRouteDeps,
   request: HttpRequest,
   { filter, search, wait, ...wanted }: FilteredRequest,
 ): Promise<HttpResponse<Listing>> {
@@ -77,7 +77,7 @@ export async function filteredListing(
 }
 
 async function searchListing(
-  deps: RouteDeps,
+  deps: MailRouteDeps,
   request: HttpRequest,
   { search, filter, ...wanted }: Omit<FilteredRequest, 'wait' | 'search'> & { search: SearchText },
 ): Promise<HttpResponse<Listing>> {
@@ -96,7 +96,7 @@ async function searchListing(
 }
 
 function listing(
-  deps: RouteDeps,
+  deps: MailRouteDeps,
   { session, messages }: Awaited<ReturnType<typeof listMatching>>,
   more: Pick<Listing, 'timed_out' | 'incomplete'> = {},
 ): HttpResponse<Listing> {
@@ -107,7 +107,7 @@ function listing(
   })
 }
 
-export function mailboxPart(deps: RouteDeps, session: Session) {
+export function mailboxPart(deps: MailRouteDeps, session: Session) {
   const full = isMailboxFull(session, deps.mailbox) ? { full: true as const } : {}
   return {
     status: 'success' as const,
@@ -122,6 +122,6 @@ function rulesJson({ onlyFrom, maxMessages }: AddressRules): Pick<Listing, 'rule
   return { rules: { only_from: [...onlyFrom], max_messages: maxMessages ?? null } }
 }
 
-export function forClient({ store, now, codes, steps }: RouteDeps, client: string | undefined) {
+export function forClient({ store, now, codes, steps }: MailRouteDeps, client: string | undefined) {
   return { store, now, steps, codes: scannerForClient(codes, client) }
 }

@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
-import type { RouteDeps } from '../../http/deps.ts'
 import { mailboxEtag, matchesEtag } from '../../http/server/caching.ts'
 import { takeRate } from '../../http/server/rates.ts'
 import { empty, type HttpResponse, json, preparedJson } from '../../http/server/response.ts'
 import { type HttpRequest, route } from '../../http/server/route.ts'
+import type { MailRouteDeps } from '../deps.ts'
 import {
   awaitMail,
   forcePoll,
@@ -56,7 +56,7 @@ export const checkMailRoute = route({
   output: listingSchema,
   problems: ['invalid_token', 'session_expired', 'shutting_down'],
   conditional: true,
-  async handle(input, deps, request) {
+  async handle(input, deps: MailRouteDeps, request) {
     const { token, since_id: sinceId = 0, limit = DEFAULT_LIMIT, wait = 0, force = false } = input
     const conditions = parseConditions(input)
     const found = await liveSession(deps, token)
@@ -94,7 +94,7 @@ const notModifiedResponses = new WeakMap<Session, HttpResponse<never>>()
 
 /** Cached by session object if the store caches it, else by version. */
 async function notModified(
-  deps: RouteDeps,
+  deps: MailRouteDeps,
   { session, etag }: { session: Session; etag: string },
   { client }: HttpRequest,
 ): Promise<HttpResponse<never>> {
@@ -114,7 +114,7 @@ async function notModified(
 
 /** With If-None-Match, waits while it matches; else until there is mail newer than since_id. */
 async function waitForChange(
-  deps: RouteDeps,
+  deps: MailRouteDeps,
   request: HttpRequest,
   { sinceId, ...wait }: { token: string; session: Session; seconds: number; sinceId: number },
 ) {
@@ -135,7 +135,7 @@ async function waitForChange(
 
 /** Serialized once per version of the mailbox. */
 async function listing(
-  deps: RouteDeps,
+  deps: MailRouteDeps,
   { token, session: found, request }: { token: string; session: Session; request: HttpRequest },
   page: { sinceId: number; limit: number },
 ): Promise<HttpResponse<never>> {

@@ -8,6 +8,7 @@ import {
 } from '../../http/server/response.ts'
 import { type HttpRequest, route } from '../../http/server/route.ts'
 import { isBlank, isEmptyLine, readHeader } from '../../mime/header-fields.ts'
+import type { MailRouteDeps } from '../deps.ts'
 import { readAttachment, readRawMail } from '../read/read-mail.ts'
 import type { Message, RawMail } from '../rules/message.ts'
 import { idField, tokenField } from './schemas.ts'
@@ -27,7 +28,7 @@ export const attachmentRoute = route({
   }),
   output: 'application/octet-stream',
   problems: ['invalid_token', 'session_expired', 'message_not_found', 'not_found', 'shutting_down'],
-  async handle(asked, deps, request) {
+  async handle(asked, deps: MailRouteDeps, request) {
     const { info, bytes } = await readAttachment(deps, { ...asked, ...downloadOf(request) })
     const { contentType, filename } = info
     const type = IMAGE_TYPES.has(contentType) ? contentType : 'application/octet-stream'
@@ -44,7 +45,7 @@ export const rawMailRoute = route({
   input: Type.Object({ token: tokenField, id: idField }),
   output: 'message/rfc822',
   problems: ['invalid_token', 'session_expired', 'message_not_found'],
-  async handle({ token, id }, deps, request) {
+  async handle({ token, id }, deps: MailRouteDeps, request) {
     const found = await readRawMail(deps, { token, id, ...downloadOf(request) })
     return rawMailResponse(found, deps.hostname)
   },

@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import { Problem } from '../../base/problem.ts'
 import { privateContentResponse } from '../../http/server/response.ts'
 import { type HttpRequest, route } from '../../http/server/route.ts'
+import type { MailRouteDeps } from '../deps.ts'
 import { type MailEvent, mailEvents } from '../list/events.ts'
 import { scannerForClient } from '../read/code-scanner.ts'
 import { parseFilter } from '../rules/filter.ts'
@@ -23,7 +24,7 @@ export const eventsRoute = route({
   output: MEDIA_TYPE,
   problems: ['invalid_token', 'session_expired'],
   resumable: true,
-  async handle({ token, since_id: sinceId, ...conditions }, deps, request) {
+  async handle({ token, since_id: sinceId, ...conditions }, deps: MailRouteDeps, request) {
     const filter = parseFilter(conditions)
     const session = await liveSession(deps, token)
     const headers = { 'x-accel-buffering': 'no', connection: 'close' }

@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { Problem } from '../../base/problem.ts'
 import { jsonResponse, preparedJson, success } from '../../http/server/response.ts'
 import { route } from '../../http/server/route.ts'
+import { enumField, nullable, successSchema } from '../../http/server/schemas.ts'
 import {
   type AttachmentInfo,
   CHECK_RESULTS,
@@ -10,19 +11,12 @@ import {
   type Mail,
   type SenderChecks,
 } from '../../shared/mail.ts'
+import type { MailRouteDeps } from '../deps.ts'
 import { jsonParts } from '../read/long-strings.ts'
 import { deleteMail, deleteSeveral, readMail, readMailJson } from '../read/read-mail.ts'
 import type { Message } from '../rules/message.ts'
 import { liveSession } from '../sessions/session.ts'
-import {
-  enumField,
-  idField,
-  nullable,
-  successSchema,
-  summaryFields,
-  summaryJson,
-  tokenField,
-} from './schemas.ts'
+import { idField, summaryFields, summaryJson, tokenField } from './schemas.ts'
 
 const textOrNull = nullable(Type.String())
 const mailboxes = Type.Array(
@@ -116,7 +110,11 @@ export const readMailRoute = route({
   input: readInput,
   output: successSchema({ message: fullMessageSchema }),
   problems: ['invalid_token', 'session_expired', 'message_not_found', 'shutting_down'],
-  async handle({ token, id, headers = false }, deps, { client, signal, reserveSendBudget }) {
+  async handle(
+    { token, id, headers = false },
+    deps: MailRouteDeps,
+    { client, signal, reserveSendBudget },
+  ) {
     // Every change of the mailbox changes the version, a deletion too.
     const session = await liveSession(deps, token)
     const cacheKey = `read ${session.id} ${id} ${headers}`
@@ -141,7 +139,7 @@ const MAX_BRIEF_CHARS = 64 * 1024
 export const readTextRoute = route({
   ...readMailRoute,
   input: readInput,
-  async handle({ token, id }, deps, { client, signal }) {
+  async handle({ token, id }, deps: MailRouteDeps, { client, signal }) {
     const query = { token, id, client, signal: signal() }
     const { message, mail, checks } = await readMail(deps, query)
     const text = mail.text?.slice(0, MAX_BRIEF_CHARS) ?? null
@@ -214,7 +212,7 @@ export const deleteMailRoute = route({
     deleted: Type.Integer({ description: 'How many messages were deleted.', examples: [1] }),
   }),
   problems: ['invalid_token', 'session_expired', 'message_not_found'],
-  async handle({ token, ...input }, deps) {
+  async handle({ token, ...input }, deps: MailRouteDeps) {
     const selection = parseSelection(input)
     if ('id' in selection) {
       await deleteMail(deps, token, selection.id)

@@ -1,12 +1,6 @@
-import {
-  type Static,
-  type TLiteral,
-  type TProperties,
-  type TSchema,
-  type TUnion,
-  Type,
-} from 'typebox'
+import { type Static, Type } from 'typebox'
 import { isoTimestamp, utcTimestamp } from '../../base/time.ts'
+import { isoTimeField, nullable, successSchema, timeField } from '../../http/server/schemas.ts'
 import type { MessageSummary } from '../rules/message.ts'
 import type { Session } from '../rules/session.ts'
 
@@ -17,11 +11,13 @@ const MAX_ID = Number.MAX_SAFE_INTEGER
 export const tokenField = Type.String({
   description: 'The session token. It may also be sent as Authorization: Bearer.',
 })
+
 export const idField = Type.Integer({
   minimum: 0,
   maximum: MAX_ID,
   description: 'A message id from check-mail.',
 })
+
 export const ttlField = Type.Optional(
   Type.Integer({
     minimum: 0,
@@ -30,6 +26,7 @@ export const ttlField = Type.Optional(
       'Lifetime in seconds from now, at least 60. At most seven days from creation, or 30 days for sessions created with an APIKey, unless the operator has set other limits.',
   }),
 )
+
 export const sinceIdField = Type.Optional(
   Type.Integer({
     minimum: 0,
@@ -39,6 +36,7 @@ export const sinceIdField = Type.Optional(
 )
 
 export const DEFAULT_LIMIT = 100
+
 export const limitField = Type.Optional(
   Type.Integer({
     minimum: 1,
@@ -46,6 +44,7 @@ export const limitField = Type.Optional(
     description: 'Maximum number of messages; default 100.',
   }),
 )
+
 export const waitField = Type.Optional(
   Type.Integer({
     minimum: 0,
@@ -67,6 +66,7 @@ export const senderFilterFields = {
     }),
   ),
 }
+
 export const filterFields = {
   ...senderFilterFields,
   has_code: Type.Optional(
@@ -74,28 +74,9 @@ export const filterFields = {
   ),
 }
 
-/** What a successful response contains, besides its status. */
-export const successSchema = <Fields extends TProperties>(fields: Fields) =>
-  Type.Object({ status: Type.Literal('success'), ...fields })
-export const timeField = Type.String({
-  description: 'YYYY-MM-DD HH:MM:SS, UTC',
-  examples: ['2026-03-01 12:00:00'],
-})
-export const isoTimeField = Type.String({ format: 'date-time', examples: ['2026-03-01T12:00:00Z'] })
 export const addressField = Type.String({ examples: ['tovuna.lemisa472@mayfly.example'] })
+
 export const messageIdField = Type.Integer({ examples: [1_836_000_000_000_000] })
-
-export const nullable = <T extends TSchema>(field: T, description?: string) =>
-  Type.Union([field, Type.Null()], description === undefined ? {} : { description })
-
-type Literals<Words extends readonly string[]> = {
-  -readonly [At in keyof Words]: TLiteral<Words[At] & string>
-}
-
-export function enumField<const Words extends readonly string[]>(words: Words) {
-  const literals = words.map((word) => Type.Literal(word))
-  return Type.Union(literals) as TUnion as TUnion<Literals<Words>>
-}
 
 export const summaryFields = {
   id: messageIdField,
@@ -109,6 +90,7 @@ export const summaryFields = {
     'The most likely code in the mail. Null: none found, or not extracted yet.',
   ),
 }
+
 const summarySchema = Type.Object(summaryFields)
 
 /** In lists and events. */
@@ -160,15 +142,6 @@ export const sessionSchema = successSchema({
   expires_at: timeField,
   expires_at_iso: isoTimeField,
 })
-
-export const countField = (example: number) => Type.Integer({ examples: [example] })
-
-export const expiryFields = {
-  expires_at: nullable(timeField, 'Null: never.'),
-  expires_at_iso: nullable(isoTimeField, 'Null: never.'),
-}
-
-export const messageSchema = successSchema({ message: Type.String() })
 
 export function summaryJson(message: MessageSummary): Static<typeof summarySchema> {
   return {

@@ -1,8 +1,10 @@
 import { Type } from 'typebox'
 import { success } from '../../http/server/response.ts'
 import { route } from '../../http/server/route.ts'
+import { messageSchema } from '../../http/server/schemas.ts'
+import type { MailRouteDeps } from '../deps.ts'
 import { sendTestMail } from '../send-test.ts'
-import { messageSchema, tokenField } from './schemas.ts'
+import { tokenField } from './schemas.ts'
 
 export const sendTestRoute = route({
   method: 'POST',
@@ -13,7 +15,7 @@ export const sendTestRoute = route({
   input: Type.Object({ token: tokenField }),
   output: messageSchema,
   problems: ['invalid_token', 'session_expired', 'not_allowed'],
-  async handle({ token }, deps, { client }) {
+  async handle({ token }, deps: MailRouteDeps, { client }) {
     await sendTestMail(deps, { token, client })
     return success({ message: 'Test message sent.' })
   },

@@ -1,24 +1,15 @@
 import { Type } from 'typebox'
 import { secretHash } from '../../base/id.ts'
-import { activeAccounts, displayEmail } from '../../gmail/accounts.ts'
-import { apiKeyBesideToken } from '../../http/server/credentials.ts'
 import { takeRate } from '../../http/server/rates.ts'
 import { success } from '../../http/server/response.ts'
 import { route } from '../../http/server/route.ts'
-import { pricingUrl } from '../../keys/api/quota-headers.ts'
-import { authenticateSessionKey } from '../../keys/authenticate-key.ts'
+import { messageSchema, successSchema } from '../../http/server/schemas.ts'
 import { MAX_MESSAGES, parseRules } from '../../shared/address-rules.ts'
+import type { MailRouteDeps } from '../deps.ts'
 import { createSession } from '../sessions/create-session.ts'
 import { sessionDomains } from '../sessions/domains.ts'
 import { endSession, extendSession } from '../sessions/session.ts'
-import {
-  messageSchema,
-  sessionJson,
-  sessionSchema,
-  successSchema,
-  tokenField,
-  ttlField,
-} from './schemas.ts'
+import { sessionJson, sessionSchema, tokenField, ttlField } from './schemas.ts'
 
 export const domainsRoute = route({
   method: 'GET',
@@ -39,12 +30,11 @@ export const domainsRoute = route({
       }),
     ),
   }),
-  async handle(_input, deps) {
+  async handle(_input, deps: MailRouteDeps) {
     const domains = await sessionDomains(deps)
-    const accounts = await activeAccounts(deps)
     return success({
       domains: domains.map(({ id, name }) => ({ id, domain: name })),
-      gmail_accounts: accounts.map((account) => ({ id: account.id, email: displayEmail(account) })),
+      gmail_accounts: await deps.aliasAccounts.list(),
     })
   },
 })
@@ -104,17 +94,8 @@ export const createSessionRoute = route({
     'gmail_unavailable',
   ],
   rate: 'createSession',
-  async authenticate(deps, request) {
-    const keyText = apiKeyBesideToken(request.headers)
-    if (keyText === undefined) return undefined
-    const { client } = request
-    return await authenticateSessionKey(deps, {
-      keyText,
-      client,
-      shopUrl: pricingUrl(deps, request),
-    })
-  },
-  async handle(input, deps, { key }) {
+  authenticate: (deps: MailRouteDeps, request) => deps.findSessionKey(request),
+  async handle(input, deps: MailRouteDeps, { key }) {
     const { session, token } = await createSession(deps, {
       prefix: input.prefix,
       domainId: input.domain_id,
@@ -138,7 +119,7 @@ export const extendSessionRoute = route({
   input: Type.Object({ token: tokenField, ttl: ttlField }),
   output: sessionSchema,
   problems: ['invalid_token', 'session_expired'],
-  async handle({ token, ttl }, deps, request) {
+  async handle({ token, ttl }, deps: MailRouteDeps, request) {
     if (request.client !== undefined) await takeRate(deps, 'extendSession', secretHash(token))
     return success(sessionJson(await extendSession(deps, token, ttl), token))
   },
@@ -152,7 +133,7 @@ export const deleteSessionRoute = route({
   input: Type.Object({ token: tokenField }),
   output: messageSchema,
   problems: ['invalid_token', 'session_expired'],
-  async handle({ token }, deps) {
+  async handle({ token }, deps: MailRouteDeps) {
     await endSession(deps, token)
     return success({ message: 'Session deleted.' })
   },

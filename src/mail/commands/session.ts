@@ -1,7 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { sessionJson } from '../../admin/json.ts'
 import { parseAddress } from '../../base/address.ts'
-import type { BlockDeps } from '../../blocks/blocks.ts'
 import {
   CommandError,
   formatBytes,
@@ -13,10 +11,10 @@ import {
   printJson,
   table,
 } from '../../cli/output.ts'
-import { endSessionByAddress, listSessions, type OperatorDeps } from '../operator.ts'
+import { endSessionByAddress, listSessions, type OperatorDeps, sessionJson } from '../operator.ts'
 
 export interface OperatorActions {
-  withOperatorStore(operation: (deps: OperatorDeps & BlockDeps) => Promise<void>): Promise<void>
+  withOperatorStore(operation: (deps: OperatorDeps) => Promise<void>): Promise<void>
 }
 
 interface ListOptions extends JsonOption {

@@ -1,5 +1,5 @@
 import type { Rate } from '../../limit/limit.ts'
-import type { ServiceDeps } from '../deps.ts'
+import type { MailDeps } from '../deps.ts'
 import type { MessageSummary } from '../rules/message.ts'
 import { accountTopic, type Session } from '../rules/session.ts'
 import { liveSession } from '../sessions/session.ts'
@@ -37,7 +37,7 @@ export interface FoundMailbox {
 
 /** The messages of the mailbox, with the results of scans that end within a short time. The session is known to be live. */
 export async function listMail(
-  deps: Pick<ServiceDeps, 'store' | 'codes' | 'now'>,
+  deps: Pick<MailDeps, 'store' | 'codes' | 'now'>,
   { token, session, throwIfClosed = () => {} }: FoundMailbox,
   page: MessagePage,
 ): Promise<MailList> {
@@ -57,7 +57,7 @@ export async function listMail(
 
 /** Scans the newest messages, since an earlier response may have been sent before they were. False as in MailList. */
 export async function scanNewest(
-  { store, codes }: Pick<ServiceDeps, 'store' | 'codes'>,
+  { store, codes }: Pick<MailDeps, 'store' | 'codes'>,
   session: Session,
   limit: number,
 ): Promise<boolean> {
@@ -70,7 +70,7 @@ export type MailboxState = Pick<MailboxView, 'session' | 'hasNewer' | 'newerThan
 
 /** Waits until `isDone` or the timeout. Throws if the session ends meanwhile. */
 export async function awaitMail(
-  deps: Pick<ServiceDeps, 'store' | 'now' | 'mailboxPolls'>,
+  deps: Pick<MailDeps, 'store' | 'now' | 'mailboxPolls'>,
   { seconds, isDone, ...watched }: Wait,
 ): Promise<{ session: Session; timedOut: boolean }> {
   const wanted = { ...mailboxPollSource(deps, watched), seconds }
@@ -81,10 +81,7 @@ export async function awaitMail(
 }
 
 /** The mailbox as a request found it, before waiting. */
-export function mailboxState(
-  { store }: Pick<ServiceDeps, 'store'>,
-  session: Session,
-): MailboxState {
+export function mailboxState({ store }: Pick<MailDeps, 'store'>, session: Session): MailboxState {
   const list = (sinceId: number, limit: number) =>
     store.listMessages(session.id, { sinceId, limit })
   return {
@@ -99,7 +96,7 @@ const FORCE_POLL_RATE: Rate = { count: 1, seconds: 3, burst: 1 }
 
 /** Requests an immediate poll of the session's account, if it has one. Ignored if one was requested just now. */
 export async function forcePoll(
-  { bus, limit, now }: Pick<ServiceDeps, 'bus' | 'limit' | 'now'>,
+  { bus, limit, now }: Pick<MailDeps, 'bus' | 'limit' | 'now'>,
   { accountId }: Pick<Session, 'accountId'>,
 ): Promise<void> {
   if (accountId === undefined) return

@@ -1,5 +1,5 @@
 import { Problem, type ProblemCode, StoreUnavailable } from '../../base/problem.ts'
-import type { ServiceDeps } from '../deps.ts'
+import type { MailDeps } from '../deps.ts'
 import type { MailFilter } from '../rules/filter.ts'
 import { changeFilter } from './filtered-mail.ts'
 import {
@@ -11,7 +11,7 @@ import {
 } from './mailbox-view.ts'
 import type { Subscription } from './shared-poll.ts'
 
-type MailEventsDeps = Pick<ServiceDeps, 'store' | 'now' | 'codes' | 'steps' | 'mailboxPolls'>
+type MailEventsDeps = Pick<MailDeps, 'store' | 'now' | 'codes' | 'steps' | 'mailboxPolls'>
 
 export type MailEvent =
   /** The state of the mailbox is known: every change from now on is reported. Sent once, even if the store is unavailable. */

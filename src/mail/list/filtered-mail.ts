@@ -1,4 +1,4 @@
-import type { ServiceDeps } from '../deps.ts'
+import type { MailDeps } from '../deps.ts'
 import type { StepRequest } from '../read/step-scheduler.ts'
 import { groupSteps, type MailFilter, matchesFilter } from '../rules/filter.ts'
 import type { MessageSummary } from '../rules/message.ts'
@@ -8,7 +8,7 @@ import type { MessagePage } from '../store.ts'
 import type { FoundMailbox, MailboxState } from './check-mail.ts'
 import type { MailChange } from './mailbox-view.ts'
 
-type FilterDeps = Pick<ServiceDeps, 'store' | 'codes' | 'steps' | 'now'>
+type FilterDeps = Pick<MailDeps, 'store' | 'codes' | 'steps' | 'now'>
 
 const ALL = Number.MAX_SAFE_INTEGER
 
@@ -38,7 +38,7 @@ interface FilterRequest extends Pick<StepRequest, 'client' | 'signal'> {
 }
 
 async function applyFilter<M extends MessageSummary>(
-  { steps }: Pick<ServiceDeps, 'steps'>,
+  { steps }: Pick<MailDeps, 'steps'>,
   { id: mailbox }: Session,
   messages: readonly M[],
   { filter, ...request }: FilterRequest,
@@ -50,7 +50,7 @@ async function applyFilter<M extends MessageSummary>(
 
 /** True once there is a matching message newer than `sinceId`. Each message is tested once; again when it has been scanned. */
 export function matchTest(
-  deps: Pick<ServiceDeps, 'codes' | 'steps'>,
+  deps: Pick<MailDeps, 'codes' | 'steps'>,
   { sinceId, ...test }: FilterRequest & { sinceId: number },
 ): (state: MailboxState) => Promise<boolean> {
   let testedUpTo = sinceId

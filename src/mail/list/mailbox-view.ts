@@ -1,13 +1,13 @@
-import type { ServiceDeps } from '../deps.ts'
+import type { MailDeps } from '../deps.ts'
 import { isScanned, type MessageSummary } from '../rules/message.ts'
 import type { Session } from '../rules/session.ts'
 import { liveSession } from '../sessions/session.ts'
 import type { PollSource } from './shared-poll.ts'
 
-type MailboxViewDeps = Pick<ServiceDeps, 'store' | 'now'>
+type MailboxViewDeps = Pick<MailDeps, 'store' | 'now'>
 
 /** Scans on behalf of one subscriber's client: subscribers that share a view are not charged for each other. */
-type ClientScanner = ServiceDeps['codes']
+type ClientScanner = MailDeps['codes']
 
 /**
  * A mailbox as one poll found it, shared by all its subscribers: each list is read at most once, when the first of them needs

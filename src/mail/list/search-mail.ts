@@ -1,6 +1,6 @@
 import { withTimeout } from '../../base/jobs/repeat.ts'
 import { Problem } from '../../base/problem.ts'
-import type { ServiceDeps } from '../deps.ts'
+import type { MailDeps } from '../deps.ts'
 import { isLarge } from '../read/large-reads.ts'
 import {
   groupSteps,
@@ -30,7 +30,7 @@ const SEARCH_MS = 2_000
  * parsed and read in time; parsing continues.
  */
 export async function searchMail(
-  deps: Pick<ServiceDeps, 'store' | 'codes' | 'parsed' | 'steps' | 'now'>,
+  deps: Pick<MailDeps, 'store' | 'codes' | 'parsed' | 'steps' | 'now'>,
   { token, session, throwIfClosed = () => {} }: FoundMailbox,
   request: SearchRequest,
 ): Promise<{ session: Session; messages: MessageSummary[]; incomplete: boolean }> {
@@ -66,7 +66,7 @@ interface Results {
 }
 
 async function searchSummaries(
-  { steps }: Pick<ServiceDeps, 'steps'>,
+  { steps }: Pick<MailDeps, 'steps'>,
   { id: mailbox }: Session,
   messages: readonly Message[],
   { search, filter, client, signal }: SearchRequest,
@@ -125,7 +125,7 @@ function readCost(message: Message): number {
   return isLarge(message) ? 1 : 0
 }
 
-type TextDeps = Pick<ServiceDeps, 'parsed' | 'steps'>
+type TextDeps = Pick<MailDeps, 'parsed' | 'steps'>
 
 async function searchText(
   { parsed, steps }: TextDeps,

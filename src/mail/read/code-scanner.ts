@@ -1,7 +1,7 @@
 import { logFault } from '../../base/jobs/outage.ts'
 import { withTimeout } from '../../base/jobs/repeat.ts'
 import { Problem, StoreUnavailable } from '../../base/problem.ts'
-import type { ServiceDeps } from '../deps.ts'
+import type { MailDeps } from '../deps.ts'
 import { isScanned, type MessageSummary, scanResult } from '../rules/message.ts'
 import type { MailboxId } from '../rules/session.ts'
 import { openScanQueue, type ScanLimits, type ScanRequest } from './scan-queue.ts'
@@ -51,7 +51,7 @@ export function openCodeScanner(
     parsed,
     senderChecks,
     log,
-  }: Pick<ServiceDeps, 'store' | 'bus' | 'parsed' | 'senderChecks' | 'log'>,
+  }: Pick<MailDeps, 'store' | 'bus' | 'parsed' | 'senderChecks' | 'log'>,
   { resultWaitMs, limits = LIMITS }: CodeScannerOptions,
 ): CodeScanner {
   const queue = openScanQueue({ run: scanMessage, failed, limits })
@@ -119,9 +119,9 @@ function throwAsUnavailable(error: unknown): never {
 
 /** A scanner that charges its scans to this client. */
 export function scannerForClient(
-  { scan }: ServiceDeps['codes'],
+  { scan }: MailDeps['codes'],
   client: string | undefined,
-): ServiceDeps['codes'] {
+): MailDeps['codes'] {
   return { scan: (mailbox, messages) => scan(mailbox, messages, client) }
 }
 

@@ -1,13 +1,13 @@
 import { openLru } from '../../base/lru.ts'
 import { Problem } from '../../base/problem.ts'
 import type { Mail } from '../../shared/mail.ts'
-import type { ServiceDeps } from '../deps.ts'
+import type { MailDeps } from '../deps.ts'
 import type { MailStore } from '../store.ts'
 import { DEADLINE_MS, withDeadline } from './large-reads.ts'
 import { type CompactJson, headOf, parseCompact } from './long-strings.ts'
 import { isCurrent, isLong, type ParseOnce, type ParseRequest } from './parse-once.ts'
 
-interface ParsedMailDeps extends Pick<ServiceDeps, 'largeReads'> {
+interface ParsedMailDeps extends Pick<MailDeps, 'largeReads'> {
   store: Pick<MailStore, 'readParsedJson'>
   parse: ParseOnce
   /** How long a request waits; only tests set it. */

@@ -2,7 +2,7 @@ import { withTimeout } from '../../base/jobs/repeat.ts'
 import { Problem } from '../../base/problem.ts'
 import { decodeInSteps } from '../../mime/decode.ts'
 import type { AttachmentInfo, Mail, PartPosition, SenderChecks } from '../../shared/mail.ts'
-import type { ServiceDeps } from '../deps.ts'
+import type { MailDeps } from '../deps.ts'
 import type { Message, RawMail } from '../rules/message.ts'
 import type { Session } from '../rules/session.ts'
 import { liveSession, wakeSession } from '../sessions/session.ts'
@@ -28,11 +28,11 @@ interface SizedQuery extends MailQuery {
   reserve(bytes: number): void
 }
 
-type ReadDeps = Pick<ServiceDeps, 'store' | 'now' | 'senderChecks' | 'resultWaitMs'>
+type ReadDeps = Pick<MailDeps, 'store' | 'now' | 'senderChecks' | 'resultWaitMs'>
 
 /** One message of this session with its parsed mail and sender checks. */
 export async function readMail(
-  deps: ReadDeps & Pick<ServiceDeps, 'parsed'>,
+  deps: ReadDeps & Pick<MailDeps, 'parsed'>,
   query: MailQuery,
 ): Promise<{ message: Message; mail: Mail; checks: SenderChecks | undefined }> {
   const { read: mail, ...rest } = await readWith(deps, query, deps.parsed)
@@ -41,7 +41,7 @@ export async function readMail(
 
 /** The same for a response in JSON. */
 export async function readMailJson(
-  deps: ReadDeps & Pick<ServiceDeps, 'mailJson'>,
+  deps: ReadDeps & Pick<MailDeps, 'mailJson'>,
   query: SizedQuery,
 ): Promise<MailJson & { message: Message; checks: SenderChecks | undefined }> {
   const { read, ...rest } = await readWith(deps, query, deps.mailJson)
@@ -72,7 +72,7 @@ async function readParsed<T>(
 
 /** One message of this session with its raw bytes and envelope. */
 export async function readRawMail(
-  deps: Pick<ServiceDeps, 'store' | 'now' | 'largeReads'>,
+  deps: Pick<MailDeps, 'store' | 'now' | 'largeReads'>,
   { token, id, client, signal, reserve }: SizedQuery,
 ): Promise<{ message: Message; raw: RawMail }> {
   const message = await findMessage(deps, token, id)
@@ -86,7 +86,7 @@ export async function readRawMail(
 }
 
 export async function findMessage(
-  deps: Pick<ServiceDeps, 'store' | 'now'>,
+  deps: Pick<MailDeps, 'store' | 'now'>,
   token: string,
   id: number,
   known?: Session,
@@ -104,7 +104,7 @@ function messageNotFound(): Problem {
 
 /** One attachment, by its index in readMail. Its position in the raw mail is known from the parse. */
 export async function readAttachment(
-  deps: Pick<ServiceDeps, 'store' | 'now' | 'parsed' | 'largeReads'>,
+  deps: Pick<MailDeps, 'store' | 'now' | 'parsed' | 'largeReads'>,
   { reserve, ...query }: SizedQuery & { index: number },
 ): Promise<{ info: AttachmentInfo; bytes: Uint8Array }> {
   const message = await findMessage(deps, query.token, query.id)
@@ -123,7 +123,7 @@ export async function readAttachment(
 }
 
 async function decodePart(
-  { store }: Pick<ServiceDeps, 'store'>,
+  { store }: Pick<MailDeps, 'store'>,
   rawId: number,
   { start, end, encoding }: PartPosition,
 ): Promise<Uint8Array> {
@@ -133,7 +133,7 @@ async function decodePart(
   return await decodeInSteps(Buffer.from(buffer, byteOffset, length).subarray(start, end), encoding)
 }
 
-type DeleteDeps = Pick<ServiceDeps, 'store' | 'bus' | 'now'>
+type DeleteDeps = Pick<MailDeps, 'store' | 'bus' | 'now'>
 
 export async function deleteMail(deps: DeleteDeps, token: string, id: number): Promise<void> {
   const session = await liveSession(deps, token)

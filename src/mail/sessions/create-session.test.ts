@@ -5,8 +5,14 @@ import { openSqliteTestMail } from '../../../test/support/stores.ts'
 import { parseHost } from '../../base/address.ts'
 import { secretHash } from '../../base/id.ts'
 import { Problem } from '../../base/problem.ts'
-import { type GmailFixture, openGmailFixture, rules } from '../../gmail/testing/gmail.ts'
+import {
+  type GmailFixture,
+  openGmailFixture,
+  rules,
+  withAliases,
+} from '../../gmail/testing/gmail.ts'
 import type { MailStore } from '../store.ts'
+import { NO_ALIAS_ACCOUNTS } from './alias-accounts.ts'
 import { createSession } from './create-session.ts'
 
 let store: MailStore
@@ -30,7 +36,7 @@ const deps = (...names: number[]) => ({
   store,
   lifetimes: { sessionSeconds: 3_600, anonymousMaxSeconds: 7_200, maxSessionSeconds: 7_200 },
   cooldownMs: 1_000,
-  accountRules: [],
+  aliasAccounts: NO_ALIAS_ACCOUNTS,
   now: () => new Date('2026-03-01T12:00:00Z'),
   randomBytes(count: number) {
     if (count === 8)
@@ -155,13 +161,13 @@ describe('at a Gmail account', () => {
     test('random tags that are all taken are an error, not an endless loop', async () => {
       fixture = await openGmailFixture(rules('joe@gmail.com'))
       let tokens = 0
-      const deps = {
+      const deps = withAliases({
         ...fixture.deps,
         randomBytes: (count: number) => {
           tokens += 1
           return new Uint8Array(count).fill(count === 32 ? tokens : 1)
         },
-      }
+      })
       await createSession(deps, { useGmail: true })
       await assert.rejects(createSession(deps, { useGmail: true }), /were taken/)
     })

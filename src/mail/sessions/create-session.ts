@@ -1,25 +1,18 @@
-import { type Address, joinAddress, type MailDomain } from '../../base/address.ts'
+import { joinAddress, type MailDomain } from '../../base/address.ts'
 import { makeSecretToken, secretHash } from '../../base/id.ts'
 import { Problem } from '../../base/problem.ts'
 import { utcTimestamp } from '../../base/time.ts'
-import { type AccountsDeps, type ActiveAccount, activeAccounts } from '../../gmail/accounts.ts'
-import {
-  type AccountRequest,
-  chooseAccount,
-  DOT_ALIAS_RANDOM_BYTES,
-  dotAliases,
-  maxTagLength,
-  plusAlias,
-  randomTag,
-} from '../../gmail/rules.ts'
 import { type AddressRules, NO_RULES } from '../../shared/address-rules.ts'
-import type { ServiceDeps } from '../deps.ts'
+import type { MailDeps } from '../deps.ts'
 import { parsePrefix, randomLocalPart } from '../rules/prefix.ts'
 import { requestedLifetimeSeconds, type Session } from '../rules/session.ts'
+import type { Candidate } from './alias-accounts.ts'
 import { sessionDomains } from './domains.ts'
 
-type CreateSessionDeps = AccountsDeps &
-  Pick<ServiceDeps, 'randomBytes' | 'lifetimes' | 'cooldownMs'>
+type CreateSessionDeps = Pick<
+  MailDeps,
+  'store' | 'aliasAccounts' | 'now' | 'randomBytes' | 'lifetimes' | 'cooldownMs'
+>
 
 interface SessionRequest {
   prefix?: string | undefined
@@ -81,7 +74,8 @@ async function addressSource(
   prefix: string | undefined,
 ): Promise<AddressSource> {
   if (useGmail || gmailAuto) {
-    return await gmailAddressSource(deps, { auto: gmailAuto ?? false, gmailId, domainId, prefix })
+    const request = { auto: gmailAuto ?? false, gmailId, domainId, prefix }
+    return { domain: undefined, ...(await deps.aliasAccounts.findAliases(request)) }
   }
   const domain = chooseDomain(await sessionDomains(deps), domainId, deps.randomBytes)
   const isRandom = prefix === undefined
@@ -92,14 +86,14 @@ async function addressSource(
   return { domain, accountId: undefined, addresses }
 }
 
-function* randomNames(randomBytes: ServiceDeps['randomBytes']): Generator<string> {
+function* randomNames(randomBytes: MailDeps['randomBytes']): Generator<string> {
   for (let attempt = 0; attempt < RANDOM_ATTEMPTS; attempt += 1) yield randomLocalPart(randomBytes)
 }
 
 function chooseDomain(
   domains: readonly MailDomain[],
   wanted: number | undefined,
-  randomBytes: ServiceDeps['randomBytes'],
+  randomBytes: MailDeps['randomBytes'],
 ): MailDomain {
   const draw = Buffer.from(randomBytes(4)).readUInt32BE()
   const domain =
@@ -122,54 +116,5 @@ interface AddressSource {
   addresses: Iterable<Candidate>
 }
 
-interface Candidate {
-  address: Address
-  /** Drawn from so many that nobody can have had it. */
-  isRandom: boolean
-}
-
 // With 40 random bits, repeated collisions mean a broken random generator.
 const RANDOM_ATTEMPTS = 5
-
-async function gmailAddressSource(
-  deps: AccountsDeps & Pick<ServiceDeps, 'randomBytes'>,
-  request: AccountRequest & { prefix: string | undefined },
-): Promise<AddressSource> {
-  const offered = await activeAccounts(deps)
-  const account = chooseAccount(offered, request)
-  const accounts = new Set(offered.map(({ email }) => email))
-  const addresses =
-    request.prefix === undefined
-      ? randomAliases(account, accounts, deps.randomBytes)
-      : [{ address: taggedAlias(account.email, request.prefix), isRandom: false }]
-  return { domain: undefined, accountId: account.id, addresses }
-}
-
-function taggedAlias(account: Address, prefix: string): Address {
-  const alias = plusAlias(account, prefix)
-  if (alias) return alias
-  const room = maxTagLength(account)
-  throw new Problem('invalid_prefix', `prefix: use at most ${room} characters with this account.`)
-}
-
-// Names with more than five letters have more spellings than that; if this many are taken, most others are, too.
-const DOT_FORMS = 16
-
-/** Dot aliases first if the account supports them, then tags. */
-function* randomAliases(
-  { email, rules }: ActiveAccount,
-  accounts: ReadonlySet<Address>,
-  randomBytes: ServiceDeps['randomBytes'],
-): Generator<Candidate> {
-  if (rules.dots) {
-    for (const alias of dotAliases(email, randomBytes(DOT_ALIAS_RANDOM_BYTES), DOT_FORMS)) {
-      // The operator may have listed the same inbox in two spellings.
-      if (!accounts.has(alias)) yield { address: alias, isRandom: false }
-    }
-  }
-  for (let attempt = 0; attempt < RANDOM_ATTEMPTS; attempt += 1) {
-    const alias = plusAlias(email, randomTag(email, randomBytes))
-    if (!alias) throw new Error('the account name leaves no room for a random tag')
-    yield { address: alias, isRandom: true }
-  }
-}

@@ -1,5 +1,5 @@
 import { acceptsSessions, type Host, type MailDomain } from '../../base/address.ts'
-import type { ServiceDeps } from '../deps.ts'
+import type { MailDeps } from '../deps.ts'
 import type { MailStore } from '../store.ts'
 
 /** For the operator's commands. */
@@ -8,7 +8,7 @@ export type DomainAdminStore = Pick<
   'listDomains' | 'addDomain' | 'findDomain' | 'changeDomain'
 >
 
-export async function sessionDomains({ store }: Pick<ServiceDeps, 'store'>): Promise<MailDomain[]> {
+export async function sessionDomains({ store }: Pick<MailDeps, 'store'>): Promise<MailDomain[]> {
   return (await store.listDomains()).filter(acceptsSessions)
 }
 
@@ -23,7 +23,7 @@ interface ConfiguredDomains {
  * that were added by a command.
  */
 export async function addConfiguredDomains(
-  { store }: Pick<ServiceDeps, 'store'>,
+  { store }: Pick<MailDeps, 'store'>,
   { domains, readerDomains }: ConfiguredDomains,
 ): Promise<void> {
   const reads = (name: Host) => readerDomains.length === 0 || readerDomains.includes(name)

@@ -3,7 +3,8 @@ import { describe, test } from 'vitest'
 import { isProblem } from '../../../test/support/problem.ts'
 import { openSqliteTestMail } from '../../../test/support/stores.ts'
 import { parseHost } from '../../base/address.ts'
-import { openGmailFixture, rules } from '../../gmail/testing/gmail.ts'
+import { openGmailFixture, rules, withAliases } from '../../gmail/testing/gmail.ts'
+import { NO_ALIAS_ACCOUNTS } from './alias-accounts.ts'
 import { createSession } from './create-session.ts'
 import { extendSession } from './session.ts'
 
@@ -21,7 +22,7 @@ test('of concurrent revivals of a session one succeeds, and the others extend th
     bus: { wake: (mailbox: number) => void woken.push(mailbox) },
     lifetimes: { sessionSeconds: 3_600, anonymousMaxSeconds: 7_200, maxSessionSeconds: 7_200 },
     cooldownMs: 86_400_000,
-    accountRules: [],
+    aliasAccounts: NO_ALIAS_ACCOUNTS,
     randomBytes: (count: number) => new Uint8Array(count).fill(7),
   }
   const { session, token } = await createSession({ ...deps, now: () => CREATED }, {})
@@ -48,7 +49,11 @@ describe('an alias of an account', () => {
     const { token } = await fixture.alias('joe@gmail.com', 'shop')
     await fixture.store.setAccountActive(await fixture.idOf('joe@gmail.com'), false)
     fixture.pass(HOUR / 2)
-    const extended = await extendSession({ ...fixture.deps, accountRules: [] }, token, undefined)
+    const extended = await extendSession(
+      withAliases({ ...fixture.deps, accountRules: [] }),
+      token,
+      undefined,
+    )
     await fixture.close()
     assert.equal(extended.expiresAt.getTime(), fixture.deps.now().getTime() + HOUR)
   })
@@ -71,7 +76,7 @@ describe('an alias of an account', () => {
     const fixture = await openGmailFixture(rules('joe@gmail.com'), rules('ann@gmail.com'))
     const { token } = await fixture.alias('joe@gmail.com', 'shop')
     fixture.pass(2 * HOUR)
-    const withoutJoe = { ...fixture.deps, accountRules: [rules('ann@gmail.com')] }
+    const withoutJoe = withAliases({ ...fixture.deps, accountRules: [rules('ann@gmail.com')] })
     await assert.rejects(extendSession(withoutJoe, token, undefined), expired)
     const id = await fixture.idOf('joe@gmail.com')
     await fixture.store.setAccountActive(id, false)
@@ -108,7 +113,7 @@ test.for([
     bus: { wake() {} },
     lifetimes,
     cooldownMs: 86_400_000,
-    accountRules: [],
+    aliasAccounts: NO_ALIAS_ACCOUNTS,
     randomBytes: (count: number) => new Uint8Array(count).fill(7),
   }
   const isOld = name.includes('before')

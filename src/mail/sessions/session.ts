@@ -1,8 +1,7 @@
 import { acceptsSessions, hostOf, type MailDomain } from '../../base/address.ts'
 import { secretHash } from '../../base/id.ts'
 import { Problem } from '../../base/problem.ts'
-import { type AccountsDeps, activeAccounts } from '../../gmail/accounts.ts'
-import type { ServiceDeps } from '../deps.ts'
+import type { MailDeps } from '../deps.ts'
 import {
   extendedExpiry,
   isAddressReserved,
@@ -17,7 +16,7 @@ const TOKEN = /^[A-Za-z0-9_-]{43}$/
 
 /** The live session of this token. Read on every request, so that an ended session stops working at once. */
 export async function liveSession(
-  { store, now }: Pick<ServiceDeps, 'store' | 'now'>,
+  { store, now }: Pick<MailDeps, 'store' | 'now'>,
   token: string,
 ): Promise<Session> {
   const session = await knownSession(store, token)
@@ -26,7 +25,7 @@ export async function liveSession(
 }
 
 /** Live, or expired and still reserved; not one that its owner ended. */
-async function knownSession(store: ServiceDeps['store'], token: string): Promise<Session> {
+async function knownSession(store: MailDeps['store'], token: string): Promise<Session> {
   const session = TOKEN.test(token) ? await store.findSession(secretHash(token)) : undefined
   if (!session) throw new Problem('invalid_token', 'token: no session has this token.')
   return session
@@ -38,7 +37,7 @@ function sessionExpired(): Problem {
 
 /** Wakes waiters with the token of the session, and with the key it was created with. */
 export function wakeSession(
-  bus: ServiceDeps['bus'],
+  bus: MailDeps['bus'],
   { id, keyId }: Pick<Session, 'id' | 'keyId'>,
 ): void {
   bus.wake(id)
@@ -47,7 +46,7 @@ export function wakeSession(
 
 /** Ends the session now and wakes its waiters. */
 export async function endSession(
-  deps: Pick<ServiceDeps, 'store' | 'bus' | 'now'>,
+  deps: Pick<MailDeps, 'store' | 'bus' | 'now'>,
   token: string,
 ): Promise<void> {
   const session = await liveSession(deps, token)
@@ -55,7 +54,10 @@ export async function endSession(
   wakeSession(deps.bus, session)
 }
 
-type ExtendSessionDeps = AccountsDeps & Pick<ServiceDeps, 'bus' | 'lifetimes' | 'cooldownMs'>
+type ExtendSessionDeps = Pick<
+  MailDeps,
+  'store' | 'aliasAccounts' | 'bus' | 'now' | 'lifetimes' | 'cooldownMs'
+>
 
 /** Extends a live session; revives one in cooldown for its owner, with an empty mailbox. */
 export async function extendSession(
@@ -116,7 +118,7 @@ function isKeyed({ keyId }: Session): boolean {
 
 /** An alias belongs to its account, even if its host is one of our domains. */
 async function domainOf(
-  store: ServiceDeps['store'],
+  store: MailDeps['store'],
   { accountId, address }: Session,
 ): Promise<MailDomain | undefined> {
   return accountId === undefined ? await store.findDomain(hostOf(address)) : undefined
@@ -129,5 +131,5 @@ async function isAvailable(
   domain: MailDomain | undefined,
 ): Promise<boolean> {
   if (accountId === undefined) return domain !== undefined && acceptsSessions(domain)
-  return (await activeAccounts(deps)).some(({ id }) => id === accountId)
+  return (await deps.aliasAccounts.list()).some(({ id }) => id === accountId)
 }

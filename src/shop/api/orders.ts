@@ -10,9 +10,10 @@ import {
   isoTimeField,
   nullable,
   successSchema,
-} from '../../mail/api/schemas.ts'
+} from '../../http/server/schemas.ts'
 import { priceText, termText } from '../../shared/plan.ts'
 import { checkout } from '../checkout.ts'
+import type { ShopRouteDeps } from '../deps.ts'
 import {
   claimKey,
   findOrder,
@@ -113,7 +114,7 @@ export const checkoutRoute = route({
   ],
   problems: ['invalid_parameter', 'not_found', 'idempotency_conflict', 'payment_unavailable'],
   rate: 'checkout',
-  async handle({ plan, email }, deps, request) {
+  async handle({ plan, email }, deps: ShopRouteDeps, request) {
     const { order, url, claimSecret } = await checkout(deps, {
       plan,
       email,
@@ -168,7 +169,7 @@ export const orderRoute = route({
   }),
   requestHeaders: [CLAIM_SECRET_HEADER],
   problems: ['missing_parameter', 'not_found'],
-  async handle({ id }, deps, request) {
+  async handle({ id }, deps: ShopRouteDeps, request) {
     const order = await findOrder(deps, id, claimSecretOf(id, request))
     return success(orderJson(await viewOrder(deps, order)))
   },
@@ -192,7 +193,7 @@ export const claimRoute = route({
   }),
   requestHeaders: [CLAIM_SECRET_HEADER],
   problems: ['missing_parameter', 'not_found', 'order_unpaid', 'order_stopped', 'already_claimed'],
-  async handle({ id }, deps, request) {
+  async handle({ id }, deps: ShopRouteDeps, request) {
     const { order, key, secret } = await claimKey(deps, id, claimSecretOf(id, request))
     return success({
       ...planJson(order),
@@ -224,7 +225,7 @@ export const stripeWebhookRoute = route({
   rawBody: true,
   // Events contain whole objects of Stripe.
   maxBodyBytes: 256 * 1024,
-  async handle(_input, deps, { headers, body }) {
+  async handle(_input, deps: ShopRouteDeps, { headers, body }) {
     const signature = headers['stripe-signature']
     await handleWebhook(deps, body, typeof signature === 'string' ? signature : undefined)
     return success({})

@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
 import { success } from '../../http/server/response.ts'
 import { route } from '../../http/server/route.ts'
-import { countField, nullable, successSchema } from '../../mail/api/schemas.ts'
-import type { Plan } from '../../shared/plan.ts'
-import { priceText, validityOf } from '../../shared/plan.ts'
+import { countField, nullable, successSchema } from '../../http/server/schemas.ts'
+import { type Plan, priceText, validityOf } from '../../shared/plan.ts'
+import type { ShopRouteDeps } from '../deps.ts'
 
 const planSchema = Type.Object({
   id: Type.String({ examples: ['business'] }),
@@ -34,7 +34,7 @@ export const plansRoute = route({
       buyable: Type.Boolean({ examples: [true] }),
     }),
   }),
-  async handle(_input, { plans, pay: { provider } }) {
+  async handle(_input, { plans, pay: { provider } }: ShopRouteDeps) {
     return success({
       plans: plans.map(planJson),
       payments: { provider, buyable: provider !== 'manual' },

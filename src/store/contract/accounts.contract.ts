@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'vitest'
+import type { NewFetchedMail } from '../../gmail/store.ts'
 import type { MailboxId } from '../../mail/rules/session.ts'
-import type { NewFetchedMail } from '../../mail/store.ts'
 import {
   address,
   at,

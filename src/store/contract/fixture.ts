@@ -3,13 +3,14 @@ import { type Address, localOf, parseAddress, parseHost } from '../../base/addre
 import { isOperatorLocalPart } from '../../mail/rules/prefix.ts'
 import type { Recipient } from '../../mail/rules/recipient.ts'
 import { type MailboxId, OPERATOR, POOL, type Session } from '../../mail/rules/session.ts'
-import type { MailStore, MessageScan, NewMail } from '../../mail/store.ts'
+import type { MessageScan, NewMail } from '../../mail/store.ts'
+import type { Store } from '../store.ts'
 
 /** Opened with limits of 5 messages and 10,000 bytes per mailbox, and 20,000 bytes for the pool. */
 export interface OpenMailStore {
-  store: MailStore
+  store: Store
   /** The same store as another thread or node sees it. */
-  other: MailStore
+  other: Store
   close(): Promise<void>
 }
 

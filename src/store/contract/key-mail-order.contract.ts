@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'vitest'
 import type { Message } from '../../mail/rules/message.ts'
 import { POOL } from '../../mail/rules/session.ts'
-import type { KeyScope, MailStore, OrderedKeyMailPage } from '../../mail/store.ts'
+import type { KeyScope, OrderedKeyMailPage } from '../../mail/store.ts'
+import type { Store } from '../store.ts'
 import {
   address,
   at,
@@ -22,7 +23,7 @@ const SCOPE = { keyId: KEY, pool: true, to: undefined, now: START }
 /** The order in which a key sees mail: without it, since_id would skip mail. */
 export function keyMailOrderContract(open: () => Promise<OpenMailStore>): void {
   let fixture: Fixture
-  let other: MailStore
+  let other: Store
 
   beforeEach(async () => {
     fixture = await openFixture(await open())

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, test } from 'vitest'
 import { type MailboxId, POOL } from '../../mail/rules/session.ts'
-import type { KeyScope, MailStore } from '../../mail/store.ts'
+import type { KeyScope } from '../../mail/store.ts'
+import type { Store } from '../store.ts'
 import {
   address,
   at,
@@ -26,7 +27,7 @@ const OTHER_KEY = 'key-theirs'
 export function keyMailVersionContract(open: () => Promise<OpenMailStore>, runs: number): void {
   describe('the version of the mail of a key', () => {
     let fixture: Fixture
-    let store: MailStore
+    let store: Store
     let own: MailboxId
     let ended: MailboxId
     let ofOtherKey: MailboxId

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'vitest'
-import type { ScanPosition } from '../../admin/operator-store.ts'
+import type { ScanPosition } from '../../mail/operator-store.ts'
 import { POOL } from '../../mail/rules/session.ts'
-import type { KeyScope, MailStore } from '../../mail/store.ts'
+import type { KeyScope } from '../../mail/store.ts'
+import type { Store } from '../store.ts'
 import {
   address,
   at,
@@ -24,7 +25,7 @@ const ALL = { sinceId: 0, beforeId: undefined, limit: 100 }
 /** What a key may read, through the store of another thread. */
 export function keyMailContract(open: () => Promise<OpenMailStore>): void {
   let fixture: Fixture
-  let store: MailStore
+  let store: Store
 
   beforeEach(async () => {
     fixture = await openFixture(await open())
@@ -53,7 +54,7 @@ export function keyMailContract(open: () => Promise<OpenMailStore>): void {
   }
   const send = (to: string, subject: string, ms = 0) =>
     fixture.send([to], { head: head(subject), receivedAt: at(ms) })
-  const revive = (mailbox: Parameters<MailStore['extendSession']>[0], now: Date) =>
+  const revive = (mailbox: Parameters<Store['extendSession']>[0], now: Date) =>
     store.reviveSession({
       mailbox,
       now,

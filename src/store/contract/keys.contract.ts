@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
 import { utcDay } from '../../keys/rules.ts'
 import type { NewKey } from '../../keys/store.ts'
-import type { ShopStore } from '../shop-store.ts'
+import type { ShopStore } from '../store.ts'
 import { DAY, KEY, later, NOON, type OpenShopStore, pagesOf } from './shop-fixture.ts'
 
 const ROLLED = { rolled: true }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, beforeEach, test } from 'vitest'
-import type { MailStore } from '../../mail/store.ts'
+import type { Store } from '../store.ts'
 import { MINUTE, type OpenMailStore } from './fixture.ts'
 
 export function leasesContract(open: () => Promise<OpenMailStore>): void {
@@ -14,7 +14,7 @@ export function leasesContract(open: () => Promise<OpenMailStore>): void {
   const acquire = (holder: string, { ms = MINUTE, name = 'sweep', at = opened.store } = {}) =>
     at.acquireLease({ name, holder, ms })
   /** Retries until it is acquired; the timeout of the test is the limit. */
-  const untilAcquired = async (holder: string, at: MailStore) => {
+  const untilAcquired = async (holder: string, at: Store) => {
     while (!(await acquire(holder, { at }))) await pause(5)
   }
 

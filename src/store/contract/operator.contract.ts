@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'vitest'
-import type { FoundMessage, ScanPosition } from '../../admin/operator-store.ts'
+import type { FoundMessage, ScanPosition } from '../../mail/operator-store.ts'
 import { type MailboxId, OPERATOR, POOL, type Session } from '../../mail/rules/session.ts'
-import type { MailStore } from '../../mail/store.ts'
+import type { Store } from '../store.ts'
 import {
   address,
   at,
@@ -267,7 +267,7 @@ export function operatorContract(open: () => Promise<OpenMailStore>): void {
 }
 
 /** All pages; an unexpected number of pages is an error. */
-async function scanAll(store: MailStore, clientIp: string, limit: number) {
+async function scanAll(store: Store, clientIp: string, limit: number) {
   const found: FoundMessage[] = []
   let scanned = 0
   let after: ScanPosition | undefined

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'vitest'
 import type { NewPurchase } from '../../shop/purchase-store.ts'
 import { CLAIM_MS, type PaymentFacts, settle } from '../../shop/rules.ts'
-import type { ShopStore } from '../shop-store.ts'
+import type { ShopStore } from '../store.ts'
 import { business, DAY, later, NOON, type OpenShopStore, ORDER, starter } from './shop-fixture.ts'
 
 const payment = (ref: string, paidAt = NOON) => ({

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'vitest'
-import type { NewFetchedMail } from '../../mail/store.ts'
+import type { NewFetchedMail } from '../../gmail/store.ts'
 import { parseRules } from '../../shared/address-rules.ts'
 import {
   address,

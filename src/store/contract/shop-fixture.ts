@@ -2,7 +2,7 @@ import type { CreatedPage } from '../../base/operation.ts'
 import type { NewKey } from '../../keys/store.ts'
 import { PLANS, type Plan } from '../../shared/plan.ts'
 import type { NewPurchase } from '../../shop/purchase-store.ts'
-import type { ShopStore } from '../shop-store.ts'
+import type { ShopStore } from '../store.ts'
 
 export interface OpenShopStore {
   store: ShopStore

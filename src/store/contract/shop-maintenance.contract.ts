@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, test } from 'vitest'
 import { utcDay } from '../../keys/rules.ts'
 import type { NewPurchase } from '../../shop/purchase-store.ts'
 import { type PaymentFacts, settle } from '../../shop/rules.ts'
-import type { ShopStore } from '../shop-store.ts'
+import type { ShopStore } from '../store.ts'
 import { DAY, later, NOON, type OpenShopStore, ORDER, pagesOf, starter } from './shop-fixture.ts'
 
 /** Lists and background work of the shop. */

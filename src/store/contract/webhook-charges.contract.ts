@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'vitest'
-import type { ShopStore } from '../shop-store.ts'
+import type { ShopStore } from '../store.ts'
 import { DAY, later, NOON, type OpenShopStore } from './shop-fixture.ts'
 import { webhookFixture } from './webhook-fixture.ts'
 

@@ -4,7 +4,7 @@ import type { Address } from '../../base/address.ts'
 import type { NewKey } from '../../keys/store.ts'
 import type { DisableReason, Webhook } from '../../webhooks/rules.ts'
 import type { NewWebhook, RecordedAttempt } from '../../webhooks/store.ts'
-import type { ShopStore } from '../shop-store.ts'
+import type { ShopStore } from '../store.ts'
 import { KEY, later, NOON, type OpenShopStore } from './shop-fixture.ts'
 
 export const HOOK: NewWebhook = {

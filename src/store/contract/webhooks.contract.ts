@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { beforeEach, test } from 'vitest'
 import { idAt } from '../../base/id.ts'
 import { KEPT_DELIVERIES } from '../../webhooks/rules.ts'
-import type { ShopStore } from '../shop-store.ts'
+import type { ShopStore } from '../store.ts'
 import { DAY, KEY, later, NOON, type OpenShopStore, pagesOf } from './shop-fixture.ts'
 import { HOOK, webhookFixture } from './webhook-fixture.ts'
 

@@ -1,15 +1,16 @@
 import { levelReads, seriesReads, seriesTransactions } from '../../admin/series/store.ts'
-import { operatorReads } from '../../admin/store.ts'
 import { Problem } from '../../base/problem.ts'
 import { blockReads, blockTransactions } from '../../blocks/store.ts'
 import { checkRunReads, checkRunWrites } from '../../doctor/store.ts'
-import { domainReads, domainWrites } from '../../domains/store.ts'
 import { accountReads, accountWrites } from '../../gmail/account-store.ts'
 import { deferredWrites, fetchReads } from '../../gmail/fetched-mail-store.ts'
+import { domainReads, domainWrites } from '../../mail/domain-store.ts'
 import { ledgerReads, ledgerWrites } from '../../mail/ledger-store.ts'
+import { operatorReads } from '../../mail/operator-store.ts'
 import { openLedgerHmac } from '../../mail/rules/ledger.ts'
 import type { ReceiveLimits } from '../../mail/rules/recipient.ts'
-import type { MailStore, StoreFault } from '../../mail/store.ts'
+import type { StoreFault } from '../../mail/store.ts'
+import type { Store } from '../store.ts'
 import { throttled } from '../throttled.ts'
 import type { Connections } from './connection/connections.ts'
 import {
@@ -48,11 +49,11 @@ export interface PostgresMailOptions extends CheckedConnectionOptions, Retention
 const FAULT_CACHE_MS = 500
 
 /** The mail store of one thread. There is no writer thread: PostgreSQL resolves races. */
-export async function openPostgresMail(options: PostgresMailOptions): Promise<MailStore> {
+export async function openPostgresMail(options: PostgresMailOptions): Promise<Store> {
   return mailStore(await openCheckedConnections(options, 'mail'), options)
 }
 
-function mailStore(connections: Connections, options: PostgresMailOptions): MailStore {
+function mailStore(connections: Connections, options: PostgresMailOptions): Store {
   const { limits, poolMs, operatorMs, random = Math.random, aheadDays = AHEAD_DAYS } = options
   const partitions = openPartitionCache()
   const retention = { poolMs, operatorMs }

@@ -1,11 +1,12 @@
 import { adminSessionReads, adminSessionWrites } from '../../admin/session-store.ts'
+import { installationReads, installationWrites } from '../../keys/installation-store.ts'
 import { keyReads, keyTransactions, keyWrites } from '../../keys/store.ts'
 import { purchaseReads, purchaseWrites } from '../../shop/purchase-store.ts'
 import { settlementTransactions } from '../../shop/settlement-store.ts'
 import { webhookReads } from '../../webhooks/store-reads.ts'
 import { webhookTransactions, webhookWrites } from '../../webhooks/store-writes.ts'
 import { shopSweep } from '../shop/sweep.ts'
-import type { ShopStore } from '../shop-store.ts'
+import type { ShopStore } from '../store.ts'
 import { asyncMethods, transactionMethods } from './connection/operations.ts'
 import {
   type CheckedConnectionOptions,
@@ -19,6 +20,8 @@ export async function openPostgresShop(options: CheckedConnectionOptions): Promi
   const { findSecret, saveSecret, ...methods } = asyncMethods(connections, {
     ...adminSessionReads,
     ...adminSessionWrites,
+    ...installationReads,
+    ...installationWrites,
     ...keyReads,
     ...keyWrites,
     ...purchaseReads,

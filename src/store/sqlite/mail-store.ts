@@ -1,18 +1,19 @@
 import { statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import { levelReads, seriesReads, seriesTransactions } from '../../admin/series/store.ts'
-import { operatorReads } from '../../admin/store.ts'
 import { namesOf } from '../../base/operation.ts'
 import { blockReads, blockTransactions } from '../../blocks/store.ts'
 import { checkRunReads, checkRunWrites } from '../../doctor/store.ts'
-import { domainReads, domainWrites } from '../../domains/store.ts'
 import { accountReads, accountWrites } from '../../gmail/account-store.ts'
 import { deferredWrites, fetchReads } from '../../gmail/fetched-mail-store.ts'
+import { domainReads, domainWrites } from '../../mail/domain-store.ts'
 import { ledgerReads, ledgerWrites } from '../../mail/ledger-store.ts'
+import { operatorReads } from '../../mail/operator-store.ts'
 import { openLedgerHmac } from '../../mail/rules/ledger.ts'
 import type { ReceiveLimits } from '../../mail/rules/recipient.ts'
-import type { MailStore, StoreFault } from '../../mail/store.ts'
+import type { StoreFault } from '../../mail/store.ts'
 import { compress } from '../compression.ts'
+import type { Store } from '../store.ts'
 import { throttled } from '../throttled.ts'
 import { type Db, MAIL_FILE, openReader } from './files.ts'
 import {
@@ -61,7 +62,7 @@ const MAIL_WRITES = [
   'acquireLease',
   'releaseLease',
   'sweep',
-] as const satisfies (keyof MailStore)[]
+] as const satisfies (keyof Store)[]
 
 type MailWrite = (typeof MAIL_WRITES)[number]
 
@@ -87,7 +88,7 @@ export function mailWrites(
     ...messageWrites(db, touch),
     ...leaseWrites(),
     ...sweepWrites(db, hmac, touch),
-  } satisfies WritesOf<MailStore, MailWrite>
+  } satisfies WritesOf<Store, MailWrite>
 }
 
 /** Commits groups of writes to mail.db. */
@@ -118,7 +119,7 @@ export function openSqliteMail({
   versions,
   limits,
   ledgerKey,
-}: SqliteMailOptions): MailStore {
+}: SqliteMailOptions): Store {
   const db = openReader(join(folder, MAIL_FILE))
   const readFault = throttled(FAULT_CACHE_MS, (): StoreFault | undefined => {
     const reason = lowDisk(folder, minFreeBytes) ?? lowFile(db, maxBytes)
@@ -128,7 +129,7 @@ export function openSqliteMail({
   const { findRecipient, readSharedMailbox } = recipientReads(db, openLedgerHmac(ledgerKey))
 
   return {
-    ...writeMethods<MailStore, MailWrite>(MAIL_WRITES, write),
+    ...writeMethods<Store, MailWrite>(MAIL_WRITES, write),
     ...readMethods({
       ...syncMethods(db, {
         ...domainReads,

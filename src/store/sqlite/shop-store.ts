@@ -1,13 +1,14 @@
 import { join } from 'node:path'
 import { adminSessionReads, adminSessionWrites } from '../../admin/session-store.ts'
 import { type AsyncMethods, namesOf } from '../../base/operation.ts'
+import { installationReads, installationWrites } from '../../keys/installation-store.ts'
 import { keyReads, keyTransactions, keyWrites } from '../../keys/store.ts'
 import { purchaseReads, purchaseWrites } from '../../shop/purchase-store.ts'
 import { settlementTransactions } from '../../shop/settlement-store.ts'
 import { webhookReads } from '../../webhooks/store-reads.ts'
 import { webhookTransactions, webhookWrites } from '../../webhooks/store-writes.ts'
 import { shopSweep } from '../shop/sweep.ts'
-import type { ShopStore } from '../shop-store.ts'
+import type { ShopStore } from '../store.ts'
 import { type Db, openReader, SHOP_FILE } from './files.ts'
 import { groupCommit, readMethods, type Write, writeMethods } from './group-commit.ts'
 import { syncMethods } from './operations.ts'
@@ -16,6 +17,7 @@ import { refundWrites, spendingBatches } from './shop/spending.ts'
 /** Operations that the shop writer runs, beside spendRequest. */
 const SHOP_WRITES = {
   ...adminSessionWrites,
+  ...installationWrites,
   ...keyWrites,
   ...keyTransactions,
   ...purchaseWrites,
@@ -47,6 +49,7 @@ export function openSqliteShop(folder: string, write: Write): ShopStore {
   const { findSecret, ...reads } = syncMethods(db, {
     ...adminSessionReads,
     ...keyReads,
+    ...installationReads,
     ...purchaseReads,
     ...webhookReads,
   })

@@ -2,7 +2,8 @@ import { Type } from 'typebox'
 import { isoTimestamp, utcTimestamp } from '../../base/time.ts'
 import { success } from '../../http/server/response.ts'
 import { type Route, route } from '../../http/server/route.ts'
-import { isoTimeField, messageSchema, successSchema, timeField } from '../../mail/api/schemas.ts'
+import { isoTimeField, messageSchema, successSchema, timeField } from '../../http/server/schemas.ts'
+import type { WebhookRouteDeps } from '../webhooks.ts'
 import {
   deleteWebhook,
   enableWebhook,
@@ -34,7 +35,7 @@ const testWebhookRoute = route({
   input: Type.Object({ id: idField }),
   output: successSchema({ delivery: Type.Object(outcomeFields) }),
   problems: ['invalid_key', 'plan_expired', 'not_allowed', 'webhook_not_found'],
-  async handle({ id }, deps, request) {
+  async handle({ id }, deps: WebhookRouteDeps, request) {
     return success({ delivery: outcomeJson(await testWebhook(deps, id, webhookCaller(request))) })
   },
 })
@@ -50,7 +51,7 @@ const replayWebhookRoute = route({
   input: Type.Object({ id: idField, since_id: sinceField }),
   output: successSchema({ webhook: webhookSchema }),
   problems: ['invalid_key', 'plan_expired', 'not_allowed', 'webhook_not_found'],
-  async handle({ id, since_id: sinceId }, deps, request) {
+  async handle({ id, since_id: sinceId }, deps: WebhookRouteDeps, request) {
     const webhook = await replayWebhook(deps, id, { ...webhookCaller(request), sinceId })
     return success({ webhook: await webhookJson(deps, request, webhook) })
   },
@@ -70,7 +71,7 @@ const rollSecretRoute = route({
     old_secret_until_iso: isoTimeField,
   }),
   problems: ['invalid_key', 'not_allowed', 'webhook_not_found', 'already_rolled'],
-  async handle({ id }, deps, request) {
+  async handle({ id }, deps: WebhookRouteDeps, request) {
     const { secret, oldUntil } = await rollWebhookSecret(deps, id, webhookCaller(request))
     return success({
       secret,
@@ -91,7 +92,7 @@ const enableWebhookRoute = route({
   input: Type.Object({ id: idField }),
   output: successSchema({ webhook: webhookSchema }),
   problems: ['invalid_key', 'plan_expired', 'not_allowed', 'webhook_not_found'],
-  async handle({ id }, deps, request) {
+  async handle({ id }, deps: WebhookRouteDeps, request) {
     const webhook = await enableWebhook(deps, id, webhookCaller(request))
     return success({ webhook: await webhookJson(deps, request, webhook) })
   },
@@ -107,7 +108,7 @@ const deleteWebhookRoute = route({
   input: Type.Object({ id: idField }),
   output: messageSchema,
   problems: ['invalid_key', 'not_allowed', 'webhook_not_found'],
-  async handle({ id }, deps, request) {
+  async handle({ id }, deps: WebhookRouteDeps, request) {
     await deleteWebhook(deps, id, webhookCaller(request))
     return success({ message: 'Webhook deleted.' })
   },

@@ -2,24 +2,22 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Static, Type } from 'typebox'
 import { Problem } from '../../base/problem.ts'
 import { isoTimestamp, timestampFields, utcTimestamp } from '../../base/time.ts'
-import type { RouteDeps } from '../../http/deps.ts'
 import { KEY_HEADER } from '../../http/server/credentials.ts'
 import { success } from '../../http/server/response.ts'
 import { type HttpRequest, type Route, route } from '../../http/server/route.ts'
-import { authenticatedKey, callerOf } from '../../keys/api/quota-headers.ts'
-import { authenticateActiveKey, authenticateKey, identifyKey } from '../../keys/authenticate-key.ts'
 import {
-  addressField,
   countField,
   enumField,
   isoTimeField,
-  messageIdField,
   nullable,
-  senderFilterFields,
   successSchema,
   timeField,
-} from '../../mail/api/schemas.ts'
+} from '../../http/server/schemas.ts'
+import { authenticatedKey, callerOf } from '../../keys/api/quota-headers.ts'
+import { authenticateActiveKey, authenticateKey, identifyKey } from '../../keys/authenticate-key.ts'
+import { addressField, messageIdField, senderFilterFields } from '../../mail/api/schemas.ts'
 import { type AttemptOutcome, statusForHolder, type Webhook } from '../rules.ts'
+import type { WebhookRouteDeps } from '../webhooks.ts'
 import {
   createWebhook,
   findWebhook,
@@ -89,7 +87,7 @@ export const sinceField = Type.Integer({
 export const idField = Type.String({ description: 'A webhook id.' })
 
 export async function webhookJson(
-  deps: RouteDeps,
+  deps: WebhookRouteDeps,
   request: HttpRequest,
   webhook: Webhook,
 ): Promise<Static<typeof webhookSchema>> {
@@ -127,7 +125,7 @@ export function outcomeJson({ status, error, ms }: AttemptOutcome) {
 export const keyed = {
   requestHeaders: [KEY_HEADER],
   api: 'keyed',
-  async authenticate(deps: RouteDeps, request: HttpRequest) {
+  async authenticate(deps: WebhookRouteDeps, request: HttpRequest) {
     requireWebhooks(deps)
     return await identifyKey(deps, callerOf(deps, request))
   },
@@ -136,13 +134,13 @@ export const keyed = {
 /** Likewise, but not for a stopped key: these cause requests to the receiver, or make them possible. */
 export const activeKeyed = {
   ...keyed,
-  async authenticate(deps: RouteDeps, request: HttpRequest) {
+  async authenticate(deps: WebhookRouteDeps, request: HttpRequest) {
     requireWebhooks(deps)
     return await authenticateActiveKey(deps, callerOf(deps, request))
   },
 } as const
 
-export function requireWebhooks({ webhooks }: RouteDeps): void {
+export function requireWebhooks({ webhooks }: Pick<WebhookRouteDeps, 'webhooks'>): void {
   if (!webhooks) throw new Problem('not_allowed', 'Webhooks are disabled on this server.')
 }
 
@@ -153,7 +151,7 @@ export function webhookCaller(request: HttpRequest): WebhookCaller {
 const createWebhookRoute = route({
   ...keyed,
   // Without any quota, a webhook could still tell by its state whether a message is selected.
-  async authenticate(deps, request) {
+  async authenticate(deps: WebhookRouteDeps, request) {
     requireWebhooks(deps)
     return await authenticateKey(deps, callerOf(deps, request))
   },
@@ -182,7 +180,7 @@ const createWebhookRoute = route({
     'not_allowed',
     'webhook_limit',
   ],
-  async handle({ since_id: sinceId, ...options }, deps, request) {
+  async handle({ since_id: sinceId, ...options }, deps: WebhookRouteDeps, request) {
     const key = authenticatedKey(request)
     const given = { ...options, sinceId }
     const { webhook, secret } = await createWebhook(deps, key, given, request.client)
@@ -199,7 +197,7 @@ const listWebhooksRoute = route({
   description: 'The webhooks of the key, oldest first. Free.',
   output: successSchema({ webhooks: Type.Array(webhookSchema) }),
   problems: ['invalid_key', 'not_allowed'],
-  async handle(_input, deps, request) {
+  async handle(_input, deps: WebhookRouteDeps, request) {
     const all = await deps.shop.listWebhooks(authenticatedKey(request).id)
     const webhooks: Static<typeof webhookSchema>[] = []
     for (const webhook of all) {
@@ -221,7 +219,7 @@ const readWebhookRoute = route({
   input: Type.Object({ id: idField }),
   output: successSchema({ webhook: webhookSchema }),
   problems: ['invalid_key', 'not_allowed', 'webhook_not_found'],
-  async handle({ id }, deps, request) {
+  async handle({ id }, deps: WebhookRouteDeps, request) {
     const webhook = await findWebhook(deps, id, webhookCaller(request))
     return success({ webhook: await webhookJson(deps, request, webhook) })
   },
@@ -246,7 +244,7 @@ const deliveriesRoute = route({
     ),
   }),
   problems: ['invalid_key', 'not_allowed', 'webhook_not_found'],
-  async handle({ id }, deps, request) {
+  async handle({ id }, deps: WebhookRouteDeps, request) {
     const deliveries = await webhookDeliveries(deps, id, webhookCaller(request))
     return success({
       deliveries: deliveries.map(({ messageId, attempt, at, ...outcome }) => ({

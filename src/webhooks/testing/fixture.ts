@@ -13,10 +13,9 @@ import { openParseOnce } from '../../mail/read/parse-once.ts'
 import { openParsedMail } from '../../mail/read/parsed-mail.ts'
 import { openStepScheduler } from '../../mail/read/step-scheduler.ts'
 import { POOL } from '../../mail/rules/session.ts'
-import type { MailStore } from '../../mail/store.ts'
 import { EMPTY_MAIL } from '../../shared/mail.ts'
 import { head, newMail, openFixture } from '../../store/contract/fixture.ts'
-import type { ShopStore } from '../../store/shop-store.ts'
+import type { ShopStore, Store } from '../../store/store.ts'
 import { deliverNext, type NextStep } from '../deliver.ts'
 import { openEvents } from '../event.ts'
 import { openWebhookClient } from '../open-client.ts'
@@ -113,7 +112,7 @@ async function openStores(postgres: Postgres | undefined) {
 }
 
 interface Parts {
-  store: MailStore
+  store: Store
   shop: ShopStore
   now(): Date
   logged: string[]

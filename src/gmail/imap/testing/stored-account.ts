@@ -3,8 +3,8 @@ import { waitUntil } from '../../../../test/support/wait-until.ts'
 import { type Address, parseAddress } from '../../../base/address.ts'
 import type { Bus } from '../../../bus/bus.ts'
 import type { MailboxId } from '../../../mail/rules/session.ts'
-import type { MailStore } from '../../../mail/store.ts'
 import { NO_RULES } from '../../../shared/address-rules.ts'
+import type { Store } from '../../../store/store.ts'
 import { accountMailDeps } from '../../fetch-mail.ts'
 import type { AccountHealth } from '../../rules.ts'
 import { openAccount } from '../account.ts'
@@ -77,7 +77,7 @@ export async function openStoredAccount(maxMessages: number) {
   }
 }
 
-function storedDeps({ store, now }: { store: MailStore; now(): Date }, accountId: number) {
+function storedDeps({ store, now }: { store: Store; now(): Date }, accountId: number) {
   const pollRequests = new Set<() => void>()
   const reports: AccountHealth[] = []
   const bus: Pick<Bus, 'wake' | 'subscribe'> = {
@@ -99,7 +99,7 @@ function storedDeps({ store, now }: { store: MailStore; now(): Date }, accountId
 }
 
 /** Bodies of the mails in a mailbox, oldest first. */
-async function storedBodies(store: MailStore, mailbox: MailboxId): Promise<string[]> {
+async function storedBodies(store: Store, mailbox: MailboxId): Promise<string[]> {
   const listed = await store.listMessages(mailbox, { sinceId: 0, limit: 500 })
   const texts = listed.map(async ({ id }) => {
     const message = await store.findMessage(mailbox, id)

@@ -1,13 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Problem, ProblemCode } from '../../../base/problem.ts'
-import type { RouteDeps } from '../../deps.ts'
 import { problemResponse } from '../../server/problem-response.ts'
 import type { HttpResponse } from '../../server/response.ts'
-import type { Route } from '../../server/route.ts'
 import type { BuiltPage } from '../assets.ts'
+import type { PageDeps } from '../deps.ts'
 import { html, type Markup } from '../html.ts'
 import { type Locale, localeOf } from '../locale.ts'
-import { isShopOpen, page, siteFooter, siteHeader } from '../page.ts'
+import { page, siteFooter, siteHeader } from '../page.ts'
 import { csrfToken } from './csrf.ts'
 
 /** `look=1`: the browser had an address a moment ago. If the cookie has expired with it, the page can say so. */
@@ -25,11 +24,11 @@ export interface PlainSite {
 
 /** For an error, where the store may be unreachable. */
 export function siteWithoutStore(
-  deps: RouteDeps,
+  deps: PageDeps,
   { headers }: { headers: IncomingHttpHeaders },
 ): PlainSite {
   const locale = localeOf(headers['accept-language'])
-  return { built: deps.builtPage, locale, abuse: '', shop: isShopOpen(deps) }
+  return { built: deps.builtPage, locale, abuse: '', shop: deps.shopOpen }
 }
 
 interface PlainPage {
@@ -119,8 +118,13 @@ export function problemPage(
 }
 
 /** Of any path that a browser requested, except those of the API. */
-export const browserProblemPage: NonNullable<Route['problemPage']> = (problem, deps, request) =>
-  problemPage(siteWithoutStore(deps, request), problem, { ...request, isPlain: false })
+export function browserProblemPage(
+  problem: Problem,
+  deps: PageDeps,
+  request: { headers: IncomingHttpHeaders; requestId: string },
+): HttpResponse {
+  return problemPage(siteWithoutStore(deps, request), problem, { ...request, isPlain: false })
+}
 
 interface PlainError {
   kind: ErrorKind

@@ -1,16 +1,16 @@
 import type { Static, TObject } from 'typebox'
 import { Problem } from '../../../base/problem.ts'
 import type { SiteConfig } from '../../../shared/site.ts'
-import type { RouteDeps } from '../../deps.ts'
 import { type HttpResponse, withoutCors } from '../../server/response.ts'
 import { type HttpRequest, type Route, route } from '../../server/route.ts'
+import type { PageDeps } from '../deps.ts'
 import { localeOf } from '../locale.ts'
 import { siteConfig } from '../page.ts'
 import { isCrossSite, isValidCsrfToken, tokenFromCookie } from './csrf.ts'
 import { errorPage, type PlainSite, problemPage, siteWithoutStore } from './page.ts'
 
 export interface PlainRequest {
-  deps: RouteDeps
+  deps: PageDeps
   request: HttpRequest
   site: PlainSite
   config: SiteConfig
@@ -33,13 +33,13 @@ export function plainRoute<I extends TObject>(options: PlainRoute<I>): Route {
     ...rest,
     output,
     problems: ['invalid_token', 'session_expired', 'message_not_found'],
-    async handle(input, deps, request) {
+    async handle(input, deps: PageDeps, request) {
       const plain = await plainRequestOf(deps, request)
       const isForm = options.method === 'POST'
       if (isForm && isCrossSite(request, deps.baseUrl)) return crossSiteError(plain)
       return withPrivateHeaders(await respond(input, plain))
     },
-    problemPage(problem, deps, request) {
+    problemPage(problem, deps: PageDeps, request) {
       const site = siteWithoutStore(deps, request)
       return withPrivateHeaders(
         problemPage(site, hideInvalidIds(problem), { ...request, isPlain: true }),
@@ -66,7 +66,7 @@ export function mailboxRoute<I extends TObject>(
   })
 }
 
-async function plainRequestOf(deps: RouteDeps, request: HttpRequest): Promise<PlainRequest> {
+async function plainRequestOf(deps: PageDeps, request: HttpRequest): Promise<PlainRequest> {
   const config = await siteConfig(deps, request)
   const locale = localeOf(request.headers['accept-language'])
   const { abuse, shop } = config

@@ -7,7 +7,7 @@ import { checkoutActions, paymentActions, subscriptionActions } from './stripe-a
 import { ApiError, callApi } from './stripe-api.ts'
 import { openStripeState, type StripeEvent, type StripeState } from './stripe-state.ts'
 
-// A double of Stripe over real HTTP: the calls that src/pay makes, with Stripe's form encoding, paging, expand, error
+// A double of Stripe over real HTTP: the calls that src/shop/pay makes, with Stripe's form encoding, paging, expand, error
 // bodies and idempotency keys. Written from the types of the stripe package and Stripe's documentation; never compared
 // with live Stripe. The emulate package covers too little to replace it: see stripe-emulate.test.ts.
 

@@ -1,4 +1,4 @@
-import type { Lease } from '../../../mail/store.ts'
+import type { Lease } from '../../../base/jobs/lease.ts'
 import type { Db } from '../connection/connections.ts'
 
 // In milliseconds. Not now(), which is the start of the transaction.

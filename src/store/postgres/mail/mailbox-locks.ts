@@ -1,5 +1,5 @@
 import { idBounds } from '../../../base/id.ts'
-import { type DomainRow, domainOf } from '../../../domains/store.ts'
+import { type DomainRow, domainOf } from '../../../mail/domain-store.ts'
 import { addUsage, type MailboxUsage, type Recipient } from '../../../mail/rules/recipient.ts'
 import { isSharedMailbox, type MailboxId, OPERATOR, POOL } from '../../../mail/rules/session.ts'
 import { rulesOf, type SessionRow } from '../../../mail/store-rows.ts'

@@ -1,4 +1,4 @@
-import type { Volume } from '../../../admin/operator-store.ts'
+import type { Volume } from '../../../mail/operator-store.ts'
 import type { MailboxUsage } from '../../../mail/rules/recipient.ts'
 import type { Mailbox, MailboxId } from '../../../mail/rules/session.ts'
 import type { Db } from '../connection/connections.ts'

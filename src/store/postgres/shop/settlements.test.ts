@@ -5,7 +5,7 @@ import { openPostgresTestShop } from '../../../../test/support/postgres-stores.t
 import type { PurchaseChange } from '../../../shop/purchase-store.ts'
 import { settle } from '../../../shop/rules.ts'
 import { business, DAY, later, NOON, ORDER } from '../../contract/shop-fixture.ts'
-import type { ShopStore } from '../../shop-store.ts'
+import type { ShopStore } from '../../store.ts'
 
 const YEARLY = { ...ORDER, plan: business }
 

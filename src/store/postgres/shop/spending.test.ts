@@ -6,7 +6,7 @@ import { StoreUnavailable } from '../../../base/problem.ts'
 import { utcDay } from '../../../keys/rules.ts'
 import type { NewKey, Spent } from '../../../keys/store.ts'
 import { DAY, KEY, later, NOON } from '../../contract/shop-fixture.ts'
-import type { ShopStore } from '../../shop-store.ts'
+import type { ShopStore } from '../../store.ts'
 import { openConnections } from '../connection/connections.ts'
 import { spendingWrites } from './spending.ts'
 

@@ -30,6 +30,7 @@ export function spendingWrites(db: Db) {
   }
 
   return {
+    /** Charges one request in a single statement; undefined if none is left. */
     spendRequest: (keyId: string, now: Date): Promise<Spent | undefined> =>
       new Promise((resolve, reject) => {
         const spend = { now, resolve, reject }
@@ -43,6 +44,7 @@ export function spendingWrites(db: Db) {
         void drain(keyId, own)
       }),
 
+    /** Refunds one request, after an error of ours, to the day and period it was charged to. */
     async returnRequest(keyId: string, { day, period }: SpentFrom): Promise<void> {
       await db.query(
         `with refunded as (${REFUND})

@@ -6,10 +6,10 @@ import {
   findSeen,
   recordSeen,
 } from '../../../gmail/fetched-mail-store.ts'
+import { fetchedOutcome, resolveFetched } from '../../../gmail/rules.ts'
+import type { AddFetchedMailResult, NewFetchedMail } from '../../../gmail/store.ts'
 import type { ReceiveLimits } from '../../../mail/rules/recipient.ts'
-import type { AddFetchedMailResult, NewFetchedMail } from '../../../mail/store.ts'
 import { compressMail } from '../../compression.ts'
-import { fetchedOutcome, resolveFetched } from '../../resolve-recipients.ts'
 import type { Db } from '../files.ts'
 import { operationRunner } from '../operations.ts'
 import type { InsertMail } from './add-mail.ts'

@@ -1,4 +1,4 @@
-import type { Lease } from '../../../mail/store.ts'
+import type { Lease } from '../../../base/jobs/lease.ts'
 
 /** In the writer's memory: leases end with the process, so that after a restart nobody waits for one to expire. */
 export function leaseWrites() {

@@ -1,5 +1,10 @@
-import type { MailScan, ScannedPage, Volume } from '../../../admin/operator-store.ts'
-import { type ScannedRow, scannedPage } from '../../../admin/store.ts'
+import {
+  type MailScan,
+  type ScannedPage,
+  type ScannedRow,
+  scannedPage,
+  type Volume,
+} from '../../../mail/operator-store.ts'
 import type { Message } from '../../../mail/rules/message.ts'
 import { isSharedMailbox, type MailboxId, POOL } from '../../../mail/rules/session.ts'
 import type { MessagePage, MessageScan } from '../../../mail/store.ts'

@@ -1,5 +1,5 @@
 import { type Address, hostOf, withoutTag } from '../../../base/address.ts'
-import { domainOf } from '../../../domains/store.ts'
+import { domainOf } from '../../../mail/domain-store.ts'
 import { LEDGER_COLUMNS, type LedgerRow, recipientLedger } from '../../../mail/ledger-store.ts'
 import type { LedgerHmac } from '../../../mail/rules/ledger.ts'
 import { type Mailbox, type MailboxId, OPERATOR, POOL } from '../../../mail/rules/session.ts'

@@ -1,6 +1,6 @@
 import { utcDay } from '../../../keys/rules.ts'
 import { refund, type Spent, spend, spentOf } from '../../../keys/store.ts'
-import type { ShopStore } from '../../shop-store.ts'
+import type { ShopStore } from '../../store.ts'
 import type { Db } from '../files.ts'
 import { operationRunner } from '../operations.ts'
 
@@ -11,6 +11,7 @@ export function spendingBatches(db: Db) {
   const run = operationRunner(db)
 
   return {
+    /** Charges one request in a single statement; undefined if none is left. */
     spendRequest(spends: readonly Spend[]): (Spent | undefined)[] {
       const results = new Map<Spend, Spent | undefined>()
       const groups = Map.groupBy(spends, ([keyId, now]) => `${utcDay(now)} ${keyId}`)

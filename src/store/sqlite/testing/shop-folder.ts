@@ -6,7 +6,7 @@ import { issueKey } from '../../../keys/keys.ts'
 import { openShopStoreForCli } from '../../../runtime/stores.ts'
 import { PLANS, type Plan } from '../../../shared/plan.ts'
 import { writeBackup } from '../../backup/backup.ts'
-import type { ShopStore } from '../../shop-store.ts'
+import type { ShopStore } from '../../store.ts'
 import { openMigrated } from '../migrate.ts'
 
 export const NOON = new Date('2026-03-01T12:00:00Z')

@@ -1,8 +1,9 @@
 import type { Host, MailDomain } from '../base/address.ts'
 import { type Operation, query, type Value } from '../base/operation.ts'
-import type { DomainChange, NewDomain } from '../mail/store.ts'
+import type { DomainChange, NewDomain } from './store.ts'
 
 export const domainReads = {
+  /** All domains, including removed ones, by id. */
   listDomains: (): Operation<MailDomain[]> =>
     domains(`select ${DOMAIN_COLUMNS} from mail.mail_domain order by id`),
   *findDomain(name: Host): Operation<MailDomain | undefined> {
@@ -12,6 +13,7 @@ export const domainReads = {
 }
 
 export const domainWrites = {
+  /** Adds a domain, or restores a removed one under its old id. Undefined if it exists. */
   *addDomain({ name, sessions, reader, ttlSeconds }: NewDomain): Operation<MailDomain | undefined> {
     // Checked first: a conflicting insert would use up an id at every start of every node.
     const known = yield* domainReads.findDomain(name)

@@ -1,8 +1,8 @@
 import { chmodSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { tempFolder } from '../../../test/support/stores.ts'
-import { setupActions } from './machine.ts'
+import { tempFolder } from '../../test/support/stores.ts'
+import { setupActions } from './setup-machine.ts'
 
 let folder: ReturnType<typeof tempFolder>
 beforeEach(() => {

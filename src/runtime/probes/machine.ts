@@ -4,8 +4,8 @@ import { networkInterfaces } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { toError } from '../../base/problem.ts'
+import type { DataDirectory } from '../../doctor/rules/installation-rules.ts'
 import { diskSpace } from '../../store/sqlite/mail-store.ts'
-import type { DataDirectory } from '../rules/installation-rules.ts'
 
 const SYNCS = 5
 

@@ -1,7 +1,7 @@
 import type { Log } from '../../base/log/log.ts'
 import { StoreUnavailable, toError } from '../../base/problem.ts'
+import type { PostgresFacts } from '../../doctor/rules/backend-rules.ts'
 import { connectRedis } from '../../redis/connect.ts'
-import type { PostgresFacts } from '../rules/backend-rules.ts'
 
 /** Loaded here, because the client is large and most installations use SQLite. */
 export async function inspectPostgres(url: string): Promise<PostgresFacts> {

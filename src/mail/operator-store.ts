@@ -1,8 +1,7 @@
 import type { Address } from '../base/address.ts'
-import { type Operation, query, type Value } from '../base/operation.ts'
-import type { MailboxId, Session } from '../mail/rules/session.ts'
-import { SESSION_COLUMNS, type SessionRow, sessionOf } from '../mail/store-rows.ts'
-import type { ScannedPage, SessionQuery } from './operator-store.ts'
+import { type AsyncMethods, type Operation, query, type Value } from '../base/operation.ts'
+import type { MailboxId, Session } from './rules/session.ts'
+import { SESSION_COLUMNS, type SessionRow, sessionOf } from './store-rows.ts'
 
 // Ids of sessions follow the clock.
 const ALL = { id: Number.MAX_SAFE_INTEGER, bytes: Number.MAX_SAFE_INTEGER }
@@ -18,6 +17,7 @@ export function operatorReads(live: string) {
   }
 
   return {
+    /** Live sessions, newest or largest first. */
     listSessions: ({ order, limit, now, before }: SessionQuery): Operation<Session[]> => {
       const { bytes, id } = before ?? ALL
       return order === 'newest'
@@ -30,11 +30,12 @@ export function operatorReads(live: string) {
           ])
     },
 
+    /** The live session of this address, which may be an alias. */
     *findSessionByAddress(address: Address, now: Date): Operation<Session | undefined> {
       return (yield* sessions('and address = $2', [now.getTime(), address]))[0]
     },
 
-    // Mailboxes whose mail was cleared have a count of 0.
+    /** The number of messages in all mailboxes, by their counters. Mailboxes whose mail was cleared have a count of 0. */
     *countMail(): Operation<number> {
       const [row] = yield* query<{ messages: number }>(
         `select cast(coalesce(sum(count), 0) as bigint) as messages from (
@@ -59,4 +60,53 @@ export function scannedPage(rows: readonly ScannedRow[], next: ScannedPage['next
     scanned: rows.length,
     next,
   }
+}
+
+export interface SessionQuery {
+  order: 'newest' | 'largest'
+  limit: number
+  now: Date
+  /** The last session of the previous page. */
+  before?: Pick<Session, 'id' | 'bytes'> | undefined
+}
+
+export interface Volume {
+  messages: number
+  bytes: number
+}
+
+export interface MailScan {
+  /** In canonical form, see base/ip.ts. */
+  clientIp: string
+  /** The end of the previous page; undefined: from the start. */
+  after: ScanPosition | undefined
+  limit: number
+}
+
+/** Of a message. A scan sees every message that exists during all of it. */
+export interface ScanPosition {
+  /** 0 on SQLite. */
+  partition: number
+  mailbox: MailboxId
+  id: number
+}
+
+export interface ScannedPage {
+  found: FoundMessage[]
+  /** The number of messages examined. */
+  scanned: number
+  /** Undefined at the end. */
+  next: ScanPosition | undefined
+}
+
+export interface FoundMessage {
+  mailbox: MailboxId
+  id: number
+  size: number
+}
+
+/** For the operator's commands. No method returns a token or mail. */
+export interface OperatorStore extends AsyncMethods<ReturnType<typeof operatorReads>> {
+  /** Scans one page of all messages, in an order of the engine, for those delivered by this client. */
+  scanMail(scan: MailScan): Promise<ScannedPage>
 }

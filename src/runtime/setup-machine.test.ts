@@ -10,13 +10,13 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { tempFolder } from '../../../test/support/stores.ts'
-import { OperatorError } from '../../base/problem.ts'
-import { fileValue, isJson, parseSettings } from '../../base/settings/settings.ts'
-import type { Ask } from '../../cli/prompt.ts'
-import { readConfig } from '../../runtime/config.ts'
-import { setupActions } from './machine.ts'
-import { setUp } from './setup.ts'
+import { tempFolder } from '../../test/support/stores.ts'
+import { OperatorError } from '../base/problem.ts'
+import { fileValue, isJson, parseSettings } from '../base/settings/settings.ts'
+import type { Ask } from '../cli/prompt.ts'
+import { setUp } from '../doctor/setup/setup.ts'
+import { readConfig } from './config.ts'
+import { setupActions } from './setup-machine.ts'
 
 let folder: ReturnType<typeof tempFolder>
 beforeEach(() => {
@@ -84,7 +84,7 @@ OTHER_PROGRAM=\`x y\``,
     name: 'mayfly.env',
     text: () => {
       const template = readFileSync(
-        new URL('../../../deploy/mayfly.env', import.meta.url),
+        new URL('../../deploy/mayfly.env', import.meta.url),
         'utf8',
       ).replace(/^MAYFLY_.*\n/gm, '')
       return `${template}${lines(SETTINGS)}MAYFLY_ADMIN_TOKEN_FILE=${inFolder('token')}\n`

@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
+import { accountsFile } from '../gmail/settings.ts'
+import { plansFile, stripePrices } from '../keys/settings.ts'
 import { PLANS } from '../shared/plan.ts'
-import { accountsFile, plansFile, stripePrices } from './files.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'mayfly-files-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { tempFolder } from '../../../test/support/stores.ts'
-import { readConfig } from '../../runtime/config.ts'
-import { reportEmail, setupActions, smtpPortState, temporaryAddresses } from './machine.ts'
+import { tempFolder } from '../../test/support/stores.ts'
+import { readConfig } from './config.ts'
+import { reportEmail, setupActions, smtpPortState, temporaryAddresses } from './setup-machine.ts'
 
 test('IPv6 addresses that change by themselves are not published', () => {
   const isTemporary = temporaryAddresses(`00000000000000000000000000000001 01 80 10 80       lo

@@ -1,0 +1,58 @@
+import { Problem } from '../../base/problem.ts'
+import { isOwnOrigin } from '../../http/server/client.ts'
+import {
+  bearerToken,
+  cookieScope,
+  cookieValue,
+  isOperatorRequest,
+  setCookieHeader,
+} from '../../http/server/credentials.ts'
+import type { ServerDeps } from '../../http/server/deps.ts'
+import type { HttpRequest } from '../../http/server/route.ts'
+import { isSignedIn, type OperatorSessionDeps } from '../session.ts'
+
+/**
+ * The admin token as a Bearer token, or the cookie of the page. Browsers send the cookie by themselves, so with it a change must
+ * come from one of our own pages: they name their origin with every POST.
+ */
+export async function requireOperator(
+  deps: OperatorSessionDeps &
+    Pick<ServerDeps, 'adminToken' | 'rateLimits' | 'limit' | 'now' | 'log' | 'baseUrl'>,
+  request: HttpRequest,
+): Promise<undefined> {
+  if (bearerToken(request.headers.authorization) !== undefined) {
+    if (await isOperatorRequest(deps, request)) return
+    throw wrongToken()
+  }
+  if (request.method === 'POST' && !isOwnPage(request, deps.baseUrl)) {
+    throw new Problem(
+      'not_allowed',
+      'Origin: not the address of this service. If it is, set MAYFLY_BASE_URL to it.',
+    )
+  }
+  const id = signInId(request)
+  if (id !== undefined && (await isSignedIn(deps, id))) return
+  throw new Problem('invalid_token', 'Sign in, or send the admin token as Authorization: Bearer.')
+}
+
+export function wrongToken(): Problem {
+  return new Problem('invalid_token', 'The admin token is wrong.')
+}
+
+function isOwnPage(request: HttpRequest, baseUrl: string): boolean {
+  const site = request.headers['sec-fetch-site']
+  return (site === undefined || site === 'same-origin') && isOwnOrigin(request, baseUrl)
+}
+
+/** From the cookie, not verified. */
+export function signInId({ headers, secure }: HttpRequest): string | undefined {
+  return cookieValue(headers.cookie, scope(secure()).name)
+}
+
+/** An empty id deletes the cookie. */
+export function signInCookie(secure: boolean, id: string, maxAgeSeconds: number) {
+  const header = setCookieHeader({ ...scope(secure), value: id, maxAgeSeconds, secure })
+  return { 'set-cookie': header }
+}
+
+const scope = (secure: boolean) => cookieScope(secure, 'mayfly-admin', '/admin')

@@ -1,0 +1,26 @@
+import type { SeriesStore } from '../admin/series/series-store.ts'
+import type { AdminSessionStore } from '../admin/session-store.ts'
+import type { AsyncMethods } from '../base/operation.ts'
+import type { BlockStore } from '../blocks/store.ts'
+import type { CheckRunStore } from '../doctor/store.ts'
+import type { AccountStore } from '../gmail/store.ts'
+import type { InstallationStore } from '../keys/installation-store.ts'
+import type { KeyStore } from '../keys/store.ts'
+import type { MailStore } from '../mail/store.ts'
+import type { PurchaseStore } from '../shop/deps.ts'
+import type { WebhookStore } from '../webhooks/store-writes.ts'
+import type { shopSweep } from './shop/sweep.ts'
+
+// What the two databases provide: the operations of all folders.
+
+export interface Store extends MailStore, AccountStore, BlockStore, CheckRunStore, SeriesStore {}
+
+export interface ShopStore
+  extends KeyStore,
+    InstallationStore,
+    PurchaseStore,
+    WebhookStore,
+    AdminSessionStore,
+    AsyncMethods<typeof shopSweep> {
+  close(): Promise<void>
+}
