@@ -85,6 +85,7 @@ export const ledgerTransactions = {
     const isPoolBack = Boolean(row.pruned) && !poolOff
     yield* query('update mail.ledger_state set pruned = $1, converted = true', [poolOff])
     if (!lost && !isPoolBack) return { unknownUntil, reason: row.reason, pruned: poolOff }
+    yield* addSessions(hmac)
     const until = yield* knownAgain({ now, ...limits })
     const latest = new Date(Math.max(until.getTime(), unknownUntil?.getTime() ?? 0))
     const reason = lost ?? 'pool'
@@ -110,10 +111,7 @@ function* replaceEntries(
   const [check] = yield* query('select 1 from mail.address_ledger where hmac = $1', [hmac.check])
   if (check && isConverted) return undefined
   const lost = check ? undefined : yield* whyLost(isConverted)
-  if (lost) {
-    yield* query(`delete from mail.address_ledger where length(hmac) = ${HMAC_LENGTH}`)
-    yield* addSessions(hmac)
-  }
+  if (lost) yield* query(`delete from mail.address_ledger where length(hmac) = ${HMAC_LENGTH}`)
   yield* convertHashes(hmac)
   yield* add([hmac.check])
   return lost

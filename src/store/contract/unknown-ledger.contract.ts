@@ -110,6 +110,21 @@ export function unknownLedgerContract(open: () => Promise<OpenLedgerStore>): voi
       assert.equal(await rcpt('any@pool.test'), POOL)
     })
 
+    test('and on again, it has the addresses of sessions', async () => {
+      await sweep()
+      await prepare()
+      await shared.fixture.store.saveLedger({ unknownUntil: undefined, reason: '' })
+      assert.deepEqual(
+        [await rcpt('ann+shop@pool.test'), await rcpt('any@pool.test')],
+        ['unknown', POOL],
+      )
+      await shared.fixture.sweepAll(at(DAY + COOLDOWN + HOUR))
+      const { session, everAssigned } = await shared.fixture.other.findRecipient(
+        address('ann@pool.test'),
+      )
+      assert.deepEqual([session, everAssigned], [undefined, true])
+    })
+
     test('but while it is on, none is deleted', async () => {
       await sweep(false)
       assert.equal((await entries()).length, 2)
