@@ -183,7 +183,8 @@ export function* pruneLedger({ check }: Pick<LedgerHmac, 'check'>): Operation<bo
   )
   if (rows.length === 0) return false
   // A node on which the pool is on may have started since: an address that is not in the ledger may have belonged to a session.
-  yield* query('update mail.ledger_state set pruned = true where not pruned')
+  // Changed or not, the row is locked: a node that starts now waits, and adds what is deleted here.
+  yield* query('update mail.ledger_state set pruned = true')
   const entries = rows.map(({ hmac }) => hmac)
   yield* query('delete from mail.address_ledger where hmac = any($1::text[])', [entries])
   return rows.length === PRUNED_PER_STEP

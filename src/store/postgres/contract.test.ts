@@ -2,18 +2,19 @@ import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test, vi } from 'vitest'
 import { openPostgres, type Postgres } from '../../../test/support/postgres.ts'
 import { reusedPostgresMail, reusedPostgresShop } from '../../../test/support/postgres-stores.ts'
+import { waitUntil } from '../../../test/support/wait-until.ts'
 import { accountsContract } from '../contract/accounts.contract.ts'
 import { blocksContract } from '../contract/blocks.contract.ts'
 import { codesContract } from '../contract/codes.contract.ts'
 import { deferredContract } from '../contract/deferred.contract.ts'
-import { DAY, HOUR, MINUTE } from '../contract/fixture.ts'
+import { address, COOLDOWN, DAY, HOUR, MINUTE, openFixture, START } from '../contract/fixture.ts'
 import { keyMailContract } from '../contract/key-mail.contract.ts'
 import { keyMailOrderContract } from '../contract/key-mail-order.contract.ts'
 import { keyMailVersionContract } from '../contract/key-mail-version.contract.ts'
 import { keysContract } from '../contract/keys.contract.ts'
 import { leasesContract } from '../contract/leases.contract.ts'
 import { ledgerContract } from '../contract/ledger.contract.ts'
-import type { OpenLedgerStore } from '../contract/ledger-fixture.ts'
+import { HMAC, type OpenLedgerStore } from '../contract/ledger-fixture.ts'
 import { messagesContract } from '../contract/messages.contract.ts'
 import { operatorContract } from '../contract/operator.contract.ts'
 import { purchasesContract } from '../contract/purchases.contract.ts'
@@ -79,6 +80,34 @@ describe('PostgreSQL', () => {
     ]) {
       await assert.rejects(query(sql), /column "hash" (of relation .*)?does not exist/)
     }
+    await close()
+  })
+  test('a node that starts with the pool on while another prunes the ledger has the addresses of sessions', async () => {
+    const opened = await openLedgers(mails)
+    const { query, execute, ledgers, close } = opened
+    const { session, due } = await openFixture(opened)
+    const lifetimes = { sessionSeconds: 1, anonymousMaxSeconds: 1, maxSessionSeconds: 1 }
+    const start = { now: START, lifetimes, cooldownMs: COOLDOWN, hmac: HMAC }
+    await ledgers[0].prepareLedger({ ...start, poolOff: true })
+    await session('ann@pool.test')
+    const ann = HMAC.of(address('ann@pool.test'))
+    const waits = async (count: number) =>
+      (await query('select 1 from pg_locks where not granted')).length === count
+
+    // The other node is about to delete the entry.
+    await execute('begin')
+    await execute(`select 1 from mail.address_ledger where hmac = '${ann}' for update`)
+    const pruned = opened.other.sweep({ ...due(START), poolOff: true })
+    await waitUntil(() => waits(1))
+    const started = ledgers[0].prepareLedger({ ...start, poolOff: false })
+    await Promise.race([started, waitUntil(() => waits(2))])
+    await execute('commit')
+    await Promise.all([pruned, started])
+    assert.deepEqual(
+      await query(`select pruned, hmac from mail.ledger_state
+        left join mail.address_ledger on hmac = '${ann}'`),
+      [{ pruned: false, hmac: ann }],
+    )
     await close()
   })
   test('a node whose clock is 31 days ahead sweeps no series of today', async () => {
