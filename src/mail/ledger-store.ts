@@ -58,13 +58,17 @@ interface LedgerStart extends LedgerLimits {
 
 /** Each in one transaction, before the service reads or changes the ledger. */
 export const ledgerTransactions = {
-  /** For a database without a state. `isNew`: nothing was lost, because no service has run. */
+  /**
+   * For a database without a state. `isNew`: no service has run with the shop, so nothing was lost, unless there are entries: only a
+   * restore leaves them without a state, and it may have ended before the shop was there.
+   */
   *beginLedger({ isNew, now, ...limits }: LedgerStart & { isNew: boolean }): Operation<void> {
     const until = yield* knownAgain({ now, ...limits })
+    const entries = yield* query('select 1 from mail.address_ledger limit 1')
     yield* query(
       `insert into mail.ledger_state (id, unknown_until, reason, pruned) values (1, $1, $2, false)
        on conflict do nothing`,
-      isNew ? [null, ''] : [until.getTime(), 'lost'],
+      isNew && entries.length === 0 ? [null, ''] : [until.getTime(), 'lost'],
     )
   },
 

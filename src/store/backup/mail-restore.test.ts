@@ -36,6 +36,17 @@ const namesIn = (folder: string) =>
       .all(),
   )
 
+const OLD_SCHEMA = 13
+/** The mail.db of a service of version 0.3 that has run. */
+const makeOld = (folder: string, hash: string) => {
+  lockFolder(folder)()
+  const db = openMigrated(folder, 'mail', { upTo: OLD_SCHEMA })
+  db.exec(`insert into mail_domain (name, sessions, reader) values ('pool.test', 1, 1);
+    insert into session (id, address, created_at, expires_at) values (9, 'kept@pool.test', 0, 0);
+    insert into address_ledger values ('${hash}')`)
+  db.close()
+}
+
 describe('over a mail.db that the service has made again under the same secret', () => {
   test('the addresses, domains, accounts and blocks that it lacks are added', async () => {
     await fill()
@@ -87,16 +98,6 @@ test('of two backups one after the other, the second is there', async () => {
 })
 
 describe('over the mail.db of an earlier version', () => {
-  const OLD_SCHEMA = 13
-  /** That of a service of version 0.3 that has run. */
-  const makeOld = (folder: string, hash: string) => {
-    lockFolder(folder)()
-    const db = openMigrated(folder, 'mail', { upTo: OLD_SCHEMA })
-    db.exec(`insert into mail_domain (name, sessions, reader) values ('pool.test', 1, 1);
-      insert into session (id, address, created_at, expires_at) values (9, 'kept@pool.test', 0, 0);
-      insert into address_ledger values ('${hash}')`)
-    db.close()
-  }
   const sessionsIn = (folder: string) =>
     inFile(folder, (db) => db.prepare('select id from session').pluck().all())
 
@@ -128,4 +129,19 @@ describe('over the mail.db of an earlier version', () => {
     expect(backup(empty)).toMatchObject({ addresses: 1 })
     expect(restore(empty)).toMatchObject({ addresses: 1, keptMail: true })
   })
+})
+
+// After a crash between the two, mail.db is there, and shop.db is not.
+test.each([
+  ['HMACs', () => fill()],
+  ['hashes of version 0.3', () => makeOld(data, secretHash(ANN))],
+  ['no address yet', () => addDomain('pool.test')],
+])('a restored ledger with %s is unknown without its shop', async (_name, prepare) => {
+  await prepare()
+  inFile(data, () => {}, 'shop')
+  backup()
+  restore()
+  rmSync(join(empty, 'shop.db'))
+  await start(empty)
+  expect(await reasonIn(empty)).toMatch(/^(lost|secret)$/)
 })

@@ -134,6 +134,7 @@ function checkedBackup(temp: string, file: string): CheckedBackup {
       // Sign-ins to the admin page that have ended since the backup must not come back.
       migrated.exec('delete from admin_session')
       const check = checkValue(migrated)
+      if (found.hasMail) addCheckValue(temp, check)
       // One file, without a WAL.
       migrated.pragma('journal_mode = DELETE')
       return { ...found, check }
@@ -153,6 +154,13 @@ function checkValue(shop: Db): string {
   const secret = shop.prepare<[], Uint8Array>('select secret from installation').pluck().get()
   if (!secret) throw new Error('the installation secret was not stored')
   return openLedgerHmac(ledgerKey(secret)).check
+}
+
+/** To a ledger without entries: if the shop is missing after a crash, it would pass for that of a new installation. */
+function addCheckValue(temp: string, check: string): void {
+  const add = `insert into address_ledger
+    select ? where not exists (select 1 from address_ledger)`
+  withDb(join(temp, MAIL_FILE), (mail) => mail.prepare(add).run(check))
 }
 
 /** Before the schema version is checked, which means nothing in another file. A file without tables would become an empty shop. */

@@ -101,6 +101,14 @@ export function ledgerContract(open: () => Promise<OpenLedgerStore>): void {
       )
     })
 
+    test('entries without a state are of a restore, even if the shop is new', async () => {
+      await withoutState()
+      await addEntries([secretHash('former@pool.test')])
+      await begin(true)
+      const { unknownUntil, reason } = await prepare()
+      assert.deepEqual([unknownUntil, reason], [at(UNKNOWN_MS), 'lost'])
+    })
+
     test('entries of another secret are lost, but for addresses of sessions', async () => {
       await addEntries([OTHER.check, OTHER.of(address('former@pool.test'))])
       await shared.fixture.session('ann@pool.test')
