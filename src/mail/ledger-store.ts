@@ -18,7 +18,7 @@ export interface LedgerRow {
 
 export const LEDGER_COLUMNS = 'unknown_until, reason, pruned'
 
-// A state that is missing ends at no time: only a start of the service inserts it.
+// Without a state, no address is known: a start of the service inserts it.
 const NEVER = new Date(8.64e15)
 
 /** What holds for an address without a session that is assigned. */
@@ -42,13 +42,12 @@ export const ledgerReads = {
 }
 
 export const ledgerWrites = {
-  /** False before the first start of the service. */
-  *saveLedger({ unknownUntil, reason }: Omit<LedgerState, 'pruned'>): Operation<boolean> {
-    const saved = yield* query(
-      'update mail.ledger_state set unknown_until = $1, reason = $2 returning id',
+  *saveLedger({ unknownUntil, reason }: Omit<LedgerState, 'pruned'>): Operation<void> {
+    yield* query(
+      `insert into mail.ledger_state (id, unknown_until, reason, pruned) values (1, $1, $2, false)
+       on conflict (id) do update set unknown_until = excluded.unknown_until, reason = excluded.reason`,
       [unknownUntil?.getTime(), reason],
     )
-    return saved.length === 1
   },
 }
 

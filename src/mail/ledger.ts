@@ -5,17 +5,13 @@ export interface LedgerDeps extends Pick<MailDeps, 'now'>, LedgerLimits {
   store: Pick<MailDeps['store'], 'readLedger' | 'saveLedger' | 'listDomains'>
 }
 
-/** For an operator who has restored an older state of the store. Returns until when; undefined if there is no ledger yet. */
-export async function distrustLedger({
-  store,
-  now,
-  ...limits
-}: LedgerDeps): Promise<Date | undefined> {
+/** For an operator who has restored an older state of the store, or starts anew without it. Returns until when. */
+export async function distrustLedger({ store, now, ...limits }: LedgerDeps): Promise<Date> {
   const until = knownAgainAt(now(), limits, await store.listDomains())
   const before = (await store.readLedger())?.unknownUntil
   const unknownUntil = before && before > until ? before : until
-  const saved = await store.saveLedger({ unknownUntil, reason: 'operator' })
-  return saved ? unknownUntil : undefined
+  await store.saveLedger({ unknownUntil, reason: 'operator' })
+  return unknownUntil
 }
 
 /** Ends that state, and every other in which the ledger is unknown. */

@@ -35,8 +35,7 @@ export interface MailStore extends OperatorStore, LeaseStore {
 
   /** What is known about the ledger of addresses; undefined before the first start of the service. */
   readLedger(): Promise<LedgerState | undefined>
-  /** False before the first start of the service. */
-  saveLedger(ledger: Omit<LedgerState, 'pruned'>): Promise<boolean>
+  saveLedger(ledger: Omit<LedgerState, 'pruned'>): Promise<void>
 
   /** What decides about a recipient, with the share of the sender's network in shared mailboxes; without a network, shares do not apply. */
   findRecipient(address: Address, senderNetwork?: string): Awaitable<RecipientFacts>

@@ -19,7 +19,7 @@ export function addLedgerCommands(
   ledger
     .command('distrust')
     .description(
-      'After an older state of the database was restored: refuse mail for addresses that are not known',
+      'After the database was lost, or an older state was restored: refuse mail for addresses that are not known',
     )
     .action(() => withLedger((deps) => distrust(deps, print)))
   ledger
@@ -47,7 +47,6 @@ function stateText({ pruned }: LedgerState): string {
 
 async function distrust(deps: LedgerDeps, print: Print): Promise<void> {
   const until = await distrustLedger(deps)
-  if (!until) throw new CommandError(NO_LEDGER)
   print(
     `Until ${formatTime(until)}, mail for addresses without a session is refused, and new addresses are random.`,
   )
@@ -68,10 +67,9 @@ async function trust(deps: LedgerDeps, acceptRisk: boolean, print: Print): Promi
   print('The ledger is trusted from now on.')
 }
 
-const NO_LEDGER = 'There is no ledger yet: the service creates it when it starts.'
-
 async function readState({ store }: LedgerDeps): Promise<LedgerState> {
   const state = await store.readLedger()
-  if (!state) throw new CommandError(NO_LEDGER)
+  if (!state)
+    throw new CommandError('There is no ledger yet: the service creates it when it starts.')
   return state
 }

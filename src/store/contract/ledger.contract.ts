@@ -159,10 +159,15 @@ export function ledgerContract(open: () => Promise<OpenLedgerStore>): void {
       assert.equal(await shared.fixture.store.readLedger(), undefined)
       assert.equal(await rcpt('any@pool.test'), 'unknown')
       assert.equal(await create('ann@box.test'), undefined)
-      assert.equal(
-        await shared.fixture.store.saveLedger({ unknownUntil: undefined, reason: '' }),
-        false,
-      )
+    })
+
+    test('before it, the operator of a lost installation can say that addresses are missing', async () => {
+      await withoutState()
+      const unknown = { unknownUntil: at(DAY), reason: 'operator' } as const
+      await shared.fixture.store.saveLedger(unknown)
+      await begin(true)
+      assert.deepEqual(await prepare(), { ...unknown, pruned: false })
+      assert.equal(await rcpt('any@pool.test'), 'unknown')
     })
   })
 }
