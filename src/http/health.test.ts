@@ -13,6 +13,7 @@ import {
   readAlerts,
 } from '../../test/support/monitoring-files.ts'
 import { newClient, PROXY, PROXY_ENV } from '../../test/support/trusted-proxy.ts'
+import { waitUntil } from '../../test/support/wait-until.ts'
 import { Problem } from '../base/problem.ts'
 import type { RouteDeps } from './deps.ts'
 import { readyzRoute } from './health.ts'
@@ -191,10 +192,14 @@ describe('/metrics', () => {
       await app.mail((await app.session()).email)
       await gmail.saveCheck({ name: 'mx', subject: 'a.test', status: 'ok', seen: '', fix: '' })
       const queries = [...dashboardQueries(), ...readAlerts().map(({ expr }) => expr)]
-      const texts = [
-        (await request(`${gmail.url}/metrics`, { headers: ADMIN })).text,
-        (await request(`${app.url}/metrics`)).text,
-      ]
+      const texts: string[] = []
+      // What was read for the series a moment ago may be served again, without this check.
+      await waitUntil(async () => {
+        const { text } = await request(`${gmail.url}/metrics`, { headers: ADMIN })
+        texts[0] = text
+        return text.includes('mayfly_check_status{')
+      })
+      texts.push((await request(`${app.url}/metrics`)).text)
       const served = [...(texts[0] ?? '').matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name)
       assert.equal(new Set(served).size, served.length, 'each is served once')
       const named = metricsIn(queries)
