@@ -19,7 +19,7 @@ afterAll(() => postgres.close())
 // The last one without checked_id.
 const OLD = 11
 const oldSteps = (engine: 'sqlite' | 'postgres') => {
-  const folder = new URL(`../${engine}/migrations/shop/`, import.meta.url)
+  const folder = new URL(`../store/${engine}/migrations/shop/`, import.meta.url)
   return readMigrations(folder).filter(({ number }) => number <= OLD)
 }
 const ROWS = `
