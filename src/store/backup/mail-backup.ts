@@ -108,13 +108,17 @@ export function keepMail(
   }
 }
 
-/** Whether this is the mail.db of a service with the restored secret, or of an earlier version, whose secret nobody can tell. */
+/**
+ * Whether this is the mail.db of a service with the restored secret, or of an earlier version, whose secret nobody can tell: its
+ * ledger is not converted yet. Without a state, an earlier restore has kept it if it has sessions, and made it if not.
+ */
 function hasMailInUse(path: string, check: string): boolean {
   const db = openReadOnly(path)
   try {
     if (!tableNames(db).includes('ledger_state')) return true
-    const state = db.prepare('select 1 from ledger_state').get()
-    return state !== undefined && hasCheck(db, check)
+    const converted = db.prepare<[], number>('select converted from ledger_state').pluck().get()
+    if (converted === undefined) return db.prepare('select 1 from session').get() !== undefined
+    return converted === 0 || hasCheck(db, check)
   } finally {
     db.close()
   }

@@ -112,10 +112,15 @@ describe('over the mail.db of an earlier version', () => {
     expect([sessionsIn(empty), entriesIn(empty)]).toEqual([[9], [hmac.check, hmac.of(BOB)].sort()])
   })
 
-  test('it is kept, with its sessions, and has the addresses of both', async () => {
+  test.each([
+    ['as that version left it', () => {}],
+    ['after a command has migrated it', () => openMigrated(empty, 'mail').close()],
+    ['after an earlier restore', () => void restore(empty, undefined, new Date(0))],
+  ])('it is kept, with its sessions, and has the addresses of both: %s', async (_name, prepare) => {
     await fill()
     backup()
     makeOld(empty, secretHash(BOB))
+    prepare()
     expect(restore()).toMatchObject({ keptMail: true, previous: { mail: undefined } })
     const hmac = await start(empty)
     expect(await reasonIn(empty)).toBe('lost')
