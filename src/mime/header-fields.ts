@@ -67,7 +67,7 @@ export function* findFields(
 // Takes a few milliseconds if all lines are short, or if all text has to be decoded.
 export const STEP_BYTES = 64 * 1024
 
-/** The first field of each name, however long the header is. */
+/** The first field of each name, however long the header is; of a long value the beginning. */
 export function firstFields(raw: Uint8Array, keys: readonly string[]): Map<string, Field> {
   const bytes = Buffer.from(raw.buffer, raw.byteOffset, raw.length)
   const found = new Map<string, Field>()
@@ -75,11 +75,18 @@ export function firstFields(raw: Uint8Array, keys: readonly string[]): Map<strin
     if (!field || found.has(field.key)) continue
     const { key, at, start, end } = field
     const name = bytes.toString('latin1', at, at + key.length)
-    found.set(key, { key, name, value: bytes.toString('latin1', start, end) })
+    const most = start + MAX_FIRST_BYTES
+    const value = bytes.toString('latin1', start, Math.min(end, most))
+    found.set(key, { key, name, value: end > most ? value.replace(HALF_WORD, '') : value })
     if (found.size === keys.length) break
   }
   return found
 }
+
+// A dozen fields of nothing but encoded words would otherwise take all the time that a mail may take.
+const MAX_FIRST_BYTES = 32 * 1024
+// Half an address is a different address.
+const HALF_WORD = /(?<=[\s,])[^\s,]{1,999}$/
 
 function fieldAt(bytes: Uint8Array, at: number, keys: readonly string[]): FieldRange | undefined {
   for (const key of keys) {

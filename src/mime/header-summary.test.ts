@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { readFromHeader, readHead } from './header-summary.ts'
-import { readDate } from './header-values.ts'
+import { decodeEncodedWords, readDate } from './header-values.ts'
 import { parseMail } from './parse.ts'
 import { scanned } from './testing/scan.ts'
 
@@ -177,6 +177,9 @@ describe('the subject', () => {
     expect([astral.length, astral.isWellFormed()]).toEqual([997, true])
   })
 
+  test('may have a word of very many pieces', () =>
+    expect(decodeEncodedWords(`=?u?Q?a?= =?u?Q?${'aé'.repeat(200_000)}?=`)).toHaveLength(400_001))
+
   test('is the first of several', () => expect(head('Subject: a\r\nSubject: b').subject).toBe('a'))
 })
 
@@ -211,6 +214,17 @@ describe('a malformed header block', () => {
       expect(text).toBe('x')
     })
   }
+
+  test('may have a very long field, which is cut after a whole address', () => {
+    const address = `a@${'a'.repeat(60)}.test`
+    for (const separator of [', ', ',', ',\r\n\t']) {
+      const { to, text } = parseMail(
+        Buffer.from(`To: ${`${address}${separator}`.repeat(5_000)}\r\n\r\nx`),
+      )
+      expect(to.length).toBeGreaterThan(400)
+      expect([new Set(to.map((one) => one.address)), text]).toEqual([new Set([address]), 'x'])
+    }
+  })
 
   test('may have bare LF line ends, or no end at all', () => {
     expect(readHead(scanned(Buffer.from('From: a@a.test\nSubject: s\n\nx')), '').subject).toBe('s')

@@ -13,7 +13,7 @@ export function decodeEncodedWords(line: string): string {
     // RFC 2047 6.2: blanks between two encoded words are not shown.
     const apart = run === undefined || !WHITESPACE.test(between)
     if (run && !apart && run.charset === word.charset && !ALONE.test(word.charset)) {
-      run.pieces.push(...word.pieces)
+      for (const piece of word.pieces) run.pieces.push(piece)
       continue
     }
     text += (run ? decodeRun(run) : '') + (apart ? between : '')

@@ -20,6 +20,7 @@ const emptyParts = (count: number) => head + multipart('b') + '--b\r\n\r\n'.repe
 const text = (type: string, body: string) => `${head}Content-Type: ${type}\r\n\r\n${body}`
 const encoded = (encoding: string, body: string, type = 'text/plain') =>
   `${head}Content-Type: ${type}\r\nContent-Transfer-Encoding: ${encoding}\r\n\r\n${body}`
+const words = (length: number) => '=?utf-8?Q?a?= =?latin1?Q?b?=\r\n '.repeat(Math.ceil(length / 31))
 const html = (body: string) => text('text/html', body)
 
 type Check = (mail: Mail) => unknown
@@ -70,6 +71,28 @@ const VECTORS: [string, () => string, Check?][] = [
   ['a quoted name that never ends', () => `From: "${'\\"'.repeat(45_000)}\r\n\r\nx`, texts('x')],
   ['brackets that never close', () => `From: ${'<"'.repeat(45_000)}\r\n\r\nx`, texts('x')],
   ['10,000 encoded words', () => `Subject: ${'=?utf-8?Q?=C3?=\r\n '.repeat(10_000)}\r\n\r\nx`],
+  [
+    'a subject of 3 MB in two charsets',
+    () => `Subject: ${words(3_000_000)}\r\n\r\nx`,
+    (mail) => {
+      expect(mail.text).toBe('x')
+      expect(mail.headers[0]?.value).toMatch(/^(?:ab){500,}a?$/)
+    },
+  ],
+  [
+    'a word of 400,000 pieces',
+    () => `Subject: =?utf-8?Q?a?=\r\n =?utf-8?Q?${'a\xe9'.repeat(200_000)}?=\r\n\r\nx`,
+    texts('x'),
+  ],
+  [
+    'encoded words in every field that is read',
+    () =>
+      `${'From,Subject,To,Cc,Reply-To,Date,Message-ID,List-Unsubscribe,OTP-Token,Content-Type,Content-Disposition,Content-ID'
+        .split(',')
+        .map((name) => `${name}: a;b="${words(500_000)}"\r\n`)
+        .join('')}\r\nx`,
+    texts('x'),
+  ],
   [
     'a charset for each of 5,000 words',
     () => `X: ${Array.from({ length: 5_000 }, (_, at) => `=?x${at}?Q?a?=`).join(' ')}\r\n\r\nx`,
