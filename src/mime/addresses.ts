@@ -11,8 +11,8 @@ interface Token {
   adjacent: boolean
 }
 
-/** Tokenizes an address field in linear time, whatever the input. */
-function* addressTokens(line: string): Generator<Token> {
+/** Tokenizes an address field in linear time, whatever the input. If it was cut, up to what may be closed after the cut. */
+function* addressTokens(line: string, isCut: boolean): Generator<Token> {
   // A quote or bracket that is never closed is an ordinary character, as are all of its kind after it.
   const unclosed = new Set<string>()
   for (let at = 0, last = 0; at < line.length; ) {
@@ -22,6 +22,7 @@ function* addressTokens(line: string): Generator<Token> {
     }
     const piece = tokenAt(line, at, unclosed)
     if (piece.end < 0) {
+      if (isCut) return
       unclosed.add(line[at] ?? '')
       continue
     }
@@ -108,26 +109,29 @@ interface Mailbox extends NamedAddress {
 }
 
 /** The first mailbox. Text without an address is one only if no other follows: it may be half of a name with a comma. */
-export function firstMailbox(line: string): NamedAddress | undefined {
-  const found = readMailboxes(line).find(({ address, inBrackets }) => address || inBrackets)
-  const mailbox = found ?? readMailboxes(line).next().value
+export function firstMailbox(line: string, isCut = false): NamedAddress | undefined {
+  const found = readMailboxes(line, isCut).find(({ address, inBrackets }) => address || inBrackets)
+  const mailbox = found ?? (isCut ? undefined : readMailboxes(line).next().value)
   return mailbox && { name: mailbox.name, address: mailbox.address }
 }
 
 /**
  * The mailboxes of an address field in order, including those in groups; the address is '' if none can be read. An
- * address is never taken from an encoded word, a comment or a quoted name.
+ * address is never taken from an encoded word, a comment or a quoted name. Of a line that was cut, only whole ones: half an
+ * address is a different address.
  */
-export function* readMailboxes(line: string): Generator<Mailbox> {
+export function* readMailboxes(line: string, isCut = false): Generator<Mailbox> {
   let entry: Token[] = []
-  for (const token of addressTokens(line)) {
+  for (const token of addressTokens(line, isCut)) {
     if (token.kind === 'comma' || token.kind === 'colon') {
       // Text before a colon names a group, unless it contains an address.
       if (token.kind === 'comma' || entry.some(hasAddress)) yield* readEntry(entry)
       entry = []
     } else if (entry.length < MAX_TOKENS) entry.push(token)
   }
-  yield* readEntry(entry)
+  if (!isCut || entry.some((token) => token.kind === 'angle' && token.source.endsWith('>'))) {
+    yield* readEntry(entry)
+  }
 }
 
 /** The address without route and stray blanks; '' if the text is not exactly one address. */

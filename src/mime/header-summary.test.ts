@@ -8,6 +8,8 @@ const ENVELOPE = 'bounce@sender.test'
 const head = (header: string, mailFrom = ENVELOPE) =>
   readHead(scanned(Buffer.from(`${header}\r\n\r\nFrom: body@example.test\r\n`, 'latin1')), mailFrom)
 const utf8 = (text: string) => Buffer.from(text, 'utf8').toString('latin1')
+const many = Array.from({ length: 400 }, (_, index) => `a${index}@a.test`).join(', ')
+const long = 'x'.repeat(5_000)
 const base64 = (text: string) => `=?utf-8?B?${Buffer.from(text).toString('base64')}?=`
 
 describe('the sender', () => {
@@ -23,6 +25,9 @@ describe('the sender', () => {
     ['may have a quoted name', 'From: "Bee, Ann" <ann@a.test>', 'ann@a.test', 'Bee, Ann'],
     ['may have a quoted local part', 'From: "ann bee"@a.test', '"ann bee"@a.test', ''],
     ['is the first of several', 'From: <a@a.test>, <b@b.test>', 'a@a.test', ''],
+    ['is the first of very many', `From: ${many}`, 'a0@a.test', ''],
+    ['is the first of a long group', `From: All: ${many};`, 'a0@a.test', ''],
+    ['may stand before a long text', `From: Ann <a@a.test>, ${long}`, 'a@a.test', 'Ann'],
     ['is the first member of a group', 'From: All: Ann <a@a.test>, b@b.test;', 'a@a.test', 'Ann'],
     ['is that of the first From field', 'From: a@a.test\r\nFrom: b@b.test', 'a@a.test', ''],
     ['is not that of Sender', 'Sender: s@s.test\r\nFrom: a@a.test', 'a@a.test', ''],
@@ -114,6 +119,11 @@ describe('a forged From', () => {
     ['with a NUL', `<${fake}\0@evil.test>`, ENVELOPE],
     ['in a bracket that the real one closes', `<${fake} <${evil}>`, evil],
     ['as a group name', `"${fake}": ${evil};`, evil],
+    ['before a comma in a long name', `" ${fake}, ${long}" <${evil}>`, ENVELOPE],
+    ['in brackets in a long name', `" <${fake}> ${long}" <${evil}>`, ENVELOPE],
+    ['before a comma in a long comment', `( ${fake}, ${long}) <${evil}>`, ENVELOPE],
+    ['before a comma in a long route', `< ${fake}, @${long}:${evil}>`, ENVELOPE],
+    ['as the beginning of an address', `${' '.repeat(4_080)}${fake}.evil.test`, ENVELOPE],
     ['with a bare CR', `${evil}\rFrom: ${fake}`, evil],
   ] as const) {
     test(`${name} does not become the sender`, () =>
@@ -263,6 +273,7 @@ describe('the address that rules are compared with', () => {
   for (const [name, header, expected] of [
     ['is that of the only From field', 'Subject: s\r\nFrom: Ann <a@a.test>', 'a@a.test'],
     ['is the first of several mailboxes', 'From: <a@a.test>, <b@b.test>', 'a@a.test'],
+    ['is the first of very many', `From: ${many}`, 'a0@a.test'],
     ['is missing without From', 'Sender: s@s.test', undefined],
     ['is missing if From has no address', 'From: Ann', undefined],
     ['is missing if the first mailbox has none', 'From: A <>, <b@b.test>', undefined],

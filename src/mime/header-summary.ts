@@ -103,13 +103,8 @@ function beginningOf({ bytes, first }: ScannedHeader, key: string, maxBytes: num
 
 /** The first mailbox of a From field; its address is '' if it cannot be used. */
 export function readSender(from: string, declared: DeclaredCharset): NamedAddress | undefined {
-  return firstMailbox(unfold(shortenFrom(from), declared))
-}
-
-/** Ends after a whole mailbox: half an address is a different address. */
-function shortenFrom(from: string): string {
-  if (from.length <= MAX_SENDER_BYTES) return from
-  return from.slice(0, from.lastIndexOf('>', MAX_SENDER_BYTES) + 1)
+  const isCut = from.length > MAX_SENDER_BYTES
+  return firstMailbox(unfold(from.slice(0, MAX_SENDER_BYTES), declared), isCut)
 }
 
 function envelopeSender(mailFrom: string): string {
