@@ -74,6 +74,13 @@ test('an address of a long field is read whole, wherever a piece of the field en
   for (let before = 131_072 - 2 * address.length; before < 131_080; before += 1) {
     expect(read(`${','.repeat(before)}${address},${','.repeat(1_000)}`)).toEqual([address])
   }
+  for (let before = 130_000; before < 131_080; before += 5) {
+    const spread = 'jürgen . k (c) @ (a (b) \\) c)\r\n bücher. (c) test'
+    expect(read(`${','.repeat(before)}${spread},${','.repeat(1_000)}`)).toEqual([
+      'k@bücher.',
+      'jürgen.k@bücher.test',
+    ])
+  }
   expect(read(`a@${'\r\n '.repeat(100_000)}a.test`)).toEqual(['a@a.test'])
   expect(read('\x80@a,'.repeat(100_000))).toHaveLength(100_000)
 })
@@ -117,6 +124,30 @@ describe('with evil@bad.test on the block list', () => {
   ]) {
     test(`From: ${JSON.stringify(from.slice(0, 80))} is blocked`, () =>
       expect(isBlocked(from)).toBe(true))
+  }
+
+  const many = 'ok@good.test, '.repeat(5_000)
+  for (const from of [
+    'evil@(c)bad.test',
+    'evil(c)@bad.test',
+    'evil @bad.test',
+    'evil@bad.\r\n test',
+    'evil@bad\r\n .test',
+    'evil@bad。 test',
+    '<evil (a) @ (b) bad (c) . (d) test>',
+    'evil@(a (b) \\) c)bad.test',
+    '"(" <evil@(c)bad.test> ")"',
+    'Mr. evil@bad.test',
+    'evil@bad.test . Ann',
+    'ok@good.test (evil@bad.test)',
+  ]) {
+    test(`a second From of ${JSON.stringify(from)} after 64 KB is blocked`, () =>
+      expect(isBlocked(`${many}\r\nFrom: ${from}`)).toBe(true))
+  }
+
+  for (const from of ['devil@(c)bad.test', 'evil@(c)bad.test.example', 'evil @sub.bad.test']) {
+    test(`a second From of ${JSON.stringify(from)} after 64 KB is not blocked`, () =>
+      expect(isBlocked(`${many}\r\nFrom: ${from}`)).toBe(false))
   }
 
   for (const from of [

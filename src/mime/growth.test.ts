@@ -30,6 +30,7 @@ const REPEATED = [
   ...['<a ', '<!--', '</', '<p>', '<b>', '=\n', '=4', '1 ', '1 Jan ', '\\"', '( ', ')('],
   ...['\x1b', '\x1b$B', '\x1b$B%F\x1b(B', '\x1b(J\\', '\x0e', '~{', '~{VP~}', '~'],
   ...['<p><td>', '<ul><!--</ul>-->', '<blockquote>y', '<a href=x>y ', 'QQ==\n'],
+  ...['@(', '@(a)', '(a)@', '(a)', '.(a)', '((a)'],
 ]
 
 /** Input that matters to the search for codes and links. */
@@ -51,7 +52,7 @@ const READERS: [string, (text: string) => unknown, longest?: number][] = [
     'addresses of From',
     (text) => [...readFromAddresses(scanned(Buffer.from(`From: ${text}\n\n`)))],
   ],
-  ['plain addresses of a long From', (text) => [...plainAddresses(Buffer.from(text))]],
+  ['plain addresses of a long From', (text) => [...plainAddresses(Buffer.from(`${text}@${text}`))]],
   ['header fields', (text) => readHead(scanned(Buffer.from(text)), '')],
   ['mailboxes', (text) => [...readMailboxes(text)]],
   // Longer input is rejected unread.
