@@ -111,7 +111,21 @@ export async function openDovecot(options: DovecotOptions) {
   }
 }
 
+/** Processes of a server that was killed may keep its sockets for a moment. */
 async function start(config: string, port: number): Promise<ChildProcess> {
+  const started: ChildProcess[] = []
+  await waitUntil(async () => {
+    try {
+      started.push(await startOnce(config, port))
+    } catch (error) {
+      if (!/Socket already exists/.test(String(error))) throw error
+    }
+    return started.length > 0
+  })
+  return started[0] as ChildProcess
+}
+
+async function startOnce(config: string, port: number): Promise<ChildProcess> {
   const child = spawn(program('dovecot'), ['-F', '-c', config], {
     stdio: ['ignore', 'ignore', 'pipe'],
     // A process group of its own, so that all its processes can be killed at once.
