@@ -38,7 +38,7 @@ describe('a missing program leaves out the tests that need it, and no others', (
 })
 
 describe('the run ends with a list of the files left out and the reason', () => {
-  const LIST = /Left out:\n {2}dovecot is missing .*\n(.*\n)* {4}src\/imap\/account/
+  const LIST = /Left out:\n {2}dovecot is missing .*\n(.*\n)* {4}src\/gmail\/imap\/account/
 
   // Like root in a container.
   const unprivileged =

@@ -108,14 +108,7 @@ export function startChild<Job extends object, Result extends { kind: string }>(
 
 /** Permissions apply to the resolved path, and folders may be symbolic links. */
 function readablePaths(folders: readonly URL[]): string[] {
-  const shared = [
-    './',
-    '../base/',
-    '../core/',
-    '../shared/',
-    '../../node_modules/',
-    '../../package.json',
-  ]
+  const shared = ['./', '../base/', '../shared/', '../../node_modules/', '../../package.json']
   const paths = [...folders, ...shared.map((path) => new URL(path, import.meta.url))]
     .map((path) => fileURLToPath(path))
     .filter((path) => existsSync(path))
