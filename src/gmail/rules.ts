@@ -1,6 +1,7 @@
 import { type Address, hostOf, joinAddress, localOf } from '../base/address.ts'
 import { Problem } from '../base/problem.ts'
 import { backoffDelay } from '../base/time.ts'
+import { aliasesUnavailable } from '../mail/rules/alias.ts'
 import { randomLocalPart } from '../mail/rules/prefix.ts'
 import {
   type FetchedRecipient,
@@ -9,7 +10,7 @@ import {
   type ReceiveLimits,
 } from '../mail/rules/recipient.ts'
 import type { MailboxId } from '../mail/rules/session.ts'
-import { type AliasRequest, aliasesUnavailable } from '../mail/sessions/alias-accounts.ts'
+import type { AliasRequest } from '../mail/sessions/alias-accounts.ts'
 import type { StoredRecipient } from '../mail/store.ts'
 import { NOT_READ, type RuledAddress, ruleRefusal } from '../shared/address-rules.ts'
 import type { NewFetchedMail } from './store.ts'

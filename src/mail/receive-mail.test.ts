@@ -3,7 +3,6 @@ import { afterEach, beforeEach, test } from 'vitest'
 import { openSqliteTestMail } from '../../test/support/stores.ts'
 import { addBlock } from '../blocks/blocks.ts'
 import { openBlockList } from '../blocks/open-block-list.ts'
-import { countTurns } from '../service/testing/turns.ts'
 import {
   address,
   type Fixture,
@@ -15,6 +14,7 @@ import {
 import type { FindMailBlock } from './blocking.ts'
 import { acceptRecipient, receiveMail } from './receive-mail.ts'
 import { keyedTopic, type MailboxId, OPERATOR, POOL, type Topic } from './rules/session.ts'
+import { countTurns } from './testing/turns.ts'
 
 const LIMITS = {
   mailbox: { maxMessages: 5, maxBytes: 10_000 },

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, onTestFinished, t
 import { openPostgres, type Postgres } from '../../test/support/postgres.ts'
 import type { Behaviour } from '../../test/support/webhook-receiver.ts'
 import { keyScope } from '../keys/emails/emails.ts'
-import { countTurns } from '../service/testing/turns.ts'
+import { countTurns } from '../mail/testing/turns.ts'
 import { deliverNext } from './deliver.ts'
 import { openWebhookFixture, type WebhookFixture } from './testing/fixture.ts'
 import { webhookBacklog } from './webhooks.ts'

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, test } from 'vitest'
 import { openSqliteTestMail } from '../../../test/support/stores.ts'
 import { Problem } from '../../base/problem.ts'
 import { openStepScheduler } from '../../mail/read/step-scheduler.ts'
-import { countTurns } from '../../service/testing/turns.ts'
+import { countTurns } from '../../mail/testing/turns.ts'
 import type { Mail } from '../../shared/mail.ts'
 import {
   address,

@@ -11,7 +11,7 @@ import {
 import { post, problemFault, request } from '../../../test/support/http-client.ts'
 import { openTestServer } from '../../../test/support/http-server.ts'
 import { Problem } from '../../base/problem.ts'
-import { heldParser, NO_WAIT, WAIT_FOREVER } from '../../service/testing/codes.ts'
+import { heldParser, NO_WAIT, WAIT_FOREVER } from '../testing/codes.ts'
 
 let app: App
 beforeAll(async () => {

@@ -8,7 +8,7 @@ import { openTestServer, type TestServer } from '../../../test/support/http-serv
 import { keyRing, type TestKey } from '../../../test/support/keys.ts'
 import { parseHost } from '../../base/address.ts'
 import { parseMail } from '../../mime/parse.ts'
-import { WAIT_FOREVER } from '../../service/testing/codes.ts'
+import { WAIT_FOREVER } from '../testing/codes.ts'
 
 // Generated mails and questions, answered by the service and by a plain model of lists and a table of case folding.
 

@@ -6,7 +6,7 @@ import { openTestServer, type TestServer } from '../../../test/support/http-serv
 import { waitUntil } from '../../../test/support/wait-until.ts'
 import { waitingRequests } from '../../http/server/limits.ts'
 import { parseMail } from '../../mime/parse.ts'
-import { heldParser, NO_WAIT, WAIT_FOREVER } from '../../service/testing/codes.ts'
+import { heldParser, NO_WAIT, WAIT_FOREVER } from '../testing/codes.ts'
 
 let server: TestServer
 beforeAll(async () => {

@@ -3,8 +3,8 @@ import { beforeAll, onTestFinished, test } from 'vitest'
 import { type App, sharedApp } from '../../../test/support/app.ts'
 import { post, request } from '../../../test/support/http-client.ts'
 import { openTestServer } from '../../../test/support/http-server.ts'
-import { mailWith, WAIT_FOREVER } from '../../service/testing/codes.ts'
 import type { SenderChecks } from '../../shared/mail.ts'
+import { mailWith, WAIT_FOREVER } from '../testing/codes.ts'
 
 // A message that is read again comes from memory. What must not come from there:
 

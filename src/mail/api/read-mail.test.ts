@@ -3,8 +3,8 @@ import { beforeAll, describe, onTestFinished, test } from 'vitest'
 import { type App, sharedApp } from '../../../test/support/app.ts'
 import { post, problemFault, request } from '../../../test/support/http-client.ts'
 import { openTestServer } from '../../../test/support/http-server.ts'
-import { mailWith, NO_WAIT, WAIT_FOREVER } from '../../service/testing/codes.ts'
 import type { Link, SenderChecks } from '../../shared/mail.ts'
+import { mailWith, NO_WAIT, WAIT_FOREVER } from '../testing/codes.ts'
 
 let app: App
 beforeAll(async () => {

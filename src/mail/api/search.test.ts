@@ -5,7 +5,7 @@ import { post, request, requestFrom } from '../../../test/support/http-client.ts
 import { openTestServer, type TestServer } from '../../../test/support/http-server.ts'
 import { newClient, PROXY, PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
 import { parseMail } from '../../mime/parse.ts'
-import { heldParser, NO_WAIT, WAIT_FOREVER } from '../../service/testing/codes.ts'
+import { heldParser, NO_WAIT, WAIT_FOREVER } from '../testing/codes.ts'
 
 let server: TestServer
 beforeAll(async () => {

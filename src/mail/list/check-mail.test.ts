@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
 import { START } from '../../gmail/testing/gmail.ts'
 import { makeRates, openMemoryLimit } from '../../limit/memory.ts'
-import { type CodeFixture, openCodeFixture } from '../../service/testing/codes.ts'
 import type { CodeScanner } from '../read/code-scanner.ts'
 import { accountTopic, type Topic } from '../rules/session.ts'
 import { liveSession } from '../sessions/session.ts'
+import { type CodeFixture, openCodeFixture } from '../testing/codes.ts'
 import { forcePoll, listMail } from './check-mail.ts'
 
 let fixture: CodeFixture

@@ -1,15 +1,9 @@
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'vitest'
-import {
-  type CodeFixture,
-  heldParser,
-  NO_WAIT,
-  openCodeFixture,
-  SCAN,
-} from '../../service/testing/codes.ts'
-import { nextEvent } from '../../service/testing/events.ts'
 import type { CodeScanner } from '../read/code-scanner.ts'
 import { deleteMail } from '../read/read-mail.ts'
+import { type CodeFixture, heldParser, NO_WAIT, openCodeFixture, SCAN } from '../testing/codes.ts'
+import { nextEvent } from '../testing/events.ts'
 import { awaitMail } from './check-mail.ts'
 import { type MailEvent, mailEvents } from './events.ts'
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { onTestFinished, test } from 'vitest'
-import { openCodeFixture, SCAN } from '../../service/testing/codes.ts'
-import { countTurns } from '../../service/testing/turns.ts'
 import { EMPTY_MAIL } from '../../shared/mail.ts'
 import type { ReadParsed } from '../read/parsed-mail.ts'
 import { parseSearch } from '../rules/filter.ts'
+import { openCodeFixture, SCAN } from '../testing/codes.ts'
+import { countTurns } from '../testing/turns.ts'
 import { searchMail } from './search-mail.ts'
 
 const searchFor = (text: string) => ({

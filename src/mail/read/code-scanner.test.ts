@@ -9,7 +9,7 @@ import {
   NO_WAIT,
   openCodeFixture,
   SCAN,
-} from '../../service/testing/codes.ts'
+} from '../testing/codes.ts'
 import { deleteMail } from './read-mail.ts'
 
 let fixture: CodeFixture

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { onTestFinished, test } from 'vitest'
-import { openCodeFixture } from '../../service/testing/codes.ts'
 import type { MailboxId } from '../rules/session.ts'
+import { openCodeFixture } from '../testing/codes.ts'
 import { deleteSeveral } from './read-mail.ts'
 
 test('if a later step of a deletion fails, waiters still learn of the messages already deleted', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { onTestFinished, test } from 'vitest'
-import { countTurns } from '../../service/testing/turns.ts'
+import { countTurns } from '../testing/turns.ts'
 import { openStepScheduler } from './step-scheduler.ts'
 
 /** Records the turn of the event loop in which each step runs. */

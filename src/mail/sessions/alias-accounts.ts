@@ -1,5 +1,4 @@
 import type { Address } from '../../base/address.ts'
-import { Problem } from '../../base/problem.ts'
 
 /** Accounts at another mail service whose aliases are addresses of sessions. */
 export interface AliasAccounts {
@@ -21,21 +20,4 @@ export interface Candidate {
   address: Address
   /** Drawn from so many that nobody can have had it. */
   isRandom: boolean
-}
-
-const RETRY_SECONDS = 60
-
-export function aliasesUnavailable(retrySeconds = RETRY_SECONDS): Problem {
-  return new Problem(
-    'gmail_unavailable',
-    'No Gmail account is available at the moment.',
-    retrySeconds,
-  )
-}
-
-export const NO_ALIAS_ACCOUNTS: AliasAccounts = {
-  list: async () => [],
-  async findAliases() {
-    throw aliasesUnavailable()
-  },
 }

@@ -12,7 +12,7 @@ import {
   withAliases,
 } from '../../gmail/testing/gmail.ts'
 import type { MailStore } from '../store.ts'
-import { NO_ALIAS_ACCOUNTS } from './alias-accounts.ts'
+import { NO_ALIAS_ACCOUNTS } from '../testing/no-alias-accounts.ts'
 import { createSession } from './create-session.ts'
 
 let store: MailStore

@@ -4,7 +4,7 @@ import { isProblem } from '../../../test/support/problem.ts'
 import { openSqliteTestMail } from '../../../test/support/stores.ts'
 import { parseHost } from '../../base/address.ts'
 import { openGmailFixture, rules, withAliases } from '../../gmail/testing/gmail.ts'
-import { NO_ALIAS_ACCOUNTS } from './alias-accounts.ts'
+import { NO_ALIAS_ACCOUNTS } from '../testing/no-alias-accounts.ts'
 import { createSession } from './create-session.ts'
 import { extendSession } from './session.ts'
 

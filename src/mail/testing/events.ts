@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { MailEvent } from '../../mail/list/events.ts'
+import type { MailEvent } from '../list/events.ts'
 
 /** The next event after the opening of the stream. */
 export async function nextEvent(events: AsyncGenerator<MailEvent>): Promise<MailEvent> {
