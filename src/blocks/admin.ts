@@ -11,7 +11,6 @@ import {
 import { adminRoute } from '../http/server/admin-route.ts'
 import type { ServerDeps } from '../http/server/deps.ts'
 import { success } from '../http/server/response.ts'
-import type { Route } from '../http/server/route.ts'
 import { countField, enumField, messageSchema, successSchema } from '../http/server/schemas.ts'
 import { addBlock, type BlockDeps, blockJson, listBlocks, removeBlock } from './blocks.ts'
 
@@ -22,7 +21,7 @@ const entry = Type.String({
   description: 'A sender domain, with its subdomains, an address, an IP address or a CIDR range.',
 })
 
-export const blockRoutes: readonly Route[] = [
+export const blockRoutes = [
   adminRoute({
     method: 'GET',
     path: '/blocks',

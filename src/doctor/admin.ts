@@ -6,7 +6,6 @@ import { adminRoute } from '../http/server/admin-route.ts'
 import type { ServerDeps } from '../http/server/deps.ts'
 import { takeRate } from '../http/server/rates.ts'
 import { success } from '../http/server/response.ts'
-import type { Route } from '../http/server/route.ts'
 import { countField, enumField, nullable, successSchema } from '../http/server/schemas.ts'
 import { type CheckProgress, lastCheckRun, nextCheckAt } from './checks/daily-checks.ts'
 import type { CheckRunStore } from './store.ts'
@@ -45,7 +44,7 @@ const checkRunSchema = successSchema({
   ),
 })
 
-export const checkRoutes: readonly Route[] = [
+export const checkRoutes = [
   adminRoute({
     method: 'GET',
     path: '/checks',

@@ -4,7 +4,6 @@ import { Problem } from '../base/problem.ts'
 import { formatDuration } from '../base/time.ts'
 import { adminRoute } from '../http/server/admin-route.ts'
 import { success } from '../http/server/response.ts'
-import type { Route } from '../http/server/route.ts'
 import { countField, nullable, successSchema } from '../http/server/schemas.ts'
 import type { MailRouteDeps } from '../mail/deps.ts'
 import { LIFETIME_HINT, parseLifetime } from '../mail/rules/session.ts'
@@ -31,7 +30,7 @@ const options = {
   ),
 }
 
-export const domainRoutes: readonly Route[] = [
+export const domainRoutes = [
   adminRoute({
     method: 'GET',
     path: '/domains',

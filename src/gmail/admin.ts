@@ -3,7 +3,6 @@ import { Problem } from '../base/problem.ts'
 import { adminRoute } from '../http/server/admin-route.ts'
 import type { ServerDeps } from '../http/server/deps.ts'
 import { success } from '../http/server/response.ts'
-import type { Route } from '../http/server/route.ts'
 import { countField, messageSchema, nullable, successSchema } from '../http/server/schemas.ts'
 import { accountRows, type ConfiguredAccount } from './accounts.ts'
 import type { AccountStore } from './store.ts'
@@ -14,7 +13,7 @@ export interface AccountRouteDeps extends ServerDeps {
   gmailAccounts: readonly ConfiguredAccount[]
 }
 
-export const accountRoutes: readonly Route[] = [
+export const accountRoutes = [
   adminRoute({
     method: 'GET',
     path: '/accounts',

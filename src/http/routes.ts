@@ -27,16 +27,19 @@ import { fakePayRoutes, shopPageRoutes } from '../shop/pages.ts'
 import { webhookAdminRoutes } from '../webhooks/admin.ts'
 import { webhookActionRoutes } from '../webhooks/api/actions.ts'
 import { webhookRoutes } from '../webhooks/api/webhooks.ts'
+import type { RouteDeps } from './deps.ts'
 import { livezRoute, metricsRoute, readyzRoute } from './health.ts'
 import { adminPageRoute, pageRoutes } from './pages/app-pages.ts'
 import { assetRoutes } from './pages/assets.ts'
 import { docsRoutes } from './pages/docs.ts'
 import { plainRoutes } from './pages/plain/routes.ts'
 import { siteFileRoutes } from './pages/site-files.ts'
-import type { Route } from './server/route.ts'
+import type { Needs, Route } from './server/route.ts'
+
+type AnyRoute = Route & Needs<RouteDeps>
 
 /** In the order of the documentation. */
-export const documentedRoutes: readonly Route[] = [
+export const documentedRoutes: readonly AnyRoute[] = [
   domainsRoute,
   createSessionRoute,
   checkMailRoute,
@@ -63,7 +66,7 @@ export const documentedRoutes: readonly Route[] = [
   metricsRoute,
 ]
 
-export const routes: readonly Route[] = [
+export const routes: readonly AnyRoute[] = [
   ...documentedRoutes,
   mcpRoute,
   ...pageRoutes,
@@ -76,7 +79,7 @@ export const routes: readonly Route[] = [
 ]
 
 /** Exist only if an admin token is configured. */
-export const adminRoutes: readonly Route[] = [
+export const adminRoutes: readonly AnyRoute[] = [
   adminPageRoute,
   ...signInRoutes,
   ...overviewRoutes,

@@ -4,7 +4,6 @@ import { nextField, pageFields, readCreatedPage, timesOf } from '../http/server/
 import { adminRoute } from '../http/server/admin-route.ts'
 import type { ServerDeps } from '../http/server/deps.ts'
 import { success } from '../http/server/response.ts'
-import type { Route } from '../http/server/route.ts'
 import {
   countField,
   enumField,
@@ -40,7 +39,7 @@ const keySchema = Type.Object({
 /** Anywhere in the text, also one with a typo. */
 const WHOLE_KEY = /mf_(?:live|test)_\w{20}/
 
-export const keyAdminRoutes: readonly Route[] = [
+export const keyAdminRoutes = [
   adminRoute({
     method: 'GET',
     path: '/keys',

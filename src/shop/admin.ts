@@ -3,7 +3,6 @@ import { nextField, pageFields, readCreatedPage, timesOf } from '../http/server/
 import { adminRoute } from '../http/server/admin-route.ts'
 import type { ServerDeps } from '../http/server/deps.ts'
 import { success } from '../http/server/response.ts'
-import type { Route } from '../http/server/route.ts'
 import { countField, nullable, successSchema } from '../http/server/schemas.ts'
 import type { PurchaseStore } from './deps.ts'
 import { orderJson } from './order.ts'
@@ -34,7 +33,7 @@ const orderSchema = Type.Object({
   ...timesOf('claimed_at'),
 })
 
-export const orderAdminRoutes: readonly Route[] = [
+export const orderAdminRoutes = [
   adminRoute({
     method: 'GET',
     path: '/orders',

@@ -4,7 +4,7 @@ import { html, type Markup } from '../http/pages/html.ts'
 import { type Locale, localeOf } from '../http/pages/locale.ts'
 import { sitePage } from '../http/pages/page.ts'
 import { empty } from '../http/server/response.ts'
-import { type Route, route } from '../http/server/route.ts'
+import { route } from '../http/server/route.ts'
 import type { Plan } from '../shared/plan.ts'
 import { formatPrice, formatTerm, planFeatures } from '../shared/plan-text.ts'
 import type { SiteConfig } from '../shared/site.ts'
@@ -15,7 +15,7 @@ import { fakeOrder, OUTCOMES, payFake } from './pay-fake.ts'
 import type { Purchase } from './rules.ts'
 
 /** Where plans are bought, and where buyers return to. */
-export const shopPageRoutes: readonly Route[] = [
+export const shopPageRoutes = [
   route({
     method: 'GET',
     path: '/pricing',
@@ -126,7 +126,7 @@ function orderContent(orderId: string, site: string, { t }: Locale): Markup {
 }
 
 /** The payment page of the test shop. It needs no script, and is in English: only developers see it. */
-export const fakePayRoutes: readonly Route[] = [
+export const fakePayRoutes = [
   route({
     method: 'GET',
     path: '/pay/{id}',

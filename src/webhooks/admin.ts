@@ -2,7 +2,6 @@ import { Type } from 'typebox'
 import { nextField, pageFields, readCreatedPage, timesOf } from '../http/server/admin-list.ts'
 import { adminRoute } from '../http/server/admin-route.ts'
 import { success } from '../http/server/response.ts'
-import type { Route } from '../http/server/route.ts'
 import {
   countField,
   enumField,
@@ -44,7 +43,7 @@ const webhookId = Type.Object({ id: Type.String({ description: 'The id of the we
 /** The operator may change every webhook. */
 const OPERATOR = { keyId: undefined, client: undefined }
 
-export const webhookAdminRoutes: readonly Route[] = [
+export const webhookAdminRoutes = [
   adminRoute({
     method: 'GET',
     path: '/webhooks',

@@ -11,7 +11,6 @@ import {
 } from '../../http/server/admin-list.ts'
 import { adminRoute } from '../../http/server/admin-route.ts'
 import { success } from '../../http/server/response.ts'
-import type { Route } from '../../http/server/route.ts'
 import { countField, successSchema } from '../../http/server/schemas.ts'
 import { rawMailResponse } from '../../mail/api/downloads.ts'
 import { addressField, messageIdField } from '../../mail/api/schemas.ts'
@@ -40,7 +39,7 @@ const sessionSchema = Type.Object({
   key: Type.Boolean({ description: 'Whether it was created with a key.' }),
 })
 
-const sessionRoutes: readonly Route[] = [
+const sessionRoutes = [
   adminRoute({
     method: 'GET',
     path: '/sessions',
@@ -101,7 +100,7 @@ const summaryFields = {
   ...timesOf('received_at'),
 }
 
-const mailRoutes: readonly Route[] = [
+const mailRoutes = [
   adminRoute({
     method: 'GET',
     path: '/mail',
@@ -189,7 +188,7 @@ const mailRoutes: readonly Route[] = [
   }),
 ]
 
-export const mailboxRoutes: readonly Route[] = [...sessionRoutes, ...mailRoutes]
+export const mailboxRoutes = [...sessionRoutes, ...mailRoutes]
 
 /** In the service, a write is visible to every request that starts after it. */
 function operatorDeps({ store, now }: AdminDeps): OperatorDeps {

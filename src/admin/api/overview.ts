@@ -4,7 +4,6 @@ import { Problem } from '../../base/problem.ts'
 import { isoTimestamp } from '../../base/time.ts'
 import { adminRoute } from '../../http/server/admin-route.ts'
 import { success } from '../../http/server/response.ts'
-import type { Route } from '../../http/server/route.ts'
 import {
   countField,
   enumField,
@@ -20,7 +19,7 @@ import { readLevels, readSeries, type Series } from '../series/series.ts'
 const volume = Type.Object({ messages: countField(12), bytes: countField(48_000) })
 const share = Type.Object({ all: countField(3), failing: countField(0) })
 
-export const overviewRoutes: readonly Route[] = [
+export const overviewRoutes = [
   adminRoute({
     method: 'GET',
     path: '/overview',

@@ -5,13 +5,13 @@ import { timesOf } from '../../http/server/admin-list.ts'
 import { adminRoute, logAction } from '../../http/server/admin-route.ts'
 import { isOperatorRequest } from '../../http/server/credentials.ts'
 import { json, success } from '../../http/server/response.ts'
-import { type HttpRequest, type Route, route } from '../../http/server/route.ts'
+import { type HttpRequest, route } from '../../http/server/route.ts'
 import { messageSchema, successSchema } from '../../http/server/schemas.ts'
 import type { AdminDeps } from '../deps.ts'
 import { OPERATOR_SESSION_SECONDS, signIn, signOut } from '../session.ts'
 import { signInCookie, signInId, wrongToken } from './require-operator.ts'
 
-export const signInRoutes: readonly Route[] = [
+export const signInRoutes = [
   route({
     method: 'POST',
     path: '/admin/api/sign-in',

@@ -1,5 +1,4 @@
 import type { SiteConfig } from '../../shared/site.ts'
-import type { Route } from '../server/route.ts'
 import { ADMIN_ENTRY } from './assets.ts'
 import { html, type Markup } from './html.ts'
 import type { Locale } from './locale.ts'
@@ -7,7 +6,7 @@ import { pageRoute } from './page.ts'
 import { startContent } from './plain/start.ts'
 
 /** Pages that a script of web/ renders; without one they say what to do instead. */
-export const pageRoutes: readonly Route[] = [
+export const pageRoutes = [
   pageRoute({
     path: '/',
     title: 'Inbox',
@@ -47,7 +46,7 @@ export const pageRoutes: readonly Route[] = [
 ]
 
 /** The token is used by a script only, so that it is never sent in a form. */
-export const adminPageRoute: Route = {
+export const adminPageRoute = {
   ...pageRoute({
     path: '/admin',
     title: 'Admin',
@@ -61,7 +60,7 @@ export const adminPageRoute: Route = {
 </main>`,
     },
   }),
-  api: 'admin',
+  api: 'admin' as const,
 }
 
 /** A key is used by a script only, so that it is never sent in a form. */

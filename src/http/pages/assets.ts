@@ -4,7 +4,7 @@ import { Type } from 'typebox'
 import { Problem } from '../../base/problem.ts'
 import type { ServerDeps } from '../server/deps.ts'
 import { contentResponse, type HttpResponse } from '../server/response.ts'
-import { type Route, route } from '../server/route.ts'
+import { route } from '../server/route.ts'
 
 /** The output of `npm run build`. Without a build it is empty, and pages have neither scripts nor styles. */
 export interface BuiltPage {
@@ -119,7 +119,7 @@ interface AssetDeps extends ServerDeps {
   builtPage: BuiltPage
 }
 
-export const assetRoutes: readonly Route[] = [
+export const assetRoutes = [
   route({
     method: 'GET',
     path: '/assets/{name}',

@@ -160,7 +160,7 @@ function table(head: string[], rows: Markup[][], kind = 'answers'): Markup {
 }
 
 /** The documentation of these routes, for programs and for people. */
-export function docsRoutes(routes: readonly Route[]): Route[] {
+export function docsRoutes(routes: readonly Route[]) {
   const document = preparedJson(openapi(routes), { 'cache-control': 'no-cache' })
   return [
     route({

@@ -150,7 +150,7 @@ export async function sitePage(
 type PageRoute = Pick<Route, 'path' | 'title' | 'description'> & { page: SitePage }
 
 /** A page that is the same for every request, but for its language. */
-export function pageRoute({ page, ...rest }: PageRoute): Route {
+export function pageRoute({ page, ...rest }: PageRoute) {
   return route({
     method: 'GET',
     output: 'text/html',

@@ -7,7 +7,7 @@ import { textDirection } from '../../shared/languages.ts'
 import { THEME_COLOURS } from '../../shared/site.ts'
 import { siteUrl } from '../server/client.ts'
 import { contentResponse } from '../server/response.ts'
-import { type Route, route } from '../server/route.ts'
+import { route } from '../server/route.ts'
 import type { PageDeps } from './deps.ts'
 import { html } from './html.ts'
 import { localeOf } from './locale.ts'
@@ -29,7 +29,7 @@ const MANIFEST_ICONS = [
 ]
 
 /** What browsers, search engines and mail servers request from a site. */
-export const siteFileRoutes: readonly Route[] = [
+export const siteFileRoutes = [
   route({
     method: 'GET',
     path: '/.well-known/mta-sts.txt',

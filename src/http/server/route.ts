@@ -85,14 +85,29 @@ export interface HeaderField {
   description: string
 }
 
-export type RouteOptions<I extends TObject, O extends TSchema> = Omit<
+export type RouteOptions<I extends TObject, O extends TSchema, D extends ServerDeps> = Omit<
   Route<I, O>,
-  'input' | 'problems'
+  'input' | 'problems' | 'authenticate' | 'handle' | 'problemPage'
 > &
-  Partial<Pick<Route<I, O>, 'input' | 'problems'>>
+  Partial<Pick<Route<I, O>, 'input' | 'problems'>> & {
+    authenticate?(deps: D, request: HttpRequest): Promise<ApiKey | undefined>
+    handle(input: Static<I>, deps: D, request: HttpRequest): Promise<HttpResponse<Static<O>>>
+    problemPage?(
+      problem: Problem,
+      deps: D,
+      request: { headers: IncomingHttpHeaders; requestId: string },
+    ): HttpResponse
+  }
+
+/** What a route needs, for the compiler: a list of routes for these `deps` accepts only routes that need no more. */
+export interface Needs<D> {
+  readonly needs?: (deps: D) => void
+}
 
 /** Without parameters or problems of its own, unless they are given. */
-export function route<I extends TObject, O extends TSchema>(options: RouteOptions<I, O>): Route {
+export function route<I extends TObject, O extends TSchema, D extends ServerDeps>(
+  options: RouteOptions<I, O, D>,
+): Route & Needs<D> {
   return { input: NO_INPUT, problems: [], ...options }
 }
 

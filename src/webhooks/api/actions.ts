@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { isoTimestamp, utcTimestamp } from '../../base/time.ts'
 import { success } from '../../http/server/response.ts'
-import { type Route, route } from '../../http/server/route.ts'
+import { route } from '../../http/server/route.ts'
 import { isoTimeField, messageSchema, successSchema, timeField } from '../../http/server/schemas.ts'
 import type { WebhookRouteDeps } from '../webhooks.ts'
 import {
@@ -114,7 +114,7 @@ const deleteWebhookRoute = route({
   },
 })
 
-export const webhookActionRoutes: readonly Route[] = [
+export const webhookActionRoutes = [
   testWebhookRoute,
   replayWebhookRoute,
   rollSecretRoute,

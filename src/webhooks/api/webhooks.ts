@@ -4,7 +4,7 @@ import { Problem } from '../../base/problem.ts'
 import { isoTimestamp, timestampFields, utcTimestamp } from '../../base/time.ts'
 import { KEY_HEADER } from '../../http/server/credentials.ts'
 import { success } from '../../http/server/response.ts'
-import { type HttpRequest, type Route, route } from '../../http/server/route.ts'
+import { type HttpRequest, route } from '../../http/server/route.ts'
 import {
   countField,
   enumField,
@@ -258,7 +258,7 @@ const deliveriesRoute = route({
   },
 })
 
-export const webhookRoutes: readonly Route[] = [
+export const webhookRoutes = [
   createWebhookRoute,
   listWebhooksRoute,
   readWebhookRoute,

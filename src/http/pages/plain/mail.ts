@@ -9,7 +9,6 @@ import { formatSize } from '../../../shared/format-size.ts'
 import type { AttachmentInfo, Code, Link, Mail, SenderChecks } from '../../../shared/mail.ts'
 import { displaySender, isSuspicious, senderBadge } from '../../../shared/sender-display.ts'
 import { empty, type HttpResponse } from '../../server/response.ts'
-import type { Route } from '../../server/route.ts'
 import { html, type Markup } from '../html.ts'
 import type { Locale } from '../locale.ts'
 import { bdi, csrfField, INBOX_PATH, type PlainSite, plainPage } from './page.ts'
@@ -167,7 +166,7 @@ function attachmentSection(
 </section>`
 }
 
-export const plainMailRoutes: readonly Route[] = [
+export const plainMailRoutes = [
   mailboxRoute({
     method: 'GET',
     path: '/plain/mail/{id}',

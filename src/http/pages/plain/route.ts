@@ -27,7 +27,7 @@ interface PlainRoute<I extends TObject>
 }
 
 /** A page for people, or the target of a form on one. The cookie is the only credential; problems are rendered as pages. */
-export function plainRoute<I extends TObject>(options: PlainRoute<I>): Route {
+export function plainRoute<I extends TObject>(options: PlainRoute<I>) {
   const { output = 'text/html', respond, ...rest } = options
   return route({
     ...rest,
@@ -53,7 +53,7 @@ export function mailboxRoute<I extends TObject>(
   options: Omit<PlainRoute<I>, 'respond'> & {
     respond(input: Static<I>, plain: PlainRequest & { token: string }): Promise<HttpResponse>
   },
-): Route {
+) {
   return plainRoute({
     ...options,
     async respond(input, plain) {

@@ -13,7 +13,7 @@ import { endSession, extendSession, liveSession } from '../../../mail/sessions/s
 import { problemStatus } from '../../server/problem-response.ts'
 import { takeRate } from '../../server/rates.ts'
 import { empty, type HttpResponse } from '../../server/response.ts'
-import type { HttpRequest, Route } from '../../server/route.ts'
+import type { HttpRequest } from '../../server/route.ts'
 import type { Locale } from '../locale.ts'
 import { tokenCookie } from './csrf.ts'
 import { deleteAddressPage, inboxPage } from './inbox.ts'
@@ -38,7 +38,7 @@ const inboxInput = Type.Object({
 })
 
 /** The essentials without scripts: a cookie holds the token, and forms take the place of buttons. */
-export const plainRoutes: readonly Route[] = [
+export const plainRoutes = [
   plainRoute({
     method: 'GET',
     path: '/plain',
