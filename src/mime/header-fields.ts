@@ -7,6 +7,8 @@ export interface Field {
   name: string
   /** The raw value, still folded, as latin1. */
   value: string
+  /** The value is only the beginning. */
+  isCut?: true
 }
 
 interface HeaderLimits {
@@ -77,7 +79,8 @@ export function firstFields(raw: Uint8Array, keys: readonly string[]): Map<strin
     const name = bytes.toString('latin1', at, at + key.length)
     const most = start + MAX_FIRST_BYTES
     const value = bytes.toString('latin1', start, Math.min(end, most))
-    found.set(key, { key, name, value: end > most ? value.replace(HALF_WORD, '') : value })
+    if (end <= most) found.set(key, { key, name, value })
+    else found.set(key, { key, name, value: value.replace(HALF_WORD, ''), isCut: true })
     if (found.size === keys.length) break
   }
   return found
@@ -85,7 +88,7 @@ export function firstFields(raw: Uint8Array, keys: readonly string[]): Map<strin
 
 // A dozen fields of nothing but encoded words would otherwise take all the time that a mail may take.
 const MAX_FIRST_BYTES = 32 * 1024
-// Half an address is a different address.
+// Half a code or identifier is a different one.
 const HALF_WORD = /(?<=[\s,])[^\s,]{1,999}$/
 
 function fieldAt(bytes: Uint8Array, at: number, keys: readonly string[]): FieldRange | undefined {

@@ -26,17 +26,19 @@ export function parseMail(raw: Uint8Array): Mail {
   const { root, fields, isWhole } = readParts(raw, declared)
   const body = chooseBody(root)
   const line = (key: string) => fieldText(fields, key, declared)
-  const lines = (key: string) =>
-    fields.filter((field) => field.key === key).map(({ value }) => unfold(value, declared))
+  const mailboxes = (key: string) =>
+    fields
+      .filter((field) => field.key === key)
+      .map(({ value, isCut }) => readMailboxes(unfold(value, declared), isCut))
   const sender = readSender(fields.find(({ key }) => key === 'from')?.value ?? '', declared)
-  const from = authors(sender, lines('from').slice(0, 1))
+  const from = authors(sender, mailboxes('from').slice(0, 1))
   const { text, html, plain, isTruncated } = readBody(body)
   return {
     version: PARSE_VERSION,
     from,
-    to: correspondents(lines('to')),
-    cc: correspondents(lines('cc')),
-    replyTo: correspondents(lines('reply-to')),
+    to: correspondents(mailboxes('to')),
+    cc: correspondents(mailboxes('cc')),
+    replyTo: correspondents(mailboxes('reply-to')),
     messageId: readMessageId(line('message-id')),
     date: readDate(line('date')),
     text,
@@ -133,16 +135,19 @@ function htmlFromText(text: string): string {
 }
 
 /** The sender that lists show comes first, also without an address. */
-function authors(sender: NamedAddress | undefined, lines: readonly string[]): NamedAddress[] {
-  const all = correspondents(lines)
+function authors(
+  sender: NamedAddress | undefined,
+  fields: readonly Iterable<NamedAddress>[],
+): NamedAddress[] {
+  const all = correspondents(fields)
   return sender?.address === '' ? [sender, ...all.filter((one) => one.address)] : all
 }
 
 /** The mailboxes with an address; if there are none, the names. */
-function correspondents(lines: readonly string[]): NamedAddress[] {
+function correspondents(fields: readonly Iterable<NamedAddress>[]): NamedAddress[] {
   const all: NamedAddress[] = []
-  for (const line of lines) {
-    for (const one of readMailboxes(line)) {
+  for (const mailboxes of fields) {
+    for (const one of mailboxes) {
       if (all.length >= MAX_CORRESPONDENTS) break
       all.push({ name: one.name, address: one.address })
     }
