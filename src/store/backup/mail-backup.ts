@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { HMAC_LENGTH } from '../../mail/rules/ledger.ts'
 import { type Db, isCorruption, MAIL_FILE, openReadOnly } from '../sqlite/files.ts'
 import { DamagedFile, openMigrated } from '../sqlite/migrate.ts'
 
@@ -110,15 +111,16 @@ export function keepMail(
 
 /**
  * Whether this is the mail.db of a service with the restored secret, or of an earlier version, whose secret nobody can tell: its
- * ledger is not converted yet. Without a state, an earlier restore has kept it if it has sessions, and made it if not.
+ * ledger has no HMACs yet. Without a state, an earlier restore has kept it if it has sessions or mail, and made it if not.
  */
 function hasMailInUse(path: string, check: string): boolean {
   const db = openReadOnly(path)
   try {
     if (!tableNames(db).includes('ledger_state')) return true
     const converted = db.prepare<[], number>('select converted from ledger_state').pluck().get()
-    if (converted === undefined) return db.prepare('select 1 from session').get() !== undefined
-    return converted === 0 || hasCheck(db, check)
+    const used = db.prepare('select 1 from session union all select 1 from message')
+    if (converted === undefined) return used.get() !== undefined
+    return hasCheck(db, check) || (converted === 0 && !hasHmacs(db))
   } finally {
     db.close()
   }
@@ -126,4 +128,9 @@ function hasMailInUse(path: string, check: string): boolean {
 
 function hasCheck(mail: Db, check: string): boolean {
   return mail.prepare('select 1 from address_ledger where hmac = ?').get(check) !== undefined
+}
+
+function hasHmacs(mail: Db): boolean {
+  const hmac = mail.prepare(`select 1 from address_ledger where length(hmac) = ${HMAC_LENGTH}`)
+  return hmac.get() !== undefined
 }

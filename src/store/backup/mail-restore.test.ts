@@ -37,15 +37,22 @@ const namesIn = (folder: string) =>
   )
 
 const OLD_SCHEMA = 13
+const SESSION = `insert into session (id, address, created_at, expires_at) values (9, 'kept@pool.test', 0, 0)`
+const POOL_MAIL = `insert into message (mailbox, id, raw_id, recipient, sender_name, sender_email,
+  subject, received_at, size) values (1, 9, 1, 'kept@pool.test', '', '', '', 0, 0)`
 /** The mail.db of a service of version 0.3 that has run. */
-const makeOld = (folder: string, hash: string) => {
+const makeOld = (folder: string, hash: string, contents = SESSION) => {
   lockFolder(folder)()
   const db = openMigrated(folder, 'mail', { upTo: OLD_SCHEMA })
   db.exec(`insert into mail_domain (name, sessions, reader) values ('pool.test', 1, 1);
-    insert into session (id, address, created_at, expires_at) values (9, 'kept@pool.test', 0, 0);
-    insert into address_ledger values ('${hash}')`)
+    insert into address_ledger values ('${hash}'); ${contents}`)
   db.close()
 }
+const idsIn = (folder: string) =>
+  inFile(folder, (db) =>
+    db.prepare('select id from session union all select id from message').pluck().all(),
+  )
+const LATER = new Date(NOW.getTime() + 1)
 
 describe('over a mail.db that the service has made again under the same secret', () => {
   test('the addresses, domains, accounts and blocks that it lacks are added', async () => {
@@ -92,15 +99,12 @@ test('of two backups one after the other, the second is there', async () => {
   const tuesday = join(paths.scratch, 'tuesday.db')
   backup(data, tuesday)
   restore()
-  restore(empty, tuesday, new Date(NOW.getTime() + 1))
+  restore(empty, tuesday, LATER)
   expect(await observed(empty)).toEqual(await observed(data))
   expect(entriesIn(empty)).toEqual(entriesIn(data))
 })
 
 describe('over the mail.db of an earlier version', () => {
-  const sessionsIn = (folder: string) =>
-    inFile(folder, (db) => db.prepare('select id from session').pluck().all())
-
   test('a backup without a ledger makes it unknown', async () => {
     makeOld(empty, secretHash(BOB))
     const shop = join(paths.scratch, 'shop.db')
@@ -109,23 +113,38 @@ describe('over the mail.db of an earlier version', () => {
     expect(restore(empty, shop)).toMatchObject({ keptMail: true })
     const hmac = await start(empty)
     expect(await reasonIn(empty)).toBe('lost')
-    expect([sessionsIn(empty), entriesIn(empty)]).toEqual([[9], [hmac.check, hmac.of(BOB)].sort()])
+    expect([idsIn(empty), entriesIn(empty)]).toEqual([[9], [hmac.check, hmac.of(BOB)].sort()])
   })
 
+  const restoreEarlier = () => void restore(empty, undefined, new Date(0))
   test.each([
-    ['as that version left it', () => {}],
-    ['after a command has migrated it', () => openMigrated(empty, 'mail').close()],
-    ['after an earlier restore', () => void restore(empty, undefined, new Date(0))],
-  ])('it is kept, with its sessions, and has the addresses of both: %s', async (_name, prepare) => {
+    ['its sessions, as that version left it', SESSION, () => {}],
+    ['its sessions, after a command', SESSION, () => openMigrated(empty, 'mail').close()],
+    ['its sessions, after an earlier restore', SESSION, restoreEarlier],
+    ['only mail of the pool, after an earlier restore', POOL_MAIL, restoreEarlier],
+  ])('it is kept, with %s, and has the addresses of both', async (_name, contents, prepare) => {
     await fill()
     backup()
-    makeOld(empty, secretHash(BOB))
+    makeOld(empty, secretHash(BOB), contents)
     prepare()
     expect(restore()).toMatchObject({ keptMail: true, previous: { mail: undefined } })
     const hmac = await start(empty)
     expect(await reasonIn(empty)).toBe('lost')
-    expect(sessionsIn(empty)).toEqual([9])
+    expect(idsIn(empty)).toEqual([9])
     expect(entriesIn(empty)).toEqual([hmac.check, hmac.of(ANN), hmac.of(BOB)].sort())
+  })
+
+  test('it is kept, also after a restore under another secret', async () => {
+    await addDomain('pool.test')
+    inFile(data, () => {}, 'shop')
+    backup()
+    makeOld(empty, secretHash(BOB), POOL_MAIL)
+    // The backup has no secret: each restore makes one.
+    restore()
+    expect(restore(empty, undefined, LATER)).toMatchObject({ keptMail: true })
+    const hmac = await start(empty)
+    expect(idsIn(empty)).toEqual([9])
+    expect(entriesIn(empty)).toContain(hmac.of(BOB))
   })
 
   test('a backup that was made before the first start counts every address', () => {
@@ -134,6 +153,17 @@ describe('over the mail.db of an earlier version', () => {
     expect(backup(empty)).toMatchObject({ addresses: 1 })
     expect(restore(empty)).toMatchObject({ addresses: 1, keptMail: true })
   })
+})
+
+test('the mail of another installation is set aside, also after the restore of its backup', async () => {
+  await fill()
+  backup()
+  await start(empty)
+  const other = join(paths.scratch, 'other.db')
+  backup(empty, other)
+  expect(restore(data)).toMatchObject({ keptMail: true })
+  expect(restore(data, other, LATER)).toMatchObject({ keptMail: false })
+  expect([idsIn(data), entriesIn(data)]).toEqual([[], entriesIn(empty)])
 })
 
 // After a crash between the two, mail.db is there, and shop.db is not.
