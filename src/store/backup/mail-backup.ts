@@ -79,8 +79,8 @@ const ADD_MISSING = `
   update ledger_state set converted = 0`
 
 /**
- * Whether the mail.db of this folder stays; what it lacks of the backup, whose mail.db is in \`temp\`, is then added. Without the
- * check value of the restored secret, its ledger may lack addresses: its state is deleted, so that the next start says so.
+ * Whether the mail.db of this folder stays; what it lacks of the backup, whose mail.db is in \`temp\`, is then added. A ledger
+ * without HMACs may lack addresses: its state is deleted, so that the next start says so. HMACs of another secret it notices itself.
  */
 export function keepMail(
   folder: string,
@@ -95,7 +95,7 @@ export function keepMail(
       if (temp !== undefined) mail.prepare('attach ? as backup').run(join(temp, MAIL_FILE))
       mail
         .transaction(() => {
-          if (!hasCheck(mail, check)) mail.exec('delete from ledger_state')
+          if (!hasHmacs(mail)) mail.exec('delete from ledger_state')
           if (temp !== undefined) mail.exec(ADD_MISSING)
         })
         .immediate()

@@ -155,15 +155,36 @@ describe('over the mail.db of an earlier version', () => {
   })
 })
 
-test('the mail of another installation is set aside, also after the restore of its backup', async () => {
+describe('the mail of another installation is set aside', () => {
+  test.each([
+    ['its backup', ['file']],
+    ['the shop of the other', ['shop']],
+    ['both', ['file', 'shop']],
+  ])('also after the restore of %s', async (_name, earlier) => {
+    await fill()
+    backup()
+    await start(empty)
+    const [other, shop] = [join(paths.scratch, 'other.db'), join(empty, 'shop.db')]
+    backup(empty, other)
+    changeFile(shop, '')
+    for (const [day, from] of earlier.entries()) {
+      const path = from === 'shop' ? shop : undefined
+      expect(restore(data, path, new Date(day))).toMatchObject({ keptMail: true })
+    }
+    expect(restore(data, other)).toMatchObject({ keptMail: false })
+    expect([idsIn(data), entriesIn(data)]).toEqual([[], entriesIn(empty)])
+  })
+})
+
+test('the mail of another installation stays with a shop alone, and its ledger is unknown', async () => {
   await fill()
-  backup()
   await start(empty)
-  const other = join(paths.scratch, 'other.db')
-  backup(empty, other)
-  expect(restore(data)).toMatchObject({ keptMail: true })
-  expect(restore(data, other, LATER)).toMatchObject({ keptMail: false })
-  expect([idsIn(data), entriesIn(data)]).toEqual([[], entriesIn(empty)])
+  const shop = join(empty, 'shop.db')
+  changeFile(shop, '')
+  expect(restore(data, shop)).toMatchObject({ keptMail: true })
+  const hmac = await start()
+  expect(await reasonIn(data)).toBe('secret')
+  expect(entriesIn(data)).toEqual([hmac.check, hmac.of(ANN)].sort())
 })
 
 // After a crash between the two, mail.db is there, and shop.db is not.
