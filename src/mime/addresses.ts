@@ -20,6 +20,7 @@ function* addressTokens(line: string, isCut: boolean): Generator<Token> {
       at += 1
       continue
     }
+    if (isCut && startsHalfWord(line, at)) return
     const piece = tokenAt(line, at, unclosed)
     if (piece.end < 0) {
       if (isCut) return
@@ -65,6 +66,14 @@ const WORD = /=\?[^?\s]{1,60}\?[bq]\?[^?\s]*\?=/iy
 export function wordEnd(line: string, at: number): number {
   WORD.lastIndex = at
   return WORD.test(line) ? WORD.lastIndex : -1
+}
+
+const HALF_WORD = /=(?:\?[^?\s]{0,60}(?:\?(?:[bq](?:\?[^?\s]*\??)?)?)?)?$/iy
+
+/** Whether the rest of the line is the beginning of an encoded word. */
+function startsHalfWord(line: string, at: number): boolean {
+  HALF_WORD.lastIndex = at
+  return line[at] === '=' && HALF_WORD.test(line)
 }
 
 /** Ends before another `<`: in `Bob <work <bob@x.test>` the last one opens the address. */

@@ -95,8 +95,7 @@ describe('the sender', () => {
 })
 
 describe('a forged From', () => {
-  const evil = 'evil@evil.test'
-  const fake = 'admin@bank.test'
+  const [evil, fake] = ['evil@evil.test', 'admin@bank.test']
   for (const [name, from, senderEmail] of [
     ['quoted in the display name', `"${fake}" <${evil}>`, evil],
     ['bare in the display name', `${fake} <${evil}>`, evil],
@@ -117,10 +116,11 @@ describe('a forged From', () => {
     ['as a quoted local part', `<"${fake}"@evil.test>`, `"${fake}"@evil.test`],
     ['with an escaped comma', `<${evil}>\\,<${fake}>`, evil],
     ['with a NUL', `<${fake}\0@evil.test>`, ENVELOPE],
-    ['in a bracket that the real one closes', `<${fake} <${evil}>`, evil],
     ['as a group name', `"${fake}": ${evil};`, evil],
     ['before a comma in a long name', `" ${fake}, ${long}" <${evil}>`, ENVELOPE],
     ['in brackets in a long name', `" <${fake}> ${long}" <${evil}>`, ENVELOPE],
+    ['in a long encoded word', `=?utf-8?Q?,${fake},${long}?= <${evil}>`, ENVELOPE],
+    ['in a bracket that the real one closes', `<${fake} <${evil}>`, evil],
     ['before a comma in a long comment', `( ${fake}, ${long}) <${evil}>`, ENVELOPE],
     ['before a comma in a long route', `< ${fake}, @${long}:${evil}>`, ENVELOPE],
     ['as the beginning of an address', `${' '.repeat(4_080)}${fake}.evil.test`, ENVELOPE],
