@@ -1,4 +1,4 @@
-import { chmodSync, globSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { configDefaults, defineConfig } from 'vitest/config'
 import { startBundledPrograms } from './build/server.ts'
@@ -29,29 +29,17 @@ function freeBytes(folder: string): number {
 }
 
 /** Tests beside the code that start servers, threads or programs. The others are fast. */
-const STARTS_SERVERS =
-  /\/(app|dovecot|dovecot-account|gmail-app|http-server|keys|mail-for-tests|manual-clock|postgres|redis|share-store|shop-client|smtp-sink|stores|stripe-app|webhook-receiver)\.ts'/
-const SERVICE = globSync('src/**/*.test.ts').filter((file) =>
-  readFileSync(file, 'utf8').split('\n').some(startsServers),
-)
-
-function startsServers(line: string): boolean {
-  return (
-    /\/(support|testing)\//.test(line) &&
-    STARTS_SERVERS.test(line) &&
-    !line.startsWith('import { tempFolder } ')
-  )
-}
+const SERVICE = 'src/**/*.service.test.ts'
 
 /** Where the engine matters beyond what the store contracts prove: waiting, charging, privacy, commands, old data. */
 const ON_POSTGRES = [
-  'src/{keys/api/emails-cost,mail/api/events,mail/api/filters-model}.test.ts',
+  'src/{keys/api/emails-cost,mail/api/events,mail/api/filters-model}.service.test.ts',
   'test/{key-privacy,operator-commands,privacy,series,upgrade,visible-after-250}.test.ts',
   ...(LONG
     ? [
-        'src/mail/api/{check-mail,create-session,delete-mail,filters,rules,search}.test.ts',
-        'src/keys/api/{emails-filter,emails-wait}.test.ts',
-        'src/webhooks/api/webhooks.test.ts',
+        'src/mail/api/{check-mail,create-session,delete-mail,filters,rules,search}.service.test.ts',
+        'src/keys/api/{emails-filter,emails-wait}.service.test.ts',
+        'src/webhooks/api/webhooks.service.test.ts',
         'test/{client-js,client-python}.test.ts',
       ]
     : []),
@@ -86,7 +74,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['{src,web}/**/*.test.ts'],
-          exclude: [...exclude, ...SERVICE],
+          exclude: [...exclude, SERVICE],
           testTimeout: 120_000,
         },
       },
@@ -95,7 +83,7 @@ export default defineConfig({
         plugins: [startBundledPrograms],
         test: {
           name: 'service',
-          include: SERVICE,
+          include: [SERVICE],
           testTimeout: 120_000,
           globalSetup: 'test/setup/bundle.ts',
         },

@@ -11,14 +11,14 @@ describe('a missing program leaves out the tests that need it, and no others', (
   for (const [name, needs, doesWithout] of [
     [
       'dovecot',
-      ['test/gmail.test.ts', 'src/gmail/imap/account.test.ts'],
+      ['test/gmail.test.ts', 'src/gmail/imap/account.service.test.ts'],
       'test/gmail-contract.test.ts',
     ],
     ['chromium-headless-shell', ['test/page/reader.test.ts'], 'test/page/budget.test.ts'],
     ['postgres', ['test/nodes.test.ts', 'test/store-unavailable.test.ts'], 'test/privacy.test.ts'],
     [
       'redis-server',
-      ['test/nodes.test.ts', 'src/bus/redis.test.ts'],
+      ['test/nodes.test.ts', 'src/bus/redis.service.test.ts'],
       'test/store-unavailable.test.ts',
     ],
     ['swaks', ['test/smtp-clients.test.ts', 'test/balancer.test.ts'], 'test/relay.test.ts'],
@@ -58,7 +58,7 @@ describe('the run ends with a list of the files left out and the reason', () => 
   }
 
   test('in CI, and fails', () => {
-    const files = ['src/mail/sessions/configured-domains.test.ts', 'src/gmail/imap/account.test.ts']
+    const files = ['src/mail/sessions/configured-domains.service.test.ts', 'src/gmail/imap/account.service.test.ts']
     const { status, stderr, summary } = run('service', files, { CI: 'true' })
     assert.match(summary, /Test Files +1 passed/)
     assert.match(stderr, LIST)

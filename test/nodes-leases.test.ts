@@ -9,7 +9,7 @@ import { tempFolder } from './support/stores.ts'
 import { waitUntil } from './support/wait-until.ts'
 
 // With production timing: leases last long enough that a node that is only slow keeps them. The same takeover is tested
-// with short leases in src/base/jobs/lease.test.ts.
+// with short leases in src/base/jobs/lease.service.test.ts.
 
 const JOE = 'joe@mail.test'
 const PASSWORD = 'canary-app-password'

@@ -24,7 +24,7 @@ import { tempFolder } from './support/stores.ts'
 import { waitUntil } from './support/wait-until.ts'
 
 // Data of every previous version (test/fixtures) opens with this program, and none of it is lost. A schema newer than the
-// program is rejected: see start-and-stop.test.ts and src/store/postgres/connection/server-requirements.test.ts.
+// program is rejected: see start-and-stop.test.ts and src/store/postgres/connection/server-requirements.service.test.ts.
 
 const FIXTURES = new URL('./fixtures/', import.meta.url).pathname
 const VERSIONS = globSync('*/expected.json', { cwd: FIXTURES }).map((file) => file.split('/')[0])
