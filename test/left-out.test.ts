@@ -58,7 +58,10 @@ describe('the run ends with a list of the files left out and the reason', () => 
   }
 
   test('in CI, and fails', () => {
-    const files = ['src/mail/sessions/configured-domains.service.test.ts', 'src/gmail/imap/account.service.test.ts']
+    const files = [
+      'src/mail/sessions/configured-domains.service.test.ts',
+      'src/gmail/imap/account.service.test.ts',
+    ]
     const { status, stderr, summary } = run('service', files, { CI: 'true' })
     assert.match(summary, /Test Files +1 passed/)
     assert.match(stderr, LIST)
