@@ -18,6 +18,9 @@ const DNS = { MAYFLY_DNS: '127.0.0.1:1' }
 
 type Options = Parameters<typeof setUp>[1]
 
+const FREE = { state: 'free', seen: '' } as const
+const UNUSED = { port25: FREE, portHttp: FREE, port443: FREE, isRunning: false, isInUse: false }
+
 interface Given {
   env?: Record<string, string>
   /** By the first word of a question, one after the other; then the proposal is taken. */
@@ -34,9 +37,9 @@ async function run(options: Options, { env = {}, answers, machine = {} }: Given 
     return answers?.[question.split(' ')[0] ?? '']?.shift() ?? proposal
   }
   const actions = setupActions({ command: 'mayfly', cwd: folder.path, env: { ...DNS, ...env } })
-  const inspectMachine: typeof actions.inspectMachine = async (path) => {
-    return { ...(await actions.inspectMachine(path)), isInUse: false, ...machine }
-  }
+  // Other tests may use the ports.
+  const inspectMachine: typeof actions.inspectMachine = async (path) =>
+    Object.assign(await actions.inspectMachine(path), UNUSED, machine)
   await setUp(
     { ...actions, inspectMachine },
     { address: ADDRESS, ...options },
@@ -106,10 +109,7 @@ test('what the environment overrides is named', async () => {
 })
 
 describe('what it says', () => {
-  const [free, ours] = [
-    { state: 'free', seen: '' },
-    { state: 'this service', seen: '' },
-  ] as const
+  const ours = { state: 'this service', seen: '' } as const
   const exim = { state: 'in use', seen: '220 mx.test ESMTP Exim' } as const
   const old = { domains: ['old.test'], hostname: 'mx.old.test', isHostnameGiven: true }
   for (const [name, machine, expected, unexpected] of [
@@ -121,7 +121,7 @@ describe('what it says', () => {
     ],
     [
       'on a new machine',
-      { port25: free, portHttp: free, isRunning: false, isSmtpPortGiven: false },
+      { port25: FREE, portHttp: FREE, isRunning: false, isSmtpPortGiven: false },
       ['MAYFLY_SMTP_PORT=25', '1. Start the service:       mayfly serve'],
       ['Redirect port 25', 'Stop the'],
     ],
@@ -139,7 +139,7 @@ describe('what it says', () => {
     ],
     [
       'where port 25 is free, but another one is set',
-      { port25: free, smtpPort: 2525, isSmtpPortGiven: true },
+      { port25: FREE, smtpPort: 2525, isSmtpPortGiven: true },
       ['Redirect port 25 to 2525'],
       ['MAYFLY_SMTP_PORT'],
     ],
