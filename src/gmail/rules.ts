@@ -1,7 +1,6 @@
 import { type Address, hostOf, joinAddress, localOf } from '../base/address.ts'
 import { Problem } from '../base/problem.ts'
 import { backoffDelay } from '../base/time.ts'
-import { aliasesUnavailable } from '../mail/rules/alias.ts'
 import { randomLocalPart } from '../mail/rules/prefix.ts'
 import {
   type FetchedRecipient,
@@ -98,12 +97,17 @@ export function chooseAccount<Account extends GmailAccount>(
   return others.reduce((best, one) => (one.aliases < best.aliases ? one : best), first)
 }
 
+const RETRY_SECONDS = 60
 // A first login takes a second or two.
 const RETRY_STARTING_SECONDS = 5
 
 function gmailUnavailable(candidates: readonly GmailAccount[]): Problem {
   const soon = candidates.some(({ health }) => health === 'starting')
-  return soon ? aliasesUnavailable(RETRY_STARTING_SECONDS) : aliasesUnavailable()
+  return new Problem(
+    'gmail_unavailable',
+    'No Gmail account is available at the moment.',
+    soon ? RETRY_STARTING_SECONDS : RETRY_SECONDS,
+  )
 }
 
 function namedAccount<Account extends GmailAccount>(

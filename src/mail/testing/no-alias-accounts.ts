@@ -1,9 +1,9 @@
-import { aliasesUnavailable } from '../rules/alias.ts'
+import { Problem } from '../../base/problem.ts'
 import type { AliasAccounts } from '../sessions/alias-accounts.ts'
 
 export const NO_ALIAS_ACCOUNTS: AliasAccounts = {
   list: async () => [],
   async findAliases() {
-    throw aliasesUnavailable()
+    throw new Problem('gmail_unavailable', 'No Gmail account is available at the moment.')
   },
 }
