@@ -1,7 +1,6 @@
 import {
   rangeEnds,
   SERIES,
-  SERIES_NAMES,
   SERIES_RANGES,
   type SeriesName,
   type SeriesPoint,
@@ -21,10 +20,6 @@ export interface Series extends SeriesSummary {
   stepSeconds: number
   /** Of all nodes, one per complete step, oldest first. */
   points: SeriesPoint[]
-}
-
-export function listSeries(): SeriesSummary[] {
-  return SERIES_NAMES.map(summaryOf)
 }
 
 export async function readSeries(
