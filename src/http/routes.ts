@@ -34,9 +34,9 @@ import { assetRoutes } from './pages/assets.ts'
 import { docsRoutes } from './pages/docs.ts'
 import { plainRoutes } from './pages/plain/routes.ts'
 import { siteFileRoutes } from './pages/site-files.ts'
-import type { Needs, Route } from './server/route.ts'
+import type { RequiresDeps, Route } from './server/route.ts'
 
-type AnyRoute = Route & Needs<RouteDeps>
+type AnyRoute = Route & RequiresDeps<RouteDeps>
 
 /** In the order of the documentation. */
 export const documentedRoutes: readonly AnyRoute[] = [

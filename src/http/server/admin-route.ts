@@ -2,12 +2,18 @@ import type { TObject, TSchema } from 'typebox'
 import { maskAddress, parseAddress } from '../../base/address.ts'
 import type { LogFacts } from '../../base/log/log.ts'
 import type { ServerDeps } from './deps.ts'
-import { type HttpRequest, type Needs, type Route, type RouteOptions, route } from './route.ts'
+import {
+  type HttpRequest,
+  type RequiresDeps,
+  type Route,
+  type RouteOptions,
+  route,
+} from './route.ts'
 
 /** A route of the admin API: for the operator only. `path` is relative to /admin/api. */
 export function adminRoute<I extends TObject, O extends TSchema, D extends ServerDeps>(
   options: Omit<RouteOptions<I, O, D>, 'api' | 'authenticate'>,
-): Route & Needs<D> {
+): Route & RequiresDeps<D> {
   return route<I, O, D>({
     ...options,
     path: `/admin/api${options.path}`,

@@ -99,15 +99,15 @@ export type RouteOptions<I extends TObject, O extends TSchema, D extends ServerD
     ): HttpResponse
   }
 
-/** What a route needs, for the compiler: a list of routes for these `deps` accepts only routes that need no more. */
-export interface Needs<D> {
-  readonly needs?: (deps: D) => void
+/** For the compiler only: a list of routes that get these `deps` accepts no route that requires more. */
+export interface RequiresDeps<D> {
+  readonly requiredDeps?: (deps: D) => void
 }
 
 /** Without parameters or problems of its own, unless they are given. */
 export function route<I extends TObject, O extends TSchema, D extends ServerDeps>(
   options: RouteOptions<I, O, D>,
-): Route & Needs<D> {
+): Route & RequiresDeps<D> {
   return { input: NO_INPUT, problems: [], ...options }
 }
 
