@@ -1,7 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { readIsemail } from '../../test/support/isemail.ts'
-import { hostOf, joinAddress, localOf, maskAddress, parseAddress, parseHost } from './address.ts'
+import { readIsemail } from '../../test/kit/smtp/isemail.ts'
+import {
+  type Address,
+  hostOf,
+  joinAddress,
+  localOf,
+  maskAccountEmail,
+  maskAddress,
+  parseAddress,
+  parseHost,
+} from './address.ts'
 
 const L64 = 'l'.repeat(64)
 const HOST_253 = `${'a.'.repeat(125)}abc`
@@ -137,3 +146,13 @@ describe('test cases of isemail', () => {
     })
   }
 })
+
+for (const [email, shown] of [
+  ['johndoe@gmail.com', 'jo…e@gmail.com'],
+  ['j.doe@gmail.com', 'j.…e@gmail.com'],
+  ['jane@gmail.com', 'j…@gmail.com'],
+  ['j@gmail.com', 'j…@gmail.com'],
+] as const) {
+  test(`${email} is masked as ${shown}`, () =>
+    expect(maskAccountEmail(email as Address)).toBe(shown))
+}

@@ -66,6 +66,14 @@ export function maskAddress(address: Address): string {
   return `${address.slice(0, 1)}…@${hostOf(address)}`
 }
 
+/** `jo…e@gmail.com` */
+export function maskAccountEmail(email: Address): string {
+  const local = localOf(email)
+  const shown =
+    local.length < 5 ? `${local.slice(0, 1)}…` : `${local.slice(0, 2)}…${local.slice(-1)}`
+  return `${shown}@${hostOf(email)}`
+}
+
 /** A domain we accept mail for. Its id never changes and is never reused. */
 export interface MailDomain {
   id: number

@@ -1,10 +1,29 @@
-import { type Owner, openFairQueue, overloaded, type Ticket } from './fair-queue.ts'
-import { Problem } from './problem.ts'
+import {
+  accountOf,
+  charge,
+  dequeue,
+  type Entry,
+  enqueue,
+  entryToDrop,
+  openQueue,
+  overloaded,
+  type SchedulerOptions,
+  take,
+} from './fair-queue.ts'
+import { shuttingDown } from './problem.ts'
+
+/**
+ * On whose behalf a job runs, as keys such as a client and a mailbox. Fairness and limits apply to each key: a client with
+ * many mailboxes and a mailbox with many clients both get one share.
+ */
+type Owner = readonly string[]
 
 export interface JobRequest {
   owner: Owner
   /** Nobody waits for it: it yields to the others, except for a small share, and leaves them a slot. */
   background?: boolean
+  /** Order of the jobs of one owner, lowest first; default: order of arrival. */
+  rank?: number
   /** Aborted when the result is no longer needed; a job that has not started and has no other waiter is dropped. */
   signal?: AbortSignal | undefined
 }
@@ -15,19 +34,11 @@ export interface Running<T> {
   cost: Promise<number>
 }
 
-export interface SchedulerOptions {
-  slots: number
-  /** Maximum waiting requests, in total and per key of an owner. */
-  maxWaiting: number
-  maxWaitingPerKey: number
-  overloadMessage: string
-}
-
 interface FairScheduler {
   /**
    * Starts the job when it is its owner's turn. Requests for the same key share one run, which starts at the first turn of any
-   * of them. Rejects with the error of the job, the signal's reason, `overloaded` if too many wait, or `shutting_down` when
-   * the scheduler is closed.
+   * of them. Throws `overloaded` if too many wait, and `shutting_down` when the scheduler is closed. Rejects with the error
+   * of the job, the signal's reason, `shutting_down`, or `overloaded` if it is dropped in favour of an owner with fewer jobs.
    */
   run<T>(key: unknown, request: JobRequest, start: () => Running<T>): Promise<T>
   /** Jobs that have not started; requests for the same key are one. */
@@ -36,107 +47,105 @@ interface FairScheduler {
   close(): void
 }
 
-interface Shared {
-  key: unknown
-  start(): Running<unknown>
-  waiters: Set<Waiter>
-  started: boolean
+/**
+ * Start-time fair queueing by actual cost (milliseconds of CPU), not by number of jobs: a hostile mail costs 500 times as much
+ * as an ordinary one, so round robin would give its reader 500 times the share. The cost is known only afterwards and is
+ * charged when a job ends. Neither one owner nor background jobs may occupy all slots, which bounds how far an owner can
+ * overdraw, and another owner's request finds one free.
+ */
+export function openScheduler(options: SchedulerOptions): FairScheduler {
+  const jobs = new Map<unknown, Job>()
+  const queue = openQueue<Request>(options)
+  let closed = false
+
+  function startNext(): void {
+    while (!closed) {
+      const request = take(queue)
+      if (!request) return
+      void serve(request)
+    }
+  }
+
+  async function serve(request: Request): Promise<void> {
+    const { job } = request
+    job.isStarted = true
+    // The other requests share this run.
+    for (const other of job.requests) dequeue(queue, other)
+    const running = Promise.try(() => job.start())
+    const [outcome] = await Promise.allSettled([running.then(({ result }) => result)])
+    jobs.delete(job.key)
+    settle(job, outcome)
+    const cost = running.then(
+      (started) => started.cost,
+      () => 0,
+    )
+    charge(queue, request, await cost)
+    startNext()
+  }
+
+  function leave(request: Request, error: unknown): void {
+    const { job } = request
+    job.requests.delete(request)
+    dequeue(queue, request)
+    if (job.requests.size === 0 && !job.isStarted) jobs.delete(job.key)
+    request.reject(error)
+  }
+
+  return {
+    run<T>(key: unknown, wanted: JobRequest, start: () => Running<T>) {
+      const { owner, background = false, rank = 0, signal } = wanted
+      if (closed) throw shuttingDown()
+      signal?.throwIfAborted()
+      const job = jobs.get(key) ?? { key, start, requests: new Set(), isStarted: false }
+      const { promise, resolve, reject } = Promise.withResolvers<T>()
+      const done = (result: unknown) => resolve(result as T)
+      const accounts = owner.map((name) => accountOf(queue, name))
+      const request: Request = {
+        ...{ owner: owner.join('\n'), accounts, background, rank },
+        ...{ arrival: 0, start: 0, isAhead: false, job, resolve: done, reject },
+      }
+      const dropped = job.isStarted || background ? undefined : entryToDrop(queue, request)
+      if (dropped) leave(dropped, overloaded(options))
+      if (!job.isStarted) enqueue(queue, request)
+      job.requests.add(request)
+      jobs.set(key, job)
+      startNext()
+      const abort = () => leave(request, signal?.reason)
+      signal?.addEventListener('abort', abort, { once: true })
+      return promise.finally(() => signal?.removeEventListener('abort', abort))
+    },
+    waiting: () => jobs.values().reduce((sum, { isStarted }) => sum + (isStarted ? 0 : 1), 0),
+    close() {
+      closed = true
+      for (const job of jobs.values()) settle(job, { status: 'rejected', reason: shuttingDown() })
+    },
+  }
 }
 
-interface Waiter {
-  shared: Shared
-  ticket: Ticket<Waiter> | undefined
+interface Job {
+  key: unknown
+  start(): Running<unknown>
+  requests: Set<Request>
+  isStarted: boolean
+}
+
+interface Request extends Entry {
+  job: Job
   resolve(result: unknown): void
   reject(error: unknown): void
 }
 
-const MIN_COST_MS = 1
-
-export function openScheduler({
-  slots,
-  maxWaiting,
-  maxWaitingPerKey,
-  overloadMessage,
-}: SchedulerOptions): FairScheduler {
-  const jobs = new Map<unknown, Shared>()
-  // Neither one owner nor background jobs may occupy all slots, so another owner's request finds one free.
-  const most = Math.max(1, slots - 1)
-  const queue = openFairQueue<Waiter>(
-    { waiting: maxWaiting, waitingPerKey: maxWaitingPerKey, runningPerKey: most, overloadMessage },
-    (waiter) => leave(waiter, overloaded(overloadMessage)),
-  )
-  let [busy, busyBackground] = [0, 0]
-  let closed = false
-
-  function next(): void {
-    while (!closed && busy < slots) {
-      const ticket = queue.take({ background: busyBackground < most })
-      if (!ticket) return
-      void serve(ticket)
-    }
-  }
-
-  async function serve(ticket: Ticket<Waiter>): Promise<void> {
-    const { shared } = ticket.item
-    shared.started = true
-    // The other waiters share this run.
-    for (const { ticket: other } of shared.waiters) if (other) queue.remove(other)
-    busy += 1
-    if (ticket.background) busyBackground += 1
-    const { result, cost } = shared.start()
-    const [outcome] = await Promise.allSettled([result])
-    jobs.delete(shared.key)
-    settleWaiters(shared, outcome)
-    const costMs = await cost
-    busy -= 1
-    if (ticket.background) busyBackground -= 1
-    queue.done(ticket, Math.max(costMs, MIN_COST_MS))
-    next()
-  }
-
-  function leave(waiter: Waiter, error: unknown): void {
-    const { shared, ticket } = waiter
-    shared.waiters.delete(waiter)
-    if (ticket) queue.remove(ticket)
-    if (shared.waiters.size === 0 && !shared.started) jobs.delete(shared.key)
-    waiter.reject(error)
-  }
-
-  return {
-    async run<T>(key: unknown, request: JobRequest, start: () => Running<T>): Promise<T> {
-      if (closed) throw shuttingDown()
-      const { owner, background = false, signal } = request
-      signal?.throwIfAborted()
-      const { promise, resolve, reject } = Promise.withResolvers<T>()
-      const shared = jobs.get(key) ?? { key, start, waiters: new Set(), started: false }
-      const done = (result: unknown) => resolve(result as T)
-      const waiter: Waiter = { shared, ticket: undefined, resolve: done, reject }
-      if (!shared.started) waiter.ticket = queue.add(waiter, { owner, background })
-      shared.waiters.add(waiter)
-      jobs.set(key, shared)
-      next()
-      const abort = () => leave(waiter, signal?.reason)
-      signal?.addEventListener('abort', abort, { once: true })
-      return await promise.finally(() => signal?.removeEventListener('abort', abort))
-    },
-    waiting: () => jobs.values().reduce((sum, { started }) => sum + (started ? 0 : 1), 0),
-    close() {
-      closed = true
-      queue.clear()
-      for (const shared of jobs.values()) settleWaiters(shared, rejection())
-    },
-  }
-}
-
-function settleWaiters({ waiters }: Shared, outcome: PromiseSettledResult<unknown>): void {
-  for (const { resolve, reject } of waiters) {
+function settle({ requests }: Job, outcome: PromiseSettledResult<unknown>): void {
+  for (const { resolve, reject } of requests) {
     if (outcome.status === 'fulfilled') resolve(outcome.value)
     else reject(outcome.reason)
   }
 }
 
-const rejection = () => ({ status: 'rejected', reason: shuttingDown() }) as const
-
-export function shuttingDown(): Problem {
-  return new Problem('shutting_down', 'The service is shutting down.', 1)
+/** A job whose cost is the time that it takes. */
+export function timed<T>(task: () => Promise<T>): Running<T> {
+  const startedAt = performance.now()
+  const result = Promise.try(task)
+  const elapsedMs = () => performance.now() - startedAt
+  return { result, cost: result.then(elapsedMs, elapsedMs) }
 }

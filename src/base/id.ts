@@ -41,5 +41,5 @@ export function makeSecretToken(random: Uint8Array): string {
   return Buffer.from(random).toString('base64url')
 }
 
-/** Of the admin token. */
+/** Shortest admin token. */
 export const MIN_TOKEN_LENGTH = 20

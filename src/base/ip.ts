@@ -92,6 +92,11 @@ export function isLoopback(ip: string): boolean {
   return LOOPBACK(ip)
 }
 
+/** The address to connect to for a service that listens on `host`. */
+export function localAddress(host: string): string {
+  return ['', '::', '0.0.0.0'].includes(host) ? '127.0.0.1' : host
+}
+
 /** Without a zone, and with IPv4-mapped addresses as IPv4. Undefined if it is not an address. */
 export function plainIp(ip: string): string | undefined {
   const family = isIP(ip)

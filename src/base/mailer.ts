@@ -1,3 +1,6 @@
+import type { SettingReader } from './settings/settings.ts'
+import { text } from './settings/values.ts'
+
 // nodemailer is loaded with the first mail: an installation that sends none never loads it.
 
 const TIMEOUT_MS = 30_000
@@ -30,4 +33,26 @@ export function openMailer({ url, from }: { url: string; from: string }) {
       transport.close()
     }
   }
+}
+
+export function mailOutConfig({ setting, secret, check }: SettingReader, baseUrl: string) {
+  const url = secret(
+    'MAYFLY_MAIL_OUT',
+    'mail server for receipts: smtp://user:password@host:587 or smtps://…; empty: no receipts',
+  )
+  const from = setting('MAYFLY_MAIL_FROM', text, '', 'sender of receipts, such as shop@example.com')
+  // Not quoted: it contains a password.
+  check(
+    url === '' || /^smtps?:$/.test(URL.parse(url)?.protocol ?? ''),
+    'MAYFLY_MAIL_OUT: must be smtp://host or smtps://host',
+  )
+  check(
+    url === '' || from.includes('@'),
+    'MAYFLY_MAIL_OUT requires MAYFLY_MAIL_FROM, an email address',
+  )
+  check(
+    url === '' || baseUrl !== '',
+    'MAYFLY_MAIL_OUT requires MAYFLY_BASE_URL: receipts contain a link',
+  )
+  return { url, from }
 }

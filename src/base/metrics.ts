@@ -12,11 +12,11 @@ export interface Metric {
 interface MetricValue {
   labels: Readonly<Record<string, string>>
   value: number
-  /** Of a histogram: the name with `_bucket`, `_sum` or `_count`. */
+  /** Name of a histogram's sample: with `_bucket`, `_sum` or `_count`. */
   metricName?: string
 }
 
-/** Of the threads; `min` for what all of them see alike, but perhaps not at the same time. */
+/** How the values of the threads are combined; `min` for what all of them see alike, but perhaps not at the same time. */
 type Aggregator = 'sum' | 'min'
 
 const metrics: (() => Metric)[] = []
@@ -29,7 +29,7 @@ export function readMetrics(): Metric[] {
   return metrics.map((read) => read())
 }
 
-export interface Counter<Label extends string = string> {
+interface Counter<Label extends string = string> {
   add(label: Label, by?: number): void
 }
 
@@ -55,6 +55,11 @@ export function counter<Label extends string = string>(
   }
 }
 
+/** A gauge that is read on request. */
+export function gaugeOf(name: string, help: string, values: MetricValue[]): Metric {
+  return { name, help, type: 'gauge', aggregator: 'sum', values }
+}
+
 /** `read` returns undefined while there is no value. */
 export function gauge(
   name: string,
@@ -69,12 +74,12 @@ export function gauge(
   })
 }
 
-export interface Histogram {
+interface Histogram {
   observe(label: string, seconds: number): void
 }
 
 interface Observed {
-  /** Of each bucket, without those below; the last is above all bounds. */
+  /** Count of each bucket, without those below; the last is above all bounds. */
   counts: number[]
   sum: number
 }

@@ -7,12 +7,14 @@ export type Operation<Result> = Generator<Statement, Result, unknown[]>
 
 export interface Statement {
   text: string
-  /** Of $1, $2 and so on. */
+  /** True if the text differs from call to call: it is not worth preparing. */
+  once?: boolean
+  /** Values of $1, $2 and so on. */
   values: readonly Value[]
 }
 
 type Scalar = string | number | boolean | Uint8Array | null | undefined
-export type Value = Scalar | readonly string[] | readonly number[]
+export type Value = Scalar | readonly (string | number | null | undefined)[]
 
 /** Values for `(created_at, id) < ($m, $n)`. Undefined: the first page. */
 export function pageStart(before: { createdAt: Date; id: string } | undefined): [number, string] {
@@ -27,6 +29,11 @@ export function containing(text: string): string {
 /** Runs a statement inside an operation. */
 export function* query<Row>(text: string, values: readonly Value[] = []): Operation<Row[]> {
   return (yield { text, values }) as Row[]
+}
+
+/** The same for a text that differs from call to call. */
+export function* queryOnce<Row>(text: string, values: readonly Value[] = []): Operation<Row[]> {
+  return (yield { text, values, once: true }) as Row[]
 }
 
 export type Operations = Record<string, (...args: never[]) => Operation<unknown>>
@@ -60,7 +67,7 @@ export function methodsOf(operations: Operations, run: Run | RunAsync): unknown 
   return Object.fromEntries(methods)
 }
 
-/** Of a list that is newest first. */
+/** A page of a list that is newest first. */
 export interface CreatedPage {
   limit: number
   /** The last entry of the previous page. */

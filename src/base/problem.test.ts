@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { hasErrorCode, Problem, toError } from './problem.ts'
@@ -20,7 +19,7 @@ test('a problem that a retry does not solve has no retry time', () => {
 describe('toError', () => {
   test('returns an Error unchanged', () => {
     const error = new TypeError('no such thing')
-    assert.equal(toError(error), error)
+    expect(toError(error)).toBe(error)
   })
 
   for (const [thrown, message] of [
@@ -30,8 +29,8 @@ describe('toError', () => {
   ] as const) {
     test(`creates an Error with the message ${JSON.stringify(message)}`, () => {
       const error = toError(thrown)
-      assert.ok(error instanceof Error)
-      assert.equal(error.message, message)
+      expect(error).toBeInstanceOf(Error)
+      expect(error.message).toBe(message)
     })
   }
 })
@@ -47,7 +46,7 @@ describe('an error code', () => {
     ['is found only on an Error', { code: 'ENOENT' }, ['ENOENT'], false],
     ['is not found on undefined', undefined, ['ENOENT'], false],
   ] as const) {
-    test(name, () => assert.equal(hasErrorCode(error, ...codes), expected))
+    test(name, () => expect(hasErrorCode(error, ...codes)).toBe(expected))
   }
 })
 

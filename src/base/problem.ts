@@ -68,3 +68,7 @@ export function toError(error: unknown): Error {
 export function hasErrorCode(error: unknown, ...codes: string[]): boolean {
   return error instanceof Error && 'code' in error && codes.includes(String(error.code))
 }
+
+export function shuttingDown(): Problem {
+  return new Problem('shutting_down', 'The service is shutting down.', 1)
+}

@@ -24,12 +24,16 @@ export function isoTimestamp(time: Date): string {
   return `${time.toISOString().slice(0, 19)}Z`
 }
 
-/** An optional time in both formats: `name` and `name_iso`. */
-export function timestampFields<Name extends string>(name: Name, time: Date | undefined) {
+/** A time in both formats: `name` and `name_iso`; null if there is none. */
+export function timestampFields<Name extends string, Time extends Date | undefined>(
+  name: Name,
+  time: Time,
+) {
+  type Text = undefined extends Time ? string | null : string
   return {
     [name]: time ? utcTimestamp(time) : null,
     [`${name}_iso`]: time ? isoTimestamp(time) : null,
-  } as Record<Name | `${Name}_iso`, string | null>
+  } as Record<Name | `${Name}_iso`, Text>
 }
 
 /** Exponential backoff, in any unit of time. */

@@ -1,5 +1,4 @@
-import assert from 'node:assert/strict'
-import { afterEach, beforeEach, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { MailboxId } from '../mail/rules/session.ts'
 import type { Bus } from './bus.ts'
 
@@ -45,7 +44,7 @@ export function busContract(open: () => Promise<[Bus, Bus]>): void {
       await anns
       quietRounds = bobs === before ? quietRounds + 1 : 0
     }
-    assert.equal(quietRounds, 5)
+    expect(quietRounds).toBe(5)
   })
 
   test('an ended subscription is not called', async () => {
@@ -58,7 +57,7 @@ export function busContract(open: () => Promise<[Bus, Bus]>): void {
     const subscribed = woken(there, ANN)
     here.wake(ANN)
     await subscribed
-    assert.equal(called, 0)
+    expect(called).toBe(0)
   })
 
   test('closing right after a wake is harmless', async () => {

@@ -8,12 +8,19 @@ export function makeWaiterCounts(): SharedArrayBuffer {
   return new SharedArrayBuffer(SLOTS * Int32Array.BYTES_PER_ELEMENT)
 }
 
+export interface MemoryBus extends Bus {
+  /** The topics that have subscribers in this thread. */
+  topics(): Topic[]
+  /** Calls the subscribers in this thread, now. */
+  notify(topics: readonly Topic[]): void
+}
+
 /**
  * The bus of one node, over all threads that open the same name. Subscribers are counted in shared memory, so that a mail
  * nobody waits for costs no message. A subscriber is counted before it reads, and mail is committed before the count is read:
  * one of the two sees the other.
  */
-export function openMemoryBus(name: string, shared: SharedArrayBuffer): Bus {
+export function openMemoryBus(name: string, shared: SharedArrayBuffer): MemoryBus {
   const waiters = new Int32Array(shared)
   const slot = (topic: Topic) => topic % SLOTS
   const listeners = new Map<Topic, Set<() => void>>()
@@ -22,11 +29,13 @@ export function openMemoryBus(name: string, shared: SharedArrayBuffer): Bus {
   let flushTimer: NodeJS.Immediate | undefined
 
   channel.onmessage = (event) => {
-    for (const topic of (event as { data: Topic[] }).data) callAll(topic)
+    notify((event as { data: Topic[] }).data)
   }
 
-  function callAll(topic: Topic): void {
-    for (const changed of [...(listeners.get(topic) ?? [])]) changed()
+  function notify(topics: readonly Topic[]): void {
+    for (const topic of topics) {
+      for (const changed of [...(listeners.get(topic) ?? [])]) changed()
+    }
   }
 
   // One message to the other threads per turn of the event loop.
@@ -34,10 +43,12 @@ export function openMemoryBus(name: string, shared: SharedArrayBuffer): Bus {
     const topics = pending
     pending = []
     channel.postMessage(topics)
-    for (const topic of topics) callAll(topic)
+    notify(topics)
   }
 
   return {
+    topics: () => [...listeners.keys()],
+    notify,
     wake(topic) {
       if (Atomics.load(waiters, slot(topic)) === 0) return
       if (pending.length === 0) flushTimer = setImmediate(flush)
@@ -54,6 +65,7 @@ export function openMemoryBus(name: string, shared: SharedArrayBuffer): Bus {
     },
     async close() {
       clearImmediate(flushTimer)
+      listeners.clear()
       channel.close()
     },
   }

@@ -1,7 +1,6 @@
-import assert from 'node:assert/strict'
-import { afterAll, afterEach, beforeAll, describe, type TestContext, test } from 'vitest'
-import { openRedis, type TestRedis } from '../../test/support/redis.ts'
-import { waitUntil } from '../../test/support/wait-until.ts'
+import { afterAll, afterEach, beforeAll, describe, expect, type TestContext, test } from 'vitest'
+import { openRedis, type TestRedis } from '../../test/kit/redis/redis.ts'
+import { waitUntil } from '../../test/kit/wait-until.ts'
 import { busContract } from './bus.contract.ts'
 import {
   ANN,
@@ -34,7 +33,7 @@ test('a wake reaches only the mailbox it names', async () => {
 test('another thread of the same node is woken once', async () => {
   const [one, two] = await nodes.openNode(2)
   const [elsewhere] = await nodes.openNode()
-  assert.ok(two)
+  expect.assert(two)
   await waitUntilReceived(elsewhere, two)
   const [ann, bob] = [waiter(two), waiter(two, BOB)]
   one.wake(ANN)
@@ -43,16 +42,16 @@ test('another thread of the same node is woken once', async () => {
   // Published after all its wakes, so it arrives last.
   await server.run('PUBLISH', CHANNEL, `stranger ${BOB}`)
   await bob.until(1)
-  assert.equal(ann.calls(), 1)
+  expect(ann.calls()).toBe(1)
 })
 
 test('a thread subscribes with its first waiter', async () => {
   const [here, there] = await nodes.pair()
   const subscribers = async () => (await server.run('PUBSUB', 'NUMSUB', CHANNEL)) as unknown[]
   here.wake(ANN)
-  assert.deepEqual(await subscribers(), [CHANNEL, 0])
+  expect(await subscribers()).toStrictEqual([CHANNEL, 0])
   await waitUntilReceived(here, there)
-  assert.deepEqual(await subscribers(), [CHANNEL, 1])
+  expect(await subscribers()).toStrictEqual([CHANNEL, 1])
 })
 
 test('wakes of one turn are one message, with each mailbox once', async () => {
@@ -62,8 +61,8 @@ test('wakes of one turn are one message, with each mailbox once', async () => {
   await server.run('CONFIG', 'RESETSTAT')
   for (const mailbox of [ANN, ANN, BOB, ANN]) here.wake(mailbox)
   await Promise.all([ann.until(1), bob.until(1)])
-  assert.match(String(await server.run('INFO', 'commandstats')), /cmdstat_publish:calls=1,/)
-  assert.deepEqual([ann.calls(), bob.calls()], [1, 1])
+  expect(String(await server.run('INFO', 'commandstats'))).toMatch(/cmdstat_publish:calls=1,/)
+  expect([ann.calls(), bob.calls()]).toStrictEqual([1, 1])
 })
 
 test('a malformed message wakes nobody and breaks nothing', async () => {
@@ -75,7 +74,7 @@ test('a malformed message wakes nobody and breaks nothing', async () => {
   }
   await server.run('PUBLISH', CHANNEL, `x ${ANN}`)
   await ann.until(1)
-  assert.equal(ann.calls(), 1)
+  expect(ann.calls()).toBe(1)
 })
 
 test('a flush changes nothing', async () => {
@@ -122,7 +121,7 @@ describe.concurrent('while Redis is unavailable', () => {
     const start = performance.now()
     await ann.until(3)
     const tookMs = performance.now() - start
-    assert.ok(tookMs > 1_500, `${tookMs} ms for two more calls`)
+    expect(tookMs, `${tookMs} ms for two more calls`).toBeGreaterThan(1_500)
   })
 
   test('nodes start without it and connect when it becomes available', async (context) => {
@@ -154,7 +153,7 @@ describe.concurrent('while Redis is unavailable', () => {
     await server.run('ACL', 'SETUSER', 'default', '-publish')
     here.wake(ANN)
     await waitUntil(async () => String(await server.run('INFO', 'errorstats')).includes('NOPERM'))
-    assert.equal(ann.calls(), 0)
+    expect(ann.calls()).toBe(0)
     await server.run('ACL', 'SETUSER', 'default', '+publish')
     // The next wake succeeds, and does not replace it.
     here.wake(BOB)

@@ -1,12 +1,13 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { withTimeout } from '../base/jobs/repeat.ts'
 import type { Topic } from '../mail/rules/session.ts'
 import type { Redis } from '../redis/connect.ts'
 import type { Bus } from './bus.ts'
+import type { MemoryBus } from './memory.ts'
 
 interface RedisBusOptions {
   redis: Redis
   /** The bus of this node, which needs no Redis. */
-  local: Bus
+  local: MemoryBus
   /** Id of this node, the same for all its threads: messages of its own are ignored, since `local` has delivered them. */
   node: string
   /** While not subscribed, how often a tenth of the waiters is called, so that polling is spread out. */
@@ -25,9 +26,11 @@ const CLOSE_MS = 200
  * be published are replaced by one that wakes everybody.
  */
 export function openRedisBus({ redis, local, node, tickMs = 100 }: RedisBusOptions): Bus {
-  const waiters = openWaiters(redis, node)
   let pending = new Set<Topic>()
   let hasUnsent = false
+  let isListening = false
+  /** True while no message is missed. */
+  let isSubscribed = false
   const sending = new Set<Promise<unknown>>()
   let flushTimer: NodeJS.Immediate | undefined
   let tick = 0
@@ -38,7 +41,7 @@ export function openRedisBus({ redis, local, node, tickMs = 100 }: RedisBusOptio
       hasUnsent = false
       publish(ALL)
     }
-    waiters.poll((topic) => topic % TICKS === tick)
+    if (!isSubscribed) local.notify(local.topics().filter((topic) => topic % TICKS === tick))
   }, tickMs)
 
   function flush(): void {
@@ -56,49 +59,18 @@ export function openRedisBus({ redis, local, node, tickMs = 100 }: RedisBusOptio
     sending.add(sent)
   }
 
-  return {
-    wake(topic) {
-      local.wake(topic)
-      if (pending.size === 0) flushTimer = setImmediate(flush)
-      pending.add(topic)
-    },
-    subscribe(topic, changed) {
-      const unsubscribes = [local.subscribe(topic, changed), waiters.add(topic, changed)]
-      return () => {
-        for (const unsubscribe of unsubscribes) unsubscribe()
-      }
-    },
-    async close() {
-      clearInterval(ticking)
-      clearImmediate(flushTimer)
-      flush()
-      await Promise.race([Promise.all(sending), sleep(CLOSE_MS)])
-      waiters.clear()
-      await local.close()
-    },
-  }
-}
-
-/** The waiters of this thread. A thread without any, such as one of SMTP, does not subscribe. */
-function openWaiters(redis: Redis, node: string) {
-  const waiters = new Map<Topic, Set<() => void>>()
-  let isListening = false
-  /** True while no message is missed. */
-  let isSubscribed = false
-
   function listen(): void {
     isListening = true
     redis.subscribe(CHANNEL, {
       message(message) {
         const [from, ...topics] = message.split(' ')
         if (from === node) return
-        if (topics[0] === ALL) callAll()
-        else for (const topic of topics) call(waiters.get(Number(topic) as Topic))
+        local.notify(topics[0] === ALL ? local.topics() : topics.map((one) => Number(one) as Topic))
       },
       subscribed() {
         isSubscribed = true
         // Earlier messages were missed.
-        callAll()
+        local.notify(local.topics())
       },
       unsubscribed() {
         isSubscribed = false
@@ -106,28 +78,23 @@ function openWaiters(redis: Redis, node: string) {
     })
   }
 
-  function callAll(isWanted: (topic: Topic) => boolean = () => true): void {
-    for (const topic of [...waiters.keys()]) if (isWanted(topic)) call(waiters.get(topic))
-  }
-
   return {
-    add(topic: Topic, changed: () => void): () => void {
+    wake(topic) {
+      local.wake(topic)
+      if (pending.size === 0) flushTimer = setImmediate(flush)
+      pending.add(topic)
+    },
+    subscribe(topic, changed) {
+      // A thread without any waiters, such as one of SMTP, does not listen.
       if (!isListening) listen()
-      const waiting = waiters.get(topic) ?? new Set()
-      waiters.set(topic, waiting.add(changed))
-      return () => {
-        waiting.delete(changed)
-        if (waiting.size === 0 && waiters.get(topic) === waiting) waiters.delete(topic)
-      }
+      return local.subscribe(topic, changed)
     },
-    /** Calls these waiters, unless messages arrive. */
-    poll(isDue: (topic: Topic) => boolean): void {
-      if (!isSubscribed) callAll(isDue)
+    async close() {
+      clearInterval(ticking)
+      clearImmediate(flushTimer)
+      flush()
+      await withTimeout(CLOSE_MS, Promise.all(sending))
+      await local.close()
     },
-    clear: () => waiters.clear(),
   }
-}
-
-function call(waiting: Set<() => void> | undefined): void {
-  for (const changed of [...(waiting ?? [])]) changed()
 }

@@ -1,5 +1,4 @@
-import assert from 'node:assert/strict'
-import { afterEach, beforeEach, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Limit } from './limit.ts'
 
 const START = new Date('2026-03-01T12:00:00Z')
@@ -31,67 +30,67 @@ export function limitContract(open: () => Promise<[Limit, Limit]>): void {
   }
 
   test('a burst passes over both ends, and no more', async () => {
-    assert.equal(await passed(20, 0), 5)
+    expect(await passed(20, 0)).toBe(5)
   })
 
   test('after a burst one request passes per interval', async () => {
     await passed(20, 0)
-    assert.equal(await passed(5, 100), 1)
-    assert.equal(await passed(5, 300), 2)
+    expect(await passed(5, 100)).toBe(1)
+    expect(await passed(5, 300)).toBe(2)
   })
 
   test('an idle key gets its full burst back, and no more', async () => {
     await passed(20, 0)
-    assert.equal(await passed(20, 60_000), 5)
+    expect(await passed(20, 60_000)).toBe(5)
   })
 
   test('a request passes after the returned wait', async () => {
     await passed(20, 0)
     const wait = await here.take('ann', RATE, at(0))
-    assert.equal(wait, 100)
-    assert.equal(await here.take('ann', RATE, at(wait)), 0)
+    expect(wait).toBe(100)
+    expect(await here.take('ann', RATE, at(wait))).toBe(0)
   })
 
   test('peek takes nothing and returns what take would', async () => {
     for (let count = 0; count < 20; count += 1) {
-      assert.equal(await here.peek('ann', RATE, at(0)), 0)
+      expect(await here.peek('ann', RATE, at(0))).toBe(0)
     }
-    assert.equal(await passed(20, 0), 5)
-    assert.equal(await there.peek('ann', RATE, at(0)), 100)
-    assert.equal(await here.peek('ann', RATE, at(60)), 40)
-    assert.equal(await here.peek('ann', RATE, at(100)), 0)
-    assert.equal(await here.peek('bob', RATE, at(0)), 0)
-    assert.equal(await passed(5, 100), 1)
+    expect(await passed(20, 0)).toBe(5)
+    expect(await there.peek('ann', RATE, at(0))).toBe(100)
+    expect(await here.peek('ann', RATE, at(60))).toBe(40)
+    expect(await here.peek('ann', RATE, at(100))).toBe(0)
+    expect(await here.peek('bob', RATE, at(0))).toBe(0)
+    expect(await passed(5, 100)).toBe(1)
   })
 
   test('keys do not affect each other', async () => {
     await passed(20, 0)
-    assert.equal(await passed(20, 0, 'bob'), 5)
+    expect(await passed(20, 0, 'bob')).toBe(5)
   })
 
   test('spending is counted over both ends, even beyond the allowance', async () => {
     const rate = { ...RATE, overdraft: 5 }
     await here.spend('ann', 3, rate, at(0))
-    assert.equal(await there.peek('ann', rate, at(0)), 0)
+    expect(await there.peek('ann', rate, at(0))).toBe(0)
     await there.spend('ann', 4, rate, at(0))
     // Overdrawn by two, which must be regained first.
-    assert.equal(await here.peek('ann', rate, at(0)), 300)
-    assert.equal(await there.peek('ann', rate, at(299)), 1)
-    assert.equal(await there.peek('ann', rate, at(300)), 0)
-    assert.equal(await here.peek('bob', rate, at(0)), 0)
+    expect(await here.peek('ann', rate, at(0))).toBe(300)
+    expect(await there.peek('ann', rate, at(299))).toBe(1)
+    expect(await there.peek('ann', rate, at(300))).toBe(0)
+    expect(await here.peek('bob', rate, at(0))).toBe(0)
   })
 
   test('the wait after spending far too much is limited by the overdraft', async () => {
     const rate = { ...RATE, overdraft: 5 }
     await here.spend('ann', 1_000, rate, at(0))
-    assert.equal(await there.peek('ann', rate, at(0)), 600)
+    expect(await there.peek('ann', rate, at(0))).toBe(600)
     await here.spend('bob', 1_000, RATE, at(0))
-    assert.equal(await there.peek('bob', RATE, at(0)), 100)
+    expect(await there.peek('bob', RATE, at(0))).toBe(100)
   })
 
   test('a clock that steps back locks no key out for longer than a burst', async () => {
     await passed(20, 3_600_000)
-    assert.equal(await passed(20, 500), 0)
-    assert.equal(await passed(20, 1_000), 5)
+    expect(await passed(20, 500)).toBe(0)
+    expect(await passed(20, 1_000)).toBe(5)
   })
 }

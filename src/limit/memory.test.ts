@@ -1,5 +1,4 @@
-import assert from 'node:assert/strict'
-import { describe, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { limitContract } from './limit.contract.ts'
 import { makeRates, openMemoryLimit } from './memory.ts'
 import {
@@ -23,12 +22,12 @@ test('a flood of new keys passes, and known keys are still counted', async () =>
   for (let key = 0; key < 20_000; key += 1) {
     if ((await limit.take(`key ${key}`, rate, now)) === 0) passed += 1
   }
-  assert.ok(passed > 19_900, `${passed} strangers passed`)
+  expect(passed, `${passed} strangers passed`).toBeGreaterThan(19_900)
   let again = 0
   for (let key = 0; key < 20_000; key += 1) {
     if ((await limit.take(`key ${key}`, rate, now)) === 0) again += 1
   }
-  assert.ok(again < 100, `${again} passed a second time`)
+  expect(again, `${again} passed a second time`).toBeLessThan(100)
 })
 
 describe('shared counters', () => {
@@ -36,22 +35,22 @@ describe('shared counters', () => {
     const shared = makeCounters()
     const [here, there] = [openCounters(shared), openCounters(shared)]
     const first = here.hold('ann', 2)
-    assert.ok(first && there.hold('ann', 2))
-    assert.equal(here.hold('ann', 2), undefined)
-    assert.ok(there.hold('bob', 2))
+    expect.assert(first && there.hold('ann', 2))
+    expect(here.hold('ann', 2)).toBeUndefined()
+    expect.assert(there.hold('bob', 2))
     first()
     first()
-    assert.ok(there.hold('ann', 2))
-    assert.equal(here.hold('ann', 2), undefined)
+    expect(there.hold('ann', 2)).toBeTruthy()
+    expect(here.hold('ann', 2)).toBeUndefined()
   })
 
   test('a budget is never overdrawn, and a failed reservation takes nothing', () => {
     const shared = makeSharedBudget()
     const [here, there] = [openSharedBudget(shared, 100), openSharedBudget(shared, 100)]
-    assert.equal(here.reserve(60), true)
-    assert.equal(there.reserve(41), false)
-    assert.equal(there.reserve(40), true)
+    expect(here.reserve(60)).toBe(true)
+    expect(there.reserve(41)).toBe(false)
+    expect(there.reserve(40)).toBe(true)
     here.release(60)
-    assert.equal(there.reserve(60), true)
+    expect(there.reserve(60)).toBe(true)
   })
 })

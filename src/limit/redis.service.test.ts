@@ -1,15 +1,15 @@
-import assert from 'node:assert/strict'
 import {
   afterAll,
   afterEach,
   beforeAll,
   beforeEach,
   describe,
+  expect,
   type TestContext,
   test,
 } from 'vitest'
-import { openRedis, type TestRedis } from '../../test/support/redis.ts'
-import { waitUntil } from '../../test/support/wait-until.ts'
+import { openRedis, type TestRedis } from '../../test/kit/redis/redis.ts'
+import { waitUntil } from '../../test/kit/wait-until.ts'
 import { limitContract } from './limit.contract.ts'
 import { countPassed, NOW, openNodes, SLOW_RATE, untilShared } from './testing/nodes.ts'
 
@@ -32,7 +32,7 @@ test('fractions of a millisecond are not lost', async () => {
   for (let ms = 0; ms <= 3_000; ms += 5) {
     while ((await limit.take('ann', rate, new Date(NOW.getTime() + ms))) === 0) count += 1
   }
-  assert.equal(count, 7 + 3 * 7)
+  expect(count).toBe(7 + 3 * 7)
 })
 
 test('stored keys do not contain the address and expire soon after the rate recovers', async () => {
@@ -40,26 +40,26 @@ test('stored keys do not contain the address and expire soon after the rate reco
   const rate = { count: 10, seconds: 1, burst: 5 }
   await limit.take('http:request:192.0.2.7', rate, NOW)
   const keys = (await server.run('KEYS', '*')) as string[]
-  assert.match(keys.join(), /^mayfly:rate:[\w-]{22}$/)
+  expect(keys.join()).toMatch(/^mayfly:rate:[\w-]{22}$/)
   const ttl = Number(await server.run('PTTL', keys[0] ?? ''))
-  assert.ok(ttl > 0 && ttl <= 10_100, `${ttl}`)
+  expect(ttl > 0 && ttl <= 10_100, `${ttl}`).toBeTruthy()
 })
 
 test('a script flushed from Redis is loaded again', async () => {
   const limit = await nodes.openNode()
-  assert.equal(await countPassed(limit, 1), 1)
+  expect(await countPassed(limit, 1)).toBe(1)
   await server.run('SCRIPT', 'FLUSH')
-  assert.equal(await countPassed(limit, 5), 2)
-  assert.equal(await countPassed(await nodes.openNode(), 5), 0)
+  expect(await countPassed(limit, 5)).toBe(2)
+  expect(await countPassed(await nodes.openNode(), 5)).toBe(0)
 })
 
 test('a limited client passes again after a flush', async () => {
   const [here, there] = await nodes.pair()
-  assert.equal(await countPassed(here, 10), 3)
-  assert.equal(await countPassed(there, 10), 0)
+  expect(await countPassed(here, 10)).toBe(3)
+  expect(await countPassed(there, 10)).toBe(0)
   await server.run('FLUSHALL')
-  assert.equal(await countPassed(there, 10), 3)
-  assert.equal(await countPassed(here, 10), 0)
+  expect(await countPassed(there, 10)).toBe(3)
+  expect(await countPassed(here, 10)).toBe(0)
 })
 
 /** Nodes with a Redis of their own, which can be stopped while other tests run. */
@@ -80,10 +80,10 @@ describe.concurrent('while Redis is unavailable', () => {
     const [here, there] = await nodes.pair()
     await untilShared(here, there)
     await server.stop()
-    assert.equal(await countPassed(here, 10), 3)
-    assert.equal(await countPassed(there, 10), 3)
-    assert.ok((await here.peek('ann', SLOW_RATE, NOW)) > 0)
-    assert.equal(await here.peek('bob', SLOW_RATE, NOW), 0)
+    expect(await countPassed(here, 10)).toBe(3)
+    expect(await countPassed(there, 10)).toBe(3)
+    expect(await here.peek('ann', SLOW_RATE, NOW)).toBeGreaterThan(0)
+    expect(await here.peek('bob', SLOW_RATE, NOW)).toBe(0)
     await server.start()
     await untilShared(here, there)
   })
@@ -92,7 +92,7 @@ describe.concurrent('while Redis is unavailable', () => {
     const { server, nodes } = await openOwnNodes(context)
     await server.stop()
     const [here, there] = await nodes.pair()
-    assert.equal(await countPassed(here, 10), 3)
+    expect(await countPassed(here, 10)).toBe(3)
     await server.start()
     await untilShared(here, there)
   })
@@ -114,7 +114,7 @@ describe.concurrent('while Redis is unavailable', () => {
     await untilShared(here, there)
     await server.run('CONFIG', 'RESETSTAT')
     server.freeze()
-    assert.equal(await countPassed(here, 200), 3)
+    expect(await countPassed(here, 200)).toBe(3)
     server.unfreeze()
     let calls: string | undefined
     await waitUntil(async () => {
@@ -122,7 +122,7 @@ describe.concurrent('while Redis is unavailable', () => {
       calls = /cmdstat_evalsha:calls=(\d+)/.exec(stats)?.[1]
       return calls
     })
-    assert.ok(Number(calls) < 10, `${calls} calls`)
+    expect(Number(calls), `${calls} calls`).toBeLessThan(10)
     await untilShared(here, there)
   })
 })

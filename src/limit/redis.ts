@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { withTimeout } from '../base/jobs/repeat.ts'
 import type { Redis } from '../redis/connect.ts'
 import type { Limit, Rate } from './limit.ts'
 import { evaluateRate, ROUNDING_MS } from './memory.ts'
@@ -25,9 +26,12 @@ export function openRedisLimit({ redis, local, timeoutMs = 100 }: RedisLimitOpti
   /** Undefined if Redis did not respond in time. */
   async function query(command: () => Promise<unknown>): Promise<unknown> {
     if (performance.now() < localUntil) return undefined
-    const answer = await withinTimeout(command(), timeoutMs)
-    if (answer === TIMED_OUT) localUntil = performance.now() + FALLBACK_MS
-    return answer === TIMED_OUT || answer === UNAVAILABLE ? undefined : answer
+    const answer = await withTimeout(
+      timeoutMs,
+      command().catch(() => UNAVAILABLE),
+    )
+    if (answer === undefined) localUntil = performance.now() + FALLBACK_MS
+    return answer === UNAVAILABLE ? undefined : answer
   }
 
   return {
@@ -102,19 +106,6 @@ function redisKey(key: string): string {
   return `mayfly:rate:${hash('sha256', key, 'base64url').slice(0, 22)}`
 }
 
-const TIMED_OUT = Symbol('slow')
 const UNAVAILABLE = Symbol('unavailable')
-
-function withinTimeout(answer: Promise<unknown>, slowMs: number): Promise<unknown> {
-  return new Promise((resolve) => {
-    // If our own event loop was blocked, the reply may have arrived already: setImmediate lets it be read first.
-    const timer = setTimeout(() => setImmediate(resolve, TIMED_OUT), slowMs)
-    const end = (value: unknown) => {
-      clearTimeout(timer)
-      resolve(value)
-    }
-    answer.then(end, () => end(UNAVAILABLE))
-  })
-}
 
 // Known limit: node clocks are used, so a node whose clock is ahead shortens the allowance on the others by the difference.

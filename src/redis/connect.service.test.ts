@@ -1,13 +1,11 @@
-import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { afterEach, expect, test } from 'vitest'
-import { openRedis, type TestRedis } from '../../test/support/redis.ts'
-import { waitUntil } from '../../test/support/wait-until.ts'
-import { inspectRedis } from '../runtime/probes/backends.ts'
-import { connectRedis, type Redis } from './connect.ts'
-import { recordingLog } from './testing/log.ts'
+import { recordingLog } from '../../test/kit/recording-log.ts'
+import { openRedis, type TestRedis } from '../../test/kit/redis/redis.ts'
+import { waitUntil } from '../../test/kit/wait-until.ts'
+import { connectRedis, type Redis, redisVersion } from './connect.ts'
 
 const PASSWORD = 'open, sesame/@:'
 
@@ -46,21 +44,20 @@ async function closingServer(port: number) {
 test('an outage and its end are logged once each, however many attempts fail', async () => {
   const server = await serverWith({ password: PASSWORD })
   const { redis, lines } = await connect(server.url)
-  assert.equal(await ping(redis), 'PONG')
+  expect(await ping(redis)).toBe('PONG')
   await server.stop()
   const closing = await closingServer(server.port)
   await waitUntil(() => closing.attempts() > 2)
-  await assert.rejects(ping(redis), /Redis is unavailable/)
+  await expect(ping(redis)).rejects.toThrow(/Redis is unavailable/)
   await closing.close()
   await server.start()
   await waitUntil(() => lines.length > 1)
-  assert.equal(await ping(redis), 'PONG')
+  expect(await ping(redis)).toBe('PONG')
   const at = { redis: `127.0.0.1:${server.port}` }
-  assert.match(
-    lines[0] ?? '',
+  expect(lines[0] ?? '').toMatch(
     /^warn Redis is unavailable: .*"reason":"(Socket closed unexpectedly|read ECONNRESET)"/,
   )
-  assert.deepEqual(lines.slice(1), [`info Redis is available again ${JSON.stringify(at)}`])
+  expect(lines.slice(1)).toStrictEqual([`info Redis is available again ${JSON.stringify(at)}`])
 })
 
 test('a server that echoes unknown commands does not leak the password into the log', async () => {
@@ -80,25 +77,25 @@ test('a server that echoes unknown commands does not leak the password into the 
   const { port } = server.address() as AddressInfo
   const url = `redis://joe:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}`
   const { lines } = await connect(url)
-  assert.match(lines[0] ?? '', /"reason":"ERR unknown command, .* AUTH joe …"/)
-  assert.doesNotMatch(lines.join(), /sesame/)
+  expect(lines[0] ?? '').toMatch(/"reason":"ERR unknown command, .* AUTH joe …"/)
+  expect(lines.join()).not.toMatch(/sesame/)
 })
 
 test('a wrong password is logged without the password', async () => {
   const server = await serverWith({ password: PASSWORD })
   const { redis, lines } = await connect(server.url.replace('sesame', 'barley'))
-  await assert.rejects(ping(redis), /Redis is unavailable/)
-  assert.equal(lines.length, 1)
-  assert.match(lines[0] ?? '', /WRONGPASS/)
-  assert.doesNotMatch(lines.join(), /barley|sesame/)
+  await expect(ping(redis)).rejects.toThrow(/Redis is unavailable/)
+  expect(lines.length).toBe(1)
+  expect(lines[0] ?? '').toMatch(/WRONGPASS/)
+  expect(lines.join()).not.toMatch(/barley|sesame/)
 })
 
 test('connecting to a closed port returns at once, and Redis is unavailable', async () => {
   const server = await serverWith()
   await server.stop()
   const { redis, lines } = await connect(server.url)
-  await assert.rejects(ping(redis), /Redis is unavailable/)
-  assert.match(lines.join(), /^warn .*ECONNREFUSED/)
+  await expect(ping(redis)).rejects.toThrow(/Redis is unavailable/)
+  expect(lines.join()).toMatch(/^warn .*ECONNREFUSED/)
   await server.start()
   await waitUntil(() => ping(redis).catch(() => false))
 })
@@ -109,18 +106,18 @@ test('a server that accepts connections and does not respond is unavailable', as
   opened.push(silent)
   const { port } = silent.address() as { port: number }
   const { redis, lines } = await connect(`redis://127.0.0.1:${port}`, { timeoutMs: 100 })
-  await assert.rejects(ping(redis), /Redis is unavailable/)
-  assert.match(lines.join(), /no response/)
+  await expect(ping(redis)).rejects.toThrow(/Redis is unavailable/)
+  expect(lines.join()).toMatch(/no response/)
 })
 
 test('the connection to a master that becomes a replica is reopened', async () => {
   const server = await serverWith()
   const { redis, lines } = await connect(server.url)
   await server.run('REPLICAOF', '127.0.0.1', '1')
-  await assert.rejects(redis.send(['SET', 'any', '1']), /READONLY/)
+  await expect(redis.send(['SET', 'any', '1'])).rejects.toThrow(/READONLY/)
   await server.run('REPLICAOF', 'NO', 'ONE')
   await waitUntil(() => redis.send(['SET', 'any', '1']).catch(() => false))
-  assert.match(lines[0] ?? '', /^warn Redis is unavailable: .*READONLY/)
+  expect(lines[0] ?? '').toMatch(/^warn Redis is unavailable: .*READONLY/)
 })
 
 test('a subscription that is rejected is requested again, and commands are served meanwhile', async () => {
@@ -134,15 +131,15 @@ test('a subscription that is rejected is requested again, and commands are serve
     unsubscribed: () => events.push('unsubscribed'),
   })
   await waitUntil(() => lines.length > 0)
-  assert.match(lines[0] ?? '', /^warn Redis rejected a command .*NOPERM/)
-  assert.equal(await ping(redis), 'PONG')
-  assert.deepEqual(events, [])
+  expect(lines[0] ?? '').toMatch(/^warn Redis rejected a command .*NOPERM/)
+  expect(await ping(redis)).toBe('PONG')
+  expect(events).toStrictEqual([])
   await server.run('ACL', 'SETUSER', 'default', '+subscribe')
   await waitUntil(() => events.length > 0)
   await server.run('PUBLISH', 'any', 'a message')
   await waitUntil(() => events.length > 1)
   redis.close()
-  assert.deepEqual(events, ['subscribed', 'a message', 'unsubscribed'])
+  expect(events).toStrictEqual(['subscribed', 'a message', 'unsubscribed'])
 })
 
 test('an error reply is logged, but not for every command', async () => {
@@ -150,25 +147,25 @@ test('an error reply is logged, but not for every command', async () => {
   const { redis, lines } = await connect(server.url)
   await server.run('ACL', 'SETUSER', 'default', '-get')
   for (let times = 0; times < 10; times += 1) {
-    await assert.rejects(redis.send(['GET', 'any']), /NOPERM/)
+    await expect(redis.send(['GET', 'any'])).rejects.toThrow(/NOPERM/)
   }
-  assert.equal(lines.length, 1)
-  assert.match(lines[0] ?? '', /^warn Redis rejected a command .*NOPERM/)
+  expect(lines.length).toBe(1)
+  expect(lines[0] ?? '').toMatch(/^warn Redis rejected a command .*NOPERM/)
 })
 
 test('rediss:// is encrypted and requires a trusted certificate', async () => {
   const server = await serverWith({ tls: true, password: PASSWORD })
   const untrusted = await connect(server.url)
-  await assert.rejects(ping(untrusted.redis), /Redis is unavailable/)
+  await expect(ping(untrusted.redis)).rejects.toThrow(/Redis is unavailable/)
   expect(untrusted.lines.join()).toMatch(/self-signed certificate/)
   const defaultCertificates = getCACertificates()
   setDefaultCACertificates([...defaultCertificates, server.certificate()])
   const { redis } = await connect(server.url)
   setDefaultCACertificates(defaultCertificates)
-  assert.equal(await ping(redis), 'PONG')
+  expect(await ping(redis)).toBe('PONG')
 })
 
 test('mayfly doctor sees its version', async () => {
   const { url } = await serverWith()
-  expect(await inspectRedis(url, recordingLog().log)).toMatch(/^\d+\.\d+\.\d+$/)
+  expect(await redisVersion({ url, log: recordingLog().log })).toMatch(/^\d+\.\d+\.\d+$/)
 })

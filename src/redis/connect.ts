@@ -1,5 +1,5 @@
 import type { Log } from '../base/log/log.ts'
-import { type Client, loadClientFactory, readUrl } from './client-options.ts'
+import { type Client, loadClientFactory } from './client-options.ts'
 import { openConnection } from './connection.ts'
 import { openOutages } from './outages.ts'
 
@@ -23,15 +23,18 @@ interface RedisOptions {
   /** redis:// or rediss:// */
   url: string
   log: Log
-  /** Of a connection attempt or a ping. */
+  /** Limit for a connection attempt or a ping. */
   timeoutMs?: number
 }
 
 /** Resolves after the first attempt, successful or not: the service also starts without Redis. */
 export async function connectRedis({ url, log, timeoutMs = 2_000 }: RedisOptions): Promise<Redis> {
-  const server = readUrl(url)
-  const outages = openOutages(log, server)
-  const makeClient = await loadClientFactory(server)
+  const server = new URL(url)
+  // The client would refuse a path that is not the number of a database.
+  if (!/^\/\d*$/.test(server.pathname)) server.pathname = ''
+  const name = `${server.hostname.replace(/^\[(.*)\]$/, '$1')}:${server.port || 6379}`
+  const outages = openOutages(log, { name, password: decodeURIComponent(server.password) })
+  const makeClient = await loadClientFactory(server.href)
   const subscriptions: Subscription[] = []
   const connection = openConnection({
     makeClient,
@@ -48,7 +51,7 @@ export async function connectRedis({ url, log, timeoutMs = 2_000 }: RedisOptions
 
   async function send(command: readonly string[]): Promise<unknown> {
     const client = connection.client()
-    if (!client) throw new Error(`Redis is unavailable: ${server.name}`)
+    if (!client) throw new Error(`Redis is unavailable: ${name}`)
     try {
       return await client.sendCommand(command)
     } catch (error) {
@@ -109,5 +112,15 @@ function openSubscription(
       clearTimeout(retry)
       listener.unsubscribed()
     },
+  }
+}
+
+/** For `mayfly doctor`. Rejects if Redis cannot be reached. */
+export async function redisVersion(options: RedisOptions): Promise<string | undefined> {
+  const redis = await connectRedis(options)
+  try {
+    return /^redis_version:(\S+)/m.exec(String(await redis.send(['INFO', 'server'])))?.[1]
+  } finally {
+    redis.close()
   }
 }

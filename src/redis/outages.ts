@@ -1,8 +1,7 @@
 import type { Log } from '../base/log/log.ts'
-import type { RedisServer } from './client-options.ts'
 
 /** Logs an outage once, however many attempts fail, and its end once. */
-export function openOutages(log: Log, { name, password }: RedisServer) {
+export function openOutages(log: Log, { name, password }: { name: string; password: string }) {
   let isUnavailable = false
   let rejectedAt = Number.NEGATIVE_INFINITY
   // A server echoes a command that it does not know, and AUTH is one.

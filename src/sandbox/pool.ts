@@ -1,10 +1,7 @@
-import {
-  type JobRequest,
-  openScheduler,
-  type SchedulerOptions,
-  shuttingDown,
-} from '../base/fair-scheduler.ts'
+import type { SchedulerOptions } from '../base/fair-queue.ts'
+import { type JobRequest, openScheduler } from '../base/fair-scheduler.ts'
 import type { Log, LogFacts } from '../base/log/log.ts'
+import { shuttingDown } from '../base/problem.ts'
 import {
   type ChildLost,
   type ChildProgram,
@@ -42,12 +39,13 @@ export function openProcessPool<Job extends object, Result extends { kind: strin
   const workers = openChildren<Job, Result>(options, { ...LIMITS, ...limits }, children)
   const scheduler = openScheduler({ ...options, slots: children })
   return {
-    use: (key, request, task) =>
-      scheduler.run(key, request, () => {
+    async use(key, request, task) {
+      return await scheduler.run(key, request, () => {
         const { run, release } = workers.lease()
         const result = task(run)
         return { result, cost: result.then(release, release) }
-      }),
+      })
+    },
     waiting: scheduler.waiting,
     async close() {
       scheduler.close()

@@ -108,27 +108,6 @@ describe('requests for the same key', () => {
     )
     expect(await Promise.all(both)).toEqual([1, 1, 1])
   })
-
-  test('run when it is the turn of any of their owners', async () => {
-    const pool = open({ children: 1 })
-    const order: string[] = []
-    const use = (key: string, request: JobRequest) =>
-      pool.use(key, request, async (run) => {
-        order.push(key)
-        await run({ raw: Buffer.from(LETTER) })
-      })
-    await Promise.all([
-      use('e1', by('eve')),
-      use('e2', by('eve')),
-      use('shared', by('eve')),
-      use('later', { ...by('bob'), background: true }),
-      use('promoted', { ...by('bob'), background: true }),
-      // Another owner requests the same key.
-      use('shared', by('ann')),
-      use('promoted', by('cyd')),
-    ])
-    expect(order).toEqual(['e1', 'shared', 'promoted', 'e2', 'later'])
-  })
 })
 
 describe('an aborted request', () => {

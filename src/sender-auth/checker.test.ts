@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import type { Zone } from '../../test/kit/dns/dns-server.ts'
+import { rsaKey, signed } from '../../test/kit/mail/signed.ts'
 import { startChild } from '../sandbox/process.ts'
 import type { CheckerOptions } from './checker.ts'
 import type { CheckJob, CheckResponse } from './job.ts'
-import type { Zone } from './testing/dns-server.ts'
 import { type Fixture, openFixture, SAMPLE_MAIL } from './testing/fixture.ts'
-import { rsaKey, signed } from './testing/signed.ts'
 
 const rsa = rsaKey()
 const GOOD: Zone = {

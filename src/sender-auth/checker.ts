@@ -24,7 +24,7 @@ export interface CheckerOptions {
   /** For all DNS queries of one check. SPF and DKIM run concurrently, then DMARC. */
   dnsMs?: number
   maxConcurrent?: number
-  /** Of `background` checks. */
+  /** Most concurrent `background` checks. */
   maxBackground?: number
   maxBytes?: number
   /** Entry point of the child. */

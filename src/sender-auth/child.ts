@@ -38,7 +38,7 @@ const MAX_KEYS = 20
 // A mail with more has no author.
 const MAX_AUTHORS = 100
 
-/** Of several results, the first in this order counts. */
+/** The first of several results in this order counts. */
 const PRECEDENCE = ['pass', 'temperror', 'fail', 'permerror', 'neutral', 'none'] as const
 
 /** Fields that occur once (RFC 5322 3.6). A signature covers the last one, but mail clients show the first. */

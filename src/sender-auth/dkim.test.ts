@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ed25519Key, rsaKey, signed } from '../../test/kit/mail/signed.ts'
 import { type Fixture, openFixture, SAMPLE_MAIL } from './testing/fixture.ts'
-import { ed25519Key, rsaKey, signed } from './testing/signed.ts'
 
 const rsa = rsaKey()
 const weak = rsaKey(512)

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { scanned } from '../../test/kit/mail/scan.ts'
+import { rsaKey, signed } from '../../test/kit/mail/signed.ts'
 import { readHead } from '../mime/header-summary.ts'
-import { scanned } from '../mime/testing/scan.ts'
 import { type Fixture, openFixture, SAMPLE_MAIL } from './testing/fixture.ts'
-import { rsaKey, signed } from './testing/signed.ts'
 
 const rsa = rsaKey()
 const ALLOWED = ['v=spf1 ip4:192.0.2.1 -all']

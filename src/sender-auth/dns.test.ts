@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { openDnsServer } from '../../test/kit/dns/dns-server.ts'
 import { type Dns, openDns } from './dns.ts'
 import type { DnsQuery } from './job.ts'
-import { openDnsServer } from './testing/dns-server.ts'
 
 const NEVER = new AbortController().signal
 const MINUTE_MS = 60_000

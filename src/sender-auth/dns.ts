@@ -1,5 +1,6 @@
 import { Resolver } from 'node:dns/promises'
 import type { DNSResolver } from 'mailauth'
+import { unlessAborted } from '../base/jobs/repeat.ts'
 import { openLru } from '../base/lru.ts'
 import {
   type DnsAnswer,
@@ -60,7 +61,7 @@ export function openDns({ servers, now, maxEntries = 2_000 }: DnsOptions): Dns {
   return {
     async resolve(query, signal) {
       if (isPrivateName(query.name)) return { error: 'ENOTFOUND' }
-      return await unlessAborted(lookUp(query), signal)
+      return await unlessAborted(signal, lookUp(query)).catch(() => ({ error: 'ETIMEOUT' }))
     },
     close: () => resolver.cancel(),
   }
@@ -80,19 +81,6 @@ function cacheMs(answer: DnsAnswer): number {
     return JSON.stringify(answer.records).length > MAX_CACHED_SIZE ? 0 : CACHE_MS
   }
   return answer.error === 'ENOTFOUND' || answer.error === 'ENODATA' ? CACHE_MS : CACHE_ERROR_MS
-}
-
-function unlessAborted(answer: Promise<DnsAnswer>, signal: AbortSignal): Promise<DnsAnswer> {
-  return new Promise((resolve) => {
-    const abort = () => resolve({ error: 'ETIMEOUT' })
-    void answer.then((found) => {
-      signal.removeEventListener('abort', abort)
-      resolve(found)
-    })
-    // Not at once: a cached answer is returned even after the abort.
-    if (signal.aborted) setImmediate(abort)
-    else signal.addEventListener('abort', abort, { once: true })
-  })
 }
 
 /** Not in the public DNS. */

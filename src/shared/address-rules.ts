@@ -71,5 +71,5 @@ export function ruleRefusal(
   return isAllowed ? undefined : 'sender_not_allowed'
 }
 
-// Rules do not change, so those that need the header were known at RCPT. If in doubt they refuse.
+// If in doubt, the rules refuse.
 export const NOT_READ: FromHeader = { address: undefined }

@@ -1,5 +1,4 @@
-import assert from 'node:assert/strict'
-import { test } from 'vitest'
+import { expect, test } from 'vitest'
 import { typeName } from './attachment.ts'
 
 test('common types have the names that people know, others are shown as they are', () => {
@@ -13,6 +12,6 @@ test('common types have the names that people know, others are shown as they are
     ['application/octet-stream', 'application/octet-stream'],
     ['application/x-msdownload', 'application/x-msdownload'],
   ] as const) {
-    assert.equal(typeName(type), name)
+    expect(typeName(type)).toBe(name)
   }
 })

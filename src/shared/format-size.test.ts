@@ -1,5 +1,4 @@
-import assert from 'node:assert/strict'
-import { test } from 'vitest'
+import { expect, test } from 'vitest'
 import { formatSize } from './format-size.ts'
 
 for (const [bytes, language, expected] of [
@@ -12,5 +11,5 @@ for (const [bytes, language, expected] of [
   [10_485_760, 'de', '10,5 MB'],
 ] as const) {
   test(`${bytes} in ${language} is ${expected}`, () =>
-    assert.equal(formatSize(bytes, language), expected))
+    expect(formatSize(bytes, language)).toBe(expected))
 }

@@ -1,5 +1,4 @@
-import assert from 'node:assert/strict'
-import { test } from 'vitest'
+import { expect, test } from 'vitest'
 import { negotiateLanguage, textDirection } from './languages.ts'
 
 for (const [header, expected] of [
@@ -18,11 +17,11 @@ for (const [header, expected] of [
   [`${'x'.repeat(100_000)},de`, 'en'],
 ] as const) {
   test(`${header?.slice(0, 40)} selects ${expected}`, () => {
-    assert.equal(negotiateLanguage(header), expected)
+    expect(negotiateLanguage(header)).toBe(expected)
   })
 }
 
 test('only Arabic runs from right to left', () => {
-  assert.equal(textDirection('ar'), 'rtl')
-  assert.equal(textDirection('zh'), 'ltr')
+  expect(textDirection('ar')).toBe('rtl')
+  expect(textDirection('zh')).toBe('ltr')
 })

@@ -18,8 +18,8 @@ export interface Envelope {
 }
 
 /**
- * To be raised when the same mail is parsed differently, also by the search for codes and links: stored results of an older
- * version are made again when they are read.
+ * Raise it when a change makes the same mail parse differently, including its codes and links. Older stored results are then
+ * recomputed when read; what lists show of the mail is not, because it was saved with the message.
  */
 export const PARSE_VERSION = 1
 

@@ -1,5 +1,4 @@
-import assert from 'node:assert/strict'
-import { test } from 'vitest'
+import { expect, test } from 'vitest'
 import de from './locales/de.json' with { type: 'json' }
 import en from './locales/en.json' with { type: 'json' }
 import zh from './locales/zh.json' with { type: 'json' }
@@ -15,12 +14,12 @@ for (const [cents, currency, expected] of [
   [123_456_00, 'usd', '$123,456'],
 ] as const) {
   test(`${cents} of ${currency} is ${expected}`, () => {
-    assert.equal(formatPrice(cents, currency, 'en'), expected)
+    expect(formatPrice(cents, currency, 'en')).toBe(expected)
   })
 }
 
 test('the price is written as the language writes prices', () => {
-  assert.equal(formatPrice(123_456_50, 'usd', 'de'), '123.456,50\u00a0$')
+  expect(formatPrice(123_456_50, 'usd', 'de')).toBe('123.456,50\u00a0$')
 })
 
 for (const [months, renews, term, validity] of [
@@ -32,9 +31,9 @@ for (const [months, renews, term, validity] of [
   [24, false, 'for 2 years', 'Valid for 2 years'],
 ] as const) {
   test(`${months} months${renews ? ', renewed' : ''}: ${term}`, () => {
-    assert.equal(formatTerm({ months, renews }, t), term)
+    expect(formatTerm({ months, renews }, t)).toBe(term)
     const plan = { months, renews, requests: 1_000, perDay: undefined, support: '' }
-    assert.deepEqual(planFeatures(plan, t), [
+    expect(planFeatures(plan, t)).toStrictEqual([
       '1,000 requests',
       'No daily limit',
       validity,
@@ -45,11 +44,11 @@ for (const [months, renews, term, validity] of [
 
 test('the term of an order is translated if it is a common one', () => {
   const inGerman: Translate = (name, values = {}) => translate(de[name], 'de', values)
-  assert.equal(translateTerm('once', inGerman), 'einmalig')
-  assert.equal(translateTerm('a year', inGerman), 'pro Jahr')
-  assert.equal(translateTerm('for a month', inGerman), 'für einen Monat')
-  assert.equal(translateTerm('every 5 months', inGerman), 'every 5 months')
+  expect(translateTerm('once', inGerman)).toBe('einmalig')
+  expect(translateTerm('a year', inGerman)).toBe('pro Jahr')
+  expect(translateTerm('for a month', inGerman)).toBe('für einen Monat')
+  expect(translateTerm('every 5 months', inGerman)).toBe('every 5 months')
   // Chinese has no plural, but does not say "every 1 year" either.
   const inChinese: Translate = (name, values = {}) => translate(zh[name], 'zh', values)
-  assert.equal(translateTerm('a year', inChinese), '每年')
+  expect(translateTerm('a year', inChinese)).toBe('每年')
 })

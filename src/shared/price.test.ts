@@ -1,5 +1,4 @@
-import assert from 'node:assert/strict'
-import { test } from 'vitest'
+import { expect, test } from 'vitest'
 import { priceText, termText, validityOf } from './plan.ts'
 
 for (const [priceCents, currency, expected] of [
@@ -12,7 +11,7 @@ for (const [priceCents, currency, expected] of [
   [1_234, 'kwd', '1.234 KWD'],
 ] as const) {
   test(`${priceCents} of ${currency} is ${expected}`, () => {
-    assert.equal(priceText({ priceCents, currency }), expected)
+    expect(priceText({ priceCents, currency })).toBe(expected)
   })
 }
 
@@ -26,7 +25,7 @@ for (const [months, renews, expected] of [
   [3, false, 'for 3 months'],
 ] as const) {
   test(`${months ?? 'no'} months, ${renews ? 'renewed' : 'not renewed'}: ${expected}`, () => {
-    assert.equal(termText({ months, renews }), expected)
+    expect(termText({ months, renews })).toBe(expected)
   })
 }
 
@@ -38,5 +37,5 @@ for (const [months, expected] of [
   [18, '18 months'],
   [24, '2 years'],
 ] as const) {
-  test(`${months} months: ${expected}`, () => assert.equal(validityOf({ months }), expected))
+  test(`${months} months: ${expected}`, () => expect(validityOf({ months })).toBe(expected))
 }

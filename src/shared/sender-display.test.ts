@@ -1,5 +1,4 @@
-import assert from 'node:assert/strict'
-import { describe, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { displaySender, domainOf, isSuspicious } from './sender-display.ts'
 
 const OTHER = 'x@evil.test'
@@ -35,7 +34,7 @@ describe('a sender is displayed', () => {
   ] as const) {
     test(how, () => {
       const { title, address: behind, claimedName } = displaySender(name, address)
-      assert.deepEqual([title, behind, claimedName], [...expected, undefined])
+      expect([title, behind, claimedName]).toStrictEqual([...expected, undefined])
     })
   }
 })
@@ -110,7 +109,7 @@ describe('a name that looks like another address becomes a claim, and the title 
     for (const name of names) {
       test(`${kind}: ${name}`, () => {
         const expected = { title: OWN, address: undefined, claimedName: name }
-        assert.deepEqual(displaySender(name, OWN), expected)
+        expect(displaySender(name, OWN)).toStrictEqual(expected)
       })
     }
   }
@@ -123,11 +122,11 @@ describe('a name that looks like another address becomes a claim, and the title 
     ['paypal\u0000.com', 'paypal.com'],
   ] as const) {
     test(`with invisible characters: ${JSON.stringify(name)}`, () =>
-      assert.equal(displaySender(name, OWN).claimedName, seen))
+      expect(displaySender(name, OWN).claimedName).toBe(seen))
   }
 
   test('even if the address is invalid', () => {
-    assert.equal(displaySender('bank.test', 'x@[').claimedName, 'bank.test')
+    expect(displaySender('bank.test', 'x@[').claimedName).toBe('bank.test')
   })
 })
 
@@ -171,7 +170,7 @@ describe('an ordinary name stays the title', () => {
   ]) {
     test(name, () => {
       const expected = { title: name, address: OWN, claimedName: undefined }
-      assert.deepEqual(displaySender(name, OWN), expected)
+      expect(displaySender(name, OWN)).toStrictEqual(expected)
     })
   }
 })
@@ -181,7 +180,7 @@ for (const [name, address, expected] of [
   ['an IDN domain is in its ASCII form', 'a@bücher.test', 'xn--bcher-kva.test'],
   ['what is not a domain stays as it is', 'a@[', '['],
 ] as const) {
-  test(name, () => assert.equal(domainOf(address), expected))
+  test(name, () => expect(domainOf(address)).toBe(expected))
 }
 
 for (const [name, given, dmarc, expected] of [
@@ -191,5 +190,5 @@ for (const [name, given, dmarc, expected] of [
   ['a sender that fails DMARC is', 'Ann', 'fail', true],
   ['a sender with a claimed name is, whatever DMARC says', 'pay@bank.test', 'pass', true],
 ] as const) {
-  test(name, () => assert.equal(isSuspicious(given, OTHER, dmarc && { dmarc }), expected))
+  test(name, () => expect(isSuspicious(given, OTHER, dmarc && { dmarc })).toBe(expected))
 }

@@ -75,7 +75,7 @@ function impersonates(name: string, address: string): boolean {
     .some((word) => isForeignDomain(word, domain))
 }
 
-// Of what NFKC leaves, everything that people take for a dot on the line or in the middle of it.
+// Whatever NFKC leaves that people take for a dot on the line or in the middle of it.
 const DOTS = /[\u00b7\u0701\u0702\u06d4\u2022\u2027\u2219\u22c5\u3002\u30fb\ua4f8\ua60e]/g
 
 /** The name as people read it: wide letters are letters, and whatever looks like an @ or a dot is one. */

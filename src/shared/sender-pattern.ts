@@ -3,7 +3,7 @@ import { foldCase } from '../base/case-folding.ts'
 /** An address, or a domain, which includes its subdomains. Case-folded. */
 export type SenderPattern = string & { readonly brand: 'SenderPattern' }
 
-// Of an address: RFC 5321 4.5.3.1, with some tolerance.
+// Length of an address: RFC 5321 4.5.3.1, with some tolerance.
 const MAX_PATTERN = 320
 const HOST = /^(?:[\p{L}\p{N}\p{M}_-]+(?:\.[\p{L}\p{N}\p{M}_-]+)*|\[[\w.:]+\])$/u
 const LOCAL = /^[^\s\p{C}]+$/u

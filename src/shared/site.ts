@@ -26,7 +26,7 @@ export interface SiteConfig {
   life: number
   /** Maximum lifetime from creation, with extensions, in seconds. */
   longest: number
-  /** Seconds for which an expired address is reserved. */
+  /** Cool-down of an expired address, in seconds. */
   cooldown: number
   /** Address for abuse reports. */
   abuse: string

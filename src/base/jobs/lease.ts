@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Log } from '../log/log.ts'
 import { logFault } from './outage.ts'
@@ -13,8 +14,6 @@ export interface LeaseStore {
 export interface LeaseDeps {
   store: LeaseStore
   log: Pick<Log, 'warn' | 'error'>
-  /** A unique name. A new one each time: a request under the previous one may reach the store late. */
-  newHolder(): string
   timing?: LeaseTiming
 }
 
@@ -78,7 +77,8 @@ interface HeldLease {
 /** Tries once; undefined if another node holds it. */
 export async function acquireLease(deps: LeaseDeps, name: string): Promise<HeldLease | undefined> {
   const { store, log, timing = DEFAULT_TIMING } = deps
-  const holder = deps.newHolder()
+  // A new name each time: a request under the previous one may reach the store late.
+  const holder = randomUUID()
 
   /** When the operation has to stop, counted from before the request, so that the lease lasts longer by the store's clock. */
   async function request(): Promise<number | undefined> {

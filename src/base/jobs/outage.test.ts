@@ -1,5 +1,4 @@
-import assert from 'node:assert/strict'
-import { test } from 'vitest'
+import { expect, test } from 'vitest'
 import { Problem, StoreUnavailable } from '../problem.ts'
 import { logFault, outageReporter } from './outage.ts'
 
@@ -12,10 +11,10 @@ test('an outage is logged once with its reason, and the next one again', () => {
     report(new StoreUnavailable(new Error('the server starts up')))
     now += 20_000
   }
-  assert.deepEqual(logged, ['the server starts up'])
+  expect(logged).toStrictEqual(['the server starts up'])
   now += 60_000
   report(new StoreUnavailable(refused))
-  assert.deepEqual(logged.slice(1), ['ECONNREFUSED'])
+  expect(logged.slice(1)).toStrictEqual(['ECONNREFUSED'])
 })
 
 const cause = new Error('the cause')
@@ -32,8 +31,7 @@ for (const [name, thrown, expected] of [
     const log = { error: (facts: Record<string, unknown>) => logged.push(facts) }
     logFault(log, thrown, 'it failed', { lease: 'sweep' })
     const facts = logged.map((entry) => entry as { err: Error; lease: string })
-    assert.deepEqual(
-      facts.map(({ err, lease }) => [lease, err.message]),
+    expect(facts.map(({ err, lease }) => [lease, err.message])).toStrictEqual(
       expected === undefined ? [] : [['sweep', expected]],
     )
   })

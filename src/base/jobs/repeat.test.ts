@@ -1,6 +1,5 @@
-import assert from 'node:assert/strict'
-import { afterEach, beforeEach, test } from 'vitest'
-import { openShopFixture, type ShopFixture } from '../../shop/testing/shop.ts'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { openShopFixture, type ShopFixture } from '../../../test/kit/shop/shop.ts'
 import { StoreUnavailable } from '../problem.ts'
 import { runSweep } from './repeat.ts'
 
@@ -26,12 +25,9 @@ test('expired data is deleted in steps until none is left', async () => {
   }
   const { log } = fixture.deps
   await runSweep({ step, idleMs: DAY, ended: end.signal, log })
-  assert.ok(steps > 1, `${steps} steps`)
-  const left = await fixture.shop.listPurchases({ limit: 1_000 })
-  assert.deepEqual(
-    left.map(({ id }) => id),
-    [recent.order.id],
-  )
+  expect(steps, `${steps} steps`).toBeGreaterThan(1)
+  const left = await fixture.shop.listOrders({ limit: 1_000 })
+  expect(left.map(({ id }) => id)).toStrictEqual([recent.order.id])
 })
 
 test('an error is logged and does not end the sweep', async () => {
@@ -46,6 +42,6 @@ test('an error is logged and does not end the sweep', async () => {
   const errors = [new StoreUnavailable(), new StoreUnavailable(), new Error('full')]
   const step = () => Promise.reject(errors.shift())
   await runSweep({ step, idleMs: 1, ended: end.signal, log })
-  assert.deepEqual(errors, [])
-  assert.deepEqual(logged, ['the sweep failed; retrying'])
+  expect(errors).toStrictEqual([])
+  expect(logged).toStrictEqual(['the sweep failed; retrying'])
 })

@@ -36,16 +36,42 @@ export async function repeatUntilAborted(
   }
 }
 
+/** Runs it until it is stopped. */
+export function runUntilStopped(run: (ended: AbortSignal) => Promise<void>) {
+  const end = new AbortController()
+  const done = run(end.signal)
+  return {
+    async stop(): Promise<void> {
+      end.abort()
+      await done
+    },
+  }
+}
+
 /** The result of the promise, or undefined after a timeout. The operation itself continues. */
 export async function withTimeout<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined
   const timeout = new Promise<undefined>((resolve) => {
-    timer = setTimeout(resolve, ms, undefined)
+    // If our own event loop was blocked, the result may have arrived already: setImmediate lets it be read first.
+    timer = setTimeout(() => setImmediate(resolve, undefined), ms)
   })
   try {
     return await Promise.race([promise, timeout])
   } finally {
     clearTimeout(timer)
+  }
+}
+
+/** Rejects with the signal's reason if it is aborted first. The operation itself continues. */
+export async function unlessAborted<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const abort = () => reject(signal.reason)
+  if (signal.aborted) abort()
+  signal.addEventListener('abort', abort, { once: true })
+  try {
+    return await Promise.race([promise, aborted])
+  } finally {
+    signal.removeEventListener('abort', abort)
   }
 }
 

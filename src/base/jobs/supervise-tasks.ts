@@ -4,7 +4,7 @@ import { logFault } from './outage.ts'
 
 /** Runs on one node at a time. */
 interface Task {
-  /** Of its lease. */
+  /** Name of its lease. */
   name: string
   /** Until the signal is aborted; resolves when it has stopped completely. */
   run(stop: AbortSignal): Promise<void>

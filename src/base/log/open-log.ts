@@ -88,7 +88,7 @@ interface LogLine {
 }
 
 /** For a terminal: time, level, thread, message, then the facts. Still one line per event. */
-export function prettyLine(json: string): string {
+function prettyLine(json: string): string {
   const { level, time, thread, msg, err, ...facts }: LogLine = JSON.parse(json)
   const word = `\u001b[${COLOURS[level] ?? '0'}m${level.padEnd(5)}\u001b[0m`
   const shown = Object.entries(facts).map(([name, value]) => ` ${name}=${factText(value)}`)

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { OperatorError } from '../problem.ts'
-import { editSettings, settingChanges } from './edit-file.ts'
+import { editSettings } from './edit-file.ts'
 
 const edit = (path: string, text: string, wanted: Record<string, string>) =>
-  editSettings(path, text, settingChanges(path, text, wanted))
+  editSettings(path, text, wanted).edited
 
 const ENV =
   '# Settings\nMAYFLY_DOMAINS=box.example.org\n#MAYFLY_BASE_URL=https://x.example\nMAYFLY_ADMIN_TOKEN=secret'
@@ -69,7 +69,7 @@ for (const [name, text, wanted] of [
 
 test('changes name the former value', () => {
   const wanted = { MAYFLY_DOMAINS: 'a.test', MAYFLY_SMTP_PORT: '25', MAYFLY_ADMIN_TOKEN: 'secret' }
-  expect(settingChanges('mayfly.env', ENV, wanted)).toEqual([
+  expect(editSettings('mayfly.env', ENV, wanted).changes).toEqual([
     { name: 'MAYFLY_DOMAINS', value: 'a.test', before: 'box.example.org' },
     { name: 'MAYFLY_SMTP_PORT', value: '25', before: undefined },
   ])

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { parseEnv } from 'node:util'
-import { OperatorError } from '../problem.ts'
+import { hasErrorCode, OperatorError, toError } from '../problem.ts'
 import { type ParseValue, redactPasswords } from './values.ts'
 
 /** The environment takes precedence over mayfly.config.json, which uses the same names. */
@@ -41,7 +41,7 @@ export function loadSettings(
     if (existsSync(path)) check(path)
     return { env, file: parseFile(readIfExists(path)) }
   } catch (error) {
-    throw new SettingsError([`${FILE}: ${messageOf(error)}`], { cause: error })
+    throw new SettingsError([`${FILE}: ${toError(error).message}`], { cause: error })
   }
 }
 
@@ -68,7 +68,7 @@ export function parseSettings(path: string, content: string): SettingSource['fil
   try {
     return parseFile(content.trim() === '' ? undefined : content)
   } catch (error) {
-    throw new SettingsError([`${basename(path)}: ${messageOf(error)}`], { cause: error })
+    throw new SettingsError([`${basename(path)}: ${toError(error).message}`], { cause: error })
   }
 }
 
@@ -83,7 +83,7 @@ export const isJson = (path: string) => path.endsWith('.json')
 /** A secret may also be in the file that NAME_FILE names. */
 const withoutSuffix = (name: string) => name.replace(/_FILE$/, '')
 
-const textsOf = (file: SettingSource['file']) =>
+export const textsOf = (file: SettingSource['file']) =>
   Object.fromEntries(Object.entries(file).map(([name, value]) => [name, fileValue(value)]))
 
 export type SettingReader = ReturnType<typeof settingReader>
@@ -105,7 +105,7 @@ export function settingReader(source: SettingSource) {
       const given = find(source, name)
       found = given && { ...given, value: parse(given.text) }
     } catch (error) {
-      problems.push(`${name}: ${messageOf(error)}`)
+      problems.push(`${name}: ${toError(error).message}`)
     }
     settings.push({
       name,
@@ -202,17 +202,13 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function readIfExists(path: string): string | undefined {
+export function readIfExists(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    if (hasErrorCode(error, 'ENOENT')) return undefined
     throw error
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
 
 type Frozen<T> = T extends string | number | boolean ? T : { readonly [K in keyof T]: Frozen<T[K]> }

@@ -1,7 +1,7 @@
 import { chmodSync, chownSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { tempFolder } from '../../../test/support/stores.ts'
+import { tempFolder } from '../../../test/kit/store/stores.ts'
 import { loadSettings, SettingsError } from './settings.ts'
 import { distrust, requireTrusted } from './trusted-file.ts'
 

@@ -1,6 +1,6 @@
+import { recordingLog } from '../../../test/kit/recording-log.ts'
 import type { MailboxId } from '../../mail/rules/session.ts'
 import { connectRedis } from '../../redis/connect.ts'
-import { recordingLog } from '../../redis/testing/log.ts'
 import type { Bus } from '../bus.ts'
 import { makeWaiterCounts, openMemoryBus } from '../memory.ts'
 import { openRedisBus } from '../redis.ts'

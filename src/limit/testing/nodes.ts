@@ -1,5 +1,5 @@
+import { recordingLog } from '../../../test/kit/recording-log.ts'
 import { connectRedis } from '../../redis/connect.ts'
-import { recordingLog } from '../../redis/testing/log.ts'
 import type { Limit } from '../limit.ts'
 import { makeRates, openMemoryLimit } from '../memory.ts'
 import { openRedisLimit } from '../redis.ts'

@@ -1,8 +1,8 @@
+import { openDnsServer, type Zone } from '../../../test/kit/dns/dns-server.ts'
 import type { LogFacts } from '../../base/log/log.ts'
 import type { SenderCheckInput } from '../../shared/mail.ts'
 import { type CheckerOptions, openChecker } from '../checker.ts'
 import { openDns } from '../dns.ts'
-import { openDnsServer, type Zone } from './dns-server.ts'
 
 export const SAMPLE_MAIL = [
   'From: Ann <ann@sender.test>',
