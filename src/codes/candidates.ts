@@ -1,6 +1,6 @@
 import type { Code } from '../shared/mail.ts'
 import { withoutPrefix } from './sender-names.ts'
-import type { Vocabulary } from './vocabulary/vocabulary.ts'
+import type { Vocabulary } from './vocabulary.ts'
 import { isProse, WORDS, wordLines } from './word-codes.ts'
 import { UNSPACED, wordFinder } from './word-finder.ts'
 

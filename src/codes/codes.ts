@@ -5,7 +5,7 @@ import { fold } from './fold.ts'
 import { type ScoredCandidate, type ScoredText, score } from './scoring.ts'
 import { senderNames } from './sender-names.ts'
 import { structurePoints } from './structure.ts'
-import type { Vocabulary } from './vocabulary/vocabulary.ts'
+import type { Vocabulary } from './vocabulary.ts'
 import { wordFinder } from './word-finder.ts'
 
 /** Text beyond this is ignored. */
@@ -77,7 +77,7 @@ function scoredCodes(source: CodeSource): Code[] {
   const toCodes = (scored: ScoredCandidate[], elsewhere: ScoredCandidate[], bonus: number) => {
     const repeated = new Set(elsewhere.map(({ candidate }) => candidate.value))
     return scored
-      .filter(({ candidate }) => isWrittenSo(candidate, source))
+      .filter(({ candidate }) => appearsVerbatim(candidate, source))
       .map((one) => {
         const { value } = one.candidate
         const more = prior + bonus + (repeated.has(value) ? 1 : 0) + structure(one)
@@ -141,7 +141,7 @@ function confidenceOf(points: number): number {
 }
 
 /** Folding removes accents, which are part of a word that is typed. */
-function isWrittenSo({ kind, value }: Candidate, { subject, texts }: CodeSource): boolean {
+function appearsVerbatim({ kind, value }: Candidate, { subject, texts }: CodeSource): boolean {
   return kind !== 'words' || [subject, ...texts].some((text) => text.includes(value))
 }
 

@@ -1,6 +1,6 @@
 import type { Candidate } from './candidates.ts'
-import type { Vocabulary } from './vocabulary/vocabulary.ts'
-import { UNSPACED, type WordKind, type WordMatch, wordFinder, wordsOf } from './word-finder.ts'
+import type { Vocabulary, WordKind } from './vocabulary.ts'
+import { UNSPACED, type WordMatch, wordFinder, wordsOf } from './word-finder.ts'
 
 /** A folded text with its labels and numbers, in order. */
 export interface ScannedText {
@@ -193,17 +193,15 @@ export function findLabels(text: string, languages: Vocabulary[], isReceipt: boo
 }
 
 const findLabelWords = wordFinder([
-  ...([
-    'authorization',
-    'code',
-    'sale',
-    'other',
-    'neutral',
-    'number',
-    'meeting',
-    'secret',
-    'type',
-  ] as const),
+  'authorization',
+  'code',
+  'sale',
+  'other',
+  'neutral',
+  'number',
+  'meeting',
+  'secret',
+  'type',
 ])
 const MAX_LABEL_GAP = 16
 const SEPARATOR = /^[ '’-]*$/

@@ -45,13 +45,17 @@ function readTag(html: string, at: number): TokenEnd {
   return { token: { kind: 'tag', name, source, attributes }, end }
 }
 
-/** A comment, a declaration or a literal `<`. */
+/** A comment, a declaration, or literal `<`: a run of them is one token, because a mail may consist of millions. */
 function readNonTag(html: string, at: number): TokenEnd {
   if (html.startsWith('<!--', at)) return { end: indexAfter(html, '-->', at + 4) }
   if ('!?/'.includes(html[at + 1] ?? ' ')) return { end: indexAfter(html, '>', at + 1) }
-  return { token: { kind: 'text', text: '<' }, end: at + 1 }
+  LITERALS.lastIndex = at
+  const [text = '<'] = LITERALS.exec(html) ?? []
+  return { token: { kind: 'text', text }, end: at + text.length }
 }
 
+// The last of a run may start a tag.
+const LITERALS = /<+(?=<)|</y
 const TAG_START = /^\/?[a-z]/i
 const TAG_NAME = /\/?[a-z][a-z0-9]*/iy
 const VALUE_OR_END = />|=\s*["']/g
@@ -83,7 +87,7 @@ function indexOfClosing(html: string, name: string, from: number): number {
   return closing.exec(html)?.index ?? html.length
 }
 
-/** Of two equal attributes, the first counts. */
+/** The first of two equal attributes counts. */
 function readAttributes(tag: string, wanted: readonly string[]): Record<string, string> {
   const found: Record<string, string> = {}
   for (const [, name = '', double, single, bare] of tag.matchAll(ATTRIBUTE)) {

@@ -1,34 +1,6 @@
 import { fold } from './fold.ts'
-import { bulgarian, russian, serbian, ukrainian } from './vocabulary/cyrillic.ts'
-import { chinese, japanese, korean, thai } from './vocabulary/east-asian.ts'
-import {
-  estonian,
-  finnish,
-  greek,
-  hungarian,
-  latvian,
-  lithuanian,
-  turkish,
-} from './vocabulary/european.ts'
-import { danish, dutch, english, german, norwegian, swedish } from './vocabulary/germanic.ts'
-import { arabic, hebrew, persian, urdu } from './vocabulary/middle-eastern.ts'
-import { catalan, french, italian, portuguese, romanian, spanish } from './vocabulary/romance.ts'
-import { croatian, czech, polish, slovak, slovenian } from './vocabulary/slavic.ts'
-import { bengali, hindi, tamil } from './vocabulary/south-asian.ts'
-import { filipino, indonesian, malay, vietnamese } from './vocabulary/southeast-asian.ts'
-import { SCRIPTS, type Vocabulary } from './vocabulary/vocabulary.ts'
+import { LANGUAGES, type Vocabulary } from './vocabulary.ts'
 import { readEntries } from './word-finder.ts'
-
-export const LANGUAGES: Vocabulary[] = [
-  ...[english, german, dutch, swedish, danish, norwegian],
-  ...[spanish, portuguese, french, italian, catalan, romanian],
-  ...[polish, czech, slovak, croatian, slovenian],
-  ...[turkish, finnish, hungarian, greek, estonian, lithuanian, latvian],
-  ...[russian, ukrainian, bulgarian, serbian],
-  ...[arabic, persian, urdu, hebrew, hindi, bengali, tamil],
-  ...[chinese, japanese, korean, thai],
-  ...[vietnamese, indonesian, malay, filipino],
-]
 
 /**
  * The languages of texts, English included. The same word is a code in one language and a street in another, so only
@@ -37,9 +9,9 @@ export const LANGUAGES: Vocabulary[] = [
 export function languagesOf(texts: string[]): Vocabulary[] {
   const folded = fold(texts.map((text) => text.slice(0, MAX_SAMPLE)).join('\n'))
   const scores = scoreLanguages(new Set(folded.toLowerCase().match(WORD)))
-  const found = new Set([english])
-  for (const [script, candidates] of isOnlyLatin(folded) ? LATIN : BY_SCRIPT) {
-    if (!SCRIPTS[script].test(folded)) continue
+  const found = new Set([LANGUAGES.en])
+  for (const { letter, candidates } of isOnlyLatin(folded) ? LATIN : SCRIPTS) {
+    if (!letter.test(folded)) continue
     const scoreOf = (language: Vocabulary) =>
       scores.get(language) ?? (candidates.length === 1 ? 1 : 0)
     const best = Math.max(...candidates.map(scoreOf))
@@ -47,7 +19,7 @@ export function languagesOf(texts: string[]): Vocabulary[] {
     for (const language of candidates) if (scoreOf(language) > least) found.add(language)
   }
   // A short Japanese text may have no kana.
-  if (found.has(chinese)) found.add(japanese)
+  if (found.has(LANGUAGES.zh)) found.add(LANGUAGES.ja)
   return [...found]
 }
 
@@ -56,8 +28,11 @@ function isOnlyLatin(text: string): boolean {
   return !/[\u0250-\uffff]/.test(text)
 }
 
-const BY_SCRIPT = Map.groupBy(LANGUAGES, ({ script }) => script)
-const LATIN = new Map([...BY_SCRIPT].filter(([script]) => script === 'Latin'))
+const SCRIPTS = Array.from(
+  Map.groupBy(Object.values(LANGUAGES), ({ script }) => script),
+  ([script, candidates]) => ({ letter: letterOf(script), candidates }),
+)
+const LATIN = SCRIPTS.filter(({ candidates }) => candidates.includes(LANGUAGES.en))
 const MAX_SAMPLE = 1_000
 const MIN_SCORE = 2
 const CLEAR_SCORE = 5
@@ -69,6 +44,12 @@ const RECOGNIZED_BY = [
   ...(['common', 'code', 'sale', 'other', 'number', 'purpose', 'type', 'is', 'particle'] as const),
 ]
 const WORD = /[\p{L}\p{M}]+/gu
+
+/** Matches a letter of the script, or of one of several. */
+function letterOf(scripts: string): RegExp {
+  const letters = scripts.split(', ').map((script) => `\\p{sc=${script}}`)
+  return new RegExp(letters.join('|'), 'u')
+}
 
 /** Each word counts once, and less if several languages have it. Parts of words count only if whole ones are too few. */
 function scoreLanguages(words: Set<string>): Map<Vocabulary, number> {
@@ -105,8 +86,8 @@ let index: LanguageIndex | undefined
 
 function indexLanguages(): LanguageIndex {
   const built: LanguageIndex = { exact: new Map(), stems: new Map(), endings: new Map() }
-  for (const language of LANGUAGES) {
-    const entries = readEntries(RECOGNIZED_BY.map((kind) => language[kind]).join('|'))
+  for (const language of Object.values(LANGUAGES)) {
+    const entries = readEntries(RECOGNIZED_BY.map((kind) => language[kind]).join())
     for (const { word, prefix, suffix } of entries) {
       const words = suffix ? built.endings : prefix ? built.stems : built.exact
       for (const one of word.split(' ')) addLanguage(words, one, language)

@@ -2,7 +2,7 @@ import { cleanLine } from '../base/text.ts'
 import { LINK_KINDS, type Link, type LinkKind } from '../shared/mail.ts'
 import { fold } from './fold.ts'
 import type { Anchor, VisibleText } from './visible-text.ts'
-import type { Vocabulary } from './vocabulary/vocabulary.ts'
+import type { Vocabulary } from './vocabulary.ts'
 import { wordFinder, wordsOf } from './word-finder.ts'
 
 /**
@@ -153,7 +153,7 @@ function linkKind(
 
 const MAX_NAME = 200
 const MAX_PATH = 400
-/** Of several, the first counts: "confirm that you want to unsubscribe" is not a verification. */
+/** The first that matches counts: "confirm that you want to unsubscribe" is not a verification. */
 const KIND_ORDER = ['unsubscribe', 'reset', 'verify', 'signIn'] as const
 const findKindWords = wordFinder([...KIND_ORDER])
 const ADDRESS = /^(?:https?:\/\/|www\.)\S*$/i

@@ -23,7 +23,7 @@ export function shapePoints({ value, kind, grouped, isRare }: Candidate, naming:
 }
 
 const EXCLUDED = -100
-/** Of dates that occur in mail. */
+/** Years of dates that occur in mail. */
 export const YEAR = /^(?:19[4-9]|20[0-4])[0-9]$/
 /** A word with a number at its end: SPRING20. */
 const COUPON = /^[A-Z]{3,}[0-9]{1,4}$/

@@ -1,7 +1,7 @@
 import { fold } from './fold.ts'
 import { isOtherNumber, type ScoredCandidate, type ScoredText } from './scoring.ts'
 import { YEAR } from './shape.ts'
-import type { Vocabulary } from './vocabulary/vocabulary.ts'
+import type { Vocabulary } from './vocabulary.ts'
 import { wordFinder } from './word-finder.ts'
 
 /**
@@ -76,66 +76,12 @@ const MAX_TERSE = 200
 /** More languages than this: the language is unknown, and what looks like a word for an order may be none. */
 const MAX_KNOWN = 8
 /** Mailboxes of programs. Those for orders, bills, bookings and news are not among them. */
-const MAILBOXES = [
-  ...[
-    '(?:no|do-?not|dont|never)[-_.]?reply',
-    'n[ao]o?[-_.]?respond\\w*',
-    'ne[-_.]?pas[-_.]?repondre',
-  ],
-  ...[
-    '(?:nicht|keine)[-_.]?antwort\\w*',
-    'ikke[-_.]?svar',
-    'svara?[-_.]?ej',
-    'niet[-_.]?beantwoorden',
-  ],
-  ...[
-    'accounts?',
-    'auth\\w*',
-    'access',
-    'codes?',
-    'confirm\\w*',
-    'help',
-    'hello',
-    'id',
-    'identity',
-    'info',
-  ],
-  ...[
-    'log-?in',
-    'mail(?:er)?',
-    'member',
-    'noti\\w*',
-    'otp',
-    '2fa',
-    'passw\\w*',
-    'postmaster',
-    'registr\\w*',
-  ],
-  ...[
-    'robot',
-    'secur\\w*',
-    'services?',
-    'sign-?in',
-    'sign-?up',
-    'support',
-    'system',
-    'team',
-    'tokens?',
-  ],
-  ...[
-    'user',
-    'verif\\w*',
-    'welcome',
-    'konto',
-    'hesap',
-    'cuenta',
-    'conta',
-    'compte',
-    'bilgi',
-    'seguridad',
-  ],
-]
-const AUTOMATIC = new RegExp(`^(?:${MAILBOXES.join('|')})(?:$|[-_.+0-9])`, 'i')
+const MAILBOXES = `(?:no|do-?not|dont|never)[-_.]?reply n[ao]o?[-_.]?respond\\w* ne[-_.]?pas[-_.]?repondre
+(?:nicht|keine)[-_.]?antwort\\w* ikke[-_.]?svar svara?[-_.]?ej niet[-_.]?beantwoorden accounts? auth\\w* access codes?
+confirm\\w* help hello id identity info log-?in mail(?:er)? member noti\\w* otp 2fa passw\\w* postmaster registr\\w*
+robot secur\\w* services? sign-?in sign-?up support system team tokens? user verif\\w* welcome konto hesap cuenta conta
+compte bilgi seguridad`
+const AUTOMATIC = new RegExp(`^(?:${MAILBOXES.replace(/\s/g, '|')})(?:$|[-_.+0-9])`, 'i')
 
 function isAutomatic(address: string): boolean {
   return AUTOMATIC.test(address.slice(0, address.lastIndexOf('@')))

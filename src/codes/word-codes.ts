@@ -1,4 +1,4 @@
-import type { Vocabulary } from './vocabulary/vocabulary.ts'
+import type { Vocabulary } from './vocabulary.ts'
 import { wordsOf } from './word-finder.ts'
 
 /** smooth-otter-light-cabin, smooth-otter or "smooth otter light"; "state-of-the-art" has a short word. */

@@ -1,7 +1,5 @@
 import { fold } from './fold.ts'
-import type { Vocabulary } from './vocabulary/vocabulary.ts'
-
-export type WordKind = Exclude<keyof Vocabulary, 'script'>
+import type { Vocabulary, WordKind } from './vocabulary.ts'
 
 /** The words of one kind, folded and without wildcards. */
 export function wordsOf(kind: WordKind, language: Vocabulary): Set<string> {
@@ -145,9 +143,9 @@ function alternation(entries: Entry[]): string {
   return entries.map(({ word }) => RegExp.escape(word)).join('|')
 }
 
-/** Reads words separated by bars. */
+/** Reads words separated by commas. */
 export function readEntries(words: string): Entry[] {
-  const all = fold(words).split('|')
+  const all = fold(words).split(',')
   // Vietnamese is often written without marks.
   const bare = all.filter((written) => written.includes('mã'))
   return [...all, ...bare.map((written) => written.replace('mã', 'ma'))]

@@ -109,7 +109,7 @@ const MAX_ADDRESS_LITERAL = 64
 
 const MAX_NAME = 256
 const MAX_ADDRESS = 320
-/** Of one mailbox. */
+/** Most tokens of one mailbox. */
 const MAX_TOKENS = 200
 
 interface Mailbox extends NamedAddress {

@@ -1,10 +1,10 @@
 import { globSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { corpus } from '../../test/support/corpora.ts'
+import { corpus } from '../../test/kit/mail/corpora.ts'
+import { scanned } from '../../test/kit/mail/scan.ts'
 import { readHead } from './header-summary.ts'
 import { parseMail } from './parse.ts'
 import { KNOWN_DIFFERENCES } from './testing/known-differences.ts'
-import { scanned } from './testing/scan.ts'
 import { type Expectation, readExpectation } from './testing/stalwart.ts'
 
 const stalwart = corpus('stalwart')

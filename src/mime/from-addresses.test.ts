@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { scanned } from '../../test/kit/mail/scan.ts'
 import { blockList, parseBlockEntry } from '../blocks/rules.ts'
 import { readFromAddresses } from './header-summary.ts'
 import { plainAddresses } from './possible-addresses.ts'
-import { scanned } from './testing/scan.ts'
 
 const utf8 = (text: string) => Buffer.from(text, 'utf8').toString('latin1')
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { isSuperlinear } from '../../test/support/growth.ts'
+import { isSuperlinear } from '../../test/kit/mail/growth.ts'
+import { scanned } from '../../test/kit/mail/scan.ts'
 import { cleanLine } from '../base/text.ts'
 import { findCodes } from '../codes/codes.ts'
 import { fold } from '../codes/fold.ts'
@@ -15,7 +16,6 @@ import { decodeEncodedWords, parseParameterized, readDate } from './header-value
 import { htmlConverter } from './html-text.ts'
 import { parseMail } from './parse.ts'
 import { plainAddresses } from './possible-addresses.ts'
-import { scanned } from './testing/scan.ts'
 
 // The time to parse any repeated input must grow linearly.
 const LONGEST = process.env['MAYFLY_TEST_LONG'] ? 65_536 : 32_768

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { scanned } from '../../test/kit/mail/scan.ts'
 import { readHead } from './header-summary.ts'
 import { parseMail } from './parse.ts'
-import { scanned } from './testing/scan.ts'
 
 const utf8 = (text: string) => Buffer.from(text, 'utf8').toString('latin1')
 

@@ -36,7 +36,7 @@ export interface FieldRange {
   /** The name in lower case. */
   key: string
   at: number
-  /** Of the value. */
+  /** Where the value begins. */
   start: number
   end: number
 }

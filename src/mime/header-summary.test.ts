@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { scanned } from '../../test/kit/mail/scan.ts'
 import { readFromHeader, readHead } from './header-summary.ts'
 import { decodeEncodedWords, readDate } from './header-values.ts'
 import { parseMail } from './parse.ts'
-import { scanned } from './testing/scan.ts'
 
 const ENVELOPE = 'bounce@sender.test'
 const head = (header: string, mailFrom = ENVELOPE) =>

@@ -12,7 +12,7 @@ const MAX_SENDER = 320
 // Enough for the longest subject and name in their longest encoding. More would only cost the SMTP thread time.
 const MAX_SUBJECT_BYTES = 16 * 1024
 const MAX_SENDER_BYTES = 4 * 1024
-/** Of all From fields. The rest is compared as far as it is plain. */
+/** Most bytes of all From fields together. The rest is compared as far as it is plain. */
 const MAX_FROM_BYTES = 64 * 1024
 
 /** What is needed of a header when a mail arrives. */
@@ -21,6 +21,8 @@ export interface ScannedHeader {
   declared: DeclaredCharset
   /** By name. */
   first: Map<string, FieldRange>
+  /** The first mailbox of the first From field. */
+  sender: NamedAddress | undefined
   hasMoreFrom: boolean
 }
 
@@ -34,7 +36,10 @@ export function* scanHeader(raw: Uint8Array): Generator<undefined, ScannedHeader
     else if (!first.has(field.key)) first.set(field.key, field)
     else if (field.key === 'from') hasMoreFrom = true
   }
-  return { bytes, declared: declaredCharset(raw), first, hasMoreFrom }
+  const declared = declaredCharset(raw)
+  // A byte more than is read shows that the field is longer.
+  const from = beginningOf({ bytes, first }, 'from', MAX_SENDER_BYTES + 1)
+  return { bytes, declared, first, sender: readSender(from, declared), hasMoreFrom }
 }
 
 /**
@@ -42,7 +47,7 @@ export function* scanHeader(raw: Uint8Array): Generator<undefined, ScannedHeader
  * envelope if it has none: one rule, whatever else the mail claims.
  */
 export function readHead(header: ScannedHeader, mailFrom: string): HeaderSummary {
-  const sender = firstSender(header)
+  const { sender } = header
   const subject = unfold(beginningOf(header, 'subject', MAX_SUBJECT_BYTES), header.declared)
   return {
     senderName: sender?.name ?? '',
@@ -52,8 +57,8 @@ export function readHead(header: ScannedHeader, mailFrom: string): HeaderSummary
 }
 
 /** For the rules of an address, which need exactly one From field. */
-export function readFromHeader(header: ScannedHeader): FromHeader {
-  return { address: (!header.hasMoreFrom && firstSender(header)?.address) || undefined }
+export function readFromHeader({ sender, hasMoreFrom }: ScannedHeader): FromHeader {
+  return { address: (!hasMoreFrom && sender?.address) || undefined }
 }
 
 /** '' if there is none. */
@@ -63,15 +68,20 @@ export function readReturnPath(header: ScannedHeader): string {
 }
 
 /**
- * Of all From fields: whichever address a program shows, it is among them. One at a time, because a hostile header has
+ * Addresses of all From fields: whichever one a program shows, it is among them. One at a time, because a hostile header has
  * millions. '' if there is none here, undefined after each 64 KB: the caller may pause then.
  */
-export function* readFromAddresses(header: ScannedHeader): Generator<string | undefined> {
-  const { bytes, declared, first, hasMoreFrom } = header
+export function* readFromAddresses({
+  bytes,
+  declared,
+  first,
+  sender,
+  hasMoreFrom,
+}: ScannedHeader): Generator<string | undefined> {
   const from = first.get('from')
   if (!from) return
   // What lists show is among these.
-  yield firstSender(header)?.address ?? ''
+  yield sender?.address ?? ''
   let left = MAX_FROM_BYTES
   for (const field of hasMoreFrom ? findFields(bytes, ['from'], from.at) : [from]) {
     if (field === undefined) {
@@ -90,13 +100,12 @@ export function* readFromAddresses(header: ScannedHeader): Generator<string | un
   }
 }
 
-function firstSender(header: ScannedHeader): NamedAddress | undefined {
-  // A byte more than is read shows that the field is longer.
-  return readSender(beginningOf(header, 'from', MAX_SENDER_BYTES + 1), header.declared)
-}
-
 /** The beginning of the first field with this name, as latin1. */
-function beginningOf({ bytes, first }: ScannedHeader, key: string, maxBytes: number): string {
+function beginningOf(
+  { bytes, first }: Pick<ScannedHeader, 'bytes' | 'first'>,
+  key: string,
+  maxBytes: number,
+): string {
   const { start, end } = first.get(key) ?? { start: 0, end: 0 }
   return bytes.toString('latin1', start, Math.min(end, start + maxBytes))
 }

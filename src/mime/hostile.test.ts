@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { deflateRawSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { recordingLog } from '../../test/kit/recording-log.ts'
 import type { Mail } from '../shared/mail.ts'
 import { openParser, type Parser } from './parser.ts'
 import { attachmentBytes } from './testing/attachment.ts'
-import { recordingLog } from './testing/recording-log.ts'
 
 // Mail crafted to stall, exhaust or confuse a parser. Each is parsed or truncated within the limits of the pool.
 
@@ -153,7 +153,7 @@ const VECTORS: [string, () => string, Check?][] = [
 ]
 
 describe('hostile mail', () => {
-  const { log, lines } = recordingLog()
+  const { log, entries } = recordingLog()
   let parser: Parser
   beforeAll(() => {
     parser = openParser({ log, children: 1 })
@@ -163,7 +163,7 @@ describe('hostile mail', () => {
   for (const [name, make, check] of VECTORS) {
     test(`${name}: parsed or truncated, and the next mail is parsed`, async () => {
       const mail = await parser.parse(Buffer.from(make(), 'latin1'))
-      expect(lines).toEqual([])
+      expect(entries).toEqual([])
       expect(mail.text).not.toBeNull()
       check?.(mail)
       expect((await parser.parse(Buffer.from('X: y\r\n\r\nnext'))).text).toBe('next')

@@ -121,7 +121,7 @@ function addText(outline: Outline, text: string): boolean {
   const { nested, budget } = outline
   const within = nested === 0 ? text : cutAtBlank(text, budget.layout / nested)
   if (nested > 0) budget.layout -= nested * blanksIn(within)
-  outline.html += within === '<' ? '&lt;' : within
+  outline.html += within.startsWith('<') ? within.replaceAll('<', '&lt;') : within
   return within.length === text.length
 }
 

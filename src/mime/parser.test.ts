@@ -5,16 +5,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, test } from 'vitest'
+import { recordingLog } from '../../test/kit/recording-log.ts'
 import { childIsolation } from '../sandbox/isolation.ts'
 import { openParser, type Parser, type ParserOptions } from './parser.ts'
-import { recordingLog } from './testing/recording-log.ts'
 
 const MISBEHAVING = new URL('./testing/misbehaving-child.ts', import.meta.url)
 const letter = Buffer.from('From: ann@a.test\r\nSubject: s\r\n\r\nstill here\r\n')
 const SIGNALLED = { user: 'EPERM', 'pid namespace': 'ESRCH', none: 'reached' }
 const opened: Parser[] = []
 
-const { log, lines } = recordingLog()
+const { log, entries } = recordingLog()
 
 function open(options: Partial<ParserOptions> = {}): Parser {
   const parser = openParser({ log, children: 1, ...options })
@@ -24,14 +24,14 @@ function open(options: Partial<ParserOptions> = {}): Parser {
 
 afterEach(async () => {
   await Promise.all(opened.splice(0).map((parser) => parser.close()))
-  lines.splice(0)
+  entries.splice(0)
 })
 
 describe('a mail', () => {
   test('is parsed in a child', async () => {
     const mail = await open().parse(letter)
     expect(mail).toMatchObject({ text: 'still here\n', from: [{ address: 'ann@a.test' }] })
-    expect(lines).toEqual([])
+    expect(entries).toEqual([])
   })
 
   test('is not confused with others parsed at the same time', async () => {
@@ -62,15 +62,15 @@ describe('a mail that breaks its parser', () => {
       expect(harmful.text).toMatch(reason)
       expect(harmful.text).toContain('the raw message can be downloaded')
       expect(next.text?.trim()).toBe('still here')
-      expect(lines.map(({ level, facts }) => `${level} ${facts['reason']}`)).toEqual(logged)
-      expect(JSON.stringify(lines)).not.toContain('private')
+      expect(entries.map(({ level, facts }) => `${level} ${facts['reason']}`)).toEqual(logged)
+      expect(JSON.stringify(entries)).not.toContain('private')
     })
   }
 
   test('and hangs is killed', async () => {
     const parser = open({ script: MISBEHAVING, limits: { wallMs: 100 } })
     expect((await parser.parse(Buffer.from('stall'))).text).toMatch(/too long/)
-    expect(lines.map(({ facts }) => facts)).toEqual([{ bytes: 5, reason: 'too slow' }])
+    expect(entries.map(({ facts }) => facts)).toEqual([{ bytes: 5, reason: 'too slow' }])
   })
 })
 

@@ -40,7 +40,7 @@ export function readParts(
   return { root, fields: head.fields, isWhole: traversal.count <= MAX_PARTS }
 }
 
-/** Of the first part that declares one. Only the beginning of a mail is searched, because the header is read at intake. */
+/** Charset of the first part that declares one. Only the beginning of a mail is searched, because the header is read at intake. */
 export function declaredCharset(raw: Uint8Array): DeclaredCharset {
   let charset: string | undefined
   return () => {
@@ -138,7 +138,7 @@ function openMultipart(traversal: Traversal, part: Part): void {
   indexBoundaries(traversal)
 }
 
-/** Of two equal boundaries, the inner one counts. */
+/** The inner one of two equal boundaries counts. */
 function indexBoundaries({ open, levels, firsts }: Traversal): void {
   levels.clear()
   firsts.fill(0)
@@ -233,7 +233,7 @@ function bodyEnd(bytes: Buffer, from: number, delimiter: number | undefined): nu
 export interface Part {
   /** `type/subtype` in lower case, validated. */
   type: string
-  /** Of Content-Type. */
+  /** Parameters of Content-Type. */
   parameters: Map<string, string>
   /** `attachment`, `inline`, another value in lower case, or ''. */
   disposition: string
@@ -245,7 +245,7 @@ export interface Part {
   children: Part[]
 }
 
-/** Of two equal fields, the first counts, so that every reader sees the same mail. */
+/** The first of two equal fields counts, so that every reader sees the same mail. */
 function describePart(
   fields: Field[],
   defaultType: string,

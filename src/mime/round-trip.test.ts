@@ -2,10 +2,10 @@ import fc from 'fast-check'
 import MailComposer from 'nodemailer/lib/mail-composer/index.js'
 import PostalMime from 'postal-mime'
 import { expect, test } from 'vitest'
+import { scanned } from '../../test/kit/mail/scan.ts'
 import { readHead } from './header-summary.ts'
 import { parseMail } from './parse.ts'
 import { attachmentBytes } from './testing/attachment.ts'
-import { scanned } from './testing/scan.ts'
 
 // Random mail composed by nodemailer, parsed by us and by postal-mime.
 
