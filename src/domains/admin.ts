@@ -1,14 +1,12 @@
-import { type Static, Type } from 'typebox'
-import { type Host, type MailDomain, parseDomainName } from '../base/address.ts'
+import { Type } from 'typebox'
 import { Problem } from '../base/problem.ts'
-import { formatDuration } from '../base/time.ts'
 import { adminRoute } from '../http/server/admin-route.ts'
 import { success } from '../http/server/response.ts'
-import { countField, nullable, successSchema } from '../http/server/schemas.ts'
+import { countField, named, nullable, successSchema } from '../http/server/schemas.ts'
 import type { MailRouteDeps } from '../mail/deps.ts'
-import { LIFETIME_HINT, parseLifetime } from '../mail/rules/session.ts'
+import { addDomain, changeDomain, domainJson } from './domains.ts'
 
-const domainSchema = Type.Object({
+const domainSchema = named('AdminDomain', {
   id: countField(1),
   name: Type.String({ examples: ['box.example'] }),
   active: Type.Boolean(),
@@ -48,13 +46,8 @@ export const domainRoutes = [
     description: 'Accepts mail for a domain; a removed domain gets its old id back.',
     input: Type.Object({ name, ...options }),
     output: successSchema({ domain: domainSchema }),
-    async handle({ name: text, sessions = true, reader = true, ttl }, { store }: MailRouteDeps) {
-      const added = await store.addDomain({
-        name: parseName(text),
-        sessions,
-        reader,
-        ttlSeconds: parseTtl(ttl) ?? undefined,
-      })
+    async handle({ name: text, ...given }, { store }: MailRouteDeps) {
+      const added = await addDomain(store, text, given)
       if (!added) throw new Problem('invalid_parameter', 'name: this domain already exists.')
       return success({ domain: domainJson(added) })
     },
@@ -73,45 +66,8 @@ export const domainRoutes = [
     }),
     output: successSchema({ domain: domainSchema }),
     problems: ['not_found'],
-    async handle({ name: text, ttl, ...change }, { store }: MailRouteDeps) {
-      const known = await store.findDomain(parseName(text))
-      if (!known || known.removed) throw unknown()
-      if (change.removed === false) throw invalid('removed: add the domain again instead.')
-      const ttlSeconds = parseTtl(ttl)
-      const changed = await store.changeDomain(known.name, {
-        ...change,
-        ...(ttlSeconds === undefined ? {} : { ttlSeconds }),
-      })
-      if (!changed) throw unknown()
-      return success({ domain: domainJson(changed) })
+    async handle({ name: text, ...change }, { store }: MailRouteDeps) {
+      return success({ domain: domainJson(await changeDomain(store, text, change)) })
     },
   }),
 ]
-
-function domainJson(domain: MailDomain): Static<typeof domainSchema> {
-  const { ttlSeconds, ...rest } = domain
-  return { ...rest, ttl: ttlSeconds === undefined ? null : formatDuration(ttlSeconds) }
-}
-
-function parseName(text: string): Host {
-  const name = parseDomainName(text)
-  if (!name) throw invalid('name: this is not a domain name.')
-  return name
-}
-
-/** Null: the default; undefined: not given. */
-function parseTtl(ttl: string | undefined): number | null | undefined {
-  if (ttl === undefined) return undefined
-  if (ttl === 'default') return null
-  const seconds = parseLifetime(ttl)
-  if (seconds === undefined) throw invalid(`ttl: ${LIFETIME_HINT}`)
-  return seconds
-}
-
-function invalid(message: string): Problem {
-  return new Problem('invalid_parameter', message)
-}
-
-function unknown(): Problem {
-  return new Problem('not_found', 'No such domain.')
-}

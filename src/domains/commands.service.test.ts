@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { openSqliteTestMail } from '../../test/support/stores.ts'
+import { openSqliteTestMail } from '../../test/kit/store/stores.ts'
 import { CommandError } from '../cli/output.ts'
-import { addDomain, printDomains, removeDomain, switchDomain } from './commands.ts'
+import { addAndPrint, changeAndPrint, printDomains } from './commands.ts'
 
 let mail: Awaited<ReturnType<typeof openSqliteTestMail>>
 let lines: string[] = []
@@ -30,10 +30,10 @@ async function exitOf(operation: Promise<void>): Promise<[number, string]> {
 }
 
 test('a new domain is listed with its options', async () => {
-  await addDomain(mail.store, 'Box.Test', defaults, print)
+  await addAndPrint(mail.store, 'Box.Test', defaults, print)
   expect(lines).toEqual(['Added box.test (id 1).'])
-  await addDomain(mail.store, 'pool.test', { sessions: false, reader: true, ttl: '2h' }, print)
-  await addDomain(mail.store, 'bücher.test', { sessions: true, reader: false }, print)
+  await addAndPrint(mail.store, 'pool.test', { sessions: false, reader: true, ttl: '2h' }, print)
+  await addAndPrint(mail.store, 'bücher.test', { sessions: true, reader: false }, print)
   expect(await listed()).toEqual([
     'ID  NAME                STATE   SESSIONS  READER  LIFETIME',
     '1   box.test            active  yes       yes     default',
@@ -44,13 +44,13 @@ test('a new domain is listed with its options', async () => {
 
 test('the list has the whole name, which other commands take', async () => {
   const name = `${'a'.repeat(60)}.${'b'.repeat(60)}.test`
-  await addDomain(mail.store, name, defaults, print)
+  await addAndPrint(mail.store, name, defaults, print)
   const [, first] = await listed()
   expect(first).toBe(`1   ${name}  active  yes       yes     default`)
 })
 
 test('--json has the same fields', async () => {
-  await addDomain(mail.store, 'box.test', { ...defaults, ttl: '90s' }, print)
+  await addAndPrint(mail.store, 'box.test', { ...defaults, ttl: '90s' }, print)
   expect(JSON.parse((await listed({ json: true })).join('\n'))).toEqual([
     {
       id: 1,
@@ -59,49 +59,44 @@ test('--json has the same fields', async () => {
       removed: false,
       sessions: true,
       reader: true,
-      ttlSeconds: 90,
+      ttl: '90s',
     },
   ])
 })
 
 test('a removed domain is not listed and gets its old id back', async () => {
-  await addDomain(mail.store, 'a.test', defaults, print)
-  await addDomain(mail.store, 'b.test', defaults, print)
-  await removeDomain(mail.store, 'A.test', print)
+  await addAndPrint(mail.store, 'a.test', defaults, print)
+  await addAndPrint(mail.store, 'b.test', defaults, print)
+  await changeAndPrint(mail.store, 'A.test', 'remove', print)
   expect((await listed()).slice(1)).toEqual([expect.stringMatching(/^2 +b\.test/)])
   expect(await listed({ all: true })).toContainEqual(expect.stringMatching(/^1 +a\.test +removed/))
-  await addDomain(mail.store, 'a.test', { sessions: false, reader: true }, print)
+  await addAndPrint(mail.store, 'a.test', { sessions: false, reader: true }, print)
   expect(await listed()).toContainEqual(expect.stringMatching(/^1 +a\.test +active +no/))
 })
 
 test('a domain is deactivated and activated', async () => {
-  await addDomain(mail.store, 'a.test', defaults, print)
-  await switchDomain(mail.store, 'a.test', false, print)
+  await addAndPrint(mail.store, 'a.test', defaults, print)
+  await changeAndPrint(mail.store, 'a.test', 'deactivate', print)
   expect(await listed()).toContainEqual(expect.stringMatching(/^1 +a\.test +inactive/))
-  await switchDomain(mail.store, 'a.test', true, print)
+  await changeAndPrint(mail.store, 'a.test', 'activate', print)
   expect(await listed()).toContainEqual(expect.stringMatching(/^1 +a\.test +active/))
 })
 
 test('an existing domain is refused', async () => {
-  await addDomain(mail.store, 'a.test', defaults, print)
-  expect(await exitOf(addDomain(mail.store, 'A.TEST', defaults, print))).toEqual([
+  await addAndPrint(mail.store, 'a.test', defaults, print)
+  expect(await exitOf(addAndPrint(mail.store, 'A.TEST', defaults, print))).toEqual([
     1,
-    'a.test already exists. See: mayfly domain list',
+    'A.TEST already exists. See: mayfly domain list',
   ])
 })
 
 describe('an unknown domain', () => {
-  const actions = {
-    remove: (name: string) => removeDomain(mail.store, name, print),
-    activate: (name: string) => switchDomain(mail.store, name, true, print),
-    deactivate: (name: string) => switchDomain(mail.store, name, false, print),
-  }
-  for (const [name, operation] of Object.entries(actions)) {
-    test(`is refused by ${name}, whether it never existed or was removed`, async () => {
-      await addDomain(mail.store, 'gone.test', defaults, print)
-      await removeDomain(mail.store, 'gone.test', print)
+  for (const action of ['remove', 'activate', 'deactivate'] as const) {
+    test(`is refused by ${action}, whether it never existed or was removed`, async () => {
+      await addAndPrint(mail.store, 'gone.test', defaults, print)
+      await changeAndPrint(mail.store, 'gone.test', 'remove', print)
       for (const unknown of ['never.test', 'gone.test']) {
-        expect(await exitOf(operation(unknown))).toEqual([
+        expect(await exitOf(changeAndPrint(mail.store, unknown, action, print))).toEqual([
           1,
           `${unknown} is not one of our domains. See: mayfly domain list`,
         ])
@@ -122,9 +117,9 @@ describe('invalid command line', () => {
     '\u001b[2J.test',
   ]) {
     test(`name ${JSON.stringify(name)}`, async () => {
-      expect(await exitOf(addDomain(mail.store, name, defaults, print))).toEqual([
+      expect(await exitOf(addAndPrint(mail.store, name, defaults, print))).toEqual([
         2,
-        `${JSON.stringify(name)} is not a domain name.`,
+        `name: ${JSON.stringify(name)} is not a domain name.`,
       ])
       expect(await mail.store.listDomains()).toEqual([])
     })
@@ -132,7 +127,7 @@ describe('invalid command line', () => {
   for (const ttl of ['59s', '3651d', '2', 'soon', '']) {
     test(`lifetime ${JSON.stringify(ttl)}`, async () => {
       const [code, line] = await exitOf(
-        addDomain(mail.store, 'a.test', { ...defaults, ttl }, print),
+        addAndPrint(mail.store, 'a.test', { ...defaults, ttl }, print),
       )
       expect([code, line]).toEqual([2, expect.stringContaining('1m to 3650d')])
       expect(await mail.store.listDomains()).toEqual([])

@@ -1,20 +1,10 @@
 import type { Command } from 'commander'
-import type { Host, MailDomain } from '../base/address.ts'
-import { formatDuration } from '../base/time.ts'
-import {
-  CommandError,
-  type JsonOption,
-  type Print,
-  parseDomain,
-  printJson,
-  table,
-} from '../cli/output.ts'
-import { LIFETIME_HINT, parseLifetime } from '../mail/rules/session.ts'
+import type { MailDomain } from '../base/address.ts'
+import { Problem } from '../base/problem.ts'
+import type { CommandContext } from '../cli/context.ts'
+import { CommandError, type JsonOption, type Print, printJson, table } from '../cli/output.ts'
 import type { DomainAdminStore } from '../mail/sessions/domains.ts'
-
-export interface DomainActions {
-  withDomains(operation: (store: DomainAdminStore) => Promise<void>): Promise<void>
-}
+import { addDomain, changeDomain, domainJson } from './domains.ts'
 
 interface AddOptions {
   sessions: boolean
@@ -24,7 +14,7 @@ interface AddOptions {
 
 export function addDomainCommands(
   domain: Command,
-  { withDomains }: DomainActions,
+  { withMail }: Pick<CommandContext<unknown, DomainAdminStore>, 'withMail'>,
   print: Print,
 ): void {
   domain
@@ -33,7 +23,7 @@ export function addDomainCommands(
     .option('--json', 'print JSON')
     .option('--all', 'include removed domains')
     .action((options: JsonOption & { all?: boolean }) =>
-      withDomains((store) => printDomains(store, options, print)),
+      withMail((store) => printDomains(store, options, print)),
     )
   domain
     .command('add <name>')
@@ -42,20 +32,18 @@ export function addDomainCommands(
     .option('--no-reader', 'reject mail to addresses that never had a session')
     .option('--ttl <duration>', 'lifetime of its sessions, such as 2h')
     .action((name: string, options: AddOptions) =>
-      withDomains((store) => addDomain(store, name, options, print)),
+      withMail((store) => addAndPrint(store, name, options, print)),
     )
-  domain
-    .command('remove <name>')
-    .description('Stop creating sessions there; existing ones expire normally')
-    .action((name: string) => withDomains((store) => removeDomain(store, name, print)))
-  domain
-    .command('activate <name>')
-    .description('Offer a domain again')
-    .action((name: string) => withDomains((store) => switchDomain(store, name, true, print)))
-  domain
-    .command('deactivate <name>')
-    .description('Stop offering a domain')
-    .action((name: string) => withDomains((store) => switchDomain(store, name, false, print)))
+  for (const [action, description] of [
+    ['remove', 'Stop creating sessions there; existing ones expire normally'],
+    ['activate', 'Offer a domain again'],
+    ['deactivate', 'Stop offering a domain'],
+  ] as const) {
+    domain
+      .command(`${action} <name>`)
+      .description(description)
+      .action((name: string) => withMail((store) => changeAndPrint(store, name, action, print)))
+  }
 }
 
 export async function printDomains(
@@ -64,46 +52,50 @@ export async function printDomains(
   print: Print,
 ): Promise<void> {
   const domains = (await store.listDomains()).filter(({ removed }) => all || !removed)
-  if (json) return printJson(domains, print)
+  if (json) return printJson(domains.map(domainJson), print)
   const rows = domains.map((domain) => [
     String(domain.id),
     domain.name,
     stateOf(domain),
     domain.sessions ? 'yes' : 'no',
     domain.reader ? 'yes' : 'no',
-    domain.ttlSeconds === undefined ? 'default' : formatDuration(domain.ttlSeconds),
+    domainJson(domain).ttl ?? 'default',
   ])
   const heading = ['ID', 'NAME', 'STATE', 'SESSIONS', 'READER', 'LIFETIME']
   for (const line of table([heading, ...rows])) print(line)
 }
 
-export async function addDomain(
+export async function addAndPrint(
   store: DomainAdminStore,
   text: string,
-  { sessions, reader, ttl }: AddOptions,
+  options: AddOptions,
   print: Print,
 ): Promise<void> {
-  const name = parseDomain(text)
-  const added = await store.addDomain({ name, sessions, reader, ttlSeconds: parseTtl(ttl) })
-  if (!added) throw new CommandError(`${name} already exists. See: mayfly domain list`)
-  print(`Added ${name} (id ${added.id}).`)
+  const added = await addDomain(store, text, options).catch(refuse)
+  if (!added) throw new CommandError(`${text} already exists. See: mayfly domain list`)
+  print(`Added ${added.name} (id ${added.id}).`)
 }
 
-export async function removeDomain(store: DomainAdminStore, text: string, print: Print) {
-  const name = await existingDomain(store, text)
-  await store.changeDomain(name, { removed: true })
-  print(`Removed ${name}. Existing sessions expire normally.`)
-}
+const CHANGES = {
+  remove: [
+    { removed: true },
+    (name: string) => `Removed ${name}. Existing sessions expire normally.`,
+  ],
+  activate: [{ active: true }, (name: string) => `Activated ${name}.`],
+  deactivate: [
+    { active: false },
+    (name: string) => `Deactivated ${name}: it is no longer offered.`,
+  ],
+} as const
 
-export async function switchDomain(
+export async function changeAndPrint(
   store: DomainAdminStore,
   text: string,
-  active: boolean,
+  action: keyof typeof CHANGES,
   print: Print,
 ): Promise<void> {
-  const name = await existingDomain(store, text)
-  await store.changeDomain(name, { active })
-  print(active ? `Activated ${name}.` : `Deactivated ${name}: it is no longer offered.`)
+  const [change, done] = CHANGES[action]
+  print(done((await changeDomain(store, text, change).catch(refuse)).name))
 }
 
 function stateOf({ active, removed }: MailDomain): string {
@@ -111,16 +103,8 @@ function stateOf({ active, removed }: MailDomain): string {
   return active ? 'active' : 'inactive'
 }
 
-async function existingDomain(store: DomainAdminStore, text: string): Promise<Host> {
-  const name = parseDomain(text)
-  const known = await store.findDomain(name)
-  if (known && !known.removed) return name
-  throw new CommandError(`${name} is not one of our domains. See: mayfly domain list`)
-}
-
-function parseTtl(ttl: string | undefined): number | undefined {
-  if (ttl === undefined) return undefined
-  const seconds = parseLifetime(ttl)
-  if (seconds !== undefined) return seconds
-  throw new CommandError(`--ttl ${JSON.stringify(ttl)}: ${LIFETIME_HINT}`, 2)
+function refuse(error: unknown): never {
+  if (!(error instanceof Problem)) throw error
+  if (error.code === 'invalid_parameter') throw new CommandError(error.message, 2)
+  throw new CommandError(`${error.message} See: mayfly domain list`)
 }

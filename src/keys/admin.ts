@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { Problem } from '../base/problem.ts'
-import { nextField, pageFields, readCreatedPage, timesOf } from '../http/server/admin-list.ts'
+import { nextField, pageFields, readCreatedPage } from '../http/server/admin-list.ts'
 import { adminRoute } from '../http/server/admin-route.ts'
 import type { ServerDeps } from '../http/server/deps.ts'
 import { success } from '../http/server/response.ts'
@@ -8,7 +8,9 @@ import {
   countField,
   enumField,
   messageSchema,
+  named,
   nullable,
+  nullableTimeFields,
   successSchema,
 } from '../http/server/schemas.ts'
 import { keyJson } from './keys.ts'
@@ -20,7 +22,7 @@ interface KeyAdminDeps extends ServerDeps {
 
 const text = (example: string) => Type.String({ examples: [example] })
 
-const keySchema = Type.Object({
+const keySchema = named('AdminKey', {
   id: text('key_…'),
   prefix: text('mf_live_abcd'),
   plan: text('starter'),
@@ -32,8 +34,8 @@ const keySchema = Type.Object({
   per_day: nullable(countField(100)),
   used_today: countField(2),
   remaining_today: nullable(countField(98)),
-  ...timesOf('created_at'),
-  ...timesOf('expires_at'),
+  ...nullableTimeFields('created_at'),
+  ...nullableTimeFields('expires_at'),
 })
 
 /** Anywhere in the text, also one with a typo. */

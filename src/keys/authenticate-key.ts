@@ -6,7 +6,6 @@ import {
   type ApiKey,
   isTestKey,
   isWellFormedKey,
-  type KeyMode,
   nextUtcDay,
   precheckQuota,
   type QuotaProblemCode,
@@ -15,8 +14,8 @@ import type { KeyStore } from './store.ts'
 
 export interface KeyAuthDeps extends Pick<MailDeps, 'limit' | 'now'> {
   shop: KeyStore
-  /** The mode of the shop: test keys exist only in test mode. */
-  pay: { mode: KeyMode }
+  /** Whether test keys exist: only while payments are a test. */
+  testKeys: boolean
 }
 
 export interface Caller {
@@ -32,7 +31,7 @@ export interface Caller {
 /** The key of this request, if its quota allows one more; else 401, 402 or 429, in this order. */
 export async function authenticateKey(deps: KeyAuthDeps, caller: Caller): Promise<ApiKey> {
   const key = await identifyKey(deps, caller)
-  throwIfSpent(key, deps.now(), caller.shopUrl)
+  requireQuota(deps, caller, key)
   return key
 }
 
@@ -86,13 +85,18 @@ export async function rereadKey(deps: KeyAuthDeps, keyText: string | undefined):
 /** The second half: throws if nothing is left of the key. */
 export function requireQuota({ now }: Pick<KeyAuthDeps, 'now'>, caller: Caller, key: ApiKey): void {
   caller.seen(key)
-  throwIfSpent(key, now(), caller.shopUrl)
+  const time = now()
+  const reason = precheckQuota(key, time)
+  if (reason) throw quotaProblem(key, reason, { now: time, shopUrl: caller.shopUrl })
 }
 
-async function findKey({ shop, pay, now }: KeyAuthDeps, text: string): Promise<ApiKey | undefined> {
+async function findKey(
+  { shop, testKeys, now }: KeyAuthDeps,
+  text: string,
+): Promise<ApiKey | undefined> {
   if (!isWellFormedKey(text)) return undefined
   // Test keys were not paid for and do not work in live mode.
-  if (isTestKey(text) && pay.mode !== 'test') return undefined
+  if (isTestKey(text) && !testKeys) return undefined
   const key = await shop.findKey(secretHash(text), now())
   return key?.state === 'revoked' ? undefined : key
 }
@@ -100,11 +104,6 @@ async function findKey({ shop, pay, now }: KeyAuthDeps, text: string): Promise<A
 /** The same for a key that is missing, mistyped, unknown or revoked: a stranger must not learn which. */
 function invalidKey(): Problem {
   return new Problem('invalid_key', 'The API key is invalid or missing.')
-}
-
-function throwIfSpent(key: ApiKey, now: Date, shopUrl: string): void {
-  const reason = precheckQuota(key, now)
-  if (reason) throw quotaProblem(key, reason, { now, shopUrl })
 }
 
 function quotaProblem(

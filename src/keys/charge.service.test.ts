@@ -1,13 +1,11 @@
-import assert from 'node:assert/strict'
-import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
-import { keyRing, type TestKey } from '../../test/support/keys.ts'
-import { openSqliteTestShop } from '../../test/support/stores.ts'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { keyRing, type TestKey } from '../../test/kit/shop/keys.ts'
+import { openSqliteTestShop } from '../../test/kit/store/stores.ts'
 import { Problem } from '../base/problem.ts'
 import { makeRates, openMemoryLimit } from '../limit/memory.ts'
-import { fakeProvider } from '../shop/pay/open.ts'
 import type { ShopStore } from '../store/store.ts'
 import { type Caller, reauthenticateKey } from './authenticate-key.ts'
-import { charge } from './charge.ts'
+import { withCharge } from './charge.ts'
 import { utcDay } from './rules.ts'
 
 let shop: ShopStore
@@ -26,7 +24,7 @@ beforeEach(() => {
 const keys = () => keyRing(shop, () => now)
 const deps = (more: Partial<ShopStore> = {}) => ({
   shop: { ...shop, ...more },
-  pay: { ...fakeProvider(), mode: 'live' as const },
+  testKeys: false,
   limit: openMemoryLimit(makeRates()),
   now: () => now,
 })
@@ -45,7 +43,7 @@ const callerOf = ({ secret }: TestKey): Caller & { left: number[] } => {
 async function runCharged(key: TestKey, operation: () => Promise<unknown>, chargeDeps = deps()) {
   const caller = callerOf(key)
   const found = await reauthenticateKey(chargeDeps, caller)
-  const outcome = await charge(chargeDeps, { key: found, caller }, operation).then(
+  const outcome = await withCharge(chargeDeps, { key: found, caller }, operation).then(
     () => 'done',
     (error) => (error instanceof Problem ? error.code : String(error)),
   )
@@ -59,28 +57,31 @@ describe('an operation', () => {
     const operation = async () => {
       usedBefore = await keys().used(key)
     }
-    assert.deepEqual(await runCharged(key, operation), { outcome: 'done', left: [10, 9] })
-    assert.equal(usedBefore, 1)
-    assert.equal(await keys().used(key), 1)
+    expect(await runCharged(key, operation)).toStrictEqual({ outcome: 'done', left: [10, 9] })
+    expect(usedBefore).toBe(1)
+    expect(await keys().used(key)).toBe(1)
   })
 
   test('that fails costs nothing, and the caller sees the refund', async () => {
     const key = await keys().issue({ requests: 10, perDay: 5 })
     const fault = () => Promise.reject(new Error('broken'))
-    assert.deepEqual(await runCharged(key, fault), { outcome: 'Error: broken', left: [10, 9, 10] })
+    expect(await runCharged(key, fault)).toStrictEqual({
+      outcome: 'Error: broken',
+      left: [10, 9, 10],
+    })
     const { used, usedToday } = (await shop.readKey(key.id, now)) ?? {}
-    assert.deepEqual([used, usedToday], [0, 0])
+    expect([used, usedToday]).toStrictEqual([0, 0])
   })
 
   test('that fails after midnight is refunded to the day it was charged to', async () => {
     const key = await keys().issue({ requests: 10, perDay: 5 })
     await runCharged(key, async () => {
       now = new Date('2026-03-02T00:00:01Z')
-      await shop.spendRequest(key.id, now)
+      await shop.chargeRequest(key.id, now)
       throw new Error('broken')
     })
     const { used, usedToday } = (await shop.readKey(key.id, now)) ?? {}
-    assert.deepEqual([used, usedToday], [1, 1])
+    expect([used, usedToday]).toStrictEqual([1, 1])
   })
 
   test('does not run if another request took the last one, and the error gives the reason', async () => {
@@ -91,11 +92,11 @@ describe('an operation', () => {
       const key = await keys().issue(quota)
       const caller = callerOf(key)
       const found = await reauthenticateKey(deps(), caller)
-      await shop.spendRequest(key.id, now)
-      const operation = () => assert.fail('it was done')
+      await shop.chargeRequest(key.id, now)
+      const operation = () => expect.fail('it was done')
       const refused = (error: unknown) => error instanceof Problem && error.code === expected
-      await assert.rejects(charge(deps(), { key: found, caller }, operation), refused)
-      assert.deepEqual(caller.left.at(-1), quota.requests - 1)
+      await expect(withCharge(deps(), { key: found, caller }, operation)).rejects.toSatisfy(refused)
+      expect(caller.left.at(-1)).toStrictEqual(quota.requests - 1)
     }
   })
 
@@ -104,44 +105,40 @@ describe('an operation', () => {
     const caller = callerOf(key)
     const found = await reauthenticateKey(deps(), caller)
     await shop.revokeKey(key.id)
-    const operation = () => assert.fail('it was done')
+    const operation = () => expect.fail('it was done')
     const refused = (error: unknown) => error instanceof Problem && error.code === 'invalid_key'
-    await assert.rejects(charge(deps(), { key: found, caller }, operation), refused)
+    await expect(withCharge(deps(), { key: found, caller }, operation)).rejects.toSatisfy(refused)
   })
 
   test('runs if a request is refunded while it is being refused', async () => {
     const key = await keys().issue({ requests: 1 })
-    await shop.spendRequest(key.id, now)
+    await shop.chargeRequest(key.id, now)
     const refunding = deps({
-      spendRequest: async (...spend) => {
-        const spent = await shop.spendRequest(...spend)
-        if (!spent) await shop.returnRequest(key.id, { day: utcDay(now), period: 0 })
-        return spent
+      chargeRequest: async (...charge) => {
+        const charged = await shop.chargeRequest(...charge)
+        if (!charged) await shop.refundRequest(key.id, { day: utcDay(now), period: 0 })
+        return charged
       },
     })
     const caller = callerOf(key)
     const found = await shop.readKey(key.id, now)
-    assert.ok(found)
-    assert.equal(await charge(refunding, { key: found, caller }, async () => 'done'), 'done')
-    assert.equal(await keys().used(key), 1)
+    expect.assert(found)
+    expect(await withCharge(refunding, { key: found, caller }, async () => 'done')).toBe('done')
+    expect(await keys().used(key)).toBe(1)
   })
 })
 
 test('a failed refund is reported together with the error of the operation', async () => {
   const key = await keys().issue()
   const found = await shop.readKey(key.id, now)
-  assert.ok(found)
-  const chargeDeps = deps({ returnRequest: () => Promise.reject(new Error('no disk')) })
+  expect.assert(found)
+  const chargeDeps = deps({ refundRequest: () => Promise.reject(new Error('no disk')) })
   const operation = () => Promise.reject(new Error('no mail'))
-  await assert.rejects(
-    charge(chargeDeps, { key: found, caller: callerOf(key) }, operation),
-    (error) => {
-      assert.ok(error instanceof AggregateError)
-      assert.deepEqual(
-        error.errors.map(({ message }) => message),
-        ['no mail', 'no disk'],
-      )
-      return true
-    },
-  )
+  await expect(
+    withCharge(chargeDeps, { key: found, caller: callerOf(key) }, operation),
+  ).rejects.toSatisfy((error) => {
+    expect.assert(error instanceof AggregateError)
+    expect(error.errors.map(({ message }) => message)).toStrictEqual(['no mail', 'no disk'])
+    return true
+  })
 })

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { NOON, shopFixture } from '../../test/kit/shop/commands.ts'
 import { secretHash } from '../base/id.ts'
 import { CommandError } from '../cli/output.ts'
 import { PLANS } from '../shared/plan.ts'
-import { NOON, shopFixture } from '../shop/testing/commands.ts'
 import {
   labelKey,
   newKeyOptions,
@@ -40,8 +40,8 @@ async function issued(plan = 'starter', more = {}): Promise<Issued> {
   return JSON.parse(text)
 }
 
-async function spend(id: string, times: number, now = NOON): Promise<void> {
-  await Promise.all(Array.from({ length: times }, () => fixture.store.spendRequest(id, now)))
+async function charge(id: string, times: number, now = NOON): Promise<void> {
+  await Promise.all(Array.from({ length: times }, () => fixture.store.chargeRequest(id, now)))
 }
 
 describe('issue', () => {
@@ -108,8 +108,8 @@ describe('list and show', () => {
     const keys: Issued[] = []
     for (const plan of ['starter', 'starter', 'business', 'starter']) keys.push(await issued(plan))
     const [used, revoked, daily] = keys.map(({ id }) => id) as [string, string, string]
-    await spend(used, 1_000)
-    await spend(daily, 1_000)
+    await charge(used, 1_000)
+    await charge(daily, 1_000)
     await fixture.store.revokeKey(revoked)
     const text = await printed(printKeys(deps(), {}, print))
     for (const { key } of keys) expect(text).not.toContain(key.slice(12))
@@ -134,7 +134,7 @@ describe('list and show', () => {
   })
 
   test('fit 100 columns, whatever the label', async () => {
-    await spend((await issued('business', { label: 'x'.repeat(100) })).id, 1_000)
+    await charge((await issued('business', { label: 'x'.repeat(100) })).id, 1_000)
     await issued('starter', { label: 'some words '.repeat(9).trim() })
     const lines = (await printed(printKeys(deps(), {}, print))).split('\n')
     expect(lines.filter((line) => line.length > 100)).toEqual([])
@@ -215,8 +215,8 @@ describe('roll, revoke and label', () => {
 describe('usage', () => {
   test('is drawn on a terminal', async () => {
     const { id, prefix } = await issued('business')
-    await spend(id, 2, new Date(NOON.getTime() - 86_400_000))
-    await spend(id, 498)
+    await charge(id, 2, new Date(NOON.getTime() - 86_400_000))
+    await charge(id, 498)
     const text = await printed(printKeyUsage(deps(), prefix, { drawn: true }, print))
     expect(text).toContain(`${prefix}  business  active`)
     expect(text).toMatch(/^Used +500 of 100,000 +█░{29} +99,500 left$/m)
@@ -227,7 +227,7 @@ describe('usage', () => {
 
   test('is a table without a terminal, and JSON with the field names of the API', async () => {
     const { id } = await issued()
-    await spend(id, 3)
+    await charge(id, 3)
     const text = await printed(printKeyUsage(deps(), id, { drawn: false }, print))
     expect(text).toMatch(/^Used +3 of 1,000 requests$/m)
     expect(text).toMatch(/^DAY +REQUESTS\n2026-01-31 +0\n(.+ 0\n){28}2026-03-01 +3$/m)

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { printable } from '../base/text.ts'
 import { timestampFields } from '../base/time.ts'
-import type { Endpoints } from '../cli/banner.ts'
+import type { CommandContext } from '../cli/context.ts'
 import {
   CommandError,
   formatCount,
@@ -24,15 +24,12 @@ import {
 import { type ApiKey, utcDayText } from './rules.ts'
 import { formatExpiry, keyLines, keyTable, plot, usageBars } from './usage-command.ts'
 
-export interface KeyActions {
-  endpoints(): Endpoints
-  /** The configured plans. */
-  plans(): readonly Plan[]
-  withKeys(operation: (deps: KeyDeps) => Promise<void>): Promise<void>
-}
+type KeyContext = CommandContext<{ plans: readonly Plan[] }, unknown, KeyDeps['shop']>
 
-export function addKeyCommands(key: Command, actions: KeyActions, print: Print): void {
-  const { endpoints, plans, withKeys } = actions
+export function addKeyCommands(key: Command, context: KeyContext, print: Print): void {
+  const plans = () => context.config().plans
+  const withKeys = (operation: (deps: KeyDeps) => Promise<void>) =>
+    context.withShop((shop) => operation({ ...context, shop }))
   key.addHelpText('after', '\n<key> is the id of a key, or its prefix if that is unique.')
   key
     .command('issue')
@@ -43,7 +40,7 @@ export function addKeyCommands(key: Command, actions: KeyActions, print: Print):
     .addHelpText('after', () => `\nPlans:\n${planLines(plans()).join('\n')}`)
     .action((options: { plan?: string; label?: string; json?: boolean }) => {
       const request = newKeyOptions(plans(), options)
-      const { url } = endpoints()
+      const { url } = context.endpoints()
       return withKeys((deps) => printNewKey(deps, request, { ...options, url }, print))
     })
   key

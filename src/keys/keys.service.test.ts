@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { openSqliteTestShop } from '../../test/support/stores.ts'
+import { openSqliteTestShop } from '../../test/kit/store/stores.ts'
 import { secretHash } from '../base/id.ts'
 import { PLANS, type Plan } from '../shared/plan.ts'
 import { findKeys, issueKey, keyUsage, OLD_SECRET_MS, rollKey } from './keys.ts'
@@ -65,7 +65,7 @@ describe('a rolled key', () => {
     const rolled = await rollKey(deps(), key)
     expect(rolled?.oldUntil).toEqual(new Date(NOON.getTime() + OLD_SECRET_MS))
     expect(rolled?.secret.startsWith(key.prefix)).toBe(true)
-    await shop.store.spendRequest(key.id, time)
+    await shop.store.chargeRequest(key.id, time)
     for (const secret of [oldSecret, rolled?.secret ?? '']) {
       expect(await found(secret)).toMatchObject({ id: key.id, used: 1 })
     }
@@ -129,9 +129,9 @@ describe('usage', () => {
       [0, 4],
     ] as const) {
       const then = new Date(NOON.getTime() - daysAgo * DAY)
-      for (let spent = 0; spent < count; spent += 1) {
+      for (let charged = 0; charged < count; charged += 1) {
         // Oldest first: if the clock steps back, requests count on the current day.
-        await shop.store.spendRequest(key.id, then)
+        await shop.store.chargeRequest(key.id, then)
       }
     }
     const days = await keyUsage(deps(), key.id)

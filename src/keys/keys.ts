@@ -7,7 +7,7 @@ import {
   isWellFormedKey,
   KEY_RANDOM_BYTES,
   type KeyMode,
-  makeKeyId,
+  makeId,
   makeKeyPrefix,
   makeKeySecret,
   nextUtcDay,
@@ -44,7 +44,7 @@ export async function issueKey(
   const prefix = makeKeyPrefix(mode, randomBytes(KEY_RANDOM_BYTES))
   const secret = makeKeySecret(prefix, randomBytes(KEY_RANDOM_BYTES))
   const key = {
-    id: makeKeyId(randomBytes(KEY_RANDOM_BYTES)),
+    id: makeId('key', randomBytes(KEY_RANDOM_BYTES)),
     prefix,
     plan: plan.id,
     label,

@@ -1,13 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import {
-  isWellFormedKey,
-  KEY_RANDOM_BYTES,
-  makeKeyId,
-  makeKeyPrefix,
-  makeKeySecret,
-  makeOrderId,
-} from './rules.ts'
+import { isWellFormedKey, KEY_RANDOM_BYTES, makeId, makeKeyPrefix, makeKeySecret } from './rules.ts'
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const random = fc.uint8Array({ minLength: KEY_RANDOM_BYTES, maxLength: KEY_RANDOM_BYTES })
@@ -126,15 +119,15 @@ describe('ids', () => {
   test('have 128 random bits and distinguish keys from orders', () => {
     fc.assert(
       fc.property(random, (bits) => {
-        expect(makeKeyId(bits)).toMatch(/^key_[A-Za-z0-9]{22}$/)
-        expect(makeOrderId(bits)).toBe(makeKeyId(bits).replace('key_', 'ord_'))
+        expect(makeId('key', bits)).toMatch(/^key_[A-Za-z0-9]{22}$/)
+        expect(makeId('ord', bits)).toBe(makeId('key', bits).replace('key_', 'ord_'))
       }),
     )
   })
 
   test('depend on every random byte', () => {
-    const ids = Array.from({ length: 16 }, (_, at) => makeKeyId(filled(0).with(at, 1)))
-    expect(new Set([...ids, makeKeyId(filled(0))]).size).toBe(17)
+    const ids = Array.from({ length: 16 }, (_, at) => makeId('key', filled(0).with(at, 1)))
+    expect(new Set([...ids, makeId('key', filled(0))]).size).toBe(17)
   })
 })
 

@@ -30,21 +30,14 @@ const CHECK_LENGTH = 6
 const ID_BYTES = 16
 const ID_LENGTH = 22
 
-/** Random bytes that makeKeyId, makeOrderId, makeWebhookId, makeKeyPrefix and makeKeySecret each need at most. */
+/** Random bytes that makeId, makeKeyPrefix and makeKeySecret each need at most. */
 export const KEY_RANDOM_BYTES = SECRET_BYTES
 
 const KEY_PATTERN = /^mf_(?:live|test)_[A-Za-z0-9]{37}$/
 
-export function makeKeyId(random: Uint8Array): string {
-  return `key_${base62(random.subarray(0, ID_BYTES), ID_LENGTH)}`
-}
-
-export function makeOrderId(random: Uint8Array): string {
-  return `ord_${base62(random.subarray(0, ID_BYTES), ID_LENGTH)}`
-}
-
-export function makeWebhookId(random: Uint8Array): string {
-  return `wh_${base62(random.subarray(0, ID_BYTES), ID_LENGTH)}`
+/** An id of a key, an order or a webhook. */
+export function makeId(kind: 'key' | 'ord' | 'wh', random: Uint8Array): string {
+  return `${kind}_${base62(random.subarray(0, ID_BYTES), ID_LENGTH)}`
 }
 
 /** `mf_live_` or `mf_test_` and four characters that identify the key to people. */

@@ -42,15 +42,15 @@ function toPlan(entry: XStatic<typeof PLAN>, index: number): Plan {
   return { id, name, priceCents: price_cents, currency, ...limits, renews, support }
 }
 
-/** `starter=price_1,business=price_2` */
-export function stripePrices(given: string): Readonly<Record<string, string>> {
-  const pairs = given === '' ? [] : given.split(',').map((part) => part.trim().split('='))
-  const bad = pairs.find(([plan = '', price = '', ...rest]) => !plan || !price || rest.length > 0)
-  if (bad) throw new Error('use plan=price, separated by commas')
-  return Object.fromEntries(pairs)
+/** What a shop replaces. */
+export const NO_SHOP = {
+  /** Whether plans are sold online. Otherwise the operator issues keys. */
+  shopOpen: false as boolean,
+  /** Whether payments are a test: only then there are test keys. */
+  testKeys: false as boolean,
 }
 
-/** The pool, and what the keyed API may read of it. */
+/** The pool, what the keyed API may read of it, and the plans. */
 export function keyedApiConfig({ setting }: SettingReader) {
   return {
     pool: {
@@ -73,6 +73,12 @@ export function keyedApiConfig({ setting }: SettingReader) {
       origins,
       '',
       'origins of web pages that may call /emails and /usage, or *; empty: none',
+    ),
+    plans: setting(
+      'MAYFLY_PLANS_FILE',
+      plansFile,
+      '',
+      'JSON file with your plans; empty: Starter and Business',
     ),
   }
 }

@@ -57,7 +57,7 @@ export const keyWrites = {
   },
 }
 
-/** Of several statements. */
+/** Transactions of several statements. */
 export const keyTransactions = {
   *addKey(key: NewKey): Operation<void> {
     const { id, prefix, plan, label, maxRequests, maxPerDay } = key
@@ -113,7 +113,7 @@ export function* lockKey(keyId: string): Operation<ApiKey['state'] | undefined> 
  * Charges $4 requests to key $1 at time $2 on day $3; no row, and nothing is charged, unless all of them may pass. A clock that
  * steps back never reopens a day.
  */
-export const SPEND = `update shop.api_key set used = used + $4,
+export const CHARGE = `update shop.api_key set used = used + $4,
     used_today = case when day >= $3 then used_today + $4 else $4 end,
     day = case when day >= $3 then day else $3 end
   where id = $1 and state = 'active' and used + $4 <= max_requests
@@ -128,8 +128,12 @@ export const REFUND = `update shop.api_key set used = used - case when period = 
   where id = $1 and (used > 0 or period <> $3) returning id`
 
 /** The key after the last of these requests; undefined, and nothing is charged, unless all of them may pass. */
-export function* spend(keyId: string, now: Date, wanted: number): Operation<KeyRow | undefined> {
-  const [row] = yield* query<KeyRow>(SPEND, [keyId, now.getTime(), utcDay(now), wanted])
+export function* chargeRequests(
+  keyId: string,
+  now: Date,
+  wanted: number,
+): Operation<KeyRow | undefined> {
+  const [row] = yield* query<KeyRow>(CHARGE, [keyId, now.getTime(), utcDay(now), wanted])
   if (!row) return undefined
   yield* query(
     `insert into shop.usage_day as known (key_id, day, count) values ($1, $2, $3)
@@ -139,7 +143,7 @@ export function* spend(keyId: string, now: Date, wanted: number): Operation<KeyR
   return row
 }
 
-export function* refund(keyId: string, { day, period }: SpentFrom): Operation<void> {
+export function* refund(keyId: string, { day, period }: ChargedTo): Operation<void> {
   const refunded = yield* query(REFUND, [keyId, day, period])
   if (refunded.length === 0) return
   const uncount = 'update shop.usage_day set count = count - 1 where key_id = $1 and day = $2'
@@ -179,7 +183,7 @@ export function keyOf(row: KeyRow, now: Date): ApiKey {
 }
 
 /** The key after one request, if the statement that returned this row charged `after` more requests after it. */
-export function spentOf(row: KeyRow, now: Date, after: number): Spent {
+export function chargedKeyOf(row: KeyRow, now: Date, after: number): ChargedKey {
   const then = { ...row, used: row.used - after, used_today: row.used_today - after }
   return { ...keyOf(then, now), day: row.day, period: row.period }
 }
@@ -190,21 +194,12 @@ export interface KeyQuery extends CreatedPage {
   text?: string | undefined
 }
 
-export interface NewKey {
-  /** Random, never reused. */
-  id: string
-  prefix: string
+export interface NewKey extends Omit<ApiKey, 'state' | 'used' | 'usedToday'> {
   secretHash: string
-  plan: string
-  label: string
-  maxRequests: number
-  maxPerDay: number | undefined
-  createdAt: Date
-  expiresAt: Date | undefined
 }
 
 /** What a request was counted against. */
-export interface SpentFrom {
+export interface ChargedTo {
   /** May be later than the clock's, if that has stepped back. */
   day: number
   /** Incremented by each renewal, which resets the total. */
@@ -212,7 +207,7 @@ export interface SpentFrom {
 }
 
 /** A key after a request was charged to it. */
-export interface Spent extends ApiKey, SpentFrom {}
+export interface ChargedKey extends ApiKey, ChargedTo {}
 
 export interface KeyRoll {
   keyId: string
@@ -237,7 +232,7 @@ export interface UsageDay {
 export interface KeyStore
   extends AsyncMethods<typeof keyReads & typeof keyWrites & typeof keyTransactions> {
   /** Charges one request in a single statement; undefined if none is left. */
-  spendRequest(keyId: string, now: Date): Promise<Spent | undefined>
+  chargeRequest(keyId: string, now: Date): Promise<ChargedKey | undefined>
   /** Refunds one request, after an error of ours, to the day and period it was charged to. */
-  returnRequest(keyId: string, from: SpentFrom): Promise<void>
+  refundRequest(keyId: string, from: ChargedTo): Promise<void>
 }

@@ -1,6 +1,7 @@
 import { printable } from '../base/text.ts'
 import { bar, formatCount, formatMinute, formatTime, listTable, table } from '../cli/output.ts'
 import { type ApiKey, nextUtcDay, precheckQuota, remainingQuota, utcDayText } from './rules.ts'
+import type { UsageDay } from './store.ts'
 
 export function keyTable(keys: readonly ApiKey[], now: Date): string[] {
   const rows = keys.map((key) => [
@@ -72,17 +73,11 @@ function stateOf(key: ApiKey, now: Date): string {
   return refused ? REFUSAL_STATES[refused] : 'active'
 }
 
-interface DayUsage {
-  /** Days since 1970. */
-  day: number
-  count: number
-}
-
 const ROWS = 6
 const EIGHTHS = ' ▁▂▃▄▅▆▇█'
 
 /** A column of blocks per day, with the largest count at the top and the first and last date below. */
-export function plot(days: readonly DayUsage[]): string[] {
+export function plot(days: readonly UsageDay[]): string[] {
   const most = Math.max(...days.map(({ count }) => count))
   if (most <= 0) return [`No requests in the last ${days.length} days.`]
   const top = formatCount(most)

@@ -5,7 +5,7 @@ import type { Awaitable } from '../base/awaitable.ts'
 /** What the list knows of a mail, or of a client that has not sent one yet. */
 export interface BlockFacts {
   clientIp?: string | undefined
-  /** Of MAIL FROM. */
+  /** Address of MAIL FROM. */
   mailFrom?: string | undefined
 }
 
@@ -24,3 +24,9 @@ export type BlockReason = (typeof BLOCK_REASONS)[number]
 /** Why it is blocked, for a caller that refuses it then; undefined if it is not. */
 export type FindBlock = (facts: BlockFacts) => BlockReason | undefined
 export type FindMailBlock = (facts: MailFacts) => Awaitable<BlockReason | undefined>
+
+export const NO_BLOCKING = {
+  findBlock: ((_facts) => undefined) as FindBlock,
+  findMailBlock: ((_facts) => undefined) as FindMailBlock,
+  close: async () => {},
+}

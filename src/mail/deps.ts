@@ -1,7 +1,7 @@
 import type { Log } from '../base/log/log.ts'
 import type { Bus } from '../bus/bus.ts'
 import type { ServerDeps } from '../http/server/deps.ts'
-import type { HttpRequest } from '../http/server/route.ts'
+import type { HttpRequest } from '../http/server/request.ts'
 import type { ApiKey } from '../keys/rules.ts'
 import type { Limit } from '../limit/limit.ts'
 import type { MailboxView } from './list/mailbox-view.ts'

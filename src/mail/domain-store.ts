@@ -61,7 +61,7 @@ export interface DomainRow {
   ttl_seconds: number | null
 }
 
-export const DOMAIN_COLUMNS = 'id, name, active, removed, sessions, reader, ttl_seconds'
+const DOMAIN_COLUMNS = 'id, name, active, removed, sessions, reader, ttl_seconds'
 
 export function domainOf(row: DomainRow): MailDomain {
   return {

@@ -168,12 +168,13 @@ function* add(entries: readonly string[]): Operation<void> {
   )
 }
 
-/** For the sweep, which does not trust a clock that has jumped ahead. */
-export function* endUnknownLedger(now: Date): Operation<void> {
+/** For the sweep, which does not trust a clock that has jumped ahead. There is never more to do. */
+export function* endUnknownLedger(now: Date): Operation<boolean> {
   yield* query(
     `update mail.ledger_state set unknown_until = null, reason = '' where unknown_until <= $1`,
     [now.getTime()],
   )
+  return false
 }
 
 const PRUNED_PER_STEP = 1_000

@@ -1,16 +1,16 @@
 import type { Address } from '../base/address.ts'
 import { type AsyncMethods, type Operation, query, type Value } from '../base/operation.ts'
 import type { MailboxId, Session } from './rules/session.ts'
-import { SESSION_COLUMNS, type SessionRow, sessionOf } from './store-rows.ts'
+import { LIVE, SESSION_COLUMNS, type SessionRow, sessionOf } from './store-rows.ts'
 
 // Ids of sessions follow the clock.
 const ALL = { id: Number.MAX_SAFE_INTEGER, bytes: Number.MAX_SAFE_INTEGER }
 
-/** `live` is the engine's condition for a session that is live at $1. */
-export function operatorReads(live: string) {
+/** `rawMail` is the engine's condition for the raw mail of a message. */
+export function operatorReads(rawMail: string) {
   function* sessions(rest: string, values: Value[]): Operation<Session[]> {
     const rows = yield* query<SessionRow>(
-      `select ${SESSION_COLUMNS} from mail.session where ${live} ${rest}`,
+      `select ${SESSION_COLUMNS} from mail.session where ${LIVE} ${rest}`,
       values,
     )
     return rows.map(sessionOf)
@@ -43,22 +43,23 @@ export function operatorReads(live: string) {
       )
       return row?.messages ?? 0
     },
-  }
-}
 
-export interface ScannedRow {
-  mailbox: MailboxId
-  id: number
-  size: number
-  matches: boolean | number
-}
-
-export function scannedPage(rows: readonly ScannedRow[], next: ScannedPage['next']): ScannedPage {
-  const found = rows.filter(({ matches }) => matches)
-  return {
-    found: found.map(({ mailbox, id, size }) => ({ mailbox, id, size })),
-    scanned: rows.length,
-    next,
+    /** Scans one page of all messages for those delivered by this client: an index would cost at every mail received. */
+    *scanMail({ clientIp, after, limit }: MailScan): Operation<ScannedPage> {
+      const rows = yield* query<FoundMessage & { matches: boolean | number }>(
+        `select mailbox, message.id, size, client_ip = $1 as matches
+         from mail.message inner join mail.raw_mail on ${rawMail}
+         where (mailbox, message.id) > ($2, $3) order by mailbox, message.id limit $4`,
+        [clientIp, after?.mailbox ?? 0, after?.id ?? 0, limit],
+      )
+      const found = rows.filter(({ matches }) => matches)
+      const last = rows.length < limit ? undefined : rows.at(-1)
+      return {
+        found: found.map(({ mailbox, id, size }) => ({ mailbox, id, size })),
+        scanned: rows.length,
+        next: last && { mailbox: last.mailbox, id: last.id },
+      }
+    },
   }
 }
 
@@ -75,7 +76,7 @@ export interface Volume {
   bytes: number
 }
 
-export interface MailScan {
+interface MailScan {
   /** In canonical form, see base/ip.ts. */
   clientIp: string
   /** The end of the previous page; undefined: from the start. */
@@ -83,15 +84,13 @@ export interface MailScan {
   limit: number
 }
 
-/** Of a message. A scan sees every message that exists during all of it. */
+/** Position of a message. A scan sees every message that exists during all of it. */
 export interface ScanPosition {
-  /** 0 on SQLite. */
-  partition: number
   mailbox: MailboxId
   id: number
 }
 
-export interface ScannedPage {
+interface ScannedPage {
   found: FoundMessage[]
   /** The number of messages examined. */
   scanned: number
@@ -106,7 +105,4 @@ export interface FoundMessage {
 }
 
 /** For the operator's commands. No method returns a token or mail. */
-export interface OperatorStore extends AsyncMethods<ReturnType<typeof operatorReads>> {
-  /** Scans one page of all messages, in an order of the engine, for those delivered by this client. */
-  scanMail(scan: MailScan): Promise<ScannedPage>
-}
+export interface OperatorStore extends AsyncMethods<ReturnType<typeof operatorReads>> {}

@@ -3,13 +3,7 @@ import type { Address } from '../base/address.ts'
 import { timestampFields } from '../base/time.ts'
 import { EMPTY_MAIL, type Mail } from '../shared/mail.ts'
 import type { MailDeps } from './deps.ts'
-import type {
-  FoundMessage,
-  OperatorStore,
-  ScanPosition,
-  SessionQuery,
-  Volume,
-} from './operator-store.ts'
+import type { FoundMessage, OperatorStore, ScanPosition, Volume } from './operator-store.ts'
 import type { ReadParsed } from './read/parsed-mail.ts'
 import type { Message, RawMail } from './rules/message.ts'
 import { type MailboxId, OPERATOR, POOL, type Session } from './rules/session.ts'
@@ -27,13 +21,6 @@ export interface OperatorDeps {
     waitUntilVisible(): Promise<void>
   }
   now(): Date
-}
-
-export function listSessions(
-  { store, now }: OperatorDeps,
-  query: Omit<SessionQuery, 'now'>,
-): Promise<Session[]> {
-  return store.listSessions({ ...query, now: now() })
 }
 
 /** Ends the live session with this address, and returns it as it was. Undefined if there is none. */

@@ -1,8 +1,5 @@
-import assert from 'node:assert/strict'
-import { afterEach, beforeEach, test } from 'vitest'
-import { openSqliteTestMail } from '../../test/support/stores.ts'
-import { addBlock } from '../blocks/blocks.ts'
-import { openBlockList } from '../blocks/open-block-list.ts'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { countTurns } from '../../test/kit/mail/turns.ts'
 import {
   address,
   type Fixture,
@@ -10,11 +7,13 @@ import {
   newMail,
   openFixture,
   START,
-} from '../store/contract/fixture.ts'
+} from '../../test/kit/store/fixture.ts'
+import { openSqliteTestMail } from '../../test/kit/store/stores.ts'
+import { addBlock } from '../blocks/blocks.ts'
+import { openBlockList } from '../blocks/open-block-list.ts'
 import type { FindMailBlock } from './blocking.ts'
 import { acceptRecipient, receiveMail } from './receive-mail.ts'
 import { keyedTopic, type MailboxId, OPERATOR, POOL, type Topic } from './rules/session.ts'
-import { countTurns } from './testing/turns.ts'
 
 const LIMITS = {
   mailbox: { maxMessages: 5, maxBytes: 10_000 },
@@ -69,8 +68,8 @@ for (const [name, to, expected] of [
   ],
 ] as const) {
   test(`mail wakes, for ${name}`, async () => {
-    assert.equal(await receiveFor([...to]), 'stored')
-    assert.deepEqual(woken, expected())
+    expect(await receiveFor([...to])).toBe('stored')
+    expect(woken).toStrictEqual(expected())
   })
 }
 
@@ -78,14 +77,14 @@ test('a woken waiter finds the mail', async () => {
   await receiveFor(['own@box.test', 'plain@box.test', 'any@pool.test'])
   const counts = (await Promise.all(found)).map((ids) => ids.length)
   // Topics that are not mailboxes contain no messages.
-  assert.deepEqual(counts, [1, 0, 1, 1, 0])
+  expect(counts).toStrictEqual([1, 0, 1, 1, 0])
 })
 
 test('mail that was not stored wakes no topic', async () => {
-  assert.equal(await receiveFor(['nobody@box.test']), 'no_recipients')
+  expect(await receiveFor(['nobody@box.test'])).toBe('no_recipients')
   for (let sent = 0; sent < 5; sent += 1) await fixture.send(['own@box.test'])
-  assert.equal(await receiveFor(['own@box.test', 'plain@box.test']), 'full')
-  assert.deepEqual(woken, [])
+  expect(await receiveFor(['own@box.test', 'plain@box.test'])).toBe('full')
+  expect(woken).toStrictEqual([])
 })
 
 for (const [text, expected] of [
@@ -111,7 +110,7 @@ for (const [text, expected] of [
   test(`RCPT TO:<${text}> is ${expected}`, async () => {
     const deps = { store: fixture.store, limits: LIMITS, now: () => START }
     const found = await acceptRecipient(deps, text, { size: 0, others: [] })
-    assert.equal('refused' in found ? found.refused : found.address, expected)
+    expect('refused' in found ? found.refused : found.address).toBe(expected)
   })
 }
 
@@ -126,16 +125,16 @@ test('mail of a blocked client, envelope sender or From header is not stored', a
     return 'from_header'
   }
   const deps = { store: fixture.store, bus, now: () => START, findMailBlock }
-  assert.equal(await receiveMail(deps, { recipients, envelope, raw }), 'blocked')
-  assert.deepEqual(facts, [
+  expect(await receiveMail(deps, { recipients, envelope, raw })).toBe('blocked')
+  expect(facts).toStrictEqual([
     {
       clientIp: '192.0.2.7',
       mailFrom: 'ann@sender.test',
       readFrom: new Set(['From@bad.test', '', 'b@c.test']),
     },
   ])
-  assert.deepEqual(await fixture.other.listMessageIds(plain), [])
-  assert.deepEqual(woken, [])
+  expect(await fixture.other.listMessageIds(plain)).toStrictEqual([])
+  expect(woken).toStrictEqual([])
 })
 
 // A step is 64 KB or 100 addresses. Lists, rules of addresses and the block list share the first pass.
@@ -166,17 +165,17 @@ for (const [name, header] of [
       },
     }
     const deps = { store, bus: { wake() {} }, now: () => START, ...list }
-    assert.equal(await receiveMail(deps, { recipients, envelope, raw }), 'no_recipients')
+    expect(await receiveMail(deps, { recipients, envelope, raw })).toBe('no_recipients')
     turns.stop()
     await list.close()
-    assert.ok(read > 25 && read < 1_000, `${read} steps`)
+    expect(read > 25 && read < 1_000, `${read} steps`).toBeTruthy()
   })
 }
 
 test('a recipient whose session expired in the meantime is not woken', async () => {
   await fixture.session('long@box.test', 2 * HOUR, 'key-2')
   const late = new Date(START.getTime() + HOUR)
-  assert.equal(await receiveFor(['own@box.test', 'long@box.test'], late), 'stored')
-  assert.ok(woken.includes(keyedTopic('key', 'key-2')))
-  assert.ok(!woken.includes(key))
+  expect(await receiveFor(['own@box.test', 'long@box.test'], late)).toBe('stored')
+  expect(woken).toContain(keyedTopic('key', 'key-2'))
+  expect(woken).not.toContain(key)
 })

@@ -7,7 +7,6 @@ import type { FindMailBlock } from './blocking.ts'
 import type { MailDeps } from './deps.ts'
 import {
   decideRecipient,
-  needsFromHeader,
   type ReceiveLimits,
   type Recipient,
   type RecipientRefusal,
@@ -102,7 +101,7 @@ export async function receiveMail(
     return 'blocked'
   }
   const head = readHead(header, mailFrom)
-  const from = needsFromHeader(mail.recipients) ? readFromHeader(header) : undefined
+  const from = readFromHeader(header)
   const stored = await store.addMail({ ...mail, head, from, receivedAt: now() })
   if (stored.outcome === 'stored')
     for (const topic of recipientTopics(stored.recipients)) bus.wake(topic)

@@ -1,8 +1,9 @@
 import { type Address, hostOf } from '../base/address.ts'
 import { Problem } from '../base/problem.ts'
+import type { ServerDeps } from '../http/server/deps.ts'
 import { takeRate } from '../http/server/rates.ts'
-import type { MailDeps } from './deps.ts'
 import { liveSession } from './sessions/session.ts'
+import type { MailStore } from './store.ts'
 
 /**
  * Sends a mail through our own SMTP server, once `onGreeting` has resolved. Returns its reply to the mail, or to the command
@@ -13,7 +14,8 @@ export type SendLocalMail = (
   onGreeting: () => Promise<void>,
 ) => Promise<{ code: number; status: string }>
 
-type SendTestDeps = Pick<MailDeps, 'store' | 'limit' | 'now' | 'randomBytes'> & {
+interface SendTestDeps extends Pick<ServerDeps, 'limit' | 'now' | 'randomBytes'> {
+  store: MailStore
   sendLocalMail: SendLocalMail
 }
 

@@ -1,6 +1,5 @@
-import assert from 'node:assert/strict'
-import { afterEach, beforeEach, test } from 'vitest'
-import { openSqliteTestMail } from '../../test/support/stores.ts'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { openSqliteTestMail } from '../../test/kit/store/stores.ts'
 import { parseAddress, parseHost } from '../base/address.ts'
 import type { SenderCheckInput, SenderChecks } from '../shared/mail.ts'
 import type { Store } from '../store/store.ts'
@@ -30,14 +29,14 @@ beforeEach(async () => {
   rawReads = 0
   largeReads = openLargeReads()
   const name = parseHost('box.test')
-  assert.ok(name)
+  expect.assert(name)
   await store.addDomain({ name, sessions: true, reader: false, ttlSeconds: undefined })
 })
 afterEach(() => close())
 
 async function storedMail(clientIp = '192.0.2.1'): Promise<Message> {
   const address = parseAddress('abuse@box.test')
-  assert.ok(address)
+  expect.assert(address)
   await store.addMail({
     recipients: [{ address, mailbox: OPERATOR }],
     envelope: { clientIp, helo: 'h.test', mailFrom: 'a@b.test', tls: undefined, protocol: 'SMTP' },
@@ -47,7 +46,7 @@ async function storedMail(clientIp = '192.0.2.1'): Promise<Message> {
   })
   const [id] = await store.listMessageIds(OPERATOR)
   const message = await store.findMessage(OPERATOR, id ?? 0)
-  assert.ok(message)
+  expect.assert(message)
   return message
 }
 
@@ -71,60 +70,61 @@ const openChecks = (result: () => SenderChecks | undefined | Promise<undefined>)
 
 test('a mail is checked with its envelope, its bytes and the sender that is displayed', async () => {
   const message = await storedMail()
-  assert.deepEqual(await openChecks(() => PASSES)(message), PASSES)
-  const { raw, receivedAt, ...facts } = inputs[0] ?? assert.fail()
-  assert.deepEqual(facts, {
+  expect(await openChecks(() => PASSES)(message)).toStrictEqual(PASSES)
+  const { raw, receivedAt, ...facts } = inputs[0] ?? expect.fail()
+  expect(facts).toStrictEqual({
     clientIp: '192.0.2.1',
     helo: 'h.test',
     mailFrom: 'a@b.test',
     shown: 'ann@sender.test',
   })
-  assert.equal(Buffer.from(raw).toString(), RAW)
-  assert.equal(receivedAt.getTime(), now.getTime())
+  expect(Buffer.from(raw).toString()).toBe(RAW)
+  expect(receivedAt.getTime()).toBe(now.getTime())
 })
 
 test('a mail requested concurrently is checked once, and never again', async () => {
   const message = await storedMail()
   const find = openChecks(() => PASSES)
   const all = await Promise.all(Array.from({ length: 10 }, () => find(message)))
-  for (const one of all) assert.deepEqual(one, PASSES)
-  assert.deepEqual(await openChecks(() => TEMPERROR)(message), PASSES, 'also by another thread')
-  assert.equal(inputs.length, 1)
+  for (const one of all) expect(one).toStrictEqual(PASSES)
+  expect(await openChecks(() => TEMPERROR)(message), 'also by another thread').toStrictEqual(PASSES)
+  expect(inputs.length).toBe(1)
 })
 
 test('a temporary DNS error is returned, not stored, and retried after a minute', async () => {
   const message = await storedMail()
   let result = TEMPERROR
   const find = openChecks(() => result)
-  for (let attempt = 0; attempt < 3; attempt += 1) assert.deepEqual(await find(message), TEMPERROR)
-  assert.equal(inputs.length, 1)
-  assert.equal(await store.readSenderChecks(message.rawId), undefined)
+  for (let attempt = 0; attempt < 3; attempt += 1)
+    expect(await find(message)).toStrictEqual(TEMPERROR)
+  expect(inputs.length).toBe(1)
+  expect(await store.readSenderChecks(message.rawId)).toBeUndefined()
   result = PASSES
   now = new Date(now.getTime() + 61_000)
-  assert.deepEqual(await find(message), PASSES)
-  assert.deepEqual(await store.readSenderChecks(message.rawId), PASSES)
-  assert.equal(inputs.length, 2)
+  expect(await find(message)).toStrictEqual(PASSES)
+  expect(await store.readSenderChecks(message.rawId)).toStrictEqual(PASSES)
+  expect(inputs.length).toBe(2)
 })
 
 test('a check refused for lack of capacity is retried when requested a few seconds later', async () => {
   const message = await storedMail()
   let result: SenderChecks | undefined
   const find = openChecks(() => result)
-  for (let attempt = 0; attempt < 3; attempt += 1) assert.equal(await find(message), undefined)
-  assert.equal(rawReads, 1, 'the mail is not read again each time')
+  for (let attempt = 0; attempt < 3; attempt += 1) expect(await find(message)).toBeUndefined()
+  expect(rawReads, 'the mail is not read again each time').toBe(1)
   result = PASSES
   now = new Date(now.getTime() + 6_000)
-  assert.deepEqual(await find(message), PASSES)
+  expect(await find(message)).toStrictEqual(PASSES)
 })
 
 test('a background check refused for lack of capacity does not delay a foreground check', async () => {
   const message = await storedMail()
   let result: SenderChecks | undefined
   const find = openChecks(() => result)
-  assert.equal(await find(message, 'background'), undefined)
+  expect(await find(message, 'background')).toBeUndefined()
   result = PASSES
-  assert.equal(await find(message, 'background'), undefined)
-  assert.deepEqual(await find(message), PASSES)
+  expect(await find(message, 'background')).toBeUndefined()
+  expect(await find(message)).toStrictEqual(PASSES)
 })
 
 test('a mail is not read while too many checks are running', async () => {
@@ -134,10 +134,10 @@ test('a mail is not read while too many checks are running', async () => {
   const all = Array.from({ length: 30 }, (_, at) =>
     find({ ...message, rawId: message.rawId + at, size: 0 }, 'background'),
   )
-  assert.equal(await all[29], undefined)
+  expect(await all[29]).toBeUndefined()
   pending.resolve(undefined)
   await Promise.all(all)
-  assert.equal(rawReads, 20)
+  expect(rawReads).toBe(20)
 })
 
 test('a large mail waits in the background for its turn to be read', async () => {
@@ -147,18 +147,18 @@ test('a large mail waits in the background for its turn to be read', async () =>
   const other = largeReads.run('other', reader, () => reading.promise)
   const found = openChecks(() => PASSES)(message)
   for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate)
-  assert.equal(rawReads, 0)
+  expect(rawReads).toBe(0)
   reading.resolve()
   await other
-  assert.deepEqual(await found, PASSES)
+  expect(await found).toStrictEqual(PASSES)
 })
 
 test('neither fetched mail nor deleted mail is checked', async () => {
   const message = await storedMail('')
   const find = openChecks(() => PASSES)
-  assert.equal(await find(message), undefined)
-  assert.equal(await find({ ...message, rawId: message.rawId + 1 }), undefined)
-  assert.equal(inputs.length, 0)
+  expect(await find(message)).toBeUndefined()
+  expect(await find({ ...message, rawId: message.rawId + 1 })).toBeUndefined()
+  expect(inputs.length).toBe(0)
 })
 
 test('an unexpected error is logged and yields no result', async () => {
@@ -166,6 +166,6 @@ test('an unexpected error is logged and yields no result', async () => {
   const find = openChecks(() => {
     throw new Error('no way to the main thread')
   })
-  assert.equal(await find(message), undefined)
-  assert.deepEqual(logged, ['sender check failed'])
+  expect(await find(message)).toBeUndefined()
+  expect(logged).toStrictEqual(['sender check failed'])
 })

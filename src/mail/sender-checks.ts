@@ -3,15 +3,17 @@ import type { Log } from '../base/log/log.ts'
 import { openLru } from '../base/lru.ts'
 import { Problem } from '../base/problem.ts'
 import { isConclusive, type SenderCheckInput, type SenderChecks } from '../shared/mail.ts'
-import type { MailDeps } from './deps.ts'
+import type { LargeReads } from './read/large-reads.ts'
 import type { Message } from './rules/message.ts'
 import type { MailStore } from './store.ts'
 
-export interface SenderChecksDeps extends Pick<MailDeps, 'largeReads' | 'now'> {
+export interface SenderChecksDeps {
   store: Pick<MailStore, 'readRaw' | 'readSenderChecks' | 'saveSenderChecks'>
   /** Undefined if the checker is busy. */
   check(input: SenderCheckInput, priority?: 'background'): Promise<SenderChecks | undefined>
+  largeReads: LargeReads
   log: Pick<Log, 'error'>
+  now(): Date
 }
 
 /**

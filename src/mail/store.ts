@@ -3,18 +3,19 @@ import type { Awaitable } from '../base/awaitable.ts'
 import type { LeaseStore } from '../base/jobs/lease.ts'
 import type { AddressRules, FromHeader, RuleRefusal } from '../shared/address-rules.ts'
 import type { Envelope, HeaderSummary, Mail, SenderChecks } from '../shared/mail.ts'
+import type { LevelStore } from './level-store.ts'
 import type { OperatorStore, Volume } from './operator-store.ts'
 import type { LedgerState } from './rules/ledger.ts'
 import type { Message, MessageSummary, RawMail, ScanResult } from './rules/message.ts'
 import type { Recipient, RecipientFacts } from './rules/recipient.ts'
-import type { Mailbox, MailboxId, Session } from './rules/session.ts'
+import type { MailboxCounters, MailboxId, Session } from './rules/session.ts'
 
 // Two stores, because no operation needs one commit across both: mail lives for hours, orders for years.
 // A write is on disk when its promise resolves, and every read that starts afterwards, on any thread or node, sees it.
 // A full store throws Problem('overloaded') and stores nothing. An unreachable one throws StoreUnavailable.
 
 /** Mail, sessions and mail domains. */
-export interface MailStore extends OperatorStore, LeaseStore {
+export interface MailStore extends OperatorStore, LevelStore, LeaseStore {
   /** All domains, including removed ones, by id. */
   listDomains(): Promise<MailDomain[]>
   findDomain(name: Host): Promise<MailDomain | undefined>
@@ -22,15 +23,15 @@ export interface MailStore extends OperatorStore, LeaseStore {
   addDomain(domain: NewDomain): Promise<MailDomain | undefined>
   changeDomain(name: Host, change: DomainChange): Promise<MailDomain | undefined>
 
-  /** Undefined if the address belongs to a live session or is still reserved, or may be while the ledger is unknown. */
+  /** Undefined if the address belongs to a live session or is in its cool-down, or may be while the ledger is unknown. */
   createSession(session: NewSession): Promise<Session | undefined>
   /** Live and expired sessions; the caller checks the expiry. Never older than the last write. */
   findSession(tokenHash: string): Promise<Session | undefined>
   /** Undefined if the session is no longer live. */
   extendSession(mailbox: MailboxId, expiresAt: Date, now: Date): Promise<Session | undefined>
-  /** Revives an expired session with a new, empty mailbox. Undefined if the address is no longer reserved for it. */
+  /** Revives an expired session with a new, empty mailbox. Undefined after the cool-down. */
   reviveSession(revival: Revival): Promise<Session | undefined>
-  /** Ends the session: its token becomes invalid, its address stays reserved. False if it was not live. */
+  /** Ends the session: its token becomes invalid, and the cool-down of its address begins. False if it was not live. */
   endSession(mailbox: MailboxId, now: Date): Promise<boolean>
 
   /** What is known about the ledger of addresses; undefined before the first start of the service. */
@@ -46,14 +47,12 @@ export interface MailStore extends OperatorStore, LeaseStore {
   addMail(mail: NewMail): Promise<AddMailResult>
 
   /** The pool or the operator's mailbox. */
-  readSharedMailbox(mailbox: MailboxId): Promise<Mailbox>
+  readSharedMailbox(mailbox: MailboxId): Promise<MailboxCounters>
   /** Newest first. */
   listMessages(mailbox: MailboxId, page: MessagePage): Promise<Message[]>
   /** All of a mailbox, newest first: what a live stream compares. */
   listMessageIds(mailbox: MailboxId): Promise<number[]>
   findMessage(mailbox: MailboxId, id: number): Promise<Message | undefined>
-  /** False if this mailbox has no such message. */
-  deleteMessage(mailbox: MailboxId, id: number): Promise<boolean>
   /** Deletes those of the messages that are in this mailbox, in one commit: pass few at a time. */
   deleteMessages(mailbox: MailboxId, ids: readonly number[]): Promise<Volume>
   /**
@@ -65,7 +64,7 @@ export interface MailStore extends OperatorStore, LeaseStore {
   keyMailVersion(scope: KeyScope): Promise<string>
   /** Newest first, unless the page says otherwise. Ids of all mail that a key may see rise in the order of commit, across mailboxes. */
   listKeyMail(scope: KeyScope, page: OrderedKeyMailPage): Promise<Message[]>
-  /** Of the same messages what a filter compares, which takes less time to read. */
+  /** What a filter compares of the same messages, which takes less time to read. */
   listKeyMailHeads(scope: KeyScope, page: KeyMailPage): Promise<KeyMailHead[]>
   /** Those of these messages that the key may see, newest first. */
   readKeyMail(scope: KeyScope, ids: readonly number[]): Promise<Message[]>
@@ -84,6 +83,8 @@ export interface MailStore extends OperatorStore, LeaseStore {
   /** Replaces earlier results; does nothing if the mail has been deleted. */
   saveSenderChecks(rawId: number, checks: SenderChecks): Promise<void>
 
+  /** The time for deletions: not ahead of the clock of the store, if it has one. */
+  clampTime(now: Date): Awaitable<Date>
   /** One small step of deleting expired data. True if there is more to do. */
   sweep(due: SweepOptions): Promise<boolean>
   /** Why no mail can be stored at the moment; undefined if it can. */
@@ -134,8 +135,8 @@ export interface NewMail {
   recipients: Recipient[]
   envelope: Envelope
   head: HeaderSummary
-  /** Undefined: not read, because no recipient had a rule about it at RCPT. */
-  from?: FromHeader | undefined
+  /** Without it, recipients that have a rule about it refuse the mail. */
+  from?: FromHeader
   /** Transferred: the caller must not use it afterwards. */
   raw: Uint8Array
   receivedAt: Date
@@ -166,7 +167,7 @@ export interface MessagePage {
 
 export interface MessageScan extends ScanResult {
   mailbox: MailboxId
-  /** Of the message. */
+  /** Id of the message. */
   id: number
 }
 

@@ -1,8 +1,7 @@
-import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import { zstdCompress } from 'node:zlib'
-import { describe, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Address } from '../base/address.ts'
 import { type MailboxId, OPERATOR, POOL } from '../mail/rules/session.ts'
 import { compress, compressMail, compressMailAsync, decompress } from './compression.ts'
@@ -18,21 +17,21 @@ describe('mail of a session', () => {
   for (const bytes of [0, 1, 255, 256, 4 * KB, 16 * KB - 1, 16 * KB, 300 * KB]) {
     test(`of ${bytes} bytes is the same when it is read`, async () => {
       for (const raw of [randomBytes(bytes), Buffer.alloc(bytes, 'text ')]) {
-        assert.deepEqual(await decompress(compressMail(mail(raw, SESSION))), raw)
-        assert.deepEqual(await decompress(await compressMailAsync(mail(raw, SESSION))), raw)
+        expect(await decompress(compressMail(mail(raw, SESSION)))).toStrictEqual(raw)
+        expect(await decompress(await compressMailAsync(mail(raw, SESSION)))).toStrictEqual(raw)
       }
     })
   }
 
   test('is the same if its frame does not have its size, as in version 0.3.0', async () => {
     const raw = randomBytes(1_500 * KB)
-    assert.deepEqual(await decompress(await promisify(zstdCompress)(raw)), raw)
+    expect(await decompress(await promisify(zstdCompress)(raw))).toStrictEqual(raw)
   })
 
   test('is compressed from 16 KB', () => {
     const stored = (bytes: number) => compressMail(mail(Buffer.alloc(bytes, 'a'), SESSION)).length
-    assert.equal(stored(16 * KB - 1), 16 * KB - 1 + 12)
-    assert.ok(stored(16 * KB) < 100)
+    expect(stored(16 * KB - 1)).toBe(16 * KB - 1 + 12)
+    expect(stored(16 * KB)).toBeLessThan(100)
   })
 })
 
@@ -41,7 +40,7 @@ test('mail of a shared mailbox is always compressed, because its bytes are count
   for (const mailbox of [POOL, OPERATOR]) {
     const both = mail(raw, mailbox)
     both.recipients.unshift(...mail(raw, SESSION).recipients)
-    assert.deepEqual(compressMail(both), compress(raw))
-    assert.deepEqual(await compressMailAsync(both), compress(raw))
+    expect(compressMail(both)).toStrictEqual(compress(raw))
+    expect(await compressMailAsync(both)).toStrictEqual(compress(raw))
   }
 })

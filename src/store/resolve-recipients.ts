@@ -73,7 +73,7 @@ export function sessionFacts(row: RecipientRow): FoundRecipient | undefined {
     // Ended by its owner: not live, whatever the clock says.
     session: owned ? session : undefined,
     keyId: row.key_id ?? undefined,
-    everAssigned: true,
+    inLedger: true,
   }
 }
 
@@ -90,7 +90,7 @@ export const NO_USAGE: MailboxUsage = { count: 0, bytes: 0 }
 export const UNKNOWN_RECIPIENT = {
   domain: undefined,
   session: undefined,
-  everAssigned: false,
+  inLedger: false,
   // Where it is not read, it does not matter.
   ledger: { unknownUntil: undefined },
   poolAddress: NO_USAGE,

@@ -1,5 +1,4 @@
-import assert from 'node:assert/strict'
-import { test } from 'vitest'
+import { expect, test } from 'vitest'
 import { type SessionRow, sessionOf } from '../mail/store-rows.ts'
 
 const ROW: SessionRow = {
@@ -25,5 +24,5 @@ test('the version is new if the last mail was lost and another one arrived', () 
   const before = sessionOf(ROW).version
   const rolledBack = { ...ROW, version: 3, last_id: 900 }
   const after = sessionOf({ ...rolledBack, version: 4, last_id: 1_600 }).version
-  assert.notEqual(after, before)
+  expect(after).not.toBe(before)
 })

@@ -16,8 +16,7 @@ test('a migration that has landed is neither changed nor removed', () => {
   expect(found.sort()).toEqual(LANDED.toSorted())
 })
 
-// SQLite counts the files, PostgreSQL compares with the highest number: databases that exist would skip one in between,
-// or run another one twice.
+// A database has the number of its last migration: one that exists would skip one in between.
 test('a new migration comes after the others of its folder', () => {
   const highest = new Map<string, number>()
   for (const line of LANDED) {

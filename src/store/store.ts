@@ -1,4 +1,4 @@
-import type { SeriesStore } from '../admin/series/series-store.ts'
+import type { SeriesStore } from '../admin/series/store.ts'
 import type { AdminSessionStore } from '../admin/session-store.ts'
 import type { AsyncMethods } from '../base/operation.ts'
 import type { BlockStore } from '../blocks/store.ts'
@@ -7,8 +7,8 @@ import type { AccountStore } from '../gmail/store.ts'
 import type { InstallationStore } from '../keys/installation-store.ts'
 import type { KeyStore } from '../keys/store.ts'
 import type { MailStore } from '../mail/store.ts'
-import type { PurchaseStore } from '../shop/deps.ts'
-import type { WebhookStore } from '../webhooks/store-writes.ts'
+import type { OrderStore } from '../shop/store.ts'
+import type { WebhookStore } from '../webhooks/store.ts'
 import type { shopSweep } from './shop/sweep.ts'
 
 // What the two databases provide: the operations of all folders.
@@ -18,7 +18,7 @@ export interface Store extends MailStore, AccountStore, BlockStore, CheckRunStor
 export interface ShopStore
   extends KeyStore,
     InstallationStore,
-    PurchaseStore,
+    OrderStore,
     WebhookStore,
     AdminSessionStore,
     AsyncMethods<typeof shopSweep> {

@@ -1,10 +1,9 @@
-import assert from 'node:assert/strict'
-import { afterAll, beforeAll, describe, test } from 'vitest'
-import { emailsOf } from '../../../test/support/api-client.ts'
-import { problemFault, request, requestFrom } from '../../../test/support/http-client.ts'
-import { type AppWithKeys, sharedAppWithKeys, type TestKey } from '../../../test/support/keys.ts'
-import { openServerWithManualClock } from '../../../test/support/manual-clock.ts'
-import { newClient, PROXY } from '../../../test/support/trusted-proxy.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { emailsOf } from '../../../test/kit/http/api-client.ts'
+import { problemFault, request, requestFrom } from '../../../test/kit/http/http-client.ts'
+import { newClient, PROXY } from '../../../test/kit/http/trusted-proxy.ts'
+import { openServerWithManualClock } from '../../../test/kit/manual-clock.ts'
+import { type AppWithKeys, sharedAppWithKeys, type TestKey } from '../../../test/kit/shop/keys.ts'
 import { makeKeySecret } from '../rules.ts'
 
 let app: AppWithKeys
@@ -19,7 +18,7 @@ const UNKNOWN_KEY = makeKeySecret('mf_live_none', new Uint8Array(20))
 
 /** Whether /emails returns mail to this address for this key. */
 async function canRead({ headers }: TestKey, email: string): Promise<boolean> {
-  assert.equal(await app.mail(email), 250)
+  expect(await app.mail(email)).toBe(250)
   return emailsOf(await request(`${app.url}/emails?to=${email}`, { headers })).length > 0
 }
 
@@ -32,10 +31,10 @@ describe('200', () => {
     test(`${name} assigns the session to the key and costs nothing`, async () => {
       const [key, other] = [await app.ring.issue(), await app.ring.issue()]
       const { status, body } = await create(headersOf(key.secret))
-      assert.equal(status, 200)
-      assert.equal(await app.ring.used(key), 0)
-      assert.equal(await canRead(key, String(body['email'])), true)
-      assert.equal(await canRead(other, String(body['email'])), false)
+      expect(status).toBe(200)
+      expect(await app.ring.used(key)).toBe(0)
+      expect(await canRead(key, String(body['email']))).toBe(true)
+      expect(await canRead(other, String(body['email']))).toBe(false)
     })
   }
 
@@ -48,34 +47,33 @@ describe('200', () => {
       { authorization: 'Basic x' },
     ]) {
       const { status, body } = await create(headers)
-      assert.equal(status, 200)
-      assert.equal(await canRead(key, String(body['email'])), false)
+      expect(status).toBe(200)
+      expect(await canRead(key, String(body['email']))).toBe(false)
     }
     const { body } = await create({}, `&apikey=${key.secret}`)
-    assert.equal(await canRead(key, String(body['email'])), false, 'never from the query')
+    expect(await canRead(key, String(body['email'])), 'never from the query').toBe(false)
   })
 
   test('a key at its daily limit is accepted, and nothing is charged', async () => {
     const key = await app.ring.issue({ requests: 9, perDay: 1 })
-    assert.equal((await request(`${app.url}/emails`, { headers: key.headers })).status, 200)
-    assert.equal((await create(key.headers)).status, 200)
-    assert.equal(await app.ring.used(key), 1)
+    expect((await request(`${app.url}/emails`, { headers: key.headers })).status).toBe(200)
+    expect((await create(key.headers)).status).toBe(200)
+    expect(await app.ring.used(key)).toBe(1)
   })
 
   test('a key raises the maximum ttl from 7 to 30 days, also for extensions', async () => {
     const DAY = 86_400
     const { headers } = await app.ring.issue()
     const { body, status } = await create(headers, `&ttl=${30 * DAY}`)
-    assert.equal(status, 200)
+    expect(status).toBe(200)
     const extend = `${app.url}/api/extend-session?token=${body['token']}&ttl=`
     const extended = await request(`${extend}${30 * DAY}`, { method: 'POST' })
-    assert.deepEqual([extended.status, extended.body['email']], [200, body['email']])
+    expect([extended.status, extended.body['email']]).toStrictEqual([200, body['email']])
     const tooLong = await create(headers, `&ttl=${30 * DAY + 1}`)
-    assert.equal(tooLong.body['message'], 'ttl: must be 60 to 2592000 seconds.')
+    expect(tooLong.body['message']).toBe('ttl: must be 60 to 2592000 seconds.')
     const anonymous = await create({}, `&ttl=${7 * DAY + 1}`)
-    assert.deepEqual([anonymous.status, anonymous.body['code']], [400, 'invalid_parameter'])
-    assert.equal(
-      anonymous.body['message'],
+    expect([anonymous.status, anonymous.body['code']]).toStrictEqual([400, 'invalid_parameter'])
+    expect(anonymous.body['message']).toBe(
       'ttl: must be 60 to 604800 seconds; up to 2592000 with an API key.',
     )
   })
@@ -83,7 +81,7 @@ describe('200', () => {
   test('cross-origin requests with a key are allowed', async () => {
     const key = await app.ring.issue()
     const { headers } = await create({ ...key.headers, origin: 'https://page.test' })
-    assert.equal(headers.get('access-control-allow-origin'), '*')
+    expect(headers.get('access-control-allow-origin')).toBe('*')
   })
 })
 
@@ -102,10 +100,10 @@ describe('401', () => {
       revoked.headers,
     ] as Record<string, string>[]) {
       const response = await create(headers, '&prefix=never-made')
-      assert.deepEqual([response.status, response.body['code']], [401, 'invalid_key'])
-      assert.equal(problemFault(response), undefined)
+      expect([response.status, response.body['code']]).toStrictEqual([401, 'invalid_key'])
+      expect(problemFault(response)).toBeUndefined()
     }
-    assert.equal((await create({}, '&prefix=never-made')).status, 200, 'the address is free')
+    expect((await create({}, '&prefix=never-made')).status, 'the address is free').toBe(200)
   })
 })
 
@@ -120,9 +118,9 @@ describe('402', () => {
       [await app.ring.issueRefunded(), 'plan_expired'],
     ] as const) {
       const response = await create(key.headers)
-      assert.deepEqual([response.status, response.body['code']], [402, code])
-      assert.match(String(response.body['message']), /http:\/\/127\.0\.0\.1:\d+\/pricing$/)
-      assert.equal(problemFault(response), undefined)
+      expect([response.status, response.body['code']]).toStrictEqual([402, code])
+      expect(String(response.body['message'])).toMatch(/http:\/\/127\.0\.0\.1:\d+\/pricing$/)
+      expect(problemFault(response)).toBeUndefined()
     }
   })
 })
@@ -137,9 +135,9 @@ describe('429', () => {
         path: '/api/create-session',
         headers: { 'x-forwarded-for': client, apikey },
       })
-    for (let guess = 1; guess <= 20; guess += 1) assert.equal((await from(UNKNOWN_KEY)).status, 401)
-    assert.equal((await from(key.secret)).status, 200, 'twenty are not too many')
-    assert.equal((await from(UNKNOWN_KEY)).status, 429)
-    assert.equal((await from(key.secret)).status, 429)
+    for (let guess = 1; guess <= 20; guess += 1) expect((await from(UNKNOWN_KEY)).status).toBe(401)
+    expect((await from(key.secret)).status, 'twenty are not too many').toBe(200)
+    expect((await from(UNKNOWN_KEY)).status).toBe(429)
+    expect((await from(key.secret)).status).toBe(429)
   })
 })

@@ -1,15 +1,14 @@
-import assert from 'node:assert/strict'
-import { afterAll, beforeAll, describe, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   problemFault,
   request,
   requestFrom,
   sendRaw,
   type TestResponse,
-} from '../../../test/support/http-client.ts'
-import { type AppWithKeys, startAppWithKeys, type TestKey } from '../../../test/support/keys.ts'
-import { openServerWithManualClock } from '../../../test/support/manual-clock.ts'
-import { newClient, PROXY, PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
+} from '../../../test/kit/http/http-client.ts'
+import { newClient, PROXY, PROXY_ENV } from '../../../test/kit/http/trusted-proxy.ts'
+import { openServerWithManualClock } from '../../../test/kit/manual-clock.ts'
+import { type AppWithKeys, startAppWithKeys, type TestKey } from '../../../test/kit/shop/keys.ts'
 import { makeKeySecret } from '../rules.ts'
 
 let app: AppWithKeys
@@ -35,8 +34,8 @@ describe('charging', () => {
   }
 
   test('each 200 costs one request, even if empty or for HEAD', async () => {
-    assert.deepEqual(await cost(({ headers }) => read('?to=none@pool.test', headers)), [200, 1])
-    assert.deepEqual(await cost(({ headers }) => read('', headers, 'HEAD')), [200, 1])
+    expect(await cost(({ headers }) => read('?to=none@pool.test', headers))).toStrictEqual([200, 1])
+    expect(await cost(({ headers }) => read('', headers, 'HEAD'))).toStrictEqual([200, 1])
   })
 
   test('a 304 costs nothing, for GET and HEAD', async () => {
@@ -45,12 +44,12 @@ describe('charging', () => {
       await read('', { ...headers, 'if-none-match': etag }, 'HEAD')
       return await read('', { ...headers, 'if-none-match': etag })
     }
-    assert.deepEqual(await cost(operation), [304, 1])
+    expect(await cost(operation)).toStrictEqual([304, 1])
   })
 
   for (const query of ['to=x', 'limit=0', 'limit=501', 'cursor=x', 'since_id=-1', 'wait=56']) {
     test(`a 400 for ${query} costs nothing`, async () => {
-      assert.deepEqual(await cost(({ headers }) => read(`?${query}`, headers)), [400, 0])
+      expect(await cost(({ headers }) => read(`?${query}`, headers))).toStrictEqual([400, 0])
     })
   }
 
@@ -60,7 +59,7 @@ describe('charging', () => {
     ['/', 'GET', 404],
   ] as const) {
     test(`a ${status} costs nothing`, async () => {
-      assert.deepEqual(await cost(({ headers }) => read(path, headers, method)), [status, 0])
+      expect(await cost(({ headers }) => read(path, headers, method))).toStrictEqual([status, 0])
     })
   }
 
@@ -68,27 +67,27 @@ describe('charging', () => {
     const key = await app.ring.issue({ requests: 3, perDay: 2 })
     const quotaAfter = async (query: string, more = {}) => {
       const { status, headers } = await read(query, { ...key.headers, ...more })
-      assert.equal(headers.get('ratelimit-policy'), '"plan";q=3, "day";q=2;w=86400')
-      assert.match(headers.get('ratelimit') ?? '', /^"plan";r=\d, "day";r=\d;t=\d+$/)
-      assert.match(headers.get('x-ratelimit-reset') ?? '', /^\d+$/)
+      expect(headers.get('ratelimit-policy')).toBe('"plan";q=3, "day";q=2;w=86400')
+      expect(headers.get('ratelimit') ?? '').toMatch(/^"plan";r=\d, "day";r=\d;t=\d+$/)
+      expect(headers.get('x-ratelimit-reset') ?? '').toMatch(/^\d+$/)
       return [status, ...['limit', 'remaining'].map((name) => headers.get(`x-ratelimit-${name}`))]
     }
-    assert.deepEqual(await quotaAfter('?to=x'), [400, '2', '2'])
-    assert.deepEqual(await quotaAfter(''), [200, '2', '1'])
-    assert.deepEqual(await quotaAfter('', { 'if-none-match': '*' }), [304, '2', '1'])
-    assert.deepEqual(await quotaAfter(''), [200, '2', '0'])
-    assert.deepEqual(await quotaAfter(''), [429, '2', '0'])
-    assert.deepEqual(await quotaAfter('', { 'if-none-match': '*' }), [429, '2', '0'])
+    expect(await quotaAfter('?to=x')).toStrictEqual([400, '2', '2'])
+    expect(await quotaAfter('')).toStrictEqual([200, '2', '1'])
+    expect(await quotaAfter('', { 'if-none-match': '*' })).toStrictEqual([304, '2', '1'])
+    expect(await quotaAfter('')).toStrictEqual([200, '2', '0'])
+    expect(await quotaAfter('')).toStrictEqual([429, '2', '0'])
+    expect(await quotaAfter('', { 'if-none-match': '*' })).toStrictEqual([429, '2', '0'])
   })
 })
 
 describe('401', () => {
   const assertInvalidKey = (response: TestResponse, label: string) => {
-    assert.deepEqual([response.status, response.body['code']], [401, 'invalid_key'], label)
-    assert.equal(response.body['message'], 'The API key is invalid or missing.', label)
-    assert.equal(problemFault(response), undefined, label)
+    expect([response.status, response.body['code']], label).toStrictEqual([401, 'invalid_key'])
+    expect(response.body['message'], label).toBe('The API key is invalid or missing.')
+    expect(problemFault(response), label).toBeUndefined()
     for (const name of ['ratelimit', 'ratelimit-policy', 'x-ratelimit-limit']) {
-      assert.equal(response.headers.get(name), null, label)
+      expect(response.headers.get(name), label).toBe(null)
     }
   }
 
@@ -141,12 +140,12 @@ describe('401', () => {
       app.httpPort,
       `GET /emails HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${twice}\r\n`,
     )
-    assert.match(received, /^HTTP\/1\.1 401 /)
+    expect(received).toMatch(/^HTTP\/1\.1 401 /)
   })
 
   test('a revoked key is refused at once', async () => {
     const key = await app.ring.issue()
-    assert.equal((await read('', key.headers)).status, 200)
+    expect((await read('', key.headers)).status).toBe(200)
     await app.ring.shop.revokeKey(key.id)
     assertInvalidKey(await read('', key.headers), 'revoked')
     assertInvalidKey(
@@ -161,23 +160,23 @@ describe('402', () => {
     for (const more of [{}, { 'if-none-match': '*' }]) {
       for (const query of ['', '?limit=0', '?wait=55']) {
         const response = await read(query, { ...key.headers, ...more })
-        assert.deepEqual([response.status, response.body['code']], [402, code])
-        assert.match(String(response.body['message']), pattern)
-        assert.match(String(response.body['message']), /https:\/\/mail\.test\/pricing$/)
-        assert.equal(response.headers.get('x-ratelimit-remaining'), '0')
-        assert.equal(response.headers.get('retry-after'), null)
-        assert.equal(problemFault(response), undefined)
+        expect([response.status, response.body['code']]).toStrictEqual([402, code])
+        expect(String(response.body['message'])).toMatch(pattern)
+        expect(String(response.body['message'])).toMatch(/https:\/\/mail\.test\/pricing$/)
+        expect(response.headers.get('x-ratelimit-remaining')).toBe('0')
+        expect(response.headers.get('retry-after')).toBe(null)
+        expect(problemFault(response)).toBeUndefined()
       }
     }
   }
 
   test('the last request passes, the next one does not', async () => {
     const key = await app.ring.issue({ requests: 2 })
-    assert.equal((await read('', key.headers)).status, 200)
+    expect((await read('', key.headers)).status).toBe(200)
     const last = await read('', key.headers)
-    assert.deepEqual([last.status, last.headers.get('x-ratelimit-remaining')], [200, '0'])
+    expect([last.status, last.headers.get('x-ratelimit-remaining')]).toStrictEqual([200, '0'])
     await assertPaymentRequired(key, 'quota_exhausted', /All 2 requests/)
-    assert.equal(await app.ring.used(key), 2)
+    expect(await app.ring.used(key)).toBe(2)
   })
 
   test('a refunded key is refused', async () => {
@@ -191,9 +190,9 @@ describe('402', () => {
   test('a plan expires at the exact second', async () => {
     const key = await app.ring.issue({ months: 1 })
     const end = (await app.ring.shop.readKey(key.id, app.now()))?.expiresAt
-    assert.ok(end)
+    expect.assert(end)
     moveTo(end.getTime() - 20_000)
-    assert.equal((await read('', key.headers)).status, 200)
+    expect((await read('', key.headers)).status).toBe(200)
     moveTo(end.getTime())
     await assertPaymentRequired(key, 'plan_expired', /This plan has expired/)
   })
@@ -205,19 +204,19 @@ describe('429', () => {
     const midnight = Math.ceil((app.now().getTime() + 60_000) / 86_400_000) * 86_400_000
     moveTo(midnight - 30_000)
     for (const status of [200, 200, 429]) {
-      assert.equal((await read('', key.headers)).status, status)
+      expect((await read('', key.headers)).status).toBe(status)
     }
     const response = await read('?limit=0', { ...key.headers, 'if-none-match': '*' })
-    assert.deepEqual([response.status, response.body['code']], [429, 'daily_limit'])
-    assert.equal(problemFault(response), undefined)
-    assert.ok(Number(response.headers.get('retry-after')) <= 30)
-    assert.equal(response.headers.get('x-ratelimit-reset'), String(midnight / 1000))
+    expect([response.status, response.body['code']]).toStrictEqual([429, 'daily_limit'])
+    expect(problemFault(response)).toBeUndefined()
+    expect(Number(response.headers.get('retry-after'))).toBeLessThanOrEqual(30)
+    expect(response.headers.get('x-ratelimit-reset')).toBe(String(midnight / 1000))
 
     moveTo(midnight)
     for (const status of [200, 200, 429]) {
-      assert.equal((await read('', key.headers)).status, status)
+      expect((await read('', key.headers)).status).toBe(status)
     }
-    assert.equal(await app.ring.used(key), 4)
+    expect(await app.ring.used(key)).toBe(4)
   })
 
   test('after 20 wrong keys a client is refused, even with a valid key', async () => {
@@ -226,21 +225,21 @@ describe('429', () => {
       requestFrom(server.port, PROXY, { path, headers: { 'x-forwarded-for': client, apikey } })
     const [guesser, other] = [newClient(), newClient()]
     for (let guess = 1; guess <= 20; guess += 1) {
-      assert.equal((await from(guesser, guess % 2 ? 'typo' : UNKNOWN_KEY)).status, 401)
+      expect((await from(guesser, guess % 2 ? 'typo' : UNKNOWN_KEY)).status).toBe(401)
     }
     for (const path of ['/emails', '/usage']) {
       for (const text of [UNKNOWN_KEY, key.secret]) {
         const response = await from(guesser, text, path)
-        assert.deepEqual([response.status, response.body['code']], [429, 'rate_limited'], path)
-        assert.equal(problemFault(response), undefined)
+        expect([response.status, response.body['code']], path).toStrictEqual([429, 'rate_limited'])
+        expect(problemFault(response)).toBeUndefined()
       }
     }
-    assert.equal((await from(other, key.secret)).status, 200, 'others are unaffected')
+    expect((await from(other, key.secret)).status, 'others are unaffected').toBe(200)
     const { status } = await request(`${server.url}/emails`, { headers: key.headers })
-    assert.equal(status, 200, 'nor is loopback')
+    expect(status, 'nor is loopback').toBe(200)
     passSeconds(2.999)
-    assert.equal((await from(guesser, key.secret)).status, 429)
+    expect((await from(guesser, key.secret)).status).toBe(429)
     passSeconds(0.001)
-    assert.equal((await from(guesser, key.secret)).status, 200)
+    expect((await from(guesser, key.secret)).status).toBe(200)
   })
 })

@@ -1,12 +1,11 @@
-import assert from 'node:assert/strict'
-import { test } from 'vitest'
+import { expect, test } from 'vitest'
 import { Problem } from '../../base/problem.ts'
 import { cursorOf, parseCursor } from './emails.ts'
 
 test('a cursor decodes to its id and is URL-safe', () => {
   for (const id of [1, 1_836_000_000_000_000, Number.MAX_SAFE_INTEGER]) {
-    assert.match(cursorOf(id), /^[A-Za-z0-9_-]+$/)
-    assert.equal(parseCursor(cursorOf(id)), id)
+    expect(cursorOf(id)).toMatch(/^[A-Za-z0-9_-]+$/)
+    expect(parseCursor(cursorOf(id))).toBe(id)
   }
 })
 
@@ -23,9 +22,8 @@ for (const [name, cursor] of [
   ['another direction', Buffer.from('before 12').toString('base64url')],
 ] as const) {
   test(`${name} is refused`, () => {
-    assert.throws(
-      () => parseCursor(cursor),
-      (error) => error instanceof Problem && error.message.startsWith('cursor: '),
+    expect(() => parseCursor(cursor)).toThrow(
+      expect.toSatisfy((error) => error instanceof Problem && error.message.startsWith('cursor: ')),
     )
   })
 }

@@ -1,10 +1,9 @@
-import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { describe, onTestFinished, test, vi } from 'vitest'
-import { problemFault, request } from '../../../test/support/http-client.ts'
-import { openTestServer } from '../../../test/support/http-server.ts'
-import { keyRing, type TestKey } from '../../../test/support/keys.ts'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { problemFault, request } from '../../../test/kit/http/http-client.ts'
+import { openTestServer } from '../../../test/kit/http/http-server.ts'
+import { keyRing, type TestKey } from '../../../test/kit/shop/keys.ts'
 import { Problem } from '../../base/problem.ts'
 import { EMPTY_MAIL } from '../../shared/mail.ts'
 
@@ -42,23 +41,23 @@ describe('500', () => {
     test(`${name}: no detail is revealed, and nothing is charged`, async () => {
       const { server, key, charged } = await openFaultyServer(options)
       const response = await request(`${server.url}/emails`, { headers: key.headers })
-      assert.deepEqual([response.status, response.body['code']], [500, 'internal'])
-      assert.equal(problemFault(response), undefined)
-      assert.doesNotMatch(response.text, /broken/)
-      assert.equal(response.headers.get('x-ratelimit-remaining'), '100')
-      assert.deepEqual(await charged(), [0, 0, 0])
-      assert.doesNotMatch(JSON.stringify(server.logged), new RegExp(key.secret))
+      expect([response.status, response.body['code']]).toStrictEqual([500, 'internal'])
+      expect(problemFault(response)).toBeUndefined()
+      expect(response.text).not.toMatch(/broken/)
+      expect(response.headers.get('x-ratelimit-remaining')).toBe('100')
+      expect(await charged()).toStrictEqual([0, 0, 0])
+      expect(JSON.stringify(server.logged)).not.toMatch(new RegExp(key.secret))
     })
   }
 
   test('a request that cannot be charged returns no mail and no detail', async () => {
     const { server, key } = await openFaultyServer({
-      shopOverrides: { spendRequest: broken },
+      shopOverrides: { chargeRequest: broken },
       parse: textMail('canary'),
     })
     const response = await request(`${server.url}/emails`, { headers: key.headers })
-    assert.equal(response.status, 500)
-    assert.doesNotMatch(response.text, /canary|broken/)
+    expect(response.status).toBe(500)
+    expect(response.text).not.toMatch(/canary|broken/)
   })
 })
 
@@ -67,9 +66,9 @@ describe('503', () => {
     const parse = () => Promise.reject(new Problem('overloaded', 'Too many.', 1))
     const { server, key, charged } = await openFaultyServer({ parse })
     const response = await request(`${server.url}/emails`, { headers: key.headers })
-    assert.deepEqual([response.status, response.body['code']], [503, 'overloaded'])
-    assert.equal(problemFault(response), undefined)
-    assert.deepEqual(await charged(), [0, 0, 0])
+    expect([response.status, response.body['code']]).toStrictEqual([503, 'overloaded'])
+    expect(problemFault(response)).toBeUndefined()
+    expect(await charged()).toStrictEqual([0, 0, 0])
   })
 
   test('a key that does not read its responses is refused, and the refusal costs nothing', async () => {
@@ -95,12 +94,12 @@ describe('503', () => {
       head = String(socket.read(12)) + String(socket.read(500))
     }
     for (const socket of sockets) socket.destroy()
-    assert.match(head, /^HTTP\/1\.1 503 /)
-    assert.equal(reads, 0, 'refused before anything is read')
+    expect(head).toMatch(/^HTTP\/1\.1 503 /)
+    expect(reads, 'refused before anything is read').toBe(0)
     const passed = sockets.length - 1
-    assert.ok(passed >= 2, `${passed} passed`)
-    assert.deepEqual(await charged(), [passed, passed, passed])
-    assert.match(head, new RegExp(`^x-ratelimit-remaining: ${100 - passed}\\r$`, 'im'))
+    expect(passed, `${passed} passed`).toBeGreaterThanOrEqual(2)
+    expect(await charged()).toStrictEqual([passed, passed, passed])
+    expect(head).toMatch(new RegExp(`^x-ratelimit-remaining: ${100 - passed}\\r$`, 'im'))
   })
 })
 
@@ -113,8 +112,8 @@ test('no record is serialized twice', async () => {
   onTestFinished(() => stringify.mockRestore())
   const { text } = await read()
   const made = stringify.mock.results.reduce((sum, { value }) => sum + String(value).length, 0)
-  assert.ok(text.length > 1_000_000)
-  assert.ok(made < 1.1 * text.length, `${made} characters for ${text.length}`)
+  expect(text.length).toBeGreaterThan(1_000_000)
+  expect(made, `${made} characters for ${text.length}`).toBeLessThan(1.1 * text.length)
 })
 
 test('a client that disconnects while its mail is parsed is not charged', async () => {
@@ -127,22 +126,22 @@ test('a client that disconnects while its mail is parsed is not charged', async 
     return await textMail('late')()
   }
   const { server, key, charged } = await openFaultyServer({ parse })
-  const { returnRequest } = server.shop
-  server.shop.returnRequest = async (...args) => {
-    await returnRequest(...args)
+  const { refundRequest } = server.shop
+  server.shop.refundRequest = async (...args) => {
+    await refundRequest(...args)
     returned.resolve()
   }
   const before = openSockets()
   const socket = connect(server.port, '127.0.0.1')
   socket.write(`GET /emails HTTP/1.1\r\nHost: x\r\nAPIKey: ${key.secret}\r\n\r\n`)
   await parsing.promise
-  assert.deepEqual(await charged(), [1, 1, 1])
+  expect(await charged()).toStrictEqual([1, 1, 1])
   socket.destroy()
   // Both ends are in this process: the server has noticed once its own socket is closed.
   while (openSockets() > before) await new Promise(setImmediate)
   disconnected.resolve()
   await returned.promise
-  assert.deepEqual(await charged(), [0, 0, 0])
+  expect(await charged()).toStrictEqual([0, 0, 0])
 })
 
 function openSockets(): number {

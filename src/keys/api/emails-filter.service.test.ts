@@ -1,12 +1,10 @@
-import assert from 'node:assert/strict'
-import { afterAll, beforeAll, describe, test } from 'vitest'
-import { emailsOf } from '../../../test/support/api-client.ts'
-import { WITHOUT_POLLING } from '../../../test/support/app.ts'
-import { request } from '../../../test/support/http-client.ts'
-import { openTestServer, type TestServer } from '../../../test/support/http-server.ts'
-import { keyRing, type TestKey } from '../../../test/support/keys.ts'
-import { waitUntil } from '../../../test/support/wait-until.ts'
-import { waitingRequests } from '../../http/server/limits.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { WITHOUT_POLLING } from '../../../test/kit/app/app.ts'
+import { emailsOf } from '../../../test/kit/http/api-client.ts'
+import { request } from '../../../test/kit/http/http-client.ts'
+import { openTestServer, type TestServer } from '../../../test/kit/http/http-server.ts'
+import { waitForWaits } from '../../../test/kit/http/waiting-requests.ts'
+import { keyRing, type TestKey } from '../../../test/kit/shop/keys.ts'
 import { parseMail } from '../../mime/parse.ts'
 
 let server: TestServer
@@ -44,29 +42,20 @@ const readEmails = (query: Record<string, string>, headers: Record<string, strin
     headers: { ...key.headers, ...headers },
   })
 
-/** Resolves when this many requests of this process wait. */
-async function waitForWaits(count: number): Promise<void> {
-  await waitUntil(async () => waitingRequests() === count)
-}
-
 describe('200', () => {
   test('from and subject select records, and a page links to the next one with them', async () => {
     const email = await addressWithMail()
     const all = await readEmails({ to: email, from: 'shop.test' })
-    assert.deepEqual(
-      emailsOf(all).map(({ subject }) => subject),
-      ['Two', 'One'],
-    )
-    assert.equal(all.headers.get('etag'), null)
+    expect(emailsOf(all).map(({ subject }) => subject)).toStrictEqual(['Two', 'One'])
+    expect(all.headers.get('etag')).toBe(null)
     const first = await readEmails({ to: email, from: 'shop.test', subject: 'O', limit: '1' })
     const [, next = ''] = /<(.*)>/.exec(first.headers.get('link') ?? '') ?? []
-    assert.match(next, /from=shop\.test&subject=O/)
+    expect(next).toMatch(/from=shop\.test&subject=O/)
     const second = await request(`${server.url}${next}`, { headers: key.headers })
-    assert.deepEqual(
+    expect(
       [first, second].map((page) => emailsOf(page).map(({ subject }) => subject)),
-      [['Two'], ['One']],
-    )
-    assert.equal(second.headers.get('link'), null)
+    ).toStrictEqual([['Two'], ['One']])
+    expect(second.headers.get('link')).toBe(null)
   })
 
   test('a filtered page is charged, also with If-None-Match', async () => {
@@ -76,8 +65,8 @@ describe('200', () => {
       Number(response.headers.get('x-ratelimit-remaining'))
     const free = await readEmails({ to: email }, { 'if-none-match': etag })
     const charged = await readEmails({ to: email, from: 'x.test' }, { 'if-none-match': etag })
-    assert.deepEqual([free.status, charged.status, charged.text], [304, 200, '[{"emails":[]}]'])
-    assert.equal(remaining(charged), remaining(free) - 1)
+    expect([free.status, charged.status, charged.text]).toStrictEqual([304, 200, '[{"emails":[]}]'])
+    expect(remaining(charged)).toBe(remaining(free) - 1)
   })
 
   test('only a matching mail ends a wait', async () => {
@@ -88,21 +77,17 @@ describe('200', () => {
       await server.mail(email, mailOf('eve@other.test', `No ${sent}`))
     }
     await server.mail(email, mailOf('eve@other.test', 'WANTED'))
-    assert.deepEqual(
-      emailsOf(await waiting).map(({ subject }) => subject),
-      ['WANTED'],
-    )
+    expect(emailsOf(await waiting).map(({ subject }) => subject)).toStrictEqual(['WANTED'])
   })
   test('a wait without a match is charged once and says X-Timed-Out', async () => {
     const email = await addressWithMail()
     const before = await used()
     const response = await readEmails({ to: email, from: 'nobody.test', wait: '1' })
-    assert.deepEqual([response.status, response.text], [200, '[{"emails":[]}]'])
-    assert.deepEqual(
-      ['x-timed-out', 'link', 'etag'].map((name) => response.headers.get(name)),
+    expect([response.status, response.text]).toStrictEqual([200, '[{"emails":[]}]'])
+    expect(['x-timed-out', 'link', 'etag'].map((name) => response.headers.get(name))).toStrictEqual(
       ['1', null, null],
     )
-    assert.equal((await used()) - before, 1)
+    expect((await used()) - before).toBe(1)
   })
 
   test('a wait that examined only a part links to the rest', async () => {
@@ -114,16 +99,13 @@ describe('200', () => {
       const mails = Array.from({ length: 900 }, () =>
         server.mail(email, mailOf('eve@x.test', 'no')),
       )
-      assert.deepEqual(new Set(await Promise.all(mails)), new Set(['stored']))
+      expect(new Set(await Promise.all(mails))).toStrictEqual(new Set(['stored']))
     }
     const response = await readEmails({ subject: 'in the rest', wait: '1' })
-    assert.deepEqual([response.headers.get('x-timed-out'), emailsOf(response)], ['1', []])
+    expect([response.headers.get('x-timed-out'), emailsOf(response)]).toStrictEqual(['1', []])
     const [, next = ''] = /<(.*)>/.exec(response.headers.get('link') ?? '') ?? []
     const rest = await request(`${server.url}${next}`, { headers: key.headers })
-    assert.deepEqual(
-      emailsOf(rest).map(({ subject }) => subject),
-      ['in the rest'],
-    )
+    expect(emailsOf(rest).map(({ subject }) => subject)).toStrictEqual(['in the rest'])
   })
 
   test('a client that hangs up during a wait is not charged', async () => {
@@ -136,10 +118,10 @@ describe('200', () => {
     })
     await waitForWaits(1)
     left.abort()
-    await assert.rejects(waiting)
+    await expect(waiting).rejects.toThrow()
     await waitForWaits(0)
     await server.mail(email, mailOf('eve@other.test', 'x'))
-    assert.equal((await used()) - before, 0)
+    expect((await used()) - before).toBe(0)
   })
 })
 

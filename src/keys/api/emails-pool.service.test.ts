@@ -1,11 +1,10 @@
-import assert from 'node:assert/strict'
-import { describe, onTestFinished, test } from 'vitest'
-import { emailsOf } from '../../../test/support/api-client.ts'
-import { startApp } from '../../../test/support/app.ts'
-import { request } from '../../../test/support/http-client.ts'
-import { startAppWithKeys } from '../../../test/support/keys.ts'
-import { runSql } from '../../../test/support/sql.ts'
-import { tempFolder } from '../../../test/support/stores.ts'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { startApp } from '../../../test/kit/app/app.ts'
+import { emailsOf } from '../../../test/kit/http/api-client.ts'
+import { request } from '../../../test/kit/http/http-client.ts'
+import { startAppWithKeys } from '../../../test/kit/shop/keys.ts'
+import { runSql } from '../../../test/kit/store/sql.ts'
+import { tempFolder } from '../../../test/kit/store/stores.ts'
 
 const POOLED = 'any@pool.test'
 
@@ -25,14 +24,14 @@ for (const [setting, all, byAddress, code] of [
           (email) => email.subject,
         )
       const own = await app.session({ domain_id: '2' }, headers)
-      assert.equal(await app.mail(POOLED, 'Subject: pooled\r\n\r\nx\r\n'), code)
-      assert.equal(await app.mail(own.email, 'Subject: own\r\n\r\nx\r\n'), 250)
+      expect(await app.mail(POOLED, 'Subject: pooled\r\n\r\nx\r\n')).toBe(code)
+      expect(await app.mail(own.email, 'Subject: own\r\n\r\nx\r\n')).toBe(250)
 
-      assert.deepEqual(await subjects(''), all)
-      assert.deepEqual(await subjects(`?to=${POOLED}`), byAddress)
-      assert.deepEqual(await subjects(`?to=${own.email}`), ['own'])
-      assert.deepEqual(await subjects('?to=another@pool.test'), [])
-      assert.deepEqual(await subjects('?wait=55'), all)
+      expect(await subjects('')).toStrictEqual(all)
+      expect(await subjects(`?to=${POOLED}`)).toStrictEqual(byAddress)
+      expect(await subjects(`?to=${own.email}`)).toStrictEqual(['own'])
+      expect(await subjects('?to=another@pool.test')).toStrictEqual([])
+      expect(await subjects('?wait=55')).toStrictEqual(all)
     })
   })
 }
@@ -42,7 +41,7 @@ test('pool mail is deleted after MAYFLY_POOL_TTL', async () => {
   onTestFinished(folder.remove)
   const firstApp = await startApp({ folder: { path: folder.path, remove: () => {} } })
   for (const subject of ['old', 'new']) {
-    assert.equal(await firstApp.mail(POOLED, `Subject: ${subject}\r\n\r\nx\r\n`), 250)
+    expect(await firstApp.mail(POOLED, `Subject: ${subject}\r\n\r\nx\r\n`)).toBe(250)
   }
   await firstApp.stop()
   const ageMail = `update message set received_at = received_at - 3600000 where subject = 'old'`
@@ -56,8 +55,5 @@ test('pool mail is deleted after MAYFLY_POOL_TTL', async () => {
   let response = await read()
   // The service sweeps once at startup; the deletion ends a pending wait.
   if (emailsOf(response).length > 1) response = await read(response.headers.get('etag') ?? '')
-  assert.deepEqual(
-    emailsOf(response).map(({ subject }) => subject),
-    ['new'],
-  )
+  expect(emailsOf(response).map(({ subject }) => subject)).toStrictEqual(['new'])
 })

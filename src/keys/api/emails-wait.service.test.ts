@@ -1,16 +1,15 @@
-import assert from 'node:assert/strict'
 import { connect } from 'node:net'
-import { afterAll, beforeAll, describe, onTestFinished, test } from 'vitest'
-import { emailsOf, waitForLongPolls } from '../../../test/support/api-client.ts'
-import { startApp, WITHOUT_POLLING } from '../../../test/support/app.ts'
-import { problemFault, request } from '../../../test/support/http-client.ts'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { startApp, WITHOUT_POLLING } from '../../../test/kit/app/app.ts'
+import { emailsOf, waitForLongPolls } from '../../../test/kit/http/api-client.ts'
+import { problemFault, request } from '../../../test/kit/http/http-client.ts'
 import {
   type AppWithKeys,
   openKeyRing,
   startAppWithKeys,
   type TestKey,
-} from '../../../test/support/keys.ts'
-import { tempFolder } from '../../../test/support/stores.ts'
+} from '../../../test/kit/shop/keys.ts'
+import { tempFolder } from '../../../test/kit/store/stores.ts'
 
 let app: AppWithKeys
 let key: TestKey
@@ -23,7 +22,7 @@ afterAll(() => app.stop())
 const read = (query: string, headers = key.headers, { url }: Pick<AppWithKeys, 'url'> = app) =>
   request(`${url}/emails?${query}`, { headers })
 const send = async (to: string, subject: string) => {
-  assert.equal(await app.mail(to, `Subject: ${subject}\r\n\r\nx\r\n`), 250)
+  expect(await app.mail(to, `Subject: ${subject}\r\n\r\nx\r\n`)).toBe(250)
 }
 
 let nameCount = 0
@@ -38,11 +37,8 @@ describe('200', () => {
     const to = newAddress()
     await send(to, 'there')
     const response = await read(`wait=55&to=${to}`)
-    assert.deepEqual(
-      emailsOf(response).map(({ subject }) => subject),
-      ['there'],
-    )
-    assert.equal(response.headers.get('x-timed-out'), null)
+    expect(emailsOf(response).map(({ subject }) => subject)).toStrictEqual(['there'])
+    expect(response.headers.get('x-timed-out')).toBe(null)
   })
 
   test('a wait with to returns on mail to that address only', async () => {
@@ -52,11 +48,8 @@ describe('200', () => {
     await send(other, 'for another')
     await send(to, 'for this one')
     const response = await waiting
-    assert.deepEqual(
-      emailsOf(response).map(({ subject }) => subject),
-      ['for this one'],
-    )
-    assert.equal(response.headers.get('x-timed-out'), null)
+    expect(emailsOf(response).map(({ subject }) => subject)).toStrictEqual(['for this one'])
+    expect(response.headers.get('x-timed-out')).toBe(null)
   })
 
   test('a wait with since_id returns on newer mail anywhere in the pool', async () => {
@@ -64,10 +57,7 @@ describe('200', () => {
     const waiting = read(`wait=55&since_id=${await newestId()}`)
     await waitForLongPolls(1, app)
     await send(newAddress(), 'new')
-    assert.deepEqual(
-      emailsOf(await waiting).map(({ subject }) => subject),
-      ['new'],
-    )
+    expect(emailsOf(await waiting).map(({ subject }) => subject)).toStrictEqual(['new'])
   })
 
   test('a wait returns on mail to a session of the key, with or without to', async () => {
@@ -77,10 +67,7 @@ describe('200', () => {
     await waitForLongPolls(2, app)
     await send(email, 'own')
     for (const response of await Promise.all(waiting)) {
-      assert.deepEqual(
-        emailsOf(response).map(({ subject }) => subject),
-        ['own'],
-      )
+      expect(emailsOf(response).map(({ subject }) => subject)).toStrictEqual(['own'])
     }
   })
 
@@ -89,17 +76,17 @@ describe('200', () => {
     await waitForLongPolls(1, app)
     const { email } = await app.session({}, key.headers)
     await send(email, 'to a new one')
-    assert.equal(emailsOf(await waiting)[0]?.subject, 'to a new one')
+    expect(emailsOf(await waiting)[0]?.subject).toBe('to a new one')
   })
 
   test('a wait without new mail returns an empty list and X-Timed-Out, and costs one request', async () => {
     const ownKey = await app.ring.issue()
     const response = await read(`wait=1&to=${newAddress()}`, ownKey.headers)
-    assert.deepEqual([response.status, response.text], [200, '[{"emails":[]}]'])
-    assert.equal(response.headers.get('x-timed-out'), '1')
-    assert.ok(response.headers.get('etag'))
-    assert.equal(response.headers.get('x-ratelimit-remaining'), '999')
-    assert.equal(await app.ring.used(ownKey), 1)
+    expect([response.status, response.text]).toStrictEqual([200, '[{"emails":[]}]'])
+    expect(response.headers.get('x-timed-out')).toBe('1')
+    expect(response.headers.get('etag')).toBeTruthy()
+    expect(response.headers.get('x-ratelimit-remaining')).toBe('999')
+    expect(await app.ring.used(ownKey)).toBe(1)
   })
 
   for (const [name, path, more] of [
@@ -114,9 +101,9 @@ describe('200', () => {
       const waiting = read(`wait=55&to=${email}`, known)
       await waitForLongPolls(1, app)
       const body = new URLSearchParams({ token, [more]: String(emailsOf(before)[0]?.id) })
-      assert.equal((await request(`${app.url}${path}`, { method: 'POST', body })).status, 200)
+      expect((await request(`${app.url}${path}`, { method: 'POST', body })).status).toBe(200)
       const response = await waiting
-      assert.deepEqual([response.status, response.text], [200, '[{"emails":[]}]'])
+      expect([response.status, response.text]).toStrictEqual([200, '[{"emails":[]}]'])
     })
   }
 
@@ -129,8 +116,8 @@ describe('200', () => {
     const second = await app.session({}, ownKey.headers)
     await send(second.email, 'wakes, but is not what is waited for')
     await send(own.email, 'is')
-    assert.equal((await waiting).status, 200)
-    assert.equal(await app.ring.used(ownKey), 1)
+    expect((await waiting).status).toBe(200)
+    expect(await app.ring.used(ownKey)).toBe(1)
   })
 
   test('a wait with If-None-Match returns when new mail changes the list', async () => {
@@ -142,8 +129,8 @@ describe('200', () => {
     await waitForLongPolls(1, app)
     await send(to, 'second')
     const response = await waiting
-    assert.equal(emailsOf(response).length, 2)
-    assert.notEqual(response.headers.get('etag'), etag)
+    expect(emailsOf(response).length).toBe(2)
+    expect(response.headers.get('etag')).not.toBe(etag)
   })
 })
 
@@ -153,9 +140,9 @@ describe('304', () => {
     const to = newAddress()
     const etag = (await read(`to=${to}`, ownKey.headers)).headers.get('etag') ?? ''
     const response = await read(`wait=1&to=${to}`, { ...ownKey.headers, 'if-none-match': etag })
-    assert.deepEqual([response.status, response.headers.get('etag')], [304, etag])
-    assert.equal(response.headers.get('x-ratelimit-remaining'), '999')
-    assert.equal(await app.ring.used(ownKey), 1)
+    expect([response.status, response.headers.get('etag')]).toStrictEqual([304, etag])
+    expect(response.headers.get('x-ratelimit-remaining')).toBe('999')
+    expect(await app.ring.used(ownKey)).toBe(1)
   })
 })
 
@@ -171,7 +158,7 @@ describe('a wait is not charged if', () => {
     socket.destroy()
     await waitForLongPolls(0, app)
     await send(to, 'too late')
-    assert.equal(await app.ring.used(ownKey), 0)
+    expect(await app.ring.used(ownKey)).toBe(0)
   })
 
   test('the key is revoked: 401, even if mail arrives', async () => {
@@ -182,8 +169,8 @@ describe('a wait is not charged if', () => {
     await app.ring.shop.revokeKey(ownKey.id)
     await send(to, 'not for him')
     const response = await waiting
-    assert.deepEqual([response.status, response.body['code']], [401, 'invalid_key'])
-    assert.equal(await app.ring.used(ownKey), 0)
+    expect([response.status, response.body['code']]).toStrictEqual([401, 'invalid_key'])
+    expect(await app.ring.used(ownKey)).toBe(0)
   })
 
   test('the key is revoked: 401, even if nothing changed', async () => {
@@ -192,7 +179,7 @@ describe('a wait is not charged if', () => {
     const waiting = read(`wait=1&to=${newAddress()}`, headers)
     await waitForLongPolls(1, app)
     await app.ring.shop.revokeKey(ownKey.id)
-    assert.equal((await waiting).status, 401)
+    expect((await waiting).status).toBe(401)
   })
 
   test('another request uses up the quota: 402', async () => {
@@ -200,12 +187,12 @@ describe('a wait is not charged if', () => {
     const to = newAddress()
     const waiting = read(`wait=55&to=${to}`, ownKey.headers)
     await waitForLongPolls(1, app)
-    assert.equal((await read('limit=1', ownKey.headers)).status, 200)
+    expect((await read('limit=1', ownKey.headers)).status).toBe(200)
     await send(to, 'not for him')
     const response = await waiting
-    assert.deepEqual([response.status, response.body['code']], [402, 'quota_exhausted'])
-    assert.equal(response.headers.get('x-ratelimit-remaining'), '0')
-    assert.equal(await app.ring.used(ownKey), 1)
+    expect([response.status, response.body['code']]).toStrictEqual([402, 'quota_exhausted'])
+    expect(response.headers.get('x-ratelimit-remaining')).toBe('0')
+    expect(await app.ring.used(ownKey)).toBe(1)
   })
 
   test('the plan expires: 402', async () => {
@@ -217,8 +204,8 @@ describe('a wait is not charged if', () => {
     await waitForLongPolls(1, pollingApp)
     pollingApp.moveClock(31 * 86_400)
     const response = await waiting
-    assert.deepEqual([response.status, response.body['code']], [402, 'plan_expired'])
-    assert.equal(await pollingApp.ring.used(ownKey), 0)
+    expect([response.status, response.body['code']]).toStrictEqual([402, 'plan_expired'])
+    expect(await pollingApp.ring.used(ownKey)).toBe(0)
   })
 
   test('the server shuts down: 503', async () => {
@@ -230,9 +217,9 @@ describe('a wait is not charged if', () => {
     await waitForLongPolls(1, stopping)
     await stopping.stop()
     const response = await waiting
-    assert.deepEqual([response.status, response.body['code']], [503, 'shutting_down'])
-    assert.equal(problemFault(response), undefined)
-    assert.equal(await keys.used(ownKey), 0)
+    expect([response.status, response.body['code']]).toStrictEqual([503, 'shutting_down'])
+    expect(problemFault(response)).toBeUndefined()
+    expect(await keys.used(ownKey)).toBe(0)
     await keys.close()
     folder.remove()
   })
@@ -244,14 +231,14 @@ describe('503', () => {
     const to = newAddress()
     const waiting = Array.from({ length: 101 }, () => read(`wait=55&to=${to}`, ownKey.headers))
     const first = await Promise.race(waiting)
-    assert.deepEqual([first.status, first.body['code']], [503, 'overloaded'])
-    assert.equal(problemFault(first), undefined)
+    expect([first.status, first.body['code']]).toStrictEqual([503, 'overloaded'])
+    expect(problemFault(first)).toBeUndefined()
     const otherWait = read(`wait=55&to=${to}`, other.headers)
     await waitForLongPolls(101, app)
     await send(to, 'for all')
     const statuses = (await Promise.all(waiting)).map(({ status }) => status)
-    assert.equal(statuses.filter((status) => status === 200).length, 100)
-    assert.equal((await otherWait).status, 200)
-    assert.equal(await app.ring.used(ownKey), 100)
+    expect(statuses.filter((status) => status === 200).length).toBe(100)
+    expect((await otherWait).status).toBe(200)
+    expect(await app.ring.used(ownKey)).toBe(100)
   })
 })

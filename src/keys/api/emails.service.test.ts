@@ -1,14 +1,13 @@
-import assert from 'node:assert/strict'
-import { afterAll, beforeAll, describe, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   type Email,
   type EmailsElement,
   emailsElements,
   emailsOf,
-} from '../../../test/support/api-client.ts'
-import { problemFault, request, requestFrom } from '../../../test/support/http-client.ts'
-import { type AppWithKeys, startAppWithKeys, type TestKey } from '../../../test/support/keys.ts'
-import { PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
+} from '../../../test/kit/http/api-client.ts'
+import { problemFault, request, requestFrom } from '../../../test/kit/http/http-client.ts'
+import { PROXY_ENV } from '../../../test/kit/http/trusted-proxy.ts'
+import { type AppWithKeys, startAppWithKeys, type TestKey } from '../../../test/kit/shop/keys.ts'
 
 let app: AppWithKeys
 let key: TestKey
@@ -32,18 +31,18 @@ const newAddress = () => {
 }
 const send = async (address: string | string[], subject: string, more = '') => {
   const raw = `From: Ann <ann@sender.test>\r\nSubject: ${subject}\r\n${more}\r\ntext of ${subject}\r\n`
-  assert.equal(await app.mail(address, raw), 250)
+  expect(await app.mail(address, raw)).toBe(250)
 }
 
 describe('200', () => {
   test('an empty result is one element with an empty list', async () => {
     const response = await read(to(newAddress()))
-    assert.equal(response.status, 200)
-    assert.equal(response.text, '[{"emails":[]}]')
-    assert.equal(response.headers.get('content-type'), 'application/json; charset=utf-8')
-    assert.equal(response.headers.get('cache-control'), 'no-store')
-    assert.match(response.headers.get('etag') ?? '', /^W\/"[A-Za-z0-9_-]{22}"$/)
-    assert.equal(response.headers.get('link'), null)
+    expect(response.status).toBe(200)
+    expect(response.text).toBe('[{"emails":[]}]')
+    expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8')
+    expect(response.headers.get('cache-control')).toBe('no-store')
+    expect(response.headers.get('etag') ?? '').toMatch(/^W\/"[A-Za-z0-9_-]{22}"$/)
+    expect(response.headers.get('link')).toBe(null)
   })
 
   test('a record has the documented fields, its id and the time in ISO 8601', async () => {
@@ -54,20 +53,20 @@ describe('200', () => {
       `To: "You, there" <${address.toUpperCase()}>\r\nDate: 1 Jan 1999\r\n`,
     )
     const [element] = emailsElements(await read(to(address)))
-    assert.equal(element?.address, address)
+    expect(element?.address).toBe(address)
     const [email] = element?.emails ?? []
-    assert.ok(email)
+    expect.assert(email)
     const { id, date, date_iso: iso, ...rest } = email
-    assert.deepEqual(rest, {
+    expect(rest).toStrictEqual({
       from: 'ann@sender.test',
       to: `"You, there" <${address.toUpperCase()}>`,
       subject: 'Hello',
       body: 'text of Hello\n',
     })
-    assert.ok(Number.isSafeInteger(id))
-    assert.match(date, /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/)
-    assert.equal(iso, `${date.replace(' ', 'T')}Z`)
-    assert.ok(Math.abs(Date.parse(iso) - app.now().getTime()) < 30_000)
+    expect(Number.isSafeInteger(id)).toBeTruthy()
+    expect(date).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/)
+    expect(iso).toBe(`${date.replace(' ', 'T')}Z`)
+    expect(Math.abs(Date.parse(iso) - app.now().getTime())).toBeLessThan(30_000)
   })
 
   test('mail is grouped by recipient in order of appearance, newest first', async () => {
@@ -81,11 +80,8 @@ describe('200', () => {
     const list = emailsElements(await read(`?since_id=${since}`, headers))
     const subjectsByAddress = (all: EmailsElement[]) =>
       all.map((one) => [one.address, ...one.emails.map((e) => e.subject)])
-    assert.deepEqual(
-      subjectsByAddress(list).map(([address]) => address),
-      [ann, bob],
-    )
-    assert.deepEqual(subjectsByAddress(list), [
+    expect(subjectsByAddress(list).map(([address]) => address)).toStrictEqual([ann, bob])
+    expect(subjectsByAddress(list)).toStrictEqual([
       [ann, '4', '3', '1'],
       [bob, '3', '2'],
     ])
@@ -96,9 +92,9 @@ describe('200', () => {
     await send(address, 'html', 'Content-Type: text/html\r\n')
     await app.mail(address, '\0\xff not a mail at all')
     const [malformed, html] = await emails(to(address))
-    assert.equal(html?.body.trim(), 'text of html')
-    assert.equal(malformed?.subject, '')
-    assert.equal(typeof malformed?.body, 'string')
+    expect(html?.body.trim()).toBe('text of html')
+    expect(malformed?.subject).toBe('')
+    expect(typeof malformed?.body).toBe('string')
   })
 
   test('a body of more than 256 KB is truncated at a character boundary and marked', async () => {
@@ -106,8 +102,8 @@ describe('200', () => {
     const type = 'Content-Type: text/plain; charset=utf-8\r\n'
     await app.mail(address, `Subject: long\r\n${type}\r\n${'ü'.repeat(200_000)}\r\n`)
     const [long] = await emails(to(address))
-    assert.equal(long?.truncated, true)
-    assert.equal(long?.body, 'ü'.repeat(128 * 1024))
+    expect(long?.truncated).toBe(true)
+    expect(long?.body).toBe('ü'.repeat(128 * 1024))
   })
 
   for (const [name, spelling] of [
@@ -119,7 +115,7 @@ describe('200', () => {
     test(`to matches with ${name}`, async () => {
       const address = newAddress()
       await send(address, 'found')
-      assert.deepEqual(await subjects(to(spelling(address))), ['found'])
+      expect(await subjects(to(spelling(address)))).toStrictEqual(['found'])
     })
   }
 
@@ -130,16 +126,16 @@ describe('200', () => {
     const seen: string[] = []
     let query = `${to(address)}&limit=2&since_id=${all.at(-1)?.id}&t=1`
     for (let pages = 0; query !== ''; pages += 1) {
-      assert.ok(pages < 3)
+      expect(pages).toBeLessThan(3)
       const response = await read(query)
       seen.push(...emailsOf(response).map(({ subject }) => subject))
       const link = response.headers.get('link')
-      assert.doesNotMatch(link ?? '', new RegExp(`${key.secret}|mf_`))
+      expect(link ?? '').not.toMatch(new RegExp(`${key.secret}|mf_`))
       const [, next = ''] = /^<\/emails(\?[^>]+)>; rel="next"$/.exec(link ?? '') ?? []
-      if (next) assert.equal(new URLSearchParams(next).get('to'), address)
+      if (next) expect(new URLSearchParams(next).get('to')).toBe(address)
       query = next
     }
-    assert.deepEqual(seen, ['5', '4', '3', '2'])
+    expect(seen).toStrictEqual(['5', '4', '3', '2'])
   })
 
   test('mail that arrives during paging does not shift the pages', async () => {
@@ -147,14 +143,14 @@ describe('200', () => {
     for (const subject of ['1', '2', '3']) await send(address, subject)
     const link = (await read(`${to(address)}&limit=2`)).headers.get('link') ?? ''
     await send(address, '4')
-    assert.deepEqual(await subjects(link.slice('</emails'.length, link.indexOf('>'))), ['1'])
+    expect(await subjects(link.slice('</emails'.length, link.indexOf('>')))).toStrictEqual(['1'])
   })
 
   test('a cached list is not returned after a change', async () => {
     const address = newAddress()
     for (let count = 0; count < 3; count += 1) {
-      assert.equal((await emails(to(address))).length, count)
-      assert.equal((await emails(to(address))).length, count)
+      expect((await emails(to(address))).length).toBe(count)
+      expect((await emails(to(address))).length).toBe(count)
       await send(address, 'more')
     }
   })
@@ -163,17 +159,17 @@ describe('200', () => {
     const other = await app.ring.issue()
     const own = await app.session({ prefix: 'kept', domain_id: '1' }, key.headers)
     await send(own.email, 'own')
-    assert.deepEqual(await subjects(to(own.email)), ['own'])
-    assert.equal((await read(to(own.email), other.headers)).text, '[{"emails":[]}]')
-    assert.deepEqual(await subjects(`${to(own.email)}&since_id=9007199254740991`), [])
+    expect(await subjects(to(own.email))).toStrictEqual(['own'])
+    expect((await read(to(own.email), other.headers)).text).toBe('[{"emails":[]}]')
+    expect(await subjects(`${to(own.email)}&since_id=9007199254740991`)).toStrictEqual([])
   })
 
   test('reading neither marks nor deletes mail', async () => {
     const address = newAddress()
     await send(address, 'stays')
     const [first, second] = [await read(to(address)), await read(to(address))]
-    assert.equal(first.text, second.text)
-    assert.equal(first.headers.get('etag'), second.headers.get('etag'))
+    expect(first.text).toBe(second.text)
+    expect(first.headers.get('etag')).toBe(second.headers.get('etag'))
   })
 
   test('the key is accepted in three headers', async () => {
@@ -186,15 +182,15 @@ describe('200', () => {
       { apikey: secret, 'x-api-key': 'wrong', authorization: 'Bearer wrong' },
       { 'x-api-key': secret, authorization: 'Bearer wrong' },
     ]) {
-      assert.equal((await read('?limit=1', headers)).status, 200, Object.keys(headers).join())
+      expect((await read('?limit=1', headers)).status, Object.keys(headers).join()).toBe(200)
     }
   })
 
   test('parameters of old clients and request bodies are ignored', async () => {
-    assert.equal((await read('?t=1&t=2&apikey=wrong&x[]=1')).status, 200)
+    expect((await read('?t=1&t=2&apikey=wrong&x[]=1')).status).toBe(200)
     const headers = { ...key.headers, 'content-type': 'application/x-www-form-urlencoded' }
     const options = { path: '/emails', headers, body: 'limit=0&to=nobody' }
-    assert.equal((await requestFrom(app.httpPort, '127.0.0.1', options)).status, 200)
+    expect((await requestFrom(app.httpPort, '127.0.0.1', options)).status).toBe(200)
   })
 })
 
@@ -204,20 +200,20 @@ describe('304', () => {
     const etag = (await read(to(address))).headers.get('etag') ?? ''
     for (const tag of [etag, etag.replace('W/', ''), `"other", ${etag}`, '*']) {
       const response = await read(to(address), { ...key.headers, 'if-none-match': tag })
-      assert.deepEqual([response.status, response.text], [304, ''], tag)
-      assert.equal(response.headers.get('etag'), etag)
-      assert.equal(response.headers.get('cache-control'), 'no-store')
+      expect([response.status, response.text], tag).toStrictEqual([304, ''])
+      expect(response.headers.get('etag')).toBe(etag)
+      expect(response.headers.get('cache-control')).toBe('no-store')
     }
     await send(address, 'news')
     const changed = await read(to(address), { ...key.headers, 'if-none-match': etag })
-    assert.equal(changed.status, 200)
-    assert.notEqual(changed.headers.get('etag'), etag)
+    expect(changed.status).toBe(200)
+    expect(changed.headers.get('etag')).not.toBe(etag)
   })
 
   test('the ETag of another key does not match', async () => {
     const [mine, other] = [await app.ring.issue(), await app.ring.issue()]
     const etag = (await read('', other.headers)).headers.get('etag') ?? ''
-    assert.equal((await read('', { ...mine.headers, 'if-none-match': etag })).status, 200)
+    expect((await read('', { ...mine.headers, 'if-none-match': etag })).status).toBe(200)
   })
 })
 
@@ -245,14 +241,14 @@ describe('400', () => {
   ] as const) {
     test(`${query} is refused`, async () => {
       const response = await read(query)
-      assert.deepEqual([response.status, response.body['code']], [400, 'invalid_parameter'])
-      assert.match(String(response.body['message']), new RegExp(`^${name}: `))
-      assert.equal(problemFault(response), undefined)
+      expect([response.status, response.body['code']]).toStrictEqual([400, 'invalid_parameter'])
+      expect(String(response.body['message'])).toMatch(new RegExp(`^${name}: `))
+      expect(problemFault(response)).toBeUndefined()
     })
   }
 
   test('empty parameters are ignored', async () => {
-    assert.equal((await read('?to=&limit=&cursor=&since_id=&wait=')).status, 200)
+    expect((await read('?to=&limit=&cursor=&since_id=&wait=')).status).toBe(200)
   })
 })
 
@@ -264,10 +260,10 @@ describe('the order of checks', () => {
     const invalidQuery = '?limit=0'
     const code = async (headers: Record<string, string>, query = invalidQuery) =>
       (await read(query, { ...headers, ...conditional })).body['code']
-    assert.equal(await code({}), 'invalid_key')
-    assert.equal(await code(empty.headers), 'quota_exhausted')
-    assert.equal(await code(empty.headers, ''), 'quota_exhausted')
-    assert.equal(await code(key.headers), 'invalid_parameter')
-    assert.equal((await read('', { ...key.headers, ...conditional })).status, 304)
+    expect(await code({})).toBe('invalid_key')
+    expect(await code(empty.headers)).toBe('quota_exhausted')
+    expect(await code(empty.headers, '')).toBe('quota_exhausted')
+    expect(await code(key.headers)).toBe('invalid_parameter')
+    expect((await read('', { ...key.headers, ...conditional })).status).toBe(304)
   })
 })

@@ -1,8 +1,9 @@
 import { type Static, Type } from 'typebox'
 import { Problem } from '../../base/problem.ts'
-import { isoTimestamp, utcTimestamp } from '../../base/time.ts'
+import { timestampFields } from '../../base/time.ts'
 import { keyedEtag, MAX_CACHED_BYTES, matchesEtag } from '../../http/server/caching.ts'
 import { KEY_HEADER } from '../../http/server/credentials.ts'
+import type { HttpRequest } from '../../http/server/request.ts'
 import {
   bodyBytes,
   empty,
@@ -11,8 +12,8 @@ import {
   jsonResponse,
   preparedBytes,
 } from '../../http/server/response.ts'
-import { type HttpRequest, route } from '../../http/server/route.ts'
-import { isoTimeField, timeField } from '../../http/server/schemas.ts'
+import { route } from '../../http/server/route.ts'
+import { named, timeFields } from '../../http/server/schemas.ts'
 import {
   addressField,
   DEFAULT_LIMIT,
@@ -24,7 +25,7 @@ import {
 } from '../../mail/api/schemas.ts'
 import { parseFilter } from '../../mail/rules/filter.ts'
 import { authenticateKey, type Caller } from '../authenticate-key.ts'
-import { charge } from '../charge.ts'
+import { withCharge } from '../charge.ts'
 import type { KeyRouteDeps } from '../deps.ts'
 import type { EmailRecord } from '../emails/email-record.ts'
 import {
@@ -40,7 +41,7 @@ import { type ListedEmail, listEmails } from '../emails/list-emails.ts'
 import type { ApiKey } from '../rules.ts'
 import { authenticatedKey, callerOf } from './quota-headers.ts'
 
-const recordSchema = Type.Object({
+const recordSchema = named('Email', {
   id: messageIdField,
   from: Type.String({ examples: ['ann@sender.example'] }),
   to: Type.String({
@@ -48,8 +49,7 @@ const recordSchema = Type.Object({
     examples: ['You <you@mayfly.example>'],
   }),
   subject: Type.String({ examples: ['Your code'] }),
-  date: timeField,
-  date_iso: isoTimeField,
+  ...timeFields('date'),
   body: Type.String({
     description: 'Plain text, converted from HTML if there is no text; at most 256 KB.',
     examples: ['Your code is 123456.'],
@@ -60,7 +60,7 @@ const recordSchema = Type.Object({
 })
 
 const emailsSchema = Type.Array(
-  Type.Object({
+  named('EmailGroup', {
     address: Type.Optional(addressField),
     emails: Type.Array(recordSchema),
   }),
@@ -90,8 +90,7 @@ function recordJson(record: EmailRecord): Static<typeof recordSchema> {
     from,
     to,
     subject,
-    date: utcTimestamp(receivedAt),
-    date_iso: isoTimestamp(receivedAt),
+    ...timestampFields('date', receivedAt),
     body,
     ...(truncated ? { truncated } : {}),
   }
@@ -159,7 +158,7 @@ export const emailsRoute = route({
 
     // A client that disconnects is not charged, or gets the request back.
     request.throwIfClosed()
-    return await charge(deps, { key: found.key, caller: context.caller }, async () => {
+    return await withCharge(deps, { key: found.key, caller: context.caller }, async () => {
       request.throwIfClosed()
       const response = found.timedOut
         ? json(NO_EMAILS, {

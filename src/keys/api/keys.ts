@@ -1,15 +1,14 @@
 import { Type } from 'typebox'
-import { isoTimestamp, timestampFields, utcTimestamp } from '../../base/time.ts'
+import { timestampFields } from '../../base/time.ts'
 import { apiKeyOf, KEY_HEADER } from '../../http/server/credentials.ts'
 import { success } from '../../http/server/response.ts'
 import { route } from '../../http/server/route.ts'
 import {
   countField,
   expiryFields,
-  isoTimeField,
+  namedSuccess,
   nullable,
-  successSchema,
-  timeField,
+  timeFields,
 } from '../../http/server/schemas.ts'
 import { identifyKey } from '../authenticate-key.ts'
 import type { KeyRouteDeps } from '../deps.ts'
@@ -23,7 +22,7 @@ export const usageRoute = route({
   title: 'Key usage',
   description:
     'The used and remaining requests of your key, with daily counts for the last 30 days. Free, and available even if the quota is exhausted or the plan has expired.',
-  output: successSchema({
+  output: namedSuccess('Usage', {
     plan: Type.String({ examples: ['business'] }),
     label: Type.String({ examples: ['my robot'] }),
     prefix: Type.String({
@@ -41,8 +40,7 @@ export const usageRoute = route({
     per_day: nullable(countField(1_000), 'Null: no daily limit.'),
     used_today: countField(12),
     remaining_today: nullable(countField(988), 'Null: no daily limit.'),
-    resets_at: timeField,
-    resets_at_iso: isoTimeField,
+    ...timeFields('resets_at'),
     ...expiryFields,
     days: Type.Array(
       Type.Object({
@@ -72,8 +70,7 @@ export const usageRoute = route({
       per_day: key.maxPerDay ?? null,
       used_today: key.usedToday,
       remaining_today: today,
-      resets_at: utcTimestamp(resetsAt),
-      resets_at_iso: isoTimestamp(resetsAt),
+      ...timestampFields('resets_at', resetsAt),
       ...timestampFields('expires_at', key.expiresAt),
       days: days.map(({ day, count }) => ({ date: utcDayText(day), requests: count })),
     })
@@ -86,15 +83,14 @@ export const rollKeyRoute = route({
   title: 'Roll a key',
   description:
     'Returns a new key in place of the one in the header. The old key keeps working until former_until, 24 hours from now; both share the plan and its counters. The new key is shown only here. A key can be rolled once every 24 hours: while the old key works, both get 409. Free, and available even if the quota is exhausted.',
-  output: successSchema({
+  output: namedSuccess('RolledKey', {
     key: Type.String({ examples: ['45 characters, to be kept secret'] }),
     key_id: Type.String({ examples: ['key_1uQmB0cZ7yR5tVd9KfXw3e'] }),
     prefix: Type.String({
       description: 'The first characters of both keys.',
       examples: ['mf_live_4fKq'],
     }),
-    former_until: timeField,
-    former_until_iso: isoTimeField,
+    ...timeFields('former_until'),
   }),
   requestHeaders: [KEY_HEADER],
   problems: ['invalid_key', 'already_rolled'],
@@ -110,8 +106,7 @@ export const rollKeyRoute = route({
       key: secret,
       key_id: key.id,
       prefix: key.prefix,
-      former_until: utcTimestamp(oldUntil),
-      former_until_iso: isoTimestamp(oldUntil),
+      ...timestampFields('former_until', oldUntil),
     })
   },
 })

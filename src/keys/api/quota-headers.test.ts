@@ -1,5 +1,4 @@
-import assert from 'node:assert/strict'
-import { test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { ApiKey } from '../rules.ts'
 import { quotaHeaders } from './quota-headers.ts'
 
@@ -83,7 +82,7 @@ for (const [name, key, policy, state, legacy] of [
   ],
 ] as const) {
   test(`quota headers: ${name}`, () => {
-    assert.deepEqual(quotaHeaders(key, NOW), {
+    expect(quotaHeaders(key, NOW)).toStrictEqual({
       'ratelimit-policy': policy,
       ratelimit: state,
       'x-ratelimit-limit': legacy[0],

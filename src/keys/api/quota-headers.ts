@@ -1,7 +1,7 @@
-import { siteUrl } from '../../http/server/client.ts'
+import { siteUrl } from '../../http/server/client-address.ts'
 import { apiKeyOf } from '../../http/server/credentials.ts'
 import type { ServerDeps } from '../../http/server/deps.ts'
-import type { HttpRequest } from '../../http/server/route.ts'
+import type { HttpRequest } from '../../http/server/request.ts'
 import type { Caller } from '../authenticate-key.ts'
 import { type ApiKey, nextUtcDay, precheckQuota, remainingQuota } from '../rules.ts'
 

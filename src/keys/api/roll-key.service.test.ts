@@ -1,8 +1,7 @@
-import assert from 'node:assert/strict'
-import { afterAll, beforeAll, describe, test } from 'vitest'
-import { problemFault, request, requestFrom } from '../../../test/support/http-client.ts'
-import { type AppWithKeys, sharedAppWithKeys, type TestKey } from '../../../test/support/keys.ts'
-import { newClient, PROXY } from '../../../test/support/trusted-proxy.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { problemFault, request, requestFrom } from '../../../test/kit/http/http-client.ts'
+import { newClient, PROXY } from '../../../test/kit/http/trusted-proxy.ts'
+import { type AppWithKeys, sharedAppWithKeys, type TestKey } from '../../../test/kit/shop/keys.ts'
 
 let app: AppWithKeys
 beforeAll(async () => {
@@ -23,32 +22,34 @@ describe('200', () => {
     const old = await app.ring.issue({ requests: 3 })
     const before = app.now().getTime()
     const { status, body, headers } = await roll(old)
-    assert.equal(status, 200)
-    assert.equal(headers.get('cache-control'), 'no-store')
-    assert.equal(headers.get('x-ratelimit-remaining'), '3')
+    expect(status).toBe(200)
+    expect(headers.get('cache-control')).toBe('no-store')
+    expect(headers.get('x-ratelimit-remaining')).toBe('3')
     const { key, key_id, prefix, former_until: until, former_until_iso: iso } = body
-    assert.equal(key_id, old.id)
-    assert.notEqual(key, old.secret)
-    assert.ok(String(key).startsWith(String(prefix)) && old.secret.startsWith(String(prefix)))
-    assert.equal(iso, `${String(until).replace(' ', 'T')}Z`)
+    expect(key_id).toBe(old.id)
+    expect(key).not.toBe(old.secret)
+    expect(
+      String(key).startsWith(String(prefix)) && old.secret.startsWith(String(prefix)),
+    ).toBeTruthy()
+    expect(iso).toBe(`${String(until).replace(' ', 'T')}Z`)
     const remainingMs = new Date(String(iso)).getTime() - before
-    assert.ok(Math.abs(remainingMs - DAY_SECONDS * 1000) < 5_000, `${remainingMs} ms`)
+    expect(Math.abs(remainingMs - DAY_SECONDS * 1000), `${remainingMs} ms`).toBeLessThan(5_000)
 
-    assert.equal(await app.ring.used(old), 0)
-    assert.equal((await read(old)).status, 200)
-    assert.equal((await read(withKey(key))).status, 200)
-    assert.equal(await app.ring.used(old), 2)
+    expect(await app.ring.used(old)).toBe(0)
+    expect((await read(old)).status).toBe(200)
+    expect((await read(withKey(key))).status).toBe(200)
+    expect(await app.ring.used(old)).toBe(2)
     app.moveClock(DAY_SECONDS + 5)
-    assert.equal((await read(old)).status, 401)
-    assert.equal((await read(withKey(key))).status, 200)
+    expect((await read(old)).status).toBe(401)
+    expect((await read(withKey(key))).status).toBe(200)
   })
 
   test('an exhausted key can be rolled, and stays exhausted', async () => {
     const old = await app.ring.issue({ requests: 1 })
-    assert.equal((await read(old)).status, 200)
+    expect((await read(old)).status).toBe(200)
     const { status, body } = await roll(old)
-    assert.equal(status, 200)
-    assert.equal((await read(withKey(body['key']))).status, 402)
+    expect(status).toBe(200)
+    expect((await read(withKey(body['key']))).status).toBe(402)
   })
 })
 
@@ -63,8 +64,8 @@ describe('401', () => {
       await request(`${app.url}/api/roll-key?apikey=${secret}`, { method: 'POST' }),
       await roll(revoked),
     ]) {
-      assert.deepEqual([response.status, response.body['code']], [401, 'invalid_key'])
-      assert.equal(problemFault(response), undefined)
+      expect([response.status, response.body['code']]).toStrictEqual([401, 'invalid_key'])
+      expect(problemFault(response)).toBeUndefined()
     }
   })
 })
@@ -74,9 +75,9 @@ describe('409', () => {
     const old = await app.ring.issue()
     const { body } = await roll(old)
     const response = await roll(old)
-    assert.deepEqual([response.status, response.body['code']], [409, 'already_rolled'])
-    assert.equal(problemFault(response), undefined)
-    for (const key of [old, withKey(body['key'])]) assert.equal((await read(key)).status, 200)
+    expect([response.status, response.body['code']]).toStrictEqual([409, 'already_rolled'])
+    expect(problemFault(response)).toBeUndefined()
+    for (const key of [old, withKey(body['key'])]) expect((await read(key)).status).toBe(200)
   })
 
   test('the new key cannot be rolled while the old one works, and the message says until when', async () => {
@@ -84,20 +85,20 @@ describe('409', () => {
     const { body } = await roll(old)
     const current = withKey(body['key'])
     const response = await roll(current)
-    assert.deepEqual([response.status, response.body['code']], [409, 'already_rolled'])
-    assert.ok(String(response.body['message']).includes(`works until ${body['former_until']} UTC`))
-    assert.equal(problemFault(response), undefined)
-    for (const key of [old, current]) assert.equal((await read(key)).status, 200)
+    expect([response.status, response.body['code']]).toStrictEqual([409, 'already_rolled'])
+    expect(String(response.body['message'])).toContain(`works until ${body['former_until']} UTC`)
+    expect(problemFault(response)).toBeUndefined()
+    for (const key of [old, current]) expect((await read(key)).status).toBe(200)
     app.moveClock(DAY_SECONDS + 5)
-    assert.equal((await roll(current)).status, 200)
+    expect((await roll(current)).status).toBe(200)
   })
 
   test('of ten concurrent rolls one succeeds, and the old key still works', async () => {
     const old = await app.ring.issue()
     const rolls = await Promise.all(Array.from({ length: 10 }, () => roll(old)))
     const statuses = rolls.map(({ status }) => status).toSorted()
-    assert.deepEqual(statuses, [200, ...Array<number>(9).fill(409)])
-    assert.equal((await read(old)).status, 200)
+    expect(statuses).toStrictEqual([200, ...Array<number>(9).fill(409)])
+    expect((await read(old)).status).toBe(200)
   })
 })
 
@@ -111,7 +112,7 @@ describe('429', () => {
       const options = { method: 'POST', path: '/api/roll-key', headers }
       statuses.push((await requestFrom(app.httpPort, PROXY, options)).status)
     }
-    assert.deepEqual(statuses, [200, ...Array<number>(9).fill(409), 429])
-    assert.equal((await read(key)).status, 200)
+    expect(statuses).toStrictEqual([200, ...Array<number>(9).fill(409), 429])
+    expect((await read(key)).status).toBe(200)
   })
 })

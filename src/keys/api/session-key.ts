@@ -1,6 +1,6 @@
 import { apiKeyBesideToken } from '../../http/server/credentials.ts'
 import type { ServerDeps } from '../../http/server/deps.ts'
-import type { HttpRequest } from '../../http/server/route.ts'
+import type { HttpRequest } from '../../http/server/request.ts'
 import { authenticateSessionKey, type KeyAuthDeps } from '../authenticate-key.ts'
 import type { ApiKey } from '../rules.ts'
 import { pricingUrl } from './quota-headers.ts'

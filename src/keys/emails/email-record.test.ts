@@ -1,5 +1,4 @@
-import assert from 'node:assert/strict'
-import { describe, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Address } from '../../base/address.ts'
 import type { Message } from '../../mail/rules/message.ts'
 import { EMPTY_MAIL, type Mail } from '../../shared/mail.ts'
@@ -59,7 +58,7 @@ describe('to', () => {
       'in To <ann@bücher.test>',
     ],
   ] as const) {
-    test(name, () => assert.equal(toOf({ ...mail } as Partial<Mail>), expected))
+    test(name, () => expect(toOf({ ...mail } as Partial<Mail>)).toBe(expected))
   }
 })
 
@@ -71,13 +70,13 @@ describe('body', () => {
   }
 
   test('is empty if the mail has no text', () => {
-    assert.deepEqual(bodyOf(null), { body: '', truncated: false })
+    expect(bodyOf(null)).toStrictEqual({ body: '', truncated: false })
   })
 
   test('is complete up to 256 KB', () => {
     const text = 'x'.repeat(MAX_BYTES)
-    assert.deepEqual(bodyOf(text), { body: text, truncated: false })
-    assert.equal(bodyOf(`${text}x`).truncated, true)
+    expect(bodyOf(text)).toStrictEqual({ body: text, truncated: false })
+    expect(bodyOf(`${text}x`).truncated).toBe(true)
   })
 
   for (const [name, character] of [
@@ -89,22 +88,22 @@ describe('body', () => {
       for (const prefix of ['', 'x', 'xx', 'xxx']) {
         const text = prefix + character.repeat(MAX_BYTES)
         const { body, truncated } = bodyOf(text)
-        assert.equal(truncated, true)
-        assert.ok(text.startsWith(body) && body.endsWith(character))
+        expect(truncated).toBe(true)
+        expect(text.startsWith(body) && body.endsWith(character)).toBeTruthy()
         const bytes = Buffer.byteLength(body)
-        assert.ok(bytes <= MAX_BYTES && bytes > MAX_BYTES - 4, `${bytes} bytes`)
+        expect(bytes <= MAX_BYTES && bytes > MAX_BYTES - 4, `${bytes} bytes`).toBeTruthy()
       }
     })
   }
 
   test('is limited in bytes, not in characters', () => {
-    assert.equal(bodyOf('ü'.repeat(MAX_BYTES / 2)).truncated, false)
-    assert.equal(bodyOf('ü'.repeat(MAX_BYTES / 2 + 1)).truncated, true)
+    expect(bodyOf('ü'.repeat(MAX_BYTES / 2)).truncated).toBe(false)
+    expect(bodyOf('ü'.repeat(MAX_BYTES / 2 + 1)).truncated).toBe(true)
   })
 
   test('has lone surrogates replaced, which does not count as truncation', () => {
     const text = `\ud800${'x'.repeat(MAX_BYTES - 3)}`
-    assert.equal(bodyOf(text).truncated, false)
-    assert.equal(bodyOf(`${text}xx`).truncated, true)
+    expect(bodyOf(text).truncated).toBe(false)
+    expect(bodyOf(`${text}xx`).truncated).toBe(true)
   })
 })

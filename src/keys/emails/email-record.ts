@@ -48,10 +48,5 @@ function entryText({ name, address }: NamedAddress): string {
 function truncateUtf8(text: string, maxBytes: number): string {
   // A UTF-16 unit is at most three bytes, so most texts need no encoding.
   if (text.length * 3 <= maxBytes) return text
-  const bytes = Buffer.from(text)
-  if (bytes.length <= maxBytes) return text
-  let end = maxBytes
-  // Continuation bytes.
-  while (((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1
-  return bytes.toString('utf8', 0, end)
+  return text.slice(0, new TextEncoder().encodeInto(text, new Uint8Array(maxBytes)).read)
 }

@@ -1,11 +1,10 @@
-import assert from 'node:assert/strict'
-import { afterAll, beforeAll, test } from 'vitest'
-import { openSqliteTestMail } from '../../../test/support/stores.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { countTurns } from '../../../test/kit/mail/turns.ts'
+import { openSqliteTestMail } from '../../../test/kit/store/stores.ts'
 import { parseAddress, parseHost } from '../../base/address.ts'
 import { openStepScheduler } from '../../mail/read/step-scheduler.ts'
 import { parseFilter } from '../../mail/rules/filter.ts'
 import { POOL } from '../../mail/rules/session.ts'
-import { countTurns } from '../../mail/testing/turns.ts'
 import { EMPTY_MAIL } from '../../shared/mail.ts'
 import type { Store } from '../../store/store.ts'
 import { type EmailQuery, emailMatchTest, MAX_EXAMINED, newestEmailId } from './emails.ts'
@@ -14,7 +13,7 @@ import { listEmails } from './list-emails.ts'
 const MESSAGES = 12_000
 /** The oldest, with long subjects. */
 const LONG = 40
-const LONG_TO = parseAddress('long@pool.test') ?? assert.fail()
+const LONG_TO = parseAddress('long@pool.test') ?? expect.fail()
 const now = () => new Date('2026-03-01T12:00:00Z')
 
 let opened: Awaited<ReturnType<typeof openSqliteTestMail>>
@@ -62,7 +61,7 @@ function countingDeps() {
       ...opened.store,
       listKeyMailHeads,
       readKeyMail,
-      listKeyMail: async () => assert.fail(),
+      listKeyMail: async () => expect.fail(),
     },
     parsed: async () => EMPTY_MAIL,
     steps: openStepScheduler(),
@@ -93,7 +92,7 @@ test('a filtered page examines at most 5,000 messages, and the next one goes on 
     pages.push({ found: page.records.length, rows: rows(), whole: whole() })
     beforeId = page.nextAfter
   } while (beforeId !== undefined)
-  assert.deepEqual(pages, [
+  expect(pages).toStrictEqual([
     { found: 0, rows: MAX_EXAMINED, whole: 0 },
     { found: 0, rows: MAX_EXAMINED, whole: 0 },
     { found: 1, rows: MESSAGES - 2 * MAX_EXAMINED, whole: 1 },
@@ -103,17 +102,17 @@ test('a filtered page examines at most 5,000 messages, and the next one goes on 
 test('a page that is full examines no more than it needs', async () => {
   const { deps, rows } = countingDeps()
   const { records, nextAfter } = await listEmails(deps, queryFor('other'), NOBODY)
-  assert.deepEqual([records.length, nextAfter], [10, records.at(-1)?.id])
-  assert.ok(rows() <= 500, `${rows()} rows`)
+  expect([records.length, nextAfter]).toStrictEqual([10, records.at(-1)?.id])
+  expect(rows(), `${rows()} rows`).toBeLessThanOrEqual(500)
 })
 
 test('a full page ends with the rows that were read for it, and the next one goes on there', async () => {
   const { deps, rows } = countingDeps()
   const query = { ...queryFor('newest'), limit: 1 }
   const first = await listEmails(deps, query, NOBODY)
-  assert.deepEqual([first.records.length, rows()], [1, 500])
+  expect([first.records.length, rows()]).toStrictEqual([1, 500])
   const rest = { ...query, sinceId: 0, beforeId: first.nextAfter }
-  assert.deepEqual((await listEmails(deps, rest, NOBODY)).records, [])
+  expect((await listEmails(deps, rest, NOBODY)).records).toStrictEqual([])
 })
 
 test('a wait tests each message once, and knows where it stopped', async () => {
@@ -121,15 +120,15 @@ test('a wait tests each message once, and knows where it stopped', async () => {
   const query = queryFor('wanted')
   const newest = await newestEmailId(deps, query)
   const before = rows()
-  const { isFound, nextAfter } = emailMatchTest(deps, query, query.filter ?? assert.fail(), NOBODY)
+  const { isFound, nextAfter } = emailMatchTest(deps, query, query.filter ?? expect.fail(), NOBODY)
   const newestId = async () => newest
-  assert.equal(await isFound({ newestId }), false)
-  assert.equal(rows() - before, MAX_EXAMINED)
-  assert.equal(await isFound({ newestId }), false)
-  assert.equal(rows() - before, MAX_EXAMINED)
+  expect(await isFound({ newestId })).toBe(false)
+  expect(rows() - before).toBe(MAX_EXAMINED)
+  expect(await isFound({ newestId })).toBe(false)
+  expect(rows() - before).toBe(MAX_EXAMINED)
   const page = await listEmails(deps, query, NOBODY)
-  assert.ok(page.nextAfter)
-  assert.equal(nextAfter(), page.nextAfter)
+  expect(page.nextAfter).toBeTruthy()
+  expect(nextAfter()).toBe(page.nextAfter)
 })
 
 test('a wait for which all messages were tested has nothing more to examine', async () => {
@@ -139,9 +138,9 @@ test('a wait for which all messages were tested has nothing more to examine', as
     { sinceId: 0, beforeId: undefined, limit: 1 },
   )
   const query = { ...queryFor('not there'), sinceId: id - 1 }
-  const { isFound, nextAfter } = emailMatchTest(deps, query, query.filter ?? assert.fail(), NOBODY)
-  assert.equal(await isFound({ newestId: async () => id }), false)
-  assert.equal(nextAfter(), undefined)
+  const { isFound, nextAfter } = emailMatchTest(deps, query, query.filter ?? expect.fail(), NOBODY)
+  expect(await isFound({ newestId: async () => id })).toBe(false)
+  expect(nextAfter()).toBeUndefined()
 })
 
 test('other requests are served while a filter reads many long subjects', async () => {
@@ -150,7 +149,7 @@ test('other requests are served while a filter reads many long subjects', async 
   const turns = countTurns()
   await listEmails(deps, query, NOBODY)
   turns.stop()
-  assert.equal(rows(), LONG)
+  expect(rows()).toBe(LONG)
   // 10,000 characters each.
-  assert.ok(turns.count() >= 3, `${turns.count()} turns`)
+  expect(turns.count(), `${turns.count()} turns`).toBeGreaterThanOrEqual(3)
 })

@@ -1,10 +1,5 @@
-import assert from 'node:assert/strict'
-import { afterAll, beforeAll, describe, test } from 'vitest'
-import { openSqliteTestMail } from '../../../test/support/stores.ts'
-import { Problem } from '../../base/problem.ts'
-import { openStepScheduler } from '../../mail/read/step-scheduler.ts'
-import { countTurns } from '../../mail/testing/turns.ts'
-import type { Mail } from '../../shared/mail.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { countTurns } from '../../../test/kit/mail/turns.ts'
 import {
   address,
   type Fixture,
@@ -12,7 +7,11 @@ import {
   head,
   openFixture,
   START,
-} from '../../store/contract/fixture.ts'
+} from '../../../test/kit/store/fixture.ts'
+import { openSqliteTestMail } from '../../../test/kit/store/stores.ts'
+import { Problem } from '../../base/problem.ts'
+import { openStepScheduler } from '../../mail/read/step-scheduler.ts'
+import type { Mail } from '../../shared/mail.ts'
 import { type EmailQuery, emailsVersion, newestEmailId, parseTo } from './emails.ts'
 import { listEmails as listFor } from './list-emails.ts'
 
@@ -50,7 +49,7 @@ const deps = (more: Partial<Parameters<typeof listEmails>[0]> = {}) => ({
   ...more,
 })
 const send = async (to: string, subject: string) => {
-  assert.equal((await fixture.send([to], { head: head(subject) })).outcome, 'stored')
+  expect((await fixture.send([to], { head: head(subject) })).outcome).toBe('stored')
 }
 const subjects = async (...[viewDeps, wanted]: Parameters<typeof listEmails>) =>
   (await listEmails(viewDeps, wanted)).records.map(subjectOf)
@@ -73,17 +72,15 @@ describe('mail visible to a key', () => {
   ] as const) {
     test(`pool ${poolAccess}: without an address, and with one`, async () => {
       const viewDeps = deps({ poolAccess })
-      assert.deepEqual(await subjects(viewDeps, query()), all)
-      assert.deepEqual(await subjects(viewDeps, query({ to: address(any) })), byAddress)
-      assert.deepEqual(await subjects(viewDeps, query({ to: address(own) })), [own])
+      expect(await subjects(viewDeps, query())).toStrictEqual(all)
+      expect(await subjects(viewDeps, query({ to: address(any) }))).toStrictEqual(byAddress)
+      expect(await subjects(viewDeps, query({ to: address(own) }))).toStrictEqual([own])
       for (const other of ['theirs@box.test', 'nobodys@box.test']) {
         const wanted = query({ to: address(other) })
-        assert.deepEqual(await subjects(viewDeps, wanted), [])
-        assert.equal(await newestEmailId(viewDeps, wanted), 0)
-        assert.equal(
-          await emailsVersion(viewDeps, wanted),
+        expect(await subjects(viewDeps, wanted)).toStrictEqual([])
+        expect(await newestEmailId(viewDeps, wanted)).toBe(0)
+        expect(await emailsVersion(viewDeps, wanted), 'nor that there is any').toBe(
           await emailsVersion(viewDeps, query({ to: address('never@box.test') })),
-          'nor that there is any',
         )
       }
     })
@@ -104,23 +101,23 @@ describe('a page', () => {
       pages.push(page.records.map(subjectOf))
       beforeId = page.nextAfter
     } while (beforeId !== undefined)
-    assert.deepEqual(pages, [['5', '4'], ['3', '2'], ['1']])
+    expect(pages).toStrictEqual([['5', '4'], ['3', '2'], ['1']])
   })
 
   test('that is exactly full has no next one', async () => {
-    assert.equal((await listEmails(deps(), query({ to, limit: 5 }))).nextAfter, undefined)
+    expect((await listEmails(deps(), query({ to, limit: 5 }))).nextAfter).toBeUndefined()
   })
 
   test('ends at 8 MB, and the next page continues after it', async () => {
     const parsed = async () => textMail('\u0001'.repeat(256 * 1024))
     // Escaped in JSON, this character takes six bytes: five bodies are 7.5 MB, their text only 1.25 MB.
     const first = await listEmails(deps({ parsed }), query({ to }))
-    assert.equal(first.records.length, 5)
+    expect(first.records.length).toBe(5)
     for (const subject of ['6', '7']) await send(to, subject)
     const page = await listEmails(deps({ parsed }), query({ to }))
-    assert.deepEqual(page.records.map(subjectOf), ['7', '6', '5', '4', '3'])
+    expect(page.records.map(subjectOf)).toStrictEqual(['7', '6', '5', '4', '3'])
     const wanted = query({ to, beforeId: page.nextAfter })
-    assert.deepEqual(await subjects(deps({ parsed }), wanted), ['2', '1'])
+    expect(await subjects(deps({ parsed }), wanted)).toStrictEqual(['2', '1'])
   })
 
   test('ends at the time limit, and the next page continues after it', async () => {
@@ -133,9 +130,9 @@ describe('a page', () => {
       },
     })
     const { records, nextAfter } = await listEmails(slow, query({ to, limit: 100 }))
-    assert.equal(records.length, 4)
+    expect(records.length).toBe(4)
     const rest = await subjects(deps(), query({ to, beforeId: nextAfter }))
-    assert.deepEqual(rest, ['3', '2', '1'])
+    expect(rest).toStrictEqual(['3', '2', '1'])
   })
 
   test('ends where the parser is overloaded, but never without a record', async () => {
@@ -146,16 +143,22 @@ describe('a page', () => {
       return textMail('text')
     }
     const { records, nextAfter } = await listEmails(deps({ parsed }), query({ to }))
-    assert.equal(records.length, 4)
-    assert.deepEqual(await subjects(deps(), query({ to, beforeId: nextAfter })), ['3', '2', '1'])
-    await assert.rejects(listEmails(deps({ parsed }), query({ to })), { code: 'overloaded' })
+    expect(records.length).toBe(4)
+    expect(await subjects(deps(), query({ to, beforeId: nextAfter }))).toStrictEqual([
+      '3',
+      '2',
+      '1',
+    ])
+    await expect(listEmails(deps({ parsed }), query({ to }))).rejects.toMatchObject({
+      code: 'overloaded',
+    })
   })
 
   test('omits mail deleted in the meantime, and later pages are complete', async () => {
     const deletedMail = deps({ parsed: async () => undefined })
     const page = await listEmails(deletedMail, query({ to, limit: 3 }))
-    assert.deepEqual(page.records, [])
-    assert.deepEqual(await subjects(deps(), query({ to, beforeId: page.nextAfter })), [
+    expect(page.records).toStrictEqual([])
+    expect(await subjects(deps(), query({ to, beforeId: page.nextAfter }))).toStrictEqual([
       '4',
       '3',
       '2',
@@ -170,7 +173,7 @@ describe('a page', () => {
       (await store.listKeyMail(...page)).map((message) => ({ ...message, rawId: former }))
     const parsed = async (rawId: number) => (rawId === former ? undefined : textMail('text'))
     const moved = deps({ store: { ...store, listKeyMail }, parsed })
-    assert.deepEqual(await subjects(moved, query({ to, limit: 2 })), ['7', '6'])
+    expect(await subjects(moved, query({ to, limit: 2 }))).toStrictEqual(['7', '6'])
   })
 
   /** As if each mail had this size. */
@@ -204,9 +207,9 @@ describe('a page', () => {
       const shared = deps({ store: withSize(size), parsed })
       await Promise.all([1, 2, 3].map(() => listFor(shared, query({ to }), request)))
       turns.stop()
-      assert.deepEqual([madeIn.length, new Set(madeIn).size], [21, 3 * turnsPerPage])
+      expect([madeIn.length, new Set(madeIn).size]).toStrictEqual([21, 3 * turnsPerPage])
       // Large ones are read in turns of their own.
-      if (name !== 'large') assert.deepEqual(readIn, madeIn)
+      if (name !== 'large') expect(readIn).toStrictEqual(madeIn)
     })
   }
 
@@ -226,8 +229,8 @@ describe('a page', () => {
       reserve() {},
     }
     const page = listFor(deps({ store: withSize(230_000), parsed }), query({ to }), request)
-    await assert.rejects(page, /hung up/)
-    assert.equal(reads, 2)
+    await expect(page).rejects.toThrow(/hung up/)
+    expect(reads).toBe(2)
   })
 
   for (const [size, expected] of [
@@ -236,13 +239,13 @@ describe('a page', () => {
   ] as const) {
     test(`reserves its size before it is read: ${size} bytes a mail`, async () => {
       const reserve = (bytes: number) => {
-        assert.equal(bytes, expected)
+        expect(bytes).toBe(expected)
         throw new Problem('overloaded', 'x')
       }
-      const parsed = () => assert.fail('read')
+      const parsed = () => expect.fail('read')
       const request = { client: '192.0.2.1', toJson: (record: object) => record, reserve }
       const page = listFor(deps({ store: withSize(size), parsed }), query({ to }), request)
-      await assert.rejects(page, { code: 'overloaded' })
+      await expect(page).rejects.toMatchObject({ code: 'overloaded' })
     })
   }
 
@@ -256,8 +259,8 @@ describe('a page', () => {
       concurrent -= 1
       return textMail('text')
     }
-    assert.equal((await subjects(deps({ parsed }), query({ to }))).length, 7)
-    assert.equal(maxConcurrent, 4)
+    expect((await subjects(deps({ parsed }), query({ to }))).length).toBe(7)
+    expect(maxConcurrent).toBe(4)
   })
 })
 
@@ -271,7 +274,7 @@ describe('to', () => {
     ['ann@bücher.test', 'ann@xn--bcher-kva.test'],
     ['ann+tag@box.test', 'ann+tag@box.test'],
   ] as const) {
-    test(`${text} is ${expected}`, () => assert.equal(parseTo(text), expected))
+    test(`${text} is ${expected}`, () => expect(parseTo(text)).toBe(expected))
   }
 
   for (const text of [
@@ -291,9 +294,8 @@ describe('to', () => {
     '"ann"@box.test',
   ]) {
     test(`${JSON.stringify(text)} is refused, and the message names the parameter`, () => {
-      assert.throws(
-        () => parseTo(text),
-        (error) => error instanceof Problem && error.message.startsWith('to: '),
+      expect(() => parseTo(text)).toThrow(
+        expect.toSatisfy((error) => error instanceof Problem && error.message.startsWith('to: ')),
       )
     })
   }

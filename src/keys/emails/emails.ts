@@ -73,7 +73,7 @@ export async function selectMessages(
   return { messages: wanted, nextAfter: messages.length > limit ? wanted.at(-1)?.id : undefined }
 }
 
-/** Of a filtered page. The next page continues after the last message examined. */
+/** Messages examined for a filtered page. The next page continues after the last one. */
 export const MAX_EXAMINED = 5_000
 const EXAMINED_AT_ONCE = 500
 
@@ -182,7 +182,7 @@ export async function awaitEmails(
   const wanted: PollSource<KeyView> = {
     key: `${secretHash(caller.keyText ?? '')} ${query.to ?? ''}`,
     topics: keyTopics(deps, query),
-    open: (left) => () => keyView(deps, caller, query, left),
+    poll: (throwIfLeft) => keyView(deps, caller, query, throwIfLeft),
     intervalMs: pollMs,
     signal,
   }
@@ -196,15 +196,14 @@ export async function awaitEmails(
   })
 }
 
-/** `left` is aborted when the last subscriber has left. */
 async function keyView(
   deps: EmailsWaitDeps,
   { keyText }: Caller,
   query: EmailQuery,
-  left: AbortSignal,
+  throwIfLeft: () => void,
 ): Promise<KeyView> {
   const key = await rereadKey(deps, keyText)
-  left.throwIfAborted()
+  throwIfLeft()
   const version = await emailsVersion(deps, query)
   let newestId: Promise<number> | undefined
   return {

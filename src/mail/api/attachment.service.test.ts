@@ -1,7 +1,6 @@
-import assert from 'node:assert/strict'
-import { beforeAll, describe, test } from 'vitest'
-import { type App, sharedApp } from '../../../test/support/app.ts'
-import { problemFault, request } from '../../../test/support/http-client.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { type App, sharedApp } from '../../../test/kit/app/app.ts'
+import { problemFault, request } from '../../../test/kit/http/http-client.ts'
 
 let app: App
 beforeAll(async () => {
@@ -35,7 +34,7 @@ async function sendMail({ type, disposition, bytes }: Part) {
     '--b--',
     '',
   ]
-  assert.equal(await app.mail(email, lines.join('\r\n')), 250)
+  expect(await app.mail(email, lines.join('\r\n'))).toBe(250)
   const { body } = await request(`${app.url}/api/check-mail?token=${token}`)
   const [{ id } = { id: 0 }] = body['messages'] as { id: number }[]
   return { token, id }
@@ -57,15 +56,15 @@ describe('200', () => {
     const { body } = await request(`${app.url}/api/read-mail?token=${token}&id=${id}`)
     const [attachment] = (body['message'] as { attachments: { url: string; size: number }[] })
       .attachments
-    assert.ok(attachment)
+    expect.assert(attachment)
     const response = await fetch(`${app.url}${attachment.url}`, {
       headers: { authorization: `Bearer ${token}` },
     })
-    assert.equal(response.status, 200)
-    assert.equal(Buffer.from(await response.arrayBuffer()).toString('latin1'), bytes)
-    assert.equal(attachment.size, bytes.length)
-    assert.equal(response.headers.get('content-type'), 'image/png')
-    assert.equal(response.headers.get('cache-control'), 'no-store')
+    expect(response.status).toBe(200)
+    expect(Buffer.from(await response.arrayBuffer()).toString('latin1')).toBe(bytes)
+    expect(attachment.size).toBe(bytes.length)
+    expect(response.headers.get('content-type')).toBe('image/png')
+    expect(response.headers.get('cache-control')).toBe('no-store')
   })
 
   for (const type of [
@@ -85,11 +84,11 @@ describe('200', () => {
         bytes: '<script>alert(1)</script>',
       })
       const { headers, status } = await fetchAttachment(file)
-      assert.equal(status, 200)
-      assert.equal(headers.get('content-type'), 'application/octet-stream')
-      assert.match(headers.get('content-disposition') ?? '', /^attachment; /)
-      assert.equal(headers.get('x-content-type-options'), 'nosniff')
-      assert.equal(headers.get('content-security-policy'), "sandbox; default-src 'none'")
+      expect(status).toBe(200)
+      expect(headers.get('content-type')).toBe('application/octet-stream')
+      expect(headers.get('content-disposition') ?? '').toMatch(/^attachment; /)
+      expect(headers.get('x-content-type-options')).toBe('nosniff')
+      expect(headers.get('content-security-policy')).toBe("sandbox; default-src 'none'")
     })
   }
 
@@ -113,13 +112,12 @@ describe('200', () => {
         bytes: 'zip',
       })
       const { headers } = await fetchAttachment(file)
-      assert.match(
-        headers.get('content-disposition') ?? '',
+      expect(headers.get('content-disposition') ?? '').toMatch(
         /^attachment; filename="[A-Za-z0-9 ._()-]+"; filename\*=UTF-8''[A-Za-z0-9._~%-]+$/,
       )
-      assert.equal(headers.get('set-cookie'), null)
+      expect(headers.get('set-cookie')).toBe(null)
       const exact = decodeURIComponent(headers.get('content-disposition')?.split("''")[1] ?? '')
-      assert.doesNotMatch(exact, /^\.|[/\\\0\r\n\u202e]/)
+      expect(exact).not.toMatch(/^\.|[/\\\0\r\n\u202e]/)
     })
   }
 })
@@ -133,8 +131,8 @@ describe('400', () => {
       ['0&index=0', 'invalid_parameter'],
     ] as const) {
       const response = await fetchAttachment(file, index)
-      assert.equal(response.status, 400)
-      assert.equal(((await response.json()) as { code: string }).code, code)
+      expect(response.status).toBe(400)
+      expect(((await response.json()) as { code: string }).code).toBe(code)
     }
   })
 })
@@ -142,8 +140,8 @@ describe('400', () => {
 describe('401', () => {
   test('an unknown token is refused', async () => {
     const response = await request(`${app.url}/api/attachment?token=x&id=1&index=0`)
-    assert.deepEqual([response.status, response.body['code']], [401, 'invalid_token'])
-    assert.equal(problemFault(response), undefined)
+    expect([response.status, response.body['code']]).toStrictEqual([401, 'invalid_token'])
+    expect(problemFault(response)).toBeUndefined()
   })
 })
 
@@ -161,8 +159,8 @@ describe('404', () => {
     ] as const) {
       const url = `${app.url}/api/attachment?token=${token}&id=${messageId}&index=${index}`
       const response = await request(url)
-      assert.deepEqual([response.status, response.body['code']], [404, code])
-      assert.equal(problemFault(response), undefined)
+      expect([response.status, response.body['code']]).toStrictEqual([404, code])
+      expect(problemFault(response)).toBeUndefined()
     }
   })
 })

@@ -1,7 +1,7 @@
 import { Problem } from '../../base/problem.ts'
 import { takeRate } from '../../http/server/rates.ts'
+import type { HttpRequest } from '../../http/server/request.ts'
 import { type HttpResponse, json } from '../../http/server/response.ts'
-import type { HttpRequest } from '../../http/server/route.ts'
 import type { AddressRules } from '../../shared/address-rules.ts'
 import type { MailRouteDeps } from '../deps.ts'
 import { awaitMail } from '../list/check-mail.ts'

@@ -1,15 +1,14 @@
-import assert from 'node:assert/strict'
 import { connect } from 'node:net'
-import { afterAll, beforeAll, describe, onTestFinished, test } from 'vitest'
-import { waitForLongPolls } from '../../../test/support/api-client.ts'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import {
   type App,
   startApp,
   WAIT_FOR_EXTRACTION,
   WITHOUT_POLLING,
-} from '../../../test/support/app.ts'
-import { post, problemFault, request } from '../../../test/support/http-client.ts'
-import { openTestServer } from '../../../test/support/http-server.ts'
+} from '../../../test/kit/app/app.ts'
+import { waitForLongPolls } from '../../../test/kit/http/api-client.ts'
+import { post, problemFault, request } from '../../../test/kit/http/http-client.ts'
+import { openTestServer } from '../../../test/kit/http/http-server.ts'
 import { Problem } from '../../base/problem.ts'
 import { heldParser, NO_WAIT, WAIT_FOREVER } from '../testing/codes.ts'
 
@@ -35,8 +34,8 @@ describe('200', () => {
   test('a wait returns at once if there is mail', async () => {
     const { token, ids: all } = await sessionWithMail()
     const { body } = await check(token, '&wait=55')
-    assert.deepEqual(ids(body), all)
-    assert.equal('timed_out' in body, false)
+    expect(ids(body)).toStrictEqual(all)
+    expect('timed_out' in body).toBe(false)
   })
 
   test('a wait returns when a message newer than since_id arrives', async () => {
@@ -45,8 +44,8 @@ describe('200', () => {
     await waitForLongPolls(1, app)
     await app.mail(email)
     const { body } = await waiting
-    assert.equal(ids(body).length, 1)
-    assert.notDeepEqual(ids(body), all)
+    expect(ids(body).length).toBe(1)
+    expect(ids(body)).not.toStrictEqual(all)
   })
 
   test('new mail ends every pending wait', async () => {
@@ -54,16 +53,16 @@ describe('200', () => {
     const waiting = Array.from({ length: 20 }, () => check(token, '&wait=55'))
     await waitForLongPolls(20, app)
     await app.mail(email)
-    for (const { body } of await Promise.all(waiting)) assert.equal(ids(body).length, 1)
+    for (const { body } of await Promise.all(waiting)) expect(ids(body).length).toBe(1)
   })
 
   test('a wait without new mail returns an empty list and timed_out', async () => {
     const { token } = await app.session()
     const { status, body, headers } = await check(token, '&wait=1')
-    assert.equal(status, 200)
-    assert.deepEqual(body['messages'], [])
-    assert.equal(body['timed_out'], true)
-    assert.equal(headers.get('etag'), null, 'it does not tell what the mailbox holds')
+    expect(status).toBe(200)
+    expect(body['messages']).toStrictEqual([])
+    expect(body['timed_out']).toBe(true)
+    expect(headers.get('etag'), 'it does not tell what the mailbox holds').toBe(null)
   })
 
   test('a wait with If-None-Match returns when a message is deleted', async () => {
@@ -73,9 +72,9 @@ describe('200', () => {
     await waitForLongPolls(1, app)
     await post(`${app.url}/api/delete-mail`, { token, id: String(all[0]) })
     const { status, body } = await waiting
-    assert.equal(status, 200)
-    assert.deepEqual(body['messages'], [])
-    assert.equal('timed_out' in body, false)
+    expect(status).toBe(200)
+    expect(body['messages']).toStrictEqual([])
+    expect('timed_out' in body).toBe(false)
   })
 
   test('a wait with If-None-Match returns when the session is extended', async () => {
@@ -85,8 +84,8 @@ describe('200', () => {
     await waitForLongPolls(1, app)
     await post(`${app.url}/api/extend-session`, { token, ttl: '600' })
     const { status, body } = await waiting
-    assert.equal(status, 200)
-    assert.notEqual(body['expires_at'], before.body['expires_at'])
+    expect(status).toBe(200)
+    expect(body['expires_at']).not.toBe(before.body['expires_at'])
   })
 
   test('a disconnect ends the wait', async () => {
@@ -96,7 +95,7 @@ describe('200', () => {
     await waitForLongPolls(1, app)
     socket.destroy()
     await waitForLongPolls(0, app)
-    assert.equal(await app.mail(email), 250)
+    expect(await app.mail(email)).toBe(250)
   })
 })
 
@@ -104,7 +103,7 @@ describe('304', () => {
   test('a wait with If-None-Match ends in 304 if nothing changed', async () => {
     const { token } = await sessionWithMail()
     const etag = (await check(token)).headers.get('etag') ?? ''
-    assert.equal((await check(token, '&wait=1', { 'if-none-match': etag })).status, 304)
+    expect((await check(token, '&wait=1', { 'if-none-match': etag })).status).toBe(304)
   })
 })
 
@@ -115,7 +114,7 @@ describe('401', () => {
     await waitForLongPolls(1, app)
     await post(`${app.url}/api/delete-session`, { token })
     const response = await waiting
-    assert.deepEqual([response.status, response.body['code']], [401, 'invalid_token'])
+    expect([response.status, response.body['code']]).toStrictEqual([401, 'invalid_token'])
   })
 
   test('expiry of the session ends the wait', async () => {
@@ -127,7 +126,7 @@ describe('401', () => {
     pollingApp.moveClock(60)
     const response = await waiting
     await pollingApp.stop()
-    assert.deepEqual([response.status, response.body['code']], [401, 'session_expired'])
+    expect([response.status, response.body['code']]).toStrictEqual([401, 'session_expired'])
   })
 })
 
@@ -136,11 +135,11 @@ describe('503', () => {
     const { email, token } = await app.session()
     const waiting = Array.from({ length: 101 }, () => check(token, '&wait=55'))
     const first = await Promise.race(waiting)
-    assert.deepEqual([first.status, first.body['code']], [503, 'overloaded'])
-    assert.equal(problemFault(first), undefined)
+    expect([first.status, first.body['code']]).toStrictEqual([503, 'overloaded'])
+    expect(problemFault(first)).toBeUndefined()
     await app.mail(email)
     const statuses = (await Promise.all(waiting)).map(({ status }) => status)
-    assert.equal(statuses.filter((status) => status === 200).length, 100)
+    expect(statuses.filter((status) => status === 200).length).toBe(100)
   })
 })
 
@@ -170,7 +169,7 @@ describe('200', () => {
     })
     await send('111111')
     await send('')
-    assert.deepEqual(codesIn(await check()), [null, '111111'])
+    expect(codesIn(await check())).toStrictEqual([null, '111111'])
   })
 
   test('the ETag and the cached response are those of the list with codes', async () => {
@@ -180,8 +179,8 @@ describe('200', () => {
     })
     await send('111111')
     const first = await check()
-    assert.equal((await check('', { 'if-none-match': tagOf(first) })).status, 304)
-    assert.equal(tagOf(await check()), tagOf(first))
+    expect((await check('', { 'if-none-match': tagOf(first) })).status).toBe(304)
+    expect(tagOf(await check())).toBe(tagOf(first))
   })
 
   test('a preview made later changes the ETag once, also without a code', async () => {
@@ -192,13 +191,13 @@ describe('200', () => {
     const first = await check()
     const previews = ({ body }: CheckResponse) =>
       (body['messages'] as { preview: string | null }[]).map(({ preview }) => preview)
-    assert.deepEqual(previews(first), [null])
+    expect(previews(first)).toStrictEqual([null])
     const waiting = check('&wait=55', { 'if-none-match': tagOf(first) })
     parser.release()
     const later = await waiting
-    assert.deepEqual([later.status, previews(later)], [200, ['']])
-    assert.notEqual(tagOf(later), tagOf(first))
-    assert.equal((await check('', { 'if-none-match': tagOf(later) })).status, 304)
+    expect([later.status, previews(later)]).toStrictEqual([200, ['']])
+    expect(tagOf(later)).not.toBe(tagOf(first))
+    expect((await check('', { 'if-none-match': tagOf(later) })).status).toBe(304)
   })
 
   test('a code found later changes the ETag and is in the next list', async () => {
@@ -207,15 +206,15 @@ describe('200', () => {
     await send('111111')
     parser.hold()
     const first = await check()
-    assert.deepEqual(codesIn(first), [null])
-    assert.deepEqual(codesIn(await check()), [null], 'kept, and nobody waits again')
+    expect(codesIn(first)).toStrictEqual([null])
+    expect(codesIn(await check()), 'kept, and nobody waits again').toStrictEqual([null])
     const waiting = check('&wait=55', { 'if-none-match': tagOf(first) })
     parser.release()
     const later = await waiting
-    assert.deepEqual([later.status, codesIn(later)], [200, ['111111']])
-    assert.notEqual(tagOf(later), tagOf(first))
-    assert.deepEqual(codesIn(await check()), ['111111'])
-    assert.deepEqual(parser.read, ['111111'])
+    expect([later.status, codesIn(later)]).toStrictEqual([200, ['111111']])
+    expect(tagOf(later)).not.toBe(tagOf(first))
+    expect(codesIn(await check())).toStrictEqual(['111111'])
+    expect(parser.read).toStrictEqual(['111111'])
   })
 
   test('a code found during a wait that timed out is not hidden by a 304', async () => {
@@ -227,9 +226,9 @@ describe('200', () => {
     const waiting = check('&wait=1&since_id=9007199254740991')
     parser.release()
     const timedOut = await waiting
-    assert.equal(timedOut.body['timed_out'], true)
+    expect(timedOut.body['timed_out']).toBe(true)
     const tag = tagOf(timedOut) || tagOf(first)
-    assert.deepEqual(codesIn(await check('&wait=5', { 'if-none-match': tag })), ['111111'])
+    expect(codesIn(await check('&wait=5', { 'if-none-match': tag }))).toStrictEqual(['111111'])
   })
 
   test('a wait returns the code of the mail that ended it', async () => {
@@ -239,7 +238,7 @@ describe('200', () => {
     })
     const waiting = check('&wait=55')
     await send('111111')
-    assert.deepEqual(codesIn(await waiting), ['111111'])
+    expect(codesIn(await waiting)).toStrictEqual(['111111'])
   })
 
   test('mail that arrives while a list waits for codes is in that list, and is parsed', async () => {
@@ -252,9 +251,9 @@ describe('200', () => {
     await send('222222')
     parser.release()
     const listed = await first
-    assert.equal(codesIn(listed).length, 2)
+    expect(codesIn(listed).length).toBe(2)
     const next = await check('&wait=55', { 'if-none-match': tagOf(listed) })
-    assert.deepEqual(codesIn(next), ['222222', '111111'])
+    expect(codesIn(next)).toStrictEqual(['222222', '111111'])
   })
 
   for (const [name, fault] of [
@@ -266,7 +265,7 @@ describe('200', () => {
       const { send, check } = await openSession({ parse, resultWaitMs: NO_WAIT })
       await send('111111')
       const response = await check()
-      assert.deepEqual([response.status, codesIn(response)], [200, [null]])
+      expect([response.status, codesIn(response)]).toStrictEqual([200, [null]])
     })
   }
 })
@@ -281,7 +280,7 @@ describe('304', () => {
     const empty = await check('&since_id=9007199254740991')
     const tag = { 'if-none-match': tagOf(empty) }
     const unchanged = await check('', tag)
-    assert.equal(unchanged.status, 304)
-    assert.deepEqual(codesIn(await check('&wait=55', tag)), ['111111'])
+    expect(unchanged.status).toBe(304)
+    expect(codesIn(await check('&wait=55', tag))).toStrictEqual(['111111'])
   })
 })

@@ -1,8 +1,7 @@
-import assert from 'node:assert/strict'
-import { afterAll, beforeAll, describe, test } from 'vitest'
-import { type App, startApp, WAIT_FOR_EXTRACTION } from '../../../test/support/app.ts'
-import { post, problemFault, request, requestFrom } from '../../../test/support/http-client.ts'
-import { newClient, PROXY, PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type App, startApp, WAIT_FOR_EXTRACTION } from '../../../test/kit/app/app.ts'
+import { post, problemFault, request, requestFrom } from '../../../test/kit/http/http-client.ts'
+import { newClient, PROXY, PROXY_ENV } from '../../../test/kit/http/trusted-proxy.ts'
 
 let app: App
 beforeAll(async () => {
@@ -29,73 +28,70 @@ describe('200', () => {
   test('an empty mailbox has its address and expiry', async () => {
     const { email, token } = await app.session()
     const { body, headers } = await check(token)
-    assert.deepEqual(Object.keys(body), [
+    expect(Object.keys(body)).toStrictEqual([
       'status',
       'email',
       'expires_at',
       'expires_at_iso',
       'messages',
     ])
-    assert.equal(body['email'], email)
-    assert.deepEqual(body['messages'], [])
-    assert.equal(headers.get('cache-control'), 'no-store')
-    assert.match(headers.get('etag') ?? '', /^W\/"[^"]+"$/)
+    expect(body['email']).toBe(email)
+    expect(body['messages']).toStrictEqual([])
+    expect(headers.get('cache-control')).toBe('no-store')
+    expect(headers.get('etag') ?? '').toMatch(/^W\/"[^"]+"$/)
   })
 
   test('a message has its sender, subject and time of receipt', async () => {
     const { email, token } = await app.session()
     await app.mail(email)
     const [message] = (await check(token)).body['messages'] as Record<string, unknown>[]
-    assert.ok(message)
+    expect.assert(message)
     const { id, received_at: received, received_at_iso: iso, ...more } = message
     const { code: _code, preview: _preview, attachments: _attachments, ...rest } = more
-    assert.deepEqual(rest, {
+    expect(rest).toStrictEqual({
       sender_name: 'Ann Sender',
       sender_email: 'ann@sender.test',
       subject: 'Hello',
     })
-    assert.ok(Number.isSafeInteger(id))
-    assert.equal(iso, `${String(received).replace(' ', 'T')}Z`)
-    assert.ok(Math.abs(Date.parse(String(iso)) - app.now().getTime()) < 30_000)
+    expect(Number.isSafeInteger(id)).toBeTruthy()
+    expect(iso).toBe(`${String(received).replace(' ', 'T')}Z`)
+    expect(Math.abs(Date.parse(String(iso)) - app.now().getTime())).toBeLessThan(30_000)
   })
 
   test('messages are listed newest first, restricted by limit and since_id', async () => {
     const { token, ids: all } = await sessionWithMail(3)
-    assert.deepEqual(
-      all,
-      all.toSorted((a, b) => b - a),
-    )
-    assert.deepEqual(ids((await check(token, '&limit=2')).body), all.slice(0, 2))
-    assert.deepEqual(ids((await check(token, `&since_id=${all[1]}`)).body), all.slice(0, 1))
-    assert.deepEqual(ids((await check(token, `&since_id=${all[0]}`)).body), [])
+    expect(all).toStrictEqual(all.toSorted((a, b) => b - a))
+    expect(ids((await check(token, '&limit=2')).body)).toStrictEqual(all.slice(0, 2))
+    expect(ids((await check(token, `&since_id=${all[1]}`)).body)).toStrictEqual(all.slice(0, 1))
+    expect(ids((await check(token, `&since_id=${all[0]}`)).body)).toStrictEqual([])
   })
 
   test('full is present only if the mailbox is full', async () => {
     const { token } = await sessionWithMail(2)
-    assert.equal('full' in (await check(token)).body, false)
+    expect('full' in (await check(token)).body).toBe(false)
     const full = await sessionWithMail(3)
-    assert.equal((await check(full.token)).body['full'], true)
+    expect((await check(full.token)).body['full']).toBe(true)
   })
 
   test('the token is accepted as Bearer, and parameters of old clients are ignored', async () => {
     const { token, email } = await app.session()
     const headers = { authorization: `bearer ${token}` }
     const response = await request(`${app.url}/api/check-mail?t=1&t=2&force=1`, { headers })
-    assert.equal(response.body['email'], email)
+    expect(response.body['email']).toBe(email)
   })
 
   test('a cached list is not returned after a change', async () => {
     const { email, token } = await app.session()
     for (let count = 0; count < 3; count += 1) {
-      assert.equal(ids((await check(token)).body).length, count)
-      assert.equal(ids((await check(token)).body).length, count)
+      expect(ids((await check(token)).body).length).toBe(count)
+      expect(ids((await check(token)).body).length).toBe(count)
       await app.mail(email)
     }
     const [newest] = ids((await check(token)).body)
     await post(`${app.url}/api/delete-mail`, { token, id: String(newest) })
-    assert.equal(ids((await check(token)).body).length, 2)
+    expect(ids((await check(token)).body).length).toBe(2)
     const { body } = await post(`${app.url}/api/extend-session`, { token, ttl: '7200' })
-    assert.equal((await check(token)).body['expires_at'], body['expires_at'])
+    expect((await check(token)).body['expires_at']).toBe(body['expires_at'])
   })
 
   test('HEAD has the headers of GET', async () => {
@@ -103,7 +99,7 @@ describe('200', () => {
     const url = `${app.url}/api/check-mail?token=${token}`
     const [got, head] = [await request(url), await request(url, { method: 'HEAD' })]
     for (const name of ['etag', 'content-length', 'content-type']) {
-      assert.equal(head.headers.get(name), got.headers.get(name))
+      expect(head.headers.get(name)).toBe(got.headers.get(name))
     }
   })
 })
@@ -114,14 +110,14 @@ describe('304', () => {
     const etag = (await check(token)).headers.get('etag') ?? ''
     for (const tag of [etag, etag.replace('W/', ''), `"other", ${etag}`, '*']) {
       const response = await check(token, '', { 'if-none-match': tag })
-      assert.deepEqual([response.status, response.text], [304, ''], tag)
-      assert.equal(response.headers.get('etag'), etag)
-      assert.equal(response.headers.get('cache-control'), 'no-store')
+      expect([response.status, response.text], tag).toStrictEqual([304, ''])
+      expect(response.headers.get('etag')).toBe(etag)
+      expect(response.headers.get('cache-control')).toBe('no-store')
     }
     await app.mail(email)
     const changed = await check(token, '', { 'if-none-match': etag })
-    assert.equal(changed.status, 200)
-    assert.notEqual(changed.headers.get('etag'), etag)
+    expect(changed.status).toBe(200)
+    expect(changed.headers.get('etag')).not.toBe(etag)
   })
 
   test('an ETag from before a session was revived does not match', async () => {
@@ -130,7 +126,7 @@ describe('304', () => {
     app.moveClock(86_400 + 60)
     await post(`${app.url}/api/extend-session`, { token })
     const response = await check(token, '', { 'if-none-match': etag })
-    assert.deepEqual([response.status, response.body['messages']], [200, []])
+    expect([response.status, response.body['messages']]).toStrictEqual([200, []])
   })
 })
 
@@ -138,9 +134,12 @@ describe('400', () => {
   test('a missing token is refused', async () => {
     for (const query of ['', '?token=', '?TOKEN=x']) {
       const response = await request(`${app.url}/api/check-mail${query}`)
-      assert.deepEqual([response.status, response.body['code']], [400, 'missing_parameter'], query)
-      assert.match(String(response.body['message']), /^token: /)
-      assert.equal(problemFault(response), undefined)
+      expect([response.status, response.body['code']], query).toStrictEqual([
+        400,
+        'missing_parameter',
+      ])
+      expect(String(response.body['message'])).toMatch(/^token: /)
+      expect(problemFault(response)).toBeUndefined()
     }
   })
 
@@ -162,8 +161,8 @@ describe('400', () => {
     test(`${more} is refused`, async () => {
       const { token } = await app.session()
       const response = await check(token, `&${more}`)
-      assert.deepEqual([response.status, response.body['code']], [400, 'invalid_parameter'])
-      assert.match(String(response.body['message']), new RegExp(`^${more.split('=')[0]}: `))
+      expect([response.status, response.body['code']]).toStrictEqual([400, 'invalid_parameter'])
+      expect(String(response.body['message'])).toMatch(new RegExp(`^${more.split('=')[0]}: `))
     })
   }
 })
@@ -177,9 +176,9 @@ describe('401', () => {
   ] as const) {
     test(`${name} is refused`, async () => {
       const response = await check(encodeURIComponent(token))
-      assert.deepEqual([response.status, response.body['code']], [401, 'invalid_token'])
-      assert.equal(problemFault(response), undefined)
-      assert.equal(response.headers.get('www-authenticate'), 'Bearer')
+      expect([response.status, response.body['code']]).toStrictEqual([401, 'invalid_token'])
+      expect(problemFault(response)).toBeUndefined()
+      expect(response.headers.get('www-authenticate')).toBe('Bearer')
     })
   }
 
@@ -187,9 +186,9 @@ describe('401', () => {
     const [deleted, expired] = [await app.session(), await app.session({ ttl: '60' })]
     await post(`${app.url}/api/delete-session`, { token: deleted.token })
     app.moveClock(60)
-    assert.equal((await check(deleted.token)).body['code'], 'invalid_token')
+    expect((await check(deleted.token)).body['code']).toBe('invalid_token')
     const expiredCheck = await check(expired.token)
-    assert.deepEqual([expiredCheck.status, expiredCheck.body['code']], [401, 'session_expired'])
+    expect([expiredCheck.status, expiredCheck.body['code']]).toStrictEqual([401, 'session_expired'])
   })
 })
 
@@ -209,8 +208,11 @@ describe('429', () => {
     }
     // Ten requests are regained each second.
     const seconds = Math.ceil((app.now().getTime() - started) / 1_000)
-    assert.ok(passed >= 600 && passed <= 600 + seconds * 10, `${passed} passed in ${seconds} s`)
+    expect(
+      passed >= 600 && passed <= 600 + seconds * 10,
+      `${passed} passed in ${seconds} s`,
+    ).toBeTruthy()
     const own = await check(token)
-    assert.equal(own.status, 200, 'loopback itself runs free')
+    expect(own.status, 'loopback itself runs free').toBe(200)
   })
 })

@@ -1,17 +1,11 @@
 import { Type } from 'typebox'
 import { mailboxEtag, matchesEtag } from '../../http/server/caching.ts'
 import { takeRate } from '../../http/server/rates.ts'
+import type { HttpRequest } from '../../http/server/request.ts'
 import { empty, type HttpResponse, json, preparedJson } from '../../http/server/response.ts'
-import { type HttpRequest, route } from '../../http/server/route.ts'
+import { route } from '../../http/server/route.ts'
 import type { MailRouteDeps } from '../deps.ts'
-import {
-  awaitMail,
-  forcePoll,
-  listMail,
-  type MailboxState,
-  mailboxState,
-  scanNewest,
-} from '../list/check-mail.ts'
+import { awaitMail, forcePoll, hasNewer, listMail, scanNewest } from '../list/check-mail.ts'
 import type { Session } from '../rules/session.ts'
 import { liveSession } from '../sessions/session.ts'
 import { filteredListing, forClient, mailboxPart, parseConditions } from './check-mail-filter.ts'
@@ -119,11 +113,11 @@ async function waitForChange(
   { sinceId, ...wait }: { token: string; session: Session; seconds: number; sinceId: number },
 ) {
   const given = request.headers['if-none-match']
-  const isDone = async ({ session, hasNewer }: MailboxState) =>
-    given === undefined ? await hasNewer(sinceId) : !matchesEtag(given, mailboxEtag(session))
-  if (await isDone(mailboxState(deps, wait.session))) {
-    return { session: wait.session, timedOut: false }
-  }
+  const isDone = async (session: Session) =>
+    given === undefined
+      ? await hasNewer(deps, session, sinceId)
+      : !matchesEtag(given, mailboxEtag(session))
+  if (await isDone(wait.session)) return { session: wait.session, timedOut: false }
   const release = deps.longPolls.acquire(wait.session.id, request)
   try {
     const { pollMs } = deps.intervals

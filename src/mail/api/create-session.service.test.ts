@@ -1,6 +1,5 @@
-import assert from 'node:assert/strict'
-import { beforeAll, describe, test } from 'vitest'
-import { type App, sharedApp } from '../../../test/support/app.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { type App, sharedApp } from '../../../test/kit/app/app.ts'
 import {
   ENCODINGS,
   post,
@@ -8,8 +7,8 @@ import {
   problemFault,
   request,
   requestFrom,
-} from '../../../test/support/http-client.ts'
-import { newClient, PROXY } from '../../../test/support/trusted-proxy.ts'
+} from '../../../test/kit/http/http-client.ts'
+import { newClient, PROXY } from '../../../test/kit/http/trusted-proxy.ts'
 
 let app: App
 let url: string
@@ -28,75 +27,74 @@ describe('200', () => {
   test('without parameters the response has a readable address, a token and a ttl of one day', async () => {
     const before = app.now().getTime()
     const { status, body, headers } = await request(url, { method: 'POST' })
-    assert.equal(status, 200)
-    assert.deepEqual(Object.keys(body), [
+    expect(status).toBe(200)
+    expect(Object.keys(body)).toStrictEqual([
       'status',
       'email',
       'token',
       'expires_at',
       'expires_at_iso',
     ])
-    assert.match(String(body['email']), /^[a-z]+\.[a-z]+[0-9]{3}@(box|pool)\.test$/)
-    assert.match(String(body['token']), /^[A-Za-z0-9_-]{43}$/)
-    assert.match(String(body['expires_at']), /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/)
-    assert.equal(body['expires_at_iso'], `${String(body['expires_at']).replace(' ', 'T')}Z`)
+    expect(String(body['email'])).toMatch(/^[a-z]+\.[a-z]+[0-9]{3}@(box|pool)\.test$/)
+    expect(String(body['token'])).toMatch(/^[A-Za-z0-9_-]{43}$/)
+    expect(String(body['expires_at'])).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/)
+    expect(body['expires_at_iso']).toBe(`${String(body['expires_at']).replace(' ', 'T')}Z`)
     const lifetimeMs = Date.parse(String(body['expires_at_iso'])) - before
-    assert.ok(lifetimeMs > 86_390_000 && lifetimeMs < 86_410_000)
-    assert.equal(headers.get('cache-control'), 'no-store')
+    expect(lifetimeMs > 86_390_000 && lifetimeMs < 86_410_000).toBeTruthy()
+    expect(headers.get('cache-control')).toBe('no-store')
   })
 
   for (const encoding of ENCODINGS) {
     test(`every parameter is accepted in ${encoding}`, async () => {
       const params = { prefix: `Of-${encoding}`, domain_id: '2', ttl: '60', use_gmail: '0' }
       const { body } = await post(url, params, encoding)
-      assert.equal(body['email'], `of-${encoding}@pool.test`)
+      expect(body['email']).toBe(`of-${encoding}@pool.test`)
       const lifetimeMs = Date.parse(String(body['expires_at_iso'])) - app.now().getTime()
-      assert.ok(lifetimeMs <= 60_000 && lifetimeMs > 30_000)
+      expect(lifetimeMs <= 60_000 && lifetimeMs > 30_000).toBeTruthy()
     })
   }
 
   test('the maximum ttl without a key is seven days', async () => {
     const { body } = await post(url, { ttl: '604800' })
     const lifetimeMs = Date.parse(String(body['expires_at_iso'])) - app.now().getTime()
-    assert.ok(lifetimeMs <= 604_800_000 && lifetimeMs > 604_770_000)
+    expect(lifetimeMs <= 604_800_000 && lifetimeMs > 604_770_000).toBeTruthy()
   })
 
   test('JSON numbers and booleans are accepted', async () => {
     const prefix = newName()
     const json = `{"prefix":"${prefix}","domain_id":1.0,"ttl":6e1,"gmail_auto":false,"x":[1]}`
-    assert.equal((await postJson(url, json)).body['email'], `${prefix}@box.test`)
+    expect((await postJson(url, json)).body['email']).toBe(`${prefix}@box.test`)
   })
 
   test('body parameters override query parameters unless they are empty', async () => {
     const [inQuery, inBody] = [newName(), newName()]
     const both = `${url}?prefix=${inQuery}&domain_id=1`
     const { body } = await post(both, { prefix: inBody, domain_id: '' })
-    assert.equal(body['email'], `${inBody}@box.test`)
+    expect(body['email']).toBe(`${inBody}@box.test`)
   })
 
   test('empty, null and unknown parameters are ignored', async () => {
-    assert.equal((await post(url, { prefix: '', domain_id: '', ttl: '', t: '1' })).status, 200)
+    expect((await post(url, { prefix: '', domain_id: '', ttl: '', t: '1' })).status).toBe(200)
     const nulls = '{"prefix":null,"domain_id":null,"ttl":null,"use_gmail":null}'
-    assert.equal((await postJson(url, nulls)).status, 200)
-    assert.equal((await postJson(url, 'null')).status, 200)
+    expect((await postJson(url, nulls)).status).toBe(200)
+    expect((await postJson(url, 'null')).status).toBe(200)
   })
 
   test('prototype property names in JSON are ignored', async () => {
     const body =
       '{"__proto__":{"polluted":1,"prefix":"abuse"},"constructor":{"prototype":{"polluted":1}}}'
-    assert.equal((await postJson(url, body)).status, 200)
-    assert.equal(
+    expect((await postJson(url, body)).status).toBe(200)
+    expect(
       (await post(url, { __proto__x: '1', 'constructor.prototype.polluted': '1' })).status,
-      200,
-    )
+    ).toBe(200)
   })
 
   test('random addresses are unique and use every domain', async () => {
     const emails = await Promise.all(
       Array.from({ length: 40 }, async () => (await app.session()).email),
     )
-    assert.equal(new Set(emails).size, emails.length)
-    assert.equal(new Set(emails.map((email) => email.split('@')[1])).size, 2)
+    expect(new Set(emails).size).toBe(emails.length)
+    expect(new Set(emails.map((email) => email.split('@')[1])).size).toBe(2)
   })
 })
 
@@ -119,10 +117,9 @@ describe('400', () => {
     test(`${name} is refused in every encoding`, async () => {
       for (const encoding of ENCODINGS) {
         const response = await post(url, params, encoding)
-        assert.deepEqual([response.status, response.body['code']], [400, code], encoding)
-        assert.equal(problemFault(response), undefined)
-        assert.match(
-          String(response.body['message']),
+        expect([response.status, response.body['code']], encoding).toStrictEqual([400, code])
+        expect(problemFault(response)).toBeUndefined()
+        expect(String(response.body['message'])).toMatch(
           new RegExp(`^${Object.keys(params).at(-1)}: `),
         )
       }
@@ -140,9 +137,9 @@ describe('400', () => {
   ] as const) {
     test(`${name} in JSON is refused`, async () => {
       const response = await postJson(url, body)
-      assert.deepEqual([response.status, response.body['code']], [400, 'invalid_parameter'])
+      expect([response.status, response.body['code']]).toStrictEqual([400, 'invalid_parameter'])
       const parameter = Object.keys(JSON.parse(body))[0]
-      assert.match(String(response.body['message']), new RegExp(`^${parameter}: `))
+      expect(String(response.body['message'])).toMatch(new RegExp(`^${parameter}: `))
     })
   }
 
@@ -156,7 +153,7 @@ describe('400', () => {
       await request(url, { method: 'POST', headers: form, body: repeated }),
       await request(url, { method: 'POST', body: parts }),
     ]) {
-      assert.equal(response.body['code'], 'invalid_parameter')
+      expect(response.body['code']).toBe('invalid_parameter')
     }
   })
 
@@ -164,27 +161,26 @@ describe('400', () => {
     const parts = new FormData()
     parts.append('prefix', new Blob(['ann']), 'ann.txt')
     const response = await request(url, { method: 'POST', body: parts })
-    assert.deepEqual([response.status, response.body['code']], [400, 'invalid_parameter'])
+    expect([response.status, response.body['code']]).toStrictEqual([400, 'invalid_parameter'])
   })
 })
 
 describe('409', () => {
   test('an address in use is refused, ignoring case', async () => {
-    assert.equal((await post(url, { prefix: 'held', domain_id: '1' })).status, 200)
+    expect((await post(url, { prefix: 'held', domain_id: '1' })).status).toBe(200)
     const response = await post(url, { prefix: 'HELD', domain_id: '1' })
-    assert.deepEqual([response.status, response.body['code']], [409, 'address_taken'])
-    assert.equal(problemFault(response), undefined)
-    assert.equal(
+    expect([response.status, response.body['code']]).toStrictEqual([409, 'address_taken'])
+    expect(problemFault(response)).toBeUndefined()
+    expect(
       (await post(url, { prefix: 'held', domain_id: '2' })).status,
-      200,
       'elsewhere it is free',
-    )
+    ).toBe(200)
   })
 
   test('an address is refused during its cool-down', async () => {
     const { token } = await app.session({ prefix: 'cooling', domain_id: '1' })
     await post(`${app.url}/api/delete-session`, { token })
-    assert.equal((await post(url, { prefix: 'cooling', domain_id: '1' })).status, 409)
+    expect((await post(url, { prefix: 'cooling', domain_id: '1' })).status).toBe(409)
   })
 })
 
@@ -193,7 +189,7 @@ describe('413', () => {
     const parts = new FormData()
     for (let part = 0; part < 101; part += 1) parts.append(`p${part}`, '1')
     const response = await request(url, { method: 'POST', body: parts })
-    assert.deepEqual([response.status, response.body['code']], [413, 'too_large'])
+    expect([response.status, response.body['code']]).toStrictEqual([413, 'too_large'])
   })
 })
 
@@ -212,9 +208,9 @@ describe('429', () => {
     for (; last.status === 200; last = await create()) passed += 1
     // One request is regained each second.
     const seconds = Math.ceil((app.now().getTime() - started) / 1_000)
-    assert.ok(passed >= 60 && passed <= 60 + seconds, `${passed} passed in ${seconds} s`)
-    assert.deepEqual([last.status, last.body['code']], [429, 'rate_limited'])
-    assert.equal(problemFault(last), undefined)
+    expect(passed >= 60 && passed <= 60 + seconds, `${passed} passed in ${seconds} s`).toBeTruthy()
+    expect([last.status, last.body['code']]).toStrictEqual([429, 'rate_limited'])
+    expect(problemFault(last)).toBeUndefined()
   })
 })
 
@@ -227,8 +223,8 @@ describe('503', () => {
   ]) {
     test(`no Gmail account is available: ${JSON.stringify(params)}`, async () => {
       const response = await post(url, params)
-      assert.deepEqual([response.status, response.body['code']], [503, 'gmail_unavailable'])
-      assert.equal(problemFault(response), undefined)
+      expect([response.status, response.body['code']]).toStrictEqual([503, 'gmail_unavailable'])
+      expect(problemFault(response)).toBeUndefined()
     })
   }
 })

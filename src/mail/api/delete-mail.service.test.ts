@@ -1,13 +1,12 @@
-import assert from 'node:assert/strict'
-import { beforeAll, describe, test } from 'vitest'
-import { type App, sharedApp } from '../../../test/support/app.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { type App, sharedApp } from '../../../test/kit/app/app.ts'
 import {
   ENCODINGS,
   post,
   postJson,
   problemFault,
   request,
-} from '../../../test/support/http-client.ts'
+} from '../../../test/kit/http/http-client.ts'
 
 let app: App
 let url: string
@@ -34,15 +33,15 @@ describe('200', () => {
     test(`only the given message is deleted (${encoding})`, async () => {
       const { token, ids } = await sessionWithMail(2)
       const { status, body, headers } = await post(url, { token, id: ids[0] ?? '' }, encoding)
-      assert.equal(status, 200)
-      assert.deepEqual(Object.keys(body), ['status', 'message', 'deleted'])
-      assert.equal(body['deleted'], 1)
-      assert.equal(typeof body['message'], 'string')
-      assert.equal(headers.get('cache-control'), 'no-store')
-      assert.deepEqual(await list(token), ids.slice(1))
+      expect(status).toBe(200)
+      expect(Object.keys(body)).toStrictEqual(['status', 'message', 'deleted'])
+      expect(body['deleted']).toBe(1)
+      expect(typeof body['message']).toBe('string')
+      expect(headers.get('cache-control')).toBe('no-store')
+      expect(await list(token)).toStrictEqual(ids.slice(1))
       for (const path of ['read-mail', 'raw-mail']) {
         const deleted = await request(`${app.url}/api/${path}?token=${token}&id=${ids[0]}`)
-        assert.equal(deleted.status, 404)
+        expect(deleted.status).toBe(404)
       }
     })
   }
@@ -52,8 +51,8 @@ describe('200', () => {
       const { token, ids } = await sessionWithMail(3)
       const several = [ids[0], ids[2], ids[2], '12345'].join(', ')
       const { status, body } = await post(url, { token, ids: several }, encoding)
-      assert.deepEqual([status, body['deleted']], [200, 2])
-      assert.deepEqual(await list(token), [ids[1]])
+      expect([status, body['deleted']]).toStrictEqual([200, 2])
+      expect(await list(token)).toStrictEqual([ids[1]])
     })
   }
 
@@ -61,40 +60,40 @@ describe('200', () => {
     const { token, ids } = await sessionWithMail(3)
     const given = [Number(ids[0]), ids[1]]
     const { status, body } = await postJson(url, JSON.stringify({ token, ids: given }))
-    assert.deepEqual([status, body['deleted']], [200, 2])
-    assert.deepEqual(await list(token), [ids[2]])
+    expect([status, body['deleted']]).toStrictEqual([200, 2])
+    expect(await list(token)).toStrictEqual([ids[2]])
   })
 
   test('all messages up to an id are deleted, and nothing newer', async () => {
     const { token, ids } = await sessionWithMail(3)
     const params = { token, all: '1', up_to_id: ids[1] ?? '' }
-    assert.equal((await post(url, params)).body['deleted'], 2)
-    assert.deepEqual(await list(token), ids.slice(0, 1))
-    assert.equal((await post(url, params)).body['deleted'], 0)
+    expect((await post(url, params)).body['deleted']).toBe(2)
+    expect(await list(token)).toStrictEqual(ids.slice(0, 1))
+    expect((await post(url, params)).body['deleted']).toBe(0)
   })
 
   test('more messages than one commit deletes are deleted, and 500 ids are accepted', async () => {
     const { token, ids } = await sessionWithMail(120)
     const many = [...ids, ...Array.from({ length: 500 - ids.length }, (_, at) => at)]
-    assert.equal((await post(url, { token, ids: many.join() })).body['deleted'], 120)
-    assert.deepEqual(await list(token), [])
+    expect((await post(url, { token, ids: many.join() })).body['deleted']).toBe(120)
+    expect(await list(token)).toStrictEqual([])
   })
 
   test('a message of another session is not deleted', async () => {
     const [mine, other] = [await sessionWithMail(1), await sessionWithMail(1)]
     const { body } = await post(url, { token: mine.token, ids: other.ids.join() })
-    assert.equal(body['deleted'], 0)
+    expect(body['deleted']).toBe(0)
     const upTo = { token: mine.token, all: '1', up_to_id: String(Number.MAX_SAFE_INTEGER) }
-    assert.equal((await post(url, upTo)).body['deleted'], 1)
-    assert.deepEqual(await list(other.token), other.ids)
+    expect((await post(url, upTo)).body['deleted']).toBe(1)
+    expect(await list(other.token)).toStrictEqual(other.ids)
   })
 
   test('the token is accepted as Bearer', async () => {
     const { token, ids } = await sessionWithMail(1)
     const headers = { authorization: `Bearer ${token}` }
     const response = await request(`${url}?id=${ids[0]}`, { method: 'POST', headers })
-    assert.equal(response.status, 200)
-    assert.deepEqual(await list(token), [])
+    expect(response.status).toBe(200)
+    expect(await list(token)).toStrictEqual([])
   })
 })
 
@@ -109,8 +108,8 @@ describe('400', () => {
       { token, all: '1' },
     ]) {
       const response = await post(url, params as Record<string, string>)
-      assert.deepEqual([response.status, response.body['code']], [400, 'missing_parameter'])
-      assert.equal(problemFault(response), undefined)
+      expect([response.status, response.body['code']]).toStrictEqual([400, 'missing_parameter'])
+      expect(problemFault(response)).toBeUndefined()
     }
   })
 })
@@ -133,31 +132,31 @@ describe('400 invalid_parameter', () => {
     test(JSON.stringify(body).slice(0, 60), async () => {
       const { token, ids } = await sessionWithMail(1)
       const response = await postJson(url, JSON.stringify({ token, ...body }))
-      assert.deepEqual([response.status, response.body['code']], [400, 'invalid_parameter'])
-      assert.ok(String(response.body['message']).startsWith(`${name}:`))
-      assert.deepEqual(await list(token), ids)
+      expect([response.status, response.body['code']]).toStrictEqual([400, 'invalid_parameter'])
+      expect(String(response.body['message']).startsWith(`${name}:`)).toBeTruthy()
+      expect(await list(token)).toStrictEqual(ids)
     })
   }
 
   test('ids given twice', async () => {
     const { token } = await app.session()
     const response = await request(`${url}?token=${token}&ids=1&ids=2`, { method: 'POST' })
-    assert.deepEqual([response.status, response.body['code']], [400, 'invalid_parameter'])
+    expect([response.status, response.body['code']]).toStrictEqual([400, 'invalid_parameter'])
   })
 })
 
 describe('401', () => {
   test('an unknown token is refused', async () => {
     const response = await post(url, { token: 'x', id: '1' })
-    assert.deepEqual([response.status, response.body['code']], [401, 'invalid_token'])
-    assert.equal(problemFault(response), undefined)
+    expect([response.status, response.body['code']]).toStrictEqual([401, 'invalid_token'])
+    expect(problemFault(response)).toBeUndefined()
   })
 
   test('an expired session is refused', async () => {
     const { token, ids } = await sessionWithMail(1)
     app.moveClock(86_400)
     const response = await post(url, { token, id: ids[0] ?? '' })
-    assert.deepEqual([response.status, response.body['code']], [401, 'session_expired'])
+    expect([response.status, response.body['code']]).toStrictEqual([401, 'session_expired'])
   })
 })
 
@@ -165,16 +164,16 @@ describe('404', () => {
   test('a deleted message is not found', async () => {
     const { token, ids } = await sessionWithMail(1)
     const params = { token, id: ids[0] ?? '' }
-    assert.equal((await post(url, params)).status, 200)
+    expect((await post(url, params)).status).toBe(200)
     const response = await post(url, params)
-    assert.deepEqual([response.status, response.body['code']], [404, 'message_not_found'])
-    assert.equal(problemFault(response), undefined)
+    expect([response.status, response.body['code']]).toStrictEqual([404, 'message_not_found'])
+    expect(problemFault(response)).toBeUndefined()
   })
 
   test('of ten concurrent deletions of one message, one succeeds', async () => {
     const { token, ids } = await sessionWithMail(1)
     const requests = Array.from({ length: 10 }, () => post(url, { token, id: ids[0] ?? '' }))
     const statuses = (await Promise.all(requests)).map(({ status }) => status)
-    assert.deepEqual(statuses.toSorted(), [200, ...Array.from({ length: 9 }, () => 404)])
+    expect(statuses.toSorted()).toStrictEqual([200, ...Array.from({ length: 9 }, () => 404)])
   })
 })

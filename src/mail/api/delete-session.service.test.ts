@@ -1,7 +1,6 @@
-import assert from 'node:assert/strict'
-import { beforeAll, describe, test } from 'vitest'
-import { type App, sharedApp } from '../../../test/support/app.ts'
-import { ENCODINGS, post, problemFault, request } from '../../../test/support/http-client.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { type App, sharedApp } from '../../../test/kit/app/app.ts'
+import { ENCODINGS, post, problemFault, request } from '../../../test/kit/http/http-client.ts'
 
 let app: App
 let url: string
@@ -16,12 +15,12 @@ describe('200', () => {
       const { email, token } = await app.session()
       await app.mail(email)
       const { status, body, headers } = await post(url, { token }, encoding)
-      assert.equal(status, 200)
-      assert.deepEqual(Object.keys(body), ['status', 'message'])
-      assert.equal(headers.get('cache-control'), 'no-store')
+      expect(status).toBe(200)
+      expect(Object.keys(body)).toStrictEqual(['status', 'message'])
+      expect(headers.get('cache-control')).toBe('no-store')
       const after = await request(`${app.url}/api/check-mail?token=${token}`)
-      assert.deepEqual([after.status, after.body['code']], [401, 'invalid_token'])
-      assert.equal(await app.mail(email), 550)
+      expect([after.status, after.body['code']]).toStrictEqual([401, 'invalid_token'])
+      expect(await app.mail(email)).toBe(550)
     })
   }
 })
@@ -29,23 +28,23 @@ describe('200', () => {
 describe('400', () => {
   test('a missing token is refused', async () => {
     const response = await post(url, {})
-    assert.deepEqual([response.status, response.body['code']], [400, 'missing_parameter'])
-    assert.equal(problemFault(response), undefined)
+    expect([response.status, response.body['code']]).toStrictEqual([400, 'missing_parameter'])
+    expect(problemFault(response)).toBeUndefined()
   })
 })
 
 describe('401', () => {
   test('a deleted session is refused', async () => {
     const { token } = await app.session()
-    assert.equal((await post(url, { token })).status, 200)
+    expect((await post(url, { token })).status).toBe(200)
     const response = await post(url, { token })
-    assert.deepEqual([response.status, response.body['code']], [401, 'invalid_token'])
-    assert.equal(problemFault(response), undefined)
+    expect([response.status, response.body['code']]).toStrictEqual([401, 'invalid_token'])
+    expect(problemFault(response)).toBeUndefined()
   })
 
   test('an expired session is refused', async () => {
     const { token } = await app.session({ ttl: '60' })
     app.moveClock(60)
-    assert.equal((await post(url, { token })).body['code'], 'session_expired')
+    expect((await post(url, { token })).body['code']).toBe('session_expired')
   })
 })

@@ -1,8 +1,7 @@
-import assert from 'node:assert/strict'
-import { afterAll, beforeAll, describe, test } from 'vitest'
-import { type App, startApp } from '../../../test/support/app.ts'
-import { request } from '../../../test/support/http-client.ts'
-import { PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type App, startApp } from '../../../test/kit/app/app.ts'
+import { request } from '../../../test/kit/http/http-client.ts'
+import { PROXY_ENV } from '../../../test/kit/http/trusted-proxy.ts'
 import { parseHost } from '../../base/address.ts'
 import { openMailStoreForCli } from '../../runtime/stores.ts'
 
@@ -16,7 +15,7 @@ const list = async () => (await request(`${app.url}/api/domains`)).body
 
 describe('200', () => {
   test('every active domain is listed with its id, and no Gmail account if none is configured', async () => {
-    assert.deepEqual(await list(), {
+    expect(await list()).toStrictEqual({
       status: 'success',
       domains: [
         { id: 1, domain: 'box.test' },
@@ -28,12 +27,12 @@ describe('200', () => {
 
   test('a deactivated domain is not listed until it is activated again', async () => {
     const name = parseHost('box.test')
-    assert.ok(name)
+    expect.assert(name)
     const store = await openMailStoreForCli(app.config)
     await store.changeDomain(name, { active: false })
-    assert.deepEqual((await list())['domains'], [{ id: 2, domain: 'pool.test' }])
+    expect((await list())['domains']).toStrictEqual([{ id: 2, domain: 'pool.test' }])
     await store.changeDomain(name, { active: true })
-    assert.equal(((await list())['domains'] as unknown[]).length, 2)
+    expect(((await list())['domains'] as unknown[]).length).toBe(2)
     await store.close()
   })
 
@@ -42,21 +41,21 @@ describe('200', () => {
       request(`${app.url}/api/domains`),
       request(`${app.url}/api/domains`, { method: 'HEAD' }),
     ])
-    assert.equal(head.status, 200)
-    assert.equal(head.text, '')
-    assert.equal(head.headers.get('content-length'), got.headers.get('content-length'))
+    expect(head.status).toBe(200)
+    expect(head.text).toBe('')
+    expect(head.headers.get('content-length')).toBe(got.headers.get('content-length'))
   })
 
   test('unknown parameters are ignored', async () => {
-    assert.equal((await request(`${app.url}/api/domains?t=1&t=2&x[]=3`)).status, 200)
+    expect((await request(`${app.url}/api/domains?t=1&t=2&x[]=3`)).status).toBe(200)
   })
 
   test('every response forbids sniffing, framing and referrers', async () => {
     const { headers } = await request(`${app.url}/api/domains`)
-    assert.equal(headers.get('x-content-type-options'), 'nosniff')
-    assert.equal(headers.get('referrer-policy'), 'no-referrer')
-    assert.match(headers.get('content-security-policy') ?? '', /frame-ancestors 'none'/)
-    assert.equal(headers.get('access-control-allow-origin'), '*')
-    assert.match(headers.get('access-control-expose-headers') ?? '', /ETag/)
+    expect(headers.get('x-content-type-options')).toBe('nosniff')
+    expect(headers.get('referrer-policy')).toBe('no-referrer')
+    expect(headers.get('content-security-policy') ?? '').toMatch(/frame-ancestors 'none'/)
+    expect(headers.get('access-control-allow-origin')).toBe('*')
+    expect(headers.get('access-control-expose-headers') ?? '').toMatch(/ETag/)
   })
 })

@@ -1,12 +1,13 @@
 import { isIP } from 'node:net'
 import { Type } from 'typebox'
 import { printable } from '../../base/text.ts'
+import type { HttpRequest } from '../../http/server/request.ts'
 import {
   downloadHeaders,
   type HttpResponse,
   privateContentResponse,
 } from '../../http/server/response.ts'
-import { type HttpRequest, route } from '../../http/server/route.ts'
+import { route } from '../../http/server/route.ts'
 import { isBlank, isEmptyLine, readHeader } from '../../mime/header-fields.ts'
 import type { MailRouteDeps } from '../deps.ts'
 import { readAttachment, readRawMail } from '../read/read-mail.ts'

@@ -1,6 +1,5 @@
-import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
-import { describe, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { Problem } from '../../base/problem.ts'
 import type { MailEvent } from '../list/events.ts'
 import { eventStream, formatEvent, retryMs } from './events.ts'
@@ -18,16 +17,20 @@ const message = {
 
 describe('event format', () => {
   test('a message has its id, and line breaks in the subject are escaped', () => {
-    const [event, id, data, ...rest] = formatEvent({ kind: 'message', message }).split('\n')
-    assert.deepEqual([event, id, rest], ['event: message', 'id: 7', ['', '']])
-    assert.equal(JSON.parse(data?.slice('data: '.length) ?? '').subject, message.subject)
+    const [event, id, data, ...rest] = formatEvent({
+      kind: 'message',
+      message,
+      resumeAfter: 7,
+    }).split('\n')
+    expect([event, id, rest]).toStrictEqual(['event: message', 'id: 7', ['', '']])
+    expect(JSON.parse(data?.slice('data: '.length) ?? '').subject).toBe(message.subject)
   })
 
   test('an update has the same payload and no id, so the resume position stays', () => {
-    const first = formatEvent({ kind: 'message', message })
+    const first = formatEvent({ kind: 'message', message, resumeAfter: 7 })
     const second = formatEvent({ kind: 'updated', message })
-    assert.equal(second, first.replace('event: message\nid: 7\n', 'event: updated\n'))
-    assert.equal(JSON.parse(second.split('data: ')[1] ?? '').code, '123456')
+    expect(second).toBe(first.replace('event: message\nid: 7\n', 'event: updated\n'))
+    expect(JSON.parse(second.split('data: ')[1] ?? '').code).toBe('123456')
   })
 
   for (const [event, text] of [
@@ -36,7 +39,7 @@ describe('event format', () => {
     [{ kind: 'beat' }, ':\n\n'],
   ] as const) {
     test(`${event.kind} is serialized`, () => {
-      assert.equal(formatEvent(event), text)
+      expect(formatEvent(event)).toBe(text)
     })
   }
 })
@@ -47,7 +50,7 @@ describe('a stream', () => {
     async function* endless(): AsyncGenerator<MailEvent> {
       for (;;) {
         requested += 1
-        yield { kind: 'message', message }
+        yield { kind: 'message', message, resumeAfter: 7 }
       }
     }
     const stream = Readable.from(eventStream(endless(), { startsAfter: 0, retryMs: 2_000 }), {
@@ -56,7 +59,7 @@ describe('a stream', () => {
     })
     stream.read(0)
     for (let turn = 0; turn < 100; turn += 1) await new Promise(setImmediate)
-    assert.ok(requested > 0 && requested < 20, `${requested} events were asked for`)
+    expect(requested > 0 && requested < 20, `${requested} events were asked for`).toBeTruthy()
     stream.destroy()
   })
 
@@ -69,13 +72,12 @@ describe('a stream', () => {
     const all = (error: Error, ...events: MailEvent[]) =>
       Array.fromAsync(eventStream(failing(error, events), start))
     const [opening, end] = ['retry: 2000\nid: 5\n\n', ': shutting_down\nretry: 2000\n\n']
-    assert.deepEqual(await all(over, { kind: 'open' }, { kind: 'beat' }), [opening, ':\n\n', end])
-    assert.deepEqual(await all(over), [opening, end])
-    await assert.rejects(all(new Error('disk')), /disk/)
+    expect(await all(over, { kind: 'beat' })).toStrictEqual([opening, ':\n\n', end])
+    await expect(all(new Error('disk'))).rejects.toThrow(/disk/)
   })
 })
 
 test('the retry delay is random, between one and four seconds', () => {
   const delays = [0, 1, 128, 255].map((byte) => retryMs(() => Uint8Array.of(byte)))
-  assert.deepEqual(delays, [1_000, 1_012, 2_506, 4_000])
+  expect(delays).toStrictEqual([1_000, 1_012, 2_506, 4_000])
 })

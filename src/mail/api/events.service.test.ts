@@ -1,14 +1,13 @@
-import assert from 'node:assert/strict'
-import { afterAll, beforeAll, describe, test } from 'vitest'
-import { checkMail } from '../../../test/support/api-client.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   type App,
   startApp,
   WAIT_FOR_EXTRACTION,
   WITHOUT_POLLING,
-} from '../../../test/support/app.ts'
-import { post, problemFault, request } from '../../../test/support/http-client.ts'
-import { PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
+} from '../../../test/kit/app/app.ts'
+import { checkMail } from '../../../test/kit/http/api-client.ts'
+import { post, problemFault, request } from '../../../test/kit/http/http-client.ts'
+import { PROXY_ENV } from '../../../test/kit/http/trusted-proxy.ts'
 
 let app: App
 beforeAll(async () => {
@@ -22,8 +21,8 @@ const openStream = (token: string, more = '', headers: Record<string, string> = 
 
 async function openStreamAt(url: string, headers: Record<string, string> = {}) {
   const response = await fetch(url, { headers })
-  assert.equal(response.status, 200)
-  assert.ok(response.body)
+  expect(response.status).toBe(200)
+  expect.assert(response.body)
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
   let received = ''
   const next = async (): Promise<Record<string, string> | undefined> => {
@@ -51,8 +50,8 @@ async function assertEnds(
   reason: string,
 ): Promise<void> {
   const event = await stream.next()
-  assert.deepEqual([event?.['event'], JSON.parse(event?.['data'] ?? '')], ['end', { reason }])
-  assert.equal(await stream.next(), undefined)
+  expect([event?.['event'], JSON.parse(event?.['data'] ?? '')]).toStrictEqual(['end', { reason }])
+  expect(await stream.next()).toBeUndefined()
 }
 
 const newestIds = async (token: string) => (await checkMail(app.url, token)).map(({ id }) => id)
@@ -63,12 +62,12 @@ describe('200', () => {
     await app.mail(email)
     const [id] = await newestIds(token)
     const stream = await openStream(token)
-    assert.equal(stream.headers.get('content-type'), 'text/event-stream')
-    assert.equal(stream.headers.get('cache-control'), 'no-store')
-    assert.equal(stream.headers.get('access-control-allow-origin'), '*')
+    expect(stream.headers.get('content-type')).toBe('text/event-stream')
+    expect(stream.headers.get('cache-control')).toBe('no-store')
+    expect(stream.headers.get('access-control-allow-origin')).toBe('*')
     const opening = await stream.next()
-    assert.equal(opening?.['id'], String(id))
-    assert.match(opening?.['retry'] ?? '', /^\d+$/)
+    expect(opening?.['id']).toBe(String(id))
+    expect(opening?.['retry'] ?? '').toMatch(/^\d+$/)
     await stream.end()
   })
 
@@ -79,9 +78,9 @@ describe('200', () => {
     await app.mail(email)
     const event = await stream.next()
     const [summary] = await checkMail(app.url, token)
-    assert.equal(event?.['event'], 'message')
-    assert.equal(event?.['id'], String(summary?.id))
-    assert.deepEqual(JSON.parse(event?.['data'] ?? ''), summary)
+    expect(event?.['event']).toBe('message')
+    expect(event?.['id']).toBe(String(summary?.id))
+    expect(JSON.parse(event?.['data'] ?? '')).toStrictEqual(summary)
     await stream.end()
   })
 
@@ -94,7 +93,7 @@ describe('200', () => {
     await stream.next()
     await app.mail(email)
     const [id] = await newestIds(token)
-    assert.equal((await stream.next())?.['id'], String(id))
+    expect((await stream.next())?.['id']).toBe(String(id))
     await stream.end()
   })
 
@@ -115,10 +114,12 @@ describe('200', () => {
       return received
     }
     const rest = [String(second), String(third)]
-    assert.deepEqual(await idsAfter(`&since_id=${first}`), rest)
-    assert.deepEqual(await idsAfter('', { 'last-event-id': String(first) }), rest)
-    assert.deepEqual(await idsAfter('&since_id=0', { 'last-event-id': String(first) }), rest)
-    assert.deepEqual(await idsAfter(`&since_id=${first}`, { 'last-event-id': 'nonsense' }), rest)
+    expect(await idsAfter(`&since_id=${first}`)).toStrictEqual(rest)
+    expect(await idsAfter('', { 'last-event-id': String(first) })).toStrictEqual(rest)
+    expect(await idsAfter('&since_id=0', { 'last-event-id': String(first) })).toStrictEqual(rest)
+    expect(await idsAfter(`&since_id=${first}`, { 'last-event-id': 'nonsense' })).toStrictEqual(
+      rest,
+    )
   })
 
   test('30 mails received concurrently are each sent once, in order', async () => {
@@ -128,7 +129,7 @@ describe('200', () => {
     await Promise.all(Array.from({ length: 30 }, () => app.mail(email)))
     const ids: number[] = []
     while (ids.length < 30) ids.push(Number((await stream.next())?.['id']))
-    assert.deepEqual(ids, (await newestIds(token)).toReversed())
+    expect(ids).toStrictEqual((await newestIds(token)).toReversed())
     await stream.end()
   })
 
@@ -140,7 +141,7 @@ describe('200', () => {
     await stream.next()
     await post(`${app.url}/api/delete-mail`, { token, id: String(id) })
     const event = await stream.next()
-    assert.deepEqual([event?.['event'], JSON.parse(event?.['data'] ?? '')], ['deleted', { id }])
+    expect([event?.['event'], JSON.parse(event?.['data'] ?? '')]).toStrictEqual(['deleted', { id }])
     await stream.end()
   })
 
@@ -168,14 +169,14 @@ describe('200', () => {
     const response = await fetch(`${app.url}/api/events`, {
       headers: { authorization: `Bearer ${token}` },
     })
-    assert.equal(response.status, 200)
+    expect(response.status).toBe(200)
     await response.body?.cancel()
   })
 
   test('HEAD opens no stream', async () => {
     const { token } = await app.session()
     const response = await request(`${app.url}/api/events?token=${token}`, { method: 'HEAD' })
-    assert.equal(response.headers.get('content-type'), 'text/event-stream')
+    expect(response.headers.get('content-type')).toBe('text/event-stream')
   })
 
   test('a disconnect releases the stream', async () => {
@@ -183,7 +184,7 @@ describe('200', () => {
     const streams = await Promise.all(Array.from({ length: 5 }, () => openStream(token)))
     const open = async () =>
       Number(/^mayfly_http_waiting (\d+)$/m.exec((await request(`${app.url}/metrics`)).text)?.[1])
-    assert.ok((await open()) >= 5)
+    expect(await open()).toBeGreaterThanOrEqual(5)
     for (const stream of streams) await stream.end()
     while ((await open()) > 0) await new Promise(setImmediate)
   })
@@ -197,8 +198,8 @@ describe('400', () => {
       [`?token=${token}&since_id=x`, 'invalid_parameter'],
     ] as const) {
       const response = await request(`${app.url}/api/events${query}`)
-      assert.deepEqual([response.status, response.body['code']], [400, code])
-      assert.equal(problemFault(response), undefined)
+      expect([response.status, response.body['code']]).toStrictEqual([400, code])
+      expect(problemFault(response)).toBeUndefined()
     }
   })
 })
@@ -206,8 +207,8 @@ describe('400', () => {
 describe('401', () => {
   test('an unknown token is refused', async () => {
     const response = await request(`${app.url}/api/events?token=x`)
-    assert.deepEqual([response.status, response.body['code']], [401, 'invalid_token'])
-    assert.equal(problemFault(response), undefined)
+    expect([response.status, response.body['code']]).toStrictEqual([401, 'invalid_token'])
+    expect(problemFault(response)).toBeUndefined()
   })
 })
 
@@ -216,8 +217,8 @@ describe('503', () => {
     const { token } = await app.session()
     const streams = await Promise.all(Array.from({ length: 100 }, () => openStream(token)))
     const response = await request(`${app.url}/api/events?token=${token}`)
-    assert.deepEqual([response.status, response.body['code']], [503, 'overloaded'])
-    assert.equal(problemFault(response), undefined)
+    expect([response.status, response.body['code']]).toStrictEqual([503, 'overloaded'])
+    expect(problemFault(response)).toBeUndefined()
     await Promise.all(streams.map(({ end }) => end()))
   })
 })

@@ -1,12 +1,14 @@
 import { Readable } from 'node:stream'
 import { Type } from 'typebox'
 import { Problem } from '../../base/problem.ts'
+import type { HttpRequest } from '../../http/server/request.ts'
 import { privateContentResponse } from '../../http/server/response.ts'
-import { type HttpRequest, route } from '../../http/server/route.ts'
+import { route } from '../../http/server/route.ts'
 import type { MailRouteDeps } from '../deps.ts'
-import { type MailEvent, mailEvents } from '../list/events.ts'
+import { type MailEvent, openMailEvents } from '../list/events.ts'
 import { scannerForClient } from '../read/code-scanner.ts'
 import { parseFilter } from '../rules/filter.ts'
+import type { MessageSummary } from '../rules/message.ts'
 import { liveSession } from '../sessions/session.ts'
 import { filterFields, listedJson, sinceIdField, tokenField } from './schemas.ts'
 
@@ -35,7 +37,7 @@ export const eventsRoute = route({
     // Released when the response closes, even if the stream was never read.
     deps.longPolls.acquire(session.id, request)
     const codes = scannerForClient(deps.codes, request.client)
-    const events = mailEvents(
+    const events = await openMailEvents(
       { ...deps, codes },
       {
         token,
@@ -74,27 +76,23 @@ export function retryMs(randomBytes: (count: number) => Uint8Array): number {
   return RETRY_MS.min + Math.round((RETRY_MS.spread * chance) / 255)
 }
 
-type SentEvent = Exclude<MailEvent, { kind: 'open' }>
+const dataLines = new WeakMap<MessageSummary, string>()
 
-const formatted = new WeakMap<SentEvent, string>()
-
-/** Formatted once per event: the streams of a mailbox share the object. */
-export function formatEvent(event: SentEvent): string {
-  const known = formatted.get(event)
-  if (known !== undefined) return known
-  const text = toEventStream(event)
-  formatted.set(event, text)
-  return text
+/** Formatted once: the streams of a mailbox share the message. */
+function messageLine(message: MessageSummary): string {
+  const line = dataLines.get(message) ?? dataLine(listedJson(message))
+  dataLines.set(message, line)
+  return line
 }
 
 /** Only message events have an id: clients resume after it. */
-function toEventStream(event: SentEvent): string {
+export function formatEvent(event: MailEvent): string {
   switch (event.kind) {
     case 'message':
-      return `event: message\nid: ${event.resumeAfter ?? event.message.id}\n${dataLine(listedJson(event.message))}`
+      return `event: message\nid: ${event.resumeAfter}\n${messageLine(event.message)}`
     // No id, so that a client resumes after the newest message and not after this one.
     case 'updated':
-      return `event: updated\n${dataLine(listedJson(event.message))}`
+      return `event: updated\n${messageLine(event.message)}`
     case 'deleted':
       return `event: deleted\n${dataLine({ id: event.id })}`
     case 'end':
@@ -109,17 +107,12 @@ export async function* eventStream(
   events: AsyncIterable<MailEvent>,
   { startsAfter, retryMs }: { startsAfter: number; retryMs: number },
 ): AsyncGenerator<string> {
-  const opening = `retry: ${retryMs}\nid: ${startsAfter}\n\n`
-  let isOpen = false
+  yield `retry: ${retryMs}\nid: ${startsAfter}\n\n`
   try {
-    for await (const event of events) {
-      if (event.kind === 'open') isOpen = true
-      yield event.kind === 'open' ? opening : formatEvent(event)
-    }
+    for await (const event of events) yield formatEvent(event)
   } catch (error) {
     // Shutdown: the client reconnects, here or to another node.
     if (!(error instanceof Problem)) throw error
-    if (!isOpen) yield opening
     yield `: ${error.code}\nretry: ${retryMs}\n\n`
   }
 }

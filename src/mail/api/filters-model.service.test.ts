@@ -1,11 +1,10 @@
-import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { afterAll, beforeAll, test } from 'vitest'
-import { emailsOf } from '../../../test/support/api-client.ts'
-import { WITHOUT_POLLING } from '../../../test/support/app.ts'
-import { request } from '../../../test/support/http-client.ts'
-import { openTestServer, type TestServer } from '../../../test/support/http-server.ts'
-import { keyRing, type TestKey } from '../../../test/support/keys.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { WITHOUT_POLLING } from '../../../test/kit/app/app.ts'
+import { emailsOf } from '../../../test/kit/http/api-client.ts'
+import { request } from '../../../test/kit/http/http-client.ts'
+import { openTestServer, type TestServer } from '../../../test/kit/http/http-server.ts'
+import { keyRing, type TestKey } from '../../../test/kit/shop/keys.ts'
 import { parseHost } from '../../base/address.ts'
 import { parseMail } from '../../mime/parse.ts'
 import { WAIT_FOREVER } from '../testing/codes.ts'
@@ -103,7 +102,7 @@ beforeAll(async () => {
   const options = { method: 'POST', headers: key.headers }
   const { body } = await request(`${server.url}/api/create-session`, options)
   session = { email: String(body['email']), token: String(body['token']) }
-  const name = parseHost('pool.test') ?? assert.fail()
+  const name = parseHost('pool.test') ?? expect.fail()
   await server.store.addDomain({ name, sessions: false, reader: true, ttlSeconds: undefined })
   const mails = fc.sample(mailArbitrary, MAILS).map((mail, at) => {
     return { ...mail, to: at % 3 === 0 ? POOLED : session.email }
@@ -114,7 +113,7 @@ beforeAll(async () => {
     await server.mail(to, `${head}\r\n\r\n${text}${code}\r\n`)
   }
   const ids = await readPages({ limit: '500' })
-  assert.equal(ids.length, MAILS)
+  expect(ids.length).toBe(MAILS)
   all = mails.toReversed().map((mail, at) => ({ ...mail, id: ids[at] ?? 0 }))
 })
 afterAll(() => server.stop())
@@ -123,8 +122,8 @@ afterAll(() => server.stop())
 async function ask(query: Record<string, string>): Promise<number[]> {
   const parameters = new URLSearchParams({ token: session.token, ...query })
   const { status, text, body } = await request(`${server.url}/api/check-mail?${parameters}`)
-  assert.equal(status, 200, text)
-  assert.equal('incomplete' in body, false)
+  expect(status, text).toBe(200)
+  expect('incomplete' in body).toBe(false)
   return (body['messages'] as { id: number }[]).map(({ id }) => id)
 }
 
@@ -196,11 +195,11 @@ test('check-mail finds what the model finds', async () => {
     fc.asyncProperty(questionArbitrary, async (question) => {
       const ids = await ask(queryOf(question))
       found += ids.length
-      assert.deepEqual(ids, expectedIds(question, session.email))
+      expect(ids).toStrictEqual(expectedIds(question, session.email))
     }),
     { numRuns: QUESTIONS },
   )
-  assert.ok(found > QUESTIONS, `${found} messages were found in all`)
+  expect(found, `${found} messages were found in all`).toBeGreaterThan(QUESTIONS)
 })
 
 test('/emails finds what the model finds in a session, in the pool and in both, page by page', async () => {
@@ -212,7 +211,7 @@ test('/emails finds what the model finds in a session, in the pool and in both, 
       async ({ from = 'test', subject, limit = 7, since }, to) => {
         const question = { from, subject, since, limit, has_code: undefined, q: undefined }
         const ids = await readPages({ ...(to === undefined ? {} : { to }), ...queryOf(question) })
-        assert.deepEqual(ids, expectedIds({ ...question, limit: MAILS }, to))
+        expect(ids).toStrictEqual(expectedIds({ ...question, limit: MAILS }, to))
       },
     ),
     {

@@ -1,10 +1,8 @@
-import assert from 'node:assert/strict'
-import { afterAll, beforeAll, describe, onTestFinished, test } from 'vitest'
-import { WITHOUT_POLLING } from '../../../test/support/app.ts'
-import { post, problemFault, request } from '../../../test/support/http-client.ts'
-import { openTestServer, type TestServer } from '../../../test/support/http-server.ts'
-import { waitUntil } from '../../../test/support/wait-until.ts'
-import { waitingRequests } from '../../http/server/limits.ts'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { WITHOUT_POLLING } from '../../../test/kit/app/app.ts'
+import { post, problemFault, request } from '../../../test/kit/http/http-client.ts'
+import { openTestServer, type TestServer } from '../../../test/kit/http/http-server.ts'
+import { waitForWaits } from '../../../test/kit/http/waiting-requests.ts'
 import { parseMail } from '../../mime/parse.ts'
 import { heldParser, NO_WAIT, WAIT_FOREVER } from '../testing/codes.ts'
 
@@ -36,11 +34,6 @@ const listed = ({ body }: Awaited<ReturnType<typeof check>>) => body['messages']
 const subjects = (response: Awaited<ReturnType<typeof check>>) =>
   listed(response).map(({ subject }) => subject)
 
-/** Resolves when this many requests of this process wait. */
-async function waitForWaits(count: number): Promise<void> {
-  await waitUntil(async () => waitingRequests() === count)
-}
-
 /** A session with three mails. */
 async function sessionWithMail() {
   const session = await createSession()
@@ -64,35 +57,34 @@ describe('check-mail, 200', () => {
   ] as const) {
     test(`${JSON.stringify(query)} lists ${expected.join(', ') || 'nothing'}`, async () => {
       const { token } = await sessionWithMail()
-      assert.deepEqual(subjects(await check(token, query)), expected)
+      expect(subjects(await check(token, query))).toStrictEqual(expected)
     })
   }
 
   test('since_id counts all messages, also those that do not match', async () => {
     const { token } = await sessionWithMail()
     const [three, two] = listed(await check(token, {}))
-    assert.deepEqual(
+    expect(
       subjects(await check(token, { from: 'shop.test', since_id: `${two?.id}` })),
-      [],
-    )
+    ).toStrictEqual([])
     const since = await check(token, { from: 'other.test', since_id: `${two?.id}` })
-    assert.deepEqual(listed(since)[0]?.id, three?.id)
+    expect(listed(since)[0]?.id).toStrictEqual(three?.id)
   })
 
   test('a filtered list has no ETag and ignores If-None-Match', async () => {
     const { token } = await sessionWithMail()
     const etag = (await check(token, {})).headers.get('etag') ?? ''
     const response = await check(token, { from: 'shop.test' }, { 'if-none-match': etag })
-    assert.deepEqual([response.status, response.headers.get('etag')], [200, null])
+    expect([response.status, response.headers.get('etag')]).toStrictEqual([200, null])
     const waited = await check(token, { from: 'shop.test', wait: '5' }, { 'if-none-match': etag })
-    assert.deepEqual([waited.status, subjects(waited)], [200, ['Two', 'One']])
+    expect([waited.status, subjects(waited)]).toStrictEqual([200, ['Two', 'One']])
   })
 
   test('a filtered list has previews and numbers of attachments', async () => {
     const { token } = await sessionWithMail()
     const [message] = (await check(token, { from: 'ann@shop.test' })).body['messages'] as object[]
     const { code, preview, attachments } = message as Record<string, unknown>
-    assert.deepEqual([code, preview, attachments], ['482913', 'Your code is 482913.', 0])
+    expect([code, preview, attachments]).toStrictEqual(['482913', 'Your code is 482913.', 0])
   })
 
   test('a hundred mails that do not match do not end a wait; the one that does ends it', async () => {
@@ -108,15 +100,19 @@ describe('check-mail, 200', () => {
     }
     // A wait that any mail ended would have been answered before this request.
     await check(token, {})
-    assert.equal(ended, 0)
+    expect(ended).toBe(0)
     await server.mail(email, mailOf('ann@shop.test', 'Wanted', 'Your code is 482913.'))
-    for (const wait of waiting) assert.deepEqual(subjects(await wait), ['Wanted'])
+    for (const wait of waiting) expect(subjects(await wait)).toStrictEqual(['Wanted'])
   })
 
   test('a wait without a match returns an empty list and timed_out', async () => {
     const { token } = await sessionWithMail()
     const { body, headers } = await check(token, { from: 'nobody.test', wait: '1' })
-    assert.deepEqual([body['messages'], body['timed_out'], headers.get('etag')], [[], true, null])
+    expect([body['messages'], body['timed_out'], headers.get('etag')]).toStrictEqual([
+      [],
+      true,
+      null,
+    ])
   })
 })
 
@@ -147,10 +143,10 @@ describe('has_code, while parsing is slow', () => {
     const { parser, send, list } = await openSlow()
     parser.hold()
     await send('111111')
-    assert.deepEqual(subjects(await list()), [])
+    expect(subjects(await list())).toStrictEqual([])
     const waiting = list({ wait: '55' })
     parser.release()
-    assert.deepEqual(subjects(await waiting), ['s111111'])
+    expect(subjects(await waiting)).toStrictEqual(['s111111'])
   })
 
   test('a wait goes on while mail without a code is parsed', async () => {
@@ -162,7 +158,7 @@ describe('has_code, while parsing is slow', () => {
     while (parser.read.length === 0) await new Promise(setImmediate)
     parser.release()
     await send('222222')
-    assert.deepEqual(subjects(await waiting), ['s222222'])
+    expect(subjects(await waiting)).toStrictEqual(['s222222'])
   })
 
   test('the first event of a message is `message`, once it is parsed', async () => {
@@ -173,9 +169,9 @@ describe('has_code, while parsing is slow', () => {
     await send('')
     while (parser.read.length < 2) await new Promise(setImmediate)
     parser.release()
-    assert.deepEqual(await events.next(), { name: 'message', subject: 's111111' })
+    expect(await events.next()).toStrictEqual({ name: 'message', subject: 's111111' })
     await send('222222')
-    assert.deepEqual(await events.next(), { name: 'message', subject: 's222222' })
+    expect(await events.next()).toStrictEqual({ name: 'message', subject: 's222222' })
     events.end()
   })
 
@@ -186,19 +182,19 @@ describe('has_code, while parsing is slow', () => {
     const events = await openEvents(slow.url, query)
     await send('111111')
     await send('222222')
-    assert.deepEqual(await events.next(), { name: 'message', subject: 's222222' })
+    expect(await events.next()).toStrictEqual({ name: 'message', subject: 's222222' })
     events.end()
     const again = await openEvents(slow.url, query, events.lastEventId())
-    assert.deepEqual(await again.next(), { name: 'message', subject: 's222222' })
+    expect(await again.next()).toStrictEqual({ name: 'message', subject: 's222222' })
     parser.release()
-    assert.deepEqual(await again.next(), { name: 'message', subject: 's111111' })
+    expect(await again.next()).toStrictEqual({ name: 'message', subject: 's111111' })
     again.end()
     const last = await openEvents(slow.url, query, again.lastEventId())
     await send('333333')
     for (const subject of ['s111111', 's222222']) {
-      assert.deepEqual(await last.next(), { name: 'updated', subject })
+      expect(await last.next()).toStrictEqual({ name: 'updated', subject })
     }
-    assert.deepEqual(await last.next(), { name: 'message', subject: 's333333' })
+    expect(await last.next()).toStrictEqual({ name: 'message', subject: 's333333' })
     last.end()
   })
 })
@@ -206,7 +202,7 @@ describe('has_code, while parsing is slow', () => {
 async function openEvents(url: string, query: Record<string, string>, lastEventId?: string) {
   const headers = lastEventId === undefined ? {} : { 'last-event-id': lastEventId }
   const { body } = await fetch(`${url}/api/events?${new URLSearchParams(query)}`, { headers })
-  assert.ok(body)
+  expect.assert(body)
   const reader = body.pipeThrough(new TextDecoderStream()).getReader()
   let text = ''
   let resumeAfter: string | undefined
@@ -222,12 +218,12 @@ async function openEvents(url: string, query: Record<string, string>, lastEventI
           return { name: found[1], ...(subject === undefined ? { id } : { subject }) }
         }
         const { done, value } = await reader.read()
-        assert.ok(!done, `the stream ended: ${text}`)
+        expect(done, `the stream ended: ${text}`).toBeFalsy()
         text += value
       }
     },
     /** What EventSource sends when it reconnects. */
-    lastEventId: () => resumeAfter ?? assert.fail(),
+    lastEventId: () => resumeAfter ?? expect.fail(),
     end: () => void reader.cancel(),
   }
 }
@@ -244,9 +240,9 @@ describe('400', () => {
       ] as const) {
         const query = new URLSearchParams({ token, [name]: value })
         const response = await request(`${server.url}${path}?${query}`)
-        assert.deepEqual([response.status, response.body['code']], [400, 'invalid_parameter'])
-        assert.match(String(response.body['message']), new RegExp(`^${name}: `))
-        assert.equal(problemFault(response), undefined)
+        expect([response.status, response.body['code']]).toStrictEqual([400, 'invalid_parameter'])
+        expect(String(response.body['message'])).toMatch(new RegExp(`^${name}: `))
+        expect(problemFault(response)).toBeUndefined()
       }
     })
   }
@@ -262,14 +258,14 @@ describe('events, 200', () => {
     ] as const) {
       await server.mail(email, mailOf(from, subject))
     }
-    assert.deepEqual(await events.next(), { name: 'message', subject: 'yes' })
+    expect(await events.next()).toStrictEqual({ name: 'message', subject: 'yes' })
     const [yes, no] = listed(await check(token, {}))
     for (const message of [no, yes]) {
       await post(`${server.url}/api/delete-mail`, { token, id: String(message?.id) })
     }
-    assert.deepEqual(await events.next(), { name: 'deleted', id: yes?.id })
+    expect(await events.next()).toStrictEqual({ name: 'deleted', id: yes?.id })
     await server.mail(email, mailOf('ann@shop.test', 'again'))
-    assert.deepEqual(await events.next(), { name: 'message', subject: 'again' })
+    expect(await events.next()).toStrictEqual({ name: 'message', subject: 'again' })
     events.end()
   })
 })

@@ -1,9 +1,8 @@
-import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { afterAll, beforeAll, beforeEach, describe, onTestFinished, test, vi } from 'vitest'
-import { openTestServer, type TestServer } from '../../../test/support/http-server.ts'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { openTestServer, type TestServer } from '../../../test/kit/http/http-server.ts'
 import { parseMail } from '../../mime/parse.ts'
 
 // Parallel requests for one large mail. The store is the real one, and its reads are counted.
@@ -125,7 +124,7 @@ const fetchPath = async ({ url, init }: Path, client = nextClient()) => {
 describe.each(Object.entries(PATHS))('%s of a large mail', (_name, path) => {
   beforeEach(async () => {
     // Now it is parsed, and its size is known.
-    assert.equal((await fetchPath(path)).status, 200)
+    expect((await fetchPath(path)).status).toBe(200)
     reads = 0
   })
 
@@ -141,11 +140,11 @@ describe.each(Object.entries(PATHS))('%s of a large mail', (_name, path) => {
     const serialized = stringify.mock.results.filter(({ value }) => isLarge(value)).length
     const parsed = parse.mock.calls.filter(([text]) => isLarge(text)).length
     for (const { status, body } of responses) {
-      assert.equal(status, 200)
-      assert.ok(path.isWhole(body))
+      expect(status).toBe(200)
+      expect(path.isWhole(body)).toBeTruthy()
     }
-    assert.ok(reads <= 2, `${reads} reads`)
-    assert.deepEqual([serialized, parsed > 1], [0, false])
+    expect(reads, `${reads} reads`).toBeLessThanOrEqual(2)
+    expect([serialized, parsed > 1]).toStrictEqual([0, false])
   })
 })
 
@@ -153,7 +152,7 @@ describe.each(['read-mail', 'raw-mail', 'attachment'])('%s beyond the send budge
   test('is refused before the mail is read', async () => {
     const path = PATHS[name] as Path
     const client = '198.51.100.1'
-    assert.equal((await fetchPath(path)).status, 200)
+    expect((await fetchPath(path)).status).toBe(200)
     // A client that reads only the beginning of a response of 6 MB.
     const socket = connect(server.port, '127.0.0.1')
     onTestFinished(() => void socket.destroy())
@@ -162,9 +161,9 @@ describe.each(['read-mail', 'raw-mail', 'attachment'])('%s beyond the send budge
     )
     await once(socket, 'readable')
     reads = 0
-    assert.equal((await fetchPath(path, client)).status, 503)
+    expect((await fetchPath(path, client)).status).toBe(503)
     // An attachment is found in the parsed mail.
-    assert.equal(reads, name === 'attachment' ? 1 : 0)
-    assert.equal((await fetchPath(path, '198.51.100.2')).status, 200, 'another client')
+    expect(reads).toBe(name === 'attachment' ? 1 : 0)
+    expect((await fetchPath(path, '198.51.100.2')).status, 'another client').toBe(200)
   })
 })

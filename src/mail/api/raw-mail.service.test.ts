@@ -1,9 +1,8 @@
-import assert from 'node:assert/strict'
-import { afterAll, beforeAll, describe, test } from 'vitest'
-import { checkMail } from '../../../test/support/api-client.ts'
-import { type App, startApp } from '../../../test/support/app.ts'
-import { problemFault, request } from '../../../test/support/http-client.ts'
-import { PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type App, startApp } from '../../../test/kit/app/app.ts'
+import { checkMail } from '../../../test/kit/http/api-client.ts'
+import { problemFault, request } from '../../../test/kit/http/http-client.ts'
+import { PROXY_ENV } from '../../../test/kit/http/trusted-proxy.ts'
 import { parseAddress } from '../../base/address.ts'
 import { parseMail } from '../../mime/parse.ts'
 import { traceLines } from './downloads.ts'
@@ -16,7 +15,7 @@ afterAll(() => app.stop())
 
 async function sendMail(raw: string | Uint8Array) {
   const session = await app.session()
-  assert.equal(await app.mail(session.email, raw), 250)
+  expect.assert((await app.mail(session.email, raw)) === 250)
   const [{ id } = { id: 0 }] = await checkMail(app.url, session.token)
   return { ...session, id }
 }
@@ -41,30 +40,28 @@ describe('200', () => {
       .subarray(0, bytes.length - raw.length)
       .toString()
       .split('\r\n')
-    assert.deepEqual(bytes.subarray(bytes.length - raw.length), raw)
-    assert.match(traceHeader[0] ?? '', /^Return-Path: <[^<>]*>$/)
-    assert.equal(traceHeader[1], `Delivered-To: ${mail.email}`)
-    assert.match(traceHeader[2] ?? '', /^Received: from \S+ \(\[127\.0\.0\.1\]\)$/)
-    assert.match(traceHeader[3] ?? '', /^\tby mx\.box\.test with E?SMTP$/)
-    assert.match(
-      traceHeader[4] ?? '',
+    expect(bytes.subarray(bytes.length - raw.length)).toStrictEqual(raw)
+    expect(traceHeader[0] ?? '').toMatch(/^Return-Path: <[^<>]*>$/)
+    expect.assert(traceHeader[1] === `Delivered-To: ${mail.email}`)
+    expect(traceHeader[2] ?? '').toMatch(/^Received: from \S+ \(\[127\.0\.0\.1\]\)$/)
+    expect(traceHeader[3] ?? '').toMatch(/^\tby mx\.box\.test with E?SMTP$/)
+    expect(traceHeader[4] ?? '').toMatch(
       /^\tid [a-z0-9]+ for <[^>]+>; \w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d \+0000$/,
     )
-    assert.deepEqual(traceHeader.slice(5), [''])
-    assert.equal(response.headers.get('content-length'), String(bytes.length))
+    expect(traceHeader.slice(5)).toStrictEqual([''])
+    expect(response.headers.get('content-length')).toBe(String(bytes.length))
   })
 
   test('the mail is a download that is neither rendered nor cached', async () => {
     const mail = await sendMail('Subject: x\r\n\r\n<script>alert(1)</script>\r\n')
     const { headers } = (await download(mail)).response
-    assert.equal(headers.get('content-type'), 'message/rfc822')
-    assert.match(
-      headers.get('content-disposition') ?? '',
+    expect.assert(headers.get('content-type') === 'message/rfc822')
+    expect(headers.get('content-disposition') ?? '').toMatch(
       new RegExp(`^attachment; filename="message-${mail.id}\\.eml"`),
     )
-    assert.equal(headers.get('content-security-policy'), "sandbox; default-src 'none'")
-    assert.equal(headers.get('x-content-type-options'), 'nosniff')
-    assert.equal(headers.get('cache-control'), 'no-store')
+    expect(headers.get('content-security-policy')).toBe("sandbox; default-src 'none'")
+    expect(headers.get('x-content-type-options')).toBe('nosniff')
+    expect(headers.get('cache-control')).toBe('no-store')
   })
 
   test('raw_url of read-mail returns the raw mail', async () => {
@@ -72,15 +69,17 @@ describe('200', () => {
     const { body } = await request(`${app.url}/api/read-mail?token=${mail.token}&id=${mail.id}`)
     const { raw_url: url } = body['message'] as { raw_url: string }
     const headers = { authorization: `Bearer ${mail.token}` }
-    assert.match((await request(`${app.url}${url}`, { headers })).text, /Subject: x\r\n\r\nhi\r\n$/)
+    expect((await request(`${app.url}${url}`, { headers })).text).toMatch(
+      /Subject: x\r\n\r\nhi\r\n$/,
+    )
   })
 
   test('HEAD returns Content-Length', async () => {
     const { token, id } = await sendMail('Subject: x\r\n\r\nhi\r\n')
     const url = `${app.url}/api/raw-mail?token=${token}&id=${id}`
     const head = await request(url, { method: 'HEAD' })
-    assert.equal(head.headers.get('content-length'), String((await request(url)).text.length))
-    assert.equal(head.text, '')
+    expect.assert(head.headers.get('content-length') === String((await request(url)).text.length))
+    expect.assert(head.text === '')
   })
 })
 
@@ -88,21 +87,20 @@ describe('400', () => {
   test('a missing id is refused', async () => {
     const { token } = await app.session()
     const response = await request(`${app.url}/api/raw-mail?token=${token}`)
-    assert.deepEqual([response.status, response.body['code']], [400, 'missing_parameter'])
-    assert.equal(problemFault(response), undefined)
+    expect([response.status, response.body['code']]).toStrictEqual([400, 'missing_parameter'])
+    expect(problemFault(response)).toBeUndefined()
   })
 })
 
 describe('401', () => {
   test('an unknown token and an expired session are refused', async () => {
-    assert.equal(
-      (await request(`${app.url}/api/raw-mail?token=x&id=1`)).body['code'],
-      'invalid_token',
+    expect.assert(
+      (await request(`${app.url}/api/raw-mail?token=x&id=1`)).body['code'] === 'invalid_token',
     )
     const mail = await sendMail('Subject: x\r\n\r\nhi\r\n')
     app.moveClock(86_400)
     const response = await request(`${app.url}/api/raw-mail?token=${mail.token}&id=${mail.id}`)
-    assert.deepEqual([response.status, response.body['code']], [401, 'session_expired'])
+    expect([response.status, response.body['code']]).toStrictEqual([401, 'session_expired'])
   })
 })
 
@@ -110,13 +108,13 @@ describe('404', () => {
   test('an unknown message is not found', async () => {
     const { token, id } = await sendMail('Subject: x\r\n\r\nhi\r\n')
     const response = await request(`${app.url}/api/raw-mail?token=${token}&id=${id + 1}`)
-    assert.deepEqual([response.status, response.body['code']], [404, 'message_not_found'])
-    assert.equal(problemFault(response), undefined)
+    expect([response.status, response.body['code']]).toStrictEqual([404, 'message_not_found'])
+    expect(problemFault(response)).toBeUndefined()
   })
 })
 
 const recipient = parseAddress('ann@box.test')
-assert.ok(recipient)
+expect.assert(recipient)
 const receivedAt = new Date('2026-03-01T02:03:04Z')
 const message = {
   id: 36,
@@ -142,16 +140,16 @@ const raw = {
 }
 
 test('a mail received over SMTP has three trace fields', () => {
-  assert.equal(
-    traceLines(message, raw, 'mx.box.test'),
-    [
-      'Return-Path: <bob@sender.test>',
-      'Delivered-To: ann@box.test',
-      'Received: from sender.test ([192.0.2.1])',
-      '\tby mx.box.test with ESMTP',
-      '\tid 10 for <ann@box.test>; Sun, 01 Mar 2026 02:03:04 +0000',
-      '',
-    ].join('\r\n'),
+  expect.assert(
+    traceLines(message, raw, 'mx.box.test') ===
+      [
+        'Return-Path: <bob@sender.test>',
+        'Delivered-To: ann@box.test',
+        'Received: from sender.test ([192.0.2.1])',
+        '\tby mx.box.test with ESMTP',
+        '\tid 10 for <ann@box.test>; Sun, 01 Mar 2026 02:03:04 +0000',
+        '',
+      ].join('\r\n'),
   )
 })
 
@@ -167,22 +165,22 @@ test('trace fields include IPv6, TLS and an empty sender', () => {
     },
     'mx.box.test',
   )
-  assert.match(lines, /^Return-Path: <>\r\n/)
-  assert.match(lines, /\(\[IPv6:2001:db8::1\]\)\r\n/)
-  assert.match(lines, /with ESMTPS \(TLSv1\.3 TLS_AES_256_GCM_SHA384\)\r\n/)
+  expect(lines).toMatch(/^Return-Path: <>\r\n/)
+  expect(lines).toMatch(/\(\[IPv6:2001:db8::1\]\)\r\n/)
+  expect(lines).toMatch(/with ESMTPS \(TLSv1\.3 TLS_AES_256_GCM_SHA384\)\r\n/)
 })
 
 test('mail fetched over IMAP has no client in Received and no additional Return-Path', () => {
   const fetched = { ...raw, clientIp: '', helo: '', protocol: 'IMAP' }
-  assert.equal(
-    traceLines(message, fetched, 'mx.box.test'),
-    [
-      'Delivered-To: ann@box.test',
-      'Received: by mx.box.test with IMAP',
-      '\t(fetched from a mail account, which took it at this time)',
-      '\tid 10 for <ann@box.test>; Sun, 01 Mar 2026 02:03:04 +0000',
-      '',
-    ].join('\r\n'),
+  expect.assert(
+    traceLines(message, fetched, 'mx.box.test') ===
+      [
+        'Delivered-To: ann@box.test',
+        'Received: by mx.box.test with IMAP',
+        '\t(fetched from a mail account, which took it at this time)',
+        '\tid 10 for <ann@box.test>; Sun, 01 Mar 2026 02:03:04 +0000',
+        '',
+      ].join('\r\n'),
   )
 })
 
@@ -204,13 +202,12 @@ describe('after the trace fields, the mail is what it was', () => {
         const before = traceLines(message, { ...raw, bytes, protocol }, 'mx.box.test')
         const { headers, text } = parseMail(Buffer.from(before + mail))
         const received = headers.findIndex((field) => field.name === 'Received')
-        assert.match(headers[received]?.value ?? '', /; Sun, 01 Mar 2026 02:03:04 \+0000$/)
+        expect(headers[received]?.value ?? '').toMatch(/; Sun, 01 Mar 2026 02:03:04 \+0000$/)
         const ofMail = headers.slice(received + 1)
-        assert.deepEqual(
-          ofMail.filter((field) => field.name !== 'X-First-Line'),
+        expect(ofMail.filter((field) => field.name !== 'X-First-Line')).toStrictEqual(
           parseMail(bytes).headers,
         )
-        assert.equal(text?.trim(), parseMail(bytes).text?.trim())
+        expect(text?.trim()).toBe(parseMail(bytes).text?.trim())
       })
     }
   }
@@ -219,13 +216,13 @@ describe('after the trace fields, the mail is what it was', () => {
 test('a non-ASCII sender is unchanged', () => {
   const mailFrom = 'jörg@bücher.test'
   const lines = traceLines(message, { ...raw, mailFrom, helo: 'bücher.test' }, 'mx.box.test')
-  assert.match(lines, /^Return-Path: <jörg@bücher\.test>\r\n/)
-  assert.match(lines, /^Received: from b\?cher\.test /m)
+  expect(lines).toMatch(/^Return-Path: <jörg@bücher\.test>\r\n/)
+  expect(lines).toMatch(/^Received: from b\?cher\.test /m)
 })
 
 test('a truncated sender is well-formed Unicode', () => {
   const lines = traceLines(message, { ...raw, mailFrom: `x${'😀'.repeat(200)}` }, 'mx.box.test')
-  assert.ok(lines.isWellFormed())
+  expect.assert(lines.isWellFormed())
 })
 
 for (const hostile of [
@@ -245,9 +242,9 @@ for (const hostile of [
       hostile,
     )
     const rows = lines.split('\r\n')
-    assert.equal(rows.length, 6)
-    assert.doesNotMatch(rows.join(''), /[\r\n\0]/)
-    assert.match(lines, /^Return-Path: <[^<>\r\n]*>\r\nDelivered-To: /)
-    assert.ok(lines.length < 2_000)
+    expect(rows.length).toBe(6)
+    expect(rows.join('')).not.toMatch(/[\r\n\0]/)
+    expect(lines).toMatch(/^Return-Path: <[^<>\r\n]*>\r\nDelivered-To: /)
+    expect.assert(lines.length < 2_000)
   })
 }

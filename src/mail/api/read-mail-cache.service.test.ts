@@ -1,8 +1,7 @@
-import assert from 'node:assert/strict'
-import { beforeAll, onTestFinished, test } from 'vitest'
-import { type App, sharedApp } from '../../../test/support/app.ts'
-import { post, request } from '../../../test/support/http-client.ts'
-import { openTestServer } from '../../../test/support/http-server.ts'
+import { beforeAll, expect, onTestFinished, test } from 'vitest'
+import { type App, sharedApp } from '../../../test/kit/app/app.ts'
+import { post, request } from '../../../test/kit/http/http-client.ts'
+import { openTestServer } from '../../../test/kit/http/http-server.ts'
 import type { SenderChecks } from '../../shared/mail.ts'
 import { mailWith, WAIT_FOREVER } from '../testing/codes.ts'
 
@@ -24,7 +23,7 @@ async function readMessage(url = app.url, mail: (to: string) => Promise<unknown>
   const [{ id } = { id: 0 }] = list.body['messages'] as { id: number }[]
   const read = (more = '', by = token) =>
     request(`${url}/api/read-mail?token=${by}&id=${id}${more}`)
-  for (let count = 0; count < 3; count += 1) assert.equal((await read()).status, 200)
+  for (let count = 0; count < 3; count += 1) expect((await read()).status).toBe(200)
   return { email, token, id, read }
 }
 
@@ -32,32 +31,32 @@ test('header fields that were requested before, or not', async () => {
   const { read } = await readMessage()
   for (const more of ['', '&headers=1', '', '&headers=1']) {
     const { message } = (await read(more)).body as { message: object }
-    assert.equal('headers' in message, more !== '')
+    expect('headers' in message).toBe(more !== '')
   }
 })
 
 test('a message that its owner has deleted', async () => {
   const { token, id, read } = await readMessage()
   await post(`${app.url}/api/delete-mail`, { token, id: String(id) })
-  assert.equal((await read()).body['code'], 'message_not_found')
+  expect((await read()).body['code']).toBe('message_not_found')
 })
 
 test('a message of another session', async () => {
   const { read } = await readMessage()
   const stranger = await app.session()
-  assert.equal((await read('', stranger.token)).body['code'], 'message_not_found')
+  expect((await read('', stranger.token)).body['code']).toBe('message_not_found')
 })
 
 test('a message of a session that its owner has ended', async () => {
   const { token, read } = await readMessage()
   await post(`${app.url}/api/delete-session`, { token })
-  assert.equal((await read()).body['code'], 'invalid_token')
+  expect((await read()).body['code']).toBe('invalid_token')
 })
 
 test('a message of a session that has expired', async () => {
   const { read } = await readMessage()
   app.moveClock(30 * 86_400)
-  assert.equal((await read()).body['code'], 'session_expired')
+  expect((await read()).body['code']).toBe('session_expired')
 })
 
 test('sender checks that are not conclusive', async () => {
@@ -75,12 +74,12 @@ test('sender checks that are not conclusive', async () => {
   onTestFinished(() => server.stop())
   const { read } = await readMessage(server.url, server.mail)
   const auth = async () => ((await read()).body['message'] as { auth: unknown }).auth
-  assert.equal(await auth(), null)
+  expect(await auth()).toBe(null)
   checks = { ...conclusive, spf: 'temperror' }
-  assert.deepEqual(await auth(), checks)
+  expect(await auth()).toStrictEqual(checks)
   checks = conclusive
-  assert.deepEqual(await auth(), conclusive)
+  expect(await auth()).toStrictEqual(conclusive)
   const runsBefore = runs
-  assert.deepEqual(await auth(), conclusive)
-  assert.equal(runs, runsBefore, 'the cached message is not checked again')
+  expect(await auth()).toStrictEqual(conclusive)
+  expect(runs, 'the cached message is not checked again').toBe(runsBefore)
 })

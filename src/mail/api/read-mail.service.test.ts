@@ -1,8 +1,7 @@
-import assert from 'node:assert/strict'
-import { beforeAll, describe, onTestFinished, test } from 'vitest'
-import { type App, sharedApp } from '../../../test/support/app.ts'
-import { post, problemFault, request } from '../../../test/support/http-client.ts'
-import { openTestServer } from '../../../test/support/http-server.ts'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { type App, sharedApp } from '../../../test/kit/app/app.ts'
+import { post, problemFault, request } from '../../../test/kit/http/http-client.ts'
+import { openTestServer } from '../../../test/kit/http/http-server.ts'
 import type { Link, SenderChecks } from '../../shared/mail.ts'
 import { mailWith, NO_WAIT, WAIT_FOREVER } from '../testing/codes.ts'
 
@@ -14,7 +13,7 @@ beforeAll(async () => {
 /** Sends this mail to a new session; returns its token and message id. */
 async function sendMail(lines: string[]) {
   const { email, token } = await app.session()
-  assert.equal(await app.mail(email, lines.join('\r\n')), 250)
+  expect(await app.mail(email, lines.join('\r\n'))).toBe(250)
   const { body } = await request(`${app.url}/api/check-mail?token=${token}`)
   const [{ id } = { id: 0 }] = body['messages'] as { id: number }[]
   return { token, id, email }
@@ -66,30 +65,30 @@ const RICH = [
 describe('200', () => {
   test('text truncated by a parsing limit is marked, other text is not', async () => {
     const truncated = await messageOf(['Subject: deep', 'Content-Type: text/html', '', DEEP, ''])
-    assert.equal(truncated['truncated'], true)
-    assert.match(String(truncated['body_text']), /first/)
-    assert.equal(truncated['body_html'], `${DEEP}\n`)
-    assert.equal('truncated' in (await messageOf(RICH)), false)
+    expect(truncated['truncated']).toBe(true)
+    expect(String(truncated['body_text'])).toMatch(/first/)
+    expect(truncated['body_html']).toBe(`${DEEP}\n`)
+    expect('truncated' in (await messageOf(RICH))).toBe(false)
   })
 
   test('a message has exactly the documented fields', async () => {
     const { token, id } = await sendMail(RICH)
     const { body, headers } = await read(token, id)
-    assert.deepEqual(Object.keys(body), ['status', 'message'])
-    assert.equal(headers.get('cache-control'), 'no-store')
+    expect(Object.keys(body)).toStrictEqual(['status', 'message'])
+    expect(headers.get('cache-control')).toBe('no-store')
     const {
       received_at: _at,
       received_at_iso: _iso,
       size,
       ...rest
     } = body['message'] as Record<string, unknown>
-    assert.equal(size, RICH.join('\r\n').length)
+    expect(size).toBe(RICH.join('\r\n').length)
     const { body_text: text, body_html: html, date, message_id: messageId, ...fields } = rest
-    assert.equal(Date.parse(String(date)), Date.UTC(2026, 2, 1, 11))
-    assert.match(String(messageId), /^<?rich@sender\.test>?$/)
-    assert.equal(String(text).trim(), 'plain')
-    assert.equal(String(html).trim(), '<p onclick="x()">html</p>')
-    assert.deepEqual(fields, {
+    expect(Date.parse(String(date))).toBe(Date.UTC(2026, 2, 1, 11))
+    expect(String(messageId)).toMatch(/^<?rich@sender\.test>?$/)
+    expect(String(text).trim()).toBe('plain')
+    expect(String(html).trim()).toBe('<p onclick="x()">html</p>')
+    expect(fields).toStrictEqual({
       id,
       sender_name: 'Ann Sénder',
       sender_email: 'ann@sender.test',
@@ -121,46 +120,43 @@ describe('200', () => {
 
   test('text is converted from HTML if there is no text part', async () => {
     const message = await messageOf(['Content-Type: text/html', '', '<p>Hello <b>you</b></p>', ''])
-    assert.match(String(message['body_text']), /Hello you/)
-    assert.match(String(message['body_html']), /<b>you<\/b>/)
+    expect(String(message['body_text'])).toMatch(/Hello you/)
+    expect(String(message['body_html'])).toMatch(/<b>you<\/b>/)
   })
 
   test('a plain text mail has no HTML body', async () => {
     const message = await messageOf(['Subject: plain', '', 'hi', ''])
-    assert.equal(message['body_html'], null)
-    assert.equal(String(message['body_text']).trim(), 'hi')
+    expect(message['body_html']).toBe(null)
+    expect(String(message['body_text']).trim()).toBe('hi')
   })
 
   test('all header fields are returned, only if requested', async () => {
     const lines = ['X-One: 1', 'X-One: 2', 'Subject: s', '', 'hi', '']
-    assert.equal('headers' in (await messageOf(lines)), false)
-    assert.equal('headers' in (await messageOf(lines, '&headers=0')), false)
+    expect('headers' in (await messageOf(lines))).toBe(false)
+    expect('headers' in (await messageOf(lines, '&headers=0'))).toBe(false)
     const { headers } = (await messageOf(lines, '&headers=1')) as {
       headers: { name: string; value: string }[]
     }
     const repeated = headers.filter(({ name }) => name.toLowerCase() === 'x-one')
-    assert.deepEqual(
-      repeated.map(({ value }) => value),
-      ['1', '2'],
-    )
+    expect(repeated.map(({ value }) => value)).toStrictEqual(['1', '2'])
   })
 
   test('concurrent and repeated reads return the same message', async () => {
     const { token, id } = await sendMail(RICH)
     const all = await Promise.all(Array.from({ length: 5 }, () => read(token, id)))
     const later = await read(token, id)
-    for (const one of all) assert.deepEqual(one.body, later.body)
+    for (const one of all) expect(one.body).toStrictEqual(later.body)
   })
 
   test('a mail without sender, subject and body can be read', async () => {
     const message = await messageOf(['', ''])
-    assert.equal(message['subject'], '')
-    assert.equal(typeof message['body_text'], 'string')
+    expect(message['subject']).toBe('')
+    expect(typeof message['body_text']).toBe('string')
   })
 
   test('an id with leading zeros is accepted', async () => {
     const { token, id } = await sendMail(RICH)
-    assert.equal((await read(token, String(id).padStart(16, '0'))).status, 200)
+    expect((await read(token, String(id).padStart(16, '0'))).status).toBe(200)
   })
 })
 
@@ -177,29 +173,29 @@ describe('400', () => {
       ['&id=9007199254740993', 'invalid_parameter'],
     ] as const) {
       const response = await request(`${app.url}/api/read-mail?token=${token}${more}`)
-      assert.deepEqual([response.status, response.body['code']], [400, code], more)
-      assert.match(String(response.body['message']), /^id: /)
-      assert.equal(problemFault(response), undefined)
+      expect([response.status, response.body['code']], more).toStrictEqual([400, code])
+      expect(String(response.body['message'])).toMatch(/^id: /)
+      expect(problemFault(response)).toBeUndefined()
     }
   })
 
   test('an invalid headers parameter is refused', async () => {
     const { token } = await app.session()
-    assert.equal((await read(token, 1, '&headers=yes')).body['code'], 'invalid_parameter')
+    expect((await read(token, 1, '&headers=yes')).body['code']).toBe('invalid_parameter')
   })
 })
 
 describe('401', () => {
   test('an unknown token is refused', async () => {
     const response = await read('A'.repeat(43), 1)
-    assert.deepEqual([response.status, response.body['code']], [401, 'invalid_token'])
-    assert.equal(problemFault(response), undefined)
+    expect([response.status, response.body['code']]).toStrictEqual([401, 'invalid_token'])
+    expect(problemFault(response)).toBeUndefined()
   })
 
   test('an expired session is refused, even if its mail is still stored', async () => {
     const { token, id } = await sendMail(RICH)
     app.moveClock(86_400)
-    assert.equal((await read(token, id)).body['code'], 'session_expired')
+    expect((await read(token, id)).body['code']).toBe('session_expired')
   })
 })
 
@@ -207,8 +203,8 @@ describe('404', () => {
   test('an unknown id is not found', async () => {
     const { token } = await sendMail(RICH)
     const response = await read(token, 1)
-    assert.deepEqual([response.status, response.body['code']], [404, 'message_not_found'])
-    assert.equal(problemFault(response), undefined)
+    expect([response.status, response.body['code']]).toStrictEqual([404, 'message_not_found'])
+    expect(problemFault(response)).toBeUndefined()
   })
 })
 
@@ -222,7 +218,7 @@ async function messageWith(options: Parameters<typeof openTestServer>[0]) {
   const { body } = await request(`${server.url}/api/check-mail?token=${token}`)
   const [{ id } = { id: 0 }] = body['messages'] as { id: number }[]
   const read = await request(`${server.url}/api/read-mail?token=${token}&id=${id}`)
-  assert.equal(read.status, 200)
+  expect(read.status).toBe(200)
   return read.body['message'] as Record<string, unknown>
 }
 
@@ -238,13 +234,13 @@ const parse = async () => ({ ...mailWith('111111'), links: [LINK] })
 describe('200', () => {
   test('codes and links are returned, with the most likely code as code', async () => {
     const { code, codes, links } = await messageWith({ parse, resultWaitMs: WAIT_FOREVER })
-    assert.equal(code, '111111')
-    assert.deepEqual(codes, [{ value: '111111', kind: 'digits', confidence: 1 }])
-    assert.deepEqual(links, [LINK])
+    expect(code).toBe('111111')
+    expect(codes).toStrictEqual([{ value: '111111', kind: 'digits', confidence: 1 }])
+    expect(links).toStrictEqual([LINK])
   })
 
   test('the code is returned even if it was not yet in the list', async () => {
-    assert.equal((await messageWith({ parse, resultWaitMs: NO_WAIT }))['code'], '111111')
+    expect((await messageWith({ parse, resultWaitMs: NO_WAIT }))['code']).toBe('111111')
   })
 
   for (const [name, senderChecks, resultWaitMs, auth] of [
@@ -254,7 +250,7 @@ describe('200', () => {
   ] as const) {
     test(`sender checks ${name}`, async () => {
       const message = await messageWith({ parse, senderChecks, resultWaitMs })
-      assert.deepEqual(message['auth'], auth)
+      expect(message['auth']).toStrictEqual(auth)
     })
   }
 
@@ -265,6 +261,6 @@ describe('200', () => {
       return undefined
     }
     const { id } = await messageWith({ parse, senderChecks })
-    assert.deepEqual([...new Set(checkedIds)], [id])
+    expect([...new Set(checkedIds)]).toStrictEqual([id])
   })
 })

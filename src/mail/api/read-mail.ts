@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { Problem } from '../../base/problem.ts'
 import { jsonResponse, preparedJson, success } from '../../http/server/response.ts'
 import { route } from '../../http/server/route.ts'
-import { enumField, nullable, successSchema } from '../../http/server/schemas.ts'
+import { enumField, named, nullable, successSchema } from '../../http/server/schemas.ts'
 import {
   type AttachmentInfo,
   CHECK_RESULTS,
@@ -20,13 +20,13 @@ import { idField, summaryFields, summaryJson, tokenField } from './schemas.ts'
 
 const textOrNull = nullable(Type.String())
 const mailboxes = Type.Array(
-  Type.Object({
+  named('NamedAddress', {
     name: Type.String({ examples: ['Ann'] }),
     address: Type.String({ examples: ['ann@sender.example'] }),
   }),
 )
 
-const attachmentSchema = Type.Object({
+const attachmentSchema = named('Attachment', {
   index: Type.Integer({ examples: [0] }),
   filename: Type.String({ examples: ['report.pdf'] }),
   content_type: Type.String({ examples: ['application/pdf'] }),
@@ -39,21 +39,17 @@ const attachmentSchema = Type.Object({
   }),
 })
 
-const codeSchema = Type.Object({
+const codeSchema = named('Code', {
   value: Type.String({
     description:
       'As it should be typed, without spaces, dots or hyphens used for readability; words keep them.',
     examples: ['123456'],
   }),
-  kind: Type.Union([
-    Type.Literal('digits'),
-    Type.Literal('letters_and_digits'),
-    Type.Literal('words'),
-  ]),
+  kind: enumField(['digits', 'letters_and_digits', 'words']),
   confidence: Type.Number({ minimum: 0, maximum: 1, examples: [0.98] }),
 })
 
-const linkSchema = Type.Object({
+const linkSchema = named('Link', {
   url: Type.String({ examples: ['https://sender.example/verify?t=1'] }),
   text: Type.String({ description: 'The text of the link.', examples: ['Confirm your address'] }),
   host: Type.String({
@@ -63,10 +59,14 @@ const linkSchema = Type.Object({
   kind: enumField(LINK_KINDS),
 })
 
-const checkResult = enumField(CHECK_RESULTS)
-const authSchema = Type.Object({ spf: checkResult, dkim: checkResult, dmarc: checkResult })
+const checkResult = enumField(CHECK_RESULTS, { $id: 'CheckResult' })
+const authSchema = named('SenderChecks', {
+  spf: checkResult,
+  dkim: checkResult,
+  dmarc: checkResult,
+})
 
-const fullMessageSchema = Type.Object({
+export const fullMessageSchema = named('Message', {
   ...summaryFields,
   body_text: textOrNull,
   body_html: nullable(Type.String(), 'As the sender wrote it. Sanitize it before you display it.'),
@@ -81,7 +81,7 @@ const fullMessageSchema = Type.Object({
   size: Type.Integer({ examples: [1_234] }),
   attachments: Type.Array(attachmentSchema),
   headers: Type.Optional(
-    Type.Array(Type.Object({ name: Type.String(), value: Type.String() }), {
+    Type.Array(named('Header', { name: Type.String(), value: Type.String() }), {
       description: 'With headers=1.',
     }),
   ),

@@ -1,8 +1,7 @@
-import assert from 'node:assert/strict'
-import { beforeAll, describe, test } from 'vitest'
-import { type App, sharedApp } from '../../../test/support/app.ts'
-import { post, problemFault, request } from '../../../test/support/http-client.ts'
-import { connectSmtp } from '../../../test/support/smtp-client.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { type App, sharedApp } from '../../../test/kit/app/app.ts'
+import { post, problemFault, request } from '../../../test/kit/http/http-client.ts'
+import { connectSmtp } from '../../../test/kit/smtp/smtp-client.ts'
 
 let app: App
 beforeAll(async () => {
@@ -28,13 +27,13 @@ describe('rules', () => {
   test('are returned by check-mail, if there are any', async () => {
     const rules = { only_from: 'Shop.test, ann@other.test', max_messages: '3' }
     const { token } = await app.session(rules)
-    assert.deepEqual((await check(token))['rules'], {
+    expect((await check(token))['rules']).toStrictEqual({
       only_from: ['shop.test', 'ann@other.test'],
       max_messages: 3,
     })
     const { token: limited } = await app.session({ max_messages: '1' })
-    assert.deepEqual((await check(limited))['rules'], { only_from: [], max_messages: 1 })
-    assert.equal('rules' in (await check((await app.session()).token)), false)
+    expect((await check(limited))['rules']).toStrictEqual({ only_from: [], max_messages: 1 })
+    expect('rules' in (await check((await app.session()).token))).toBe(false)
   })
 
   for (const [name, value] of [
@@ -45,8 +44,8 @@ describe('rules', () => {
   ] as const) {
     test(`${name}=${value.slice(0, 20)} is refused with 400`, async () => {
       const response = await post(`${app.url}/api/create-session`, { [name]: value })
-      assert.deepEqual([response.status, response.body['code']], [400, 'invalid_parameter'])
-      assert.ok(String(response.body['message']).startsWith(`${name}:`))
+      expect([response.status, response.body['code']]).toStrictEqual([400, 'invalid_parameter'])
+      expect(String(response.body['message']).startsWith(`${name}:`)).toBeTruthy()
     })
   }
 })
@@ -69,14 +68,14 @@ describe('only_from', () => {
   ] as const) {
     test(name, async () => {
       const { email, token } = await app.session({ only_from: 'shop.test' })
-      assert.equal(await send(email, mailFrom(header)), reply)
-      assert.equal((await subjects(token)).length, reply.startsWith('250') ? 1 : 0)
+      expect(await send(email, mailFrom(header))).toBe(reply)
+      expect((await subjects(token)).length).toBe(reply.startsWith('250') ? 1 : 0)
     })
   }
 
   test('the envelope sender does not count', async () => {
     const { email } = await app.session({ only_from: 'envelope.test' })
-    assert.equal(await send(email, mailFrom(SHOP)), '550 5.7.1')
+    expect(await send(email, mailFrom(SHOP))).toBe('550 5.7.1')
   })
 
   test('recipients of one mail have different rules: 250 if one accepts it', async () => {
@@ -85,39 +84,39 @@ describe('only_from', () => {
     const shop = await app.session({ only_from: 'shop.test', max_messages: '1' })
     const all = [strict, open, shop]
     const to = all.map(({ email }) => email)
-    assert.equal(await send(to, mailFrom(SHOP, 'one')), '250 2.0.0')
+    expect(await send(to, mailFrom(SHOP, 'one'))).toBe('250 2.0.0')
     const received = await Promise.all(all.map(({ token }) => subjects(token)))
-    assert.deepEqual(received, [[], ['one'], ['one']])
-    assert.equal(await send([strict.email, open.email], mailFrom(SHOP, 'two')), '250 2.0.0')
-    assert.deepEqual(await subjects(open.token), ['two', 'one'])
+    expect(received).toStrictEqual([[], ['one'], ['one']])
+    expect(await send([strict.email, open.email], mailFrom(SHOP, 'two'))).toBe('250 2.0.0')
+    expect(await subjects(open.token)).toStrictEqual(['two', 'one'])
   })
 })
 
 test('test mail follows the rules: 403 if they refuse it', async () => {
   const sendTest = (token: string) => post(`${app.url}/api/send-test`, { token })
   const { token: limited } = await app.session({ max_messages: '1' })
-  assert.equal((await sendTest(limited)).status, 200)
-  assert.deepEqual(await subjects(limited), ['Test message'])
+  expect((await sendTest(limited)).status).toBe(200)
+  expect(await subjects(limited)).toStrictEqual(['Test message'])
   const { token: strict } = await app.session({ only_from: 'shop.test' })
   for (const token of [limited, strict]) {
     const response = await sendTest(token)
-    assert.deepEqual([response.status, response.body['code']], [403, 'not_allowed'])
-    assert.equal(problemFault(response), undefined)
+    expect([response.status, response.body['code']]).toStrictEqual([403, 'not_allowed'])
+    expect(problemFault(response)).toBeUndefined()
   }
 })
 
 describe('max_messages', () => {
   test('the mail after the last is refused at RCPT; what was stored stays', async () => {
     const { email, token } = await app.session({ max_messages: '1' })
-    assert.equal('full' in (await check(token)), false)
-    assert.equal(await send(email, mailFrom(SHOP, 'one')), '250 2.0.0')
-    assert.equal(await send(email, mailFrom(SHOP, 'two')), '550 5.2.1')
-    assert.equal((await check(token))['full'], true)
-    assert.deepEqual(await subjects(token), ['one'])
+    expect('full' in (await check(token))).toBe(false)
+    expect(await send(email, mailFrom(SHOP, 'one'))).toBe('250 2.0.0')
+    expect(await send(email, mailFrom(SHOP, 'two'))).toBe('550 5.2.1')
+    expect((await check(token))['full']).toBe(true)
+    expect(await subjects(token)).toStrictEqual(['one'])
     const messages = (await check(token))['messages'] as { id: number }[]
     await post(`${app.url}/api/delete-mail`, { token, id: String(messages[0]?.id) })
-    assert.equal(await send(email, mailFrom(SHOP, 'three')), '550 5.2.1')
-    assert.equal((await check(token))['full'], true)
+    expect(await send(email, mailFrom(SHOP, 'three'))).toBe('550 5.2.1')
+    expect((await check(token))['full']).toBe(true)
   })
 
   test('a revived session keeps its rules and counts anew', async () => {
@@ -127,16 +126,16 @@ describe('max_messages', () => {
       max_messages: '1',
       ttl: '60',
     })
-    assert.equal(await send(email, mailFrom(SHOP, 'before')), '250 2.0.0')
+    expect(await send(email, mailFrom(SHOP, 'before'))).toBe('250 2.0.0')
     app.moveClock(61)
-    assert.equal(await send(email, mailFrom(SHOP, 'expired')), '550 5.1.1')
-    assert.equal((await post(`${app.url}/api/extend-session`, { token })).status, 200)
+    expect(await send(email, mailFrom(SHOP, 'expired'))).toBe('550 5.1.1')
+    expect((await post(`${app.url}/api/extend-session`, { token })).status).toBe(200)
     const revived = await check(token)
-    assert.deepEqual([revived['rules'], 'full' in revived], [rules, false])
-    assert.equal(await send(email, mailFrom('From: a@evil.test\r\n')), '550 5.7.1')
-    assert.equal(await send(email, mailFrom(SHOP, 'after')), '250 2.0.0')
-    assert.equal(await send(email, mailFrom(SHOP, 'too many')), '550 5.2.1')
-    assert.deepEqual(await subjects(token), ['after'])
+    expect([revived['rules'], 'full' in revived]).toStrictEqual([rules, false])
+    expect(await send(email, mailFrom('From: a@evil.test\r\n'))).toBe('550 5.7.1')
+    expect(await send(email, mailFrom(SHOP, 'after'))).toBe('250 2.0.0')
+    expect(await send(email, mailFrom(SHOP, 'too many'))).toBe('550 5.2.1')
+    expect(await subjects(token)).toStrictEqual(['after'])
   })
 
   test('of ten connections that passed RCPT, one delivers the last message', async () => {
@@ -146,15 +145,15 @@ describe('max_messages', () => {
         const client = await connectSmtp(app.smtpPort)
         await client.command('EHLO sender.test')
         await client.command('MAIL FROM:<a@shop.test>')
-        assert.equal((await client.command(`RCPT TO:<${email}>`)).code, 250)
-        assert.equal((await client.command('DATA')).code, 354)
+        expect((await client.command(`RCPT TO:<${email}>`)).code).toBe(250)
+        expect((await client.command('DATA')).code).toBe(354)
         return client
       }),
     )
     const replies = await Promise.all(clients.map((client) => client.command(`${mailFrom(SHOP)}.`)))
     for (const client of clients) client.close()
     const codes = replies.map(({ code, text }) => `${code} ${/\d\.\d\.\d/.exec(text)?.[0]}`)
-    assert.deepEqual(codes.toSorted(), ['250 2.0.0', ...Array(9).fill('550 5.2.1')])
-    assert.equal((await subjects(token)).length, 1)
+    expect(codes.toSorted()).toStrictEqual(['250 2.0.0', ...Array(9).fill('550 5.2.1')])
+    expect((await subjects(token)).length).toBe(1)
   })
 })

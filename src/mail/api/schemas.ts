@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
-import { isoTimestamp, utcTimestamp } from '../../base/time.ts'
-import { isoTimeField, nullable, successSchema, timeField } from '../../http/server/schemas.ts'
+import { timestampFields } from '../../base/time.ts'
+import { named, namedSuccess, nullable, timeFields } from '../../http/server/schemas.ts'
 import type { MessageSummary } from '../rules/message.ts'
 import type { Session } from '../rules/session.ts'
 
@@ -83,8 +83,7 @@ export const summaryFields = {
   sender_name: Type.String({ examples: ['Ann'] }),
   sender_email: Type.String({ examples: ['ann@sender.example'] }),
   subject: Type.String({ examples: ['Your code'] }),
-  received_at: timeField,
-  received_at_iso: isoTimeField,
+  ...timeFields('received_at'),
   code: nullable(
     Type.String({ examples: ['123456'] }),
     'The most likely code in the mail. Null: none found, or not extracted yet.',
@@ -94,7 +93,7 @@ export const summaryFields = {
 const summarySchema = Type.Object(summaryFields)
 
 /** In lists and events. */
-const listedSchema = Type.Object({
+const listedSchema = named('MessageSummary', {
   ...summaryFields,
   preview: nullable(
     Type.String({ examples: ['Your code is 123456.'] }),
@@ -106,16 +105,16 @@ const listedSchema = Type.Object({
   ),
 })
 
-export const mailboxFields = {
+const mailboxFields = {
   email: addressField,
-  expires_at: timeField,
-  expires_at_iso: isoTimeField,
+  ...timeFields('expires_at'),
 }
 
-export const listingSchema = successSchema({
+export const listingSchema = namedSuccess('MessageList', {
   ...mailboxFields,
   rules: Type.Optional(
-    Type.Object(
+    named(
+      'AddressRules',
       {
         only_from: Type.Array(Type.String({ examples: ['shop.example'] })),
         max_messages: nullable(Type.Integer({ examples: [1] }), 'Null: no limit.'),
@@ -136,11 +135,10 @@ export const listingSchema = successSchema({
 
 export type Listing = Static<typeof listingSchema>
 
-export const sessionSchema = successSchema({
+export const sessionSchema = namedSuccess('Session', {
   email: addressField,
   token: Type.String({ examples: ['43 characters, to be kept secret'] }),
-  expires_at: timeField,
-  expires_at_iso: isoTimeField,
+  ...timeFields('expires_at'),
 })
 
 export function summaryJson(message: MessageSummary): Static<typeof summarySchema> {
@@ -149,8 +147,7 @@ export function summaryJson(message: MessageSummary): Static<typeof summarySchem
     sender_name: message.senderName,
     sender_email: message.senderEmail,
     subject: message.subject,
-    received_at: utcTimestamp(message.receivedAt),
-    received_at_iso: isoTimestamp(message.receivedAt),
+    ...timestampFields('received_at', message.receivedAt),
     code: message.code || null,
   }
 }
@@ -163,8 +160,7 @@ export function listedJson(message: MessageSummary): Static<typeof listedSchema>
 export function mailboxJson({ address, expiresAt }: Session) {
   return {
     email: address,
-    expires_at: utcTimestamp(expiresAt),
-    expires_at_iso: isoTimestamp(expiresAt),
+    ...timestampFields('expires_at', expiresAt),
   }
 }
 

@@ -1,9 +1,8 @@
-import assert from 'node:assert/strict'
-import { afterAll, beforeAll, describe, onTestFinished, test } from 'vitest'
-import { WITHOUT_POLLING } from '../../../test/support/app.ts'
-import { post, request, requestFrom } from '../../../test/support/http-client.ts'
-import { openTestServer, type TestServer } from '../../../test/support/http-server.ts'
-import { newClient, PROXY, PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { WITHOUT_POLLING } from '../../../test/kit/app/app.ts'
+import { post, request, requestFrom } from '../../../test/kit/http/http-client.ts'
+import { openTestServer, type TestServer } from '../../../test/kit/http/http-server.ts'
+import { newClient, PROXY, PROXY_ENV } from '../../../test/kit/http/trusted-proxy.ts'
 import { parseMail } from '../../mime/parse.ts'
 import { heldParser, NO_WAIT, WAIT_FOREVER } from '../testing/codes.ts'
 
@@ -54,25 +53,25 @@ describe('200', () => {
     test(`${JSON.stringify(query)} finds ${expected.join(', ') || 'nothing'}`, async () => {
       const { token } = await sessionWithMail()
       const response = await search(token, query)
-      assert.deepEqual(subjects(response), expected)
-      assert.equal('incomplete' in response.body, false)
-      assert.equal(response.headers.get('etag'), null)
+      expect(subjects(response)).toStrictEqual(expected)
+      expect('incomplete' in response.body).toBe(false)
+      expect(response.headers.get('etag')).toBe(null)
     })
   }
 
   test('the mail of another session is not found', async () => {
     await sessionWithMail()
     const { token } = await createSession()
-    assert.deepEqual(subjects(await search(token, { q: 'invoice' })), [])
+    expect(subjects(await search(token, { q: 'invoice' }))).toStrictEqual([])
   })
 
   test('a message found by its subject makes it incomplete until it is parsed', async () => {
     const { parser, send, find } = await openSlow()
     await send('needle', 'x')
     parser.hold()
-    assert.deepEqual(await find(), { found: ['needle'], incomplete: true })
+    expect(await find()).toStrictEqual({ found: ['needle'], incomplete: true })
     parser.release()
-    assert.deepEqual(await find(), { found: ['needle'], incomplete: false })
+    expect(await find()).toStrictEqual({ found: ['needle'], incomplete: false })
   })
 
   test('mails that are slow to parse hide neither those that are parsed nor their own subjects', async () => {
@@ -82,12 +81,12 @@ describe('200', () => {
     await send('one', large)
     await send('two', large)
     await send('three', large)
-    assert.deepEqual(await find(), { found: ['three', 'two', 'one'], incomplete: false })
+    expect(await find()).toStrictEqual({ found: ['three', 'two', 'one'], incomplete: false })
     parser.hold()
     await send('a needle', 'slow')
     for (let sent = 0; sent < 6; sent += 1) await send('new', 'needle')
     const found = ['a needle', 'three', 'two', 'one']
-    assert.deepEqual(await find(), { found, incomplete: true })
+    expect(await find()).toStrictEqual({ found, incomplete: true })
   })
 
   test('it is incomplete if messages that might be listed are not parsed; later they are found', async () => {
@@ -95,10 +94,10 @@ describe('200', () => {
     parser.hold('a needle')
     await send('slow', 'a needle')
     await send('needle', '')
-    assert.deepEqual(await find({ limit: '1' }), { found: ['needle'], incomplete: false })
-    assert.deepEqual(await find({ limit: '2' }), { found: ['needle'], incomplete: true })
+    expect(await find({ limit: '1' })).toStrictEqual({ found: ['needle'], incomplete: false })
+    expect(await find({ limit: '2' })).toStrictEqual({ found: ['needle'], incomplete: true })
     parser.release()
-    assert.deepEqual(await find(), { found: ['needle', 'slow'], incomplete: false })
+    expect(await find()).toStrictEqual({ found: ['needle', 'slow'], incomplete: false })
   })
 
   test('a message deleted during the search does not make it incomplete', async () => {
@@ -111,7 +110,7 @@ describe('200', () => {
     while (parser.read.length < 2) await new Promise(setImmediate)
     await remove('deleted')
     parser.release()
-    assert.deepEqual(await searching, { found: ['kept'], incomplete: false })
+    expect(await searching).toStrictEqual({ found: ['kept'], incomplete: false })
   })
 
   test('it is incomplete if a message deleted during the search kept an older one off the page', async () => {
@@ -125,8 +124,8 @@ describe('200', () => {
     while (!parser.read.includes('slow')) await new Promise(setImmediate)
     await remove('a needle')
     parser.release()
-    assert.deepEqual(await searching, { found: [], incomplete: true })
-    assert.deepEqual(await find({ limit: '1' }), { found: ['older'], incomplete: false })
+    expect(await searching).toStrictEqual({ found: [], incomplete: true })
+    expect(await find({ limit: '1' })).toStrictEqual({ found: ['older'], incomplete: false })
   })
 
   test('only the first 100,000 characters of a text are searched; it is incomplete if there are more', async () => {
@@ -136,8 +135,8 @@ describe('200', () => {
       `Subject: x\r\n\r\nfirst\r\n${'hay hay hay\r\n'.repeat(10_000)}last\r\n`,
     )
     const [first, last] = [await search(token, { q: 'first' }), await search(token, { q: 'last' })]
-    assert.deepEqual([subjects(first), 'incomplete' in first.body], [['x'], false])
-    assert.deepEqual([subjects(last), 'incomplete' in last.body], [[], true])
+    expect([subjects(first), 'incomplete' in first.body]).toStrictEqual([['x'], false])
+    expect([subjects(last), 'incomplete' in last.body]).toStrictEqual([[], true])
   })
 })
 
@@ -178,7 +177,7 @@ test('401: the session is deleted during the search', async () => {
   await post(`${slow.url}/api/delete-session`, { token })
   parser.release()
   const { status, body } = await searching
-  assert.deepEqual([status, body['code']], [401, 'invalid_token'])
+  expect([status, body['code']]).toStrictEqual([401, 'invalid_token'])
 })
 
 test('429: a mailbox is searched 60 times a minute; lists are not affected', async () => {
@@ -192,14 +191,14 @@ test('429: a mailbox is searched 60 times a minute; lists are not affected', asy
   for (;;) {
     const { status, body } = await get('&q=abc')
     if (status !== 200) {
-      assert.deepEqual([status, body['code']], [429, 'rate_limited'])
+      expect([status, body['code']]).toStrictEqual([429, 'rate_limited'])
       break
     }
     passed += 1
-    assert.ok(passed < 200, 'no search was refused')
+    expect(passed, 'no search was refused').toBeLessThan(200)
   }
-  assert.ok(passed >= 60, `${passed} passed`)
-  assert.equal((await get('')).status, 200)
+  expect(passed, `${passed} passed`).toBeGreaterThanOrEqual(60)
+  expect((await get('')).status).toBe(200)
 })
 
 describe('400 invalid_parameter', () => {
@@ -215,8 +214,8 @@ describe('400 invalid_parameter', () => {
     test(`for ${JSON.stringify(query).slice(0, 40)}`, async () => {
       const { token } = await createSession()
       const response = await search(token, query)
-      assert.deepEqual([response.status, response.body['code']], [400, 'invalid_parameter'])
-      assert.match(String(response.body['message']), new RegExp(`^${Object.keys(query)[0]}: `))
+      expect([response.status, response.body['code']]).toStrictEqual([400, 'invalid_parameter'])
+      expect(String(response.body['message'])).toMatch(new RegExp(`^${Object.keys(query)[0]}: `))
     })
   }
 })

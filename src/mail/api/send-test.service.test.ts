@@ -1,17 +1,16 @@
-import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
-import { afterAll, beforeAll, describe, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import {
   type App,
   startApp,
   WAIT_FOR_EXTRACTION,
   WITHOUT_POLLING,
-} from '../../../test/support/app.ts'
-import { post, problemFault, request, requestFrom } from '../../../test/support/http-client.ts'
-import { openTestServer } from '../../../test/support/http-server.ts'
-import { newClient, PROXY, PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
+} from '../../../test/kit/app/app.ts'
+import { post, problemFault, request, requestFrom } from '../../../test/kit/http/http-client.ts'
+import { openTestServer } from '../../../test/kit/http/http-server.ts'
+import { newClient, PROXY, PROXY_ENV } from '../../../test/kit/http/trusted-proxy.ts'
 import { parseAddress } from '../../base/address.ts'
 import { makeSecretToken, secretHash } from '../../base/id.ts'
 
@@ -42,15 +41,15 @@ describe('200', () => {
   test('a mail with a code arrives, from our postmaster, before the response', async () => {
     const { email, token } = await app.session()
     const { status, body } = await sendTest(token)
-    assert.deepEqual([status, Object.keys(body)], [200, ['status', 'message']])
+    expect([status, Object.keys(body)]).toStrictEqual([200, ['status', 'message']])
     const [message, ...more] = await list(token)
-    assert.deepEqual(more, [])
+    expect(more).toStrictEqual([])
     const host = email.split('@')[1]
-    assert.deepEqual(
-      [message?.['sender_email'], message?.['subject']],
-      [`postmaster@${host}`, 'Test message'],
-    )
-    assert.match(String(message?.['code']), /^\d{6}$/)
+    expect([message?.['sender_email'], message?.['subject']]).toStrictEqual([
+      `postmaster@${host}`,
+      'Test message',
+    ])
+    expect(String(message?.['code'])).toMatch(/^\d{6}$/)
   })
 })
 
@@ -65,12 +64,12 @@ describe('behind load balancers on loopback that send a PROXY header', () => {
 
   test('200', async () => {
     const { token } = await proxied.session()
-    assert.equal((await post(`${proxied.url}/api/send-test`, { token })).status, 200)
+    expect((await post(`${proxied.url}/api/send-test`, { token })).status).toBe(200)
   })
 
   // Forwarders, such as those of rootless containers, send all mail from there.
   test.skipIf(!OWN_ADDRESS)('other mail from an address of this machine has limits', async () => {
-    const host = OWN_ADDRESS ?? assert.fail()
+    const host = OWN_ADDRESS ?? expect.fail()
     const sockets: Socket[] = []
     onTestFinished(() => {
       for (const socket of sockets) socket.destroy()
@@ -83,10 +82,10 @@ describe('behind load balancers on loopback that send a PROXY header', () => {
       return Number(String(reply).slice(0, 3))
     }
     const greetings = await Promise.all(Array.from({ length: 50 }, () => greet(host)))
-    assert.deepEqual(new Set(greetings), new Set([220]))
-    assert.equal(await greet(host), 421)
-    assert.equal(await greet('127.0.0.1', `PROXY TCP4 ${host} ${host} 40000 25\r\n`), 421)
-    assert.equal(await greet('127.0.0.1', 'PROXY UNKNOWN\r\n'), 220)
+    expect(new Set(greetings)).toStrictEqual(new Set([220]))
+    expect(await greet(host)).toBe(421)
+    expect(await greet('127.0.0.1', `PROXY TCP4 ${host} ${host} 40000 25\r\n`)).toBe(421)
+    expect(await greet('127.0.0.1', 'PROXY UNKNOWN\r\n')).toBe(220)
   })
 })
 
@@ -94,7 +93,7 @@ test('403: a Gmail alias; addresses whose rules refuse the mail are in rules.tes
   const server = await openTestServer()
   onTestFinished(() => server.stop())
   const [account, alias] = ['joe@gmail.com', 'j.oe@gmail.com'].map(parseAddress)
-  assert.ok(account && alias)
+  expect.assert(account && alias)
   await server.store.addAccount(account)
   const [joe] = await server.store.listAccounts(server.now())
   const [token, createdAt] = [makeSecretToken(new Uint8Array(32)), server.now()]
@@ -108,23 +107,23 @@ test('403: a Gmail alias; addresses whose rules refuse the mail are in rules.tes
     cooldownMs: 0,
   })
   const response = await post(`${server.url}/api/send-test`, { token })
-  assert.deepEqual([response.status, response.body['code']], [403, 'not_allowed'])
-  assert.equal(problemFault(response), undefined)
+  expect([response.status, response.body['code']]).toStrictEqual([403, 'not_allowed'])
+  expect(problemFault(response)).toBeUndefined()
 })
 
 test('401: an unknown token', async () => {
   const response = await sendTest('x')
-  assert.deepEqual([response.status, response.body['code']], [401, 'invalid_token'])
+  expect([response.status, response.body['code']]).toStrictEqual([401, 'invalid_token'])
 })
 
 describe('429', () => {
   test('a mailbox gets one a minute', async () => {
     const { token } = await app.session()
-    assert.equal((await sendFrom(token, newClient())).status, 200)
+    expect((await sendFrom(token, newClient())).status).toBe(200)
     const response = await sendFrom(token, newClient())
-    assert.deepEqual([response.status, response.body['code']], [429, 'rate_limited'])
+    expect([response.status, response.body['code']]).toStrictEqual([429, 'rate_limited'])
     app.moveClock(60)
-    assert.equal((await sendFrom(token, newClient())).status, 200)
+    expect((await sendFrom(token, newClient())).status).toBe(200)
   })
 
   test('a client sends ten a minute', async () => {
@@ -133,7 +132,7 @@ describe('429', () => {
     for (let sent = 0; sent < 11; sent += 1) {
       statuses.push((await sendFrom((await app.session()).token, client)).status)
     }
-    assert.deepEqual(statuses, [...Array(10).fill(200), 429])
+    expect(statuses).toStrictEqual([...Array(10).fill(200), 429])
   })
 })
 
@@ -147,7 +146,7 @@ test('503: the SMTP server is unreachable; the mailbox is not charged for it', a
       path: `/api/send-test?token=${body['token']}`,
       headers: { 'x-forwarded-for': client },
     })
-    assert.deepEqual([response.status, response.body['code']], [503, 'overloaded'])
-    assert.equal(problemFault(response), undefined)
+    expect([response.status, response.body['code']]).toStrictEqual([503, 'overloaded'])
+    expect(problemFault(response)).toBeUndefined()
   }
 })

@@ -3,7 +3,7 @@ import { secretHash } from '../../base/id.ts'
 import { takeRate } from '../../http/server/rates.ts'
 import { success } from '../../http/server/response.ts'
 import { route } from '../../http/server/route.ts'
-import { messageSchema, successSchema } from '../../http/server/schemas.ts'
+import { messageSchema, named, namedSuccess } from '../../http/server/schemas.ts'
 import { MAX_MESSAGES, parseRules } from '../../shared/address-rules.ts'
 import type { MailRouteDeps } from '../deps.ts'
 import { createSession } from '../sessions/create-session.ts'
@@ -16,15 +16,15 @@ export const domainsRoute = route({
   path: '/api/domains',
   title: 'Mail domains',
   description: 'The mail domains and Gmail accounts available for new addresses.',
-  output: successSchema({
+  output: namedSuccess('Domains', {
     domains: Type.Array(
-      Type.Object({
+      named('Domain', {
         id: Type.Integer({ examples: [1] }),
         domain: Type.String({ examples: ['mayfly.example'] }),
       }),
     ),
     gmail_accounts: Type.Array(
-      Type.Object({
+      named('GmailAccount', {
         id: Type.Integer({ examples: [1] }),
         email: Type.String({ examples: ['someone@gmail.com'] }),
       }),
@@ -115,7 +115,7 @@ export const extendSessionRoute = route({
   path: '/api/extend-session',
   title: 'Extend a session',
   description:
-    'Sets the expiry of the session to ttl seconds from now. An expired session is revived, empty, while its address is still reserved. At most ten times a minute per token.',
+    'Sets the expiry of the session to ttl seconds from now. An expired session is revived, empty, during the cool-down of its address. At most ten times a minute per token.',
   input: Type.Object({ token: tokenField, ttl: ttlField }),
   output: sessionSchema,
   problems: ['invalid_token', 'session_expired'],

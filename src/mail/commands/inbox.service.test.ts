@@ -2,13 +2,13 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import { Command } from 'commander'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { openSqliteTestMail } from '../../../test/support/stores.ts'
+import { openSqliteTestMail } from '../../../test/kit/store/stores.ts'
 import { parseAddress, parseHost } from '../../base/address.ts'
-import { type CliActions, run } from '../../cli/commands.ts'
+import { type CliContext, run } from '../../cli/commands.ts'
 import { apiCaller } from '../../mcp/commands.ts'
 import { EMPTY_MAIL } from '../../shared/mail.ts'
 import { OPERATOR, POOL } from '../rules/session.ts'
-import { addInboxCommand, type InboxActions, watchInbox } from './inbox.ts'
+import { addInboxCommand, watchInbox } from './inbox.ts'
 import {
   deleteOperatorMessages,
   type OperatorMail,
@@ -28,7 +28,9 @@ async function otherServer(type: string, body: string, status = 200): Promise<st
   })
 }
 
-async function serve(respond: (path: string, response: ServerResponse) => void): Promise<string> {
+async function serve(
+  respond: (path: string, response: ServerResponse) => unknown,
+): Promise<string> {
   const server = createServer(({ url = '' }, response) => {
     respond(url.replace(/\?.*/, ''), response)
   })
@@ -49,9 +51,7 @@ for (const [name, type, body, status] of [
     const url = await otherServer(type, body, status)
     const printed: string[] = []
     const watching = watchInbox({ url, prefix: undefined, count: 1 }, (line) => printed.push(line))
-    await expect(watching).rejects.toThrow(
-      `The server at ${url} does not respond like Mayfly (status ${status}).`,
-    )
+    await expect(watching).rejects.toThrow(`The server at ${url} does not respond like Mayfly.`)
     expect(printed).toEqual([])
   })
 }
@@ -59,13 +59,14 @@ for (const [name, type, body, status] of [
 // ESC, DEL, and CSI as one character.
 const HOSTILE = 'a\u001b[2Jb\u007fc\u009b31md'
 const ESCAPED = 'a\\u001b[2Jb\\u007fc\\u009b31md'
-const SESSION = { email: HOSTILE, token: 'token', expires_at: HOSTILE }
+const SESSION = { email: HOSTILE, token: 'token', expires_at_iso: '2026-03-01T12:00:00Z' }
 const MESSAGE = { id: 1, code: HOSTILE }
 for (const [name, session, data, code, refusal] of [
   ['a mail', SESSION, JSON.stringify(MESSAGE), false, undefined],
   ['a code', SESSION, JSON.stringify(MESSAGE), true, undefined],
   ['an invalid event', SESSION, HOSTILE, false, 'does not respond like Mayfly'],
   ['a token', { ...SESSION, token: HOSTILE }, '', false, 'does not respond like Mayfly'],
+  ['an expiry', { ...SESSION, expires_at_iso: HOSTILE }, '', false, 'does not respond like Mayfly'],
 ] as const) {
   test(`${name} of any server is printed without control characters`, async () => {
     const url = await serve((path, response) => {
@@ -85,17 +86,36 @@ for (const [name, session, data, code, refusal] of [
     if (refusal) await expect(watching).rejects.toThrow(refusal)
     else await watching
     const text = printed.join('\n')
-    if (name !== 'a token') expect(text).toContain(`Address  ${ESCAPED}\n`)
+    if (session.token === 'token' && session.expires_at_iso === SESSION.expires_at_iso)
+      expect(text).toContain(`Address  ${ESCAPED}\n`)
     // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
     expect(text).not.toMatch(/[\0-\x09\x0b-\x1f\x7f-\x9f]/)
   })
 }
 
+test('a read is repeated if its connection is lost, and an error says which connection was lost', async () => {
+  const lost = ['/api/read-mail', '/api/read-mail', '/api/events']
+  const url = await serve((path, response) => {
+    if (path === lost[0]) {
+      lost.shift()
+      return response.destroy()
+    }
+    if (path === '/api/create-session') return response.end(JSON.stringify(SESSION))
+    if (path === '/api/events') return response.end('event: message\ndata: {"id":1}\n\n')
+    return response.end(JSON.stringify({ message: { subject: 'Here at last' } }))
+  })
+  const printed: string[] = []
+  const watch = () => watchInbox({ url, count: 1 }, (line) => void printed.push(line))
+  await watch()
+  expect(printed.join('\n')).toContain('Here at last')
+  await expect(watch()).rejects.toThrow(`${url} cannot be reached: other side closed`)
+})
+
 test('the message of a failed command is printed without control characters', async () => {
   const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
   const url = await otherServer('text/html', '')
-  const actions = { version: '1', endpoints: () => ({ url }) } as unknown as CliActions
-  expect(await run(['inbox', '--url', `${url}/${HOSTILE}`], actions)).toBe(1)
+  const context = { version: '1', endpoints: () => ({ url }) } as unknown as CliContext
+  expect(await run(['inbox', '--url', `${url}/${HOSTILE}`], context)).toBe(1)
   expect(printed.mock.calls.join()).toContain(`${url}/${ESCAPED} does not respond like Mayfly`)
   printed.mockRestore()
 })
@@ -109,7 +129,7 @@ test('what a server refuses is told to an agent without control characters', asy
 for (const [option, ...value] of [['--from', 'shop.test'], ['--subject', 'x'], ['--code']]) {
   test(`--operator cannot be combined with ${option}`, async () => {
     const mayfly = new Command().exitOverride().configureOutput({ writeErr() {} })
-    addInboxCommand(mayfly, {} as InboxActions, () => {})
+    addInboxCommand(mayfly, {} as CliContext, () => {})
     const args = ['inbox', '--operator', String(option), ...value]
     await expect(mayfly.parseAsync(args, { from: 'user' })).rejects.toThrow(
       `'--operator' cannot be used with option '${option}`,

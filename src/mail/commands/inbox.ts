@@ -1,9 +1,19 @@
+import { setTimeout } from 'node:timers/promises'
 import { type Command, Option } from 'commander'
+import {
+  type Mailbox,
+  Mayfly,
+  MayflyError,
+  MayflyTimeoutError,
+  type Message,
+} from '../../../clients/js/src/mayfly.ts'
 import { printable } from '../../base/text.ts'
+import { backoffDelay } from '../../base/time.ts'
 import type { Endpoints } from '../../cli/banner.ts'
 import {
   CommandError,
   formatMail,
+  formatTime,
   HOW_TO_EXIT,
   noPaint,
   type Paint,
@@ -11,20 +21,15 @@ import {
   plural,
   terminalPaint,
 } from '../../cli/output.ts'
-import { eventStreamParser, type ServerSentEvent } from '../../shared/event-stream-parser.ts'
 import {
   type DeleteOptions,
   deleteOperatorMessages,
-  type OperatorMail,
+  type InboxContext,
   parseSelection,
   watchOperator,
+  withOperatorMail,
 } from './operator-inbox.ts'
-import { type OperatorActions, parseCount } from './session.ts'
-
-export interface InboxActions extends OperatorActions {
-  endpoints(): Endpoints
-  withOperatorMail(operation: (mail: OperatorMail) => Promise<void>): Promise<void>
-}
+import { parseCount } from './session.ts'
 
 interface InboxOptions extends DeleteOptions {
   url?: string
@@ -38,7 +43,7 @@ interface InboxOptions extends DeleteOptions {
   code?: boolean
 }
 
-export function addInboxCommand(mayfly: Command, actions: InboxActions, print: Print): void {
+export function addInboxCommand(mayfly: Command, context: InboxContext, print: Print): void {
   mayfly
     .command('inbox')
     .description('Create a mailbox and show its mail as it arrives')
@@ -63,17 +68,17 @@ export function addInboxCommand(mayfly: Command, actions: InboxActions, print: P
       if (options.delete !== undefined || options.all) {
         if (!operator || options.delete === undefined) throw new CommandError(HOW_TO_DELETE, 2)
         const selection = parseSelection(options)
-        return await actions.withOperatorStore((deps) =>
-          deleteOperatorMessages(deps, selection, print),
+        return await context.withMail((store) =>
+          deleteOperatorMessages({ ...context, store }, selection, print),
         )
       }
       const count = options.once ? 1 : (options.count ?? Number.POSITIVE_INFINITY)
       if (operator) {
-        return await actions.withOperatorMail((mail) =>
+        return await withOperatorMail(context, (mail) =>
           watchOperator(mail, { count, wait, paint: terminalPaint }, print),
         )
       }
-      const local = actions.endpoints()
+      const local = context.endpoints()
       const url = options.url?.replace(/\/+$/, '') ?? local.url
       const { prefix, from, subject, code = false } = options
       // A script reads only the code.
@@ -115,38 +120,76 @@ interface WatchOutput {
 }
 
 export async function watchInbox(
-  { url, prefix, count, code = false, ...filter }: WatchOptions,
+  { url, prefix, ...options }: WatchOptions,
   print: Print,
   { printStatus = print, paint = noPaint, onAddress = () => {} }: WatchOutput = {},
 ): Promise<void> {
-  const { email, token, expires } = await createSession(url, prefix)
-  printStatus(`Address  ${email}`)
-  printStatus(`Token    ${token}`)
-  printStatus(`Expires  ${expires} UTC`)
-  onAddress(email)
-  printStatus(`\n${waitingText({ count, code, ...filter })}`)
-
-  const headers = { authorization: `Bearer ${token}` }
-  const stop = new AbortController()
-  let shown = 0
+  let mailbox: Mailbox | undefined
   try {
-    const path = eventsPath({ code, ...filter })
-    const stream = await request(url, path, { headers, signal: stop.signal })
-    for await (const { name, data } of readEvents(stream, url)) {
-      if (name === 'end' && code) throw new CommandError('The session ended before a code arrived.')
-      if (name === 'end') return print('The session has ended.')
-      if (name !== 'message') continue
-      const message = parseMessage(data, url, stream)
-      if (code) return print(printable(fieldOf(message, 'code')))
-      const mail = await fetchMail(url, fieldOf(message, 'id'), headers)
-      for (const line of formatMail(mail, paint)) print(line)
-      shown += 1
-      if (shown >= count) return
-    }
-  } finally {
-    stop.abort()
+    mailbox = await createMailbox(url, prefix)
+    const address = printable(mailbox.email)
+    printStatus(`Address  ${address}`)
+    printStatus(`Token    ${mailbox.token}`)
+    printStatus(`Expires  ${formatTime(mailbox.expiresAt)}`)
+    onAddress(address)
+    printStatus(`\n${waitingText(options)}`)
+    await printMail(mailbox, options, { print, paint })
+  } catch (error) {
+    throw toCommandError(url, error, mailbox !== undefined)
   }
-  throw disconnected(url)
+}
+
+async function createMailbox(url: string, prefix: string | undefined): Promise<Mailbox> {
+  if (!URL.canParse(url)) throw notFound(url)
+  const mailbox = await new Mayfly({ url }).createMailbox(prefix === undefined ? {} : { prefix })
+  const { email, token, expiresAt } = mailbox
+  // A token that could not be sent as a header is not ours.
+  if (email && /^[!-~]+$/.test(token) && !Number.isNaN(expiresAt.getTime())) return mailbox
+  throw notMayfly(url)
+}
+
+async function printMail(
+  mailbox: Mailbox,
+  { count, code = false, ...filter }: Omit<WatchOptions, 'url' | 'prefix'>,
+  { print, paint }: { print: Print; paint: Paint },
+): Promise<void> {
+  let shown = 0
+  // Includes mail that arrived before this request.
+  for await (const event of mailbox.events({ ...filter, has_code: code, since_id: 0 })) {
+    if (event.type === 'end' && code)
+      throw new CommandError('The session ended before a code arrived.')
+    if (event.type === 'end') return print('The session has ended.')
+    if (event.type !== 'message') continue
+    if (code) return print(printable(String(event.message.code)))
+    const mail = mailOf(await readMessage(mailbox, event.message.id))
+    for (const line of formatMail(mail, paint)) print(line)
+    shown += 1
+    if (shown >= count) return
+  }
+}
+
+const MAX_READS = 20
+const BACKOFF_MS = { first: 100, max: 5_000 }
+
+const PASSING = [0, 429, 502, 503, 504]
+
+/** Like the stream, it survives a restart of the service. */
+async function readMessage(mailbox: Mailbox, id: number): Promise<Message> {
+  for (let failures = 1; ; failures += 1) {
+    try {
+      return await mailbox.read(id)
+    } catch (error) {
+      const isPassing =
+        error instanceof MayflyError &&
+        PASSING.includes(error.status) &&
+        // It has waited long enough.
+        !(error instanceof MayflyTimeoutError)
+      // Invalid JSON has no status either.
+      const isJson = !(error instanceof Error && error.cause instanceof SyntaxError)
+      if (!isPassing || !isJson || failures === MAX_READS) throw error
+      await setTimeout(backoffDelay(failures, BACKOFF_MS))
+    }
+  }
 }
 
 /** `Waiting for 2 messages from sender.test. Press Ctrl+C to exit.` */
@@ -157,122 +200,39 @@ function waitingText({ count, code, from, subject }: Omit<WatchOptions, 'url' | 
   return `Waiting for ${what}${sender}${text}. ${HOW_TO_EXIT}`
 }
 
-function eventsPath({ from, subject, code }: Pick<WatchOptions, 'from' | 'subject' | 'code'>) {
-  const query = new URLSearchParams({
-    // Includes mail that arrived before this request.
-    since_id: '0',
-    ...(from === undefined ? {} : { from }),
-    ...(subject === undefined ? {} : { subject }),
-    ...(code ? { has_code: '1' } : {}),
-  })
-  return `/api/events?${query}`
-}
-
-async function* readEvents({ body }: Response, url: string): AsyncGenerator<ServerSentEvent> {
-  const parse = eventStreamParser()
-  try {
-    for await (const chunk of body ?? []) yield* parse(chunk)
-  } catch (cause) {
-    throw disconnected(url, { cause })
-  }
-}
-
-function parseMessage(data: string, url: string, stream: Response): unknown {
-  const message = parseJson(data)
-  if (message === undefined) throw notMayfly(url, stream)
-  return message
-}
-
-function disconnected(url: string, options?: ErrorOptions): CommandError {
-  return new CommandError(`The service at ${url} closed the connection.`, 1, options)
-}
-
-/** Everything that a server says is untrusted, as is everything in a mail. */
-async function createSession(url: string, prefix: string | undefined) {
-  const response = await request(url, '/api/create-session', {
-    method: 'POST',
-    body: new URLSearchParams(prefix === undefined ? {} : { prefix }),
-  })
-  const body = await bodyOf(response)
-  const token = fieldOf(body, 'token')
-  // A token that could not be sent as a header is not ours.
-  if (!/^[!-~]+$/.test(token)) throw notMayfly(url, response)
-  const email = printable(fieldOf(body, 'email'))
-  return { email, token, expires: printable(fieldOf(body, 'expires_at')) }
-}
-
-async function fetchMail(url: string, id: string, headers: Record<string, string>) {
-  const response = await request(url, `/api/read-mail?id=${id}`, { headers })
-  const body = await bodyOf(response)
-  const message = isRecord(body) ? body['message'] : undefined
+/** Fields may be missing: other versions of the service can be read, too. */
+function mailOf(message: Partial<Message>) {
   return {
-    receivedAt: fieldOf(message, 'received_at'),
-    senderName: fieldOf(message, 'sender_name'),
-    senderEmail: fieldOf(message, 'sender_email'),
-    subject: fieldOf(message, 'subject'),
-    text: fieldOf(message, 'body_text'),
-    codes: listOf(message, 'codes').map((code) => ({ value: fieldOf(code, 'value') })),
-    links: listOf(message, 'links').map((link) => ({
-      kind: fieldOf(link, 'kind'),
-      url: fieldOf(link, 'url'),
-    })),
-    attachments: listOf(message, 'attachments').map((attachment) => ({
-      filename: fieldOf(attachment, 'filename'),
-      size: Number(fieldOf(attachment, 'size')),
-      inline: isRecord(attachment) && attachment['inline'] === true,
-    })),
+    receivedAt: message.received_at ?? '',
+    senderName: message.sender_name ?? '',
+    senderEmail: message.sender_email ?? '',
+    subject: message.subject ?? '',
+    text: message.body_text ?? '',
+    codes: message.codes ?? [],
+    links: message.links ?? [],
+    attachments: message.attachments ?? [],
   }
 }
 
-/** Throws a CommandError if the service is unreachable or refuses. */
-async function request(url: string, path: string, init: RequestInit): Promise<Response> {
-  const response = await fetch(url + path, init).catch((cause: unknown) => {
-    throw new CommandError(
-      `No Mayfly service found at ${url}. Start it, or specify another with --url.`,
-      1,
-      {
-        cause,
-      },
-    )
-  })
-  if (response.ok && /json|event-stream/.test(response.headers.get('content-type') ?? '')) {
-    return response
+/** Everything that a server says is untrusted. */
+function toCommandError(url: string, error: unknown, wasConnected: boolean): unknown {
+  // Other JSON than ours.
+  if (error instanceof TypeError) return notMayfly(url)
+  if (!(error instanceof MayflyError)) return error
+  const { code, message, cause } = error
+  const isText = code === 'unknown' || cause instanceof SyntaxError
+  if (isText) return notMayfly(url)
+  if (code === 'network') {
+    return wasConnected ? new CommandError(printable(message)) : notFound(url, { cause })
   }
-  const message = fieldOf(await bodyOf(response), 'message')
-  if (message === '') throw notMayfly(url, response)
-  throw new CommandError(`The service at ${url} says: ${printable(message)}`)
+  return new CommandError(`The service at ${url} says: ${printable(message)}`)
 }
 
-function notMayfly(url: string, { status }: Response): CommandError {
-  return new CommandError(`The server at ${url} does not respond like Mayfly (status ${status}).`)
+function notFound(url: string, options?: ErrorOptions): CommandError {
+  const text = `No Mayfly service found at ${url}. Start it, or specify another with --url.`
+  return new CommandError(text, 1, options)
 }
 
-/** Undefined if it is not JSON. */
-async function bodyOf(response: Response): Promise<unknown> {
-  return parseJson(await response.text().catch(() => ''))
-}
-
-/** Undefined if it is not JSON: the error would quote it. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-/** A field as text; empty if missing, so that other versions of the service can be read. */
-function fieldOf(value: unknown, name: string): string {
-  const field = isRecord(value) ? value[name] : undefined
-  return typeof field === 'string' || typeof field === 'number' ? String(field) : ''
-}
-
-/** A list of the API; empty if missing. */
-function listOf(value: unknown, name: string): unknown[] {
-  const list = isRecord(value) ? value[name] : undefined
-  return Array.isArray(list) ? list : []
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null
+function notMayfly(url: string): CommandError {
+  return new CommandError(`The server at ${url} does not respond like Mayfly.`)
 }

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { expect, test } from 'vitest'
-import { NOON, operatorFixture } from '../../cli/testing/operator.ts'
+import { NOON, operatorFixture } from '../../../test/kit/app/operator.ts'
 import { addLedgerCommands } from './ledger.ts'
 
 const operator = operatorFixture()
@@ -10,12 +10,12 @@ const LIFETIMES = { sessionSeconds: 60, anonymousMaxSeconds: 60, maxSessionSecon
 async function ledger(...args: string[]): Promise<{ lines: string[]; error: string | undefined }> {
   const lines: string[] = []
   const command = new Command('ledger').exitOverride()
-  const deps = { store: operator.store, lifetimes: LIFETIMES, cooldownMs: 0, now: () => NOON }
-  addLedgerCommands(
-    command,
-    { withLedger: (operation) => operation(deps) },
-    (line) => void lines.push(line),
-  )
+  const context: Parameters<typeof addLedgerCommands>[1] = {
+    config: () => ({ sessions: { ...LIFETIMES, cooldownMs: 0 } }),
+    withMail: (operation) => operation(operator.store),
+    now: () => NOON,
+  }
+  addLedgerCommands(command, context, (line) => void lines.push(line))
   const error = await command.parseAsync(args, { from: 'user' }).then(
     () => undefined,
     (error: Error) => error.message,

@@ -1,17 +1,21 @@
 import type { Command } from 'commander'
+import type { CommandContext } from '../../cli/context.ts'
 import { CommandError, formatTime, type Print } from '../../cli/output.ts'
 import { distrustLedger, type LedgerDeps, trustLedger } from '../ledger.ts'
 import { type LedgerState, ledgerWarning } from '../rules/ledger.ts'
+import type { LifetimeLimits } from '../rules/session.ts'
 
-export interface LedgerActions {
-  withLedger(operation: (deps: LedgerDeps) => Promise<void>): Promise<void>
-}
+type LedgerContext = Pick<
+  CommandContext<{ sessions: LifetimeLimits & { cooldownMs: number } }, LedgerDeps['store']>,
+  'config' | 'withMail' | 'now'
+>
 
-export function addLedgerCommands(
-  ledger: Command,
-  { withLedger }: LedgerActions,
-  print: Print,
-): void {
+export function addLedgerCommands(ledger: Command, context: LedgerContext, print: Print): void {
+  const withLedger = (operation: (deps: LedgerDeps) => Promise<void>) => {
+    const { cooldownMs, ...lifetimes } = context.config().sessions
+    const { now } = context
+    return context.withMail((store) => operation({ store, lifetimes, cooldownMs, now }))
+  }
   ledger
     .command('show')
     .description('Show whether it has every address that belonged to a session')

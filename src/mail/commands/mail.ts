@@ -3,11 +3,11 @@ import { canonicalIp } from '../../base/ip.ts'
 import { CommandError, formatCount, formatVolume, type Print, plural } from '../../cli/output.ts'
 import { openProgress, type Progress } from '../../cli/progress.ts'
 import { type DeletedMail, deleteMailFrom, type OperatorDeps } from '../operator.ts'
-import type { OperatorActions } from './session.ts'
+import type { OperatorContext } from './session.ts'
 
 export function addMailCommands(
   mail: Command,
-  { withOperatorStore }: OperatorActions,
+  { withMail, now }: OperatorContext,
   print: Print,
 ): void {
   mail
@@ -22,8 +22,8 @@ export function addMailCommands(
       // Only the first signal: a second one does not wait for the commit.
       process.once('SIGINT', interrupt)
       try {
-        await withOperatorStore((deps) =>
-          deleteMail(deps, { fromIp, signal: interrupted.signal, progress }, print),
+        await withMail((store) =>
+          deleteMail({ store, now }, { fromIp, signal: interrupted.signal, progress }, print),
         )
       } finally {
         process.off('SIGINT', interrupt)

@@ -1,4 +1,6 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { utcTimestamp } from '../../base/time.ts'
+import type { CommandContext } from '../../cli/context.ts'
 import {
   CommandError,
   formatMail,
@@ -8,14 +10,41 @@ import {
   type Paint,
   type Print,
 } from '../../cli/output.ts'
+import { openParser } from '../../mime/parser.ts'
 import { deleteOperatorMail, type OperatorDeps, readOperatorMail } from '../operator.ts'
-import type { ReadParsed } from '../read/parsed-mail.ts'
+import { openLargeReads } from '../read/large-reads.ts'
+import { openParseOnce, type ParseOnceDeps } from '../read/parse-once.ts'
+import { openParsedMail, type ReadParsed } from '../read/parsed-mail.ts'
 import type { MessageSource } from '../read/read-mail.ts'
 import { OPERATOR } from '../rules/session.ts'
+import type { MailStore } from '../store.ts'
 
 export interface OperatorMail extends MessageSource {
   parsed: ReadParsed
   waitForNextPoll(): Promise<void>
+}
+
+type InboxStore = OperatorDeps['store'] &
+  MessageSource &
+  ParseOnceDeps['store'] &
+  Pick<MailStore, 'readParsedJson'>
+
+export type InboxContext = CommandContext<unknown, InboxStore>
+
+export async function withOperatorMail(
+  { withMail, openLog }: InboxContext,
+  operation: (mail: OperatorMail) => Promise<void>,
+): Promise<void> {
+  const parser = openParser({ log: await openLog() })
+  try {
+    await withMail(async (store) => {
+      const parse = openParseOnce({ store, parser })
+      const parsed = openParsedMail({ store, parse, largeReads: openLargeReads() })
+      await operation({ ...store, parsed, waitForNextPoll: () => pause(1_000) })
+    })
+  } finally {
+    await parser.close()
+  }
 }
 
 /** Mail to postmaster and abuse, oldest first: the first `count`, or all; with `wait` also those that arrive later. */

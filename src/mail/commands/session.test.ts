@@ -1,7 +1,6 @@
-import assert from 'node:assert/strict'
 import { describe, expect, test } from 'vitest'
+import { operatorFixture } from '../../../test/kit/app/operator.ts'
 import { CommandError } from '../../cli/output.ts'
-import { operatorFixture } from '../../cli/testing/operator.ts'
 import { endSession, printSessions } from './session.ts'
 
 const fixture = operatorFixture()
@@ -12,7 +11,7 @@ describe('session list', () => {
     await fixture.session('bob', { minutes: 120 })
     await fixture.send(['bob'], { bytes: 2_560 })
     await printSessions(fixture.deps(), { limit: 50 }, fixture.print)
-    assert.deepEqual(fixture.lines, [
+    expect(fixture.lines).toStrictEqual([
       'ADDRESS       CREATED (UTC)     EXPIRES (UTC)     MESSAGES  SIZE     KEY',
       'bob@box.test  2026-03-01 12:00  2026-03-01 14:00  1         2.5 KB   no',
       'ann@box.test  2026-03-01 12:00  2026-03-01 13:00  0         0 bytes  yes',
@@ -23,7 +22,7 @@ describe('session list', () => {
     const name = 'a'.repeat(64)
     await fixture.session(name)
     await printSessions(fixture.deps(), { limit: 50 }, fixture.print)
-    assert.ok(fixture.lines[1]?.startsWith(`${name}@box.test  2026-03-01 12:00  `))
+    expect(fixture.lines[1]?.startsWith(`${name}@box.test  2026-03-01 12:00  `)).toBeTruthy()
   })
 
   test('--largest sorts by size, --limit truncates the list and says so', async () => {
@@ -39,7 +38,7 @@ describe('session list', () => {
   test('--json has the names and times of the API', async () => {
     await fixture.session('ann', { keyId: 'key_secret' })
     await printSessions(fixture.deps(), { limit: 50, json: true }, fixture.print)
-    assert.deepEqual(JSON.parse(fixture.lines.join('\n')), [
+    expect(JSON.parse(fixture.lines.join('\n'))).toStrictEqual([
       {
         email: 'ann@box.test',
         created_at: '2026-03-01 12:00:00',
@@ -51,14 +50,14 @@ describe('session list', () => {
         key: true,
       },
     ])
-    assert.doesNotMatch(fixture.lines.join(), /hash|secret/)
+    expect(fixture.lines.join()).not.toMatch(/hash|secret/)
   })
 
   test('prints a message if there are none', async () => {
     await printSessions(fixture.deps(), { limit: 50 }, fixture.print)
-    assert.deepEqual(fixture.lines, ['No live sessions.'])
+    expect(fixture.lines).toStrictEqual(['No live sessions.'])
     await printSessions(fixture.deps(), { limit: 50, json: true }, fixture.print)
-    assert.equal(fixture.lines.at(-1), '[]')
+    expect(fixture.lines.at(-1)).toBe('[]')
   })
 })
 
@@ -67,11 +66,11 @@ describe('session end', () => {
     const { tokenHash } = await fixture.session('ann')
     await fixture.send(['ann'], { bytes: 1_024 })
     await endSession(fixture.deps(), 'Ann@Box.Test', fixture.print)
-    assert.deepEqual(fixture.lines, [
+    expect(fixture.lines).toStrictEqual([
       'Ended the session for ann@box.test. 1 message (1 KB) can no longer be read.',
     ])
-    assert.equal(await fixture.store.findSession(tokenHash), undefined)
-    assert.equal(fixture.waits, 1)
+    expect(await fixture.store.findSession(tokenHash)).toBeUndefined()
+    expect(fixture.waits).toBe(1)
   })
 
   for (const [text, exitCode, message] of [
@@ -89,9 +88,9 @@ describe('session end', () => {
     test(`${JSON.stringify(text)} is refused`, async () => {
       await fixture.session('over', { minutes: 0 })
       const refused = await endSession(fixture.deps(), text, fixture.print).catch((error) => error)
-      assert.ok(refused instanceof CommandError)
-      assert.deepEqual([refused.message, refused.exitCode], [message, exitCode])
-      assert.deepEqual(fixture.lines, [])
+      expect(refused).toBeInstanceOf(CommandError)
+      expect([refused.message, refused.exitCode]).toStrictEqual([message, exitCode])
+      expect(fixture.lines).toStrictEqual([])
     })
   }
 })

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { parseAddress } from '../../base/address.ts'
+import type { CommandContext } from '../../cli/context.ts'
 import {
   CommandError,
   formatBytes,
@@ -11,11 +12,12 @@ import {
   printJson,
   table,
 } from '../../cli/output.ts'
-import { endSessionByAddress, listSessions, type OperatorDeps, sessionJson } from '../operator.ts'
+import { endSessionByAddress, type OperatorDeps, sessionJson } from '../operator.ts'
 
-export interface OperatorActions {
-  withOperatorStore(operation: (deps: OperatorDeps) => Promise<void>): Promise<void>
-}
+export type OperatorContext = Pick<
+  CommandContext<unknown, OperatorDeps['store']>,
+  'withMail' | 'now'
+>
 
 interface ListOptions extends JsonOption {
   largest?: boolean
@@ -24,7 +26,7 @@ interface ListOptions extends JsonOption {
 
 export function addSessionCommands(
   session: Command,
-  { withOperatorStore }: OperatorActions,
+  { withMail, now }: OperatorContext,
   print: Print,
 ): void {
   session
@@ -34,12 +36,12 @@ export function addSessionCommands(
     .option('--limit <n>', 'maximum number of sessions', parseCount, 50)
     .option('--json', 'print JSON')
     .action((options: ListOptions) =>
-      withOperatorStore((deps) => printSessions(deps, options, print)),
+      withMail((store) => printSessions({ store, now }, options, print)),
     )
   session
     .command('end <address>')
-    .description('End a live session: its mail is deleted and its address reserved')
-    .action((address: string) => withOperatorStore((deps) => endSession(deps, address, print)))
+    .description('End a live session: its mail is deleted, and the cool-down of its address begins')
+    .action((address: string) => withMail((store) => endSession({ store, now }, address, print)))
 }
 
 export function parseCount(text: string): number {
@@ -54,7 +56,7 @@ export async function printSessions(
 ): Promise<void> {
   // One more than shown, to know whether there are more.
   const order = largest ? 'largest' : 'newest'
-  const found = await listSessions(deps, { order, limit: limit + 1 })
+  const found = await deps.store.listSessions({ order, limit: limit + 1, now: deps.now() })
   const sessions = found.slice(0, limit)
   if (json) return printJson(sessions.map(sessionJson), print)
   if (sessions.length === 0) return print('No live sessions.')

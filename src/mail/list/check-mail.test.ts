@@ -1,6 +1,5 @@
-import assert from 'node:assert/strict'
-import { afterEach, beforeEach, test } from 'vitest'
-import { START } from '../../gmail/testing/gmail.ts'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { START } from '../../../test/kit/gmail/gmail.ts'
 import { makeRates, openMemoryLimit } from '../../limit/memory.ts'
 import type { CodeScanner } from '../read/code-scanner.ts'
 import { accountTopic, type Topic } from '../rules/session.ts'
@@ -19,9 +18,9 @@ test('a list is incomplete if some of its messages were not accepted for scannin
   fixture = await openCodeFixture()
   await fixture.send('111111')
   const fullQueue = { scan: () => ({ complete: false, found: async () => false }) }
-  assert.equal((await list(fullQueue)).complete, false)
+  expect((await list(fullQueue)).complete).toBe(false)
   const listed = await list()
-  assert.deepEqual([listed.complete, listed.messages[0]?.code], [true, '111111'])
+  expect([listed.complete, listed.messages[0]?.code]).toStrictEqual([true, '111111'])
 })
 
 test('a list is incomplete if that happens while it waits for other codes', async () => {
@@ -35,14 +34,14 @@ test('a list is incomplete if that happens while it waits for other codes', asyn
       return { complete: isFirst, found: async () => isFirst }
     },
   }
-  assert.equal((await list(fillingUp)).complete, false)
+  expect((await list(fillingUp)).complete).toBe(false)
 })
 
 test('a list is returned with the session as read after the codes were saved', async () => {
   fixture = await openCodeFixture()
   await fixture.send('111111')
   const { session } = await list()
-  assert.deepEqual(session, await liveSession(fixture, fixture.token))
+  expect(session).toStrictEqual(await liveSession(fixture, fixture.token))
 })
 
 test('a session that ends while its list waits is an invalid token', async () => {
@@ -57,7 +56,7 @@ test('a session that ends while its list waits is an invalid token', async () =>
       },
     }),
   }
-  await assert.rejects(list(ending), { code: 'invalid_token' })
+  await expect(list(ending)).rejects.toMatchObject({ code: 'invalid_token' })
 })
 
 let now: Date
@@ -75,22 +74,22 @@ beforeEach(() => {
 
 test('forcePoll wakes the account of the session', async () => {
   await forcePoll(deps, { accountId: 7 })
-  assert.deepEqual(woken, [accountTopic(7)])
+  expect(woken).toStrictEqual([accountTopic(7)])
 })
 
 test('concurrent forced polls are passed on once per account in three seconds', async () => {
   await Promise.all(Array.from({ length: 50 }, () => forcePoll(deps, { accountId: 7 })))
   await forcePoll(deps, { accountId: 8 })
-  assert.deepEqual(woken, [accountTopic(7), accountTopic(8)])
+  expect(woken).toStrictEqual([accountTopic(7), accountTopic(8)])
   now = new Date(START.getTime() + 2_999)
   await forcePoll(deps, { accountId: 7 })
-  assert.equal(woken.length, 2)
+  expect(woken.length).toBe(2)
   now = new Date(START.getTime() + 3_000)
   await forcePoll(deps, { accountId: 7 })
-  assert.equal(woken.length, 3)
+  expect(woken.length).toBe(3)
 })
 
 test('forcePoll for a session at a mail domain wakes nothing', async () => {
   await forcePoll(deps, { accountId: undefined })
-  assert.deepEqual(woken, [])
+  expect(woken).toStrictEqual([])
 })

@@ -4,12 +4,7 @@ import type { MessageSummary } from '../rules/message.ts'
 import { accountTopic, type Session } from '../rules/session.ts'
 import { liveSession } from '../sessions/session.ts'
 import type { MessagePage } from '../store.ts'
-import {
-  type MailboxView,
-  mailboxPollSource,
-  newerTest,
-  type WatchedMailbox,
-} from './mailbox-view.ts'
+import { mailboxPollSource, type WatchedMailbox } from './mailbox-view.ts'
 import { pollUntil } from './shared-poll.ts'
 
 interface MailList {
@@ -23,8 +18,8 @@ interface MailList {
 
 interface Wait extends WatchedMailbox {
   seconds: number
-  /** True if this state of the mailbox ends the wait. */
-  isDone(state: MailboxState): boolean | Promise<boolean>
+  /** True if this state of the session ends the wait. */
+  isDone(session: Session): boolean | Promise<boolean>
 }
 
 /** The mailbox of a request. */
@@ -66,29 +61,26 @@ export async function scanNewest(
   return codes.scan(session.id, messages)?.complete ?? true
 }
 
-export type MailboxState = Pick<MailboxView, 'session' | 'hasNewer' | 'newerThan'>
-
 /** Waits until `isDone` or the timeout. Throws if the session ends meanwhile. */
 export async function awaitMail(
   deps: Pick<MailDeps, 'store' | 'now' | 'mailboxPolls'>,
   { seconds, isDone, ...watched }: Wait,
 ): Promise<{ session: Session; timedOut: boolean }> {
   const wanted = { ...mailboxPollSource(deps, watched), seconds }
-  return await pollUntil(deps.mailboxPolls, wanted, async (view, over) => {
-    const found = await isDone(view)
-    return found || over ? { session: view.session, timedOut: !found } : undefined
+  return await pollUntil(deps.mailboxPolls, wanted, async ({ session }, over) => {
+    const found = await isDone(session)
+    return found || over ? { session, timedOut: !found } : undefined
   })
 }
 
-/** The mailbox as a request found it, before waiting. */
-export function mailboxState({ store }: Pick<MailDeps, 'store'>, session: Session): MailboxState {
-  const list = (sinceId: number, limit: number) =>
-    store.listMessages(session.id, { sinceId, limit })
-  return {
-    session,
-    hasNewer: newerTest(session, (limit) => list(0, limit)),
-    newerThan: (sinceId) => list(sinceId, Number.MAX_SAFE_INTEGER),
-  }
+/** Whether there is a message newer than `sinceId`. */
+export async function hasNewer(
+  { store }: Pick<MailDeps, 'store'>,
+  { id, lastId }: Session,
+  sinceId: number,
+): Promise<boolean> {
+  // The newest may have been deleted, so its id alone proves nothing.
+  return lastId > sinceId && (await store.listMessages(id, { sinceId, limit: 1 })).length > 0
 }
 
 // Protects the account, so it counts all clients and applies even without rate limits.

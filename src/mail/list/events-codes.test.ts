@@ -1,11 +1,9 @@
-import assert from 'node:assert/strict'
-import { afterEach, test } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 import type { CodeScanner } from '../read/code-scanner.ts'
 import { deleteMail } from '../read/read-mail.ts'
 import { type CodeFixture, heldParser, NO_WAIT, openCodeFixture, SCAN } from '../testing/codes.ts'
-import { nextEvent } from '../testing/events.ts'
 import { awaitMail } from './check-mail.ts'
-import { type MailEvent, mailEvents } from './events.ts'
+import { type MailEvent, openMailEvents } from './events.ts'
 
 let fixture: CodeFixture
 afterEach(() => fixture.close())
@@ -20,7 +18,7 @@ const openStream = ({
   resumes = true,
   now = fixture.deps.now,
 } = {}) =>
-  mailEvents(
+  openMailEvents(
     { ...fixture.deps, codes, now },
     {
       token: fixture.token,
@@ -36,7 +34,8 @@ const openStream = ({
 
 /** Formatted as `kind subject code`. */
 async function next(events: AsyncGenerator<MailEvent>): Promise<string> {
-  const event = await nextEvent(events)
+  const { value: event } = await events.next()
+  expect(event).toBeTruthy()
   if (!('message' in event)) return event.kind
   const { subject, code } = event.message
   return `${event.kind} ${subject} ${code ?? 'unlooked'}`
@@ -44,12 +43,12 @@ async function next(events: AsyncGenerator<MailEvent>): Promise<string> {
 
 test('a code found in time is in the message event, and no update follows', async () => {
   fixture = await openCodeFixture()
-  const events = openStream()
+  const events = await openStream()
   const first = next(events)
   await fixture.send('111111', 'one')
-  assert.equal(await first, 'message one 111111')
+  expect(await first).toBe('message one 111111')
   await fixture.send('222222', 'two')
-  assert.equal(await next(events), 'message two 222222')
+  expect(await next(events)).toBe('message two 222222')
   await events.return(undefined)
 })
 
@@ -67,13 +66,13 @@ test('a code is scanned on behalf of the client of the stream, even if others wa
   const disconnect = new AbortController()
   const wait = { token, session, seconds: 60, pollMs: HOUR_MS, signal: disconnect.signal }
   const waited = awaitMail(deps, { ...wait, isDone: () => false })
-  const events = openStream({ codes })
+  const events = await openStream({ codes })
   const first = next(events)
   await fixture.send('111111', 'one')
-  assert.equal(await first, 'message one 111111')
-  assert.ok(scans > 0)
+  expect(await first).toBe('message one 111111')
+  expect(scans).toBeGreaterThan(0)
   disconnect.abort(new Error('gone'))
-  await assert.rejects(waited, /gone/)
+  await expect(waited).rejects.toThrow(/gone/)
   await events.return(undefined)
 })
 
@@ -81,12 +80,12 @@ test('a code found later is sent as an update', async () => {
   const reader = heldParser()
   fixture = await openCodeFixture({ parse: reader.parse, resultWaitMs: NO_WAIT })
   reader.hold()
-  const events = openStream()
+  const events = await openStream()
   await fixture.send('111111', 'one')
-  assert.equal(await next(events), 'message one unlooked')
+  expect(await next(events)).toBe('message one unlooked')
   const update = next(events)
   reader.release()
-  assert.equal(await update, 'updated one 111111')
+  expect(await update).toBe('updated one 111111')
   await events.return(undefined)
 })
 
@@ -94,28 +93,28 @@ test('a mail without a code is sent as an update too, once', async () => {
   const reader = heldParser()
   fixture = await openCodeFixture({ parse: reader.parse, resultWaitMs: NO_WAIT })
   reader.hold()
-  const events = openStream()
+  const events = await openStream()
   await fixture.send('', 'none')
-  assert.equal(await next(events), 'message none unlooked')
+  expect(await next(events)).toBe('message none unlooked')
   const update = next(events)
   reader.release()
-  assert.equal(await update, 'updated none ')
+  expect(await update).toBe('updated none ')
   const event = next(events)
   await fixture.send('', 'next')
-  assert.equal((await event).split(' ')[1], 'next')
+  expect((await event).split(' ')[1]).toBe('next')
   await events.return(undefined)
 })
 
 test('a code found by another thread is sent as an update', async () => {
   fixture = await openCodeFixture()
-  const events = openStream({ codes: NO_SCANS })
+  const events = await openStream({ codes: NO_SCANS })
   const id = await fixture.send('111111', 'one')
-  assert.equal(await next(events), 'message one unlooked')
+  expect(await next(events)).toBe('message one unlooked')
   const update = next(events)
   const { id: mailbox } = fixture.session
   await fixture.store.saveScan({ ...SCAN, mailbox, id, code: '111111' })
   fixture.bus.wake(mailbox)
-  assert.equal(await update, 'updated one 111111')
+  expect(await update).toBe('updated one 111111')
   await events.return(undefined)
 })
 
@@ -125,12 +124,12 @@ test('older mail is scanned as well, and its codes are sent as updates', async (
   await fixture.send('111111', 'old')
   const sinceId = await fixture.send('222222', 'newer')
   reader.hold()
-  const stream = openStream({ sinceId })
+  const stream = await openStream({ sinceId })
   const update = next(stream)
   while (reader.read.length < 2) await new Promise(setImmediate)
   reader.release()
   const updates = [await update, await next(stream)]
-  assert.deepEqual(updates.sort(), ['updated newer 222222', 'updated old 111111'])
+  expect(updates.sort()).toStrictEqual(['updated newer 222222', 'updated old 111111'])
   await stream.return(undefined)
 })
 
@@ -139,14 +138,17 @@ test('a resumed stream gets the codes found in the meantime, for recent mail onl
   const sinceId = await fixture.send('111111', 'one')
   const { id: mailbox } = fixture.session
   await fixture.store.saveScan({ ...SCAN, mailbox, id: sinceId, code: '111111' })
-  const resumed = openStream({ sinceId })
-  assert.equal(await next(resumed), 'updated one 111111')
+  const resumed = await openStream({ sinceId })
+  expect(await next(resumed)).toBe('updated one 111111')
   const resumedEvent = next(resumed)
   const later = () => new Date(Date.now() + 6 * 60_000)
-  const others = [openStream({ sinceId, now: later }), openStream({ sinceId, resumes: false })]
+  const others = await Promise.all([
+    openStream({ sinceId, now: later }),
+    openStream({ sinceId, resumes: false }),
+  ])
   const pending = others.map(next)
   await fixture.send('222222', 'two')
-  for (const event of [resumedEvent, ...pending]) assert.equal(await event, 'message two 222222')
+  for (const event of [resumedEvent, ...pending]) expect(await event).toBe('message two 222222')
   for (const stream of [resumed, ...others]) await stream.return(undefined)
 })
 
@@ -154,16 +156,16 @@ test('a mail deleted during its scan causes no event', async () => {
   const reader = heldParser()
   fixture = await openCodeFixture({ parse: reader.parse })
   reader.hold()
-  const events = openStream()
+  const events = await openStream()
   const event = next(events)
   const id = await fixture.send('111111', 'gone')
   await fixture.send('222222', 'there')
   while (reader.read.length < 1) await new Promise(setImmediate)
   await deleteMail(fixture, fixture.token, id)
   reader.release()
-  assert.equal(await event, 'message there 222222')
+  expect(await event).toBe('message there 222222')
   await fixture.send('333333', 'last')
-  assert.equal(await next(events), 'message last 333333')
+  expect(await next(events)).toBe('message last 333333')
   await events.return(undefined)
 })
 
@@ -171,13 +173,13 @@ test('a deletion is sent without waiting for the code of another mail', async ()
   const reader = heldParser()
   fixture = await openCodeFixture({ parse: reader.parse })
   const id = await fixture.send('111111', 'one')
-  const events = openStream()
-  assert.equal(await next(events), 'message one 111111')
+  const events = await openStream()
+  expect(await next(events)).toBe('message one 111111')
   reader.hold()
   await fixture.send('222222', 'two')
   await deleteMail(fixture, fixture.token, id)
-  assert.equal(await next(events), 'deleted')
+  expect(await next(events)).toBe('deleted')
   reader.release()
-  assert.equal(await next(events), 'message two 222222')
+  expect(await next(events)).toBe('message two 222222')
   await events.return(undefined)
 })

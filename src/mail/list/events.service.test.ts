@@ -1,7 +1,8 @@
-import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { afterEach, beforeEach, test } from 'vitest'
-import { openSqliteTestMail } from '../../../test/support/stores.ts'
+import { queryObjects } from 'node:v8'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { countTurns } from '../../../test/kit/mail/turns.ts'
+import { openSqliteTestMail } from '../../../test/kit/store/stores.ts'
 import { parseAddress } from '../../base/address.ts'
 import { makeSecretToken, secretHash } from '../../base/id.ts'
 import { StoreUnavailable } from '../../base/problem.ts'
@@ -11,17 +12,15 @@ import { deleteMail } from '../read/read-mail.ts'
 import { openStepScheduler } from '../read/step-scheduler.ts'
 import { receiveMail } from '../receive-mail.ts'
 import { type MailFilter, parseFilter } from '../rules/filter.ts'
-import type { Session } from '../rules/session.ts'
+import type { MailboxId, Session } from '../rules/session.ts'
 import { endSession } from '../sessions/session.ts'
-import { nextEvent as nextOf } from '../testing/events.ts'
-import { countTurns } from '../testing/turns.ts'
-import { type MailEvent, mailEvents } from './events.ts'
+import { type MailEvent, openMailEvents } from './events.ts'
 import type { MailboxView } from './mailbox-view.ts'
 import { openSharedPolls, type SharedPolls } from './shared-poll.ts'
 
 const token = makeSecretToken(new Uint8Array(32))
 const address = parseAddress('ann@box.test')
-assert.ok(address)
+expect.assert(address)
 const hour = 3_600_000
 /** As if another thread scanned all mail. */
 const NO_SCANS: CodeScanner = { scan: () => undefined, close: () => {} }
@@ -55,7 +54,7 @@ beforeEach(async () => {
     expiresAt: new Date(now.getTime() + hour),
     cooldownMs: hour,
   })
-  assert.ok(created)
+  expect.assert(created)
   session = created
   close = async () => {
     // The bus delivers in the next turn of the event loop.
@@ -75,7 +74,7 @@ const openStream = (
     filter?: MailFilter | undefined
   } = {},
 ) =>
-  mailEvents(
+  openMailEvents(
     { ...deps, steps: openStepScheduler() },
     {
       token,
@@ -105,35 +104,40 @@ const send = (subject: string) =>
       raw: Buffer.from(`Subject: ${subject}\r\n\r\n`),
     },
   )
+async function nextOf(events: AsyncGenerator<MailEvent>): Promise<MailEvent> {
+  const { value } = await events.next()
+  expect(value).toBeTruthy()
+  return value
+}
 const subjectOf = (event: MailEvent) =>
   event.kind === 'message' ? event.message.subject : event.kind
 
 test('stored messages are sent oldest first, then new ones as they arrive', async () => {
   await send('one')
   await send('two')
-  const events = openStream()
-  assert.equal(subjectOf(await nextOf(events)), 'one')
-  assert.equal(subjectOf(await nextOf(events)), 'two')
+  const events = await openStream()
+  expect(subjectOf(await nextOf(events))).toBe('one')
+  expect(subjectOf(await nextOf(events))).toBe('two')
   await send('three')
-  assert.equal(subjectOf(await nextOf(events)), 'three')
+  expect(subjectOf(await nextOf(events))).toBe('three')
   await events.return(undefined)
 })
 
 test('a stream with a filter tests one message per turn of the event loop', async () => {
   for (let sent = 0; sent < 40; sent += 1) await send('other')
   await send('wanted')
-  const events = openStream({ filter: parseFilter({ subject: 'wanted' }) })
+  const events = await openStream({ filter: parseFilter({ subject: 'wanted' }) })
   const turns = countTurns()
-  assert.equal(subjectOf(await nextOf(events)), 'wanted')
+  expect(subjectOf(await nextOf(events))).toBe('wanted')
   turns.stop()
-  assert.ok(turns.count() >= 40, `${turns.count()} turns`)
+  expect(turns.count(), `${turns.count()} turns`).toBeGreaterThanOrEqual(40)
   await events.return(undefined)
 })
 
 test('a store outage does not end the stream, and no event is sent twice or lost', async () => {
   await send('one')
-  // Fails first before the first event, later between a deletion and a new message.
-  const outages: string[] = ['listMessages']
+  // Fails first at the opening and before the first event, later between a deletion and a new message.
+  const outages: string[] = ['listMessages', 'listMessageIds']
   const { store } = deps
   const listMessages: typeof store.listMessages = async (...page) => {
     if (outages.pop() !== undefined) throw new StoreUnavailable()
@@ -143,80 +147,67 @@ test('a store outage does not end the stream, and no event is sent twice or lost
     if (outages.at(-1) === 'findSession' && outages.pop()) throw new StoreUnavailable()
     return await store.findSession(hash)
   }
-  deps = { ...deps, store: { ...store, listMessages, findSession } }
-  const events = openStream({ pollMs: 5 })
+  const listMessageIds: typeof store.listMessageIds = async (mailbox) => {
+    if (outages.at(-1) === 'listMessageIds' && outages.pop()) throw new StoreUnavailable()
+    return await store.listMessageIds(mailbox)
+  }
+  deps = { ...deps, store: { ...store, listMessages, findSession, listMessageIds } }
+  const events = await openStream({ pollMs: 5 })
   const one = await nextOf(events)
-  assert.equal(subjectOf(one), 'one')
+  expect(subjectOf(one)).toBe('one')
 
   const id = one.kind === 'message' ? one.message.id : 0
   outages.push('listMessages', 'findSession')
   await deleteMail({ ...deps, store }, token, id)
   await send('two')
-  assert.deepEqual(await nextOf(events), { kind: 'deleted', id })
-  assert.equal(subjectOf(await nextOf(events)), 'two')
-  assert.deepEqual(outages, [])
+  expect(await nextOf(events)).toStrictEqual({ kind: 'deleted', id })
+  expect(subjectOf(await nextOf(events))).toBe('two')
+  expect(outages).toStrictEqual([])
   await events.return(undefined)
 })
 
 test('a deletion is sent for messages that were sent or existed before sinceId', async () => {
   await send('before')
   const [before] = await deps.store.listMessageIds(session.id)
-  assert.ok(before)
-  const events = openStream({ sinceId: before })
+  expect.assert(before)
+  const events = await openStream({ sinceId: before })
   await send('told')
   const sent = await nextOf(events)
-  assert.equal(subjectOf(sent), 'told')
+  expect(subjectOf(sent)).toBe('told')
   await deleteMail(deps, token, before)
-  assert.deepEqual(await nextOf(events), { kind: 'deleted', id: before })
+  expect(await nextOf(events)).toStrictEqual({ kind: 'deleted', id: before })
   const id = sent.kind === 'message' ? sent.message.id : 0
   await deleteMail(deps, token, id)
-  assert.deepEqual(await nextOf(events), { kind: 'deleted', id })
+  expect(await nextOf(events)).toStrictEqual({ kind: 'deleted', id })
   await events.return(undefined)
 })
 
-test('a deletion is sent even if it follows the opening at once', async () => {
+test('a deletion is sent even if it precedes the first poll of the stream', async () => {
   await send('before')
   const [id = 0] = await deps.store.listMessageIds(session.id)
-  const events = openStream({ sinceId: id })
-  assert.deepEqual((await events.next()).value, { kind: 'open' })
+  const events = await openStream({ sinceId: id })
   await deleteMail(deps, token, id)
-  assert.deepEqual(await nextOf(events), { kind: 'deleted', id })
-  await events.return(undefined)
-})
-
-test('a stream opens although the store is unavailable, and not again', async () => {
-  await send('one')
-  const { store } = deps
-  let isFirst = true
-  const listMessages: typeof store.listMessages = async (...page) => {
-    if (isFirst) throw new StoreUnavailable()
-    return await store.listMessages(...page)
-  }
-  deps = { ...deps, store: { ...store, listMessages } }
-  const events = openStream({ pollMs: 5 })
-  assert.deepEqual((await events.next()).value, { kind: 'open' })
-  isFirst = false
-  assert.equal(subjectOf((await events.next()).value ?? { kind: 'beat' }), 'one')
+  expect(await nextOf(events)).toStrictEqual({ kind: 'deleted', id })
   await events.return(undefined)
 })
 
 test('an idle mailbox gets heartbeats', async () => {
-  const events = openStream({ heartbeatMs: 5 })
-  assert.deepEqual(await nextOf(events), { kind: 'beat' })
-  assert.deepEqual(await nextOf(events), { kind: 'beat' })
+  const events = await openStream({ heartbeatMs: 5 })
+  expect(await nextOf(events)).toStrictEqual({ kind: 'beat' })
+  expect(await nextOf(events)).toStrictEqual({ kind: 'beat' })
   await events.return(undefined)
 })
 
 test('the end event is the last one', async () => {
-  const events = openStream()
+  const events = await openStream()
   const next = nextOf(events)
   await endSession(deps, token)
-  assert.deepEqual(await next, { kind: 'end', reason: 'deleted' })
-  assert.equal((await events.next()).done, true)
+  expect(await next).toStrictEqual({ kind: 'end', reason: 'deleted' })
+  expect((await events.next()).done).toBe(true)
 })
 
 test('after a revival the old stream ends, and a new one is woken by the new mailbox', async () => {
-  const old = openStream()
+  const old = await openStream()
   const end = nextOf(old)
   const later = new Date(session.expiresAt.getTime() + 1)
   deps = { ...deps, now: () => later }
@@ -226,29 +217,31 @@ test('after a revival the old stream ends, and a new one is woken by the new mai
     expiresAt: new Date(later.getTime() + hour),
     cooldownMs: hour,
   })
-  assert.ok(revived)
+  expect.assert(revived)
   const before = session
   session = revived
-  const events = openStream()
+  const events = await openStream()
   const next = nextOf(events)
   // After a first read without messages, only the bus can wake it.
   for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate)
   await send('after')
-  assert.equal(subjectOf(await next), 'after')
+  expect(subjectOf(await next)).toBe('after')
   deps.bus.wake(before.id)
-  assert.deepEqual(await end, { kind: 'end', reason: 'expired' })
+  expect(await end).toStrictEqual({ kind: 'end', reason: 'expired' })
   await events.return(undefined)
 })
 
 test('an abort ends the stream with its reason', async () => {
   const controller = new AbortController()
-  const events = openStream({ signal: controller.signal })
+  const events = await openStream({ signal: controller.signal })
   const next = events.next()
   controller.abort(new Error('enough'))
-  await assert.rejects(next, /enough/)
+  await expect(next).rejects.toThrow(/enough/)
 })
 
-test('a hundred streams of one mailbox read the store as often as one, and each gets every event', async () => {
+const OLDER = Array.from({ length: 1_000 }, (_, at) => 1_000 - at)
+
+test('a hundred streams of one mailbox read and hold its ids as often as one, and each gets every event', async () => {
   const reads: string[] = []
   const { store } = deps
   const recording = <Args extends unknown[], Result>(
@@ -264,19 +257,31 @@ test('a hundred streams of one mailbox read the store as often as one, and each 
     ...store,
     findSession: recording(store.findSession, 'findSession'),
     listMessages: recording(store.listMessages, 'listMessages'),
-    listMessageIds: recording(store.listMessageIds, 'listMessageIds'),
+    listMessageIds: recording(
+      async (mailbox: MailboxId) => [...(await store.listMessageIds(mailbox)), ...OLDER],
+      'listMessageIds',
+    ),
   }
   await send('before')
   deps = { ...deps, store: counted }
-  const streams = Array.from({ length: 100 }, () => openStream())
-  for (const stream of streams) assert.equal(subjectOf(await nextOf(stream)), 'before')
+  const largeSets = () =>
+    (queryObjects(Set, { format: 'summary' }) as string[]).filter((set) =>
+      /^Set\(100\d\)/.test(set),
+    ).length
+  const setsBefore = largeSets()
+  const streams = await Promise.all(
+    Array.from({ length: 100 }, () => openStream({ sinceId: OLDER.length })),
+  )
+  for (const stream of streams) expect(subjectOf(await nextOf(stream))).toBe('before')
 
   reads.length = 0
   const next = streams.map(nextOf)
   await send('after')
   const events = await Promise.all(next)
-  assert.ok(reads.length <= 6, `${reads.length} look-ups: ${reads}`)
-  for (const event of events) assert.equal(event, events[0], 'the same event, to be written once')
-  assert.equal(subjectOf(events[0] ?? { kind: 'beat' }), 'after')
+  expect(reads.length, `${reads.length} look-ups: ${reads}`).toBeLessThanOrEqual(6)
+  const messages = new Set(events.map((event) => event.kind === 'message' && event.message))
+  expect(messages.size, 'the same object, to be written once').toBe(1)
+  expect(subjectOf(events[0] ?? { kind: 'beat' })).toBe('after')
+  expect(largeSets() - setsBefore).toBeLessThanOrEqual(6)
   await Promise.all(streams.map((stream) => stream.return(undefined)))
 })

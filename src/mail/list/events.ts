@@ -1,25 +1,24 @@
 import { Problem, type ProblemCode, StoreUnavailable } from '../../base/problem.ts'
 import type { MailDeps } from '../deps.ts'
-import type { MailFilter } from '../rules/filter.ts'
-import { changeFilter } from './filtered-mail.ts'
-import {
-  type KnownState,
-  type MailboxView,
-  type MailChange,
-  mailboxPollSource,
-  type WatchedMailbox,
-} from './mailbox-view.ts'
-import type { Subscription } from './shared-poll.ts'
+import { type MailFilter, matchesFilter } from '../rules/filter.ts'
+import { isScanned, type MessageSummary } from '../rules/message.ts'
+import { sessionExpired } from '../sessions/session.ts'
+import { type MailboxView, mailboxPollSource, type WatchedMailbox } from './mailbox-view.ts'
 
 type MailEventsDeps = Pick<MailDeps, 'store' | 'now' | 'codes' | 'steps' | 'mailboxPolls'>
 
 export type MailEvent =
-  /** The state of the mailbox is known: every change from now on is reported. Sent once, even if the store is unavailable. */
-  | { kind: 'open' }
   | MailChange
   | { kind: 'end'; reason: 'expired' | 'deleted' }
-  /** Heartbeat: nothing happened for a while. */
+  /** Heartbeat. */
   | { kind: 'beat' }
+
+type MailChange =
+  /** `resumeAfter`: up to where the client need not be told again. */
+  | { kind: 'message'; message: MessageSummary; resumeAfter: number }
+  /** A message that the client knew before it was scanned. */
+  | { kind: 'updated'; message: MessageSummary }
+  | { kind: 'deleted'; id: number }
 
 interface EventStreamRequest extends WatchedMailbox {
   /** The client knows messages up to this one. */
@@ -33,118 +32,67 @@ interface EventStreamRequest extends WatchedMailbox {
   heartbeatMs: number
 }
 
-/** The events of a mailbox, in order, until its session ends. Throws the signal's reason when aborted. */
-export async function* mailEvents(
-  deps: MailEventsDeps,
-  request: EventStreamRequest,
-): AsyncGenerator<MailEvent> {
-  const { signal, heartbeatMs } = request
-  const wanted = mailboxPollSource(deps, request)
-  // During shutdown, a stream still reports once what its client missed.
-  const views = signal.aborted
-    ? singlePoll(wanted.open(new AbortController().signal), signal)
-    : deps.mailboxPolls.subscribe(wanted)
-  let isHeartbeatDue = false
-  const heartbeat = setInterval(() => {
-    isHeartbeatDue = true
-    views.wake()
-  }, heartbeatMs)
-  const readEvents = eventReader(deps, request)
-  try {
-    for (;;) {
-      if ((yield* readEvents(views)) === 'ended') return
-      if (isHeartbeatDue) yield { kind: 'beat' }
-      isHeartbeatDue = false
-    }
-  } finally {
-    clearInterval(heartbeat)
-    views.end()
-  }
-}
-
-type Views = Pick<Subscription<MailboxView>, 'next' | 'wake' | 'end'>
-
-function singlePoll(poll: () => Promise<MailboxView>, signal: AbortSignal): Views {
-  let isDone = false
-  return {
-    async next() {
-      if (isDone) throw signal.reason
-      isDone = true
-      return await poll()
-    },
-    wake() {},
-    end() {},
-  }
+/** What a stream has told its client. */
+interface EventStream {
+  deps: MailEventsDeps
+  request: EventStreamRequest
+  /** All ids at the last poll, shared by the streams of a mailbox. The client knows those up to sinceId. */
+  ids: ReadonlySet<number>
+  /** Reported by this stream. */
+  known: Set<number>
+  /** Not known, although they are not newer than sinceId. */
+  unknown: Set<number>
+  /** Reported once they are scanned, or have turned out to match. */
+  unscanned: Set<number>
+  lastId: number
+  /** Version of the mailbox; undefined before the first poll. */
+  version: number | undefined
 }
 
 /**
- * Reports what is new in each view. If the store is unavailable, the stream stays open and the next view catches up: a browser
- * does not reconnect to a stream that was refused.
+ * The events of a mailbox from now on, in order, until its session ends. Throws the signal's reason when aborted. While the
+ * store is unavailable, the stream stays open and then catches up: a browser does not reconnect to a stream that was refused.
  */
-function eventReader(
-  { now, codes, steps }: MailEventsDeps,
-  { session, sinceId, filter, client, resumes, signal }: EventStreamRequest,
-): (views: Views) => AsyncGenerator<MailEvent, 'ended' | undefined> {
-  // A client that reconnects is told again about recent messages: a code may have been found meanwhile.
-  const recentSince = resumes ? now().getTime() - RECENT_MS : Number.POSITIVE_INFINITY
-  const reader = { client, mailbox: session.id }
-  let reported: ReturnType<typeof changeFilter> | undefined
-  let seen: KnownState | undefined
-  let isOpen = false
+export async function openMailEvents(
+  deps: MailEventsDeps,
+  request: EventStreamRequest,
+): Promise<AsyncGenerator<MailEvent>> {
+  const { session, sinceId: lastId } = request
+  // Read before the first poll: a deletion in between is reported, too.
+  const ids = await deps.store.listMessageIds(session.id).catch((error: unknown) => {
+    if (error instanceof StoreUnavailable) return []
+    throw error
+  })
+  return mailEvents({
+    ...{ deps, request, ids: new Set(ids), lastId, version: undefined },
+    ...{ known: new Set(), unknown: new Set(), unscanned: new Set() },
+  })
+}
 
-  async function firstState(view: MailboxView): Promise<KnownState> {
-    const state = await view.initialState({ sinceId, youngSince: recentSince })
-    // Up to where a client resumes, every message was scanned.
-    reported = filter && changeFilter(filter, sinceId, resumes ? undefined : state.unscanned)
-    return state
-  }
-
-  function* openOnce(): Generator<MailEvent> {
-    if (!isOpen) yield { kind: 'open' }
-    isOpen = true
-  }
-
-  /** In steps: a stream may start with all messages of a mailbox. */
-  async function* reportedOf(
-    changes: readonly MailChange[],
-    report: ReturnType<typeof changeFilter>,
-  ): AsyncGenerator<MailChange> {
-    for (const change of changes) {
-      const found = await steps.step(reader, () => report(change))
-      if (found) yield found
+async function* mailEvents(stream: EventStream): AsyncGenerator<MailEvent> {
+  const { deps, request } = stream
+  const views = deps.mailboxPolls.subscribe(mailboxPollSource(deps, request))
+  let beatAt = performance.now() + request.heartbeatMs
+  try {
+    for (;;) {
+      try {
+        const view = await views.next(beatAt - performance.now())
+        if (view) yield* changes(stream, view)
+      } catch (error) {
+        // A read without subscribers fails with an error of its own.
+        if (!(error instanceof Problem)) request.signal.throwIfAborted()
+        const reason = endReason(error)
+        if (reason) {
+          yield { kind: 'end', reason }
+          return
+        }
+      }
+      if (performance.now() < beatAt) continue
+      beatAt = performance.now() + request.heartbeatMs
+      yield { kind: 'beat' }
     }
-  }
-
-  async function* changesIn(view: MailboxView): AsyncGenerator<MailEvent> {
-    seen ??= await firstState(view)
-    yield* openOnce()
-    if (view.session.version === seen.version) return
-    const report = reported
-    for (const step of [view.changed, view.arrived]) {
-      const { events, seen: next } = await step(seen, codes)
-      seen = next
-      if (report) yield* reportedOf(events, report)
-      else yield* events
-    }
-  }
-
-  return async function* readEvents(views) {
-    let end: 'expired' | 'deleted' | undefined
-    try {
-      const view = await views.next()
-      if (view?.session.id === session.id) yield* changesIn(view)
-      // A revived session has a new mailbox: this one has ended.
-      else if (view) end = 'expired'
-    } catch (error) {
-      // A poll without subscribers fails with an error of its own.
-      if (signal.aborted && !(error instanceof Problem)) throw signal.reason
-      end = endReason(error)
-      // The client needs the starting id if it has to reconnect.
-      if (end === undefined) yield* openOnce()
-    }
-    if (end === undefined) return undefined
-    yield { kind: 'end', reason: end }
-    return 'ended'
+  } finally {
+    views.end()
   }
 }
 
@@ -160,5 +108,105 @@ const END_REASONS: Partial<Record<ProblemCode, 'expired' | 'deleted'>> = {
   invalid_token: 'deleted',
 }
 
+async function* changes(stream: EventStream, view: MailboxView): AsyncGenerator<MailChange> {
+  const { version, id } = view.session
+  // A revived session has a new mailbox: this one has ended.
+  if (id !== stream.request.session.id) throw sessionExpired()
+  if (version === stream.version) return
+  if (stream.version === undefined) await start(stream, view)
+  stream.version ??= -1
+  yield* reportDeletions(stream, view)
+  yield* reportScanned(stream, view)
+  yield* reportNew(stream, view)
+  stream.version = version
+}
+
 // Longer than it takes to find a code, and than most interruptions.
 const RECENT_MS = 5 * 60_000
+
+/** Also the newest unscanned messages that the client already knows are scanned, since somebody watches the mailbox. */
+async function start({ deps, request, ...stream }: EventStream, view: MailboxView): Promise<void> {
+  const { sinceId, filter, resumes } = request
+  // A client that reconnects is told again about recent messages: a code may have been found meanwhile.
+  const recentSince = resumes ? deps.now().getTime() - RECENT_MS : Number.POSITIVE_INFINITY
+  for (const message of await view.newest()) {
+    const { id, receivedAt } = message
+    if (id > sinceId || (isScanned(message) && receivedAt.getTime() < recentSince)) continue
+    stream.unscanned.add(id)
+    // Reported as new once it has a code. Up to where a client resumes, every message was scanned.
+    if (filter?.hasCode && !resumes && !isScanned(message)) stream.unknown.add(id)
+  }
+}
+
+async function* reportDeletions(
+  stream: EventStream,
+  view: MailboxView,
+): AsyncGenerator<MailChange> {
+  const { request, ids, known, unscanned } = stream
+  const current = await view.ids()
+  // Those that arrived since the last poll may be in the smaller sets only.
+  const gone = [ids, known, unscanned].flatMap((some) => [...some.difference(current)])
+  for (const id of new Set(gone)) {
+    unscanned.delete(id)
+    // The client may know older messages from a list.
+    if (known.delete(id) || id <= request.sinceId) yield { kind: 'deleted', id }
+  }
+  stream.ids = current
+}
+
+async function* reportScanned(stream: EventStream, view: MailboxView): AsyncGenerator<MailChange> {
+  const { deps, unscanned } = stream
+  if (unscanned.size === 0) return
+  const newer = await view.newerThan(Math.min(...unscanned) - 1)
+  const messages = newer.filter(({ id }) => unscanned.has(id))
+  // All of them at first; later those for which the queue had no room.
+  deps.codes.scan(view.session.id, messages)
+  yield* report(stream, messages.filter(isScanned))
+}
+
+async function* reportNew(stream: EventStream, view: MailboxView): AsyncGenerator<MailChange> {
+  const { deps, lastId } = stream
+  if (view.session.lastId <= lastId) return
+  yield* report(stream, await view.scannedNewerThan(lastId, deps.codes))
+}
+
+async function* report(
+  stream: EventStream,
+  newestFirst: readonly MessageSummary[],
+): AsyncGenerator<MailChange> {
+  const { known, unscanned } = stream
+  for (const message of newestFirst.toReversed()) {
+    const { id } = message
+    const matches = await matchesStream(stream, message)
+    stream.lastId = Math.max(stream.lastId, id)
+    if (matches === false || isScanned(message)) unscanned.delete(id)
+    else unscanned.add(id)
+    if (!matches) continue
+    const wasKnown = isKnown(stream, id)
+    known.add(id)
+    if (wasKnown) yield { kind: 'updated', message }
+    else yield { kind: 'message', message, resumeAfter: resumeAfter(stream) }
+  }
+}
+
+/** Undefined until the message is scanned, if that decides: until then it is not reported, and clients resume before it. */
+async function matchesStream({ deps, request }: EventStream, message: MessageSummary) {
+  const { filter, client, session } = request
+  if (!filter) return true
+  // A step each: a stream may start with all messages of a mailbox.
+  const step = { client, mailbox: session.id }
+  return await deps.steps.step(step, () => matchesFilter(filter, message))
+}
+
+function isKnown({ request, known, unknown }: EventStream, id: number): boolean {
+  return known.has(id) || (id <= request.sinceId && !unknown.has(id))
+}
+
+/** Before the messages that are not decided yet: a client that reconnects may get newer ones again. */
+function resumeAfter(stream: EventStream): number {
+  const { request, unscanned, lastId } = stream
+  const undecided = request.filter?.hasCode
+    ? [...unscanned].filter((id) => !isKnown(stream, id))
+    : []
+  return Math.min(lastId, ...undecided.map((id) => id - 1))
+}

@@ -1,10 +1,9 @@
-import assert from 'node:assert/strict'
-import { onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { countTurns } from '../../../test/kit/mail/turns.ts'
 import { EMPTY_MAIL } from '../../shared/mail.ts'
 import type { ReadParsed } from '../read/parsed-mail.ts'
 import { parseSearch } from '../rules/filter.ts'
 import { openCodeFixture, SCAN } from '../testing/codes.ts'
-import { countTurns } from '../testing/turns.ts'
 import { searchMail } from './search-mail.ts'
 
 const searchFor = (text: string) => ({
@@ -37,7 +36,7 @@ test('a search reads parsed messages first, and of those the small ones', async 
     { token, session },
     searchFor('needle'),
   )
-  assert.deepEqual(read, ['small', 'large', 'not parsed'])
+  expect(read).toStrictEqual(['small', 'large', 'not parsed'])
 })
 
 test('of several searches, each turn of the event loop reads one message or searches one part of a text', async () => {
@@ -64,13 +63,12 @@ test('of several searches, each turn of the event loop reads one message or sear
       ),
     ),
   )
-  assert.deepEqual(
-    found.map(({ messages, incomplete }) => [messages.length, incomplete]),
+  expect(found.map(({ messages, incomplete }) => [messages.length, incomplete])).toStrictEqual(
     Array(3).fill([0, false]),
   )
-  assert.equal(new Set(reads).size, 18)
+  expect(new Set(reads).size).toBe(18)
   // For each search and message: the read, and three parts of the text.
-  assert.ok(turns.count() >= 18 * 4 - 1, `${turns.count()} turns`)
+  expect(turns.count(), `${turns.count()} turns`).toBeGreaterThanOrEqual(18 * 4 - 1)
 })
 
 test('other requests are served while a search reads many long subjects', async () => {
@@ -87,5 +85,5 @@ test('other requests are served while a search reads many long subjects', async 
   }
   const codes = { scan: () => undefined }
   await searchMail({ ...deps, codes, parsed }, { token, session }, searchFor('needle'))
-  assert.ok(turnsBefore !== undefined && turnsBefore >= 3, `${turnsBefore} turns`)
+  expect(turnsBefore !== undefined && turnsBefore >= 3, `${turnsBefore} turns`).toBeTruthy()
 })

@@ -1,6 +1,5 @@
-import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { describe, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { makeWaiterCounts, openMemoryBus } from '../../bus/memory.ts'
 import { keyedTopic, type MailboxId, POOL } from '../rules/session.ts'
 import { openSharedPolls, type PollSource, pollUntil } from './shared-poll.ts'
@@ -14,7 +13,7 @@ function countingSource(more: Partial<PollSource<number>> = {}) {
   const source: PollSource<number> = {
     key: 'box',
     topics: [BOX],
-    open: () => async () => {
+    async poll() {
       polls += 1
       return polls
     },
@@ -50,13 +49,14 @@ describe('changes', () => {
     const bus = openBus()
     const { source } = countingSource()
     const subscription = openSharedPolls<number>(bus).subscribe(source)
-    assert.equal(await subscription.next(), 1)
+    expect(await subscription.next(HOUR_MS)).toBe(1)
     bus.wake(BOX)
-    assert.equal(await subscription.next(), 2)
-    const next = subscription.next()
-    assert.ok(await isPending(next))
-    subscription.wake()
-    assert.equal(await next, undefined)
+    expect(await subscription.next(HOUR_MS)).toBe(2)
+    const next = subscription.next(HOUR_MS)
+    expect(await isPending(next)).toBeTruthy()
+    bus.wake(BOX)
+    expect(await next).toBe(3)
+    expect(await subscription.next(1), 'nothing changed within this time').toBeUndefined()
     subscription.end()
     await bus.close()
   })
@@ -65,21 +65,21 @@ describe('changes', () => {
     const bus = openBus()
     const gates = [Promise.withResolvers<string>(), Promise.withResolvers<string>()]
     let at = 0
-    const open = () => () => {
+    const poll = async () => {
       at += 1
-      return gates[at - 1]?.promise ?? Promise.reject(new Error('polled too often'))
+      return await (gates[at - 1]?.promise ?? Promise.reject(new Error('polled too often')))
     }
     const subscription = openSharedPolls<string>(bus).subscribe({
       ...countingSource().source,
-      open,
+      poll,
     })
     await new Promise(setImmediate)
     bus.wake(BOX)
     await new Promise(setImmediate)
     gates[0]?.resolve('before')
-    assert.equal(await subscription.next(), 'before')
+    expect(await subscription.next(HOUR_MS)).toBe('before')
     gates[1]?.resolve('after')
-    assert.equal(await subscription.next(), 'after')
+    expect(await subscription.next(HOUR_MS)).toBe('after')
     subscription.end()
     await bus.close()
   })
@@ -89,18 +89,18 @@ describe('changes', () => {
     const topics = [POOL, keyedTopic('key', 'mine')]
     const { source, polls } = countingSource({ topics })
     const subscription = openSharedPolls<number>(bus).subscribe(source)
-    await subscription.next()
+    await subscription.next(HOUR_MS)
     for (const topic of topics) {
       bus.wake(topic)
-      await subscription.next()
+      await subscription.next(HOUR_MS)
     }
     const others = openSharedPolls<number>(bus).subscribe(
       countingSource({ topics: [keyedTopic('key', 'other')] }).source,
     )
-    await others.next()
+    await others.next(HOUR_MS)
     bus.wake(keyedTopic('key', 'other'))
-    await others.next()
-    assert.equal(polls(), 3)
+    await others.next(HOUR_MS)
+    expect(polls()).toBe(3)
     subscription.end()
     others.end()
     await bus.close()
@@ -109,8 +109,8 @@ describe('changes', () => {
   test('polls repeat at the interval without a wake-up from the bus', async () => {
     const { source } = countingSource({ intervalMs: 1 })
     const subscription = openSharedPolls<number>(silentBus).subscribe(source)
-    await subscription.next()
-    await subscription.next()
+    await subscription.next(HOUR_MS)
+    await subscription.next(HOUR_MS)
     subscription.end()
   })
 })
@@ -121,12 +121,12 @@ describe('sharing', () => {
     const shared = openSharedPolls<number>(bus)
     const { source, polls } = countingSource()
     const first = Array.from({ length: 50 }, () => shared.subscribe(source))
-    for (const subscriber of first) assert.equal(await subscriber.next(), 1)
+    for (const subscriber of first) expect(await subscriber.next(HOUR_MS)).toBe(1)
     bus.wake(BOX)
-    for (const subscriber of first) assert.equal(await subscriber.next(), 2)
+    for (const subscriber of first) expect(await subscriber.next(HOUR_MS)).toBe(2)
     const late = shared.subscribe(source)
-    assert.equal(await late.next(), 3)
-    assert.equal(polls(), 3)
+    expect(await late.next(HOUR_MS)).toBe(3)
+    expect(polls()).toBe(3)
     for (const subscriber of [...first, late]) subscriber.end()
     await bus.close()
   })
@@ -137,13 +137,13 @@ describe('sharing', () => {
     let notified = 0
     const subscriptions = Array.from({ length: 100 }, () => shared.subscribe(source))
     const all = subscriptions.map(async (subscriber) => {
-      await subscriber.next()
+      await subscriber.next(HOUR_MS)
       notified += 1
     })
     let before = 0
     for (let turn = 0; turn < 100 && notified < 100; turn += 1) {
       await new Promise(setImmediate)
-      assert.ok(notified - before <= 32, `${notified - before} in one turn`)
+      expect(notified - before, `${notified - before} in one turn`).toBeLessThanOrEqual(32)
       before = notified
     }
     await Promise.all(all)
@@ -155,11 +155,12 @@ describe('sharing', () => {
     const shared = openSharedPolls<string>(bus)
     const outcomes = [Promise.reject(new Error('unavailable')), Promise.resolve('back')]
     for (const outcome of outcomes) outcome.catch(() => {})
-    const open = () => () => outcomes.shift() ?? Promise.reject(new Error('polled too often'))
-    const both = [1, 2].map(() => shared.subscribe({ ...countingSource().source, open }))
-    for (const subscriber of both) await assert.rejects(subscriber.next(), /unavailable/)
+    const poll = () => outcomes.shift() ?? Promise.reject(new Error('polled too often'))
+    const both = [1, 2].map(() => shared.subscribe({ ...countingSource().source, poll }))
+    for (const subscriber of both)
+      await expect(subscriber.next(HOUR_MS)).rejects.toThrow(/unavailable/)
     bus.wake(BOX)
-    for (const subscriber of both) assert.equal(await subscriber.next(), 'back')
+    for (const subscriber of both) expect(await subscriber.next(HOUR_MS)).toBe('back')
     for (const subscriber of both) subscriber.end()
     await bus.close()
   })
@@ -178,22 +179,17 @@ describe('unsubscribing', () => {
     }
   }
 
-  test('ending the last subscription unsubscribes from the bus and aborts the poll', async () => {
+  test('ending the last subscription unsubscribes from the bus', async () => {
     const bus = recordingBus()
     const shared = openSharedPolls<number>(bus)
-    let pollSignal: AbortSignal | undefined
-    const open = (signal: AbortSignal) => {
-      pollSignal = signal
-      return async () => 1
-    }
-    const source = { ...countingSource({ topics: [BOX, POOL] }).source, open }
+    const { source } = countingSource({ topics: [BOX, POOL] })
     const [one, other] = [shared.subscribe(source), shared.subscribe(source)]
-    assert.deepEqual([...bus.subscribed], [BOX, POOL])
+    expect([...bus.subscribed]).toStrictEqual([BOX, POOL])
     one.end()
     one.end()
-    assert.deepEqual([pollSignal?.aborted, bus.subscribed.size], [false, 2])
+    expect(bus.subscribed.size).toBe(2)
     other.end()
-    assert.deepEqual([pollSignal?.aborted, bus.subscribed.size], [true, 0])
+    expect(bus.subscribed.size).toBe(0)
   })
 
   test('an abort ends the subscription at once with its reason, even if no next() is pending', async () => {
@@ -201,21 +197,22 @@ describe('unsubscribing', () => {
     const controller = new AbortController()
     const { source, polls } = countingSource({ signal: controller.signal, intervalMs: 1 })
     const subscription = openSharedPolls<number>(bus).subscribe(source)
-    await subscription.next()
+    await subscription.next(HOUR_MS)
     controller.abort(new Error('enough'))
-    assert.equal(bus.subscribed.size, 0)
+    expect(bus.subscribed.size).toBe(0)
     const before = polls()
-    await assert.rejects(subscription.next(), /enough/)
+    await expect(subscription.next(HOUR_MS)).rejects.toThrow(/enough/)
     await new Promise((resolve) => setTimeout(resolve, 5))
-    assert.equal(polls(), before)
+    expect(polls()).toBe(before)
   })
 
-  test('an aborted signal causes neither a subscription nor a poll', async () => {
+  test('an aborted signal causes one poll and no subscription', async () => {
     const bus = recordingBus()
     const { source, polls } = countingSource({ signal: AbortSignal.abort(new Error('gone')) })
     const subscription = openSharedPolls<number>(bus).subscribe(source)
-    await assert.rejects(subscription.next(), /gone/)
-    assert.deepEqual([bus.subscribed.size, polls()], [0, 0])
+    expect(await subscription.next(HOUR_MS)).toBe(1)
+    await expect(subscription.next(HOUR_MS)).rejects.toThrow(/gone/)
+    expect([bus.subscribed.size, polls()]).toStrictEqual([0, 1])
   })
 })
 
@@ -230,7 +227,7 @@ describe('pollUntil', () => {
     )
     await new Promise(setImmediate)
     bus.wake(BOX)
-    assert.equal(await waiting, 'two')
+    expect(await waiting).toBe('two')
     await bus.close()
   })
 
@@ -245,10 +242,10 @@ describe('pollUntil', () => {
         return isLast ? n : undefined
       },
     )
-    assert.deepEqual(calls, [
+    expect(calls).toStrictEqual([
       [1, false],
       [2, true],
     ])
-    assert.equal(polls(), 2)
+    expect(polls()).toBe(2)
   })
 })

@@ -11,8 +11,8 @@ export interface PollSource<T> {
   key: string
   /** The topics whose changes are worth a poll. */
   topics: readonly Topic[]
-  /** Called once per key; returns what is called for each poll. The signal is aborted when the last subscriber has left. */
-  open(signal: AbortSignal): () => Promise<T>
+  /** `throwIfLeft`, called before each read, throws if no subscriber is left. */
+  poll(throwIfLeft: () => void): Promise<T>
   /** Poll interval without a wake, because wakes may get lost. The first subscriber's value is used. */
   intervalMs: number
   signal: AbortSignal
@@ -20,14 +20,10 @@ export interface PollSource<T> {
 
 export interface Subscription<T> {
   /**
-   * The result of a poll that began after the subscription and is newer than the last one returned; undefined after `wake`.
+   * The result of a poll that began after the subscription and is newer than the last one returned; undefined after this time.
    * Throws what the poll threw, or the signal's reason once that is aborted.
    */
-  next(): Promise<T | undefined>
-  /** Makes the current or next call of `next` return, without a poll. */
-  wake(): void
-  /** Discards what was polled so far: `next` returns the result of a poll that begins now. */
-  refresh(): void
+  next(timeoutMs: number): Promise<T | undefined>
   end(): void
 }
 
@@ -38,12 +34,18 @@ export function openSharedPolls<T>(bus: Pick<Bus, 'subscribe'>): SharedPolls<T> 
   return {
     subscribe(wanted) {
       const { key, signal } = wanted
-      // An aborted signal never fires again.
-      if (signal.aborted) return endedSubscription(signal)
-      const known = feeds.get(key)
-      const feed = known ?? openFeed(bus, wanted, { schedule, ended: () => feeds.delete(key) })
-      if (!known) feeds.set(key, feed)
-      return feed.add(signal)
+      if (signal.aborted) return singlePoll(wanted)
+      const feed = feeds.get(key) ?? openFeed(bus, wanted, schedule)
+      feeds.set(key, feed)
+      const { deliver, next } = openInbox<T>(signal)
+      const end = () => {
+        signal.removeEventListener('abort', end)
+        if (feed.remove(deliver)) feeds.delete(key)
+        deliver(undefined)
+      }
+      signal.addEventListener('abort', end)
+      feed.add(deliver)
+      return { next, end }
     },
   }
 }
@@ -54,46 +56,50 @@ export async function pollUntil<T, Result>(
   { seconds, ...wanted }: PollSource<T> & { seconds: number },
   evaluate: (polled: T, over: boolean) => Promise<Result | undefined>,
 ): Promise<Result> {
+  const until = performance.now() + seconds * 1000
   const subscription = polls.subscribe(wanted)
-  let over = false
-  const timer = setTimeout(() => {
-    over = true
-    subscription.refresh()
-  }, seconds * 1000)
   try {
     for (;;) {
-      const polled = await subscription.next()
-      const result = polled === undefined ? undefined : await evaluate(polled, over)
+      const leftMs = until - performance.now()
+      const polled = leftMs > 0 ? await subscription.next(leftMs) : undefined
+      const last = () => wanted.poll(() => wanted.signal.throwIfAborted())
+      const result = await evaluate(polled ?? (await last()), polled === undefined)
       if (result !== undefined) return result
     }
   } finally {
-    clearTimeout(timer)
     subscription.end()
   }
 }
 
-type Outcome<T> = { value: T } | { error: unknown }
+/** During shutdown, a client still learns once what it missed. */
+function singlePoll<T>({ poll, signal }: PollSource<T>): Subscription<T> {
+  let isDone = false
+  return {
+    async next() {
+      if (isDone) throw signal.reason
+      isDone = true
+      return await poll(() => {})
+    },
+    end() {},
+  }
+}
+
+/** Takes the settled result of a poll; undefined: the subscription has ended. */
+type Deliver<T> = (result: Promise<T> | undefined) => void
 
 interface Feed<T> {
-  add(signal: AbortSignal): Subscription<T>
+  /** Polls for the new subscriber. */
+  add(deliver: Deliver<T>): void
+  /** True if it was the last one: the feed has ended. */
+  remove(deliver: Deliver<T>): boolean
 }
 
-interface Subscriber<T> {
-  /** Only polls that began after this one are delivered. */
-  after: number
-  deliver(outcome: Outcome<T>): void
-}
-
-/** `ended` is called when the last subscriber has left. */
 function openFeed<T>(
   bus: Pick<Bus, 'subscribe'>,
-  { topics, open, intervalMs }: PollSource<T>,
-  { schedule, ended }: { schedule(run: () => void): void; ended(): void },
+  { topics, poll, intervalMs }: PollSource<T>,
+  schedule: (deliver: () => void) => void,
 ): Feed<T> {
-  const subscribers = new Set<Subscriber<T>>()
-  const left = new AbortController()
-  const poll = open(left.signal)
-  let begun = 0
+  const subscribers = new Set<Deliver<T>>()
   let isDue = false
   let isRunning = false
 
@@ -108,141 +114,77 @@ function openFeed<T>(
   async function run(): Promise<void> {
     while (isDue && subscribers.size > 0) {
       isDue = false
-      begun += 1
-      const number = begun
-      const outcome = await settled(poll)
-      for (const subscriber of subscribers) {
-        schedule(() => {
-          if (subscriber.after < number) subscriber.deliver(outcome)
-        })
-      }
+      // A subscriber that joins during a poll gets the next one.
+      const waiting = [...subscribers]
+      const result = poll(throwIfLeft)
+      await result.catch(() => {})
+      for (const deliver of waiting) schedule(() => deliver(result))
     }
     isRunning = false
+  }
+
+  function throwIfLeft(): void {
+    if (subscribers.size === 0) throw new Error('all subscribers have left')
   }
 
   const unsubscribes = topics.map((topic) => bus.subscribe(topic, request))
   const interval = setInterval(request, intervalMs)
 
-  function remove(subscriber: Subscriber<T>): void {
-    if (!subscribers.delete(subscriber) || subscribers.size > 0) return
-    ended()
-    clearInterval(interval)
-    for (const unsubscribe of unsubscribes) unsubscribe()
-    left.abort()
-  }
-
   return {
-    add(signal) {
-      const { subscriber, ...subscription } = openSubscription<T>(signal, {
-        begun: () => begun,
-        request,
-        remove,
-      })
-      subscribers.add(subscriber)
+    add(deliver) {
+      subscribers.add(deliver)
       request()
-      return subscription
+    },
+    remove(deliver) {
+      if (!subscribers.delete(deliver) || subscribers.size > 0) return false
+      clearInterval(interval)
+      for (const unsubscribe of unsubscribes) unsubscribe()
+      return true
     },
   }
 }
 
-interface FeedLinks<T> {
-  /** The number of the newest poll. */
-  begun(): number
-  request(): void
-  remove(subscriber: Subscriber<T>): void
-}
-
-function openSubscription<T>(
+/** Keeps the newest result until it is asked for. */
+function openInbox<T>(
   signal: AbortSignal,
-  { begun, request, remove }: FeedLinks<T>,
-): Subscription<T> & { subscriber: Subscriber<T> } {
-  let pending: Outcome<T> | undefined
-  let isWoken = false
+): { deliver: Deliver<T> } & Pick<Subscription<T>, 'next'> {
+  let newest: Promise<T> | undefined
   let resume: (() => void) | undefined
 
-  const subscriber: Subscriber<T> = {
-    after: begun(),
-    deliver(outcome) {
-      pending = outcome
+  return {
+    deliver(result) {
+      newest = result
       resume?.()
     },
-  }
-  const wake = () => {
-    isWoken = true
-    resume?.()
-  }
-  const end = () => {
-    remove(subscriber)
-    signal.removeEventListener('abort', end)
-    wake()
-  }
-  signal.addEventListener('abort', end)
-  return {
-    subscriber,
-    wake,
-    end,
-    refresh() {
-      subscriber.after = begun()
-      pending = undefined
-      request()
-    },
-    async next() {
-      if (!pending && !isWoken) {
-        await new Promise<void>((resolve) => {
-          resume = resolve
-        })
-      }
+    async next(timeoutMs) {
       signal.throwIfAborted()
-      const outcome = pending
-      pending = undefined
-      isWoken = false
-      resume = undefined
-      if (outcome && 'error' in outcome) throw outcome.error
-      return outcome?.value
+      if (!newest) {
+        const { promise, resolve } = Promise.withResolvers<void>()
+        resume = resolve
+        const timer = setTimeout(resolve, timeoutMs)
+        await promise
+        clearTimeout(timer)
+        signal.throwIfAborted()
+      }
+      const result = newest
+      newest = undefined
+      return await result
     },
   }
 }
 
-function endedSubscription(signal: AbortSignal): Subscription<never> {
-  return {
-    async next() {
-      throw signal.reason
-    },
-    wake() {},
-    refresh() {},
-    end() {},
-  }
-}
-
-async function settled<T>(poll: () => Promise<T>): Promise<Outcome<T>> {
-  try {
-    return { value: await poll() }
-  } catch (error) {
-    return { error }
-  }
-}
-
-const DELIVERIES_PER_TICK = 16
+const DELIVERIES_PER_TURN = 16
 
 /** Delivers a few per turn of the event loop, so that other requests are served in between. */
-function openDeliveryQueue(): (run: () => void) => void {
+function openDeliveryQueue(): (deliver: () => void) => void {
   const queue: (() => void)[] = []
-  let count = 0
 
-  function runNext(): void {
-    const some = queue.splice(0, DELIVERIES_PER_TICK)
-    count = some.length
-    if (count > 0) setImmediate(runNext)
-    for (const run of some) run()
+  function run(): void {
+    for (const deliver of queue.splice(0, DELIVERIES_PER_TURN)) deliver()
+    if (queue.length > 0) setImmediate(run)
   }
 
-  return (run) => {
-    if (count === DELIVERIES_PER_TICK) {
-      queue.push(run)
-      return
-    }
-    if (count === 0) setImmediate(runNext)
-    count += 1
-    run()
+  return (deliver) => {
+    if (queue.push(deliver) === 1) setImmediate(run)
   }
 }

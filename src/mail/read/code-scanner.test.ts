@@ -1,7 +1,9 @@
-import assert from 'node:assert/strict'
 import { queryObjects } from 'node:v8'
-import { afterEach, describe, test } from 'vitest'
-import { Problem } from '../../base/problem.ts'
+import { afterEach, describe, expect, test } from 'vitest'
+import { waitUntil } from '../../../test/kit/wait-until.ts'
+import { Problem, StoreUnavailable } from '../../base/problem.ts'
+import type { MessageSummary } from '../rules/message.ts'
+import type { MailboxId } from '../rules/session.ts'
 import {
   type CodeFixture,
   heldParser,
@@ -41,10 +43,10 @@ describe('a mail', () => {
     await fixture.send('')
     const listed = async () =>
       (await fixture.list()).map(({ code, preview, attachments }) => [code, preview, attachments])
-    assert.deepEqual(await listed(), [[undefined, undefined, undefined]])
-    assert.equal(await found(), true)
-    assert.deepEqual(await listed(), [['123456', `Your code: ${'x'.repeat(109)}`, 1]])
-    assert.deepEqual(fixture.woken, [fixture.session.id])
+    expect(await listed()).toStrictEqual([[undefined, undefined, undefined]])
+    expect(await found()).toBe(true)
+    expect(await listed()).toStrictEqual([['123456', `Your code: ${'x'.repeat(109)}`, 1]])
+    expect(fixture.woken).toStrictEqual([fixture.session.id])
   })
 
   test('that waits to be scanned keeps nothing in memory of those who no longer wait for it', async () => {
@@ -59,9 +61,9 @@ describe('a mail', () => {
     const before = promises()
     for (let count = 0; count < 60; count += 1) await giveUp()
     const kept = promises() - before
-    assert.ok(kept < 30, `${kept} promises`)
+    expect(kept, `${kept} promises`).toBeLessThan(30)
     parser.release()
-    assert.equal(await found(), true)
+    expect(await found()).toBe(true)
   })
 
   test('has its sender checked once', async () => {
@@ -69,16 +71,16 @@ describe('a mail', () => {
     const id = await fixture.send('123456')
     await found()
     await found()
-    assert.deepEqual(fixture.checked, [id])
+    expect(fixture.checked).toStrictEqual([id])
   })
 
   test('without a code or text is marked as such: waiters are woken, and it is not scanned again', async () => {
     fixture = await openCodeFixture()
     await fixture.send('')
-    assert.equal(await found(), true)
-    assert.deepEqual(await codesOf(), [''])
-    assert.deepEqual(fixture.woken, [fixture.session.id])
-    assert.equal(await scanAll(), undefined)
+    expect(await found()).toBe(true)
+    expect(await codesOf()).toStrictEqual([''])
+    expect(fixture.woken).toStrictEqual([fixture.session.id])
+    expect(await scanAll()).toBeUndefined()
   })
 
   test('is parsed once for any number of concurrent scans', async () => {
@@ -88,9 +90,9 @@ describe('a mail', () => {
     reader.hold()
     const all = [found(), found(), found()]
     reader.release()
-    assert.deepEqual(await Promise.all(all), [true, true, true])
-    assert.deepEqual(reader.read, ['123456'])
-    assert.equal(fixture.woken.length, 1)
+    expect(await Promise.all(all)).toStrictEqual([true, true, true])
+    expect(reader.read).toStrictEqual(['123456'])
+    expect(fixture.woken.length).toBe(1)
   })
 
   test('that takes long is scanned to the end after its waiters have left', async () => {
@@ -98,8 +100,8 @@ describe('a mail', () => {
     fixture = await openCodeFixture({ parse: reader.parse, resultWaitMs: NO_WAIT })
     await fixture.send('123456')
     reader.hold()
-    assert.equal(await found(), false)
-    assert.deepEqual(await codesOf(), [undefined])
+    expect(await found()).toBe(false)
+    expect(await codesOf()).toStrictEqual([undefined])
     reader.release()
     await untilCodes(['123456'])
   })
@@ -111,8 +113,8 @@ describe('a mail', () => {
     await fixture.send('123456')
     const listed = await fixture.list()
     await fixture.store.saveScan({ ...SCAN, mailbox, id: listed[0]?.id ?? 0, code: '999999' })
-    assert.equal(await fixture.codes.scan(mailbox, listed)?.found(), true)
-    assert.deepEqual([reader.read, fixture.woken], [[], []])
+    expect(await fixture.codes.scan(mailbox, listed)?.found()).toBe(true)
+    expect([reader.read, fixture.woken]).toStrictEqual([[], []])
   })
 
   test('deleted before or during the scan is not an error', async () => {
@@ -128,7 +130,107 @@ describe('a mail', () => {
     await deleteMail(fixture, fixture.token, ids[1] ?? 0)
     reader.release()
     await scan?.found()
-    assert.deepEqual([await codesOf(), fixture.logged, fixture.woken], [[], [], []])
+    expect([await codesOf(), fixture.logged, fixture.woken]).toStrictEqual([[], [], []])
+  })
+})
+
+describe('scans', () => {
+  /** Store calls that end when the test ends them; each finds its message deleted. */
+  async function heldStore(limits: Parameters<typeof openCodeFixture>[0] = {}) {
+    const running: { id: number; end: () => void; fail: (error: Error) => void }[] = []
+    const started: number[] = []
+    const findMessage = (_mailbox: MailboxId, id: number) => {
+      started.push(id)
+      return new Promise<undefined>((resolve, reject) => {
+        running.push({ id, end: () => resolve(undefined), fail: reject })
+      })
+    }
+    fixture = await openCodeFixture({ ...limits, findMessage })
+    const ended = async (act: (one: (typeof running)[number]) => void) => {
+      const one = running.shift()
+      if (one) act(one)
+      await new Promise(setImmediate)
+    }
+    return {
+      started,
+      end: () => ended((one) => one.end()),
+      fail: (error: Error) => ended((one) => one.fail(error)),
+      scan: (mailbox: number, ids: number[], client?: string) =>
+        fixture.codes.scan(mailbox as MailboxId, ids.map(summaryOf), client),
+    }
+  }
+  const summaryOf = (id: number) => ({ id }) as MessageSummary
+  const limits = { slots: 2 }
+
+  test('run some at once, the newest of a mailbox first', async () => {
+    const { scan, started, end } = await heldStore({ limits: { slots: 3 } })
+    scan(7, [5, 4, 3, 2])
+    expect(started).toEqual([5, 4])
+    scan(7, [6])
+    for (let count = 0; count < 4; count += 1) await end()
+    expect(started).toEqual([5, 4, 6, 3, 2])
+  })
+
+  test('of a client with many mailboxes have one share', async () => {
+    const { scan, started, end } = await heldStore({ limits: { slots: 1 } })
+    for (const mailbox of [7, 8]) scan(mailbox, [mailbox], 'eve')
+    scan(9, [9], 'ann')
+    await end()
+    expect(started).toEqual([7, 9])
+  })
+
+  test('beyond the limits are not queued, and the response says so', async () => {
+    const { scan } = await heldStore({ limits: { slots: 1, maxWaitingPerKey: 2 } })
+    expect(scan(7, [4, 3, 2], 'eve')?.complete).toBe(true)
+    const refused = scan(7, [4, 1], 'eve')
+    expect(refused?.complete).toBe(false)
+    // Up to the first refusal; the others have no room either.
+    expect(scan(7, [1, 4], 'eve')?.complete).toBe(false)
+    expect(scan(8, [1], 'ann')?.complete).toBe(true)
+  })
+
+  test('that are refused keep their slot: while the store is unavailable, no others start', async () => {
+    const { scan, started, fail } = await heldStore({ limits })
+    scan(7, [1])
+    scan(8, [2])
+    scan(9, [3])
+    for (let count = 0; count < 2; count += 1) await fail(new StoreUnavailable())
+    await waitUntil(() => started.length === 4)
+    expect(started.toSorted()).toEqual([1, 1, 2, 2])
+  })
+
+  test('that are refused five times are queued again behind the others, without another request', async () => {
+    const { scan, started, end, fail } = await heldStore({ limits: { slots: 1 } })
+    const first = scan(7, [1])?.found()
+    scan(8, [2])
+    for (let count = 1; count <= 5; count += 1) {
+      await waitUntil(() => started.length === count)
+      await fail(new StoreUnavailable())
+    }
+    expect(await first).toBe(false)
+    expect(started).toEqual([1, 1, 1, 1, 1, 2])
+    await end()
+    expect(started.slice(5)).toEqual([2, 1])
+  })
+
+  test('that are refused delay only scans of their owner', async () => {
+    const { scan, started, fail } = await heldStore({
+      limits: { ...limits, retry: { first: 3_600_000, max: 3_600_000 } },
+    })
+    scan(7, [2, 1])
+    await fail(new Problem('overloaded', 'x'))
+    scan(8, [3])
+    expect(started).toEqual([2, 3])
+  })
+
+  test('have found nothing at the end of the service, and later failures are not logged', async () => {
+    const { scan, started, fail } = await heldStore({ limits: { slots: 1 } })
+    const waiting = scan(7, [2, 1])?.found()
+    fixture.codes.close()
+    expect(await waiting).toBe(false)
+    await fail(new Error('the store is closed'))
+    expect([fixture.logged, started]).toEqual([[], [2]])
+    expect(scan(7, [3])?.complete).toBe(false)
   })
 })
 
@@ -141,12 +243,9 @@ describe('an error', () => {
     fixture = await openCodeFixture({ parse })
     await fixture.send('bad')
     await fixture.send('good')
-    assert.equal(await found(), true)
-    assert.deepEqual(await codesOf(), ['222222', undefined])
-    assert.deepEqual(
-      fixture.logged.map(({ err }) => String(err)),
-      ['Error: the child died'],
-    )
+    expect(await found()).toBe(true)
+    expect(await codesOf()).toStrictEqual(['222222', undefined])
+    expect(fixture.logged.map(({ err }) => String(err))).toStrictEqual(['Error: the child died'])
   })
 
   test('of an overloaded parser is retried and not logged', async () => {
@@ -158,7 +257,7 @@ describe('an error', () => {
     }
     fixture = await openCodeFixture({ parse })
     await fixture.send('')
-    assert.equal(await found(), true)
-    assert.deepEqual([await codesOf(), fixture.logged], [['123456'], []])
+    expect(await found()).toBe(true)
+    expect([await codesOf(), fixture.logged]).toStrictEqual([['123456'], []])
   })
 })

@@ -1,13 +1,23 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { openScheduler, timed } from '../../base/fair-scheduler.ts'
 import { logFault } from '../../base/jobs/outage.ts'
 import { withTimeout } from '../../base/jobs/repeat.ts'
-import { Problem, StoreUnavailable } from '../../base/problem.ts'
-import type { MailDeps } from '../deps.ts'
+import type { Log } from '../../base/log/log.ts'
+import { Problem } from '../../base/problem.ts'
+import { type Backoff, backoffDelay } from '../../base/time.ts'
+import type { Bus } from '../../bus/bus.ts'
 import { isScanned, type MessageSummary, scanResult } from '../rules/message.ts'
 import type { MailboxId } from '../rules/session.ts'
-import { openScanQueue, type ScanLimits, type ScanRequest } from './scan-queue.ts'
+import type { CheckSender } from '../sender-checks.ts'
+import type { MailStore } from '../store.ts'
+import { ownerKeys } from './parse-once.ts'
+import type { ReadParsed } from './parsed-mail.ts'
 
 export interface CodeScanner {
-  /** Scans the messages that have not been scanned yet. Undefined if there are none. `client`: see ScanRequest. */
+  /**
+   * Scans the messages that have not been scanned yet. Undefined if there are none. `client` is the rate-limit key of the client;
+   * undefined if rate limits do not apply.
+   */
   scan(
     mailbox: MailboxId,
     messages: readonly MessageSummary[],
@@ -23,131 +33,166 @@ interface CodeScan {
   found(waitMs?: number): Promise<boolean>
 }
 
-type Scan = Promise<boolean | undefined> | undefined
+interface CodeScannerDeps {
+  store: MailStore
+  bus: Pick<Bus, 'wake'>
+  parsed: ReadParsed
+  senderChecks: CheckSender
+  log: Pick<Log, 'error'>
+}
 
 interface CodeScannerOptions {
   /** How long a list or an event waits for results. */
   resultWaitMs: number
-  limits?: ScanLimits
+  /** Only tests set it. */
+  limits?: Partial<typeof LIMITS>
 }
 
 // One child parses; meanwhile the next mails are read and the last results are stored.
-const LIMITS: ScanLimits = {
-  atOnce: 8,
-  atOncePerOwner: 4,
-  waiting: 10_000,
-  waitingPerOwner: 1_000,
+const LIMITS = {
+  slots: 8,
+  maxWaiting: 10_000,
+  maxWaitingPerKey: 1_000,
+  overloadMessage: 'Too many messages are waiting to be searched for codes.',
   retry: { first: 1_000, max: 30_000 },
 }
 
 /**
  * Has mail that is watched or listed parsed, stores its most likely code and its preview with the message, and wakes the
- * waiters of the mailbox. Each message is scanned once, in the background.
+ * waiters of the mailbox. Each message is scanned once, in the background, the newest of a mailbox first.
  */
 export function openCodeScanner(
-  {
-    store,
-    bus,
-    parsed,
-    senderChecks,
-    log,
-  }: Pick<MailDeps, 'store' | 'bus' | 'parsed' | 'senderChecks' | 'log'>,
-  { resultWaitMs, limits = LIMITS }: CodeScannerOptions,
+  deps: CodeScannerDeps,
+  { resultWaitMs, limits }: CodeScannerOptions,
 ): CodeScanner {
-  const queue = openScanQueue({ run: scanMessage, failed, limits })
-  // While the parser is behind, a mailbox may be polled very often.
-  const react = openReactions<boolean | undefined>()
+  const { retry, ...options } = { ...LIMITS, ...limits }
+  const scheduler = openScheduler(options)
+  const pending = new Set<string>()
+  /** Called when a scan ends. Not reactions of its promise, which would stay in memory as long as it is pending. */
+  const listeners = new Set<(key: string, isFound: boolean) => void>()
+  const end = new AbortController()
 
-  /** True if the message, unless it was deleted meanwhile, is scanned now. */
-  async function scanMessage({ mailbox, id, client }: ScanRequest): Promise<boolean> {
-    const message = await store.findMessage(mailbox, id)
-    if (!message) return false
-    // Another thread was faster.
-    if (isScanned(message)) return true
-    const { recipient, size } = message
-    const request = { client, mailbox: recipient, size, background: true }
-    const mail = await parsed(message.rawId, request)
-    if (!mail) return false
-    // So that opening the message does not wait for them.
-    void senderChecks(message, 'background')
-    const scan = { mailbox, id, ...scanResult(mail) }
-    // Clients with a key do not see the result and are not woken.
-    if (await store.saveScan(scan).catch(throwAsUnavailable)) bus.wake(mailbox)
-    return true
+  /** Its key; undefined if the queue is full. */
+  function start(scan: Scan): string | undefined {
+    const key = `${scan.mailbox} ${scan.id}`
+    if (pending.has(key)) return key
+    try {
+      // Charged by wall time; CPU time is measured and charged by the parser's own queue.
+      const run = scheduler.run(key, { owner: ownerKeys(scan), rank: -scan.id }, () =>
+        timed(() => scanWithRetries(deps, scan, retry, end.signal)),
+      )
+      pending.add(key)
+      // Nothing is found if it was dropped in favour of a client with fewer.
+      void run.catch(() => false).then((found) => finish(key, scan, found))
+      return key
+    } catch (error) {
+      if (error instanceof Problem) return undefined
+      throw error
+    }
+  }
+
+  function finish(key: string, scan: Scan, found: boolean | 'refused'): void {
+    pending.delete(key)
+    for (const listener of listeners) listener(key, found === true)
+    // Somebody may wait for its code, and nothing else of the mailbox may change.
+    if (found === 'refused') start(scan)
   }
 
   /** Whether one of them has found something by the end of all, or of the time. */
-  async function anyFound(scans: readonly Scan[], waitMs: number): Promise<boolean> {
-    const pending = new Set(scans.filter((scan) => scan !== undefined))
-    if (pending.size === 0) return false
-    let isFound = false
+  async function anyFound(keys: readonly string[], waitMs: number): Promise<boolean> {
+    const left = new Set(keys).intersection(pending)
+    let isAnyFound = left.size < keys.length
+    if (left.size === 0) return isAnyFound
     const all = Promise.withResolvers<void>()
-    const stops = [...pending].map((scan) =>
-      react(scan, (found) => {
-        if (found) isFound = true
-        pending.delete(scan)
-        if (pending.size === 0) all.resolve()
-      }),
-    )
+    const listener = (key: string, isFound: boolean) => {
+      if (left.delete(key) && isFound) isAnyFound = true
+      if (left.size === 0) all.resolve()
+    }
+    listeners.add(listener)
     await withTimeout(waitMs, all.promise)
-    for (const stop of stops) stop()
-    return isFound
-  }
-
-  function failed(error: unknown): void {
-    logFault(log, error, 'scanning a message for codes failed')
+    listeners.delete(listener)
+    return isAnyFound
   }
 
   return {
     scan(mailbox, messages, client) {
       const unscanned = messages.filter((message) => !isScanned(message))
       if (unscanned.length === 0) return undefined
-      const scans = unscanned.map(({ id }) => queue.add({ mailbox, id, client }))
+      const keys: string[] = []
+      for (const { id } of unscanned) {
+        const key = start({ mailbox, id, client })
+        // There is no room for the others either.
+        if (key === undefined) break
+        keys.push(key)
+      }
       return {
-        complete: !scans.includes(undefined),
-        found: (waitMs = resultWaitMs) => anyFound(scans, waitMs),
+        complete: keys.length === unscanned.length,
+        found: (waitMs = resultWaitMs) => anyFound(keys, waitMs),
       }
     },
-    close: queue.close,
+    close() {
+      end.abort()
+      scheduler.close()
+    },
   }
 }
 
-/** A full store would refuse the next scan as well. */
-function throwAsUnavailable(error: unknown): never {
-  throw error instanceof Problem ? new StoreUnavailable(error) : error
+interface Scan {
+  mailbox: MailboxId
+  id: number
+  client: string | undefined
+}
+
+// 31 seconds in all.
+const MAX_REFUSALS = 5
+
+/**
+ * True if the message is scanned now, false if it was deleted. A scan that is refused keeps its slot for a while: as long as the
+ * store is unavailable, others wait. Then it is queued again.
+ */
+async function scanWithRetries(
+  deps: CodeScannerDeps,
+  scan: Scan,
+  retry: Backoff,
+  ended: AbortSignal,
+): Promise<boolean | 'refused'> {
+  for (let refusals = 1; refusals <= MAX_REFUSALS; refusals += 1) {
+    try {
+      return await scanMessage(deps, scan)
+    } catch (error) {
+      ended.throwIfAborted()
+      if (!(error instanceof Problem)) {
+        logFault(deps.log, error, 'scanning a message for codes failed')
+        return false
+      }
+    }
+    await pause(backoffDelay(refusals, retry), undefined, { signal: ended })
+  }
+  return 'refused'
+}
+
+async function scanMessage(
+  { store, bus, parsed, senderChecks }: CodeScannerDeps,
+  { mailbox, id, client }: Scan,
+): Promise<boolean> {
+  const message = await store.findMessage(mailbox, id)
+  if (!message) return false
+  // Another thread was faster.
+  if (isScanned(message)) return true
+  const { recipient, size } = message
+  const mail = await parsed(message.rawId, { client, mailbox: recipient, size, background: true })
+  if (!mail) return false
+  // So that opening the message does not wait for them.
+  void senderChecks(message, 'background')
+  // Clients with a key do not see the result and are not woken.
+  if (await store.saveScan({ mailbox, id, ...scanResult(mail) })) bus.wake(mailbox)
+  return true
 }
 
 /** A scanner that charges its scans to this client. */
 export function scannerForClient(
-  { scan }: MailDeps['codes'],
+  { scan }: Pick<CodeScanner, 'scan'>,
   client: string | undefined,
-): MailDeps['codes'] {
+): Pick<CodeScanner, 'scan'> {
   return { scan: (mailbox, messages) => scan(mailbox, messages, client) }
-}
-
-/**
- * Calls listeners when a promise is fulfilled. Unlike a reaction of the promise itself, a listener can be removed: a promise that
- * stays pending would otherwise keep everyone in memory who ever waited for it.
- */
-function openReactions<T>() {
-  const listeners = new Map<Promise<T>, Set<(value: T) => void>>()
-
-  function listenersOf(promise: Promise<T>): Set<(value: T) => void> {
-    const known = listeners.get(promise)
-    if (known) return known
-    const added = new Set<(value: T) => void>()
-    listeners.set(promise, added)
-    void promise.then((value) => {
-      listeners.delete(promise)
-      for (const listener of added) listener(value)
-    })
-    return added
-  }
-
-  /** Returns a function that removes the listener. */
-  return (promise: Promise<T>, listener: (value: T) => void): (() => void) => {
-    const all = listenersOf(promise)
-    all.add(listener)
-    return () => void all.delete(listener)
-  }
 }

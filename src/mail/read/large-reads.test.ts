@@ -1,5 +1,4 @@
-import assert from 'node:assert/strict'
-import { describe, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { type LargeRead, openLargeReads } from './large-reads.ts'
 
 const LARGE = 10_000_000
@@ -53,12 +52,12 @@ describe('large mails', () => {
     const first = read('first')
     void read('second')
     await settle()
-    assert.deepEqual(events, ['first'])
+    expect(events).toStrictEqual(['first'])
     await endRead()
-    assert.equal(await first, 'first')
-    assert.deepEqual(events, ['first', 'rest'])
+    expect(await first).toBe('first')
+    expect(events).toStrictEqual(['first', 'rest'])
     await endPause()
-    assert.deepEqual(events, ['first', 'rest', 'second'])
+    expect(events).toStrictEqual(['first', 'rest', 'second'])
   })
 
   test('of one client delay another client by at most one read', async () => {
@@ -68,14 +67,18 @@ describe('large mails', () => {
     void read('ann', ANN)
     await endRead()
     await endPause()
-    assert.deepEqual(events, ['eve 0', 'rest', 'ann'])
+    expect(events).toStrictEqual(['eve 0', 'rest', 'ann'])
   })
 
   test('are refused if too many of one client are queued', async () => {
     const { read } = fixture()
     for (let n = 0; n < 21; n += 1) void read(`eve ${n}`)
     const message = 'Too many large messages are waiting to be read.'
-    await assert.rejects(read('eve 21'), { code: 'overloaded', message, retryAfter: 1 })
+    await expect(read('eve 21')).rejects.toMatchObject({
+      code: 'overloaded',
+      message,
+      retryAfter: 1,
+    })
     void read('ann', ANN)
   })
 
@@ -86,20 +89,20 @@ describe('large mails', () => {
     for (let n = 0; n < 20; n += 1) void read(`eve ${n}`)
     await endRead()
     await endPause()
-    assert.deepEqual(events, ['lookup 0', 'rest', 'eve 0'])
+    expect(events).toStrictEqual(['lookup 0', 'rest', 'eve 0'])
   })
 
   test('are refused at the deadline', async () => {
     const { read } = fixture(1)
     void read('first').catch(() => {})
-    await assert.rejects(read('second', ANN), { code: 'overloaded', retryAfter: 2 })
+    await expect(read('second', ANN)).rejects.toMatchObject({ code: 'overloaded', retryAfter: 2 })
   })
 
   test('cause a pause by CPU time, not by time spent waiting for the database', async () => {
     const { reads, pausesMs, settle } = fixture()
     await reads.run('slow', EVE, () => new Promise((resolve) => setTimeout(resolve, 200)))
     await settle()
-    assert.ok((pausesMs[0] ?? 1_000) < 200, `${pausesMs} ms`)
+    expect(pausesMs[0] ?? 1_000, `${pausesMs} ms`).toBeLessThan(200)
   })
 
   test('cause a pause of at most 200 ms', async () => {
@@ -109,15 +112,15 @@ describe('large mails', () => {
       while (process.threadCpuUsage().user - before < 150_000);
     })
     await settle()
-    assert.deepEqual(pausesMs, [200])
+    expect(pausesMs).toStrictEqual([200])
   })
 
   test('requested concurrently under one key are read once', async () => {
     const { events, read, endRead } = fixture()
     const both = [read('one', EVE, 'raw 1'), read('two', EVE, 'raw 1')]
     await endRead()
-    assert.deepEqual(await Promise.all(both), ['one', 'one'])
-    assert.deepEqual(events, ['one', 'rest'])
+    expect(await Promise.all(both)).toStrictEqual(['one', 'one'])
+    expect(events).toStrictEqual(['one', 'rest'])
   })
 
   test('whose client has disconnected are not read', async () => {
@@ -126,10 +129,10 @@ describe('large mails', () => {
     const disconnect = new AbortController()
     const second = read('second', { ...EVE, signal: disconnect.signal })
     disconnect.abort(new Error('gone'))
-    await assert.rejects(second, /gone/)
+    await expect(second).rejects.toThrow(/gone/)
     await endRead()
     await endPause()
-    assert.deepEqual(events, ['first', 'rest'])
+    expect(events).toStrictEqual(['first', 'rest'])
   })
 })
 
@@ -137,8 +140,8 @@ test('a small mail is read without queueing', async () => {
   const { events, read, endRead } = fixture()
   void read('large')
   const small = read('small', { ...EVE, size: 4_096 })
-  assert.deepEqual(events, ['large', 'small'])
+  expect(events).toStrictEqual(['large', 'small'])
   await endRead()
   await endRead()
-  assert.equal(await small, 'small')
+  expect(await small).toBe('small')
 })

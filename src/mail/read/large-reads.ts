@@ -10,17 +10,22 @@ export interface LargeReads {
    * rejected with `overloaded`.
    */
   run<T>(key: string, request: LargeRead, read: () => Promise<T>): Promise<T>
+  /** Aborts the signal of the task with `overloaded` if it takes too long. */
+  withDeadline<T>(
+    signal: AbortSignal | undefined,
+    task: (ended: AbortSignal) => Promise<T>,
+  ): Promise<T>
 }
 
 export interface LargeRead extends ParseRequest {
-  /** Of the whole mail, in bytes. */
+  /** Size of the whole mail, in bytes. */
   size: number
   signal?: AbortSignal | undefined
 }
 
+/** Only tests set these. */
 interface LargeReadsOptions {
   rest?: (ms: number) => Promise<void>
-  /** How long a request waits; only tests set it. */
   deadlineMs?: number
 }
 
@@ -36,6 +41,10 @@ const LIMITS = {
 // With this pause, large reads take at most about a third of the thread's time.
 const REST = 2
 const MAX_REST_MS = 200
+// Well below the idle timeout of HTTP connections, and enough for a fair share of two children unless some twenty other
+// clients keep them busy with the most expensive mails.
+const DEADLINE_MS = 10_000
+const RETRY_SECONDS = 2
 
 export function isLarge({ size }: Pick<LargeRead, 'size'>): boolean {
   return size >= LARGE_BYTES
@@ -45,53 +54,46 @@ export function isLarge({ size }: Pick<LargeRead, 'size'>): boolean {
  * A mail of 10 MB takes 30 to 50 ms of this thread. Large mails are therefore read one at a time and in steps, fairly by client
  * and mailbox, with pauses for all other requests.
  */
-export function openLargeReads({ rest = pause, deadlineMs = DEADLINE_MS }: LargeReadsOptions = {}) {
+export function openLargeReads({
+  rest = pause,
+  deadlineMs = DEADLINE_MS,
+}: LargeReadsOptions = {}): LargeReads {
   const scheduler = openScheduler(LIMITS)
 
   function startRead<T>(read: () => Promise<T>): Running<T> {
     const startedAt = process.threadCpuUsage()
     const result = read()
-    const cpuMs = () => {
-      const { user, system } = process.threadCpuUsage(startedAt)
-      return (user + system) / 1_000
-    }
     // CPU time, not wall time: while the database is slow, this thread is idle.
-    const cost = result.then(cpuMs, cpuMs).then(async (ms) => {
+    const restOver = async () => {
+      const { user, system } = process.threadCpuUsage(startedAt)
+      const ms = (user + system) / 1_000
       await rest(Math.min(REST * ms, MAX_REST_MS))
       return ms
-    })
-    return { result, cost }
+    }
+    return { result, cost: result.then(restOver, restOver) }
+  }
+
+  const withDeadline: LargeReads['withDeadline'] = async (signal, task) => {
+    const deadline = new AbortController()
+    const message = 'Too many messages are waiting to be read.'
+    const late = () => deadline.abort(new Problem('overloaded', message, RETRY_SECONDS))
+    const timer = setTimeout(late, deadlineMs)
+    try {
+      return await task(signal ? AbortSignal.any([signal, deadline.signal]) : deadline.signal)
+    } finally {
+      clearTimeout(timer)
+    }
   }
 
   return {
+    withDeadline,
     run(key, { size, signal, background = false, ...reader }, read) {
       if (!isLarge({ size })) return read()
-      const owner = ownerKeys(reader)
-      if (background) return scheduler.run(key, { owner, background }, () => startRead(read))
-      return withDeadline(deadlineMs, signal, (ended) =>
-        scheduler.run(key, { owner, signal: ended }, () => startRead(read)),
-      )
+      const inTurn = (ended?: AbortSignal) =>
+        scheduler.run(key, { owner: ownerKeys(reader), background, signal: ended }, () =>
+          startRead(read),
+        )
+      return background ? inTurn() : withDeadline(signal, inTurn)
     },
-  } satisfies LargeReads
-}
-
-// Well below the idle timeout of HTTP connections, and enough for a fair share of two children unless some twenty other
-// clients keep them busy with the most expensive mails.
-export const DEADLINE_MS = 10_000
-const RETRY_SECONDS = 2
-
-/** Aborts the task's signal with `overloaded` at the deadline. */
-export async function withDeadline<T>(
-  ms: number,
-  signal: AbortSignal | undefined,
-  task: (ended: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const deadline = new AbortController()
-  const late = new Problem('overloaded', 'Too many messages are waiting to be read.', RETRY_SECONDS)
-  const timer = setTimeout(() => deadline.abort(late), ms)
-  try {
-    return await task(signal ? AbortSignal.any([signal, deadline.signal]) : deadline.signal)
-  } finally {
-    clearTimeout(timer)
   }
 }

@@ -1,5 +1,4 @@
-import assert from 'node:assert/strict'
-import { describe, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { headOf, jsonParts, parseCompact } from './long-strings.ts'
 
 const MAX = 50
@@ -15,8 +14,8 @@ describe('a value with long strings', () => {
     test(`of ${JSON.stringify(text)} is the same after it was taken apart`, async () => {
       const value = { a: [long(text), text, { b: long(text) }], c: '', d: long(text) }
       const { value: rest, long: taken } = await compact(value)
-      assert.equal(taken.size, 3)
-      assert.equal(Buffer.concat(jsonParts(rest, taken)).toString(), JSON.stringify(value))
+      expect(taken.size).toBe(3)
+      expect(Buffer.concat(jsonParts(rest, taken)).toString()).toBe(JSON.stringify(value))
     })
   }
 
@@ -24,8 +23,8 @@ describe('a value with long strings', () => {
     const json = Buffer.from(JSON.stringify({ text: long('x') }))
     const { value, long: taken } = await parseCompact(json, MAX)
     const [part] = jsonParts({ status: 'success', ...(value as object) }, taken).slice(1)
-    assert.equal(part?.buffer, json.buffer)
-    assert.equal(part, jsonParts(value, taken)[1])
+    expect(part?.buffer).toBe(json.buffer)
+    expect(part).toBe(jsonParts(value, taken)[1])
   })
 
   test('that names no placeholder of another value keeps what looks like one', async () => {
@@ -33,11 +32,11 @@ describe('a value with long strings', () => {
     const { text: placeholder } = value as { text: string }
     const other = await compact({ text: long('y'), subject: placeholder })
     const again = Buffer.concat(jsonParts(other.value, other.long)).toString()
-    assert.deepEqual(JSON.parse(again), { text: long('y'), subject: placeholder })
+    expect(JSON.parse(again)).toStrictEqual({ text: long('y'), subject: placeholder })
   })
 
   test('is parsed as a whole if it is short', async () => {
-    assert.deepEqual(await compact({ a: 'x' }), { value: { a: 'x' }, long: new Map() })
+    expect(await compact({ a: 'x' })).toStrictEqual({ value: { a: 'x' }, long: new Map() })
   })
 })
 
@@ -48,11 +47,11 @@ describe('the beginning of a long string', () => {
       const json = Buffer.from(JSON.stringify(whole))
       for (let bytes = 0; bytes < 40; bytes += 1) {
         const head = headOf(json, bytes)
-        assert.ok(whole.startsWith(head), `${bytes}`)
+        expect(whole.startsWith(head), `${bytes}`).toBeTruthy()
         // At most six bytes for each unit.
-        assert.ok(head.length * 6 >= bytes - 1, `${bytes}`)
+        expect(head.length * 6, `${bytes}`).toBeGreaterThanOrEqual(bytes - 1)
       }
-      assert.equal(headOf(json, json.length), whole)
+      expect(headOf(json, json.length)).toBe(whole)
     })
   }
 })

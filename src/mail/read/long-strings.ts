@@ -63,7 +63,7 @@ export function headOf(json: Buffer, bytes: number): string {
   return JSON.parse(`${json.toString('utf8', 0, at)}"`)
 }
 
-/** Of a UTF-8 character. */
+/** True for a continuation byte of a UTF-8 character. */
 function isContinuation(byte = 0): boolean {
   return (byte & 0xc0) === 0x80
 }

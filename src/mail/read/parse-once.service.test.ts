@@ -1,7 +1,6 @@
-import assert from 'node:assert/strict'
-import { afterEach, beforeEach, describe, onTestFinished, test, vi } from 'vitest'
-import { inlineParser } from '../../../test/support/inline-parser.ts'
-import { openSqliteTestMail } from '../../../test/support/stores.ts'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { inlineParser } from '../../../test/kit/mail/inline-parser.ts'
+import { openSqliteTestMail } from '../../../test/kit/store/stores.ts'
 import { parseAddress, parseHost } from '../../base/address.ts'
 import { Problem } from '../../base/problem.ts'
 import { EMPTY_MAIL, type Mail, PARSE_VERSION } from '../../shared/mail.ts'
@@ -19,7 +18,7 @@ beforeEach(async () => {
   store = scratch.store
   close = scratch.close
   const [name, recipient] = [parseHost('box.test'), parseAddress('abuse@box.test')]
-  assert.ok(name && recipient)
+  expect.assert(name && recipient)
   await store.addDomain({ name, sessions: true, reader: false, ttlSeconds: undefined })
   await store.addMail({
     recipients: [{ address: recipient, mailbox: OPERATOR }],
@@ -49,14 +48,14 @@ test('a mail requested concurrently is parsed once, and never again', async () =
   let parses = 0
   const parse = async (raw: Uint8Array) => {
     parses += 1
-    assert.equal(Buffer.from(raw).toString(), 'Subject: x\r\n\r\nhi\r\n')
+    expect(Buffer.from(raw).toString()).toBe('Subject: x\r\n\r\nhi\r\n')
     return mail
   }
   const parsed = parsing(parse)
   const all = await Promise.all(Array.from({ length: 10 }, () => parsed(rawId, FOREGROUND)))
-  for (const one of all) assert.deepEqual(one, mail)
-  assert.deepEqual(await parsing(parse)(rawId, FOREGROUND), mail, 'also by another process')
-  assert.equal(parses, 1)
+  for (const one of all) expect(one).toStrictEqual(mail)
+  expect(await parsing(parse)(rawId, FOREGROUND), 'also by another process').toBe('stored')
+  expect(parses).toBe(1)
 })
 
 test('a parse is charged to the client and to the mailbox it is for', async () => {
@@ -67,7 +66,7 @@ test('a parse is charged to the client and to the mailbox it is for', async () =
     return parser.use(key, request, task)
   }
   await openParseOnce({ store, parser: { ...parser, use } })(rawId, FOREGROUND)
-  assert.deepEqual(owners, [['client 192.0.2.1', 'mailbox abuse@box.test']])
+  expect(owners).toStrictEqual([['client 192.0.2.1', 'mailbox abuse@box.test']])
 })
 
 test('a failed parse is retried by the next request', async () => {
@@ -77,20 +76,20 @@ test('a failed parse is retried by the next request', async () => {
     if (parses === 1) throw new Error('the child died')
     return mail
   })
-  await assert.rejects(parsed(rawId, FOREGROUND), /the child died/)
-  assert.deepEqual(await parsed(rawId, FOREGROUND), mail)
+  await expect(parsed(rawId, FOREGROUND)).rejects.toThrow(/the child died/)
+  expect(await parsed(rawId, FOREGROUND)).toStrictEqual(mail)
 })
 
 test('a deleted mail has no parse', async () => {
   const parse = () => Promise.reject(new Error('nothing to parse'))
-  assert.equal(await parsing(parse)(rawId + 1, FOREGROUND), undefined)
+  expect.assert((await parsing(parse)(rawId + 1, FOREGROUND)) === undefined)
 })
 
 test('a parsed mail with a long text is not passed on but read from the store by each request', async () => {
   const long = { ...mail, text: 'x'.repeat(256 * 1024 + 1) }
   const parse = parsing(async () => long)
-  assert.equal(await parse(rawId, FOREGROUND), 'stored')
-  assert.deepEqual(await openParsedMail({ store, largeReads, parse })(rawId, FOREGROUND), long)
+  expect.assert((await parse(rawId, FOREGROUND)) === 'stored')
+  expect(await openParsedMail({ store, largeReads, parse })(rawId, FOREGROUND)).toStrictEqual(long)
 })
 
 /** How often a JSON text of a megabyte was made and parsed. */
@@ -112,8 +111,8 @@ test('a long text that is stored already is not parsed to see that it is current
   await store.saveParsed(rawId, { ...mail, text: 'x'.repeat(2_000_000) })
   const counts = countLargeJson()
   const parse = parsing(() => Promise.reject(new Error('parsed again')))
-  assert.equal(await parse(rawId, FOREGROUND), 'stored')
-  assert.deepEqual(counts(), { made: 0, parsed: 0 })
+  expect.assert((await parse(rawId, FOREGROUND)) === 'stored')
+  expect(counts()).toStrictEqual({ made: 0, parsed: 0 })
 })
 
 test('on a full disk, all who wait for a long text share one serialization of it', async () => {
@@ -124,13 +123,13 @@ test('on a full disk, all who wait for a long text share one serialization of it
   const counts = countLargeJson()
   const request = { ...FOREGROUND, size: 2_000_000 }
   const all = await Promise.all(Array.from({ length: 4 }, () => read(rawId, request)))
-  assert.deepEqual(counts(), { made: 1, parsed: 0 })
+  expect(counts()).toStrictEqual({ made: 1, parsed: 0 })
   for (const one of all) {
-    assert.equal(one?.long.get(one.mail.text ?? '')?.toString(), `"${long.text}"`)
+    expect.assert(one?.long.get(one.mail.text ?? '')?.toString() === `"${long.text}"`)
   }
   const reserved: number[] = []
   await read(rawId, { ...request, reserve: (bytes) => reserved.push(bytes) })
-  assert.ok((reserved[0] ?? 0) > 2_000_000, 'now its size is known')
+  expect.assert((reserved[0] ?? 0) > 2_000_000, 'now its size is known')
 })
 
 test('a text that is not complete is truncated; HTML is not said to be', async () => {
@@ -142,16 +141,16 @@ test('a text that is not complete is truncated; HTML is not said to be', async (
     await store.saveParsed(rawId, { ...mail, ...parts })
     const parse = parsing(() => Promise.reject(new Error('parsed again')))
     const found = await openParsedMail({ store, largeReads, parse })(rawId, FOREGROUND)
-    assert.ok(`${found?.text}${found?.html}`.length < long.length)
-    assert.equal(found?.truncated, truncated)
+    expect.assert(`${found?.text}${found?.html}`.length < long.length)
+    expect(found?.truncated).toBe(truncated)
   }
 })
 
 test('a parsed large mail with a short text is passed to each request', async () => {
   const raw = await store.readRaw(rawId)
-  assert.ok(raw)
+  expect.assert(raw)
   const readRaw = async () => ({ ...raw, bytes: Buffer.alloc(256 * 1024 + 1) })
-  assert.deepEqual(await parsing(async () => mail, { readRaw })(rawId, FOREGROUND), mail)
+  expect(await parsing(async () => mail, { readRaw })(rawId, FOREGROUND)).toStrictEqual(mail)
 })
 
 for (const [name, version] of [
@@ -166,9 +165,10 @@ for (const [name, version] of [
       return mail
     })
     const read = openParsedMail({ store, largeReads, parse })
-    for (let times = 0; times < 2; times += 1) assert.deepEqual(await read(rawId, FOREGROUND), mail)
-    assert.deepEqual(await storedMail(), mail)
-    assert.equal(parses, 1)
+    for (let times = 0; times < 2; times += 1)
+      expect(await read(rawId, FOREGROUND)).toStrictEqual(mail)
+    expect(await storedMail()).toStrictEqual(mail)
+    expect(parses).toBe(1)
   })
 }
 
@@ -176,25 +176,26 @@ test('a stored parse of a newer version is kept, as while nodes are upgraded one
   const newer = { ...mail, version: PARSE_VERSION + 1 }
   await store.saveParsed(rawId, newer)
   const parse = parsing(() => Promise.reject(new Error('parsed again')))
-  assert.deepEqual(await openParsedMail({ store, largeReads, parse })(rawId, FOREGROUND), newer)
+  expect(await openParsedMail({ store, largeReads, parse })(rawId, FOREGROUND)).toStrictEqual(newer)
 })
 
 describe('a request', () => {
   const never = () => new Promise<never>(() => {})
+  const hurried = openLargeReads({ deadlineMs: 1 })
 
   test('that exceeds the deadline is refused as overloaded', async () => {
-    const parsed = openParsedMail({ store, largeReads, parse: parsing(never), deadlineMs: 1 })
-    await assert.rejects(parsed(rawId, FOREGROUND), { code: 'overloaded', retryAfter: 2 })
+    const parsed = openParsedMail({ store, largeReads: hurried, parse: parsing(never) })
+    await expect(parsed(rawId, FOREGROUND)).rejects.toMatchObject({
+      code: 'overloaded',
+      retryAfter: 2,
+    })
   })
 
   test('that exceeds the deadline while a large mail is read is refused as overloaded', async () => {
     const slow = { ...store, readParsedJson: never }
-    const deps = { store: slow, largeReads: openLargeReads(), parse: parsing(never) }
-    const read = openParsedMail({ ...deps, deadlineMs: 1 })(rawId, {
-      ...FOREGROUND,
-      size: 10_000_000,
-    })
-    await assert.rejects(read, { code: 'overloaded', retryAfter: 2 })
+    const read = openParsedMail({ store: slow, largeReads: hurried, parse: parsing(never) })
+    const request = { ...FOREGROUND, size: 10_000_000 }
+    await expect(read(rawId, request)).rejects.toMatchObject({ code: 'overloaded', retryAfter: 2 })
   })
 
   test('whose client has disconnected ends at once', async () => {
@@ -202,7 +203,7 @@ describe('a request', () => {
     const parsed = openParsedMail({ store, largeReads, parse: parsing(never) })
     const read = parsed(rawId, { ...FOREGROUND, signal: disconnect.signal })
     disconnect.abort(new Error('the client hung up'))
-    await assert.rejects(read, /hung up/)
+    await expect(read).rejects.toThrow(/hung up/)
   })
 })
 
@@ -213,8 +214,8 @@ describe('a parse in the background', () => {
       [undefined, mail],
     ] as const) {
       const parsed = parsing(async () => mail, { storageFault: async () => storageFault })
-      assert.deepEqual(await parsed(rawId, BACKGROUND), mail)
-      assert.deepEqual(await storedMail(), stored)
+      expect(await parsed(rawId, BACKGROUND)).toStrictEqual(mail)
+      expect(await storedMail()).toStrictEqual(stored)
     }
   })
 
@@ -225,7 +226,7 @@ describe('a parse in the background', () => {
     const both = [parsed(rawId, BACKGROUND), parsed(rawId, FOREGROUND)]
     parse.resolve(mail)
     await Promise.all(both)
-    assert.deepEqual(await storedMail(), mail)
+    expect(await storedMail()).toStrictEqual(mail)
   })
 
   test('is not stored after a failed write until a foreground write succeeds', async () => {
@@ -238,10 +239,10 @@ describe('a parse in the background', () => {
     const parsed = parsing(async () => mail, { saveParsed })
     for (const request of [BACKGROUND, BACKGROUND, FOREGROUND, BACKGROUND])
       await parsed(rawId, request)
-    assert.deepEqual(writes, ['refused', 'refused'], 'the first, and that of the reader')
+    expect(writes, 'the first, and that of the reader').toStrictEqual(['refused', 'refused'])
     isFull = false
     for (const request of [BACKGROUND, FOREGROUND, BACKGROUND]) await parsed(rawId, request)
-    assert.deepEqual(writes.slice(2), ['stored', 'stored'])
+    expect(writes.slice(2)).toStrictEqual(['stored', 'stored'])
   })
 })
 
@@ -249,8 +250,8 @@ describe('a transient parse', () => {
   const TRANSIENT = { ...FOREGROUND, transient: true }
 
   test('is not stored', async () => {
-    assert.deepEqual(await parsing(async () => mail)(rawId, TRANSIENT), mail)
-    assert.equal(await storedMail(), undefined)
+    expect(await parsing(async () => mail)(rawId, TRANSIENT)).toStrictEqual(mail)
+    expect(await storedMail()).toBeUndefined()
   })
 
   test('is stored if a reader shares it', async () => {
@@ -258,7 +259,7 @@ describe('a transient parse', () => {
     const parsed = parsing(() => parse.promise)
     const both = [parsed(rawId, TRANSIENT), parsed(rawId, FOREGROUND)]
     parse.resolve(mail)
-    assert.deepEqual(await Promise.all(both), [mail, mail])
-    assert.deepEqual(await storedMail(), mail)
+    expect(await Promise.all(both)).toStrictEqual([mail, mail])
+    expect(await storedMail()).toStrictEqual(mail)
   })
 })

@@ -1,26 +1,29 @@
-import type { Owner } from '../../base/fair-queue.ts'
 import { Problem } from '../../base/problem.ts'
 import type { Parse, Parser } from '../../mime/parser.ts'
 import { type Mail, PARSE_VERSION } from '../../shared/mail.ts'
 import type { MailStore } from '../store.ts'
 import { parseCompact } from './long-strings.ts'
 
-interface ParseOnceDeps {
+export interface ParseOnceDeps {
   store: Pick<MailStore, 'readRaw' | 'readParsedJson' | 'saveParsed' | 'storageFault'>
   parser: Pick<Parser, 'use'>
 }
 
-export interface ParseRequest {
+/** On whose behalf mail is read. */
+export interface Reader {
   /** Rate-limit key of the client; undefined if rate limits do not apply: fairness is then between mailboxes only. */
   client: string | undefined
-  mailbox: string
+  mailbox: string | number
+}
+
+export interface ParseRequest extends Reader {
   /** Nobody waits for it: it yields to other requests. */
   background?: boolean
   /** The result is not stored, unless a reader shares it. */
   transient?: boolean
 }
 
-/** Parses the mail and stores the result; undefined if it was deleted. `stored`: the result is too long to return, read it from the store. */
+/** Parses the mail and stores the result; undefined if it was deleted. `stored`: read the result from the store. */
 export type ParseOnce = (
   rawId: number,
   request: ParseRequest,
@@ -29,8 +32,8 @@ export type ParseOnce = (
 
 /** Concurrent requests for a mail, on any thread, share one parse. The mail is read only when it is its turn. */
 export function openParseOnce({ store, parser }: ParseOnceDeps): ParseOnce {
-  /** Foreground requests per mail. */
-  const readers = new Map<number, number>()
+  /** Mails that a client waits for. */
+  const wanted = new Set<number>()
   let isFull = false
 
   // A background result must not take scarce space from mail, and a failed write fails everything in its commit.
@@ -50,42 +53,31 @@ export function openParseOnce({ store, parser }: ParseOnceDeps): ParseOnce {
     return !isFull
   }
 
-  async function readStored(rawId: number) {
-    const json = await store.readParsedJson(rawId)
-    if (!json) return undefined
-    const { value, long } = await parseCompact(json, MAX_RETURNED_LENGTH)
-    const mail = value as Mail
-    return { mail, isLong: long.size > 0 || isLong(mail) }
-  }
-
   async function parseAndKeep(
     rawId: number,
     transient: boolean,
     parse: Parse,
   ): Promise<Mail | 'stored' | undefined> {
-    const stored = await readStored(rawId)
-    const raw = stored && isCurrent(stored.mail) ? undefined : await store.readRaw(rawId)
-    if (!raw) return stored?.isLong ? 'stored' : stored?.mail
+    const json = await store.readParsedJson(rawId)
+    const stored = json && (await parseCompact(json, MAX_RETURNED_LENGTH)).value
+    if (stored && isCurrent(stored as Mail)) return 'stored'
+    const raw = await store.readRaw(rawId)
+    if (!raw) return undefined
     const mail = await parse(raw.bytes)
-    const isWanted = readers.has(rawId) || (!transient && (await canStore()))
-    const isStored = isWanted && (await keep(rawId, mail))
+    const isKept = wanted.has(rawId) || (!transient && (await canStore()))
+    const isStored = isKept && (await keep(rawId, mail))
     return isStored && isLong(mail) ? 'stored' : mail
   }
 
   return async (rawId, { background = false, transient = false, ...request }, signal) => {
     const isReader = !background && !transient
-    const count = (change: 1 | -1) => {
-      const left = (readers.get(rawId) ?? 0) + change
-      if (left > 0) readers.set(rawId, left)
-      else readers.delete(rawId)
-    }
-    if (isReader) count(1)
+    if (isReader) wanted.add(rawId)
     try {
       return await parser.use(rawId, { owner: ownerKeys(request), background, signal }, (parse) =>
         parseAndKeep(rawId, transient, parse),
       )
     } finally {
-      if (isReader) count(-1)
+      if (isReader) wanted.delete(rawId)
     }
   }
 }
@@ -106,14 +98,8 @@ export function isCurrent({ version = 0 }: Mail): boolean {
   return version >= PARSE_VERSION
 }
 
-/** Keys that work for a request is charged to. */
-export function ownerKeys({
-  client,
-  mailbox,
-}: {
-  client: string | undefined
-  mailbox: string | number
-}): Owner {
+/** Keys that work for a reader is charged to. */
+export function ownerKeys({ client, mailbox }: Reader): string[] {
   const keys = client === undefined ? [] : [`client ${client}`]
   return [...keys, `mailbox ${mailbox}`]
 }

@@ -1,17 +1,15 @@
 import { openLru } from '../../base/lru.ts'
 import { Problem } from '../../base/problem.ts'
 import type { Mail } from '../../shared/mail.ts'
-import type { MailDeps } from '../deps.ts'
 import type { MailStore } from '../store.ts'
-import { DEADLINE_MS, withDeadline } from './large-reads.ts'
+import type { LargeRead, LargeReads } from './large-reads.ts'
 import { type CompactJson, headOf, parseCompact } from './long-strings.ts'
-import { isCurrent, isLong, type ParseOnce, type ParseRequest } from './parse-once.ts'
+import { isCurrent, isLong, type ParseOnce } from './parse-once.ts'
 
-interface ParsedMailDeps extends Pick<MailDeps, 'largeReads'> {
+interface ParsedMailDeps {
   store: Pick<MailStore, 'readParsedJson'>
   parse: ParseOnce
-  /** How long a request waits; only tests set it. */
-  deadlineMs?: number
+  largeReads: LargeReads
 }
 
 /**
@@ -28,12 +26,9 @@ export interface MailJson extends Pick<CompactJson, 'long'> {
   mail: Mail
 }
 
-export interface ParsedRequest extends ParseRequest {
-  /** Of the mail, in bytes. */
-  size: number
+export interface ParsedRequest extends LargeRead {
   /** Called with the size of the result, if it is known, before anything is read. Throws if there is no room for it. */
   reserve?(bytes: number): void
-  signal?: AbortSignal
 }
 
 // A UTF-16 unit takes at most six bytes of JSON: no list or page shows more than 256 K of them.
@@ -69,11 +64,11 @@ const MAX_SIZES = 10_000
  * and the result is stored, so a retry helps.
  */
 function openReader(
-  { store, parse, largeReads, deadlineMs = DEADLINE_MS }: ParsedMailDeps,
+  { store, parse, largeReads }: ParsedMailDeps,
   name: string,
   parseJson: (json: Buffer) => Promise<MailJson>,
 ) {
-  /** Of the results that were read before, in bytes. */
+  /** Sizes of the results that were read before, in bytes. */
   const sizes = openLru<number, number>(MAX_SIZES)
 
   async function compact(rawId: number, json: Buffer | undefined): Promise<MailJson | undefined> {
@@ -114,5 +109,5 @@ function openReader(
   return (rawId: number, { signal, ...request }: ParsedRequest) =>
     request.background
       ? read(rawId, request)
-      : withDeadline(deadlineMs, signal, (ended) => read(rawId, request, ended))
+      : largeReads.withDeadline(signal, (ended) => read(rawId, request, ended))
 }

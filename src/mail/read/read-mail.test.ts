@@ -1,5 +1,4 @@
-import assert from 'node:assert/strict'
-import { onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import type { MailboxId } from '../rules/session.ts'
 import { openCodeFixture } from '../testing/codes.ts'
 import { deleteSeveral } from './read-mail.ts'
@@ -18,6 +17,6 @@ test('if a later step of a deletion fails, waiters still learn of the messages a
   }
   const deps = { store: { ...store, deleteMessages }, bus, now }
   const ids = [id, ...Array.from({ length: 150 }, (_, at) => at + 1)]
-  await assert.rejects(deleteSeveral(deps, token, { ids }), /disk failure/)
-  assert.deepEqual([await list(), woken], [[], [session.id]])
+  await expect(deleteSeveral(deps, token, { ids })).rejects.toThrow(/disk failure/)
+  expect([await list(), woken]).toStrictEqual([[], [session.id]])
 })

@@ -22,7 +22,7 @@ interface MailQuery {
   signal: AbortSignal
 }
 
-/** Of a response that contains what is read. */
+/** Query with the size of the response that contains what is read. */
 interface SizedQuery extends MailQuery {
   /** Called with the size of the result before it is read, as far as it is known. Throws if there is no room for it. */
   reserve(bytes: number): void
@@ -137,7 +137,8 @@ type DeleteDeps = Pick<MailDeps, 'store' | 'bus' | 'now'>
 
 export async function deleteMail(deps: DeleteDeps, token: string, id: number): Promise<void> {
   const session = await liveSession(deps, token)
-  if (!(await deps.store.deleteMessage(session.id, id))) throw messageNotFound()
+  const { messages } = await deps.store.deleteMessages(session.id, [id])
+  if (messages === 0) throw messageNotFound()
   wakeSession(deps.bus, session)
 }
 

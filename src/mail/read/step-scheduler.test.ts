@@ -1,6 +1,5 @@
-import assert from 'node:assert/strict'
-import { onTestFinished, test } from 'vitest'
-import { countTurns } from '../testing/turns.ts'
+import { expect, onTestFinished, test } from 'vitest'
+import { countTurns } from '../../../test/kit/mail/turns.ts'
 import { openStepScheduler } from './step-scheduler.ts'
 
 /** Records the turn of the event loop in which each step runs. */
@@ -24,16 +23,18 @@ function recordedRuns(limits?: Parameters<typeof openStepScheduler>[0]) {
 test('of many runs at once, one step runs per turn of the event loop', async () => {
   const { start, ran } = recordedRuns()
   const clients = Array.from({ length: 20 }, (_, at) => `client ${at}`)
-  assert.deepEqual(await Promise.all(clients.map((client) => start(client, 3))), clients)
-  assert.equal(ran.length, 60)
-  assert.equal(new Set(ran.map(({ turn }) => turn)).size, 60)
+  expect(await Promise.all(clients.map((client) => start(client, 3)))).toStrictEqual(clients)
+  expect(ran.length).toBe(60)
+  expect(new Set(ran.map(({ turn }) => turn)).size).toBe(60)
 })
 
 test('a client does not wait for all runs of another one', async () => {
   const { start, ran } = recordedRuns()
   const many = Array.from({ length: 50 }, () => start('many', 10))
   await start('one', 3)
-  assert.ok(ran.filter(({ client }) => client === 'many').length < 100, `${ran.length} steps`)
+  expect(ran.filter(({ client }) => client === 'many').length, `${ran.length} steps`).toBeLessThan(
+    100,
+  )
   await Promise.all(many)
 })
 
@@ -44,7 +45,7 @@ test('too many runs of a client are refused, those of others are not', async () 
     start('one', 0),
   ])
   const refused = many.flatMap((run) => (run.status === 'rejected' ? [run.reason.code] : []))
-  assert.deepEqual([refused, many.at(-1)?.status], [Array(4).fill('overloaded'), 'fulfilled'])
+  expect([refused, many.at(-1)?.status]).toStrictEqual([Array(4).fill('overloaded'), 'fulfilled'])
 })
 
 test('a run that is no longer needed ends, also with an error of a step', async () => {
@@ -53,13 +54,13 @@ test('a run that is no longer needed ends, also with an error of a step', async 
   const first = start('first', 2)
   const aborted = start('aborted', 2, left.signal)
   left.abort(new Error('left'))
-  await assert.rejects(aborted, /left/)
-  assert.equal(await first, 'first')
-  assert.deepEqual(new Set(ran.map(({ client }) => client)), new Set(['first']))
+  await expect(aborted).rejects.toThrow(/left/)
+  expect(await first).toBe('first')
+  expect(new Set(ran.map(({ client }) => client))).toStrictEqual(new Set(['first']))
   const { step } = openStepScheduler()
   const failing = () => {
     throw new Error('a bug')
   }
-  await assert.rejects(step({ client: undefined, mailbox: 1 }, failing), /a bug/)
-  assert.equal(await step({ client: undefined, mailbox: 1 }, () => 'next'), 'next')
+  await expect(step({ client: undefined, mailbox: 1 }, failing)).rejects.toThrow(/a bug/)
+  expect(await step({ client: undefined, mailbox: 1 }, () => 'next')).toBe('next')
 })

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { openScheduler, type Running } from '../../base/fair-scheduler.ts'
-import { ownerKeys } from './parse-once.ts'
+import { ownerKeys, type Reader } from './parse-once.ts'
 
 /**
  * Filters and searches fold texts in this thread. They do so in short steps, one per turn of the event loop whatever their
@@ -13,10 +13,7 @@ export interface StepScheduler {
   step<T>(request: StepRequest, work: () => T): Promise<T>
 }
 
-export interface StepRequest {
-  /** Rate-limit key of the client; undefined if rate limits do not apply. */
-  client: string | undefined
-  mailbox: string | number
+export interface StepRequest extends Reader {
   signal?: AbortSignal | undefined
 }
 

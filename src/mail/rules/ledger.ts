@@ -45,7 +45,7 @@ export interface LedgerState {
   pruned: boolean
 }
 
-/** How long an unknown address may still belong to somebody, or be reserved: the longest lifetime plus the cool-down. */
+/** How long an unknown address may still belong to somebody, or be in its cool-down: the longest lifetime plus the cool-down. */
 export interface LedgerLimits {
   lifetimes: LifetimeLimits
   cooldownMs: number

@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Problem } from '../../base/problem.ts'
@@ -92,9 +91,9 @@ test('a random name is a valid prefix of pronounceable syllables, shorter than 2
   fc.assert(
     fc.property(fc.bigInt(0n, 2n ** 64n - 1n), (number) => {
       const name = nameFrom(number)
-      assert.equal(parsePrefix(name), name)
-      assert.match(name, /^([b-z][aeiou]){3}\.([b-z][aeiou]){3}\d{3}$/)
-      assert.ok(name.length < 20)
+      expect(parsePrefix(name)).toBe(name)
+      expect(name).toMatch(/^([b-z][aeiou]){3}\.([b-z][aeiou]){3}\d{3}$/)
+      expect(name.length).toBeLessThan(20)
     }),
   )
 })
@@ -104,12 +103,12 @@ test('a random name has at least 40 random bits: every part is drawn independent
   let bits = 0
   for (const [start, end, choices] of PARTS) {
     const names = Array.from({ length: choices }, (_, drawn) => nameFrom(BigInt(drawn) * scale))
-    assert.equal(new Set(names).size, choices)
-    assert.equal(new Set(names.map((name) => name.slice(0, start) + name.slice(end))).size, 1)
+    expect(new Set(names).size).toBe(choices)
+    expect(new Set(names.map((name) => name.slice(0, start) + name.slice(end))).size).toBe(1)
     scale *= BigInt(choices)
     bits += Math.log2(choices)
   }
-  assert.ok(bits >= 40, `${bits} bits`)
+  expect(bits, `${bits} bits`).toBeGreaterThanOrEqual(40)
 })
 
 /** Where each part of a name is, and its number of choices. */

@@ -32,7 +32,7 @@ const domain: MailDomain = {
 const facts: RecipientFacts = {
   domain,
   session: undefined,
-  everAssigned: false,
+  inLedger: false,
   ledger: { unknownUntil: undefined },
   poolAddress: empty,
   pool: empty,
@@ -62,12 +62,12 @@ const tables: Record<string, Case[]> = {
   'mail for a session': [
     [
       'is accepted while the session is live',
-      { session: live, everAssigned: true },
+      { session: live, inLedger: true },
       { mailbox: SESSION_MAILBOX },
     ],
     [
       'is refused from the millisecond of its expiry',
-      { session: expired, everAssigned: true },
+      { session: expired, inLedger: true },
       refusedAsUnknown(),
     ],
     [
@@ -105,7 +105,7 @@ const tables: Record<string, Case[]> = {
   ],
   'mail for an unassigned address': [
     ['goes to the pool', {}, { mailbox: POOL }],
-    ['is refused if the address was ever assigned', { everAssigned: true }, refusedAsUnknown()],
+    ['is refused if the address was ever assigned', { inLedger: true }, refusedAsUnknown()],
     [
       'is refused while the ledger is unknown',
       { ledger: { unknownUntil: now } },
@@ -254,14 +254,10 @@ describe('the share of a sender', () => {
 
 test('an expired address and one at a domain without a pool are refused alike', () => {
   const address = parseAddress('ann@box.test') ?? fail()
-  const assigned = decideRecipient(
-    address,
-    { ...facts, everAssigned: true },
-    { limits, now, size: 1 },
-  )
+  const assigned = decideRecipient(address, { ...facts, inLedger: true }, { limits, now, size: 1 })
   const inCooldown = decideRecipient(
     address,
-    { ...facts, session: expired, everAssigned: true },
+    { ...facts, session: expired, inLedger: true },
     { limits, now, size: 1 },
   )
   const unassigned = decideRecipient(

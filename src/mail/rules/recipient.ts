@@ -20,7 +20,7 @@ export interface RecipientFacts {
   domain: MailDomain | undefined
   session: (MailboxUsage & RuledAddress & { id: MailboxId; expiresAt: Date }) | undefined
   /** True if the address ever belonged to a session: its mail then never goes to the pool. */
-  everAssigned: boolean
+  inLedger: boolean
   /** While it is unknown, any address may have. */
   ledger: Pick<LedgerState, 'unknownUntil'>
   /** Pool mail for this address, in bytes as received. */
@@ -28,12 +28,12 @@ export interface RecipientFacts {
   /** Each shared mailbox in total, in bytes as stored. */
   pool: MailboxUsage
   operator: MailboxUsage
-  /** The sender's share of each, likewise; undefined if the sender is exempt. */
+  /** The sender's share of each, in the same way; undefined if the sender is exempt. */
   senderShare: { pool: MailboxUsage; operator: MailboxUsage } | undefined
 }
 
 export interface ReceiveLimits {
-  /** Of one session, one pool address, and the operator's mailbox. */
+  /** Limits of one session, one pool address, and the operator's mailbox. */
   mailbox: MailboxLimits
   poolMaxBytes: number
   /** Largest mail accepted; a sender's share always fits one. */
@@ -44,8 +44,6 @@ export interface ReceiveLimits {
 export interface Recipient {
   address: Address
   mailbox: MailboxId
-  /** Its rules depend on the From header. */
-  checksFrom?: true
 }
 
 /** Found by the exact alias that a fetched mail names. */
@@ -117,7 +115,7 @@ export function decideRecipient(
   if (session && isLive(session, now)) {
     const refused = ruleRefusal(session, from)
     if (refused) return { refused }
-    return fits(session) ? acceptedBy(session) : { refused: 'full' }
+    return fits(session) ? { mailbox: session.id } : { refused: 'full' }
   }
   if (domain.removed) return { refused: 'foreign' }
   const fitsShared = (mailbox: MailboxId, level: MailboxUsage, held?: MailboxUsage) => {
@@ -142,19 +140,10 @@ export function decideRecipient(
 function isPoolAddress(
   local: string,
   { active, reader }: MailDomain,
-  { everAssigned, ledger }: RecipientFacts,
+  { inLedger, ledger }: RecipientFacts,
 ): boolean {
-  const maybeAssigned = everAssigned || ledger.unknownUntil !== undefined
-  return active && reader && !maybeAssigned && !isReservedLocalPart(local)
-}
-
-/** Whether the rules of one of them will be decided by the From header. */
-export function needsFromHeader(recipients: readonly Recipient[]): boolean {
-  return recipients.some(({ checksFrom }) => checksFrom)
-}
-
-function acceptedBy({ id, rules }: RuledAddress & { id: MailboxId }): RecipientDecision {
-  return rules.onlyFrom.length > 0 ? { mailbox: id, checksFrom: true } : { mailbox: id }
+  const mayBeAssigned = inLedger || ledger.unknownUntil !== undefined
+  return active && reader && !mayBeAssigned && !isReservedLocalPart(local)
 }
 
 // The pool is limited in bytes only.

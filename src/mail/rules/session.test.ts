@@ -6,9 +6,9 @@ import {
   accountTopic,
   defaultLifetimeSeconds,
   extendedExpiry,
-  isAddressReserved,
   isLive,
   isMailboxFull,
+  isWithinCooldown,
   keyedTopic,
   maxLifetimeSeconds,
   OPERATOR,
@@ -114,12 +114,12 @@ describe('a session', () => {
 
   test('reserves its address while it is live and for exactly the cooldown', () => {
     expect(
-      [-1, 0, 9_999, 10_000].map((offset) => isAddressReserved(session, ms(offset), 10_000)),
+      [-1, 0, 9_999, 10_000].map((offset) => isWithinCooldown(session, ms(offset), 10_000)),
     ).toEqual([true, true, true, false])
   })
 
   test('reserves its address no longer than it is live if the cooldown is disabled', () => {
-    expect(isAddressReserved(session, ms(0), 0)).toBe(false)
+    expect(isWithinCooldown(session, ms(0), 0)).toBe(false)
   })
 })
 

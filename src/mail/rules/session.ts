@@ -42,7 +42,7 @@ function topic(text: string): Topic {
 }
 
 /** Counters of a mailbox. */
-export interface Mailbox {
+export interface MailboxCounters {
   id: MailboxId
   /** Incremented by every visible change; ETags are derived from it. */
   version: number
@@ -51,7 +51,7 @@ export interface Mailbox {
   bytes: number
 }
 
-export interface Session extends Mailbox, RuledAddress {
+export interface Session extends MailboxCounters, RuledAddress {
   address: Address
   /** The key it was created with, if any. */
   keyId: string | undefined
@@ -143,8 +143,8 @@ export function isLive(session: { expiresAt: Date }, now: Date): boolean {
   return session.expiresAt.getTime() > now.getTime()
 }
 
-/** True if the session is live, or ended less than the cooldown ago: its address is not assigned to anyone else. */
-export function isAddressReserved(
+/** True while the session is live, and until the end of its cool-down: its address is not assigned to anyone else. */
+export function isWithinCooldown(
   session: { expiresAt: Date },
   now: Date,
   cooldownMs: number,

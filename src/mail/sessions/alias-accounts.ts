@@ -1,4 +1,5 @@
 import type { Address } from '../../base/address.ts'
+import { Problem } from '../../base/problem.ts'
 
 /** Accounts at another mail service whose aliases are addresses of sessions. */
 export interface AliasAccounts {
@@ -20,4 +21,11 @@ export interface Candidate {
   address: Address
   /** Drawn from so many that nobody can have had it. */
   isRandom: boolean
+}
+
+export const NO_ALIASES: AliasAccounts = {
+  list: async () => [],
+  async findAliases() {
+    throw new Problem('gmail_unavailable', 'This service has no Gmail accounts.')
+  },
 }

@@ -1,6 +1,5 @@
-import assert from 'node:assert/strict'
-import { afterEach, beforeEach, test } from 'vitest'
-import { openSqliteTestMail } from '../../../test/support/stores.ts'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { openSqliteTestMail } from '../../../test/kit/store/stores.ts'
 import { parseHost } from '../../base/address.ts'
 import { addConfiguredDomains } from './domains.ts'
 
@@ -27,7 +26,7 @@ const known = async () =>
 test('domains are added once and keep their ids; without reader domains all are reader domains', async () => {
   await start('a.test b.test')
   await start('c.test b.test')
-  assert.deepEqual(await known(), [
+  expect(await known()).toStrictEqual([
     '1 a.test on sessions reader',
     '2 b.test on sessions reader',
     '3 c.test on sessions reader',
@@ -39,7 +38,10 @@ test('a domain removed or deactivated by the operator stays so', async () => {
   for (const name of hosts('a.test')) await opened.store.changeDomain(name, { removed: true })
   for (const name of hosts('b.test')) await opened.store.changeDomain(name, { active: false })
   await start('a.test b.test')
-  assert.deepEqual(await known(), ['1 a.test off sessions reader', '2 b.test off sessions reader'])
+  expect(await known()).toStrictEqual([
+    '1 a.test off sessions reader',
+    '2 b.test off sessions reader',
+  ])
 })
 
 test('configured reader domains replace the default, and need not accept sessions', async () => {
@@ -47,14 +49,14 @@ test('configured reader domains replace the default, and need not accept session
   const options = { sessions: true, reader: true, ttlSeconds: undefined }
   for (const name of hosts('hand.test')) await opened.store.addDomain({ name, ...options })
   await start('a.test b.test', 'b.test only.test')
-  assert.deepEqual(await known(), [
+  expect(await known()).toStrictEqual([
     '1 a.test on sessions',
     '2 b.test on sessions reader',
     '3 hand.test on sessions reader',
     '4 only.test on reader',
   ])
   await start('a.test b.test only.test')
-  assert.deepEqual((await known()).slice(0, 4), [
+  expect((await known()).slice(0, 4)).toStrictEqual([
     '1 a.test on sessions reader',
     '2 b.test on sessions reader',
     '3 hand.test on sessions reader',

@@ -1,16 +1,15 @@
-import assert from 'node:assert/strict'
-import { afterEach, beforeEach, describe, test } from 'vitest'
-import { isProblem } from '../../../test/support/problem.ts'
-import { openSqliteTestMail } from '../../../test/support/stores.ts'
-import { parseHost } from '../../base/address.ts'
-import { secretHash } from '../../base/id.ts'
-import { Problem } from '../../base/problem.ts'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import {
   type GmailFixture,
   openGmailFixture,
   rules,
   withAliases,
-} from '../../gmail/testing/gmail.ts'
+} from '../../../test/kit/gmail/gmail.ts'
+import { isProblem } from '../../../test/kit/http/problem.ts'
+import { openSqliteTestMail } from '../../../test/kit/store/stores.ts'
+import { parseHost } from '../../base/address.ts'
+import { secretHash } from '../../base/id.ts'
+import { Problem } from '../../base/problem.ts'
 import type { MailStore } from '../store.ts'
 import { NO_ALIAS_ACCOUNTS } from '../testing/no-alias-accounts.ts'
 import { createSession } from './create-session.ts'
@@ -26,7 +25,7 @@ afterEach(() => close())
 
 const addDomain = async (text: string) => {
   const name = parseHost(text)
-  assert.ok(name)
+  expect.assert(name)
   await store.addDomain({ name, sessions: true, reader: false, ttlSeconds: undefined })
 }
 
@@ -50,21 +49,21 @@ test('a random name that is taken is drawn again', async () => {
   await addDomain('box.test')
   const first = await createSession(deps(1), {})
   const second = await createSession(deps(1, 1, 2), {})
-  assert.notEqual(first.session.address, second.session.address)
+  expect(first.session.address).not.toBe(second.session.address)
 })
 
 test('random names that are all taken are an error, not an endless loop', async () => {
   await addDomain('box.test')
   await createSession(deps(1), {})
-  await assert.rejects(createSession(deps(1), {}), /were taken/)
+  await expect(createSession(deps(1), {})).rejects.toThrow(/were taken/)
 })
 
 test('the token is returned, and only its hash is stored', async () => {
   await addDomain('box.test')
   const { session, token } = await createSession(deps(3), { ttl: 60 })
-  assert.equal((await store.findSession(secretHash(token)))?.id, session.id)
-  assert.equal(await store.findSession(token), undefined)
-  assert.equal(session.expiresAt.getTime() - session.createdAt.getTime(), 60_000)
+  expect((await store.findSession(secretHash(token)))?.id).toBe(session.id)
+  expect(await store.findSession(token)).toBeUndefined()
+  expect(session.expiresAt.getTime() - session.createdAt.getTime()).toBe(60_000)
 })
 
 test('while the ledger is unknown, a name cannot be chosen, and the message says until when', async () => {
@@ -72,17 +71,21 @@ test('while the ledger is unknown, a name cannot be chosen, and the message says
   const unknownUntil = new Date('2026-03-01T12:00:01Z')
   await store.saveLedger({ unknownUntil, reason: 'lost' })
   const chosen = createSession(deps(3), { prefix: 'ann' })
-  await assert.rejects(chosen, isProblem('address_taken'))
-  await assert.rejects(chosen, /until 2026-03-01 12:00:01 UTC, omit prefix for a random address/)
-  assert.ok(await createSession(deps(3), {}))
+  await expect(chosen).rejects.toSatisfy(isProblem('address_taken'))
+  await expect(chosen).rejects.toThrow(
+    /until 2026-03-01 12:00:01 UTC, omit prefix for a random address/,
+  )
+  expect(await createSession(deps(3), {})).toBeTruthy()
   await store.saveLedger({ unknownUntil: undefined, reason: '' })
-  assert.ok(await createSession(deps(3), { prefix: 'ann' }))
-  await assert.rejects(createSession(deps(3), { prefix: 'ann' }), /"ann" at box.test is taken\.$/)
+  expect(await createSession(deps(3), { prefix: 'ann' })).toBeTruthy()
+  await expect(createSession(deps(3), { prefix: 'ann' })).rejects.toThrow(
+    /"ann" at box.test is taken\.$/,
+  )
 })
 
 test('without a domain that accepts sessions the request is refused as overloaded', async () => {
   const overloaded = (error: unknown) => error instanceof Problem && error.code === 'overloaded'
-  await assert.rejects(createSession(deps(1), {}), overloaded)
+  await expect(createSession(deps(1), {})).rejects.toSatisfy(overloaded)
 })
 
 describe('at a Gmail account', () => {
@@ -99,7 +102,7 @@ describe('at a Gmail account', () => {
     test('an account with dots gives out each of its dot forms once, then tags', async () => {
       fixture = await openGmailFixture(rules('joey@gmail.com', { dots: true }))
       const created = await aliases('joey@gmail.com', 9)
-      assert.deepEqual(created.slice(0, 7).sort(), [
+      expect(created.slice(0, 7).sort()).toStrictEqual([
         'j.o.e.y@gmail.com',
         'j.o.ey@gmail.com',
         'j.oe.y@gmail.com',
@@ -109,31 +112,33 @@ describe('at a Gmail account', () => {
         'joe.y@gmail.com',
       ])
       for (const alias of created.slice(7))
-        assert.match(alias, /^joey\+[a-z]+\.[a-z]+\d{3}@gmail\.com$/)
+        expect(alias).toMatch(/^joey\+[a-z]+\.[a-z]+\d{3}@gmail\.com$/)
     })
 
     test('an account without dots gives out tags', async () => {
       fixture = await openGmailFixture(rules('joey@gmail.com'))
       const created = await aliases('joey@gmail.com', 5)
-      for (const alias of created) assert.match(alias, /^joey\+[a-z]+\.[a-z]+\d{3}@gmail\.com$/)
-      assert.equal(new Set(created).size, 5)
+      for (const alias of created) expect(alias).toMatch(/^joey\+[a-z]+\.[a-z]+\d{3}@gmail\.com$/)
+      expect(new Set(created).size).toBe(5)
     })
 
     test('a dot form is not reassigned during its cool-down', async () => {
       fixture = await openGmailFixture(rules('joe@gmail.com', { dots: true }))
       const first = await aliases('joe@gmail.com', 3)
       fixture.pass(3_600_000)
-      for (const alias of await aliases('joe@gmail.com', 3)) assert.match(alias, /^joe\+/)
+      for (const alias of await aliases('joe@gmail.com', 3)) expect(alias).toMatch(/^joe\+/)
       fixture.pass(86_400_000)
-      assert.deepEqual((await aliases('joe@gmail.com', 3)).sort(), first.sort())
+      expect((await aliases('joe@gmail.com', 3)).sort()).toStrictEqual(first.sort())
     })
 
     test('a dot form is not random enough while the ledger is unknown', async () => {
       fixture = await openGmailFixture(rules('joey@gmail.com', { dots: true }))
       const unknownUntil = new Date(fixture.deps.now().getTime() + 1)
       await fixture.store.saveLedger({ unknownUntil, reason: 'lost' })
-      assert.match((await fixture.alias('joey@gmail.com')).session.address, /^joey\+/)
-      await assert.rejects(fixture.alias('joey@gmail.com', 'shop'), isProblem('address_taken'))
+      expect((await fixture.alias('joey@gmail.com')).session.address).toMatch(/^joey\+/)
+      await expect(fixture.alias('joey@gmail.com', 'shop')).rejects.toSatisfy(
+        isProblem('address_taken'),
+      )
     })
 
     test('another configured account is never given out as a dot form', async () => {
@@ -142,8 +147,8 @@ describe('at a Gmail account', () => {
         rules('j.oe@gmail.com'),
       )
       const created = await aliases('joe@gmail.com', 3)
-      assert.deepEqual(created.slice(0, 2).sort(), ['j.o.e@gmail.com', 'jo.e@gmail.com'])
-      assert.match(created[2] ?? '', /^joe\+/)
+      expect(created.slice(0, 2).sort()).toStrictEqual(['j.o.e@gmail.com', 'jo.e@gmail.com'])
+      expect(created[2] ?? '').toMatch(/^joe\+/)
     })
 
     test('a hundred concurrent requests get a hundred different aliases', async () => {
@@ -154,8 +159,8 @@ describe('at a Gmail account', () => {
           async () => (await fixture.alias('joey@gmail.com')).session.address,
         ),
       )
-      assert.equal(new Set(created).size, 100)
-      assert.equal(created.filter((alias) => !alias.includes('+')).length, 7)
+      expect(new Set(created).size).toBe(100)
+      expect(created.filter((alias) => !alias.includes('+')).length).toBe(7)
     })
 
     test('random tags that are all taken are an error, not an endless loop', async () => {
@@ -169,7 +174,7 @@ describe('at a Gmail account', () => {
         },
       })
       await createSession(deps, { useGmail: true })
-      await assert.rejects(createSession(deps, { useGmail: true }), /were taken/)
+      await expect(createSession(deps, { useGmail: true })).rejects.toThrow(/were taken/)
     })
   })
 
@@ -177,16 +182,16 @@ describe('at a Gmail account', () => {
     test('becomes the tag in lower case, even if the account has dots', async () => {
       fixture = await openGmailFixture(rules('jo.e@gmail.com', { dots: true }))
       const { session } = await fixture.alias('jo.e@gmail.com', 'My.Shop')
-      assert.equal(session.address, 'jo.e+my.shop@gmail.com')
-      assert.equal(session.accountId, await fixture.idOf('jo.e@gmail.com'))
+      expect(session.address).toBe('jo.e+my.shop@gmail.com')
+      expect(session.accountId).toBe(await fixture.idOf('jo.e@gmail.com'))
     })
 
     test('may be as long as the local part of the account permits', async () => {
       fixture = await openGmailFixture(rules('joe@gmail.com'))
       await fixture.alias('joe@gmail.com', 'x'.repeat(60))
       const long = fixture.alias('joe@gmail.com', 'x'.repeat(61))
-      await assert.rejects(long, isProblem('invalid_prefix'))
-      await assert.rejects(long, /at most 60 characters/)
+      await expect(long).rejects.toSatisfy(isProblem('invalid_prefix'))
+      await expect(long).rejects.toThrow(/at most 60 characters/)
     })
 
     test('can be used once per account', async () => {
@@ -194,11 +199,11 @@ describe('at a Gmail account', () => {
       const tries = await Promise.allSettled(
         Array.from({ length: 20 }, () => fixture.alias('joe@gmail.com', 'shop')),
       )
-      assert.equal(tries.filter(({ status }) => status === 'fulfilled').length, 1)
+      expect(tries.filter(({ status }) => status === 'fulfilled').length).toBe(1)
       const again = fixture.alias('joe@gmail.com', 'shop')
-      await assert.rejects(again, isProblem('address_taken'))
+      await expect(again).rejects.toSatisfy(isProblem('address_taken'))
       const { session } = await fixture.alias('ann@gmail.com', 'shop')
-      assert.equal(session.address, 'ann+shop@gmail.com')
+      expect(session.address).toBe('ann+shop@gmail.com')
     })
   })
 
@@ -209,6 +214,6 @@ describe('at a Gmail account', () => {
     const counts = (await fixture.store.listAccounts(fixture.deps.now())).map(
       ({ aliases }) => aliases,
     )
-    assert.deepEqual(counts, [5, 5])
+    expect(counts).toStrictEqual([5, 5])
   })
 })

@@ -1,9 +1,8 @@
-import assert from 'node:assert/strict'
-import { describe, test } from 'vitest'
-import { isProblem } from '../../../test/support/problem.ts'
-import { openSqliteTestMail } from '../../../test/support/stores.ts'
+import { describe, expect, test } from 'vitest'
+import { openGmailFixture, rules, withAliases } from '../../../test/kit/gmail/gmail.ts'
+import { isProblem } from '../../../test/kit/http/problem.ts'
+import { openSqliteTestMail } from '../../../test/kit/store/stores.ts'
 import { parseHost } from '../../base/address.ts'
-import { openGmailFixture, rules, withAliases } from '../../gmail/testing/gmail.ts'
 import { NO_ALIAS_ACCOUNTS } from '../testing/no-alias-accounts.ts'
 import { createSession } from './create-session.ts'
 import { extendSession } from './session.ts'
@@ -14,7 +13,7 @@ const LATER = new Date('2026-03-01T14:00:00Z')
 test('of concurrent revivals of a session one succeeds, and the others extend the revived session', async () => {
   const { store, close } = await openSqliteTestMail()
   const name = parseHost('box.test')
-  assert.ok(name)
+  expect.assert(name)
   await store.addDomain({ name, sessions: true, reader: false, ttlSeconds: undefined })
   const woken: number[] = []
   const deps = {
@@ -35,9 +34,9 @@ test('of concurrent revivals of a session one succeeds, and the others extend th
   )
   await close()
   const [mailbox, ...others] = new Set(all.map(({ id }) => id))
-  assert.notEqual(mailbox, session.id)
-  assert.deepEqual(others, [])
-  assert.deepEqual(woken, Array(9).fill(mailbox))
+  expect(mailbox).not.toBe(session.id)
+  expect(others).toStrictEqual([])
+  expect(woken).toStrictEqual(Array(9).fill(mailbox))
 })
 
 describe('an alias of an account', () => {
@@ -50,12 +49,12 @@ describe('an alias of an account', () => {
     await fixture.store.setAccountActive(await fixture.idOf('joe@gmail.com'), false)
     fixture.pass(HOUR / 2)
     const extended = await extendSession(
-      withAliases({ ...fixture.deps, accountRules: [] }),
+      withAliases({ ...fixture.deps, gmailAccounts: [] }),
       token,
       undefined,
     )
     await fixture.close()
-    assert.equal(extended.expiresAt.getTime(), fixture.deps.now().getTime() + HOUR)
+    expect(extended.expiresAt.getTime()).toBe(fixture.deps.now().getTime() + HOUR)
   })
 
   test('is revived while its account is offered, healthy or not', async () => {
@@ -65,24 +64,24 @@ describe('an alias of an account', () => {
     fixture.pass(2 * HOUR)
     const revived = await extendSession(fixture.deps, token, undefined)
     await fixture.close()
-    assert.deepEqual(
-      [revived.address, revived.accountId],
-      ['joe+shop@gmail.com', session.accountId],
-    )
-    assert.notEqual(revived.id, session.id)
+    expect([revived.address, revived.accountId]).toStrictEqual([
+      'joe+shop@gmail.com',
+      session.accountId,
+    ])
+    expect(revived.id).not.toBe(session.id)
   })
 
   test('is expired while its account is missing from the file or inactive, and revived once it is back', async () => {
     const fixture = await openGmailFixture(rules('joe@gmail.com'), rules('ann@gmail.com'))
     const { token } = await fixture.alias('joe@gmail.com', 'shop')
     fixture.pass(2 * HOUR)
-    const withoutJoe = withAliases({ ...fixture.deps, accountRules: [rules('ann@gmail.com')] })
-    await assert.rejects(extendSession(withoutJoe, token, undefined), expired)
+    const withoutJoe = withAliases({ ...fixture.deps, gmailAccounts: [rules('ann@gmail.com')] })
+    await expect(extendSession(withoutJoe, token, undefined)).rejects.toSatisfy(expired)
     const id = await fixture.idOf('joe@gmail.com')
     await fixture.store.setAccountActive(id, false)
-    await assert.rejects(extendSession(fixture.deps, token, undefined), expired)
+    await expect(extendSession(fixture.deps, token, undefined)).rejects.toSatisfy(expired)
     await fixture.store.setAccountActive(id, true)
-    assert.equal((await extendSession(fixture.deps, token, undefined)).accountId, id)
+    expect((await extendSession(fixture.deps, token, undefined)).accountId).toBe(id)
     await fixture.close()
   })
 
@@ -90,7 +89,7 @@ describe('an alias of an account', () => {
     const fixture = await openGmailFixture(rules('joe@gmail.com'))
     const { token } = await fixture.alias('joe@gmail.com', 'shop')
     fixture.pass(HOUR + fixture.deps.cooldownMs)
-    await assert.rejects(extendSession(fixture.deps, token, undefined), expired)
+    await expect(extendSession(fixture.deps, token, undefined)).rejects.toSatisfy(expired)
     await fixture.close()
   })
 })
@@ -106,7 +105,7 @@ test.for([
 ] as const)('a session %s', async ([name, keyId, onDay, ttlDays, endsOnDay]) => {
   const { store, close } = await openSqliteTestMail()
   const host = parseHost('box.test')
-  assert.ok(host)
+  expect.assert(host)
   await store.addDomain({ name: host, sessions: true, reader: false, ttlSeconds: undefined })
   const deps = {
     store,
@@ -125,6 +124,6 @@ test.for([
   )
   const now = () => after(onDay * DAY)
   const extended = await extendSession({ ...deps, now }, token, ttlDays * DAY)
-  assert.deepEqual(extended.expiresAt, after(endsOnDay * DAY))
+  expect(extended.expiresAt).toStrictEqual(after(endsOnDay * DAY))
   await close()
 })

@@ -1,52 +1,56 @@
 import { acceptsSessions, hostOf, type MailDomain } from '../../base/address.ts'
 import { secretHash } from '../../base/id.ts'
 import { Problem } from '../../base/problem.ts'
-import type { MailDeps } from '../deps.ts'
+import type { Bus } from '../../bus/bus.ts'
 import {
   extendedExpiry,
-  isAddressReserved,
   isLive,
+  isWithinCooldown,
   keyedTopic,
+  type LifetimeLimits,
   maxLifetimeSeconds,
   requestedLifetimeSeconds,
   type Session,
 } from '../rules/session.ts'
+import type { MailStore } from '../store.ts'
+import type { AliasAccounts } from './alias-accounts.ts'
+
+interface SessionDeps {
+  store: MailStore
+  now(): Date
+}
+
+type WakingBus = Pick<Bus, 'wake'>
 
 const TOKEN = /^[A-Za-z0-9_-]{43}$/
 
 /** The live session of this token. Read on every request, so that an ended session stops working at once. */
-export async function liveSession(
-  { store, now }: Pick<MailDeps, 'store' | 'now'>,
-  token: string,
-): Promise<Session> {
+export async function liveSession({ store, now }: SessionDeps, token: string): Promise<Session> {
   const session = await knownSession(store, token)
   if (!isLive(session, now())) throw sessionExpired()
   return session
 }
 
-/** Live, or expired and still reserved; not one that its owner ended. */
-async function knownSession(store: MailDeps['store'], token: string): Promise<Session> {
+/** Live, or expired and not deleted yet; not one that its owner ended. Callers check the times. */
+async function knownSession(store: MailStore, token: string): Promise<Session> {
   const session = TOKEN.test(token) ? await store.findSession(secretHash(token)) : undefined
   if (!session) throw new Problem('invalid_token', 'token: no session has this token.')
   return session
 }
 
-function sessionExpired(): Problem {
+export function sessionExpired(): Problem {
   return new Problem('session_expired', 'The session has expired. Create a new one.')
 }
 
 /** Wakes waiters with the token of the session, and with the key it was created with. */
-export function wakeSession(
-  bus: MailDeps['bus'],
-  { id, keyId }: Pick<Session, 'id' | 'keyId'>,
-): void {
+export function wakeSession(bus: WakingBus, { id, keyId }: Pick<Session, 'id' | 'keyId'>): void {
   bus.wake(id)
   if (keyId !== undefined) bus.wake(keyedTopic('key', keyId))
 }
 
 /** Ends the session now and wakes its waiters. */
 export async function endSession(
-  deps: Pick<MailDeps, 'store' | 'bus' | 'now'>,
+  deps: SessionDeps & { bus: WakingBus },
   token: string,
 ): Promise<void> {
   const session = await liveSession(deps, token)
@@ -54,10 +58,12 @@ export async function endSession(
   wakeSession(deps.bus, session)
 }
 
-type ExtendSessionDeps = Pick<
-  MailDeps,
-  'store' | 'aliasAccounts' | 'bus' | 'now' | 'lifetimes' | 'cooldownMs'
->
+interface ExtendSessionDeps extends SessionDeps {
+  bus: WakingBus
+  aliasAccounts: AliasAccounts
+  lifetimes: LifetimeLimits
+  cooldownMs: number
+}
 
 /** Extends a live session; revives one in cooldown for its owner, with an empty mailbox. */
 export async function extendSession(
@@ -106,7 +112,7 @@ async function revive(
   { domain, seconds, now }: Extension,
 ): Promise<Session | undefined> {
   const { store, cooldownMs } = deps
-  if (!isAddressReserved(session, now, cooldownMs)) return undefined
+  if (!isWithinCooldown(session, now, cooldownMs)) return undefined
   if (!(await isAvailable(deps, session, domain))) return undefined
   const expiresAt = new Date(now.getTime() + seconds * 1000)
   return await store.reviveSession({ mailbox: session.id, now, expiresAt, cooldownMs })
@@ -118,7 +124,7 @@ function isKeyed({ keyId }: Session): boolean {
 
 /** An alias belongs to its account, even if its host is one of our domains. */
 async function domainOf(
-  store: MailDeps['store'],
+  store: MailStore,
   { accountId, address }: Session,
 ): Promise<MailDomain | undefined> {
   return accountId === undefined ? await store.findDomain(hostOf(address)) : undefined

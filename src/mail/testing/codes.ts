@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { inlineParser } from '../../../test/support/inline-parser.ts'
-import { openSqliteTestMail } from '../../../test/support/stores.ts'
+import { inlineParser } from '../../../test/kit/mail/inline-parser.ts'
+import { openSqliteTestMail } from '../../../test/kit/store/stores.ts'
 import { parseAddress, parseHost } from '../../base/address.ts'
 import { makeSecretToken, secretHash } from '../../base/id.ts'
 import type { LogFacts } from '../../base/log/log.ts'
@@ -15,14 +15,7 @@ import { openParsedMail } from '../read/parsed-mail.ts'
 import { openStepScheduler } from '../read/step-scheduler.ts'
 import { receiveMail } from '../receive-mail.ts'
 import type { MailboxId } from '../rules/session.ts'
-
-const LIMITS = {
-  atOnce: 8,
-  atOncePerOwner: 4,
-  waiting: 100,
-  waitingPerOwner: 100,
-  retry: { first: 1, max: 1 },
-}
+import type { MailStore } from '../store.ts'
 
 const STORE_LIMITS = {
   mailbox: { maxMessages: 100, maxBytes: 1_000_000 },
@@ -70,11 +63,19 @@ export function heldParser() {
   }
 }
 
+interface CodeOptions extends Partial<Pick<MailStore, 'findMessage'>> {
+  resultWaitMs?: number
+  parse?: (raw: Uint8Array) => Promise<Mail>
+  limits?: Parameters<typeof openCodeScanner>[1]['limits']
+}
+
 /** A session whose mail is scanned for codes. */
 export async function openCodeFixture({
   resultWaitMs = WAIT_FOREVER,
   parse = heldParser().parse,
-} = {}) {
+  limits = {},
+  ...overrides
+}: CodeOptions = {}) {
   const opened = await openSqliteTestMail(STORE_LIMITS)
   const { store } = opened
   const bus = openMemoryBus(randomUUID(), makeWaiterCounts())
@@ -111,8 +112,8 @@ export async function openCodeFixture({
     return undefined
   }
   const codes = openCodeScanner(
-    { store, bus: recordingBus, parsed, senderChecks, log },
-    { resultWaitMs, limits: LIMITS },
+    { store: { ...store, ...overrides }, bus: recordingBus, parsed, senderChecks, log },
+    { resultWaitMs, limits: { retry: { first: 1, max: 1 }, ...limits } },
   )
   const mailboxPolls = openSharedPolls<MailboxView>(bus)
   const deps = { store, bus, now, codes, parsed, steps: openStepScheduler(), mailboxPolls }

@@ -9,8 +9,8 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { bytesIn, inShop, issueIn, shopFolder } from '../../../test/kit/store/shop-folder.ts'
 import { openWritable } from '../sqlite/files.ts'
-import { bytesIn, inShop, issueIn, shopFolder } from '../sqlite/testing/shop-folder.ts'
 import { BackupRefused, writeBackup } from './backup.ts'
 
 let shop: ReturnType<typeof shopFolder>

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { HMAC_LENGTH } from '../../mail/rules/ledger.ts'
 import { type Db, isCorruption, MAIL_FILE, openReadOnly } from '../sqlite/files.ts'
-import { DamagedFile, openMigrated } from '../sqlite/migrate.ts'
+import { DamagedFile, openMigrated, schemaOf } from '../sqlite/migrate.ts'
 
 // A backup is a copy of shop.db with these tables of mail.db beside its own. Mail, sessions and counts are left out. So is the state
 // of the ledger, because sessions created after the backup are missing: a service that finds none treats the ledger as unknown.
@@ -22,12 +22,12 @@ export function addMailTables(backup: Db, folder: string): void {
   const path = join(folder, MAIL_FILE)
   if (!existsSync(path)) return
   backup.prepare('attach ? as mail').run(path)
-  const version = Number(backup.pragma('mail.user_version', { simple: true }))
+  const schema = schemaOf(backup, 'mail', 'mail')
   const present = tableNames(backup, 'mail')
   backup.transaction(() => {
     for (const name of TABLES.filter((table) => present.includes(table)))
       backup.exec(`create table main.${name} as select * from mail.${name}`)
-    backup.exec(`create table main.${SCHEMA} as select ${version} as version`)
+    backup.exec(`create table main.${SCHEMA} as select ${schema} as version`)
   })()
   backup.exec('detach mail')
 }
@@ -37,8 +37,8 @@ export function takeMailTables(backup: Db, folder: string): boolean {
   const names = tableNames(backup)
   if (!names.includes(SCHEMA)) return false
   const present = TABLES.filter((table) => names.includes(table))
-  const version = Number(backup.prepare(`select version from ${SCHEMA}`).pluck().get())
-  const mail = openMigrated(folder, 'mail', { upTo: version })
+  const upTo = Number(backup.prepare(`select version from ${SCHEMA}`).pluck().get())
+  const mail = openMigrated(folder, 'mail', { upTo })
   try {
     mail.prepare('attach ? as backup').run(backup.name)
     mail.transaction(() => {

@@ -24,7 +24,7 @@ beforeEach(() => {
   ;({ data, empty } = paths)
 })
 
-/** Of domains, accounts and blocks. */
+/** Names of domains, accounts and blocks. */
 const namesIn = (folder: string) =>
   inFile(folder, (db) =>
     db

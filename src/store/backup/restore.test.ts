@@ -13,8 +13,6 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { FolderInUse, lockFolder, openWritable } from '../sqlite/files.ts'
-import { openMigrated } from '../sqlite/migrate.ts'
 import {
   bytesIn,
   inShop,
@@ -22,7 +20,9 @@ import {
   keyIds,
   NOON,
   shopFolder,
-} from '../sqlite/testing/shop-folder.ts'
+} from '../../../test/kit/store/shop-folder.ts'
+import { FolderInUse, lockFolder, openWritable } from '../sqlite/files.ts'
+import { openMigrated } from '../sqlite/migrate.ts'
 import { BackupRefused } from './backup.ts'
 import { restoreBackup } from './restore.ts'
 

@@ -146,7 +146,7 @@ function checkedBackup(temp: string, file: string): CheckedBackup {
   }
 }
 
-/** Of the ledger, by the installation's secret. A shop without one would pass for that of a new installation. */
+/** Check value of the ledger, by the installation's secret. A shop without one would pass for that of a new installation. */
 function checkValue(shop: Db): string {
   shop
     .prepare('insert into installation (id, secret) values (1, ?) on conflict do nothing')

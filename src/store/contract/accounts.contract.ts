@@ -1,7 +1,4 @@
-import assert from 'node:assert/strict'
-import { afterEach, beforeEach, describe, test } from 'vitest'
-import type { NewFetchedMail } from '../../gmail/store.ts'
-import type { MailboxId } from '../../mail/rules/session.ts'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import {
   address,
   at,
@@ -15,7 +12,9 @@ import {
   type OpenMailStore,
   openFixture,
   START,
-} from './fixture.ts'
+} from '../../../test/kit/store/fixture.ts'
+import type { NewFetchedMail } from '../../gmail/store.ts'
+import type { MailboxId } from '../../mail/rules/session.ts'
 
 const JOE = address('joe@gmail.com')
 const ANN = address('ann@gmail.com')
@@ -46,7 +45,7 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
       ...newSession(text, { tokenHash, createdAt, lifeMs }),
       accountId,
     })
-    assert.ok(created, `${text} is free`)
+    expect.assert(created, `${text} is free`)
     return { ...created, tokenHash }
   }
   type FetchOptions = Partial<NewFetchedMail> & { identity?: string }
@@ -65,22 +64,23 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
   describe('an account', () => {
     test('keeps its id when it is added again', async () => {
       await fixture.store.addAccount(ANN)
-      assert.deepEqual(await fixture.other.listAccounts(START), [
+      expect(await fixture.other.listAccounts(START)).toStrictEqual([
         { id: joe, email: JOE, active: true, health: 'starting', reason: '', aliases: 0 },
         { id: ann, email: ANN, active: true, health: 'starting', reason: '', aliases: 0 },
       ])
     })
 
     test('can be switched off, and has a health status', async () => {
-      assert.equal(await fixture.store.setAccountActive(joe, false), true)
-      assert.equal(await fixture.store.setAccountActive(999, false), false)
+      expect.assert((await fixture.store.setAccountActive(joe, false)) === true)
+      expect.assert((await fixture.store.setAccountActive(999, false)) === false)
       await fixture.store.setAccountHealth(joe, 'failing', 'wrong password')
       await fixture.store.addAccount(JOE)
       const [found] = await fixture.other.listAccounts(START)
-      assert.deepEqual(
-        [found?.active, found?.health, found?.reason],
-        [false, 'failing', 'wrong password'],
-      )
+      expect([found?.active, found?.health, found?.reason]).toStrictEqual([
+        false,
+        'failing',
+        'wrong password',
+      ])
     })
 
     test('counts its live aliases', async () => {
@@ -91,17 +91,17 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
       await fixture.store.endSession(id, START)
       const counts = async (now: Date) =>
         (await fixture.store.listAccounts(now)).map(({ aliases }) => aliases)
-      assert.deepEqual(await counts(START), [2, 1])
-      assert.deepEqual(await counts(at(HOUR)), [1, 0])
+      expect(await counts(START)).toStrictEqual([2, 1])
+      expect(await counts(at(HOUR))).toStrictEqual([1, 0])
     })
 
     test('reports when its oldest live alias was created', async () => {
-      assert.equal(await fixture.store.oldestAlias(joe, START), undefined)
+      expect.assert((await fixture.store.oldestAlias(joe, START)) === undefined)
       await alias('joe+a@gmail.com', { lifeMs: 2 * HOUR })
       await alias('joe+b@gmail.com', { createdAt: at(HOUR), lifeMs: 9 * HOUR })
-      assert.deepEqual(await fixture.store.oldestAlias(joe, at(HOUR)), START)
-      assert.deepEqual(await fixture.store.oldestAlias(joe, at(2 * HOUR)), at(HOUR))
-      assert.equal(await fixture.store.oldestAlias(ann, START), undefined)
+      expect(await fixture.store.oldestAlias(joe, at(HOUR))).toStrictEqual(START)
+      expect(await fixture.store.oldestAlias(joe, at(2 * HOUR))).toStrictEqual(at(HOUR))
+      expect.assert((await fixture.store.oldestAlias(ann, START)) === undefined)
     })
   })
 
@@ -113,32 +113,32 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
         (await fixture.other.findAliases(accountId, texts.map(address), now)).map(
           ({ mailbox }) => mailbox,
         )
-      assert.deepEqual(await found(['j.oe@gmail.com', 'joe+abc@gmail.com']), [dots.id, plus.id])
+      expect(await found(['j.oe@gmail.com', 'joe+abc@gmail.com'])).toStrictEqual([dots.id, plus.id])
       const similar = ['joe@gmail.com', 'j.o.e@gmail.com', 'joe+ab@gmail.com', 'joe+abcd@gmail.com']
-      assert.deepEqual(await found([...similar, 'j.oe+abc@gmail.com', 'jo.e@gmail.com']), [])
-      assert.deepEqual(await found(['joe+abc@gmail.com'], ann), [])
-      assert.deepEqual(await found(['joe+abc@gmail.com'], joe, at(HOUR)), [])
+      expect(await found([...similar, 'j.oe+abc@gmail.com', 'jo.e@gmail.com'])).toStrictEqual([])
+      expect(await found(['joe+abc@gmail.com'], ann)).toStrictEqual([])
+      expect(await found(['joe+abc@gmail.com'], joe, at(HOUR))).toStrictEqual([])
       await fixture.store.endSession(plus.id, START)
-      assert.deepEqual(await found(['joe+abc@gmail.com']), [])
+      expect(await found(['joe+abc@gmail.com'])).toStrictEqual([])
     })
 
     test('is revived by its owner in the same account', async () => {
       const { id, tokenHash } = await alias('joe+abc@gmail.com')
       const later = { now: at(HOUR), expiresAt: at(2 * HOUR), cooldownMs: 30 * DAY }
       const revived = await fixture.store.reviveSession({ mailbox: id, ...later })
-      assert.equal(revived?.accountId, joe)
-      assert.equal((await fixture.other.findSession(tokenHash))?.accountId, joe)
+      expect.assert(revived?.accountId === joe)
+      expect.assert((await fixture.other.findSession(tokenHash))?.accountId === joe)
     })
 
     test('does not receive mail of another account', async () => {
       const { id } = await alias('joe+abc@gmail.com')
       const recipients = [{ address: address('joe+abc@gmail.com'), mailbox: id, identity: 'm1' }]
-      assert.deepEqual(await fixture.store.addMail(newMail(recipients)), {
+      expect(await fixture.store.addMail(newMail(recipients))).toStrictEqual({
         outcome: 'no_recipients',
       })
       const ofOtherAccount = await fetched([], { recipients, accountId: ann })
-      assert.deepEqual(await add(ofOtherAccount), { outcome: 'no_recipients' })
-      assert.deepEqual(await fixture.subjects(id), [])
+      expect(await add(ofOtherAccount)).toStrictEqual({ outcome: 'no_recipients' })
+      expect(await fixture.subjects(id)).toStrictEqual([])
     })
   })
 
@@ -148,24 +148,23 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
       const two = await alias('joe+b@gmail.com')
       const mail = await fetched(['joe+a@gmail.com', 'joe+b@gmail.com'], { head: head('code') })
       const result = await add({ ...mail, receivedAt: at(-MINUTE) })
-      assert.deepEqual(
+      expect(
         result.outcome === 'stored' && result.recipients.map(({ mailbox }) => mailbox),
-        [one.id, two.id],
-      )
-      assert.deepEqual(await fixture.subjects(one.id, fixture.other), ['code'])
-      assert.deepEqual(await fixture.other.readFolder(joe, 'INBOX'), INBOX.state)
-      assert.equal(await fixture.other.readFolder(ann, 'INBOX'), undefined)
+      ).toStrictEqual([one.id, two.id])
+      expect(await fixture.subjects(one.id, fixture.other)).toStrictEqual(['code'])
+      expect(await fixture.other.readFolder(joe, 'INBOX')).toStrictEqual(INBOX.state)
+      expect.assert((await fixture.other.readFolder(ann, 'INBOX')) === undefined)
       const [message] = await fixture.store.listMessages(two.id, { sinceId: 0, limit: 1 })
-      assert.deepEqual(message?.receivedAt, at(-MINUTE))
+      expect(message?.receivedAt).toStrictEqual(at(-MINUTE))
     })
 
     test('older than an alias is not delivered to it', async () => {
       const older = await alias('joe+a@gmail.com', { createdAt: at(-DAY), lifeMs: 2 * DAY })
       const newer = await alias('joe+b@gmail.com')
       const both = await fetched(['joe+a@gmail.com', 'joe+b@gmail.com'])
-      assert.equal((await add({ ...both, receivedAt: at(-HOUR) })).outcome, 'stored')
-      assert.equal((await fixture.subjects(older.id)).length, 1)
-      assert.deepEqual(await fixture.subjects(newer.id), [])
+      expect.assert((await add({ ...both, receivedAt: at(-HOUR) })).outcome === 'stored')
+      expect.assert((await fixture.subjects(older.id)).length === 1)
+      expect(await fixture.subjects(newer.id)).toStrictEqual([])
     })
 
     test('is stored once per account, whatever its UID', async () => {
@@ -176,26 +175,26 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
         ...(await fetched(['joe+a@gmail.com'])),
         state: { uidValidity: 8, lastUid: 1 },
       }
-      assert.deepEqual(await add(again), { outcome: 'known' })
-      assert.deepEqual(await fixture.store.readFolder(joe, 'INBOX'), again.state)
+      expect(await add(again)).toStrictEqual({ outcome: 'known' })
+      expect(await fixture.store.readFolder(joe, 'INBOX')).toStrictEqual(again.state)
       const copy = await fetched(['ann+a@gmail.com'], { accountId: ann })
-      assert.equal((await add(copy)).outcome, 'stored')
-      assert.equal((await fixture.subjects(id)).length, 1)
-      assert.equal((await fixture.subjects(other.id)).length, 1)
+      expect.assert((await add(copy)).outcome === 'stored')
+      expect.assert((await fixture.subjects(id)).length === 1)
+      expect.assert((await fixture.subjects(other.id)).length === 1)
     })
 
     test('that equals another one is stored separately if its UID differs', async () => {
       const { id } = await alias('joe+a@gmail.com')
       const mail = await fetched(['joe+a@gmail.com'])
-      assert.equal((await add(mail)).outcome, 'stored')
+      expect.assert((await add(mail)).outcome === 'stored')
       const copy = { ...mail, uid: 42, state: { uidValidity: 7, lastUid: 42 } }
-      assert.equal((await add(copy)).outcome, 'stored')
-      for (const again of [mail, copy]) assert.equal((await add(again)).outcome, 'known')
+      expect.assert((await add(copy)).outcome === 'stored')
+      for (const again of [mail, copy]) expect.assert((await add(again)).outcome === 'known')
       const renumbered = { ...mail, uid: 1, state: { uidValidity: 8, lastUid: 1 } }
-      assert.equal((await add(renumbered)).outcome, 'known')
+      expect.assert((await add(renumbered)).outcome === 'known')
       const moved = { ...mail, folder: 'Spam', uid: 7, state: { uidValidity: 7, lastUid: 7 } }
-      assert.equal((await add(moved)).outcome, 'known')
-      assert.equal((await fixture.subjects(id)).length, 2)
+      expect.assert((await add(moved)).outcome === 'known')
+      expect.assert((await fixture.subjects(id)).length === 2)
     })
 
     test('that one of two recipients has is stored for the other, with the bytes once', async () => {
@@ -203,9 +202,9 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
       const two = await alias('joe+b@gmail.com')
       await add(await fetched(['joe+a@gmail.com']))
       const both = await add(await fetched(['joe+a@gmail.com', 'joe+b@gmail.com']))
-      assert.deepEqual(both.outcome === 'stored' && both.recipients.map(({ mailbox }) => mailbox), [
-        two.id,
-      ])
+      expect(
+        both.outcome === 'stored' && both.recipients.map(({ mailbox }) => mailbox),
+      ).toStrictEqual([two.id])
       const third = await alias('joe+c@gmail.com')
       const fourth = await alias('joe+d@gmail.com')
       await add(await fetched(['joe+c@gmail.com', 'joe+d@gmail.com'], { identity: 'm2' }))
@@ -213,20 +212,20 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
         const [message] = await fixture.store.listMessages(id, { sinceId: 0, limit: 1 })
         return (await fixture.store.findMessage(id, message?.id ?? 0))?.rawId
       }
-      assert.equal(await rawOf(third), await rawOf(fourth))
-      assert.equal((await fixture.subjects(one.id)).length, 1)
+      expect.assert((await rawOf(third)) === (await rawOf(fourth)))
+      expect.assert((await fixture.subjects(one.id)).length === 1)
     })
 
     test('is resolved again inside the transaction', async () => {
       const { id } = await alias('joe+a@gmail.com')
       const mail = await fetched(['joe+a@gmail.com'])
-      assert.deepEqual(await add({ ...mail, now: at(HOUR) }), {
+      expect(await add({ ...mail, now: at(HOUR) })).toStrictEqual({
         outcome: 'no_recipients',
       })
       await fixture.store.endSession(id, START)
-      assert.deepEqual(await add(mail), { outcome: 'no_recipients' })
-      assert.deepEqual(await fixture.subjects(id), [])
-      assert.deepEqual(await fixture.store.readFolder(joe, 'INBOX'), INBOX.state)
+      expect(await add(mail)).toStrictEqual({ outcome: 'no_recipients' })
+      expect(await fixture.subjects(id)).toStrictEqual([])
+      expect(await fixture.store.readFolder(joe, 'INBOX')).toStrictEqual(INBOX.state)
     })
 
     test('goes to aliases with room, not to full ones', async () => {
@@ -234,14 +233,14 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
       const withRoom = await alias('joe+b@gmail.com')
       for (let number = 0; number < 5; number += 1) {
         const mail = await fetched(['joe+a@gmail.com'], { identity: `m${number}` })
-        assert.equal((await add(mail)).outcome, 'stored')
+        expect.assert((await add(mail)).outcome === 'stored')
       }
       const both = await fetched(['joe+a@gmail.com', 'joe+b@gmail.com'], { identity: 'both' })
-      assert.equal((await add(both)).outcome, 'stored')
+      expect.assert((await add(both)).outcome === 'stored')
       const refused = await fetched(['joe+a@gmail.com'], { identity: 'late' })
-      assert.deepEqual(await add(refused), { outcome: 'full' })
-      assert.equal((await fixture.subjects(full.id)).length, 5)
-      assert.equal((await fixture.subjects(withRoom.id)).length, 1)
+      expect(await add(refused)).toStrictEqual({ outcome: 'full' })
+      expect.assert((await fixture.subjects(full.id)).length === 5)
+      expect.assert((await fixture.subjects(withRoom.id)).length === 1)
     })
 
     test('is remembered while an alias is live that it could be delivered to', async () => {
@@ -249,17 +248,20 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
       const old = await fetched(['joe+a@gmail.com'], { identity: 'old', receivedAt: at(-3 * DAY) })
       await add(old)
       await add(await fetched(['joe+a@gmail.com'], { identity: 'next' }))
-      assert.equal((await add(old)).outcome, 'known')
+      expect((await add(old)).outcome).toBe('known')
     })
 
     test('for nobody still saves the folder state', async () => {
       await fixture.store.saveFolder(joe, 'INBOX', { uidValidity: 7, lastUid: 50 })
       await fixture.store.saveFolder(joe, 'Spam', { uidValidity: 9, lastUid: 1 })
-      assert.deepEqual(await fixture.other.readFolder(joe, 'INBOX'), {
+      expect(await fixture.other.readFolder(joe, 'INBOX')).toStrictEqual({
         uidValidity: 7,
         lastUid: 50,
       })
-      assert.deepEqual(await fixture.other.readFolder(joe, 'Spam'), { uidValidity: 9, lastUid: 1 })
+      expect(await fixture.other.readFolder(joe, 'Spam')).toStrictEqual({
+        uidValidity: 9,
+        lastUid: 1,
+      })
     })
   })
 }

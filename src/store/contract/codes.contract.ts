@@ -1,7 +1,4 @@
-import assert from 'node:assert/strict'
-import { afterEach, beforeEach, describe, test } from 'vitest'
-import { type MailboxId, OPERATOR, POOL } from '../../mail/rules/session.ts'
-import type { SenderChecks } from '../../shared/mail.ts'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import {
   address,
   at,
@@ -11,7 +8,9 @@ import {
   type OpenMailStore,
   openFixture,
   scanOf,
-} from './fixture.ts'
+} from '../../../test/kit/store/fixture.ts'
+import { type MailboxId, OPERATOR, POOL } from '../../mail/rules/session.ts'
+import type { SenderChecks } from '../../shared/mail.ts'
 
 /** What is saved about a mail after it was stored. */
 export function codesContract(open: () => Promise<OpenMailStore>): void {
@@ -36,16 +35,18 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
   describe('the result of a scan', () => {
     test('is unknown until it is saved, then visible to every thread', async () => {
       const { id: mailbox, messageId: id } = await sessionWithMessage()
-      assert.deepEqual(await codesOf(mailbox), [undefined])
-      assert.equal((await fixture.other.findMessage(mailbox, id))?.code, undefined)
-      assert.equal(await fixture.store.saveScan(scanOf(mailbox, id, '123456')), true)
+      expect(await codesOf(mailbox)).toStrictEqual([undefined])
+      expect((await fixture.other.findMessage(mailbox, id))?.code).toBeUndefined()
+      expect(await fixture.store.saveScan(scanOf(mailbox, id, '123456'))).toBe(true)
       const found = await fixture.other.findMessage(mailbox, id)
       const listed = await fixture.other.listMessages(mailbox, { sinceId: 0, limit: 100 })
       for (const message of [found, ...listed]) {
         const { code, preview, attachments } = message ?? {}
-        assert.deepEqual({ mailbox, id, code, preview, attachments }, scanOf(mailbox, id, '123456'))
+        expect({ mailbox, id, code, preview, attachments }).toStrictEqual(
+          scanOf(mailbox, id, '123456'),
+        )
       }
-      assert.equal(listed.length, 1)
+      expect(listed.length).toBe(1)
     })
 
     for (const [name, codes, versionChanges] of [
@@ -60,12 +61,9 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
         const saved: boolean[] = []
         for (const code of codes)
           saved.push(await fixture.store.saveScan(scanOf(mailbox, id, code)))
-        assert.deepEqual(
-          saved,
-          codes.map((_, index) => index === 0),
-        )
-        assert.equal(await versionOf(tokenHash), before + versionChanges)
-        assert.deepEqual(await codesOf(mailbox), [codes[0]])
+        expect(saved).toStrictEqual(codes.map((_, index) => index === 0))
+        expect(await versionOf(tokenHash)).toBe(before + versionChanges)
+        expect(await codesOf(mailbox)).toStrictEqual([codes[0]])
       })
     }
 
@@ -76,17 +74,22 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
       const saved = await Promise.all(
         [store, other, store].map((one) => one.saveScan(scanOf(mailbox, id, '123456'))),
       )
-      assert.equal(saved.filter(Boolean).length, 1)
-      assert.equal(await versionOf(tokenHash), before + 1)
+      expect(saved.filter(Boolean).length).toBe(1)
+      expect(await versionOf(tokenHash)).toBe(before + 1)
     })
 
     test('cannot be saved through another mailbox', async () => {
       const [ann, bob] = [await sessionWithMessage(), await sessionWithMessage('bob@box.test')]
       const versions = [await versionOf(ann.tokenHash), await versionOf(bob.tokenHash)]
       const mismatched = scanOf(ann.id, bob.messageId, '123456')
-      assert.equal(await fixture.store.saveScan(mismatched), false)
-      assert.deepEqual([await codesOf(ann.id), await codesOf(bob.id)], [[undefined], [undefined]])
-      assert.deepEqual([await versionOf(ann.tokenHash), await versionOf(bob.tokenHash)], versions)
+      expect(await fixture.store.saveScan(mismatched)).toBe(false)
+      expect([await codesOf(ann.id), await codesOf(bob.id)]).toStrictEqual([
+        [undefined],
+        [undefined],
+      ])
+      expect([await versionOf(ann.tokenHash), await versionOf(bob.tokenHash)]).toStrictEqual(
+        versions,
+      )
     })
 
     test('of one recipient is not that of another', async () => {
@@ -96,17 +99,20 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
       ]
       await fixture.send(['ann@box.test', 'bob@box.test'])
       const id = await newest(ann.id)
-      assert.equal(await fixture.store.saveScan(scanOf(ann.id, id, '123456')), true)
-      assert.deepEqual([await codesOf(ann.id), await codesOf(bob.id)], [['123456'], [undefined]])
+      expect(await fixture.store.saveScan(scanOf(ann.id, id, '123456'))).toBe(true)
+      expect([await codesOf(ann.id), await codesOf(bob.id)]).toStrictEqual([
+        ['123456'],
+        [undefined],
+      ])
     })
 
     test('of a deleted message is not saved, and changes no version', async () => {
       const { id: mailbox, tokenHash, messageId: id } = await sessionWithMessage()
-      await fixture.store.deleteMessage(mailbox, id)
+      await fixture.store.deleteMessages(mailbox, [id])
       const before = await versionOf(tokenHash)
-      assert.equal(await fixture.store.saveScan(scanOf(mailbox, id, '123456')), false)
-      assert.equal(await versionOf(tokenHash), before)
-      assert.deepEqual(await codesOf(mailbox), [])
+      expect(await fixture.store.saveScan(scanOf(mailbox, id, '123456'))).toBe(false)
+      expect(await versionOf(tokenHash)).toBe(before)
+      expect(await codesOf(mailbox)).toStrictEqual([])
     })
 
     for (const [name, finish] of [
@@ -127,8 +133,8 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
         const { id: mailbox, tokenHash, messageId: id } = await sessionWithMessage()
         await finish(mailbox)
         const before = await versionOf(tokenHash)
-        assert.equal(await fixture.store.saveScan(scanOf(mailbox, id, '123456')), false)
-        assert.equal(await versionOf(tokenHash), before)
+        expect(await fixture.store.saveScan(scanOf(mailbox, id, '123456'))).toBe(false)
+        expect(await versionOf(tokenHash)).toBe(before)
       })
     }
 
@@ -138,8 +144,8 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
       for (const mailbox of [POOL, OPERATOR]) {
         const before = await fixture.store.readSharedMailbox(mailbox)
         const scan = scanOf(mailbox, await newest(mailbox), '123456')
-        assert.equal(await fixture.store.saveScan(scan), false)
-        assert.deepEqual(await fixture.store.readSharedMailbox(mailbox), before)
+        expect(await fixture.store.saveScan(scan)).toBe(false)
+        expect(await fixture.store.readSharedMailbox(mailbox)).toStrictEqual(before)
       }
     })
 
@@ -154,9 +160,9 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
       const versions = () => Promise.all(scopes.map((scope) => fixture.other.keyMailVersion(scope)))
       const [before, version] = [await versions(), await versionOf(own.tokenHash)]
       const scan = scanOf(own.id, own.messageId, '123456')
-      assert.equal(await fixture.store.saveScan(scan), true)
-      assert.deepEqual(await versions(), before)
-      assert.equal(await versionOf(own.tokenHash), version + 1)
+      expect(await fixture.store.saveScan(scan)).toBe(true)
+      expect(await versions()).toStrictEqual(before)
+      expect(await versionOf(own.tokenHash)).toBe(version + 1)
     })
   })
 
@@ -167,28 +173,31 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
 
     test('are stored with the raw mail for all recipients, and can be replaced', async () => {
       const rawId = await rawIdOf(await sessionWithMessage())
-      assert.equal(await fixture.other.readSenderChecks(rawId), undefined)
+      expect(await fixture.other.readSenderChecks(rawId)).toBeUndefined()
       await fixture.store.saveSenderChecks(rawId, CHECKS)
-      assert.deepEqual(await fixture.other.readSenderChecks(rawId), CHECKS)
+      expect(await fixture.other.readSenderChecks(rawId)).toStrictEqual(CHECKS)
       await fixture.store.saveSenderChecks(rawId, { ...CHECKS, spf: 'softfail' })
-      assert.deepEqual(await fixture.other.readSenderChecks(rawId), { ...CHECKS, spf: 'softfail' })
+      expect(await fixture.other.readSenderChecks(rawId)).toStrictEqual({
+        ...CHECKS,
+        spf: 'softfail',
+      })
     })
 
     test('change no version, because no list contains them', async () => {
       const ann = await sessionWithMessage()
       const before = await versionOf(ann.tokenHash)
       await fixture.store.saveSenderChecks(await rawIdOf(ann), CHECKS)
-      assert.equal(await versionOf(ann.tokenHash), before)
+      expect(await versionOf(ann.tokenHash)).toBe(before)
     })
 
     test('are deleted with the mail, and late ones are not stored', async () => {
       const ann = await sessionWithMessage()
       const rawId = await rawIdOf(ann)
       await fixture.store.saveSenderChecks(rawId, CHECKS)
-      await fixture.store.deleteMessage(ann.id, ann.messageId)
-      assert.equal(await fixture.store.readSenderChecks(rawId), undefined)
+      await fixture.store.deleteMessages(ann.id, [ann.messageId])
+      expect(await fixture.store.readSenderChecks(rawId)).toBeUndefined()
       await fixture.store.saveSenderChecks(rawId, CHECKS)
-      assert.equal(await fixture.store.readSenderChecks(rawId), undefined)
+      expect(await fixture.store.readSenderChecks(rawId)).toBeUndefined()
     })
   })
 }

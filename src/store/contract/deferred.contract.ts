@@ -1,7 +1,4 @@
-import assert from 'node:assert/strict'
-import { afterEach, beforeEach, test } from 'vitest'
-import type { NewFetchedMail } from '../../gmail/store.ts'
-import type { MailboxId } from '../../mail/rules/session.ts'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import {
   address,
   at,
@@ -14,7 +11,9 @@ import {
   type OpenMailStore,
   openFixture,
   START,
-} from './fixture.ts'
+} from '../../../test/kit/store/fixture.ts'
+import type { NewFetchedMail } from '../../gmail/store.ts'
+import type { MailboxId } from '../../mail/rules/session.ts'
 
 const JOE = address('joe@gmail.com')
 const A = 'joe+a@gmail.com'
@@ -35,7 +34,7 @@ export function deferredContract(open: () => Promise<OpenMailStore>): void {
     for (const text of [A, B, C]) {
       const session = newSession(text, { tokenHash: text, createdAt: START, lifeMs: DAY })
       const created = await fixture.store.createSession({ ...session, accountId })
-      assert.ok(created)
+      expect.assert(created)
       boxes.set(text, created.id)
     }
   })
@@ -69,11 +68,11 @@ export function deferredContract(open: () => Promise<OpenMailStore>): void {
   }
   /** Five mails to this alias only, with UIDs from 100. */
   const fill = async (text: string) => {
-    for (let uid = 100; uid < 105; uid += 1) assert.equal(await outcome(uid, [text]), 'stored')
+    for (let uid = 100; uid < 105; uid += 1) expect(await outcome(uid, [text])).toBe('stored')
   }
   const makeRoom = async (text: string) => {
     const [id = 0] = await fixture.store.listMessageIds(box(text))
-    assert.ok(await fixture.store.deleteMessage(box(text), id))
+    expect((await fixture.store.deleteMessages(box(text), [id])).messages).toBe(1)
   }
   const listed = async (now = START, folder = INBOX, limit = 50) =>
     (await fixture.other.listDeferred({ accountId, ...folder, now, limit })).map(
@@ -82,13 +81,13 @@ export function deferredContract(open: () => Promise<OpenMailStore>): void {
 
   test('mail is deferred for a full mailbox, and listed once that has room', async () => {
     await fill(A)
-    assert.equal(await outcome(1, [A, B]), 'stored, deferred')
-    assert.equal(await outcome(2, [A]), 'full')
-    assert.deepEqual(await listed(), [])
+    expect(await outcome(1, [A, B])).toBe('stored, deferred')
+    expect(await outcome(2, [A])).toBe('full')
+    expect(await listed()).toStrictEqual([])
     await makeRoom(A)
     const mails = await fixture.other.listDeferred({ accountId, ...INBOX, now: START, limit: 50 })
     const deferred = { address: address(A), mailboxes: [box(A)], wanted: true }
-    assert.deepEqual(mails, [
+    expect(mails).toStrictEqual([
       { uid: 1, ...deferred },
       { uid: 2, ...deferred },
     ])
@@ -98,60 +97,60 @@ export function deferredContract(open: () => Promise<OpenMailStore>): void {
     await fill(A)
     await outcome(1, [A, B])
     await makeRoom(A)
-    assert.equal(await outcome(1, [A, B]), 'stored')
-    assert.deepEqual(await listed(at(DAY / 2)), [])
-    assert.equal((await fixture.subjects(box(A))).length, 5)
-    assert.equal((await fixture.subjects(box(B))).length, 1)
-    assert.equal(await outcome(1, [A, B]), 'known')
-    assert.deepEqual((await fixture.store.readFolder(accountId, 'INBOX'))?.lastUid, lastUid)
+    expect(await outcome(1, [A, B])).toBe('stored')
+    expect(await listed(at(DAY / 2))).toStrictEqual([])
+    expect((await fixture.subjects(box(A))).length).toBe(5)
+    expect((await fixture.subjects(box(B))).length).toBe(1)
+    expect(await outcome(1, [A, B])).toBe('known')
+    expect((await fixture.store.readFolder(accountId, 'INBOX'))?.lastUid).toStrictEqual(lastUid)
   })
 
   test('room is computed with the size of the mail', async () => {
-    assert.equal(await outcome(1, [A], { size: 9_000 }), 'stored')
-    assert.equal(await outcome(2, [A], { size: 1_001 }), 'full')
-    assert.equal(await outcome(3, [A], { size: 1_002 }), 'full')
-    assert.equal(await outcome(4, [A], { size: 990 }), 'stored')
-    assert.deepEqual(await listed(), [])
+    expect(await outcome(1, [A], { size: 9_000 })).toBe('stored')
+    expect(await outcome(2, [A], { size: 1_001 })).toBe('full')
+    expect(await outcome(3, [A], { size: 1_002 })).toBe('full')
+    expect(await outcome(4, [A], { size: 990 })).toBe('stored')
+    expect(await listed()).toStrictEqual([])
     await makeRoom(A)
-    assert.deepEqual(await listed(), [])
+    expect(await listed()).toStrictEqual([])
     await makeRoom(A)
-    assert.deepEqual(await listed(), ['2', '3'])
+    expect(await listed()).toStrictEqual(['2', '3'])
   })
 
   test('each failed retry waits longer', async () => {
     await fill(A)
-    assert.equal(await outcome(1, [A]), 'full')
-    assert.equal(await outcome(1, [A]), 'full')
+    expect(await outcome(1, [A])).toBe('full')
+    expect(await outcome(1, [A])).toBe('full')
     await makeRoom(A)
-    assert.deepEqual(await listed(at(MINUTE - 1)), [])
-    assert.deepEqual(await listed(at(MINUTE)), ['1'])
+    expect(await listed(at(MINUTE - 1))).toStrictEqual([])
+    expect(await listed(at(MINUTE))).toStrictEqual(['1'])
     await fetch(105, [A], {})
-    assert.equal(await outcome(1, [A], { now: at(MINUTE) }), 'full')
+    expect(await outcome(1, [A], { now: at(MINUTE) })).toBe('full')
     await makeRoom(A)
-    assert.deepEqual(await listed(at(3 * MINUTE - 1)), [])
-    assert.deepEqual(await listed(at(3 * MINUTE)), ['1'])
+    expect(await listed(at(3 * MINUTE - 1))).toStrictEqual([])
+    expect(await listed(at(3 * MINUTE))).toStrictEqual(['1'])
   })
 
   test('it is unwanted once all sessions that lack it have ended', async () => {
     await fill(A)
     for (let uid = 200; uid < 205; uid += 1) await outcome(uid, [B])
-    assert.equal(await outcome(1, [A, C]), 'stored, deferred')
-    assert.equal(await outcome(2, [A, B]), 'full')
+    expect(await outcome(1, [A, C])).toBe('stored, deferred')
+    expect(await outcome(2, [A, B])).toBe('full')
     await fixture.store.endSession(box(A), START)
-    assert.deepEqual(await listed(), ['1 unwanted'])
+    expect(await listed()).toStrictEqual(['1 unwanted'])
     await makeRoom(B)
-    assert.deepEqual(await listed(), ['1 unwanted', '2'])
-    assert.deepEqual(await listed(at(DAY)), ['1 unwanted', '2 unwanted'])
+    expect(await listed()).toStrictEqual(['1 unwanted', '2'])
+    expect(await listed(at(DAY))).toStrictEqual(['1 unwanted', '2 unwanted'])
     await fixture.sweepAll(at(DAY + HOUR))
-    assert.deepEqual(await listed(at(DAY + HOUR)), ['1 unwanted', '2 unwanted'])
+    expect(await listed(at(DAY + HOUR))).toStrictEqual(['1 unwanted', '2 unwanted'])
   })
 
   test('a revived session does not get mail deferred before its expiry', async () => {
     await fill(A)
     await outcome(1, [A])
     const later = { now: at(DAY), expiresAt: at(2 * DAY), cooldownMs: 30 * DAY }
-    assert.ok(await fixture.store.reviveSession({ mailbox: box(A), ...later }))
-    assert.deepEqual(await listed(at(DAY)), ['1 unwanted'])
+    expect(await fixture.store.reviveSession({ mailbox: box(A), ...later })).toBeTruthy()
+    expect(await listed(at(DAY))).toStrictEqual(['1 unwanted'])
   })
 
   test('is listed by UID, up to the limit, for one folder and UIDVALIDITY', async () => {
@@ -159,11 +158,11 @@ export function deferredContract(open: () => Promise<OpenMailStore>): void {
     for (const uid of [3, 1, 2]) await outcome(uid, [A])
     await outcome(9, [A], { folder: 'Spam', state: { uidValidity: 8, lastUid: 9 } })
     await makeRoom(A)
-    assert.deepEqual(await listed(START, INBOX, 2), ['1', '2'])
-    assert.deepEqual(await listed(START, { folder: 'Spam', uidValidity: 8 }), ['9'])
-    assert.deepEqual(await listed(START, { folder: 'Spam', uidValidity: 7 }), [])
+    expect(await listed(START, INBOX, 2)).toStrictEqual(['1', '2'])
+    expect(await listed(START, { folder: 'Spam', uidValidity: 8 })).toStrictEqual(['9'])
+    expect(await listed(START, { folder: 'Spam', uidValidity: 7 })).toStrictEqual([])
     const other = { accountId: accountId + 1, ...INBOX, now: START, limit: 9 }
-    assert.deepEqual(await fixture.other.listDeferred(other), [])
+    expect(await fixture.other.listDeferred(other)).toStrictEqual([])
   })
 
   test('is deleted by UID, and when UIDVALIDITY changes', async () => {
@@ -173,10 +172,10 @@ export function deferredContract(open: () => Promise<OpenMailStore>): void {
     await outcome(9, [A], { folder: 'Spam', state: { uidValidity: 8, lastUid: 9 } })
     await makeRoom(A)
     await fixture.store.deleteDeferred({ accountId, ...INBOX, uids: [1, 9] })
-    assert.deepEqual(await listed(), ['2'])
-    assert.deepEqual(await listed(START, { folder: 'INBOX', uidValidity: 6 }), [])
-    assert.deepEqual(await listed(START, { folder: 'Spam', uidValidity: 8 }), ['9'])
+    expect(await listed()).toStrictEqual(['2'])
+    expect(await listed(START, { folder: 'INBOX', uidValidity: 6 })).toStrictEqual([])
+    expect(await listed(START, { folder: 'Spam', uidValidity: 8 })).toStrictEqual(['9'])
     await fixture.store.deleteDeferred({ accountId, ...INBOX, uids: [] })
-    assert.deepEqual(await listed(), ['2'])
+    expect(await listed()).toStrictEqual(['2'])
   })
 }

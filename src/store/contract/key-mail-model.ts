@@ -1,7 +1,5 @@
-import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { type MailboxId, POOL } from '../../mail/rules/session.ts'
-import type { KeyScope } from '../../mail/store.ts'
+import { expect } from 'vitest'
 import {
   address,
   COOLDOWN,
@@ -12,7 +10,9 @@ import {
   MINUTE,
   newSession,
   START,
-} from './fixture.ts'
+} from '../../../test/kit/store/fixture.ts'
+import { type MailboxId, POOL } from '../../mail/rules/session.ts'
+import type { KeyScope } from '../../mail/store.ts'
 
 const ADDRESSES = ['a@pool.test', 'b@pool.test', 'c@pool.test', 'd@box.test', 'e@box.test']
 const KEYS = ['key-one', 'key-two'] as const
@@ -89,15 +89,14 @@ export async function playActions(
       const page = { sinceId: 0, beforeId: undefined, limit: 1_000 }
       const found = await fixture.other.listKeyMail(scope, page)
       const texts = found.map(({ subject, recipient }) => `${subject} for ${recipient}`)
-      assert.deepEqual(texts, expected(model, scope), JSON.stringify(scope))
+      expect(texts, JSON.stringify(scope)).toStrictEqual(expected(model, scope))
       const oldestFirst = await fixture.other.listKeyMail(scope, { ...page, oldestFirst: true })
-      assert.deepEqual(oldestFirst, found.toReversed())
+      expect(oldestFirst).toStrictEqual(found.toReversed())
       const ids = JSON.stringify(found.map(({ id }) => id))
-      assert.equal(
+      expect(
         idsByVersion.get(version) ?? ids,
-        ids,
         `the version ${version} stood for other mail before`,
-      )
+      ).toBe(ids)
       idsByVersion.set(version, ids)
     }
   }
@@ -164,7 +163,7 @@ async function send(fixture: Fixture, model: Model, choices: number[]): Promise<
   if (result.outcome !== 'stored') return
   for (const { address: at, mailbox, keyId } of result.recipients) {
     model.sent.push({ subject, to: at, mailbox, receivedAt: model.now })
-    assert.equal(keyId, model.sessions.find((one) => one.mailbox === mailbox)?.key)
+    expect(keyId).toBe(model.sessions.find((one) => one.mailbox === mailbox)?.key)
   }
 }
 
@@ -172,7 +171,7 @@ async function remove(fixture: Fixture, model: Model, one: Sent): Promise<void> 
   for (const id of await fixture.store.listMessageIds(one.mailbox)) {
     const message = await fixture.store.findMessage(one.mailbox, id)
     if (message?.subject !== one.subject || message.recipient !== one.to) continue
-    assert.equal(await fixture.store.deleteMessage(one.mailbox, id), true)
+    expect((await fixture.store.deleteMessages(one.mailbox, [id])).messages).toBe(1)
     model.sent = model.sent.filter((other) => other !== one)
   }
 }

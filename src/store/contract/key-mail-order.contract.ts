@@ -1,9 +1,4 @@
-import assert from 'node:assert/strict'
-import { afterEach, beforeEach, describe, test } from 'vitest'
-import type { Message } from '../../mail/rules/message.ts'
-import { POOL } from '../../mail/rules/session.ts'
-import type { KeyScope, OrderedKeyMailPage } from '../../mail/store.ts'
-import type { Store } from '../store.ts'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import {
   address,
   at,
@@ -15,7 +10,11 @@ import {
   type OpenMailStore,
   openFixture,
   START,
-} from './fixture.ts'
+} from '../../../test/kit/store/fixture.ts'
+import type { Message } from '../../mail/rules/message.ts'
+import { POOL } from '../../mail/rules/session.ts'
+import type { KeyScope, OrderedKeyMailPage } from '../../mail/store.ts'
+import type { Store } from '../store.ts'
 
 const KEY = 'key-mine'
 const SCOPE = { keyId: KEY, pool: true, to: undefined, now: START }
@@ -54,9 +53,9 @@ export function keyMailOrderContract(open: () => Promise<OpenMailStore>): void {
         await fixture.send([to], { head: head(String(index)), receivedAt: at(ms) })
       }
       const all = await list()
-      assert.deepEqual(subjects(all), newestFirst(8))
-      assert.equal(new Set(all.map(({ id }) => id)).size, 8)
-      assert.ok(all.every(({ id }) => Number.isSafeInteger(id)))
+      expect(subjects(all)).toStrictEqual(newestFirst(8))
+      expect(new Set(all.map(({ id }) => id)).size).toBe(8)
+      expect(all.every(({ id }) => Number.isSafeInteger(id))).toBeTruthy()
     })
 
     test('rise within a commit of many mails, and of one mail for many recipients', async () => {
@@ -70,14 +69,15 @@ export function keyMailOrderContract(open: () => Promise<OpenMailStore>): void {
         }),
       )
       await Promise.all(mails.map((mail) => fixture.store.addMail(mail)))
-      assert.deepEqual(subjects(await list()), newestFirst(10))
+      expect(subjects(await list())).toStrictEqual(newestFirst(10))
       const [last] = await list({ limit: 1 })
       await fixture.send(recipientsInTurn.slice(0, 3), { receivedAt: at(-DAY) })
       const newer = await list({ sinceId: last?.id ?? 0 })
-      assert.deepEqual(
-        newer.map(({ recipient }) => recipient),
-        ['b@box.test', 'any@pool.test', 'a@box.test'],
-      )
+      expect(newer.map(({ recipient }) => recipient)).toStrictEqual([
+        'b@box.test',
+        'any@pool.test',
+        'a@box.test',
+      ])
     })
 
     test('continue after a revival', async () => {
@@ -87,7 +87,7 @@ export function keyMailOrderContract(open: () => Promise<OpenMailStore>): void {
       const cooldownMs = DAY
       await fixture.store.reviveSession({ mailbox: id, now: at(HOUR), expiresAt, cooldownMs })
       await fixture.send(['c@box.test'], { head: head('since'), receivedAt: at(HOUR) })
-      assert.deepEqual(subjects(await list()), ['since', 'hello'])
+      expect(subjects(await list())).toStrictEqual(['since', 'hello'])
     })
 
     test('are independent for sessions without a key and for the operator', async () => {
@@ -96,10 +96,10 @@ export function keyMailOrderContract(open: () => Promise<OpenMailStore>): void {
       await fixture.send(['plain@box.test', 'abuse@box.test'])
       const [plainId = 0] = await other.listMessageIds(plain.id)
       const [poolId = 0] = await other.listMessageIds(POOL)
-      assert.ok(plainId < poolId, 'a private mailbox tells nothing of the pool')
+      expect(plainId, 'a private mailbox tells nothing of the pool').toBeLessThan(poolId)
       const { version, lastId } = await other.readSharedMailbox(POOL)
       await fixture.send(['plain@box.test', 'abuse@box.test'], { receivedAt: at(HOUR - 1) })
-      assert.deepEqual([version, lastId], [1, (await other.readSharedMailbox(POOL)).lastId])
+      expect([version, lastId]).toStrictEqual([1, (await other.readSharedMailbox(POOL)).lastId])
     })
   })
 
@@ -122,7 +122,7 @@ export function keyMailOrderContract(open: () => Promise<OpenMailStore>): void {
         for (const name of names) {
           const recipients = await fixture.accepted(recipientsBySubject[subject]?.(name) ?? [])
           const mail = { head: head(subject), receivedAt: at(-behind - Number(name)) }
-          assert.equal((await store.addMail(newMail(recipients, mail))).outcome, 'stored')
+          expect((await store.addMail(newMail(recipients, mail))).outcome).toBe('stored')
         }
       }
       const sending = Promise.all(Object.keys(recipientsBySubject).map(sendAll)).finally(() => {
@@ -140,8 +140,8 @@ export function keyMailOrderContract(open: () => Promise<OpenMailStore>): void {
       }
       await sending
       for (let before = -1; before < received.length; await poll()) before = received.length
-      assert.deepEqual(received, (await list()).toReversed())
-      assert.equal(received.length, (2 + 2 + 1 + 1) * names.length)
+      expect(received).toStrictEqual((await list()).toReversed())
+      expect(received.length).toBe((2 + 2 + 1 + 1) * names.length)
     })
   })
 
@@ -173,12 +173,9 @@ export function keyMailOrderContract(open: () => Promise<OpenMailStore>): void {
         await fixture.send(['x@pool.test', 'y@pool.test'])
         const scope = { ...SCOPE, to: to && address(to) }
         const ids = await pageThrough(scope)
-        assert.equal(new Set(ids).size, count)
-        assert.deepEqual(
-          ids,
-          ids.toSorted((one, next) => next - one),
-        )
-        assert.equal(ids.length, count)
+        expect(new Set(ids).size).toBe(count)
+        expect(ids).toStrictEqual(ids.toSorted((one, next) => next - one))
+        expect(ids.length).toBe(count)
       })
     }
 
@@ -187,8 +184,8 @@ export function keyMailOrderContract(open: () => Promise<OpenMailStore>): void {
         await fixture.send(['any@pool.test'], { head: head(subject) })
       const ids = (await list()).map(({ id }) => id)
       const between = { sinceId: ids[4] ?? 0, beforeId: ids[0] }
-      assert.deepEqual(subjects(await list(between)), ['3', '2', '1'])
-      assert.deepEqual(subjects(await list({ ...between, limit: 2 })), ['3', '2'])
+      expect(subjects(await list(between))).toStrictEqual(['3', '2', '1'])
+      expect(subjects(await list({ ...between, limit: 2 }))).toStrictEqual(['3', '2'])
     })
   })
 }

@@ -1,9 +1,5 @@
-import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { afterEach, beforeEach, describe, test } from 'vitest'
-import { type MailboxId, POOL } from '../../mail/rules/session.ts'
-import type { KeyScope } from '../../mail/store.ts'
-import type { Store } from '../store.ts'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import {
   address,
   at,
@@ -17,7 +13,10 @@ import {
   type OpenMailStore,
   openFixture,
   START,
-} from './fixture.ts'
+} from '../../../test/kit/store/fixture.ts'
+import { type MailboxId, POOL } from '../../mail/rules/session.ts'
+import type { KeyScope } from '../../mail/store.ts'
+import type { Store } from '../store.ts'
 import { actions, playActions } from './key-mail-model.ts'
 
 const KEY = 'key-mine'
@@ -76,17 +75,17 @@ export function keyMailVersionContract(open: () => Promise<OpenMailStore>, runs:
       ['mail for nobody', () => send('nobody@box.test'), []],
       [
         'mail deleted in its session',
-        async () => store.deleteMessage(own, await newest(own)),
+        async () => store.deleteMessages(own, [await newest(own)]),
         ['all', 'own', 'own@'],
       ],
       [
         'mail deleted in the pool',
-        async () => store.deleteMessage(POOL, (await store.listMessageIds(POOL))[1] ?? 0),
+        async () => store.deleteMessages(POOL, [(await store.listMessageIds(POOL))[1] ?? 0]),
         ['all', 'one@'],
       ],
       [
         'mail deleted in a session of another key',
-        async () => store.deleteMessage(ofOtherKey, await newest(ofOtherKey)),
+        async () => store.deleteMessages(ofOtherKey, [await newest(ofOtherKey)]),
         [],
       ],
       [
@@ -125,19 +124,16 @@ export function keyMailVersionContract(open: () => Promise<OpenMailStore>, runs:
         await operation()
         const after = new Map(await versions(now))
         const changedScopes = before.filter(([scope, version]) => after.get(scope) !== version)
-        assert.deepEqual(
-          changedScopes.map(([scope]) => scope),
-          changed,
-        )
+        expect(changedScopes.map(([scope]) => scope)).toStrictEqual(changed)
       })
     }
 
     test('changes at the millisecond a session expires, and at no other', async () => {
       const text = async (now: Date) => JSON.stringify(await versions(now))
-      assert.equal(await text(START), await text(at(MINUTE - 1)))
-      assert.notEqual(await text(at(MINUTE - 1)), await text(at(MINUTE)))
-      assert.equal(await text(at(MINUTE)), await text(at(DAY - 1)))
-      assert.notEqual(await text(at(DAY - 1)), await text(at(DAY)))
+      expect(await text(START)).toBe(await text(at(MINUTE - 1)))
+      expect(await text(at(MINUTE - 1))).not.toBe(await text(at(MINUTE)))
+      expect(await text(at(MINUTE))).toBe(await text(at(DAY - 1)))
+      expect(await text(at(DAY - 1))).not.toBe(await text(at(DAY)))
     })
 
     test('changes when a session is revived, even if the clock steps back', async () => {
@@ -148,16 +144,16 @@ export function keyMailVersionContract(open: () => Promise<OpenMailStore>, runs:
       await store.reviveSession({ mailbox: ended, now: at(HOUR), expiresAt, cooldownMs: COOLDOWN })
       const after = [await versions(START), await versions(at(HOUR))].map((some) => new Map(some))
       for (const scope of ['all', 'own']) {
-        assert.notEqual(after[0]?.get(scope), before[0]?.get(scope))
-        assert.notEqual(after[1]?.get(scope), before[1]?.get(scope))
+        expect(after[0]?.get(scope)).not.toBe(before[0]?.get(scope))
+        expect(after[1]?.get(scope)).not.toBe(before[1]?.get(scope))
       }
     })
 
     test('is the same on every thread, and for two keys that see only the pool', async () => {
       const scope = { keyId: 'one', pool: true, to: undefined, now: START }
       const version = await store.keyMailVersion(scope)
-      assert.equal(await fixture.other.keyMailVersion(scope), version)
-      assert.equal(await store.keyMailVersion({ ...scope, keyId: 'two' }), version)
+      expect(await fixture.other.keyMailVersion(scope)).toBe(version)
+      expect(await store.keyMailVersion({ ...scope, keyId: 'two' })).toBe(version)
     })
   })
 

@@ -1,9 +1,4 @@
-import assert from 'node:assert/strict'
-import { afterEach, beforeEach, describe, test } from 'vitest'
-import type { ScanPosition } from '../../mail/operator-store.ts'
-import { POOL } from '../../mail/rules/session.ts'
-import type { KeyScope } from '../../mail/store.ts'
-import type { Store } from '../store.ts'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import {
   address,
   at,
@@ -16,7 +11,11 @@ import {
   type OpenMailStore,
   openFixture,
   START,
-} from './fixture.ts'
+} from '../../../test/kit/store/fixture.ts'
+import type { ScanPosition } from '../../mail/operator-store.ts'
+import { POOL } from '../../mail/rules/session.ts'
+import type { KeyScope } from '../../mail/store.ts'
+import type { Store } from '../store.ts'
 
 const KEY = 'key-mine'
 const OTHER_KEY = 'key-theirs'
@@ -37,11 +36,11 @@ export function keyMailContract(open: () => Promise<OpenMailStore>): void {
     const scope = { keyId: KEY, pool: true, to: undefined, now: START, ...more }
     const found = await fixture.other.listKeyMail(scope, ALL)
     const heads = found.map(({ id, senderEmail, subject }) => ({ id, senderEmail, subject }))
-    assert.deepEqual(await fixture.other.listKeyMailHeads(scope, ALL), heads)
-    assert.deepEqual(await fixture.other.readKeyMail(scope, await everyId()), found)
+    expect(await fixture.other.listKeyMailHeads(scope, ALL)).toStrictEqual(heads)
+    expect(await fixture.other.readKeyMail(scope, await everyId())).toStrictEqual(found)
     return found.map((message) => message.subject)
   }
-  /** Of all messages, whoever may see them. */
+  /** Ids of all messages, whoever may see them. */
   const everyId = async () => {
     const ids: number[] = []
     let after: ScanPosition | undefined
@@ -74,7 +73,7 @@ export function keyMailContract(open: () => Promise<OpenMailStore>): void {
       ] as const) {
         await send(to, subject)
       }
-      assert.deepEqual(await seen(), ['four', 'three', 'two', 'one'])
+      expect(await seen()).toStrictEqual(['four', 'three', 'two', 'one'])
     })
 
     test('each message as its mailbox has it', async () => {
@@ -83,9 +82,9 @@ export function keyMailContract(open: () => Promise<OpenMailStore>): void {
       await send('any@pool.test', 'pool')
       const scope = { keyId: KEY, pool: true, to: undefined, now: START }
       const [pool, own] = await fixture.other.listKeyMail(scope, ALL)
-      assert.deepEqual(own, await store.findMessage(id, own?.id ?? 0))
-      assert.deepEqual(pool, await store.findMessage(POOL, pool?.id ?? 0))
-      assert.deepEqual([own?.recipient, pool?.recipient], ['a@box.test', 'any@pool.test'])
+      expect(own).toStrictEqual(await store.findMessage(id, own?.id ?? 0))
+      expect(pool).toStrictEqual(await store.findMessage(POOL, pool?.id ?? 0))
+      expect([own?.recipient, pool?.recipient]).toStrictEqual(['a@box.test', 'any@pool.test'])
     })
 
     test('the last of its messages that has expired, of sessions and of the pool', async () => {
@@ -101,13 +100,13 @@ export function keyMailContract(open: () => Promise<OpenMailStore>): void {
       const one = (await store.listMessageIds(id))[0] ?? 0
       const two = (await store.listMessageIds(POOL))[0] ?? 0
       const [soon, late] = [at(HOUR + 1), at(DAY + HOUR)]
-      assert.equal(await expired(START), 0)
-      assert.deepEqual([await expired(soon), await expired(soon, {}, one)], [one, 0])
-      assert.equal(await expired(soon, { to: address('b@box.test') }), 0)
-      assert.equal(await expired(soon, { to: address('a@box.test') }), one)
+      expect(await expired(START)).toBe(0)
+      expect([await expired(soon), await expired(soon, {}, one)]).toStrictEqual([one, 0])
+      expect(await expired(soon, { to: address('b@box.test') })).toBe(0)
+      expect(await expired(soon, { to: address('a@box.test') })).toBe(one)
       await fixture.sweepAll(late)
-      assert.deepEqual([await expired(late), await expired(late, {}, two)], [two, 0])
-      assert.equal(await expired(late, { pool: false }), one)
+      expect([await expired(late), await expired(late, {}, two)]).toStrictEqual([two, 0])
+      expect(await expired(late, { pool: false })).toBe(one)
     })
 
     test('of one address, its pool mail and the mail of its own session', async () => {
@@ -118,10 +117,10 @@ export function keyMailContract(open: () => Promise<OpenMailStore>): void {
       await send('b@box.test', 'elsewhere')
       await send('other@pool.test', 'elsewhere too')
       const to = address('any@pool.test')
-      assert.deepEqual(await seen({ to }), ['own', 'pool'])
-      assert.deepEqual(await seen({ to, pool: false }), ['own'])
-      assert.deepEqual(await seen({ to: address('b@box.test') }), ['elsewhere'])
-      assert.deepEqual(await seen({ to: address('nobody@box.test') }), [])
+      expect(await seen({ to })).toStrictEqual(['own', 'pool'])
+      expect(await seen({ to, pool: false })).toStrictEqual(['own'])
+      expect(await seen({ to: address('b@box.test') })).toStrictEqual(['elsewhere'])
+      expect(await seen({ to: address('nobody@box.test') })).toStrictEqual([])
     })
 
     test('a page of heads, and only the messages requested', async () => {
@@ -133,25 +132,25 @@ export function keyMailContract(open: () => Promise<OpenMailStore>): void {
       const [four, three, two, one] = await fixture.other.listKeyMail(scope, ALL)
       const page = { sinceId: one?.id ?? 0, beforeId: four?.id, limit: 1 }
       const [head, ...more] = await fixture.other.listKeyMailHeads(scope, page)
-      assert.deepEqual([head?.id, more], [three?.id, []])
+      expect([head?.id, more]).toStrictEqual([three?.id, []])
       const ids = [two?.id ?? 0, 12_345, four?.id ?? 0]
-      assert.deepEqual(await fixture.other.readKeyMail(scope, ids), [four, two])
-      assert.deepEqual(await fixture.other.readKeyMail(scope, []), [])
+      expect(await fixture.other.readKeyMail(scope, ids)).toStrictEqual([four, two])
+      expect(await fixture.other.readKeyMail(scope, [])).toStrictEqual([])
     })
 
     test('a mail to several of its addresses once for each', async () => {
       await fixture.session('a@box.test', HOUR, KEY)
       await fixture.session('b@box.test', HOUR, OTHER_KEY)
       await fixture.send(['a@box.test', 'b@box.test', 'c@pool.test', 'd@pool.test'])
-      assert.equal((await seen()).length, 3)
-      assert.equal((await seen({ pool: false })).length, 1)
+      expect((await seen()).length).toBe(3)
+      expect((await seen({ pool: false })).length).toBe(1)
     })
 
     test('mail of its revived session', async () => {
       const { id } = await fixture.session('a@box.test', HOUR, KEY)
       await revive(id, at(HOUR))
       await send('a@box.test', 'since', HOUR + 1)
-      assert.deepEqual(await seen({ now: at(HOUR + 1) }), ['since'])
+      expect(await seen({ now: at(HOUR + 1) })).toStrictEqual(['since'])
     })
   })
 
@@ -170,20 +169,20 @@ export function keyMailContract(open: () => Promise<OpenMailStore>): void {
       test(`${name}, even if it names the address`, async () => {
         await fixture.session(to, HOUR, keyId)
         await send(to, 'private')
-        assert.deepEqual(await allViews(START, to), [])
+        expect(await allViews(START, to)).toStrictEqual([])
       })
     }
 
     test("the operator's mailbox", async () => {
       await send('abuse@pool.test', 'a complaint')
-      assert.deepEqual(await allViews(START, 'abuse@pool.test'), [])
+      expect(await allViews(START, 'abuse@pool.test')).toStrictEqual([])
     })
 
     test('its session from the millisecond it expires', async () => {
       await fixture.session('a@box.test', HOUR, KEY)
       await send('a@box.test', 'hello')
-      assert.equal((await allViews(at(HOUR - 1), 'a@box.test')).length, 3)
-      assert.deepEqual(await allViews(at(HOUR), 'a@box.test'), [])
+      expect((await allViews(at(HOUR - 1), 'a@box.test')).length).toBe(3)
+      expect(await allViews(at(HOUR), 'a@box.test')).toStrictEqual([])
     })
 
     test('a session ended by its owner, even if the clock has stepped back', async () => {
@@ -191,7 +190,7 @@ export function keyMailContract(open: () => Promise<OpenMailStore>): void {
       await send('a@box.test', 'hello')
       await store.endSession(id, at(1_000))
       for (const ms of [1_000, 999, -HOUR]) {
-        assert.deepEqual(await allViews(at(ms), 'a@box.test'), [])
+        expect(await allViews(at(ms), 'a@box.test')).toStrictEqual([])
       }
     })
 
@@ -200,7 +199,7 @@ export function keyMailContract(open: () => Promise<OpenMailStore>): void {
       await send('a@box.test', 'former')
       await revive(id, at(2 * HOUR))
       for (const ms of [2 * HOUR, 1, -HOUR]) {
-        assert.deepEqual(await allViews(at(ms), 'a@box.test'), [])
+        expect(await allViews(at(ms), 'a@box.test')).toStrictEqual([])
       }
     })
 
@@ -213,20 +212,20 @@ export function keyMailContract(open: () => Promise<OpenMailStore>): void {
         await send('a@box.test', 'of the former')
         const createdAt = at(HOUR + COOLDOWN)
         const options = { tokenHash: 'next', createdAt, lifeMs: HOUR, keyId: nextKey }
-        assert.ok(await store.createSession(newSession('a@box.test', options)))
+        expect(await store.createSession(newSession('a@box.test', options))).toBeTruthy()
         await send('a@box.test', 'of the next', HOUR + COOLDOWN)
         const expected = previousKey === KEY ? [] : ['of the next']
         for (const now of [createdAt, START]) {
-          assert.deepEqual(await seen({ now }), expected)
-          assert.deepEqual(await seen({ now, to: address('a@box.test') }), expected)
+          expect(await seen({ now })).toStrictEqual(expected)
+          expect(await seen({ now, to: address('a@box.test') })).toStrictEqual(expected)
         }
       })
     }
 
     test('the pool if its plan excludes it', async () => {
       await send('any@pool.test', 'pool')
-      assert.deepEqual(await seen({ pool: false }), [])
-      assert.deepEqual(await seen({ pool: false, to: address('any@pool.test') }), [])
+      expect(await seen({ pool: false })).toStrictEqual([])
+      expect(await seen({ pool: false, to: address('any@pool.test') })).toStrictEqual([])
     })
 
     test('deleted or swept mail', async () => {
@@ -234,10 +233,10 @@ export function keyMailContract(open: () => Promise<OpenMailStore>): void {
       await send('a@box.test', 'deleted')
       await send('a@box.test', 'swept')
       await send('any@pool.test', 'pool')
-      await store.deleteMessage(id, (await store.listMessageIds(id))[1] ?? 0)
-      assert.deepEqual(await seen(), ['pool', 'swept'])
+      await store.deleteMessages(id, [(await store.listMessageIds(id))[1] ?? 0])
+      expect(await seen()).toStrictEqual(['pool', 'swept'])
       await fixture.sweepAll(at(25 * HOUR))
-      assert.deepEqual(await seen(), [])
+      expect(await seen()).toStrictEqual([])
     })
 
     test('expired pool mail after the sweep, and its version changes', async () => {
@@ -245,11 +244,11 @@ export function keyMailContract(open: () => Promise<OpenMailStore>): void {
       const scope = { keyId: KEY, pool: true, to: undefined, now: START }
       const before = await fixture.other.keyMailVersion(scope)
       await fixture.sweepAll(at(DAY - 1))
-      assert.deepEqual(await seen(), ['pool'])
-      assert.equal(await fixture.other.keyMailVersion(scope), before)
+      expect(await seen()).toStrictEqual(['pool'])
+      expect(await fixture.other.keyMailVersion(scope)).toBe(before)
       await fixture.sweepAll(at(DAY))
-      assert.deepEqual(await seen(), [])
-      assert.notEqual(await fixture.other.keyMailVersion(scope), before)
+      expect(await seen()).toStrictEqual([])
+      expect(await fixture.other.keyMailVersion(scope)).not.toBe(before)
     })
   })
 }

@@ -1,8 +1,7 @@
-import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterEach, beforeEach, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { MINUTE, type OpenMailStore } from '../../../test/kit/store/fixture.ts'
 import type { Store } from '../store.ts'
-import { MINUTE, type OpenMailStore } from './fixture.ts'
 
 export function leasesContract(open: () => Promise<OpenMailStore>): void {
   let opened: OpenMailStore
@@ -19,10 +18,10 @@ export function leasesContract(open: () => Promise<OpenMailStore>): void {
   }
 
   test('a lease has one holder', async () => {
-    assert.equal(await acquire('ann'), true)
-    assert.equal(await acquire('bob'), false)
-    assert.equal(await acquire('bob', { at: opened.other }), false)
-    assert.equal(await acquire('bob', { name: 'shop' }), true)
+    expect(await acquire('ann')).toBe(true)
+    expect(await acquire('bob')).toBe(false)
+    expect(await acquire('bob', { at: opened.other })).toBe(false)
+    expect(await acquire('bob', { name: 'shop' })).toBe(true)
   })
 
   test('of many concurrent requests for a free or expired lease, one succeeds', async () => {
@@ -32,7 +31,7 @@ export function leasesContract(open: () => Promise<OpenMailStore>): void {
           acquire(`${round} ${at}`, { at: at % 2 ? opened.store : opened.other }),
         ),
       )
-      assert.equal(results.filter((isAcquired) => isAcquired).length, 1, round)
+      expect(results.filter((isAcquired) => isAcquired).length, round).toBe(1)
       const winner = `${round} ${results.indexOf(true)}`
       // Renewed for 0 ms, it expires at once.
       await acquire(winner, { ms: 0 })
@@ -41,29 +40,29 @@ export function leasesContract(open: () => Promise<OpenMailStore>): void {
 
   test('its holder can renew it', async () => {
     await acquire('ann', { ms: 50 })
-    assert.equal(await acquire('ann', { at: opened.other }), true)
+    expect(await acquire('ann', { at: opened.other })).toBe(true)
     await acquire('rob', { name: 'other', ms: 50 })
     // By now the first lease would have expired too.
     while (!(await acquire('bob', { name: 'other' }))) await pause(5)
-    assert.equal(await acquire('bob'), false)
+    expect(await acquire('bob')).toBe(false)
   })
 
   test('a lease that is not renewed expires', async () => {
     await acquire('ann', { ms: 50 })
     await untilAcquired('bob', opened.other)
-    assert.equal(await acquire('ann'), false)
+    expect(await acquire('ann')).toBe(false)
   })
 
   test('a released lease is free at once', async () => {
     await acquire('ann')
     await opened.other.releaseLease('sweep', 'ann')
-    assert.equal(await acquire('bob'), true)
+    expect(await acquire('bob')).toBe(true)
   })
 
   test('a lease can be released only by its holder', async () => {
     await acquire('ann')
     await opened.store.releaseLease('sweep', 'bob')
     await opened.store.releaseLease('shop', 'ann')
-    assert.equal(await acquire('bob'), false)
+    expect(await acquire('bob')).toBe(false)
   })
 }

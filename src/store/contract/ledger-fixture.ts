@@ -1,9 +1,5 @@
 import { afterEach, beforeEach } from 'vitest'
-import { LEDGER_KEY } from '../../../test/support/address-ledger.ts'
-import type { SyncMethods } from '../../base/operation.ts'
-import type { ledgerTransactions } from '../../mail/ledger-store.ts'
-import { ledgerKey, openLedgerHmac } from '../../mail/rules/ledger.ts'
-import { decideRecipient } from '../../mail/rules/recipient.ts'
+import { LEDGER_KEY } from '../../../test/kit/store/address-ledger.ts'
 import {
   address,
   COOLDOWN,
@@ -13,7 +9,11 @@ import {
   newSession,
   openFixture,
   START,
-} from './fixture.ts'
+} from '../../../test/kit/store/fixture.ts'
+import type { SyncMethods } from '../../base/operation.ts'
+import type { ledgerTransactions } from '../../mail/ledger-store.ts'
+import { ledgerKey, openLedgerHmac } from '../../mail/rules/ledger.ts'
+import { decideRecipient } from '../../mail/rules/recipient.ts'
 import type { OpenShareStore } from './shares.contract.ts'
 
 type Methods = SyncMethods<typeof ledgerTransactions>

@@ -1,8 +1,7 @@
-import assert from 'node:assert/strict'
-import { describe, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { address, at, COOLDOWN, DAY, host } from '../../../test/kit/store/fixture.ts'
 import { secretHash } from '../../base/id.ts'
 import { POOL } from '../../mail/rules/session.ts'
-import { address, at, COOLDOWN, DAY, host } from './fixture.ts'
 import { HMAC, ledgerFixture, type OpenLedgerStore, OTHER, UNKNOWN_MS } from './ledger-fixture.ts'
 
 /** The ledger of addresses: its key, and what happens at a start of the service. */
@@ -21,14 +20,14 @@ export function ledgerContract(open: () => Promise<OpenLedgerStore>): void {
         ),
       )
       for (const state of states)
-        assert.deepEqual(state, { unknownUntil: undefined, reason: '', pruned: false })
+        expect(state).toStrictEqual({ unknownUntil: undefined, reason: '', pruned: false })
       const expected = [HMAC.check, ...FORMER.map((text) => HMAC.of(address(text)))]
-      assert.deepEqual((await entries()).sort(), expected.sort())
-      assert.deepEqual(
-        [await rcpt('former-0@pool.test'), await rcpt('former-5999+tag@pool.test')],
-        ['unknown', 'unknown'],
-      )
-      assert.equal(await rcpt('never@pool.test'), POOL)
+      expect((await entries()).sort()).toStrictEqual(expected.sort())
+      expect([
+        await rcpt('former-0@pool.test'),
+        await rcpt('former-5999+tag@pool.test'),
+      ]).toStrictEqual(['unknown', 'unknown'])
+      expect(await rcpt('never@pool.test')).toBe(POOL)
     })
 
     test('are all kept when the conversion is interrupted', async () => {
@@ -39,10 +38,10 @@ export function ledgerContract(open: () => Promise<OpenLedgerStore>): void {
         if (left < 0) throw new Error('interrupted')
         return HMAC.ofHash(hash)
       }
-      await assert.rejects(prepare({ ...HMAC, ofHash: failing }), /interrupted/)
-      assert.deepEqual((await entries()).sort(), HASHES.toSorted())
+      await expect(prepare({ ...HMAC, ofHash: failing })).rejects.toThrow(/interrupted/)
+      expect((await entries()).sort()).toStrictEqual(HASHES.toSorted())
       await prepare()
-      assert.equal(await rcpt('former-5999@pool.test'), 'unknown')
+      expect(await rcpt('former-5999@pool.test')).toBe('unknown')
     })
   })
 
@@ -53,21 +52,20 @@ export function ledgerContract(open: () => Promise<OpenLedgerStore>): void {
       await withoutState()
       await begin(true)
       await begin(false)
-      assert.equal((await prepare()).unknownUntil, undefined)
-      assert.deepEqual([await rcpt('any@pool.test'), await entries()], [POOL, [HMAC.check]])
+      expect((await prepare()).unknownUntil).toBeUndefined()
+      expect([await rcpt('any@pool.test'), await entries()]).toStrictEqual([POOL, [HMAC.check]])
     })
 
     test('a lost ledger is unknown for the longest lifetime plus the cool-down', async () => {
       await withoutState()
       await begin(false)
       await begin(true)
-      assert.deepEqual(await prepare(), {
+      expect(await prepare()).toStrictEqual({
         unknownUntil: at(UNKNOWN_MS),
         reason: 'lost',
         pruned: false,
       })
-      assert.deepEqual(
-        await shared.fixture.other.readLedger(),
+      expect(await shared.fixture.other.readLedger()).toStrictEqual(
         await prepare(HMAC, { now: at(DAY) }),
       )
     })
@@ -76,7 +74,7 @@ export function ledgerContract(open: () => Promise<OpenLedgerStore>): void {
       await shared.fixture.session('ann@pool.test')
       await withoutState()
       await begin(false, { now: at(-300 * DAY) })
-      assert.deepEqual((await shared.fixture.store.readLedger())?.unknownUntil, at(UNKNOWN_MS))
+      expect((await shared.fixture.store.readLedger())?.unknownUntil).toStrictEqual(at(UNKNOWN_MS))
     })
 
     test('the longest lifetime may be that of a domain', async () => {
@@ -86,7 +84,7 @@ export function ledgerContract(open: () => Promise<OpenLedgerStore>): void {
         removed: true,
       })
       await begin(false)
-      assert.deepEqual((await prepare()).unknownUntil, at(90 * DAY + COOLDOWN))
+      expect((await prepare()).unknownUntil).toStrictEqual(at(90 * DAY + COOLDOWN))
     })
 
     test('restored entries are kept, although the ledger is unknown', async () => {
@@ -95,8 +93,7 @@ export function ledgerContract(open: () => Promise<OpenLedgerStore>): void {
       await withoutState()
       await begin(false)
       await prepare()
-      assert.deepEqual(
-        (await entries()).sort(),
+      expect((await entries()).sort()).toStrictEqual(
         [HMAC.check, HMAC.of(address('ann@pool.test'))].sort(),
       )
     })
@@ -106,23 +103,22 @@ export function ledgerContract(open: () => Promise<OpenLedgerStore>): void {
       await addEntries([secretHash('former@pool.test')])
       await begin(true)
       const { unknownUntil, reason } = await prepare()
-      assert.deepEqual([unknownUntil, reason], [at(UNKNOWN_MS), 'lost'])
+      expect([unknownUntil, reason]).toStrictEqual([at(UNKNOWN_MS), 'lost'])
     })
 
     test('entries of another secret are lost, but for addresses of sessions', async () => {
       await addEntries([OTHER.check, OTHER.of(address('former@pool.test'))])
       await shared.fixture.session('ann@pool.test')
       const { unknownUntil, reason } = await prepare()
-      assert.deepEqual([unknownUntil, reason], [at(UNKNOWN_MS), 'secret'])
-      assert.deepEqual(
-        (await entries()).sort(),
+      expect([unknownUntil, reason]).toStrictEqual([at(UNKNOWN_MS), 'secret'])
+      expect((await entries()).sort()).toStrictEqual(
         [HMAC.check, HMAC.of(address('ann@pool.test'))].sort(),
       )
       await shared.fixture.sweepAll(at(2 * UNKNOWN_MS))
-      assert.deepEqual(
-        [await rcpt('ann@pool.test'), await rcpt('other@pool.test')],
-        ['unknown', POOL],
-      )
+      expect([await rcpt('ann@pool.test'), await rcpt('other@pool.test')]).toStrictEqual([
+        'unknown',
+        POOL,
+      ])
     })
 
     test('entries that were deleted, with the check value, are lost, but for addresses of sessions', async () => {
@@ -130,9 +126,8 @@ export function ledgerContract(open: () => Promise<OpenLedgerStore>): void {
       await shared.fixture.session('ann@pool.test')
       await shared.opened.execute('delete from {mail}address_ledger')
       const { unknownUntil, reason } = await prepare()
-      assert.deepEqual([unknownUntil, reason], [at(UNKNOWN_MS), 'lost'])
-      assert.deepEqual(
-        (await entries()).sort(),
+      expect([unknownUntil, reason]).toStrictEqual([at(UNKNOWN_MS), 'lost'])
+      expect((await entries()).sort()).toStrictEqual(
         [HMAC.check, HMAC.of(address('ann@pool.test'))].sort(),
       )
     })
@@ -141,8 +136,8 @@ export function ledgerContract(open: () => Promise<OpenLedgerStore>): void {
       await prepare()
       await addEntries([secretHash('former@pool.test')])
       await shared.opened.execute('update {mail}ledger_state set converted = false')
-      assert.equal((await prepare()).unknownUntil, undefined)
-      assert.equal(await rcpt('former@pool.test'), 'unknown')
+      expect((await prepare()).unknownUntil).toBeUndefined()
+      expect(await rcpt('former@pool.test')).toBe('unknown')
     })
 
     test('an unknown ledger does not become known earlier by another loss', async () => {
@@ -151,14 +146,14 @@ export function ledgerContract(open: () => Promise<OpenLedgerStore>): void {
         reason: 'operator',
       })
       await addEntries([OTHER.check])
-      assert.deepEqual((await prepare()).unknownUntil, at(2 * UNKNOWN_MS))
+      expect((await prepare()).unknownUntil).toStrictEqual(at(2 * UNKNOWN_MS))
     })
 
     test('before it, no address is known', async () => {
       await withoutState()
-      assert.equal(await shared.fixture.store.readLedger(), undefined)
-      assert.equal(await rcpt('any@pool.test'), 'unknown')
-      assert.equal(await create('ann@box.test'), undefined)
+      expect(await shared.fixture.store.readLedger()).toBeUndefined()
+      expect(await rcpt('any@pool.test')).toBe('unknown')
+      expect(await create('ann@box.test')).toBeUndefined()
     })
 
     test('before it, the operator of a lost installation can say that addresses are missing', async () => {
@@ -166,8 +161,8 @@ export function ledgerContract(open: () => Promise<OpenLedgerStore>): void {
       const unknown = { unknownUntil: at(DAY), reason: 'operator' } as const
       await shared.fixture.store.saveLedger(unknown)
       await begin(true)
-      assert.deepEqual(await prepare(), { ...unknown, pruned: false })
-      assert.equal(await rcpt('any@pool.test'), 'unknown')
+      expect(await prepare()).toStrictEqual({ ...unknown, pruned: false })
+      expect(await rcpt('any@pool.test')).toBe('unknown')
     })
   })
 }

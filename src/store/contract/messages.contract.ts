@@ -1,7 +1,4 @@
-import assert from 'node:assert/strict'
-import { afterEach, beforeEach, describe, test } from 'vitest'
-import type { AddMailResult } from '../../mail/store.ts'
-import type { Mail } from '../../shared/mail.ts'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import {
   at,
   DAY,
@@ -12,7 +9,9 @@ import {
   type OpenMailStore,
   openFixture,
   START,
-} from './fixture.ts'
+} from '../../../test/kit/store/fixture.ts'
+import type { AddMailResult } from '../../mail/store.ts'
+import type { Mail } from '../../shared/mail.ts'
 
 /** Storing, reading and deleting mail. */
 export function messagesContract(open: () => Promise<OpenMailStore>): void {
@@ -28,15 +27,15 @@ export function messagesContract(open: () => Promise<OpenMailStore>): void {
       const ann = await fixture.session('ann@box.test')
       await fixture.other.findSession(ann.tokenHash)
       for (const subject of ['one', 'two', 'three']) {
-        assert.deepEqual(await fixture.send(['ann@box.test'], { head: head(subject) }), {
+        expect(await fixture.send(['ann@box.test'], { head: head(subject) })).toStrictEqual({
           outcome: 'stored',
           recipients: [{ address: ann.address, mailbox: ann.id, keyId: undefined }],
         } satisfies AddMailResult)
-        assert.equal((await fixture.subjects(ann.id, fixture.other))[0], subject)
+        expect((await fixture.subjects(ann.id, fixture.other))[0]).toBe(subject)
       }
       const seen = await fixture.other.findSession(ann.tokenHash)
-      assert.ok(seen && seen.version > ann.version)
-      assert.equal(seen.count, 3)
+      expect.assert(seen && seen.version > ann.version)
+      expect(seen.count).toBe(3)
     })
 
     test('raw mail is returned byte for byte, with its envelope', async () => {
@@ -50,15 +49,12 @@ export function messagesContract(open: () => Promise<OpenMailStore>): void {
         const [newest] = await fixture.store.listMessages(id, { sinceId: 0, limit: 1 })
         const message = await fixture.store.findMessage(id, newest?.id ?? 0)
         const stored = await fixture.store.readRaw(message?.rawId ?? 0)
-        assert.deepEqual(
-          { ...stored, bytes: new Uint8Array(stored?.bytes ?? []) },
-          {
-            ...mail.envelope,
-            receivedAt: START,
-            bytes: raw,
-          },
-        )
-        assert.deepEqual([message?.size, message?.recipient], [raw.length, 'ann@box.test'])
+        expect({ ...stored, bytes: new Uint8Array(stored?.bytes ?? []) }).toStrictEqual({
+          ...mail.envelope,
+          receivedAt: START,
+          bytes: raw,
+        })
+        expect([message?.size, message?.recipient]).toStrictEqual([raw.length, 'ann@box.test'])
       }
     })
 
@@ -71,13 +67,9 @@ export function messagesContract(open: () => Promise<OpenMailStore>): void {
       })
       await Promise.all(sent)
       const list = await fixture.store.listMessages(id, { sinceId: 0, limit: 100 })
-      assert.deepEqual(
-        list.map((message) => message.subject),
-        ['3', '2', '1', '0'],
-      )
-      assert.ok(list.every((message) => Number.isSafeInteger(message.id)))
-      assert.deepEqual(
-        await fixture.store.listMessageIds(id),
+      expect(list.map((message) => message.subject)).toStrictEqual(['3', '2', '1', '0'])
+      expect(list.every((message) => Number.isSafeInteger(message.id))).toBeTruthy()
+      expect(await fixture.store.listMessageIds(id)).toStrictEqual(
         list.map((message) => message.id),
       )
     })
@@ -88,16 +80,12 @@ export function messagesContract(open: () => Promise<OpenMailStore>): void {
         await fixture.send(['ann@box.test'], { head: head(subject) })
       const ids = await fixture.store.listMessageIds(id)
       const page = await fixture.store.listMessages(id, { sinceId: ids[3] ?? 0, limit: 2 })
-      assert.deepEqual(
-        page.map((message) => message.subject),
-        ['4', '3'],
-      )
+      expect(page.map((message) => message.subject)).toStrictEqual(['4', '3'])
       const [, second, , oldest = 0] = ids
       const next = { sinceId: oldest, beforeId: second, limit: 2 }
-      assert.deepEqual(
+      expect(
         (await fixture.store.listMessages(id, next)).map((message) => message.subject),
-        ['2'],
-      )
+      ).toStrictEqual(['2'])
     })
 
     test('raw mail for several mailboxes is kept until the last message is deleted', async () => {
@@ -109,10 +97,10 @@ export function messagesContract(open: () => Promise<OpenMailStore>): void {
       const [annMessageId = 0] = await fixture.store.listMessageIds(ann.id)
       const [bobMessageId = 0] = await fixture.store.listMessageIds(bob.id)
       const rawId = (await fixture.store.findMessage(bob.id, bobMessageId))?.rawId ?? 0
-      assert.equal(await fixture.store.deleteMessage(ann.id, annMessageId), true)
-      assert.ok(await fixture.store.readRaw(rawId))
-      assert.equal(await fixture.store.deleteMessage(bob.id, bobMessageId), true)
-      assert.equal(await fixture.store.readRaw(rawId), undefined)
+      expect((await fixture.store.deleteMessages(ann.id, [annMessageId])).messages).toBe(1)
+      expect(await fixture.store.readRaw(rawId)).toBeTruthy()
+      expect((await fixture.store.deleteMessages(bob.id, [bobMessageId])).messages).toBe(1)
+      expect(await fixture.store.readRaw(rawId)).toBeUndefined()
     })
 
     test('a session cannot read or delete the mail of another', async () => {
@@ -122,9 +110,9 @@ export function messagesContract(open: () => Promise<OpenMailStore>): void {
       ]
       await fixture.send(['bob@box.test'])
       const [bobMessageId = 0] = await fixture.store.listMessageIds(bob.id)
-      assert.equal(await fixture.store.findMessage(ann.id, bobMessageId), undefined)
-      assert.equal(await fixture.store.deleteMessage(ann.id, bobMessageId), false)
-      assert.equal((await fixture.store.listMessageIds(bob.id)).length, 1)
+      expect(await fixture.store.findMessage(ann.id, bobMessageId)).toBeUndefined()
+      expect((await fixture.store.deleteMessages(ann.id, [bobMessageId])).messages).toBe(0)
+      expect((await fixture.store.listMessageIds(bob.id)).length).toBe(1)
     })
 
     test('deleting frees space and changes the version', async () => {
@@ -132,11 +120,11 @@ export function messagesContract(open: () => Promise<OpenMailStore>): void {
       await fixture.send(['ann@box.test'])
       const before = await fixture.other.findSession(ann.tokenHash)
       const [id = 0] = await fixture.store.listMessageIds(ann.id)
-      await fixture.store.deleteMessage(ann.id, id)
+      await fixture.store.deleteMessages(ann.id, [id])
       const after = await fixture.other.findSession(ann.tokenHash)
-      assert.deepEqual([after?.count, after?.bytes], [0, 0])
-      assert.ok(after && before && after.version > before.version)
-      assert.equal(await fixture.store.deleteMessage(ann.id, id), false)
+      expect([after?.count, after?.bytes]).toStrictEqual([0, 0])
+      expect(after && before && after.version > before.version).toBeTruthy()
+      expect((await fixture.store.deleteMessages(ann.id, [id])).messages).toBe(0)
     })
 
     test('of ten concurrent deletions of one message, one succeeds', async () => {
@@ -145,11 +133,11 @@ export function messagesContract(open: () => Promise<OpenMailStore>): void {
       const [id = 0] = await fixture.store.listMessageIds(ann.id)
       const results = await Promise.all(
         Array.from({ length: 10 }, (_, at) =>
-          (at % 2 === 0 ? fixture.store : fixture.other).deleteMessage(ann.id, id),
+          (at % 2 === 0 ? fixture.store : fixture.other).deleteMessages(ann.id, [id]),
         ),
       )
-      assert.equal(results.filter(Boolean).length, 1)
-      assert.deepEqual((await fixture.store.findSession(ann.tokenHash))?.count, 0)
+      expect(results.filter(({ messages }) => messages === 1).length).toBe(1)
+      expect((await fixture.store.findSession(ann.tokenHash))?.count).toStrictEqual(0)
     })
 
     test('a parsed mail is stored and deleted with its raw mail', async () => {
@@ -157,14 +145,14 @@ export function messagesContract(open: () => Promise<OpenMailStore>): void {
       await fixture.send(['ann@box.test'])
       const [messageId = 0] = await fixture.store.listMessageIds(id)
       const rawId = (await fixture.store.findMessage(id, messageId))?.rawId ?? 0
-      assert.equal(await fixture.store.readParsedJson(rawId), undefined)
+      expect(await fixture.store.readParsedJson(rawId)).toBeUndefined()
       await fixture.store.saveParsed(rawId, PARSED)
       const json = await fixture.other.readParsedJson(rawId)
-      assert.deepEqual(JSON.parse(String(json)), PARSED)
-      await fixture.store.deleteMessage(id, messageId)
-      assert.equal(await fixture.store.readParsedJson(rawId), undefined)
+      expect(JSON.parse(String(json))).toStrictEqual(PARSED)
+      await fixture.store.deleteMessages(id, [messageId])
+      expect(await fixture.store.readParsedJson(rawId)).toBeUndefined()
       await fixture.store.saveParsed(rawId, PARSED)
-      assert.equal(await fixture.store.readParsedJson(rawId), undefined, 'a late parse is not kept')
+      expect(await fixture.store.readParsedJson(rawId), 'a late parse is not kept').toBeUndefined()
     })
   })
 }

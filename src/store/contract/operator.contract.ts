@@ -1,8 +1,4 @@
-import assert from 'node:assert/strict'
-import { afterEach, beforeEach, describe, test } from 'vitest'
-import type { FoundMessage, ScanPosition } from '../../mail/operator-store.ts'
-import { type MailboxId, OPERATOR, POOL, type Session } from '../../mail/rules/session.ts'
-import type { Store } from '../store.ts'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import {
   address,
   at,
@@ -12,7 +8,10 @@ import {
   head,
   type OpenMailStore,
   openFixture,
-} from './fixture.ts'
+} from '../../../test/kit/store/fixture.ts'
+import type { FoundMessage, ScanPosition } from '../../mail/operator-store.ts'
+import { type MailboxId, OPERATOR, POOL, type Session } from '../../mail/rules/session.ts'
+import type { Store } from '../store.ts'
 
 const ENVELOPE = { helo: 'x', mailFrom: '', tls: undefined, protocol: 'ESMTP' } as const
 const BAD = '198.51.100.9'
@@ -44,10 +43,10 @@ export function operatorContract(open: () => Promise<OpenMailStore>): void {
       for (const name of ['ann', 'bob', 'cid']) await fixture.session(`${name}@box.test`)
       await sendFrom(GOOD, ['bob@box.test'], 'large', 900)
       await sendFrom(GOOD, ['ann@box.test'], 'small', 30)
-      assert.deepEqual(await list('newest'), ['cid', 'bob', 'ann'])
-      assert.deepEqual(await list('newest', 2), ['cid', 'bob'])
-      assert.deepEqual(await list('largest'), ['bob', 'ann', 'cid'])
-      assert.deepEqual(await list('largest', 1), ['bob'])
+      expect(await list('newest')).toStrictEqual(['cid', 'bob', 'ann'])
+      expect(await list('newest', 2)).toStrictEqual(['cid', 'bob'])
+      expect(await list('largest')).toStrictEqual(['bob', 'ann', 'cid'])
+      expect(await list('largest', 1)).toStrictEqual(['bob'])
     })
 
     test('are listed in pages, also those of the same size', async () => {
@@ -59,7 +58,7 @@ export function operatorContract(open: () => Promise<OpenMailStore>): void {
         for (const name of names) {
           const query = { order: order as keyof typeof pages, limit: 1, now: at(1), before }
           const [next] = await fixture.other.listSessions(query)
-          assert.equal(next?.address, `${name}@box.test`, order)
+          expect(next?.address, order).toBe(`${name}@box.test`)
           before = next
         }
       }
@@ -69,14 +68,17 @@ export function operatorContract(open: () => Promise<OpenMailStore>): void {
       await fixture.session('ann@box.test', 2 * HOUR, 'key-1')
       await sendFrom(GOOD, ['ann@box.test'], 'one', 30)
       const [ann] = await fixture.store.listSessions({ order: 'newest', limit: 1, now: at(1) })
-      assert.deepEqual(
-        [ann?.address, ann?.createdAt, ann?.expiresAt, ann?.count, ann?.bytes, ann?.keyId],
-        ['ann@box.test', at(0), at(2 * HOUR), 1, 30, 'key-1'],
-      )
-      assert.deepEqual(
+      expect([
+        ann?.address,
+        ann?.createdAt,
+        ann?.expiresAt,
+        ann?.count,
+        ann?.bytes,
+        ann?.keyId,
+      ]).toStrictEqual(['ann@box.test', at(0), at(2 * HOUR), 1, 30, 'key-1'])
+      expect(
         await fixture.store.findSessionByAddress(address('ann@box.test'), at(1)),
-        ann,
-      )
+      ).toStrictEqual(ann)
     })
 
     test('are those that have neither expired nor been ended', async () => {
@@ -84,13 +86,13 @@ export function operatorContract(open: () => Promise<OpenMailStore>): void {
       const ended = await fixture.session('ended@box.test', DAY)
       await fixture.session('live@box.test', HOUR + 1)
       await fixture.store.endSession(ended.id, at(10))
-      assert.deepEqual(await list('newest', 10, at(HOUR)), ['live'])
-      assert.deepEqual(await list('largest', 10, at(HOUR)), ['live'])
+      expect(await list('newest', 10, at(HOUR))).toStrictEqual(['live'])
+      expect(await list('largest', 10, at(HOUR))).toStrictEqual(['live'])
       const find = (text: string) => fixture.store.findSessionByAddress(address(text), at(HOUR))
-      assert.equal(await find('over@box.test'), undefined)
-      assert.equal(await find('ended@box.test'), undefined)
-      assert.equal(await find('nobody@box.test'), undefined)
-      assert.equal((await find('live@box.test'))?.address, 'live@box.test')
+      expect(await find('over@box.test')).toBeUndefined()
+      expect(await find('ended@box.test')).toBeUndefined()
+      expect(await find('nobody@box.test')).toBeUndefined()
+      expect((await find('live@box.test'))?.address).toBe('live@box.test')
     })
   })
 
@@ -106,12 +108,12 @@ export function operatorContract(open: () => Promise<OpenMailStore>): void {
       // Two mailboxes may have messages with the same id.
       const foreign = [bobMessageId, 7].filter((id) => id !== middle)
       const deleted = await fixture.store.deleteMessages(ann.id, [newest, oldest, ...foreign])
-      assert.deepEqual(deleted, { messages: 2, bytes: 103 })
-      assert.deepEqual(await fixture.other.listMessageIds(ann.id), [middle])
-      assert.deepEqual(await fixture.other.listMessageIds(bob.id), [bobMessageId])
+      expect(deleted).toStrictEqual({ messages: 2, bytes: 103 })
+      expect(await fixture.other.listMessageIds(ann.id)).toStrictEqual([middle])
+      expect(await fixture.other.listMessageIds(bob.id)).toStrictEqual([bobMessageId])
       const after = await fixture.other.findSession(ann.tokenHash)
-      assert.deepEqual([after?.count, after?.bytes], [1, 20])
-      assert.ok(before && after && after.version > before.version)
+      expect([after?.count, after?.bytes]).toStrictEqual([1, 20])
+      expect(before && after && after.version > before.version).toBeTruthy()
     })
 
     test('deletes a message named twice once, and nothing of another mailbox', async () => {
@@ -121,14 +123,14 @@ export function operatorContract(open: () => Promise<OpenMailStore>): void {
       await sendFrom(GOOD, ['ann@box.test', 'bob@box.test'], 'newest', 100)
       const [newest = 0] = await fixture.store.listMessageIds(ann.id)
       const [bobMessageId = 0] = await fixture.store.listMessageIds(bob.id)
-      assert.deepEqual(await fixture.store.deleteMessages(ann.id, [newest, newest]), {
+      expect(await fixture.store.deleteMessages(ann.id, [newest, newest])).toStrictEqual({
         messages: 1,
         bytes: 100,
       })
       const after = await fixture.other.findSession(ann.tokenHash)
-      assert.deepEqual([after?.count, after?.bytes], [1, 20])
+      expect([after?.count, after?.bytes]).toStrictEqual([1, 20])
       const rawId = (await fixture.other.findMessage(bob.id, bobMessageId))?.rawId ?? 0
-      assert.ok(await fixture.other.readRaw(rawId))
+      expect(await fixture.other.readRaw(rawId)).toBeTruthy()
     })
 
     test('that do not exist changes nothing', async () => {
@@ -136,10 +138,10 @@ export function operatorContract(open: () => Promise<OpenMailStore>): void {
       await sendFrom(GOOD, ['ann@box.test'])
       const before = await fixture.other.findSession(ann.tokenHash)
       const nothing = { messages: 0, bytes: 0 }
-      assert.deepEqual(await fixture.store.deleteMessages(ann.id, [1, 2]), nothing)
-      assert.deepEqual(await fixture.store.deleteMessages(ann.id, []), nothing)
-      assert.deepEqual(await fixture.store.deleteMessages(9 as MailboxId, [1]), nothing)
-      assert.deepEqual(await fixture.other.findSession(ann.tokenHash), before)
+      expect(await fixture.store.deleteMessages(ann.id, [1, 2])).toStrictEqual(nothing)
+      expect(await fixture.store.deleteMessages(ann.id, [])).toStrictEqual(nothing)
+      expect(await fixture.store.deleteMessages(9 as MailboxId, [1])).toStrictEqual(nothing)
+      expect(await fixture.other.findSession(ann.tokenHash)).toStrictEqual(before)
     })
 
     test('frees the operator’s mailbox across days', async () => {
@@ -150,12 +152,12 @@ export function operatorContract(open: () => Promise<OpenMailStore>): void {
         })
       }
       const ids = await fixture.store.listMessageIds(OPERATOR)
-      assert.deepEqual(await fixture.store.deleteMessages(OPERATOR, ids), {
+      expect(await fixture.store.deleteMessages(OPERATOR, ids)).toStrictEqual({
         messages: 3,
         bytes: 21,
       })
       const { count, bytes } = await fixture.other.readSharedMailbox(OPERATOR)
-      assert.deepEqual([count, bytes], [0, 0])
+      expect([count, bytes]).toStrictEqual([0, 0])
     })
 
     test('keeps raw mail that another mailbox refers to', async () => {
@@ -168,12 +170,12 @@ export function operatorContract(open: () => Promise<OpenMailStore>): void {
       }
       const [bobRawId, poolRawId] = [await rawOf(bob.id), await rawOf(POOL)]
       await fixture.store.deleteMessages(ann.id, await fixture.store.listMessageIds(ann.id))
-      assert.ok(await fixture.store.readRaw(bobRawId))
+      expect(await fixture.store.readRaw(bobRawId)).toBeTruthy()
       await fixture.store.deleteMessages(POOL, await fixture.store.listMessageIds(POOL))
-      assert.ok(await fixture.store.readRaw(bobRawId))
+      expect(await fixture.store.readRaw(bobRawId)).toBeTruthy()
       await fixture.store.deleteMessages(bob.id, await fixture.store.listMessageIds(bob.id))
-      assert.equal(await fixture.store.readRaw(bobRawId), undefined)
-      assert.equal(await fixture.store.readRaw(poolRawId), undefined)
+      expect(await fixture.store.readRaw(bobRawId)).toBeUndefined()
+      expect(await fixture.store.readRaw(poolRawId)).toBeUndefined()
     })
   })
 
@@ -189,10 +191,10 @@ export function operatorContract(open: () => Promise<OpenMailStore>): void {
       for (const limit of [1, 3, 1_000]) {
         const { found, scanned } = await scanAll(fixture.store, BAD, limit)
         const boxes = found.map(({ mailbox }) => mailbox).sort((one, next) => one - next)
-        assert.deepEqual(boxes, [POOL, OPERATOR, ann.id, late.id, unpartitioned.id])
-        assert.ok(found.every(({ size }) => size === 10))
-        assert.equal(scanned, 14)
-        assert.equal(await fixture.store.countMail(), 14)
+        expect(boxes).toStrictEqual([POOL, OPERATOR, ann.id, late.id, unpartitioned.id])
+        expect(found.every(({ size }) => size === 10)).toBeTruthy()
+        expect(scanned).toBe(14)
+        expect(await fixture.store.countMail()).toBe(14)
       }
     })
 
@@ -215,38 +217,35 @@ export function operatorContract(open: () => Promise<OpenMailStore>): void {
       const { found } = await scanAll(fixture.store, BAD, 2)
       for (const [mailbox, matches] of Map.groupBy(found, (message) => message.mailbox)) {
         const ids = matches.map(({ id }) => id)
-        assert.equal((await fixture.store.deleteMessages(mailbox, ids)).messages, ids.length)
+        expect((await fixture.store.deleteMessages(mailbox, ids)).messages).toBe(ids.length)
       }
       for (const mailbox of [ann.id, POOL, OPERATOR]) {
-        assert.deepEqual(await fixture.subjects(mailbox, fixture.other), [GOOD])
+        expect(await fixture.subjects(mailbox, fixture.other)).toStrictEqual([GOOD])
       }
       const after = await fixture.other.findSession(ann.tokenHash)
-      assert.deepEqual([after?.count, after?.bytes], [1, 10])
-      assert.ok(before && after && after.version > before.version)
+      expect([after?.count, after?.bytes]).toStrictEqual([1, 10])
+      expect(before && after && after.version > before.version).toBeTruthy()
       for (const shared of [POOL, OPERATOR]) {
         const { count, bytes } = await fixture.other.readSharedMailbox(shared)
-        assert.deepEqual([count, bytes], [1, stored / 3])
+        expect([count, bytes]).toStrictEqual([1, stored / 3])
       }
       const { poolAddress } = await fixture.other.findRecipient(address('only@pool.test'))
-      assert.deepEqual([poolAddress.count, poolAddress.bytes], [0, 0])
+      expect([poolAddress.count, poolAddress.bytes]).toStrictEqual([0, 0])
       const [allAfter, oneAfter] = await versions()
-      assert.notEqual(allAfter, all)
-      assert.notEqual(oneAfter, one)
+      expect(allAfter).not.toBe(all)
+      expect(oneAfter).not.toBe(one)
       const page = { sinceId: 0, limit: 9, beforeId: undefined }
       const seen = await fixture.other.listKeyMail(scope, page)
-      assert.deepEqual(
-        seen.map(({ subject }) => subject),
-        [GOOD, GOOD],
-      )
-      assert.deepEqual((await scanAll(fixture.store, BAD, 100)).found, [])
-      assert.equal(await fixture.store.countMail(), 3)
+      expect(seen.map(({ subject }) => subject)).toStrictEqual([GOOD, GOOD])
+      expect((await scanAll(fixture.store, BAD, 100)).found).toStrictEqual([])
+      expect(await fixture.store.countMail()).toBe(3)
     })
 
     test('matches in expired sessions and partitions are not subtracted twice', async () => {
       await fixture.session('ann@box.test', HOUR)
       await sendFrom(BAD, ['ann@box.test', 'any@pool.test'])
       const { found } = await scanAll(fixture.store, BAD, 100)
-      assert.equal(found.length, 2)
+      expect(found.length).toBe(2)
       // First the session expires, then the pool mail; later the engine has removed both.
       for (const [now, remaining] of [
         [at(2 * HOUR), 1],
@@ -256,12 +255,12 @@ export function operatorContract(open: () => Promise<OpenMailStore>): void {
         await fixture.sweepAll(now)
         for (const { mailbox, id } of found) {
           if (mailbox === POOL && remaining > 0) continue
-          assert.equal((await fixture.store.deleteMessages(mailbox, [id])).messages, 0)
+          expect((await fixture.store.deleteMessages(mailbox, [id])).messages).toBe(0)
         }
-        assert.equal(await fixture.store.countMail(), remaining)
+        expect(await fixture.store.countMail()).toBe(remaining)
       }
       const { count, bytes } = await fixture.store.readSharedMailbox(POOL)
-      assert.deepEqual([count, bytes], [0, 0])
+      expect([count, bytes]).toStrictEqual([0, 0])
     })
   })
 }
@@ -278,5 +277,5 @@ async function scanAll(store: Store, clientIp: string, limit: number) {
     after = page.next
     if (!after) return { found, scanned }
   }
-  assert.fail('the scan does not end')
+  expect.fail('the scan does not end')
 }

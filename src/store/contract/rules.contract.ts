@@ -1,7 +1,4 @@
-import assert from 'node:assert/strict'
-import { afterEach, beforeEach, describe, test } from 'vitest'
-import type { NewFetchedMail } from '../../gmail/store.ts'
-import { parseRules } from '../../shared/address-rules.ts'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import {
   address,
   at,
@@ -14,7 +11,9 @@ import {
   type OpenMailStore,
   openFixture,
   START,
-} from './fixture.ts'
+} from '../../../test/kit/store/fixture.ts'
+import type { NewFetchedMail } from '../../gmail/store.ts'
+import { parseRules } from '../../shared/address-rules.ts'
 
 const JOE = address('joe@gmail.com')
 
@@ -43,7 +42,7 @@ export function rulesContract(open: () => Promise<OpenMailStore>): void {
       ...more,
       rules: parseRules(rules),
     })
-    assert.ok(created)
+    expect.assert(created)
     return { ...created, tokenHash: session.tokenHash }
   }
   const send = async (to: string[], address?: string) =>
@@ -57,18 +56,18 @@ export function rulesContract(open: () => Promise<OpenMailStore>): void {
       max_messages: 3,
     })
     const expected = { onlyFrom: ['shop.test', 'a@b.test'], maxMessages: 3 }
-    assert.deepEqual((await fixture.other.findSession(tokenHash))?.rules, expected)
+    expect((await fixture.other.findSession(tokenHash))?.rules).toStrictEqual(expected)
     const facts = await fixture.other.findRecipient(address('ann@box.test'))
-    assert.deepEqual([facts.session?.rules, facts.session?.received], [expected, 0])
+    expect([facts.session?.rules, facts.session?.received]).toStrictEqual([expected, 0])
     const free = await fixture.session('bob@box.test')
-    assert.deepEqual(free.rules, { onlyFrom: [], maxMessages: undefined })
+    expect(free.rules).toStrictEqual({ onlyFrom: [], maxMessages: undefined })
   })
 
   describe('only_from', () => {
     test('a mail whose From header was not read is refused', async () => {
       await ruled('ann@box.test', { only_from: 'shop.test' })
       const { outcome } = await fixture.send(['ann@box.test'])
-      assert.equal(outcome, 'sender_not_allowed')
+      expect.assert(outcome === 'sender_not_allowed')
     })
 
     test('each recipient of a mail follows its own rules', async () => {
@@ -77,11 +76,10 @@ export function rulesContract(open: () => Promise<OpenMailStore>): void {
       const cleo = await fixture.session('cleo@box.test')
       const all = ['ann@box.test', 'bob@box.test', 'cleo@box.test']
       const result = await fixture.send(all, { from: { address: 'x@mail.shop.test' } })
-      assert.deepEqual(
+      expect(
         result.outcome === 'stored' && result.recipients.map(({ mailbox }) => mailbox),
-        [ann.id, cleo.id],
-      )
-      assert.deepEqual(await counts(ann.id, bob.id, cleo.id), [1, 0, 1])
+      ).toStrictEqual([ann.id, cleo.id])
+      expect(await counts(ann.id, bob.id, cleo.id)).toStrictEqual([1, 0, 1])
     })
 
     for (const from of ['x@evil.test', 'x@notshop.test', undefined]) {
@@ -90,9 +88,9 @@ export function rulesContract(open: () => Promise<OpenMailStore>): void {
         const bob = await ruled('bob@box.test', { only_from: 'a@shop.test' })
         const version = async () => (await fixture.other.findSession(ann.tokenHash))?.version
         const before = await version()
-        assert.equal(await send(['ann@box.test', 'bob@box.test'], from), 'sender_not_allowed')
-        assert.deepEqual(await counts(ann.id, bob.id), [0, 0])
-        assert.equal(await version(), before)
+        expect.assert((await send(['ann@box.test', 'bob@box.test'], from)) === 'sender_not_allowed')
+        expect(await counts(ann.id, bob.id)).toStrictEqual([0, 0])
+        expect.assert((await version()) === before)
       })
     }
 
@@ -100,10 +98,10 @@ export function rulesContract(open: () => Promise<OpenMailStore>): void {
       await ruled('ann@box.test', { only_from: 'shop.test' })
       await ruled('bob@box.test', { max_messages: 1 })
       const gone = await fixture.session('gone@box.test')
-      assert.equal(await send(['bob@box.test'], 'x@evil.test'), 'stored')
+      expect.assert((await send(['bob@box.test'], 'x@evil.test')) === 'stored')
       const all = ['ann@box.test', 'bob@box.test', 'gone@box.test']
       const [strict, limited, ended] = await fixture.accepted(all)
-      assert.ok(strict && limited && ended)
+      expect.assert(strict && limited && ended)
       await fixture.store.endSession(gone.id, START)
       for (const [recipients, expected] of [
         [[strict, limited, ended], 'sender_not_allowed'],
@@ -112,7 +110,7 @@ export function rulesContract(open: () => Promise<OpenMailStore>): void {
         [[ended], 'no_recipients'],
       ] as const) {
         const mail = { ...newMail([...recipients]), from: { address: 'x@evil.test' } }
-        assert.equal((await fixture.store.addMail(mail)).outcome, expected)
+        expect.assert((await fixture.store.addMail(mail)).outcome === expected)
       }
     })
 
@@ -120,9 +118,9 @@ export function rulesContract(open: () => Promise<OpenMailStore>): void {
       const ann = await ruled('ann@box.test', { only_from: 'shop.test' })
       for (let sent = 0; sent < 5; sent += 1) await send(['ann@box.test'], 'x@shop.test')
       const bob = await fixture.session('bob@box.test')
-      assert.equal(await send(['ann@box.test', 'bob@box.test'], 'x@evil.test'), 'stored')
-      assert.equal(await send(['ann@box.test', 'bob@box.test'], 'x@shop.test'), 'full')
-      assert.deepEqual(await counts(ann.id, bob.id), [5, 1])
+      expect.assert((await send(['ann@box.test', 'bob@box.test'], 'x@evil.test')) === 'stored')
+      expect.assert((await send(['ann@box.test', 'bob@box.test'], 'x@shop.test')) === 'full')
+      expect(await counts(ann.id, bob.id)).toStrictEqual([5, 1])
     })
   })
 
@@ -130,13 +128,13 @@ export function rulesContract(open: () => Promise<OpenMailStore>): void {
     test('counts messages ever stored, also deleted ones', async () => {
       const ann = await ruled('ann@box.test', { max_messages: 2 })
       for (const expected of ['stored', 'stored', 'limit_reached']) {
-        assert.equal(await send(['ann@box.test']), expected)
+        expect.assert((await send(['ann@box.test'])) === expected)
       }
       const ids = await fixture.store.listMessageIds(ann.id)
       await fixture.store.deleteMessages(ann.id, ids)
-      assert.equal(await send(['ann@box.test']), 'limit_reached')
-      assert.equal((await fixture.other.findRecipient(ann.address)).session?.received, 2)
-      assert.deepEqual(await counts(ann.id), [0])
+      expect.assert((await send(['ann@box.test'])) === 'limit_reached')
+      expect.assert((await fixture.other.findRecipient(ann.address)).session?.received === 2)
+      expect(await counts(ann.id)).toStrictEqual([0])
     })
 
     test('of one mail, those with a place left get it', async () => {
@@ -145,11 +143,12 @@ export function rulesContract(open: () => Promise<OpenMailStore>): void {
         await ruled('bob@box.test', { max_messages: 2 }),
       ]
       const both = ['ann@box.test', 'bob@box.test']
-      assert.deepEqual(
-        [await send(both), await send(both), await send(both)],
-        ['stored', 'stored', 'limit_reached'],
-      )
-      assert.deepEqual(await counts(ann.id, bob.id), [1, 2])
+      expect([await send(both), await send(both), await send(both)]).toStrictEqual([
+        'stored',
+        'stored',
+        'limit_reached',
+      ])
+      expect(await counts(ann.id, bob.id)).toStrictEqual([1, 2])
     })
 
     test('of many mails racing for the last place, one is stored', async () => {
@@ -161,24 +160,25 @@ export function rulesContract(open: () => Promise<OpenMailStore>): void {
           return (await store.addMail(newMail(recipients))).outcome
         }),
       )
-      assert.deepEqual(outcomes.toSorted(), [...Array(19).fill('limit_reached'), 'stored'])
-      assert.deepEqual(await counts(ann.id), [1])
+      expect(outcomes.toSorted()).toStrictEqual([...Array(19).fill('limit_reached'), 'stored'])
+      expect(await counts(ann.id)).toStrictEqual([1])
     })
 
     test('a revived session keeps its rules and counts anew', async () => {
       const ann = await ruled('ann@box.test', { only_from: 'shop.test', max_messages: 1 })
-      assert.equal(await send(['ann@box.test'], 'x@shop.test'), 'stored')
+      expect.assert((await send(['ann@box.test'], 'x@shop.test')) === 'stored')
       const [now, expiresAt] = [at(2 * HOUR), at(DAY)]
       const revival = { mailbox: ann.id, now, expiresAt, cooldownMs: COOLDOWN }
       const revived = await fixture.store.reviveSession(revival)
-      assert.deepEqual(revived?.rules, ann.rules)
+      expect(revived?.rules).toStrictEqual(ann.rules)
       const late = async (sender: string) =>
         (await fixture.send(['ann@box.test'], { from: { address: sender }, receivedAt: now }))
           .outcome
-      assert.deepEqual(
-        [await late('x@evil.test'), await late('x@shop.test'), await late('x@shop.test')],
-        ['sender_not_allowed', 'stored', 'limit_reached'],
-      )
+      expect([
+        await late('x@evil.test'),
+        await late('x@shop.test'),
+        await late('x@shop.test'),
+      ]).toStrictEqual(['sender_not_allowed', 'stored', 'limit_reached'])
     })
   })
 
@@ -214,14 +214,14 @@ export function rulesContract(open: () => Promise<OpenMailStore>): void {
       const a = await ruled('joe+a@gmail.com', { only_from: 'shop.test' }, { accountId })
       const b = await ruled('joe+b@gmail.com', { max_messages: 1 }, { accountId })
       const both = ['joe+a@gmail.com', 'joe+b@gmail.com']
-      assert.equal((await fetch(both, 'x@evil.test')).outcome, 'stored')
-      assert.deepEqual(await counts(a.id, b.id), [0, 1])
-      assert.equal((await fetch(both, 'x@evil.test')).outcome, 'refused')
-      assert.equal((await fetch(both, undefined)).outcome, 'refused')
-      assert.equal((await fetch(both, 'x@shop.test')).outcome, 'stored')
-      assert.deepEqual(await counts(a.id, b.id), [1, 1])
+      expect.assert((await fetch(both, 'x@evil.test')).outcome === 'stored')
+      expect(await counts(a.id, b.id)).toStrictEqual([0, 1])
+      expect.assert((await fetch(both, 'x@evil.test')).outcome === 'refused')
+      expect.assert((await fetch(both, undefined)).outcome === 'refused')
+      expect.assert((await fetch(both, 'x@shop.test')).outcome === 'stored')
+      expect(await counts(a.id, b.id)).toStrictEqual([1, 1])
       const folder = await fixture.store.readFolder(accountId, 'INBOX')
-      assert.equal(folder?.lastUid, uid)
+      expect(folder?.lastUid).toBe(uid)
     })
 
     test('that waits for room is offered again once the alias takes no more', async () => {
@@ -231,13 +231,13 @@ export function rulesContract(open: () => Promise<OpenMailStore>): void {
         await fetch(['joe+a@gmail.com'], 'x@a.test', large()),
         await fetch(['joe+a@gmail.com'], 'x@a.test', large()),
       ]
-      assert.deepEqual([first.outcome, second.outcome], ['stored', 'full'])
+      expect([first.outcome, second.outcome]).toStrictEqual(['stored', 'full'])
       const query = { accountId, folder: 'INBOX', uidValidity: 7, now: at(HOUR - 1), limit: 10 }
       const due = async () => (await fixture.store.listDeferred(query)).length
-      assert.equal(await due(), 0)
-      assert.equal((await fetch(['joe+a@gmail.com'], 'x@a.test')).outcome, 'stored')
-      assert.equal(await due(), 1)
-      assert.deepEqual(await counts(a.id), [2])
+      expect.assert((await due()) === 0)
+      expect.assert((await fetch(['joe+a@gmail.com'], 'x@a.test')).outcome === 'stored')
+      expect.assert((await due()) === 1)
+      expect(await counts(a.id)).toStrictEqual([2])
     })
   })
 }

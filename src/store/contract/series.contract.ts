@@ -1,8 +1,5 @@
-import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { afterEach, beforeEach, test } from 'vitest'
-import type { SeriesName } from '../../admin/series/rules.ts'
-import type { SeriesMinute } from '../../admin/series/series-store.ts'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import {
   at,
   COOLDOWN,
@@ -10,14 +7,18 @@ import {
   type Fixture,
   HOUR,
   MINUTE,
-  type OpenMailStore,
   openFixture,
-} from './fixture.ts'
+} from '../../../test/kit/store/fixture.ts'
+import type { SeriesName } from '../../admin/series/rules.ts'
+import type { SeriesMinute } from '../../admin/series/store.ts'
+import type { OpenShareStore } from './shares.contract.ts'
 
-export function seriesContract(open: () => Promise<OpenMailStore>): void {
+export function seriesContract(open: () => Promise<OpenShareStore>): void {
+  let opened: OpenShareStore
   let fixture: Fixture
   beforeEach(async () => {
-    fixture = await openFixture(await open())
+    opened = await open()
+    fixture = await openFixture(opened)
   })
   afterEach(() => fixture.close())
 
@@ -34,30 +35,29 @@ export function seriesContract(open: () => Promise<OpenMailStore>): void {
     await save(MINUTE, 'two', { mails: { stored: 3, full: 1 } })
     await save(0, 'two', { mails: { stored: 7 } })
     const rows = await read('mails')
-    assert.deepEqual(rows[0], [0, { stored: 7 }])
-    assert.deepEqual(
-      new Set(rows.slice(1).map((row) => JSON.stringify(row))),
+    expect(rows[0]).toStrictEqual([0, { stored: 7 }])
+    expect(new Set(rows.slice(1).map((row) => JSON.stringify(row)))).toStrictEqual(
       new Set([
         JSON.stringify([MINUTE, { stored: 2 }]),
         JSON.stringify([MINUTE, { stored: 3, full: 1 }]),
       ]),
     )
-    assert.deepEqual(await read('waiting'), [[MINUTE, { '': 1 }]])
-    assert.deepEqual(await read('mails', MINUTE), [[0, { stored: 7 }]])
+    expect(await read('waiting')).toStrictEqual([[MINUTE, { '': 1 }]])
+    expect(await read('mails', MINUTE)).toStrictEqual([[0, { stored: 7 }]])
   })
 
   test('a minute that is saved again is not counted twice', async () => {
     await save(0, 'one', { mails: { stored: 2 } })
     await save(0, 'one', { mails: { stored: 2 } })
-    assert.deepEqual(await read('mails'), [[0, { stored: 2 }]])
+    expect(await read('mails')).toStrictEqual([[0, { stored: 2 }]])
     await save(0, 'one', { mails: { stored: 5 } })
-    assert.deepEqual(await read('mails'), [[0, { stored: 5 }]])
+    expect(await read('mails')).toStrictEqual([[0, { stored: 5 }]])
   })
 
   test('of the installation there is one row, whichever node saves it', async () => {
     await save(0, 'one', { sessions: { '': 10 } })
     await save(0, 'two', { sessions: { '': 11 } })
-    assert.deepEqual(await read('sessions'), [[0, { '': 11 }]])
+    expect(await read('sessions')).toStrictEqual([[0, { '': 11 }]])
   })
 
   test('minutes are rolled up to hours after a day', async () => {
@@ -67,15 +67,15 @@ export function seriesContract(open: () => Promise<OpenMailStore>): void {
       await save(HOUR, node, { mails: { stored: 4 } })
     }
     await fixture.store.sweepSeries(at(25 * HOUR - 1))
-    assert.equal((await read('mails')).length, 6)
+    expect((await read('mails')).length).toBe(6)
     await fixture.store.sweepSeries(at(25 * HOUR))
     const [hour, ...minutes] = await read('mails')
-    assert.deepEqual(hour, [0, { stored: 6, full: 2 }])
-    assert.deepEqual(minutes, [
+    expect(hour).toStrictEqual([0, { stored: 6, full: 2 }])
+    expect(minutes).toStrictEqual([
       [HOUR, { stored: 4 }],
       [HOUR, { stored: 4 }],
     ])
-    assert.deepEqual(await read('waiting'), [[0, { '': 12 }]])
+    expect(await read('waiting')).toStrictEqual([[0, { '': 12 }]])
   })
 
   test('a minute that is saved after the roll-up is added to its hour', async () => {
@@ -83,7 +83,7 @@ export function seriesContract(open: () => Promise<OpenMailStore>): void {
     await fixture.store.sweepSeries(at(25 * HOUR))
     await save(MINUTE, 'late', { mails: { stored: 2 } })
     await fixture.store.sweepSeries(at(25 * HOUR))
-    assert.deepEqual(await read('mails'), [[0, { stored: 3 }]])
+    expect(await read('mails')).toStrictEqual([[0, { stored: 3 }]])
   })
 
   test.each([0, MINUTE])(
@@ -94,8 +94,8 @@ export function seriesContract(open: () => Promise<OpenMailStore>): void {
       await fixture.store.sweepSeries(at(25 * HOUR))
       await save(ms, 'late', { waiting: { '': 4 }, sessions: { '': 1 } })
       await fixture.store.sweepSeries(at(25 * HOUR))
-      assert.deepEqual(await read('waiting'), [[0, { '': 20 }]])
-      assert.deepEqual(await read('sessions'), [[0, { '': 7 }]])
+      expect(await read('waiting')).toStrictEqual([[0, { '': 20 }]])
+      expect(await read('sessions')).toStrictEqual([[0, { '': 7 }]])
     },
   )
 
@@ -105,7 +105,7 @@ export function seriesContract(open: () => Promise<OpenMailStore>): void {
     }
     const both = [fixture.store, fixture.other, fixture.store, fixture.other]
     await Promise.all(both.map((store) => store.sweepSeries(at(2 * DAY))))
-    assert.deepEqual(await read('mails'), [[0, { stored: 60 }]])
+    expect(await read('mails')).toStrictEqual([[0, { stored: 60 }]])
   })
 
   test('minutes that are saved during concurrent roll-ups are not lost', async () => {
@@ -118,21 +118,31 @@ export function seriesContract(open: () => Promise<OpenMailStore>): void {
     }
     await Promise.all([saveAll(), sweepAll(fixture.store), sweepAll(fixture.other)])
     await fixture.store.sweepSeries(at(2 * DAY))
-    assert.deepEqual(await read('mails'), [[0, { stored: 30 }]])
+    expect(await read('mails')).toStrictEqual([[0, { stored: 30 }]])
   })
 
   test('hours are deleted after 30 days', async () => {
     await save(0, 'one', { mails: { stored: 1 } })
     await save(HOUR, 'one', { mails: { stored: 2 } })
     await fixture.store.sweepSeries(at(30 * DAY + HOUR - 1))
-    assert.equal((await read('mails')).length, 2)
+    expect((await read('mails')).length).toBe(2)
     await fixture.store.sweepSeries(at(30 * DAY + HOUR))
-    assert.deepEqual(await read('mails'), [[HOUR, { stored: 2 }]])
+    expect(await read('mails')).toStrictEqual([[HOUR, { stored: 2 }]])
+  })
+
+  test('a series that this version does not have is swept after 30 days', async () => {
+    const values = `('former', 60, ${at(0).getTime()}, '', '{}')`
+    await opened.execute(`insert into {mail}series values ${values}`)
+    const left = async () => (await opened.query('select 1 from {mail}series')).length
+    await fixture.store.sweepSeries(at(30 * DAY))
+    expect(await left()).toBe(1)
+    await fixture.store.sweepSeries(at(30 * DAY + HOUR))
+    expect(await left()).toBe(0)
   })
 
   test('levels: live sessions, the oldest expiry that is not swept, bytes on disk', async () => {
     const before = await fixture.other.readStoreLevels(at(1))
-    assert.equal(before.oldestExpiry, undefined)
+    expect(before.oldestExpiry).toBeUndefined()
     await fixture.session('ann@box.test', HOUR)
     await fixture.session('bob@box.test', 2 * HOUR)
     const ended = await fixture.session('cid@box.test', 2 * HOUR)
@@ -141,24 +151,26 @@ export function seriesContract(open: () => Promise<OpenMailStore>): void {
       const { liveSessions, oldestExpiry } = await fixture.other.readStoreLevels(at(ms))
       return [liveSessions, oldestExpiry]
     }
-    assert.deepEqual(await levels(1), [3, at(HOUR)])
-    assert.deepEqual(await levels(HOUR), [2, at(HOUR)])
-    assert.deepEqual(await levels(100 * MINUTE), [1, at(HOUR)])
+    expect(await levels(1)).toStrictEqual([3, at(HOUR)])
+    expect(await levels(HOUR)).toStrictEqual([2, at(HOUR)])
+    expect(await levels(100 * MINUTE)).toStrictEqual([1, at(HOUR)])
     await fixture.sweepAll(at(HOUR + 2 * MINUTE))
-    assert.deepEqual(await levels(100 * MINUTE), [1, at(90 * MINUTE)])
+    expect(await levels(100 * MINUTE)).toStrictEqual([1, at(90 * MINUTE)])
     const filled = await fixture.other.readStoreLevels(at(1))
     await fixture.send(['bob@box.test'], { raw: randomBytes(9_000) })
     const { storedBytes } = await fixture.other.readStoreLevels(at(1))
-    assert.ok(storedBytes >= filled.storedBytes + 8_000, `${filled.storedBytes}, ${storedBytes}`)
+    expect(storedBytes, `${filled.storedBytes}, ${storedBytes}`).toBeGreaterThanOrEqual(
+      filled.storedBytes + 8_000,
+    )
   })
 
   test('levels: a swept session that is revived is not waiting to be swept', async () => {
     const { id } = await fixture.session('ann@box.test', HOUR)
     await fixture.sweepAll(at(2 * HOUR))
     const [now, expiresAt] = [at(20 * DAY), at(21 * DAY)]
-    assert.ok(
+    expect(
       await fixture.store.reviveSession({ mailbox: id, now, expiresAt, cooldownMs: COOLDOWN }),
-    )
-    assert.deepEqual((await fixture.other.readStoreLevels(now)).oldestExpiry, expiresAt)
+    ).toBeTruthy()
+    expect((await fixture.other.readStoreLevels(now)).oldestExpiry).toStrictEqual(expiresAt)
   })
 }

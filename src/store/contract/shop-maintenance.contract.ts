@@ -1,10 +1,17 @@
-import assert from 'node:assert/strict'
-import { afterEach, beforeEach, describe, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import {
+  DAY,
+  later,
+  NOON,
+  type OpenShopStore,
+  ORDER,
+  pagesOf,
+  starter,
+} from '../../../test/kit/store/shop-fixture.ts'
 import { utcDay } from '../../keys/rules.ts'
-import type { NewPurchase } from '../../shop/purchase-store.ts'
 import { type PaymentFacts, settle } from '../../shop/rules.ts'
+import type { NewOrder } from '../../shop/store.ts'
 import type { ShopStore } from '../store.ts'
-import { DAY, later, NOON, type OpenShopStore, ORDER, pagesOf, starter } from './shop-fixture.ts'
 
 /** Lists and background work of the shop. */
 export function shopMaintenanceContract(open: () => Promise<OpenShopStore>): void {
@@ -18,18 +25,18 @@ export function shopMaintenanceContract(open: () => Promise<OpenShopStore>): voi
   afterEach(() => opened.close())
 
   /** An order with a checkout. */
-  async function order(id: string, more: Partial<NewPurchase> = {}): Promise<void> {
-    await store.addPurchase({ ...LIVE, id, keyId: `key of ${id}`, ...more })
+  async function order(id: string, more: Partial<NewOrder> = {}): Promise<void> {
+    await store.addOrder({ ...LIVE, id, keyId: `key of ${id}`, ...more })
     await store.saveCheckout(id, { ref: `cs of ${id}`, url: 'https://pay.test' })
   }
 
   async function settleAs(id: string, state: PaymentFacts['state']): Promise<void> {
-    const { revision = 0 } = (await store.readPurchase(id)) ?? {}
-    const payment = { ref: 'p', paidAt: NOON, returned: 'no', disputed: 'no' } as const
+    const { revision = 0 } = (await store.readOrder(id)) ?? {}
+    const payment = { ref: 'p', paidAt: NOON, refunded: 'no', disputed: 'no' } as const
     const payments = state === 'paid' ? [payment] : []
     const facts: PaymentFacts = { state, payments, renewal: 'none', subscriptionRef: undefined }
     const settlement = settle(starter, facts)
-    await store.settlePurchase({ orderId: id, revision, settlement, event: undefined, now: NOON })
+    await store.applySettlement({ orderId: id, revision, settlement, event: undefined, now: NOON })
   }
 
   describe('unsettled orders', () => {
@@ -42,9 +49,9 @@ export function shopMaintenanceContract(open: () => Promise<OpenShopStore>): voi
       await order('early', { createdAt: later(1) })
       await order('pending', { createdAt: later(2) })
       await settleAs('pending', 'pending')
-      assert.deepEqual(await list(), ['early', 'pending', 'late'])
-      assert.deepEqual(await list({}, 2), ['early', 'pending'])
-      assert.deepEqual(await list({ after: later(1), before: later(3) }), ['pending'])
+      expect(await list()).toStrictEqual(['early', 'pending', 'late'])
+      expect(await list({}, 2)).toStrictEqual(['early', 'pending'])
+      expect(await list({ after: later(1), before: later(3) })).toStrictEqual(['pending'])
     })
 
     test('exclude settled orders, other providers and modes, and orders without a checkout', async () => {
@@ -54,19 +61,19 @@ export function shopMaintenanceContract(open: () => Promise<OpenShopStore>): voi
       }
       await order('fake', { createdAt: later(1), provider: 'fake' })
       await order('test', { createdAt: later(1), mode: 'test' })
-      await store.addPurchase({ ...LIVE, id: 'unopened', createdAt: later(1) })
-      assert.deepEqual(await list(), [])
+      await store.addOrder({ ...LIVE, id: 'unopened', createdAt: later(1) })
+      expect(await list()).toStrictEqual([])
     })
   })
 
   test('all orders are listed newest first, in pages', async () => {
     for (const [at, ms] of [0, 1, 1, 2].entries()) await order(`o${at}`, { createdAt: later(ms) })
-    const pages = await pagesOf((page) => store.listPurchases(page), 3)
-    assert.deepEqual(pages, [['o3', 'o2', 'o1'], ['o0']])
+    const pages = await pagesOf((page) => store.listOrders(page), 3)
+    expect(pages).toStrictEqual([['o3', 'o2', 'o1'], ['o0']])
   })
 
   describe('the sweep', () => {
-    const ids = async () => (await store.listPurchases({ limit: 1_000 })).map(({ id }) => id).sort()
+    const ids = async () => (await store.listOrders({ limit: 1_000 })).map(({ id }) => id).sort()
     const sweepAll = async (now: Date) => {
       while (await store.sweepShop(now));
     }
@@ -78,9 +85,9 @@ export function shopMaintenanceContract(open: () => Promise<OpenShopStore>): voi
       }
       await order('young', { createdAt: later(1) })
       await sweepAll(later(90 * DAY))
-      assert.equal((await ids()).length, 5)
+      expect((await ids()).length).toBe(5)
       await sweepAll(later(90 * DAY + 1))
-      assert.deepEqual(await ids(), ['young'])
+      expect(await ids()).toStrictEqual(['young'])
     })
 
     test('never deletes a paid order or a key', async () => {
@@ -91,40 +98,42 @@ export function shopMaintenanceContract(open: () => Promise<OpenShopStore>): voi
       await settleAs('undone', 'paid')
       await settleAs('undone', 'expired')
       await sweepAll(later(10_000 * DAY))
-      assert.deepEqual(await ids(), ['paid', 'undone'])
-      assert.equal((await store.listKeys({ now: NOON, limit: 100 })).length, 2)
+      expect(await ids()).toStrictEqual(['paid', 'undone'])
+      expect((await store.listKeys({ now: NOON, limit: 100 })).length).toBe(2)
     })
 
     test('deletes payment events after 90 days', async () => {
       await store.recordEvent({ id: 'old', type: 'paid', receivedAt: NOON })
       await store.recordEvent({ id: 'young', type: 'paid', receivedAt: later(1) })
       await sweepAll(later(90 * DAY + 1))
-      assert.deepEqual([await store.hasEvent('old'), await store.hasEvent('young')], [false, true])
+      expect([await store.hasEvent('old'), await store.hasEvent('young')]).toStrictEqual([
+        false,
+        true,
+      ])
     })
 
     test('deletes usage after 800 days', async () => {
       await order('paid')
       await settleAs('paid', 'paid')
       const keyId = 'key of paid'
-      await store.spendRequest(keyId, NOON)
-      await store.spendRequest(keyId, later(DAY))
+      await store.chargeRequest(keyId, NOON)
+      await store.chargeRequest(keyId, later(DAY))
       await sweepAll(later(800 * DAY))
-      assert.equal((await store.readUsage(keyId, 0)).length, 2)
+      expect((await store.readUsage(keyId, 0)).length).toBe(2)
       await sweepAll(later(801 * DAY))
-      assert.deepEqual(
-        (await store.readUsage(keyId, 0)).map(({ day }) => day),
-        [utcDay(later(DAY))],
-      )
-      assert.equal((await store.readKey(keyId, NOON))?.used, 2)
+      expect((await store.readUsage(keyId, 0)).map(({ day }) => day)).toStrictEqual([
+        utcDay(later(DAY)),
+      ])
+      expect((await store.readKey(keyId, NOON))?.used).toBe(2)
     })
 
     test('runs in small steps', async () => {
       await Promise.all(Array.from({ length: 500 }, (_, at) => order(`o${at}`)))
-      assert.equal(await store.sweepShop(later(91 * DAY)), true)
+      expect(await store.sweepShop(later(91 * DAY))).toBe(true)
       const { length } = await ids()
-      assert.ok(length > 0 && length < 500, `${length} are left`)
+      expect(length > 0 && length < 500, `${length} are left`).toBeTruthy()
       await sweepAll(later(91 * DAY))
-      assert.deepEqual(await ids(), [])
+      expect(await ids()).toStrictEqual([])
     })
   })
 
@@ -135,25 +144,25 @@ export function shopMaintenanceContract(open: () => Promise<OpenShopStore>): voi
       }
       const known = async (now: Date) =>
         await Promise.all(['one', 'two', 'three'].map((hash) => store.hasAdminSession(hash, now)))
-      assert.deepEqual(await known(later(9)), [true, true, false])
-      assert.deepEqual(await known(later(10)), [false, false, false])
+      expect(await known(later(9))).toStrictEqual([true, true, false])
+      expect(await known(later(10))).toStrictEqual([false, false, false])
       await store.deleteAdminSession('one')
-      assert.deepEqual(await known(NOON), [false, true, false])
+      expect(await known(NOON)).toStrictEqual([false, true, false])
       await store.sweepShop(later(9))
-      assert.deepEqual(await known(NOON), [false, true, false])
+      expect(await known(NOON)).toStrictEqual([false, true, false])
       await store.sweepShop(later(10))
-      assert.deepEqual(await known(NOON), [false, false, false])
+      expect(await known(NOON)).toStrictEqual([false, false, false])
     })
   })
 
   test('the newest time is that of a key, an order, or the last day of use', async () => {
-    assert.equal(await store.newestTime(), undefined)
+    expect(await store.newestTime()).toBeUndefined()
     await order('late', { createdAt: later(2) })
     await order('early', { createdAt: later(1), idempotencyHash: 'early' })
-    assert.deepEqual(await store.newestTime(), later(2))
+    expect(await store.newestTime()).toStrictEqual(later(2))
     await settleAs('early', 'paid')
-    await store.spendRequest('key of early', later(3 * DAY))
-    assert.deepEqual(await store.newestTime(), new Date(utcDay(later(3 * DAY)) * DAY))
+    await store.chargeRequest('key of early', later(3 * DAY))
+    expect(await store.newestTime()).toStrictEqual(new Date(utcDay(later(3 * DAY)) * DAY))
   })
 
   describe('the installation secret', () => {
@@ -163,18 +172,18 @@ export function shopMaintenanceContract(open: () => Promise<OpenShopStore>): voi
     ]
 
     test('is the first one passed, forever', async () => {
-      assert.deepEqual(await installationSecret(7), [...secretOf(7)])
-      assert.deepEqual(await installationSecret(8), [...secretOf(7)])
+      expect(await installationSecret(7)).toStrictEqual([...secretOf(7)])
+      expect(await installationSecret(8)).toStrictEqual([...secretOf(7)])
     })
 
     test('is the same for concurrent callers', async () => {
       const secrets = await Promise.all(
         Array.from({ length: 50 }, (_, at) => installationSecret(at)),
       )
-      assert.equal(new Set(secrets.map(String)).size, 1)
-      assert.equal(secrets[0]?.length, 32)
+      expect(new Set(secrets.map(String)).size).toBe(1)
+      expect(secrets[0]?.length).toBe(32)
     })
   })
 }
 
-const LIVE: NewPurchase = { ...ORDER, provider: 'stripe', mode: 'live', keyPrefix: 'mf_live_abcd' }
+const LIVE: NewOrder = { ...ORDER, provider: 'stripe', mode: 'live', keyPrefix: 'mf_live_abcd' }

@@ -1,11 +1,9 @@
-import assert from 'node:assert/strict'
-import { afterEach, beforeEach } from 'vitest'
+import { afterEach, beforeEach, expect } from 'vitest'
+import { KEY, later, NOON, type OpenShopStore } from '../../../test/kit/store/shop-fixture.ts'
 import type { Address } from '../../base/address.ts'
 import type { NewKey } from '../../keys/store.ts'
-import type { DisableReason, Webhook } from '../../webhooks/rules.ts'
-import type { NewWebhook, RecordedAttempt } from '../../webhooks/store.ts'
+import type { DisableReason, NewWebhook, RecordedAttempt, Webhook } from '../../webhooks/rules.ts'
 import type { ShopStore } from '../store.ts'
-import { KEY, later, NOON, type OpenShopStore } from './shop-fixture.ts'
 
 export const HOOK: NewWebhook = {
   id: 'wh_1',
@@ -31,17 +29,17 @@ export function webhookFixture(open: () => Promise<OpenShopStore>) {
 
   async function addHook(key: Partial<NewKey> = {}, hook: Partial<NewWebhook> = {}) {
     await store.addKey({ ...KEY, ...key })
-    assert.equal(await store.addWebhook({ ...HOOK, ...hook }, 10), true)
+    expect(await store.addWebhook({ ...HOOK, ...hook })).toBe(true)
   }
   async function read(): Promise<Webhook> {
-    const webhook = await store.readWebhook('wh_1')
-    assert.ok(webhook)
+    const webhook = await store.readWebhook('wh_1', NOON)
+    expect.assert(webhook)
     return webhook
   }
   const used = async (now = NOON) => (await store.readKey('k1', now))?.used
   const usedByDay = async () => (await store.readUsage('k1', 0)).map(({ count }) => count)
-  const take = async (messageId: number, now = NOON) =>
-    await store.takeMessage({ webhook: await read(), messageId, now })
+  const charge = async (messageId: number, now = NOON) =>
+    await store.chargeMessage(await read(), messageId, now)
   const record = async (more: Partial<RecordedAttempt> = {}) =>
     await store.recordAttempt({
       webhookId: 'wh_1',
@@ -49,21 +47,23 @@ export function webhookFixture(open: () => Promise<OpenShopStore>) {
       replay: 0,
       attempt: 1,
       status: 200,
-      error: undefined,
+      error: null,
       ms: 12,
       at: NOON,
-      dueAt: (await store.readWebhook('wh_1'))?.nextAttemptAt,
-      result: 'delivered',
+      dueAt: (await store.readWebhook('wh_1', NOON))?.nextAttemptAt,
+      failed: undefined,
       ...more,
     })
   const fail = (more: Partial<RecordedAttempt> = {}) => {
-    const streak = { failures: more.attempt ?? 1, failingSince: NOON }
-    return record({ status: 503, result: { ...streak, retryAt: later(5_000) }, ...more })
+    const failures = more.attempt ?? 1
+    const failed = { failures, failingSince: NOON, retryAt: later(5_000), disabled: undefined }
+    return record({ status: 503, failed, ...more })
   }
   const disable = (disabled: DisableReason, more: Partial<RecordedAttempt> = {}) => {
     const status = disabled === 'gone' ? 410 : 503
-    return record({ status, result: { failures: 1, failingSince: NOON, disabled }, ...more })
+    const failed = { failures: 1, failingSince: NOON, retryAt: undefined, disabled }
+    return record({ status, failed, ...more })
   }
 
-  return { store: () => store, addHook, read, used, usedByDay, take, record, fail, disable }
+  return { store: () => store, addHook, read, used, usedByDay, charge, record, fail, disable }
 }

@@ -17,7 +17,7 @@ export interface Moved {
 
 interface Move extends MoveOptions {
   folder: string
-  /** Of PostgreSQL. */
+  /** URL of PostgreSQL. */
   url: string
   report(progress: MoveProgress): void
 }

@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { OperatorError } from '../../base/problem.ts'
 import { OPERATOR, POOL } from '../../mail/rules/session.ts'
-import { dayOf, partitionFor } from '../postgres/mail/partition-key.ts'
-import { type Kind, NewerSchema } from '../schema.ts'
+import { dayOf, partitionFor, rawIdOf } from '../postgres/mail/partition-key.ts'
+import { type Kind, latestSchema, nextMigration, readMigrations } from '../schema.ts'
 import { type Db, isCorruption, lockFolder, openReadOnly } from '../sqlite/files.ts'
-import { DamagedFile, latestSchema } from '../sqlite/migrate.ts'
+import { DamagedFile, schemaOf } from '../sqlite/migrate.ts'
 
 export type Value = string | number | null | Uint8Array
 /** By the column names of PostgreSQL. */
@@ -15,7 +15,7 @@ interface SourceTable {
   /** In PostgreSQL, as in `mail.session`. */
   name: string
   rows: number
-  /** Of mail, compressed. */
+  /** Bytes of mail, compressed. */
   bytes: number
   read(): Iterable<Row>
 }
@@ -68,18 +68,22 @@ export function openMoveSource(folder: string, options: MoveOptions): MoveSource
 function beginRead(db: Db, kind: Kind): void {
   try {
     db.exec('begin')
-    const version = Number(db.pragma('user_version', { simple: true }))
-    const latest = latestSchema(kind)
-    if (version > latest) throw new NewerSchema(`${kind}.db`, version, latest)
-    if (version < latest) {
+    const migrations = readMigrations('sqlite', kind)
+    const schema = schemaOf(db, kind)
+    if (nextMigration(migrations, `${kind}.db`, schema)) {
       throw new MoveRefused(
-        `${kind}.db has schema ${version}, but schema ${latest} is required. Start and stop the service once on this folder, or on a copy of it, to migrate it.`,
+        `${kind}.db has schema ${schema}, but schema ${latestSchema(migrations)} is required. Start and stop the service once on this folder, or on a copy of it, to migrate it.`,
       )
     }
   } catch (cause) {
     throw isCorruption(cause) ? new DamagedFile(kind, { cause }) : cause
   }
 }
+
+// The partition of a message, where `session` is that of its mailbox, if any.
+const PARTITION = `partition_at(case mailbox when ${POOL} then received_at + pool_ms()
+  when ${OPERATOR} then received_at + operator_ms() else expires_at end)`
+const PLACED = 'message left join session on session.id = mailbox'
 
 /**
  * Temporary tables, in a file of their own. Raw mail is numbered from 0, because a serial has 38 bits and ids of SQLite follow
@@ -90,33 +94,22 @@ function prepareMail(mail: Db, { now, poolMs, operatorMs }: MoveOptions): void {
   mail.function('partition_at', { deterministic: true }, (dueAt: number | null) =>
     Math.max(partitionFor(new Date(dueAt ?? 0), now), dayOf(now)),
   )
+  mail.function('pool_ms', { deterministic: true }, () => poolMs)
+  mail.function('operator_ms', { deterministic: true }, () => operatorMs)
+  mail.function('raw_id_of', { deterministic: true }, rawIdOf)
   mail.exec(`
-    create temp table placed (
-      mailbox integer, id integer, raw_id integer, bucket integer, primary key (mailbox, id)
-    ) without rowid;
-    insert into placed select mailbox, message.id, raw_id, partition_at(case mailbox
-        when ${POOL} then received_at + ${poolMs} when ${OPERATOR} then received_at + ${operatorMs}
-        else expires_at end)
-      from message left join session on session.id = mailbox;
-    create temp table numbered (raw_id integer primary key, serial integer);
-    insert into numbered select raw_id, row_number() over (order by raw_id) - 1
-      from (select distinct raw_id from placed);
     create temp table copied (
       raw_id integer, bucket integer, refs integer, primary key (raw_id, bucket)
     ) without rowid;
-    insert into copied select raw_id, bucket, count(*) from placed group by raw_id, bucket;`)
+    insert into copied select raw_id, ${PARTITION} as bucket, count(*) from ${PLACED}
+      group by raw_id, bucket;
+    create temp table numbered (raw_id integer primary key, serial integer);
+    insert into numbered select raw_id, row_number() over (order by raw_id) - 1
+      from (select distinct raw_id from copied)`)
 }
 
-// PostgreSQL counts what is at a pool address when it needs to, and stores a raw mail as one row.
-const NOT_PLAIN = [
-  'pool_address',
-  'raw_bytes',
-  'parsed_mail',
-  'raw_mail',
-  'message',
-  'session',
-  'shared_mailbox',
-]
+// PostgreSQL counts what is at a pool address when it needs to, stores a raw mail as one row, and names it differently.
+const NOT_PLAIN = ['pool_address', 'raw_bytes', 'parsed_mail', 'raw_mail', 'message']
 
 function plainTables(db: Db, kind: Kind): SourceTable[] {
   const names = db
@@ -132,15 +125,6 @@ function plainTables(db: Db, kind: Kind): SourceTable[] {
 
 function mailTables(mail: Db): SourceTable[] {
   return [
-    sourceTable(mail, 'mail.session', {
-      columns: '*, partition_at(expires_at) as bucket',
-      from: 'session',
-    }),
-    sourceTable(mail, 'mail.shared_mailbox', {
-      columns: `*, 0 as gone_at, 0 as gone_id, (select '{' || coalesce(group_concat(bucket), '') || '}'
-        from (select distinct bucket from placed where mailbox = shared_mailbox.id order by bucket)) as buckets`,
-      from: 'shared_mailbox',
-    }),
     sourceTable(mail, 'mail.raw_mail', {
       columns:
         'raw_mail.*, copied.refs, bucket, serial, raw_bytes.zstd, parsed_mail.zstd as parsed',
@@ -149,9 +133,8 @@ function mailTables(mail: Db): SourceTable[] {
       bytes: 'length(raw_bytes.zstd) + coalesce(length(parsed_mail.zstd), 0)',
     }),
     sourceTable(mail, 'mail.message', {
-      columns: 'message.*, bucket, serial',
-      from: `placed cross join message using (mailbox, id)
-        cross join numbered on numbered.raw_id = placed.raw_id`,
+      columns: `message.*, raw_id_of(${PARTITION}, serial) as raw_id`,
+      from: `${PLACED} cross join numbered on numbered.raw_id = message.raw_id`,
     }),
   ]
 }

@@ -1,32 +1,19 @@
-import assert from 'node:assert/strict'
-import { afterAll, beforeAll, describe, test, vi } from 'vitest'
-import { openPostgres, type Postgres } from '../../../test/support/postgres.ts'
-import { reusedPostgresMail, reusedPostgresShop } from '../../../test/support/postgres-stores.ts'
-import { waitUntil } from '../../../test/support/wait-until.ts'
-import { accountsContract } from '../contract/accounts.contract.ts'
-import { blocksContract } from '../contract/blocks.contract.ts'
-import { codesContract } from '../contract/codes.contract.ts'
-import { deferredContract } from '../contract/deferred.contract.ts'
-import { address, COOLDOWN, DAY, HOUR, MINUTE, openFixture, START } from '../contract/fixture.ts'
-import { keyMailContract } from '../contract/key-mail.contract.ts'
-import { keyMailOrderContract } from '../contract/key-mail-order.contract.ts'
-import { keyMailVersionContract } from '../contract/key-mail-version.contract.ts'
-import { keysContract } from '../contract/keys.contract.ts'
-import { leasesContract } from '../contract/leases.contract.ts'
-import { ledgerContract } from '../contract/ledger.contract.ts'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import {
+  address,
+  COOLDOWN,
+  DAY,
+  HOUR,
+  MINUTE,
+  openFixture,
+  START,
+} from '../../../test/kit/store/fixture.ts'
+import { openPostgres, type Postgres } from '../../../test/kit/store/postgres.ts'
+import { reusedPostgresMail, reusedPostgresShop } from '../../../test/kit/store/postgres-stores.ts'
+import { waitUntil } from '../../../test/kit/wait-until.ts'
+import { storeContracts } from '../contract/contracts.ts'
 import { HMAC, type OpenLedgerStore } from '../contract/ledger-fixture.ts'
-import { messagesContract } from '../contract/messages.contract.ts'
-import { operatorContract } from '../contract/operator.contract.ts'
-import { purchasesContract } from '../contract/purchases.contract.ts'
-import { recipientsContract } from '../contract/recipients.contract.ts'
-import { rulesContract } from '../contract/rules.contract.ts'
-import { seriesContract } from '../contract/series.contract.ts'
-import { sessionsContract } from '../contract/sessions.contract.ts'
-import { SHARE_LIMITS, sharesContract } from '../contract/shares.contract.ts'
-import { shopMaintenanceContract } from '../contract/shop-maintenance.contract.ts'
-import { unknownLedgerContract } from '../contract/unknown-ledger.contract.ts'
-import { webhookChargesContract } from '../contract/webhook-charges.contract.ts'
-import { webhooksContract } from '../contract/webhooks.contract.ts'
+import { SHARE_LIMITS } from '../contract/shares.contract.ts'
 import { openPostgresLedger } from './ledger.ts'
 import { openShares } from './testing/share-store.ts'
 
@@ -51,34 +38,24 @@ async function openLedgers(open: ReturnType<typeof reusedPostgresMail>): Promise
   }
 }
 
-// One describe each: a contract opens its store before every test of the describe it is called in.
 describe('PostgreSQL', () => {
   const shops = reusedPostgresShop()
   const mails = reusedPostgresMail()
   const shares = reusedPostgresMail({ limits: SHARE_LIMITS })
-  const openShop = () => shops(postgres)
-  const open = () => mails(postgres)
-  describe('sessions', () => sessionsContract(open))
-  describe('messages', () => messagesContract(open))
-  describe('codes', () => codesContract(open))
-  describe('recipients', () => recipientsContract(open))
-  describe('rules of an address', () => rulesContract(open))
-  describe('shares', () => sharesContract(() => openShares(postgres, shares), 3))
-  describe('accounts', () => accountsContract(open))
-  describe('deferred mail', () => deferredContract(open))
-  describe('ledger', () => ledgerContract(() => openLedgers(mails)))
-  describe('unknown ledger', () => unknownLedgerContract(() => openLedgers(mails)))
-  describe('leases', () => leasesContract(open))
-  describe('operator', () => operatorContract(open))
-  describe('series', () => seriesContract(open))
-  describe('block list', () => blocksContract(open))
+  storeContracts({
+    mail: () => mails(postgres),
+    shares: () => openShares(postgres, shares),
+    ledgers: () => openLedgers(mails),
+    shop: () => shops(postgres),
+    runs: 3,
+  })
   test('a node of version 0.3 fails at the ledger, rather than take an address for a new one', async () => {
     const { query, close } = await openShares(postgres, mails)
     for (const sql of [
       `select exists (select 1 from mail.address_ledger where hash in ('a'))`,
       `insert into mail.address_ledger (hash) values ('a')`,
     ]) {
-      await assert.rejects(query(sql), /column "hash" (of relation .*)?does not exist/)
+      await expect(query(sql)).rejects.toThrow(/column "hash" (of relation .*)?does not exist/)
     }
     await close()
   })
@@ -103,31 +80,25 @@ describe('PostgreSQL', () => {
     await Promise.race([started, waitUntil(() => waits(2))])
     await execute('commit')
     await Promise.all([pruned, started])
-    assert.deepEqual(
+    expect(
       await query(`select pruned, hmac from mail.ledger_state
         left join mail.address_ledger on hmac = '${ann}'`),
-      [{ pruned: false, hmac: ann }],
-    )
+    ).toStrictEqual([{ pruned: false, hmac: ann }])
     await close()
   })
   test('a node whose clock is 31 days ahead sweeps no series of today', async () => {
-    const { store, close } = await open()
+    const { store, close } = await mails(postgres)
     const at = new Date(Math.floor(Date.now() / HOUR) * HOUR + MINUTE)
     await store.saveMinute({ at, node: 'one', counts: { mails: { stored: 1 } } })
     // Only in this process: the clock of the server is correct.
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 31 * DAY })
-    await store.sweepSeries(new Date()).finally(() => vi.useRealTimers())
+    const time = await Promise.resolve(store.clampTime(new Date())).finally(() =>
+      vi.useRealTimers(),
+    )
+    await store.sweepSeries(time)
     const until = new Date(at.getTime() + DAY)
     const rows = await store.readSeries({ name: 'mails', from: new Date(0), until })
-    assert.deepEqual(rows, [{ at: at.getTime(), counts: { stored: 1 } }])
+    expect(rows).toStrictEqual([{ at: at.getTime(), counts: { stored: 1 } }])
     await close()
   })
-  describe('mail visible to a key', () => keyMailContract(open))
-  describe('version of the mail of a key', () => keyMailVersionContract(open, 2))
-  describe('order of the mail of a key', () => keyMailOrderContract(open))
-  describe('keys', () => keysContract(openShop))
-  describe('purchases', () => purchasesContract(openShop))
-  describe('shop maintenance', () => shopMaintenanceContract(openShop))
-  describe('webhooks', () => webhooksContract(openShop))
-  describe('charges of webhooks', () => webhookChargesContract(openShop))
 })

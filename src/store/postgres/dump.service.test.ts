@@ -3,12 +3,19 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openPostgres, type Postgres, postgresProgram } from '../../../test/support/postgres.ts'
-import { MAIL_OPTIONS } from '../../../test/support/postgres-stores.ts'
-import { tempFolder } from '../../../test/support/stores.ts'
+import {
+  address,
+  COOLDOWN,
+  HOUR,
+  host,
+  newSession,
+  START,
+} from '../../../test/kit/store/fixture.ts'
+import { openPostgres, type Postgres, postgresProgram } from '../../../test/kit/store/postgres.ts'
+import { MAIL_OPTIONS } from '../../../test/kit/store/postgres-stores.ts'
+import { issueIn } from '../../../test/kit/store/shop-folder.ts'
+import { tempFolder } from '../../../test/kit/store/stores.ts'
 import { ledgerKey, openLedgerHmac } from '../../mail/rules/ledger.ts'
-import { address, COOLDOWN, HOUR, host, newSession, START } from '../contract/fixture.ts'
-import { issueIn } from '../sqlite/testing/shop-folder.ts'
 import { openPostgresLedger } from './ledger.ts'
 import { openPostgresMail } from './mail-store.ts'
 import { openPostgresShop } from './shop-store.ts'
@@ -88,7 +95,7 @@ test('the dump of docs/scaling.md brings back what it names, and the ledger is u
   expect(await restored.mail.countBlocks(START)).toBe(1)
   expect(await restored.mail.findRecipient(address('ann@pool.test'))).toMatchObject({
     session: undefined,
-    everAssigned: true,
+    inLedger: true,
     ledger: { unknownUntil: started.state.unknownUntil },
   })
   expect((await restored.mail.addDomain({ ...domain, name: host('next.test') }))?.id).toBe(2)

@@ -1,15 +1,9 @@
-import { levelReads, seriesReads, seriesTransactions } from '../../admin/series/store.ts'
 import { Problem } from '../../base/problem.ts'
-import { blockReads, blockTransactions } from '../../blocks/store.ts'
-import { checkRunReads, checkRunWrites } from '../../doctor/store.ts'
-import { accountReads, accountWrites } from '../../gmail/account-store.ts'
-import { deferredWrites, fetchReads } from '../../gmail/fetched-mail-store.ts'
-import { domainReads, domainWrites } from '../../mail/domain-store.ts'
-import { ledgerReads, ledgerWrites } from '../../mail/ledger-store.ts'
-import { operatorReads } from '../../mail/operator-store.ts'
-import { openLedgerHmac } from '../../mail/rules/ledger.ts'
+import { type LedgerHmac, openLedgerHmac } from '../../mail/rules/ledger.ts'
 import type { ReceiveLimits } from '../../mail/rules/recipient.ts'
-import type { StoreFault } from '../../mail/store.ts'
+import type { StoreFault, SweepOptions } from '../../mail/store.ts'
+import { sweepSteps } from '../../mail/sweep-store.ts'
+import { mailReads, mailTransactions, mailWrites } from '../operations.ts'
 import type { Store } from '../store.ts'
 import { throttled } from '../throttled.ts'
 import type { Connections } from './connection/connections.ts'
@@ -19,23 +13,20 @@ import {
   durabilityFault,
   NotDurable,
 } from './connection/durability.ts'
-import { asyncMethods, transactionMethods } from './connection/operations.ts'
+import { asyncMethods, runOperation, transactionMethods } from './connection/operations.ts'
 import {
   type CheckedConnectionOptions,
   openCheckedConnections,
 } from './connection/server-requirements.ts'
 import { addMailWrites } from './mail/add-mail.ts'
-import { fetchWrites } from './mail/fetched-mail.ts'
-import { keyMailReads } from './mail/key-mail.ts'
 import { leaseWrites, NOW } from './mail/leases.ts'
 import type { Retention } from './mail/mailbox-locks.ts'
-import { messageReads, messageWrites, scanReads } from './mail/messages.ts'
-import { AHEAD_DAYS, openPartitionCache } from './mail/partition-key.ts'
-import { rawMailReads, rawMailWrites, serialNumbers } from './mail/raw-mail.ts'
+import { AHEAD_DAYS } from './mail/partition-key.ts'
+import { partitionMaintenance } from './mail/partitions.ts'
+import { rawMailReads, rawMailWrites, releaseRaws, serialNumbers } from './mail/raw-mail.ts'
 import { recipientReads } from './mail/recipients.ts'
-import { LIVE, sessionReads, sessionWrites } from './mail/sessions.ts'
-import { sharedReads } from './mail/shared-mailboxes.ts'
-import { sweepWrites } from './mail/sweep.ts'
+import { resolvedWrites } from './mail/resolved-mail.ts'
+import { postgresSessionWrites, sessionReads } from './mail/sessions.ts'
 
 export interface PostgresMailOptions extends CheckedConnectionOptions, Retention {
   limits: ReceiveLimits
@@ -44,6 +35,11 @@ export interface PostgresMailOptions extends CheckedConnectionOptions, Retention
   /** For how many days ahead partitions are created. */
   aheadDays?: number
 }
+
+// raw_id is its partition and serial, see partition-key.ts.
+const RAW_MAIL = `raw_mail.bucket = message.raw_id >> 38
+  and raw_mail.serial = message.raw_id & ((1::bigint << 38) - 1)`
+const USED_BYTES = 'select pg_database_size(current_database()) as bytes'
 
 // It is checked for every mail.
 const FAULT_CACHE_MS = 500
@@ -55,50 +51,52 @@ export async function openPostgresMail(options: PostgresMailOptions): Promise<St
 
 function mailStore(connections: Connections, options: PostgresMailOptions): Store {
   const { limits, poolMs, operatorMs, random = Math.random, aheadDays = AHEAD_DAYS } = options
-  const partitions = openPartitionCache()
   const retention = { poolMs, operatorMs }
   const hmac = openLedgerHmac(options.ledgerKey)
   const deps = { limits, hmac, retention, random, serials: serialNumbers(connections) }
 
   return {
-    ...asyncMethods(connections, {
-      ...domainReads,
-      ...accountReads(LIVE),
-      ...fetchReads(LIVE, limits),
-      ...operatorReads(LIVE),
-      ...seriesReads,
-      ...levelReads('select pg_database_size(current_database()) as bytes'),
-      ...blockReads,
-      ...checkRunReads,
-      ...ledgerReads,
-    }),
-    ...asyncMethods(connections, {
-      ...domainWrites,
-      ...accountWrites,
-      ...deferredWrites,
-      ...checkRunWrites,
-      ...ledgerWrites,
-    }),
-    ...transactionMethods(connections, {
-      saveMinute: seriesTransactions.saveMinute,
-      ...blockTransactions,
-    }),
-    ...fetchWrites(connections, deps),
-    ...sessionReads(connections, partitions),
-    ...sessionWrites(connections, hmac, random),
+    ...asyncMethods(connections, mailReads({ rawMail: RAW_MAIL, usedBytes: USED_BYTES, limits })),
+    ...asyncMethods(connections, mailWrites),
+    ...transactionMethods(connections, mailTransactions(releaseRaws)),
+    ...resolvedWrites(connections, deps),
+    ...sessionReads(connections),
+    ...postgresSessionWrites(connections, hmac, random),
     ...recipientReads(connections, hmac),
-    ...sharedReads(connections),
-    ...messageReads(connections, partitions),
-    ...messageWrites(connections),
-    ...keyMailReads(connections, partitions),
     ...rawMailReads(connections),
     ...rawMailWrites(connections),
     ...addMailWrites(connections, deps),
-    ...scanReads(connections),
     ...leaseWrites(connections),
     ...sweepWrites(connections, hmac, aheadDays),
     storageFault: throttled(FAULT_CACHE_MS, () => readFault(connections)),
     close: () => connections.close(),
+  }
+}
+
+const MAINTENANCE_STEPS = 20
+
+function sweepWrites(connections: Connections, hmac: LedgerHmac, aheadDays: number) {
+  const maintain = partitionMaintenance(connections, aheadDays)
+  let steps = 0
+
+  return {
+    async sweep(options: SweepOptions): Promise<boolean> {
+      let hasMore = false
+      for (const step of sweepSteps(options, { hmac, releaseRaws })) {
+        hasMore = (await connections.transaction((db) => runOperation(db, step))) || hasMore
+      }
+      // Partitions are mostly dropped when all that has expired is deleted, but there may be more of it at every step.
+      const isBusy = hasMore && steps % MAINTENANCE_STEPS > 0
+      steps += 1
+      return isBusy || (await maintain(options.now)) || hasMore
+    },
+
+    /** The time, less what this node's clock is ahead of the server's: a wrong clock of one node must not expire data of all. */
+    async clampTime(now: Date): Promise<Date> {
+      const here = Date.now()
+      const [row] = await connections.query<{ there: number }>(`select ${NOW} as there`)
+      return new Date(now.getTime() - Math.max(here - (row?.there ?? here), 0))
+    },
   }
 }
 

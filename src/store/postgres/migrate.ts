@@ -1,11 +1,18 @@
-import { type Kind, type Migration, NewerSchema, OlderSchema, readMigrations } from '../schema.ts'
+import {
+  type Kind,
+  latestSchema,
+  type Migration,
+  nextMigration,
+  OlderSchema,
+  readMigrations,
+} from '../schema.ts'
 import { type Connections, type Db, openConnections } from './connection/connections.ts'
 
 // A migration may rewrite all messages of the pool while other nodes wait.
-const STEP_MS = 3_600_000
+const MIGRATION_MS = 3_600_000
 
 /**
- * Migrates a schema to the latest version, one transaction per step; refuses a newer schema. `upgrade` is false for a command:
+ * Migrates a schema to the latest version, one transaction per migration; refuses a newer schema. `upgrade` is false for a command:
  * nodes of an older version may still use the older schema, so it is refused.
  */
 export async function migrate(
@@ -14,8 +21,8 @@ export async function migrate(
   url: string,
   { upgrade = true }: { upgrade?: boolean | undefined } = {},
 ): Promise<void> {
-  const steps = readSteps(kind)
-  const known = steps.at(-1)?.number ?? 0
+  const migrations = readMigrations('postgres', kind)
+  const known = latestSchema(migrations)
   const at = await versionOf(connections, kind)
   // Usually there is nothing to do: no lock is needed.
   if (at === known) return
@@ -24,9 +31,9 @@ export async function migrate(
       `${kind} in PostgreSQL has schema ${at}, this program needs ${known}. Stop all nodes of the older version and start the new one first: \`mayfly serve\` migrates the database.`,
     )
   }
-  const patient = openConnections({ url, connections: 1, statementMs: STEP_MS })
+  const patient = openConnections({ url, connections: 1, statementMs: MIGRATION_MS })
   try {
-    while (await patient.transaction((db) => migrateOneStep(db, kind, steps)));
+    while (await patient.transaction((db) => migrateOnce(db, kind, migrations)));
   } finally {
     await patient.close()
   }
@@ -42,12 +49,10 @@ export async function acquireLock(db: Db, lock: number): Promise<void> {
   await db.query(LOCK, [lock])
 }
 
-async function migrateOneStep(db: Db, kind: Kind, steps: readonly Migration[]): Promise<boolean> {
+async function migrateOnce(db: Db, kind: Kind, migrations: readonly Migration[]): Promise<boolean> {
   await acquireLock(db, SCHEMA_LOCK)
   const at = await versionOf(db, kind)
-  const known = steps.at(-1)?.number ?? 0
-  if (at > known) throw new NewerSchema(`${kind} in PostgreSQL`, at, known)
-  const next = steps.find(({ number }) => number > at)
+  const next = nextMigration(migrations, `${kind} in PostgreSQL`, at)
   if (!next) return false
   if (at === 0) {
     await db.queryUnprepared(`create schema if not exists ${kind}`)
@@ -71,8 +76,4 @@ async function versionOf(db: Db, kind: Kind): Promise<number> {
     `select version from ${kind}.schema_version`,
   )
   return row?.version ?? 0
-}
-
-function readSteps(kind: Kind): Migration[] {
-  return readMigrations(new URL(`./migrations/${kind}/`, import.meta.url))
 }

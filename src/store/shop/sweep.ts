@@ -8,7 +8,7 @@ const EVENT_DAYS = 90
 // Two years, to compare one with the previous one, and a margin.
 const USAGE_DAYS = 800
 
-// Of each table: few enough not to delay requests. Rows that are being changed are left for the next step.
+// Rows of each table: few enough not to delay requests. Those being changed are left for the next step.
 const ROWS_PER_STEP = 200
 const SOME = `limit ${ROWS_PER_STEP} for update skip locked`
 

@@ -1,20 +1,20 @@
-import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { test } from 'vitest'
-import { LEDGER_KEY } from '../../../test/support/address-ledger.ts'
-import { tempFolder } from '../../../test/support/stores.ts'
+import { expect, test } from 'vitest'
+import { LEDGER_KEY } from '../../../test/kit/store/address-ledger.ts'
+import { tempFolder } from '../../../test/kit/store/stores.ts'
 import type { Address } from '../../base/address.ts'
+import { messageReads, messageWrites } from '../../mail/message-store.ts'
 import { openLedgerHmac } from '../../mail/rules/ledger.ts'
 import type { MailboxId } from '../../mail/rules/session.ts'
 import { NO_RULES } from '../../shared/address-rules.ts'
 import { compress } from '../compression.ts'
 import { MAIL_FILE, openWritable } from './files.ts'
-import { messageReads, messageWrites } from './mail/messages.ts'
 import { rawMailReads } from './mail/raw-mail.ts'
 import { recipientReads } from './mail/recipients.ts'
 import { sessionReads } from './mail/sessions.ts'
 import { openMigrated } from './migrate.ts'
+import { syncMethods } from './operations.ts'
 
 test('mail stored before codes were extracted is scanned again', async () => {
   const folder = tempFolder()
@@ -34,24 +34,29 @@ test('mail stored before codes were extracted is scanned again', async () => {
   old.close()
 
   const db = openMigrated(folder.path, 'mail')
-  const [message] = messageReads(db).listMessages(101 as MailboxId, { sinceId: 0, limit: 1 })
-  assert.deepEqual([message?.subject, message?.code], ['s', undefined])
-  assert.equal(await rawMailReads(db).readParsedJson(5), undefined)
-  assert.equal(rawMailReads(db).readSenderChecks(5), undefined)
-  const session = sessionReads(db).findSession('h')
+  const { listMessages, findSession, saveScan } = syncMethods(db, {
+    ...messageReads,
+    ...messageWrites(function* () {}),
+    ...sessionReads,
+  })
+  const [message] = listMessages(101 as MailboxId, { sinceId: 0, limit: 1 })
+  expect([message?.subject, message?.code]).toStrictEqual(['s', undefined])
+  expect(await rawMailReads(db).readParsedJson(5)).toBeUndefined()
+  expect(rawMailReads(db).readSenderChecks(5)).toBeUndefined()
+  const session = findSession('h')
   const { findRecipient } = recipientReads(db, openLedgerHmac(LEDGER_KEY))
-  assert.equal(session?.version, 7, 'an ETag of before stays good')
-  assert.deepEqual(session?.rules, NO_RULES)
-  assert.equal(findRecipient('ann@box.test' as Address).session?.received, 0)
+  expect(session?.version, 'an ETag of before stays good').toBe(7)
+  expect(session?.rules).toStrictEqual(NO_RULES)
+  expect(findRecipient('ann@box.test' as Address).session?.received).toBe(0)
 
   // As an earlier version with codes, but without previews, left it.
   db.exec("update message set code = '123'")
   const mailbox = 101 as MailboxId
   const scan = { mailbox, id: 11, code: '123', preview: 'Your code', attachments: 0 }
-  assert.equal(messageWrites(db, () => {}).saveScan(scan), true)
-  const [scanned] = messageReads(db).listMessages(mailbox, { sinceId: 0, limit: 1 })
-  assert.deepEqual([scanned?.code, scanned?.preview], ['123', 'Your code'])
-  assert.equal(sessionReads(db).findSession('h')?.version, 8, 'and the preview changes it')
+  expect(saveScan(scan)).toBe(true)
+  const [scanned] = listMessages(mailbox, { sinceId: 0, limit: 1 })
+  expect([scanned?.code, scanned?.preview]).toStrictEqual(['123', 'Your code'])
+  expect(findSession('h')?.version, 'and the preview changes it').toBe(8)
   db.close()
   folder.remove()
 })

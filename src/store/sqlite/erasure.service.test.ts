@@ -1,8 +1,6 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { openSqliteTestMail } from '../../../test/support/stores.ts'
-import { type MailboxId, POOL } from '../../mail/rules/session.ts'
 import {
   at,
   DAY,
@@ -12,7 +10,9 @@ import {
   MINUTE,
   openFixture,
   scanOf,
-} from '../contract/fixture.ts'
+} from '../../../test/kit/store/fixture.ts'
+import { openSqliteTestMail } from '../../../test/kit/store/stores.ts'
+import { type MailboxId, POOL } from '../../mail/rules/session.ts'
 import { MAIL_FILE, openReadOnly } from './files.ts'
 
 // What is left of deleted mail in the files. Pages that became free as a whole are not overwritten: see docs/security.md.
@@ -48,7 +48,7 @@ async function send(to: string) {
 
 describe('half a minute later, the files contain nothing of a mail', () => {
   for (const [name, remove] of [
-    ['that was deleted', (mailbox, id) => mail.store.deleteMessage(mailbox, id)],
+    ['that was deleted', (mailbox, id) => mail.store.deleteMessages(mailbox, [id])],
     [
       'whose session was deleted',
       async (mailbox) => {

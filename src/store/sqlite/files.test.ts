@@ -1,18 +1,17 @@
-import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, test } from 'vitest'
-import { LEDGER_KEY } from '../../../test/support/address-ledger.ts'
-import { tempFolder } from '../../../test/support/stores.ts'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { LEDGER_KEY } from '../../../test/kit/store/address-ledger.ts'
+import { tempFolder } from '../../../test/kit/store/stores.ts'
 import { parseAddress, parseHost } from '../../base/address.ts'
 import type { Session } from '../../mail/rules/session.ts'
 import type { AddMailResult } from '../../mail/store.ts'
-import { NewerSchema, OlderSchema } from '../schema.ts'
+import { NewerSchema, OlderSchema, readMigrations } from '../schema.ts'
 import { type Db, FolderInUse, lockFolder, MAIL_FILE, openReader, openWritable } from './files.ts'
 import { openMailWriter } from './mail-store.ts'
 import { makeVersions, openVersions } from './mailbox-cache.ts'
-import { DamagedFile, latestSchema, openMigrated } from './migrate.ts'
+import { DamagedFile, openMigrated, schemaOf } from './migrate.ts'
 
 let folder: ReturnType<typeof tempFolder>
 beforeEach(() => {
@@ -24,17 +23,17 @@ const file = () => join(folder.path, MAIL_FILE)
 
 test('a folder is locked by one process, until it releases the lock', () => {
   const unlock = lockFolder(folder.path)
-  assert.throws(() => lockFolder(folder.path), FolderInUse)
+  expect(() => lockFolder(folder.path)).toThrow(FolderInUse)
   unlock()
   lockFolder(folder.path)()
 })
 
 test('every commit is synced: synchronous is FULL, and the journal is a write-ahead log', () => {
   const db = openWritable(file())
-  assert.deepEqual(
-    [db.pragma('synchronous', { simple: true }), db.pragma('journal_mode', { simple: true })],
-    [2, 'wal'],
-  )
+  expect([
+    db.pragma('synchronous', { simple: true }),
+    db.pragma('journal_mode', { simple: true }),
+  ]).toStrictEqual([2, 'wal'])
   db.close()
 })
 
@@ -42,14 +41,14 @@ test('connections of all threads together have small caches', () => {
   const writer = openWritable(file())
   const reader = openReader(file())
   const kb = [writer, reader].map((db) => -Number(db.pragma('cache_size', { simple: true })))
-  assert.deepEqual(kb, [8_000, 2_000])
+  expect(kb).toStrictEqual([8_000, 2_000])
   for (const db of [reader, writer]) db.close()
 })
 
 describe('migrations', () => {
   test('run once, even if two processes open the same file', () => {
     const [first, second] = [open(), open()]
-    assert.equal(second.prepare('select count(*) from shared_mailbox').pluck().get(), 2)
+    expect(second.prepare('select count(*) from shared_mailbox').pluck().get()).toBe(2)
     first.close()
     second.close()
   })
@@ -58,27 +57,42 @@ describe('migrations', () => {
     const db = openWritable(file())
     db.pragma('user_version = 42')
     db.close()
-    assert.throws(open, NewerSchema)
+    expect(open).toThrow(NewerSchema)
   })
 
-  test('of a command are refused while a service has the folder locked', () => {
-    const known = latestSchema('mail')
-    const version = (db: Db) => db.pragma('user_version', { simple: true })
-    const command = () => openMigrated(folder.path, 'mail', { besideService: true })
+  // The first 13 of them are those of version 0.3: 0011 and 0015 are of the shop alone.
+  function openCounted(count: number): Db {
     const db = openWritable(file())
     db.function('sender_network', { deterministic: true }, String)
-    const steps = new URL('./migrations/mail/', import.meta.url)
-    const names = readdirSync(steps).sort()
-    for (const name of names.slice(0, known - 1))
-      db.exec(readFileSync(new URL(name, steps), 'utf8'))
-    db.pragma(`user_version = ${known - 1}`)
+    for (const { sql } of readMigrations('sqlite', 'mail').slice(0, count)) db.exec(sql)
+    db.pragma(`user_version = ${count}`)
+    return db
+  }
+
+  test.each([1, 10, 11, 13, 15])(
+    'continue after the %d that an earlier version has counted',
+    (count) => {
+      openCounted(count).close()
+      mkdirSync(join(folder.path, 'fresh'))
+      const [db, fresh] = [open(), openMigrated(join(folder.path, 'fresh'), 'mail')]
+      expect(schemaOf(db, 'mail')).toBe(schemaOf(fresh, 'mail'))
+      const tables = (one: Db) =>
+        one.prepare('select name, sql from sqlite_schema order by name').all()
+      expect(tables(db)).toEqual(tables(fresh))
+      for (const one of [db, fresh]) one.close()
+    },
+  )
+
+  test('of a command are refused while a service has the folder locked', () => {
+    const command = () => openMigrated(folder.path, 'mail', { besideService: true })
+    const db = openCounted(13)
     const unlock = lockFolder(folder.path)
-    assert.throws(command, OlderSchema)
-    assert.equal(version(db), known - 1)
+    expect(command).toThrow(OlderSchema)
+    expect(schemaOf(db, 'mail')).toBe(14)
     db.close()
     unlock()
     const migrated = command()
-    assert.equal(version(migrated), known)
+    expect(schemaOf(migrated, 'mail')).toBe(readMigrations('sqlite', 'mail').at(-1)?.number)
     const unlockAgain = lockFolder(folder.path)
     command().close()
     unlockAgain()
@@ -87,10 +101,10 @@ describe('migrations', () => {
 
   test('a file that is not a database is refused and left unchanged', () => {
     writeFileSync(file(), 'not a database at all'.repeat(100))
-    assert.throws(open, DamagedFile)
+    expect(open).toThrow(DamagedFile)
     // What can be recovered may lack addresses.
-    assert.throws(open, /\.recover.*mayfly ledger distrust/)
-    assert.match(readFileSync(file(), 'utf8'), /^not a database/)
+    expect(open).toThrow(/\.recover.*mayfly ledger distrust/)
+    expect(readFileSync(file(), 'utf8')).toMatch(/^not a database/)
   })
 })
 
@@ -104,7 +118,7 @@ test('the sweep returns free space to the disk in small steps, but for 32 MB tha
   const commit = openMailWriter(db, openVersions(makeVersions()), { limits, ledgerKey: LEDGER_KEY })
   const write = (name: string, ...value: unknown[]) => {
     const [outcome] = commit([{ name, value }])
-    assert.ok(outcome && 'result' in outcome)
+    expect.assert(outcome && 'result' in outcome)
     return outcome.result
   }
   const [address, host] = [parseAddress('ann@box.test'), parseHost('box.test')]
@@ -116,7 +130,7 @@ test('the sweep returns free space to the disk in small steps, but for 32 MB tha
   const send = (count: number) => {
     for (let sent = 0; sent < count; sent += 1) {
       const { outcome } = write('addMail', mail) as AddMailResult
-      assert.equal(outcome, 'stored')
+      expect(outcome).toBe('stored')
     }
   }
   const raw = randomBytes(200_000)
@@ -129,17 +143,20 @@ test('the sweep returns free space to the disk in small steps, but for 32 MB tha
     return statSync(file()).size
   }
   const full = size()
-  assert.ok(full > 60_000_000)
+  expect(full).toBeGreaterThan(60_000_000)
   let steps = 0
   const due = { now: new Date(later.getTime() + 60_000), cooldownMs: 0, poolMs: 0, operatorMs: 0 }
   while (write('sweep', due)) steps += 1
-  assert.ok(steps > 100, `in ${steps} steps`)
+  expect(steps, `in ${steps} steps`).toBeGreaterThan(100)
   const swept = size()
-  assert.ok(swept > 33_000_000 && swept < 34_500_000, `${swept} of ${full} bytes are left`)
+  expect(
+    swept > 33_000_000 && swept < 34_500_000,
+    `${swept} of ${full} bytes are left`,
+  ).toBeTruthy()
   const renewed = { ...times, address: parseAddress('bob@box.test'), tokenHash: 'i' }
   const { id } = write('createSession', renewed) as Session
   mail.recipients = [{ address: renewed.address, mailbox: id }]
   send(150)
-  assert.equal(size(), swept, 'the file does not grow')
+  expect(size(), 'the file does not grow').toBe(swept)
   db.close()
 })

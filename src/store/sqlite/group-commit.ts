@@ -1,11 +1,7 @@
 import { parse } from 'node:path'
 import { hasErrorCode, Problem } from '../../base/problem.ts'
-import type { MailboxId } from '../../mail/rules/session.ts'
 import { commitSeconds } from '../commit-seconds.ts'
 import type { Db } from './files.ts'
-
-/** Marks a mailbox as changed by the current transaction. */
-export type Touch = (mailbox: MailboxId) => void
 
 /** Functions on the writable connection, by name. */
 type Writes = Record<string, (...args: never[]) => unknown>
@@ -54,22 +50,18 @@ export function readMethods<R extends Reads>(
 
 /**
  * Returns a function that runs a group of writes in one transaction with one fsync. If one of them fails, the group runs again
- * with a savepoint for each, so that a failing one fails alone. Outcomes are returned after COMMIT, and after `changed` was
- * called for each touched mailbox.
+ * with a savepoint for each, so that a failing one fails alone. Outcomes are returned after COMMIT and `committed`.
  */
 export function groupCommit(
   db: Db,
-  writesWith: (touch: Touch) => Writes,
-  changed: Touch,
-  batches: Batches = {},
+  writes: Writes,
+  { batches = {}, committed = () => {} }: { batches?: Batches; committed?: () => void } = {},
 ) {
   const begin = db.prepare('begin immediate')
   const commit = db.prepare('commit')
   const rollback = db.prepare('rollback')
   const inSavepoint = savepoint(db)
-  const touched = new Set<MailboxId>()
   const { name: store } = parse(db.name)
-  const writes = writesWith((mailbox) => touched.add(mailbox))
 
   function runOne(run: Run, { name, value }: WriteRequest): WriteOutcome {
     const write = writes[name]
@@ -99,20 +91,15 @@ export function groupCommit(
     return group.map((request) => done.get(request) ?? runOne(run, request))
   }
 
-  function beginGroup(): void {
-    touched.clear()
-    begin.run()
-  }
-
   return function commitGroup(group: readonly WriteRequest[]): WriteOutcome[] {
     let outcomes: WriteOutcome[]
     try {
-      beginGroup()
+      begin.run()
       try {
         outcomes = runAll(withoutSavepoint, group)
       } catch {
         if (db.inTransaction) rollback.run()
-        beginGroup()
+        begin.run()
         outcomes = runAll(inSavepoint, group)
       }
       const startedAt = performance.now()
@@ -123,7 +110,7 @@ export function groupCommit(
       const failure = asProblem(error)
       return group.map(() => ({ error: failure }))
     }
-    for (const mailbox of touched) changed(mailbox)
+    committed()
     return outcomes
   }
 }

@@ -1,28 +1,19 @@
-import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, test } from 'vitest'
-import { LEDGER_KEY } from '../../../test/support/address-ledger.ts'
-import { openSqliteTestMail, tempFolder } from '../../../test/support/stores.ts'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { LEDGER_KEY } from '../../../test/kit/store/address-ledger.ts'
+import { address, at, HOUR, newMail, START } from '../../../test/kit/store/fixture.ts'
+import { tempFolder } from '../../../test/kit/store/stores.ts'
+import { keyMailReads } from '../../mail/key-mail-store.ts'
 import type { MailboxId } from '../../mail/rules/session.ts'
-import { address, at, HOUR, newMail, START } from '../contract/fixture.ts'
-import { keyMailContract } from '../contract/key-mail.contract.ts'
-import { keyMailOrderContract } from '../contract/key-mail-order.contract.ts'
-import { keyMailVersionContract } from '../contract/key-mail-version.contract.ts'
 import { type Db, MAIL_FILE, openWritable } from './files.ts'
-import { keyMailReads } from './mail/key-mail.ts'
-import { mailWrites } from './mail-store.ts'
+import { sqliteMailWrites } from './mail-store.ts'
 import { openMigrated } from './migrate.ts'
+import { syncMethods } from './operations.ts'
 
 const KEY = 'key-1'
 const FAR = 2 ** 52
 const PAGE = { sinceId: 0, beforeId: undefined, limit: 100 }
-
-describe('SQLite', () => {
-  describe('mail visible to a key', () => keyMailContract(openSqliteTestMail))
-  describe('version of the mail of a key', () => keyMailVersionContract(openSqliteTestMail, 15))
-  describe('order of the mail of a key', () => keyMailOrderContract(openSqliteTestMail))
-})
 
 describe('a mail.db of schema 1', () => {
   let folder: ReturnType<typeof tempFolder>
@@ -58,18 +49,18 @@ describe('a mail.db of schema 1', () => {
 
   const scope = { keyId: KEY, pool: true, to: undefined, now: START }
   const seen = (more = {}) =>
-    keyMailReads(db)
+    syncMethods(db, keyMailReads)
       .listKeyMail({ ...scope, ...more }, PAGE)
       .map((message) => message.subject)
 
   test('keeps its mail, and a key sees only what it may', () => {
-    assert.equal(db.prepare('select count(*) from message').pluck().get(), 4)
-    assert.deepEqual(seen(), ['own', 'pool'])
-    assert.deepEqual(seen({ pool: false }), ['own'])
-    assert.deepEqual(seen({ keyId: 'key-2' }), ['pool'])
-    assert.deepEqual(seen({ to: address('any@box.test') }), ['pool'])
-    assert.deepEqual(seen({ to: address('plain@box.test') }), [])
-    assert.deepEqual(seen({ now: at(HOUR) }), ['pool'])
+    expect(db.prepare('select count(*) from message').pluck().get()).toBe(4)
+    expect(seen()).toStrictEqual(['own', 'pool'])
+    expect(seen({ pool: false })).toStrictEqual(['own'])
+    expect(seen({ keyId: 'key-2' })).toStrictEqual(['pool'])
+    expect(seen({ to: address('any@box.test') })).toStrictEqual(['pool'])
+    expect(seen({ to: address('plain@box.test') })).toStrictEqual([])
+    expect(seen({ now: at(HOUR) })).toStrictEqual(['pool'])
   })
 
   test('accepts mail with ids above the existing ones, and its versions change', () => {
@@ -78,8 +69,8 @@ describe('a mail.db of schema 1', () => {
       poolMaxBytes: 999,
       maxMailBytes: 999,
     }
-    const { addMail } = mailWrites(db, { limits, ledgerKey: LEDGER_KEY }, () => {})
-    const before = keyMailReads(db).keyMailVersion(scope)
+    const { addMail } = sqliteMailWrites(db, { limits, ledgerKey: LEDGER_KEY })
+    const before = syncMethods(db, keyMailReads).keyMailVersion(scope)
     for (const [to, mailbox] of [
       ['new@box.test', 1],
       ['own@box.test', 102],
@@ -87,8 +78,8 @@ describe('a mail.db of schema 1', () => {
       const recipient = { address: address(to), mailbox: mailbox as MailboxId }
       addMail(newMail([recipient]))
     }
-    assert.deepEqual(seen(), ['hello', 'hello', 'own', 'pool'])
-    assert.notEqual(keyMailReads(db).keyMailVersion(scope), before)
+    expect(seen()).toStrictEqual(['hello', 'hello', 'own', 'pool'])
+    expect(syncMethods(db, keyMailReads).keyMailVersion(scope)).not.toBe(before)
   })
 })
 
@@ -97,43 +88,45 @@ test('every query uses an index, and none scans a table', () => {
   const db = openMigrated(folder.path, 'mail')
   const plans: string[] = []
   const sorted: string[] = []
-  const parameters = {
-    key: KEY,
-    to: 'a@box.test',
-    now: 0,
-    since: 0,
-    before: 9,
-    limit: 9,
-    ids: '[9]',
-    sinceTime: 0,
-    pool: 1,
-  }
   const recordingDb = new Proxy(db, {
     get(target, name) {
       if (name !== 'prepare') return Reflect.get(target, name)
       return (sql: string) => {
-        const rows = target.prepare(`explain query plan ${sql}`).all(parameters) as {
-          detail: string
-        }[]
+        const values = [...sql.matchAll(/\?/g)].map(() => 1)
+        const rows = target.prepare(`explain query plan ${sql}`).all(values) as { detail: string }[]
         plans.push(...rows.map(({ detail }) => detail))
         if (rows.some(({ detail }) => detail.includes('TEMP B-TREE'))) sorted.push(sql)
         return target.prepare(sql)
       }
     },
   })
-  keyMailReads(recordingDb)
+  const reads = syncMethods(recordingDb, keyMailReads)
+  for (const pool of [true, false]) {
+    for (const to of [undefined, address('a@box.test')]) {
+      const scope = { keyId: KEY, pool, to, now: START }
+      reads.keyMailVersion(scope)
+      for (const oldestFirst of [true, false]) reads.listKeyMail(scope, { ...PAGE, oldestFirst })
+      reads.listKeyMailHeads(scope, PAGE)
+      reads.readKeyMail(scope, [9])
+      reads.lastExpired(scope, 1)
+    }
+  }
   db.close()
   folder.remove()
   const tables = plans.filter((step) => /\b(message|session|pool_address|key_view)\b/.test(step))
-  assert.ok(tables.length >= 12, plans.join('\n'))
-  for (const step of tables) assert.match(step, /^SEARCH/)
+  expect(tables.length, plans.join('\n')).toBeGreaterThanOrEqual(12)
+  for (const step of tables) expect(step).toMatch(/^SEARCH/)
   // A large mailbox is never scanned for one of its addresses.
   const poolSteps = plans.filter((step) => step.includes('message_in_pool (recipient=?'))
-  assert.equal(poolSteps.length, 5)
+  expect(poolSteps.length).toBe(5)
   // Pages are read in the order of their ids, however large the pool is.
-  for (const sql of sorted) assert.match(sql, /id in \(select value from json_each/)
-  assert.ok(plans.some((step) => step.includes('message_of_key (key_id=? AND id>? AND id<?)')))
-  assert.ok(plans.some((step) => step.includes('session_of_key (key_id=? AND expires_at>?)')))
+  expect(sorted).toStrictEqual([])
+  expect(
+    plans.some((step) => step.includes('message_of_key (key_id=? AND id>? AND id<?)')),
+  ).toBeTruthy()
+  expect(
+    plans.some((step) => step.includes('session_of_key (key_id=? AND expires_at>?)')),
+  ).toBeTruthy()
   const ended = 'session_of_key (key_id=? AND expires_at>? AND expires_at<?)'
-  assert.ok(plans.some((step) => step.includes(ended)))
+  expect(plans.some((step) => step.includes(ended))).toBeTruthy()
 })

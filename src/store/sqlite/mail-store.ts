@@ -1,63 +1,45 @@
-import { statfsSync } from 'node:fs'
 import { join } from 'node:path'
-import { levelReads, seriesReads, seriesTransactions } from '../../admin/series/store.ts'
+import { diskSpace } from '../../base/disk-space.ts'
 import { namesOf } from '../../base/operation.ts'
-import { blockReads, blockTransactions } from '../../blocks/store.ts'
-import { checkRunReads, checkRunWrites } from '../../doctor/store.ts'
-import { accountReads, accountWrites } from '../../gmail/account-store.ts'
-import { deferredWrites, fetchReads } from '../../gmail/fetched-mail-store.ts'
-import { domainReads, domainWrites } from '../../mail/domain-store.ts'
-import { ledgerReads, ledgerWrites } from '../../mail/ledger-store.ts'
-import { operatorReads } from '../../mail/operator-store.ts'
 import { openLedgerHmac } from '../../mail/rules/ledger.ts'
 import type { ReceiveLimits } from '../../mail/rules/recipient.ts'
-import type { StoreFault } from '../../mail/store.ts'
+import type { MailboxId } from '../../mail/rules/session.ts'
+import type { StoreFault, SweepOptions } from '../../mail/store.ts'
+import { sweepSteps } from '../../mail/sweep-store.ts'
 import { compress } from '../compression.ts'
+import { mailReads, mailTransactions, mailWrites, resolvedMail } from '../operations.ts'
 import type { Store } from '../store.ts'
 import { throttled } from '../throttled.ts'
 import { type Db, MAIL_FILE, openReader } from './files.ts'
 import {
   groupCommit,
   readMethods,
-  type Touch,
   type Write,
   type WritesOf,
   writeMethods,
 } from './group-commit.ts'
 import { addMailWrites, mailInsert } from './mail/add-mail.ts'
-import { fetchWrites } from './mail/fetched-mail.ts'
-import { keyMailReads } from './mail/key-mail.ts'
 import { leaseWrites } from './mail/leases.ts'
-import { messageReads, messageWrites } from './mail/messages.ts'
 import { rawMailReads, rawMailWrites } from './mail/raw-mail.ts'
 import { recipientReads } from './mail/recipients.ts'
-import { LIVE, sessionReads, sessionWrites } from './mail/sessions.ts'
-import { sweepWrites } from './mail/sweep.ts'
+import { resolvedWrites } from './mail/resolved-mail.ts'
+import { sessionReads, sqliteSessionWrites } from './mail/sessions.ts'
 import { cachedByMailbox, type Versions } from './mailbox-cache.ts'
-import { syncMethods } from './operations.ts'
+import { operationRunner, syncMethods } from './operations.ts'
 
-const SHARED_WRITES = {
-  ...domainWrites,
-  ...accountWrites,
-  ...deferredWrites,
-  ...seriesTransactions,
-  ...blockTransactions,
-  ...checkRunWrites,
-  ...ledgerWrites,
-}
+/** A trigger of mail.db does it. */
+function* releaseRaws() {}
+
+const SHARED_WRITES = { ...mailWrites, ...mailTransactions(releaseRaws) }
 
 /** Methods that the mail writer runs. */
 const MAIL_WRITES = [
   ...namesOf(SHARED_WRITES),
-  'addFetchedMail',
+  ...namesOf(resolvedMail),
   'createSession',
   'extendSession',
   'reviveSession',
-  'endSession',
   'addMail',
-  'deleteMessage',
-  'deleteMessages',
-  'saveScan',
   'saveSenderChecks',
   'acquireLease',
   'releaseLease',
@@ -72,34 +54,65 @@ interface WriterOptions {
   random?: () => number
 }
 
-export function mailWrites(
+export function sqliteMailWrites(
   db: Db,
   { limits, ledgerKey, random = Math.random }: WriterOptions,
-  touch: Touch,
 ) {
   const hmac = openLedgerHmac(ledgerKey)
-  const insertMail = mailInsert(db, random, touch)
+  const insertMail = mailInsert(db, random)
+  const run = operationRunner(db)
   return {
     ...syncMethods(db, SHARED_WRITES),
-    ...sessionWrites(db, hmac, random, touch),
+    ...sqliteSessionWrites(db, hmac, random),
     ...addMailWrites(db, { limits, hmac }, insertMail),
     ...rawMailWrites(db),
-    ...fetchWrites(db, limits, insertMail),
-    ...messageWrites(db, touch),
+    ...resolvedWrites(db, limits, insertMail),
     ...leaseWrites(),
-    ...sweepWrites(db, hmac, touch),
+    sweep(options: SweepOptions): boolean {
+      const steps = sweepSteps(options, { hmac, releaseRaws })
+      const hasMore = steps.map((step) => run(step)).includes(true)
+      return releasePages(db) || hasMore
+    },
   } satisfies WritesOf<Store, MailWrite>
+}
+
+const PAGES_PER_STEP = 64
+// 32 MB are left for new mail: releasing a page costs about as much as deleting a message (bench/README.md).
+const KEPT_FREE_PAGES = 8_192
+
+/** Returns free pages to the file system. True if there are more of them. */
+function releasePages(db: Db): boolean {
+  const surplus = Number(db.pragma('freelist_count', { simple: true })) - KEPT_FREE_PAGES
+  if (surplus > 0) db.pragma(`incremental_vacuum(${PAGES_PER_STEP})`)
+  return surplus > PAGES_PER_STEP
 }
 
 /** Commits groups of writes to mail.db. */
 export function openMailWriter(db: Db, versions: Versions, options: WriterOptions) {
-  return groupCommit(db, (touch) => mailWrites(db, options, touch), versions.add)
+  const touched = touchedSessions(db)
+  return groupCommit(db, sqliteMailWrites(db, options), {
+    committed() {
+      for (const session of touched) versions.add(session)
+      touched.clear()
+    },
+  })
+}
+
+/** Collects the sessions that this connection changes. By triggers, so that no write can forget it. */
+function touchedSessions(db: Db): Set<MailboxId> {
+  const touched = new Set<MailboxId>()
+  db.function('touch', (session: MailboxId) => void touched.add(session))
+  for (const change of ['update', 'delete']) {
+    db.exec(`create temp trigger touch_on_${change} after ${change} on main.session
+      begin select touch(old.id); end`)
+  }
+  return touched
 }
 
 interface SqliteMailOptions {
   folder: string
   minFreeBytes: number | 'auto'
-  /** Of mail.db; auto: limited by the disk only. */
+  /** Largest size of mail.db; auto: limited by the disk only. */
   maxBytes?: number | 'auto'
   write: Write
   versions: Versions
@@ -126,53 +139,30 @@ export function openSqliteMail({
     return reason === undefined ? undefined : { kind: 'full', reason }
   })
 
-  const { findRecipient, readSharedMailbox } = recipientReads(db, openLedgerHmac(ledgerKey))
+  const { findRecipient } = recipientReads(db, openLedgerHmac(ledgerKey))
+  const { findSession } = syncMethods(db, sessionReads)
 
   return {
     ...writeMethods<Store, MailWrite>(MAIL_WRITES, write),
     ...readMethods({
-      ...syncMethods(db, {
-        ...domainReads,
-        ...accountReads(LIVE),
-        ...fetchReads(LIVE, limits),
-        ...operatorReads(LIVE),
-        ...seriesReads,
-        ...levelReads(USED_BYTES),
-        ...blockReads,
-        ...checkRunReads,
-        ...ledgerReads,
-      }),
-      readSharedMailbox,
-      ...messageReads(db),
-      ...keyMailReads(db),
+      ...syncMethods(db, mailReads({ rawMail: RAW_MAIL, usedBytes: USED_BYTES, limits })),
       ...rawMailReads(db),
-      findSession: cachedByMailbox(sessionReads(db).findSession, (found) => found?.id, versions),
+      findSession: cachedByMailbox(findSession, (found) => found?.id, versions),
       close: () => void db.close(),
     }),
     // The share of a sender does not matter to a session.
     findRecipient: cachedByMailbox(findRecipient, ({ session }) => session?.id, versions),
     storageFault: readFault,
+    clampTime: (now) => now,
     async saveParsed(rawId, mail) {
       await write('saveParsed', [rawId, compress(JSON.stringify(mail))])
     },
   }
 }
 
+const RAW_MAIL = 'raw_mail.id = message.raw_id'
 const USED_BYTES = `select (pages.page_count - free.freelist_count) * size.page_size as bytes
   from pragma_page_count as pages, pragma_freelist_count as free, pragma_page_size as size`
-
-const MIN_FREE_SHARE = 0.05
-const MIN_FREE_BYTES = 512 * 1024 * 1024
-
-/** Free bytes on the disk of a folder, and the limit below which mail is deferred. */
-export function diskSpace(folder: string, minFreeBytes: number | 'auto') {
-  const { bavail, blocks, bsize } = statfsSync(folder)
-  const least =
-    minFreeBytes === 'auto'
-      ? Math.min(blocks * bsize * MIN_FREE_SHARE, MIN_FREE_BYTES)
-      : minFreeBytes
-  return { free: bavail * bsize, least }
-}
 
 function lowDisk(folder: string, minFreeBytes: number | 'auto'): string | undefined {
   const { free, least } = diskSpace(folder, minFreeBytes)

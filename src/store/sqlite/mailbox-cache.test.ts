@@ -1,5 +1,4 @@
-import assert from 'node:assert/strict'
-import { test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { MailboxId } from '../../mail/rules/session.ts'
 import { cachedByMailbox, makeVersions, openVersions } from './mailbox-cache.ts'
 
@@ -36,11 +35,11 @@ function fixture() {
 
 test('a row is read again after each change of its mailbox, and not otherwise', () => {
   const { state, read, commit } = fixture()
-  for (let count = 0; count < 5; count += 1) assert.equal(read(), 'old')
-  assert.equal(state.reads, 2)
+  for (let count = 0; count < 5; count += 1) expect(read()).toBe('old')
+  expect(state.reads).toBe(2)
   commit('new')
-  for (let count = 0; count < 5; count += 1) assert.equal(read(), 'new')
-  assert.equal(state.reads, 3)
+  for (let count = 0; count < 5; count += 1) expect(read()).toBe('new')
+  expect(state.reads).toBe(3)
 })
 
 test('a commit during a read is seen by the next one', () => {
@@ -54,7 +53,7 @@ test('a commit during a read is seen by the next one', () => {
     const expected = next
     if (known) commit('changed')
     read()
-    assert.equal(read(), expected)
+    expect(read()).toBe(expected)
   }
 })
 
@@ -62,5 +61,5 @@ test('what belongs to no mailbox is always read', () => {
   const { state, read } = fixture()
   state.mailbox = undefined
   for (let count = 0; count < 3; count += 1) read()
-  assert.equal(state.reads, 3)
+  expect(state.reads).toBe(3)
 })

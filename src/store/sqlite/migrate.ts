@@ -1,27 +1,38 @@
 import { join } from 'node:path'
 import { senderNetwork } from '../../base/ip.ts'
 import { OperatorError } from '../../base/problem.ts'
-import { type Kind, NewerSchema, OlderSchema, readMigrations } from '../schema.ts'
+import {
+  type Kind,
+  latestSchema,
+  type Migration,
+  NewerSchema,
+  nextMigration,
+  OlderSchema,
+  readMigrations,
+} from '../schema.ts'
 import { type Db, isCorruption, lockFolder, openWritable } from './files.ts'
 
 interface OpenOptions {
   /** For a command: an older schema is refused while a service, which is of the older version, is running. */
   besideService?: boolean
   /** Stops at this schema; default: the latest. */
-  upTo?: number
+  upTo?: number | undefined
 }
 
 /** Opens a file for writing and migrates it to the latest schema. */
 export function openMigrated(
   folder: string,
   kind: Kind,
-  { besideService = false, upTo = latestSchema(kind) }: OpenOptions = {},
+  { besideService = false, upTo }: OpenOptions = {},
 ): Db {
+  const migrations = readMigrations('sqlite', kind)
   try {
     const db = openWritable(join(folder, `${kind}.db`))
-    const unlock = besideService && isOlder(db, kind) ? lockIdle(folder) : () => {}
+    const at = schemaOf(db, kind)
+    const isOlder = at > 0 && at < latestSchema(migrations)
+    const unlock = besideService && isOlder ? lockIdle(folder) : () => {}
     try {
-      migrate(db, kind, upTo)
+      migrate(db, kind, migrations, upTo)
     } finally {
       unlock()
     }
@@ -31,41 +42,36 @@ export function openMigrated(
   }
 }
 
-function isOlder(db: Db, kind: Kind): boolean {
-  const at = Number(db.pragma('user_version', { simple: true }))
-  return at > 0 && at < latestSchema(kind)
-}
-
 function lockIdle(folder: string): () => void {
   const reason = 'The running service is an older version. Restart it first.'
   return lockFolder(folder, (options) => new OlderSchema(reason, options))
 }
 
-/** One transaction per step; refuses a newer schema. */
-function migrate(db: Db, kind: Kind, upTo: number): void {
-  const steps = readSteps(kind)
-  if (upTo > steps.length) throw new NewerSchema(`${kind}.db`, upTo, steps.length)
+/** One transaction per migration. */
+function migrate(db: Db, kind: Kind, migrations: readonly Migration[], upTo?: number): void {
+  const latest = latestSchema(migrations)
+  if (upTo !== undefined && upTo > latest) throw new NewerSchema(`${kind}.db`, upTo, latest)
   db.function('sender_network', { deterministic: true }, senderNetwork)
   // IMMEDIATE: of two processes that start at once, the second waits and then finds the work done.
-  const step = db.transaction(() => {
-    const at = Number(db.pragma('user_version', { simple: true }))
-    if (at > steps.length) throw new NewerSchema(`${kind}.db`, at, steps.length)
-    const sql = steps[at]
-    if (sql === undefined || at >= upTo) return false
-    db.exec(sql)
-    db.pragma(`user_version = ${at + 1}`)
+  const migrateOnce = db.transaction(() => {
+    const next = nextMigration(migrations, `${kind}.db`, schemaOf(db, kind))
+    if (!next || (upTo !== undefined && next.number > upTo)) return false
+    db.exec(next.sql)
+    db.pragma(`user_version = ${next.number}`)
+    db.pragma(`application_id = ${NUMBERED}`)
     return true
   })
-  while (step.immediate());
+  while (migrateOnce.immediate());
 }
 
-export function latestSchema(kind: Kind): number {
-  return readSteps(kind).length
-}
+// "mayf": user_version is the number of the last migration. Versions up to 0.3 counted them instead, and had no id.
+const NUMBERED = 0x6d_61_79_66
 
-function readSteps(kind: Kind): string[] {
-  const folder = new URL(`./migrations/${kind}/`, import.meta.url)
-  return readMigrations(folder).map(({ sql }) => sql)
+/** The schema of a file; 0 if it is empty. `schema`: the name of an attached one. */
+export function schemaOf(db: Db, kind: Kind, schema = 'main'): number {
+  const version = Number(db.pragma(`${schema}.user_version`, { simple: true }))
+  if (db.pragma(`${schema}.application_id`, { simple: true }) === NUMBERED) return version
+  return readMigrations('sqlite', kind)[version - 1]?.number ?? version
 }
 
 export class DamagedFile extends OperatorError {

@@ -1,6 +1,5 @@
-import assert from 'node:assert/strict'
 import Database from 'better-sqlite3'
-import { test } from 'vitest'
+import { expect, test } from 'vitest'
 import { query, type Value } from '../../base/operation.ts'
 import { operationRunner } from './operations.ts'
 
@@ -69,11 +68,27 @@ for (const [name, text, values, rows] of [
     [3, 'c'],
     [{ number: 3 }],
   ],
+  [
+    'literals, quoted names and comments as they are',
+    `select 'it''s $1 of mail.pair for update, = any($1::text[])' as text, $1 as "mail.x $1", 'a' ilike 'A' -- $1
+     as y`,
+    ['b'],
+    [{ text: "it's $1 of mail.pair for update, = any($1::text[])", 'mail.x $1': 'b', y: 1 }],
+  ],
+  [
+    'text that contains a parameter twice, in an array too',
+    'select name, $2 as x from pair where name = any($2::text[]) or number = $1 order by name',
+    [2, ['a']],
+    [
+      { name: 'a', x: '["a"]' },
+      { name: 'b', x: '["a"]' },
+    ],
+  ],
   ['a write that returns none', 'delete from pair where name = $1', ['a'], []],
 ] satisfies [string, string, Value[], unknown[]][]) {
-  test(`SQLite runs ${name}`, () => assert.deepEqual(rowsOf(text, values), rows))
+  test(`SQLite runs ${name}`, () => expect(rowsOf(text, values)).toStrictEqual(rows))
 }
 
 test('SQLite refuses a statement with too few values, as PostgreSQL does', () => {
-  assert.throws(() => rowsOf('select $2 as x, $1 as y', [1]), /no value for a parameter/)
+  expect(() => rowsOf('select $2 as x, $1 as y', [1])).toThrow(/no value for a parameter/)
 })

@@ -18,17 +18,20 @@ export function syncMethods<O extends Operations>(db: Db, operations: O): SyncMe
 export function operationRunner(db: Db) {
   const prepared = new Map<string, { statement: Prepared; order: number[] }>()
 
+  function prepare(text: string) {
+    const { sql, order } = inSqlite(text)
+    const found = { statement: db.prepare(sql), order }
+    prepared.set(text, found)
+    return found
+  }
+
   function rowsOf({ text, values }: Statement): unknown[] {
-    let known = prepared.get(text)
-    if (!known) {
-      known = { statement: db.prepare(inSqlite(text)), order: parameterOrder(text) }
-      prepared.set(text, known)
-    }
-    const { statement, order } = known
-    // As PostgreSQL does; otherwise null would be stored.
-    if (order.some((at) => at >= values.length))
-      throw new Error(`no value for a parameter: ${text}`)
-    const bindings = order.map((at) => bound(values[at]))
+    const { statement, order } = prepared.get(text) ?? prepare(text)
+    const bindings = order.map((at) => {
+      // As PostgreSQL does; otherwise null would be stored.
+      if (at >= values.length) throw new Error(`no value for a parameter: ${text}`)
+      return bound(values[at])
+    })
     if (statement.reader) return statement.all(bindings)
     statement.run(bindings)
     return []
@@ -41,20 +44,31 @@ export function operationRunner(db: Db) {
   }
 }
 
-/** Each file is one schema; with a single writer rows need no lock; `like` ignores case; arrays are passed as JSON. */
-function inSqlite(text: string): string {
-  return text
-    .replaceAll(/\b(mail|shop)\.(?=\w)/g, '')
-    .replaceAll(/ for (no key )?update( skip locked)?/g, '')
-    .replaceAll(' ilike ', ' like ')
-    .replaceAll(/= any\((\$\d+)::\w+\[\]\)/g, 'in (select value from json_each($1))')
-    .replaceAll(/unnest\((\$\d+)::\w+\[\]\) as (\w+)/g, '(select value as $2 from json_each($1))')
-    .replaceAll(/\$\d+/g, '?')
-}
-
-/** The values of the parameters, in the order in which they stand in the text. */
-function parameterOrder(text: string): number[] {
-  return [...text.matchAll(/\$(\d+)/g)].map(([, number]) => Number(number) - 1)
+/**
+ * Each file is one schema; with a single writer rows need no lock; `like` ignores case; arrays are passed as JSON. `inner join`
+ * keeps the order of the tables, where PostgreSQL chooses it by its statistics. With a bare parameter as limit, SQLite would plan
+ * the statement again at each run. `order` has the position among the values for each parameter.
+ */
+function inSqlite(text: string): { sql: string; order: number[] } {
+  const order: number[] = []
+  const inOrder = (_: string, number: string) => {
+    order.push(Number(number) - 1)
+    return '?'
+  }
+  const translated = (part: string) =>
+    part
+      .replaceAll(/\b(mail|shop)\.(?=\w)/g, '')
+      .replaceAll(/\bfor (no key )?update( skip locked)?\b/g, '')
+      .replaceAll(/\bilike\b/g, 'like')
+      .replaceAll(/\bgreatest\(/g, 'max(')
+      .replaceAll(/\binner join\b/g, 'cross join')
+      .replaceAll(/\blimit (?=\$)/g, 'limit +')
+      .replaceAll(/= any\((\$\d+)::\w+\[\]\)/g, 'in (select value from json_each($1))')
+      .replaceAll(/unnest\((\$\d+)::\w+\[\]\) as (\w+)/g, '(select value as $2 from json_each($1))')
+      .replaceAll(/\$(\d+)/g, inOrder)
+  // Every second part is a literal, a quoted name or a comment.
+  const parts = text.split(/('[^']*'|"[^"]*"|--.*)/)
+  return { sql: parts.map((part, at) => (at % 2 ? part : translated(part))).join(''), order }
 }
 
 function bound(value: Value): string | number | Uint8Array | null {

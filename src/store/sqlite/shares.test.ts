@@ -1,10 +1,9 @@
-import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { tempFolder } from '../../../test/support/stores.ts'
+import { audit } from '../../../test/kit/store/shares-model.ts'
+import { tempFolder } from '../../../test/kit/store/stores.ts'
 import { compress } from '../compression.ts'
-import { audit } from '../contract/shares-model.ts'
 import { MAIL_FILE, openWritable } from './files.ts'
 import { openMigrated } from './migrate.ts'
 
@@ -56,7 +55,7 @@ test('opening a mail.db without shares computes them from its mail', async () =>
     `select 1 from message join raw_bytes using (raw_id)
      where stored is not case when mailbox <= 2 then length(zstd) end`,
   )
-  assert.deepEqual(mismatches, [])
+  expect(mismatches).toStrictEqual([])
   db.close()
   folder.remove()
 })

@@ -1,5 +1,4 @@
-import assert from 'node:assert/strict'
-import { test } from 'vitest'
+import { expect, test } from 'vitest'
 import { batchLookups } from './batching.ts'
 
 /** Finds every key except those that start with `no`, when the test resolves the query. */
@@ -20,12 +19,9 @@ test('lookups of one turn are one query, and each gets its own result', async ()
   const { sent, find, turn } = openFixture()
   const results = Promise.all(['one', 'none', 'two', 'one'].map(find))
   await turn()
-  assert.deepEqual(
-    sent.map(({ keys }) => keys),
-    [['one', 'none', 'two']],
-  )
+  expect(sent.map(({ keys }) => keys)).toStrictEqual([['one', 'none', 'two']])
   sent[0]?.resolveQuery()
-  assert.deepEqual(await results, ['found one', undefined, 'found two', 'found one'])
+  expect(await results).toStrictEqual(['found one', undefined, 'found two', 'found one'])
 })
 
 test('a lookup is sent after it was requested, even if a query for the same key is running', async () => {
@@ -34,11 +30,11 @@ test('a lookup is sent after it was requested, even if a query for the same key 
   await turn()
   const second = find('one')
   await turn()
-  assert.equal(sent.length, 2)
+  expect(sent.length).toBe(2)
   sent[1]?.resolveQuery()
-  assert.equal(await second, 'found one')
+  expect(await second).toBe('found one')
   sent[0]?.resolveQuery()
-  assert.equal(await first, 'found one')
+  expect(await first).toBe('found one')
 })
 
 test('at most two queries run, and further lookups are sent together', async () => {
@@ -48,26 +44,23 @@ test('at most two queries run, and further lookups are sent together', async () 
     results.push(find(key))
     await turn()
   }
-  assert.equal(sent.length, 2)
+  expect(sent.length).toBe(2)
   sent[0]?.resolveQuery()
   await results[0]
   await turn()
-  assert.deepEqual(sent[2]?.keys, ['three', 'four'])
+  expect(sent[2]?.keys).toStrictEqual(['three', 'four'])
   sent[1]?.resolveQuery()
   sent[2]?.resolveQuery()
-  assert.equal((await Promise.all(results)).length, 4)
+  expect((await Promise.all(results)).length).toBe(4)
 })
 
 test('a query has at most a hundred keys', async () => {
   const { sent, find, turn } = openFixture()
   const results = Array.from({ length: 150 }, (_, number) => find(`key ${number}`))
   await turn()
-  assert.deepEqual(
-    sent.map(({ keys }) => keys.length),
-    [100, 50],
-  )
+  expect(sent.map(({ keys }) => keys.length)).toStrictEqual([100, 50])
   for (const { resolveQuery } of sent) resolveQuery()
-  assert.equal((await Promise.all(results)).at(-1), 'found key 149')
+  expect((await Promise.all(results)).at(-1)).toBe('found key 149')
 })
 
 test('a failed query rejects all its lookups, and later lookups are sent again', async () => {
@@ -75,12 +68,9 @@ test('a failed query rejects all its lookups, and later lookups are sent again',
   const results = Promise.allSettled([find('one'), find('two')])
   await turn()
   sent[0]?.fail(new Error('unavailable'))
-  assert.deepEqual(
-    (await results).map(({ status }) => status),
-    ['rejected', 'rejected'],
-  )
+  expect((await results).map(({ status }) => status)).toStrictEqual(['rejected', 'rejected'])
   const again = find('one')
   await turn()
   sent[1]?.resolveQuery()
-  assert.equal(await again, 'found one')
+  expect(await again).toBe('found one')
 })

@@ -71,7 +71,7 @@ export function batchWrites<Value extends { size: number }, Result>(
   }
 
   async function failBatch(batch: readonly One[], error: unknown): Promise<void> {
-    // The store itself failed: those waiting would fail likewise.
+    // The store itself failed: the ones waiting would fail too.
     if (error instanceof Problem) for (const { reject } of waiting.splice(0)) reject(error)
     else if (batch.length > 1) {
       for (const one of batch) await commitBatch([one])

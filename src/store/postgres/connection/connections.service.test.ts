@@ -1,9 +1,8 @@
-import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'vitest'
-import { openPostgres, type Postgres } from '../../../../test/support/postgres.ts'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { openPostgres, type Postgres } from '../../../../test/kit/store/postgres.ts'
 import { openConnections } from './connections.ts'
 
 let postgres: Postgres
@@ -62,7 +61,7 @@ describe('a server that hangs', () => {
     // By then the query has been sent.
     await new Promise(setImmediate)
     await pool.close()
-    assert.equal(isRejected, false)
+    expect(isRejected).toBe(false)
     proxy.close()
     await query
   })
@@ -75,6 +74,6 @@ describe('a server that hangs', () => {
     await once(child.stdout, 'data')
     proxy.halt()
     child.stdin.end()
-    assert.deepEqual(await exit, [0, null])
+    expect(await exit).toStrictEqual([0, null])
   })
 })

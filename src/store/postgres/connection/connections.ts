@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import { setTimeout as pause } from 'node:timers/promises'
 import { Pool as Clients, type Connection, type PoolClient, types } from 'pg'
+import { withTimeout } from '../../../base/jobs/repeat.ts'
 import { openLru } from '../../../base/lru.ts'
 import { hasErrorCode, StoreUnavailable } from '../../../base/problem.ts'
 import { commitSeconds } from '../../commit-seconds.ts'
@@ -125,7 +125,7 @@ export function openConnections({
         transact(client, { begin, pooled, operation, refused: durability.failed }),
       ),
     durabilityFault: durability.fault,
-    close: () => withCloseTimeout(Promise.all([clients.end(), durability.idle()])),
+    close: () => closeInTime([clients.end(), durability.idle()]),
   }
 }
 
@@ -201,11 +201,8 @@ function sendTogether<T>(client: PoolClient, query: () => T): T {
 }
 
 /** Does not wait for a server that hangs. */
-async function withCloseTimeout(closed: Promise<unknown>): Promise<void> {
-  const ended = new AbortController()
-  const patience = pause(CLOSE_MS, undefined, { signal: ended.signal }).catch(() => {})
-  await Promise.race([closed, patience])
-  ended.abort()
+async function closeInTime(closing: Promise<void>[]): Promise<void> {
+  await withTimeout(CLOSE_MS, Promise.all(closing))
 }
 
 function statements(client: PoolClient, named: boolean) {

@@ -1,11 +1,10 @@
-import assert from 'node:assert/strict'
-import { afterEach, describe, test, vi } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { newMail } from '../../../../test/kit/store/fixture.ts'
 import { StoreUnavailable } from '../../../base/problem.ts'
 import { evaluatePostgres } from '../../../doctor/rules/backend-rules.ts'
-import { inspectPostgres } from '../../../runtime/probes/backends.ts'
-import { newMail } from '../../contract/fixture.ts'
 import { mailForTests } from '../testing/mail-for-tests.ts'
 import { openConnections } from './connections.ts'
+import { inspectPostgres } from './inspect.ts'
 
 const db = mailForTests({
   limits: {
@@ -30,7 +29,7 @@ async function untilFault(isExpected: (reason: string | undefined) => boolean) {
     if (isExpected(reason)) return
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
-  assert.fail('the fault did not change')
+  expect.fail('the fault did not change')
 }
 
 describe('a commit with durability off', () => {
@@ -46,12 +45,12 @@ describe('a commit with durability off', () => {
           db.query(`insert into mail.address_ledger values ($1)`, ['lost']),
         )
       })
-      await assert.rejects(write, isUnavailable)
+      await expect(write).rejects.toSatisfy(isUnavailable)
       const found = await db.postgres.run(
         'select hmac from mail.address_ledger',
         db.opened.database,
       )
-      assert.deepEqual(found, [])
+      expect(found).toStrictEqual([])
       // The connection is replaced.
       await pool.transaction(async (db) => {
         await db.query(`insert into mail.address_ledger values ('kept')`)
@@ -71,31 +70,31 @@ describe('a setting changed while the service runs', () => {
       await db.postgres.run('select pg_reload_conf()')
       // The processes of the server reload one after the other.
       await untilFault((reason) => reason?.includes(`${setting} is off`) ?? false)
-      await assert.rejects(db.fixture.store.addMail(newMail(recipients)), isUnavailable)
-      await assert.rejects(db.fixture.other.addMail(newMail(recipients)), isUnavailable)
+      await expect(db.fixture.store.addMail(newMail(recipients))).rejects.toSatisfy(isUnavailable)
+      await expect(db.fixture.other.addMail(newMail(recipients))).rejects.toSatisfy(isUnavailable)
       await db.postgres.run(`alter system reset ${setting}`)
       await db.postgres.run('select pg_reload_conf()')
       await untilFault((reason) => reason === undefined)
-      assert.equal((await db.fixture.store.addMail(newMail(recipients))).outcome, 'stored')
+      expect((await db.fixture.store.addMail(newMail(recipients))).outcome).toBe('stored')
     })
   }
 
   test('for new connections only: the node is not ready, though an old connection still works', async () => {
     const { database } = db.opened
-    assert.equal(await db.fixture.store.storageFault(), undefined)
+    expect(await db.fixture.store.storageFault()).toBeUndefined()
     await db.postgres.run(`alter database ${database} set synchronous_commit = off`)
     const queries = Array.from({ length: 3 }, () => db.fixture.store.listDomains())
     const statuses = (await Promise.allSettled(queries)).map(({ status }) => status)
-    assert.ok(statuses.includes('fulfilled') && statuses.includes('rejected'), String(statuses))
+    expect.assert(statuses.includes('fulfilled') && statuses.includes('rejected'), String(statuses))
     await untilFault((reason) => reason?.includes('synchronous_commit is off') ?? false)
-    assert.deepEqual((await db.fixture.store.listDomains()).length, 2)
+    expect((await db.fixture.store.listDomains()).length).toStrictEqual(2)
     await db.postgres.run(`alter database ${database} reset synchronous_commit`)
     await untilFault((reason) => reason === undefined)
   })
 
   test('for new connections only is detected even if no new connection is needed', async () => {
     const { database } = db.opened
-    assert.equal(await db.fixture.store.storageFault(), undefined)
+    expect(await db.fixture.store.storageFault()).toBeUndefined()
     await db.postgres.run(`alter database ${database} set synchronous_commit = off`)
     const start = performance.now()
     const base = Date.now() - 60_000
@@ -110,29 +109,31 @@ describe('a setting changed while the service runs', () => {
       `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${database}'`,
     )
     for (let round = 0; round < 3; round += 1) {
-      await assert.rejects(db.fixture.store.listDomains(), isUnavailable)
+      await expect(db.fixture.store.listDomains()).rejects.toSatisfy(isUnavailable)
     }
     await untilFault((reason) => reason?.includes('synchronous_commit is off') ?? false)
     await db.postgres.run(`alter database ${database} reset synchronous_commit`)
     await untilFault((reason) => reason === undefined)
-    assert.equal((await db.fixture.store.listDomains()).length, 2)
+    expect((await db.fixture.store.listDomains()).length).toBe(2)
   })
 })
 
 test('mayfly doctor sees version, connections and clock, and that durability is off', async () => {
   const { url, database } = db.opened
   const right = await inspectPostgres(url)
-  assert.equal(evaluatePostgres(right).status, 'ok')
-  assert.ok(right.version >= 150_000 && right.usedConnections >= 1)
+  expect(evaluatePostgres(right).status).toBe('ok')
+  expect.assert(!('durabilityFault' in right))
+  expect.assert(right.version >= 150_000 && right.usedConnections >= 1)
   // A role that may not see the sessions of others.
   await db.postgres.run('create role plain login')
   const plain = await inspectPostgres(url.replace('mayfly@', 'plain@'))
-  assert.equal(plain.role, 'plain')
-  assert.ok(plain.usedConnections >= right.usedConnections)
+  expect.assert(!('durabilityFault' in plain))
+  expect(plain.role).toBe('plain')
+  expect.assert(plain.usedConnections >= right.usedConnections)
   await db.postgres.run(`alter database ${database} set synchronous_commit = off`)
   const lost = evaluatePostgres(await inspectPostgres(url))
-  assert.deepEqual(
-    [lost.status, lost.seen],
-    ['failure', 'synchronous_commit is off: acknowledged mail could be lost'],
-  )
+  expect([lost.status, lost.seen]).toStrictEqual([
+    'failure',
+    'synchronous_commit is off: acknowledged mail could be lost',
+  ])
 })

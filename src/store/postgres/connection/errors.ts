@@ -25,6 +25,10 @@ export function asStoreError(error: unknown): unknown {
   if (hasErrorCode(error, ...FULL)) {
     return new Problem('overloaded', 'Storage is full. Try again later.', 60)
   }
+  if (hasErrorCode(error, '23514') && 'detail' in error) {
+    const [, bucket] = /\(bucket\) = \((\d+)\)/.exec(String(error.detail)) ?? []
+    if (bucket) return new MissingPartition(Number(bucket))
+  }
   return 'severity' in error ? new DatabaseFault(error) : error
 }
 
@@ -45,9 +49,13 @@ export function isUnavailable(error: unknown): boolean {
   )
 }
 
-/** The schema has no other check that could fail. */
-export function isMissingPartition(error: unknown): boolean {
-  return hasErrorCode(error, '23514')
+/** Raw mail has no partition for this day yet. */
+export class MissingPartition extends Error {
+  readonly bucket: number
+  constructor(bucket: number) {
+    super(`no partition ${bucket}`)
+    this.bucket = bucket
+  }
 }
 
 /** For the log, without the server's details: they quote rows, and rows are mail. */

@@ -23,6 +23,9 @@ export function transactionMethods<O extends Operations>(
 
 export async function runOperation<Result>(db: Db, operation: Operation<Result>): Promise<Result> {
   let step = operation.next([])
-  while (!step.done) step = operation.next(await db.query(step.value.text, step.value.values))
+  while (!step.done) {
+    const { text, values, once } = step.value
+    step = operation.next(await (once ? db.queryUnprepared(text, values) : db.query(text, values)))
+  }
   return step.value
 }

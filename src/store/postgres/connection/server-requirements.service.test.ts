@@ -1,11 +1,16 @@
-import assert from 'node:assert/strict'
 import { inspect } from 'node:util'
 import { Client } from 'pg'
-import { afterAll, afterEach, beforeAll, describe, test, vi } from 'vitest'
-import { openPostgres, type Postgres } from '../../../../test/support/postgres.ts'
-import { MAIL_OPTIONS, openPostgresTestMail } from '../../../../test/support/postgres-stores.ts'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import {
+  host,
+  newMail,
+  newSession,
+  openFixture,
+  START,
+} from '../../../../test/kit/store/fixture.ts'
+import { openPostgres, type Postgres } from '../../../../test/kit/store/postgres.ts'
+import { MAIL_OPTIONS, openPostgresTestMail } from '../../../../test/kit/store/postgres-stores.ts'
 import { hasErrorCode, Problem } from '../../../base/problem.ts'
-import { host, newMail, newSession, openFixture, START } from '../../contract/fixture.ts'
 import { OlderSchema } from '../../schema.ts'
 import { openPostgresMail } from '../mail-store.ts'
 import { migrate } from '../migrate.ts'
@@ -29,11 +34,12 @@ afterEach(async () => {
 })
 
 const isUnavailable = (error: unknown) => {
-  assert.ok(error instanceof Problem)
-  assert.deepEqual(
-    [error.code, error.message, error.retryAfter],
-    ['overloaded', 'The store is unavailable. Try again in a moment.', 1],
-  )
+  expect.assert(error instanceof Problem)
+  expect([error.code, error.message, error.retryAfter]).toStrictEqual([
+    'overloaded',
+    'The store is unavailable. Try again in a moment.',
+    1,
+  ])
   return true
 }
 
@@ -47,7 +53,7 @@ describe('opening a database', () => {
     const [first, second] = stores
     const domain = { name: host('box.test'), sessions: true, reader: true, ttlSeconds: undefined }
     await first?.addDomain(domain)
-    assert.equal((await second?.listDomains())?.length, 1)
+    expect((await second?.listDomains())?.length).toBe(1)
   })
 
   test('waits for a migration that takes longer than the statement timeout', async () => {
@@ -67,7 +73,7 @@ describe('opening a database', () => {
     const url = postgres.urlOf(database)
     await (await openPostgresMail({ ...MAIL_OPTIONS, url })).close()
     await postgres.run('update mail.schema_version set version = 99', database)
-    await assert.rejects(openPostgresMail({ ...MAIL_OPTIONS, url }), {
+    await expect(openPostgresMail({ ...MAIL_OPTIONS, url })).rejects.toMatchObject({
       message:
         /^mail in PostgreSQL has schema 99, but this version knows only \d+\. Start the newer version, or restore a backup\.$/,
     })
@@ -79,21 +85,25 @@ describe('opening a database', () => {
     // An empty database has no older service that could use it.
     await (await openPostgresMail(options)).close()
     await postgres.run('update mail.schema_version set version = 5', database)
-    await assert.rejects(openPostgresMail(options), OlderSchema)
+    await expect(openPostgresMail(options)).rejects.toThrow(OlderSchema)
     const versions = await postgres.run('select version from mail.schema_version', database)
-    assert.deepEqual(versions, [{ version: 5 }])
+    expect(versions).toStrictEqual([{ version: 5 }])
   })
 
   test('is refused if the server acknowledges commits before they are durable', async () => {
     const database = await postgres.database()
     await postgres.run(`alter database ${database} set synchronous_commit = off`)
     const url = postgres.urlOf(database)
-    await assert.rejects(openPostgresMail({ ...MAIL_OPTIONS, url }), /synchronous_commit is off/)
+    await expect(openPostgresMail({ ...MAIL_OPTIONS, url })).rejects.toThrow(
+      /synchronous_commit is off/,
+    )
   })
 
   test('with an invalid URL fails without quoting it', async () => {
     const opening = openPostgresMail({ ...MAIL_OPTIONS, url: 'postgres://joe:geheim@:bad' })
-    await assert.rejects(opening, (error: Error) => !JSON.stringify(error).includes('geheim'))
+    await expect(opening).rejects.toSatisfy(
+      (error: Error) => !JSON.stringify(error).includes('geheim'),
+    )
   })
 })
 
@@ -107,9 +117,9 @@ describe('a server that refuses connections', () => {
     ] as const) {
       const url = `postgres://mayfly:geheim@localhost:${port}/${query}`
       const opening = openPostgresMail({ ...MAIL_OPTIONS, url })
-      await assert.rejects(opening, (error: Error) => {
-        assert.ok(error instanceof UnfitServer)
-        assert.match(error.message, reason)
+      await expect(opening).rejects.toSatisfy((error: Error) => {
+        expect.assert(error instanceof UnfitServer)
+        expect(error.message).toMatch(reason)
         return !inspect(error).includes('geheim')
       })
     }
@@ -127,9 +137,9 @@ describe('a server that refuses connections', () => {
     )
     // The first query may use the terminated connection.
     for (let round = 0; round < 3; round += 1)
-      await assert.rejects(store.listDomains(), isUnavailable)
+      await expect(store.listDomains()).rejects.toSatisfy(isUnavailable)
     await allowConnections(true)
-    assert.deepEqual(await store.listDomains(), [])
+    expect(await store.listDomains()).toStrictEqual([])
   })
 })
 
@@ -138,14 +148,13 @@ describe('a node whose clock is wrong', () => {
     test(`by ${minutes} min is not ready and says why; a few seconds are tolerated`, async () => {
       const { store, close } = await openPostgresTestMail(postgres)
       vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + minutes * 10_000 })
-      assert.equal(await store.storageFault(), undefined)
+      expect(await store.storageFault()).toBeUndefined()
       vi.setSystemTime(Date.now() + minutes * 50_000)
       while (!(await store.storageFault())) await new Promise(setImmediate)
       vi.useRealTimers()
       const found = await store.storageFault()
-      assert.equal(found?.kind, 'unavailable')
-      assert.match(
-        found?.reason ?? '',
+      expect(found?.kind).toBe('unavailable')
+      expect(found?.reason ?? '').toMatch(
         /^the clocks of this node and PostgreSQL differ by (59|6\d) s$/,
       )
       await close()
@@ -161,25 +170,24 @@ describe('a server crash', () => {
     const ann = await fixture.session('ann@box.test')
     const recipients = await fixture.accepted(['ann@box.test'])
     await store.addMail(newMail(recipients))
-    assert.equal(await store.storageFault(), undefined)
+    expect(await store.storageFault()).toBeUndefined()
 
     await postgres.stop('SIGQUIT')
-    await assert.rejects(store.findSession(ann.tokenHash), isUnavailable)
-    await assert.rejects(store.addMail(newMail(recipients)), isUnavailable)
-    await assert.rejects(
+    await expect(store.findSession(ann.tokenHash)).rejects.toSatisfy(isUnavailable)
+    await expect(store.addMail(newMail(recipients))).rejects.toSatisfy(isUnavailable)
+    await expect(
       store.createSession(
         newSession('b@box.test', { tokenHash: 'b', createdAt: START, lifeMs: 9 }),
       ),
-      isUnavailable,
-    )
-    await assert.rejects(store.deleteMessage(ann.id, 1), isUnavailable)
+    ).rejects.toSatisfy(isUnavailable)
+    await expect(store.deleteMessages(ann.id, [1])).rejects.toSatisfy(isUnavailable)
     const opening = openPostgresMail({ ...MAIL_OPTIONS, url: opened.url })
-    await assert.rejects(opening, /^Error: PostgreSQL cannot be reached: connect ENOENT/)
+    await expect(opening).rejects.toThrow(/^PostgreSQL cannot be reached: connect ENOENT/)
 
     await postgres.start()
-    assert.equal((await store.findSession(ann.tokenHash))?.count, 1)
-    assert.equal((await store.addMail(newMail(recipients))).outcome, 'stored')
-    assert.equal((await fixture.subjects(ann.id, fixture.other)).length, 2)
+    expect((await store.findSession(ann.tokenHash))?.count).toBe(1)
+    expect((await store.addMail(newMail(recipients))).outcome).toBe('stored')
+    expect((await fixture.subjects(ann.id, fixture.other)).length).toBe(2)
     await fixture.close()
   })
 
@@ -195,14 +203,14 @@ describe('a server crash', () => {
     const outcomes = await Promise.allSettled(sending)
     await stopped
     await postgres.start()
-    assert.equal(first.outcome, 'stored')
+    expect(first.outcome).toBe('stored')
     const acknowledged = outcomes.filter(({ status }) => status === 'fulfilled').length
     for (const { mailbox } of recipients) {
       const stored = await fixture.store.listMessageIds(mailbox)
-      assert.ok(stored.length >= acknowledged)
+      expect.assert(stored.length >= acknowledged)
       for (const id of stored) {
         const message = await fixture.store.findMessage(mailbox, id)
-        assert.ok(await fixture.store.readRaw(message?.rawId ?? 0))
+        expect.assert(await fixture.store.readRaw(message?.rawId ?? 0))
       }
     }
     await fixture.close()
@@ -211,17 +219,16 @@ describe('a server crash', () => {
   test('within a transaction rolls it back', async () => {
     const { close, url, database } = await openPostgresTestMail(postgres)
     const pool = openConnections({ url })
-    await assert.rejects(
+    await expect(
       pool.transaction(async (db) => {
         await db.query(`insert into mail.address_ledger values ('half')`)
         const [row] = await db.query<{ pid: number }>('select pg_backend_pid() as pid')
         await postgres.run(`select pg_terminate_backend(${row?.pid})`)
         await db.query('select 1')
       }),
-      isUnavailable,
-    )
-    assert.deepEqual(await postgres.run('select * from mail.address_ledger', database), [])
-    assert.deepEqual(await pool.query('select 1 as one'), [{ one: 1 }])
+    ).rejects.toSatisfy(isUnavailable)
+    expect(await postgres.run('select * from mail.address_ledger', database)).toStrictEqual([])
+    expect(await pool.query('select 1 as one')).toStrictEqual([{ one: 1 }])
     await pool.close()
     await close()
   })
@@ -232,11 +239,11 @@ describe('an error', () => {
     const { close, url } = await openPostgresTestMail(postgres)
     const pool = openConnections({ url })
     const insert = pool.query(
-      `insert into mail.message (mailbox, bucket, id, serial, subject) values (1, 32767, 1, 1, 'secret')`,
+      `insert into mail.message (mailbox, id, raw_id, subject) values (1, 1, 1, 'secret')`,
     )
-    await assert.rejects(insert, (error: Error & { code?: string }) => {
-      assert.equal(error.code, '23502')
-      assert.doesNotMatch(JSON.stringify(error, Object.getOwnPropertyNames(error)), /secret/)
+    await expect(insert).rejects.toSatisfy((error: Error & { code?: string }) => {
+      expect(error.code).toBe('23502')
+      expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toMatch(/secret/)
       return true
     })
     await pool.close()
@@ -252,8 +259,8 @@ describe('an error', () => {
         db.query('insert into mail.address_ledger values ($1), ($1)', ['two']),
       )
     })
-    await assert.rejects(operation, /duplicate key/)
-    assert.deepEqual(await postgres.run('select * from mail.address_ledger', database), [])
+    await expect(operation).rejects.toThrow(/duplicate key/)
+    expect(await postgres.run('select * from mail.address_ledger', database)).toStrictEqual([])
     await pool.close()
     await close()
   })
@@ -268,9 +275,9 @@ test('behind PgBouncer no statement is prepared and no setting outlives a transa
   ] as const) {
     const pool = openConnections({ url: `${url}${more}`, connections: 1 })
     await pool.query('select $1::int as one', [1])
-    assert.deepEqual(await pool.queryUnprepared(prepared), expected)
+    expect(await pool.queryUnprepared(prepared)).toStrictEqual(expected)
     const timeout = await pool.transaction((db) => db.queryUnprepared('show statement_timeout'))
-    assert.deepEqual(timeout, [{ statement_timeout: '10s' }])
+    expect(timeout).toStrictEqual([{ statement_timeout: '10s' }])
     await pool.close()
   }
   await close()
@@ -291,9 +298,9 @@ test('a connection is encrypted if the URL requires it, and only to the host tha
       await pool.close()
     }
   }
-  assert.deepEqual(await readTls(`&sslrootcert=${root}`), [{ version: 'TLSv1.3' }])
+  expect(await readTls(`&sslrootcert=${root}`)).toStrictEqual([{ version: 'TLSv1.3' }])
   const failsWith = (code: string) => (error: Error) => hasErrorCode(error.cause, code)
-  await assert.rejects(readTls(''), failsWith('DEPTH_ZERO_SELF_SIGNED_CERT'))
+  await expect(readTls('')).rejects.toSatisfy(failsWith('DEPTH_ZERO_SELF_SIGNED_CERT'))
   const otherHost = readTls(`&sslrootcert=${root}`, '127.0.0.1')
-  await assert.rejects(otherHost, failsWith('ERR_TLS_CERT_ALTNAME_INVALID'))
+  await expect(otherHost).rejects.toSatisfy(failsWith('ERR_TLS_CERT_ALTNAME_INVALID'))
 })

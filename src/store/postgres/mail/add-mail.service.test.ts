@@ -1,8 +1,7 @@
-import assert from 'node:assert/strict'
-import { describe, test } from 'vitest'
-import { openPostgresTestMail } from '../../../../test/support/postgres-stores.ts'
+import { describe, expect, test } from 'vitest'
+import { DAY, HOUR, head, newMail, openFixture, START } from '../../../../test/kit/store/fixture.ts'
+import { openPostgresTestMail } from '../../../../test/kit/store/postgres-stores.ts'
 import type { Recipient } from '../../../mail/rules/recipient.ts'
-import { DAY, HOUR, head, newMail, openFixture, START } from '../../contract/fixture.ts'
 import { mailForTests } from '../testing/mail-for-tests.ts'
 
 const LIMITS = {
@@ -25,7 +24,7 @@ describe('queued mails', () => {
     await Promise.all(
       Array.from({ length: 60 }, () => db.fixture.store.addMail(newMail(recipients))),
     )
-    assert.equal(await commits(), 1)
+    expect(await commits()).toBe(1)
   })
 
   for (const [name, bad] of [
@@ -39,12 +38,11 @@ describe('queued mails', () => {
         newMail(recipients, { head: head(`mail ${at}`), ...(at === 5 ? bad : {}) }),
       )
       const outcomes = await Promise.allSettled(mails.map((mail) => db.fixture.store.addMail(mail)))
-      assert.deepEqual(
-        outcomes.map(({ status }) => status === 'fulfilled'),
+      expect(outcomes.map(({ status }) => status === 'fulfilled')).toStrictEqual(
         mails.map((_, at) => at !== 5),
       )
       const expected = [8, 7, 6, 4, 3, 2, 1, 0].map((at) => `mail ${at}`)
-      assert.deepEqual(await db.fixture.subjects(id), expected)
+      expect(await db.fixture.subjects(id)).toStrictEqual(expected)
     })
   }
 
@@ -56,11 +54,12 @@ describe('queued mails', () => {
     const { id } = await db.fixture.session('x@pool.test')
     accepted.push(await db.fixture.accepted(['x@pool.test']))
     const results = await Promise.all(accepted.map((to) => db.fixture.store.addMail(newMail(to))))
-    assert.deepEqual(
-      results.map(({ outcome }) => outcome),
-      ['stored', 'no_recipients', 'stored'],
-    )
-    assert.equal((await db.fixture.subjects(id)).length, 1)
+    expect(results.map(({ outcome }) => outcome)).toStrictEqual([
+      'stored',
+      'no_recipients',
+      'stored',
+    ])
+    expect((await db.fixture.subjects(id)).length).toBe(1)
   })
 
   test('of different sizes are returned unchanged', async () => {
@@ -77,7 +76,7 @@ describe('queued mails', () => {
     for (const { id: messageId, subject } of await db.fixture.store.listMessages(id, ALL)) {
       const message = await db.fixture.store.findMessage(id, messageId)
       const stored = await db.fixture.other.readRaw(message?.rawId ?? 0)
-      assert.deepEqual(new Uint8Array(stored?.bytes ?? []), raws[Number(subject)])
+      expect(new Uint8Array(stored?.bytes ?? [])).toStrictEqual(raws[Number(subject)])
     }
   })
 
@@ -89,9 +88,9 @@ describe('queued mails', () => {
     mail.envelope.helo = 'x\0y'
     await db.fixture.store.addMail(mail)
     const [message] = await db.fixture.store.listMessages(id, ALL)
-    assert.equal(message?.subject, unusual.replace('\0', '\u{fffd}').replace('\ud800', '\u{fffd}'))
+    expect(message?.subject).toBe(unusual.replace('\0', '\u{fffd}').replace('\ud800', '\u{fffd}'))
     const found = await db.fixture.store.findMessage(id, message?.id ?? 0)
-    assert.equal((await db.fixture.store.readRaw(found?.rawId ?? 0))?.helo, 'x\u{fffd}y')
+    expect((await db.fixture.store.readRaw(found?.rawId ?? 0))?.helo).toBe('x\u{fffd}y')
   })
 })
 
@@ -115,14 +114,14 @@ describe('nodes that add mail to the same mailboxes', () => {
       for (let round = 0; round < 15; round += 1) {
         const order = round % 2 === 0 ? rotated(by + round) : rotated(by + round).toReversed()
         const result = await store.addMail(newMail(order.slice(0, 5)))
-        assert.equal(result.outcome, 'stored')
+        expect(result.outcome).toBe('stored')
       }
     }
     const extend = async (store: typeof db.fixture.store) => {
       for (let round = 2; round < 8; round += 1) {
         for (const { mailbox } of recipients.slice(0, 6)) {
           const until = new Date(START.getTime() + (round % 4) * DAY + HOUR)
-          assert.ok(await store.extendSession(mailbox, until, START))
+          expect(await store.extendSession(mailbox, until, START)).toBeTruthy()
         }
       }
     }
@@ -135,12 +134,12 @@ describe('nodes that add mail to the same mailboxes', () => {
     const ids = await Promise.all(
       recipients.map(({ mailbox }) => db.fixture.store.listMessageIds(mailbox)),
     )
-    assert.equal(ids.flat().length, 2 * 15 * 5)
+    expect(ids.flat().length).toBe(2 * 15 * 5)
     const [refs] = await db.postgres.run(
       'select sum(refs)::int as refs from mail.raw_mail',
       db.opened.database,
     )
-    assert.deepEqual(refs, { refs: 150 })
+    expect(refs).toStrictEqual({ refs: 150 })
   })
 
   test('fill a mailbox exactly to its limit', async () => {
@@ -153,8 +152,8 @@ describe('nodes that add mail to the same mailboxes', () => {
         (at % 2 === 0 ? small.store : small.other).addMail(newMail(recipients)),
       ),
     )
-    assert.equal(results.filter(({ outcome }) => outcome === 'stored').length, 5)
-    assert.equal((await small.store.listMessageIds(id)).length, 5)
+    expect(results.filter(({ outcome }) => outcome === 'stored').length).toBe(5)
+    expect((await small.store.listMessageIds(id)).length).toBe(5)
     await second.close()
   })
 })

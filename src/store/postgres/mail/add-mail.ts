@@ -16,6 +16,7 @@ import {
 } from '../../resolve-recipients.ts'
 import { batchWrites } from '../connection/batching.ts'
 import type { Connections, Db, Transaction } from '../connection/connections.ts'
+import { runOperation } from '../connection/operations.ts'
 import { type CompressedMail, mailInsert } from './insert-mail.ts'
 import {
   heldShare,
@@ -39,9 +40,7 @@ export interface AddMailDeps {
 export function addMailWrites(connections: Connections, deps: AddMailDeps) {
   const commit = batchWrites(async (mails: readonly PendingMail[]) => {
     const serials = await deps.serials(mails.length)
-    return await withPartitions(connections, (db, used) =>
-      addMails(db, mails, { ...deps, used, serials }),
-    )
+    return await withPartitions(connections, (db) => addMails(db, mails, { ...deps, serials }))
   })
 
   return {
@@ -55,7 +54,6 @@ export function addMailWrites(connections: Connections, deps: AddMailDeps) {
 type PendingMail = Omit<CompressedMail, 'serial'>
 
 interface AddMailsOptions extends Omit<AddMailDeps, 'serials'> {
-  used: Set<number>
   /** One for each mail. */
   serials: readonly number[]
 }
@@ -67,10 +65,10 @@ async function addMails(
   { serials, ...deps }: AddMailsOptions,
 ): Promise<AddMailResult[]> {
   const recipients = mails.flatMap((mail) => mail.recipients)
-  const boxes = await lockMailboxes(db, recipients)
+  const boxes = await runOperation(db, lockMailboxes(recipients))
   const [addresses] = await Promise.all([
     readSharedFacts(db, recipients, { boxes, hmac: deps.hmac }),
-    readHeldShares(db, boxes, sharedSenders(mails)),
+    runOperation(db, readHeldShares(boxes, sharedSenders(mails))),
   ])
   const known = { boxes, addresses }
   const { add, queueInsert } = mailInsert({ boxes, ...deps })
@@ -140,7 +138,7 @@ function factsOf(
   const session = isTheirs ? box : undefined
   return {
     ...UNKNOWN_RECIPIENT,
-    everAssigned: true,
+    inLedger: true,
     domain: box?.domain,
     session,
     keyId: box?.keyId,

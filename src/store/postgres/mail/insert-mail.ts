@@ -1,7 +1,14 @@
 import { isSharedMailbox, type MailboxId } from '../../../mail/rules/session.ts'
 import type { NewMail, StoredRecipient } from '../../../mail/store.ts'
 import type { Transaction } from '../connection/connections.ts'
-import { addToMailbox, type LockedMailboxes, type Retention } from './mailbox-locks.ts'
+import {
+  addToMailbox,
+  type HeldShare,
+  type LockedMailboxes,
+  type Retention,
+  type SessionBox,
+} from './mailbox-locks.ts'
+import { rawIdOf } from './partition-key.ts'
 
 export type CompressedMail = Omit<NewMail, 'raw'> & {
   size: number
@@ -11,14 +18,12 @@ export type CompressedMail = Omit<NewMail, 'raw'> & {
 
 interface MailInsertDeps {
   boxes: LockedMailboxes
-  /** Collects the partitions that are written to. */
-  used: Set<number>
   retention: Retention
   random: () => number
 }
 
 /** Collects the mail of a transaction in order; one statement then inserts all of it. */
-export function mailInsert({ boxes, used, retention, random }: MailInsertDeps) {
+export function mailInsert({ boxes, retention, random }: MailInsertDeps) {
   const mails: (CompressedMail & { start: number; copies: Map<number, number> })[] = []
   const messages: MessageValues[] = []
   let bytes = 0
@@ -36,7 +41,6 @@ export function mailInsert({ boxes, used, retention, random }: MailInsertDeps) {
           retention,
         )
         copies.set(added.bucket, (copies.get(added.bucket) ?? 0) + 1)
-        used.add(added.bucket)
         messages.push({ ...added, mailbox, recipient: address, mail })
       }
       mails.push({ ...mail, copies, start: bytes + 1 })
@@ -52,26 +56,15 @@ export function mailInsert({ boxes, used, retention, random }: MailInsertDeps) {
       const sessions = [...boxes.sessions.values()].filter(({ added }) => added.count > 0)
       const shared = [...boxes.shared.values()]
       const shares = [...boxes.shares.values()].filter(({ added }) => added.count > 0)
-      db.queueBeforeCommit(() =>
-        db.query(INSERT_MAIL, [
-          Buffer.concat(mails.map(({ zstd }) => zstd)),
-          ...columns(raws, RAW_COLUMNS),
-          ...columns(messages, MESSAGE_COLUMNS),
-          sessions.map(({ id }) => id),
-          sessions.map(({ added }) => added.count),
-          sessions.map(({ added }) => added.bytes),
-          sessions.map(({ last_id: lastId }) => lastId),
-          shared.map(({ id }) => id),
-          shared.map(({ added }) => added.count),
-          shared.map(({ added }) => added.bytes),
-          shared.map(({ last_id: lastId }) => lastId),
-          shared.map(({ buckets }) => `{${buckets.join(',')}}`),
-          shares.map(({ network }) => network),
-          shares.map(({ mailbox }) => mailbox),
-          shares.map(({ added }) => added.count),
-          shares.map(({ added }) => added.bytes),
-        ]),
-      )
+      const values = [
+        Buffer.concat(mails.map(({ zstd }) => zstd)),
+        ...columns(raws, RAW_COLUMNS),
+        ...columns(messages, MESSAGE_COLUMNS),
+        ...columns(sessions, BOX_COLUMNS),
+        ...columns(shared, BOX_COLUMNS),
+        ...columns(shares, SHARE_COLUMNS),
+      ]
+      db.queueBeforeCommit(() => db.query(INSERT_MAIL, values))
     },
   }
 }
@@ -104,9 +97,8 @@ const RAW_COLUMNS: ((raw: RawValues) => Value)[] = [
 
 const MESSAGE_COLUMNS: ((message: MessageValues) => Value)[] = [
   ({ mailbox }) => mailbox,
-  ({ bucket }) => bucket,
   ({ id }) => id,
-  ({ mail }) => mail.serial,
+  ({ bucket, mail }) => rawIdOf(bucket, mail.serial),
   ({ recipient }) => recipient,
   ({ mail }) => mail.head.senderName,
   ({ mail }) => mail.head.senderEmail,
@@ -116,6 +108,22 @@ const MESSAGE_COLUMNS: ((message: MessageValues) => Value)[] = [
   ({ keyId }) => keyId,
   ({ mailbox, mail }) => (isSharedMailbox(mailbox) ? mail.zstd.length : null),
   ({ mailbox, mail }) => (isSharedMailbox(mailbox) ? mail.senderNetwork : null),
+]
+
+type Box = Pick<SessionBox, 'id' | 'added' | 'last_id'>
+
+const BOX_COLUMNS: ((box: Box) => Value)[] = [
+  ({ id }) => id,
+  ({ added }) => added.count,
+  ({ added }) => added.bytes,
+  ({ last_id: lastId }) => lastId,
+]
+
+const SHARE_COLUMNS: ((share: HeldShare) => Value)[] = [
+  ({ network }) => network,
+  ({ mailbox }) => mailbox,
+  ({ added }) => added.count,
+  ({ added }) => added.bytes,
 ]
 
 function columns<Row>(rows: readonly Row[], getters: ((row: Row) => Value)[]): Value[][] {
@@ -134,26 +142,26 @@ const INSERT_MAIL = `
       $8::text[], $9::text[], $10::bigint[], $11::integer[], $12::integer[])
       as raw (bucket, serial, refs, client_ip, helo, mail_from, tls, protocol, received_at, start, length)
   ), messages as (
-    insert into mail.message (mailbox, bucket, id, serial, recipient, sender_name, sender_email,
-      subject, received_at, size, key_id, stored, sender_network)
-    select * from unnest($13::bigint[], $14::integer[], $15::bigint[], $16::bigint[], $17::text[],
-      $18::text[], $19::text[], $20::text[], $21::bigint[], $22::integer[], $23::text[],
-      $24::integer[], $25::text[])
+    insert into mail.message (mailbox, id, raw_id, recipient, sender_name, sender_email, subject,
+      received_at, size, key_id, stored, sender_network)
+    select * from unnest($13::bigint[], $14::bigint[], $15::bigint[], $16::text[], $17::text[],
+      $18::text[], $19::text[], $20::bigint[], $21::integer[], $22::text[], $23::integer[],
+      $24::text[])
   ), sessions as (
     update mail.session set version = version + more.count, last_id = more.last_id,
       count = session.count + more.count, bytes = session.bytes + more.bytes,
       received = received + more.count
-    from unnest($26::bigint[], $27::integer[], $28::bigint[], $29::bigint[])
+    from unnest($25::bigint[], $26::integer[], $27::bigint[], $28::bigint[])
       as more (id, count, bytes, last_id)
     where session.id = more.id
   ), shares as (
     insert into mail.sender_share as share (sender_network, mailbox, count, bytes)
-    select * from unnest($35::text[], $36::bigint[], $37::integer[], $38::bigint[])
+    select * from unnest($33::text[], $34::bigint[], $35::integer[], $36::bigint[])
     on conflict (sender_network, mailbox)
     do update set count = share.count + excluded.count, bytes = share.bytes + excluded.bytes
   )
   update mail.shared_mailbox as box set version = version + more.count, last_id = more.last_id,
-    count = box.count + more.count, bytes = box.bytes + more.bytes, buckets = more.buckets::integer[]
-  from unnest($30::bigint[], $31::integer[], $32::bigint[], $33::bigint[], $34::text[])
-    as more (id, count, bytes, last_id, buckets)
+    count = box.count + more.count, bytes = box.bytes + more.bytes
+  from unnest($29::bigint[], $30::integer[], $31::bigint[], $32::bigint[])
+    as more (id, count, bytes, last_id)
   where box.id = more.id`

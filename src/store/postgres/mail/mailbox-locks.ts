@@ -1,26 +1,29 @@
 import { idBounds } from '../../../base/id.ts'
+import { type Operation, query } from '../../../base/operation.ts'
 import { type DomainRow, domainOf } from '../../../mail/domain-store.ts'
 import { addUsage, type MailboxUsage, type Recipient } from '../../../mail/rules/recipient.ts'
 import { isSharedMailbox, type MailboxId, OPERATOR, POOL } from '../../../mail/rules/session.ts'
 import { rulesOf, type SessionRow } from '../../../mail/store-rows.ts'
 import { NO_USAGE } from '../../resolve-recipients.ts'
-import type { Db } from '../connection/connections.ts'
 import { partitionFor } from './partition-key.ts'
-import { lockSharedMailboxes, readShares, type SharedRow } from './shared-mailboxes.ts'
 
 interface BoxRow extends Omit<SessionRow, 'token_hash' | 'version' | 'codes' | 'cleared'> {
   /** Neither ended nor swept, and still with its address. */
   owned: boolean
-  bucket: number
   domain_id: number | null
 }
 
 /** A locked session, and what this transaction has added to it. */
-type SessionBox = ReturnType<typeof boxOf>
+export type SessionBox = ReturnType<typeof boxOf>
 type SharedBox = SharedRow & { added: MailboxUsage }
 
+interface SharedRow extends MailboxUsage {
+  id: MailboxId
+  last_id: number
+}
+
 /** The share of a sender in a locked shared mailbox, and what this transaction has added to it. */
-interface HeldShare {
+export interface HeldShare {
   network: string
   mailbox: MailboxId
   held: MailboxUsage
@@ -38,33 +41,52 @@ export interface LockedMailboxes {
  * locked if a session was created with a key: it draws the ids of all mail that a key may see, so that they rise in the order of
  * commit.
  */
-export async function lockMailboxes(
-  db: Db,
-  recipients: readonly Recipient[],
-): Promise<LockedMailboxes> {
+export function* lockMailboxes(recipients: readonly Recipient[]): Operation<LockedMailboxes> {
   const wanted = [...new Set(recipients.map(({ mailbox }) => mailbox))]
   const ids = wanted.filter((mailbox) => !isSharedMailbox(mailbox))
-  const rows = ids.length === 0 ? [] : await lockSessions(db, ids)
+  const rows = ids.length === 0 ? [] : yield* lockSessions(ids)
   const sessions = new Map(rows.map((row) => [row.id, boxOf(row)]))
   const isKeyed = rows.some((row) => row.key_id !== null)
   const needed = [POOL, OPERATOR].filter(
     (mailbox) => wanted.includes(mailbox) || (mailbox === POOL && isKeyed),
   )
-  const locked = needed.length === 0 ? [] : await lockSharedMailboxes(db, needed)
+  const locked = needed.length === 0 ? [] : yield* lockShared(needed)
   const shared = new Map(
     locked.map((row) => [row.id, { ...row, added: { count: 0, bytes: 0 } }] as const),
   )
   return { sessions, shared, shares: new Map() }
 }
 
+/** In the order of ids, and after any sessions, so that transactions cannot deadlock. */
+function lockShared(mailboxes: readonly MailboxId[]): Operation<SharedRow[]> {
+  return query(
+    `select id, last_id, count, bytes from mail.shared_mailbox where id = any($1::bigint[])
+     order by id for no key update`,
+    [mailboxes],
+  )
+}
+
+interface Share extends MailboxUsage {
+  sender_network: string
+  mailbox: MailboxId
+}
+
+/** The shares of these networks. Exact while the shared mailboxes are locked: nothing else changes these rows. */
+export function readShares(networks: readonly string[]): Operation<Share[]> {
+  return query(
+    `select sender_network, mailbox, count, bytes from mail.sender_share
+     where sender_network = any($1::text[])`,
+    [networks],
+  )
+}
+
 /** Reads the shares of these senders in the locked shared mailboxes. */
-export async function readHeldShares(
-  db: Db,
+export function* readHeldShares(
   { shared, shares }: LockedMailboxes,
   networks: readonly string[],
-): Promise<void> {
+): Operation<void> {
   if (networks.length === 0) return
-  const rows = await readShares(db, networks)
+  const rows = yield* readShares(networks)
   for (const network of networks) {
     for (const mailbox of shared.keys()) {
       const row = rows.find((one) => one.sender_network === network && one.mailbox === mailbox)
@@ -82,10 +104,10 @@ export function heldShare(
   return shares.get(`${mailbox} ${network}`)?.held ?? NO_USAGE
 }
 
-function lockSessions(db: Db, ids: readonly MailboxId[]): Promise<(BoxRow & DomainRow)[]> {
-  return db.query(
+function lockSessions(ids: readonly MailboxId[]): Operation<(BoxRow & DomainRow)[]> {
+  return query(
     `select session.id, address, token_hash is not null and not cleared as owned, key_id, account_id,
-       created_at, expires_at, bucket, last_id, count, bytes, only_from, max_messages, received,
+       created_at, expires_at, last_id, count, bytes, only_from, max_messages, received,
        domain.id as domain_id, name, active, removed, sessions, reader, ttl_seconds
      from mail.session left join mail.mail_domain as domain on name = split_part(address, '@', 2)
      where session.id = any($1::bigint[]) order by session.id for no key update of session`,
@@ -133,16 +155,14 @@ export function addToMailbox(
     session.last_id = Math.max(session.last_id + step, from)
     add(session, mail.size)
     session.received += 1
-    return { id: session.last_id, bucket: session.bucket, keyId: session.keyId }
+    const bucket = partitionFor(session.expiresAt, mail.receivedAt)
+    return { id: session.last_id, bucket, keyId: session.keyId }
   }
   const shared = boxes.shared.get(mail.mailbox)
   if (!shared) throw new Error('the mailbox disappeared inside the transaction')
   shared.last_id = Math.max(shared.last_id + step, least)
   const retentionMs = mail.mailbox === POOL ? retention.poolMs : retention.operatorMs
   const bucket = partitionFor(new Date(mail.receivedAt.getTime() + retentionMs), mail.receivedAt)
-  if (!shared.buckets.includes(bucket)) {
-    shared.buckets = [...shared.buckets, bucket].sort((one, next) => one - next)
-  }
   add(shared, mail.stored)
   const share = boxes.shares.get(`${mail.mailbox} ${mail.senderNetwork}`)
   if (share) {

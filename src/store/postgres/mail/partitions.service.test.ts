@@ -1,10 +1,17 @@
-import assert from 'node:assert/strict'
 import { Client } from 'pg'
-import { beforeEach, describe, onTestFinished, test, vi } from 'vitest'
-import { openPostgresTestMail } from '../../../../test/support/postgres-stores.ts'
-import { waitUntil } from '../../../../test/support/wait-until.ts'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import {
+  at,
+  DAY,
+  HOUR,
+  MINUTE,
+  newSession,
+  openFixture,
+  START,
+} from '../../../../test/kit/store/fixture.ts'
+import { openPostgresTestMail } from '../../../../test/kit/store/postgres-stores.ts'
+import { waitUntil } from '../../../../test/kit/wait-until.ts'
 import { type MailboxId, OPERATOR, POOL } from '../../../mail/rules/session.ts'
-import { at, DAY, HOUR, MINUTE, newSession, openFixture, START } from '../../contract/fixture.ts'
 import { mailForTests } from '../testing/mail-for-tests.ts'
 import { dayOf, FAR_PARTITION, rawIdOf, splitRawId } from './partition-key.ts'
 
@@ -16,21 +23,20 @@ const count = async (sql: string) => {
   const [row] = await run<{ count: string }>(`select count(*) ${sql}`)
   return Number(row?.count)
 }
-/** The days that have a partition of this table. */
-const days = async (table: 'message' | 'raw_mail') =>
+/** The days that have a partition. */
+const days = async () =>
   (
     await run<{ day: string }>(
       `select substring(inhrelid::regclass::text from '[0-9]+$') as day from pg_inherits
-       where inhparent = 'mail.${table}'::regclass`,
+       where inhparent = 'mail.raw_mail'::regclass`,
     )
   )
     .flatMap(({ day }) => (day === null ? [] : [Number(day)]))
     .sort()
-/** Any DELETE of mail fails meanwhile: mail may only be removed with its partition. */
+/** Any DELETE of raw mail fails meanwhile: it may only be removed with its partition. */
 const withoutDelete = async (operation: () => Promise<void>) => {
   await run(`create function no() returns trigger language plpgsql as
          $$ begin raise 'somebody deletes mail'; end $$;
-       create trigger no before delete on mail.message for each row execute function no();
        create trigger no before delete on mail.raw_mail for each row execute function no()`)
   try {
     await operation()
@@ -56,12 +62,12 @@ describe('a node whose clock is two days ahead', () => {
     const ann = await db.fixture.store.createSession(
       newSession('ann@box.test', { tokenHash: 'ann', ...times }),
     )
-    assert.ok(ann)
+    expect.assert(ann)
     await db.fixture.send(['ann@box.test', 'any@pool.test'], { receivedAt: serverTime })
-    await db.fixture.sweepAll(new Date())
-    assert.equal((await db.fixture.subjects(ann.id)).length, 1)
-    assert.equal((await db.fixture.subjects(POOL)).length, 1)
-    assert.ok(await db.fixture.store.readRaw(await rawOf(POOL)))
+    await db.fixture.sweepAll(await db.fixture.store.clampTime(new Date()))
+    expect((await db.fixture.subjects(ann.id)).length).toBe(1)
+    expect((await db.fixture.subjects(POOL)).length).toBe(1)
+    expect(await db.fixture.store.readRaw(await rawOf(POOL))).toBeTruthy()
   })
 })
 
@@ -83,43 +89,42 @@ describe('partitions', () => {
       `select count(*)::int from pg_inherits where inhparent = 'mail.raw_mail'::regclass`,
       ahead.database,
     )
-    assert.deepEqual(partitions, [{ count: 62 + 1 }])
+    expect(partitions).toStrictEqual([{ count: 62 + 1 }])
     await ahead.close()
   })
 
-  test('of a past day are dropped, without a DELETE of any mail', async () => {
+  test('of a past day are dropped, without a DELETE of any raw mail', async () => {
     await db.fixture.session('ann@box.test')
     await db.fixture.session('bob@box.test', DAY)
     const eve = await db.fixture.session('eve@box.test', 3 * DAY)
     await db.fixture.send(['ann@box.test', 'bob@box.test', 'eve@box.test', 'any@pool.test'])
-    assert.deepEqual(await days('message'), [TODAY, TODAY + 1, TODAY + 3])
+    expect(await days()).toStrictEqual([TODAY, TODAY + 1, TODAY + 3])
     await withoutDelete(() => db.fixture.sweepAll(at(2 * DAY)))
-    assert.deepEqual(await days('message'), [TODAY + 2, TODAY + 3])
-    assert.deepEqual(await days('raw_mail'), await days('message'))
-    assert.equal(await count('from mail.message'), 1)
-    assert.ok(await db.fixture.store.readRaw(await rawOf(eve.id)))
-    assert.equal((await db.fixture.store.readSharedMailbox(POOL)).bytes, 0)
+    expect(await days()).toStrictEqual([TODAY + 2, TODAY + 3])
+    expect(await count('from mail.message')).toBe(1)
+    expect(await db.fixture.store.readRaw(await rawOf(eve.id))).toBeTruthy()
+    expect((await db.fixture.store.readSharedMailbox(POOL)).bytes).toBe(0)
   })
 
   test('are dropped an hour after the end of their day, because the clock of another node may be behind', async () => {
     await db.fixture.session('ann@box.test')
     await db.fixture.send(['ann@box.test'])
     await db.fixture.sweepAll(at(12 * HOUR + HOUR - 1))
-    assert.ok((await days('message')).includes(TODAY))
+    expect(await days()).toContain(TODAY)
     await db.fixture.sweepAll(at(12 * HOUR + HOUR))
-    assert.ok(!(await days('message')).includes(TODAY))
+    expect(await days()).not.toContain(TODAY)
   })
 
   test('are not dropped while another client, such as a backup, has the tables locked, and no query waits long', async () => {
     const ann = await db.fixture.session('ann@box.test')
     await db.fixture.send(['ann@box.test'])
-    const backup = await otherClient('begin; select count(*) from mail.message')
+    const backup = await otherClient('begin; select count(*) from mail.raw_mail')
     await db.fixture.sweepAll(at(2 * DAY))
-    assert.ok((await days('message')).includes(TODAY))
-    assert.deepEqual(await db.fixture.store.listMessageIds(ann.id), [])
+    expect(await days()).toContain(TODAY)
+    expect(await db.fixture.store.listMessageIds(ann.id)).toStrictEqual([])
     await backup.end()
     await db.fixture.sweepAll(at(2 * DAY + MINUTE))
-    assert.ok(!(await days('message')).includes(TODAY))
+    expect(await days()).not.toContain(TODAY)
   })
 
   test('are not dropped before every session of that day is cleared', async () => {
@@ -129,10 +134,17 @@ describe('partitions', () => {
       `begin; select 1 from mail.session where id = ${ann.id} for update`,
     )
     await db.fixture.sweepAll(at(2 * DAY))
-    assert.equal((await db.fixture.store.listMessageIds(ann.id)).length, 1)
+    expect((await db.fixture.store.listMessageIds(ann.id)).length).toBe(1)
     await blocker.end()
     await db.fixture.sweepAll(at(2 * DAY + MINUTE))
-    assert.ok(!(await days('message')).includes(TODAY))
+    expect(await days()).not.toContain(TODAY)
+  })
+
+  test('are created while every step of the sweep has more to delete', async () => {
+    await run(`insert into mail.session (id, created_at, expires_at)
+      select 1000 + n, 0, 0 from generate_series(1, 400) as n`)
+    expect(await db.fixture.store.sweep(db.fixture.due(START))).toBe(true)
+    expect(await days()).toStrictEqual([TODAY, TODAY + 1])
   })
 
   test('are dropped by two nodes that sweep at the same time, and the pool is counted off once', async () => {
@@ -145,9 +157,8 @@ describe('partitions', () => {
       const due = db.fixture.due(at(5 * DAY + step * MINUTE))
       await Promise.all(nodes.map((store) => store.sweep(due)))
     }
-    assert.ok((await days('message')).every((day) => day >= TODAY + 5))
-    assert.deepEqual(await days('raw_mail'), await days('message'))
-    assert.equal((await db.fixture.store.readSharedMailbox(POOL)).count, 0)
+    expect((await days()).every((day) => day >= TODAY + 5)).toBeTruthy()
+    expect((await db.fixture.store.readSharedMailbox(POOL)).count).toBe(0)
   })
 
   test('are not dropped while a session is being extended out of them, and its mail remains', async () => {
@@ -158,12 +169,12 @@ describe('partitions', () => {
     const waits = `from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
     await waitUntil(async () => (await count(waits)) === 1)
     await db.fixture.sweepAll(at(2 * DAY))
-    assert.ok((await days('message')).includes(TODAY))
+    expect(await days()).toContain(TODAY)
     await blocker.end()
-    assert.ok(await extending)
+    expect(await extending).toBeTruthy()
     await db.fixture.sweepAll(at(2 * DAY + MINUTE))
-    assert.ok(!(await days('message')).includes(TODAY))
-    assert.ok(await db.fixture.store.readRaw(await rawOf(ann.id)))
+    expect(await days()).not.toContain(TODAY)
+    expect(await db.fixture.store.readRaw(await rawOf(ann.id))).toBeTruthy()
   })
 
   test('are created once by concurrent writers when mail arrives before the sweep', async () => {
@@ -184,11 +195,17 @@ describe('partitions', () => {
         ),
       ),
     )
-    assert.ok(added.every(({ outcome }) => outcome === 'stored'))
-    assert.deepEqual(
-      await days('message'),
-      [1, 2, 3, 4, 5].map((day) => TODAY + day),
-    )
+    expect(added.every(({ outcome }) => outcome === 'stored')).toBeTruthy()
+    expect(await days()).toStrictEqual([1, 2, 3, 4, 5].map((day) => TODAY + day))
+  })
+
+  test('are created for all recipients of a mail, whatever their days', async () => {
+    const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
+    for (const [day, name] of names.entries())
+      await db.fixture.session(`${name}@box.test`, day * DAY + HOUR)
+    const to = names.map((name) => `${name}@box.test`)
+    expect((await db.fixture.send(to)).outcome).toBe('stored')
+    expect((await days()).length).toBe(names.length)
   })
 })
 
@@ -199,7 +216,7 @@ describe('raw mail', () => {
     await db.fixture.session('c@box.test', DAY)
     await db.fixture.send(['a@box.test', 'b@box.test', 'c@box.test', 'p@pool.test', 'q@pool.test'])
     const rows = await run('select bucket, refs from mail.raw_mail order by bucket')
-    assert.deepEqual(rows, [
+    expect(rows).toStrictEqual([
       { bucket: TODAY, refs: 2 },
       { bucket: TODAY + 1, refs: 3 },
     ])
@@ -214,7 +231,7 @@ describe('raw mail', () => {
       db.fixture.other.extendSession(bob.id, at(2 * DAY), START),
     ])
     const rows = await run('select bucket, refs from mail.raw_mail')
-    assert.deepEqual(rows, [{ bucket: TODAY + 4, refs: 2 }])
+    expect(rows).toStrictEqual([{ bucket: TODAY + 4, refs: 2 }])
   })
 
   test('of a session ended by its owner is deleted soon, not on the day of its expiry', async () => {
@@ -222,8 +239,8 @@ describe('raw mail', () => {
     await db.fixture.send(['ann@box.test'])
     await db.fixture.store.endSession(ann.id, at(1))
     await db.fixture.sweepAll(at(2 * MINUTE))
-    assert.equal(await count('from mail.raw_mail'), 0)
-    assert.equal(await count('from mail.message'), 0)
+    expect(await count('from mail.raw_mail')).toBe(0)
+    expect(await count('from mail.message')).toBe(0)
   })
 
   test('of a session that expires after the last partition is in the far partition, and deleted on expiry', async () => {
@@ -231,28 +248,38 @@ describe('raw mail', () => {
     await db.fixture.session('bob@box.test', 101 * DAY)
     await db.fixture.send(['ann@box.test', 'bob@box.test'])
     await db.fixture.send(['ann@box.test'])
-    assert.equal(splitRawId(await rawOf(ann.id)).bucket, FAR_PARTITION)
+    expect(splitRawId(await rawOf(ann.id)).bucket).toBe(FAR_PARTITION)
     await db.fixture.sweepAll(at(100 * DAY - 1))
-    assert.equal((await db.fixture.store.listMessageIds(ann.id)).length, 2)
+    expect((await db.fixture.store.listMessageIds(ann.id)).length).toBe(2)
     await db.fixture.sweepAll(at(100 * DAY + MINUTE))
-    assert.equal(await count('from mail.message'), 1)
-    assert.deepEqual(await run('select refs from mail.raw_mail'), [{ refs: 1 }])
+    expect(await count('from mail.message')).toBe(1)
+    expect(await run('select refs from mail.raw_mail')).toStrictEqual([{ refs: 1 }])
   })
 })
 
 describe('shared mailboxes', () => {
-  test('are counted correctly if the retention was shorter when the mail arrived', async () => {
+  test('keep their mail if the retention was shorter when it arrived, and its partition with it', async () => {
     const longer = await openPostgresTestMail(db.postgres, { poolMs: DAY })
     const second = await openFixture(longer)
     await second.send(['any@pool.test'], { senderNetwork: '192.0.2.7' })
-    const before = await longer.store.readSharedMailbox(POOL)
-    const due = { ...second.due(at(2 * DAY)), poolMs: 7 * DAY }
-    while (await longer.other.sweep(due));
-    const after = await longer.store.readSharedMailbox(POOL)
-    assert.deepEqual([after.count, after.bytes], [0, 0])
-    assert.ok(after.version > before.version)
-    assert.deepEqual(await db.postgres.run('select * from mail.sender_share', longer.database), [])
-    assert.deepEqual(await longer.store.listMessageIds(POOL), [])
+    await second.session('ann@box.test', 2 * DAY)
+    await second.send(['ann@box.test'])
+    const [id = 0] = await longer.store.listMessageIds(POOL)
+    const message = await longer.store.findMessage(POOL, id)
+    const sweep = async (ms: number) => {
+      while (await longer.other.sweep({ ...second.due(at(ms)), poolMs: 7 * DAY }));
+    }
+    const raws = () => db.postgres.run('select bucket from mail.raw_mail', longer.database)
+    await sweep(6 * DAY)
+    expect(await longer.store.readRaw(message?.rawId ?? 0)).toBeTruthy()
+    expect(await raws(), 'later partitions are dropped').toStrictEqual([{ bucket: TODAY + 1 }])
+    await sweep(7 * DAY)
+    const { count, bytes } = await longer.store.readSharedMailbox(POOL)
+    expect([count, bytes]).toStrictEqual([0, 0])
+    expect(await db.postgres.run('select * from mail.sender_share', longer.database)).toStrictEqual(
+      [],
+    )
+    expect(await longer.store.readRaw(message?.rawId ?? 0)).toBeUndefined()
     await second.close()
   })
 
@@ -267,8 +294,8 @@ describe('shared mailboxes', () => {
     ] as const) {
       const due = { ...second.due(at(day * DAY)), operatorMs: 100 * DAY }
       while (await longest.store.sweep(due));
-      assert.equal((await longest.store.listMessageIds(OPERATOR)).length, expected)
-      assert.equal((await remaining()).length, expected)
+      expect((await longest.store.listMessageIds(OPERATOR)).length).toBe(expected)
+      expect((await remaining()).length).toBe(expected)
     }
     await second.close()
   })
@@ -277,11 +304,11 @@ describe('shared mailboxes', () => {
     await db.fixture.send(['any@pool.test'])
     await db.fixture.sweepAll(at(2 * DAY))
     await db.fixture.send(['any@pool.test'])
-    assert.equal((await db.fixture.store.listMessageIds(POOL)).length, 1)
-    assert.equal((await db.fixture.store.readSharedMailbox(POOL)).count, 1)
+    expect((await db.fixture.store.listMessageIds(POOL)).length).toBe(1)
+    expect((await db.fixture.store.readSharedMailbox(POOL)).count).toBe(1)
     await db.fixture.sweepAll(at(2 * DAY + 1))
-    assert.deepEqual(await db.fixture.store.listMessageIds(POOL), [])
-    assert.equal((await db.fixture.store.readSharedMailbox(POOL)).count, 0)
+    expect(await db.fixture.store.listMessageIds(POOL)).toStrictEqual([])
+    expect((await db.fixture.store.readSharedMailbox(POOL)).count).toBe(0)
   })
 })
 
@@ -293,7 +320,7 @@ test('a raw id is a safe integer that encodes its bucket and serial, up to the m
     [FAR_PARTITION, 2 ** 38 - 1],
   ] as const) {
     const rawId = rawIdOf(bucket, serial)
-    assert.ok(Number.isSafeInteger(rawId))
-    assert.deepEqual(splitRawId(rawId), { bucket, serial })
+    expect(Number.isSafeInteger(rawId)).toBeTruthy()
+    expect(splitRawId(rawId)).toStrictEqual({ bucket, serial })
   }
 })

@@ -1,39 +1,29 @@
 import { hasErrorCode } from '../../../base/problem.ts'
-import { OPERATOR, POOL } from '../../../mail/rules/session.ts'
 import type { Connections, Db, Transaction } from '../connection/connections.ts'
-import { isMissingPartition } from '../connection/errors.ts'
+import { MissingPartition } from '../connection/errors.ts'
 import { acquireLock, PARTITION_LOCK } from '../migrate.ts'
-import { dayOf, endOf, FAR_PARTITION } from './partition-key.ts'
-import {
-  COUNTED_COLUMNS,
-  expiredCondition,
-  lockSharedMailboxes,
-  type SharedRow,
-  subtractCounts,
-} from './shared-mailboxes.ts'
+import { dayOf, endOf, FAR_PARTITION, rawIdOf } from './partition-key.ts'
 
-// In the order in which the insert of mail locks them.
-const TABLES = ['raw_mail', 'message'] as const
-
-// Each try finds at most one missing partition; while that is created, a session may be extended to the next day.
+// For one partition: a node whose clock is ahead may drop it again.
 const TRIES = 5
 
 /**
- * Runs a transaction that adds the partitions it writes to to `used`. If one is missing, because the sweep has not created it
- * yet, it is created and the transaction is run again.
+ * Runs a transaction. If a partition is missing, because the sweep has not created it yet, it is created and the transaction run
+ * again: as often as there are partitions missing, since each try finds one.
  */
 export async function withPartitions<T>(
   connections: Connections,
-  operation: (db: Transaction, used: Set<number>) => Promise<T>,
+  operation: (db: Transaction) => Promise<T>,
+  created: readonly number[] = [],
 ): Promise<T> {
-  for (let left = TRIES; ; left -= 1) {
-    const used = new Set<number>()
-    try {
-      return await connections.transaction((db) => operation(db, used))
-    } catch (error) {
-      if (!isMissingPartition(error) || left === 0) throw error
-      for (const bucket of used) await connections.transaction((db) => createPartition(db, bucket))
-    }
+  try {
+    return await connections.transaction(operation)
+  } catch (error) {
+    if (!(error instanceof MissingPartition)) throw error
+    const { bucket } = error
+    if (created.filter((one) => one === bucket).length === TRIES) throw error
+    await connections.transaction((db) => createPartition(db, bucket))
+    return await withPartitions(connections, operation, [...created, bucket])
   }
 }
 
@@ -59,10 +49,10 @@ export function partitionMaintenance(connections: Connections, aheadDays: number
       await connections.transaction((db) => createPartition(db, bucket))
     }
     const over = [...there].filter((bucket) => endOf(bucket) + GRACE_MS <= now.getTime())
-    const [oldest] = over.toSorted((one, next) => one - next)
     let dropped = false
-    if (oldest !== undefined && now.getTime() >= notBefore) {
-      dropped = await dropPartition(connections, oldest, lockMs)
+    const unneeded = now.getTime() < notBefore ? undefined : await findUnneeded(connections, over)
+    if (unneeded !== undefined) {
+      dropped = await dropPartition(connections, unneeded, lockMs)
       notBefore = dropped ? 0 : now.getTime() + RETRY_MS
       lockMs = dropped ? LOCK_MS : Math.min(lockMs * 2, MAX_LOCK_MS)
     }
@@ -71,15 +61,38 @@ export function partitionMaintenance(connections: Connections, aheadDays: number
 }
 
 /** The days that have a partition, without FAR_PARTITION. */
-export async function listPartitions(db: Db): Promise<number[]> {
+async function listPartitions(db: Db): Promise<number[]> {
   const rows = await db.query<{ name: string }>(
     `select relname as name from pg_inherits join pg_class on pg_class.oid = inhrelid
-     where inhparent = 'mail.message'::regclass`,
+     where inhparent = 'mail.raw_mail'::regclass`,
   )
   return rows.flatMap(({ name }) => {
-    const bucket = Number(name.slice('message_'.length))
+    const bucket = Number(name.slice('raw_mail_'.length))
     return Number.isInteger(bucket) ? [bucket] : []
   })
+}
+
+/** The oldest of these partitions that may be dropped. One that is needed for long does not delay the others. */
+async function findUnneeded(db: Db, buckets: readonly number[]): Promise<number | undefined> {
+  if (buckets.length === 0) return undefined
+  const [row] = await db.query<{ bucket: number }>(
+    `select bucket from unnest($1::bigint[]) as bucket where not (${isNeeded('bucket')})
+     order by bucket limit 1`,
+    [buckets],
+  )
+  return row?.bucket
+}
+
+/**
+ * A condition: mail of a session is in no partition that ends before the session does, and that of a shared mailbox is due at the
+ * end of its partition, unless the retention was shorter when it arrived.
+ */
+function isNeeded(bucket: string): string {
+  // With `exists`, sessions would be read one by one: the planner does not know that few are over.
+  return `coalesce((select min(expires_at) from mail.session where not cleared)
+      < (${bucket} + 1) * ${endOf(0)}::bigint, false)
+    or exists (select 1 from mail.message where mailbox <= 2
+      and raw_id >= ${bucket} * ${rawIdOf(1, 0)} and raw_id < (${bucket} + 1) * ${rawIdOf(1, 0)})`
 }
 
 /** Created first and then attached, because creating it as a partition would lock the whole table. */
@@ -87,19 +100,14 @@ async function createPartition(db: Db, bucket: number): Promise<void> {
   await acquireLock(db, PARTITION_LOCK)
   const there = await listPartitions(db)
   if (there.includes(bucket) || bucket === FAR_PARTITION) return
-  for (const table of TABLES) {
-    const name = `mail.${table}_${bucket}`
-    await db.queryUnprepared(`create table ${name} (like mail.${table} including all)`)
-    await db.queryUnprepared(
-      `alter table mail.${table} attach partition ${name} for values in (${bucket})`,
-    )
-  }
+  const name = `mail.raw_mail_${bucket}`
+  await db.queryUnprepared(`create table ${name} (like mail.raw_mail including all)`)
+  await db.queryUnprepared(
+    `alter table mail.raw_mail attach partition ${name} for values in (${bucket})`,
+  )
 }
 
-/**
- * Drops the mail of a day. False if it has to wait: because of a long read, such as a backup, or a session of that day that is
- * not swept.
- */
+/** Drops the raw mail of a day. False if it has to wait: because of a long read, such as a backup, or because it is still needed. */
 async function dropPartition(
   connections: Connections,
   bucket: number,
@@ -108,11 +116,7 @@ async function dropPartition(
   try {
     await connections.transaction(async (db) => {
       await acquireLock(db, PARTITION_LOCK)
-      // Writers that need a new partition wait behind this transaction.
-      await db.queryUnprepared(`set local lock_timeout = ${MAX_LOCK_MS}`)
-      for (const box of await lockSharedMailboxes(db, [POOL, OPERATOR]))
-        await countOffPartition(db, box, bucket)
-      db.queueBeforeCommit(() => db.queryUnprepared(dropTables(bucket, lockMs)))
+      db.queueBeforeCommit(() => db.queryUnprepared(dropTable(bucket, lockMs)))
     })
     return true
   } catch (error) {
@@ -122,26 +126,16 @@ async function dropPartition(
 }
 
 /**
- * One statement, sent with COMMIT: while it has the tables locked, all other queries wait. Sessions are checked after that, so
- * that no mail can be added before the commit. The files are removed after the commit, when the locks are released.
+ * One statement, sent with COMMIT: while it has the table locked, all other queries wait. Whether the partition is needed is
+ * checked again after that, so that no mail can be added before the commit. The files are removed after the commit, when the
+ * locks are released.
  */
-function dropTables(bucket: number, lockMs: number): string {
-  const names = TABLES.map((table) => `mail.${table}_${bucket}`)
+function dropTable(bucket: number, lockMs: number): string {
   return `do $$ begin
     set local lock_timeout = ${lockMs};
-    drop table if exists ${names.join(', ')};
-    if exists (select 1 from mail.session
-      where not cleared and expires_at < ${endOf(bucket)} and bucket = ${bucket}) then
+    drop table if exists mail.raw_mail_${bucket};
+    if ${isNeeded(String(bucket))} then
       raise lock_not_available;
     end if;
   end $$`
-}
-
-/** Expired mail of a shared mailbox is subtracted before; this is for mail stored when retention was shorter. */
-async function countOffPartition(db: Db, box: SharedRow, bucket: number): Promise<void> {
-  if (!box.buckets.includes(bucket)) return
-  const due = `select ${COUNTED_COLUMNS} from mail.message
-    where mailbox = ${box.id} and bucket = ${bucket} and not ${expiredCondition(box)}`
-  const set = `buckets = array_remove(box.buckets, ${bucket}),`
-  await db.queryUnprepared(subtractCounts(box.id, due, { set }))
 }

@@ -1,8 +1,7 @@
-import assert from 'node:assert/strict'
 import { Client } from 'pg'
-import { describe, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { at, DAY, HOUR, newMail } from '../../../../test/kit/store/fixture.ts'
 import type { MailboxId } from '../../../mail/rules/session.ts'
-import { at, DAY, HOUR, newMail } from '../../contract/fixture.ts'
 import { mailForTests } from '../testing/mail-for-tests.ts'
 
 const db = mailForTests()
@@ -42,11 +41,11 @@ test('small mail is compressed by the server, and by the node if its stored byte
        pg_column_compression(zstd) as method
      from mail.raw_mail order by bucket`,
   )
-  assert.deepEqual(rows, [
+  expect(rows).toStrictEqual([
     { raw: true, small: true, method: 'lz4' },
     { raw: false, small: true, method: null },
   ])
-  assert.deepEqual(await textsOf(id), [raw.toString()])
+  expect(await textsOf(id)).toStrictEqual([raw.toString()])
 })
 
 describe('serials of raw mails', () => {
@@ -58,7 +57,7 @@ describe('serials of raw mails', () => {
     // From here on, the sequence is written to the log before its next value is used.
     await db.postgres.run('checkpoint')
     await holdSession(ann.id)
-    const failure = assert.rejects(db.fixture.store.addMail(newMail(toAnn)))
+    const failure = expect(db.fixture.store.addMail(newMail(toAnn))).rejects.toThrow()
     while ((await db.postgres.run(WAITING)).length === 0) await new Promise(setImmediate)
     await db.postgres.stop('SIGQUIT')
     await failure
@@ -68,9 +67,9 @@ describe('serials of raw mails', () => {
       await db.fixture.other.addMail(newMail(toBob, { raw: bytes(`for bob ${text}`) }))
       await db.fixture.store.addMail(newMail(toAnn, { raw: bytes(`for ann ${text}`) }))
     }
-    assert.ok(await db.fixture.store.extendSession(ann.id, at(DAY + HOUR), at(1)))
-    assert.deepEqual(await textsOf(ann.id), ['for ann 3', 'for ann 2', 'for ann 1'])
-    assert.deepEqual(await textsOf(bob.id), ['for bob 3', 'for bob 2', 'for bob 1'])
+    expect(await db.fixture.store.extendSession(ann.id, at(DAY + HOUR), at(1))).toBeTruthy()
+    expect(await textsOf(ann.id)).toStrictEqual(['for ann 3', 'for ann 2', 'for ann 1'])
+    expect(await textsOf(bob.id)).toStrictEqual(['for bob 3', 'for bob 2', 'for bob 1'])
   })
 
   test('that repeat never expose the mail of another mailbox', async () => {
@@ -78,14 +77,12 @@ describe('serials of raw mails', () => {
     const bob = await db.fixture.session('bob@box.test', 2 * DAY)
     await db.fixture.send(['ann@box.test'], { raw: bytes('for ann') })
     await db.fixture.send(['bob@box.test'], { raw: bytes('for bob') })
-    for (const table of ['message', 'raw_mail']) {
-      await db.postgres.run(`update mail.${table} set serial = 7`, db.opened.database)
-    }
-    await assert.rejects(
-      db.fixture.store.extendSession(ann.id, at(DAY + HOUR), at(1)),
+    await db.run('update mail.message set raw_id = ((raw_id >> 38) << 38) + 7')
+    await db.run('update mail.raw_mail set serial = 7')
+    await expect(db.fixture.store.extendSession(ann.id, at(DAY + HOUR), at(1))).rejects.toThrow(
       /another mail has the same serial/,
     )
-    assert.deepEqual(await textsOf(ann.id), ['for ann'])
-    assert.deepEqual(await textsOf(bob.id), ['for bob'])
+    expect(await textsOf(ann.id)).toStrictEqual(['for ann'])
+    expect(await textsOf(bob.id)).toStrictEqual(['for bob'])
   })
 })

@@ -1,10 +1,11 @@
+import { type Operation, query, queryOnce } from '../../../base/operation.ts'
 import type { RawMail } from '../../../mail/rules/message.ts'
-import type { MailboxId } from '../../../mail/rules/session.ts'
+import type { SessionRow } from '../../../mail/store-rows.ts'
 import type { Mail, SenderChecks } from '../../../shared/mail.ts'
 import { compressAsync } from '../../compression.ts'
 import { checksOf, parsedJsonOf, type RawRow, rawMailOf } from '../../rows.ts'
 import type { Db } from '../connection/connections.ts'
-import { splitRawId } from './partition-key.ts'
+import { dayOf, partitionFor, rawIdOf, splitRawId } from './partition-key.ts'
 
 export function rawMailReads(db: Db) {
   /** If the session has just been extended, the mail is in another partition. */
@@ -51,48 +52,88 @@ export function rawMailWrites(db: Db) {
   }
 }
 
-/** Removes a reference to each of these raw mails, per occurrence; those without any left are deleted. */
-export async function releaseRaw(db: Db, bucket: number, serials: readonly number[]) {
-  if (serials.length === 0) return
-  // Locked in the order of serials, in a separate statement: the next one then sees the current counts.
-  await db.query(
-    `select serial from mail.raw_mail where bucket = ${bucket} and serial = any($1::bigint[])
-     order by serial for update`,
-    [serials],
-  )
-  await db.query(
-    `with less as (
-       select serial, count(*) as refs from unnest($1::bigint[]) as serial group by serial
-     ), deleted as (
-       delete from mail.raw_mail as raw using less
-       where raw.bucket = ${bucket} and raw.serial = less.serial and raw.refs <= less.refs
-     )
-     update mail.raw_mail as raw set refs = raw.refs - less.refs from less
-     where raw.bucket = ${bucket} and raw.serial = less.serial and raw.refs > less.refs`,
-    [serials],
+/** `endedAt`: what is dropped with its partition when that day is over is left. */
+export function* releaseRaws(rawIds: readonly number[], endedAt?: Date): Operation<void> {
+  const raws = rawIds
+    .map(splitRawId)
+    .filter(({ bucket }) => endedAt === undefined || bucket > dayOf(endedAt))
+  const byBucket = Map.groupBy(raws, ({ bucket }) => bucket)
+  // Locked at once, in the order in which all do, so that concurrent transactions cannot deadlock. In a separate statement: the
+  // next one then sees the current counts.
+  yield* lockRaws(raws, [...byBucket.keys()])
+  for (const [bucket, gone] of byBucket) {
+    const serials = gone.map(({ serial }) => serial)
+    yield* query(
+      `with less as (
+         select serial, count(*) as refs from unnest($1::bigint[]) as serial group by serial
+       ), deleted as (
+         delete from mail.raw_mail as raw using less
+         where raw.bucket = ${bucket} and raw.serial = less.serial and raw.refs <= less.refs
+       )
+       update mail.raw_mail as raw set refs = raw.refs - less.refs from less
+       where raw.bucket = ${bucket} and raw.serial = less.serial and raw.refs > less.refs`,
+      [serials],
+    )
+  }
+}
+
+function* lockRaws(
+  raws: readonly { serial: number }[],
+  buckets: readonly number[],
+): Operation<void> {
+  if (raws.length === 0) return
+  const lock = buckets.length > 1 ? queryOnce : query
+  yield* lock(
+    `select 1 from mail.raw_mail where bucket in (${buckets.join()}) and serial = any($1::bigint[])
+     order by serial, bucket for update`,
+    [raws.map(({ serial }) => serial)],
   )
 }
 
-/** The same for several partitions. */
-export async function releaseRaws(
-  db: Db,
-  gone: readonly { bucket: number; serial: number }[],
-): Promise<void> {
-  const byBucket = Map.groupBy(gone, ({ bucket }) => bucket)
-  if (byBucket.size > 1) {
-    // Locked at once, in the same order as in movePartition, so that concurrent transactions cannot deadlock.
-    await db.query(
-      `select 1 from mail.raw_mail as raw
-       where (raw.serial, raw.bucket) in (
-         select serial, bucket from unnest($1::bigint[], $2::integer[]) as gone (serial, bucket))
-       order by raw.serial, raw.bucket for update`,
-      [gone.map(({ serial }) => serial), gone.map(({ bucket }) => bucket)],
-    )
-  }
-  for (const [bucket, rows] of byBucket) {
-    const serials = rows.map(({ serial }) => serial)
-    await releaseRaw(db, bucket, serials)
-  }
+/**
+ * Moves raw mail of a locked session that would be dropped before the session expires; what other mailboxes share is copied. It
+ * goes to the end of twice the lifetime: even a session that is extended daily moves its mail at most six times, the last time
+ * to FAR_PARTITION. If a session ends before its partitions, the sweep deletes its mail.
+ */
+export function* keepRaws(
+  { id, count, created_at: createdAt }: SessionRow,
+  expiresAt: Date,
+  now: Date,
+): Operation<void> {
+  if (count === 0) return
+  const early = [id, rawIdOf(partitionFor(expiresAt, now), 0)]
+  const rows = yield* query<{ raw_id: number }>(
+    'select raw_id from mail.message where mailbox = $1 and raw_id < $2',
+    early,
+  )
+  if (rows.length === 0) return
+  const lifeMs = Math.max(expiresAt.getTime() - createdAt, 0)
+  const to = partitionFor(new Date(expiresAt.getTime() + lifeMs), now)
+  const rawIds = rows.map((row) => row.raw_id)
+  const raws = rawIds.map(splitRawId)
+  const buckets = [...new Set(raws.map(({ bucket }) => bucket))]
+  yield* lockRaws(raws, [...buckets, to])
+  // Serials wrap around: if another mail has the same one, the move fails.
+  const stored = yield* queryOnce(
+    `insert into mail.raw_mail as there (bucket, serial, refs, client_ip, helo, mail_from, tls,
+       protocol, received_at, auth, zstd, parsed)
+     select ${to}, serial, 1, client_ip, helo, mail_from, tls, protocol, received_at, auth, zstd, parsed
+     from mail.raw_mail as raw
+     where bucket in (${buckets.join()}) and (bucket::bigint << 38) + serial = any($1::bigint[])
+       and serial = any($2::bigint[])
+     order by serial
+     on conflict (serial, bucket) do update set refs = there.refs + 1
+       where there.zstd = excluded.zstd
+     returning 1`,
+    [rawIds, raws.map(({ serial }) => serial)],
+  )
+  if (stored.length < rows.length) throw new Error('another mail has the same serial')
+  yield* query(
+    `update mail.message set raw_id = $3 + (raw_id & ((1::bigint << 38) - 1))
+     where mailbox = $1 and raw_id < $2`,
+    [...early, rawIdOf(to, 0)],
+  )
+  yield* releaseRaws(rawIds)
 }
 
 // The sequence counts blocks of 28 bits: together 38, see partition-key.ts.
@@ -124,37 +165,3 @@ export function serialNumbers(db: Db): (count: number) => Promise<number[]> {
 // the WAL, which nobody reads, the statement waits for the disk.
 const DRAW = `select nextval('mail.raw_block') as block,
   pg_logical_emit_message(true, 'mayfly', '')::text`
-
-/** Moves all mail of a locked session to another partition. Raw mail that other mailboxes share is copied. */
-export async function movePartition(
-  db: Db,
-  mailbox: MailboxId,
-  { from, to }: { from: number; to: number },
-): Promise<void> {
-  const moved = await db.queryUnprepared<{ serial: number }>(
-    `update mail.message set bucket = ${to} where mailbox = $1 and bucket = ${from}
-     returning serial`,
-    [mailbox],
-  )
-  if (moved.length === 0) return
-  const serials = moved.map(({ serial }) => serial)
-  // Both at once and in one order, so that concurrent moves of the same mail cannot deadlock.
-  await db.queryUnprepared(
-    `select 1 from mail.raw_mail where bucket in (${from}, ${to}) and serial = any($1::bigint[])
-     order by serial, bucket for update`,
-    [serials],
-  )
-  // Serials wrap around: if another mail has the same one, the move fails.
-  const stored = await db.queryUnprepared(
-    `insert into mail.raw_mail as there (bucket, serial, refs, client_ip, helo, mail_from, tls,
-       protocol, received_at, auth, zstd, parsed)
-     select ${to}, serial, 1, client_ip, helo, mail_from, tls, protocol, received_at, auth, zstd, parsed
-     from mail.raw_mail where bucket = ${from} and serial = any($1::bigint[]) order by serial
-     on conflict (serial, bucket) do update set refs = there.refs + 1
-       where there.zstd = excluded.zstd
-     returning 1`,
-    [serials],
-  )
-  if (stored.length < moved.length) throw new Error('another mail has the same serial')
-  await releaseRaw(db, from, serials)
-}

@@ -2,8 +2,8 @@ import { type Address, hostOf, withoutTag } from '../../../base/address.ts'
 import { type DomainRow, domainOf } from '../../../mail/domain-store.ts'
 import { LEDGER_COLUMNS, type LedgerRow, recipientLedger } from '../../../mail/ledger-store.ts'
 import type { LedgerHmac } from '../../../mail/rules/ledger.ts'
-import type { RecipientFacts } from '../../../mail/rules/recipient.ts'
-import { OPERATOR, POOL } from '../../../mail/rules/session.ts'
+import type { MailboxUsage, RecipientFacts } from '../../../mail/rules/recipient.ts'
+import { type MailboxId, OPERATOR, POOL } from '../../../mail/rules/session.ts'
 import {
   type RecipientRow,
   senderShareOf,
@@ -12,8 +12,8 @@ import {
 } from '../../resolve-recipients.ts'
 import { batchLookups } from '../connection/batching.ts'
 import type { Db } from '../connection/connections.ts'
-import { partitionList } from './partition-key.ts'
-import { readShares, SHARED_COLUMNS, type SharedRow } from './shared-mailboxes.ts'
+import { runOperation } from '../connection/operations.ts'
+import { readShares } from './mailbox-locks.ts'
 
 /** At RCPT; inside the transaction locked rows are used instead, see add-mail.ts. */
 export function recipientReads(db: Db, hmac: LedgerHmac) {
@@ -40,8 +40,8 @@ export function recipientReads(db: Db, hmac: LedgerHmac) {
       const ofSession = sessionFacts(row)
       if (ofSession) return ofSession
       const [shared, held] = await Promise.all([
-        db.query<SharedRow>(`select ${SHARED_COLUMNS} from mail.shared_mailbox`),
-        senderNetwork === undefined ? undefined : readShares(db, [senderNetwork]),
+        db.query<SharedUsage>('select id, count, bytes from mail.shared_mailbox'),
+        senderNetwork === undefined ? undefined : runOperation(db, readShares([senderNetwork])),
       ])
       const [facts] = await sharedFacts(db, [address], { shared, hmac })
       const found = facts ?? { ...UNKNOWN_RECIPIENT, domain: domainOf(row) }
@@ -49,6 +49,8 @@ export function recipientReads(db: Db, hmac: LedgerHmac) {
     },
   }
 }
+
+type SharedUsage = MailboxUsage & { id: MailboxId }
 
 type FactsRow = DomainRow & { ever_held: boolean; count: number; bytes: number } & (
     | LedgerRow
@@ -59,10 +61,9 @@ type FactsRow = DomainRow & { ever_held: boolean; count: number; bytes: number }
 export async function sharedFacts(
   db: Db,
   addresses: readonly Address[],
-  { shared, hmac }: { shared: readonly SharedRow[]; hmac: LedgerHmac },
+  { shared, hmac }: { shared: readonly SharedUsage[]; hmac: LedgerHmac },
 ): Promise<RecipientFacts[]> {
   const [pool, operator] = [POOL, OPERATOR].map((id) => shared.find((box) => box.id === id))
-  const buckets = partitionList(pool?.buckets.join(',') ?? '')
   const rows = await db.query<FactsRow>(
     `select domain.id, name, active, removed, sessions, reader, ttl_seconds,
        exists (select 1 from mail.address_ledger where hmac in (asked.entry, asked.untagged))
@@ -74,22 +75,19 @@ export async function sharedFacts(
      left join mail.ledger_state on true
      cross join lateral (
        select count(*), coalesce(sum(size), 0)::bigint as bytes from mail.message
-       where mailbox = ${POOL} and bucket in (${buckets}) and recipient = asked.address
-         and not (received_at <= $5 and message.id <= $6)
+       where mailbox <= ${POOL} and recipient = asked.address
      ) as kept order by turn`,
     [
       addresses,
       addresses.map(hostOf),
       addresses.map(hmac.of),
       addresses.map((address) => hmac.of(withoutTag(address))),
-      pool?.gone_at ?? 0,
-      pool?.gone_id ?? 0,
     ],
   )
   return rows.map((row) => ({
     ...UNKNOWN_RECIPIENT,
     domain: row.id === null ? undefined : domainOf(row),
-    everAssigned: row.ever_held,
+    inLedger: row.ever_held,
     ledger: recipientLedger(row.reason === null ? undefined : row),
     poolAddress: { count: row.count, bytes: row.bytes },
     pool: pool ?? UNKNOWN_RECIPIENT.pool,

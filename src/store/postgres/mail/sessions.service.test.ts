@@ -1,8 +1,7 @@
-import assert from 'node:assert/strict'
-import { afterAll, beforeAll, test } from 'vitest'
-import { openPostgres, type Postgres } from '../../../../test/support/postgres.ts'
-import { openPostgresTestMail } from '../../../../test/support/postgres-stores.ts'
-import { newMail, openFixture, START } from '../../contract/fixture.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { newMail, openFixture, START } from '../../../../test/kit/store/fixture.ts'
+import { openPostgres, type Postgres } from '../../../../test/kit/store/postgres.ts'
+import { openPostgresTestMail } from '../../../../test/kit/store/postgres-stores.ts'
 
 let postgres: Postgres
 beforeAll(async () => {
@@ -14,10 +13,10 @@ test('a request for an address in use does not lock its row', async () => {
   const opened = await openPostgresTestMail(postgres)
   const fixture = await openFixture(opened)
   await fixture.session('ann@box.test')
-  assert.equal(await fixture.take('ann@box.test', 'another'), undefined)
+  expect(await fixture.take('ann@box.test', 'another')).toBeUndefined()
   // A row lock would set xmax and cost a commit.
   const locked = `select address from mail.session where xmax <> '0'`
-  assert.deepEqual(await postgres.run(locked, opened.database), [])
+  expect(await postgres.run(locked, opened.database)).toStrictEqual([])
   await fixture.close()
 })
 
@@ -44,9 +43,9 @@ test('sessions that share mails and are extended concurrently never deadlock', a
         fixture.store.extendSession(ann.id, day(annDays), START),
         fixture.other.extendSession(bob.id, day(bobDays), START),
       ])
-      assert.ok(extended.every(Boolean))
+      expect(extended.every(Boolean)).toBeTruthy()
     }
-    for (const { id } of [ann, bob]) assert.equal((await fixture.subjects(id)).length, 5)
+    for (const { id } of [ann, bob]) expect((await fixture.subjects(id)).length).toBe(5)
   }
   await fixture.close()
 })

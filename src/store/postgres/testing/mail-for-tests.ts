@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
-import { openPostgres, type Postgres } from '../../../../test/support/postgres.ts'
-import { openPostgresTestMail } from '../../../../test/support/postgres-stores.ts'
-import { type Fixture, openFixture } from '../../contract/fixture.ts'
+import { type Fixture, openFixture } from '../../../../test/kit/store/fixture.ts'
+import { openPostgres, type Postgres } from '../../../../test/kit/store/postgres.ts'
+import { openPostgresTestMail } from '../../../../test/kit/store/postgres-stores.ts'
 import type { PostgresMailOptions } from '../mail-store.ts'
 
 /** One server for the tests of a file, and a mail store for each of them. */

@@ -1,8 +1,7 @@
 import { Client } from 'pg'
-import type { Postgres } from '../../../../test/support/postgres.ts'
-import { openPostgresTestMail } from '../../../../test/support/postgres-stores.ts'
+import type { Postgres } from '../../../../test/kit/store/postgres.ts'
+import { openPostgresTestMail } from '../../../../test/kit/store/postgres-stores.ts'
 import { type OpenShareStore, SHARE_LIMITS } from '../../contract/shares.contract.ts'
-import { NOT_EXPIRED } from '../mail/shared-mailboxes.ts'
 
 const openOwn = (postgres: Postgres) => openPostgresTestMail(postgres, { limits: SHARE_LIMITS })
 
@@ -17,8 +16,7 @@ export async function openShares(
   return {
     ...opened,
     async query(sql) {
-      const text = sql.replaceAll('{mail}', 'mail.').replaceAll('{there}', NOT_EXPIRED)
-      return (await client.query<Record<string, unknown>>(text)).rows
+      return (await client.query<Record<string, unknown>>(sql.replaceAll('{mail}', 'mail.'))).rows
     },
     async execute(sql) {
       await client.query(sql.replaceAll('{mail}', 'mail.'))

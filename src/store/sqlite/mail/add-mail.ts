@@ -7,7 +7,6 @@ import type { Envelope, HeaderSummary } from '../../../shared/mail.ts'
 import { compressMail } from '../../compression.ts'
 import { resolveRecipients } from '../../resolve-recipients.ts'
 import type { Db } from '../files.ts'
-import type { Touch } from '../group-commit.ts'
 import { recipientReads } from './recipients.ts'
 
 export function addMailWrites(
@@ -37,7 +36,7 @@ type CompressedMail = Omit<NewMail, 'raw' | 'recipients'> & { size: number; zstd
 export type InsertMail = (mail: CompressedMail, recipients: StoredRecipient[]) => void
 
 /** One per writer: it keeps the last id in memory. */
-export function mailInsert(db: Db, random: () => number, touch: Touch): InsertMail {
+export function mailInsert(db: Db, random: () => number): InsertMail {
   const insertRaw = rawInsert(db, random)
   const insertMessage = messageInsert(db, random)
 
@@ -45,7 +44,6 @@ export function mailInsert(db: Db, random: () => number, touch: Touch): InsertMa
     const rawId = insertRaw(mail, recipients.length)
     for (const recipient of recipients) {
       insertMessage(recipient, { ...mail, stored: mail.zstd.length, rawId })
-      touch(recipient.mailbox)
     }
   }
 }
@@ -104,15 +102,11 @@ function messageInsert(db: Db, random: () => number) {
       .pluck()
   const countInSession = countIn('session', ', received = received + 1')
   const countInShared = countIn('shared_mailbox')
-  const countAtAddress = db.prepare(
-    `insert into pool_address (address, count, bytes) values (?, 1, ?)
-     on conflict (address) do update set count = count + 1, bytes = bytes + excluded.bytes`,
-  )
   const countForSender = db.prepare(
     `insert into sender_share (sender_network, mailbox, count, bytes) values (?, ?, 1, ?)
      on conflict do update set count = count + 1, bytes = bytes + excluded.bytes`,
   )
-  // Of all mail that a key can see, in the pool and in every session of the key, ids rise in the order of commit.
+  // Ids of all mail that a key can see, in the pool and in every session of the key, rise in the order of commit.
   const drawFromPool = db
     .prepare<[number, number], number>(
       `update shared_mailbox set last_id = max(last_id + ?, ?) where id = ${POOL} returning last_id`,
@@ -147,7 +141,6 @@ function messageInsert(db: Db, random: () => number) {
       stored,
       network,
     )
-    if (mailbox === POOL) countAtAddress.run(address, mail.size)
     if (network !== null) countForSender.run(network, mailbox, stored)
   }
 }

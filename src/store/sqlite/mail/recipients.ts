@@ -2,7 +2,8 @@ import { type Address, hostOf, withoutTag } from '../../../base/address.ts'
 import { domainOf } from '../../../mail/domain-store.ts'
 import { LEDGER_COLUMNS, type LedgerRow, recipientLedger } from '../../../mail/ledger-store.ts'
 import type { LedgerHmac } from '../../../mail/rules/ledger.ts'
-import { type Mailbox, type MailboxId, OPERATOR, POOL } from '../../../mail/rules/session.ts'
+import type { MailboxUsage } from '../../../mail/rules/recipient.ts'
+import { type MailboxId, OPERATOR, POOL } from '../../../mail/rules/session.ts'
 import {
   type FoundRecipient,
   NO_USAGE,
@@ -13,25 +14,13 @@ import {
 } from '../../resolve-recipients.ts'
 import type { Db } from '../files.ts'
 
-interface SharedRow {
-  id: MailboxId
-  version: number
-  last_id: number
-  count: number
-  bytes: number
-}
-
-interface ShareRow {
-  mailbox: MailboxId
-  count: number
-  bytes: number
-}
+type ShareRow = MailboxUsage & { mailbox: MailboxId }
 
 /** Used at RCPT on a read-only connection, and inside the transaction by the writer. */
 export function recipientReads(db: Db, hmac: LedgerHmac) {
   // One statement, because each one locks and unlocks the file.
   const byAddress = db.prepare<[string, string], RecipientRow>(
-    `select mail_domain.*, session.id as mailbox, token_hash is not null as owned, key_id,
+    `select mail_domain.*, session.id as mailbox, token_hash is not null and not cleared as owned, key_id,
        expires_at, count, bytes, only_from, max_messages, received
      from mail_domain left join session on address = ? where name = ?`,
   )
@@ -39,10 +28,12 @@ export function recipientReads(db: Db, hmac: LedgerHmac) {
     .prepare<[string], number>('select 1 from address_ledger where hmac = ?')
     .pluck()
   const ledger = db.prepare<[], LedgerRow>(`select ${LEDGER_COLUMNS} from ledger_state`)
-  const inPool = db.prepare<[string], { count: number; bytes: number }>(
+  const inPool = db.prepare<[string], MailboxUsage>(
     'select count, bytes from pool_address where address = ?',
   )
-  const shared = db.prepare<[number], SharedRow>('select * from shared_mailbox where id = ?')
+  const shared = db.prepare<[number], MailboxUsage>(
+    'select count, bytes from shared_mailbox where id = ?',
+  )
 
   const shares = db.prepare<[string], ShareRow>(
     'select mailbox, count, bytes from sender_share where sender_network = ?',
@@ -50,15 +41,7 @@ export function recipientReads(db: Db, hmac: LedgerHmac) {
 
   const isInLedger = (address: Address) => inLedger.get(hmac.of(address)) !== undefined
 
-  function readSharedMailbox(mailbox: MailboxId): Mailbox {
-    const row = shared.get(mailbox)
-    if (!row) throw new Error(`mailbox ${mailbox} is not a shared one`)
-    const { last_id: lastId, ...rest } = row
-    return { ...rest, lastId }
-  }
-
   return {
-    readSharedMailbox,
     findRecipient(address: Address, senderNetwork?: string): FoundRecipient {
       const row = byAddress.get(address, hostOf(address))
       if (!row) return { ...UNKNOWN_RECIPIENT, keyId: undefined }
@@ -69,11 +52,11 @@ export function recipientReads(db: Db, hmac: LedgerHmac) {
         domain: domainOf(row),
         session: undefined,
         keyId: undefined,
-        everAssigned: isInLedger(address) || isInLedger(withoutTag(address)),
+        inLedger: isInLedger(address) || isInLedger(withoutTag(address)),
         ledger: recipientLedger(ledger.get()),
         poolAddress: inPool.get(address) ?? NO_USAGE,
-        pool: readSharedMailbox(POOL),
-        operator: readSharedMailbox(OPERATOR),
+        pool: shared.get(POOL) ?? NO_USAGE,
+        operator: shared.get(OPERATOR) ?? NO_USAGE,
         senderShare:
           senderNetwork === undefined ? undefined : senderShareOf(shares.all(senderNetwork)),
       }

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { afterEach, beforeEach } from 'vitest'
-import { tempFolder } from '../../../../test/support/stores.ts'
+import { tempFolder } from '../../../../test/kit/store/stores.ts'
 import { type Address, type Host, parseHost } from '../../../base/address.ts'
 import type { BlockEntry } from '../../../blocks/rules.ts'
 import { openLedgerHmac } from '../../../mail/rules/ledger.ts'

@@ -1,0 +1,61 @@
+import { type Host, type MailDomain, parseDomainName } from '../base/address.ts'
+import { Problem } from '../base/problem.ts'
+import { formatDuration } from '../base/time.ts'
+import { LIFETIME_HINT, parseLifetime } from '../mail/rules/session.ts'
+import type { DomainAdminStore } from '../mail/sessions/domains.ts'
+
+// What the operator does to mail domains, by commands and on the admin page.
+
+interface DomainOptions {
+  /** Whether it is offered for new sessions. */
+  sessions?: boolean
+  /** Whether mail to addresses that never had a session is kept in the pool. */
+  reader?: boolean
+  /** Lifetime of its sessions, such as 24h; `default` for the default. */
+  ttl?: string
+}
+
+/** Undefined if it exists. Throws `invalid_parameter`. */
+export async function addDomain(
+  store: DomainAdminStore,
+  text: string,
+  { sessions = true, reader = true, ttl }: DomainOptions,
+): Promise<MailDomain | undefined> {
+  const [name, { ttlSeconds }] = [parseName(text), parseTtl(ttl)]
+  return await store.addDomain({ name, sessions, reader, ttlSeconds: ttlSeconds ?? undefined })
+}
+
+/** Changes what is given. Throws `invalid_parameter` and `not_found`. */
+export async function changeDomain(
+  store: DomainAdminStore,
+  text: string,
+  { ttl, ...change }: DomainOptions & { active?: boolean; removed?: boolean },
+): Promise<MailDomain> {
+  const name = parseName(text)
+  const known = await store.findDomain(name)
+  if (change.removed === false) throw invalid('removed: add the domain again instead.')
+  const changes = { ...change, ...parseTtl(ttl) }
+  const changed = known?.removed === false && (await store.changeDomain(name, changes))
+  if (!changed) throw new Problem('not_found', `${name} is not one of our domains.`)
+  return changed
+}
+
+export function domainJson({ ttlSeconds, ...rest }: MailDomain) {
+  return { ...rest, ttl: ttlSeconds === undefined ? null : formatDuration(ttlSeconds) }
+}
+
+function parseName(text: string): Host {
+  const name = parseDomainName(text)
+  if (name) return name
+  throw invalid(`name: ${JSON.stringify(text)} is not a domain name.`)
+}
+
+/** Null: the default; nothing if it is not given. */
+function parseTtl(ttl: string | undefined): { ttlSeconds?: number | null } {
+  if (ttl === undefined) return {}
+  const ttlSeconds = ttl === 'default' ? null : parseLifetime(ttl)
+  if (ttlSeconds === undefined) throw invalid(`ttl: ${LIFETIME_HINT}`)
+  return { ttlSeconds }
+}
+
+const invalid = (message: string) => new Problem('invalid_parameter', message)

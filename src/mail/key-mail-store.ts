@@ -1,0 +1,156 @@
+import { timeOfId } from '../base/id.ts'
+import { type Operation, query, type Value } from '../base/operation.ts'
+import { MESSAGE_COLUMNS, messages } from './message-store.ts'
+import type { Message } from './rules/message.ts'
+import { type MailboxId, POOL } from './rules/session.ts'
+import type { KeyMailHead, KeyMailPage, KeyScope, OrderedKeyMailPage } from './store.ts'
+
+/** Mail that a key may read. Each method is one statement, so that its result is of one moment. */
+export const keyMailReads = {
+  *keyMailVersion({ keyId, pool, to, now }: KeyScope): Operation<string> {
+    const scope = [keyId, now.getTime()]
+    if (to === undefined) {
+      const [row] = yield* query<KeyVersionRow>(KEY_VERSION, scope)
+      return keyVersion({ keyId, pool }, row)
+    }
+    const [row] = yield* query<AddressVersionRow>(ADDRESS_VERSION, [...scope, to])
+    return addressVersion({ pool }, row)
+  },
+
+  listKeyMail: (scope: KeyScope, page: OrderedKeyMailPage): Operation<Message[]> =>
+    messages(...pageOf(scope, MESSAGE_COLUMNS, page)),
+
+  listKeyMailHeads: (scope: KeyScope, page: KeyMailPage): Operation<KeyMailHead[]> =>
+    query<KeyMailHead>(...pageOf(scope, HEAD_COLUMNS, page)),
+
+  readKeyMail: (scope: KeyScope, ids: readonly number[]): Operation<Message[]> =>
+    messages(
+      listStatement(scope, MESSAGE_COLUMNS, ([some]) => ({
+        where: `message.id = any(${some}::bigint[])`,
+        direction: 'desc',
+        limit: '',
+      })),
+      [...scopeValues(scope), ids],
+    ),
+
+  *lastExpired({ keyId, pool, to, now }: KeyScope, sinceId: number): Operation<number> {
+    const since = timeOfId(sinceId).getTime()
+    const values = [keyId, now.getTime(), since, sinceId, pool ? POOL : 0, to]
+    const [row] = yield* query<{ id: number | null }>(LAST_EXPIRED, values)
+    return row?.id ?? 0
+  },
+}
+
+// A session without a token, or that was swept, has ended even if the clock has stepped back.
+const LIVE = 'session.expires_at > $2 and session.token_hash is not null and not session.cleared'
+const OWN = `session.key_id = $1 and ${LIVE}`
+// Written like the condition of the index message_in_pool.
+const IN_POOL = `mailbox <= ${POOL}`
+
+const KEY_VERSION = `select (select version from mail.shared_mailbox where id = ${POOL}) as pool,
+  (select version from mail.key_view where key_id = $1) as own,
+  (select min(expires_at) from mail.session where ${OWN}) as soonest`
+const ADDRESS_VERSION = `select pool.count, newest, session.id as mailbox, session.version
+  from (select cast(count(*) as bigint) as count, max(id) as newest from mail.message
+    where ${IN_POOL} and recipient = $3) as pool
+  left join mail.session on session.address = $3 and ${OWN}`
+
+// A session that its owner has ended has no token. One with such a message has expired after that message.
+const LAST_EXPIRED = `select max(id) as id from (
+  select max(last_id) as id from mail.session where key_id = $1 and token_hash is not null
+    and expires_at between $3 and $2 and last_id > $4 and (cast($6 as text) is null or address = $6)
+  union all select swept_id from mail.shared_mailbox where id = $5 and swept_id > $4) as expired`
+
+const HEAD_COLUMNS = 'message.id, message.sender_email as "senderEmail", message.subject'
+
+/** The parameters $1 to $3, or $2 without an address. */
+function scopeValues({ keyId, now, to }: KeyScope): Value[] {
+  return [keyId, now.getTime(), ...(to === undefined ? [] : [to])]
+}
+
+function pageOf(
+  scope: KeyScope,
+  columns: string,
+  { sinceId, beforeId = Number.MAX_SAFE_INTEGER, limit, oldestFirst }: OrderedKeyMailPage,
+): [string, Value[]] {
+  const text = listStatement(scope, columns, ([since, before, most]) => ({
+    where: `message.id > ${since} and message.id < ${before}`,
+    direction: oldestFirst ? 'asc' : 'desc',
+    limit: `limit ${most}`,
+  }))
+  return [text, [...scopeValues(scope), sinceId, beforeId, limit]]
+}
+
+/** The mail of the key's live sessions, or of one address, and that of the pool. `wanted` is given the names of further parameters. */
+function listStatement(
+  { to, pool }: Pick<KeyScope, 'to' | 'pool'>,
+  columns: string,
+  wanted: (parameters: string[]) => { where: string; direction: string; limit: string },
+): string {
+  const { where, direction, limit } = wanted(
+    to === undefined ? ['$3', '$4', '$5'] : ['$4', '$5', '$6'],
+  )
+  const [own, shared] =
+    to === undefined
+      ? [
+          `mail.message inner join mail.session on session.id = message.mailbox
+           where message.key_id = $1 and ${LIVE}`,
+          `mail.message where mailbox = ${POOL}`,
+        ]
+      : [
+          `mail.session inner join mail.message on message.mailbox = session.id
+           where session.address = $3 and ${OWN}`,
+          `mail.message where ${IN_POOL} and recipient = $3`,
+        ]
+  const part = (from: string) =>
+    `select ${columns} from ${from} and ${where} order by message.id ${direction}`
+  if (!pool) return `${part(own)} ${limit}`
+  // Each part is read in the order of its ids, so that they are merged without sorting.
+  return `select * from (${part(own)}) as own union all select * from (${part(shared)}) as shared
+    order by id ${direction} ${limit}`
+}
+
+interface KeyVersionRow {
+  pool: number
+  own: number | null
+  /** The next expiry, null if no session of the key is live: a session that expires changes the mail without a write. */
+  soonest: number | null
+}
+
+/** The version of all mail that a key may see. Equal versions mean equal mail, even of different keys. */
+function keyVersion(
+  { keyId, pool }: Pick<KeyScope, 'keyId' | 'pool'>,
+  row: KeyVersionRow | undefined,
+): string {
+  if (!row) throw new Error('the version query returned no row')
+  const shared = pool ? `p${base36(row.pool)}` : ''
+  if (row.soonest === null) return shared
+  return `${shared}k${keyId}.${base36(row.own ?? 0)}.${base36(row.soonest)}`
+}
+
+/**
+ * What a key may see of one address: its mail in the pool, and the key's session of that address. New mail has a higher id than
+ * all mail before it, so with the same newest id and the same count nothing has changed.
+ */
+interface AddressVersionRow {
+  count: number
+  newest: number | null
+  mailbox: MailboxId | null
+  version: number | null
+}
+
+function addressVersion(
+  { pool }: Pick<KeyScope, 'pool'>,
+  row: AddressVersionRow | undefined,
+): string {
+  if (!row) throw new Error('the version query returned no row')
+  const { count, newest, mailbox, version } = row
+  const shared = pool && newest !== null ? `a${base36(newest)}.${base36(count)}` : ''
+  return mailbox === null ? shared : `${shared}s${base36(mailbox)}.${base36(version ?? 0)}`
+}
+
+function base36(value: number): string {
+  return value.toString(36)
+}
+
+// Limits: mail of ended sessions is skipped one by one until the sweep, about a minute.

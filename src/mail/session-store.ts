@@ -1,0 +1,160 @@
+import { idBounds } from '../base/id.ts'
+import { type Operation, query, type Value } from '../base/operation.ts'
+import { NO_RULES } from '../shared/address-rules.ts'
+import { assignedLedger, LEDGER_COLUMNS, type LedgerRow } from './ledger-store.ts'
+import type { LedgerHmac } from './rules/ledger.ts'
+import { isLive, isWithinCooldown, type MailboxId, type Session } from './rules/session.ts'
+import type { NewSession, Revival } from './store.ts'
+import { SESSION_COLUMNS, type SessionRow, sessionOf } from './store-rows.ts'
+
+/** What the engines do differently. */
+interface SessionEngine {
+  hmac: LedgerHmac
+  random: () => number
+  /** Runs INSERT_SESSION and adds this entry to the ledger. */
+  insertSession(values: readonly Value[], entry: string): Operation<SessionRow[]>
+  /** Keeps the raw mail of a locked session until it expires. */
+  keepRaws(session: SessionRow, expiresAt: Date, now: Date): Operation<void>
+}
+
+/** Nothing if the address, the token or the drawn id exists. */
+export const INSERT_SESSION = `insert into mail.session (id, address, token_hash, key_id, account_id, created_at,
+    expires_at, last_id, only_from, max_messages)
+  select greatest(coalesce((select max(id) from mail.session), 0) + $1, $2), $3, $4, $5, cast($6 as integer),
+    cast($7 as bigint), cast($8 as bigint), cast($9 as bigint), $10, cast($11 as integer)
+  where true on conflict do nothing returning ${SESSION_COLUMNS}`
+
+/** To create, extend and revive sessions. Each is one transaction, but addSession needs none. */
+export function sessionWrites({ hmac, random, insertSession, keepRaws }: SessionEngine) {
+  function* insert(
+    session: Omit<NewSession, 'cooldownMs'>,
+    lastId = 0,
+  ): Operation<Session | undefined> {
+    const { address, tokenHash, keyId, accountId, createdAt, expiresAt, rules = NO_RULES } = session
+    const { step, least } = idBounds(createdAt, random())
+    const [row] = yield* insertSession(
+      [
+        ...[step, least, address, tokenHash, keyId, accountId],
+        ...[createdAt.getTime(), expiresAt.getTime(), lastId],
+        rules.onlyFrom.length === 0 ? null : rules.onlyFrom.join(),
+        rules.maxMessages,
+      ],
+      hmac.of(address),
+    )
+    return row && sessionOf(row)
+  }
+
+  return {
+    /** For an address that has and had no session; undefined otherwise. */
+    *addSession(session: NewSession): Operation<Session | undefined> {
+      return (yield* isNewAddressFree(session)) ? yield* insert(session) : undefined
+    },
+
+    /** For an address that has or had a session: it is free after its cool-down. */
+    *takeOverAddress(session: NewSession): Operation<Session | undefined> {
+      const { address, createdAt, cooldownMs } = session
+      // During the cool-down it is only read: no lock delays the mail of its session, no commit waits for the disk.
+      const [holder] = yield* query<SessionRow>(
+        `select ${SESSION_COLUMNS} from mail.session where address = $1`,
+        [address],
+      )
+      const isHeld = holder
+        ? isWithinCooldown(spanOf(holder), createdAt, cooldownMs)
+        : !(yield* isNewAddressFree(session))
+      if (isHeld) return undefined
+      if (holder) yield* releaseAddress(holder)
+      return required(yield* insert(session))
+    },
+
+    /** The old row loses its address and keeps mail that is not swept yet; the owner gets a new, empty mailbox. */
+    *reviveSession(revival: Revival): Operation<Session | undefined> {
+      const row = yield* lockSession(revival.mailbox)
+      const session = row && revivedSession(row, revival)
+      if (!session) return undefined
+      yield* releaseAddress(row)
+      // Ids continue from the old mailbox, so that a client's since_id stays valid even if the clock has stepped back.
+      return required(yield* insert(session, row.last_id))
+    },
+
+    *extendSession(mailbox: MailboxId, expiresAt: Date, now: Date): Operation<Session | undefined> {
+      const row = yield* lockSession(mailbox)
+      if (!row || !isExtendable(row, now)) return undefined
+      const [extended] = yield* query<SessionRow>(
+        `update mail.session set expires_at = $2, version = version + 1 where id = $1
+         returning ${SESSION_COLUMNS}`,
+        [mailbox, expiresAt.getTime()],
+      )
+      // After the update, which locks the row of the key: a deletion locks that before raw mail, too.
+      yield* keepRaws(row, expiresAt, now)
+      return extended && sessionOf(extended)
+    },
+  }
+}
+
+export const sessionEnds = {
+  *endSession(mailbox: MailboxId, now: Date): Operation<boolean> {
+    const ended = yield* query(
+      `update mail.session set expires_at = $2, token_hash = null, version = version + 1
+       where id = $1 and token_hash is not null and expires_at > $2 returning id`,
+      [mailbox, now.getTime()],
+    )
+    return ended.length === 1
+  },
+}
+
+/** Whether an address without a session is free: while the ledger is unknown, only a random one. */
+function* isNewAddressFree({ isRandom = false }: NewSession): Operation<boolean> {
+  if (isRandom) return true
+  const [row] = yield* query<LedgerRow>(`select ${LEDGER_COLUMNS} from mail.ledger_state`)
+  return assignedLedger(row).unknownUntil === undefined
+}
+
+function* lockSession(mailbox: MailboxId): Operation<SessionRow | undefined> {
+  const [row] = yield* query<SessionRow>(
+    `select ${SESSION_COLUMNS} from mail.session where id = $1 for no key update`,
+    [mailbox],
+  )
+  return row
+}
+
+function* releaseAddress({ id, address, expires_at: expiresAt }: SessionRow): Operation<void> {
+  const released = yield* query(
+    `update mail.session set address = null, token_hash = null
+     where id = $1 and address = $2 and expires_at = $3 returning id`,
+    [id, address, expiresAt],
+  )
+  if (released.length === 0) throw new SessionConflict()
+}
+
+/** A concurrent transaction has taken the address or drawn the same id: the caller retries, from before the transaction. */
+export class SessionConflict extends Error {
+  constructor() {
+    super('no free session id was found')
+  }
+}
+
+function required(session: Session | undefined): Session {
+  if (!session) throw new SessionConflict()
+  return session
+}
+
+/** A swept session is not extendable, even if the clock has stepped back: its mail is gone. */
+function isExtendable(row: SessionRow, now: Date): boolean {
+  return row.token_hash !== null && !row.cleared && isLive(spanOf(row), now)
+}
+
+/** The new session of an owner who revives an expired one; undefined if that is live, or its cool-down has ended. */
+function revivedSession(
+  row: SessionRow,
+  { now, expiresAt, cooldownMs }: Revival,
+): Omit<NewSession, 'cooldownMs'> | undefined {
+  const { address, token_hash: tokenHash } = row
+  if (!address || !tokenHash) return undefined
+  if (isLive(spanOf(row), now) || !isWithinCooldown(spanOf(row), now, cooldownMs)) return undefined
+  const { keyId, accountId, rules } = sessionOf(row)
+  return { address, tokenHash, keyId, accountId, createdAt: now, expiresAt, rules }
+}
+
+function spanOf(row: SessionRow): { expiresAt: Date } {
+  return { expiresAt: new Date(row.expires_at) }
+}

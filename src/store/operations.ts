@@ -1,0 +1,93 @@
+import { seriesReads, seriesTransactions } from '../admin/series/store.ts'
+import { adminSessionReads, adminSessionWrites } from '../admin/session-store.ts'
+import type { Operation } from '../base/operation.ts'
+import { blockReads, blockTransactions } from '../blocks/store.ts'
+import { checkRunReads, checkRunWrites } from '../doctor/store.ts'
+import { accountReads, accountWrites, resolveFetchedMail } from '../gmail/store.ts'
+import { installationReads, installationWrites } from '../keys/installation-store.ts'
+import { keyReads, keyTransactions, keyWrites } from '../keys/store.ts'
+import { domainReads, domainWrites } from '../mail/domain-store.ts'
+import { keyMailReads } from '../mail/key-mail-store.ts'
+import { ledgerReads, ledgerWrites } from '../mail/ledger-store.ts'
+import { levelReads } from '../mail/level-store.ts'
+import { messageReads, messageWrites, type ReleaseRaws } from '../mail/message-store.ts'
+import { operatorReads } from '../mail/operator-store.ts'
+import type { ReceiveLimits } from '../mail/rules/recipient.ts'
+import { sessionEnds } from '../mail/session-store.ts'
+import type { StoredRecipient } from '../mail/store.ts'
+import { orderReads, orderTransactions, orderWrites } from '../shop/store.ts'
+import { webhookReads, webhookTransactions, webhookWrites } from '../webhooks/store.ts'
+import { shopSweep } from './shop/sweep.ts'
+
+// The operations that both engines run: a line for each folder that has some.
+
+interface Engine {
+  /** The condition for the raw mail of a message. */
+  rawMail: string
+  /** Selects what the database takes, as `bytes`. */
+  usedBytes: string
+  limits: ReceiveLimits
+}
+
+export const mailReads = ({ rawMail, usedBytes, limits }: Engine) => ({
+  ...domainReads,
+  ...messageReads,
+  ...keyMailReads,
+  ...operatorReads(rawMail),
+  ...levelReads(usedBytes),
+  ...ledgerReads,
+  ...accountReads(limits),
+  ...seriesReads,
+  ...blockReads,
+  ...checkRunReads,
+})
+
+export const mailWrites = {
+  ...domainWrites,
+  ...sessionEnds,
+  ...ledgerWrites,
+  ...accountWrites,
+  ...checkRunWrites,
+}
+
+/** Each in one transaction. */
+export const mailTransactions = (releaseRaws: ReleaseRaws) => ({
+  ...messageWrites(releaseRaws),
+  ...seriesTransactions,
+  ...blockTransactions,
+})
+
+/** Decides who gets a mail. */
+export type ResolveMail = (
+  mail: never,
+  limits: ReceiveLimits,
+) => Operation<{ outcome: string; recipients?: StoredRecipient[] }>
+
+/** They decide who gets a mail; the engine stores it for them in the same transaction. */
+export const resolvedMail = {
+  addFetchedMail: resolveFetchedMail,
+}
+
+export const shopReads = {
+  ...installationReads,
+  ...keyReads,
+  ...adminSessionReads,
+  ...orderReads,
+  ...webhookReads,
+}
+
+export const shopWrites = {
+  ...installationWrites,
+  ...keyWrites,
+  ...shopSweep,
+  ...adminSessionWrites,
+  ...orderWrites,
+  ...webhookWrites,
+}
+
+/** Each in one transaction. */
+export const shopTransactions = {
+  ...keyTransactions,
+  ...orderTransactions,
+  ...webhookTransactions,
+}
