@@ -1,12 +1,11 @@
-import assert from 'node:assert/strict'
-import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
-import { problemFault, request, requestFrom } from '../../../test/support/http-client.ts'
-import { openTestServer, type TestServer } from '../../../test/support/http-server.ts'
-import { keyRing, type TestKey } from '../../../test/support/keys.ts'
-import { newClient, PROXY, PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
-import { openReceiver } from '../../../test/support/webhook-receiver.ts'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { problemFault, request, requestFrom } from '../../test/kit/http/http-client.ts'
+import { openTestServer, type TestServer } from '../../test/kit/http/http-server.ts'
+import { newClient, PROXY, PROXY_ENV } from '../../test/kit/http/trusted-proxy.ts'
+import { openReceiver } from '../../test/kit/http/webhook-receiver.ts'
+import { keyRing, type TestKey } from '../../test/kit/shop/keys.ts'
 
-// What is refused. Nothing is delivered here: see webhooks.test.ts.
+// What is refused. Nothing is delivered here: see api.service.test.ts.
 
 let server: TestServer
 let receiver: Awaited<ReturnType<typeof openReceiver>>
@@ -50,15 +49,15 @@ describe('400', () => {
   ] as [string, Params, string][]) {
     test(name, async () => {
       const response = await call('', params)
-      assert.deepEqual([response.status, response.body['code']], [400, code])
-      assert.equal(problemFault(response), undefined)
+      expect([response.status, response.body['code']]).toStrictEqual([400, code])
+      expect(problemFault(response)).toBeUndefined()
     })
   }
 
   test('a replay without since_id', async () => {
     const { id } = await create()
     const { status, body } = await call(`/${id}/replay`, {})
-    assert.deepEqual([status, body['code']], [400, 'missing_parameter'])
+    expect([status, body['code']]).toStrictEqual([400, 'missing_parameter'])
   })
 })
 
@@ -80,7 +79,7 @@ test('401: no key, or a wrong one', async () => {
       ...(await toEach(id, { headers })),
     ]
     for (const { status, body } of responses) {
-      assert.deepEqual([status, body['code']], [401, 'invalid_key'])
+      expect([status, body['code']]).toStrictEqual([401, 'invalid_key'])
     }
   }
 })
@@ -90,11 +89,11 @@ for (const [name, figures, status, code] of [
   ['429: nothing left for today', { perDay: 0 }, 429, 'daily_limit'],
 ] as const) {
   test(`${name} creates no webhook`, async () => {
-    const spent = await keyRing(server.shop, server.now).issue(figures)
-    const response = await call('', { url: receiver.url }, spent)
-    assert.deepEqual([response.status, response.body['code']], [status, code])
-    assert.equal(problemFault(response), undefined)
-    assert.deepEqual((await call('', undefined, spent)).body['webhooks'], [])
+    const usedUp = await keyRing(server.shop, server.now).issue(figures)
+    const response = await call('', { url: receiver.url }, usedUp)
+    expect([response.status, response.body['code']]).toStrictEqual([status, code])
+    expect(problemFault(response)).toBeUndefined()
+    expect((await call('', undefined, usedUp)).body['webhooks']).toStrictEqual([])
   })
 }
 
@@ -104,18 +103,19 @@ test('402: a stopped key creates, tests, replays and enables no webhook, but may
   const stopped = await keyRing(server.shop, server.now).issueRefunded(async (keyId) => {
     const none = { to: undefined, from: undefined, subject: undefined }
     const hook = { id: 'wh_stopped', keyId, url, ...none, createdAt, lastId: 9 }
-    await server.shop.addWebhook(hook, 1)
+    await server.shop.addWebhook(hook)
   })
-  const before = await server.shop.readWebhook('wh_stopped')
+  const read = () => server.shop.readWebhook('wh_stopped', createdAt)
+  const before = await read()
   for (const path of ['', '/wh_stopped/test', '/wh_stopped/replay', '/wh_stopped/enable']) {
     const response = await call(path, { url, since_id: '0' }, stopped)
-    assert.deepEqual([response.status, response.body['code']], [402, 'plan_expired'], path)
-    assert.equal(problemFault(response), undefined)
+    expect([response.status, response.body['code']], path).toStrictEqual([402, 'plan_expired'])
+    expect(problemFault(response)).toBeUndefined()
   }
-  assert.deepEqual(await server.shop.readWebhook('wh_stopped'), before)
-  assert.deepEqual(receiver.received, [])
-  assert.equal((await call('/wh_stopped', undefined, stopped)).status, 200)
-  assert.equal((await call('/wh_stopped/delete', {}, stopped)).status, 200)
+  expect(await read()).toStrictEqual(before)
+  expect(receiver.received).toStrictEqual([])
+  expect((await call('/wh_stopped', undefined, stopped)).status).toBe(200)
+  expect((await call('/wh_stopped/delete', {}, stopped)).status).toBe(200)
 })
 
 describe('403', () => {
@@ -129,8 +129,8 @@ describe('403', () => {
       'https://8.8.8.8:25/',
     ]) {
       const response = await call('', { url })
-      assert.deepEqual([response.status, response.body['code']], [403, 'not_allowed'], url)
-      assert.equal(problemFault(response), undefined)
+      expect([response.status, response.body['code']], url).toStrictEqual([403, 'not_allowed'])
+      expect(problemFault(response)).toBeUndefined()
     }
   })
 
@@ -139,7 +139,7 @@ describe('403', () => {
     const { headers } = await keyRing(other.shop, other.now).issue()
     const { status, body } = await request(`${other.url}/webhooks`, { headers })
     await other.stop()
-    assert.deepEqual([status, body['code']], [403, 'not_allowed'])
+    expect([status, body['code']]).toStrictEqual([403, 'not_allowed'])
   })
 })
 
@@ -154,26 +154,26 @@ test('404: unknown, deleted, or of another key', async () => {
     await toEach('wh_none', key),
   ]) {
     for (const { status, body } of responses) {
-      assert.deepEqual([status, body['code']], [404, 'webhook_not_found'])
+      expect([status, body['code']]).toStrictEqual([404, 'webhook_not_found'])
     }
   }
-  assert.equal((await call(`/${id}`)).status, 200)
+  expect((await call(`/${id}`)).status).toBe(200)
 })
 
 describe('409', () => {
   test('webhook_limit: the eleventh webhook of a key', async () => {
     const created = Array.from({ length: 12 }, () => call('', { url: receiver.url }))
     const statuses = (await Promise.all(created)).map(({ status }) => status)
-    assert.deepEqual(statuses.toSorted(), [...Array(10).fill(200), 409, 409])
+    expect(statuses.toSorted()).toStrictEqual([...Array(10).fill(200), 409, 409])
     const { body } = await call('', { url: receiver.url })
-    assert.equal(body['code'], 'webhook_limit')
+    expect(body['code']).toBe('webhook_limit')
   })
 
   test('already_rolled: while the old secret is valid', async () => {
     const { id } = await create()
     await call(`/${id}/roll-secret`, {})
     const { status, body } = await call(`/${id}/roll-secret`, {})
-    assert.deepEqual([status, body['code']], [409, 'already_rolled'])
+    expect([status, body['code']]).toStrictEqual([409, 'already_rolled'])
   })
 })
 
@@ -190,6 +190,6 @@ for (const [name, actions] of [
       const { status } = await requestFrom(server.port, PROXY, { method: 'POST', path, headers })
       statuses.push(status)
     }
-    assert.deepEqual(statuses, [...Array(10).fill(200), 429])
+    expect(statuses).toStrictEqual([...Array(10).fill(200), 429])
   })
 }

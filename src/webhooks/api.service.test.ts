@@ -1,10 +1,9 @@
-import assert from 'node:assert/strict'
 import { Webhook as Verifier } from 'standardwebhooks'
-import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
-import { request } from '../../../test/support/http-client.ts'
-import { type AppWithKeys, startAppWithKeys, type TestKey } from '../../../test/support/keys.ts'
-import { waitUntil } from '../../../test/support/wait-until.ts'
-import { openReceiver } from '../../../test/support/webhook-receiver.ts'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { request } from '../../test/kit/http/http-client.ts'
+import { openReceiver } from '../../test/kit/http/webhook-receiver.ts'
+import { type AppWithKeys, startAppWithKeys, type TestKey } from '../../test/kit/shop/keys.ts'
+import { waitUntil } from '../../test/kit/wait-until.ts'
 
 let app: AppWithKeys
 let receiver: Awaited<ReturnType<typeof openReceiver>>
@@ -36,7 +35,7 @@ interface WebhookJson extends Record<string, unknown> {
 }
 async function create(params: Params = {}): Promise<WebhookJson> {
   const { status, body, text } = await call('', { url: receiver.url, ...params })
-  assert.equal(status, 200, text)
+  expect(status, text).toBe(200)
   return body['webhook'] as WebhookJson
 }
 const read = async (id: string) => (await call(`/${id}`)).body['webhook'] as WebhookJson
@@ -63,20 +62,22 @@ describe('200', () => {
     const to = newAddress()
     await app.mail(to, mailWith('before'))
     const { id, secret, ...webhook } = await create({ to })
-    assert.deepEqual(
-      [webhook['state'], webhook['reason'], webhook['to'], webhook['backlog']],
-      ['active', null, to, null],
-    )
+    expect([webhook['state'], webhook['reason'], webhook['to'], webhook['backlog']]).toStrictEqual([
+      'active',
+      null,
+      to,
+      null,
+    ])
     const text = 'Your code is 493 027.\r\nhttps://site.test/verify?x=1'
     await app.mail(to, mailWith('first', text))
     await app.mail(to, mailWith('second'))
     await received(2)
-    assert.deepEqual(receiver.subjects(), ['first', 'second'])
+    expect(receiver.subjects()).toStrictEqual(['first', 'second'])
     const [first] = receiver.received
-    assert.ok(first)
+    expect.assert(first)
     const event = new Verifier(secret).verify(first.body, first.headers) as typeof first.event
     const { id: messageId, date, date_iso: iso, size, links, ...data } = event.data
-    assert.deepEqual(data, {
+    expect(data).toStrictEqual({
       address: to,
       from: 'ann@sender.test',
       to,
@@ -84,26 +85,23 @@ describe('200', () => {
       code: '493027',
       attachments: 0,
     })
-    assert.equal(event.type, 'message.received')
-    assert.deepEqual(
-      [event.timestamp, String(date).replace(' ', 'T')],
-      [iso, `${iso}`.slice(0, -1)],
-    )
-    assert.ok(Number(size) > 100)
-    assert.equal((links as { url: string }[])[0]?.url, 'https://site.test/verify?x=1')
+    expect(event.type).toBe('message.received')
+    expect([event.timestamp, String(date).replace(' ', 'T')]).toStrictEqual([
+      iso,
+      `${iso}`.slice(0, -1),
+    ])
+    expect.assert(Number(size) > 100)
+    expect((links as { url: string }[])[0]?.url).toBe('https://site.test/verify?x=1')
 
     await delivered(id, 2)
-    assert.equal(await app.ring.used(key), 2)
+    expect(await app.ring.used(key)).toBe(2)
     const { body } = await call(`/${id}/deliveries`)
     const deliveries = body['deliveries'] as Record<string, unknown>[]
-    assert.deepEqual(
-      deliveries.map(({ attempt, status, error }) => [attempt, status, error]),
-      [
-        [1, 200, null],
-        [1, 200, null],
-      ],
-    )
-    assert.equal(deliveries[1]?.['message_id'], messageId)
+    expect(deliveries.map(({ attempt, status, error }) => [attempt, status, error])).toStrictEqual([
+      [1, 200, null],
+      [1, 200, null],
+    ])
+    expect(deliveries[1]?.['message_id']).toBe(messageId)
   })
 
   test('with since_id, stored mail is delivered, too; a replay delivers it again', async () => {
@@ -112,12 +110,12 @@ describe('200', () => {
     const { id } = await create({ to, since_id: '0' })
     await delivered(id, 1)
     const { status, body } = await call(`/${id}/replay`, { since_id: '0' })
-    assert.equal(status, 200)
-    assert.equal((body['webhook'] as WebhookJson)['id'], id)
+    expect(status).toBe(200)
+    expect((body['webhook'] as WebhookJson)['id']).toBe(id)
     await received(2)
     const [one, again] = receiver.received
-    assert.equal(one?.body, again?.body)
-    assert.notEqual(one?.id, again?.id)
+    expect(one?.body).toBe(again?.body)
+    expect(one?.id).not.toBe(again?.id)
     await waitUntil(async () => (await app.ring.used(key)) === 2)
   })
 
@@ -132,27 +130,23 @@ describe('200', () => {
     await app.mail(mine.email, mailWith('something else'))
     await app.mail(mine.email, mailWith(`For Me ${mine.email}`))
     await received(1)
-    assert.deepEqual(
-      receiver.received.map(({ event }) => event.data['address']),
-      [mine.email],
-    )
+    expect(receiver.received.map(({ event }) => event.data['address'])).toStrictEqual([mine.email])
   })
 
   test('a test is sent at once, signed and free', async () => {
     const { id, secret } = await create({ to: newAddress() })
     const { body } = await call(`/${id}/test`, {})
     const { ms, ...delivery } = body['delivery'] as Record<string, unknown>
-    assert.deepEqual(delivery, { status: 200, error: null })
-    assert.equal(typeof ms, 'number')
+    expect(delivery).toStrictEqual({ status: 200, error: null })
+    expect(typeof ms).toBe('number')
     const [one] = receiver.received
-    assert.ok(one)
+    expect.assert(one)
     const event = new Verifier(secret).verify(one.body, one.headers) as typeof one.event
-    assert.deepEqual([event.type, event.data], ['webhook.test', { webhook_id: id }])
-    assert.equal(await app.ring.used(key), 0)
-    assert.deepEqual((await call(`/${id}/deliveries`)).body['deliveries'], [])
+    expect([event.type, event.data]).toStrictEqual(['webhook.test', { webhook_id: id }])
+    expect(await app.ring.used(key)).toBe(0)
+    expect((await call(`/${id}/deliveries`)).body['deliveries']).toStrictEqual([])
     receiver.state.behaviour = 500
-    assert.equal(
-      ((await call(`/${id}/test`, {})).body['delivery'] as { status: number }).status,
+    expect(((await call(`/${id}/test`, {})).body['delivery'] as { status: number }).status).toBe(
       500,
     )
   })
@@ -160,15 +154,15 @@ describe('200', () => {
   test('after a roll both secrets verify a delivery', async () => {
     const { id, secret } = await create({ to: newAddress() })
     const { status, body } = await call(`/${id}/roll-secret`, {})
-    assert.equal(status, 200)
-    assert.notEqual(body['secret'], secret)
+    expect(status).toBe(200)
+    expect(body['secret']).not.toBe(secret)
     await call(`/${id}/test`, {})
     const [one] = receiver.received
-    assert.ok(one)
+    expect.assert(one)
     for (const each of [secret, String(body['secret'])]) {
       new Verifier(each).verify(one.body, one.headers)
     }
-    assert.equal((await read(id))['old_secret_until'], body['old_secret_until'])
+    expect((await read(id))['old_secret_until']).toBe(body['old_secret_until'])
   })
 
   test('a failing webhook says why and when it tries again; enabling it tries now', async () => {
@@ -178,13 +172,13 @@ describe('200', () => {
     await app.mail(to, mailWith('late'))
     await waitUntil(async () => (await read(id))['state'] === 'failing')
     const failing = await read(id)
-    assert.equal(failing['reason'], 'status_503')
-    assert.match(String(failing['next_attempt_at']), /^\d{4}-/)
+    expect(failing['reason']).toBe('status_503')
+    expect(String(failing['next_attempt_at'])).toMatch(/^\d{4}-/)
     receiver.state.behaviour = 200
-    assert.equal((await call(`/${id}/enable`, {})).status, 200)
+    expect((await call(`/${id}/enable`, {})).status).toBe(200)
     await received(2)
     await waitUntil(async () => (await read(id))['state'] === 'active')
-    assert.equal(await app.ring.used(key), 1)
+    expect(await app.ring.used(key)).toBe(1)
   })
 
   test('a disabled webhook is enabled again', async () => {
@@ -193,7 +187,7 @@ describe('200', () => {
     receiver.state.behaviour = 410
     await app.mail(to, mailWith('gone'))
     await waitUntil(async () => (await read(id))['state'] === 'disabled')
-    assert.equal((await read(id))['reason'], 'gone')
+    expect((await read(id))['reason']).toBe('gone')
     receiver.state.behaviour = 200
     await call(`/${id}/enable`, {})
     await received(2)
@@ -214,40 +208,34 @@ describe('200', () => {
     await app.mail(to, mailWith('2'))
     await waitUntil(async () => (await states())[0] === 'paused daily_limit')
     // Otherwise the state would tell for nothing whether there is mail.
-    assert.deepEqual(await states(), Array(2).fill('paused daily_limit'))
-    assert.equal(await app.ring.used(limited), 1)
+    expect(await states()).toStrictEqual(Array(2).fill('paused daily_limit'))
+    expect(await app.ring.used(limited)).toBe(1)
     app.moveClock(86_400)
-    assert.deepEqual(await states(), Array(2).fill('active '))
+    expect(await states()).toStrictEqual(Array(2).fill('active '))
     await call(`/${id}/enable`, {}, limited)
     await received(2)
-    assert.deepEqual(receiver.subjects(), ['1', '2'])
+    expect(receiver.subjects()).toStrictEqual(['1', '2'])
   })
 
   test('webhooks are listed oldest first, without secrets, and are deleted', async () => {
     const ids = [(await create()).id, (await create()).id]
     const list = async () => (await call('')).body['webhooks'] as WebhookJson[]
-    assert.deepEqual(
-      (await list()).map(({ id }) => id),
-      ids,
-    )
-    assert.ok((await list()).every((webhook) => !('secret' in webhook)))
+    expect((await list()).map(({ id }) => id)).toStrictEqual(ids)
+    expect.assert((await list()).every((webhook) => !('secret' in webhook)))
     const { status, body } = await call(`/${ids[0]}/delete`, {})
-    assert.deepEqual([status, body['message']], [200, 'Webhook deleted.'])
-    assert.deepEqual(
-      (await list()).map(({ id }) => id),
-      ids.slice(1),
-    )
+    expect([status, body['message']]).toStrictEqual([200, 'Webhook deleted.'])
+    expect((await list()).map(({ id }) => id)).toStrictEqual(ids.slice(1))
   })
 
   test('a key without quota may still manage its webhooks', async () => {
     const limited = await app.ring.issue({ requests: 1 })
     const { status, headers, body } = await call('', { url: receiver.url }, limited)
-    assert.equal(status, 200)
-    assert.equal(headers.get('cache-control'), 'no-store')
+    expect(status).toBe(200)
+    expect(headers.get('cache-control')).toBe('no-store')
     await request(`${app.url}/emails`, { headers: limited.headers })
     const { id } = body['webhook'] as WebhookJson
-    assert.equal((await call('', undefined, limited)).status, 200)
-    assert.equal((await call(`/${id}/delete`, {}, limited)).status, 200)
+    expect((await call('', undefined, limited)).status).toBe(200)
+    expect((await call(`/${id}/delete`, {}, limited)).status).toBe(200)
   })
 
   test('what a webhook says about pool mail costs a request, also if it cannot deliver and is deleted', async () => {
@@ -259,9 +247,9 @@ describe('200', () => {
       await create({ url, to: empty, since_id: '0' }),
     ]
     await waitUntil(async () => (await read(one.id))['state'] === 'failing')
-    assert.deepEqual([one['backlog'], (await read(one.id))['backlog']], [null, null])
-    assert.deepEqual([other['backlog'], (await read(other.id))['backlog']], [null, null])
+    expect([one['backlog'], (await read(one.id))['backlog']]).toStrictEqual([null, null])
+    expect([other['backlog'], (await read(other.id))['backlog']]).toStrictEqual([null, null])
     for (const { id } of [one, other]) await call(`/${id}/delete`, {})
-    assert.equal(await app.ring.used(key), 1)
+    expect(await app.ring.used(key)).toBe(1)
   })
 })

@@ -1,16 +1,15 @@
-import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import systemDns from 'node:dns/promises'
 import { once } from 'node:events'
 import { createServer } from 'node:https'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
-import { afterAll, afterEach, beforeAll, describe, onTestFinished, test } from 'vitest'
-import { isProblem } from '../../test/support/problem.ts'
-import { waitUntil } from '../../test/support/wait-until.ts'
-import { openReceiver } from '../../test/support/webhook-receiver.ts'
-import { openDnsServer } from '../sender-auth/testing/dns-server.ts'
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { openDnsServer } from '../../test/kit/dns/dns-server.ts'
+import { isProblem } from '../../test/kit/http/problem.ts'
+import { openReceiver } from '../../test/kit/http/webhook-receiver.ts'
+import { waitUntil } from '../../test/kit/wait-until.ts'
 import { selfSigned } from '../smtp/tls.ts'
-import { openWebhookClient } from './open-client.ts'
+import { openWebhookClient } from './client.ts'
 import type { AllowedTargets } from './target.ts'
 
 const LOOPBACK: AllowedTargets = { hosts: [], ranges: ['127.0.0.1'] }
@@ -39,39 +38,39 @@ const post = (url: string, client = local) =>
 describe('one attempt', () => {
   test('posts the body as JSON with the headers given', async () => {
     const { status, error } = await post(receiver.url)
-    assert.deepEqual([status, error], [200, undefined])
+    expect([status, error]).toStrictEqual([200, null])
     const [one] = receiver.received
-    assert.equal(one?.body, '{"data":{}}')
-    assert.equal(one?.id, 'msg_1')
-    assert.equal(one?.headers['content-type'], 'application/json')
-    assert.equal(one?.headers['host'], `127.0.0.1:${receiver.port}`)
+    expect(one?.body).toBe('{"data":{}}')
+    expect(one?.id).toBe('msg_1')
+    expect(one?.headers['content-type']).toBe('application/json')
+    expect(one?.headers['host']).toBe(`127.0.0.1:${receiver.port}`)
   })
 
   for (const [behaviour, status, error] of [
-    [204, 204, undefined],
-    [503, 503, undefined],
-    ['redirect', 302, undefined],
-    ['endless', 200, undefined],
-    ['slow', 200, undefined],
-    ['hang', undefined, 'timeout'],
-    ['continue', undefined, 'timeout'],
-    ['reset', undefined, 'invalid_response'],
-    ['upgrade', undefined, 'invalid_response'],
-    ['garbage', undefined, 'invalid_response'],
+    [204, 204, null],
+    [503, 503, null],
+    ['redirect', 302, null],
+    ['endless', 200, null],
+    ['slow', 200, null],
+    ['hang', null, 'timeout'],
+    ['continue', null, 'timeout'],
+    ['reset', null, 'invalid_response'],
+    ['upgrade', null, 'invalid_response'],
+    ['garbage', null, 'invalid_response'],
   ] as const) {
     test(`${behaviour}: ${error ?? status}`, async () => {
       receiver.state.behaviour = behaviour
       const outcome = await post(receiver.url)
-      assert.deepEqual([outcome.status, outcome.error], [status, error])
+      expect([outcome.status, outcome.error]).toStrictEqual([status, error])
       // A redirect is not followed.
-      assert.equal(receiver.received.length, 1)
+      expect(receiver.received.length).toBe(1)
     })
   }
 
   test('returns Retry-After', async () => {
     receiver.state.behaviour = 429
     receiver.state.headers = { 'retry-after': '17' }
-    assert.equal((await post(receiver.url)).retryAfter, '17')
+    expect((await post(receiver.url)).retryAfter).toBe('17')
   })
 
   test('finds a receiver at localhost where loopback is allowed', async () => {
@@ -82,12 +81,12 @@ describe('one attempt', () => {
         dnsServers: [],
       }),
     )
-    assert.equal(status, 200)
+    expect(status).toBe(200)
   })
 
   test('fails without a listener', async () => {
     const { error } = await post('http://127.0.0.1:1/')
-    assert.equal(error, 'connection_failed')
+    expect(error).toBe('connection_failed')
   })
 
   for (const behaviour of ['hang', 'continue'] as const) {
@@ -105,7 +104,7 @@ describe('one attempt', () => {
       })
       await waitUntil(() => receiver.received.length === 1)
       end.abort(new Error('over'))
-      await assert.rejects(sent, /over/)
+      await expect(sent).rejects.toThrow(/over/)
     })
   }
 })
@@ -119,10 +118,16 @@ describe('a name', () => {
     dns.zone['AAAA six.test'] = ['::1']
     dns.zone['A both.test'] = ['93.184.215.14', '10.0.0.1']
     for (const host of ['127.0.0.1.nip.test', 'six.test', 'both.test']) {
-      await assert.rejects(client().check(`https://${host}/`, 'key_1'), isProblem('not_allowed'))
+      await expect(client().check(`https://${host}/`, 'key_1')).rejects.toSatisfy(
+        isProblem('not_allowed'),
+      )
     }
-    await assert.rejects(client().check('https://missing.test/', 'key_1'), isProblem('invalid_url'))
-    await assert.rejects(client().check('http://both.test/', 'key_1'), isProblem('not_allowed'))
+    await expect(client().check('https://missing.test/', 'key_1')).rejects.toSatisfy(
+      isProblem('invalid_url'),
+    )
+    await expect(client().check('http://both.test/', 'key_1')).rejects.toSatisfy(
+      isProblem('not_allowed'),
+    )
   })
 
   test('that resolves to another address later is refused then: nothing is connected to', async () => {
@@ -138,26 +143,26 @@ describe('a name', () => {
     await once(listener, 'listening')
     onTestFinished(() => void listener.close())
     const one = client()
-    assert.equal(await one.check('https://rebind.test:8443', 'key_1'), 'https://rebind.test:8443/')
+    expect(await one.check('https://rebind.test:8443', 'key_1')).toBe('https://rebind.test:8443/')
     for (const address of ['169.254.169.254', '10.0.0.1', here]) {
       dns.zone['A rebind.test'] = [address]
       const { error } = await post('https://rebind.test:8443/', one)
-      assert.equal(error, 'not_allowed')
+      expect(error).toBe('not_allowed')
     }
-    assert.equal(connections, 0)
+    expect(connections).toBe(0)
     // As a control, where it is allowed.
     const allowed = { hosts: [], ranges: [here] }
-    assert.equal((await post('https://rebind.test:8443/', client(allowed))).status, undefined)
-    assert.equal(connections, 1)
+    expect((await post('https://rebind.test:8443/', client(allowed))).status).toBe(null)
+    expect(connections).toBe(1)
   })
 
   test('is resolved once for each attempt, and connected to as resolved', async () => {
     dns.zone['A once.test'] = ['127.0.0.1']
     dns.asked.length = 0
     const { status } = await post(`http://once.test:${receiver.port}/`, client(LOOPBACK))
-    assert.equal(status, 200)
-    assert.deepEqual(dns.asked.toSorted(), ['A once.test', 'AAAA once.test'])
-    assert.equal(receiver.received[0]?.headers['host'], `once.test:${receiver.port}`)
+    expect(status).toBe(200)
+    expect(dns.asked.toSorted()).toStrictEqual(['A once.test', 'AAAA once.test'])
+    expect(receiver.received[0]?.headers['host']).toBe(`once.test:${receiver.port}`)
   })
 
   test('is resolved by the servers that the system has now, not when the process started', async () => {
@@ -171,7 +176,7 @@ describe('a name', () => {
       `http://stale.test:${receiver.port}/`,
       openWebhookClient({ allowed: LOOPBACK, dnsServers: [], timeoutMs: 200 }),
     )
-    assert.deepEqual([dns.asked, receiver.received.length], [[], 0])
+    expect([dns.asked, receiver.received.length]).toStrictEqual([[], 0])
   })
 
   test('without an answer from its servers times out', async () => {
@@ -181,7 +186,7 @@ describe('a name', () => {
       'https://silent.test/',
       openWebhookClient({ allowed: NONE, dnsServers: [dns.server], timeoutMs: 100 }),
     )
-    assert.equal(error, 'timeout')
+    expect(error).toBe('timeout')
   })
 })
 
@@ -201,11 +206,10 @@ describe('names whose servers never answer', () => {
     const stuck = Array.from({ length: 9 }, (_, at) => client.send({ ...request, url: silent(at) }))
     dns.zone['A once.test'] = ['127.0.0.1']
     const { status } = await post(`http://once.test:${receiver.port}/`, client)
-    assert.equal(status, 200)
+    expect(status).toBe(200)
     end.abort(new Error('over'))
     const ended = await Promise.allSettled(stuck)
-    assert.deepEqual(
-      ended.map((one) => one.status === 'rejected' && String(one.reason)),
+    expect(ended.map((one) => one.status === 'rejected' && String(one.reason))).toStrictEqual(
       Array(9).fill('Error: over'),
     )
   })
@@ -213,11 +217,11 @@ describe('names whose servers never answer', () => {
   test('are at most ten at a time per key', async () => {
     const client = open(200)
     const checks = Array.from({ length: 11 }, (_, at) => client.check(silent(at), 'key_1'))
-    await assert.rejects(checks[10] ?? Promise.resolve(), isProblem('overloaded'))
+    await expect(checks[10] ?? Promise.resolve()).rejects.toSatisfy(isProblem('overloaded'))
     const codes = (await Promise.allSettled(checks)).map((one) => one.status)
-    assert.deepEqual(codes, Array(11).fill('rejected'))
+    expect(codes).toStrictEqual(Array(11).fill('rejected'))
     dns.zone['A public.test'] = ['93.184.215.14']
-    assert.equal(await client.check('https://public.test', 'key_1'), 'https://public.test/')
+    expect(await client.check('https://public.test', 'key_1')).toBe('https://public.test/')
   })
 })
 
@@ -245,9 +249,9 @@ describe('TLS', () => {
     dns.zone['A other.test'] = ['127.0.0.1']
     const port = await openTls()
     const trusting = client(certificate)
-    assert.equal((await post(`https://receiver.test:${port}/`, trusting)).status, 200)
-    assert.equal((await post(`https://other.test:${port}/`, trusting)).error, 'tls')
-    assert.equal((await post(`https://receiver.test:${port}/`, client())).error, 'tls')
-    assert.equal((await post(`https://127.0.0.1:${port}/`, trusting)).error, 'tls')
+    expect((await post(`https://receiver.test:${port}/`, trusting)).status).toBe(200)
+    expect((await post(`https://other.test:${port}/`, trusting)).error).toBe('tls')
+    expect((await post(`https://receiver.test:${port}/`, client())).error).toBe('tls')
+    expect((await post(`https://127.0.0.1:${port}/`, trusting)).error).toBe('tls')
   })
 })

@@ -1,7 +1,9 @@
+import { randomBytes } from 'node:crypto'
 import { Command } from 'commander'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { isProblem } from '../../test/support/problem.ts'
+import { isProblem } from '../../test/kit/http/problem.ts'
 import { CommandError } from '../cli/output.ts'
+import { readConfig } from '../runtime/config.ts'
 import { addWebhookCommands } from './commands.ts'
 import { openWebhookFixture, type WebhookFixture } from './testing/fixture.ts'
 
@@ -17,14 +19,16 @@ afterEach(() => fixture.close())
 async function mayfly(...args: string[]): Promise<string> {
   const lines: string[] = []
   const webhook = new Command('webhook').exitOverride()
-  const deps = {
-    ...fixture.deps,
-    bus: { wake() {} },
-    limit: { take: async () => 0, peek: async () => 0, spend: async () => {} },
-    randomBytes: (count: number) => crypto.getRandomValues(new Uint8Array(count)),
+  const { store, shop, now } = fixture.deps
+  const { config } = readConfig({ env: { MAYFLY_WEBHOOK_ALLOW: '127.0.0.1' }, file: {} })
+  const context = {
+    config: () => config,
+    withMail: (run: (mail: typeof store) => Promise<void>) => run(store),
+    withShop: (run: (keys: typeof shop) => Promise<void>) => run(shop),
+    now,
+    randomBytes,
   }
-  const actions = { withWebhooks: (run: (all: typeof deps) => Promise<void>) => run(deps) }
-  addWebhookCommands(webhook, actions, (line) => void lines.push(line))
+  addWebhookCommands(webhook, context, (line) => void lines.push(line))
   await webhook.parseAsync(args, { from: 'user' })
   return lines.join('\n')
 }

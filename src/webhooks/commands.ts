@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { printable } from '../base/text.ts'
 import { utcTimestamp } from '../base/time.ts'
+import type { CommandContext } from '../cli/context.ts'
 import {
   CommandError,
   formatTime,
@@ -12,26 +13,47 @@ import {
 } from '../cli/output.ts'
 import { findKeys } from '../keys/keys.ts'
 import { outcomeText, webhookStatus } from './rules.ts'
+import type { webhookConfig } from './settings.ts'
 import {
+  adminWebhookJson,
   createWebhook,
   deleteWebhook,
   deliveryJson,
-  enableWebhook,
   findWebhook,
-  replayWebhook,
+  OPERATOR,
+  retryWebhook,
   rollWebhookSecret,
   testWebhook,
   type WebhookDeps,
   type WebhookOptions,
-  webhookJson,
 } from './webhooks.ts'
 
-export interface WebhookActions {
-  withWebhooks(operation: (deps: WebhookDeps) => Promise<void>): Promise<void>
+interface Config extends Pick<WebhookDeps, 'poolAccess'>, ReturnType<typeof webhookConfig> {
+  senderChecks: { dns: readonly string[] }
 }
 
-/** The operator may change every webhook. */
-const OPERATOR = { keyId: undefined, client: undefined }
+type WebhookContext = Omit<
+  CommandContext<Config, WebhookDeps['store'], WebhookDeps['shop']>,
+  'endpoints' | 'openLog'
+>
+
+async function runWithWebhooks(
+  context: WebhookContext,
+  operation: (deps: WebhookDeps) => Promise<void>,
+): Promise<void> {
+  // Loaded here: no other command needs it.
+  const { openWebhookClient } = await import('./client.ts')
+  const { poolAccess, webhooks, senderChecks } = context.config()
+  const deps = {
+    ...context,
+    poolAccess,
+    webhookClient: openWebhookClient({ ...webhooks, dnsServers: senderChecks.dns }),
+    // The service looks for changes by itself; rates do not apply to the operator.
+    bus: { wake() {} },
+    limit: { take: async () => 0, peek: async () => 0, spend: async () => {} },
+  }
+  await context.withMail((store) => context.withShop((shop) => operation({ ...deps, store, shop })))
+}
 
 interface AddOptions extends JsonOption {
   to?: string
@@ -40,11 +62,8 @@ interface AddOptions extends JsonOption {
   since?: string
 }
 
-export function addWebhookCommands(
-  webhook: Command,
-  { withWebhooks }: WebhookActions,
-  print: Print,
-): void {
+export function addWebhookCommands(webhook: Command, context: WebhookContext, print: Print): void {
+  const withWebhooks: WithWebhooks = (operation) => runWithWebhooks(context, operation)
   const json = ['--json', 'print JSON'] as const
   webhook
     .command('list')
@@ -70,68 +89,79 @@ export function addWebhookCommands(
       withWebhooks((deps) => addWebhook(deps, { key, url, ...options }, print)),
     )
   webhook
-    .command('test <id>')
-    .description('Send a test event now')
-    .action((id: string) => withWebhooks((deps) => printTest(deps, id, print)))
-  webhook
     .command('replay <id>')
     .description('Deliver messages again; each counts as one request')
     .requiredOption('--since <id>', 'messages newer than this id')
     .action((id: string, { since }: { since: string }) =>
       withWebhooks(async (deps) => {
-        await replayWebhook(deps, id, { ...OPERATOR, sinceId: parseId(since) })
+        await retryWebhook(deps, id, OPERATOR, parseId(since))
         print(`Delivering messages newer than ${since} to ${id} again.`)
       }),
     )
-  webhook
-    .command('roll <id>')
-    .description('Rotate the secret; the old one keeps working for 24 hours')
-    .action((id: string) => withWebhooks((deps) => rollSecret(deps, id, print)))
-  webhook
-    .command('enable <id>')
-    .description('Enable a disabled webhook; retry a failing one now')
-    .action((id: string) =>
-      withWebhooks(async (deps) => {
-        await enableWebhook(deps, id, OPERATOR)
-        print(`Enabled ${id}.`)
-      }),
-    )
-  webhook
-    .command('delete <id>')
-    .description('Delete a webhook')
-    .action((id: string) =>
-      withWebhooks(async (deps) => {
-        await deleteWebhook(deps, id, OPERATOR)
-        print(`Deleted ${id}.`)
-      }),
-    )
+  addActions(webhook, withWebhooks, print)
 }
 
-export async function printWebhooks(
-  { shop, now }: Pick<WebhookDeps, 'shop' | 'now'>,
+type WithWebhooks = (operation: (deps: WebhookDeps) => Promise<void>) => Promise<void>
+
+/** Commands that take an id and nothing else. */
+function addActions(webhook: Command, withWebhooks: WithWebhooks, print: Print): void {
+  const add = (
+    name: string,
+    description: string,
+    run: (deps: WebhookDeps, id: string) => Promise<string[]>,
+  ) =>
+    webhook
+      .command(`${name} <id>`)
+      .description(description)
+      .action((id: string) =>
+        withWebhooks(async (deps) => {
+          for (const line of await run(deps, id)) print(line)
+        }),
+      )
+  add('test', 'Send a test event now', async (deps, id) => {
+    const outcome = await testWebhook(deps, id, OPERATOR)
+    return [`${outcomeText(outcome)} after ${outcome.ms} ms`]
+  })
+  add('roll', 'Rotate the secret; the old one keeps working for 24 hours', async (deps, id) => {
+    const { secret, oldUntil } = await rollWebhookSecret(deps, id, OPERATOR)
+    const until = `valid until ${formatTime(oldUntil)}; until then, deliveries are signed with both`
+    return table([
+      ['Secret', secret],
+      ['', 'Shown only once.'],
+      ['Old secret', until],
+    ])
+  })
+  add('enable', 'Enable a disabled webhook; retry a failing one now', async (deps, id) => {
+    await retryWebhook(deps, id, OPERATOR)
+    return [`Enabled ${id}.`]
+  })
+  add('delete', 'Delete a webhook', async (deps, id) => {
+    await deleteWebhook(deps, id, OPERATOR)
+    return [`Deleted ${id}.`]
+  })
+}
+
+async function printWebhooks(
+  { shop, now }: WebhookDeps,
   { json }: JsonOption,
   print: Print,
 ): Promise<void> {
-  const ALL = { limit: Number.MAX_SAFE_INTEGER }
-  const webhooks = (await shop.listAllWebhooks(ALL)).toReversed()
-  if (json)
-    return printJson(
-      webhooks.map((one) => webhookJson(one, now())),
-      print,
-    )
+  const page = { limit: Number.MAX_SAFE_INTEGER, now: now() }
+  const webhooks = (await shop.listAllWebhooks(page)).toReversed()
+  if (json) {
+    const all = webhooks.map((one) => adminWebhookJson(one, page.now))
+    return printJson(all, print)
+  }
   if (webhooks.length === 0) return print('No webhooks yet.')
-  const prefixes = new Map(
-    (await shop.listKeys({ now: now(), ...ALL })).map(({ id, prefix }) => [id, prefix]),
-  )
   const rows = webhooks.map((one) => {
-    const { state, reason = '' } = webhookStatus(one, now())
-    return [one.id, prefixes.get(one.keyId) ?? '-', state, reason, one.url]
+    const { state, reason = '' } = webhookStatus(one, page.now)
+    return [one.id, one.key.prefix, state, reason, one.url]
   })
   for (const line of listTable(['ID', 'KEY', 'STATE', 'REASON', 'URL'], rows)) print(line)
 }
 
-export async function printWebhook(
-  deps: Pick<WebhookDeps, 'shop' | 'now'>,
+async function printWebhook(
+  deps: WebhookDeps,
   id: string,
   { json }: JsonOption,
   print: Print,
@@ -140,7 +170,7 @@ export async function printWebhook(
   const deliveries = await deps.shop.listDeliveries(id)
   if (json) {
     const attempts = deliveries.map(deliveryJson)
-    return printJson({ ...webhookJson(webhook, deps.now()), deliveries: attempts }, print)
+    return printJson({ ...adminWebhookJson(webhook, deps.now()), deliveries: attempts }, print)
   }
   const { state, reason, nextAttemptAt } = webhookStatus(webhook, deps.now())
   const optional: [string, string | undefined][] = [
@@ -172,7 +202,7 @@ export async function printWebhook(
   for (const line of listTable(heading, attempts)) print(line)
 }
 
-export async function addWebhook(
+async function addWebhook(
   deps: WebhookDeps,
   { key: name, url, to, from, subject, since, json }: AddOptions & { key: string; url: string },
   print: Print,
@@ -183,31 +213,13 @@ export async function addWebhook(
   }
   const sinceId = since === undefined ? undefined : parseId(since)
   const options: WebhookOptions = { url, to, from, subject, sinceId }
-  const { webhook, secret } = await createWebhook(deps, key, options, undefined)
-  if (json) return printJson({ ...webhookJson(webhook, deps.now()), secret }, print)
+  const { webhook, secret } = await createWebhook(deps, options, { ...OPERATOR, keyId: key.id })
+  if (json) return printJson({ ...adminWebhookJson(webhook, deps.now()), secret }, print)
   const rows = [
     ['Webhook', webhook.id],
     ['URL', printable(webhook.url)],
     ['Secret', secret],
     ['', 'Shown only once. To replace it: mayfly webhook roll'],
-  ]
-  for (const line of table(rows)) print(line)
-}
-
-async function printTest(deps: WebhookDeps, id: string, print: Print): Promise<void> {
-  const outcome = await testWebhook(deps, id, OPERATOR)
-  print(`${outcomeText(outcome)} after ${outcome.ms} ms`)
-}
-
-async function rollSecret(deps: WebhookDeps, id: string, print: Print): Promise<void> {
-  const { secret, oldUntil } = await rollWebhookSecret(deps, id, OPERATOR)
-  const rows = [
-    ['Secret', secret],
-    ['', 'Shown only once.'],
-    [
-      'Old secret',
-      `valid until ${formatTime(oldUntil)}; until then, deliveries are signed with both`,
-    ],
   ]
   for (const line of table(rows)) print(line)
 }

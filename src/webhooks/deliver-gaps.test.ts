@@ -1,5 +1,4 @@
-import assert from 'node:assert/strict'
-import { afterEach, beforeEach, describe, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { deliverNext, newPosition } from './deliver.ts'
 import { openWebhookFixture, type WebhookFixture } from './testing/fixture.ts'
 
@@ -15,7 +14,7 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   await fixture.close()
-  assert.deepEqual(fixture.logged, [])
+  expect(fixture.logged).toStrictEqual([])
 })
 
 describe('a webhook', () => {
@@ -25,12 +24,12 @@ describe('a webhook', () => {
     await fixture.mail.session('short@box.test', HOUR, keyId)
     await fixture.send('1', 'short@box.test')
     Object.assign(fixture.receiver.state, { behaviour: 500, headers: { 'retry-after': '86400' } })
-    assert.deepEqual(await fixture.run(id), { waitMs: DAY })
+    expect(await fixture.run(id)).toStrictEqual({ waitMs: DAY })
     fixture.pass(2 * HOUR)
     // The receiver has asked for this time.
-    assert.deepEqual(await fixture.run(id), { waitMs: 22 * HOUR })
-    assert.equal(await fixture.used(keyId), 1)
-    assert.ok((await fixture.read(id)).gapSince)
+    expect(await fixture.run(id)).toStrictEqual({ waitMs: 22 * HOUR })
+    expect(await fixture.used(keyId)).toBe(1)
+    expect((await fixture.read(id)).gapSince).toBeTruthy()
   })
 
   describe('tells a gap', () => {
@@ -50,8 +49,8 @@ describe('a webhook', () => {
       fixture.pass(HOUR)
       fixture.receiver.state.behaviour = 200
       await fixture.run(id)
-      assert.deepEqual(fixture.receiver.subjects(), ['pool', 'pool'])
-      assert.deepEqual(await gap(id), failedAt)
+      expect(fixture.receiver.subjects()).toStrictEqual(['pool', 'pool'])
+      expect(await gap(id)).toStrictEqual(failedAt)
     })
 
     test('also if it cannot be stored at first', async () => {
@@ -61,12 +60,12 @@ describe('a webhook', () => {
       await fixture.send('1', 'a@box.test')
       fixture.pass(HOUR)
       const { shop } = fixture.deps
-      const failing = { ...shop, checkWebhook: () => Promise.reject(new Error('unavailable')) }
+      const failing = { ...shop, recordGap: () => Promise.reject(new Error('unavailable')) }
       const position = newPosition()
       const look = (deps: typeof fixture.deps) => deliverNext(deps, id, { position })
-      await assert.rejects(look({ ...fixture.deps, shop: failing }), /unavailable/)
+      await expect(look({ ...fixture.deps, shop: failing })).rejects.toThrow(/unavailable/)
       await look(fixture.deps)
-      assert.ok(await gap(id))
+      expect(await gap(id)).toBeTruthy()
     })
 
     test('if it falls behind, since the last message that it delivered', async () => {
@@ -83,8 +82,8 @@ describe('a webhook', () => {
       fixture.pass(HOUR)
       await fixture.mail.sweepAll(fixture.clock.now)
       await fixture.run(id)
-      assert.deepEqual(fixture.receiver.subjects(), ['1', '3'])
-      assert.deepEqual(await gap(id), deliveredAt)
+      expect(fixture.receiver.subjects()).toStrictEqual(['1', '3'])
+      expect(await gap(id)).toStrictEqual(deliveredAt)
     })
 
     test('if mail came and expired while nothing was delivered', async () => {
@@ -94,8 +93,8 @@ describe('a webhook', () => {
       await fixture.mail.session('a@box.test', HOUR, keyId)
       await fixture.send('1', 'a@box.test')
       fixture.pass(2 * HOUR)
-      assert.deepEqual(await fixture.run(id), NEW_MAIL)
-      assert.deepEqual(await gap(id), createdAt)
+      expect(await fixture.run(id)).toStrictEqual(NEW_MAIL)
+      expect(await gap(id)).toStrictEqual(createdAt)
     })
 
     test('if mail expired while it was disabled, since the last message that it has seen', async () => {
@@ -112,8 +111,8 @@ describe('a webhook', () => {
       fixture.receiver.state.behaviour = 200
       await fixture.shop.enableWebhook(id)
       await fixture.run(id)
-      assert.deepEqual(fixture.receiver.subjects(), ['1', '1'])
-      assert.deepEqual(await gap(id), seenAt)
+      expect(fixture.receiver.subjects()).toStrictEqual(['1', '1'])
+      expect(await gap(id)).toStrictEqual(seenAt)
     })
 
     test('since a message came that is skipped, not since its first attempt', async () => {
@@ -127,7 +126,7 @@ describe('a webhook', () => {
       await fixture.run(id)
       fixture.pass(2 * HOUR)
       await fixture.run(id)
-      assert.deepEqual(await gap(id), sentAt)
+      expect(await gap(id)).toStrictEqual(sentAt)
     })
 
     test('again if mail expires after a replay', async () => {
@@ -144,12 +143,12 @@ describe('a webhook', () => {
       await fixture.mail.session('a@box.test', HOUR, keyId)
       await fixture.mail.session('b@box.test', 3 * HOUR, keyId)
       await expire('a@box.test')
-      assert.ok(await gap(id))
+      expect(await gap(id)).toBeTruthy()
       await fixture.shop.replayWebhook(id, 0)
       await fixture.run(id)
-      assert.equal(await gap(id), undefined)
+      expect(await gap(id)).toBeUndefined()
       await expire('b@box.test')
-      assert.ok(await gap(id))
+      expect(await gap(id)).toBeTruthy()
     })
 
     test('not if the mail was examined, or its owner has ended the session', async () => {
@@ -160,7 +159,7 @@ describe('a webhook', () => {
       ].map((id) => ({ id, position: newPosition() }))
       const look = async () => {
         for (const { id, position } of hooks)
-          assert.deepEqual(await deliverNext(fixture.deps, id, { position }), NEW_MAIL)
+          expect(await deliverNext(fixture.deps, id, { position })).toStrictEqual(NEW_MAIL)
       }
       await fixture.mail.session('a@box.test', HOUR, keyId)
       const { id: ended } = await fixture.mail.session('b@box.test', HOUR, keyId)
@@ -173,7 +172,7 @@ describe('a webhook', () => {
       fixture.pass(DAY + HOUR)
       await fixture.mail.sweepAll(fixture.clock.now)
       await look()
-      for (const { id } of hooks) assert.equal(await gap(id), undefined)
+      for (const { id } of hooks) expect(await gap(id)).toBeUndefined()
     })
   })
 
@@ -185,7 +184,7 @@ describe('a webhook', () => {
     const pausedAt = fixture.clock.now
     await fixture.run(id)
     fixture.pass(2 * HOUR)
-    assert.deepEqual(await fixture.run(id), NEW_MAIL)
-    assert.deepEqual((await fixture.read(id)).gapSince, pausedAt)
+    expect(await fixture.run(id)).toStrictEqual(NEW_MAIL)
+    expect((await fixture.read(id)).gapSince).toStrictEqual(pausedAt)
   })
 })

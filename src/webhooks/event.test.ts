@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Address } from '../base/address.ts'
 import type { Message } from '../mail/rules/message.ts'
 import { EMPTY_MAIL, type Mail } from '../shared/mail.ts'
-import { messageEvent } from './event.ts'
+import { eventBody } from './event.ts'
 
 const ADDRESS = 'ann@box.test' as Address
 const MESSAGE: Message = {
@@ -20,7 +20,8 @@ const MESSAGE: Message = {
 }
 const link = (url: string) => ({ url, text: 'ü', host: 'shop.test', kind: 'other' as const })
 const eventOf = (mail: Partial<Mail> = {}, message: Partial<Message> = {}) => {
-  const body = messageEvent({ ...MESSAGE, ...message }, { ...EMPTY_MAIL, ...mail })
+  const subject = { message: { ...MESSAGE, ...message }, mail: { ...EMPTY_MAIL, ...mail } }
+  const body = eventBody('message.received', MESSAGE.receivedAt, subject)
   expect(Buffer.byteLength(body)).toBeLessThan(20_000)
   return JSON.parse(body)
 }

@@ -1,5 +1,6 @@
 import { Webhook as Verifier } from 'standardwebhooks'
 import { describe, expect, test } from 'vitest'
+import { type ApiKey, nextUtcDay } from '../keys/rules.ts'
 import {
   afterFailure,
   deliveryId,
@@ -8,7 +9,9 @@ import {
   retryDelayMs,
   signedHeaders,
   validSecrets,
+  type Webhook,
   webhookSecret,
+  webhookStatus,
 } from './rules.ts'
 
 const INSTALLATION = new Uint8Array(32).fill(1)
@@ -69,7 +72,7 @@ test('secrets are 32 bytes, different for each installation, webhook and generat
 })
 
 test('the id of a delivery differs by webhook, message and replay only', () => {
-  const pending = { id: 1, replay: 0, charged: true }
+  const pending = { id: 1, replay: 0 }
   const ids = [
     deliveryId('wh_1', pending),
     deliveryId('wh_2', pending),
@@ -77,7 +80,6 @@ test('the id of a delivery differs by webhook, message and replay only', () => {
     deliveryId('wh_1', { ...pending, replay: 1 }),
   ]
   expect(new Set(ids).size).toBe(4)
-  expect(deliveryId('wh_1', { ...pending, charged: false })).toBe(ids[0])
 })
 
 test('retries are after 5 s, 30 s, 2 m, 10 m, 30 m, then hourly with jitter', () => {
@@ -113,7 +115,7 @@ for (const [value, expected] of [
 }
 
 for (const [status, delivered] of [
-  [undefined, false],
+  [null, false],
   [199, false],
   [200, true],
   [299, true],
@@ -138,8 +140,9 @@ describe('a failure', () => {
   test('of five days disables', () => {
     const failingSince = ago(5 * DAY)
     expect(after(5 * DAY, 500)).toEqual({ failures: 9, failingSince, disabled: 'failing' })
-    expect(after(5 * DAY - 1, 500)).toHaveProperty('retryAt')
-    expect(after(undefined, 500)).toHaveProperty('retryAt')
+    for (const other of [after(5 * DAY - 1, 500), after(undefined, 500)]) {
+      expect(other).toMatchObject({ disabled: undefined, retryAt: expect.any(Date) })
+    }
   })
   test('with 410 disables at once', () => {
     expect(after(undefined, 410)).toHaveProperty('disabled', 'gone')
@@ -152,4 +155,30 @@ describe('a failure', () => {
       failingSince: ago(4 * DAY),
     })
   })
+})
+
+describe('the state', () => {
+  const key = { state: 'active', maxRequests: 10, used: 0, maxPerDay: 5, usedToday: 0 } as ApiKey
+  const pending = { id: 1, replay: 0 }
+  const nextAttemptAt = new Date(NOW.getTime() + 5_000)
+  const midnight = nextUtcDay(NOW)
+  const failing = { failures: 1, lastError: 'timeout', nextAttemptAt }
+  for (const [name, webhook, keyState, expected] of [
+    ['nothing has failed', {}, {}, ['active']],
+    ['a message is pending', { pending }, {}, ['active']],
+    ['an attempt failed', { ...failing, pending }, {}, ['failing', 'timeout', nextAttemptAt]],
+    ['that message has expired', failing, {}, ['failing', 'timeout']],
+    ['the day is used up', {}, { usedToday: 5 }, ['paused', 'daily_limit', midnight]],
+    ['the plan is used up', failing, { used: 10 }, ['paused', 'quota_exhausted']],
+    ['the plan has expired', {}, { expiresAt: NOW }, ['paused', 'plan_expired']],
+    ['the pending message used it up', { pending }, { used: 10 }, ['active']],
+    ['the key was stopped', { pending }, { state: 'stopped' }, ['paused', 'plan_expired']],
+    ['it is disabled', { disabled: 'gone', pending }, { used: 10 }, ['disabled', 'gone']],
+  ] as [string, Partial<Webhook>, Partial<ApiKey>, [string, string?, Date?]][]) {
+    test(`is ${expected[0]} if ${name}`, () => {
+      const [state, reason, next] = expected
+      const read = { failures: 0, ...webhook, key: { ...key, ...keyState } } as Webhook
+      expect(webhookStatus(read, NOW)).toEqual({ state, reason, nextAttemptAt: next })
+    })
+  }
 })

@@ -6,25 +6,25 @@ import { type ApiKey, nextUtcDay, precheckQuota, type QuotaProblemCode } from '.
 export interface Webhook {
   id: string
   keyId: string
+  /** As it was when the webhook was read: it decides whether a message can be charged. */
+  key: ApiKey
   url: string
   /** Conditions, as given. */
   to: Address | undefined
   from: string | undefined
   subject: string | undefined
   createdAt: Date
-  /** Of the secret, from 1. */
+  /** Generation of the secret, from 1. */
   generation: number
   /** Until then the secret of the previous generation is valid as well. */
   oldSecretUntil: Date | undefined
   disabled: DisableReason | undefined
-  /** Why the pending message cannot be charged, or may not be sent although it is. */
-  paused: QuotaProblemCode | undefined
   /** Messages up to this id are delivered, skipped or not selected. */
   lastId: number
   /** How often a replay was requested. */
   replays: number
   pending: PendingMessage | undefined
-  /** Of the pending message. */
+  /** For the pending message. */
   attempts: number
   /** Failed attempts in a row, of any message. */
   failures: number
@@ -38,12 +38,33 @@ export interface Webhook {
   lastDelivery: { messageId: number; at: Date } | undefined
 }
 
-/** The next message to deliver. It is charged before the first attempt. */
-export interface PendingMessage {
+/** The message that is being delivered. It is charged in the commit that makes it pending, once and for all attempts. */
+interface PendingMessage {
   id: number
   /** The number of the replay it belongs to. */
   replay: number
-  charged: boolean
+}
+
+export type NewWebhook = Pick<
+  Webhook,
+  'id' | 'keyId' | 'url' | 'to' | 'from' | 'subject' | 'createdAt' | 'lastId'
+>
+
+export interface DeliverableWebhook {
+  id: string
+  keyId: string
+  to: Address | null
+  keyPrefix: string
+}
+
+/** How far the mail of a webhook was examined. */
+export interface Position {
+  /** Replays of the webhook: one has moved its cursor back if they differ. */
+  replays: number
+  /** The last message that was examined and is not selected. */
+  lastId: number
+  /** Everything up to this id was seen, or is known to be missed. */
+  seenId: number
 }
 
 /** gone: the receiver answered 410; failing: every attempt has failed for five days. */
@@ -60,10 +81,20 @@ export interface WebhookDelivery extends AttemptOutcome {
   at: Date
 }
 
+export interface RecordedAttempt extends WebhookDelivery {
+  webhookId: string
+  /** For the pending message. */
+  replay: number
+  /** The time of the next attempt, as the webhook was read before this one. If it has changed, a failure has no consequence. */
+  dueAt: Date | undefined
+  /** Undefined: delivered. */
+  failed: FailedAttempt | undefined
+}
+
 /** Either a status or an error. */
 export interface AttemptOutcome {
-  status: number | undefined
-  error: AttemptError | undefined
+  status: number | null
+  error: AttemptError | null
   ms: number
 }
 
@@ -78,38 +109,60 @@ export const ATTEMPT_ERRORS = [
 export type AttemptError = (typeof ATTEMPT_ERRORS)[number]
 
 /** 2xx. A redirect is a failure: its target was not checked. */
-export function isDelivered({ status = 0 }: Pick<AttemptOutcome, 'status'>): boolean {
-  return status >= 200 && status < 300
+export function isDelivered({ status }: Pick<AttemptOutcome, 'status'>): boolean {
+  return status !== null && status >= 200 && status < 300
 }
 
 export function outcomeText({ status, error }: Omit<AttemptOutcome, 'ms'>): string {
   return error ?? `status_${status}`
 }
 
-interface WebhookStatus {
-  state: 'active' | 'failing' | 'paused' | 'disabled'
-  reason: string | undefined
-  /** Of the next attempt; undefined if that depends on new mail or a renewal. */
-  nextAttemptAt: Date | undefined
+export const WEBHOOK_STATES = ['active', 'failing', 'paused', 'disabled'] as const
+type WebhookState = (typeof WEBHOOK_STATES)[number]
+
+interface StateRule {
+  state: Exclude<WebhookState, 'active'>
+  /** Why the webhook is in this state; undefined if it is not. */
+  reason(webhook: Webhook, now: Date): string | undefined
+  /** Time of the next attempt; undefined if that depends on new mail, a renewal, or the holder. */
+  nextAttemptAt(webhook: Webhook, now: Date): Date | undefined
 }
 
-export function webhookStatus(webhook: Webhook, now: Date): WebhookStatus {
-  const { disabled, paused, failures, lastError, pending } = webhook
-  if (disabled) return { state: 'disabled', reason: disabled, nextAttemptAt: undefined }
-  if (paused) {
-    const resumesAt = paused === 'daily_limit' ? nextUtcDay(now) : undefined
-    return { state: 'paused', reason: paused, nextAttemptAt: resumesAt }
+/** The first one that has a reason is the state; without any, the webhook is active. The holder and the operator see the same. */
+const STATES: readonly StateRule[] = [
+  // From a 410 or five days of failures until it is enabled.
+  { state: 'disabled', reason: ({ disabled }) => disabled, nextAttemptAt: () => undefined },
+  // While its key cannot be charged; ends by itself.
+  {
+    state: 'paused',
+    reason: pauseReason,
+    nextAttemptAt: (webhook, now) =>
+      pauseReason(webhook, now) === 'daily_limit' ? nextUtcDay(now) : undefined,
+  },
+  // From a failed attempt until one succeeds, or the webhook is enabled or replayed.
+  {
+    state: 'failing',
+    reason: ({ failures, lastError }) => (failures > 0 ? lastError : undefined),
+    nextAttemptAt: ({ pending, nextAttemptAt }) => pending && nextAttemptAt,
+  },
+]
+
+export function webhookStatus(webhook: Webhook, now: Date) {
+  for (const rule of STATES) {
+    const reason = rule.reason(webhook, now)
+    if (reason === undefined) continue
+    return { state: rule.state, reason, nextAttemptAt: rule.nextAttemptAt(webhook, now) }
   }
-  // Without a pending message, the next attempt depends on new mail.
-  const nextAttemptAt = pending?.charged ? webhook.nextAttemptAt : undefined
-  if (failures > 0) return { state: 'failing', reason: lastError, nextAttemptAt }
-  return { state: 'active', reason: undefined, nextAttemptAt: undefined }
+  return { state: 'active' as const, reason: undefined, nextAttemptAt: undefined }
 }
 
-/** For the holder of its key. A state that depended on a message before it is charged would tell for nothing that there is one. */
-export function statusForHolder(webhook: Webhook, key: ApiKey, now: Date): WebhookStatus {
-  const paused = webhook.pending?.charged ? webhook.paused : precheckQuota(key, now)
-  return webhookStatus({ ...webhook, paused }, now)
+/**
+ * Why nothing is sent now. Before a message is charged this depends on the key alone: otherwise the state would reveal,
+ * without a charge, that there is one. A pending message is charged, and waits only if its key was stopped.
+ */
+export function pauseReason({ pending, key }: Webhook, now: Date): QuotaProblemCode | undefined {
+  if (!pending) return precheckQuota(key, now)
+  return key.state === 'active' ? undefined : 'plan_expired'
 }
 
 const SECOND = 1_000
@@ -147,23 +200,22 @@ export function afterFailure(
 ): FailedAttempt {
   const { nextAttemptAt } = webhook
   const isRestart = nextAttemptAt && now.getTime() - nextAttemptAt.getTime() >= QUIET_MS
-  const { failures: before, failingSince = now } = isRestart
-    ? { failures: 0, failingSince: undefined }
-    : webhook
-  const failures = before + 1
-  const streak = { failures, failingSince }
-  if (status === 410) return { ...streak, disabled: 'gone' }
-  if (now.getTime() - failingSince.getTime() >= FAILING_MS)
-    return { ...streak, disabled: 'failing' }
-  const delay = retryDelayMs(failures, random, retryAfterMs)
-  return { ...streak, retryAt: new Date(now.getTime() + delay) }
+  const before = isRestart ? { failures: 0, failingSince: undefined } : webhook
+  const { failingSince = now } = before
+  const failures = before.failures + 1
+  const isOver = now.getTime() - failingSince.getTime() >= FAILING_MS
+  const disabled = status === 410 ? 'gone' : isOver ? 'failing' : undefined
+  const retryMs = now.getTime() + retryDelayMs(failures, random, retryAfterMs)
+  return { failures, failingSince, disabled, retryAt: disabled ? undefined : new Date(retryMs) }
 }
 
-/** `failures`: in a row, with this one. */
-export type FailedAttempt = { failures: number; failingSince: Date } & (
-  | { retryAt: Date }
-  | { disabled: DisableReason }
-)
+interface FailedAttempt {
+  /** In a row, with this one. */
+  failures: number
+  failingSince: Date
+  disabled: DisableReason | undefined
+  retryAt: Date | undefined
+}
 
 /** The same for all attempts of a message; another one if it is replayed. */
 export function deliveryId(webhookId: string, { id, replay }: PendingMessage): string {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { openScheduler } from '../base/fair-scheduler.ts'
+import { openScheduler, timed } from '../base/fair-scheduler.ts'
 import { type LeaseDeps, untilAborted } from '../base/jobs/lease.ts'
 import { logFault } from '../base/jobs/outage.ts'
 import { withTimeout } from '../base/jobs/repeat.ts'
@@ -14,11 +14,11 @@ import { keyTopics } from '../keys/emails/emails.ts'
 import { isTestKey } from '../keys/rules.ts'
 import type { MailDeps, SubscribableBus } from '../mail/deps.ts'
 import { webhookTopic } from '../mail/rules/session.ts'
-import { type DeliverDeps, deliverNext, newPosition, storeSeen } from './deliver.ts'
-import type { DeliverableWebhook } from './store.ts'
+import { type DeliverDeps, deliverNext, type NextStep, newPosition } from './deliver.ts'
+import type { DeliverableWebhook } from './rules.ts'
 
-interface RunDeps
-  extends Omit<DeliverDeps, 'inTurn'>,
+export interface RunDeps
+  extends Omit<DeliverDeps, 'pace'>,
     Omit<LeaseDeps, 'store' | 'timing'>,
     Pick<MailDeps, 'log'> {
   bus: Pick<SubscribableBus, 'subscribe'>
@@ -26,15 +26,12 @@ interface RunDeps
   testKeys: boolean
   ended: AbortSignal
   timing?: SupervisionTiming
-  /** Only tests set these. */
-  pace?: () => Promise<void>
-  maxWaitMs?: number
 }
 
 // A lease per group rather than per webhook: renewals cost the same however many there are.
 const GROUPS = 8
-// Attempts at the same time, on this node. Of one key at most all but one.
-const ATTEMPTS = {
+// Deliveries at the same time, on this node. Of one key at most all but one.
+const DELIVERIES = {
   slots: 64,
   maxWaiting: 100_000,
   maxWaitingPerKey: 100,
@@ -54,10 +51,10 @@ const GRACE_MS = 2_000
 const GROUP_MS = 20
 
 /** Returns a function whose calls resolve together, some time after the first of them. */
-export function openPace(rest = () => pause(GROUP_MS)) {
+export function openPace() {
   let next: Promise<void> | undefined
   return async (): Promise<void> => {
-    next ??= rest().finally(() => {
+    next ??= pause(GROUP_MS).finally(() => {
       next = undefined
     })
     await next
@@ -65,43 +62,52 @@ export function openPace(rest = () => pause(GROUP_MS)) {
 }
 
 /** Delivers the webhooks whose lease this node gets, until `ended`. */
-export async function runWebhooks({ pace = openPace(), ...deps }: RunDeps): Promise<void> {
-  const scheduler = openScheduler(ATTEMPTS)
-  const inTurn: InTurn = (keyId, attempt) =>
-    scheduler.run({}, { owner: [`key ${keyId}`] }, () => {
-      const startedAt = performance.now()
-      const result = attempt()
-      const costMs = () => performance.now() - startedAt
-      return { result, cost: result.then(costMs, costMs) }
-    })
-  const groups = new Map<string, ReturnType<typeof openGroup>>()
-  let byGroup = new Map<string, DeliverableWebhook[]>()
+export async function runWebhooks(deps: RunDeps): Promise<void> {
+  const { shop, testKeys, timing = TIMING } = deps
+  const scheduler = openScheduler(DELIVERIES)
+  const pace = openPace()
+  /** Names of the groups whose lease this node has. */
+  const held = new Set<string>()
+  const loops = new Map<string, { end: AbortController; done: Promise<void> }>()
+  let listed: DeliverableWebhook[] = []
+
+  const inTurn: InTurn = (keyId, deliver) =>
+    scheduler.run({}, { owner: [`key ${keyId}`] }, () => timed(deliver))
+
+  function startLoop(webhook: DeliverableWebhook): void {
+    const end = new AbortController()
+    const loop = runLoop({ ...deps, pace, inTurn }, webhook, end.signal)
+    loops.set(webhook.id, { end, done: loop.finally(() => loops.delete(webhook.id)) })
+  }
+
+  /** One loop per webhook of the groups held. */
+  function update(): void {
+    const mine = listed.filter(({ id }) => held.has(groupOf(id)))
+    const ids = new Set(mine.map(({ id }) => id))
+    for (const [id, { end }] of loops) if (!ids.has(id)) end.abort()
+    for (const webhook of mine) if (!loops.has(webhook.id)) startLoop(webhook)
+  }
+
+  const runGroup = (name: string) => async (stop: AbortSignal) => {
+    held.add(name)
+    update()
+    await untilAborted(stop)
+    held.delete(name)
+    const ending = [...loops].filter(([id]) => groupOf(id) === name)
+    update()
+    const done = Promise.all(ending.map(([, loop]) => loop.done))
+    await withTimeout(GRACE_MS + timing.stopTimeoutMs, done)
+  }
 
   async function list() {
-    const all = await deps.shop.listDeliverable()
-    const webhooks = all.filter(({ keyPrefix }) => deps.testKeys || !isTestKey(keyPrefix))
-    byGroup = Map.groupBy(webhooks, ({ id }) => groupOf(id))
-    for (const [name, group] of groups) group.update(byGroup.get(name) ?? [])
-    return [...byGroup.keys()].map((name) => ({ name, run: runGroup(name) }))
+    const all = await shop.listDeliverable()
+    listed = all.filter(({ keyPrefix }) => testKeys || !isTestKey(keyPrefix))
+    update()
+    const names = new Set(listed.map(({ id }) => groupOf(id)))
+    return [...names].map((name) => ({ name, run: runGroup(name) }))
   }
 
-  const shop: RunDeps['shop'] = {
-    ...deps.shop,
-    async recordAttempt(attempt) {
-      await pace()
-      return await deps.shop.recordAttempt(attempt)
-    },
-  }
-  const runGroup = (name: string) => async (stop: AbortSignal) => {
-    const group = openGroup({ ...deps, shop, inTurn, pace })
-    groups.set(name, group)
-    group.update(byGroup.get(name) ?? [])
-    await untilAborted(stop)
-    groups.delete(name)
-    await group.close()
-  }
-
-  await superviseTasks({ timing: TIMING, ...deps, list })
+  await superviseTasks({ ...deps, timing, list })
   scheduler.close()
 }
 
@@ -109,115 +115,65 @@ function groupOf(webhookId: string): string {
   return `webhooks ${Number.parseInt(hash('sha256', webhookId).slice(0, 8), 16) % GROUPS}`
 }
 
-type InTurn = NonNullable<DeliverDeps['inTurn']>
-type GroupDeps = RunDeps & Required<Pick<RunDeps, 'pace'>> & { inTurn: InTurn }
+/** Runs a delivery when it is the turn of this key. */
+type InTurn = (keyId: string, deliver: () => Promise<NextStep>) => Promise<NextStep>
 
-/** One loop per webhook. */
-function openGroup(deps: GroupDeps) {
-  const loops = new Map<string, { end: AbortController; done: Promise<void> }>()
-
-  function start(webhook: DeliverableWebhook): void {
-    const end = new AbortController()
-    const done = runLoop(deps, webhook, end.signal).finally(() => loops.delete(webhook.id))
-    loops.set(webhook.id, { end, done })
-  }
-
-  return {
-    update(webhooks: readonly DeliverableWebhook[]): void {
-      const ids = new Set(webhooks.map(({ id }) => id))
-      for (const [id, { end }] of loops) if (!ids.has(id)) end.abort()
-      for (const webhook of webhooks) if (!loops.has(webhook.id)) start(webhook)
-    },
-    async close(): Promise<void> {
-      const running = [...loops.values()]
-      for (const { end } of running) end.abort()
-      const { stopTimeoutMs } = deps.timing ?? TIMING
-      await withTimeout(GRACE_MS + stopTimeoutMs, Promise.all(running.map(({ done }) => done)))
-    },
-  }
+interface LoopDeps extends RunDeps {
+  pace(): Promise<void>
+  inTurn: InTurn
 }
 
 /** Delivers one message after the other. */
 async function runLoop(
-  deps: GroupDeps,
-  webhook: DeliverableWebhook,
+  deps: LoopDeps,
+  { id, keyId, to }: DeliverableWebhook,
   ended: AbortSignal,
 ): Promise<void> {
-  const { maxWaitMs = MAX_WAIT_MS } = deps
   const position = newPosition()
-  const wake = openWakeSignal()
   const attempt = new AbortController()
+  // Replaced before each look, so that they also resolve by what happens meanwhile.
+  let [changed, mail] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const end = () => {
-    wake.changed()
+    changed.resolve()
     setTimeout(() => attempt.abort(), GRACE_MS).unref()
   }
   ended.addEventListener('abort', end, { once: true })
-  const inTurn: InTurn = (keyId, run) =>
-    deps.inTurn(keyId, () => {
-      ended.throwIfAborted()
-      return run()
-    })
   const unsubscribes = [
-    deps.bus.subscribe(webhookTopic(webhook.id), wake.changed),
-    ...keyTopics(deps, webhook).map((topic) => deps.bus.subscribe(topic, wake.mail)),
+    deps.bus.subscribe(webhookTopic(id), () => changed.resolve()),
+    ...keyTopics(deps, { keyId, to: to ?? undefined }).map((topic) =>
+      deps.bus.subscribe(topic, () => mail.resolve()),
+    ),
   ]
   while (!ended.aborted) {
-    wake.reset()
+    changed = Promise.withResolvers()
+    mail = Promise.withResolvers()
     const { waitMs } = await step()
-    if (waitMs === undefined) await wake.wait({ ms: IDLE_MS, forMail: true })
-    else if (waitMs > 0) await wake.wait({ ms: Math.min(waitMs, maxWaitMs), forMail: false })
+    if (waitMs === undefined)
+      await withTimeout(IDLE_MS, Promise.race([changed.promise, mail.promise]))
+    else if (waitMs > 0) await withTimeout(Math.min(waitMs, MAX_WAIT_MS), changed.promise)
     // What is charged now, and recorded, shares a commit; and much mail at once is looked for once.
     if (waitMs !== 0) await deps.pace()
   }
   for (const unsubscribe of unsubscribes) unsubscribe()
-  await storeSeen(deps, webhook.id, position).catch((error: unknown) =>
-    logFault(deps.log, error, 'storing the position of a webhook failed', { webhook: webhook.id }),
-  )
+  // Without it, what a filter has examined since the last time may be reported as a gap.
+  await deps.shop
+    .moveCursor(id, position)
+    .catch((error: unknown) =>
+      logFault(deps.log, error, 'storing the position of a webhook failed', { webhook: id }),
+    )
 
-  async function step() {
+  async function step(): Promise<NextStep> {
     try {
-      return await deliverNext({ ...deps, inTurn }, webhook.id, {
-        position,
-        signal: attempt.signal,
+      return await deps.inTurn(keyId, async () => {
+        ended.throwIfAborted()
+        return await deliverNext(deps, id, { position, signal: attempt.signal })
       })
     } catch (error) {
       if (ended.aborted) return { waitMs: undefined }
       const isBusy = error instanceof Problem && !(error instanceof StoreUnavailable)
       if (isBusy) return { waitMs: BUSY_MS }
-      logFault(deps.log, error, 'delivering a webhook failed; retrying', { webhook: webhook.id })
+      logFault(deps.log, error, 'delivering a webhook failed; retrying', { webhook: id })
       return { waitMs: FAULT_MS }
     }
-  }
-}
-
-/** Remembers what happens between `reset` and `wait`. */
-function openWakeSignal() {
-  let [isChanged, hasMail] = [false, false]
-  let resume = (_hasMail: boolean) => {}
-  return {
-    reset() {
-      isChanged = false
-      hasMail = false
-    },
-    changed() {
-      isChanged = true
-      resume(false)
-    },
-    mail() {
-      hasMail = true
-      resume(true)
-    },
-    async wait({ ms, forMail }: { ms: number; forMail: boolean }): Promise<void> {
-      if (isChanged || (hasMail && forMail)) return
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, ms)
-        resume = (byMail) => {
-          if (byMail && !forMail) return
-          clearTimeout(timer)
-          resolve()
-        }
-      })
-      resume = () => {}
-    },
   }
 }

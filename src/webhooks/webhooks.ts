@@ -5,14 +5,14 @@ import type { KeyRouteDeps } from '../keys/deps.ts'
 import { type EmailsDeps, keyScope, newestEmailId, parseTo } from '../keys/emails/emails.ts'
 import type { InstallationStore } from '../keys/installation-store.ts'
 import { OLD_SECRET_MS } from '../keys/keys.ts'
-import { type ApiKey, KEY_RANDOM_BYTES, makeWebhookId } from '../keys/rules.ts'
+import { KEY_RANDOM_BYTES, makeId } from '../keys/rules.ts'
 import type { KeyStore } from '../keys/store.ts'
 import type { MailDeps } from '../mail/deps.ts'
 import { parseFilter } from '../mail/rules/filter.ts'
 import { webhookTopic } from '../mail/rules/session.ts'
 import type { MailStore } from '../mail/store.ts'
 import type { WebhookClient } from './client.ts'
-import { testEvent } from './event.ts'
+import { eventBody } from './event.ts'
 import {
   type AttemptOutcome,
   MAX_WEBHOOKS_PER_KEY,
@@ -23,7 +23,7 @@ import {
   webhookSecret,
   webhookStatus,
 } from './rules.ts'
-import type { WebhookStore } from './store-writes.ts'
+import type { WebhookStore } from './store.ts'
 
 export interface WebhookDeps
   extends Pick<MailDeps, 'bus' | 'limit' | 'now' | 'randomBytes'>,
@@ -37,15 +37,17 @@ export interface WebhookDeps
 export interface WebhookRouteDeps extends KeyRouteDeps, Omit<WebhookDeps, keyof KeyRouteDeps> {
   shop: WebhookDeps['shop']
   /** Whether key holders may use webhooks. */
-  webhooks: boolean
+  config: { webhooks: { on: boolean } }
 }
 
 /** Whose webhooks a request may see: those of its key, or all, for the operator. */
-export interface WebhookCaller {
+interface WebhookCaller {
   keyId: string | undefined
   /** Rate-limit key of the client; undefined if rate limits do not apply. */
   client: string | undefined
 }
+
+export const OPERATOR: WebhookCaller = { keyId: undefined, client: undefined }
 
 export interface WebhookOptions {
   url: string
@@ -58,9 +60,8 @@ export interface WebhookOptions {
 
 export async function createWebhook(
   deps: WebhookDeps,
-  { id: keyId }: Pick<ApiKey, 'id'>,
   { url: given, to: toText, from, subject, sinceId }: WebhookOptions,
-  client: string | undefined,
+  { keyId, client }: { keyId: string; client: string | undefined },
 ): Promise<{ webhook: Webhook; secret: string }> {
   const { shop, now, randomBytes, webhookClient } = deps
   const to = toText === undefined ? undefined : parseTo(toText)
@@ -68,45 +69,35 @@ export async function createWebhook(
   parseFilter({ from, subject })
   if (client !== undefined) await takeRate(deps, 'createWebhook', keyId)
   const url = await webhookClient.check(given, keyId)
-  const id = makeWebhookId(randomBytes(KEY_RANDOM_BYTES))
+  const id = makeId('wh', randomBytes(KEY_RANDOM_BYTES))
   const lastId = sinceId ?? (await newestEmailId(deps, { keyId, to }))
-  const isAdded = await shop.addWebhook(
-    { id, keyId, url, to, from, subject, createdAt: now(), lastId },
-    MAX_WEBHOOKS_PER_KEY,
-  )
-  if (!isAdded) {
+  const webhook = { id, keyId, url, to, from, subject, createdAt: now(), lastId }
+  if (!(await shop.addWebhook(webhook))) {
     throw new Problem('webhook_limit', `A key has at most ${MAX_WEBHOOKS_PER_KEY} webhooks.`)
   }
-  const webhook = await readWebhook(deps, id)
-  return { webhook, secret: webhookSecret(await installationSecret(deps), id, webhook.generation) }
+  const added = await findWebhook(deps, id, OPERATOR)
+  const secret = webhookSecret(await installationSecret(deps), id, added.generation)
+  return { webhook: added, secret }
 }
 
-/** Throws `webhook_not_found`, also for a webhook of another key: its id tells nothing. */
+/** Throws `webhook_not_found`, also for a webhook of another key: knowing the id reveals nothing. */
 export async function findWebhook(
-  deps: Pick<WebhookDeps, 'shop'>,
+  { shop, now }: Pick<WebhookDeps, 'shop' | 'now'>,
   id: string,
-  { keyId }: Pick<WebhookCaller, 'keyId'>,
+  { keyId }: WebhookCaller,
 ): Promise<Webhook> {
-  const webhook = await readWebhook(deps, id)
-  if (keyId !== undefined && webhook.keyId !== keyId) throw notFound()
+  const webhook = await shop.readWebhook(id, now())
+  if (!webhook || (keyId !== undefined && webhook.keyId !== keyId)) {
+    throw new Problem('webhook_not_found', 'No such webhook.')
+  }
   return webhook
-}
-
-async function readWebhook({ shop }: Pick<WebhookDeps, 'shop'>, id: string): Promise<Webhook> {
-  const webhook = await shop.readWebhook(id)
-  if (!webhook) throw notFound()
-  return webhook
-}
-
-function notFound(): Problem {
-  return new Problem('webhook_not_found', 'No such webhook.')
 }
 
 const MAX_BACKLOG = 100
 
 /**
  * How many of the next 100 messages are not delivered yet. Unknown for mail of the pool, and with a condition on the content: the
- * number would tell what nobody was charged for.
+ * number would reveal what nobody was charged for.
  */
 export async function webhookBacklog(
   deps: Pick<WebhookDeps, 'store' | 'poolAccess' | 'now'>,
@@ -119,16 +110,6 @@ export async function webhookBacklog(
   return (await deps.store.listKeyMail(scope, page)).length
 }
 
-/** Newest first. */
-export async function webhookDeliveries(
-  deps: Pick<WebhookDeps, 'shop'>,
-  id: string,
-  caller: Pick<WebhookCaller, 'keyId'>,
-): Promise<WebhookDelivery[]> {
-  await findWebhook(deps, id, caller)
-  return await deps.shop.listDeliveries(id)
-}
-
 /** Sends a test event now, once. It is free, and not recorded. */
 export async function testWebhook(
   deps: WebhookDeps,
@@ -136,13 +117,13 @@ export async function testWebhook(
   caller: WebhookCaller,
 ): Promise<AttemptOutcome> {
   const webhook = await findWebhook(deps, id, caller)
-  if (caller.client !== undefined) await takeRate(deps, 'testWebhook', webhook.keyId)
+  const { url, keyId } = webhook
+  if (caller.client !== undefined) await takeRate(deps, 'testWebhook', keyId)
   const timestamp = deps.now()
-  const body = testEvent(id, timestamp)
+  const body = eventBody('webhook.test', timestamp, { webhookId: id })
   const secrets = validSecrets(await installationSecret(deps), webhook, timestamp)
   const messageId = `msg_test_${Buffer.from(deps.randomBytes(12)).toString('base64url')}`
   const headers = signedHeaders(secrets, { id: messageId, timestamp, body })
-  const { url, keyId } = webhook
   const { status, error, ms } = await deps.webhookClient.send({ url, keyId, headers, body })
   return { status, error, ms }
 }
@@ -156,47 +137,33 @@ export async function rollWebhookSecret(
   await findWebhook(deps, id, caller)
   const now = deps.now()
   const oldUntil = new Date(now.getTime() + OLD_SECRET_MS)
-  const rolled = await deps.shop.rollWebhook(id, now, oldUntil)
-  if (!rolled) throw notFound()
-  if ('until' in rolled) {
-    const until = utcTimestamp(rolled.until)
+  const generation = await deps.shop.rollWebhook(id, now, oldUntil)
+  if (generation === undefined) {
+    const { oldSecretUntil = now } = await findWebhook(deps, id, caller)
+    const until = utcTimestamp(oldSecretUntil)
     const text = `This secret was rolled already. The old one is valid until ${until} UTC.`
     throw new Problem('already_rolled', text)
   }
-  const secret = webhookSecret(await installationSecret(deps), id, rolled.generation)
-  return { secret, oldUntil }
+  return { secret: webhookSecret(await installationSecret(deps), id, generation), oldUntil }
 }
 
-/** Delivers messages newer than `sinceId` again, charged like any other. */
-export async function replayWebhook(
-  deps: WebhookDeps,
-  id: string,
-  { sinceId, ...caller }: WebhookCaller & { sinceId: number },
-): Promise<Webhook> {
-  return await changeWebhook(deps, id, caller, () => deps.shop.replayWebhook(id, sinceId))
-}
-
-/** Enables a disabled webhook, and makes the next attempt now. */
-export async function enableWebhook(
+/**
+ * Enables a disabled webhook and makes the next attempt now. With `replaySince` it is not enabled: messages newer than that are
+ * delivered again, charged like any other.
+ */
+export async function retryWebhook(
   deps: WebhookDeps,
   id: string,
   caller: WebhookCaller,
-): Promise<Webhook> {
-  return await changeWebhook(deps, id, caller, () => deps.shop.enableWebhook(id))
-}
-
-async function changeWebhook(
-  deps: WebhookDeps,
-  id: string,
-  caller: WebhookCaller,
-  change: () => Promise<boolean>,
+  replaySince?: number,
 ): Promise<Webhook> {
   const { keyId } = await findWebhook(deps, id, caller)
   // Each may cause an attempt at once, and the receiver may be anybody's.
   if (caller.client !== undefined) await takeRate(deps, 'retryWebhook', keyId)
-  if (!(await change())) throw notFound()
+  if (replaySince === undefined) await deps.shop.enableWebhook(id)
+  else await deps.shop.replayWebhook(id, replaySince)
   deps.bus.wake(webhookTopic(id))
-  return await readWebhook(deps, id)
+  return await findWebhook(deps, id, caller)
 }
 
 export async function deleteWebhook(
@@ -205,7 +172,7 @@ export async function deleteWebhook(
   caller: WebhookCaller,
 ): Promise<void> {
   await findWebhook(deps, id, caller)
-  if (!(await deps.shop.deleteWebhook(id))) throw notFound()
+  await deps.shop.deleteWebhook(id)
   deps.bus.wake(webhookTopic(id))
 }
 
@@ -216,11 +183,11 @@ async function installationSecret({
   return await shop.installationSecret(randomBytes(32))
 }
 
+/** As everybody sees it. */
 export function webhookJson(webhook: Webhook, now: Date) {
   const { state, reason, nextAttemptAt } = webhookStatus(webhook, now)
   return {
     id: webhook.id,
-    key_id: webhook.keyId,
     url: webhook.url,
     state,
     reason: reason ?? null,
@@ -235,12 +202,17 @@ export function webhookJson(webhook: Webhook, now: Date) {
   }
 }
 
+/** The same for the operator. */
+export function adminWebhookJson(webhook: Webhook, now: Date) {
+  return { key_id: webhook.keyId, ...webhookJson(webhook, now) }
+}
+
 export function deliveryJson({ messageId, attempt, status, error, ms, at }: WebhookDelivery) {
   return {
     message_id: messageId,
     attempt,
-    status: status ?? null,
-    error: error ?? null,
+    status,
+    error,
     ms,
     ...timestampFields('attempted_at', at),
   }

@@ -1,25 +1,25 @@
 import { randomBytes } from 'node:crypto'
-import { inlineParser } from '../../../test/support/inline-parser.ts'
-import { keyRing } from '../../../test/support/keys.ts'
-import type { Postgres } from '../../../test/support/postgres.ts'
+import { openReceiver } from '../../../test/kit/http/webhook-receiver.ts'
+import { inlineParser } from '../../../test/kit/mail/inline-parser.ts'
+import { keyRing } from '../../../test/kit/shop/keys.ts'
+import { head, newMail, openFixture } from '../../../test/kit/store/fixture.ts'
+import type { Postgres } from '../../../test/kit/store/postgres.ts'
 import {
   openPostgresTestMail,
   openPostgresTestShop,
-} from '../../../test/support/postgres-stores.ts'
-import { openSqliteTestMail, openSqliteTestShop } from '../../../test/support/stores.ts'
-import { openReceiver } from '../../../test/support/webhook-receiver.ts'
+} from '../../../test/kit/store/postgres-stores.ts'
+import { openSqliteTestMail, openSqliteTestShop } from '../../../test/kit/store/stores.ts'
 import { openLargeReads } from '../../mail/read/large-reads.ts'
 import { openParseOnce } from '../../mail/read/parse-once.ts'
 import { openParsedMail } from '../../mail/read/parsed-mail.ts'
 import { openStepScheduler } from '../../mail/read/step-scheduler.ts'
 import { POOL } from '../../mail/rules/session.ts'
 import { EMPTY_MAIL } from '../../shared/mail.ts'
-import { head, newMail, openFixture } from '../../store/contract/fixture.ts'
 import type { ShopStore, Store } from '../../store/store.ts'
+import { openWebhookClient } from '../client.ts'
 import { deliverNext, type NextStep } from '../deliver.ts'
 import { openEvents } from '../event.ts'
-import { openWebhookClient } from '../open-client.ts'
-import type { Webhook } from '../rules.ts'
+import { pauseReason, type Webhook } from '../rules.ts'
 
 const LIMITS = {
   mailbox: { maxMessages: 3_000, maxBytes: 1_000_000 },
@@ -40,6 +40,12 @@ export async function openWebhookFixture(postgres?: Postgres) {
   const parses: Parses = { count: 0, error: undefined }
   const deps = openDeps({ store: mail.store, shop, now, logged, parses })
   const keys = keyRing(shop, now)
+
+  async function read(id: string): Promise<Webhook> {
+    const webhook = await shop.readWebhook(id, now())
+    if (!webhook) throw new Error('no webhook')
+    return webhook
+  }
 
   return {
     clock,
@@ -72,20 +78,14 @@ export async function openWebhookFixture(postgres?: Postgres) {
       if (outcome !== 'stored') throw new Error(outcome)
     },
     async hook(keyId: string, more: Partial<Webhook> = {}): Promise<string> {
-      const id = more.id ?? `wh_${randomBytes(8).toString('hex')}`
+      const id = `wh_${randomBytes(8).toString('hex')}`
       const { url } = receiver
-      const { to, from, subject } = more
-      await shop.addWebhook(
-        { id, keyId, url, to, from, subject, createdAt: now(), lastId: 0, ...more },
-        10,
-      )
+      const { to, from, subject, lastId = 0 } = more
+      await shop.addWebhook({ id, keyId, url, to, from, subject, createdAt: now(), lastId })
       return id
     },
-    async read(id: string): Promise<Webhook> {
-      const webhook = await shop.readWebhook(id)
-      if (!webhook) throw new Error('no webhook')
-      return webhook
-    },
+    read,
+    paused: async (id: string) => pauseReason(await read(id), now()),
     /** Delivers until there is something to wait for. */
     async run(id: string): Promise<NextStep> {
       for (;;) {
