@@ -1,23 +1,29 @@
 import { Type } from 'typebox'
+import type { CheckStatus } from '../base/check-result.ts'
 import { withTimeout } from '../base/jobs/repeat.ts'
 import { timestampFields } from '../base/time.ts'
-import { timesOf } from '../http/server/admin-list.ts'
+
 import { adminRoute } from '../http/server/admin-route.ts'
 import type { ServerDeps } from '../http/server/deps.ts'
 import { takeRate } from '../http/server/rates.ts'
 import { success } from '../http/server/response.ts'
-import { countField, enumField, nullable, successSchema } from '../http/server/schemas.ts'
-import { type CheckProgress, lastCheckRun, nextCheckAt } from './checks/daily-checks.ts'
+import {
+  countField,
+  enumField,
+  named,
+  namedSuccess,
+  nullable,
+  nullableTimeFields,
+} from '../http/server/schemas.ts'
+import { type CheckProgress, nextCheckAt } from './daily-checks.ts'
 import type { CheckRunStore } from './store.ts'
 
 export interface CheckRouteDeps extends ServerDeps {
   store: CheckRunStore
-  /** Makes the checks now. Throws `already_running`. */
-  runChecks(): Promise<void>
-  /** Progress of a run that was requested from this node. */
-  checkProgress(): Promise<CheckProgress | undefined>
+  /** `runChecks` makes the checks now, or throws `already_running`; `checkProgress` is that of a run requested from this node. */
+  callMain(name: 'runChecks' | 'checkProgress'): Promise<unknown>
   /** Whether the service makes its checks every day. */
-  dailyChecks: boolean
+  config: { dailyChecks: boolean }
 }
 
 const CHECK_STATUSES = ['ok', 'warning', 'failure', 'skipped'] as const
@@ -25,21 +31,21 @@ const CHECK_STATUSES = ['ok', 'warning', 'failure', 'skipped'] as const
 // Less than proxies wait for a response.
 const RUN_WAIT_MS = 20_000
 
-const checkRunSchema = successSchema({
-  ...timesOf('finished_at'),
-  ...timesOf('next_at'),
+const checkRunSchema = namedSuccess('CheckRun', {
+  ...nullableTimeFields('finished_at'),
+  ...nullableTimeFields('next_at'),
   running: nullable(
     Type.Object({ done: countField(12), all: countField(40) }),
     'How far a run is that was requested from this node; null if there is none.',
   ),
   checks: Type.Array(
-    Type.Object({
+    named('Check', {
       name: Type.String({ examples: ['mx'] }),
       subject: nullable(Type.String({ examples: ['box.example'] })),
       status: enumField(CHECK_STATUSES),
       seen: Type.String(),
       fix: Type.String(),
-      ...timesOf('since'),
+      ...nullableTimeFields('since'),
     }),
   ),
 })
@@ -63,18 +69,18 @@ export const checkRoutes = [
     problems: ['already_running', 'shutting_down'],
     async handle(_input, deps: CheckRouteDeps, { client }) {
       if (client !== undefined) await takeRate(deps, 'runChecks', client)
-      await withTimeout(RUN_WAIT_MS, deps.runChecks())
+      await withTimeout(RUN_WAIT_MS, deps.callMain('runChecks'))
       return await checkRunResponse(deps)
     },
   }),
 ]
 
 async function checkRunResponse(deps: CheckRouteDeps) {
-  const run = await lastCheckRun(deps)
+  const run = await deps.store.readCheckRun()
   return success({
     ...timestampFields('finished_at', run?.finishedAt),
-    ...timestampFields('next_at', run && deps.dailyChecks ? nextCheckAt(run) : undefined),
-    running: (await deps.checkProgress()) ?? null,
+    ...timestampFields('next_at', run && deps.config.dailyChecks ? nextCheckAt(run) : undefined),
+    running: ((await deps.callMain('checkProgress')) as CheckProgress | undefined) ?? null,
     checks: (run?.checks ?? []).map(({ name, subject = null, status, seen, fix, since }) => ({
       name,
       subject,
@@ -86,11 +92,18 @@ async function checkRunResponse(deps: CheckRouteDeps) {
   })
 }
 
-export async function checkFigures(deps: { store: CheckRunStore }) {
-  const checks = (await lastCheckRun(deps))?.checks ?? []
-  return {
-    all: checks.filter(({ status }) => status !== 'skipped').length,
-    failing: checks.filter(({ status }) => status === 'failure').length,
-    warnings: checks.filter(({ status }) => status === 'warning').length,
-  }
+export const checkFigures = {
+  checks: Type.Object({ all: countField(30), failing: countField(0), warnings: countField(1) }),
+}
+
+export async function readCheckFigures({ store }: CheckFigureDeps) {
+  const results = (await store.readCheckRun())?.checks ?? []
+  const count = (...wanted: CheckStatus[]) =>
+    results.filter(({ status }) => wanted.includes(status)).length
+  const [failing, warnings] = [count('failure'), count('warning')]
+  return { checks: { all: count('ok') + failing + warnings, failing, warnings } }
+}
+
+export interface CheckFigureDeps {
+  store: CheckRunStore
 }

@@ -1,6 +1,10 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { styleText } from 'node:util'
 import type { Command } from 'commander'
+import { type CheckStatus, failure } from '../base/check-result.ts'
+import { SettingsError } from '../base/settings/settings.ts'
 import { printableLines } from '../base/text.ts'
+import type { CommandContext } from '../cli/context.ts'
 import {
   CommandError,
   type JsonOption,
@@ -9,16 +13,19 @@ import {
   plural,
   printJson,
 } from '../cli/output.ts'
-import { runChecks } from './checks/checks.ts'
-import type { Check } from './checks/context.ts'
-import type { CheckStatus, FinishedCheck } from './rules/result.ts'
+import type { CheckConfig } from './checks.ts'
+import type { CheckOptions } from './facts.ts'
+import type { FinishedCheck } from './rules/result.ts'
+import { type Check, runChecks } from './run-checks.ts'
 
-export interface DoctorActions {
-  /** Opens what the checks need for as long as the operation runs. */
-  withChecks(
-    options: { domain: string | undefined; listings: boolean },
-    operation: (checks: readonly Check[]) => Promise<void>,
-  ): Promise<void>
+interface DoctorContext extends Pick<CommandContext<CheckConfig>, 'config' | 'openLog'> {
+  settings(): NonNullable<CheckOptions['settings']>
+  /** Why there is none: before the first start, or if it is unusable. */
+  openMailIfExists(): Promise<
+    Pick<CheckOptions, 'storeFault' | 'inspectServer'> & {
+      store: (CheckOptions['store'] & { close(): Promise<void> }) | undefined
+    }
+  >
 }
 
 interface DoctorOptions extends JsonOption {
@@ -26,7 +33,7 @@ interface DoctorOptions extends JsonOption {
   listings?: boolean
 }
 
-export function addDoctorCommand(mayfly: Command, actions: DoctorActions, print: Print): void {
+export function addDoctorCommand(mayfly: Command, context: DoctorContext, print: Print): void {
   mayfly
     .command('doctor')
     .description('Check settings, DNS, TLS and delivery, and show how to fix what is wrong')
@@ -35,18 +42,50 @@ export function addDoctorCommand(mayfly: Command, actions: DoctorActions, print:
     .option('--listings', 'also look up our addresses and domains in DNS block lists')
     .action(({ domain: given, listings = false, json }: DoctorOptions) => {
       const domain = given === undefined ? undefined : parseDomain(given)
-      return actions.withChecks({ domain, listings }, async (checks) => {
-        const progress = openCheckProgress(process.stderr)
+      return withChecks(context, { domain, listings }, async (checks) => {
+        const screen = process.stderr
+        const show = (line: string) => void (screen.isTTY && screen.write(`${CLEAR_LINE}${line}`))
         const finished = await runChecks(checks, {
-          onProgress: (pending) => progress.tell(checks.length, pending),
+          onProgress: (pending) =>
+            show(progressLine(checks.length, pending).slice(0, (screen.columns || 80) - 1)),
         })
-        progress.end()
+        show('')
         if (json) printJson(finished, print)
         else for (const line of reportLines(finished, colored)) print(line)
         const failed = finished.filter(({ status }) => status === 'failure').length
         if (failed > 0) throw new CommandError(json ? '' : `${plural(failed, 'check')} failed.`)
       })
     })
+}
+
+const EXIT_MS = 500
+
+/** Opens what the checks need for as long as the operation runs. With invalid settings, that is the only check. */
+async function withChecks(
+  context: DoctorContext,
+  options: { domain: string | undefined; listings: boolean },
+  operation: (checks: readonly Check[]) => Promise<void>,
+): Promise<void> {
+  let config: CheckConfig
+  try {
+    config = context.config()
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error
+    const how = 'Correct the settings. All of them: mayfly config'
+    const result = failure(error.problems.join('\n'), how)
+    return await operation([{ name: 'settings', run: async () => result }])
+  }
+  const { openChecks } = await import('./checks.ts')
+  const { store, ...faults } = await context.openMailIfExists()
+  const log = await context.openLog()
+  try {
+    const opened = { log, settings: context.settings(), store, ...faults, ...options }
+    await operation(await openChecks(config, opened))
+  } finally {
+    // A check that took too long may still have a connection open, also to the store.
+    await Promise.race([store?.close(), pause(EXIT_MS, undefined, { ref: false })])
+    setTimeout(() => process.exit(), EXIT_MS).unref()
+  }
 }
 
 const COLORS = { ok: 'green', warning: 'yellow', failure: 'red', skipped: 'gray' } as const
@@ -61,20 +100,16 @@ export function reportLines(
   finished: readonly FinishedCheck[],
   paint: Paint = (_status, text) => text,
 ): string[] {
-  const titles = new Map(finished.map((check) => [check, titleOf(check)]))
-  const width = Math.max(...[...titles.values()].map(({ length }) => length))
+  const width = Math.max(...finished.map((check) => titleOf(check).length))
   const sorted = ORDER.flatMap((status) => finished.filter((check) => check.status === status))
+  // DNS records and greetings of other servers are not ours.
+  const indented = (text: string, by: number) =>
+    printableLines(text).replaceAll('\n', `\n${' '.repeat(by)}`)
   const lines = sorted.flatMap((check) => {
     const { status, seen, fix } = check
-    const head = `${paint(status, status.padEnd(7))}  ${(titles.get(check) ?? '').padEnd(width)}`
-    // DNS records and greetings of other servers are not ours.
-    const [first = '', ...rest] = printableLines(seen).split('\n')
-    const fixes = fix === '' ? [] : printableLines(fix).split('\n')
-    return [
-      `${head}  ${first}`,
-      ...rest.map((line) => `         ${line}`),
-      ...fixes.map((line, index) => `         ${index === 0 ? 'Fix: ' : '     '}${line}`),
-    ]
+    const head = `${paint(status, status.padEnd(7))}  ${titleOf(check).padEnd(width)}`
+    const fixes = fix === '' ? [] : [`         Fix: ${indented(fix, 14)}`]
+    return [`${head}  ${indented(seen, 9)}`, ...fixes]
   })
   return [...lines, '', summary(finished)]
 }
@@ -96,17 +131,8 @@ function summary(finished: readonly FinishedCheck[]): string {
 
 const CLEAR_LINE = '\r\x1b[K'
 
-/** On a terminal, names the checks that still run. */
-function openCheckProgress(screen: NodeJS.WriteStream) {
-  return {
-    tell(all: number, pending: readonly Check[]): void {
-      if (!screen.isTTY || pending.length === 0) return
-      const names = pending.slice(0, 3).map(titleOf).join(', ')
-      const line = `${all - pending.length} of ${all} checks done; waiting for ${names}`
-      screen.write(`${CLEAR_LINE}${line.slice(0, (screen.columns || 80) - 1)}`)
-    },
-    end(): void {
-      if (screen.isTTY) screen.write(CLEAR_LINE)
-    },
-  }
+/** Names some of the checks that still run. */
+function progressLine(all: number, pending: readonly Check[]): string {
+  const names = pending.slice(0, 3).map(titleOf).join(', ')
+  return `${all - pending.length} of ${all} checks done; waiting for ${names}`
 }

@@ -1,10 +1,9 @@
-import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { openSqliteTestMail } from '../../../test/support/stores.ts'
-import type { LogFacts } from '../../base/log/log.ts'
-import { type CheckResult, failure, ok, skipped, warning } from '../rules/result.ts'
-import type { Check } from './context.ts'
-import { checkIfDue, lastCheckRun, runChecksNow } from './daily-checks.ts'
+import { openSqliteTestMail } from '../../test/kit/store/stores.ts'
+import { type CheckResult, failure, ok, skipped, warning } from '../base/check-result.ts'
+import type { LogFacts } from '../base/log/log.ts'
+import { checkIfDue, runChecksNow } from './daily-checks.ts'
+import type { Check } from './run-checks.ts'
 
 const DAY = 86_400_000
 const START = new Date('2026-03-01T12:00:00Z')
@@ -27,7 +26,7 @@ const record =
 const log = { info: record('info'), warn: record('warn'), error: record('error') }
 
 const depsOf = (openChecks: () => Promise<Check[]>, store = mail.store) => {
-  return { store, openChecks, log, now: () => time, newHolder: randomUUID }
+  return { store, openChecks, log, now: () => time }
 }
 
 async function check(openChecks = async () => checksOf(results)): Promise<string[]> {
@@ -45,13 +44,13 @@ function checksOf(named: Record<string, CheckResult>): Check[] {
 }
 
 test('a check is logged when it turns, and only then; the last results are kept for all nodes', async () => {
-  expect(await lastCheckRun({ store: mail.other })).toBeUndefined()
+  expect(await mail.other.readCheckRun()).toBeUndefined()
   results = { 'mx a.test': ok('fine'), 'mx b.test': warning('odd', 'fix it'), redis: skipped('no') }
   expect(await check()).toEqual(['warn mx b.test'])
   time = new Date(START.getTime() + DAY)
   results = { ...results, 'mx a.test': failure('gone', 'publish'), redis: ok('7.2') }
   expect(await check()).toEqual(['warn mx a.test'])
-  expect(await lastCheckRun({ store: mail.other })).toEqual({
+  expect(await mail.other.readCheckRun()).toEqual({
     finishedAt: time,
     checks: [
       { name: 'mx', subject: 'a.test', ...failure('gone', 'publish'), since: time },
@@ -78,7 +77,20 @@ test('the results of a run that was stopped are neither logged nor stored', asyn
     name: 'AbortError',
   })
   expect(logged).toEqual([])
-  expect(await lastCheckRun({ store: mail.other })).toBeUndefined()
+  expect(await mail.other.readCheckRun()).toBeUndefined()
+})
+
+test('a run that the lease ended before it began is not taken for one', async () => {
+  const openChecks = async () => checksOf({ mx: ok('fine') })
+  const timing = { ttlMs: 3_000, renewMs: 50, stopMarginMs: 3_001, retryMs: 20, stopTimeoutMs: 20 }
+  const { signal } = new AbortController()
+  const late = runChecksNow({ ...depsOf(openChecks), timing }, signal)
+  await expect(late).rejects.toThrow('the lease of the checks ended before they began')
+  const stopped = runChecksNow(depsOf(openChecks), AbortSignal.abort())
+  await expect(stopped).rejects.toMatchObject({ name: 'AbortError' })
+  const unwanted = runChecksNow(depsOf(openChecks), signal, { isWanted: () => false })
+  expect(await unwanted).toBe(false)
+  expect(await mail.other.readCheckRun()).toBeUndefined()
 })
 
 test('checks are made once in 24 hours, and again if the clock was ahead', async () => {
@@ -110,13 +122,13 @@ test('checks are made on request whatever the last run says, and by one node at 
   time = new Date(START.getTime() + 1_000)
   const reported: string[] = []
   const report = ({ done, all }: { done: number; all: number }) => reported.push(`${done}/${all}`)
-  const first = runChecksNow(depsOf(slow), signal, report)
+  const first = runChecksNow(depsOf(slow), signal, { report })
   await vi.waitUntil(() => reported.length > 0)
   expect(await runChecksNow(depsOf(slow, mail.other), signal)).toBe(false)
   release.resolve(failure('gone', 'publish'))
   expect(await first).toBe(true)
   expect(reported).toEqual(['0/1', '1/1'])
-  expect((await lastCheckRun({ store: mail.other }))?.checks[0]?.status).toBe('failure')
+  expect((await mail.other.readCheckRun())?.checks[0]?.status).toBe('failure')
   expect(
     await runChecksNow(
       depsOf(async () => []),

@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { untilAborted } from '../../base/jobs/lease.ts'
-import { ok } from '../rules/result.ts'
-import { runChecks } from './checks.ts'
+import { ok } from '../base/check-result.ts'
+import { untilAborted } from '../base/jobs/lease.ts'
+import { runChecks } from './run-checks.ts'
 
 test('results are in the order of the checks; one that hangs or throws is a failure of its own', async () => {
   const pending: string[][] = []

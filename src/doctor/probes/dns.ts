@@ -1,7 +1,7 @@
 import { getServers, Resolver } from 'node:dns/promises'
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
-import type { DnsProbe } from '../checks/context.ts'
+import { withTimeout } from '../../base/jobs/repeat.ts'
 import { reverseName } from '../rules/dns-records.ts'
 import type { Lookup } from '../rules/result.ts'
 
@@ -9,58 +9,55 @@ import type { Lookup } from '../rules/result.ts'
 const LOOKUP_MS = 5_000
 const NO_RECORD = new Set(['ENODATA', 'ENOTFOUND'])
 
-/** Without a cache: the operator may have just changed the record. `servers` as in MAYFLY_DNS; none: those of the system. */
-export function openDnsProbe(servers: readonly string[], { lookupMs = LOOKUP_MS } = {}): DnsProbe {
+export type DnsProbe = ReturnType<typeof openDnsProbe>
+
+/**
+ * Lookups that never reject: an error is part of the answer. Without a cache: the operator may have just changed the record. `servers` as in
+ * MAYFLY_DNS; none: those of the system.
+ */
+export function openDnsProbe(servers: readonly string[], { lookupMs = LOOKUP_MS } = {}) {
   const resolver = new Resolver({ timeout: 2_000, tries: 2 })
   const used = servers.length > 0 ? servers : systemServers()
   if (used.length > 0) resolver.setServers(used)
-  const answer = <T>(records: Promise<T[]>) => answerWithin(lookupMs, records)
+  async function answer<T>(found: Promise<T[]>): Promise<Lookup<T>> {
+    try {
+      const records = await withTimeout(lookupMs, found)
+      return records ? { records } : { error: 'ETIMEOUT' }
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
+      return NO_RECORD.has(code) ? { records: [] } : { error: code }
+    }
+  }
+  const tlsa = async (name: string) =>
+    (await resolver.resolveTlsa(name)).map(({ certUsage: usage, selector, match, data }) => {
+      return { usage, selector, match, data: Buffer.from(data).toString('hex') }
+    })
+  const txt = async (name: string) =>
+    (await resolver.resolveTxt(name)).map((parts) => parts.join(''))
   return {
-    mx: (name) => answer(resolver.resolveMx(name)),
-    a: (name) => answer(resolver.resolve4(name)),
-    aaaa: (name) => answer(resolver.resolve6(name)),
-    cname: (name) => answer(resolver.resolveCname(name)),
-    txt: (name) =>
-      answer(resolver.resolveTxt(name).then((all) => all.map((parts) => parts.join('')))),
+    mx: (name: string) => answer(resolver.resolveMx(name)),
+    a: (name: string) => answer(resolver.resolve4(name)),
+    aaaa: (name: string) => answer(resolver.resolve6(name)),
+    cname: (name: string) => answer(resolver.resolveCname(name)),
+    /** Each record as one text. */
+    txt: (name: string) => answer(txt(name)),
     // Not reverse(), which also reads /etc/hosts.
-    ptr: (ip) => answer(resolver.resolvePtr(reverseName(ip))),
-    tlsa: (name) =>
-      answer(
-        resolver.resolveTlsa(name).then((all) =>
-          all.map(({ certUsage: usage, selector, match, data }) => {
-            return { usage, selector, match, data: Buffer.from(data).toString('hex') }
-          }),
-        ),
-      ),
+    ptr: (ip: string) => answer(resolver.resolvePtr(reverseName(ip))),
+    tlsa: (name: string) => answer(tlsa(name)),
   }
 }
-
-const RESOLVED = '127.0.0.53'
-const RESOLVED_SERVERS = '/run/systemd/resolve/resolv.conf'
 
 /**
  * The servers that systemd-resolved queries, if it is used: it answers for the name and addresses of this machine by itself, from /etc/hosts and
  * the network interfaces, and not with the records that others get. None: the servers of /etc/resolv.conf.
  */
 function systemServers(): string[] {
-  if (!getServers().every((server) => server === RESOLVED)) return []
+  if (!getServers().every((server) => server === '127.0.0.53')) return []
   try {
-    const lines = readFileSync(RESOLVED_SERVERS, 'utf8').matchAll(/^nameserver\s+(\S+)/gm)
+    const text = readFileSync('/run/systemd/resolve/resolv.conf', 'utf8')
+    const lines = text.matchAll(/^nameserver\s+(\S+)/gm)
     return [...lines].map(([, server = '']) => server).filter((server) => isIP(server) !== 0)
   } catch {
     return []
-  }
-}
-
-async function answerWithin<T>(ms: number, records: Promise<T[]>): Promise<Lookup<T>> {
-  const late = Promise.withResolvers<Lookup<T>>()
-  const timer = setTimeout(() => late.resolve({ error: 'ETIMEOUT' }), ms)
-  try {
-    return await Promise.race([records.then((found) => ({ records: found })), late.promise])
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
-    return NO_RECORD.has(code) ? { records: [] } : { error: code }
-  } finally {
-    clearTimeout(timer)
   }
 }

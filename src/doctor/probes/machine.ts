@@ -1,11 +1,10 @@
 import { execFile } from 'node:child_process'
 import { type FileHandle, mkdtemp, open, rm, stat } from 'node:fs/promises'
-import { networkInterfaces } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
+import { diskSpace } from '../../base/disk-space.ts'
 import { toError } from '../../base/problem.ts'
-import type { DataDirectory } from '../../doctor/rules/installation-rules.ts'
-import { diskSpace } from '../../store/sqlite/mail-store.ts'
+import type { DataDirectory } from '../rules/installation-rules.ts'
 
 const SYNCS = 5
 
@@ -55,11 +54,4 @@ export async function clockSynchronized(): Promise<boolean | undefined> {
   } catch {
     return undefined
   }
-}
-
-/** All addresses of this machine. A public one may be on the loopback interface, as load balancers do it. */
-export function machineAddresses(): string[] {
-  return Object.values(networkInterfaces())
-    .flatMap((all) => all ?? [])
-    .map(({ address }) => address)
 }

@@ -14,11 +14,13 @@ export const addressRecord = (host: string, ip: string) =>
   record(host, ip.includes(':') ? 'AAAA' : 'A', ip)
 
 /** `terms` say who sends; empty if nobody does. */
-export const spfRecord = (domain: string, terms: readonly string[] = []) =>
-  record(domain, 'TXT', `"${['v=spf1', ...terms, ...(hasEnd(terms) ? [] : ['-all'])].join(' ')}"`)
+export const spfRecord = (domain: string, terms: readonly string[] = []) => {
+  const end = terms.some(isLastTerm) ? [] : ['-all']
+  return record(domain, 'TXT', `"${['v=spf1', ...terms, ...end].join(' ')}"`)
+}
 
-const hasEnd = (terms: readonly string[]) =>
-  terms.some((term) => /^(?:[+?~-]?all|redirect=.*)$/i.test(term))
+/** What decides about all other senders. */
+export const isLastTerm = (term: string) => /^(?:[+?~-]?all|redirect=.*)$/i.test(term)
 
 export const dmarcRecord = (domain: string, email = '', policy: 'reject' | 'none' = 'reject') =>
   record(

@@ -1,15 +1,8 @@
 import { isIP } from 'node:net'
+import { type CheckResult, failure, ok, skipped, warning } from '../../base/check-result.ts'
 import { ipRangeMatcher, isLoopback, PRIVATE_RANGES } from '../../base/ip.ts'
 import { addressRecord, mxRecord, ptrRecord } from './dns-records.ts'
-import {
-  type CheckResult,
-  failure,
-  type Lookup,
-  ok,
-  recordsOf,
-  skipped,
-  warning,
-} from './result.ts'
+import { type Lookup, recordsOf } from './result.ts'
 
 export interface MxRecord {
   exchange: string
@@ -18,40 +11,22 @@ export interface MxRecord {
 
 /** Whether mail for the domain reaches this host. */
 export function evaluateMx(domain: string, host: string, mx: Lookup<MxRecord>): CheckResult {
-  const publish = mxRecord(domain, host)
   if ('error' in mx) return unanswered(domain, mx.error)
+  const publish = mxRecord(domain, host)
   const sorted = mx.records.toSorted((a, b) => a.priority - b.priority)
   const seen = sorted.map(({ exchange, priority }) => `${priority} ${exchange || '.'}`).join(', ')
   if (sorted.length === 0) return failure('no MX record', publish)
-  if (sorted.some(({ exchange }) => exchange === '' || exchange === '.')) {
-    return failure(
-      `${seen}: a null MX record says that the domain accepts no mail`,
-      `Replace it: ${publish}`,
-    )
-  }
-  const literal = sorted.find(({ exchange }) => isIP(exchange) !== 0)
-  if (literal) {
-    return failure(`${seen}: an MX record needs a host name`, `Replace it: ${publish}`)
-  }
+  // RFC 7505: a null MX record says that the domain accepts no mail.
+  const isName = ({ exchange }: MxRecord) => exchange.length > 1 && isIP(exchange) === 0
+  if (!sorted.every(isName)) return failure(`${seen}: not a host name`, `Replace it: ${publish}`)
   const ours = sorted.find(({ exchange }) => sameName(exchange, host))
   if (!ours) return failure(`${seen}: none of them is ${host}`, publish)
   const other = sorted.find(
     ({ exchange, priority }) => priority <= ours.priority && !sameName(exchange, host),
   )
-  if (other) {
-    const share = other.priority < ours.priority ? 'first' : 'as often'
-    return warning(
-      `${seen}: senders try ${other.exchange} ${share}`,
-      `If ${other.exchange} is not one of your nodes, remove its record. Otherwise ignore this.`,
-    )
-  }
-  return ok(seen)
-}
-
-interface HostLookups {
-  a: Lookup<string>
-  aaaa: Lookup<string>
-  cname: Lookup<string>
+  if (!other) return ok(seen)
+  const fix = `If ${other.exchange} is not one of your nodes, remove its record. Otherwise ignore this.`
+  return warning(`${seen}: senders also try ${other.exchange}`, fix)
 }
 
 /** Addresses that exist in private networks only. */
@@ -60,54 +35,37 @@ export const isPrivateIp = ipRangeMatcher(PRIVATE_RANGES)
 /** `own` are the addresses of this machine that others could reach; behind NAT none, or only those of IPv6. */
 export function evaluateAddresses(
   host: string,
-  { a, aaaa, cname }: HostLookups,
+  { a, aaaa, cname }: Record<'a' | 'aaaa' | 'cname', Lookup<string>>,
   { own, isPrivate }: { own: readonly string[]; isPrivate(ip: string): boolean },
 ): CheckResult {
-  const error = [a, aaaa].find((lookup) => 'error' in lookup)
-  if (error && 'error' in error) return unanswered(host, error.error)
+  const notPublic =
+    'Set MAYFLY_SMTP_HOSTNAME to the target of your MX record, such as mx.example.org'
+  if (!host.includes('.')) return failure(`${host} is not a public name`, notPublic)
+  const unknown = [a, aaaa].find((lookup) => 'error' in lookup)
+  if (unknown) return unanswered(host, unknown.error)
   const found = [...recordsOf(a), ...recordsOf(aaaa)]
-  const four = addressRecord(host, own.find((ip) => isIP(ip) === 4) ?? 'ADDRESS')
-  const correct = (ip: string) => {
-    const ours = own.find((one) => isIP(one) === isIP(ip))
-    if (ours !== undefined) return ['Replace', addressRecord(host, ours)] as const
-    // A machine without IPv6 has nothing to replace it with.
-    const isExtra = isIP(ip) === 6 && recordsOf(a).length > 0
-    return isExtra ? (['Remove', addressRecord(host, ip)] as const) : (['Replace', four] as const)
-  }
-  if (found.length === 0) return failure(`${host} has no address`, four)
   const seen = found.join(', ')
+  const isBehindNat = !own.some((ip) => isIP(ip) === 4)
+  const right = isBehindNat ? ['ADDRESS', ...own] : own
+  const publish = `Publish only: ${right.map((ip) => addressRecord(host, ip)).join('\n')}`
+  if (found.length === 0) return failure(`${host} has no address`, publish)
   const hidden = found.find(isPrivate)
+  // Hardly anyone publishes 127.0.1.1, but installers write it to /etc/hosts.
+  const hosts = '\nIf DNS has another address, /etc/hosts hides it: set MAYFLY_DNS'
   if (hidden !== undefined) {
-    const [verb, record] = correct(hidden)
-    // Hardly anyone publishes 127.0.1.1, but installers write it to /etc/hosts.
-    const step = isLoopback(hidden)
-      ? `If DNS has another address, your resolver answers from /etc/hosts: set MAYFLY_DNS to one that does not, such as 9.9.9.9. Otherwise ${verb.toLowerCase()}`
-      : verb
-    return failure(
-      `${seen}: ${hidden} cannot be reached from the Internet`,
-      `${step} the record: ${record}`,
-    )
+    const fix = isLoopback(hidden) ? `${publish}${hosts}` : publish
+    return failure(`${seen}: ${hidden} cannot be reached from the Internet`, fix)
   }
   const [alias] = recordsOf(cname)
-  if (alias !== undefined) {
-    return warning(
-      `${host} is an alias of ${alias}: an MX record must name a host with addresses of its own`,
-      `Replace the CNAME record: ${found.map((ip) => addressRecord(host, ip)).join('\n')}`,
-    )
-  }
-  // Without a public IPv4 address, the machine is behind NAT: then at most its IPv6 addresses are known.
-  const known = own.some((ip) => isIP(ip) === 4) ? found : recordsOf(aaaa)
+  if (alias !== undefined) return warning(`an alias of ${alias}, which MX records forbid`, publish)
+  const known = isBehindNat ? recordsOf(aaaa) : found
   const foreign = own.length === 0 ? undefined : known.find((ip) => !own.includes(ip))
   if (foreign !== undefined) {
-    const [verb, record] = correct(foreign)
-    return warning(
-      `${seen}: ${foreign} is not an address of this machine (${own.join(', ')})`,
-      `If it is neither another node nor your load balancer, ${verb.toLowerCase()} the record: ${record}`,
-    )
+    const ignore = `\nIf ${foreign} is another node or your load balancer, ignore this.`
+    return warning(`${seen}: ${foreign} is not of this machine`, `${publish}${ignore}`)
   }
-  if (recordsOf(a).length === 0) {
-    return warning(`${seen}: no IPv4 address, so most senders cannot deliver`, four)
-  }
+  if (recordsOf(a).length === 0)
+    return warning(`${seen}: most senders need an IPv4 address`, publish)
   return ok(seen)
 }
 
@@ -116,20 +74,13 @@ export function evaluatePtr(
   host: string,
   reverse: ReadonlyMap<string, Lookup<string>>,
 ): CheckResult {
-  const wrong = [...reverse].filter(
-    ([, names]) => !('error' in names) && !names.records.some((name) => sameName(name, host)),
-  )
-  if (wrong.length > 0) {
-    const seen = wrong.map(([ip, names]) => `${ip}: ${recordsOf(names).join(', ') || 'no name'}`)
-    const records = wrong.map(([ip]) => ptrRecord(ip, host))
-    return warning(
-      `reverse DNS of ${seen.join('; ')}`,
-      `Set the reverse name at your hosting provider:\n${records.join('\n')}`,
-    )
-  }
-  const known = [...reverse].filter(([, names]) => !('error' in names))
+  const known = [...reverse].filter(([, names]) => 'records' in names)
+  const text = known.map(([ip, names]) => `${ip}: ${recordsOf(names).join(', ') || 'no name'}`)
+  const wrong = known.filter(([, names]) => !recordsOf(names).some((name) => sameName(name, host)))
   if (known.length === 0) return skipped('no reverse name could be looked up')
-  return ok(known.map(([ip]) => `${ip} is ${host}`).join(', '))
+  if (wrong.length === 0) return ok(text.join('; '))
+  const records = wrong.map(([ip]) => ptrRecord(ip, host)).join('\n')
+  return warning(text.join('; '), `Set the reverse name at your hosting provider:\n${records}`)
 }
 
 /** The tags of a record such as `v=DMARC1; p=reject`. */
@@ -140,34 +91,28 @@ export function tagsOf(record: string): Map<string, string> {
   )
 }
 
-const isListing = (code: string) => /^127\.0\./.test(code) && code !== '127.0.0.1'
-
 /** Return codes of a block list: 127.0.0.x is a listing; 127.255.255.x, or 127.0.0.1 of SURBL, refuses the query. */
 export function evaluateListing(
   what: string,
   lists: ReadonlyMap<string, Lookup<string>>,
 ): CheckResult {
-  const answers = [...lists].map(([list, lookup]) => ({ list, codes: recordsOf(lookup) }))
-  const listed = answers.filter(({ codes }) => codes.some(isListing))
-  if (listed.length > 0) {
-    const names = listed.map(({ list, codes }) => `${list} (${codes.join(', ')})`)
-    return warning(
-      `${what} is listed by ${names.join(', ')}`,
-      `See why, and request removal, on the site of each list: ${listed.map(({ list }) => list).join(', ')}`,
-    )
-  }
-  const clear = [...lists]
-    .filter(([, lookup]) => 'records' in lookup && lookup.records.length === 0)
-    .map(([list]) => list)
-  if (clear.length === 0) return skipped(`no answer from ${[...lists.keys()].join(', ')}`)
-  return ok(`${what} is not listed by ${clear.join(', ')}`)
+  const isListing = (code: string) => /^127\.0\./.test(code) && code !== '127.0.0.1'
+  const namesWhere = (isWanted: (codes: readonly string[]) => boolean) =>
+    [...lists]
+      .filter(([, found]) => 'records' in found && isWanted(found.records))
+      .map(([list]) => list)
+      .join(', ')
+  const listed = namesWhere((codes) => codes.some(isListing))
+  const clear = namesWhere((codes) => codes.length === 0)
+  const ask = `See why, and request removal, on the site of each list: ${listed}`
+  if (listed !== '') return warning(`${what} is listed by ${listed}`, ask)
+  if (clear === '') return skipped(`no answer from ${[...lists.keys()].join(', ')}`)
+  return ok(`${what} is not listed by ${clear}`)
 }
 
 function unanswered(name: string, error: string): CheckResult {
-  return failure(
-    `DNS did not answer for ${name} (${error})`,
-    `Check that the domain is registered and its name servers answer: dig +trace ${name}`,
-  )
+  const fix = `Check that the domain is registered and its name servers answer: dig +trace ${name}`
+  return failure(`DNS did not answer for ${name} (${error})`, fix)
 }
 
 export function sameName(one: string, other: string): boolean {

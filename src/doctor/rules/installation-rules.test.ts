@@ -1,14 +1,16 @@
 import { describe, expect, test } from 'vitest'
-import { StoreUnavailable } from '../../base/problem.ts'
 import {
   evaluateAdminToken,
-  evaluateApiProblem,
   evaluateBackup,
   evaluateBaseUrl,
   evaluateClock,
   evaluateDataDirectory,
+  evaluateDomains,
+  evaluateHttp,
   evaluateLedger,
   evaluateProxy,
+  evaluateSettings,
+  evaluateStore,
 } from './installation-rules.ts'
 
 const MB = 1024 * 1024
@@ -91,7 +93,6 @@ describe('admin token', () => {
     ['', true, 'warning'],
     ['short', false, 'warning'],
     ['short', true, 'failure'],
-    ['x'.repeat(20), undefined, 'ok'],
     ['x'.repeat(20), false, 'ok'],
     ['x'.repeat(20), true, 'failure'],
   ] as const) {
@@ -100,24 +101,62 @@ describe('admin token', () => {
   }
 })
 
-describe('an error of /api/domains', () => {
-  const { message: unavailable } = new StoreUnavailable()
-  const RESTART = 'although other programs can: restart the service, and read its log'
-  const AGAIN = 'Run the command again; if the problem persists, read the log of the service'
-  for (const [status, code, message, storeFault, expected, fix] of [
-    [503, 'overloaded', unavailable, undefined, 'failure', RESTART],
-    [503, 'overloaded', unavailable, 'PostgreSQL cannot be reached', 'skipped', ''],
-    [500, 'internal', 'Internal error.', 'mail.db is damaged', 'skipped', ''],
-    [503, 'overloaded', 'Too many connections.', undefined, 'failure', AGAIN],
-    [503, 'shutting_down', 'The service is shutting down.', undefined, 'failure', AGAIN],
-    [500, 'internal', 'Internal error.', undefined, 'failure', AGAIN],
-    [429, 'rate_limited', 'Too many requests.', undefined, 'skipped', ''],
+describe('HTTP', () => {
+  const error = { status: 503, body: '{"status":"error"}' }
+  const facts = { port: 8080, response: error, isRunning: true, storeFault: undefined }
+  for (const [name, changed, status] of [
+    ['answers', { response: { status: 200, body: '' } }, 'ok'],
+    ['fails', {}, 'failure'],
+    ['fails with the store, which is reported elsewhere', { storeFault: 'damaged' }, 'skipped'],
+    ['has too many requests', { response: { ...error, status: 429 } }, 'skipped'],
+    ['is another program', { response: { error: 'status 404', cause: 'network' } }, 'failure'],
+    [
+      'is not running, like SMTP',
+      { response: { error: 'ECONNREFUSED', cause: 'network' }, isRunning: false },
+      'skipped',
+    ],
   ] as const) {
-    test(`${message} ${storeFault ?? 'The command can use the store'}: ${expected}`, () => {
-      const result = evaluateApiProblem({ status, code, message }, storeFault)
-      expect(result).toMatchObject({ status: expected, fix: expect.stringContaining(fix) })
-      if (expected === 'failure') expect(result.seen).toContain(`${status} ${code}: ${message}`)
+    test(`${name}: ${status}`, () =>
+      expect(evaluateHttp({ ...facts, ...changed }).status).toBe(status))
+  }
+})
+
+describe('settings', () => {
+  for (const [name, report, status] of [
+    ['right', { count: 70, changed: 3, unknown: [] }, 'ok'],
+    ['unknown', { count: 70, changed: 3, unknown: ['MAYFLY_TYPO'] }, 'warning'],
+    ['of a program', undefined, 'skipped'],
+  ] as const) {
+    test(`${name}: ${status}`, () => expect(evaluateSettings(report).status).toBe(status))
+  }
+})
+
+describe('domains', () => {
+  const facts = { domains: ['a.test'], exampleDomains: [], newDomains: [] }
+  for (const [name, changed, status, fix] of [
+    ['one', {}, 'ok', ''],
+    ['examples beside', { exampleDomains: ['b.example'] }, 'warning', 'domain remove b.example'],
+    ['none', { domains: [] }, 'failure', 'mayfly setup'],
+    ['not added yet', { newDomains: ['b.test'] }, 'failure', 'systemctl restart mayfly'],
+  ] as const) {
+    test(`${name}: ${status}`, () => {
+      const result = evaluateDomains({ ...facts, ...changed })
+      expect(result).toMatchObject({ status, fix: expect.stringContaining(fix) })
     })
+  }
+})
+
+describe('store', () => {
+  for (const [isFile, isOpen, fault, status] of [
+    [true, true, undefined, 'ok'],
+    [false, true, undefined, 'ok'],
+    [true, false, undefined, 'skipped'],
+    [false, false, 'PostgreSQL cannot be reached', 'skipped'],
+    [true, false, 'mail.db is damaged', 'failure'],
+  ] as const) {
+    const name = `${isFile ? 'SQLite' : 'PostgreSQL'}, ${isOpen ? 'open' : (fault ?? 'new')}`
+    test(`${name}: ${status}`, () =>
+      expect(evaluateStore({ isFile, isOpen, fault }).status).toBe(status))
   }
 })
 
@@ -130,11 +169,11 @@ describe('base URL', () => {
     ['on this machine', 'http://127.0.0.1:8080', here, 'ok'],
     ['none', '', undefined, 'warning'],
     ['without TLS', 'http://box.example.org', here, 'warning'],
-    ['unreachable', 'https://box.example.org', { error: 'ETIMEDOUT', isTls: false }, 'warning'],
+    ['unreachable', 'https://box.example.org', { error: 'ETIMEDOUT', cause: 'network' }, 'warning'],
     [
       'a bad certificate',
       'https://box.example.org',
-      { error: 'CERT_HAS_EXPIRED', isTls: true },
+      { error: 'CERT_HAS_EXPIRED', cause: 'certificate' },
       'failure',
     ],
     ['another service', 'https://box.example.org', { status: 200, body: '{}' }, 'failure'],

@@ -1,10 +1,50 @@
+import { type CheckResult, failure, ok, skipped, warning } from '../../base/check-result.ts'
 import { MIN_TOKEN_LENGTH } from '../../base/id.ts'
 import { ipRangeMatcher, isLoopback } from '../../base/ip.ts'
-import { StoreUnavailable } from '../../base/problem.ts'
 import { type LedgerState, ledgerWarning } from '../../mail/rules/ledger.ts'
-import { type CheckResult, failure, ok, skipped, warning } from './result.ts'
+import type { HttpResponse } from './result.ts'
 
+export const NOT_RUNNING = 'the service is not running'
 const MB = 1024 * 1024
+const RESTART = 'systemctl restart mayfly'
+
+/** The settings of the environment; undefined if a program passed them. */
+export type SettingsReport =
+  | { count: number; changed: number; unknown: readonly string[] }
+  | undefined
+
+export function evaluateSettings(report: SettingsReport): CheckResult {
+  if (!report) return skipped('passed by a program')
+  const { count, changed, unknown } = report
+  if (unknown.length === 0) return ok(`${count} settings, ${changed} of them set`)
+  const fix = 'Correct the names or remove them. All settings: mayfly config'
+  return warning(`unknown: ${unknown.join(', ')}`, fix)
+}
+
+export interface CheckedDomains {
+  /** Active domains that are not examples. */
+  domains: readonly string[]
+  exampleDomains: readonly string[]
+  /** Domains of the settings that the service has not added yet. */
+  newDomains: readonly string[]
+}
+
+export function evaluateDomains({
+  domains,
+  exampleDomains,
+  newDomains,
+}: CheckedDomains): CheckResult {
+  const examples = exampleDomains.join(', ')
+  const added = newDomains.join(', ')
+  const restart = `Restart the service, which adds them: ${RESTART}`
+  if (added !== '') return failure(`${added}: not added yet, so mail is rejected`, restart)
+  const add = 'mayfly domain add YOUR.DOMAIN, or: mayfly setup'
+  if (domains.length === 0) return failure(`no domain but examples: ${examples}`, add)
+  const remove = exampleDomains.map((name) => `mayfly domain remove ${name}`).join('\n')
+  return examples === ''
+    ? ok(domains.join(', '))
+    : warning(`${examples}: nobody can send mail there`, remove)
+}
 
 export interface DataDirectory {
   path: string
@@ -25,50 +65,48 @@ export interface DataDirectory {
 }
 
 const SLOW_FSYNC_MS = 50
-
 const ROOT = 0
 
 export function evaluateDataDirectory(data: DataDirectory): CheckResult {
-  const { path, use, fault, freeBytes, fsyncMs } = data
+  const { path, use, fault, uid, ownUid, mode, freeBytes, minFreeBytes, fsyncMs } = data
   if (use === 'nothing') return skipped('not used')
-  if (fault !== undefined) {
-    return failure(`${path}: ${fault}`, `install -d -m 700 ${path}, as the user of the service`)
-  }
-  if (data.uid !== data.ownUid && data.ownUid !== ROOT) {
-    return failure(
-      `${path} belongs to user ${data.uid}, and user ${data.ownUid} runs this command`,
-      `Run it as the user of the service: setpriv --reuid ${data.uid} --clear-groups`,
-    )
-  }
+  const create = `install -d -m 700 ${path}, as the user of the service`
+  if (fault !== undefined) return failure(`${path}: ${fault}`, create)
+  const run = `Run it as the user of the service: setpriv --reuid ${uid} --clear-groups`
+  if (uid !== ownUid && ownUid !== ROOT)
+    return failure(`${path} belongs to user ${uid}, and user ${ownUid} runs this command`, run)
   const isMail = use === 'mail'
   const sync = fsyncMs === undefined ? '' : `, fsync ${fsyncMs.toFixed(1)} ms`
   const seen = `${path}: ${Math.floor(freeBytes / MB)} MB free${sync}`
-  const least = `below ${Math.floor(data.minFreeBytes / MB)} MB mail is deferred with 452`
-  if (isMail && freeBytes < data.minFreeBytes) {
-    return failure(
-      `${seen}: ${least}`,
-      'Free some space, move MAYFLY_DATA to a larger disk, or lower MAYFLY_MIN_FREE',
-    )
-  }
-  if ((data.mode & 0o077) !== 0) {
-    return warning(
-      `${path} has mode ${data.mode.toString(8)}: other users can look inside`,
-      `chmod 700 ${path}`,
-    )
-  }
-  if (isMail && freeBytes < 2 * data.minFreeBytes) {
-    return warning(`${seen}: ${least}`, 'Free some space, or move MAYFLY_DATA to a larger disk')
-  }
-  if (isMail && (fsyncMs ?? 0) > SLOW_FSYNC_MS) {
-    return warning(
-      `${seen}: slow, each mail waits for one`,
-      'Use a local SSD for MAYFLY_DATA, not a network file system',
-    )
-  }
+  const full = `${seen}: below ${Math.floor(minFreeBytes / MB)} MB mail is deferred with 452`
+  const free = 'Free some space, move MAYFLY_DATA to a larger disk, or lower MAYFLY_MIN_FREE'
+  if (isMail && freeBytes < minFreeBytes) return failure(full, free)
+  const open = `${path} has mode ${mode.toString(8)}: others can look inside`
+  if ((mode & 0o077) !== 0) return warning(open, `chmod 700 ${path}`)
+  if (isMail && freeBytes < 2 * minFreeBytes) return warning(full, free)
+  const slow = `${seen}: slow, each mail waits for one`
+  if (isMail && (fsyncMs ?? 0) > SLOW_FSYNC_MS)
+    return warning(slow, 'Use a local SSD for MAYFLY_DATA')
   return ok(seen)
 }
 
-/** Of addresses that ever belonged to a session. */
+export interface StoreFacts {
+  /** In the data directory, not at a server. */
+  isFile: boolean
+  isOpen: boolean
+  /** Why it is not. */
+  fault: string | undefined
+}
+
+export function evaluateStore({ isFile, isOpen, fault }: StoreFacts): CheckResult {
+  if (isOpen) return ok(isFile ? 'mail.db' : 'PostgreSQL')
+  if (fault === undefined) return skipped('created when the service starts')
+  const restore =
+    'If the service runs, restart it; otherwise read its log, and restore the file system or a backup'
+  return isFile ? failure(fault, restore) : skipped('see postgres')
+}
+
+/** The ledger of addresses that ever belonged to a session. */
 export function evaluateLedger(state: LedgerState | undefined): CheckResult {
   if (!state) return skipped('created when the service starts')
   const seen = ledgerWarning(state)
@@ -76,126 +114,87 @@ export function evaluateLedger(state: LedgerState | undefined): CheckResult {
   return warning(seen, 'Wait until then, or accept the risk: mayfly ledger trust')
 }
 
+export interface ClockFacts {
+  /** What the system says; undefined if it does not. */
+  synchronized: boolean | undefined
+  /** The difference to another machine; undefined if unknown. */
+  offsetMs: number | undefined
+  /** That machine. */
+  reference: string
+}
+
 const MAX_OFFSET_MS = 60_000
 
-/** `synchronized` is what the system says, `offsetMs` the difference to another machine; undefined if unknown. */
-export function evaluateClock({
-  synchronized,
-  offsetMs,
-  reference,
-}: {
-  synchronized: boolean | undefined
-  offsetMs: number | undefined
-  /** The other machine. */
-  reference: string
-}): CheckResult {
+export function evaluateClock({ synchronized, offsetMs, reference }: ClockFacts): CheckResult {
   const fix = 'Synchronize the clock: timedatectl set-ntp true'
-  if (offsetMs !== undefined && Math.abs(offsetMs) > MAX_OFFSET_MS) {
-    const seconds = Math.round(offsetMs / 1_000)
-    return failure(
-      `${reference} is ${Math.abs(seconds)} s ${seconds > 0 ? 'ahead of' : 'behind'} this machine: sessions would expire at the wrong time`,
-      `${fix}, here and at ${reference}`,
-    )
-  }
+  const agrees = offsetMs === undefined ? '' : `${Math.round(offsetMs / 1_000)} s from ${reference}`
+  if (Math.abs(offsetMs ?? 0) > MAX_OFFSET_MS)
+    return failure(`${agrees}: sessions would expire at the wrong time`, `${fix}, here and there`)
   if (synchronized === false) return warning('the system clock is not synchronized', fix)
-  if (synchronized === undefined && offsetMs === undefined) {
-    return skipped('the system does not report whether its clock is synchronized')
-  }
-  const agrees = offsetMs === undefined ? '' : `agrees with ${reference}`
-  return ok([synchronized ? 'synchronized' : '', agrees].filter((part) => part !== '').join(', '))
+  const known = [synchronized ? 'synchronized' : '', agrees].filter((part) => part !== '')
+  return known.length > 0 ? ok(known.join(', ')) : skipped('the system does not say')
 }
 
-/** `open` tells whether the running service gives metrics without the token; undefined if it is not running. */
-export function evaluateAdminToken(token: string, open: boolean | undefined): CheckResult {
-  const make =
-    'mayfly setup creates one; or: (umask 077; openssl rand -base64 32 > admin-token), and set MAYFLY_ADMIN_TOKEN_FILE to the path of that file, which the service must be able to read'
-  if (token === '') {
-    return warning('not set: /metrics and the details of /readyz are public', make)
-  }
-  if (open) {
-    return failure(
-      'the running service gives /metrics without the token: it has other settings than this command',
-      'Restart the service: systemctl restart mayfly',
-    )
-  }
-  if (token.length < MIN_TOKEN_LENGTH) {
-    return warning(`only ${token.length} characters: it could be guessed`, make)
-  }
-  return ok('set')
+const NEW_TOKEN =
+  'mayfly setup creates one; or: (umask 077; openssl rand -base64 32 > admin-token), and set MAYFLY_ADMIN_TOKEN_FILE to the path of that file, which the service must be able to read'
+
+/** `isOpen`: the running service gives metrics without it. */
+export function evaluateAdminToken(token: string, isOpen: boolean): CheckResult {
+  const restart = `Restart it, so that it reads its settings: ${RESTART}`
+  if (token === '') return warning('not set: /metrics and details of /readyz are public', NEW_TOKEN)
+  if (isOpen) return failure('the service gives /metrics without the token', restart)
+  if (token.length >= MIN_TOKEN_LENGTH) return ok('set')
+  return warning(`only ${token.length} characters: it could be guessed`, NEW_TOKEN)
 }
 
-/** An error of our API. */
-export interface ApiProblem {
-  status: number
-  code: string
-  message: string
+export interface HttpFacts {
+  port: number
+  /** To /api/domains, by which a service is recognized. */
+  response: HttpResponse
+  /** It answers on its SMTP port. */
+  isRunning: boolean
+  /** Why this command cannot use the store either, which other checks report. */
+  storeFault: string | undefined
 }
 
-/** `/api/domains` of the running service fails. `storeFault`: why this command cannot use the store either, which other checks report. */
-export function evaluateApiProblem(
-  { status, code, message }: ApiProblem,
-  storeFault: string | undefined,
-): CheckResult {
+export function evaluateHttp({ port, response, isRunning, storeFault }: HttpFacts): CheckResult {
+  const restart =
+    'Restart the service, and read its log. If another program uses the port, set MAYFLY_HTTP_PORT'
+  if ('error' in response) {
+    return isRunning ? failure(`port ${port}: ${response.error}`, restart) : skipped(NOT_RUNNING)
+  }
+  const { status, body } = response
+  if (status === 200) return ok(`port ${port}`)
   if (storeFault !== undefined) return skipped('see store and postgres')
-  if (status === 429) {
-    return skipped('too many requests from this machine, or from a proxy that hides its clients')
-  }
-  return failure(
-    `/api/domains: ${status} ${code}: ${message}`,
-    message === new StoreUnavailable().message
-      ? 'The service cannot use its store, although other programs can: restart the service, and read its log'
-      : 'Run the command again; if the problem persists, read the log of the service',
-  )
+  if (status === 429) return skipped('too many requests from this machine')
+  return failure(`port ${port}: ${status} ${body}`, restart)
 }
 
-/** Response to `/api/domains`, through the public URL and directly. */
-export type PublicResponse = { status: number; body: string } | { error: string; isTls: boolean }
-
+/** `response` is the one to /api/domains through the URL, `local` that of the service itself. */
 export function evaluateBaseUrl(
   baseUrl: string,
-  { response, local }: { response: PublicResponse | undefined; local: string | undefined },
+  { response, local }: { response: HttpResponse | undefined; local: string | undefined },
 ): CheckResult {
-  if (baseUrl === '') {
-    return warning(
-      'MAYFLY_BASE_URL is not set: links follow the Host header that a client sends',
-      'Set MAYFLY_BASE_URL=https://… to the address of your reverse proxy',
-    )
-  }
-  const url = new URL(baseUrl)
-  const isLocal = url.hostname === 'localhost' || isLoopback(url.hostname.replace(/^\[|\]$/g, ''))
+  const set = 'Set MAYFLY_BASE_URL=https://… to the address of your reverse proxy'
+  if (baseUrl === '')
+    return warning('MAYFLY_BASE_URL is not set: links follow the Host header', set)
+  const { hostname, host, protocol } = new URL(baseUrl)
+  const isLocal = hostname === 'localhost' || isLoopback(hostname.replace(/^\[|\]$/g, ''))
   if (response && 'error' in response) {
-    if (response.isTls) {
-      return failure(
-        `${baseUrl}: ${response.error}`,
-        `Install a valid certificate for ${url.hostname} in the proxy; Caddy obtains one automatically`,
-      )
-    }
-    return warning(
-      `${baseUrl} cannot be reached from here (${response.error}); many networks cannot reach their own public address`,
-      `Try it from elsewhere: curl -i ${baseUrl}/livez`,
-    )
+    const seen = `${baseUrl}: ${response.error}`
+    const valid = `Install a valid certificate for ${hostname} in the proxy`
+    const retry = `Many networks cannot reach their own address. Try it from elsewhere: curl -i ${baseUrl}/livez`
+    return response.cause === 'certificate' ? failure(seen, valid) : warning(seen, retry)
   }
-  const isRedirect =
-    response && 'status' in response && [301, 302, 307, 308].includes(response.status)
-  if (isRedirect && url.protocol === 'http:') {
-    return warning(
-      `${baseUrl} redirects, most likely to HTTPS: links should go there at once`,
-      `Set MAYFLY_BASE_URL=https://${url.host}`,
-    )
-  }
-  if (response && local !== undefined && (response.status !== 200 || response.body !== local)) {
+  const encrypt = `Put a proxy with TLS in front and set MAYFLY_BASE_URL=https://${host}`
+  if (protocol === 'http:' && !isLocal) return warning(`${baseUrl} is not encrypted`, encrypt)
+  const forward = `Make the proxy forward ${hostname} to the HTTP port of this service, with its path`
+  if (response && (response.status !== 200 || response.body !== local))
     return failure(
-      `${baseUrl}/api/domains has status ${response.status} and is not this service`,
-      `Make the proxy forward ${url.hostname} to the HTTP port of this service, with its path`,
+      `${baseUrl}/api/domains (status ${response.status}) is not this service`,
+      forward,
     )
-  }
-  if (url.protocol === 'http:' && !isLocal) {
-    return warning(
-      `${baseUrl} is not encrypted: tokens and mail can be read on the way`,
-      `Put a proxy with TLS in front and set MAYFLY_BASE_URL=https://${url.host}`,
-    )
-  }
-  return ok(response === undefined ? baseUrl : `${baseUrl} is this service`)
+  return ok(response ? `${baseUrl} is this service` : baseUrl)
 }
 
 export interface ProxyFacts {
@@ -210,28 +209,20 @@ export interface ProxyFacts {
 export function evaluateProxy(facts: ProxyFacts): CheckResult {
   const { baseUrl, trustProxy, rateLimits, counted } = facts
   if (!rateLimits) return skipped('MAYFLY_RATE_LIMITS=off')
-  const wide = trustProxy.find((range) => coversInternet(range))
-  if (wide !== undefined) {
-    return failure(
-      `MAYFLY_TRUST_PROXY=${wide} trusts everyone: clients can forge the address that is counted`,
-      'Set MAYFLY_TRUST_PROXY to the address of your proxy alone, such as 127.0.0.1',
-    )
-  }
+  const trust = 'Set MAYFLY_TRUST_PROXY to the address of your proxy alone, such as 127.0.0.1'
+  const wide = trustProxy.find(coversInternet)
+  const forged = `MAYFLY_TRUST_PROXY=${wide}: clients can forge the address that is counted`
+  if (wide !== undefined) return failure(forged, trust)
   if (!baseUrl.startsWith('https:')) return skipped('no proxy: MAYFLY_BASE_URL is not https')
-  const trust = 'Set MAYFLY_TRUST_PROXY to the address of your proxy, such as 127.0.0.1'
-  if (trustProxy.length === 0 || counted === 'untrusted local proxy') {
+  if (trustProxy.length === 0 || counted === 'untrusted local proxy')
     return failure('the proxy is not trusted: all of its clients share one rate limit', trust)
-  }
+  const forward =
+    'Make it send X-Forwarded-For; nginx: proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;'
   // Without a forwarded address, the proxy itself is counted, or nobody if it is on loopback and not trusted.
-  if (counted === null || (counted !== undefined && ipRangeMatcher(trustProxy)(counted))) {
-    return failure(
-      'the proxy does not say who its clients are: they are not counted one by one',
-      'Make it send X-Forwarded-For; nginx: proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;',
-    )
-  }
-  if (counted === undefined)
-    return ok(`trusted: ${trustProxy.join(', ')}; not tested, because no response came through it`)
-  return ok(`trusted: ${trustProxy.join(', ')}; this machine counts as ${counted}`)
+  if (counted === null || (counted !== undefined && ipRangeMatcher(trustProxy)(counted)))
+    return failure('the proxy does not say who its clients are', forward)
+  const tested = counted === undefined ? 'not tested' : `this machine counts as ${counted}`
+  return ok(`trusted: ${trustProxy.join(', ')}; ${tested}`)
 }
 
 /** Wider than any network of one operator. */
@@ -241,7 +232,6 @@ function coversInternet(range: string): boolean {
 }
 
 const HOUR_MS = 3_600_000
-
 const MAX_BACKUP_HOURS = 7 * 24
 
 /** `entries` is the number of keys, orders and blocks; `at` when `mayfly backup` last succeeded. */
@@ -251,10 +241,8 @@ export function evaluateBackup(
 ): CheckResult {
   if (entries === 0) return ok('no keys, orders or blocks to back up')
   const fix = 'mayfly backup /elsewhere/mayfly.db, daily by cron or a systemd timer'
-  if (at === undefined)
-    return warning(`${entries} keys, orders and blocks were never backed up`, fix)
+  if (!at) return warning(`${entries} keys, orders and blocks were never backed up`, fix)
   const hours = Math.floor((now.getTime() - at.getTime()) / HOUR_MS)
-  const age = hours < 48 ? `${hours} hours` : `${Math.floor(hours / 24)} days`
-  if (hours > MAX_BACKUP_HOURS) return warning(`the last backup is ${age} old`, fix)
-  return ok(`the last backup is ${age} old`)
+  const seen = `the last backup is ${hours} hours old`
+  return hours > MAX_BACKUP_HOURS ? warning(seen, fix) : ok(seen)
 }

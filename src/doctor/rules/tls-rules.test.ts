@@ -5,7 +5,6 @@ import {
   evaluateCertificate,
   evaluateMtaSts,
   evaluateTlsa,
-  evaluateTlsReporting,
   type MtaStsFacts,
   matchesName,
   type ServedCertificate,
@@ -154,14 +153,14 @@ describe('MTA-STS', () => {
     [
       'unreachable from here',
       STS,
-      { error: 'ETIMEDOUT', isReachability: true },
+      { error: 'ETIMEDOUT', cause: 'network' },
       'warning',
       'curl https://mta-sts.box.example.org',
     ],
     [
       'a bad certificate',
       STS,
-      { error: 'CERT_HAS_EXPIRED', isReachability: false },
+      { error: 'CERT_HAS_EXPIRED', cause: 'certificate' },
       'failure',
       'version: STSv1',
     ],
@@ -203,22 +202,6 @@ describe('MTA-STS', () => {
   ] as const) {
     test(`${name}: ${status}`, () => {
       const result = evaluateMtaSts(DOMAIN, txt, { ...FACTS, ...changed })
-      expect(result).toMatchObject({ status, fix: expect.stringContaining(fix) })
-    })
-  }
-})
-
-describe('TLS reporting', () => {
-  const publish = '_smtp._tls.box.example.org. 3600 IN TXT "v=TLSRPTv1; rua=mailto:ann@example.org"'
-  for (const [records, status, fix] of [
-    [[], 'skipped', ''],
-    [['v=TLSRPTv1; rua=mailto:tls@example.org'], 'ok', ''],
-    [['v=TLSRPTv1; rua=https://reports.example.org/'], 'ok', ''],
-    [['v=TLSRPTv1'], 'warning', publish],
-    [['v=TLSRPTv1; rua=tls@example.org'], 'warning', publish],
-  ] as const) {
-    test(`${records.join() || 'no record'}: ${status}`, () => {
-      const result = evaluateTlsReporting(DOMAIN, found(...records), 'ann@example.org')
       expect(result).toMatchObject({ status, fix: expect.stringContaining(fix) })
     })
   }

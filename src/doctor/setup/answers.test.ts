@@ -11,7 +11,12 @@ describe('the proposed host name', () => {
     ['example.org', 'nas.local', ['mail.example.org'], 'mail.example.org'],
   ] as const) {
     test(`for ${domain} on ${[hostname, ...reverseNames].join()}: ${proposal}`, () => {
-      const found = { hostname, reverseNames, isHostnameGiven: false, isInUse: false }
+      const found = {
+        hostname,
+        reverseNames: [...reverseNames],
+        isHostnameGiven: false,
+        isInUse: false,
+      }
       const machine = { ...found, domains: [], namesInFile: [] }
       expect(proposeHost(machine, [domain])).toBe(proposal)
     })
@@ -27,7 +32,7 @@ describe('the proposed host name', () => {
   ] as const) {
     const how = isHostnameGiven ? 'set to' : 'on'
     test(`of an installation ${how} ${[hostname, ...reverseNames].join()}: ${proposal}`, () => {
-      const found = { hostname, reverseNames, isHostnameGiven, isInUse: false }
+      const found = { hostname, reverseNames: [...reverseNames], isHostnameGiven, isInUse: false }
       const machine = { ...found, domains: ['a.test'], namesInFile: ['MAYFLY_DOMAINS'] }
       expect(proposeHost(machine, ['a.test', 'b.test'])).toBe(proposal)
     })

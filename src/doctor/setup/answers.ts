@@ -9,7 +9,19 @@ import {
 import { CommandError, type Print } from '../../cli/output.ts'
 import type { Ask } from '../../cli/prompt.ts'
 import { isRelated } from '../rules/dns-records.ts'
-import type { Machine, SetupOptions } from './setup.ts'
+import type { Machine } from './machine.ts'
+
+export interface SetupOptions {
+  domain?: string[]
+  hostname?: string
+  url?: string
+  email?: string
+  address?: string[]
+  file?: string
+  mtaSts?: boolean
+  tlsRpt?: boolean
+  dryRun?: boolean
+}
 
 /** `ask` is undefined without a terminal: then the options and what was found must suffice. */
 export interface Dialogue {
@@ -32,59 +44,53 @@ export async function readAnswers(
   options: SetupOptions,
   { print, ask }: Dialogue,
 ): Promise<Answers> {
-  const current = machine.domains.filter((name) => !isExampleName(name))
-  const get = async <T>(
+  /** On a terminal, an invalid answer is asked for again. `parse` returns undefined for it. */
+  async function get<T>(
     [option, given]: readonly [name: string, given: string | undefined],
     [question, proposal]: readonly [text: string, proposal: string],
-    parse: Parse<T>,
-  ) => {
-    if (given !== undefined || !ask) return parse(given ?? proposal, `${option} `)
+    [what, parse]: readonly [what: string, parse: (text: string) => T | undefined],
+  ): Promise<T> {
     for (;;) {
-      try {
-        return parse(await ask(question, proposal), '')
-      } catch (error) {
-        if (!(error instanceof CommandError) || error.exitCode !== INVALID) throw error
-        print(error.message)
-      }
+      const answer = given ?? (ask ? await ask(question, proposal) : proposal)
+      const value = parse(answer)
+      if (value !== undefined) return value
+      const fault = `${JSON.stringify(answer)} is not ${what}.`
+      if (given !== undefined || !ask) throw new CommandError(`${option} ${fault}`, 2)
+      print(fault)
     }
   }
+  const current = parseDomains(machine.domains.filter((name) => !isExampleName(name)).join()) ?? []
   if (options.domain === undefined && current.length === 0 && !ask) {
     throw new CommandError('No domain given. Example: mayfly setup --domain box.example.org', 2)
   }
   const added = await get(
     ['--domain', options.domain?.join(',')],
     ['Mail domain', current.join(',')],
-    parseDomains,
+    ['a host name', parseDomains],
   )
-  const domains = [...new Set([...current.map((name) => parseHostName(name, '')), ...added])]
-  const [first = ''] = domains
+  const domains = [...new Set([...current, ...added])]
   const host = await get(
     ['--hostname', options.hostname],
     ['Host name of this machine', proposeHost(machine, domains)],
-    parseHostName,
+    ['a host name', parseDomainName],
   )
+  const isInstalled = hasInstallation(machine)
   const url = await get(
     ['--url', options.url],
-    ['Public URL', machine.baseUrl || (hasInstallation(machine) ? '' : `https://${first}`)],
-    (text, option) =>
-      hasInstallation(machine) && text === machine.baseUrl ? text : parseUrl(text, option),
+    ['Public URL', machine.baseUrl || (isInstalled ? '' : `https://${domains[0]}`)],
+    ['an http(s) URL', (text) => (isInstalled && text === machine.baseUrl ? text : parseUrl(text))],
   )
-  const postmaster = `postmaster@${first}`
+  const postmaster = `postmaster@${domains[0]}`
   const email = await get(
     ['--email', options.email],
     ['Email for reports', machine.reportEmail ?? postmaster],
-    parseEmail,
+    ['an email address', (text) => (parseAddress(text) ? text : undefined)],
   )
   const addresses = options.address ?? [...machine.addresses]
-  for (const address of addresses) parseIp(address, '--address ')
+  const wrong = addresses.find((address) => isIP(address) === 0)
+  if (wrong !== undefined) throw new CommandError(`--address "${wrong}" is not an IP address.`, 2)
   return { domains, host, url, email: email === postmaster ? undefined : email, addresses }
 }
-
-/** `option` is the beginning of the error; empty on a terminal, where an invalid answer is asked for again. */
-type Parse<T> = (text: string, option: string) => T
-
-// The exit status for an invalid command line.
-const INVALID = 2
 
 /** The file or the running service has the domains of an installation: what nobody asked for stays as it is. */
 export function hasInstallation({
@@ -108,9 +114,8 @@ export function proposeHost(
     ? parseDomainName(hostname) !== undefined
     : hasInstallation(machine) && publicHost(hostname) !== undefined
   if (isKept && !isExampleName(hostname)) return hostname
-  const names = [hostname, ...reverseNames]
   const isOurs = (name: string) => domains.some((domain) => isRelated(domain, name))
-  return names.find(isOurs) ?? `mx.${domains[0]}`
+  return [hostname, ...reverseNames].find(isOurs) ?? `mx.${domains[0]}`
 }
 
 /** Undefined for an IP address, and for a name that public DNS cannot have. */
@@ -120,33 +125,15 @@ export function publicHost(text: string): string | undefined {
   return host?.includes('.') && !isLocal.test(host) ? host : undefined
 }
 
-function parseDomains(text: string, option: string): Host[] {
-  const names = text.trim().split(/[\s,]+/)
-  return names.map((name) => parseHostName(name, option))
+function parseDomains(text: string): Host[] | undefined {
+  const names = text
+    .trim()
+    .split(/[\s,]+/)
+    .map(parseDomainName)
+  return names.every((name) => name !== undefined) ? names : undefined
 }
 
-function parseHostName(text: string, option: string): Host {
-  const name = parseDomainName(text)
-  if (name) return name
-  throw invalid(text, option, 'a host name')
-}
-
-function parseUrl(text: string, option: string): string {
+function parseUrl(text: string): string | undefined {
   const isPlain = /^https?:\/\/[^\s?#@]+$/.test(text)
-  if (isPlain && URL.canParse(text)) return text.replace(/\/+$/, '')
-  throw invalid(text, option, 'an http(s) URL')
-}
-
-function parseEmail(text: string, option: string): string {
-  if (parseAddress(text)) return text
-  throw invalid(text, option, 'an email address')
-}
-
-function parseIp(text: string, option: string): string {
-  if (isIP(text) !== 0) return text
-  throw invalid(text, option, 'an IP address')
-}
-
-function invalid(text: string, option: string, what: string): CommandError {
-  return new CommandError(`${option}${JSON.stringify(text)} is not ${what}.`, INVALID)
+  return isPlain && URL.canParse(text) ? text.replace(/\/+$/, '') : undefined
 }

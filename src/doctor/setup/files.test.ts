@@ -10,13 +10,13 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { tempFolder } from '../../test/support/stores.ts'
-import { OperatorError } from '../base/problem.ts'
-import { fileValue, isJson, parseSettings } from '../base/settings/settings.ts'
-import type { Ask } from '../cli/prompt.ts'
-import { setUp } from '../doctor/setup/setup.ts'
-import { readConfig } from './config.ts'
-import { setupActions } from './setup-machine.ts'
+import { tempFolder } from '../../../test/kit/store/stores.ts'
+import { OperatorError } from '../../base/problem.ts'
+import { fileValue, isJson, parseSettings } from '../../base/settings/settings.ts'
+import type { Ask } from '../../cli/prompt.ts'
+import { readConfig } from '../../runtime/config.ts'
+import { setupActions } from './machine.ts'
+import { setUp } from './setup.ts'
 
 let folder: ReturnType<typeof tempFolder>
 beforeEach(() => {
@@ -84,7 +84,7 @@ OTHER_PROGRAM=\`x y\``,
     name: 'mayfly.env',
     text: () => {
       const template = readFileSync(
-        new URL('../../deploy/mayfly.env', import.meta.url),
+        new URL('../../../deploy/mayfly.env', import.meta.url),
         'utf8',
       ).replace(/^MAYFLY_.*\n/gm, '')
       return `${template}${lines(SETTINGS)}MAYFLY_ADMIN_TOKEN_FILE=${inFolder('token')}\n`
@@ -151,7 +151,7 @@ async function run(
 ) {
   const printed: string[] = []
   await setUp(
-    setupActions({ command: 'mayfly', cwd: folder.path, env: { ...env, ...DNS } }),
+    setupActions({ command: 'mayfly', cwd: folder.path, env: { ...env, ...DNS }, readConfig }),
     { address: ['203.0.113.7'], ...options },
     { print: (line) => printed.push(line), ask },
   )
@@ -237,11 +237,9 @@ describe('what the service would not accept is not written', () => {
     test(`${name}: ${JSON.stringify(wanted)}`, () => {
       const path = inFolder(name)
       writeFileSync(path, text)
-      const actions = setupActions({ command: 'mayfly', cwd: folder.path, env: {} })
-      for (const attempt of [actions.previewSettings, actions.writeSettings]) {
-        expect(() => attempt(path, wanted)).toThrow(OperatorError)
-        expect(() => attempt(path, wanted)).toThrow(message)
-      }
+      const actions = setupActions({ command: 'mayfly', cwd: folder.path, env: {}, readConfig })
+      expect(() => actions.editFile(path, wanted)).toThrow(OperatorError)
+      expect(() => actions.editFile(path, wanted)).toThrow(message)
       expect(readFileSync(path, 'utf8')).toBe(text)
       expect(readdirSync(folder.path)).toEqual([name])
     })

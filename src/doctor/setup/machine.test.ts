@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { tempFolder } from '../../test/support/stores.ts'
-import { readConfig } from './config.ts'
-import { reportEmail, setupActions, smtpPortState, temporaryAddresses } from './setup-machine.ts'
+import { tempFolder } from '../../../test/kit/store/stores.ts'
+import { readConfig } from '../../runtime/config.ts'
+import { reportEmail, setupActions, smtpPortState, temporaryAddresses } from './machine.ts'
 
 test('IPv6 addresses that change by themselves are not published', () => {
   const isTemporary = temporaryAddresses(`00000000000000000000000000000001 01 80 10 80       lo
@@ -86,7 +86,12 @@ describe('a service that runs is an installation', () => {
         // Nothing answers there.
         MAYFLY_DNS: '127.0.0.1:1',
       }
-      const { inspectMachine } = setupActions({ command: 'mayfly', cwd: folder.path, env })
+      const { inspectMachine } = setupActions({
+        command: 'mayfly',
+        cwd: folder.path,
+        env,
+        readConfig,
+      })
       expect((await inspectMachine(undefined)).isInUse).toBe(isInUse)
     })
   }

@@ -1,8 +1,9 @@
 import { chmodSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { tempFolder } from '../../test/support/stores.ts'
-import { setupActions } from './setup-machine.ts'
+import { tempFolder } from '../../../test/kit/store/stores.ts'
+import { readConfig } from '../../runtime/config.ts'
+import { setupActions } from './machine.ts'
 
 let folder: ReturnType<typeof tempFolder>
 beforeEach(() => {
@@ -13,7 +14,12 @@ afterEach(() => folder.remove())
 
 const inFolder = (name: string) => join(folder.path, name)
 const actions = () =>
-  setupActions({ command: 'mayfly', cwd: folder.path, env: { MAYFLY_DNS: '127.0.0.1:1' } })
+  setupActions({
+    command: 'mayfly',
+    cwd: folder.path,
+    env: { MAYFLY_DNS: '127.0.0.1:1' },
+    readConfig,
+  })
 
 describe.runIf(process.getuid?.() === 0)('as root, in a folder that others can write', () => {
   test('setup neither reads nor writes settings there', async () => {

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import type { Ask } from '../../cli/prompt.ts'
-import { type Machine, type SetupOptions, setUp } from './setup.ts'
+import type { SetupOptions } from './answers.ts'
+import type { Machine } from './machine.ts'
+import { setUp } from './setup.ts'
 
 const FREE = { state: 'free', seen: '' } as const
 
@@ -54,13 +56,14 @@ async function written(machine: Partial<Machine>, options: SetupOptions, isTermi
   let settings: Readonly<Record<string, string>> = {}
   const actions = {
     inspectMachine: async () => ({ ...NEW, ...machine }),
-    previewSettings: (_: string, wanted: Readonly<Record<string, string>>) =>
-      Object.entries(wanted).map(([name, value]) => {
+    editFile: (_: string, wanted: Readonly<Record<string, string>>) => ({
+      changes: Object.entries(wanted).map(([name, value]) => {
         return { name, value, before: undefined, overridden: false }
       }),
-    writeSettings(_: string, wanted: Readonly<Record<string, string>>) {
-      settings = wanted
-    },
+      write() {
+        settings = wanted
+      },
+    }),
     createAdminToken: () => '',
   }
   await setUp(actions, options, { print() {}, ask: isTerminal ? acceptor() : undefined })
@@ -71,10 +74,12 @@ test('names from DNS and values of the file are printed without control characte
   const lines: string[] = []
   const actions = {
     inspectMachine: async () => ({ ...NEW, reverseNames: ['mx.\u001b[2J.test'] }),
-    previewSettings: () => [
-      { name: 'MAYFLY_DOMAINS', value: 'b.test', before: 'a\u009b2J', overridden: false },
-    ],
-    writeSettings() {},
+    editFile: () => ({
+      changes: [
+        { name: 'MAYFLY_DOMAINS', value: 'b.test', before: 'a\u009b2J', overridden: false },
+      ],
+      write() {},
+    }),
     createAdminToken: () => '',
   }
   const print = (line: string) => void lines.push(line)

@@ -4,96 +4,21 @@ import { printable } from '../../base/text.ts'
 import { CommandError, type Print } from '../../cli/output.ts'
 import { openPrompt } from '../../cli/prompt.ts'
 import { zoneLines } from '../rules/dns-records.ts'
-import { mailServer, senderDomain, spfMechanism } from '../rules/sender-rules.ts'
-import { type Answers, type Dialogue, hasInstallation, publicHost, readAnswers } from './answers.ts'
+import { senderOf } from '../rules/sender-rules.ts'
+import {
+  type Answers,
+  type Dialogue,
+  hasInstallation,
+  publicHost,
+  readAnswers,
+  type SetupOptions,
+} from './answers.ts'
+import type { Machine, Port, SetupActions, SetupDeps } from './machine.ts'
 import { nextSteps, takesPort25 } from './steps.ts'
-
-/** What is known about the machine and its settings before anything is asked. */
-export interface Machine {
-  /** The file that the settings are written to. */
-  file: string
-  /** How to run this program. */
-  command: string
-  isRoot: boolean
-  /** Public addresses of its network interfaces; none behind NAT. */
-  addresses: readonly string[]
-  /** Has addresses besides those of the loopback interface. */
-  hasNetwork: boolean
-  /** Host names that DNS has for these addresses. */
-  reverseNames: readonly string[]
-  /** Whether DNS answers. */
-  hasDns: boolean
-  smtpPort: number
-  /** The file or the environment sets the SMTP port. */
-  isSmtpPortGiven: boolean
-  httpPort: number
-  port25: Port
-  portHttp: Port
-  port443: Port
-  /** The service answers on its SMTP port or on port 25. */
-  isRunning: boolean
-  /** It has domains besides examples. They may be in its store only (`mayfly domain add`). */
-  isInUse: boolean
-  /** The settings that the file has; the values below are from it, or else from the environment. */
-  namesInFile: readonly string[]
-  domains: readonly string[]
-  hostname: string
-  /** Otherwise it is the name of the machine. */
-  isHostnameGiven: boolean
-  baseUrl: string
-  trustProxy: readonly string[]
-  /** Where DNS sends the reports about the first domain. */
-  reportEmail: string | undefined
-  /** How receipts are sent; the URL is empty if they are not. */
-  mailOut: { url: string; from: string }
-  /** A policy is served; its mode is kept. */
-  hasMtaSts: boolean
-  hasAdminToken: boolean
-  /** The file belongs to root and its group, or will, and so would a token beside it. */
-  isFileOfRoot: boolean
-  /** What the default plans promise to buyers; empty if others are configured. */
-  supportTexts: readonly string[]
-}
-
-/** Whether the service can listen on a port, and what does now. */
-export interface Port {
-  state: 'free' | 'this service' | 'in use' | 'not permitted' | 'unusable'
-  /** The greeting of the server there, or the error. */
-  seen: string
-}
-
-interface WrittenSetting {
-  name: string
-  value: string
-  before: string | undefined
-  /** The environment sets another value, which takes precedence. */
-  overridden: boolean
-}
-
-export interface SetupActions {
-  inspectMachine(file: string | undefined): Promise<Machine>
-  /** What writing these settings would change. Throws what the service would refuse, as writing does. */
-  previewSettings(file: string, settings: Readonly<Record<string, string>>): WrittenSetting[]
-  writeSettings(file: string, settings: Readonly<Record<string, string>>): void
-  /** Creates a file with a random token beside the settings, unless there is one; returns its path. */
-  createAdminToken(file: string): string
-}
-
-export interface SetupOptions {
-  domain?: string[]
-  hostname?: string
-  url?: string
-  email?: string
-  address?: string[]
-  file?: string
-  mtaSts?: boolean
-  tlsRpt?: boolean
-  dryRun?: boolean
-}
 
 export function addSetupCommand(
   mayfly: Command,
-  open: () => Promise<SetupActions>,
+  context: Pick<SetupDeps, 'command' | 'readConfig'>,
   print: Print,
 ): void {
   mayfly
@@ -112,7 +37,9 @@ export function addSetupCommand(
       const isTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true
       const prompt = isTerminal ? openPrompt() : undefined
       try {
-        await setUp(await open(), options, { print, ask: prompt?.ask })
+        const { setupActions } = await import('./machine.ts')
+        const actions = setupActions({ ...context, cwd: process.cwd(), env: process.env })
+        await setUp(actions, options, { print, ask: prompt?.ask })
       } finally {
         prompt?.close()
       }
@@ -139,7 +66,7 @@ async function applySettings(
   { machine, options, print, ask }: Dialogue & { machine: Machine; options: SetupOptions },
 ): Promise<void> {
   const { file, hasAdminToken } = machine
-  const changes = actions.previewSettings(file, settings)
+  const { changes } = actions.editFile(file, settings)
   print('')
   if (changes.length === 0 && hasAdminToken) return print(`${file} is up to date.`)
   print(`Settings in ${file}:`)
@@ -150,7 +77,7 @@ async function applySettings(
     throw new CommandError('Nothing was written.')
   }
   const token = hasAdminToken ? {} : { MAYFLY_ADMIN_TOKEN_FILE: actions.createAdminToken(file) }
-  actions.writeSettings(file, { ...settings, ...token })
+  actions.editFile(file, { ...settings, ...token }).write()
 }
 
 function machineLines(machine: Machine): string[] {
@@ -201,7 +128,9 @@ function settingsOf(
   }
 }
 
-function changeText({ name, value, before, overridden }: WrittenSetting): string {
+type Change = ReturnType<SetupActions['editFile']>['changes'][number]
+
+function changeText({ name, value, before, overridden }: Change): string {
   const was = before === undefined ? '' : ` (was ${before})`
   const note = overridden ? '; the environment has another value, which takes precedence' : ''
   return printable(`${name}=${value}${was}${note}`)
@@ -218,7 +147,7 @@ function resultLines(
   const webHost = url === '' ? undefined : publicHost(new URL(url).hostname)
   const zone = zoneLines({
     ...{ domains, host, addresses, webHost, email, mtaSts, tlsReporting },
-    sender: senderOf(machine, host),
+    sender: senderOf(machine.mailOut, host),
     now: new Date(),
   })
   const steps = nextSteps(machine, answers, { mtaSts, settings: options.settings })
@@ -232,12 +161,6 @@ function resultLines(
     ...steps.map((step, index) => `  ${index + 1}. ${step}`),
     ...promiseLines(machine),
   ]
-}
-
-function senderOf({ mailOut }: Machine, host: string) {
-  const domain = senderDomain(mailOut)
-  if (domain === undefined) return undefined
-  return { domain, mechanism: spfMechanism(domain, { server: mailServer(mailOut.url), host }) }
 }
 
 function promiseLines({ supportTexts }: Machine): string[] {

@@ -1,6 +1,6 @@
 import { isExampleName } from '../../base/address.ts'
 import type { Answers } from './answers.ts'
-import type { Machine } from './setup.ts'
+import type { Machine } from './machine.ts'
 
 const DEFAULT_SMTP_PORT = 2525
 
@@ -11,7 +11,7 @@ export function takesPort25(machine: Machine): boolean {
   return isNew && smtpPort === DEFAULT_SMTP_PORT && !isSmtpPortGiven && port25.state === 'free'
 }
 
-/** Of the systemd unit, which may listen on port 25. */
+/** The file of the systemd unit, which may listen on port 25. */
 const UNIT_FILE = '/etc/mayfly/mayfly.env'
 
 /** What remains to be done by hand. */

@@ -1,0 +1,151 @@
+import { ok, skipped } from '../base/check-result.ts'
+import { accountCheck } from '../gmail/check.ts'
+import type { AccountSetting } from '../gmail/settings.ts'
+import { type PaymentOptions, paymentCheck } from '../shop/check.ts'
+import { backupState } from '../store/backup/backup.ts'
+import {
+  type CheckContext,
+  type CheckedSettings,
+  type CheckOptions,
+  type Facts,
+  openCheckContext,
+  openFacts,
+} from './facts.ts'
+import { MAIL_CHECKS } from './mail-checks.ts'
+import { evaluatePostgres, evaluateStoreFault } from './rules/backend-rules.ts'
+import {
+  evaluateAdminToken,
+  evaluateBackup,
+  evaluateBaseUrl,
+  evaluateClock,
+  evaluateDataDirectory,
+  evaluateDomains,
+  evaluateHttp,
+  evaluateLedger,
+  evaluateProxy,
+  evaluateSettings,
+  evaluateStore,
+} from './rules/installation-rules.ts'
+import { type Check, type CheckEntry, checksOf } from './run-checks.ts'
+
+/** With the settings of other features. */
+export interface CheckConfig extends CheckedSettings {
+  gmailAccounts: readonly AccountSetting[]
+  payments: PaymentOptions
+}
+
+export type Installation = CheckContext<CheckConfig>
+
+/** Every check of an installation, also those of other features. */
+const CHECKS: readonly CheckEntry<Facts<Installation>>[] = [
+  { name: 'settings', run: async ({ settingsReport }) => evaluateSettings(settingsReport) },
+  { name: 'domains', run: async (facts) => evaluateDomains(facts) },
+  { name: 'data', run: async (facts) => evaluateDataDirectory(await facts.dataDirectory()) },
+  {
+    name: 'store',
+    run: async ({ store, storeFault: fault, inspectServer }) =>
+      evaluateStore({ isFile: !inspectServer, isOpen: store !== undefined, fault }),
+  },
+  { name: 'ledger', run: async ({ store }) => evaluateLedger(await store?.readLedger()) },
+  {
+    name: 'clock',
+    async run({ clockSynchronized, throughProxy, now, settings }) {
+      const synchronized = await clockSynchronized()
+      const { baseUrl: reference } = settings.http
+      const date = reference === '' ? undefined : (await throughProxy())?.date
+      const offsetMs = date && date.getTime() - now().getTime()
+      return evaluateClock({ synchronized, offsetMs, reference })
+    },
+  },
+  {
+    name: 'http',
+    async run({ settings, localHttp, isRunning, storeFault }) {
+      const response = await localHttp()
+      const { port } = settings.http
+      return evaluateHttp({ port, response, isRunning: await isRunning(), storeFault })
+    },
+  },
+  {
+    name: 'base-url',
+    async run({ settings, localHttp, httpGet }, _, signal) {
+      const { baseUrl } = settings.http
+      const own = await localHttp()
+      const local = 'status' in own && own.status === 200 ? own.body : undefined
+      const isTried = baseUrl !== '' && local !== undefined
+      const response = isTried ? await httpGet(`${baseUrl}/api/domains`, { signal }) : undefined
+      return evaluateBaseUrl(baseUrl, { response, local })
+    },
+  },
+  {
+    name: 'proxy',
+    async run({ settings: { rateLimits, http }, localHttp, throughProxy }) {
+      const { baseUrl, trustProxy } = http
+      const isTried = baseUrl.startsWith('https:') && 'status' in (await localHttp())
+      const counted = isTried ? countedClient((await throughProxy())?.body) : undefined
+      return evaluateProxy({ baseUrl, trustProxy, rateLimits, counted })
+    },
+  },
+  {
+    name: 'admin-token',
+    async run({ settings, localHttp, localUrl, httpGet }, _, signal) {
+      const isRunning = 'status' in (await localHttp())
+      const metrics = isRunning ? await httpGet(`${localUrl}/metrics`, { signal }) : {}
+      return evaluateAdminToken(settings.adminToken, 'status' in metrics && metrics.status === 200)
+    },
+  },
+  ...MAIL_CHECKS,
+  {
+    name: 'postgres',
+    fix: 'Start PostgreSQL, or correct MAYFLY_STORE',
+    async run({ inspectServer, storeFault }) {
+      if (!inspectServer) return skipped('not used')
+      const result = evaluatePostgres(await inspectServer())
+      if (storeFault === undefined || result.status === 'failure') return result
+      return evaluateStoreFault(storeFault)
+    },
+  },
+  {
+    name: 'redis',
+    fix: 'Start Redis, or correct MAYFLY_REDIS',
+    async run({ settings: { redis: url }, log }) {
+      if (url === '') return skipped('not used')
+      // Loaded where it is used.
+      const { redisVersion } = await import('../redis/connect.ts')
+      return ok(`Redis ${await redisVersion({ url, log })}`)
+    },
+  },
+  accountCheck,
+  paymentCheck,
+  {
+    name: 'backup',
+    run: async ({ settings, inspectServer, now }) =>
+      inspectServer
+        ? skipped('PostgreSQL: see docs/scaling.md')
+        : evaluateBackup(backupState(settings.data), now()),
+  },
+]
+
+/** All checks of this installation. Facts that several of them need are established once, so make a new list for each run. */
+export function listChecks(context: Installation, { listings = false } = {}): Check[] {
+  const facts = openFacts(context)
+  const wanted = CHECKS.filter(({ onRequest }) => listings || !onRequest)
+  return wanted.flatMap((entry) => checksOf(entry, facts))
+}
+
+/** `client` of /readyz; undefined if the response does not have it. */
+function countedClient(body = ''): string | null | undefined {
+  try {
+    const { client } = JSON.parse(body) as { client?: unknown }
+    return client === null || typeof client === 'string' ? client : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** A new list for each run. `listings`: also those that are made only on request. */
+export async function openChecks(
+  config: CheckConfig,
+  { listings = false, ...options }: CheckOptions & { listings?: boolean },
+): Promise<Check[]> {
+  return listChecks(await openCheckContext(config, options), { listings })
+}
