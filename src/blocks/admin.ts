@@ -1,17 +1,17 @@
 import { Type } from 'typebox'
 import { Problem } from '../base/problem.ts'
-import { parseDuration } from '../base/time.ts'
-import {
-  DEFAULT_LIMIT,
-  nextField,
-  pageFields,
-  parseCursor,
-  timesOf,
-} from '../http/server/admin-list.ts'
+import { DEFAULT_LIMIT, nextField, pageFields, parseCursor } from '../http/server/admin-list.ts'
 import { adminRoute } from '../http/server/admin-route.ts'
 import type { ServerDeps } from '../http/server/deps.ts'
 import { success } from '../http/server/response.ts'
-import { countField, enumField, messageSchema, successSchema } from '../http/server/schemas.ts'
+import {
+  countField,
+  enumField,
+  messageSchema,
+  named,
+  nullableTimeFields,
+  successSchema,
+} from '../http/server/schemas.ts'
 import { addBlock, type BlockDeps, blockJson, listBlocks, removeBlock } from './blocks.ts'
 
 export interface BlockRouteDeps extends ServerDeps, Omit<BlockDeps, 'now'> {}
@@ -33,13 +33,13 @@ export const blockRoutes = [
     }),
     output: successSchema({
       blocks: Type.Array(
-        Type.Object({
+        named('Block', {
           entry: Type.String({ examples: ['spam.example'] }),
           kind,
           note: Type.String(),
           number: countField(1),
-          ...timesOf('created_at'),
-          ...timesOf('expires_at'),
+          ...nullableTimeFields('created_at'),
+          ...nullableTimeFields('expires_at'),
         }),
       ),
       total: countField(1),
@@ -71,12 +71,8 @@ export const blockRoutes = [
       ),
     }),
     output: successSchema({ entry: Type.String(), kind, is_new: Type.Boolean() }),
-    async handle({ entry: text, note, ttl, force }, deps: BlockRouteDeps) {
-      const seconds = ttl === undefined ? undefined : parseDuration(ttl)
-      if (ttl !== undefined && !seconds) {
-        throw new Problem('invalid_parameter', 'ttl: must be such as 90s, 15m, 24h or 30d.')
-      }
-      const { isNew, ...added } = await addBlock(deps, text, { note, seconds, force })
+    async handle({ entry: text, ...options }, deps: BlockRouteDeps) {
+      const { isNew, ...added } = await addBlock(deps, text, options)
       return success({ ...added, is_new: isNew })
     },
   }),

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { openSqliteTestMail } from '../../test/support/stores.ts'
+import { openSqliteTestMail } from '../../test/kit/store/stores.ts'
 import {
   addBlock,
   type BlockDeps,
@@ -24,7 +24,7 @@ afterEach(() => opened.close())
 
 describe('a block', () => {
   test('is listed with its kind, note and end until then', async () => {
-    const options = { note: ' spam\r\nreport 17 ', seconds: 3_600 }
+    const options = { note: ' spam\r\nreport 17 ', ttl: '1h' }
     expect(await addBlock(deps, 'Spam.Example', options)).toEqual({
       entry: 'spam.example',
       kind: 'domain',
@@ -59,8 +59,9 @@ describe('a block', () => {
     for (const [text, options, message] of [
       ['no entry', {}, 'is not a domain'],
       ['10.0.0.0/7', {}, 'wider than /8'],
-      ['a.test', { seconds: 0 }, 'ten years'],
-      ['a.test', { seconds: 315_360_001 }, 'ten years'],
+      ['a.test', { ttl: '0s' }, 'ten years'],
+      ['a.test', { ttl: '3651d' }, 'ten years'],
+      ['a.test', { ttl: 'soon' }, 'ten years'],
     ] as const) {
       await expect(addBlock(deps, text, options)).rejects.toMatchObject({
         code: 'invalid_parameter',

@@ -1,7 +1,7 @@
 import { parseHost } from '../base/address.ts'
 import { Problem } from '../base/problem.ts'
 import { cleanLine } from '../base/text.ts'
-import { timestampFields } from '../base/time.ts'
+import { parseDuration, timestampFields } from '../base/time.ts'
 import type { MailStore } from '../mail/store.ts'
 import {
   type Block,
@@ -52,8 +52,8 @@ export async function listBlocks(
 
 export interface BlockOptions {
   note?: string | undefined
-  /** From now; undefined: until it is removed. */
-  seconds?: number | undefined
+  /** Such as 12h or 30d; undefined: until it is removed. */
+  ttl?: string | undefined
   /** Also entries that are too wide, private or of this installation. */
   force?: boolean | undefined
 }
@@ -76,7 +76,7 @@ export async function removeBlock({ store, now }: BlockDeps, text: string): Prom
   return (await store.removeBlocks([parseBlockEntry(text, { force: true })], now())) === 1
 }
 
-interface InstallationSettings {
+export interface InstallationSettings {
   smtp: { hostname: string; relays: readonly string[]; proxyFrom: readonly string[] }
   mailOut: { from: string }
 }
@@ -135,7 +135,7 @@ export async function importBlocks(
   return await inBatches(entries, report, (batch) => addEntries(deps, batch, options))
 }
 
-/** Removes many, likewise. Returns how many there were. */
+/** Removes many in the same way. Returns how many there were. */
 export async function removeBlocks(
   { store, now }: BlockDeps,
   entries: readonly BlockEntry[],
@@ -161,18 +161,21 @@ async function inBatches(
 async function addEntries(
   { store, now }: BlockDeps,
   entries: readonly BlockEntry[],
-  { note = '', seconds }: Omit<BlockOptions, 'force'>,
+  options: Omit<BlockOptions, 'force'>,
 ): Promise<number> {
   const time = now()
-  const isValid = seconds === undefined || (seconds > 0 && seconds <= MAX_SECONDS)
-  if (!isValid) throw new Problem('invalid_parameter', 'A block lasts up to ten years.')
-  const expiresAt = seconds === undefined ? undefined : new Date(time.getTime() + seconds * 1000)
-  return await store.addBlocks({
-    entries,
-    note: cleanLine(note, MAX_BLOCK_NOTE),
-    expiresAt,
-    now: time,
-  })
+  const note = cleanLine(options.note ?? '', MAX_BLOCK_NOTE)
+  return await store.addBlocks({ entries, note, expiresAt: endOf(options, time), now: time })
+}
+
+function endOf({ ttl }: BlockOptions, now: Date): Date | undefined {
+  if (ttl === undefined) return undefined
+  const seconds = parseDuration(ttl) ?? 0
+  if (seconds > 0 && seconds <= MAX_SECONDS) return new Date(now.getTime() + seconds * 1000)
+  throw new Problem(
+    'invalid_parameter',
+    'ttl: must be up to ten years, such as 90s, 15m, 24h or 30d.',
+  )
 }
 
 export function blockJson({ entry, kind, note, createdAt, expiresAt, number }: ListedBlock) {

@@ -1,8 +1,7 @@
-import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
-import { describe, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { operatorFixture } from '../../test/kit/app/operator.ts'
 import type { Progress } from '../cli/progress.ts'
-import { operatorFixture } from '../cli/testing/operator.ts'
 import { addEntries, importFile, printBlocks, removeEntries } from './commands.ts'
 
 const fixture = operatorFixture()
@@ -12,18 +11,18 @@ const add = (entries: string[], options = {}) =>
 describe('block list', () => {
   test('shows entry, kind, times and note, a page at a time', async () => {
     await add(['spam.example'], { note: 'ticket 17' })
-    await add(['192.0.2.0/24'], { for: 7_200 })
+    await add(['192.0.2.0/24'], { for: '2h' })
     await add(['ann@mixed.example'])
     fixture.lines.length = 0
     await printBlocks(fixture.deps(), { limit: 2 }, fixture.print)
-    assert.deepEqual(fixture.lines.splice(0), [
+    expect(fixture.lines.splice(0)).toStrictEqual([
       'ENTRY              KIND     ADDED (UTC)       ENDS (UTC)        NOTE',
       'ann@mixed.example  address  2026-03-01 12:00  never',
       '192.0.2.0/24       network  2026-03-01 12:00  2026-03-01 14:00',
       '2 of 3 blocks. Next page: --before 2',
     ])
     await printBlocks(fixture.deps(), { limit: 2, before: 2, json: true }, fixture.print)
-    assert.deepEqual(JSON.parse(fixture.lines.splice(0).join('\n')), [
+    expect(JSON.parse(fixture.lines.splice(0).join('\n'))).toStrictEqual([
       {
         entry: 'spam.example',
         kind: 'domain',
@@ -36,12 +35,12 @@ describe('block list', () => {
       },
     ])
     await printBlocks(fixture.deps(), { limit: 2, text: 'nothing' }, fixture.print)
-    assert.deepEqual(fixture.lines, ['No such blocks.'])
+    expect(fixture.lines).toStrictEqual(['No such blocks.'])
   })
 
   test('says so if there are none', async () => {
     await printBlocks(fixture.deps(), { limit: 50 }, fixture.print)
-    assert.deepEqual(fixture.lines, ['No blocks.'])
+    expect(fixture.lines).toStrictEqual(['No blocks.'])
   })
 })
 
@@ -50,7 +49,7 @@ test('block add and remove say what they did', async () => {
   await add(['spam.example'])
   await removeEntries(fixture.deps(), ['192.0.2.7'], fixture.print)
   const when = 'Takes effect within a second.'
-  assert.deepEqual(fixture.lines, [
+  expect(fixture.lines).toStrictEqual([
     'Blocked spam.example and its subdomains.',
     'Blocked 192.0.2.7.',
     when,
@@ -59,14 +58,14 @@ test('block add and remove say what they did', async () => {
     'Removed the block of 192.0.2.7.',
     when,
   ])
-  await assert.rejects(removeEntries(fixture.deps(), ['192.0.2.7'], fixture.print), {
+  await expect(removeEntries(fixture.deps(), ['192.0.2.7'], fixture.print)).rejects.toMatchObject({
     message: '192.0.2.7 is not blocked by an entry of its own. See: mayfly block list',
     exitCode: 1,
   })
 })
 
 test('an entry that is too wide names the option', async () => {
-  await assert.rejects(add(['12.0.0.0/7']), {
+  await expect(add(['12.0.0.0/7'])).rejects.toMatchObject({
     message: '12.0.0.0/7 is wider than /8: confirm it with --force.',
     exitCode: 2,
   })
@@ -76,8 +75,13 @@ test('an entry that is too wide names the option', async () => {
 test('an entry of this installation names the option', async () => {
   const message = (entry: string) =>
     `${entry} blocks addresses or domains of this installation: confirm it with --force.`
-  await assert.rejects(add(['box.test']), { message: message('box.test'), exitCode: 2 })
-  await assert.rejects(add(['203.0.113.0/24']), { message: message('203.0.113.0/24') })
+  await expect(add(['box.test'])).rejects.toMatchObject({
+    message: message('box.test'),
+    exitCode: 2,
+  })
+  await expect(add(['203.0.113.0/24'])).rejects.toMatchObject({
+    message: message('203.0.113.0/24'),
+  })
   await add(['box.test', '203.0.113.0/24'], { force: true })
 })
 
@@ -92,14 +96,18 @@ describe('block import', () => {
   test('adds the entries of a list, with progress; --remove takes them back', async () => {
     await add(['b.test'])
     await importText('# spammers\na.test\nb.test\n198.51.100.0/24 # ticket 18\n', { note: 'x' })
-    assert.deepEqual(shown, [{ doing: 'importing', rows: 3, bytes: 0, all: { rows: 3, bytes: 0 } }])
-    assert.match(fixture.lines.at(-1) ?? '', /^Added 2 blocks, changed 1\./)
+    expect(shown).toStrictEqual([
+      { doing: 'importing', rows: 3, bytes: 0, all: { rows: 3, bytes: 0 } },
+    ])
+    expect(fixture.lines.at(-1) ?? '').toMatch(/^Added 2 blocks, changed 1\./)
     await importText('a.test\nc.test\n', { remove: true })
-    assert.match(fixture.lines.at(-1) ?? '', /^Removed 1 block; 1 were not on the list\./)
+    expect(fixture.lines.at(-1) ?? '').toMatch(/^Removed 1 block; 1 were not on the list\./)
   })
 
   test('changes nothing if a line is invalid', async () => {
-    await assert.rejects(importText('a.test\nno entry\n12.0.0.0/7\n172.17.0.1\nbox.test\n'), {
+    await expect(
+      importText('a.test\nno entry\n12.0.0.0/7\n172.17.0.1\nbox.test\n'),
+    ).rejects.toMatchObject({
       message: [
         'Line 2: "no entry" is not a domain, an address, an IP address or a CIDR range.',
         'Line 3: 12.0.0.0/7 is wider than /8: confirm it with --force.',
@@ -109,6 +117,6 @@ describe('block import', () => {
       ].join('\n'),
     })
     await printBlocks(fixture.deps(), { limit: 50 }, fixture.print)
-    assert.deepEqual(fixture.lines, ['No blocks.'])
+    expect(fixture.lines).toStrictEqual(['No blocks.'])
   })
 })

@@ -1,9 +1,10 @@
 import { createReadStream } from 'node:fs'
 import { text as readText } from 'node:stream/consumers'
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
+import { machineAddresses } from '../base/network.ts'
 import { Problem } from '../base/problem.ts'
 import { printable } from '../base/text.ts'
-import { parseDuration } from '../base/time.ts'
+import type { CommandContext } from '../cli/context.ts'
 import {
   CommandError,
   formatCount,
@@ -21,7 +22,9 @@ import {
   type BlockDeps,
   type BlockOptions,
   blockJson,
+  type InstallationSettings,
   importBlocks,
+  installationEntries,
   listBlocks,
   ownEntries,
   parseBlockLines,
@@ -32,26 +35,31 @@ import type { OwnEntries } from './rules.ts'
 
 interface AddOptions {
   note?: string
-  /** In seconds. */
-  for?: number
+  for?: string
   force?: boolean
 }
 
 const FORCE =
   'allow ranges wider than /8 (IPv6: /16), top-level domains, private addresses, and entries of this installation'
 
-export interface BlockActions {
-  withBlocks(operation: (deps: BlockDeps) => Promise<void>): Promise<void>
-}
+type BlockContext = CommandContext<InstallationSettings, BlockDeps['store']>
 
-export function addBlockCommands(block: Command, { withBlocks }: BlockActions, print: Print): void {
+export function addBlockCommands(block: Command, context: BlockContext, print: Print): void {
+  const withBlocks = (operation: (deps: BlockDeps) => Promise<void>) =>
+    context.withMail((store) =>
+      operation({
+        ...context,
+        store,
+        own: installationEntries(context.config(), machineAddresses()),
+      }),
+    )
   block
     .command('add <entry...>')
     .description(
       'Refuse mail from a domain and its subdomains, an address, an IP address or a range',
     )
     .option('--note <text>', 'why, for your own use')
-    .option('--for <duration>', 'end of the block, such as 12h or 30d; default: none', parseFor)
+    .option('--for <duration>', 'end of the block, such as 12h or 30d; default: none')
     .option('--force', FORCE)
     .action((entries: string[], options: AddOptions) =>
       withBlocks((deps) => addEntries(deps, entries, options, print)),
@@ -75,7 +83,7 @@ export function addBlockCommands(block: Command, { withBlocks }: BlockActions, p
       'Add the entries of a file (- for standard input), one per line; # or ; starts a comment',
     )
     .option('--note <text>', 'why, for your own use')
-    .option('--for <duration>', 'end of the blocks, such as 12h or 30d; default: none', parseFor)
+    .option('--for <duration>', 'end of the blocks, such as 12h or 30d; default: none')
     .option('--force', FORCE)
     .option('--remove', 'remove these entries instead')
     .action((file: string, options: AddOptions & { remove?: boolean }) =>
@@ -94,15 +102,7 @@ function openInput(file: string): NodeJS.ReadableStream {
   return file === '-' ? process.stdin : createReadStream(file)
 }
 
-function parseFor(text: string): number {
-  const seconds = parseDuration(text) ?? 0
-  if (seconds > 0) return seconds
-  throw new InvalidArgumentError('Use a duration such as 90s, 15m, 24h or 30d.')
-}
-
-const blockOptions = ({ note, for: seconds, force }: AddOptions): BlockOptions => {
-  return { note, seconds, force }
-}
+const blockOptions = ({ note, for: ttl, force }: AddOptions): BlockOptions => ({ note, ttl, force })
 
 const WHEN = 'Takes effect within a second.'
 
@@ -192,7 +192,7 @@ export async function importFile(
   const changing = remove
     ? removeBlocks(deps, entries, report)
     : importBlocks(deps, entries, { ...rest, report })
-  const changed = await changing.finally(progress.end)
+  const changed = await changing.finally(progress.end).catch(refuse)
   const others = formatCount(entries.length - changed)
   if (remove) print(`Removed ${plural(changed, 'block')}; ${others} were not on the list. ${WHEN}`)
   else print(`Added ${plural(changed, 'block')}, changed ${others}. ${WHEN}`)
@@ -212,5 +212,5 @@ function parseEntries(list: string, options: { force: boolean; own: OwnEntries }
 }
 
 function withOptionName(message: string): string {
-  return message.replace(' with force', ' with --force')
+  return message.replace(' with force', ' with --force').replace(/^ttl:/, '--for:')
 }

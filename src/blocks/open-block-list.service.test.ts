@@ -2,8 +2,8 @@ import { syncBuiltinESMExports } from 'node:module'
 import { mock } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { openSqliteTestMail } from '../../test/support/stores.ts'
-import { waitUntil } from '../../test/support/wait-until.ts'
+import { openSqliteTestMail } from '../../test/kit/store/stores.ts'
+import { waitUntil } from '../../test/kit/wait-until.ts'
 import { StoreUnavailable } from '../base/problem.ts'
 import { addBlock, type BlockDeps, importBlocks, parseBlockLines, removeBlock } from './blocks.ts'
 import { openBlockList } from './open-block-list.ts'
@@ -43,7 +43,7 @@ describe('the list of a thread', () => {
     const list = await open()
     expect(names(2_500).every((name) => list.findBlock({ mailFrom: `a@${name}` }))).toBe(true)
     await removeBlock(deps, 'n7.test')
-    await addBlock(deps, '2001:db8::/32', { seconds: 60 })
+    await addBlock(deps, '2001:db8::/32', { ttl: '60s' })
     await waitUntil(() => list.findBlock({ clientIp: '2001:db8::9' }))
     expect(list.findBlock({ mailFrom: 'a@n7.test' })).toBeUndefined()
     time = new Date(NOON.getTime() + 60_000)

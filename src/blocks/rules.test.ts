@@ -136,7 +136,7 @@ describe('senders', () => {
     [`x@${'ü.'.repeat(140)}bücher.example`, true],
     [`x@ü.spam.example${'.'.repeat(9)}`, true],
     [`x@ü.spam。example${'。.'.repeat(9)}`, true],
-    // Of a host that is not valid, the last ten labels count.
+    // Only the last ten labels of an invalid host count.
     ['x@-a.ü.a.b.c.d.e.f.g.h.ten.example', true],
     ['x@-a.ü.a.b.c.d.e.f.g.h.i.eleven.example', false],
     ['x@any.top', true],

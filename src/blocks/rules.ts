@@ -150,7 +150,7 @@ export type BlockList = ReturnType<typeof blockList>
 /** The blocks in memory. A look-up takes as many steps as a host has labels, or as there are different prefix lengths. */
 export function blockList() {
   const senders = new Map<string, number>()
-  /** Of addresses that are or were blocked: few addresses of a mail have to be folded. */
+  /** Hosts of addresses that are or were blocked: few addresses of a mail have to be folded. */
   const hosts = new Set<string>()
   const ipv4 = prefixSet(ipv4Prefix)
   const ipv6 = prefixSet((bits: string, length) => bits.slice(0, length))

@@ -11,8 +11,8 @@ interface BlockRow {
 
 const LIVE = '(expires_at is null or expires_at > $1)'
 /** Longer than a thread takes to read a change, whatever happens meanwhile. */
-export const ENDED_BLOCK_MS = 86_400_000
-export const ENDED_BLOCKS_PER_STEP = 1_000
+const ENDED_BLOCK_MS = 86_400_000
+const ENDED_BLOCKS_PER_STEP = 1_000
 
 export const blockReads = {
   /** Live blocks, last changed first. */
@@ -87,6 +87,16 @@ export const blockTransactions = {
       [now.getTime(), entries, before],
     )
     return removed.length
+  },
+
+  /** Deletes blocks that ended a day ago, in one small step; true if there may be more. */
+  *sweepBlocks(now: Date): Operation<boolean> {
+    const gone = yield* query(
+      `delete from mail.block_entry where entry in (select entry from mail.block_entry
+         where expires_at < $1 and created_at < $1 limit ${ENDED_BLOCKS_PER_STEP}) returning entry`,
+      [now.getTime() - ENDED_BLOCK_MS],
+    )
+    return gone.length === ENDED_BLOCKS_PER_STEP
   },
 }
 

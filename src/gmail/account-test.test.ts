@@ -1,13 +1,22 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import {
+  type GmailFixture,
+  openGmailFixture,
+  rules,
+  withAliases,
+} from '../../test/kit/gmail/gmail.ts'
 import type { Address } from '../base/address.ts'
 import { CommandError } from '../cli/output.ts'
-import { type AccountTest, type Arrival, testAccount } from './commands.ts'
-import { type GmailFixture, openGmailFixture, rules, withAliases } from './testing/gmail.ts'
+import type { Arrival } from './alias-test.ts'
+import { type AccountTest, testAccount } from './commands.ts'
 
 const JOE = { ...rules('joe@gmail.com'), active: true }
 const GOOD: AccountTest = {
   ok: true,
-  folders: [{ name: 'INBOX' }, { name: '[Gmail]/Spam' }],
+  folders: [
+    { name: 'INBOX', use: undefined },
+    { name: '[Gmail]/Spam', use: '\\Junk' },
+  ],
   spam: '[Gmail]/Spam',
   trash: undefined,
   idle: true,
@@ -32,7 +41,7 @@ interface Server {
 
 const run = (options: { name?: string; send?: boolean }, { test = GOOD, arrive }: Server = {}) =>
   testAccount(
-    { ...fixture.deps, file: [JOE] },
+    { ...fixture.deps, gmailAccounts: [JOE] },
     {
       testAccount: async () => test,
       aliasTrial: async () =>
@@ -94,7 +103,7 @@ test('--send mails a dot form and a plus form, and shows the headers that contai
 test('--send never mails a dot form that is in use as an alias', async () => {
   const dots = withAliases({
     ...fixture.deps,
-    accountRules: [rules('joe@gmail.com', { dots: true })],
+    gmailAccounts: [rules('joe@gmail.com', { dots: true })],
   })
   const { createSession } = await import('../mail/sessions/create-session.ts')
   for (let n = 0; n < 2; n += 1) await createSession(dots, { useGmail: true })

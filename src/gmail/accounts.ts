@@ -1,63 +1,49 @@
-import { type Address, parseAddress } from '../base/address.ts'
-import { type AccountRules, type GmailAccount, maskAccountEmail } from './rules.ts'
+import { type Address, maskAccountEmail, parseAddress } from '../base/address.ts'
+import type { ConfiguredAccount, GmailAccount } from './rules.ts'
 import type { AccountStore } from './store.ts'
 
 export interface AccountsDeps {
   store: Pick<AccountStore, 'listAccounts'>
-  /** Rules of the accounts that are active in the operator's file. */
-  accountRules: readonly AccountRules[]
+  /** Accounts of the operator's file. */
+  gmailAccounts: readonly ConfiguredAccount[]
   now(): Date
 }
 
 /** For the operator's commands. */
-export interface AccountAdminDeps {
+export interface AccountAdminDeps extends AccountsDeps {
   store: Pick<AccountStore, 'listAccounts' | 'setAccountActive' | 'findAliases'>
-  /** The operator's file, without the secrets. */
-  file: readonly ConfiguredAccount[]
-  now(): Date
   randomBytes(count: number): Uint8Array
 }
 
-export interface ConfiguredAccount extends AccountRules {
-  /** In the file; the operator's commands have a switch of their own. */
-  active: boolean
-}
-
 export interface ActiveAccount extends GmailAccount {
-  rules: AccountRules
+  rules: ConfiguredAccount
 }
 
 /** Accounts whose aliases are assigned: in the file, and switched off neither there nor by a command. */
-export async function activeAccounts({
-  store,
-  accountRules,
-  now,
-}: AccountsDeps): Promise<ActiveAccount[]> {
-  if (accountRules.length === 0) return []
-  const known = await store.listAccounts(now())
+export async function activeAccounts(deps: AccountsDeps): Promise<ActiveAccount[]> {
+  const file = deps.gmailAccounts.filter(({ active }) => active)
+  if (file.length === 0) return []
+  const known = await deps.store.listAccounts(deps.now())
   return known.flatMap((account) => {
-    const rules = accountRules.find(({ email }) => email === account.email)
+    const rules = file.find(({ email }) => email === account.email)
     return rules && account.active ? [{ ...account, rules }] : []
   })
 }
 
-/** The rules of the accounts that are active in the file. */
-export function accountRules(file: readonly ConfiguredAccount[]): AccountRules[] {
-  return file
-    .filter(({ active }) => active)
-    .map(({ email, dots, masked }) => ({ email, dots, masked }))
-}
-
 /** The address as shown to the public. */
-export function displayEmail({ email, rules }: { email: Address; rules: AccountRules }): string {
+export function displayEmail({
+  email,
+  rules,
+}: {
+  email: Address
+  rules: ConfiguredAccount
+}): string {
   return rules.masked ? maskAccountEmail(email) : email
 }
 
-export async function accountStatuses(deps: AccountsDeps) {
-  return (await activeAccounts(deps)).map((account) => {
-    const { id, health, reason, aliases } = account
-    return { id, email: displayEmail(account), health, reason, aliases }
-  })
+/** So that no route and no command can show them. */
+export function withoutSecrets(file: readonly ConfiguredAccount[]): ConfiguredAccount[] {
+  return file.map(({ email, dots, masked, active }) => ({ email, dots, masked, active }))
 }
 
 /**
@@ -66,14 +52,14 @@ export async function accountStatuses(deps: AccountsDeps) {
  */
 export async function addConfiguredAccounts(
   { store }: { store: Pick<AccountStore, 'addAccount'> },
-  file: readonly Pick<AccountRules, 'email'>[],
+  file: readonly Pick<ConfiguredAccount, 'email'>[],
 ): Promise<void> {
   for (const { email } of file) await store.addAccount(email)
 }
 
 /** By id or address. */
 export async function knownAccount(
-  { store, now }: Pick<AccountAdminDeps, 'store' | 'now'>,
+  { store, now }: Pick<AccountsDeps, 'store' | 'now'>,
   name: string,
 ): Promise<GmailAccount | undefined> {
   const email = parseAddress(name)
@@ -98,9 +84,9 @@ export interface AccountRow {
 
 export async function accountRows({
   store,
-  file,
+  gmailAccounts: file,
   now,
-}: Omit<AccountAdminDeps, 'randomBytes'>): Promise<AccountRow[]> {
+}: AccountsDeps): Promise<AccountRow[]> {
   const known = await store.listAccounts(now())
   const added = file.filter(({ email }) => !known.some((account) => account.email === email))
   const hindrance = 'new: restart the service to use it'

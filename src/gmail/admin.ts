@@ -3,8 +3,15 @@ import { Problem } from '../base/problem.ts'
 import { adminRoute } from '../http/server/admin-route.ts'
 import type { ServerDeps } from '../http/server/deps.ts'
 import { success } from '../http/server/response.ts'
-import { countField, messageSchema, nullable, successSchema } from '../http/server/schemas.ts'
-import { accountRows, type ConfiguredAccount } from './accounts.ts'
+import {
+  countField,
+  messageSchema,
+  named,
+  nullable,
+  successSchema,
+} from '../http/server/schemas.ts'
+import { accountRows } from './accounts.ts'
+import type { ConfiguredAccount } from './rules.ts'
 import type { AccountStore } from './store.ts'
 
 export interface AccountRouteDeps extends ServerDeps {
@@ -21,7 +28,7 @@ export const accountRoutes = [
     description: 'Gmail accounts and their health, without their secrets.',
     output: successSchema({
       accounts: Type.Array(
-        Type.Object({
+        named('AdminAccount', {
           id: nullable(countField(1), 'Null until the service has started with it.'),
           email: Type.String({ examples: ['someone@gmail.com'] }),
           offered: Type.Boolean({ description: 'Whether its aliases are offered.' }),
@@ -32,8 +39,8 @@ export const accountRoutes = [
         }),
       ),
     }),
-    async handle(_input, { store, gmailAccounts: file, now }: AccountRouteDeps) {
-      return success({ accounts: await accountRows({ store, file, now }) })
+    async handle(_input, deps: AccountRouteDeps) {
+      return success({ accounts: await accountRows(deps) })
     },
   }),
   adminRoute({

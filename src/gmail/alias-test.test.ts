@@ -1,7 +1,6 @@
-import assert from 'node:assert/strict'
-import { test } from 'vitest'
+import { expect, test } from 'vitest'
+import { address } from '../../test/kit/gmail/gmail.ts'
 import { aliasHeaders } from './alias-test.ts'
-import { address } from './testing/gmail.ts'
 
 const headers = (alias: string, ...lines: string[]) =>
   aliasHeaders(Buffer.from(`${lines.join('\r\n')}\r\n\r\nTo: ${alias}\r\n`), address(alias))
@@ -22,6 +21,6 @@ for (const [name, lines, expected] of [
   ['another field, or the body', ['Subject: joe+a@gmail.com'], []],
 ] as const) {
   test(`${name}: ${expected.join() || 'none'}`, () => {
-    assert.deepEqual(headers('joe+a@gmail.com', ...lines), expected)
+    expect(headers('joe+a@gmail.com', ...lines)).toStrictEqual(expected)
   })
 }

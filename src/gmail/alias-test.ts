@@ -1,35 +1,37 @@
 import { randomUUID } from 'node:crypto'
-import { setInterval as every } from 'node:timers'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Address } from '../base/address.ts'
-import type { Log } from '../base/log/log.ts'
 import { openMailer } from '../base/mailer.ts'
-import type { MailboxId } from '../mail/rules/session.ts'
 import { readHeader, unfold } from '../mime/header-fields.ts'
-import type { AliasTrial, Arrival } from './commands.ts'
-import { openAccount } from './imap/account.ts'
-import type { ImapDeps } from './imap/options.ts'
-import type { FetchedMail, FolderState } from './rules.ts'
+import { withConnection } from './imap/account.ts'
+import type { ImapConnection } from './imap/connection.ts'
+import { listFolders, openFolder, specialFolders } from './imap/folders.ts'
+import { fetchBody, fetchHeads } from './imap/message.ts'
+import { DEFAULT_TIMING } from './imap/options.ts'
+import { selectRecipients } from './imap/recipients.ts'
 import type { AccountSetting } from './settings.ts'
 
-interface Options {
-  log: Log
-  /** How long to wait for the mails. */
-  timeoutMs?: number
+/** Sends a mail to each alias and waits for it as for any mail of the account. */
+export type AliasTrial = (email: Address, aliases: readonly Address[]) => Promise<Arrival[]>
+
+export interface Arrival {
+  alias: Address
+  folder: string
+  /** The header fields that contain the alias exactly. */
+  headers: readonly string[]
 }
 
+const TIMEOUT_MS = 120_000
 const POLL_MS = 3_000
 
-/** Sends mails to aliases of an account and fetches them the way the service does. Nothing is stored. */
-export function openAliasTest(
-  {
-    mailOut,
-    gmailAccounts,
-  }: {
-    mailOut: Parameters<typeof openMailer>[0]
-    gmailAccounts: readonly AccountSetting[]
-  },
-  { log, timeoutMs = 120_000 }: Options,
-): AliasTrial | undefined {
+/** Sends mails to aliases of an account and looks for them as the service does. Nothing is stored. */
+export function openAliasTest({
+  mailOut,
+  gmailAccounts,
+}: {
+  mailOut: Parameters<typeof openMailer>[0]
+  gmailAccounts: readonly AccountSetting[]
+}): AliasTrial | undefined {
   if (mailOut.url === '') return undefined
   const send = openMailer(mailOut)
   return async (email, aliases) => {
@@ -37,73 +39,44 @@ export function openAliasTest(
     if (!account) throw new Error(`${email} is not in the accounts file`)
     const subject = `Mayfly test ${randomUUID()}`
     for (const to of aliases) await send({ to, subject, text: 'One of two test mails.' })
-
-    const over = Promise.withResolvers<void>()
-    const arrived: Arrival[] = []
-    const onArrival = (arrival: Arrival) => {
-      arrived.push(arrival)
-      if (arrived.length === aliases.length) over.resolve()
-    }
-    const deps = aliasTestDeps({ aliases, subject, onArrival, failed: over.reject, log })
-    const timer = setTimeout(over.resolve, timeoutMs)
-    const client = openAccount(deps, { ...account, deleteAfterFetch: false })
-    try {
-      await over.promise
-    } finally {
-      clearTimeout(timer)
-      await client.close()
-    }
-    return arrived
-  }
-}
-
-interface AliasTestRun {
-  aliases: readonly Address[]
-  /** Subject by which the test mails are recognized. */
-  subject: string
-  onArrival(arrival: Arrival): void
-  failed(reason: Error): void
-  log: Log
-}
-
-function aliasTestDeps({ aliases, subject, onArrival, failed, log }: AliasTestRun): ImapDeps {
-  const begun = new Date()
-  const states = new Map<string, FolderState>()
-  const seen = new Set<string>()
-  return {
-    findAliases: async (addresses) =>
-      aliases
-        .filter((alias) => addresses.includes(alias))
-        .map((address, at) => ({ address, mailbox: (at + 1) as MailboxId })),
-    async receive({ folder, state, recipients, raw }: FetchedMail) {
-      states.set(folder, state)
-      const fresh = recipients.filter(({ identity }) => !seen.has(identity))
-      if (fresh.length === 0) return 'known'
-      for (const { identity } of fresh) seen.add(identity)
-      if (!Buffer.from(raw).includes(subject)) return 'no_recipients'
-      for (const { address: alias } of fresh) {
-        onArrival({ alias, folder, headers: aliasHeaders(raw, alias) })
+    return await withConnection(account, async (connection) => {
+      const { spam } = specialFolders(await listFolders(connection))
+      const folders = spam === undefined ? ['INBOX'] : ['INBOX', spam]
+      const until = Date.now() + TIMEOUT_MS
+      for (;;) {
+        const arrived = await findArrivals(connection, folders, { email, aliases, subject })
+        if (arrived.length === aliases.length || Date.now() >= until) return arrived
+        await sleep(POLL_MS)
       }
-      return 'stored'
-    },
-    listDeferred: async () => [],
-    deleteDeferred: async () => {},
-    readFolder: async (name) => states.get(name),
-    async saveFolder(name, state) {
-      states.set(name, state)
-    },
-    oldestAlias: async () => begun,
-    async reportHealth(health, reason) {
-      if (health === 'failing') failed(new Error(reason))
-    },
-    onPollRequest(poll) {
-      const timer = every(poll, POLL_MS)
-      return () => clearInterval(timer)
-    },
-    now: () => new Date(),
-    random: Math.random,
-    log,
+    })
   }
+}
+
+interface Wanted {
+  email: Address
+  aliases: readonly Address[]
+  subject: string
+}
+
+async function findArrivals(
+  connection: ImapConnection,
+  folders: readonly string[],
+  { email, aliases, subject }: Wanted,
+): Promise<Arrival[]> {
+  const arrived = new Map<Address, Arrival>()
+  const mailbox = { account: email, gmail: connection.isGmail }
+  for (const folder of folders) {
+    await openFolder(connection, folder, { write: false })
+    const uids = await connection.search({ subject })
+    for (const head of uids.length > 0 ? await fetchHeads(connection, uids) : []) {
+      const raw = await fetchBody(connection, head, DEFAULT_TIMING.commandTimeoutMs)
+      const isAlias = (address: Address) => aliases.includes(address)
+      for (const alias of raw ? selectRecipients(head.candidates, isAlias, mailbox) : []) {
+        arrived.set(alias, { alias, folder, headers: aliasHeaders(raw ?? Buffer.of(), alias) })
+      }
+    }
+  }
+  return [...arrived.values()]
 }
 
 const MATCHED_HEADERS = ['Delivered-To', 'X-Original-To', 'To', 'Cc', 'Received']

@@ -1,7 +1,13 @@
 import type { Address } from '../base/address.ts'
 import { Problem } from '../base/problem.ts'
 import type { AliasAccounts, Candidate } from '../mail/sessions/alias-accounts.ts'
-import { type AccountsDeps, type ActiveAccount, activeAccounts, displayEmail } from './accounts.ts'
+import {
+  type AccountsDeps,
+  type ActiveAccount,
+  activeAccounts,
+  displayEmail,
+  withoutSecrets,
+} from './accounts.ts'
 import {
   chooseAccount,
   DOT_ALIAS_RANDOM_BYTES,
@@ -13,6 +19,15 @@ import {
 
 interface AliasDeps extends AccountsDeps {
   randomBytes(count: number): Uint8Array
+}
+
+/** What routes know of the accounts. */
+export function openAccountDeps({
+  config,
+  ...parts
+}: Omit<AliasDeps, 'gmailAccounts'> & { config: Pick<AccountsDeps, 'gmailAccounts'> }) {
+  const gmailAccounts = withoutSecrets(config.gmailAccounts)
+  return { gmailAccounts, aliasAccounts: openAliasAccounts({ ...parts, gmailAccounts }) }
 }
 
 export function openAliasAccounts(deps: AliasDeps): AliasAccounts {

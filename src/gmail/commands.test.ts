@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type GmailFixture, openGmailFixture, rules } from '../../test/kit/gmail/gmail.ts'
 import { CommandError } from '../cli/output.ts'
 import { findConfiguredAccount, printAccounts, setAccountActive } from './commands.ts'
 import { isHealthy } from './rules.ts'
-import { type GmailFixture, openGmailFixture, rules } from './testing/gmail.ts'
 
 const SECRETS = { login: { password: 'canary-password' }, host: 'imap.gmail.com' }
 const JOE = { ...rules('joe@gmail.com'), active: true, ...SECRETS }
@@ -11,7 +11,7 @@ const ANN = { ...rules('ann@gmail.com'), active: true, ...SECRETS }
 let fixture: GmailFixture
 let lines: string[]
 const print = (line: string) => void lines.push(line)
-const deps = (...file: (typeof JOE)[]) => ({ ...fixture.deps, file })
+const deps = (...file: (typeof JOE)[]) => ({ ...fixture.deps, gmailAccounts: file })
 
 beforeEach(async () => {
   fixture = await openGmailFixture(JOE, ANN)
@@ -108,7 +108,7 @@ describe('list', () => {
 
   test('without accounts it prints how to add one', async () => {
     const empty = await openGmailFixture()
-    await printAccounts({ ...empty.deps, file: [] }, {}, print)
+    await printAccounts({ ...empty.deps, gmailAccounts: [] }, {}, print)
     await empty.close()
     expect(lines).toEqual([expect.stringContaining('MAYFLY_GMAIL_ACCOUNTS_FILE')])
   })

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { type Address, parseAddress } from '../base/address.ts'
 import { toError } from '../base/problem.ts'
 import { printable } from '../base/text.ts'
+import type { CommandContext } from '../cli/context.ts'
 import {
   CommandError,
   type JsonOption,
@@ -14,48 +15,58 @@ import {
   type AccountAdminDeps,
   type AccountRow,
   accountRows,
-  type ConfiguredAccount,
   configHindrance,
   knownAccount,
+  withoutSecrets,
 } from './accounts.ts'
+import type { AliasTrial } from './alias-test.ts'
+import type { testAccount as logIn } from './imap/account.ts'
 import {
+  type ConfiguredAccount,
   DOT_ALIAS_RANDOM_BYTES,
   dotAliases,
   type GmailAccount,
   plusAlias,
   randomTag,
 } from './rules.ts'
+import type { AccountSetting } from './settings.ts'
 
-export interface AccountActions {
-  withAccounts(operation: (deps: AccountAdminDeps) => Promise<void>): Promise<void>
+interface Config {
+  gmailAccounts: readonly AccountSetting[]
+  mailOut: { url: string; from: string }
+}
+
+type AccountContext = CommandContext<Config, AccountAdminDeps['store']>
+
+interface AccountProbes {
   testAccount(email: Address): Promise<AccountTest>
   /** Undefined without an outgoing mail server. */
   aliasTrial(): Promise<AliasTrial | undefined>
 }
 
-export type AccountTest =
-  | { ok: false; reason: string }
-  | {
-      ok: true
-      folders: readonly { name: string }[]
-      spam: string | undefined
-      trash: string | undefined
-      idle: boolean
-      gmail: boolean
-    }
-
-/** Sends a mail to each alias and waits for it as for any mail of the account. */
-export type AliasTrial = (email: Address, aliases: readonly Address[]) => Promise<Arrival[]>
-
-export interface Arrival {
-  alias: Address
-  folder: string
-  /** The header fields that contain the alias exactly. */
-  headers: readonly string[]
+/** Loaded when they are used. */
+function openProbes({ config }: AccountContext): AccountProbes {
+  return {
+    async testAccount(email) {
+      const account = config().gmailAccounts.find((one) => one.email === email)
+      if (!account) throw new Error(`${email} is not in the accounts file`)
+      const { testAccount } = await import('./imap/account.ts')
+      return await testAccount(account)
+    },
+    async aliasTrial() {
+      const { openAliasTest } = await import('./alias-test.ts')
+      return openAliasTest(config())
+    },
+  }
 }
 
-export function addAccountCommands(account: Command, actions: AccountActions, print: Print): void {
-  const { withAccounts } = actions
+export type AccountTest = Awaited<ReturnType<typeof logIn>>
+
+export function addAccountCommands(account: Command, context: AccountContext, print: Print): void {
+  const withAccounts = (operation: (deps: AccountAdminDeps) => Promise<void>) => {
+    const gmailAccounts = withoutSecrets(context.config().gmailAccounts)
+    return context.withMail((store) => operation({ ...context, store, gmailAccounts }))
+  }
   account.addHelpText('after', '\n<account> is the id or the address of an account.')
   account
     .command('list')
@@ -67,7 +78,7 @@ export function addAccountCommands(account: Command, actions: AccountActions, pr
     .description('Log in and show what the server supports')
     .option('--send', 'also send a message to a dot alias and a plus alias, and wait for both')
     .action((name: string, options: { send?: boolean }) =>
-      withAccounts((deps) => testAccount(deps, actions, { name, ...options }, print)),
+      withAccounts((deps) => testAccount(deps, openProbes(context), { name, ...options }, print)),
     )
   for (const [verb, active, description] of [
     ['activate', true, 'Offer its aliases and fetch its mail again'],
@@ -104,7 +115,7 @@ export async function setAccountActive(
       `Deactivated ${email}: its aliases are no longer offered, and its mail is no longer fetched.`,
     )
   else {
-    const hindrance = configHindrance(deps.file, email)
+    const hindrance = configHindrance(deps.gmailAccounts, email)
     print(hindrance ? `Activated ${email}, but it is ${hindrance}.` : `Activated ${email}.`)
   }
 }
@@ -114,7 +125,7 @@ export async function findConfiguredAccount(
   name: string,
 ): Promise<ConfiguredAccount> {
   const email = /^\d+$/.test(name) ? (await findAccount(deps, name)).email : parseAddress(name)
-  const account = deps.file.find((one) => one.email === email)
+  const account = deps.gmailAccounts.find((one) => one.email === email)
   if (account) return account
   throw new CommandError(`${quoted(name)} is not in the accounts file. See: mayfly account list`)
 }
@@ -143,15 +154,15 @@ function quoted(name: string): string {
 
 export async function testAccount(
   deps: AccountAdminDeps,
-  actions: Omit<AccountActions, 'withAccounts'>,
+  probes: AccountProbes,
   { name, send = false }: { name: string; send?: boolean },
   print: Print,
 ): Promise<void> {
   const { email } = await findConfiguredAccount(deps, name)
-  const trial = send ? await actions.aliasTrial() : undefined
+  const trial = send ? await probes.aliasTrial() : undefined
   if (send && !trial)
     throw new CommandError('--send requires a mail server: set MAYFLY_MAIL_OUT.', 2)
-  const test = await actions.testAccount(email)
+  const test = await probes.testAccount(email)
   if (!test.ok) throw new CommandError(`${email}: ${printable(test.reason)}`)
   for (const line of table(capabilityRows(email, test))) print(printable(line))
   if (trial) await runAliasTrial(deps, trial, email, print)

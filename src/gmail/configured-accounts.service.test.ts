@@ -1,8 +1,7 @@
-import assert from 'node:assert/strict'
-import { afterEach, beforeEach, test } from 'vitest'
-import { openSqliteTestMail } from '../../test/support/stores.ts'
-import { accountRules, activeAccounts, addConfiguredAccounts } from './accounts.ts'
-import { rules, START } from './testing/gmail.ts'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { rules, START } from '../../test/kit/gmail/gmail.ts'
+import { openSqliteTestMail } from '../../test/kit/store/stores.ts'
+import { activeAccounts, addConfiguredAccounts, withoutSecrets } from './accounts.ts'
 
 let opened: Awaited<ReturnType<typeof openSqliteTestMail>>
 beforeEach(async () => {
@@ -10,8 +9,8 @@ beforeEach(async () => {
 })
 afterEach(() => opened.close())
 
-const JOE = { ...rules('joe@gmail.com'), active: true }
-const ANN = { ...rules('ann@gmail.com'), active: true }
+const JOE = rules('joe@gmail.com')
+const ANN = rules('ann@gmail.com')
 const now = () => START
 const start = (...file: (typeof JOE)[]) => addConfiguredAccounts(opened, file)
 const known = async () =>
@@ -20,7 +19,7 @@ const known = async () =>
     summary: [email, active ? 'on' : 'off', health, reason].join(' ').trim(),
   }))
 const offered = async (...file: (typeof JOE)[]) => {
-  const deps = { store: opened.other, accountRules: accountRules(file), now }
+  const deps = { store: opened.other, gmailAccounts: file, now }
   return (await activeAccounts(deps)).map(({ email }) => email)
 }
 
@@ -29,8 +28,8 @@ test('accounts are added once and keep their ids, whatever their order in the fi
   const [joe] = await known()
   await start(ANN, JOE)
   const [first, second, ...others] = await known()
-  assert.deepEqual([first, others], [joe, []])
-  assert.equal(second?.summary, 'ann@gmail.com on starting')
+  expect([first, others]).toStrictEqual([joe, []])
+  expect(second?.summary).toBe('ann@gmail.com on starting')
 })
 
 test('account ids and mail domain ids never collide, in any order of creation', async () => {
@@ -48,7 +47,7 @@ test('account ids and mail domain ids never collide, in any order of creation', 
   await start(JOE, ANN)
   await add(names[2] ?? '')
   const ids = [...(await known()), ...(await opened.store.listDomains())].map(({ id }) => id)
-  assert.equal(new Set(ids).size, 5)
+  expect(new Set(ids).size).toBe(5)
 })
 
 test('a restart keeps the health and the active flag of an account, because another node may poll it', async () => {
@@ -62,26 +61,26 @@ test('a restart keeps the health and the active flag of an account, because anot
   await opened.other.setAccountHealth(ann?.id ?? 0, 'ok', '')
   await opened.store.setAccountActive(joe?.id ?? 0, false)
   await start(JOE, ANN)
-  assert.deepEqual(
-    (await known()).map(({ summary }) => summary),
-    ['joe@gmail.com off failing the server does not accept the login', 'ann@gmail.com on ok'],
-  )
+  expect((await known()).map(({ summary }) => summary)).toStrictEqual([
+    'joe@gmail.com off failing the server does not accept the login',
+    'ann@gmail.com on ok',
+  ])
 })
 
 test('an account is offered if it is configured, active in the file and in the store, and known', async () => {
-  assert.deepEqual(await offered(JOE), [], 'nobody has added it yet')
+  expect(await offered(JOE), 'nobody has added it yet').toStrictEqual([])
   await start(JOE, ANN)
-  assert.deepEqual(await offered(JOE, ANN), ['joe@gmail.com', 'ann@gmail.com'])
-  assert.deepEqual(await offered(ANN), ['ann@gmail.com'], 'one has left the file')
-  assert.deepEqual(await offered({ ...JOE, active: false }, ANN), ['ann@gmail.com'])
+  expect(await offered(JOE, ANN)).toStrictEqual(['joe@gmail.com', 'ann@gmail.com'])
+  expect(await offered(ANN), 'one has left the file').toStrictEqual(['ann@gmail.com'])
+  expect(await offered({ ...JOE, active: false }, ANN)).toStrictEqual(['ann@gmail.com'])
   const [joe] = await known()
   await opened.store.setAccountActive(joe?.id ?? 0, false)
-  assert.deepEqual(await offered(JOE, ANN), ['ann@gmail.com'])
+  expect(await offered(JOE, ANN)).toStrictEqual(['ann@gmail.com'])
   await opened.store.setAccountActive(joe?.id ?? 0, true)
-  assert.deepEqual(await offered(JOE, ANN), ['joe@gmail.com', 'ann@gmail.com'])
+  expect(await offered(JOE, ANN)).toStrictEqual(['joe@gmail.com', 'ann@gmail.com'])
 })
 
-test('the account rules contain no secret of the file', () => {
+test('what routes and commands know of an account contains no secret', () => {
   const configured = { ...JOE, login: { password: 'canary' }, host: 'imap.gmail.com' }
-  assert.deepEqual(accountRules([configured]), [rules('joe@gmail.com')])
+  expect(withoutSecrets([configured])).toStrictEqual([JOE])
 })

@@ -1,5 +1,11 @@
-import assert from 'node:assert/strict'
-import { afterEach, beforeEach, describe, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import {
+  address,
+  type GmailFixture,
+  openGmailFixture,
+  rules,
+  START,
+} from '../../test/kit/gmail/gmail.ts'
 import { secretHash } from '../base/id.ts'
 import { readMetrics } from '../base/metrics.ts'
 import { makeWaiterCounts, openMemoryBus } from '../bus/memory.ts'
@@ -11,7 +17,6 @@ import { keyedTopic, type MailboxId } from '../mail/rules/session.ts'
 import { accountMailDeps } from './fetch-mail.ts'
 import type { ImapDeps } from './imap/options.ts'
 import type { FetchedMail } from './rules.ts'
-import { address, type GmailFixture, openGmailFixture, rules, START } from './testing/gmail.ts'
 
 const log = { debug() {}, info() {}, warn() {}, error() {} }
 
@@ -60,24 +65,26 @@ describe('fetched mail', () => {
   test('is listed in its session with the time at which the account received it', async () => {
     const { session } = await fixture.alias('joe@gmail.com', 'shop')
     fixture.pass(60_000)
-    assert.equal(await mail.receive(await fetched(['joe+shop@gmail.com'])), 'stored')
+    expect(await mail.receive(await fetched(['joe+shop@gmail.com']))).toBe('stored')
     const [message, ...others] = await messages(session.id)
-    assert.deepEqual(others, [])
-    assert.deepEqual(
-      [message?.senderName, message?.senderEmail, message?.subject, message?.receivedAt],
-      ['The Shop', 'hello@shop.test', 'Welcome', new Date(START.getTime() + 1_000)],
-    )
+    expect(others).toStrictEqual([])
+    expect([
+      message?.senderName,
+      message?.senderEmail,
+      message?.subject,
+      message?.receivedAt,
+    ]).toStrictEqual(['The Shop', 'hello@shop.test', 'Welcome', new Date(START.getTime() + 1_000)])
   })
 
   test('wakes waiters of the session and of its key, and none if it is already stored', async () => {
     const { session } = await fixture.alias('joe@gmail.com', 'shop', 'key-1')
     const one = await fetched(['joe+shop@gmail.com'])
-    assert.equal(await mail.receive(one), 'stored')
-    assert.deepEqual(fixture.woken, [session.id, keyedTopic('key', 'key-1')])
+    expect(await mail.receive(one)).toBe('stored')
+    expect(fixture.woken).toStrictEqual([session.id, keyedTopic('key', 'key-1')])
     // The first call transferred the bytes.
     const raw = new TextEncoder().encode(MAIL)
-    assert.equal(await mail.receive({ ...one, raw }), 'known')
-    assert.equal(fixture.woken.length, 2)
+    expect(await mail.receive({ ...one, raw })).toBe('known')
+    expect(fixture.woken.length).toBe(2)
   })
 
   test('is counted by outcome', async () => {
@@ -92,7 +99,7 @@ describe('fetched mail', () => {
       await mail.receive({ ...one, raw: new TextEncoder().encode(MAIL) })
     }
     const counted = ['stored', 'known'].map((at) => (values().get(at) ?? 0) - (before.get(at) ?? 0))
-    assert.deepEqual(counted, [1, 2])
+    expect(counted).toStrictEqual([1, 2])
   })
 
   test('of a blocked sender is not stored, and not fetched again', async () => {
@@ -103,23 +110,23 @@ describe('fetched mail', () => {
       return 'mail_from'
     }
     const { receive, readFolder } = accountMailDeps({ ...fixture.deps, findMailBlock }, accountId)
-    assert.equal(await receive(await fetched(['joe+shop@gmail.com'])), 'blocked')
-    assert.deepEqual(facts, [
+    expect(await receive(await fetched(['joe+shop@gmail.com']))).toBe('blocked')
+    expect(facts).toStrictEqual([
       { mailFrom: 'bounce@shop.test', readFrom: new Set(['hello@shop.test', '']) },
     ])
-    assert.deepEqual(await messages(session.id), [])
-    assert.deepEqual(await readFolder('INBOX'), { uidValidity: 7, lastUid })
+    expect(await messages(session.id)).toStrictEqual([])
+    expect(await readFolder('INBOX')).toStrictEqual({ uidValidity: 7, lastUid })
   })
 
   test('for several aliases is listed in each session', async () => {
     const shop = await fixture.alias('joe@gmail.com', 'shop')
     const newsletter = await fixture.alias('joe@gmail.com', 'letters')
     const forBoth = await fetched(['joe+shop@gmail.com', 'joe+letters@gmail.com'])
-    assert.equal(await mail.receive(forBoth), 'stored')
+    expect(await mail.receive(forBoth)).toBe('stored')
     for (const { session, token } of [shop, newsletter]) {
       const [message] = await messages(session.id)
-      assert.equal(message?.subject, 'Welcome')
-      assert.equal((await fixture.other.findSession(secretHash(token)))?.bytes, MAIL.length)
+      expect(message?.subject).toBe('Welcome')
+      expect((await fixture.other.findSession(secretHash(token)))?.bytes).toBe(MAIL.length)
     }
   })
 
@@ -136,9 +143,15 @@ describe('fetched mail', () => {
       const [newest] = await messages(session.id)
       const message = await fixture.other.findMessage(session.id, newest?.id ?? 0)
       const raw = await fixture.other.readRaw(message?.rawId ?? 0)
-      assert.equal(Buffer.from(raw?.bytes ?? []).toString(), head)
+      expect(Buffer.from(raw?.bytes ?? []).toString()).toBe(head)
       const { clientIp, helo, mailFrom: from, tls, protocol } = raw ?? {}
-      assert.deepEqual([clientIp, helo, from, tls, protocol], ['', '', mailFrom, undefined, 'IMAP'])
+      expect([clientIp, helo, from, tls, protocol]).toStrictEqual([
+        '',
+        '',
+        mailFrom,
+        undefined,
+        'IMAP',
+      ])
     }
   })
 
@@ -146,8 +159,8 @@ describe('fetched mail', () => {
     await fixture.alias('joe@gmail.com', 'shop')
     const expired = await fetched(['joe+shop@gmail.com'])
     fixture.pass(3_600_000)
-    assert.equal(await mail.receive(expired), 'no_recipients')
-    assert.deepEqual(fixture.woken, [])
+    expect(await mail.receive(expired)).toBe('no_recipients')
+    expect(fixture.woken).toStrictEqual([])
   })
 })
 
@@ -156,38 +169,38 @@ test('only live aliases of this account are found, by their exact spelling', asy
   await fixture.alias('ann@gmail.com', 'abc')
   const found = async (...texts: string[]) =>
     (await mail.findAliases(texts.map(address))).map((one) => one.address)
-  assert.deepEqual(await found('joe+abc@gmail.com'), ['joe+abc@gmail.com'])
+  expect(await found('joe+abc@gmail.com')).toStrictEqual(['joe+abc@gmail.com'])
   const similar = ['joe+abcd@gmail.com', 'joe+ab@gmail.com', 'j.oe+abc@gmail.com', 'joe@gmail.com']
-  assert.deepEqual(await found('ann+abc@gmail.com', ...similar), [])
+  expect(await found('ann+abc@gmail.com', ...similar)).toStrictEqual([])
   fixture.pass(3_600_000)
-  assert.deepEqual(await found('joe+abc@gmail.com'), [])
+  expect(await found('joe+abc@gmail.com')).toStrictEqual([])
 })
 
 test('the folder state is saved, with a mail or without', async () => {
-  assert.equal(await mail.readFolder('INBOX'), undefined)
+  expect(await mail.readFolder('INBOX')).toBeUndefined()
   await mail.saveFolder('INBOX', { uidValidity: 7, lastUid: 3 })
-  assert.deepEqual(await mail.readFolder('INBOX'), { uidValidity: 7, lastUid: 3 })
+  expect(await mail.readFolder('INBOX')).toStrictEqual({ uidValidity: 7, lastUid: 3 })
   await fixture.alias('joe@gmail.com', 'shop')
   const one = await fetched(['joe+shop@gmail.com'])
   await mail.receive(one)
-  assert.deepEqual(await mail.readFolder('INBOX'), one.state)
+  expect(await mail.readFolder('INBOX')).toStrictEqual(one.state)
 })
 
 test('oldestAlias returns the creation time of the oldest live alias of this account', async () => {
-  assert.equal(await mail.oldestAlias(), undefined)
+  expect(await mail.oldestAlias()).toBeUndefined()
   await fixture.alias('ann@gmail.com', 'elder')
   fixture.pass(1_000)
   await fixture.alias('joe@gmail.com', 'young')
-  assert.deepEqual(await mail.oldestAlias(), new Date(START.getTime() + 1_000))
+  expect(await mail.oldestAlias()).toStrictEqual(new Date(START.getTime() + 1_000))
 })
 
 test('the health of the account is saved in the store', async () => {
   await mail.reportHealth('failing', 'the server does not accept the login')
   const accounts = await fixture.other.listAccounts(START)
-  assert.deepEqual(
-    accounts.map(({ health, reason }) => `${health}: ${reason}`),
-    ['failing: the server does not accept the login', 'ok: '],
-  )
+  expect(accounts.map(({ health, reason }) => `${health}: ${reason}`)).toStrictEqual([
+    'failing: the server does not accept the login',
+    'ok: ',
+  ])
 })
 
 test('forcePoll triggers the poll of this account only', async () => {
@@ -204,6 +217,6 @@ test('forcePoll triggers the poll of this account only', async () => {
   await forcePoll({ bus, limit: openMemoryLimit(makeRates()), now: () => START }, { accountId })
   await polledOnce.promise
   unsubscribe()
-  assert.deepEqual(polled, ['joe'])
+  expect(polled).toStrictEqual(['joe'])
   await bus.close()
 })

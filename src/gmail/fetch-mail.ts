@@ -27,7 +27,13 @@ const fetchedMails = counter<string>(
   ['stored'],
 )
 
-interface FetchDeps {
+const unmatchedMails = counter<string>(
+  'mayfly_imap_unmatched_total',
+  'Mails in Gmail accounts that are for no live alias, by id of the account',
+  'account',
+)
+
+export interface FetchDeps {
   store: AccountStore
   bus: SubscribableBus
   now(): Date
@@ -37,9 +43,13 @@ interface FetchDeps {
 /** What the IMAP client needs to process the mail of one account, except randomness and a log. */
 export function accountMailDeps({ store, bus, now, findMailBlock }: FetchDeps, accountId: number) {
   return {
+    /** Which of these addresses are live aliases of this account, matched exactly. */
     findAliases: (addresses: readonly Address[]) => store.findAliases(accountId, addresses, now()),
 
-    /** Stores one mail for the aliases that are live and have room, then wakes their waiters. */
+    /**
+     * In one commit: stores the mail for recipients that do not have it yet, defers it for those that are full, and advances
+     * the folder state. Then wakes waiting clients.
+     */
     async receive({ raw, ...fetched }: FetchedMail) {
       const header = await runSteps(scanHeader(raw))
       const envelope = fetchedEnvelope(header)
@@ -60,16 +70,21 @@ export function accountMailDeps({ store, bus, now, findMailBlock }: FetchDeps, a
       return stored.deferred ? 'partly_stored' : 'stored'
     },
 
+    /** Deferred mail of this folder that can be delivered or dropped now, by ascending UID. */
     listDeferred: (folder: string, uidValidity: number) =>
       store.listDeferred({ accountId, folder, uidValidity, now: now(), limit: DEFERRED_AT_ONCE }),
+    /** Drops deferred mail by UID, and all mail of the folder deferred under another UIDVALIDITY. */
     deleteDeferred: (folder: string, uidValidity: number, uids: readonly number[]) =>
       store.deleteDeferred({ accountId, folder, uidValidity, uids }),
 
+    /** How far the folder was fetched; undefined before the first poll. */
     readFolder: (name: string) => store.readFolder(accountId, name),
     saveFolder: (name: string, state: FolderState) => store.saveFolder(accountId, name, state),
     oldestAlias: () => store.oldestAlias(accountId, now()),
     reportHealth: (health: AccountHealth, reason: string) =>
       store.setAccountHealth(accountId, health, reason),
+    countUnmatched: () => unmatchedMails.add(String(accountId)),
+    /** Subscribes to requests for an immediate poll, which are limited already; returns the unsubscribe function. */
     onPollRequest: (poll: () => void) => bus.subscribe(accountTopic(accountId), poll),
     now,
   }

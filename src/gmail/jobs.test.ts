@@ -1,8 +1,7 @@
-import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterEach, beforeEach, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type GmailFixture, openGmailFixture, rules } from '../../test/kit/gmail/gmail.ts'
 import { superviseAccounts } from './jobs.ts'
-import { type GmailFixture, openGmailFixture, rules } from './testing/gmail.ts'
 
 const JOE = 'joe@gmail.com'
 const ANN = 'ann@gmail.com'
@@ -18,7 +17,7 @@ const TIMING = {
 const failOnError = {
   warn() {},
   error: (facts: Record<string, unknown>, sentence: string) =>
-    assert.fail(`${sentence}: ${facts['err']}`),
+    expect.fail(`${sentence}: ${facts['err']}`),
 }
 
 let fixture: GmailFixture
@@ -27,13 +26,22 @@ let supervision: Promise<void>
 /** In the order in which they happened. */
 let actions: string[]
 let slow: PromiseWithResolvers<void>
+const holders = new Map<string, string>()
 beforeEach(async () => {
   fixture = await openGmailFixture(rules(JOE), rules(ANN))
   ended = new AbortController()
   actions = []
   slow = Promise.withResolvers()
+  const { store } = fixture.deps
   supervision = superviseAccounts({
     ...fixture.deps,
+    store: {
+      ...store,
+      acquireLease(lease) {
+        holders.set(lease.name, lease.holder)
+        return store.acquireLease(lease)
+      },
+    },
     open({ email }) {
       actions.push(`open ${email}`)
       return {
@@ -44,7 +52,6 @@ beforeEach(async () => {
       }
     },
     ended: ended.signal,
-    newHolder: () => 'us',
     timing: TIMING,
     log: failOnError,
   })
@@ -70,7 +77,7 @@ test('an account that closes slowly does not delay others, and is not opened twi
   await setActive(JOE, true)
   await setActive(ANN, true)
   await until(`open ${ANN}`, 2)
-  assert.equal(actions.filter((operation) => operation === `open ${JOE}`).length, 1)
+  expect(actions.filter((operation) => operation === `open ${JOE}`).length).toBe(1)
   slow.resolve()
   await until(`open ${JOE}`, 2)
 })
@@ -80,7 +87,7 @@ test('shutdown closes all accounts', async () => {
   slow.resolve()
   ended.abort()
   await supervision
-  assert.deepEqual(actions.toSorted(), [
+  expect(actions.toSorted()).toStrictEqual([
     `close ${ANN}`,
     `close ${JOE}`,
     `open ${ANN}`,
@@ -93,10 +100,10 @@ test('an account whose lease is lost is closed, and reopened once it is closed a
   const leases = [await fixture.idOf(JOE), await fixture.idOf(ANN)].map((id) => `account ${id}`)
   for (const name of leases) await steal(name)
   await until(`close ${ANN}`)
-  assert.deepEqual(actions, [`open ${JOE}`, `open ${ANN}`, `close ${ANN}`])
+  expect(actions).toStrictEqual([`open ${JOE}`, `open ${ANN}`, `close ${ANN}`])
   for (const name of leases) await fixture.other.releaseLease(name, 'them')
   await until(`open ${ANN}`, 2)
-  assert.equal(actions.filter((operation) => operation === `open ${JOE}`).length, 1)
+  expect(actions.filter((operation) => operation === `open ${JOE}`).length).toBe(1)
   slow.resolve()
   await until(`open ${JOE}`, 2)
 })
@@ -104,14 +111,14 @@ test('an account whose lease is lost is closed, and reopened once it is closed a
 const steal = async (name: string) => {
   const lease = { name, holder: 'them', ms: 60_000 }
   // Our node may renew it between the two calls.
-  do await fixture.other.releaseLease(name, 'us')
+  do await fixture.other.releaseLease(name, holders.get(name) ?? '')
   while (!(await fixture.other.acquireLease(lease)))
 }
 
 test('nodes that start together share the accounts, and a single node has all of them', async () => {
   const emails = Array.from({ length: 8 }, (_, at) => `joe${at}@gmail.com`)
   const shared = await openGmailFixture(...emails.map((email) => rules(email)))
-  const nodes = ['one', 'two'].map((holder) => {
+  const nodes = ['one', 'two'].map(() => {
     const opened = new Set<string>()
     const end = new AbortController()
     const done = superviseAccounts({
@@ -125,7 +132,6 @@ test('nodes that start together share the accounts, and a single node has all of
         }
       },
       ended: end.signal,
-      newHolder: () => holder,
       timing: TIMING,
       log: failOnError,
     })
@@ -137,9 +143,9 @@ test('nodes that start together share the accounts, and a single node has all of
   })
   const openAccounts = () => nodes.flatMap(({ opened }) => [...opened])
   while (openAccounts().length < 8) await pause(5)
-  assert.deepEqual(openAccounts().toSorted(), emails)
+  expect(openAccounts().toSorted()).toStrictEqual(emails)
   for (const { opened } of nodes)
-    assert.ok(opened.size >= 2, `a node has ${opened.size} of 8 accounts`)
+    expect(opened.size, `a node has ${opened.size} of 8 accounts`).toBeGreaterThanOrEqual(2)
 
   await nodes[0]?.stop()
   while (nodes[1]?.opened.size !== 8) await pause(5)
@@ -162,14 +168,13 @@ test('a failure to open an account is logged and retried, and its lease is relea
       throw new Error('no such setting')
     },
     ended: end.signal,
-    newHolder: () => 'us',
     timing: TIMING,
     log: { warn() {}, error: (_facts, sentence) => logged.push(sentence) },
   })
   while (tries < 2) await pause(5)
   end.abort()
   await done
-  assert.deepEqual(new Set(logged), new Set(['a task under a lease failed; retrying']))
+  expect(new Set(logged)).toStrictEqual(new Set(['a task under a lease failed; retrying']))
   const lease = { name: `account ${await fixture.idOf(JOE)}`, holder: 'them', ms: 1 }
-  assert.equal(await fixture.other.acquireLease(lease), true)
+  expect(await fixture.other.acquireLease(lease)).toBe(true)
 })

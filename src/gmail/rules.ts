@@ -10,9 +10,8 @@ import {
 } from '../mail/rules/recipient.ts'
 import type { MailboxId } from '../mail/rules/session.ts'
 import type { AliasRequest } from '../mail/sessions/alias-accounts.ts'
-import type { StoredRecipient } from '../mail/store.ts'
+import type { NewMail, StoredRecipient } from '../mail/store.ts'
 import { NOT_READ, type RuledAddress, ruleRefusal } from '../shared/address-rules.ts'
-import type { NewFetchedMail } from './store.ts'
 
 /** An account whose aliases are assigned to sessions. Its secrets stay in the operator's file. */
 export interface GmailAccount {
@@ -31,9 +30,11 @@ export interface GmailAccount {
 /** starting: no report yet since the start. slow: it works, but polling is throttled. */
 export type AccountHealth = 'starting' | 'ok' | 'slow' | 'failing'
 
-/** Settings of an account in the operator's file. */
-export interface AccountRules {
+/** An account of the operator's file, without its secrets. */
+export interface ConfiguredAccount {
   email: Address
+  /** In the file; the operator's commands have a switch of their own. */
+  active: boolean
   /** Whether the server ignores dots in the local part, as Gmail does, so that dots make aliases. */
   dots: boolean
   /** Whether the public sees the account's address masked. */
@@ -186,14 +187,6 @@ export function isAfterAliasCreation(receivedAt: Date, aliasMadeAt: Date): boole
   return receivedAt.getTime() >= aliasMadeAt.getTime() - MAX_CLOCK_SKEW_MS
 }
 
-/** `jo…e@gmail.com` */
-export function maskAccountEmail(email: Address): string {
-  const local = localOf(email)
-  const shown =
-    local.length < 5 ? `${local.slice(0, 1)}…` : `${local.slice(0, 2)}…${local.slice(-1)}`
-  return `${shown}@${hostOf(email)}`
-}
-
 interface Alias extends MailboxUsage, RuledAddress {
   createdAt: Date
   keyId: string | undefined
@@ -204,7 +197,7 @@ interface Alias extends MailboxUsage, RuledAddress {
  * mailbox is full, for whom the mail stays in the account, and whether the rules of others refuse it.
  */
 export function resolveFetched(
-  mail: Pick<NewFetchedMail, 'recipients' | 'receivedAt' | 'from'> & { size: number },
+  mail: Pick<NewMail, 'receivedAt' | 'from'> & { recipients: FetchedRecipient[]; size: number },
   limits: ReceiveLimits,
   find: (recipient: FetchedRecipient) => Alias | undefined,
 ): {

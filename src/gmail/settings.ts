@@ -1,7 +1,9 @@
 import type { XStatic } from 'typebox/schema'
 import { type Address, localOf, parseAddress } from '../base/address.ts'
 import { FLAG, readList, TEXT } from '../base/settings/list-file.ts'
-import { type AccountRules, MAX_ACCOUNT_LOCAL_LENGTH } from './rules.ts'
+import type { SettingReader } from '../base/settings/settings.ts'
+import type { AccountOptions } from './imap/options.ts'
+import { type ConfiguredAccount, MAX_ACCOUNT_LOCAL_LENGTH } from './rules.ts'
 
 const OAUTH = {
   type: 'object',
@@ -27,6 +29,24 @@ const ACCOUNT = {
   required: ['email'],
   additionalProperties: false,
 } as const
+
+export function accountConfig(
+  { setting, check }: SettingReader,
+  { cooldownMs }: { cooldownMs: number },
+) {
+  const gmailAccounts = setting(
+    'MAYFLY_GMAIL_ACCOUNTS_FILE',
+    accountsFile,
+    '',
+    'JSON file with the Gmail (or other IMAP) accounts whose aliases are offered',
+  )
+  // Mail may be fetched long after it arrived, and its date is from another clock: see rules.ts.
+  check(
+    gmailAccounts.length === 0 || cooldownMs >= 3_600_000,
+    'MAYFLY_ADDRESS_COOLDOWN: at least 1h with Gmail accounts',
+  )
+  return { gmailAccounts }
+}
 
 /** The accounts of a JSON file; none if no file is configured. */
 export function accountsFile(path: string): readonly AccountSetting[] {
@@ -103,18 +123,4 @@ function isLocalHost(host: string): boolean {
 }
 
 /** One account of the operator's file, with its secrets. */
-export interface AccountSetting extends AccountRules {
-  host: string
-  port: number
-  tls: boolean
-  login: { password: string } | { oauth: OAuthClient }
-  active: boolean
-  deleteAfterFetch: boolean
-}
-
-interface OAuthClient {
-  clientId: string
-  clientSecret: string
-  refreshToken: string
-  tokenUrl: string
-}
+export type AccountSetting = ConfiguredAccount & Omit<AccountOptions, 'limits' | 'timing'>

@@ -1,8 +1,7 @@
-import assert from 'node:assert/strict'
-import { afterAll, beforeAll, describe, test } from 'vitest'
-import { requestFrom } from '../../test/support/http-client.ts'
-import { openTestServer, type TestServer } from '../../test/support/http-server.ts'
-import { newClient, PROXY, PROXY_ENV } from '../../test/support/trusted-proxy.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { requestFrom } from '../../test/kit/http/http-client.ts'
+import { openTestServer, type TestServer } from '../../test/kit/http/http-server.ts'
+import { newClient, PROXY, PROXY_ENV } from '../../test/kit/http/trusted-proxy.ts'
 
 // Who may use /mcp, and how it counts. The tools through the official client: test/mcp.test.ts.
 
@@ -59,10 +58,10 @@ describe('a web page cannot use it', () => {
   ] as const) {
     test(`${name}: ${status}`, async () => {
       const response = await createInbox(headers)
-      assert.equal(response.status, status, response.text)
-      assert.equal(response.text.includes('token'), status === 200)
-      assert.equal(response.headers.get('access-control-allow-origin'), null)
-      if (status === 403) assert.equal(response.body['code'], 'not_allowed')
+      expect(response.status, response.text).toBe(status)
+      expect(response.text.includes('token')).toBe(status === 200)
+      expect(response.headers.get('access-control-allow-origin')).toBe(null)
+      if (status === 403) expect(response.body['code']).toBe('not_allowed')
     })
   }
 })
@@ -78,7 +77,7 @@ test('with a public URL, its host is the only one', async () => {
     ['localhost', 'http://localhost', 403],
     ['127.0.0.1', 'https://mail.test', 403],
   ] as const) {
-    assert.equal((await createInbox({ host, origin }, named)).status, status, `${host} ${origin}`)
+    expect((await createInbox({ host, origin }, named)).status, `${host} ${origin}`).toBe(status)
   }
   await named.stop()
 })
@@ -89,15 +88,15 @@ test('a Bearer that is no key, as of a gateway, is ignored; a key is used', asyn
     ['Bearer mf_live_wrong', /invalid_key: /],
   ] as const) {
     const { status, text } = await createInbox({ authorization })
-    assert.equal(status, 200)
-    assert.match(text, expected)
+    expect(status).toBe(200)
+    expect(text).toMatch(expected)
   }
 })
 
 test('MAYFLY_MCP=off: there is no such path', async () => {
   const off = await openTestServer({ env: { ...PROXY_ENV, MAYFLY_MCP: 'off' } })
   const { status, body } = await createInbox({}, off)
-  assert.deepEqual([status, body['code']], [404, 'not_found'])
+  expect([status, body['code']]).toStrictEqual([404, 'not_found'])
   await off.stop()
 })
 
@@ -105,8 +104,8 @@ test('inboxes count like sessions: 60 a minute', async () => {
   const client = { 'x-forwarded-for': newClient() }
   const results = await Promise.all(Array.from({ length: 61 }, () => createInbox(client)))
   const refused = results.filter(({ text }) => text.includes('rate_limited: '))
-  assert.equal(refused.length, 1)
-  assert.equal((await post('tools/list', {}, client)).status, 200)
+  expect(refused.length).toBe(1)
+  expect((await post('tools/list', {}, client)).status).toBe(200)
 })
 
 test('there are no subscriptions, which would hold a connection', async () => {
@@ -125,14 +124,14 @@ test('there are no subscriptions, which would hold a connection', async () => {
       'mcp-method': 'subscriptions/listen',
     },
   )
-  assert.match(text, /Subscription limit reached/)
+  expect(text).toMatch(/Subscription limit reached/)
 })
 
 test('400: a batch, of which each message would have to be counted', async () => {
   const list = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' })
   for (const batch of [`[${list}]`, `\ufeff \n[${list},${list}]`, '[]']) {
     const { status, body } = await postBody(batch)
-    assert.deepEqual([status, body['code']], [400, 'invalid_parameter'], batch)
+    expect([status, body['code']], batch).toStrictEqual([400, 'invalid_parameter'])
   }
 })
 
@@ -145,8 +144,8 @@ test('arguments that a tool does not take, or of another type, get one short mes
     [{ only_from: Array(900).fill(1) }, /only_from/],
   ] as const) {
     const { text } = await post('tools/call', { name: 'create_inbox', arguments: given })
-    assert.match(text, expected)
-    assert.doesNotMatch(text, /secret/)
-    assert.ok(text.length < 1_000, `${text.length} characters`)
+    expect(text).toMatch(expected)
+    expect(text).not.toMatch(/secret/)
+    expect(text.length, `${text.length} characters`).toBeLessThan(1_000)
   }
 })

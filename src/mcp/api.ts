@@ -1,35 +1,33 @@
 import { isIP } from 'node:net'
 import { Problem, toError } from '../base/problem.ts'
-import { siteUrl } from '../http/server/client.ts'
+import { siteUrl } from '../http/server/client-address.ts'
 import { isDisconnect } from '../http/server/disconnect.ts'
 import { inputReader, NO_PARAMS } from '../http/server/parameters.ts'
 import { checkJsonFields } from '../http/server/parse-request.ts'
 import { takeRate } from '../http/server/rates.ts'
+import type { HttpRequest } from '../http/server/request.ts'
 import { contentResponse, type HttpResponse } from '../http/server/response.ts'
-import { type HttpRequest, type Route, route } from '../http/server/route.ts'
+import { type Route, route } from '../http/server/route.ts'
 import type { KeyRouteDeps } from '../keys/deps.ts'
 import { checkMailRoute } from '../mail/api/check-mail.ts'
 import { readTextRoute } from '../mail/api/read-mail.ts'
 import { createSessionRoute, deleteSessionRoute } from '../mail/api/sessions.ts'
 import type { ApiCall, Endpoints } from './tools.ts'
 
-export interface McpDeps extends KeyRouteDeps {
+interface McpDeps extends KeyRouteDeps {
   /** Whether /mcp exists. */
-  mcp: boolean
+  config: { mcp: boolean }
 }
 
+/** Tools for agents: see docs/agents.md. */
 export const mcpRoute = route({
   method: 'POST',
   path: '/mcp',
-  title: 'Model Context Protocol',
-  description: 'Tools for agents. See docs/agents.md.',
-  output: 'application/json',
-  problems: ['not_allowed', 'not_found'],
   // Closed to other origins.
   api: 'keyed',
   rawBody: true,
   async handle(_input, deps: McpDeps, request) {
-    if (!deps.mcp) throw new Problem('not_found', 'Not found.')
+    if (!deps.config.mcp) throw new Problem('not_found', 'Not found.')
     checkOrigin(deps, request)
     checkBody(request)
     const { handleMcpRequest } = await import('./server.ts')

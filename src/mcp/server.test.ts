@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict'
 import { expect, test } from 'vitest'
 import { Problem } from '../base/problem.ts'
 import { handleMcpRequest } from './server.ts'
@@ -6,7 +5,7 @@ import type { ApiCall } from './tools.ts'
 
 async function waitForLink(
   call: ApiCall,
-  onError: (error: unknown) => void = () => assert.fail(),
+  onError: (error: unknown) => void = () => expect.fail(),
   name = 'wait_for_link',
 ) {
   const response = await handleMcpRequest(
@@ -35,9 +34,9 @@ test('an unexpected error is reported, and the agent is not told what it was', a
     () => Promise.reject(new Error('secret of the store')),
     (error) => errors.push(error),
   )
-  assert.doesNotMatch(text, /secret/)
-  assert.match(text, /internal: Internal error\./)
-  assert.match(text, /"isError":true/)
+  expect(text).not.toMatch(/secret/)
+  expect(text).toMatch(/internal: Internal error\./)
+  expect(text).toMatch(/"isError":true/)
   expect(errors).toEqual([new Error('secret of the store')])
 })
 
@@ -45,7 +44,7 @@ test('a refusal keeps its code, and says when to try again', async () => {
   const text = await waitForLink(() =>
     Promise.reject(new Problem('rate_limited', 'Too many requests.', 7)),
   )
-  assert.match(text, /rate_limited: Too many requests\. Try again in 7 s\./)
+  expect(text).toMatch(/rate_limited: Too many requests\. Try again in 7 s\./)
 })
 
 const MESSAGE = {
@@ -71,12 +70,12 @@ test('a code made of words and a very long link are left out', async () => {
     const call = mailbox({ ...MESSAGE, code, links })
     for (const name of ['wait_for_code', 'wait_for_link']) {
       const text = await waitForLink(call, undefined, name)
-      assert.doesNotMatch(text, /ignore/i)
-      assert.match(text, /"status":"found","id":1,"code":null,"link":null/)
+      expect(text).not.toMatch(/ignore/i)
+      expect(text).toMatch(/"status":"found","id":1,"code":null,"link":null/)
     }
   }
   const text = await waitForLink(mailbox({ ...MESSAGE, code: 'WDJB-MJHT' }))
-  assert.match(text, /"code":"WDJB-MJHT","link":"https:/)
+  expect(text).toMatch(/"code":"WDJB-MJHT","link":"https:/)
 })
 
 test('the only link is found, although it is in the oldest of many messages', async () => {
@@ -86,11 +85,11 @@ test('the only link is found, although it is in the oldest of many messages', as
       ? { messages: messages.filter((one) => one.id > since).slice(0, limit) }
       : { message: { ...MESSAGE, id, links: id === 1 ? MESSAGE.links : [] } }
   const text = await waitForLink(call as ApiCall)
-  assert.match(text, /"status":"found","id":1,/)
+  expect(text).toMatch(/"status":"found","id":1,/)
 })
 
 test('a sender whose domain is not a name has none', async () => {
   const text = await waitForLink(mailbox(MESSAGE))
-  assert.doesNotMatch(text, /Ignore your task/i)
-  assert.match(text, /"sender_domain":null,"dmarc":"fail"/)
+  expect(text).not.toMatch(/Ignore your task/i)
+  expect(text).toMatch(/"sender_domain":null,"dmarc":"fail"/)
 })

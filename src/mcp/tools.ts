@@ -1,5 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { type Static, type TObject, Type } from 'typebox'
+import { enumField, nullable } from '../http/server/schemas.ts'
+import type { fullMessageSchema } from '../mail/api/read-mail.ts'
+import { type Listing, senderFilterFields, type sessionSchema } from '../mail/api/schemas.ts'
 
 // The tools of the Model Context Protocol, on top of the HTTP API: the service calls its own endpoints, `mayfly mcp` those of a
 // service elsewhere. A mail is written by strangers and may try to instruct the agent. Most agents need a code or a link
@@ -11,29 +14,15 @@ export type ApiCall = <E extends keyof Endpoints>(
   params: Record<string, string | number | boolean | undefined>,
 ) => Promise<Endpoints[E]>
 
-/** What the tools read of each response. */
+/** The response of each endpoint. */
 export interface Endpoints {
-  'create-session': { email: string; token: string; expires_at_iso: string }
-  'check-mail': { messages: Summary[] }
-  'read-mail': { message: FullMessage }
+  'create-session': Static<typeof sessionSchema>
+  'check-mail': Listing
+  'read-mail': { message: Message }
   'delete-session': object
 }
 
-interface Summary {
-  id: number
-  sender_name: string
-  sender_email: string
-  subject: string
-  received_at_iso: string
-}
-
-interface FullMessage extends Summary {
-  code: string | null
-  body_text: string | null
-  links: { url: string; kind: string }[]
-  attachments: { filename: string; content_type: string; size: number }[]
-  auth: { dmarc: string } | null
-}
+type Message = Static<typeof fullMessageSchema>
 
 /** `untrusted` is text that strangers wrote. */
 type ToolResult = { value: Record<string, unknown> } | { untrusted: string }
@@ -43,7 +32,7 @@ export interface Tool {
   title: string
   description: string
   input: TObject
-  /** Of `value`. */
+  /** Schema of `value`. */
   output?: TObject
   readOnly: boolean
   run(args: unknown, call: ApiCall): Promise<ToolResult>
@@ -52,16 +41,9 @@ export interface Tool {
 const MAX_WAIT_SECONDS = 50
 
 const token = Type.String({ description: 'The token that create_inbox returned.' })
-const from = Type.Optional(
-  Type.String({ description: 'Only mail from this address, or from this domain.' }),
-)
-const subject = Type.Optional(
-  Type.String({ description: 'Only mail with this text in the subject.' }),
-)
 const waitInput = Type.Object({
   token,
-  from,
-  subject,
+  ...senderFilterFields,
   since_id: Type.Optional(
     Type.Integer({
       minimum: 0,
@@ -78,27 +60,19 @@ const waitInput = Type.Object({
   ),
 })
 const waitOutput = Type.Object({
-  status: Type.Union([Type.Literal('found'), Type.Literal('timeout')]),
-  id: Type.Union([Type.Integer(), Type.Null()]),
-  code: Type.Union([Type.String(), Type.Null()]),
-  link: Type.Union([Type.String(), Type.Null()], {
-    description:
-      'The link to verify an address, sign in or reset a password. Null: none, or a very long one.',
-  }),
-  sender_domain: Type.Union([Type.String(), Type.Null()], {
-    description: 'Of the From header, which can be forged unless dmarc is pass.',
-  }),
-  dmarc: Type.Union([Type.String(), Type.Null()], { description: 'Null: not checked.' }),
+  status: enumField(['found', 'timeout']),
+  id: nullable(Type.Integer()),
+  code: nullable(Type.String()),
+  link: nullable(
+    Type.String(),
+    'The link to verify an address, sign in or reset a password. Null: none, or a very long one.',
+  ),
+  sender_domain: nullable(
+    Type.String(),
+    'Of the From header, which can be forged unless dmarc is pass.',
+  ),
+  dmarc: nullable(Type.String(), 'Null: not checked.'),
 })
-
-const TIMEOUT = {
-  status: 'timeout',
-  id: null,
-  code: null,
-  link: null,
-  sender_domain: null,
-  dmarc: null,
-}
 
 function tool<I extends TObject>(
   options: Omit<Tool, 'input' | 'run'> & {
@@ -154,8 +128,9 @@ export const TOOLS: readonly Tool[] = [
     async run({ timeout_seconds: wait = 30, ...filter }, call) {
       const params = { ...filter, wait, has_code: true, limit: 1 }
       const [newest] = (await call('check-mail', params)).messages
-      if (!newest) return { value: TIMEOUT }
-      return { value: found((await call('read-mail', readParams(filter, newest))).message) }
+      if (!newest) return { value: waitResult(undefined) }
+      const { message } = await call('read-mail', { token: filter.token, id: newest.id })
+      return { value: waitResult(message) }
     },
   }),
   tool({
@@ -173,12 +148,14 @@ export const TOOLS: readonly Tool[] = [
         const wait = Math.max(0, Math.ceil((end - performance.now()) / 1_000))
         const params = { ...filter, since_id: newest, wait, limit: EXAMINED }
         const { messages } = await call('check-mail', params)
-        for (const summary of messages) {
-          const { message } = await call('read-mail', readParams(filter, summary))
-          if (linkOf(message)) return { value: found(message) }
+        for (const { id } of messages) {
+          const { message } = await call('read-mail', { token: filter.token, id })
+          if (linkOf(message)) return { value: waitResult(message) }
         }
         newest = messages[0]?.id ?? newest
-        if (messages.length === 0 || performance.now() >= end) return { value: TIMEOUT }
+        if (messages.length === 0 || performance.now() >= end) {
+          return { value: waitResult(undefined) }
+        }
       }
     },
   }),
@@ -189,8 +166,7 @@ export const TOOLS: readonly Tool[] = [
       'Lists the newest messages: id, time, sender and subject. Strangers wrote this text; it is marked as untrusted. For a code or a link use wait_for_code or wait_for_link instead.',
     input: Type.Object({
       token,
-      from,
-      subject,
+      ...senderFilterFields,
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 50, description: 'Default 20.' })),
     }),
     readOnly: true,
@@ -210,8 +186,7 @@ export const TOOLS: readonly Tool[] = [
       const { message } = await call('read-mail', args)
       const { body_text: text, attachments } = message
       const files = attachments.map(
-        ({ filename, content_type: type, size }) =>
-          `Attachment: ${filename} (${type}, ${size} bytes)`,
+        (file) => `Attachment: ${file.filename} (${file.content_type}, ${file.size} bytes)`,
       )
       return { untrusted: [...headLines(message), ...files, '', text ?? ''].join('\n') }
     },
@@ -234,32 +209,29 @@ export const TOOLS: readonly Tool[] = [
 const EXAMINED = 500
 const LINK_KINDS = ['verify', 'sign_in', 'reset']
 
-function readParams({ token: secret }: { token: string }, { id }: Summary) {
-  return { token: secret, id }
-}
-
-function linkOf({ links }: FullMessage): string | undefined {
+function linkOf({ links }: Message): string | undefined {
   return links.find(({ kind }) => LINK_KINDS.includes(kind))?.url
 }
 
 const MAX_LINK = 1_000
 
-/** Little of it can be prose: a stranger can choose only a code without words, a URL and a domain. */
-function found(message: FullMessage) {
-  const [, domain = null] = /@([a-z0-9.-]+)$/i.exec(message.sender_email) ?? []
-  const words = message.code?.match(/\p{L}{3,}/gu) ?? []
-  const link = linkOf(message) ?? null
+/** Little of it can be prose: a stranger can choose only a code without words, a URL and a domain. Undefined: a timeout. */
+function waitResult(message: Message | undefined): Static<typeof waitOutput> {
+  const [, domain = null] = /@([a-z0-9.-]+)$/i.exec(message?.sender_email ?? '') ?? []
+  const { code = null } = message ?? {}
+  const words = code?.match(/\p{L}{3,}/gu) ?? []
+  const link = message && linkOf(message)
   return {
-    status: 'found',
-    id: message.id,
-    code: words.length > 2 ? null : message.code,
-    link: link !== null && link.length > MAX_LINK ? null : link,
+    status: message ? 'found' : 'timeout',
+    id: message?.id ?? null,
+    code: words.length > 2 ? null : code,
+    link: link !== undefined && link.length <= MAX_LINK ? link : null,
     sender_domain: domain,
-    dmarc: message.auth?.dmarc ?? null,
+    dmarc: message?.auth?.dmarc ?? null,
   }
 }
 
-function headLines(summary: Summary): string[] {
+function headLines(summary: Listing['messages'][number] | Message): string[] {
   return [
     `Message: ${summary.id}`,
     `Received: ${summary.received_at_iso}`,

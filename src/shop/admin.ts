@@ -1,19 +1,25 @@
 import { Type } from 'typebox'
-import { nextField, pageFields, readCreatedPage, timesOf } from '../http/server/admin-list.ts'
+import { nextField, pageFields, readCreatedPage } from '../http/server/admin-list.ts'
 import { adminRoute } from '../http/server/admin-route.ts'
 import type { ServerDeps } from '../http/server/deps.ts'
 import { success } from '../http/server/response.ts'
-import { countField, nullable, successSchema } from '../http/server/schemas.ts'
-import type { PurchaseStore } from './deps.ts'
+import {
+  countField,
+  named,
+  nullable,
+  nullableTimeFields,
+  successSchema,
+} from '../http/server/schemas.ts'
 import { orderJson } from './order.ts'
+import type { OrderStore } from './store.ts'
 
 interface OrderAdminDeps extends ServerDeps {
-  shop: PurchaseStore
+  shop: OrderStore
 }
 
 const text = (example: string) => Type.String({ examples: [example] })
 
-const orderSchema = Type.Object({
+const orderSchema = named('AdminOrder', {
   id: text('ord_…'),
   provider: text('stripe'),
   mode: text('live'),
@@ -28,9 +34,9 @@ const orderSchema = Type.Object({
   key_prefix: nullable(text('mf_live_abcd')),
   checkout: nullable(Type.String()),
   subscription: nullable(Type.String()),
-  ...timesOf('created_at'),
-  ...timesOf('paid_until'),
-  ...timesOf('claimed_at'),
+  ...nullableTimeFields('created_at'),
+  ...nullableTimeFields('paid_until'),
+  ...nullableTimeFields('claimed_at'),
 })
 
 export const orderAdminRoutes = [
@@ -47,11 +53,11 @@ export const orderAdminRoutes = [
     output: successSchema({ orders: Type.Array(orderSchema), next: nextField }),
     async handle({ id, ...page }, { shop }: OrderAdminDeps) {
       if (id !== undefined) {
-        const order = await shop.readPurchase(id)
+        const order = await shop.readOrder(id)
         const orders = order ? [{ ...orderJson(order), email: order.email ?? null }] : []
         return success({ orders, next: null })
       }
-      const { entries, next } = await readCreatedPage(page, shop.listPurchases)
+      const { entries, next } = await readCreatedPage(page, shop.listOrders)
       return success({ orders: entries.map(orderJson), next })
     },
   }),

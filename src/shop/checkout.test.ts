@@ -1,10 +1,9 @@
-import assert from 'node:assert/strict'
-import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
-import { isProblem } from '../../test/support/problem.ts'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { isProblem } from '../../test/kit/http/problem.ts'
+import { openShopFixture, type ShopFixture, SITE } from '../../test/kit/shop/shop.ts'
 import { KEY_RANDOM_BYTES } from '../keys/rules.ts'
 import { checkout } from './checkout.ts'
 import { findOrder } from './order.ts'
-import { openShopFixture, type ShopFixture, SITE } from './testing/shop.ts'
 
 let fixture: ShopFixture
 beforeAll(async () => {
@@ -16,32 +15,35 @@ let idempotency = { key: '', client: '192.0.2.1' }
 let before: number
 beforeEach(async () => {
   idempotency = { ...idempotency, key: `${idempotency.key}another key ` }
-  before = (await fixture.shop.listPurchases({ limit: 1_000 })).length
+  before = (await fixture.shop.listOrders({ limit: 1_000 })).length
   fixture.stripe.outage = undefined
   fixture.logged.length = 0
 })
 
 /** Number of orders created by this test. */
 async function ordersCreated(): Promise<number> {
-  return (await fixture.shop.listPurchases({ limit: 1_000 })).length - before
+  return (await fixture.shop.listOrders({ limit: 1_000 })).length - before
 }
 
 test('an order is stored with its plan, and found only with its claim secret', async () => {
   const { order, url, claimSecret } = await fixture.order({ plan: 'business' })
-  assert.match(order.id, /^ord_[A-Za-z0-9]{22}$/)
-  assert.match(order.keyPrefix, /^mf_test_[A-Za-z0-9]{4}$/)
-  assert.equal(order.plan.id, 'business')
+  expect(order.id).toMatch(/^ord_[A-Za-z0-9]{22}$/)
+  expect(order.keyPrefix).toMatch(/^mf_test_[A-Za-z0-9]{4}$/)
+  expect(order.plan.id).toBe('business')
   const [session = ''] = fixture.stripe.sessionsOf(order.id)
   const stored = await findOrder(fixture.deps, order.id, claimSecret)
-  assert.deepEqual([stored.checkoutRef, stored.checkoutUrl, stored.state], [session, url, 'open'])
+  expect([stored.checkoutRef, stored.checkoutUrl, stored.state]).toStrictEqual([
+    session,
+    url,
+    'open',
+  ])
 })
 
 test('each order has its own claim secret', async () => {
   const [one, other] = [await fixture.order(), await fixture.order()]
-  assert.notEqual(one.claimSecret, other.claimSecret)
-  assert.notEqual(one.order.id, other.order.id)
-  await assert.rejects(
-    findOrder(fixture.deps, one.order.id, other.claimSecret),
+  expect(one.claimSecret).not.toBe(other.claimSecret)
+  expect(one.order.id).not.toBe(other.order.id)
+  await expect(findOrder(fixture.deps, one.order.id, other.claimSecret)).rejects.toSatisfy(
     isProblem('not_found'),
   )
 })
@@ -54,16 +56,16 @@ describe('with an Idempotency-Key', () => {
     const responses = checkouts.map(({ order, url, claimSecret }) =>
       [order.id, url, claimSecret].join(' '),
     )
-    assert.equal(new Set(responses).size, 1)
-    assert.equal(await ordersCreated(), 1)
-    assert.equal(fixture.stripe.sessionsOf(checkouts[0]?.order.id ?? '').length, 1)
+    expect(new Set(responses).size).toBe(1)
+    expect(await ordersCreated()).toBe(1)
+    expect(fixture.stripe.sessionsOf(checkouts[0]?.order.id ?? '').length).toBe(1)
   })
 
   test('a repeated request causes no request to Stripe', async () => {
     await fixture.order({ idempotency })
     const requestsBefore = fixture.stripe.requests.length
     await fixture.order({ idempotency })
-    assert.equal(fixture.stripe.requests.length, requestsBefore)
+    expect(fixture.stripe.requests.length).toBe(requestsBefore)
   })
 
   for (const [name, other] of [
@@ -77,8 +79,8 @@ describe('with an Idempotency-Key', () => {
     test(`${name} creates another order with another secret`, async () => {
       const first = await fixture.order({ idempotency })
       const second = await fixture.order({ idempotency: other() })
-      assert.notEqual(first.order.id, second.order.id)
-      assert.notEqual(first.claimSecret, second.claimSecret)
+      expect(first.order.id).not.toBe(second.order.id)
+      expect(first.claimSecret).not.toBe(second.claimSecret)
     })
   }
 
@@ -90,11 +92,10 @@ describe('with an Idempotency-Key', () => {
     test(`${name} under the same key is refused`, async () => {
       const request = { idempotency, email: 'ann@buyer.example' }
       const first = await fixture.order(request)
-      await assert.rejects(
-        fixture.order({ ...request, ...other }),
+      await expect(fixture.order({ ...request, ...other })).rejects.toSatisfy(
         isProblem('idempotency_conflict'),
       )
-      assert.equal((await fixture.order(request)).claimSecret, first.claimSecret)
+      expect((await fixture.order(request)).claimSecret).toBe(first.claimSecret)
     })
   }
 
@@ -107,14 +108,14 @@ describe('with an Idempotency-Key', () => {
       const request = { plan: 'starter', email: undefined, idempotency, baseUrl: SITE }
       const first = await fixture.order({ idempotency })
       const second = await checkout(deps, request)
-      assert.notEqual(second.order.id, first.order.id)
+      expect(second.order.id).not.toBe(first.order.id)
       const { provider, mode } = await fixture.read(second.order.id)
-      assert.deepEqual({ provider, mode }, { provider: 'stripe', mode: 'test', ...currentPay })
+      expect({ provider, mode }).toStrictEqual({ provider: 'stripe', mode: 'test', ...currentPay })
 
       // If such an order is returned nevertheless, its checkout is not opened.
       const { shop } = deps
-      const reusing = { ...deps, shop: { ...shop, addPurchase: async () => first.order } }
-      await assert.rejects(checkout(reusing, request), isProblem('idempotency_conflict'))
+      const reusing = { ...deps, shop: { ...shop, addOrder: async () => first.order } }
+      await expect(checkout(reusing, request)).rejects.toSatisfy(isProblem('idempotency_conflict'))
     })
   }
 
@@ -129,9 +130,9 @@ describe('with an Idempotency-Key', () => {
     const first = await checkout({ ...fixture.deps, randomBytes }, request)
     const second = await checkout({ ...other.deps, randomBytes }, request)
     await other.stop()
-    assert.equal(second.order.id, first.order.id)
-    assert.notEqual(second.claimSecret, first.claimSecret)
-    assert.equal((await checkout(fixture.deps, request)).claimSecret, first.claimSecret)
+    expect(second.order.id).toBe(first.order.id)
+    expect(second.claimSecret).not.toBe(first.claimSecret)
+    expect((await checkout(fixture.deps, request)).claimSecret).toBe(first.claimSecret)
   })
 
   test('two orders of the same client and key have different secrets', async () => {
@@ -139,43 +140,43 @@ describe('with an Idempotency-Key', () => {
     const pay = { ...fixture.deps.pay, mode: 'live' as const }
     const request = { plan: 'starter', email: undefined, idempotency, baseUrl: SITE }
     const second = await checkout({ ...fixture.deps, pay }, request)
-    assert.notEqual(second.claimSecret, first.claimSecret)
+    expect(second.claimSecret).not.toBe(first.claimSecret)
   })
 
   test('a request repeated after a provider error continues with the same order', async () => {
     fixture.stripe.outage = 'error'
-    await assert.rejects(fixture.order({ idempotency }), isProblem('payment_unavailable'))
-    assert.equal(await ordersCreated(), 1)
+    await expect(fixture.order({ idempotency })).rejects.toSatisfy(isProblem('payment_unavailable'))
+    expect(await ordersCreated()).toBe(1)
     fixture.stripe.outage = undefined
     const { order, url } = await fixture.order({ idempotency })
-    assert.equal((await fixture.read(order.id)).checkoutUrl, url)
-    assert.equal(await ordersCreated(), 1)
+    expect((await fixture.read(order.id)).checkoutUrl).toBe(url)
+    expect(await ordersCreated()).toBe(1)
   })
 })
 
 test('an error of the provider is logged without its secret key', async () => {
   fixture.stripe.outage = 'error'
-  await assert.rejects(fixture.order(), isProblem('payment_unavailable'))
+  await expect(fixture.order()).rejects.toSatisfy(isProblem('payment_unavailable'))
   const [line] = fixture.logged
-  assert.match(line?.facts['err'] instanceof Error ? line.facts['err'].message : '', /^Stripe: /)
+  expect(line?.facts['err'] instanceof Error ? line.facts['err'].message : '').toMatch(/^Stripe: /)
   const logged = fixture.logged.map(({ facts }) => String(facts['err'])).join()
-  assert.ok(!logged.includes(fixture.stripe.secretKey))
+  expect(logged).not.toContain(fixture.stripe.secretKey)
 })
 
 test('an unknown plan is refused with the available names', async () => {
-  await assert.rejects(fixture.order({ plan: 'gold' }), (error: Error) => {
-    assert.ok(isProblem('invalid_parameter')(error))
-    assert.match(error.message, /starter, business/)
+  await expect(fixture.order({ plan: 'gold' })).rejects.toSatisfy((error: Error) => {
+    expect(isProblem('invalid_parameter')(error)).toBeTruthy()
+    expect(error.message).toMatch(/starter, business/)
     return true
   })
-  assert.equal(await ordersCreated(), 0)
+  expect(await ordersCreated()).toBe(0)
 })
 
 test('with manual payments checkout is not found', async () => {
   const deps = { ...fixture.deps, pay: { ...fixture.deps.pay, provider: 'manual' as const } }
   const request = { plan: 'gold', email: undefined, idempotency: undefined, baseUrl: 'http://here' }
-  await assert.rejects(checkout(deps, request), isProblem('not_found'))
-  assert.equal(await ordersCreated(), 0)
+  await expect(checkout(deps, request)).rejects.toSatisfy(isProblem('not_found'))
+  expect(await ordersCreated()).toBe(0)
 })
 
 describe('email address of the buyer', () => {
@@ -185,7 +186,7 @@ describe('email address of the buyer', () => {
     ['ann@bücher.example', 'ann@xn--bcher-kva.example'],
   ] as const) {
     test(`${given} is accepted`, async () => {
-      assert.equal((await fixture.order({ email: given })).order.email, stored)
+      expect((await fixture.order({ email: given })).order.email).toBe(stored)
     })
   }
 
@@ -206,8 +207,10 @@ describe('email address of the buyer', () => {
     'ann\u0000@buyer.example',
   ]) {
     test(`${JSON.stringify(given.slice(0, 50))} is refused`, async () => {
-      await assert.rejects(fixture.order({ email: given }), isProblem('invalid_parameter'))
-      assert.equal(await ordersCreated(), 0)
+      await expect(fixture.order({ email: given })).rejects.toSatisfy(
+        isProblem('invalid_parameter'),
+      )
+      expect(await ordersCreated()).toBe(0)
     })
   }
 })

@@ -2,10 +2,10 @@ import { createHmac } from 'node:crypto'
 import { parseHost } from '../base/address.ts'
 import { makeSecretToken, secretHash } from '../base/id.ts'
 import { Problem } from '../base/problem.ts'
-import { KEY_RANDOM_BYTES, makeKeyId, makeKeyPrefix, makeOrderId } from '../keys/rules.ts'
+import { KEY_RANDOM_BYTES, makeId, makeKeyPrefix } from '../keys/rules.ts'
 import type { Plan } from '../shared/plan.ts'
 import type { ShopDeps } from './deps.ts'
-import type { Purchase } from './rules.ts'
+import type { Order } from './rules.ts'
 import { callingProvider } from './settle-order.ts'
 
 type CheckoutDeps = Pick<ShopDeps, 'shop' | 'pay' | 'plans' | 'now' | 'randomBytes' | 'log'>
@@ -25,7 +25,7 @@ interface Idempotency {
 }
 
 export interface Checkout {
-  order: Purchase
+  order: Order
   url: string
   /** Returned once: only its hash is stored. */
   claimSecret: string
@@ -46,15 +46,15 @@ export async function checkout(deps: CheckoutDeps, request: CheckoutRequest): Pr
   const digest = request.idempotency && (await digester(deps, request.idempotency))
   const secretOf = claimSecrets(digest, deps.randomBytes)
   const draw = () => deps.randomBytes(KEY_RANDOM_BYTES)
-  const id = makeOrderId(draw())
-  const order = await shop.addPurchase({
+  const id = makeId('ord', draw())
+  const order = await shop.addOrder({
     id,
     provider,
     mode: pay.mode,
     plan,
     email,
     createdAt: deps.now(),
-    keyId: makeKeyId(draw()),
+    keyId: makeId('key', draw()),
     keyPrefix: makeKeyPrefix(pay.mode, draw()),
     claimHash: secretHash(secretOf(id)),
     // Orders of another provider or mode are separate: payments there are not settled here.
@@ -67,7 +67,7 @@ export async function checkout(deps: CheckoutDeps, request: CheckoutRequest): Pr
 
 async function openCheckout(
   { shop, pay, log }: CheckoutDeps,
-  { id, plan, email }: Purchase,
+  { id, plan, email }: Order,
   baseUrl: string,
 ): Promise<string> {
   const opened = await callingProvider(log, () => pay.createCheckout({ id, plan, email, baseUrl }))
@@ -83,8 +83,8 @@ function findPlan(id: string, plans: readonly Plan[]): Plan {
 }
 
 function requireSameOrder(
-  order: Purchase,
-  { plan, email, provider, mode }: Pick<Purchase, 'plan' | 'email' | 'provider' | 'mode'>,
+  order: Order,
+  { plan, email, provider, mode }: Pick<Order, 'plan' | 'email' | 'provider' | 'mode'>,
 ): void {
   const isSame = order.plan.id === plan.id && order.email === email
   if (isSame && order.provider === provider && order.mode === mode) return

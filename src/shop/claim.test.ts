@@ -1,13 +1,12 @@
-import assert from 'node:assert/strict'
-import { afterAll, beforeAll, describe, test } from 'vitest'
-import { isProblem } from '../../test/support/problem.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { isProblem } from '../../test/kit/http/problem.ts'
+import { openShopFixture, type ShopFixture } from '../../test/kit/shop/shop.ts'
 import { secretHash } from '../base/id.ts'
 import { isWellFormedKey } from '../keys/rules.ts'
 import type { Checkout } from './checkout.ts'
 import { claimKey, findOrder, viewOrder } from './order.ts'
 import { type Outcome, payFake } from './pay-fake.ts'
-import { CLAIM_MS, type Purchase, settle } from './rules.ts'
-import { openShopFixture, type ShopFixture } from './testing/shop.ts'
+import { CLAIM_MS, type Order, settle } from './rules.ts'
 
 let fixture: ShopFixture
 beforeAll(async () => {
@@ -28,18 +27,18 @@ const holderOf = (secret: string) => fixture.shop.findKey(secretHash(secret), fi
 
 function isStopped(message: RegExp) {
   return (error: Error) => {
-    assert.match(error.message, message)
+    expect(error.message).toMatch(message)
     return isProblem('order_stopped')(error)
   }
 }
 
 test('a paid order gives a key of its plan', async () => {
   const { order, key, secret } = await claimOf(await placeOrder('pay'))
-  assert.ok(isWellFormedKey(secret))
-  assert.ok(secret.startsWith(order.keyPrefix))
-  assert.deepEqual(await holderOf(secret), key)
-  assert.deepEqual([key.id, key.maxRequests, key.maxPerDay], [order.keyId, 100_000, 1_000])
-  assert.deepEqual(key.expiresAt, order.paidUntil)
+  expect(isWellFormedKey(secret)).toBeTruthy()
+  expect(secret.startsWith(order.keyPrefix)).toBeTruthy()
+  expect(await holderOf(secret)).toStrictEqual(key)
+  expect([key.id, key.maxRequests, key.maxPerDay]).toStrictEqual([order.keyId, 100_000, 1_000])
+  expect(key.expiresAt).toStrictEqual(order.paidUntil)
 })
 
 test('a claim repeated within a day replaces the key, a later one is refused', async () => {
@@ -47,20 +46,20 @@ test('a claim repeated within a day replaces the key, a later one is refused', a
   const { secret: first } = await claimOf(placed)
   fixture.pass(CLAIM_MS - 1)
   const { secret: second, order } = await claimOf(placed)
-  assert.equal(await holderOf(first), undefined)
-  assert.equal((await holderOf(second))?.id, order.keyId)
-  assert.ok((await viewOf(placed)).claimable)
+  expect(await holderOf(first)).toBeUndefined()
+  expect((await holderOf(second))?.id).toBe(order.keyId)
+  expect((await viewOf(placed)).claimable).toBeTruthy()
   fixture.pass(1)
-  await assert.rejects(claimOf(placed), isProblem('already_claimed'))
-  assert.ok(!(await viewOf(placed)).claimable)
-  assert.equal((await holderOf(second))?.id, order.keyId)
+  await expect(claimOf(placed)).rejects.toSatisfy(isProblem('already_claimed'))
+  expect((await viewOf(placed)).claimable).toBeFalsy()
+  expect((await holderOf(second))?.id).toBe(order.keyId)
 })
 
 test('fifty concurrent claims leave one valid key', async () => {
   const placed = await placeOrder('pay')
   const claims = await Promise.all(Array.from({ length: 50 }, () => claimOf(placed)))
   const holders = await Promise.all(claims.map(({ secret }) => holderOf(secret)))
-  assert.equal(holders.filter((key) => key !== undefined).length, 1)
+  expect(holders.filter((key) => key !== undefined).length).toBe(1)
 })
 
 for (const [name, outcomes, expected] of [
@@ -71,46 +70,46 @@ for (const [name, outcomes, expected] of [
 ] as const) {
   test(`an order that ${name} gives no key, and the error says why`, async () => {
     const placed = await placeOrder(...outcomes)
-    await assert.rejects(claimOf(placed), (error: Error) => {
-      assert.match(error.message, expected)
+    await expect(claimOf(placed)).rejects.toSatisfy((error: Error) => {
+      expect(error.message).toMatch(expected)
       return isProblem('order_unpaid')(error)
     })
-    assert.equal(await fixture.shop.readKey(placed.order.keyId, fixture.deps.now()), undefined)
+    expect(await fixture.shop.readKey(placed.order.keyId, fixture.deps.now())).toBeUndefined()
   })
 }
 
 test('a pending payment that succeeds gives a key', async () => {
   const placed = await placeOrder('later', 'pay')
   const { secret } = await claimOf(placed)
-  assert.equal((await holderOf(secret))?.state, 'active')
+  expect((await holderOf(secret))?.state).toBe('active')
 })
 
 test('a paid order stays paid, whatever the fake provider reports later', async () => {
   const placed = await placeOrder('pay', 'decline', 'later', 'pay')
   const order = await fixture.read(placed.order.id)
-  assert.deepEqual([order.state, order.payments], ['paid', 1])
+  expect([order.state, order.payments]).toStrictEqual(['paid', 1])
 })
 
 test('fifty concurrent payments count once', async () => {
   const placed = await placeOrder()
   const { id } = placed.order
   await Promise.all(Array.from({ length: 50 }, () => payFake(fixture.deps, id, 'pay')))
-  assert.equal((await fixture.read(id)).payments, 1)
+  expect((await fixture.read(id)).payments).toBe(1)
 })
 
 test('a revoked key is not issued again, and the order is not claimable', async () => {
   const placed = await placeOrder('pay')
   const { secret } = await claimOf(placed)
   await fixture.shop.revokeKey(placed.order.keyId)
-  await assert.rejects(claimOf(placed), isStopped(/revoked/))
+  await expect(claimOf(placed)).rejects.toSatisfy(isStopped(/revoked/))
   const { claimable, next } = await viewOf(placed)
-  assert.equal(claimable, false)
-  assert.match(next, /revoked/)
-  assert.notEqual((await holderOf(secret))?.state, 'active')
+  expect(claimable).toBe(false)
+  expect(next).toMatch(/revoked/)
+  expect((await holderOf(secret))?.state).not.toBe('active')
 })
 
 for (const [state, reversal, expected] of [
-  ['refunded', { returned: 'fully' }, /refunded/],
+  ['refunded', { refunded: 'fully' }, /refunded/],
   ['disputed', { disputed: 'open' }, /disputed/],
 ] as const) {
   test(`the key of a ${state} order is not issued, and the order is not claimable`, async () => {
@@ -119,10 +118,10 @@ for (const [state, reversal, expected] of [
     const payment = {
       ref: 'p',
       paidAt: fixture.deps.now(),
-      returned: 'no',
+      refunded: 'no',
       disputed: 'no',
     } as const
-    await fixture.shop.settlePurchase({
+    await fixture.shop.applySettlement({
       orderId: placed.order.id,
       revision,
       settlement: settle(plan, {
@@ -134,10 +133,10 @@ for (const [state, reversal, expected] of [
       event: undefined,
       now: fixture.deps.now(),
     })
-    await assert.rejects(claimOf(placed), isStopped(expected))
+    await expect(claimOf(placed)).rejects.toSatisfy(isStopped(expected))
     const { claimable, next } = await viewOf(placed)
-    assert.equal(claimable, false)
-    assert.match(next, expected)
+    expect(claimable).toBe(false)
+    expect(next).toMatch(expected)
   })
 }
 
@@ -147,11 +146,11 @@ describe('an order of another mode than the current one', () => {
   test('gives no key in that mode, and the error says so', async () => {
     const placed = await placeOrder('pay')
     const attempt = claimKey(other(), placed.order.id, placed.claimSecret)
-    await assert.rejects(attempt, isStopped(/test/))
+    await expect(attempt).rejects.toSatisfy(isStopped(/test/))
     const { claimable, next } = await viewOf(placed, other())
-    assert.equal(claimable, false)
-    assert.match(next, /test/)
-    assert.equal((await fixture.read(placed.order.id)).claimedAt, undefined)
+    expect(claimable).toBe(false)
+    expect(next).toMatch(/test/)
+    expect((await fixture.read(placed.order.id)).claimedAt).toBeUndefined()
     await claimOf(placed)
   })
 
@@ -161,11 +160,11 @@ describe('an order of another mode than the current one', () => {
   ] as const) {
     test(`cannot be paid, because events of another ${name} are not processed`, async () => {
       const placed = await placeOrder()
-      assert.ok((await viewOf(placed)).payUrl)
+      expect((await viewOf(placed)).payUrl).toBeTruthy()
       const deps = { ...fixture.deps, pay: { ...fixture.deps.pay, ...currentPay } }
       const { payUrl, next } = await viewOf(placed, deps)
-      assert.equal(payUrl, undefined)
-      assert.doesNotMatch(next, /^Pay/)
+      expect(payUrl).toBeUndefined()
+      expect(next).not.toMatch(/^Pay/)
     })
   }
 })
@@ -190,9 +189,9 @@ describe('an unauthorized client', () => {
         ),
       ),
     )
-    assert.equal(new Set(messages).size, 1)
-    assert.notEqual(messages[0], 'opened')
-    assert.equal((await fixture.read(order.id)).claimedAt, undefined)
+    expect(new Set(messages).size).toBe(1)
+    expect(messages[0]).not.toBe('opened')
+    expect((await fixture.read(order.id)).claimedAt).toBeUndefined()
   })
 })
 
@@ -200,14 +199,13 @@ test('each state has its own next step', async () => {
   const { order } = await placeOrder('pay')
   const paid = await fixture.read(order.id)
   const now = fixture.deps.now()
-  const stepOf = async (change: Partial<Purchase>) =>
+  const stepOf = async (change: Partial<Order>) =>
     (await viewOrder(fixture.deps, { ...paid, ...change })).next
   const states = ['open', 'pending', 'paid', 'failed', 'expired', 'refunded', 'disputed'] as const
   const steps = await Promise.all(states.map((state) => stepOf({ state })))
-  assert.equal(new Set(steps).size, states.length)
-  assert.match(await stepOf({ claimedAt: now }), /issues a new key/)
-  assert.match(
-    await stepOf({ claimedAt: new Date(now.getTime() - CLAIM_MS) }),
+  expect(new Set(steps).size).toBe(states.length)
+  expect(await stepOf({ claimedAt: now })).toMatch(/issues a new key/)
+  expect(await stepOf({ claimedAt: new Date(now.getTime() - CLAIM_MS) })).toMatch(
     /cannot be shown again/,
   )
 })
@@ -215,6 +213,8 @@ test('each state has its own next step', async () => {
 test('an order of another provider cannot be paid through the fake one', async () => {
   const { order } = await placeOrder()
   const pay = { ...fixture.deps.pay, provider: 'stripe' as const }
-  await assert.rejects(payFake({ ...fixture.deps, pay }, order.id, 'pay'), isProblem('not_found'))
-  assert.equal((await fixture.read(order.id)).state, 'open')
+  await expect(payFake({ ...fixture.deps, pay }, order.id, 'pay')).rejects.toSatisfy(
+    isProblem('not_found'),
+  )
+  expect((await fixture.read(order.id)).state).toBe('open')
 })

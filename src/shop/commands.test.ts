@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest'
+import { NOON, shopFixture } from '../../test/kit/shop/commands.ts'
 import { CommandError } from '../cli/output.ts'
 import { PLANS, type Plan } from '../shared/plan.ts'
 import { printOrder, printOrders } from './commands.ts'
 import { type Payment, settle } from './rules.ts'
-import { NOON, shopFixture } from './testing/commands.ts'
 
 const [starter, business] = PLANS as [Plan, Plan]
 const fixture = shopFixture()
 const { deps, print, printed } = fixture
 
 async function addOrder(id: string, plan: Plan, email?: string): Promise<void> {
-  await fixture.store.addPurchase({
+  await fixture.store.addOrder({
     id,
     provider: 'stripe',
     mode: 'live',
@@ -26,11 +26,11 @@ async function addOrder(id: string, plan: Plan, email?: string): Promise<void> {
 }
 
 async function settlePaid(id: string, plan: Plan, more: Partial<Payment> = {}): Promise<void> {
-  const payments: Payment[] = [{ ref: 'pi', paidAt: NOON, returned: 'no', disputed: 'no', ...more }]
+  const payments: Payment[] = [{ ref: 'pi', paidAt: NOON, refunded: 'no', disputed: 'no', ...more }]
   const subscriptionRef = plan.renews ? `sub_${id}` : undefined
   const settlement = settle(plan, { state: 'paid', payments, renewal: 'none', subscriptionRef })
   const change = { orderId: id, revision: 0, event: undefined, now: NOON }
-  expect(await fixture.store.settlePurchase({ ...change, settlement })).toBe(true)
+  expect(await fixture.store.applySettlement({ ...change, settlement })).toBe(true)
 }
 
 test('list shows state, plan and notes, and masks the buyer', async () => {
@@ -38,9 +38,9 @@ test('list shows state, plan and notes, and masks the buyer', async () => {
   await addOrder('ord_paid', business, 'Not An Address')
   await settlePaid('ord_paid', business)
   await addOrder('ord_back', starter)
-  await settlePaid('ord_back', starter, { returned: 'fully' })
+  await settlePaid('ord_back', starter, { refunded: 'fully' })
   await addOrder('ord_part', starter)
-  await settlePaid('ord_part', starter, { returned: 'partly' })
+  await settlePaid('ord_part', starter, { refunded: 'partly' })
   await fixture.store.claimKey({
     orderId: 'ord_part',
     claimHash: 'claim of ord_part',
@@ -64,7 +64,7 @@ test('list fits 100 columns, whatever the id, the plan and the address', async (
   const long = { ...business, id: 'a-rather-long-name-of-a-plan' }
   const id = `ord_${'x'.repeat(22)}`
   await addOrder(id, long, `ann@${'a'.repeat(60)}.example`)
-  await settlePaid(id, long, { returned: 'fully' })
+  await settlePaid(id, long, { refunded: 'fully' })
   const lines = (await printed(printOrders(deps(), {}, print))).split('\n')
   expect(lines.filter((line) => line.length > 100)).toEqual([])
   expect(lines[1]).toMatch(new RegExp(`^${id} .* refunded +a…@a+… `))

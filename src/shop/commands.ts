@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { printable } from '../base/text.ts'
+import type { CommandContext } from '../cli/context.ts'
 import {
   CommandError,
   formatCount,
@@ -14,33 +15,31 @@ import {
 import { priceText, termText } from '../shared/plan.ts'
 import type { ShopDeps } from './deps.ts'
 import { maskedEmail, orderJson } from './order.ts'
-import type { Purchase } from './rules.ts'
+import type { Order } from './rules.ts'
 
 type OrderDeps = Pick<ShopDeps, 'shop'>
 
-export interface OrderActions {
-  withOrders(operation: (deps: OrderDeps) => Promise<void>): Promise<void>
-}
-
 const MAX_LISTED = 1_000
 
-export function addOrderCommands(order: Command, { withOrders }: OrderActions, print: Print): void {
+type OrderContext = Pick<CommandContext<unknown, unknown, OrderDeps['shop']>, 'withShop'>
+
+export function addOrderCommands(order: Command, { withShop }: OrderContext, print: Print): void {
   order
     .command('list')
     .description('List orders, newest first')
     .option('--json', 'print JSON')
-    .action((options: JsonOption) => withOrders((deps) => printOrders(deps, options, print)))
+    .action((options: JsonOption) => withShop((shop) => printOrders({ shop }, options, print)))
   order
     .command('show <order>')
     .description('Show one order')
     .option('--json', 'print JSON')
     .action((id: string, options: JsonOption) =>
-      withOrders((deps) => printOrder(deps, id, options, print)),
+      withShop((shop) => printOrder({ shop }, id, options, print)),
     )
 }
 
 export async function printOrders({ shop }: OrderDeps, { json }: JsonOption, print: Print) {
-  const orders = await shop.listPurchases({ limit: MAX_LISTED })
+  const orders = await shop.listOrders({ limit: MAX_LISTED })
   if (json) return printJson(orders.map(orderJson), print)
   if (orders.length === 0) return print('No orders yet.')
   const rows = orders.map((order) => [
@@ -62,7 +61,7 @@ export async function printOrder(
   { json }: JsonOption,
   print: Print,
 ): Promise<void> {
-  const order = await shop.readPurchase(id)
+  const order = await shop.readOrder(id)
   if (!order) throw new CommandError(`No order ${JSON.stringify(id)}. See: mayfly order list`)
   if (json) return printJson({ ...orderJson(order), email: order.email ?? null }, print)
   const rows = [
@@ -84,9 +83,9 @@ export async function printOrder(
   for (const line of table(rows)) print(line)
 }
 
-function notesOf(order: Purchase): string[] {
+function notesOf(order: Order): string[] {
   return [
-    ...(order.partlyReturned ? ['partially refunded'] : []),
+    ...(order.partlyRefunded ? ['partially refunded'] : []),
     ...(order.state === 'refunded' ? ['refunded: the key is suspended'] : []),
     ...(order.state === 'disputed' ? ['disputed: the key is suspended'] : []),
     ...(order.state === 'paid' && !order.claimedAt ? ['key not claimed yet'] : []),

@@ -1,10 +1,9 @@
-import assert from 'node:assert/strict'
-import { beforeAll, describe, onTestFinished, test } from 'vitest'
-import { type App, sharedApp } from '../../test/support/app.ts'
-import { post, problemFault, request } from '../../test/support/http-client.ts'
-import { openTestServer } from '../../test/support/http-server.ts'
-import { createOrder, FAKE_SHOP, getOrder, payOrder } from '../../test/support/shop-client.ts'
-import { PROXY_ENV } from '../../test/support/trusted-proxy.ts'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { type App, sharedApp } from '../../test/kit/app/app.ts'
+import { post, problemFault, request } from '../../test/kit/http/http-client.ts'
+import { openTestServer } from '../../test/kit/http/http-server.ts'
+import { PROXY_ENV } from '../../test/kit/http/trusted-proxy.ts'
+import { createOrder, FAKE_SHOP, getOrder, payOrder } from '../../test/kit/shop/shop-client.ts'
 
 let app: App
 beforeAll(async () => {
@@ -16,25 +15,25 @@ describe('GET /pay/{id}', () => {
     test('shows the order, the test notice and the outcomes', async () => {
       const order = await createOrder(app.url, { plan: 'business' })
       const { text, headers } = await request(order.payUrl)
-      assert.equal(headers.get('content-type'), 'text/html; charset=utf-8')
-      assert.equal(headers.get('cache-control'), 'no-store')
-      for (const part of ['test shop', 'Business', '$45', order.id]) assert.ok(text.includes(part))
-      assert.deepEqual(outcomes(text), ['pay', 'later', 'decline'])
-      assert.ok(!text.includes(order.secret))
+      expect(headers.get('content-type')).toBe('text/html; charset=utf-8')
+      expect(headers.get('cache-control')).toBe('no-store')
+      for (const part of ['test shop', 'Business', '$45', order.id]) expect(text).toContain(part)
+      expect(outcomes(text)).toStrictEqual(['pay', 'later', 'decline'])
+      expect(text).not.toContain(order.secret)
     })
 
     test('a pending payment can succeed or fail', async () => {
       const order = await createOrder(app.url)
       await payOrder(app.url, order, 'later')
-      assert.deepEqual(outcomes((await request(order.payUrl)).text), ['pay', 'decline'])
+      expect(outcomes((await request(order.payUrl)).text)).toStrictEqual(['pay', 'decline'])
     })
 
     test('a completed order has no outcomes and links to the order page', async () => {
       const order = await createOrder(app.url)
       await payOrder(app.url, order)
       const { text } = await request(order.payUrl)
-      assert.deepEqual(outcomes(text), [])
-      assert.ok(text.includes(`href="/orders/${order.id}"`))
+      expect(outcomes(text)).toStrictEqual([])
+      expect(text).toContain(`href="/orders/${order.id}"`)
     })
   })
 
@@ -42,8 +41,8 @@ describe('GET /pay/{id}', () => {
     for (const id of [`ord_${'0'.repeat(22)}`, 'nonsense', '%00', '..%2f..%2fetc%2fpasswd']) {
       test(`${id} is not an order`, async () => {
         const response = await request(`${app.url}/pay/${id}`)
-        assert.deepEqual([response.status, response.body['code']], [404, 'not_found'])
-        assert.equal(problemFault(response), undefined)
+        expect([response.status, response.body['code']]).toStrictEqual([404, 'not_found'])
+        expect(problemFault(response)).toBeUndefined()
       })
     }
 
@@ -51,7 +50,7 @@ describe('GET /pay/{id}', () => {
       const server = await openTestServer()
       onTestFinished(() => server.stop())
       const response = await request(`${server.url}/pay/ord_${'0'.repeat(22)}`)
-      assert.equal(response.status, 404)
+      expect(response.status).toBe(404)
     })
   })
 })
@@ -66,9 +65,9 @@ describe('POST /pay/{id}', () => {
       test(`${outcome} makes the order ${state}`, async () => {
         const order = await createOrder(app.url)
         const response = await payOrder(app.url, order, outcome)
-        assert.equal(response.status, 303)
-        assert.equal(response.headers.get('location'), `/orders/${order.id}`)
-        assert.equal((await getOrder(app.url, order)).body['state'], state)
+        expect(response.status).toBe(303)
+        expect(response.headers.get('location')).toBe(`/orders/${order.id}`)
+        expect((await getOrder(app.url, order)).body['state']).toBe(state)
       })
     }
   })
@@ -78,9 +77,9 @@ describe('POST /pay/{id}', () => {
       test(`${JSON.stringify(outcome)} is not an outcome`, async () => {
         const order = await createOrder(app.url)
         const response = await post(`${app.url}/pay/${order.id}`, { outcome })
-        assert.equal(response.status, 400)
-        assert.match(String(response.body['message']), /^outcome: /)
-        assert.equal((await getOrder(app.url, order)).body['state'], 'open')
+        expect(response.status).toBe(400)
+        expect(String(response.body['message'])).toMatch(/^outcome: /)
+        expect((await getOrder(app.url, order)).body['state']).toBe('open')
       })
     }
   })
@@ -88,7 +87,7 @@ describe('POST /pay/{id}', () => {
   describe('404', () => {
     test('an unknown order cannot be paid', async () => {
       const response = await post(`${app.url}/pay/ord_${'0'.repeat(22)}`, { outcome: 'pay' })
-      assert.deepEqual([response.status, response.body['code']], [404, 'not_found'])
+      expect([response.status, response.body['code']]).toStrictEqual([404, 'not_found'])
     })
   })
 })

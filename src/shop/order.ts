@@ -4,8 +4,7 @@ import { Problem } from '../base/problem.ts'
 import { timestampFields } from '../base/time.ts'
 import { type ApiKey, KEY_RANDOM_BYTES, makeKeySecret } from '../keys/rules.ts'
 import type { ShopDeps } from './deps.ts'
-import type { ClaimOutcome } from './purchase-store.ts'
-import { CLAIM_MS, type Purchase } from './rules.ts'
+import { type ClaimOutcome, claimOutcome, type Order } from './rules.ts'
 
 const ORDER = /^ord_[A-Za-z0-9]{22}$/
 const SECRET = /^[A-Za-z0-9_-]{43}$/
@@ -19,9 +18,9 @@ export async function findOrder(
   { shop }: Pick<ShopDeps, 'shop'>,
   orderId: string,
   claimSecret: string,
-): Promise<Purchase> {
+): Promise<Order> {
   const known = isOrderId(orderId) && SECRET.test(claimSecret)
-  const order = known ? await shop.findOrder(orderId, secretHash(claimSecret)) : undefined
+  const order = known ? await shop.findOrderByClaim(orderId, secretHash(claimSecret)) : undefined
   if (!order) throw unknownOrder()
   return order
 }
@@ -31,7 +30,7 @@ export function unknownOrder(): Problem {
 }
 
 export interface OrderView {
-  order: Purchase
+  order: Order
   /** Where to pay, if it can still be paid. */
   payUrl: string | undefined
   /** Whether its key can be claimed now. */
@@ -42,23 +41,23 @@ export interface OrderView {
 /** Reads the key as well, because the operator may have revoked it. */
 export async function viewOrder(
   deps: Pick<ShopDeps, 'shop' | 'pay' | 'now'>,
-  order: Purchase,
+  order: Order,
 ): Promise<OrderView> {
   const now = deps.now()
   const key = await deps.shop.readKey(order.keyId, now)
   const context = { order, key, pay: deps.pay, now }
-  const until = order.claimedAt && order.claimedAt.getTime() + CLAIM_MS
-  const isOver = until !== undefined && until <= now.getTime()
+  const stopped = stopMessage(context)
+  const outcome = claimOutcome(order, key?.state === 'active', now)
   return {
     order,
     payUrl: isPayable(context) ? order.checkoutUrl : undefined,
-    claimable: order.state === 'paid' && !stopMessage(context) && !isOver,
-    next: stopMessage(context) ?? nextStep(context, isOver),
+    claimable: !stopped && outcome === 'claimed',
+    next: stopped ?? nextStep(context, outcome === 'over'),
   }
 }
 
 interface OrderContext {
-  order: Purchase
+  order: Order
   key: ApiKey | undefined
   pay: ShopDeps['pay']
 }
@@ -100,14 +99,14 @@ const NEXT_STEPS = {
   expired: 'The checkout expired before it was paid. Order again.',
   refunded: 'The payment was refunded, and the key is suspended.',
   disputed: 'The payment is disputed, and the key is suspended until the dispute is resolved.',
-} as const satisfies Record<Exclude<Purchase['state'], 'paid'>, string>
+} as const satisfies Record<Exclude<Order['state'], 'paid'>, string>
 
 /** Issues the key of a paid order; it is not stored. For a day, claiming again replaces it with a new one. */
 export async function claimKey(
   deps: Pick<ShopDeps, 'shop' | 'pay' | 'now' | 'randomBytes'>,
   orderId: string,
   claimSecret: string,
-): Promise<{ order: Purchase; key: ApiKey; secret: string }> {
+): Promise<{ order: Order; key: ApiKey; secret: string }> {
   const { shop, pay } = deps
   const order = await findOrder(deps, orderId, claimSecret)
   const secret = makeKeySecret(order.keyPrefix, deps.randomBytes(KEY_RANDOM_BYTES))
@@ -122,7 +121,7 @@ export async function claimKey(
   throw claimProblem(outcome, next)
 }
 
-function claimProblem(outcome: ClaimOutcome, next: string): Problem {
+function claimProblem(outcome: ClaimOutcome | 'unknown', next: string): Problem {
   if (outcome === 'unknown') return unknownOrder()
   if (outcome === 'unpaid') return new Problem('order_unpaid', next)
   if (outcome === 'over') {
@@ -134,7 +133,7 @@ function claimProblem(outcome: ClaimOutcome, next: string): Problem {
   return new Problem('order_stopped', next)
 }
 
-export function orderJson(order: Purchase) {
+export function orderJson(order: Order) {
   const paid = order.payments > 0
   return {
     id: order.id,
@@ -146,7 +145,7 @@ export function orderJson(order: Purchase) {
     state: order.state,
     email: maskedEmail(order) ?? null,
     payments: order.payments,
-    partly_returned: order.partlyReturned,
+    partly_returned: order.partlyRefunded,
     key_id: paid ? order.keyId : null,
     key_prefix: paid ? order.keyPrefix : null,
     checkout: order.checkoutRef ?? null,
@@ -158,7 +157,7 @@ export function orderJson(order: Purchase) {
 }
 
 /** Enough to recognize a buyer, too little for somebody who looks over a shoulder. */
-export function maskedEmail({ email }: Purchase): string | undefined {
+export function maskedEmail({ email }: Order): string | undefined {
   if (email === undefined) return undefined
   const address = parseAddress(email)
   return address ? maskAddress(address) : '…'

@@ -1,14 +1,13 @@
-import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeAll, describe, test } from 'vitest'
-import { type App, sharedApp } from '../../test/support/app.ts'
-import { request, sendRaw } from '../../test/support/http-client.ts'
-import { openTestServer } from '../../test/support/http-server.ts'
-import { PAGE_POLICY, policyFault } from '../../test/support/page-policy.ts'
-import { createOrder, FAKE_SHOP } from '../../test/support/shop-client.ts'
-import { tempFolder } from '../../test/support/stores.ts'
-import { PROXY_ENV } from '../../test/support/trusted-proxy.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { type App, sharedApp } from '../../test/kit/app/app.ts'
+import { request, sendRaw } from '../../test/kit/http/http-client.ts'
+import { openTestServer } from '../../test/kit/http/http-server.ts'
+import { PAGE_POLICY, policyFault } from '../../test/kit/http/page-policy.ts'
+import { PROXY_ENV } from '../../test/kit/http/trusted-proxy.ts'
+import { createOrder, FAKE_SHOP } from '../../test/kit/shop/shop-client.ts'
+import { tempFolder } from '../../test/kit/store/stores.ts'
 
 let app: App
 beforeAll(async () => {
@@ -21,18 +20,18 @@ describe('every page', () => {
   for (const path of ['/pricing', `/orders/${ID}`]) {
     test(`${path} loads only files of the build`, async () => {
       const { text, headers, status } = await request(`${app.url}${path}`)
-      assert.equal(status, 200)
-      assert.equal(policyFault(text), undefined)
-      assert.equal(headers.get('content-security-policy'), PAGE_POLICY)
-      assert.equal(headers.get('cache-control'), 'no-store')
-      assert.equal(headers.get('referrer-policy'), 'no-referrer')
+      expect(status).toBe(200)
+      expect(policyFault(text)).toBeUndefined()
+      expect(headers.get('content-security-policy')).toBe(PAGE_POLICY)
+      expect(headers.get('cache-control')).toBe('no-store')
+      expect(headers.get('referrer-policy')).toBe('no-referrer')
     })
   }
 })
 
 describe('/pricing', () => {
   test('mentions a receipt only if one is sent', async () => {
-    assert.doesNotMatch((await request(`${app.url}/pricing`)).text, /for the receipt/)
+    expect((await request(`${app.url}/pricing`)).text).not.toMatch(/for the receipt/)
     const server = await openTestServer({
       env: {
         ...FAKE_SHOP,
@@ -41,7 +40,7 @@ describe('/pricing', () => {
         MAYFLY_MAIL_FROM: 'shop@mail.test',
       },
     })
-    assert.match((await request(`${server.url}/pricing`)).text, /for the receipt/)
+    expect((await request(`${server.url}/pricing`)).text).toMatch(/for the receipt/)
     await server.stop()
   })
 
@@ -49,12 +48,9 @@ describe('/pricing', () => {
     const { text } = await request(`${app.url}/pricing`)
     const { body } = await request(`${app.url}/api/plans`)
     const plans = body['plans'] as { id: string; name: string }[]
-    assert.deepEqual(
-      plans.map(({ id }) => id),
-      ['starter', 'business'],
-    )
+    expect(plans.map(({ id }) => id)).toStrictEqual(['starter', 'business'])
     for (const { id, name } of plans) {
-      assert.ok(text.includes(`id="plan-${id}"`) && text.includes(`>${name}<`))
+      expect(text.includes(`id="plan-${id}"`) && text.includes(`>${name}<`)).toBeTruthy()
     }
     for (const words of [
       '$5',
@@ -64,12 +60,12 @@ describe('/pricing', () => {
       '100,000 requests',
       '24/7 priority',
     ]) {
-      assert.ok(text.includes(words), words)
+      expect(text, words).toContain(words)
     }
   })
 
   test('says that it is a test shop', async () => {
-    assert.match((await request(`${app.url}/pricing`)).text, /test shop/)
+    expect((await request(`${app.url}/pricing`)).text).toMatch(/test shop/)
   })
 
   test('says how to contact the operator if plans are not sold online, and nothing links to it', async () => {
@@ -78,14 +74,14 @@ describe('/pricing', () => {
       ['/pricing', '/key', '/', '/sitemap.xml'].map((path) => request(`${server.url}${path}`)),
     )
     await server.stop()
-    assert.match(pricing?.text ?? '', /mailto:postmaster@box\.test/)
-    assert.doesNotMatch(pricing?.text ?? '', /<button|test shop/)
+    expect(pricing?.text ?? '').toMatch(/mailto:postmaster@box\.test/)
+    expect(pricing?.text ?? '').not.toMatch(/<button|test shop/)
     for (const page of [pricing, key]) {
-      assert.match(page?.text ?? '', /<meta name="robots" content="noindex">/)
+      expect(page?.text ?? '').toMatch(/<meta name="robots" content="noindex">/)
     }
-    assert.doesNotMatch(`${home?.text}${sitemap?.text}`, /\/pricing|\/key/)
+    expect(`${home?.text}${sitemap?.text}`).not.toMatch(/\/pricing|\/key/)
     const sold = await request(`${app.url}/`)
-    assert.match(sold.text, /href="\/pricing"[\s\S]*href="\/key"/)
+    expect(sold.text).toMatch(/href="\/pricing"[\s\S]*href="\/key"/)
   })
 
   test('escapes the names of custom plans', async () => {
@@ -97,15 +93,15 @@ describe('/pricing', () => {
     const { text } = await request(`${server.url}/pricing`)
     await server.stop()
     folder.remove()
-    assert.ok(text.includes('$1.99') && text.includes('id="plan-odd"'))
-    assert.doesNotMatch(text, /<script>alert/)
+    expect(text.includes('$1.99') && text.includes('id="plan-odd"')).toBeTruthy()
+    expect(text).not.toMatch(/<script>alert/)
   })
 
   test('says what to do without a script', async () => {
     const { text } = await request(`${app.url}/pricing`)
     const [, words = ''] = /<noscript>(.*?)<\/noscript>/s.exec(text) ?? []
-    assert.match(words, /JavaScript/)
-    assert.ok(words.includes(`curl -X POST ${app.url}/api/checkout -d plan=starter`))
+    expect(words).toMatch(/JavaScript/)
+    expect(words).toContain(`curl -X POST ${app.url}/api/checkout -d plan=starter`)
   })
 })
 
@@ -114,27 +110,27 @@ describe('/orders/{id}', () => {
     const { id } = await createOrder(app.url)
     const known = await request(`${app.url}/orders/${id}`)
     const unknown = await request(`${app.url}/orders/${ID}`)
-    assert.equal(known.text.replaceAll(id, ID), unknown.text)
+    expect(known.text.replaceAll(id, ID)).toBe(unknown.text)
   })
 
   for (const id of ['nonsense', `${ID}0`, `ord_${'<'.repeat(22)}`, '%00']) {
     test(`404: ${id} is not an order id`, async () => {
       const response = await request(`${app.url}/orders/${id}`)
-      assert.deepEqual([response.status, response.body['code']], [404, 'not_found'])
+      expect([response.status, response.body['code']]).toStrictEqual([404, 'not_found'])
     })
   }
 
   test('an invalid Host header does not appear in the page', async () => {
     const hostileRequest = `GET /orders/${ID} HTTP/1.1\r\nHost: x"><script>\r\nConnection: close\r\n\r\n`
     const received = await sendRaw(app.httpPort, hostileRequest)
-    assert.ok(received.includes('http://HOST/api/orders'))
-    assert.doesNotMatch(received, /x"><script>/)
+    expect(received).toContain('http://HOST/api/orders')
+    expect(received).not.toMatch(/x"><script>/)
   })
 
   test('says what to do without a script', async () => {
     const { text } = await request(`${app.url}/orders/${ID}`)
     const [, words = ''] = /<noscript>(.*?)<\/noscript>/s.exec(text) ?? []
-    assert.match(words, /JavaScript/)
-    assert.ok(words.includes(`${app.url}/api/orders/${ID}/claim`))
+    expect(words).toMatch(/JavaScript/)
+    expect(words).toContain(`${app.url}/api/orders/${ID}/claim`)
   })
 })

@@ -12,16 +12,13 @@ import { orderIdField } from './api/orders.ts'
 import type { ShopRouteDeps } from './deps.ts'
 import { isOrderId, unknownOrder } from './order.ts'
 import { fakeOrder, OUTCOMES, payFake } from './pay-fake.ts'
-import type { Purchase } from './rules.ts'
+import type { Order } from './rules.ts'
 
 /** Where plans are bought, and where buyers return to. */
 export const shopPageRoutes = [
   route({
     method: 'GET',
     path: '/pricing',
-    title: 'Plans',
-    description: 'The plans, for people.',
-    output: 'text/html',
     handle: (_input, deps: ShopRouteDeps, call) =>
       sitePage(deps, call, {
         title: 'site_plans',
@@ -36,11 +33,7 @@ export const shopPageRoutes = [
   route({
     method: 'GET',
     path: '/orders/{id}',
-    title: 'Your order',
-    description: 'The state of an order and its key, for people.',
     input: Type.Object({ id: orderIdField }),
-    output: 'text/html',
-    problems: ['not_found'],
     async handle({ id }, deps: ShopRouteDeps, call) {
       if (!isOrderId(id)) throw unknownOrder()
       return await sitePage(deps, call, {
@@ -130,11 +123,7 @@ export const fakePayRoutes = [
   route({
     method: 'GET',
     path: '/pay/{id}',
-    title: 'Test payment',
-    description: 'Where an order of the test shop is paid.',
     input: Type.Object({ id: orderIdField }),
-    output: 'text/html',
-    problems: ['not_found'],
     async handle({ id }, deps: ShopRouteDeps, call) {
       const order = await fakeOrder(deps, id)
       return await sitePage(deps, call, {
@@ -157,11 +146,7 @@ ${outcomes(order)}
   route({
     method: 'POST',
     path: '/pay/{id}',
-    title: 'Test payment',
-    description: 'Pays an order of the test shop, or fails to, and redirects to the order.',
     input: Type.Object({ id: orderIdField, outcome: Type.String() }),
-    output: 'text/html',
-    problems: ['not_found'],
     async handle({ id, outcome: wanted }, deps: ShopRouteDeps) {
       const outcome = OUTCOMES.find((known) => known === wanted)
       if (!outcome) {
@@ -175,7 +160,7 @@ ${outcomes(order)}
 
 const ENGLISH = localeOf('en')
 
-function outcomes({ id, state, plan }: Purchase): Markup {
+function outcomes({ id, state, plan }: Order): Markup {
   const button = (outcome: string, label: string) =>
     html`<form method="post" action="/pay/${id}"><button name="outcome" value="${outcome}" class="${outcome === 'pay' ? '' : 'plain'}">${label}</button></form>`
   if (state === 'open') {

@@ -1,6 +1,6 @@
 import { Problem } from '../base/problem.ts'
 import type { ShopDeps } from './deps.ts'
-import { type PaymentFacts, type Purchase, settle } from './rules.ts'
+import { type Order, type PaymentFacts, settle } from './rules.ts'
 
 type PayFakeDeps = Pick<ShopDeps, 'shop' | 'pay' | 'now'>
 
@@ -14,8 +14,8 @@ const STATES = { pay: 'paid', later: 'pending', decline: 'failed' } as const sat
 >
 
 /** An order of the test shop. No secret is needed to pay it. */
-export async function fakeOrder({ shop, pay }: PayFakeDeps, orderId: string): Promise<Purchase> {
-  const order = pay.provider === 'fake' ? await shop.readPurchase(orderId) : undefined
+export async function fakeOrder({ shop, pay }: PayFakeDeps, orderId: string): Promise<Order> {
+  const order = pay.provider === 'fake' ? await shop.readOrder(orderId) : undefined
   if (order?.provider !== 'fake') throw new Problem('not_found', 'Unknown test order.')
   return order
 }
@@ -24,7 +24,7 @@ export async function fakeOrder({ shop, pay }: PayFakeDeps, orderId: string): Pr
 export async function payFake(deps: PayFakeDeps, orderId: string, outcome: Outcome): Promise<void> {
   const order = await fakeOrder(deps, orderId)
   if (order.state !== 'open' && order.state !== 'pending') return
-  await deps.shop.settlePurchase({
+  await deps.shop.applySettlement({
     orderId,
     revision: order.revision,
     settlement: settle(order.plan, paymentFacts(order, outcome, deps.now())),
@@ -33,11 +33,11 @@ export async function payFake(deps: PayFakeDeps, orderId: string, outcome: Outco
   })
 }
 
-function paymentFacts({ id }: Purchase, outcome: Outcome, paidAt: Date): PaymentFacts {
+function paymentFacts({ id }: Order, outcome: Outcome, paidAt: Date): PaymentFacts {
   return {
     state: STATES[outcome],
     payments:
-      outcome === 'pay' ? [{ ref: `fake_${id}`, paidAt, returned: 'no', disputed: 'no' }] : [],
+      outcome === 'pay' ? [{ ref: `fake_${id}`, paidAt, refunded: 'no', disputed: 'no' }] : [],
     renewal: 'none',
     subscriptionRef: undefined,
   }

@@ -1,14 +1,13 @@
-import assert from 'node:assert/strict'
 import PostalMime from 'postal-mime'
-import { afterEach, beforeEach, describe, test } from 'vitest'
-import { isProblem } from '../../test/support/problem.ts'
-import { openSmtpSink } from '../../test/support/smtp-sink.ts'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { isProblem } from '../../test/kit/http/problem.ts'
+import { openShopFixture, type ShopFixture, SITE } from '../../test/kit/shop/shop.ts'
+import { openSmtpSink } from '../../test/kit/smtp/smtp-sink.ts'
 import { openMailer } from '../base/mailer.ts'
 import { claimKey } from './order.ts'
 import { payFake } from './pay-fake.ts'
 import { type ReceiptDeps, receiptSender, runReceipts } from './receipts.ts'
 import { CLAIM_MS } from './rules.ts'
-import { openShopFixture, type ShopFixture, SITE } from './testing/shop.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -37,7 +36,7 @@ async function paidOrder(email: string | undefined = 'ann@buyer.example', plan =
 
 async function lastMail() {
   const last = server.received.at(-1)
-  assert.ok(last, 'a mail was sent')
+  expect.assert(last, 'a mail was sent')
   return { ...last, mail: await PostalMime.parse(last.raw) }
 }
 
@@ -52,7 +51,7 @@ test('a receipt has all details of the order, but no key or claim secret', async
   await sendDue()
   const { secret: key } = await claimKey(fixture.deps, order.id, claimSecret)
   const { mail, raw, from, to } = await lastMail()
-  assert.deepEqual([from, to], ['shop@mail.example', ['ann@buyer.example']])
+  expect([from, to]).toStrictEqual(['shop@mail.example', ['ann@buyer.example']])
   const text = mail.text ?? ''
   for (const part of [
     'Business, 100,000 requests',
@@ -63,11 +62,11 @@ test('a receipt has all details of the order, but no key or claim secret', async
     'This was a test',
     `${SITE}/orders/${order.id}#`,
   ]) {
-    assert.ok(text.includes(part), part)
+    expect(text, part).toContain(part)
   }
-  assert.equal(mail.html, undefined)
+  expect(mail.html).toBeUndefined()
   for (const secret of [key, key.slice(order.keyPrefix.length), claimSecret]) {
-    assert.ok(!raw.includes(secret) && !text.includes(secret))
+    expect.assert(!raw.includes(secret) && !text.includes(secret))
   }
 })
 
@@ -76,17 +75,17 @@ test('a receipt is sent once', async () => {
   await sendDue()
   await sendDue()
   await receiptSender(deps)()
-  assert.equal(server.received.length, 1)
+  expect(server.received.length).toBe(1)
 })
 
 test('the link in a receipt shows the key once', async () => {
   const { order } = await paidOrder()
   await sendDue()
   const link = await lastLink()
-  assert.match(link, /^[A-Za-z0-9_-]{43}$/)
+  expect(link).toMatch(/^[A-Za-z0-9_-]{43}$/)
   const { secret } = await claimKey(fixture.deps, order.id, link)
-  assert.ok(secret.startsWith(order.keyPrefix))
-  await assert.rejects(claimKey(fixture.deps, order.id, link), isProblem('not_found'))
+  expect(secret.startsWith(order.keyPrefix)).toBeTruthy()
+  await expect(claimKey(fixture.deps, order.id, link)).rejects.toSatisfy(isProblem('not_found'))
 })
 
 test('of fifty concurrent claims with the link, one succeeds', async () => {
@@ -96,7 +95,7 @@ test('of fifty concurrent claims with the link, one succeeds', async () => {
   const claims = await Promise.allSettled(
     Array.from({ length: 50 }, () => claimKey(fixture.deps, order.id, link)),
   )
-  assert.equal(claims.filter(({ status }) => status === 'fulfilled').length, 1)
+  expect(claims.filter(({ status }) => status === 'fulfilled').length).toBe(1)
 })
 
 describe('receipts', () => {
@@ -108,21 +107,21 @@ describe('receipts', () => {
       await paidOrder()
       fixture.pass(72 * HOUR + passed)
       await sendDue()
-      assert.equal(server.received.length, sent)
+      expect(server.received.length).toBe(sent)
     })
   }
 
   test('none is sent for an unpaid order', async () => {
     await fixture.order({ email: 'ann@buyer.example' })
     await sendDue()
-    assert.deepEqual(server.received, [])
+    expect(server.received).toStrictEqual([])
   })
 
   test('none is sent without an email address', async () => {
     const { order } = await fixture.order({ email: undefined })
     await payFake(fixture.deps, order.id, 'pay')
     await sendDue()
-    assert.deepEqual(server.received, [])
+    expect(server.received).toStrictEqual([])
   })
 })
 
@@ -130,8 +129,8 @@ describe('a receipt has no link', () => {
   async function checkLinkless(): Promise<void> {
     await sendDue()
     const { mail } = await lastMail()
-    assert.match(mail.text ?? '', /45 USD a year/)
-    assert.doesNotMatch(mail.text ?? '', /#|http/)
+    expect(mail.text ?? '').toMatch(/45 USD a year/)
+    expect(mail.text ?? '').not.toMatch(/#|http/)
   }
 
   test('if the key was claimed and cannot be shown again', async () => {
@@ -139,7 +138,7 @@ describe('a receipt has no link', () => {
     await claimKey(fixture.deps, order.id, claimSecret)
     fixture.pass(CLAIM_MS)
     await checkLinkless()
-    assert.match((await lastMail()).mail.text ?? '', /cannot be shown again/)
+    expect((await lastMail()).mail.text ?? '').toMatch(/cannot be shown again/)
   })
 
   test('if the key was revoked', async () => {
@@ -161,7 +160,7 @@ test('a receipt has a link if the key was claimed less than a day ago', async ()
   await claimKey(fixture.deps, order.id, claimSecret)
   fixture.pass(CLAIM_MS - 1)
   await sendDue()
-  assert.notEqual(await lastLink(), '')
+  expect(await lastLink()).not.toBe('')
 })
 
 describe('after a refusal by the mail server', () => {
@@ -193,10 +192,10 @@ describe('after a refusal by the mail server', () => {
       passed += minutes
       fixture.pass(minutes * MINUTE)
     }
-    assert.deepEqual(delays.slice(0, 5), [1, 1, 2, 4, 8])
-    assert.equal(Math.max(...delays), 360)
-    assert.ok(passed >= 72 * 60 && passed < 80 * 60, `${passed} minutes`)
-    assert.equal(fixture.logged.at(-1)?.sentence, 'gave up sending a receipt')
+    expect(delays.slice(0, 5)).toStrictEqual([1, 1, 2, 4, 8])
+    expect(Math.max(...delays)).toBe(360)
+    expect(passed >= 72 * 60 && passed < 80 * 60, `${passed} minutes`).toBeTruthy()
+    expect(fixture.logged.at(-1)?.sentence).toBe('gave up sending a receipt')
   })
 
   test('a receipt sent later has the only valid link', async () => {
@@ -213,9 +212,8 @@ describe('after a refusal by the mail server', () => {
     server.state.refuse = false
     fixture.pass(MINUTE)
     await sendDue()
-    assert.equal(server.received.length, 1)
-    await assert.rejects(
-      claimKey(fixture.deps, order.id, triedLinks[0] ?? ''),
+    expect(server.received.length).toBe(1)
+    await expect(claimKey(fixture.deps, order.id, triedLinks[0] ?? '')).rejects.toSatisfy(
       isProblem('not_found'),
     )
     await claimKey(fixture.deps, order.id, await lastLink())
@@ -225,15 +223,15 @@ describe('after a refusal by the mail server', () => {
     await paidOrder()
     await sendDue()
     const logged = JSON.stringify(fixture.logged)
-    assert.match(logged, /sending a receipt failed/)
-    assert.doesNotMatch(logged, /ann@|buyer/)
+    expect(logged).toMatch(/sending a receipt failed/)
+    expect(logged).not.toMatch(/ann@|buyer/)
   })
 })
 
 test('a receipt is not sent after a refund', async () => {
   const { order } = await paidOrder()
   const { revision } = await fixture.read(order.id)
-  await fixture.shop.settlePurchase({
+  await fixture.shop.applySettlement({
     orderId: order.id,
     revision,
     settlement: {
@@ -241,16 +239,16 @@ test('a receipt is not sent after a refund', async () => {
       subscriptionRef: undefined,
       payments: 1,
       paidUntil: undefined,
-      partlyReturned: false,
+      partlyRefunded: false,
       key: { state: 'stopped', expiresAt: undefined },
     },
     event: undefined,
     now: fixture.deps.now(),
   })
   await sendDue()
-  assert.deepEqual(server.received, [])
+  expect(server.received).toStrictEqual([])
   const later = new Date(fixture.deps.now().getTime() + 1_000 * HOUR)
-  assert.deepEqual(await fixture.shop.listReceiptsDue(new Date(0), later, 1), [])
+  expect(await fixture.shop.listReceiptsDue(new Date(0), later, 1)).toStrictEqual([])
 })
 
 test('the loop sends receipts and ends when aborted', async () => {
@@ -279,7 +277,7 @@ test('an aborted loop completes the receipt in progress and sends no other', asy
   end.abort()
   response.resolve()
   await loop
-  assert.equal(sent, 1)
+  expect(sent).toBe(1)
   const due = await fixture.shop.listReceiptsDue(new Date(0), fixture.deps.now(), 10)
-  assert.equal(due.length, 1, 'the one that was sent is noted')
+  expect(due.length, 'the one that was sent is noted').toBe(1)
 })

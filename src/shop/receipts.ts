@@ -5,7 +5,7 @@ import { utcTimestamp } from '../base/time.ts'
 import { priceText, termText } from '../shared/plan.ts'
 import type { ShopDeps } from './deps.ts'
 import { viewOrder } from './order.ts'
-import type { Purchase } from './rules.ts'
+import type { Order } from './rules.ts'
 
 export interface ReceiptDeps
   extends Pick<ShopDeps, 'shop' | 'pay' | 'now' | 'randomBytes' | 'log'> {
@@ -39,7 +39,7 @@ export async function runReceipts(deps: ReceiptDeps, ended: AbortSignal): Promis
 export function receiptSender(deps: ReceiptDeps): (ended?: AbortSignal) => Promise<void> {
   const failing = new Map<string, Date>()
 
-  async function send(order: Purchase, to: string): Promise<void> {
+  async function send(order: Order, to: string): Promise<void> {
     const { shop, now, log } = deps
     try {
       await sendOne(deps, order, to)
@@ -76,7 +76,7 @@ function nextAttempt(first: Date, now: Date): Date | undefined {
   return new Date(now.getTime() + Math.min(Math.max(passed, MIN_RETRY_MS), MAX_RETRY_MS))
 }
 
-async function sendOne(deps: ReceiptDeps, order: Purchase, to: string): Promise<void> {
+async function sendOne(deps: ReceiptDeps, order: Order, to: string): Promise<void> {
   const { claimable, next } = await viewOrder(deps, order)
   const ending = claimable
     ? linkLines(await newLink(deps, order))
@@ -88,14 +88,14 @@ async function sendOne(deps: ReceiptDeps, order: Purchase, to: string): Promise<
 /** Stored before it is sent; the next attempt replaces a link that was not delivered. */
 async function newLink(
   { shop, baseUrl, randomBytes }: ReceiptDeps,
-  { id }: Purchase,
+  { id }: Order,
 ): Promise<string> {
   const link = makeSecretToken(randomBytes(32))
   await shop.saveClaimLink(id, secretHash(link))
   return `${baseUrl}/orders/${id}#${link}`
 }
 
-function receiptLines({ id, plan, mode, keyPrefix, paidUntil }: Purchase): string[] {
+function receiptLines({ id, plan, mode, keyPrefix, paidUntil }: Order): string[] {
   return [
     'Thank you for your payment.',
     '',

@@ -1,8 +1,7 @@
-import assert from 'node:assert/strict'
-import { afterEach, beforeEach, test } from 'vitest'
-import { isProblem } from '../../test/support/problem.ts'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { isProblem } from '../../test/kit/http/problem.ts'
+import { openShopFixture, type ShopFixture } from '../../test/kit/shop/shop.ts'
 import { reconcileOnce, runReconcile } from './reconcile.ts'
-import { openShopFixture, type ShopFixture } from './testing/shop.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -23,19 +22,19 @@ const stateOf = async (id: string) => (await fixture.read(id)).state
 test('a payment without a webhook is found', async () => {
   const { id, ref } = await placeOrder()
   fixture.stripe.pay(ref)
-  assert.equal(await reconcileOnce(fixture.deps), true)
-  assert.equal(await stateOf(id), 'paid')
+  expect(await reconcileOnce(fixture.deps)).toBe(true)
+  expect(await stateOf(id)).toBe('paid')
 })
 
 test('each run starts ten minutes before the end of the previous one', async () => {
   await reconcileOnce(fixture.deps)
   const first = fixture.deps.now()
-  assert.deepEqual(await fixture.shop.readReconciled('stripe'), first)
+  expect(await fixture.shop.readReconciled('stripe')).toStrictEqual(first)
   fixture.pass(3 * HOUR)
   await reconcileOnce(fixture.deps)
   const lastRequest = fixture.stripe.requests.filter(({ path }) => path === '/v1/events').at(-1)
   const since = Number(new URLSearchParams(lastRequest?.params).get('created[gte]'))
-  assert.equal(since * 1000, first.getTime() - 10 * MINUTE)
+  expect(since * 1000).toBe(first.getTime() - 10 * MINUTE)
 })
 
 test('the first run covers one day', async () => {
@@ -43,7 +42,7 @@ test('the first run covers one day', async () => {
   fixture.stripe.pay(ref)
   fixture.pass(23 * HOUR)
   await reconcileOnce(fixture.deps)
-  assert.equal(await stateOf(id), 'paid')
+  expect(await stateOf(id)).toBe('paid')
 })
 
 test('an open order is checked even if it has no recent event', async () => {
@@ -51,7 +50,7 @@ test('an open order is checked even if it has no recent event', async () => {
   fixture.stripe.expire(ref)
   fixture.pass(49 * HOUR)
   await reconcileOnce(fixture.deps)
-  assert.equal(await stateOf(id), 'expired')
+  expect(await stateOf(id)).toBe('expired')
 })
 
 test('an open order is checked even if there are a thousand newer ones', async () => {
@@ -61,7 +60,7 @@ test('an open order is checked even if there are a thousand newer ones', async (
   const { plan, provider, mode } = await fixture.read(id)
   await Promise.all(
     Array.from({ length: 1_000 }, (_, at) =>
-      fixture.shop.addPurchase({
+      fixture.shop.addOrder({
         id: `ord_${at}`,
         provider,
         mode,
@@ -76,15 +75,15 @@ test('an open order is checked even if there are a thousand newer ones', async (
     ),
   )
   await reconcileOnce(fixture.deps)
-  assert.equal(await stateOf(id), 'expired')
+  expect(await stateOf(id)).toBe('expired')
 })
 
 test('an order open for more than a month is not checked', async () => {
   const { id, ref } = await placeOrder()
   fixture.stripe.expire(ref)
   fixture.pass(36 * 24 * HOUR)
-  assert.equal(await reconcileOnce(fixture.deps), true)
-  assert.equal(await stateOf(id), 'open')
+  expect(await reconcileOnce(fixture.deps)).toBe(true)
+  expect(await stateOf(id)).toBe('open')
 })
 
 test('an order created a moment ago is not checked', async () => {
@@ -92,7 +91,7 @@ test('an order created a moment ago is not checked', async () => {
   const requestsBefore = fixture.stripe.requests.length
   await reconcileOnce(fixture.deps)
   const paths = fixture.stripe.requests.slice(requestsBefore).map(({ path }) => path)
-  assert.deepEqual(paths, ['/v1/events'])
+  expect(paths).toStrictEqual(['/v1/events'])
 })
 
 test('an order that cannot be settled does not delay others, and is retried', async () => {
@@ -100,14 +99,16 @@ test('an order that cannot be settled does not delay others, and is retried', as
   fixture.stripe.pay(bad.ref)
   fixture.stripe.pay(good.ref)
   await fixture.shop.saveCheckout(bad.id, { ref: 'cs_nowhere', url: 'https://nowhere.example' })
-  assert.equal(await reconcileOnce(fixture.deps), false)
-  assert.deepEqual([await stateOf(bad.id), await stateOf(good.id)], ['open', 'paid'])
-  assert.equal(await fixture.shop.readReconciled('stripe'), undefined)
-  assert.ok(fixture.logged.some(({ sentence }) => /settling a payment failed/.test(sentence)))
+  expect(await reconcileOnce(fixture.deps)).toBe(false)
+  expect([await stateOf(bad.id), await stateOf(good.id)]).toStrictEqual(['open', 'paid'])
+  expect(await fixture.shop.readReconciled('stripe')).toBeUndefined()
+  expect(
+    fixture.logged.some(({ sentence }) => /settling a payment failed/.test(sentence)),
+  ).toBeTruthy()
 
   await fixture.shop.saveCheckout(bad.id, { ref: bad.ref, url: 'https://checkout.example' })
-  assert.equal(await reconcileOnce(fixture.deps), true)
-  assert.equal(await stateOf(bad.id), 'paid')
+  expect(await reconcileOnce(fixture.deps)).toBe(true)
+  expect(await stateOf(bad.id)).toBe('paid')
 })
 
 test('an event that Stripe cannot assign to an order does not delay others', async () => {
@@ -116,17 +117,14 @@ test('an event that Stripe cannot assign to an order does not delay others', asy
   fixture.stripe.refund(fixture.stripe.chargesOf(bad.ref)[0] ?? '')
   fixture.stripe.pay(good.ref)
   fixture.stripe.broken = '/v1/payment_intents/'
-  assert.equal(await reconcileOnce(fixture.deps), false)
-  assert.equal(await stateOf(good.id), 'paid')
-  assert.equal(await fixture.shop.readReconciled('stripe'), undefined)
-  assert.deepEqual(
-    fixture.logged.map(({ facts }) => facts['type']),
-    ['refund.created'],
-  )
+  expect(await reconcileOnce(fixture.deps)).toBe(false)
+  expect(await stateOf(good.id)).toBe('paid')
+  expect(await fixture.shop.readReconciled('stripe')).toBeUndefined()
+  expect(fixture.logged.map(({ facts }) => facts['type'])).toStrictEqual(['refund.created'])
 
   fixture.stripe.broken = undefined
-  assert.equal(await reconcileOnce(fixture.deps), true)
-  assert.deepEqual(await fixture.shop.readReconciled('stripe'), fixture.deps.now())
+  expect(await reconcileOnce(fixture.deps)).toBe(true)
+  expect(await fixture.shop.readReconciled('stripe')).toStrictEqual(fixture.deps.now())
 })
 
 test('an event that was processed before causes no further request', async () => {
@@ -137,7 +135,7 @@ test('an event that was processed before causes no further request', async () =>
   const requestsBefore = fixture.stripe.requests.length
   await reconcileOnce(fixture.deps)
   const paths = fixture.stripe.requests.slice(requestsBefore).map(({ path }) => path)
-  assert.deepEqual(paths, ['/v1/events'])
+  expect(paths).toStrictEqual(['/v1/events'])
 })
 
 test('open orders are checked even if the events cannot be listed', async () => {
@@ -145,14 +143,14 @@ test('open orders are checked even if the events cannot be listed', async () => 
   fixture.stripe.expire(ref)
   fixture.pass(49 * HOUR)
   fixture.stripe.broken = '/v1/events'
-  await assert.rejects(reconcileOnce(fixture.deps), isProblem('payment_unavailable'))
-  assert.equal(await stateOf(id), 'expired')
+  await expect(reconcileOnce(fixture.deps)).rejects.toSatisfy(isProblem('payment_unavailable'))
+  expect(await stateOf(id)).toBe('expired')
 })
 
 test('during an outage of Stripe no time is marked as reconciled', async () => {
   fixture.stripe.outage = 'error'
-  await assert.rejects(reconcileOnce(fixture.deps), isProblem('payment_unavailable'))
-  assert.equal(await fixture.shop.readReconciled('stripe'), undefined)
+  await expect(reconcileOnce(fixture.deps)).rejects.toSatisfy(isProblem('payment_unavailable'))
+  expect(await fixture.shop.readReconciled('stripe')).toBeUndefined()
 })
 
 test('the loop survives an outage and ends when aborted', async () => {
@@ -164,7 +162,7 @@ test('the loop survives an outage and ends when aborted', async () => {
       log: {
         warn() {},
         error: (_facts, sentence) => {
-          assert.match(sentence, /reading from the payment provider failed/)
+          expect(sentence).toMatch(/reading from the payment provider failed/)
           end.abort()
         },
       },
@@ -176,6 +174,6 @@ test('the loop survives an outage and ends when aborted', async () => {
 
 test('a provider without a remote API causes no request', async () => {
   const pay = { ...fixture.deps.pay, provider: 'fake' as const, remote: undefined }
-  assert.equal(await reconcileOnce({ ...fixture.deps, pay }), true)
-  assert.deepEqual(fixture.stripe.requests, [])
+  expect(await reconcileOnce({ ...fixture.deps, pay })).toBe(true)
+  expect(fixture.stripe.requests).toStrictEqual([])
 })

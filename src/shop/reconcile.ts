@@ -1,8 +1,8 @@
 import { logFault } from '../base/jobs/outage.ts'
 import { repeatUntilAborted } from '../base/jobs/repeat.ts'
 import type { ShopDeps } from './deps.ts'
-import type { MissedEvent, RemoteProvider } from './pay/provider.ts'
-import { processNotice, settleOrder } from './settle-order.ts'
+import type { RemoteProvider } from './pay/provider.ts'
+import { processEvent, settleOrder } from './settle-order.ts'
 
 type ReconcileDeps = Pick<ShopDeps, 'shop' | 'pay' | 'now' | 'log'>
 
@@ -67,14 +67,9 @@ async function processMissed(deps: ReconcileDeps, run: ReconcileRun): Promise<bo
   for await (const missed of run.provider.missedEvents(since)) {
     if (run.ended.aborted) return false
     const about = { eventId: missed.id, type: missed.type }
-    complete = (await succeeded(deps, about, () => processMissedNotice(deps, missed))) && complete
+    complete = (await succeeded(deps, about, () => processEvent(deps, missed))) && complete
   }
   return complete
-}
-
-async function processMissedNotice(deps: ReconcileDeps, { id, resolve }: MissedEvent) {
-  if (await deps.shop.hasEvent(id)) return
-  await processNotice(deps, await resolve())
 }
 
 async function settleOpenOrders(

@@ -12,7 +12,7 @@ const DAY = 86_400_000
 const paid = (paidAt: Date, more: Partial<Payment> = {}): Payment => ({
   ref: `in_${paidAt.toISOString()}`,
   paidAt,
-  returned: 'no',
+  refunded: 'no',
   disputed: 'no',
   ...more,
 })
@@ -42,7 +42,7 @@ describe('there is no key before a payment', () => {
         subscriptionRef: 'sub_1',
         payments: 0,
         paidUntil: undefined,
-        partlyReturned: false,
+        partlyRefunded: false,
         key: undefined,
       }))
   }
@@ -136,25 +136,25 @@ describe('a key whose renewal', () => {
 describe('a refund or dispute', () => {
   const [year1, year2] = [paid(FIRST), paid(years(1))]
   for (const [name, facts, state, keyState, partly] of [
-    ['in part is only recorded', once({ returned: 'partly' }), 'paid', 'active', true],
-    ['in full stops the key', once({ returned: 'fully' }), 'refunded', 'stopped', false],
+    ['in part is only recorded', once({ refunded: 'partly' }), 'paid', 'active', true],
+    ['in full stops the key', once({ refunded: 'fully' }), 'refunded', 'stopped', false],
     [
       'in full for the current year stops the key',
-      yearly([year1, { ...year2, returned: 'fully' }]),
+      yearly([year1, { ...year2, refunded: 'fully' }]),
       'refunded',
       'stopped',
       false,
     ],
     [
       'in full for an earlier year is recorded as partial',
-      yearly([{ ...year1, returned: 'fully' }, year2]),
+      yearly([{ ...year1, refunded: 'fully' }, year2]),
       'paid',
       'active',
       true,
     ],
     [
       'in part for an earlier year is recorded',
-      yearly([{ ...year1, returned: 'partly' }, year2]),
+      yearly([{ ...year1, refunded: 'partly' }, year2]),
       'paid',
       'active',
       true,
@@ -170,7 +170,7 @@ describe('a refund or dispute', () => {
     ],
     [
       'in full with a dispute is a dispute',
-      once({ returned: 'fully', disputed: 'lost' }),
+      once({ refunded: 'fully', disputed: 'lost' }),
       'disputed',
       'stopped',
       false,
@@ -178,7 +178,7 @@ describe('a refund or dispute', () => {
   ] as const) {
     test(name, () => {
       const settled = settle(facts.payments.length > 1 ? BUSINESS : STARTER, facts)
-      expect(settled).toMatchObject({ state, partlyReturned: partly, key: { state: keyState } })
+      expect(settled).toMatchObject({ state, partlyRefunded: partly, key: { state: keyState } })
     })
   }
 
@@ -213,7 +213,7 @@ const HISTORIES: [string, PaymentFacts[], Settlement['state'], Settlement['key']
   ['expired without a payment', [UNPAID, { ...UNPAID, state: 'expired' }], 'expired', undefined],
   [
     'paid and refunded',
-    [once(), once({ returned: 'partly' }), once({ returned: 'fully' })],
+    [once(), once({ refunded: 'partly' }), once({ refunded: 'fully' })],
     'refunded',
     stopped(),
   ],
@@ -245,7 +245,7 @@ const HISTORIES: [string, PaymentFacts[], Settlement['state'], Settlement['key']
     [
       yearly([paid(FIRST)]),
       yearly([paid(FIRST), paid(years(1))]),
-      yearly([paid(FIRST, { returned: 'fully' }), paid(years(1))]),
+      yearly([paid(FIRST, { refunded: 'fully' }), paid(years(1))]),
     ],
     'paid',
     active(years(2)),
@@ -254,7 +254,7 @@ const HISTORIES: [string, PaymentFacts[], Settlement['state'], Settlement['key']
     'renewed, and the second year refunded',
     [
       yearly([paid(FIRST), paid(years(1))]),
-      yearly([paid(FIRST), paid(years(1), { returned: 'fully' })], 'over'),
+      yearly([paid(FIRST), paid(years(1), { refunded: 'fully' })], 'over'),
     ],
     'refunded',
     stopped(years(2)),

@@ -19,7 +19,7 @@ export interface PaymentFacts {
 export interface Payment {
   ref: string
   paidAt: Date
-  returned: 'no' | 'partly' | 'fully'
+  refunded: 'no' | 'partly' | 'fully'
   /** `no` also for a dispute that was won. */
   disputed: 'no' | 'open' | 'lost'
 }
@@ -27,7 +27,7 @@ export interface Payment {
 export type OrderState = PaymentFacts['state'] | 'refunded' | 'disputed'
 
 /** An order. */
-export interface Purchase {
+export interface Order {
   id: string
   provider: 'stripe' | 'fake'
   mode: KeyMode
@@ -50,7 +50,7 @@ export interface Purchase {
   /** End of the paid period; undefined: never, or not paid yet. */
   paidUntil: Date | undefined
   /** True if part of the money was refunded, such as an earlier year's: shown to the operator. */
-  partlyReturned: boolean
+  partlyRefunded: boolean
   /** When the key was first claimed. */
   claimedAt: Date | undefined
 }
@@ -61,7 +61,7 @@ export interface Settlement {
   subscriptionRef: string | undefined
   payments: number
   paidUntil: Date | undefined
-  partlyReturned: boolean
+  partlyRefunded: boolean
   /** State of the key; undefined if nothing was ever paid. */
   key: { state: 'active' | 'stopped'; expiresAt: Date | undefined } | undefined
 }
@@ -75,6 +75,20 @@ const RENEWAL_NOTICE_MS = 3_600_000
 /** How long after the first claim the key can be claimed again. */
 export const CLAIM_MS = 24 * 3_600_000
 
+/** stopped: the payment was refunded or is disputed, or the key was revoked. over: the key was first shown too long ago. */
+export type ClaimOutcome = 'claimed' | 'unpaid' | 'stopped' | 'over'
+
+export function claimOutcome(
+  { payments, state, claimedAt }: Order,
+  isKeyActive: boolean,
+  now: Date,
+): ClaimOutcome {
+  if (payments === 0) return 'unpaid'
+  if (state !== 'paid' || !isKeyActive) return 'stopped'
+  const isOver = claimedAt && claimedAt.getTime() + CLAIM_MS <= now.getTime()
+  return isOver ? 'over' : 'claimed'
+}
+
 export function settle(plan: Pick<Plan, 'months'>, facts: PaymentFacts): Settlement {
   const { renewal, subscriptionRef } = facts
   const payments = facts.payments.toSorted(byTime)
@@ -86,9 +100,9 @@ export function settle(plan: Pick<Plan, 'months'>, facts: PaymentFacts): Settlem
     subscriptionRef,
     payments: payments.length,
     paidUntil,
-    partlyReturned: payments.some(
-      ({ returned }, at) =>
-        returned === 'partly' || (returned === 'fully' && at < payments.length - 1),
+    partlyRefunded: payments.some(
+      ({ refunded }, at) =>
+        refunded === 'partly' || (refunded === 'fully' && at < payments.length - 1),
     ),
     key: payments.length === 0 ? undefined : { state: stopped ? 'stopped' : 'active', expiresAt },
   }
@@ -122,5 +136,10 @@ function paidUntilOf({ months }: Pick<Plan, 'months'>, payments: readonly Paymen
 /** A dispute of any payment stops the key; a refund only if it is of the last one. */
 function stopReason(payments: readonly Payment[]): 'refunded' | 'disputed' | undefined {
   if (payments.some(({ disputed }) => disputed !== 'no')) return 'disputed'
-  return payments.at(-1)?.returned === 'fully' ? 'refunded' : undefined
+  return payments.at(-1)?.refunded === 'fully' ? 'refunded' : undefined
+}
+
+/** A secret or restricted key of Stripe's test mode. */
+export function isTestSecret(secretKey: string): boolean {
+  return /^[sr]k_test_/.test(secretKey)
 }

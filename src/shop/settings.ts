@@ -1,9 +1,18 @@
 import type { SettingReader } from '../base/settings/settings.ts'
-import { choice, commaSeparated, httpUrl, text } from '../base/settings/values.ts'
-import { plansFile, stripePrices } from '../keys/settings.ts'
+import { choice, commaSeparated, httpUrl } from '../base/settings/values.ts'
 import type { Plan } from '../shared/plan.ts'
+import { isTestSecret } from './rules.ts'
 
-export function shopConfig({ setting, secret, check }: SettingReader) {
+interface Others {
+  plans: readonly Plan[]
+  baseUrl: string
+  isProduction: boolean
+}
+
+export function shopConfig(
+  { setting, secret, check }: SettingReader,
+  { plans, baseUrl, isProduction }: Others,
+) {
   const provider = setting(
     'MAYFLY_PAYMENTS',
     choice('manual', 'stripe', 'fake'),
@@ -29,26 +38,28 @@ export function shopConfig({ setting, secret, check }: SettingReader) {
     ),
     apiUrl: setting('MAYFLY_STRIPE_API', httpUrl, '', 'base URL of the Stripe API, for tests'),
   }
-  const plans = setting(
-    'MAYFLY_PLANS_FILE',
-    plansFile,
-    '',
-    'JSON file with your plans; empty: Starter and Business',
-  )
   const unknown = Object.keys(stripe.prices).find((id) => !plans.some((plan) => plan.id === id))
   check(unknown === undefined, `MAYFLY_STRIPE_PRICES: unknown plan ${unknown}`)
+  check(
+    provider !== 'fake' || !isProduction,
+    'MAYFLY_PAYMENTS=fake gives keys away: not allowed with NODE_ENV=production',
+  )
   if (provider === 'stripe') {
     check(stripe.secretKey !== '', 'MAYFLY_PAYMENTS=stripe requires MAYFLY_STRIPE_SECRET_KEY')
     check(
       stripe.webhookSecrets.length > 0,
       'MAYFLY_PAYMENTS=stripe requires MAYFLY_STRIPE_WEBHOOK_SECRET',
     )
+    check(
+      baseUrl !== '',
+      'MAYFLY_PAYMENTS=stripe requires MAYFLY_BASE_URL: buyers are sent back to it',
+    )
     checkStripePlans(plans, check)
   }
   return {
-    plans,
     payments: { provider, stripe },
-    mailOut: mailOutConfig({ setting, secret, check }),
+    shopOpen: provider !== 'manual' && plans.length > 0,
+    testKeys: provider === 'fake' || (provider === 'stripe' && isTestSecret(stripe.secretKey)),
   }
 }
 
@@ -66,24 +77,10 @@ function checkStripePlans(plans: readonly Plan[], check: SettingReader['check'])
   check(free === undefined, `MAYFLY_PAYMENTS=stripe cannot sell plan ${free?.id} for free`)
 }
 
-function mailOutConfig({
-  setting,
-  secret,
-  check,
-}: Pick<SettingReader, 'setting' | 'secret' | 'check'>) {
-  const url = secret(
-    'MAYFLY_MAIL_OUT',
-    'mail server for receipts: smtp://user:password@host:587 or smtps://…; empty: no receipts',
-  )
-  const from = setting('MAYFLY_MAIL_FROM', text, '', 'sender of receipts, such as shop@example.com')
-  // Not quoted: it contains a password.
-  check(
-    url === '' || /^smtps?:$/.test(URL.parse(url)?.protocol ?? ''),
-    'MAYFLY_MAIL_OUT: must be smtp://host or smtps://host',
-  )
-  check(
-    url === '' || from.includes('@'),
-    'MAYFLY_MAIL_OUT requires MAYFLY_MAIL_FROM, an email address',
-  )
-  return { url, from }
+/** `starter=price_1,business=price_2` */
+export function stripePrices(given: string): Readonly<Record<string, string>> {
+  const pairs = given === '' ? [] : given.split(',').map((part) => part.trim().split('='))
+  const bad = pairs.find(([plan = '', price = '', ...rest]) => !plan || !price || rest.length > 0)
+  if (bad) throw new Error('use plan=price, separated by commas')
+  return Object.fromEntries(pairs)
 }

@@ -1,15 +1,14 @@
-import assert from 'node:assert/strict'
-import { afterAll, beforeAll, beforeEach, test } from 'vitest'
-import { isProblem } from '../../test/support/problem.ts'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { isProblem } from '../../test/kit/http/problem.ts'
+import { openShopFixture, type ShopFixture } from '../../test/kit/shop/shop.ts'
 import type { RemoteProvider } from './pay/provider.ts'
-import { handleWebhook, processNotice, settleOrder } from './settle-order.ts'
-import { openShopFixture, type ShopFixture } from './testing/shop.ts'
+import { handleWebhook, processEvent, settleOrder } from './settle-order.ts'
 
 let fixture: ShopFixture
 let remote: RemoteProvider
 beforeAll(async () => {
   fixture = await openShopFixture()
-  assert.ok(fixture.deps.pay.remote)
+  expect.assert(fixture.deps.pay.remote)
   remote = fixture.deps.pay.remote
 })
 afterAll(() => fixture.stop())
@@ -35,22 +34,22 @@ async function placeOrder(plan: string) {
 test('a payment reported before its checkout id is stored is matched by the order id', async () => {
   const { order } = await fixture.order()
   const known = await fixture.read(order.id)
-  assert.ok(known.checkoutRef)
+  expect.assert(known.checkoutRef)
   const early = {
     ...fixture.deps,
     shop: {
       ...fixture.shop,
-      findPurchaseByRef: async () => undefined,
-      readPurchase: async () => ({ ...(await fixture.read(order.id)), checkoutRef: undefined }),
+      findOrderByRef: async () => undefined,
+      readOrder: async () => ({ ...(await fixture.read(order.id)), checkoutRef: undefined }),
     },
   }
   fixture.stripe.pay(known.checkoutRef)
   const [event] = fixture.stripe.take().filter(({ type }) => type === 'checkout.session.completed')
-  assert.ok(event)
+  expect.assert(event)
   const { body, signature } = fixture.stripe.sign(event)
   await handleWebhook(early, Buffer.from(body), signature)
   const paid = await fixture.read(order.id)
-  assert.deepEqual([paid.state, paid.checkoutRef], ['paid', known.checkoutRef])
+  expect([paid.state, paid.checkoutRef]).toStrictEqual(['paid', known.checkoutRef])
 })
 
 test('an order without a known checkout is left unchanged', async () => {
@@ -61,13 +60,14 @@ test('an order without a known checkout is left unchanged', async () => {
     ...fixture.deps,
     shop: {
       ...fixture.shop,
-      readPurchase: async () => ({ ...(await fixture.read(id)), checkoutRef: undefined }),
+      readOrder: async () => ({ ...(await fixture.read(id)), checkoutRef: undefined }),
     },
   }
-  const hint = { checkoutRef: undefined, subscriptionRef: undefined, orderId: id }
-  await processNotice(withoutCheckout, { id: 'evt_nameless', type: 'charge.refunded', hint })
-  assert.equal((await fixture.read(id)).state, 'paid')
-  assert.ok(await fixture.shop.hasEvent('evt_nameless'))
+  const refs = { checkoutRef: undefined, subscriptionRef: undefined, orderId: id }
+  const event = { id: 'evt_nameless', type: 'charge.refunded', findRefs: async () => refs }
+  await processEvent(withoutCheckout, event)
+  expect((await fixture.read(id)).state).toBe('paid')
+  expect.assert(await fixture.shop.hasEvent('evt_nameless'))
 })
 
 for (const [name, pay] of [
@@ -78,14 +78,14 @@ for (const [name, pay] of [
     const { id, ref } = await placeOrder('starter')
     fixture.stripe.pay(ref)
     const deps = { ...fixture.deps, pay: { ...fixture.deps.pay, ...pay } }
-    const hint = { checkoutRef: ref, subscriptionRef: undefined, orderId: id }
-    await processNotice(deps, {
+    const refs = { checkoutRef: ref, subscriptionRef: undefined, orderId: id }
+    await processEvent(deps, {
       id: `evt_${name}`,
       type: 'checkout.session.completed',
-      hint,
+      findRefs: async () => refs,
     })
-    assert.equal((await fixture.read(id)).state, 'open')
-    assert.ok(await fixture.shop.hasEvent(`evt_${name}`))
+    expect((await fixture.read(id)).state).toBe('open')
+    expect.assert(await fixture.shop.hasEvent(`evt_${name}`))
     await deliver()
   })
 }
@@ -94,15 +94,15 @@ test('an event is not recorded while Stripe is unavailable, and applies when it 
   const { id, ref } = await placeOrder('starter')
   fixture.stripe.pay(ref)
   const [event] = fixture.stripe.take().filter(({ type }) => type === 'checkout.session.completed')
-  assert.ok(event)
+  expect.assert(event)
   const { body, signature } = fixture.stripe.sign(event)
   fixture.stripe.outage = 'error'
   const delivery = handleWebhook(fixture.deps, Buffer.from(body), signature)
-  await assert.rejects(delivery, isProblem('payment_unavailable'))
-  assert.equal(await fixture.shop.hasEvent(event.id), false)
+  await expect(delivery).rejects.toSatisfy(isProblem('payment_unavailable'))
+  expect(await fixture.shop.hasEvent(event.id)).toBe(false)
   fixture.stripe.outage = undefined
   await handleWebhook(fixture.deps, Buffer.from(body), signature)
-  assert.equal((await fixture.read(id)).state, 'paid')
+  expect((await fixture.read(id)).state).toBe('paid')
 })
 
 test('stale facts do not overwrite newer ones', async () => {
@@ -122,7 +122,7 @@ test('stale facts do not overwrite newer ones', async () => {
     },
   }
   await settleOrder({ ...fixture.deps, pay: { ...fixture.deps.pay, remote: racing } }, id)
-  assert.equal((await fixture.read(id)).payments, 2)
+  expect((await fixture.read(id)).payments).toBe(2)
 })
 
 test('an order that changes on every attempt is an error, so that the event is redelivered', async () => {
@@ -138,13 +138,12 @@ test('an order that changes on every attempt is an error, so that the event is r
       return facts
     },
   }
-  await assert.rejects(
+  await expect(
     settleOrder({ ...fixture.deps, pay: { ...fixture.deps.pay, remote: alwaysChanging } }, id, {
       event: { id: 'evt_restless', type: 'invoice.paid', receivedAt: fixture.deps.now() },
     }),
-    /changed 10 times/,
-  )
-  assert.equal(await fixture.shop.hasEvent('evt_restless'), false)
+  ).rejects.toThrow(/changed 10 times/)
+  expect(await fixture.shop.hasEvent('evt_restless')).toBe(false)
 })
 
 test('unchanged facts are not written', async () => {
@@ -153,18 +152,18 @@ test('unchanged facts are not written', async () => {
   let written = 0
   const shop = {
     ...fixture.shop,
-    settlePurchase: async (change: Parameters<typeof fixture.shop.settlePurchase>[0]) => {
+    applySettlement: async (change: Parameters<typeof fixture.shop.applySettlement>[0]) => {
       written += 1
-      return await fixture.shop.settlePurchase(change)
+      return await fixture.shop.applySettlement(change)
     },
   }
   await settleOrder({ ...fixture.deps, shop }, id)
-  assert.equal(written, 0)
-  assert.equal((await fixture.read(id)).revision, revision)
+  expect(written).toBe(0)
+  expect((await fixture.read(id)).revision).toBe(revision)
 })
 
 test('without Stripe webhooks are not found', async () => {
   const pay = { ...fixture.deps.pay, provider: 'fake' as const, remote: undefined }
   const delivery = handleWebhook({ ...fixture.deps, pay }, Buffer.from('{}'), 't=1,v1=x')
-  await assert.rejects(delivery, isProblem('not_found'))
+  await expect(delivery).rejects.toSatisfy(isProblem('not_found'))
 })

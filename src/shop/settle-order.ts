@@ -1,9 +1,9 @@
 import { logFault } from '../base/jobs/outage.ts'
 import { Problem } from '../base/problem.ts'
 import type { ShopDeps } from './deps.ts'
-import type { OrderHint, PaymentEvent, RemoteProvider } from './pay/provider.ts'
-import type { RecordedEvent } from './purchase-store.ts'
-import { type Purchase, type Settlement, settle } from './rules.ts'
+import type { OrderRefs, PaymentEvent, RemoteProvider } from './pay/provider.ts'
+import { type Order, type Settlement, settle } from './rules.ts'
+import type { RecordedEvent } from './store.ts'
 
 type SettleDeps = Pick<ShopDeps, 'shop' | 'pay' | 'now'>
 
@@ -11,7 +11,7 @@ interface SettleContext {
   /** Recorded in the same commit. */
   event?: RecordedEvent
   /** The provider's ids in the event, if we do not know them yet. */
-  hint?: OrderHint
+  refs?: OrderRefs
 }
 
 // Each retry means that the order was changed concurrently.
@@ -21,13 +21,13 @@ const MAX_ATTEMPTS = 10
 export async function settleOrder(
   deps: SettleDeps,
   orderId: string,
-  { event, hint }: SettleContext = {},
+  { event, refs }: SettleContext = {},
 ): Promise<void> {
   const { shop, pay, now } = deps
   for (let round = 0; round < MAX_ATTEMPTS; round += 1) {
-    const order = await shop.readPurchase(orderId)
+    const order = await shop.readOrder(orderId)
     if (!order || !pay.remote) return
-    const reference = orderReference(order, hint)
+    const reference = orderReference(order, refs)
     // Without an id, the provider cannot be asked.
     if (!reference.checkoutRef && !reference.subscriptionRef) {
       if (event) await shop.recordEvent(event)
@@ -37,21 +37,21 @@ export async function settleOrder(
     if (!event && isSame(order, settlement)) return
     await saveCheckoutRef(deps, order, reference.checkoutRef, settlement)
     const { revision } = order
-    if (await shop.settlePurchase({ orderId, revision, settlement, event, now: now() })) return
+    if (await shop.applySettlement({ orderId, revision, settlement, event, now: now() })) return
   }
   throw new Error(`order ${orderId} changed ${MAX_ATTEMPTS} times while reading from the provider`)
 }
 
 /** An event may arrive before we know the provider's ids. The provider checks that they belong together. */
 function orderReference(
-  order: Purchase,
-  hint: OrderHint | undefined,
+  order: Order,
+  refs: OrderRefs | undefined,
 ): Parameters<RemoteProvider['fetchFacts']>[0] {
   return {
     id: order.id,
     plan: order.plan,
-    checkoutRef: order.checkoutRef ?? hint?.checkoutRef,
-    subscriptionRef: order.subscriptionRef ?? hint?.subscriptionRef,
+    checkoutRef: order.checkoutRef ?? refs?.checkoutRef,
+    subscriptionRef: order.subscriptionRef ?? refs?.subscriptionRef,
   }
 }
 
@@ -61,7 +61,7 @@ function orderReference(
  */
 async function saveCheckoutRef(
   { shop }: SettleDeps,
-  order: Purchase,
+  order: Order,
   ref: string | undefined,
   { payments }: Settlement,
 ): Promise<void> {
@@ -70,7 +70,7 @@ async function saveCheckoutRef(
 }
 
 /** Only while nothing was paid: the order does not record everything that a settlement says about the key. */
-function isSame(order: Purchase, { key, state, subscriptionRef }: Settlement): boolean {
+function isSame(order: Order, { key, state, subscriptionRef }: Settlement): boolean {
   return !key && order.state === state && order.subscriptionRef === subscriptionRef
 }
 
@@ -85,32 +85,33 @@ export async function handleWebhook(
     throw new Problem('not_found', 'This site does not use Stripe.')
   }
   await callingProvider(deps.log, async () => {
-    await processNotice(deps, await remote.parseEvent(raw, signature))
+    await processEvent(deps, await remote.parseEvent(raw, signature))
   })
 }
 
 /** An event only triggers reading from the provider: its content is not trusted, so it may arrive late, twice or never. */
-export async function processNotice(
+export async function processEvent(
   deps: SettleDeps,
-  { id, type, hint }: PaymentEvent,
+  { id, type, findRefs }: PaymentEvent,
 ): Promise<void> {
   const { shop, now } = deps
   if (await shop.hasEvent(id)) return
   const event = { id, type, receivedAt: now() }
-  const order = hint && (await orderAbout(deps, hint))
-  if (order) await settleOrder(deps, order.id, { event, hint })
+  const refs = await findRefs()
+  const order = refs && (await orderOf(deps, refs))
+  if (order) await settleOrder(deps, order.id, { event, refs })
   else await shop.recordEvent(event)
 }
 
 /** Undefined if it was sold by another provider or in another mode: it could not be read from this one. */
-async function orderAbout(
+async function orderOf(
   { shop, pay }: SettleDeps,
-  { checkoutRef, subscriptionRef, orderId }: OrderHint,
-): Promise<Purchase | undefined> {
+  { checkoutRef, subscriptionRef, orderId }: OrderRefs,
+): Promise<Order | undefined> {
   const order =
-    (checkoutRef && (await shop.findPurchaseByRef(checkoutRef))) ||
-    (subscriptionRef && (await shop.findPurchaseByRef(subscriptionRef))) ||
-    (orderId && (await shop.readPurchase(orderId))) ||
+    (checkoutRef && (await shop.findOrderByRef(checkoutRef))) ||
+    (subscriptionRef && (await shop.findOrderByRef(subscriptionRef))) ||
+    (orderId && (await shop.readOrder(orderId))) ||
     undefined
   return order?.provider === pay.provider && order.mode === pay.mode ? order : undefined
 }

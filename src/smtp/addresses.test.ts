@@ -1,6 +1,5 @@
-import assert from 'node:assert/strict'
-import { describe, test } from 'vitest'
-import { readIsemail } from '../../test/support/isemail.ts'
+import { describe, expect, test } from 'vitest'
+import { readIsemail } from '../../test/kit/smtp/isemail.ts'
 import { isReversePath } from './reverse-path.ts'
 import { oneChunk, transcript } from './testing/transcript.ts'
 
@@ -112,7 +111,7 @@ describe('MAIL', () => {
     [`FROM:<a@a.test>${' a'.repeat(1_000)}`, '500 5.5.2'],
   ] as const) {
     test(`${argument.slice(0, 50)} gets ${reply}`, () => {
-      assert.equal(replyTo(`MAIL ${argument}`).slice(0, 9), reply)
+      expect(replyTo(`MAIL ${argument}`).slice(0, 9)).toBe(reply)
     })
   }
 
@@ -122,11 +121,11 @@ describe('MAIL', () => {
   ] as const) {
     test(`isemail agrees about ${count} addresses`, () => {
       const cases = readIsemail(file)
-      assert.equal(cases.length, count)
+      expect(cases.length).toBe(count)
       // The empty one is the path of a bounce.
       for (const { address, category, diagnosis } of cases) {
         const isValid = ISEMAIL_VALID.has(category) || TOLERATED.test(diagnosis) || address === ''
-        assert.equal(isReversePath(address), isValid, `${diagnosis}: ${address}`)
+        expect(isReversePath(address), `${diagnosis}: ${address}`).toBe(isValid)
       }
     })
   }
@@ -134,9 +133,9 @@ describe('MAIL', () => {
   test('the reverse-path is passed on as written; Object.prototype is untouched', () => {
     const session = `${HELLO}MAIL FROM:<"A b"@A.test> SMTPUTF8\r\nRCPT TO:<x@y>\r\nDATA\r\n.\r\n`
     const [mail] = transcript(oneChunk(Buffer.from(session))).mails
-    assert.equal(mail?.mailFrom, '"A b"@A.test')
-    assert.equal(mail.protocol, 'UTF8SMTP')
-    assert.equal(Object.hasOwn(Object.prototype, 'SMTPUTF8'), false)
+    expect.assert(mail?.mailFrom === '"A b"@A.test')
+    expect.assert(mail.protocol === 'UTF8SMTP')
+    expect(Object.hasOwn(Object.prototype, 'SMTPUTF8')).toBe(false)
   })
 })
 
@@ -167,17 +166,17 @@ describe('RCPT', () => {
   ]) {
     test(`<${text.slice(0, 40)}> is passed on as written`, () => {
       const { recipientPaths } = transcript(oneChunk(Buffer.from(`${before}RCPT TO:<${text}>\r\n`)))
-      assert.deepEqual(recipientPaths, [text])
+      expect(recipientPaths).toStrictEqual([text])
     })
   }
 
   test('a non-ASCII address is passed on with SMTPUTF8, else rejected', () => {
     const line = 'RCPT TO:<ann@bücher.test>\r\n'
     const withUtf8 = transcript(oneChunk(Buffer.from(`${HELLO}MAIL FROM:<> SMTPUTF8\r\n${line}`)))
-    assert.deepEqual(withUtf8.recipientPaths, ['ann@bücher.test'])
+    expect(withUtf8.recipientPaths).toStrictEqual(['ann@bücher.test'])
     const withoutUtf8 = transcript(oneChunk(Buffer.from(`${before}${line}`)))
-    assert.deepEqual(withoutUtf8.recipientPaths, [])
-    assert.match(withoutUtf8.replies, /\r\n550 5\.6\.7 [^\r]*\r\n$/)
+    expect(withoutUtf8.recipientPaths).toStrictEqual([])
+    expect(withoutUtf8.replies).toMatch(/\r\n550 5\.6\.7 [^\r]*\r\n$/)
   })
 
   for (const [argument, reply] of [
@@ -193,7 +192,7 @@ describe('RCPT', () => {
     ['TO:<ann@box.test> __proto__', '501 5.5.4'],
   ] as const) {
     test(`${argument} gets ${reply}`, () => {
-      assert.equal(replyTo(`RCPT ${argument}`, before).slice(0, 9), reply)
+      expect(replyTo(`RCPT ${argument}`, before).slice(0, 9)).toBe(reply)
     })
   }
 })

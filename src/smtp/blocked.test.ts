@@ -1,9 +1,8 @@
-import assert from 'node:assert/strict'
-import { afterEach, describe, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
+import { waitUntil } from '../../test/kit/wait-until.ts'
 import type { SmtpDeps } from './options.ts'
 import { openSmtpServer, type SmtpServer } from './server.ts'
 import { dialogue, expectReply, openClient } from './testing/dialogue.ts'
-import { eventually } from './testing/eventually.ts'
 import { recordingDeps } from './testing/recording-deps.ts'
 
 const open: SmtpServer[] = []
@@ -33,13 +32,13 @@ describe('of what the operator blocks,', () => {
       client.send(`${command}\r\n`)
       await expectReply(client, command, reply)
     }
-    assert.equal(await client.rest(), '')
+    expect(await client.rest()).toBe('')
     const browser = openClient(port)
     await expectReply(browser, 'the greeting', 554)
     browser.send('GET / HTTP/1.1\r\n')
-    assert.match(await browser.rest(), /^500 5\.5\.2 [^\r]*\r\n$/)
+    expect(await browser.rest()).toMatch(/^500 5\.5\.2 [^\r]*\r\n$/)
     // Both count as connections of their address.
-    await eventually(() => seen.heldIps.length === 2 && seen.held === 0)
+    await waitUntil(() => seen.heldIps.length === 2 && seen.held === 0)
   })
 
   test('a sender, or a client blocked meanwhile, gets 550 at MAIL', async () => {
@@ -61,7 +60,7 @@ describe('of what the operator blocks,', () => {
     blocked.add('127.0.0.1')
     await send('MAIL FROM:<good@sender.test>', '550 5.7.1')
     client.socket.destroy()
-    assert.equal(seen.mails.length, 0)
+    expect(seen.mails.length).toBe(0)
   })
 
   test('a mail gets 550 after DATA', async () => {

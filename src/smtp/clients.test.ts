@@ -1,9 +1,8 @@
-import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createTransport } from 'nodemailer'
-import { afterAll, beforeAll, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openSmtpServer, type SmtpServer } from './server.ts'
 import { openClient } from './testing/dialogue.ts'
 import { recordingDeps } from './testing/recording-deps.ts'
@@ -43,9 +42,9 @@ for (const secure of [false, true]) {
     }
     transport.close()
     const protocols = seen.mails.map(({ envelope }) => envelope.protocol)
-    assert.ok(protocols.every((protocol) => protocol === (secure ? 'ESMTPS' : 'ESMTP')))
-    assert.ok(receivedMails().every((raw, at) => raw === bodies[at]))
-    assert.equal(protocols.length, bodies.length)
+    expect(protocols.every((protocol) => protocol === (secure ? 'ESMTPS' : 'ESMTP'))).toBeTruthy()
+    expect(receivedMails().every((raw, at) => raw === bodies[at])).toBeTruthy()
+    expect(protocols.length).toBe(bodies.length)
   })
 }
 
@@ -61,8 +60,8 @@ test('a session sent in two packets, split anywhere, is the same session', async
         client.send(piece)
         await new Promise((sent) => setImmediate(sent))
       }
-      assert.match(await client.rest(), /354 [^\r]*\r\n250 [^\r]*\r\n221 [^\r]*\r\n$/)
+      expect(await client.rest()).toMatch(/354 [^\r]*\r\n250 [^\r]*\r\n221 [^\r]*\r\n$/)
     }),
   )
-  assert.deepEqual(receivedMails(), Array(bytes.length).fill(body))
+  expect(receivedMails()).toStrictEqual(Array(bytes.length).fill(body))
 })

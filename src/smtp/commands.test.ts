@@ -1,5 +1,4 @@
-import assert from 'node:assert/strict'
-import { describe, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { byteByByte, OPENING, oneChunk, splitAt, transcript } from './testing/transcript.ts'
 
 const HELLO = 'EHLO a.test\r\n'
@@ -29,7 +28,7 @@ describe('a command out of sequence', () => {
     [`${OPENING}.\r\nDATA\r\n`, '503 5.5.1'],
   ] as const) {
     test(`${JSON.stringify(session)} gets ${reply}`, () => {
-      assert.equal(last(session).slice(0, 9), reply)
+      expect(last(session).slice(0, 9)).toBe(reply)
     })
   }
 })
@@ -67,14 +66,14 @@ describe('a line', () => {
     ['toString', '500 5.5.2'],
   ] as const) {
     test(`${JSON.stringify(line.slice(0, 40))} of ${line.length} gets ${reply}`, () => {
-      assert.equal(last(`${line}\r\n`).slice(0, 9), reply)
+      expect(last(`${line}\r\n`).slice(0, 9)).toBe(reply)
     })
   }
 
   for (const line of ['VRFY ann@box.test', 'vrfy nobody', 'VRFY <"a b"@c.test>']) {
     test(`${line} is neither confirmed nor denied`, () => {
       for (const before of ['', HELLO, HELLO + MAIL])
-        assert.match(last(`${before}${line}\r\n`), /^252 2\.0\.0 /)
+        expect(last(`${before}${line}\r\n`)).toMatch(/^252 2\.0\.0 /)
     })
   }
 
@@ -82,17 +81,17 @@ describe('a line', () => {
     ...'EXPN HELP TURN ETRN ATRN BDAT AUTH XCLIENT XFORWARD SEND SOML SAML'.split(' '),
   ]) {
     test(`${verb} is not implemented, with or without an argument`, () => {
-      assert.equal(last(`${HELLO}${verb}\r\n`), '502 5.5.1 Command not implemented')
-      assert.equal(last(`${HELLO}${verb} ann@box.test\r\n`), '502 5.5.1 Command not implemented')
+      expect(last(`${HELLO}${verb}\r\n`)).toBe('502 5.5.1 Command not implemented')
+      expect(last(`${HELLO}${verb} ann@box.test\r\n`)).toBe('502 5.5.1 Command not implemented')
     })
   }
 
   for (const verb of 'WIZ SHELL KILL DEBUG SITE'.split(' ')) {
-    test(`${verb} is unknown`, () => assert.equal(last(`${verb} x\r\n`).slice(0, 3), '500'))
+    test(`${verb} is unknown`, () => expect(last(`${verb} x\r\n`).slice(0, 3)).toBe('500'))
   }
 
   test('that ends with a bare LF is rejected, and the next one is read', () => {
-    assert.deepEqual(transcript(oneChunk(Buffer.from('NOOP\nNOOP\r\n'))).codes, [500, 250])
+    expect(transcript(oneChunk(Buffer.from('NOOP\nNOOP\r\n'))).codes).toStrictEqual([500, 250])
   })
 })
 
@@ -115,14 +114,14 @@ describe('a long line', () => {
           line,
           offsets.filter((offset) => offset < line.length),
         )
-        assert.deepEqual(transcript(pieces).codes, [...codes, 250])
+        expect(transcript(pieces).codes).toStrictEqual([...codes, 250])
       }
     })
   }
 
   test('sent byte by byte gets one reply', () => {
     const bytes = Buffer.from(`${'a'.repeat(3_000)}\r\nNOOP\r\n`)
-    assert.deepEqual(transcript(byteByByte(bytes)).codes, [500, 250])
+    expect(transcript(byteByByte(bytes)).codes).toStrictEqual([500, 250])
   })
 })
 
@@ -134,45 +133,45 @@ describe('limits of a session', () => {
   for (const line of ['NOOP\r\n', 'RSET\r\n', HELLO]) {
     test(`421 after a thousand ${JSON.stringify(line)}`, () => {
       const session = transcript(oneChunk(Buffer.from(line.repeat(10_000))))
-      assert.equal(session.codes.length, 1_001)
-      assert.equal(session.codes.at(-1), 421)
-      assert.equal(session.closed, 'too_many_commands')
+      expect(session.codes.length).toBe(1_001)
+      expect(session.codes.at(-1)).toBe(421)
+      expect(session.closed).toBe('too_many_commands')
     })
   }
 
   test('421 after twenty rejected commands', () => {
     const session = transcript(oneChunk(Buffer.from('WHAT\r\n'.repeat(10_000))))
-    assert.deepEqual(session.codes, [...Array(20).fill(500), 421])
-    assert.equal(session.closed, 'too_many_refused')
+    expect(session.codes).toStrictEqual([...Array(20).fill(500), 421])
+    expect(session.closed).toBe('too_many_refused')
   })
 
   test('recipients after the hundredth get 452, and finally 421', () => {
     const to = Array.from({ length: 1_001 }, (_, n) => `RCPT TO:<u${n}@box.test>\r\n`).join('')
     const session = transcript(oneChunk(Buffer.from(HELLO + MAIL + to)))
-    assert.deepEqual(session.codes.slice(2, 102), Array(100).fill(250))
-    assert.deepEqual(session.codes.slice(102, -1), Array(898).fill(452))
-    assert.equal(session.codes.at(-1), 421)
-    assert.equal(session.recipientPaths.length, 100)
+    expect(session.codes.slice(2, 102)).toStrictEqual(Array(100).fill(250))
+    expect(session.codes.slice(102, -1)).toStrictEqual(Array(898).fill(452))
+    expect(session.codes.at(-1)).toBe(421)
+    expect(session.recipientPaths.length).toBe(100)
   })
 
   test('mail with more than a hundred recipients goes to the first hundred', () => {
     const to = Array.from({ length: 130 }, (_, n) => `RCPT TO:<u${n}@box.test>\r\n`).join('')
     const session = transcript(oneChunk(Buffer.from(`${HELLO + MAIL + to}DATA\r\nhi\r\n.\r\n`)))
-    assert.deepEqual(session.codes.slice(-2), [354, 250])
-    assert.equal(session.mails[0]?.recipients.length, 100)
+    expect(session.codes.slice(-2)).toStrictEqual([354, 250])
+    expect(session.mails[0]?.recipients.length).toBe(100)
   })
 
   test('a repeated recipient is accepted and gets one copy', () => {
-    assert.deepEqual(codes(RCPT, 3, HELLO + MAIL), [250, 250, 250, 250, 250])
+    expect(codes(RCPT, 3, HELLO + MAIL)).toStrictEqual([250, 250, 250, 250, 250])
     const session = transcript(oneChunk(Buffer.from(`${OPENING.replace(RCPT, RCPT + RCPT)}.\r\n`)))
-    assert.deepEqual(session.mails[0]?.recipients, ['ann@box.test'])
+    expect(session.mails[0]?.recipients).toStrictEqual(['ann@box.test'])
   })
 
   test('a thousand mails in one session are accepted', () => {
     const mail = `${MAIL + RCPT}DATA\r\nhi\r\n.\r\n`
     const session = transcript(oneChunk(Buffer.from(HELLO + mail.repeat(1_000))))
-    assert.equal(session.mails.length, 1_000)
-    assert.equal(session.closed, undefined)
+    expect(session.mails.length).toBe(1_000)
+    expect(session.closed).toBeUndefined()
   })
 })
 
@@ -187,9 +186,9 @@ describe('another protocol on the SMTP port is rejected', () => {
     test(name, () => {
       for (const split of [oneChunk, byteByByte]) {
         const session = transcript(split(Buffer.from(bytes, 'latin1')))
-        assert.equal(session.closed, 'not_smtp')
-        assert.equal(session.codes.length, 1)
-        assert.equal(session.mails.length, 0)
+        expect(session.closed).toBe('not_smtp')
+        expect(session.codes.length).toBe(1)
+        expect(session.mails.length).toBe(0)
       }
     })
   }

@@ -1,6 +1,5 @@
-import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { describe, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   byteByByte,
   firstMail,
@@ -17,13 +16,13 @@ const short = Buffer.from(
 
 test('a short session split at any two offsets gives the same transcript', () => {
   const expected = transcript(oneChunk(short))
-  assert.equal(firstMail(expected), 'Subject: hi\r\n\r\n.a\r\n..\r\n\r.\n\r\n')
-  assert.equal(expected.mails[1]?.raw.length, 0)
-  assert.equal(expected.closed, 'quit')
-  assert.deepEqual(transcript(byteByByte(short)), expected)
+  expect(firstMail(expected)).toBe('Subject: hi\r\n\r\n.a\r\n..\r\n\r.\n\r\n')
+  expect(expected.mails[1]?.raw.length).toBe(0)
+  expect(expected.closed).toBe('quit')
+  expect(transcript(byteByByte(short))).toStrictEqual(expected)
   for (let first = 0; first <= short.length; first += 1) {
     for (let second = first; second <= short.length; second += 1) {
-      assert.deepEqual(transcript(splitAt(short, [first, second])), expected)
+      expect(transcript(splitAt(short, [first, second]))).toStrictEqual(expected)
     }
   }
 })
@@ -42,10 +41,10 @@ test('a long mail split anywhere, any number of times, is the same mail', () => 
         const body = `${pieces.join('')}\r\n`
         const bytes = Buffer.from(`${OPENING}${stuffed(body)}QUIT\r\n`)
         const once = transcript(oneChunk(bytes))
-        assert.equal(once.mails.length, 1)
-        assert.equal(firstMail(once), Buffer.from(body).toString('latin1'))
+        expect(once.mails.length).toBe(1)
+        expect(firstMail(once)).toBe(Buffer.from(body).toString('latin1'))
         const cuts = offsets.map((offset) => offset % bytes.length)
-        assert.deepEqual(transcript(splitAt(bytes, cuts)), once)
+        expect(transcript(splitAt(bytes, cuts))).toStrictEqual(once)
       },
     ),
     { seed: 20_260, numRuns: 300 },
@@ -71,14 +70,14 @@ describe('dots', () => {
         splitAt(bytes, [OPENING.length + 1]),
         inBlocks(bytes),
       ]) {
-        assert.ok(firstMail(transcript(pieces)) === body)
+        expect.assert(firstMail(transcript(pieces)) === body)
       }
     })
   }
 
   test('a dot that was not doubled stays, and only a doubled dot after CRLF is unstuffed', () => {
     const bytes = Buffer.from(`${OPENING}.a\r\n.\rb\r\nc\n..d\r..e\r\n..f\r\n.\r\n`)
-    assert.equal(firstMail(transcript(oneChunk(bytes))), '.a\r\n.\rb\r\nc\n..d\r..e\r\n.f\r\n')
+    expect(firstMail(transcript(oneChunk(bytes)))).toBe('.a\r\n.\rb\r\nc\n..d\r..e\r\n.f\r\n')
   })
 })
 
@@ -94,9 +93,9 @@ for (const [name, split] of Object.entries({ whole: oneChunk, byteByByte })) {
   for (const body of ['plain\r\n', '.stuffed\r\n', '']) {
     test(`mail of ${body.length} bytes received ${name} has its own transferable buffer`, () => {
       const raw = transcript(split(Buffer.from(OPENING + stuffed(body)))).mails[0]?.raw
-      assert.ok(raw)
-      assert.equal(raw.byteOffset, 0)
-      assert.equal(raw.buffer.byteLength, body.length)
+      expect.assert(raw)
+      expect(raw.byteOffset).toBe(0)
+      expect(raw.buffer.byteLength).toBe(body.length)
     })
   }
 }
@@ -134,10 +133,10 @@ describe('bare CR and LF accepted', () => {
       const body = `hi${sequence}${EVIL}`
       everySplit(Buffer.from(OPENING + body), (pieces) => {
         const session = transcript(pieces)
-        assert.deepEqual(session.codes, [250, 250, 250, 354, 250])
-        assert.equal(session.mails.length, 1)
-        assert.equal(firstMail(session), body.slice(0, -3))
-        assert.deepEqual(session.mails[0]?.recipients, ['ann@box.test'])
+        expect(session.codes).toStrictEqual([250, 250, 250, 354, 250])
+        expect(session.mails.length).toBe(1)
+        expect(firstMail(session)).toBe(body.slice(0, -3))
+        expect(session.mails[0]?.recipients).toStrictEqual(['ann@box.test'])
       })
     })
   }
@@ -145,9 +144,9 @@ describe('bare CR and LF accepted', () => {
   test(`${JSON.stringify(AN_END)} ends the mail, because it contains CRLF.CRLF`, () => {
     everySplit(Buffer.from(`${OPENING}hi${AN_END}${EVIL}`), (pieces) => {
       const session = transcript(pieces)
-      assert.deepEqual(session.codes, [250, 250, 250, 354, 250, 250, 250, 354, 250])
-      assert.equal(firstMail(session), 'hi\r\r\n')
-      assert.equal(session.mails.length, 2)
+      expect(session.codes).toStrictEqual([250, 250, 250, 354, 250, 250, 250, 354, 250])
+      expect(firstMail(session)).toBe('hi\r\r\n')
+      expect(session.mails.length).toBe(2)
     })
   })
 })
@@ -160,9 +159,9 @@ describe('bare CR and LF rejected', () => {
     test(`${JSON.stringify(sequence)} gets ${expected.join(' ')}`, () => {
       everySplit(Buffer.from(OPENING + body), (pieces) => {
         const session = transcript(pieces, { refuseBareNewlines: true })
-        assert.deepEqual(session.codes, [250, 250, 250, 354, ...expected])
-        assert.equal(session.replies.includes('550 5.6.11 '), expected[0] === 550)
-        assert.equal(session.mails.length, expected.at(-1) === 250 ? 1 : 0)
+        expect(session.codes).toStrictEqual([250, 250, 250, 354, ...expected])
+        expect(session.replies.includes('550 5.6.11 ')).toBe(expected[0] === 550)
+        expect(session.mails.length).toBe(expected.at(-1) === 250 ? 1 : 0)
       })
     })
   }
@@ -170,6 +169,6 @@ describe('bare CR and LF rejected', () => {
   test('mail with CRLF line ends only is accepted', () => {
     const bytes = Buffer.from(`${OPENING}a\r\n\r\n..b\r\n.\r\n`)
     const session = transcript(oneChunk(bytes), { refuseBareNewlines: true })
-    assert.equal(firstMail(session), 'a\r\n\r\n.b\r\n')
+    expect(firstMail(session)).toBe('a\r\n\r\n.b\r\n')
   })
 })

@@ -1,8 +1,7 @@
-import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { test } from 'vitest'
+import { expect, test } from 'vitest'
 import { dialogue, openClient } from './testing/dialogue.ts'
 
 test('a server survives running out of file descriptors', async () => {
@@ -16,7 +15,7 @@ test('a server survives running out of file descriptors', async () => {
     const clients = Array.from({ length: 200 }, () => openClient(port))
     const outcomes = await Promise.allSettled(clients.map((client) => client.reply()))
     const greeted = outcomes.filter(({ status }) => status === 'fulfilled').length
-    assert.ok(greeted > 0 && greeted < 60, `${greeted} were greeted`)
+    expect(greeted > 0 && greeted < 60, `${greeted} were greeted`).toBeTruthy()
     for (const client of clients) client.socket.destroy()
     await dialogue(port, [
       ['EHLO a.test', 250],
@@ -25,7 +24,7 @@ test('a server survives running out of file descriptors', async () => {
       ['DATA', 354],
       ['hi\r\n.', 250],
     ])
-    assert.equal(server.exitCode, null)
+    expect(server.exitCode).toBe(null)
   } finally {
     server.kill()
   }

@@ -1,8 +1,7 @@
-import assert from 'node:assert/strict'
 import type { AddressInfo } from 'node:net'
 import fc from 'fast-check'
 import { SMTPServer } from 'smtp-server'
-import { afterAll, beforeAll, describe, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openSmtpServer, type SmtpServer } from './server.ts'
 import { openClient } from './testing/dialogue.ts'
 import { recordingDeps } from './testing/recording-deps.ts'
@@ -101,7 +100,7 @@ describe('same replies', () => {
     [EHLO, 'VRFY ann@box.test', 'VRFY nobody@box.test', 'VRFY'],
   ]) {
     test(lines.join(' | ').slice(0, 90), async () => {
-      assert.equal(await classes(ours.port, lines), await classes(referencePort(), lines))
+      expect(await classes(ours.port, lines)).toBe(await classes(referencePort(), lines))
     })
   }
 })
@@ -120,8 +119,8 @@ describe('different replies, because', () => {
     ['it is not UTF-8', 'MAIL FROM:<\xff@a.test> SMTPUTF8', 5, 2],
   ] as const) {
     test(reason, async () => {
-      assert.equal(await classes(ours.port, [EHLO, line]), `22${we}`)
-      assert.equal(await classes(referencePort(), [EHLO, line]), `22${they}`)
+      expect(await classes(ours.port, [EHLO, line])).toBe(`22${we}`)
+      expect(await classes(referencePort(), [EHLO, line])).toBe(`22${they}`)
     })
   }
 })
@@ -142,8 +141,8 @@ test('the same bytes are stored for random mail', async () => {
   const sent = [...bodies.map(stuffed), ...unstuffed.map((text) => `hi${text}x\r\n.\r\n`)]
   const lines = sent.flatMap((body) => [MAIL, RCPT, 'DATA', body.slice(0, -2)])
   const digits = await classes(ours.port, [EHLO, ...lines])
-  assert.equal(digits, await classes(referencePort(), [EHLO, ...lines]))
+  expect(digits).toBe(await classes(referencePort(), [EHLO, ...lines]))
   const stored = seen.mails.map(({ raw }) => Buffer.from(raw).toString('latin1'))
-  assert.deepEqual(stored, [...bodies, ...unstuffed.map((text) => `hi${text}x\r\n`)])
-  assert.deepEqual(stored, theirs)
+  expect(stored).toStrictEqual([...bodies, ...unstuffed.map((text) => `hi${text}x\r\n`)])
+  expect(stored).toStrictEqual(theirs)
 })

@@ -1,12 +1,11 @@
-import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { waitUntil } from '../../test/kit/wait-until.ts'
 import { openSmtpServer, type SmtpServer } from './server.ts'
 import { openClient } from './testing/dialogue.ts'
-import { eventually } from './testing/eventually.ts'
 import { recordingDeps } from './testing/recording-deps.ts'
 
 const ROUNDS = process.env['MAYFLY_TEST_LONG'] ? 20 : 1
@@ -48,10 +47,10 @@ for (const [step] of STEPS.entries()) {
       const files = openFiles()
       for (let round = 0; round < ROUNDS; round += 1) {
         await Promise.all(Array.from({ length: CONCURRENT }, () => visit(input, leave)))
-        await eventually(() => seen.held === 0 && seen.reserved === 0)
+        await waitUntil(() => seen.held === 0 && seen.reserved === 0)
       }
-      await eventually(() => openFiles() <= files)
-      assert.equal(seen.mails.length, 0)
+      await waitUntil(() => openFiles() <= files)
+      expect(seen.mails.length).toBe(0)
     })
   }
 }
@@ -60,7 +59,7 @@ async function visit(input: string, leave: 'end' | 'resetAndDestroy'): Promise<v
   const client = openClient(server.port)
   await client.reply()
   client.send(input)
-  await eventually(() => client.socket.writableLength === 0)
+  await waitUntil(() => client.socket.writableLength === 0)
   client.socket[leave]()
   await client.rest()
 }
@@ -74,7 +73,7 @@ test('a client that disconnects during the TLS handshake leaks nothing', async (
   await client.reply()
   client.send(Buffer.from('1603010200010001fc0303', 'hex'))
   client.socket.destroy()
-  await eventually(() => seen.held === 0)
+  await waitUntil(() => seen.held === 0)
 })
 
 test('mail of a client that disconnects before our 250 may be stored; later commands are not run', async () => {
@@ -84,14 +83,11 @@ test('mail of a client that disconnects before our 250 may be stored; later comm
   const client = openClient(other.port)
   client.send('EHLO a.test\r\nMAIL FROM:<>\r\nRCPT TO:<ann@box.test>\r\nDATA\r\nx\r\n.\r\n')
   client.send('MAIL FROM:<>\r\nRCPT TO:<bob@box.test>\r\nDATA\r\ny\r\n.\r\n')
-  await eventually(() => slow.seen.reserved > 0)
+  await waitUntil(() => slow.seen.reserved > 0)
   client.socket.resetAndDestroy()
-  await eventually(() => slow.seen.held === 0)
+  await waitUntil(() => slow.seen.held === 0)
   disk.resolve('stored')
-  await eventually(() => slow.seen.reserved === 0)
-  assert.deepEqual(
-    slow.seen.asked.map(({ text }) => text),
-    ['ann@box.test'],
-  )
+  await waitUntil(() => slow.seen.reserved === 0)
+  expect(slow.seen.asked.map(({ text }) => text)).toStrictEqual(['ann@box.test'])
   await other.close()
 })

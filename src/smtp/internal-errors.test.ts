@@ -1,8 +1,7 @@
-import assert from 'node:assert/strict'
-import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { waitUntil } from '../../test/kit/wait-until.ts'
 import { openSmtpServer, type SmtpServer } from './server.ts'
 import { expectReply, openClient } from './testing/dialogue.ts'
-import { eventually } from './testing/eventually.ts'
 import { recordingDeps } from './testing/recording-deps.ts'
 
 const OPENING = 'EHLO a.test\r\nMAIL FROM:<>\r\nRCPT TO:<ann@box.test>\r\nDATA\r\n'
@@ -51,14 +50,14 @@ describe('an internal error closes its own connection with 421 and no other:', (
       const client = openClient(server.port)
       client.send(input)
       for (const code of codes) await expectReply(client, input, code)
-      assert.match(await client.rest(), /^421 4\.3\.0 [^\r]*\r\n$/)
+      expect(await client.rest()).toMatch(/^421 4\.3\.0 [^\r]*\r\n$/)
 
       broken.clear()
       other.send(`${OPENING}y\r\n.\r\nQUIT\r\n`)
       for (const code of [250, 250, 250, 354, 250, 221]) await expectReply(other, 'a mail', code)
-      await eventually(() => seen.held === 0)
+      await waitUntil(() => seen.held === 0)
       const expected = parts.length > 1 ? [] : [`Error: ${parts[0]} is broken`]
-      assert.deepEqual([...new Set(loggedErrors())], expected)
+      expect([...new Set(loggedErrors())]).toStrictEqual(expected)
     })
   }
 
@@ -70,10 +69,10 @@ describe('an internal error closes its own connection with 421 and no other:', (
     ] as const) {
       const client = openClient(server.port, '::1')
       client.send(input)
-      assert.match(await client.rest(), reply)
+      expect(await client.rest()).toMatch(reply)
     }
     const expected = ['Error: warn is broken', 'Error: acquireConnection is broken']
-    assert.deepEqual(loggedErrors(), expected)
+    expect(loggedErrors()).toStrictEqual(expected)
   })
 
   test('when the session times out', async () => {
@@ -81,12 +80,12 @@ describe('an internal error closes its own connection with 421 and no other:', (
     const client = openClient(server.port)
     client.send(`${OPENING}x\r\n`)
     for (const code of OPENED) await expectReply(client, OPENING, code)
-    await eventually(() => seen.reserved > before)
+    await waitUntil(() => seen.reserved > before)
     broken.add('releaseBytes')
     now += 3_600_000
-    assert.match(await client.rest(), /^421 4\.4\.2 [^\r]*\r\n$/)
-    await eventually(() => seen.held === 0)
-    assert.ok(loggedErrors().includes('Error: releaseBytes is broken'))
+    expect(await client.rest()).toMatch(/^421 4\.4\.2 [^\r]*\r\n$/)
+    await waitUntil(() => seen.held === 0)
+    expect(loggedErrors()).toContain('Error: releaseBytes is broken')
   })
 })
 

@@ -1,5 +1,4 @@
-import assert from 'node:assert/strict'
-import { test } from 'vitest'
+import { expect, test } from 'vitest'
 import { readMetrics } from '../base/metrics.ts'
 import { openSmtpServer } from './server.ts'
 import { dialogue } from './testing/dialogue.ts'
@@ -45,6 +44,6 @@ test('connections, mails, bytes, rejected recipients, closed sessions and times 
     'mayfly_smtp_command_seconds_count DATA': 1,
   }
   for (let reads = 0; reads < 2; reads += 1) {
-    assert.deepEqual(Object.fromEntries(counts(before)), expected)
+    expect(Object.fromEntries(counts(before))).toStrictEqual(expected)
   }
 })

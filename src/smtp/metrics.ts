@@ -55,7 +55,7 @@ export const closedSessions = counter<string>(
   ['fault'],
 )
 
-/** Of the commands that use the store; the others are replied to at once. */
+/** Durations of the commands that use the store; the others are replied to at once. */
 export const commandSeconds = histogram(
   'mayfly_smtp_command_seconds',
   'Time until the reply to MAIL, RCPT, or the final dot of DATA',

@@ -1,9 +1,8 @@
-import assert from 'node:assert/strict'
-import { afterAll, beforeAll, describe, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { waitUntil } from '../../test/kit/wait-until.ts'
 import { parseProxyHeader } from './accept-connection.ts'
 import { openSmtpServer, type SmtpServer } from './server.ts'
 import { expectReply, openClient } from './testing/dialogue.ts'
-import { eventually } from './testing/eventually.ts'
 import { recordingDeps } from './testing/recording-deps.ts'
 import { splitAt } from './testing/transcript.ts'
 
@@ -36,11 +35,11 @@ describe('a valid header is parsed once it is complete', () => {
   ] as const) {
     test(name, () => {
       for (let length = 0; length < header.length; length += 1) {
-        assert.equal(parseProxyHeader(header.subarray(0, length)), 'more')
+        expect(parseProxyHeader(header.subarray(0, length))).toBe('more')
       }
       const expected = { length: header.length, ip }
-      assert.deepEqual(parseProxyHeader(header), expected)
-      assert.deepEqual(parseProxyHeader(Buffer.concat([header, Buffer.from('EHLO')])), expected)
+      expect(parseProxyHeader(header)).toStrictEqual(expected)
+      expect(parseProxyHeader(Buffer.concat([header, Buffer.from('EHLO')]))).toStrictEqual(expected)
     })
   }
 })
@@ -74,7 +73,7 @@ describe('an invalid header is rejected', () => {
     ['a wrong signature', Buffer.from('0d0a0d0a000d0a515549540b', 'hex')],
   ] as const) {
     test(name, () => {
-      assert.equal(parseProxyHeader(Buffer.from(bytes as string, 'latin1')), 'bad')
+      expect(parseProxyHeader(Buffer.from(bytes as string, 'latin1'))).toBe('bad')
     })
   }
 })
@@ -98,9 +97,9 @@ describe('behind a load balancer', () => {
     for (const offset of [1, 5, header.length - 1, header.length, header.length + 3]) {
       const client = openClient(server.port)
       for (const piece of splitAt(bytes, [offset])) client.send(piece)
-      assert.match(await client.rest(), /^220 .*221 [^\r]*\r\n$/s)
-      assert.equal(seen.mails.pop()?.envelope.clientIp, '192.0.2.7')
-      assert.equal(seen.heldIps.pop(), '192.0.2.7')
+      expect(await client.rest()).toMatch(/^220 .*221 [^\r]*\r\n$/s)
+      expect(seen.mails.pop()?.envelope.clientIp).toBe('192.0.2.7')
+      expect(seen.heldIps.pop()).toBe('192.0.2.7')
     }
   })
 
@@ -108,7 +107,7 @@ describe('behind a load balancer', () => {
     const client = openClient(server.port)
     client.send(`PROXY TCP6 ::ffff:192.0.2.8 fd00::1 1 25\r\n${session}`)
     await client.rest()
-    assert.equal(seen.mails.pop()?.envelope.clientIp, '192.0.2.8')
+    expect(seen.mails.pop()?.envelope.clientIp).toBe('192.0.2.8')
   })
 
   test('an IPv6 address is recorded in canonical form', async () => {
@@ -116,7 +115,7 @@ describe('behind a load balancer', () => {
       const client = openClient(server.port)
       client.send(`PROXY TCP6 ${spelling} fd00::1 1 25\r\n${session}`)
       await client.rest()
-      assert.equal(seen.mails.pop()?.envelope.clientIp, '2001:db8::7')
+      expect(seen.mails.pop()?.envelope.clientIp).toBe('2001:db8::7')
     }
   })
 
@@ -125,23 +124,23 @@ describe('behind a load balancer', () => {
     client.send(version2(0x20, 0x00, Buffer.alloc(0)))
     await expectReply(client, 'the greeting', 220)
     client.socket.destroy()
-    assert.equal(seen.heldIps.pop(), '127.0.0.1')
+    expect(seen.heldIps.pop()).toBe('127.0.0.1')
   })
 
   test('without a header the connection is closed without a greeting', async () => {
     const client = openClient(server.port)
     client.send(session)
-    assert.equal(await client.rest(), '')
-    assert.equal(seen.mails.length, 0)
-    assert.equal(seen.lines.at(-1)?.level, 'warn')
+    expect(await client.rest()).toBe('')
+    expect(seen.mails.length).toBe(0)
+    expect(seen.lines.at(-1)?.level).toBe('warn')
   })
 
   test('a client that leaves in the middle of the header leaves nothing behind', async () => {
     const client = openClient(server.port)
     client.send('PROXY TCP4 192')
     client.socket.end()
-    assert.equal(await client.rest(), '')
-    await eventually(() => seen.held === 0)
+    expect(await client.rest()).toBe('')
+    await waitUntil(() => seen.held === 0)
   })
 
   test('a header from any other peer is a command', async () => {
@@ -150,6 +149,6 @@ describe('behind a load balancer', () => {
     await expectReply(client, 'the greeting', 220)
     await expectReply(client, 'PROXY', 500)
     client.socket.destroy()
-    assert.equal(seen.heldIps.pop(), '::1')
+    expect(seen.heldIps.pop()).toBe('::1')
   })
 })

@@ -1,11 +1,10 @@
-import assert from 'node:assert/strict'
 import { connect } from 'node:net'
-import { afterEach, describe, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
+import { waitUntil } from '../../test/kit/wait-until.ts'
 import { Problem } from '../base/problem.ts'
 import type { SmtpDeps, SmtpOptions } from './options.ts'
 import { openSmtpServer, type SmtpServer } from './server.ts'
 import { dialogue, expectReply, openClient } from './testing/dialogue.ts'
-import { eventually } from './testing/eventually.ts'
 import { recordingDeps } from './testing/recording-deps.ts'
 
 const open: SmtpServer[] = []
@@ -39,10 +38,10 @@ test('mail to an existing mailbox is accepted, to an unknown one rejected', asyn
     ['QUIT', 221],
   ])
   const [mail] = seen.mails
-  assert.ok(mail)
-  assert.equal(Buffer.from(mail.raw).toString(), 'Subject: hi\r\n\r\nhello\r\n')
-  assert.deepEqual(mail.recipients, ['ann@box.test'])
-  assert.deepEqual(mail.envelope, {
+  expect.assert(mail)
+  expect(Buffer.from(mail.raw).toString()).toBe('Subject: hi\r\n\r\nhello\r\n')
+  expect(mail.recipients).toStrictEqual(['ann@box.test'])
+  expect(mail.envelope).toStrictEqual({
     clientIp: '127.0.0.1',
     helo: 'sender.test',
     mailFrom: 'a@sender.test',
@@ -64,9 +63,9 @@ test('each reason to reject a recipient has its own reply; the declared size is 
     ['DATA', 354],
     ['.', 250],
   ])
-  assert.deepEqual(seen.mails[0]?.recipients, ['postmaster@box.test'])
-  assert.equal(seen.mails[0]?.envelope.protocol, 'SMTP')
-  assert.ok(seen.asked.every(({ size }) => size === 77))
+  expect(seen.mails[0]?.recipients).toStrictEqual(['postmaster@box.test'])
+  expect(seen.mails[0]?.envelope.protocol).toBe('SMTP')
+  expect(seen.asked.every(({ size }) => size === 77)).toBeTruthy()
 })
 
 test('a whole session in one packet is answered in order', async () => {
@@ -78,19 +77,19 @@ test('a whole session in one packet is answered in order', async () => {
       'MAIL FROM:<late@a.test>\r\n',
   )
   const codes = [...(await client.rest()).matchAll(/^(\d{3}) /gm)].map(([, code]) => code)
-  assert.equal(codes.join(' '), '220 250 250 550 250 354 250 250 250 354 250 221')
-  assert.deepEqual(
-    seen.mails.map(({ raw }) => Buffer.from(raw).toString()),
-    ['one\r\n', 'two\r\n'],
-  )
+  expect(codes.join(' ')).toBe('220 250 250 550 250 354 250 250 250 354 250 221')
+  expect(seen.mails.map(({ raw }) => Buffer.from(raw).toString())).toStrictEqual([
+    'one\r\n',
+    'two\r\n',
+  ])
 })
 
 test('a client that half-closes after its last command still gets every reply', async () => {
   const { port, seen } = await openServer()
   const client = openClient(port)
   client.socket.end('EHLO a.test\r\nMAIL FROM:<>\r\nRCPT TO:<ann@box.test>\r\nDATA\r\nx\r\n.\r\n')
-  assert.match(await client.rest(), /354 [^\r]*\r\n250 2\.0\.0 Message accepted\r\n$/)
-  assert.equal(seen.mails.length, 1)
+  expect(await client.rest()).toMatch(/354 [^\r]*\r\n250 2\.0\.0 Message accepted\r\n$/)
+  expect(seen.mails.length).toBe(1)
 })
 
 describe('reply to DATA by result', () => {
@@ -111,9 +110,9 @@ describe('reply to DATA by result', () => {
       await dialogue(port, [...TO_ANN, ['hello body\r\n.', reply], ['NOOP', 250]])
       const logged = JSON.stringify(seen.lines)
       const levels = seen.lines.map(({ level }) => level)
-      assert.deepEqual(levels, reply.startsWith('451') ? ['error', 'debug'] : ['debug'])
-      assert.doesNotMatch(logged, /ann@|hello body/)
-      assert.equal(seen.reserved, 0)
+      expect(levels).toStrictEqual(reply.startsWith('451') ? ['error', 'debug'] : ['debug'])
+      expect(logged).not.toMatch(/ann@|hello body/)
+      expect(seen.reserved).toBe(0)
     })
   }
 })
@@ -148,8 +147,8 @@ describe('at MAIL', () => {
   test('an error while checking a recipient is 451', async () => {
     const { port, seen } = await openServer({ acceptRecipient: boom })
     await dialogue(port, [...TO_ANN.slice(0, 2), ['RCPT TO:<ann@box.test>', '451 4.3.0']])
-    assert.equal(seen.lines[0]?.level, 'error')
-    assert.doesNotMatch(JSON.stringify(seen.lines), /ann@/)
+    expect(seen.lines[0]?.level).toBe('error')
+    expect(JSON.stringify(seen.lines)).not.toMatch(/ann@/)
   })
 })
 
@@ -161,8 +160,8 @@ describe('memory for mail in progress', () => {
     client.send('EHLO a.test\r\nMAIL FROM:<>\r\nRCPT TO:<ann@box.test>\r\nDATA\r\n')
     for (const code of [220, 250, 250, 250, 354]) await expectReply(client, 'opening', code)
     client.socket.end(`${'x'.repeat(200_000)}\r\n.\r\nNOOP\r\n`)
-    assert.match(await client.rest(), /^452 4\.3\.1 [^\r]*\r\n250 /)
-    assert.equal(seen.mails.length, 0)
+    expect(await client.rest()).toMatch(/^452 4\.3\.1 [^\r]*\r\n250 /)
+    expect(seen.mails.length).toBe(0)
   })
 
   test('is reserved as data arrives and released when the client disconnects', async () => {
@@ -170,15 +169,15 @@ describe('memory for mail in progress', () => {
     const client = openClient(port)
     client.send('EHLO a.test\r\nMAIL FROM:<>\r\nRCPT TO:<ann@box.test>\r\nDATA\r\n')
     client.send('x'.repeat(100_000))
-    await eventually(() => seen.reserved >= 100_000)
+    await waitUntil(() => seen.reserved >= 100_000)
     client.socket.destroy()
-    await eventually(() => seen.reserved === 0)
+    await waitUntil(() => seen.reserved === 0)
   })
 })
 
 test('a connection over the limit gets 421', async () => {
   const { port } = await openServer({ acquireConnection: () => undefined })
-  assert.match(await openClient(port).rest(), /^421 4\.7\.0 [^\r]*\r\n$/)
+  expect(await openClient(port).rest()).toMatch(/^421 4\.7\.0 [^\r]*\r\n$/)
 })
 
 test('a client of another protocol is rejected with one log line', async () => {
@@ -187,12 +186,13 @@ test('a client of another protocol is rejected with one log line', async () => {
     const client = openClient(port)
     await client.reply()
     client.send(Buffer.from(hello, 'latin1'))
-    assert.match(await client.rest(), /^500 5\.5\.2 [^\r]*\r\n$/)
+    expect(await client.rest()).toMatch(/^500 5\.5\.2 [^\r]*\r\n$/)
   }
-  assert.deepEqual(
-    seen.lines.map(({ facts }) => facts['reason']),
-    ['not_smtp', 'not_smtp', 'not_smtp'],
-  )
+  expect(seen.lines.map(({ facts }) => facts['reason'])).toStrictEqual([
+    'not_smtp',
+    'not_smtp',
+    'not_smtp',
+  ])
 })
 
 test('we stop reading from a client that does not read our replies', async () => {
@@ -213,14 +213,14 @@ test('we stop reading from a client that does not read our replies', async () =>
   send()
   let before = -1
   let still = 0
-  await eventually(() => {
+  await waitUntil(() => {
     still = sent === before ? still + 1 : 0
     before = sent
     return still > 100 || sent >= 200_000_000
   })
-  assert.ok(sent < 200_000_000)
+  expect(sent).toBeLessThan(200_000_000)
   socket.destroy()
-  await eventually(() => seen.held === 0)
+  await waitUntil(() => seen.held === 0)
 })
 
 test('endless DATA is closed with 552', async () => {
@@ -237,10 +237,10 @@ test('endless DATA is closed with 552', async () => {
   }
   client.socket.on('drain', send)
   send()
-  assert.match(await client.rest(), /^552 5\.3\.4 [^\r]*\r\n$/)
-  assert.ok(client.socket.bytesWritten < most / 2)
-  await eventually(() => seen.held === 0 && seen.reserved === 0)
-  assert.equal(seen.mails.length, 0)
+  expect(await client.rest()).toMatch(/^552 5\.3\.4 [^\r]*\r\n$/)
+  expect(client.socket.bytesWritten).toBeLessThan(most / 2)
+  await waitUntil(() => seen.held === 0 && seen.reserved === 0)
+  expect(seen.mails.length).toBe(0)
 })
 
 test('an IPv6 client is served and counted by its address', async () => {
@@ -248,15 +248,15 @@ test('an IPv6 client is served and counted by its address', async () => {
   const client = openClient(port, '::1')
   await expectReply(client, 'the greeting', 220)
   client.socket.destroy()
-  assert.deepEqual(seen.heldIps, ['::1'])
+  expect(seen.heldIps).toStrictEqual(['::1'])
 })
 
 test('two servers share a port only if both set reusePort', async () => {
   const { port } = await openServer()
-  await assert.rejects(openServer({}, { port }), { code: 'EADDRINUSE' })
+  await expect(openServer({}, { port })).rejects.toMatchObject({ code: 'EADDRINUSE' })
   const first = await openServer({}, { reusePort: true })
   const second = await openServer({}, { reusePort: true, port: first.port })
   await Promise.all(Array.from({ length: 50 }, () => dialogue(first.port, TO_ANN)))
-  await eventually(() => first.seen.held + second.seen.held === 0)
-  assert.ok(first.seen.asked.length > 0 && second.seen.asked.length > 0)
+  await waitUntil(() => first.seen.held + second.seen.held === 0)
+  expect(first.seen.asked.length > 0 && second.seen.asked.length > 0).toBeTruthy()
 })

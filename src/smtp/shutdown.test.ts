@@ -1,9 +1,8 @@
-import assert from 'node:assert/strict'
-import { describe, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { waitUntil } from '../../test/kit/wait-until.ts'
 import type { SmtpDeps, SmtpOptions } from './options.ts'
 import { openSmtpServer } from './server.ts'
 import { type Client, expectReply, openClient } from './testing/dialogue.ts'
-import { eventually } from './testing/eventually.ts'
 import { recordingDeps } from './testing/recording-deps.ts'
 
 const OPENING = 'EHLO a.test\r\nMAIL FROM:<>\r\nRCPT TO:<ann@box.test>\r\nDATA\r\n'
@@ -30,10 +29,10 @@ describe('close', () => {
     await clients[1]?.reply()
     await clients[1]?.reply()
     const closed = server.close()
-    for (const client of clients) assert.match(await client.rest(), /^421 4\.3\.2 [^\r]*\r\n$/)
+    for (const client of clients) expect(await client.rest()).toMatch(/^421 4\.3\.2 [^\r]*\r\n$/)
     await closed
-    assert.equal(seen.held, 0)
-    await assert.rejects(openClient(server.port).reply())
+    expect(seen.held).toBe(0)
+    await expect(openClient(server.port).reply()).rejects.toThrow()
   })
 
   test('completes mail in progress before it sends 421', async () => {
@@ -41,12 +40,12 @@ describe('close', () => {
     const client = await inData(server.port)
     client.send('first half\r\n')
     const closed = server.close()
-    await assert.rejects(openClient(server.port).reply())
+    await expect(openClient(server.port).reply()).rejects.toThrow()
     client.send('second half\r\n.\r\nMAIL FROM:<>\r\nRCPT TO:<ann@box.test>\r\nDATA\r\nx\r\n.\r\n')
     const rest = await client.rest()
-    assert.match(rest, /^250 2\.0\.0 Message accepted\r\n421 4\.3\.2 [^\r]*\r\n$/)
+    expect(rest).toMatch(/^250 2\.0\.0 Message accepted\r\n421 4\.3\.2 [^\r]*\r\n$/)
     await closed
-    assert.equal(seen.mails.length, 1)
+    expect(seen.mails.length).toBe(1)
   })
 
   test('waits for the disk before the 250', async () => {
@@ -56,7 +55,7 @@ describe('close', () => {
     client.send('x\r\n.\r\n')
     const closed = server.close()
     disk.resolve('stored')
-    assert.match(await client.rest(), /^250 2\.0\.0 Message accepted\r\n421 4\.3\.2 /)
+    expect(await client.rest()).toMatch(/^250 2\.0\.0 Message accepted\r\n421 4\.3\.2 /)
     await closed
   })
 
@@ -64,12 +63,12 @@ describe('close', () => {
     const { server, seen } = await openServer({}, { timeouts: { closeMs: 30 } })
     const client = await inData(server.port)
     client.send('never finished')
-    await eventually(() => seen.reserved > 0)
+    await waitUntil(() => seen.reserved > 0)
     await server.close()
-    assert.equal(await client.rest(), '')
-    assert.equal(seen.held, 0)
-    assert.equal(seen.reserved, 0)
-    assert.equal(seen.mails.length, 0)
+    expect(await client.rest()).toBe('')
+    expect(seen.held).toBe(0)
+    expect(seen.reserved).toBe(0)
+    expect(seen.mails.length).toBe(0)
   })
 
   test('may be called twice', async () => {
@@ -84,7 +83,7 @@ describe('close', () => {
     await expectReply(client, 'the greeting', 220)
     client.socket.allowHalfOpen = true
     await server.close()
-    assert.equal(seen.held, 0)
+    expect(seen.held).toBe(0)
     client.socket.destroy()
   })
 })
@@ -95,25 +94,25 @@ describe('drain', () => {
     const idle = openClient(server.port)
     await expectReply(idle, 'the greeting', 220)
     server.drain()
-    assert.match(await idle.rest(), /^421 4\.3\.2 [^\r]*\r\n$/)
+    expect(await idle.rest()).toMatch(/^421 4\.3\.2 [^\r]*\r\n$/)
     for (const newcomer of [openClient(server.port), openClient(server.port)]) {
-      assert.match(await newcomer.rest(), /^421 4\.3\.2 [^\r]*\r\n$/)
+      expect(await newcomer.rest()).toMatch(/^421 4\.3\.2 [^\r]*\r\n$/)
     }
-    assert.equal(seen.heldIps.length, 1, 'new clients are not counted')
+    expect(seen.heldIps.length, 'new clients are not counted').toBe(1)
     await server.close()
-    await assert.rejects(openClient(server.port).reply())
+    await expect(openClient(server.port).reply()).rejects.toThrow()
   })
 
   test('waits for mail in progress without a limit', async () => {
     const { server, seen } = await openServer({}, { timeouts: { closeMs: 0 } })
     const client = await inData(server.port)
     client.send('first half\r\n')
-    await eventually(() => seen.reserved > 0)
+    await waitUntil(() => seen.reserved > 0)
     server.drain()
-    assert.match(await openClient(server.port).rest(), /^421 /)
+    expect(await openClient(server.port).rest()).toMatch(/^421 /)
     client.send('second half\r\n.\r\n')
-    assert.match(await client.rest(), /^250 2\.0\.0 Message accepted\r\n421 4\.3\.2 [^\r]*\r\n$/)
-    assert.equal(seen.mails.length, 1)
+    expect(await client.rest()).toMatch(/^250 2\.0\.0 Message accepted\r\n421 4\.3\.2 [^\r]*\r\n$/)
+    expect(seen.mails.length).toBe(1)
     await server.close()
   })
 
@@ -124,7 +123,7 @@ describe('drain', () => {
     server.drain()
     early.send('192.0.2.2 1 2\r\n')
     late.send('PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\n')
-    for (const client of [early, late]) assert.match(await client.rest(), /^421 4\.3\.2 /)
+    for (const client of [early, late]) expect(await client.rest()).toMatch(/^421 4\.3\.2 /)
     await server.close()
   })
 })

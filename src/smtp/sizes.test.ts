@@ -1,5 +1,4 @@
-import assert from 'node:assert/strict'
-import { describe, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { parseAddress } from '../base/address.ts'
 import { OPERATOR } from '../mail/rules/session.ts'
 import { EXCESS_BYTES } from './data.ts'
@@ -36,8 +35,8 @@ describe('mail of the maximum size', () => {
       const cuts = Array.from({ length: bytes.length / 50 }, (_, at) => at * 50)
       for (const pieces of [oneChunk(bytes), byteByByte(bytes), splitAt(bytes, cuts)]) {
         const session = transcript(pieces, { maxBytes: MAX })
-        assert.deepEqual(session.codes, [250, 250, 250, 354, code, 250])
-        assert.equal(session.mails[0]?.raw.length, code === 250 ? body.length : undefined)
+        expect(session.codes).toStrictEqual([250, 250, 250, 354, code, 250])
+        expect(session.mails[0]?.raw.length).toBe(code === 250 ? body.length : undefined)
       }
     })
   }
@@ -53,7 +52,7 @@ describe('SIZE', () => {
     test(`${parameter} gets ${reply} at MAIL`, () => {
       const bytes = Buffer.from(`EHLO a.test\r\nMAIL FROM:<a@a.test> ${parameter}\r\n`)
       const { replies } = transcript(oneChunk(bytes), { maxBytes: MAX })
-      assert.ok(replies.split('\r\n').at(-2)?.startsWith(reply))
+      expect(replies.split('\r\n').at(-2)?.startsWith(reply)).toBeTruthy()
     })
   }
 
@@ -61,8 +60,8 @@ describe('SIZE', () => {
     const opening = OPENING.replace('<a@a.test>', '<a@a.test> SIZE=10')
     const bytes = Buffer.from(opening + stuffed('x\r\n'.repeat(MAX)))
     const session = transcript(oneChunk(bytes), { maxBytes: MAX })
-    assert.deepEqual(session.codes, [250, 250, 250, 354, 552])
-    assert.equal(session.mails.length, 0)
+    expect(session.codes).toStrictEqual([250, 250, 250, 354, 552])
+    expect(session.mails.length).toBe(0)
   })
 })
 
@@ -75,25 +74,25 @@ describe('endless DATA', () => {
     let fed = 0
     let step = session.receive(chunk)
     for (fed = chunk.length; !step.action; fed += chunk.length) {
-      assert.ok(fed <= MAX + EXCESS_BYTES + 2 * chunk.length, 'reads without bound')
+      expect(fed, 'reads without bound').toBeLessThanOrEqual(MAX + EXCESS_BYTES + 2 * chunk.length)
       step = session.receive(chunk)
-      assert.ok(session.bufferedBytes() === 0)
+      expect(session.bufferedBytes()).toBe(0)
     }
-    assert.ok(step.replies.startsWith('552 5.3.4'))
-    assert.deepEqual(step.action, { kind: 'close', reason: 'too_big' })
+    expect(step.replies.startsWith('552 5.3.4')).toBeTruthy()
+    expect(step.action).toStrictEqual({ kind: 'close', reason: 'too_big' })
   })
 
   test('discarded for lack of memory gets 452 at its end, and the session continues', () => {
     const session = smtpSession(LIMITS, '192.0.2.1')
     openMail(session)
     session.receive(chunk)
-    assert.ok(session.bufferedBytes() >= chunk.length)
+    expect(session.bufferedBytes()).toBeGreaterThanOrEqual(chunk.length)
     session.discardMail()
-    assert.equal(session.bufferedBytes(), 0)
+    expect(session.bufferedBytes()).toBe(0)
     session.receive(Buffer.from('\r\n.'))
     const step = session.receive(Buffer.from('\r\nNOOP\r\n'))
-    assert.match(step.replies, /^452 4\.3\.1 .*\r\n250 /)
-    assert.equal(step.action, undefined)
+    expect(step.replies).toMatch(/^452 4\.3\.1 .*\r\n250 /)
+    expect(step.action).toBeUndefined()
   })
 
   test('that was discarded is aborted, too', () => {
@@ -105,7 +104,7 @@ describe('endless DATA', () => {
     while (!session.receive(chunk).action) {
       fed += chunk.length
       session.discardMail()
-      assert.ok(fed <= MAX + EXCESS_BYTES + 2 * chunk.length, 'reads without bound')
+      expect(fed, 'reads without bound').toBeLessThanOrEqual(MAX + EXCESS_BYTES + 2 * chunk.length)
     }
   })
 
@@ -114,7 +113,7 @@ describe('endless DATA', () => {
     openMail(session)
     for (let sent = 1; sent <= 100_000; sent += 1) {
       session.receive(chunk.subarray(0, 1))
-      assert.ok(session.bufferedBytes() <= Math.max(16 * 1024, 2 * sent + 8))
+      expect(session.bufferedBytes()).toBeLessThanOrEqual(Math.max(16 * 1024, 2 * sent + 8))
     }
   })
 })
@@ -123,8 +122,8 @@ function openMail(session: ReturnType<typeof smtpSession>): void {
   session.receive(Buffer.from('EHLO a.test\r\nMAIL FROM:<a@a.test>\r\n'))
   session.complete({ kind: 'mail-from', outcome: 'accepted' })
   const step = session.receive(Buffer.from('RCPT TO:<ann@box.test>\r\n'))
-  assert.equal(step.action?.kind, 'rcpt-to')
-  assert.ok(ANN)
+  expect(step.action?.kind).toBe('rcpt-to')
+  expect.assert(ANN)
   session.complete({ kind: 'rcpt-to', outcome: { address: ANN, mailbox: OPERATOR } })
-  assert.match(session.receive(Buffer.from('DATA\r\n')).replies, /^354 /)
+  expect(session.receive(Buffer.from('DATA\r\n')).replies).toMatch(/^354 /)
 }

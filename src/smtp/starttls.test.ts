@@ -1,11 +1,10 @@
-import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { waitUntil } from '../../test/kit/wait-until.ts'
 import { openSmtpServer, type SmtpServer } from './server.ts'
 import { dialogue, expectReply, openClient } from './testing/dialogue.ts'
-import { eventually } from './testing/eventually.ts'
 import { recordingDeps } from './testing/recording-deps.ts'
 import { oneChunk, transcript } from './testing/transcript.ts'
 import { selfSigned } from './tls.ts'
@@ -36,7 +35,7 @@ async function atHandshake(injected = '') {
   const client = openClient(server.port)
   await expectReply(client, 'the greeting', 220)
   client.send('EHLO before.test\r\n')
-  assert.match(await client.reply(), /^250-STARTTLS\r$/m)
+  expect(await client.reply()).toMatch(/^250-STARTTLS\r$/m)
   client.send(`STARTTLS\r\n${injected}`)
   return client
 }
@@ -45,7 +44,7 @@ test('mail over TLS is stored with the TLS version and cipher', async () => {
   const client = await atHandshake()
   await expectReply(client, 'STARTTLS', 220)
   const socket = await client.secure()
-  assert.equal(socket.getPeerX509Certificate()?.checkHost('mx.box.test'), 'mx.box.test')
+  expect(socket.getPeerX509Certificate()?.checkHost('mx.box.test')).toBe('mx.box.test')
   for (const [command, expected] of [
     ['EHLO after.test', 250],
     ['MAIL FROM:<a@a.test>', 250],
@@ -57,12 +56,12 @@ test('mail over TLS is stored with the TLS version and cipher', async () => {
     client.send(`${command}\r\n`)
     await expectReply(client, command, expected)
   }
-  assert.equal(await client.rest(), '')
+  expect(await client.rest()).toBe('')
   const envelope = seen.mails[0]?.envelope
-  assert.match(envelope?.tls ?? '', /^TLSv1\.3 TLS_/)
-  assert.equal(envelope?.protocol, 'ESMTPS')
-  assert.equal(envelope?.helo, 'after.test')
-  await eventually(() => seen.held === 0)
+  expect(envelope?.tls ?? '').toMatch(/^TLSv1\.3 TLS_/)
+  expect(envelope?.protocol).toBe('ESMTPS')
+  expect(envelope?.helo).toBe('after.test')
+  await waitUntil(() => seen.held === 0)
 })
 
 test('state from before the handshake is discarded', async () => {
@@ -72,7 +71,7 @@ test('state from before the handshake is discarded', async () => {
   client.send('MAIL FROM:<a@a.test>\r\n')
   await expectReply(client, 'MAIL', '503 5.5.1')
   client.send('EHLO after.test\r\n')
-  assert.doesNotMatch(await client.reply(), /STARTTLS/)
+  expect(await client.reply()).not.toMatch(/STARTTLS/)
   client.send('STARTTLS\r\n')
   await expectReply(client, 'STARTTLS twice', '503 5.5.1')
   client.socket.destroy()
@@ -82,7 +81,7 @@ describe('plain text injected after STARTTLS', () => {
   for (const injected of ['NOOP\r\n', 'NOOP ', 'MAIL FROM:<x@y.test>\r\n', '\r\n']) {
     test(`${JSON.stringify(injected)} is not executed, and the connection is closed`, async () => {
       const client = await atHandshake(injected)
-      assert.match(await client.rest(), /^(503 5\.5\.1 [^\r]*|220 [^\r]*)\r\n$/)
+      expect(await client.rest()).toMatch(/^(503 5\.5\.1 [^\r]*|220 [^\r]*)\r\n$/)
     })
   }
 
@@ -90,16 +89,16 @@ describe('plain text injected after STARTTLS', () => {
     const session = transcript(
       oneChunk(Buffer.from('EHLO a.test\r\nSTARTTLS\r\nMAIL FROM:<x@y>\r\n')),
     )
-    assert.deepEqual(session.codes, [250, 503])
-    assert.equal(session.closed, 'behind_starttls')
+    expect(session.codes).toStrictEqual([250, 503])
+    expect(session.closed).toBe('behind_starttls')
   })
 
   test('instead of a handshake closes the connection', async () => {
     const client = await atHandshake()
     await expectReply(client, 'STARTTLS', 220)
     client.send('EHLO plain.test\r\nMAIL FROM:<x@y.test>\r\n')
-    assert.doesNotMatch(await client.rest(), /^250/m)
-    await eventually(() => seen.held === 0)
+    expect(await client.rest()).not.toMatch(/^250/m)
+    await waitUntil(() => seen.held === 0)
   })
 })
 
@@ -107,8 +106,8 @@ test('a client that never starts the handshake is disconnected', async () => {
   const client = await atHandshake()
   await expectReply(client, 'STARTTLS', 220)
   now += 30_001
-  assert.equal(await client.rest(), '')
-  await eventually(() => seen.held === 0)
+  expect(await client.rest()).toBe('')
+  await waitUntil(() => seen.held === 0)
 })
 
 test("the operator's certificate is reloaded when its file changes", async () => {
@@ -130,7 +129,7 @@ test("the operator's certificate is reloaded when its file changes", async () =>
     socket.destroy()
   }
   await withOwnCertificate.close()
-  assert.deepEqual(names, ['CN=a.operator.test', 'CN=longer.operator.test'])
+  expect(names).toStrictEqual(['CN=a.operator.test', 'CN=longer.operator.test'])
 })
 
 test('without a certificate STARTTLS is not offered', async () => {

@@ -1,10 +1,9 @@
-import assert from 'node:assert/strict'
-import { afterAll, beforeAll, beforeEach, test } from 'vitest'
-import { openPostgres, type Postgres } from '../../test/support/postgres.ts'
-import { MAIL_OPTIONS, openPostgresTestMail } from '../../test/support/postgres-stores.ts'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { type Fixture, openFixture, START } from '../../test/kit/store/fixture.ts'
+import { openPostgres, type Postgres } from '../../test/kit/store/postgres.ts'
+import { MAIL_OPTIONS, openPostgresTestMail } from '../../test/kit/store/postgres-stores.ts'
 import { makeWaiterCounts, openMemoryBus } from '../bus/memory.ts'
 import { acceptRecipient, receiveMail } from '../mail/receive-mail.ts'
-import { type Fixture, openFixture, START } from '../store/contract/fixture.ts'
 import { openSmtpServer, type SmtpServer } from './server.ts'
 import { dialogue, expectReply, openClient } from './testing/dialogue.ts'
 import { recordingDeps } from './testing/recording-deps.ts'
@@ -58,10 +57,9 @@ test('mail is deferred with 451 at every step during an outage, which is logged 
   await expectReply(afterMail, 'DATA', '554')
   await untilMailReply(/^451 4\.3\.0 /)
   const logged = seen.lines.filter(({ level }) => level !== 'debug')
-  assert.deepEqual(
+  expect(
     logged.map(({ level, message }) => [level, /store is unavailable/.test(message)]),
-    [['warn', true]],
-  )
+  ).toStrictEqual([['warn', true]])
 
   await postgres.start()
   await untilMailReply(/^250 /)
@@ -69,7 +67,7 @@ test('mail is deferred with 451 at every step during an outage, which is logged 
     ...OPENING.map((line, at) => [line, at === 3 ? 354 : 250] as const),
     ['Subject: kept\r\n\r\nx\r\n.', 250],
   ])
-  assert.deepEqual(await fixture.subjects(id), ['kept'])
+  expect(await fixture.subjects(id)).toStrictEqual(['kept'])
   for (const client of [afterMail, afterData]) client.socket.destroy()
 })
 
@@ -80,7 +78,7 @@ async function untilMailReply(wanted: RegExp): Promise<void> {
   for (const code of [220, 250]) await expectReply(client, 'EHLO', code)
   const until = performance.now() + 10_000
   for (let reply = ''; !wanted.test(reply); ) {
-    assert.ok(performance.now() < until, `no ${wanted} within 10 s: ${reply}`)
+    expect(performance.now(), `no ${wanted} within 10 s: ${reply}`).toBeLessThan(until)
     await new Promise((resolve) => setTimeout(resolve, 20))
     client.send('RSET\r\nMAIL FROM:<>\r\n')
     await expectReply(client, 'RSET', 250)

@@ -1,10 +1,9 @@
-import assert from 'node:assert/strict'
 import { subscribe } from 'node:diagnostics_channel'
 import type { Socket } from 'node:net'
-import { afterAll, beforeAll, describe, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { waitUntil } from '../../test/kit/wait-until.ts'
 import { openSmtpServer, type SmtpServer } from './server.ts'
 import { type Client, expectReply, openClient } from './testing/dialogue.ts'
-import { eventually } from './testing/eventually.ts'
 import { recordingDeps } from './testing/recording-deps.ts'
 
 const MINUTE = 60_000
@@ -35,7 +34,7 @@ afterAll(() => server.close())
 async function advance(ms: number): Promise<void> {
   now += ms
   const before = checks
-  await eventually(() => checks > before + 2)
+  await waitUntil(() => checks > before + 2)
 }
 
 async function opened(lines: string, codes: number[]): Promise<Client> {
@@ -58,7 +57,7 @@ test('an idle client is closed after five minutes, not before', async () => {
   client.send('NO') // an incomplete command is not activity
   await arrived(client)
   await advance(2_000)
-  assert.match(await client.rest(), /^421 4\.4\.2 [^\r]*\r\n$/)
+  expect(await client.rest()).toMatch(/^421 4\.4\.2 [^\r]*\r\n$/)
 })
 
 test('an active session is closed after ten minutes', async () => {
@@ -68,7 +67,7 @@ test('an active session is closed after ten minutes', async () => {
     await alive(client)
   }
   await advance(200)
-  assert.match(await client.rest(), /^421 4\.4\.2 [^\r]*\r\n$/)
+  expect(await client.rest()).toMatch(/^421 4\.4\.2 [^\r]*\r\n$/)
 })
 
 describe('DATA', () => {
@@ -89,14 +88,14 @@ describe('DATA', () => {
     const client = await opened(OPENING, [250, 250, 250, 354])
     client.send('x'.repeat(100_000))
     await arrived(client)
-    assert.ok(seen.reserved >= 100_000)
+    expect(seen.reserved).toBeGreaterThanOrEqual(100_000)
     await advance(21_000)
     client.send('y')
     await arrived(client)
     await advance(21_000)
-    assert.match(await client.rest(), /^421 4\.4\.2 [^\r]*\r\n$/)
-    await eventually(() => seen.reserved === 0)
-    assert.equal(seen.mails.length, before)
+    expect(await client.rest()).toMatch(/^421 4\.4\.2 [^\r]*\r\n$/)
+    await waitUntil(() => seen.reserved === 0)
+    expect(seen.mails.length).toBe(before)
   })
 
   test('does not time out while a slow disk writes it', async () => {
@@ -104,7 +103,7 @@ describe('DATA', () => {
     disk.busy = slow.promise
     const client = await opened(OPENING, [250, 250, 250, 354])
     client.send('x\r\n.\r\n')
-    await eventually(() => seen.reserved > 0)
+    await waitUntil(() => seen.reserved > 0)
     await advance(20 * MINUTE)
     disk.busy = undefined
     slow.resolve('stored')
@@ -117,18 +116,18 @@ test('a client that does not close after QUIT is disconnected', async () => {
   const client = await opened('QUIT\r\n', [221])
   client.socket.allowHalfOpen = true
   await advance(3_001)
-  await eventually(() => seen.held === 0)
+  await waitUntil(() => seen.held === 0)
   client.socket.destroy()
 })
 
 test('a load balancer that never sends its PROXY header is disconnected', async () => {
   const client = openClient(server.port, '::1')
-  await eventually(() => serverSockets.has(client.socket.localPort))
+  await waitUntil(() => serverSockets.has(client.socket.localPort))
   await advance(30_001)
-  assert.equal(await client.rest(), '')
+  expect(await client.rest()).toBe('')
 })
 
 /** Waits until the server has read every byte that the client has sent. */
 async function arrived({ socket }: Client): Promise<void> {
-  await eventually(() => serverSockets.get(socket.localPort)?.bytesRead === socket.bytesWritten)
+  await waitUntil(() => serverSockets.get(socket.localPort)?.bytesRead === socket.bytesWritten)
 }

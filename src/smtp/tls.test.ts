@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import {
@@ -14,8 +13,8 @@ import {
 } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, test } from 'vitest'
-import { program } from '../../test/support/programs.ts'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { program } from '../../test/kit/programs/programs.ts'
 import { recordingDeps } from './testing/recording-deps.ts'
 import { ensureCertificate, reloadingSecureContext, selfSigned } from './tls.ts'
 
@@ -39,16 +38,16 @@ describe('the self-signed certificate', () => {
   test('names our host, is signed with its own key, and is valid for ten years', () => {
     const pem = selfSigned(request())
     const certificate = certificateOf(pem)
-    assert.equal(certificate.checkHost('mx.box.test'), 'mx.box.test')
-    assert.equal(certificate.checkHost('other.test'), undefined)
-    assert.equal(certificate.subject, 'CN=mx.box.test')
-    assert.equal(certificate.ca, false)
-    assert.ok(certificate.verify(certificate.publicKey))
-    assert.ok(certificate.checkPrivateKey(createPrivateKey(pem)))
-    assert.equal(certificate.serialNumber, 'FF00112233445566778899AABBCCDDEE')
-    assert.equal(certificate.validFromDate.toISOString(), '2026-04-30T12:00:00.000Z')
-    assert.equal(certificate.validToDate.getUTCFullYear(), 2036)
-    assert.deepEqual(certificate.keyUsage, ['1.3.6.1.5.5.7.3.1'])
+    expect(certificate.checkHost('mx.box.test')).toBe('mx.box.test')
+    expect(certificate.checkHost('other.test')).toBeUndefined()
+    expect(certificate.subject).toBe('CN=mx.box.test')
+    expect(certificate.ca).toBe(false)
+    expect(certificate.verify(certificate.publicKey)).toBeTruthy()
+    expect(certificate.checkPrivateKey(createPrivateKey(pem))).toBeTruthy()
+    expect(certificate.serialNumber).toBe('FF00112233445566778899AABBCCDDEE')
+    expect(certificate.validFromDate.toISOString()).toBe('2026-04-30T12:00:00.000Z')
+    expect(certificate.validToDate.getUTCFullYear()).toBe(2036)
+    expect(certificate.keyUsage).toStrictEqual(['1.3.6.1.5.5.7.3.1'])
   })
 
   for (const [hostname, check] of [
@@ -60,9 +59,9 @@ describe('the self-signed certificate', () => {
   ] as const) {
     test(`can name ${hostname.slice(0, 12)}`, () => {
       const certificate = certificateOf(selfSigned(request(hostname)))
-      assert.ok(certificate.subjectAltName?.includes(hostname))
-      assert.ok(certificate.verify(certificate.publicKey))
-      if (hostname.length < 65) assert.ok(check(certificate))
+      expect(certificate.subjectAltName?.includes(hostname)).toBeTruthy()
+      expect(certificate.verify(certificate.publicKey)).toBeTruthy()
+      if (hostname.length < 65) expect(check(certificate)).toBeTruthy()
     })
   }
 
@@ -73,9 +72,9 @@ describe('the self-signed certificate', () => {
     test(`encodes the year ${year} and the serial number ${serial}`, () => {
       const now = new Date(`${year}-06-01T00:00:00Z`)
       const certificate = certificateOf(selfSigned(request('mx.box.test', serial, now)))
-      assert.equal(certificate.validFromDate.getUTCFullYear(), Number(year))
-      assert.equal(certificate.validToDate.getUTCFullYear(), Number(year) + 10)
-      assert.equal(BigInt(`0x${certificate.serialNumber}`), BigInt(`0x${serial}`))
+      expect(certificate.validFromDate.getUTCFullYear()).toBe(Number(year))
+      expect(certificate.validToDate.getUTCFullYear()).toBe(Number(year) + 10)
+      expect(BigInt(`0x${certificate.serialNumber}`)).toBe(BigInt(`0x${serial}`))
     })
   }
 
@@ -84,26 +83,26 @@ describe('the self-signed certificate', () => {
     const text = execFileSync(program('openssl'), ['x509', '-in', file, '-noout', '-text'], {
       encoding: 'utf8',
     })
-    assert.match(text, /Version: 3/)
-    assert.match(text, /ecdsa-with-SHA256/)
-    assert.match(text, /NIST CURVE: P-256/)
-    assert.match(text, /DNS:mx\.box\.test/)
-    assert.match(text, /CA:FALSE/)
+    expect(text).toMatch(/Version: 3/)
+    expect(text).toMatch(/ecdsa-with-SHA256/)
+    expect(text).toMatch(/NIST CURVE: P-256/)
+    expect(text).toMatch(/DNS:mx\.box\.test/)
+    expect(text).toMatch(/CA:FALSE/)
     const purpose = ['verify', '-CAfile', file, '-purpose', 'sslserver', '-x509_strict', file]
-    assert.match(execFileSync(program('openssl'), purpose, { encoding: 'utf8' }), /: OK$/m)
+    expect(execFileSync(program('openssl'), purpose, { encoding: 'utf8' })).toMatch(/: OK$/m)
   })
 
   test('is created once with mode 0600, even by concurrent starts', async () => {
     const requests = Array.from({ length: 8 }, (_, n) => request('mx.box.test', `0${n}`.repeat(16)))
     const files = await Promise.all(requests.map((each) => ensureCertificate(folder, each)))
-    assert.equal(new Set(files).size, 1)
-    assert.deepEqual(await readdir(folder), ['smtp-tls.pem'])
+    expect(new Set(files).size).toBe(1)
+    expect(await readdir(folder)).toStrictEqual(['smtp-tls.pem'])
     const [file = ''] = files
-    assert.equal((await stat(file)).mode & 0o777, 0o600)
+    expect((await stat(file)).mode & 0o777).toBe(0o600)
     const made = await readFile(file, 'utf8')
-    assert.ok(certificateOf(made).checkPrivateKey(createPrivateKey(made)))
+    expect(certificateOf(made).checkPrivateKey(createPrivateKey(made))).toBeTruthy()
     await ensureCertificate(folder, request())
-    assert.equal(await readFile(file, 'utf8'), made)
+    expect(await readFile(file, 'utf8')).toBe(made)
   })
 })
 
@@ -125,24 +124,24 @@ describe('certificate files', () => {
     await copyFile(first, key)
     const current = reloadingSecureContext({ cert, key }, deps.log)
     const before = current()
-    assert.equal(current(), before)
+    expect(current()).toBe(before)
 
     await copyFile(second, cert)
     await utimes(cert, 1, 1)
-    assert.equal(current(), before)
-    assert.deepEqual(lines(), ['error: cannot load the new certificate'])
-    assert.equal(current(), before)
-    assert.deepEqual(lines(), [])
+    expect(current()).toBe(before)
+    expect(lines()).toStrictEqual(['error: cannot load the new certificate'])
+    expect(current()).toBe(before)
+    expect(lines()).toStrictEqual([])
 
     await copyFile(second, key)
     await utimes(key, 2, 2)
-    assert.notEqual(current(), before)
-    assert.deepEqual(lines(), ['info: certificate reloaded'])
+    expect(current()).not.toBe(before)
+    expect(lines()).toStrictEqual(['info: certificate reloaded'])
 
     const latest = current()
     await rm(cert)
-    assert.equal(current(), latest)
-    assert.deepEqual(lines(), ['error: cannot load the new certificate'])
+    expect(current()).toBe(latest)
+    expect(lines()).toStrictEqual(['error: cannot load the new certificate'])
   })
 
   test('that are a symlink loop leave the old one in use and are logged once', async () => {
@@ -151,20 +150,19 @@ describe('certificate files', () => {
     const before = current()
     await rm(cert)
     await symlink(cert, cert)
-    assert.equal(current(), before)
-    assert.equal(current(), before)
-    assert.deepEqual(lines(), ['error: cannot load the new certificate'])
+    expect(current()).toBe(before)
+    expect(current()).toBe(before)
+    expect(lines()).toStrictEqual(['error: cannot load the new certificate'])
 
     await rm(cert)
     await pair('cert')
-    assert.notEqual(current(), before)
-    assert.deepEqual(lines(), ['info: certificate reloaded'])
+    expect(current()).not.toBe(before)
+    expect(lines()).toStrictEqual(['info: certificate reloaded'])
   })
 
   test('that cannot be read make the start fail', async () => {
     const missing = join(folder, 'none.pem')
-    assert.throws(
-      () => reloadingSecureContext({ cert: missing, key: missing }, deps.log),
+    expect(() => reloadingSecureContext({ cert: missing, key: missing }, deps.log)).toThrow(
       /none\.pem/,
     )
   })

@@ -1,9 +1,8 @@
-import assert from 'node:assert/strict'
-import { afterEach, describe, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
+import { waitUntil } from '../../test/kit/wait-until.ts'
 import type { SmtpDeps, SmtpOptions } from './options.ts'
 import { openSmtpServer, type SmtpServer } from './server.ts'
 import { dialogue, expectReply, openClient } from './testing/dialogue.ts'
-import { eventually } from './testing/eventually.ts'
 import { recordingDeps } from './testing/recording-deps.ts'
 
 const open: SmtpServer[] = []
@@ -42,7 +41,7 @@ test('the mail that crosses the hourly limit is accepted, the next is deferred a
     ['RCPT TO:<ann@box.test>', 503],
     ['QUIT', 221],
   ])
-  assert.equal(seen.mails.length, 1)
+  expect(seen.mails.length).toBe(1)
 })
 
 describe('bytes are counted exactly once for', () => {
@@ -51,26 +50,26 @@ describe('bytes are counted exactly once for', () => {
   test('accepted mail', async () => {
     const { port, seen, bytes } = await serve()
     await dialogue(port, [...TO_ANN, [BODY, 250], ['NOOP', 250]])
-    assert.deepEqual(seen.traffic, [{ ip: '127.0.0.1', bytes: SENT }])
-    assert.equal(bytes(), SENT)
+    expect(seen.traffic).toStrictEqual([{ ip: '127.0.0.1', bytes: SENT }])
+    expect(bytes()).toBe(SENT)
   })
 
   test('mail to a full mailbox', async () => {
     const { port, bytes } = await serve({ receiveMail: async () => 'full' })
     await dialogue(port, [...TO_ANN, [BODY, '452 4.2.2']])
-    assert.equal(bytes(), SENT)
+    expect(bytes()).toBe(SENT)
   })
 
   test('oversized mail', async () => {
     const { port, bytes } = await serve({}, { maxBytes: 100 })
     await dialogue(port, [...TO_ANN, [BODY, 552], ['NOOP', 250]])
-    assert.equal(bytes(), SENT)
+    expect(bytes()).toBe(SENT)
   })
 
   test('mail deferred for lack of memory', async () => {
     const { port, bytes } = await serve({ reserveBytes: () => false })
     await dialogue(port, [...TO_ANN, [BODY, '452 4.3.1'], ['NOOP', 250]])
-    assert.equal(bytes(), SENT)
+    expect(bytes()).toBe(SENT)
   })
 
   test('several mails in one packet, commands excluded', async () => {
@@ -79,10 +78,7 @@ describe('bytes are counted exactly once for', () => {
     const client = openClient(port)
     client.send(`EHLO a.test\r\n${mail}${mail}QUIT\r\n`)
     await client.rest()
-    assert.deepEqual(
-      seen.traffic.map((one) => one.bytes),
-      [SENT, SENT],
-    )
+    expect(seen.traffic.map((one) => one.bytes)).toStrictEqual([SENT, SENT])
   })
 
   test('aborted mail', async () => {
@@ -95,7 +91,7 @@ describe('bytes are counted exactly once for', () => {
     }
     client.send('half a mail')
     client.socket.end()
-    await eventually(() => bytes() === 'half a mail'.length)
+    await waitUntil(() => bytes() === 'half a mail'.length)
   })
 })
 
@@ -107,9 +103,11 @@ test('the recipient check gets the client address and the recipients accepted so
     ['RCPT TO:<bob@box.test>', 250],
   ] as const
   await dialogue(port, [ehlo, mail, rcpt, ...more, ['RSET', 250], mail, rcpt])
-  assert.ok(seen.asked.every(({ ip }) => ip === '127.0.0.1'))
-  assert.deepEqual(
-    seen.asked.map(({ others }) => others.map(({ address }) => address)),
-    [[], ['ann@box.test'], ['ann@box.test'], []],
-  )
+  expect(seen.asked.every(({ ip }) => ip === '127.0.0.1')).toBeTruthy()
+  expect(seen.asked.map(({ others }) => others.map(({ address }) => address))).toStrictEqual([
+    [],
+    ['ann@box.test'],
+    ['ann@box.test'],
+    [],
+  ])
 })

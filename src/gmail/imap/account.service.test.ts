@@ -177,6 +177,24 @@ describe('mail left in the account', () => {
     expect(after.INBOX.filter(({ flags }) => flags.length > 0)).toEqual([])
   })
 
+  test('for no alias is counted and logged once, without a whole address or those of others', async () => {
+    const fixture = await dovecot.ready([X])
+    // The batch is repeated.
+    fixture.state.beforeCommit = () => {
+      fixture.state.beforeCommit = () => {}
+      throw new Error('the store is busy')
+    }
+    dovecot.server().deliver(ANN, mailText({ To: 'ann+expired@mail.test, bob@other.test' }))
+    dovecot.server().deliver(ANN, mailText({ To: X }))
+    await fixture.untilMails(1)
+    await fixture.until(() => fixture.unmatched.count > 0)
+    expect(fixture.unmatched.count).toBe(1)
+    const line = fixture.logLines.find((text) => text.includes('for no live alias'))
+    expect(line).toContain('debug')
+    expect(line).toContain('account=a…@mail.test folder=INBOX')
+    expect(line).toMatch(/recipients=a…@mail.test$/)
+  })
+
   test('includes a mail that is too large, with a warning', async () => {
     const fixture = await dovecot.ready([X], { limits: { maxBytes: 20_000 } })
     dovecot.server().deliver(ANN, mailText({ To: X }, 'x'.repeat(20_001)))

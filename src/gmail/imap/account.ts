@@ -15,7 +15,7 @@ import {
   type ImapDeps,
 } from './options.ts'
 import { openPoisonMails } from './poison-mails.ts'
-import { openWakeSignal, runPollLoop, throttle, type WakeSignal } from './poll-loop.ts'
+import { openWakeSignal, runPollLoop, type WakeSignal } from './poll-loop.ts'
 import { openRemovals } from './removal.ts'
 
 /** Fetches mail for an account's aliases over one persistent connection until closed. */
@@ -23,15 +23,13 @@ export function openAccount(deps: ImapDeps, account: AccountOptions): { close():
   const closing = new AbortController()
   const timing = { ...DEFAULT_TIMING, ...account.timing }
   const wakeSignal = openWakeSignal()
-  const requested = throttle(() => wakeSignal.wake('requested'), timing.requestedPollMs)
-  const unsubscribe = deps.onPollRequest(requested.call)
+  const unsubscribe = deps.onPollRequest(() => wakeSignal.wake('other'))
   const done = runAccount({ deps, account, timing, wakeSignal, signal: closing.signal })
   return {
     async close() {
       unsubscribe()
-      requested.stop()
       closing.abort()
-      wakeSignal.wake('closing')
+      wakeSignal.wake('other')
       await done
     },
   }
@@ -90,7 +88,7 @@ function connectionRunner(
 ): () => Promise<ConnectionResult> {
   const masked = maskAddress(account.email)
   const limits = { ...DEFAULT_LIMITS, ...account.limits }
-  const onChange = () => wakeSignal.wake('change')
+  const onChange = () => wakeSignal.wake('push')
   const connect = openConnector(account, { limits, timing, onChange, signal }, deps.now)
   // Outlive a connection: the server's quota and unreadable mails do, too.
   const budget = openBudget(limits)
@@ -182,20 +180,32 @@ function healthReporter(
 const NEVER = new AbortController().signal
 
 /** Logs in, lists the folders and logs out. Changes nothing in the account. */
-export async function testAccount(account: AccountOptions, now: () => Date = () => new Date()) {
-  const timing = { ...DEFAULT_TIMING, ...account.timing }
-  const limits = { ...DEFAULT_LIMITS, ...account.limits }
-  const connect = openConnector(account, { timing, limits, onChange() {}, signal: NEVER }, now)
-  let connection: ImapConnection | undefined
+export async function testAccount(account: AccountOptions) {
   try {
-    connection = await connect()
-    const folders = await listFolders(connection)
-    const { hasIdle: idle, isGmail: gmail } = connection
-    return { ok: true as const, folders, ...specialFolders(folders), idle, gmail }
+    const test = async (connection: ImapConnection) => {
+      const folders = await listFolders(connection)
+      const { hasIdle: idle, isGmail: gmail } = connection
+      return { ok: true as const, folders, ...specialFolders(folders), idle, gmail }
+    }
+    return await withConnection(account, test)
   } catch (error) {
     if (error instanceof ImapError) return { ok: false as const, reason: error.message }
     throw error
+  }
+}
+
+/** Logs in, runs the operation and logs out. */
+export async function withConnection<T>(
+  account: AccountOptions,
+  operation: (connection: ImapConnection) => Promise<T>,
+): Promise<T> {
+  const timing = { ...DEFAULT_TIMING, ...account.timing }
+  const limits = { ...DEFAULT_LIMITS, ...account.limits }
+  const options = { timing, limits, onChange() {}, signal: NEVER }
+  const connection = await openConnector(account, options, () => new Date())()
+  try {
+    return await operation(connection)
   } finally {
-    await connection?.close()
+    await connection.close()
   }
 }

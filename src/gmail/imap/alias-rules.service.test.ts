@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { waitUntil } from '../../../test/support/wait-until.ts'
+import { waitUntil } from '../../../test/kit/wait-until.ts'
 import { parseRules } from '../../shared/address-rules.ts'
 import { dovecotForTests, folderContents } from './testing/dovecot-account.ts'
 import { ANN } from './testing/fixture.ts'

@@ -5,10 +5,10 @@ import {
   type FetchContext,
   fetchMessage,
   findAliasRecipients,
-  type OpenFolder,
   readHeads,
   retryInvalidData,
 } from './fetch.ts'
+import type { OpenFolder } from './folders.ts'
 
 // Per call; new mail is polled for in between.
 const MAX_PER_RUN = 20

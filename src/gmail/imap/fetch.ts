@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Address, hostOf } from '../../base/address.ts'
+import { type Address, hostOf, maskAddress } from '../../base/address.ts'
 import type { LogFacts } from '../../base/log/log.ts'
 import type { Recipient } from '../../mail/rules/recipient.ts'
 import { type FolderState, isAfterAliasCreation } from '../rules.ts'
 import type { Budget, Pause } from './budget.ts'
 import type { ImapConnection } from './connection.ts'
 import { ImapError } from './errors.ts'
-import { type FolderStatus, findNewUids } from './folders.ts'
+import { findNewUids, type OpenFolder } from './folders.ts'
 import { fetchBody, fetchHeads, type Head, identityFor } from './message.ts'
 import type { AccountLimits, ImapDeps, ReceiveResult } from './options.ts'
 import type { MailLocation, PoisonMails } from './poison-mails.ts'
@@ -28,10 +28,6 @@ export interface FetchContext {
   onProgress(): void
   /** The mail is stored and no longer needed in the account. */
   onFetched(folder: OpenFolder, uid: number): void
-}
-
-export interface OpenFolder extends FolderStatus {
-  name: string
 }
 
 const BATCH = 50
@@ -123,21 +119,50 @@ async function fetchBatch(
   const resolve = await findAliasRecipients(context, heads, since)
   let unsavedUid = 0
   let pause: Pause | undefined
+  const unmatched = openUnmatched(context, folder, since)
   for (const head of heads) {
     const mail = resolve(head)
-    const isWanted = mail.recipients.length > 0
     pause = context.signal.aborted ? ABORTED : undefined
-    if (isWanted) pause ??= budget.pauseFor(head.size, deps.now())
+    if (mail.recipients.length > 0) pause ??= budget.pauseFor(head.size, deps.now())
     if (pause) break
-    const isSaved = isWanted && (await fetchMessage(context, folder, mail)) !== 'left'
-    unsavedUid = isSaved ? 0 : head.uid
+    unmatched.add(mail)
+    unsavedUid = (await fetchMessage(context, folder, mail)) === 'left' ? head.uid : 0
+    if (unsavedUid === 0) unmatched.report()
   }
   // The last ones may have been deleted meanwhile; advance past them, too.
   if (!pause && heads.at(-1)?.uid !== batch.at(-1)) unsavedUid = batch.at(-1) ?? 0
   const { name, uidValidity } = folder
   if (unsavedUid > 0) await deps.saveFolder(name, { uidValidity, lastUid: unsavedUid })
+  unmatched.report()
   return pause
 }
+
+/** For an operator looking for missing mail: it may name an alias that has expired, or was never issued. */
+function openUnmatched(
+  { deps, account }: FetchContext,
+  { name: folder }: OpenFolder,
+  since: Date | undefined,
+) {
+  const heads: Head[] = []
+  return {
+    add({ head, recipients }: AddressedMail): void {
+      // Most mail of a first poll is older than every alias.
+      if (recipients.length === 0 && !since) heads.push(head)
+    },
+    /** Called once it is saved that they are examined: an interrupted batch is repeated. */
+    report(): void {
+      for (const { candidates, uid } of heads.splice(0)) {
+        deps.countUnmatched()
+        const own = candidates.all.filter((address) => hostOf(address) === hostOf(account.email))
+        const recipients = own.slice(0, SHOWN_RECIPIENTS).map(maskAddress).join(', ')
+        const facts: LogFacts = { account: account.masked, folder, uid, recipients }
+        deps.log.debug(facts, 'mail for no live alias left in the account')
+      }
+    },
+  }
+}
+
+const SHOWN_RECIPIENTS = 5
 
 /** A mail with the live aliases it is for. */
 export interface AddressedMail {
@@ -200,6 +225,7 @@ export async function fetchMessage(
   const { deps, account, limits, connection, budget, poisonMails } = context
   const facts: LogFacts = { account: account.masked, uid: head.uid, size: head.size }
   const location = locationOf(folder, head.uid)
+  if (recipients.length === 0) return 'left'
   if (head.size > limits.maxBytes) {
     deps.log.warn(facts, 'mail exceeds the size limit; left in the account')
     return 'left'

@@ -1,11 +1,15 @@
 import type { FolderState } from '../rules.ts'
 import type { ImapConnection } from './connection.ts'
-import type { FetchContext, OpenFolder } from './fetch.ts'
+import type { ImapDeps } from './options.ts'
 
 export interface FolderStatus {
   uidValidity: number
   /** Undefined if the server does not report it. */
   uidNext: number | undefined
+}
+
+export interface OpenFolder extends FolderStatus {
+  name: string
 }
 
 export interface SpecialFolders {
@@ -55,6 +59,12 @@ export async function fetchFolderStatus(
   return { uidValidity: Number(uidValidity ?? 0), uidNext }
 }
 
+interface FolderContext {
+  deps: ImapDeps
+  connection: ImapConnection
+  account: { masked: string }
+}
+
 interface NewUids {
   /** In ascending order. */
   uids: number[]
@@ -72,7 +82,7 @@ const FEW = 50
  * UIDs above the last one fetched, while the UIDVALIDITY is the known one. Otherwise, and on the first poll, everything since
  * the oldest live alias was created: older mail is for nobody, and mail stored before is recognized by its identity.
  */
-export async function findNewUids(context: FetchContext, folder: OpenFolder): Promise<NewUids> {
+export async function findNewUids(context: FolderContext, folder: OpenFolder): Promise<NewUids> {
   const { deps, connection, account } = context
   const known = await deps.readFolder(folder.name)
   if (known && isSameUidSpace(known, folder)) {
@@ -92,7 +102,7 @@ export async function findNewUids(context: FetchContext, folder: OpenFolder): Pr
 }
 
 async function uidsSinceOldestAlias(
-  { deps, connection }: FetchContext,
+  { deps, connection }: FolderContext,
   range: string,
 ): Promise<Pick<NewUids, 'uids' | 'since'>> {
   const since = await deps.oldestAlias()

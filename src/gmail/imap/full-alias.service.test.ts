@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { MailboxId } from '../../mail/rules/session.ts'
 import { parseRules } from '../../shared/address-rules.ts'
@@ -63,8 +62,8 @@ describe('a mail to a full alias and to one with room', () => {
     await account.untilBodies(free, ['both'])
     await lookOnce()
     await lookOnce()
-    assert.deepEqual(await inAccount(), ['both'])
-    assert.deepEqual(await account.bodies(free), ['both'])
+    expect(await inAccount()).toStrictEqual(['both'])
+    expect(await account.bodies(free)).toStrictEqual(['both'])
   })
 
   test('is delivered and removed once there is room, and to nobody twice', async () => {
@@ -75,8 +74,8 @@ describe('a mail to a full alias and to one with room', () => {
     await lookOnce()
     await account.untilBodies(full, ['two', 'both'])
     await lookOnce()
-    assert.deepEqual([...(await inAccount()), ...(await inAccount('Trash'))], [])
-    assert.deepEqual(await account.bodies(free), ['both'])
+    expect([...(await inAccount()), ...(await inAccount('Trash'))]).toStrictEqual([])
+    expect(await account.bodies(free)).toStrictEqual(['both'])
   })
 
   test('is removed once the rules of the alias refuse it', async () => {
@@ -87,13 +86,13 @@ describe('a mail to a full alias and to one with room', () => {
     deliver('last', FREE)
     await account.untilBodies(free, ['last'])
     await lookOnce()
-    assert.deepEqual(await inAccount(), ['three', 'four'])
+    expect(await inAccount()).toStrictEqual(['three', 'four'])
     await account.deleteOldest(limited)
     await account.deleteOldest(limited)
     await lookOnce()
     await lookOnce()
-    assert.deepEqual(await account.bodies(limited), ['three'])
-    assert.deepEqual([...(await inAccount()), ...(await inAccount('Trash'))], [])
+    expect(await account.bodies(limited)).toStrictEqual(['three'])
+    expect([...(await inAccount()), ...(await inAccount('Trash'))]).toStrictEqual([])
   })
 
   test('is removed once the full alias has expired', async () => {
@@ -104,8 +103,8 @@ describe('a mail to a full alias and to one with room', () => {
     await account.store.endSession(full, account.now())
     await lookOnce()
     await lookOnce()
-    assert.deepEqual([...(await inAccount()), ...(await inAccount('Trash'))], [])
-    assert.deepEqual(await account.bodies(free), ['both'])
+    expect([...(await inAccount()), ...(await inAccount('Trash'))]).toStrictEqual([])
+    expect(await account.bodies(free)).toStrictEqual(['both'])
   })
 })
 
@@ -119,8 +118,8 @@ describe('a mail to a full alias', () => {
     await account.deleteOldest(full)
     await lookOnce()
     await account.untilBodies(full, ['late', 'spam'])
-    assert.deepEqual(await inAccount(), ['one', 'two', 'late'])
-    assert.deepEqual(await inAccount('Spam'), ['spam'])
+    expect(await inAccount()).toStrictEqual(['one', 'two', 'late'])
+    expect(await inAccount('Spam')).toStrictEqual(['spam'])
   })
 
   test('is delivered after a restart and after a change of UIDVALIDITY', async () => {
@@ -140,7 +139,7 @@ describe('a mail to a full alias', () => {
     await lookOnce()
     await account.untilBodies(full, ['late', 'later'])
     await lookOnce()
-    assert.deepEqual(await inAccount(), [])
+    expect(await inAccount()).toStrictEqual([])
   })
 
   test('is not downloaded again until there is room, and does not delay new mail', async () => {

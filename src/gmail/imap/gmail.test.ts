@@ -101,8 +101,9 @@ describe('server limits', () => {
   })
 })
 
-test('examined mail is not fetched again', async () => {
+test('examined mail is not fetched again, and pushes poll no other folder', async () => {
   await script.start()
+  const polls = script.commandCount('STATUS')
   script.deliver({ uid: 3 })
   await script.fixture().untilMails(1)
   script.deliver({ uid: 4, raw: mailText({ To: 'nobody@mail.test' }) })
@@ -115,6 +116,7 @@ test('examined mail is not fetched again', async () => {
   await script.fixture().untilMails(2)
   const fetches = script.server().state.commands.filter((one) => one.startsWith('UID FETCH'))
   expect(fetches.map((one) => one.split(' ')[2])).toEqual(['3', '3', '4', '9', '9'])
+  expect(script.commandCount('STATUS')).toBe(polls)
 })
 
 test('no folder is opened for writing unless mail is removed', async () => {

@@ -2,7 +2,6 @@ import { ImapError } from './errors.ts'
 import type { OAuthClient } from './options.ts'
 
 const TIMEOUT_MS = 15_000
-const MAX_RESPONSE_CHARS = 64 * 1024
 const DEFAULT_LIFETIME_S = 3_600
 // The token must outlive the login that uses it.
 const MARGIN_S = 120
@@ -42,8 +41,7 @@ export function tokenSource(
 
 async function requestToken(client: OAuthClient, signal: AbortSignal): Promise<unknown> {
   const response = await postRefreshToken(client, signal)
-  const text = await response.text().catch(() => '')
-  const body = text.length > MAX_RESPONSE_CHARS ? undefined : parseJson(text)
+  const body: unknown = await response.json().catch(() => undefined)
   if (response.ok) return body
   const error = stringField(body, 'error')
   const message = Object.hasOwn(TOKEN_ERRORS, error) ? TOKEN_ERRORS[error] : undefined
@@ -82,12 +80,4 @@ function parseToken(body: unknown): { token: string; seconds: number } {
 function stringField(body: unknown, key: string): string {
   const value: unknown = Reflect.get(Object(body), key)
   return typeof value === 'string' ? value : ''
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

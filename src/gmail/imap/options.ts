@@ -1,7 +1,6 @@
 import type { Address } from '../../base/address.ts'
 import type { Log } from '../../base/log/log.ts'
-import type { Recipient } from '../../mail/rules/recipient.ts'
-import type { AccountHealth, DeferredMail, FetchedMail, FolderState } from '../rules.ts'
+import type { accountMailDeps } from '../fetch-mail.ts'
 
 /** An account to fetch from, with its secrets: none of this may reach a log or an error message. */
 export interface AccountOptions {
@@ -26,7 +25,7 @@ export interface OAuthClient {
 }
 
 export interface AccountLimits {
-  /** Of one mail; larger ones stay in the account. */
+  /** Largest mail; larger ones stay in the account. */
   maxBytes: number
   bytesPerDay: number
 }
@@ -34,8 +33,6 @@ export interface AccountLimits {
 export interface AccountTiming {
   /** Between two polls of every folder, whatever the server pushes. */
   pollMs: number
-  /** Minimum between two polls on request. */
-  requestedPollMs: number
   /** Duration of one IDLE; servers end it after 29 minutes, some sooner. */
   idleMs: number
   /** For one command; four times that for a whole mail. */
@@ -56,7 +53,6 @@ export const DEFAULT_LIMITS: AccountLimits = {
 
 export const DEFAULT_TIMING: AccountTiming = {
   pollMs: 90 * SECOND,
-  requestedPollMs: 3 * SECOND,
   idleMs: 9 * MINUTE,
   commandTimeoutMs: 30 * SECOND,
   retryMs: {
@@ -69,28 +65,7 @@ export const DEFAULT_TIMING: AccountTiming = {
 }
 
 /** What fetching needs from the services, for one account. */
-export interface ImapDeps {
-  /** Which of these addresses are live aliases of this account, matched exactly. */
-  findAliases(addresses: readonly Address[]): Promise<Recipient[]>
-  /**
-   * In one commit: stores the mail for recipients that do not have it yet, defers it for those that are full, and advances the
-   * folder state. Then wakes waiting clients.
-   */
-  receive(mail: FetchedMail): Promise<ReceiveResult>
-  /** Deferred mail of this folder that can be delivered or dropped now, by ascending UID; limited in number. */
-  listDeferred(folder: string, uidValidity: number): Promise<DeferredMail[]>
-  /** Drops deferred mail by UID, and all mail of the folder deferred under another UIDVALIDITY. */
-  deleteDeferred(folder: string, uidValidity: number, uids: readonly number[]): Promise<void>
-  /** How far the folder was fetched; undefined before the first poll. */
-  readFolder(name: string): Promise<FolderState | undefined>
-  /** Advances past mail that is for no alias. */
-  saveFolder(name: string, state: FolderState): Promise<void>
-  /** When the oldest live alias was created; undefined if there is none. */
-  oldestAlias(): Promise<Date | undefined>
-  reportHealth(health: AccountHealth, reason: string): Promise<void>
-  /** Subscribes to requests for an immediate poll; returns the unsubscribe function. */
-  onPollRequest(poll: () => void): () => void
-  now(): Date
+export interface ImapDeps extends ReturnType<typeof accountMailDeps> {
   /** From 0 to 1, for jitter. */
   random(): number
   log: Log
@@ -100,11 +75,4 @@ export interface ImapDeps {
  * stored: for all recipients that did not have it; partly_stored: deferred for those that are full; known: all had it; full:
  * deferred for all; refused: by the rules of all; blocked: by the block list; no_recipients: no recipient is alive.
  */
-export type ReceiveResult =
-  | 'stored'
-  | 'partly_stored'
-  | 'known'
-  | 'full'
-  | 'refused'
-  | 'blocked'
-  | 'no_recipients'
+export type ReceiveResult = Awaited<ReturnType<ImapDeps['receive']>>

@@ -1,11 +1,12 @@
 import type { Pause } from './budget.ts'
 import { retryDeferred } from './deferred.ts'
 import { ImapError } from './errors.ts'
-import { type FetchContext, fetchNewMail, type OpenFolder } from './fetch.ts'
+import { type FetchContext, fetchNewMail } from './fetch.ts'
 import {
   type FolderStatus,
   fetchFolderStatus,
   listFolders,
+  type OpenFolder,
   openFolder,
   type SpecialFolders,
   specialFolders,
@@ -32,33 +33,27 @@ export async function runPollLoop(loop: PollLoop): Promise<void> {
   const { context, wakeSignal } = loop
   const { connection, signal, deps } = context
   const poller = openPoller(loop, specialFolders(await listFolders(connection)))
-  let pause = await poller.pollAll()
-  let polledAllAt = performance.now()
+  const nextRound = () => performance.now() + loop.timing.pollMs * (0.8 + 0.4 * loop.random())
+  let pause = await poller.poll()
+  let roundAt = nextRound()
   while (!signal.aborted) {
     await loop.onPolled(pause)
     connection.startIdle()
-    const reasons = await wakeSignal.wait(maxWaitMs(loop, pause))
+    const pausedMs = pause ? remainingMs(pause, deps.now()) : Infinity
+    const reasons = await wakeSignal.wait(Math.min(roundAt - performance.now(), pausedMs))
     if (signal.aborted) return
     const error = connection.error()
     if (error) throw error
-    if (pause && remainingMs(pause, deps.now()) > 0) {
-      await poller.keepAlive()
+    const isPushed = reasons.has('push')
+    const isRoundDue = pause || reasons.has('other') || performance.now() >= roundAt
+    if (isPushed && !isRoundDue) {
+      pause = await poller.pollInbox()
       continue
     }
-    // Pushes are for INBOX only; a busy INBOX must not starve the other folders.
-    const isAllDue = performance.now() - polledAllAt >= loop.timing.pollMs
-    const isPushed = pause === undefined && reasons.has('change')
-    pause = isPushed ? await poller.pollInbox() : undefined
-    if (!pause && (!isPushed || reasons.size > 1 || isAllDue)) {
-      pause = await poller.pollAll()
-      polledAllAt = performance.now()
-    }
+    if (pause && remainingMs(pause, deps.now()) > 0) await poller.keepAlive()
+    else pause = await poller.poll({ isPushed })
+    roundAt = nextRound()
   }
-}
-
-function maxWaitMs({ timing, random, context }: PollLoop, pause: Pause | undefined): number {
-  const pollMs = timing.pollMs * (0.8 + 0.4 * random())
-  return pause ? Math.min(pollMs, remainingMs(pause, context.deps.now())) : pollMs
 }
 
 // A pause that seems longer was set before the clock was set back.
@@ -94,15 +89,10 @@ function openPoller(loop: PollLoop, { spam, trash }: SpecialFolders) {
   }
 
   return {
-    /** Fetches from INBOX after a push. */
-    async pollInbox(): Promise<Pause | undefined> {
-      folders.startRound()
-      return (await folders.syncOpenFolder()) ?? (await backToInbox())
-    },
     /** Fetches from every folder whose UIDNEXT has changed, then retries deferred mail. */
-    async pollAll(): Promise<Pause | undefined> {
+    async poll({ isPushed = false } = {}): Promise<Pause | undefined> {
       folders.startRound()
-      let pause = await fetchNew()
+      let pause = (isPushed ? await folders.syncOpenFolder() : undefined) ?? (await fetchNew())
       let more = true
       // New mail first each time: a backlog of deferred mail must not delay it.
       while (more && !pause) {
@@ -111,6 +101,11 @@ function openPoller(loop: PollLoop, { spam, trash }: SpecialFolders) {
         pause = more ? await fetchNew() : await backToInbox()
       }
       return pause
+    },
+    /** After a push: other folders are polled no more often for it. */
+    async pollInbox(): Promise<Pause | undefined> {
+      folders.startRound()
+      return (await folders.syncOpenFolder()) ?? (await backToInbox())
     },
     /** A command that keeps the idle connection open. */
     keepAlive: () => fetchFolderStatus(loop.context.connection, INBOX),
@@ -202,20 +197,18 @@ function statusDiffers(before: FolderStatus | undefined, status: FolderStatus): 
   return before.uidValidity !== status.uidValidity || before.uidNext !== status.uidNext
 }
 
-type WakeReason = 'change' | 'requested' | 'closing'
-
 export type WakeSignal = ReturnType<typeof openWakeSignal>
 
 export function openWakeSignal() {
-  let reasons = new Set<WakeReason>()
+  let reasons = new Set<'push' | 'other'>()
   let resume = () => {}
   return {
-    wake(reason: WakeReason): void {
+    wake(reason: 'push' | 'other'): void {
       reasons.add(reason)
       resume()
     },
-    /** Resolves with the reasons since the last call: at once if there are any, else at the next one or the timeout. */
-    async wait(timeoutMs: number): Promise<ReadonlySet<WakeReason>> {
+    /** Resolves when woken since the last call, with the reasons, or at the timeout. */
+    async wait(timeoutMs: number): Promise<ReadonlySet<'push' | 'other'>> {
       if (reasons.size === 0) {
         const { promise, resolve } = Promise.withResolvers<void>()
         const timer = setTimeout(resolve, timeoutMs)
@@ -223,31 +216,9 @@ export function openWakeSignal() {
         await promise
         clearTimeout(timer)
       }
-      const pending = reasons
+      const given = reasons
       reasons = new Set()
-      return pending
+      return given
     },
-  }
-}
-
-/** Calls at once, then at most once per interval, however often `call` is called. */
-export function throttle(action: () => void, intervalMs: number): { call(): void; stop(): void } {
-  let timer: NodeJS.Timeout | undefined
-  let isPending = false
-  function run(): void {
-    action()
-    isPending = false
-    timer = setTimeout(() => {
-      timer = undefined
-      if (isPending) run()
-    }, intervalMs)
-    timer.unref()
-  }
-  return {
-    call() {
-      if (timer) isPending = true
-      else run()
-    },
-    stop: () => clearTimeout(timer),
   }
 }

@@ -132,7 +132,7 @@ function endOf(value: string, at: number): number {
 
 // Known limit: an obsolete route with commas (`<@a,@b:c@d>`) is not recognized as an address.
 
-interface Mailbox {
+interface AliasAccount {
   account: Address
   /** Gmail stores one copy of a mail, however many aliases it is for. */
   gmail: boolean
@@ -142,7 +142,7 @@ interface Mailbox {
 export function selectRecipients(
   { all, notDeliveredTo, topmost }: Candidates,
   isAlias: (address: Address) => boolean,
-  { account, gmail }: Mailbox,
+  { account, gmail }: AliasAccount,
 ): Address[] {
   const others = notDeliveredTo.some((address) => isFormOf(address, account))
   const found = all.filter(
@@ -160,7 +160,7 @@ export function coversAllAliases(
   { all, topmost, complete }: Candidates,
   found: readonly Address[],
   isAlias: (address: Address) => boolean,
-  { gmail }: Mailbox,
+  { gmail }: AliasAccount,
 ): boolean {
   const isOwnCopy = !gmail && topmost.some((address) => found.includes(address))
   return complete && (isOwnCopy || all.every((one) => !isAlias(one) || found.includes(one)))

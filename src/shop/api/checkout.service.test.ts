@@ -1,6 +1,5 @@
-import assert from 'node:assert/strict'
-import { beforeAll, describe, test } from 'vitest'
-import { type App, sharedApp } from '../../../test/support/app.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { type App, sharedApp } from '../../../test/kit/app/app.ts'
 import {
   ENCODINGS,
   parseResponse,
@@ -8,12 +7,12 @@ import {
   problemFault,
   requestFrom,
   sendRaw,
-} from '../../../test/support/http-client.ts'
-import { openTestServer } from '../../../test/support/http-server.ts'
-import { checkout, FAKE_SHOP, getOrder } from '../../../test/support/shop-client.ts'
-import { stripeEnv } from '../../../test/support/stripe-app.ts'
-import { newClient, PROXY, PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
-import { openStripeServer } from '../pay/testing/stripe-server.ts'
+} from '../../../test/kit/http/http-client.ts'
+import { openTestServer } from '../../../test/kit/http/http-server.ts'
+import { newClient, PROXY, PROXY_ENV } from '../../../test/kit/http/trusted-proxy.ts'
+import { checkout, FAKE_SHOP, getOrder } from '../../../test/kit/shop/shop-client.ts'
+import { openStripeServer } from '../../../test/kit/shop/stripe/stripe-server.ts'
+import { stripeEnv } from '../../../test/kit/shop/stripe-app.ts'
 
 let app: App
 beforeAll(async () => {
@@ -25,12 +24,12 @@ const KEY = { 'idempotency-key': 'sixteen-at-least' }
 describe('200', () => {
   test('the response has the order, the payment URL and the claim secret, and is not cached', async () => {
     const { body, status, headers } = await checkout(app.url, { plan: 'business' })
-    assert.equal(status, 200)
-    assert.equal(headers.get('cache-control'), 'no-store')
+    expect(status).toBe(200)
+    expect(headers.get('cache-control')).toBe('no-store')
     const { order_id, claim_secret, ...rest } = body
-    assert.match(String(order_id), /^ord_[A-Za-z0-9]{22}$/)
-    assert.match(String(claim_secret), /^[A-Za-z0-9_-]{43}$/)
-    assert.deepEqual(rest, {
+    expect(String(order_id)).toMatch(/^ord_[A-Za-z0-9]{22}$/)
+    expect(String(claim_secret)).toMatch(/^[A-Za-z0-9_-]{43}$/)
+    expect(rest).toStrictEqual({
       status: 'success',
       plan: 'business',
       plan_name: 'Business',
@@ -42,7 +41,7 @@ describe('200', () => {
   test('parameters are accepted in every encoding', async () => {
     for (const encoding of ENCODINGS) {
       const { status, text } = await post(`${app.url}/api/checkout`, { plan: 'starter' }, encoding)
-      assert.equal(status, 200, `${encoding}: ${text}`)
+      expect(status, `${encoding}: ${text}`).toBe(200)
     }
   })
 
@@ -50,8 +49,8 @@ describe('200', () => {
     const responses = await Promise.all(
       Array.from({ length: 50 }, () => checkout(app.url, { email: 'ann@buyer.example' }, KEY)),
     )
-    assert.deepEqual(new Set(responses.map(({ status }) => status)), new Set([200]))
-    assert.equal(new Set(responses.map(({ text }) => text)).size, 1)
+    expect(new Set(responses.map(({ status }) => status))).toStrictEqual(new Set([200]))
+    expect(new Set(responses.map(({ text }) => text)).size).toBe(1)
   })
 
   async function secretsOf(port: number, clients: string[], from = PROXY): Promise<Set<string>> {
@@ -69,13 +68,13 @@ describe('200', () => {
   }
 
   test('the same Idempotency-Key from another client creates another order', async () => {
-    assert.equal((await secretsOf(app.httpPort, [newClient(), newClient()])).size, 2)
+    expect((await secretsOf(app.httpPort, [newClient(), newClient()])).size).toBe(2)
   })
 
   test('clients behind an untrusted proxy are distinguished by X-Forwarded-For', async () => {
     const [one, other] = [newClient(), newClient()]
-    assert.equal((await secretsOf(app.httpPort, [one, other], '127.0.0.1')).size, 2)
-    assert.equal((await secretsOf(app.httpPort, [one, one], '127.0.0.1')).size, 1)
+    expect((await secretsOf(app.httpPort, [one, other], '127.0.0.1')).size).toBe(2)
+    expect((await secretsOf(app.httpPort, [one, one], '127.0.0.1')).size).toBe(1)
   })
 
   test('clients are distinguished when rate limits are off', async () => {
@@ -87,16 +86,13 @@ describe('200', () => {
       await secretsOf(server.port, [one, one]),
     ]
     await server.stop()
-    assert.deepEqual(
-      secretSets.map(({ size }) => size),
-      [2, 1],
-    )
+    expect(secretSets.map(({ size }) => size)).toStrictEqual([2, 1])
   })
 
   for (const key of ['x'.repeat(16), '~'.repeat(255), '"quoted"!#$%&+-./:;']) {
     test(`an Idempotency-Key of ${key.length} characters is accepted`, async () => {
       const { status } = await checkout(app.url, {}, { 'idempotency-key': key })
-      assert.equal(status, 200)
+      expect(status).toBe(200)
     })
   }
 
@@ -106,7 +102,7 @@ describe('200', () => {
     })
     const { body } = await checkout(server.url)
     await server.stop()
-    assert.equal(body['url'], `https://mail.example/pay/${body['order_id']}`)
+    expect(body['url']).toBe(`https://mail.example/pay/${body['order_id']}`)
   })
 })
 
@@ -162,9 +158,9 @@ describe('400', () => {
   ] as const) {
     test(`${name} is refused`, async () => {
       const response = await checkout(app.url, params, headers)
-      assert.deepEqual([response.status, response.body['code']], [400, code])
-      assert.match(String(response.body['message']), pattern)
-      assert.equal(problemFault(response), undefined)
+      expect([response.status, response.body['code']]).toStrictEqual([400, code])
+      expect(String(response.body['message'])).toMatch(pattern)
+      expect(problemFault(response)).toBeUndefined()
     })
   }
 
@@ -178,7 +174,7 @@ describe('400', () => {
       `Idempotency-Key: ${'y'.repeat(20)}`,
     ]
     const response = parseResponse(await sendRaw(app.httpPort, `${lines.join('\r\n')}\r\n\r\n`))
-    assert.deepEqual([response.status, response.body['code']], [400, 'invalid_parameter'])
+    expect([response.status, response.body['code']]).toStrictEqual([400, 'invalid_parameter'])
   })
 })
 
@@ -187,8 +183,8 @@ describe('404', () => {
     const server = await openTestServer()
     const response = await checkout(server.url)
     await server.stop()
-    assert.deepEqual([response.status, response.body['code']], [404, 'not_found'])
-    assert.match(String(response.body['message']), /operator/)
+    expect([response.status, response.body['code']]).toStrictEqual([404, 'not_found'])
+    expect(String(response.body['message'])).toMatch(/operator/)
   })
 })
 
@@ -197,9 +193,9 @@ describe('409', () => {
     const headers = { 'idempotency-key': 'for-one-plan-only' }
     await checkout(app.url, {}, headers)
     const response = await checkout(app.url, { plan: 'business' }, headers)
-    assert.deepEqual([response.status, response.body['code']], [409, 'idempotency_conflict'])
-    assert.equal(problemFault(response), undefined)
-    assert.ok(!('claim_secret' in response.body))
+    expect([response.status, response.body['code']]).toStrictEqual([409, 'idempotency_conflict'])
+    expect(problemFault(response)).toBeUndefined()
+    expect('claim_secret' in response.body).toBeFalsy()
   })
 })
 
@@ -218,8 +214,8 @@ describe('429', () => {
     }
     // One more every two seconds that the requests themselves take.
     const more = Math.ceil((performance.now() - startedAt) / 2_000)
-    assert.ok(passed >= 30 && passed <= 30 + more, `${passed} passed`)
-    assert.deepEqual([response.status, response.body['code']], [429, 'rate_limited'])
+    expect(passed >= 30 && passed <= 30 + more, `${passed} passed`).toBeTruthy()
+    expect([response.status, response.body['code']]).toStrictEqual([429, 'rate_limited'])
   })
 })
 
@@ -229,17 +225,17 @@ describe('503', () => {
     const server = await openTestServer({ env: stripeEnv(stripe) })
     stripe.outage = 'error'
     const response = await checkout(server.url, {}, KEY)
-    assert.deepEqual([response.status, response.body['code']], [503, 'payment_unavailable'])
-    assert.equal(problemFault(response), undefined)
-    assert.doesNotMatch(JSON.stringify(response.body), /stripe/i)
+    expect([response.status, response.body['code']]).toStrictEqual([503, 'payment_unavailable'])
+    expect(problemFault(response)).toBeUndefined()
+    expect(JSON.stringify(response.body)).not.toMatch(/stripe/i)
 
     stripe.outage = undefined
     const { body } = await checkout(server.url, {}, KEY)
     const order = { id: String(body['order_id']), secret: String(body['claim_secret']), payUrl: '' }
-    const purchases = await server.shop.listPurchases({ limit: 10 })
+    const orders = await server.shop.listOrders({ limit: 10 })
     const { status } = await getOrder(server.url, order)
     await server.stop()
     await stripe.close()
-    assert.deepEqual([purchases.length, status], [1, 200])
+    expect([orders.length, status]).toStrictEqual([1, 200])
   })
 })

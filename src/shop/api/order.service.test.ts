@@ -1,7 +1,7 @@
-import assert from 'node:assert/strict'
-import { beforeAll, describe, test } from 'vitest'
-import { type App, sharedApp } from '../../../test/support/app.ts'
-import { problemFault, request } from '../../../test/support/http-client.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { type App, sharedApp } from '../../../test/kit/app/app.ts'
+import { problemFault, request } from '../../../test/kit/http/http-client.ts'
+import { PROXY_ENV } from '../../../test/kit/http/trusted-proxy.ts'
 import {
   claim,
   createOrder,
@@ -9,8 +9,7 @@ import {
   getOrder,
   payOrder,
   revokeKeyOf,
-} from '../../../test/support/shop-client.ts'
-import { PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
+} from '../../../test/kit/shop/shop-client.ts'
 
 let app: App
 beforeAll(async () => {
@@ -21,12 +20,12 @@ describe('200', () => {
   test('an open order has the payment URL and no key prefix', async () => {
     const order = await createOrder(app.url, { plan: 'business' })
     const { body, headers } = await getOrder(app.url, order)
-    assert.equal(headers.get('cache-control'), 'no-store')
+    expect(headers.get('cache-control')).toBe('no-store')
     const { created_at, created_at_iso, next, ...rest } = body
-    assert.match(String(created_at), /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/)
-    assert.equal(created_at_iso, `${String(created_at).replace(' ', 'T')}Z`)
-    assert.match(String(next), /Complete the payment/)
-    assert.deepEqual(rest, {
+    expect(String(created_at)).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/)
+    expect(created_at_iso).toBe(`${String(created_at).replace(' ', 'T')}Z`)
+    expect(String(next)).toMatch(/Complete the payment/)
+    expect(rest).toStrictEqual({
       status: 'success',
       order_id: order.id,
       plan: 'business',
@@ -47,10 +46,10 @@ describe('200', () => {
     const order = await createOrder(app.url, { plan: 'business' })
     await payOrder(app.url, order)
     const { body } = await getOrder(app.url, order)
-    assert.deepEqual([body['state'], body['claimable'], body['url']], ['paid', true, null])
-    assert.match(String(body['key_prefix']), /^mf_test_\w{4}$/)
+    expect([body['state'], body['claimable'], body['url']]).toStrictEqual(['paid', true, null])
+    expect(String(body['key_prefix'])).toMatch(/^mf_test_\w{4}$/)
     const remainingMs = Date.parse(String(body['paid_until_iso'])) - app.now().getTime()
-    assert.ok(remainingMs > 364 * 86_400_000 && remainingMs < 367 * 86_400_000)
+    expect(remainingMs > 364 * 86_400_000 && remainingMs < 367 * 86_400_000).toBeTruthy()
   })
 
   test('a claimed order has the time of the claim, and is not claimable a day later', async () => {
@@ -58,12 +57,12 @@ describe('200', () => {
     await payOrder(app.url, order)
     await claim(app.url, order)
     const { body } = await getOrder(app.url, order)
-    assert.equal(body['claimable'], true)
-    assert.match(String(body['claimed_at']), /^\d{4}-/)
+    expect(body['claimable']).toBe(true)
+    expect(String(body['claimed_at'])).toMatch(/^\d{4}-/)
     app.moveClock(86_400)
     const later = await getOrder(app.url, order)
-    assert.equal(later.body['claimable'], false)
-    assert.equal(later.body['claimed_at'], body['claimed_at'])
+    expect(later.body['claimable']).toBe(false)
+    expect(later.body['claimed_at']).toBe(body['claimed_at'])
   })
 
   test('a revoked key is not claimable, and the next step says so', async () => {
@@ -71,8 +70,8 @@ describe('200', () => {
     await payOrder(app.url, order)
     await revokeKeyOf(app, order)
     const { body } = await getOrder(app.url, order)
-    assert.deepEqual([body['state'], body['claimable']], ['paid', false])
-    assert.match(String(body['next']), /revoked/)
+    expect([body['state'], body['claimable']]).toStrictEqual(['paid', false])
+    expect(String(body['next'])).toMatch(/revoked/)
   })
 
   for (const [outcome, state, payable] of [
@@ -83,7 +82,7 @@ describe('200', () => {
       const order = await createOrder(app.url)
       await payOrder(app.url, order, outcome)
       const { body } = await getOrder(app.url, order)
-      assert.deepEqual([body['state'], body['url'] !== null], [state, payable])
+      expect([body['state'], body['url'] !== null]).toStrictEqual([state, payable])
     })
   }
 })
@@ -93,9 +92,9 @@ describe('400', () => {
     test(`${JSON.stringify(headers)}: the message names the missing header`, async () => {
       const { id } = await createOrder(app.url)
       const response = await request(`${app.url}/api/orders/${id}`, { headers })
-      assert.deepEqual([response.status, response.body['code']], [400, 'missing_parameter'])
-      assert.match(String(response.body['message']), /^Claim-Secret: /)
-      assert.equal(problemFault(response), undefined)
+      expect([response.status, response.body['code']]).toStrictEqual([400, 'missing_parameter'])
+      expect(String(response.body['message'])).toMatch(/^Claim-Secret: /)
+      expect(problemFault(response)).toBeUndefined()
     })
   }
 
@@ -104,7 +103,7 @@ describe('400', () => {
     const response = await request(
       `${app.url}/api/orders/${id}?claim-secret=${secret}&token=${secret}`,
     )
-    assert.equal(response.status, 400)
+    expect(response.status).toBe(400)
   })
 })
 
@@ -123,7 +122,7 @@ describe('404', () => {
     const summaries = responses.map(({ status, body }) =>
       [status, body['code'], body['message']].join(),
     )
-    assert.equal(new Set(summaries).size, 1)
-    assert.match(summaries[0] ?? '', /^404,not_found,/)
+    expect(new Set(summaries).size).toBe(1)
+    expect(summaries[0] ?? '').toMatch(/^404,not_found,/)
   })
 })

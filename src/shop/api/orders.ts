@@ -1,15 +1,19 @@
 import { Type } from 'typebox'
 import { Problem } from '../../base/problem.ts'
-import { isoTimestamp, timestampFields, utcTimestamp } from '../../base/time.ts'
-import { siteUrl } from '../../http/server/client.ts'
+import { timestampFields } from '../../base/time.ts'
+import { siteUrl } from '../../http/server/client-address.ts'
+import type { HttpRequest } from '../../http/server/request.ts'
 import { success } from '../../http/server/response.ts'
-import { type HeaderField, type HttpRequest, route } from '../../http/server/route.ts'
+import { type HeaderField, route } from '../../http/server/route.ts'
 import {
   countField,
   expiryFields,
-  isoTimeField,
+  named,
+  namedSuccess,
   nullable,
+  nullableTimeFields,
   successSchema,
+  timeFields,
 } from '../../http/server/schemas.ts'
 import { priceText, termText } from '../../shared/plan.ts'
 import { checkout } from '../checkout.ts'
@@ -22,7 +26,7 @@ import {
   unknownOrder,
   viewOrder,
 } from '../order.ts'
-import type { Purchase } from '../rules.ts'
+import type { Order } from '../rules.ts'
 import { handleWebhook } from '../settle-order.ts'
 
 export const orderIdField = Type.String({ description: 'The order id from checkout.' })
@@ -31,7 +35,7 @@ const planFields = {
   order_id: Type.String({ examples: ['ord_5vQ0fJmD3Y1kq8TzWb2uXa'] }),
   plan: Type.String({ examples: ['business'] }),
   plan_name: Type.String({ examples: ['Business'] }),
-  price: Type.Object({
+  price: named('OrderPrice', {
     cents: Type.Integer({ examples: [4_500] }),
     currency: Type.String({ examples: ['usd'] }),
     text: Type.String({ examples: ['45 USD'] }),
@@ -39,7 +43,7 @@ const planFields = {
   }),
 }
 
-function planJson({ id, plan }: Purchase) {
+function planJson({ id, plan }: Order) {
   return {
     order_id: id,
     plan: plan.id,
@@ -53,16 +57,12 @@ function planJson({ id, plan }: Purchase) {
   }
 }
 
-const nullableTime = nullable(Type.String({ examples: ['2026-03-01 12:00:00'] }))
-const nullableIsoTime = nullable(isoTimeField)
-
 function orderJson({ order, payUrl, claimable, next }: OrderView) {
   return {
     ...planJson(order),
     state: order.state,
     url: payUrl ?? null,
-    created_at: utcTimestamp(order.createdAt),
-    created_at_iso: isoTimestamp(order.createdAt),
+    ...timestampFields('created_at', order.createdAt),
     ...timestampFields('paid_until', order.paidUntil),
     claimable,
     ...timestampFields('claimed_at', order.claimedAt),
@@ -99,7 +99,7 @@ export const checkoutRoute = route({
       }),
     ),
   }),
-  output: successSchema({
+  output: namedSuccess('Checkout', {
     ...planFields,
     url: Type.String({ examples: ['https://checkout.example/pay/1'] }),
     claim_secret: Type.String({ examples: ['43 characters, to be kept secret'] }),
@@ -145,7 +145,7 @@ export const orderRoute = route({
   description:
     'Returns whether the order is paid and whether its key can be claimed. The claim secret is sent in the Claim-Secret header.',
   input: Type.Object({ id: orderIdField }),
-  output: successSchema({
+  output: namedSuccess('Order', {
     ...planFields,
     state: Type.String({
       description: 'open, pending, paid, failed, expired, refunded or disputed.',
@@ -155,13 +155,10 @@ export const orderRoute = route({
       description: 'The payment URL, while the order can be paid.',
       examples: [null],
     }),
-    created_at: Type.String({ examples: ['2026-03-01 12:00:00'] }),
-    created_at_iso: isoTimeField,
-    paid_until: nullableTime,
-    paid_until_iso: nullableIsoTime,
+    ...timeFields('created_at'),
+    ...nullableTimeFields('paid_until'),
     claimable: Type.Boolean({ examples: [true] }),
-    claimed_at: nullableTime,
-    claimed_at_iso: nullableIsoTime,
+    ...nullableTimeFields('claimed_at'),
     key_prefix: Type.Union([Type.String({ examples: ['mf_live_a1B2'] }), Type.Null()]),
     next: Type.String({
       examples: ['Claim the key. It is shown only once: store it in a safe place.'],
@@ -182,7 +179,7 @@ export const claimRoute = route({
   description:
     'Creates the key for a paid order and returns it. Only its hash is stored: a repeated call within 24 hours of the first returns a new key and immediately revokes the previous one. The claim secret is sent in the Claim-Secret header.',
   input: Type.Object({ id: orderIdField }),
-  output: successSchema({
+  output: namedSuccess('ClaimedKey', {
     ...planFields,
     key: Type.String({ examples: ['45 characters, to be kept secret'] }),
     key_id: Type.String({ examples: ['key_1uQmB0cZ7yR5tVd9KfXw3e'] }),

@@ -1,10 +1,9 @@
-import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeAll, describe, test } from 'vitest'
-import { type App, sharedApp, startApp } from '../../../test/support/app.ts'
-import { request } from '../../../test/support/http-client.ts'
-import { tempFolder } from '../../../test/support/stores.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { type App, sharedApp, startApp } from '../../../test/kit/app/app.ts'
+import { request } from '../../../test/kit/http/http-client.ts'
+import { tempFolder } from '../../../test/kit/store/stores.ts'
 
 let app: App
 beforeAll(async () => {
@@ -14,7 +13,7 @@ beforeAll(async () => {
 describe('200', () => {
   test('the default plans are listed, and cannot be bought online', async () => {
     const { body, headers } = await request(`${app.url}/api/plans`)
-    assert.deepEqual(body, {
+    expect(body).toStrictEqual({
       status: 'success',
       plans: [
         {
@@ -42,7 +41,7 @@ describe('200', () => {
       ],
       payments: { provider: 'manual', buyable: false },
     })
-    assert.equal(headers.get('access-control-allow-origin'), '*')
+    expect(headers.get('access-control-allow-origin')).toBe('*')
   })
 
   test('custom plans are listed, and can be bought with a payment provider', async () => {
@@ -53,9 +52,9 @@ describe('200', () => {
     const shop = await startApp({ env: { MAYFLY_PLANS_FILE: file, MAYFLY_PAYMENTS: 'fake' } })
     const { body } = await request(`${shop.url}/api/plans`)
     const [plan] = body['plans'] as Record<string, unknown>[]
-    assert.deepEqual(plan?.['price'], { cents: 150, currency: 'eur', text: '1.50 EUR' })
-    assert.equal(plan?.['validity'], '3 months')
-    assert.deepEqual(body['payments'], { provider: 'fake', buyable: true })
+    expect(plan?.['price']).toStrictEqual({ cents: 150, currency: 'eur', text: '1.50 EUR' })
+    expect(plan?.['validity']).toBe('3 months')
+    expect(body['payments']).toStrictEqual({ provider: 'fake', buyable: true })
     await shop.stop()
     folder.remove()
   })

@@ -1,11 +1,11 @@
 import { Type } from 'typebox'
 import { success } from '../../http/server/response.ts'
 import { route } from '../../http/server/route.ts'
-import { countField, nullable, successSchema } from '../../http/server/schemas.ts'
+import { countField, named, nullable, successSchema } from '../../http/server/schemas.ts'
 import { type Plan, priceText, validityOf } from '../../shared/plan.ts'
 import type { ShopRouteDeps } from '../deps.ts'
 
-const planSchema = Type.Object({
+const planSchema = named('Plan', {
   id: Type.String({ examples: ['business'] }),
   name: Type.String({ examples: ['Business'] }),
   price: Type.Object({

@@ -1,12 +1,11 @@
-import assert from 'node:assert/strict'
-import { afterAll, beforeAll, beforeEach, describe, onTestFinished, test } from 'vitest'
-import { problemFault, request, type TestResponse } from '../../../test/support/http-client.ts'
-import { openTestServer } from '../../../test/support/http-server.ts'
-import { claim, createOrder, getOrder } from '../../../test/support/shop-client.ts'
-import { runSql } from '../../../test/support/sql.ts'
-import { type StripeApp, startStripeApp } from '../../../test/support/stripe-app.ts'
-import { PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
-import type { SignOptions } from '../pay/testing/stripe-server.ts'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { problemFault, request, type TestResponse } from '../../../test/kit/http/http-client.ts'
+import { openTestServer } from '../../../test/kit/http/http-server.ts'
+import { PROXY_ENV } from '../../../test/kit/http/trusted-proxy.ts'
+import { claim, createOrder, getOrder } from '../../../test/kit/shop/shop-client.ts'
+import type { SignOptions } from '../../../test/kit/shop/stripe/stripe-server.ts'
+import { type StripeApp, startStripeApp } from '../../../test/kit/shop/stripe-app.ts'
+import { runSql } from '../../../test/kit/store/sql.ts'
 
 let app: StripeApp
 beforeAll(async () => {
@@ -25,7 +24,7 @@ async function paidEvent(plan = 'starter') {
   app.stripe.take()
   app.stripe.pay(session)
   const event = app.stripe.take().find(({ type }) => type === 'checkout.session.completed')
-  assert.ok(event)
+  expect.assert(event)
   return { order, event, session }
 }
 
@@ -45,9 +44,9 @@ describe('200', () => {
     const { order, event } = await paidEvent()
     const { body, signature } = app.stripe.sign(event)
     const response = await send(body, { 'stripe-signature': signature })
-    assert.deepEqual([response.status, response.body], [200, { status: 'success' }])
-    assert.equal(await stateOf(order), 'paid')
-    assert.equal((await claim(app.url, order)).status, 200)
+    expect([response.status, response.body]).toStrictEqual([200, { status: 'success' }])
+    expect(await stateOf(order)).toBe('paid')
+    expect((await claim(app.url, order)).status).toBe(200)
   })
 
   test('any media type is accepted', async () => {
@@ -55,7 +54,7 @@ describe('200', () => {
       const { event } = await paidEvent()
       const { body, signature } = app.stripe.sign(event)
       const headers = { 'stripe-signature': signature, 'content-type': type }
-      assert.equal((await send(body, headers)).status, 200, type)
+      expect((await send(body, headers)).status, type).toBe(200)
     }
   })
 
@@ -68,10 +67,10 @@ describe('200', () => {
     rotating.stripe.pay(rotating.stripe.sessionsOf(order.id)[0] ?? '')
     for (const [index, event] of rotating.stripe.take().entries()) {
       const secret = index % 2 === 0 ? 'whsec_old' : 'whsec_new'
-      assert.equal(await rotating.stripe.deliver(rotating.webhook, event, { secret }), 200)
+      expect(await rotating.stripe.deliver(rotating.webhook, event, { secret })).toBe(200)
     }
     const { body } = await getOrder(rotating.url, order)
-    assert.equal(body['state'], 'paid')
+    expect(body['state']).toBe('paid')
   })
 
   for (const [name, change] of [
@@ -83,8 +82,8 @@ describe('200', () => {
     test(`an event ${name} is acknowledged and changes nothing`, async () => {
       const { order, event } = await paidEvent()
       const text = JSON.stringify({ ...event, ...change })
-      assert.equal((await send(text, signed(text))).status, 200)
-      assert.equal(await stateOf(order), 'open')
+      expect((await send(text, signed(text))).status).toBe(200)
+      expect(await stateOf(order)).toBe('open')
     })
   }
 
@@ -93,8 +92,8 @@ describe('200', () => {
     const text = JSON.stringify(event)
       .replaceAll(order.id, `ord_${'0'.repeat(22)}`)
       .replaceAll(/cs_\w+/g, 'cs_unknown')
-    assert.equal((await send(text, signed(text))).status, 200)
-    assert.equal(await stateOf(order), 'open')
+    expect((await send(text, signed(text))).status).toBe(200)
+    expect(await stateOf(order)).toBe('open')
   })
 
   test('the state of an order is read from Stripe, not from a signed event', async () => {
@@ -112,8 +111,8 @@ describe('200', () => {
       livemode: false,
       data: { object: forged },
     })
-    assert.equal((await send(text, signed(text))).status, 200)
-    assert.equal(await stateOf(order), 'open')
+    expect((await send(text, signed(text))).status).toBe(200)
+    expect(await stateOf(order)).toBe('open')
   })
 })
 
@@ -138,10 +137,10 @@ describe('400', () => {
       const { order, event } = await paidEvent()
       const { body } = app.stripe.sign(event)
       const response = await send(body, forge(body))
-      assert.deepEqual([response.status, response.body['code']], [400, 'invalid_parameter'])
-      assert.match(String(response.body['message']), /^Stripe-Signature: /)
-      assert.equal(problemFault(response), undefined)
-      assert.equal(await stateOf(order), 'open')
+      expect([response.status, response.body['code']]).toStrictEqual([400, 'invalid_parameter'])
+      expect(String(response.body['message'])).toMatch(/^Stripe-Signature: /)
+      expect(problemFault(response)).toBeUndefined()
+      expect(await stateOf(order)).toBe('open')
     })
   }
 
@@ -153,17 +152,17 @@ describe('400', () => {
     test(`a body ${name} is refused`, async () => {
       const { order, event } = await paidEvent()
       const { body, signature } = app.stripe.sign(event)
-      assert.notEqual(alter(body), body)
+      expect(alter(body)).not.toBe(body)
       const response = await send(alter(body), { 'stripe-signature': signature })
-      assert.equal(response.status, 400)
-      assert.equal(await stateOf(order), 'open')
+      expect(response.status).toBe(400)
+      expect(await stateOf(order)).toBe('open')
     })
   }
 
   for (const text of ['', '{}', '[]', 'null', '"evt"', '{"id":1,"type":2}', '{"id":']) {
     test(`signed ${JSON.stringify(text)} is not an event`, async () => {
       const response = await send(text, signed(text))
-      assert.deepEqual([response.status, response.body['code']], [400, 'invalid_parameter'])
+      expect([response.status, response.body['code']]).toStrictEqual([400, 'invalid_parameter'])
     })
   }
 })
@@ -177,7 +176,7 @@ describe('404', () => {
         method: 'POST',
         body: '{}',
       })
-      assert.deepEqual([response.status, response.body['code']], [404, 'not_found'])
+      expect([response.status, response.body['code']]).toStrictEqual([404, 'not_found'])
     })
   }
 })
@@ -189,11 +188,11 @@ describe('500', () => {
     const { body, signature } = app.stripe.sign(event)
     const response = await send(body, { 'stripe-signature': signature })
     await runSql(app, 'shop', 'alter table canary rename to api_key')
-    assert.deepEqual([response.status, response.body['code']], [500, 'internal'])
-    assert.doesNotMatch(response.text, /api_key|canary/)
-    assert.equal(await stateOf(order), 'open')
-    assert.equal((await send(body, { 'stripe-signature': signature })).status, 200)
-    assert.equal(await stateOf(order), 'paid')
+    expect([response.status, response.body['code']]).toStrictEqual([500, 'internal'])
+    expect(response.text).not.toMatch(/api_key|canary/)
+    expect(await stateOf(order)).toBe('open')
+    expect((await send(body, { 'stripe-signature': signature })).status).toBe(200)
+    expect(await stateOf(order)).toBe('paid')
   })
 })
 
@@ -203,11 +202,11 @@ describe('503', () => {
     app.stripe.outage = 'error'
     const { body, signature } = app.stripe.sign(event)
     const response = await send(body, { 'stripe-signature': signature })
-    assert.deepEqual([response.status, response.body['code']], [503, 'payment_unavailable'])
-    assert.equal(await stateOf(order), 'open')
+    expect([response.status, response.body['code']]).toStrictEqual([503, 'payment_unavailable'])
+    expect(await stateOf(order)).toBe('open')
     app.stripe.outage = undefined
-    assert.equal((await send(body, { 'stripe-signature': signature })).status, 200)
-    assert.equal(await stateOf(order), 'paid')
+    expect((await send(body, { 'stripe-signature': signature })).status).toBe(200)
+    expect(await stateOf(order)).toBe('paid')
   })
 })
 

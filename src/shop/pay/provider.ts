@@ -1,9 +1,9 @@
 import type { KeyMode } from '../../keys/rules.ts'
-import type { PaymentFacts, Purchase } from '../rules.ts'
+import type { Order, PaymentFacts } from '../rules.ts'
 
 /** Takes payments for keys. */
 export interface PaymentProvider {
-  provider: 'manual' | Purchase['provider']
+  provider: 'manual' | Order['provider']
   /** The kind of keys that its payments create. */
   mode: KeyMode
   /** Idempotent per order. Throws Problem if nothing is sold online. */
@@ -12,7 +12,7 @@ export interface PaymentProvider {
   remote: RemoteProvider | undefined
 }
 
-export interface CheckoutOrder extends Pick<Purchase, 'id' | 'plan' | 'email'> {
+export interface CheckoutOrder extends Pick<Order, 'id' | 'plan' | 'email'> {
   /** Our site, without a trailing slash: where the buyer returns to. */
   baseUrl: string
 }
@@ -23,26 +23,22 @@ export interface RemoteProvider {
   parseEvent(raw: Uint8Array, signature: string | undefined): Promise<PaymentEvent>
   /** The current state of the order at the provider. */
   fetchFacts(
-    order: Pick<Purchase, 'id' | 'plan' | 'checkoutRef' | 'subscriptionRef'>,
+    order: Pick<Order, 'id' | 'plan' | 'checkoutRef' | 'subscriptionRef'>,
   ): Promise<PaymentFacts>
   /** All events since then, oldest first. */
-  missedEvents(since: Date): AsyncIterable<MissedEvent>
+  missedEvents(since: Date): AsyncIterable<PaymentEvent>
 }
 
-/** An event that may not have reached us. Finding its order may take a request: separate, so that one failure does not stop the others. */
-export interface MissedEvent extends Pick<PaymentEvent, 'id' | 'type'> {
-  resolve(): Promise<PaymentEvent>
-}
-
+/** Says that something has changed; what, is then read from the provider. */
 export interface PaymentEvent {
   id: string
   type: string
-  /** Identifies the order; undefined if the event changes none of ours. */
-  hint: OrderHint | undefined
+  /** Undefined if the event changes no order of ours. May take a request, so it is called for new events only. */
+  findRefs(): Promise<OrderRefs | undefined>
 }
 
-/** Tried in this order; each may be missing. They only select the order: what counts is then read from the provider. */
-export interface OrderHint {
+/** What an event names of its order; each may be missing. */
+export interface OrderRefs {
   checkoutRef: string | undefined
   subscriptionRef: string | undefined
   orderId: string | undefined

@@ -1,23 +1,15 @@
 import { Stripe } from 'stripe'
 import { Problem } from '../../base/problem.ts'
 import type { KeyMode } from '../../keys/rules.ts'
-import type { OrderHint } from './provider.ts'
-import { callStripe } from './stripe-client.ts'
+import type { OrderRefs, PaymentEvent } from './provider.ts'
+import { callStripe, ifFound } from './stripe-client.ts'
 
-/** What an event itself says about its order, before any request to Stripe. */
-export interface EventRefs {
-  id: string
-  type: string
-  hint: OrderHint | undefined
-  /** A payment intent to fetch if there is no hint. */
-  intent: string | undefined
-}
-
-type ObjectRefs = Partial<OrderHint> & { intent?: string | undefined }
+/** What an event itself says about its order; of a refund or a dispute, perhaps only the payment. */
+type EventRefs = Partial<OrderRefs> & { intent?: string | undefined }
 
 // The object of an event has the format of the API version the endpoint was created with, possibly older than ours. So
 // only ids are taken from it, field by field; the state is always fetched again.
-const REFS_BY_TYPE = new Map<string, (object: unknown) => ObjectRefs>([
+const REFS_BY_TYPE = new Map<string, (object: unknown) => EventRefs>([
   ['checkout.session.completed', checkoutRefs],
   ['checkout.session.async_payment_succeeded', checkoutRefs],
   ['checkout.session.async_payment_failed', checkoutRefs],
@@ -41,18 +33,42 @@ const REFS_BY_TYPE = new Map<string, (object: unknown) => ObjectRefs>([
 export const EVENT_TYPES: readonly string[] = [...REFS_BY_TYPE.keys()]
 
 /** Events of the other mode, of another account or of other types refer to no order. */
-export function eventRefs(event: unknown, mode: KeyMode): EventRefs {
+export function paymentEvent(client: Stripe, mode: KeyMode, event: unknown): PaymentEvent {
   const id = textAt(event, 'id')
   const type = textAt(event, 'type')
   if (!id || !type) throw new Problem('invalid_parameter', 'No Stripe event in the request body.')
   const ours = fieldAt(event, 'livemode') === (mode === 'live') && !fieldAt(event, 'account')
-  const seen: ObjectRefs =
-    (ours && REFS_BY_TYPE.get(type)?.(fieldAt(event, 'data', 'object'))) || {}
-  return { id, type, hint: orderHint(seen), intent: seen.intent }
+  const refs = ours ? REFS_BY_TYPE.get(type)?.(fieldAt(event, 'data', 'object')) : undefined
+  return {
+    id,
+    type,
+    findRefs: async () => orderRefs(refs) ?? (await callStripe(() => paymentOrder(client, refs))),
+  }
+}
+
+/** The order of a payment that does not name it. */
+async function paymentOrder(client: Stripe, { intent }: EventRefs = {}) {
+  const payment = intent && (await ifFound(client.paymentIntents.retrieve(intent)))
+  if (!payment) return undefined
+  const orderId = payment.metadata['order_id']
+  if (orderId) return orderRefs({ orderId })
+  // Payments of a subscription carry no metadata of ours; the invoice links payment and subscription.
+  const { data } = await client.invoicePayments.list({
+    payment: { type: 'payment_intent', payment_intent: intent },
+    expand: ['data.invoice'],
+    limit: 1,
+  })
+  return orderRefs(invoiceRefs(data[0]?.invoice))
+}
+
+function orderRefs(refs: EventRefs = {}): OrderRefs | undefined {
+  const { checkoutRef, subscriptionRef, orderId } = refs
+  if (!checkoutRef && !subscriptionRef && !orderId) return undefined
+  return { checkoutRef, subscriptionRef, orderId }
 }
 
 /** API versions before 2025 have the subscription at another place. */
-export function invoiceRefs(invoice: unknown): ObjectRefs {
+function invoiceRefs(invoice: unknown): EventRefs {
   const details = fieldAt(invoice, 'parent', 'subscription_details')
   return {
     subscriptionRef: idAt(details, 'subscription') ?? idAt(invoice, 'subscription'),
@@ -62,16 +78,7 @@ export function invoiceRefs(invoice: unknown): ObjectRefs {
   }
 }
 
-export function orderHint({
-  checkoutRef,
-  subscriptionRef,
-  orderId,
-}: ObjectRefs): OrderHint | undefined {
-  const hint = { checkoutRef, subscriptionRef, orderId }
-  return checkoutRef || subscriptionRef || orderId ? hint : undefined
-}
-
-function checkoutRefs(session: unknown): ObjectRefs {
+function checkoutRefs(session: unknown): EventRefs {
   return {
     checkoutRef: textAt(session, 'id'),
     subscriptionRef: idAt(session, 'subscription'),
@@ -79,7 +86,7 @@ function checkoutRefs(session: unknown): ObjectRefs {
   }
 }
 
-function subscriptionRefs(subscription: unknown): ObjectRefs {
+function subscriptionRefs(subscription: unknown): EventRefs {
   return {
     subscriptionRef: textAt(subscription, 'id'),
     orderId: textAt(subscription, 'metadata', 'order_id'),
@@ -87,7 +94,7 @@ function subscriptionRefs(subscription: unknown): ObjectRefs {
 }
 
 /** A charge carries the metadata of its payment intent; refunds, disputes and renewals do not. */
-function paymentRefs(thing: unknown): ObjectRefs {
+function paymentRefs(thing: unknown): EventRefs {
   const orderId = textAt(thing, 'metadata', 'order_id')
   return orderId ? { orderId } : { intent: idAt(thing, 'payment_intent') }
 }

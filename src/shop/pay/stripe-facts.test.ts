@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { factsOf, type SubscriptionRecord } from './stripe-facts.ts'
 import {
   attempt,
   business,
@@ -16,7 +15,8 @@ import {
   starter,
   YEAR_ON,
   yearly,
-} from './testing/stripe-records.ts'
+} from '../../../test/kit/shop/stripe/stripe-records.ts'
+import { factsOf, type SubscriptionRecord } from './stripe-facts.ts'
 
 test('a one-time plan has one payment', () => {
   expect(facts(starter, oneTime)).toEqual({
@@ -25,7 +25,7 @@ test('a one-time plan has one payment', () => {
       {
         ref: 'pi_1',
         paidAt: new Date('2027-03-05T10:00:00Z'),
-        returned: 'no',
+        refunded: 'no',
         disputed: 'no',
       },
     ],
@@ -41,7 +41,7 @@ test('the first invoice of a subscription is the purchase and counts once', () =
       {
         ref: 'in_1',
         paidAt: new Date('2027-03-05T10:00:02Z'),
-        returned: 'no',
+        refunded: 'no',
         disputed: 'no',
       },
     ],
@@ -172,29 +172,29 @@ describe('an order is', () => {
 })
 
 describe('refunds and disputes', () => {
-  for (const [returned, name, change] of [
+  for (const [refunded, name, change] of [
     ['no', 'nothing was refunded', {}],
     ['partly', 'a part was refunded', { amount_refunded: 1 }],
     ['fully', 'everything was refunded', { amount_refunded: 500, refunded: true }],
   ] as const) {
-    test(`a payment is returned: ${returned} if ${name}`, () => {
+    test(`a payment is refunded: ${refunded} if ${name}`, () => {
       const taken = { charge: { ...charge, ...change } }
       const paidOnce = facts(starter, { ...oneTime, attempt: { ...attempt, ...taken } })
       const subscribed = facts(business, yearly({ invoices: [invoiceRecord({}, taken)] }))
-      expect(paidOnce.payments).toMatchObject([{ returned }])
-      expect(subscribed.payments).toMatchObject([{ returned }])
+      expect(paidOnce.payments).toMatchObject([{ refunded }])
+      expect(subscribed.payments).toMatchObject([{ refunded }])
     })
   }
 
-  test('a payment is returned: partly if one of two payments of an invoice was refunded', () => {
+  test('a payment is refunded: partly if one of two payments of an invoice was refunded', () => {
     const refunded = { ...attempt, charge: { ...charge, refunded: true, amount_refunded: 2_000 } }
     const record = yearly({ invoices: [{ invoice, attempts: [refunded, attempt] }] })
-    expect(facts(business, record).payments).toMatchObject([{ returned: 'partly' }])
+    expect(facts(business, record).payments).toMatchObject([{ refunded: 'partly' }])
   })
 
-  test('a payment is returned: no if the invoice was paid outside of Stripe', () => {
+  test('a payment is refunded: no if the invoice was paid outside of Stripe', () => {
     const record = yearly({ invoices: [{ invoice, attempts: [] }] })
-    expect(facts(business, record).payments).toMatchObject([{ returned: 'no', disputed: 'no' }])
+    expect(facts(business, record).payments).toMatchObject([{ refunded: 'no', disputed: 'no' }])
   })
 
   for (const [disputed, ...disputes] of [

@@ -1,10 +1,10 @@
 import type { Stripe } from 'stripe'
 import type { KeyMode } from '../../keys/rules.ts'
 import type { Plan } from '../../shared/plan.ts'
-import type { Payment, PaymentFacts, Purchase } from '../rules.ts'
+import type { Order, Payment, PaymentFacts } from '../rules.ts'
 import { checkoutMode } from './stripe-client.ts'
 
-type Order = Pick<Purchase, 'id' | 'plan'>
+type SoldOrder = Pick<Order, 'id' | 'plan'>
 
 type Session = Pick<
   Stripe.Checkout.Session,
@@ -14,7 +14,7 @@ type Session = Pick<
 /** Everything Stripe stores about an order. */
 export interface OrderRecord {
   session: Session
-  /** Of a one-time plan. */
+  /** Payment of a one-time plan. */
   attempt: PaymentAttempt | undefined
   subscription: SubscriptionRecord | undefined
 }
@@ -29,7 +29,7 @@ export const NO_CHECKOUT: PaymentFacts = {
 
 /** A payment counts only if mode, amount and currency are those of the order. */
 export function factsOf(
-  order: Order,
+  order: SoldOrder,
   record: OrderRecord,
   { mode, now }: { mode: KeyMode; now: Date },
 ): PaymentFacts {
@@ -44,7 +44,7 @@ export function factsOf(
   }
 }
 
-function matchesOrder({ id, plan }: Order, session: Session, mode: KeyMode): boolean {
+function matchesOrder({ id, plan }: SoldOrder, session: Session, mode: KeyMode): boolean {
   return (
     session.metadata?.['order_id'] === id &&
     session.livemode === (mode === 'live') &&
@@ -53,7 +53,7 @@ function matchesOrder({ id, plan }: Order, session: Session, mode: KeyMode): boo
   )
 }
 
-function paymentsOf({ plan }: Order, { attempt, subscription }: OrderRecord): Payment[] {
+function paymentsOf({ plan }: SoldOrder, { attempt, subscription }: OrderRecord): Payment[] {
   if (subscription) {
     // The first invoice is the purchase itself, so only invoices count.
     return subscription.invoices
@@ -61,7 +61,7 @@ function paymentsOf({ plan }: Order, { attempt, subscription }: OrderRecord): Pa
       .map(({ invoice, attempts }) => ({
         ref: invoice.id,
         paidAt: timeOf(invoice.status_transitions.paid_at ?? invoice.created),
-        returned: returnedOf(attempts),
+        refunded: refundedOf(attempts),
         disputed: disputedOf(attempts),
       }))
       .sort((one, other) => one.paidAt.getTime() - other.paidAt.getTime())
@@ -72,7 +72,7 @@ function paymentsOf({ plan }: Order, { attempt, subscription }: OrderRecord): Pa
     {
       ref: attempt.ref,
       paidAt: timeOf(attempt.charge.created),
-      returned: returnedOf([attempt]),
+      refunded: refundedOf([attempt]),
       disputed: disputedOf([attempt]),
     },
   ]
@@ -131,7 +131,7 @@ function coversPrice(plan: Plan, amount: number | null, currency: string | null)
   return amount !== null && amount >= plan.priceCents && currency === plan.currency
 }
 
-function returnedOf(attempts: readonly PaymentAttempt[]): Payment['returned'] {
+function refundedOf(attempts: readonly PaymentAttempt[]): Payment['refunded'] {
   const charges = attempts.flatMap(({ charge }) => charge ?? [])
   if (charges.length > 0 && charges.every(({ refunded }) => refunded)) return 'fully'
   return charges.some(({ amount_refunded }) => amount_refunded > 0) ? 'partly' : 'no'

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { SignOptions } from '../../../test/kit/shop/stripe/stripe-server.ts'
+import type { StripeEvent } from '../../../test/kit/shop/stripe/stripe-state.ts'
 import { openStripe } from './stripe.ts'
 import { type Ordered, openStripeFixture, type StripeFixture } from './testing/stripe-fixture.ts'
-import type { SignOptions } from './testing/stripe-server.ts'
-import type { StripeEvent } from './testing/stripe-state.ts'
 
 let shop: StripeFixture
 let order: Ordered
@@ -22,9 +22,10 @@ function taken(type: string): StripeEvent {
   return event
 }
 
-function parse(event: StripeEvent | string, options?: SignOptions) {
+async function parse(event: StripeEvent | string, options?: SignOptions) {
   const { body, signature } = shop.server.sign(event, options)
-  return shop.remote.parseEvent(Buffer.from(body), signature)
+  const { id, type, findRefs } = await shop.remote.parseEvent(Buffer.from(body), signature)
+  return { id, type, refs: await findRefs() }
 }
 
 const after = (seconds: number) => new Date(shop.clock.now.getTime() + seconds * 1_000)
@@ -33,7 +34,7 @@ test('a signed event identifies the order', async () => {
   expect(await parse(paid)).toEqual({
     id: paid.id,
     type: 'checkout.session.completed',
-    hint: { checkoutRef: order.checkoutRef, subscriptionRef: undefined, orderId: order.id },
+    refs: { checkoutRef: order.checkoutRef, subscriptionRef: undefined, orderId: order.id },
   })
 })
 
@@ -173,7 +174,7 @@ describe('no order is identified by', () => {
       expect(await parse(JSON.stringify(event))).toEqual({
         id: paid.id,
         type: event.type,
-        hint: undefined,
+        refs: undefined,
       })
     })
   }
@@ -181,9 +182,8 @@ describe('no order is identified by', () => {
   test('a test event in live mode', async () => {
     const live = await openStripeFixture({ live: true })
     const { body, signature } = live.server.sign(paid)
-    expect(await live.remote.parseEvent(Buffer.from(body), signature)).toMatchObject({
-      hint: undefined,
-    })
+    const { findRefs } = await live.remote.parseEvent(Buffer.from(body), signature)
+    expect(await findRefs()).toBeUndefined()
     await live.server.close()
   })
 })

@@ -17,8 +17,8 @@ function move(to: string): void {
 /** The facts on one line: `paid expected: 2027-03-05 no no, …`. */
 function line({ state, renewal, payments }: PaymentFacts): string {
   const paid = payments.map(
-    ({ paidAt, returned, disputed }) =>
-      `${paidAt.toISOString().slice(0, 10)} ${returned} ${disputed}`,
+    ({ paidAt, refunded, disputed }) =>
+      `${paidAt.toISOString().slice(0, 10)} ${refunded} ${disputed}`,
   )
   return `${state} ${renewal}: ${paid.join(', ')}`
 }

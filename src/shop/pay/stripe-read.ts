@@ -1,9 +1,6 @@
 import type { Stripe } from 'stripe'
 import type { Plan } from '../../shared/plan.ts'
-import type { Purchase } from '../rules.ts'
-import type { OrderHint, PaymentEvent } from './provider.ts'
-import { ifFound } from './stripe-client.ts'
-import { type EventRefs, invoiceRefs, orderHint } from './stripe-events.ts'
+import type { Order } from '../rules.ts'
 import {
   type Invoice,
   isPaidPlanInvoice,
@@ -12,7 +9,7 @@ import {
   type SubscriptionRecord,
 } from './stripe-facts.ts'
 
-type Order = Pick<Purchase, 'plan' | 'checkoutRef' | 'subscriptionRef'>
+type SoldOrder = Pick<Order, 'plan' | 'checkoutRef' | 'subscriptionRef'>
 
 // 80 years of monthly invoices. Stripe's rate limit is 100 requests a second, 25 in test mode.
 const MAX_INVOICES = 1_000
@@ -20,7 +17,10 @@ const PAGE = 100
 const CONCURRENCY = 5
 
 /** Undefined if no checkout of the order is known. */
-export async function fetchRecord(client: Stripe, order: Order): Promise<OrderRecord | undefined> {
+export async function fetchRecord(
+  client: Stripe,
+  order: SoldOrder,
+): Promise<OrderRecord | undefined> {
   const session = await findSession(client, order)
   if (!session) return undefined
   const { payment_intent: intent, subscription } = session
@@ -33,7 +33,7 @@ export async function fetchRecord(client: Stripe, order: Order): Promise<OrderRe
   }
 }
 
-async function findSession(client: Stripe, { checkoutRef, subscriptionRef }: Order) {
+async function findSession(client: Stripe, { checkoutRef, subscriptionRef }: SoldOrder) {
   const { sessions } = client.checkout
   const expand = ['payment_intent.latest_charge']
   if (checkoutRef) return await sessions.retrieve(checkoutRef, { expand })
@@ -62,7 +62,7 @@ async function fetchSubscription(
 
 async function fetchInvoice(client: Stripe, invoice: Stripe.Invoice, plan: Plan) {
   const isPaid = isPaidPlanInvoice(plan, invoice)
-  // Of unpaid invoices only open ones matter: a payment may be in progress.
+  // Only open ones of the unpaid invoices matter: a payment may be in progress.
   const payments = isPaid || invoice.status === 'open' ? (invoice.payments?.data ?? []) : []
   const attempts: PaymentAttempt[] = []
   for (const { payment, status } of payments) {
@@ -111,26 +111,4 @@ async function fetchDisputes(client: Stripe, { id, disputed }: Stripe.Charge) {
 
 function idOf(thing: string | { id: string }): string {
   return typeof thing === 'string' ? thing : thing.id
-}
-
-/** Fetches the order of a payment if the event does not name it. */
-export async function toPaymentEvent(
-  client: Stripe,
-  { id, type, hint, intent }: EventRefs,
-): Promise<PaymentEvent> {
-  return { id, type, hint: hint ?? (intent ? await orderOf(client, intent) : undefined) }
-}
-
-async function orderOf(client: Stripe, intent: string): Promise<OrderHint | undefined> {
-  const payment = await ifFound(client.paymentIntents.retrieve(intent))
-  if (!payment) return undefined
-  const orderId = payment.metadata['order_id']
-  if (orderId) return orderHint({ orderId })
-  // Payments of a subscription carry no metadata of ours; the invoice links payment and subscription.
-  const { data } = await client.invoicePayments.list({
-    payment: { type: 'payment_intent', payment_intent: intent },
-    expand: ['data.invoice'],
-    limit: 1,
-  })
-  return orderHint(invoiceRefs(data[0]?.invoice))
 }

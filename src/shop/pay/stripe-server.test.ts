@@ -1,7 +1,7 @@
 import { Stripe } from 'stripe'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { openStripeClient } from '../stripe-client.ts'
-import { openStripeFixture, type StripeFixture } from './stripe-fixture.ts'
+import { openStripeClient } from './stripe-client.ts'
+import { openStripeFixture, type StripeFixture } from './testing/stripe-fixture.ts'
 
 // Where the double has to behave like Stripe although no other test would notice.
 

@@ -1,9 +1,10 @@
 import type { KeyMode } from '../../keys/rules.ts'
+import { isTestSecret } from '../rules.ts'
 import type { PaymentProvider } from './provider.ts'
 import { callStripe, createCheckoutSession, openStripeClient } from './stripe-client.ts'
-import { eventRefs, eventsSince, verifyEvent } from './stripe-events.ts'
+import { eventsSince, paymentEvent, verifyEvent } from './stripe-events.ts'
 import { factsOf, NO_CHECKOUT } from './stripe-facts.ts'
-import { fetchRecord, toPaymentEvent } from './stripe-read.ts'
+import { fetchRecord } from './stripe-read.ts'
 
 export interface StripeOptions {
   secretKey: string
@@ -19,26 +20,22 @@ export interface StripeOptions {
 export function openStripe(options: StripeOptions): PaymentProvider {
   const { secretKey, prices, now } = options
   const client = openStripeClient(options)
-  const mode: KeyMode = /^[sr]k_test_/.test(secretKey) ? 'test' : 'live'
+  const mode: KeyMode = isTestSecret(secretKey) ? 'test' : 'live'
 
   return {
     provider: 'stripe',
     mode,
     createCheckout: (order) => callStripe(() => createCheckoutSession({ client, prices }, order)),
     remote: {
-      async parseEvent(raw, signature) {
-        const glimpse = eventRefs(verifyEvent(raw, signature, options), mode)
-        return await callStripe(() => toPaymentEvent(client, glimpse))
-      },
+      parseEvent: async (raw, signature) =>
+        paymentEvent(client, mode, verifyEvent(raw, signature, options)),
       async fetchFacts(order) {
         const record = await callStripe(() => fetchRecord(client, order))
         return record ? factsOf(order, record, { mode, now: now() }) : NO_CHECKOUT
       },
       async *missedEvents(since) {
         for await (const event of eventsSince(client, { since, now: now() })) {
-          const { id, type } = event
-          const resolve = () => callStripe(() => toPaymentEvent(client, eventRefs(event, mode)))
-          yield { id, type, resolve }
+          yield paymentEvent(client, mode, event)
         }
       },
     },

@@ -1,6 +1,6 @@
-import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
+import { expect } from 'vitest'
 
 /** A scripted SMTP client. */
 export interface Client {
@@ -64,7 +64,7 @@ function replyReader(socket: Socket) {
           text = text.slice(found.length)
           return found
         }
-        assert.ok(!ended, `connection closed before a reply: "${text}"`)
+        expect(ended, `connection closed before a reply: "${text}"`).toBeFalsy()
         await change()
       }
     },
@@ -99,5 +99,5 @@ export async function expectReply(
   expected: number | string,
 ): Promise<void> {
   const reply = await client.reply()
-  assert.ok(reply.startsWith(String(expected)), `${command.slice(0, 80)} → ${reply}`)
+  expect(reply.startsWith(String(expected)), `${command.slice(0, 80)} → ${reply}`).toBeTruthy()
 }

@@ -1,6 +1,10 @@
 import { ImapFlow } from 'imapflow'
 import { afterAll, afterEach, beforeAll } from 'vitest'
-import { type Dovecot, type DovecotOptions, openDovecot } from '../../../../test/support/dovecot.ts'
+import {
+  type Dovecot,
+  type DovecotOptions,
+  openDovecot,
+} from '../../../../test/kit/gmail/dovecot.ts'
 import { openAccount } from '../account.ts'
 import type { AccountOptions } from '../options.ts'
 import { ANN, type ImapFixture, openImapFixture, PASSWORD, testAccountAt } from './fixture.ts'

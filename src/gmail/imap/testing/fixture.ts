@@ -19,6 +19,8 @@ interface FixtureState {
   folders: Map<string, FolderState>
   reports: { health: AccountHealth; reason: string }[]
   logLines: string[]
+  /** Mails for no alias. */
+  unmatched: { count: number }
   pollRequests: Set<() => void>
 }
 
@@ -39,6 +41,7 @@ export function openImapFixture(live: readonly string[]) {
     folders: new Map(),
     reports: [],
     logLines: [],
+    unmatched: { count: 0 },
     pollRequests: new Set(),
   }
   const state: Conditions = {
@@ -106,6 +109,9 @@ function depsOf(fixture: FixtureState, state: Conditions, change: () => void): I
     async reportHealth(health, reason) {
       reports.push({ health, reason })
       change()
+    },
+    countUnmatched() {
+      fixture.unmatched.count += 1
     },
     onPollRequest(poll) {
       pollRequests.add(poll)
@@ -183,7 +189,6 @@ export function testAccountAt(port: number, changes: Partial<AccountOptions> = {
     deleteAfterFetch: false,
     ...changes,
     timing: {
-      requestedPollMs: 1,
       commandTimeoutMs: 5_000,
       retryMs: { lost: 5, throttled: 40, login: 20, longest: 40 },
       ...changes.timing,

@@ -1,5 +1,5 @@
-import { openSqliteTestMail } from '../../../../test/support/stores.ts'
-import { waitUntil } from '../../../../test/support/wait-until.ts'
+import { openSqliteTestMail } from '../../../../test/kit/store/stores.ts'
+import { waitUntil } from '../../../../test/kit/wait-until.ts'
 import { type Address, parseAddress } from '../../../base/address.ts'
 import type { Bus } from '../../../bus/bus.ts'
 import type { MailboxId } from '../../../mail/rules/session.ts'
@@ -59,7 +59,8 @@ export async function openStoredAccount(maxMessages: number) {
     },
     async deleteOldest(mailbox: MailboxId): Promise<void> {
       const oldest = (await store.listMessageIds(mailbox)).at(-1) ?? 0
-      if (!(await store.deleteMessage(mailbox, oldest))) throw new Error('nothing to delete')
+      const { messages } = await store.deleteMessages(mailbox, [oldest])
+      if (messages === 0) throw new Error('nothing to delete')
     },
     /** A second call simulates a restart. */
     async connect(port: number, changes: Partial<AccountOptions> = {}) {

@@ -1,7 +1,10 @@
+import {
+  openStripeServer,
+  type StripeServer,
+} from '../../../../test/kit/shop/stripe/stripe-server.ts'
 import { PLANS, type Plan } from '../../../shared/plan.ts'
 import type { CheckoutOrder, PaymentProvider, RemoteProvider } from '../provider.ts'
 import { openStripe, type StripeOptions } from '../stripe.ts'
-import { openStripeServer, type StripeServer } from './stripe-server.ts'
 
 export const BASE_URL = 'https://mail.example'
 
